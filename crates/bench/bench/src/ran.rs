@@ -86,8 +86,8 @@ pub fn ran(repetitions: usize, seconds: f64) -> anyhow::Result<RanReport> {
         let mut sum = (0, 0, 0);
         for cell in (0..network.cells()).map(|cell| network.cell(cell)) {
             let usage = cell.usage(Direction::Downlink);
-            let octets = (0..cell.places()).filter_map(|place| cell.counts(place));
-            let octets: u64 = octets.map(|counts| counts.down_rlc.delivered_octets).sum();
+            let octets = (0..cell.ue_indices()).filter_map(|place| cell.counts(place));
+            let octets: u64 = octets.map(|counts| counts.dl_rlc.delivered_octets).sum();
             sum = (sum.0 + usage.used_prbs, sum.1 + usage.prbs, sum.2 + octets);
         }
         sum

@@ -139,7 +139,7 @@ fn ues_reach_each_other_and_what_is_nobody_s_is_counted() {
     assert_eq!(*bridge.counts(), BridgeCounts { nowhere: 1, foreign: 1, ..BridgeCounts::default() });
     // both ways went over the air
     let counts = |place| network.cell(0).counts(place).unwrap();
-    assert_eq!((counts(0).up_rlc.delivered_packets, counts(1).down_rlc.delivered_packets), (2, 1));
+    assert_eq!((counts(0).ul_rlc.delivered_packets, counts(1).dl_rlc.delivered_packets), (2, 1));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn iperf3_gets_what_the_cell_carries() {
     assert!(bps < capacity_bps, "{bps} of {capacity_bps}");
     assert!(bps > 0.5 * capacity_bps, "{bps} of {capacity_bps}");
     // what was measured did go through the cell
-    let delivered = network.cell(0).counts(0).unwrap().down_rlc.delivered_octets;
+    let delivered = network.cell(0).counts(0).unwrap().dl_rlc.delivered_octets;
     assert!(delivered as f64 * 8.0 > bps, "{delivered}");
 }
 
@@ -279,6 +279,6 @@ fn irtt_sees_the_delay_of_the_cell() {
     assert!((2.0..100.0).contains(&rtt_ms), "{rtt_ms}");
     assert!(stats["packets_received"].as_u64() >= Some(45), "{stats}");
     let rlc = network.cell(0).counts(0).unwrap();
-    assert!(rlc.up_rlc.delivered_packets >= 50 && rlc.down_rlc.delivered_packets >= 45, "{rlc:?}");
+    assert!(rlc.ul_rlc.delivered_packets >= 50 && rlc.dl_rlc.delivered_packets >= 45, "{rlc:?}");
     assert_eq!(*bridge.counts(), BridgeCounts::default());
 }

@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use std::time::Instant;
 
 use radio::tc::{
-    Below, ClassifierChoice, Configuration, DelayTarget, DisciplineChoice, FlowPattern, OsiFilter, PacerChoice,
-    QueueConfiguration, QueueId, SchedulerChoice, TrafficControl,
+    ClassifierChoice, Configuration, DelayTarget, DisciplineChoice, FlowPattern, OsiFilter, PacerChoice,
+    QueueConfiguration, QueueId, RlcState, SchedulerChoice, TrafficControl,
 };
 use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 
@@ -44,7 +44,7 @@ fn measure(configuration: &Configuration) -> f64 {
                 tc.push(now, packet(slot * PACKETS_A_SLOT + number));
             }
             let mut rlc_octets = 0;
-            while let Some(packet) = tc.pop(now, Below { rlc_octets, rlc_room_octets: 1_000_000 }) {
+            while let Some(packet) = tc.pop(now, RlcState { rlc_octets, rlc_room_octets: 1_000_000 }) {
                 rlc_octets += black_box(packet).octets;
             }
             tc.transmitted(now, rlc_octets, true);

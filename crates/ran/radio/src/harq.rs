@@ -1,21 +1,21 @@
-//! HARQ: transport blocks under way, and sent again until they are understood or given up (TS 38.321 5.3.2 and 5.4.2).
+//! HARQ processes: transport blocks in flight, retransmitted until they are decoded or dropped (TS 38.321 5.3.2, 5.4.2).
 
 use std::collections::VecDeque;
 
 use crate::phy::Reception;
 use crate::rlc::Piece;
 
-/// How HARQ works in a cell.
+/// HARQ parameters of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HarqConfig {
-    /// Blocks that may be under way to or from a UE, 1 to 32. Default: 16.
+    /// HARQ processes per UE and direction, 1 to 32. Default: 16.
     pub processes: u8,
-    /// How often a block is sent at most, 1 to 8; then it is given up. Default: 4.
+    /// Maximum number of transmissions of a block, 1 to 8; then it is dropped. Default: 4.
     pub transmissions: u8,
-    /// Slots from sending a block until what is in it is delivered, 1 to 16. Default: 2.
+    /// Slots from the transmission of a block to the delivery of its content, 1 to 16. Default: 2.
     pub decoding_slots: u8,
-    /// Slots from sending a block until it can be sent again, and in the downlink until its process can have another one,
-    /// since the UE's answer takes that long: 1 to 32. In the uplink it is no less than decoding and the grant take. Default: 8.
+    /// Slots from the transmission of a block to its retransmission, 1 to 32. In the downlink a process is also busy for that
+    /// long, because feedback takes it; in the uplink it is at least decoding plus grant. Default: 8.
     pub round_trip_slots: u8,
 }
 
@@ -26,7 +26,7 @@ impl Default for HarqConfig {
 }
 
 impl HarqConfig {
-    /// The same, within its ranges.
+    /// The parameters clamped to their ranges.
     pub(crate) fn bounded(self) -> Self {
         HarqConfig {
             processes: self.processes.clamp(1, 32),
@@ -40,38 +40,38 @@ impl HarqConfig {
 /// A transport block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// What the receiver has of it.
+    /// The soft bits that the receiver has combined so far.
     pub reception: Option<Reception>,
-    /// What is in it, with the place of its bearer in the UE.
+    /// Its RLC PDUs, each with the index of its bearer in the UE.
     pub pieces: Vec<(u8, Piece)>,
-    /// Its size.
+    /// Transport block size.
     pub octets: u32,
     pub prbs: u16,
     pub mcs: u8,
-    /// Symbols that the slot had for it.
+    /// Symbols of its slot.
     pub symbols: u8,
-    /// How often it was sent.
+    /// Transmissions so far.
     pub transmissions: u8,
-    /// In the uplink: what the UE had left to send, and what it had used of its grants then.
+    /// Uplink only: the buffer status that the block carries, and the grants that the UE had used when it was built.
     pub buffer_octets: u32,
     pub used_octets: u64,
 }
 
 impl Block {
-    /// A new one of that size.
-    pub fn is_new(&mut self, octets: u32, prbs: u16, mcs: u8, symbols: u8) {
+    /// Sets the size and allocation of a new block.
+    pub fn set_allocation(&mut self, octets: u32, prbs: u16, mcs: u8, symbols: u8) {
         (self.octets, self.prbs, self.mcs, self.symbols) = (octets, prbs, mcs, symbols);
     }
 }
 
-/// The processes of a UE in one direction.
+/// The HARQ processes of a UE in one direction.
 #[derive(Clone, Debug)]
 pub struct Harq {
     blocks: Vec<Block>,
-    /// Those that are free, one bit each.
+    /// Free processes, one bit each.
     free: u32,
-    /// Those whose block is to be sent again.
-    again: VecDeque<u8>,
+    /// Processes that wait for a retransmission, oldest first.
+    retransmissions: VecDeque<u8>,
 }
 
 impl Harq {
@@ -80,25 +80,25 @@ impl Harq {
         Harq {
             blocks: vec![Block::default(); processes.into()],
             free: u32::MAX >> (32 - processes),
-            again: VecDeque::new(),
+            retransmissions: VecDeque::new(),
         }
     }
 
-    /// Whether a new block can be sent.
+    /// Whether a process is free for a new block.
     pub fn has_free(&self) -> bool {
         self.free != 0
     }
 
-    /// The block that is to be sent again next.
-    pub fn first_again(&self) -> Option<&Block> {
-        self.again.front().map(|process| &self.blocks[usize::from(*process)])
+    /// The block that is retransmitted next.
+    pub fn next_retransmission(&self) -> Option<&Block> {
+        self.retransmissions.front().map(|process| &self.blocks[usize::from(*process)])
     }
 
-    pub fn take_again(&mut self) -> Option<u8> {
-        self.again.pop_front()
+    pub fn take_retransmission(&mut self) -> Option<u8> {
+        self.retransmissions.pop_front()
     }
 
-    /// A process for a new block, which is empty.
+    /// Takes a free process and empties its block.
     pub fn take_free(&mut self) -> Option<u8> {
         if self.free == 0 {
             return None;
@@ -120,13 +120,13 @@ impl Harq {
         self.free |= 1 << process;
     }
 
-    pub fn send_again(&mut self, process: u8) {
-        self.again.push_back(process);
+    pub fn queue_retransmission(&mut self, process: u8) {
+        self.retransmissions.push_back(process);
     }
 
-    /// Forgets all blocks: the UE leaves the cell.
+    /// Frees all processes, when the UE leaves the cell.
     pub fn reset(&mut self) {
         self.free = u32::MAX >> (32 - self.blocks.len() as u32);
-        self.again.clear();
+        self.retransmissions.clear();
     }
 }

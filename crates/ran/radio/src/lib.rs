@@ -1,12 +1,13 @@
-//! A model of a radio access network's user plane, slot by slot: what a base station does with packets between the core and
-//! its UEs.
+//! A slot-by-slot model of the user plane of a radio access network: it carries packets between the core and the UEs as a
+//! base station does.
 //!
-//! The downlink goes SDAP, traffic control, PDCP, RLC, MAC (FlexRIC paper, Fig. 10); the uplink needs a scheduling request
-//! and a grant first. All chance comes from the seed: on one kind of machine, the same seed gives the same values.
+//! Downlink packets pass SDAP, traffic control, PDCP, RLC and MAC (FlexRIC paper, Fig. 10). In the uplink a UE needs a
+//! scheduling request and a grant first. All random numbers derive from the seed: on one CPU architecture, the same seed
+//! gives the same values.
 //!
-//! Nothing in here knows of E2, clocks or sockets.
+//! The crate uses no E2, no clock and no socket.
 //!
-//! A cell (NR, 40 MHz, TDD) with a UE, to which more is sent than the cell carries:
+//! A saturated cell (NR, 40 MHz, TDD) with one UE:
 //!
 //! ```
 //! use std::net::Ipv4Addr;
@@ -35,15 +36,16 @@
 //! network.add(0, ue, Time::START, None)?;
 //!
 //! network.advance(Time::START + Duration::from_secs(1));
-//! let (_, ue) = network.cell(0).ues().next().expect("it has come");
+//! let (_, ue) = network.cell(0).ues().next().expect("the UE has arrived");
 //! let received = &ue.flows()[0].counts().downlink;
 //! let mbps = received.received_octets as f64 * 8.0 / 1e6;
 //! assert!((20.0..150.0).contains(&mbps), "{mbps} Mbit/s");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What a UE hears ([`phy::Channel`]), how the MAC divides slots ([`Slicing`], [`mac`]), what a bearer's packets pass before RLC
-//! ([`tc`]) and what is sent ([`traffic::Kind`]) are chosen one by one; all of it can be changed while the network runs.
+//! The channel of each UE ([`phy::Channel`]), the slice and UE schedulers ([`Slicing`], [`mac`]), the traffic control of each
+//! bearer ([`tc`]) and the traffic of each flow ([`traffic::Kind`]) are configured independently. All of them can be changed
+//! while the network runs.
 
 #![forbid(unsafe_code)]
 
@@ -54,17 +56,17 @@ mod network;
 mod packet;
 pub mod phy;
 mod random;
-mod recent;
 pub mod rlc;
+mod sojourn_window;
 pub mod tc;
 mod time;
 pub mod traffic;
 mod ue;
 
-pub use cell::{Cell, CellConfig, MAX_PLACES, REST, Slicing, Stay, UeCounts, Usage};
+pub use cell::{Cell, CellConfig, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, PrbUsage, Slicing, UeCounts, UeEntry};
 pub use harq::HarqConfig;
-pub use network::{EPOCH, HandoverConfig, Happening, Network, Stays};
+pub use network::{EPOCH, HandoverConfig, HandoverError, Network, NetworkEvent};
 pub use packet::{Acknowledgement, Block, Content, Ecn, FiveTuple, FlowId, Packet, Segment};
 pub use random::Random;
 pub use time::Time;
-pub use ue::{Bearer, INACTIVITY, LinkCounts, OuterLoop, RadioLink, Subscription, Ue};
+pub use ue::{Bearer, INACTIVITY_TIMER, LinkCounts, OuterLoop, RadioLink, Subscription, Ue};

@@ -1,40 +1,40 @@
-//! Packets: what a flow's ends send each other through the RAN.
+//! IP packets between the ends of a flow.
 
 use std::net::Ipv4Addr;
 
 use crate::Time;
 
-/// The number of a flow in its UE. [`FlowId::EXTERNAL`] is what the model did not make: packets of live interfaces.
+/// The number of a flow in its UE. [`FlowId::EXTERNAL`] marks packets of live interfaces, which the model did not generate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// No flow of the model.
+    /// Packets of live interfaces.
     pub const EXTERNAL: FlowId = FlowId(u32::MAX);
 }
 
-/// Source and destination of a packet, by the headers of layers 3 and 4.
+/// The 5-tuple of a packet's layer 3 and 4 headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FiveTuple {
-    /// Where it comes from.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// Where it goes to.
+    /// Destination address.
     pub destination: Ipv4Addr,
-    /// The source's port; 0 where the protocol has none.
+    /// Source port; 0 for protocols without ports.
     pub source_port: u16,
-    /// The destination's port; 0 where the protocol has none.
+    /// Destination port; 0 for protocols without ports.
     pub destination_port: u16,
-    /// The protocol: 6 is TCP, 17 UDP.
+    /// IP protocol number: 6 is TCP, 17 is UDP.
     pub protocol: u8,
 }
 
 impl FiveTuple {
-    /// TCP's number.
+    /// The protocol number of TCP.
     pub const TCP: u8 = 6;
-    /// UDP's number.
+    /// The protocol number of UDP.
     pub const UDP: u8 = 17;
 
-    /// The tuple of what goes the other way.
+    /// The tuple of the opposite direction.
     #[must_use]
     pub fn reversed(self) -> FiveTuple {
         FiveTuple {
@@ -50,42 +50,42 @@ impl FiveTuple {
 /// Explicit congestion notification (RFC 3168 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// The ends do not know of it.
+    /// Not ECN-capable.
     #[default]
     NotEct,
-    /// The ends know of it: it may be marked in place of dropped.
+    /// ECN-capable: the packet may be marked instead of dropped.
     Ect,
-    /// Congestion was experienced.
+    /// Congestion experienced.
     Ce,
 }
 
 /// A packet of layer 3.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
-    /// Whose it is.
+    /// Its flow.
     pub flow: FlowId,
     /// Its headers.
     pub tuple: FiveTuple,
-    /// Its length with all headers of layers 3 and up.
+    /// Its length, including the headers of layer 3 and above.
     pub octets: u32,
-    /// Its congestion notification.
+    /// Its ECN field.
     pub ecn: Ecn,
     /// Whether it goes before others where a scheduler asks (differentiated services code point, RFC 2474).
     pub dscp: u8,
     /// Its number in its flow and direction, counted from 0.
     pub number: u64,
-    /// When its source sent it.
+    /// When the source sent it.
     pub sent: Time,
-    /// When it came to the sublayer where it is.
+    /// When it entered its current sublayer.
     pub entered: Time,
-    /// What it carries.
+    /// Its payload.
     pub content: Content,
 }
 
-/// What a packet carries.
+/// The payload of a packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Content {
-    /// Octets whose values do not matter.
+    /// Octets without meaning.
     #[default]
     Filler,
     /// The opening of a TCP connection (RFC 9293 3.5).
@@ -93,57 +93,57 @@ pub enum Content {
         /// Where it answers one from the other end: when that was sent. `None` where it asks.
         answers: Option<Time>,
     },
-    /// A piece of a TCP stream.
+    /// A TCP segment.
     Segment(Segment),
-    /// What a receiver tells its sender.
+    /// A TCP acknowledgement.
     Acknowledgement(Acknowledgement),
-    /// The very octets of a live interface's packet, with its IP header.
+    /// The octets of a packet of a live interface, IP header included.
     Live(Box<[u8]>),
 }
 
-/// A piece of a TCP stream (RFC 9293 3.4; pieces have numbers here, not octets).
+/// A TCP segment (RFC 9293 3.4). Sequence numbers count segments here, not octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Its number in the stream, counted from 0; the same when it is sent again.
+    /// Its number in the stream, from 0; a retransmission keeps it.
     pub sequence: u64,
-    /// How many segments the sender had sent before this one, those that it sent again among them.
+    /// How many segments the sender had sent before, retransmissions included.
     pub transmission: u64,
 }
 
-/// What a receiver tells its sender (RFC 9293 3.8.6; segments have numbers here, not octets).
+/// A TCP acknowledgement (RFC 9293 3.8.6). Sequence numbers count segments here, not octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// All segments below this number have come.
+    /// All segments below this number were received.
     pub cumulative: u64,
-    /// Which transmission came last, or which request a reply is for.
+    /// The transmission that was received last, or the request that a reply answers.
     pub newest: u64,
-    /// When that was sent (RFC 7323 3.2).
+    /// When that transmission was sent (RFC 7323 3.2).
     pub newest_sent: Time,
-    /// Whether it brought nothing new, since it had come before (RFC 2883 4).
+    /// Whether it was a duplicate (RFC 2883 4).
     pub newest_is_duplicate: bool,
-    /// What has come above `cumulative`: where the newest is first, then what was told before (RFC 2018 4). Blocks that
-    /// are empty follow.
+    /// SACK blocks above `cumulative`: first the one with the newest segment, then earlier ones (RFC 2018 4), then empty
+    /// ones.
     pub selective: [Block; Acknowledgement::BLOCKS],
-    /// How many segments with a congestion mark have come so far (RFC 3168 6.1.3, counted as RFC 9768 does).
+    /// Segments received with a congestion mark so far (RFC 3168 6.1.3, counted as in RFC 9768).
     pub marked: u64,
 }
 
 impl Acknowledgement {
-    /// How many blocks find room in the TCP header beside timestamps (RFC 2018 3).
+    /// The number of SACK blocks that fit into a TCP header with timestamps (RFC 2018 3).
     pub const BLOCKS: usize = 3;
 }
 
-/// Segments that have come one after the other, above one that is missing.
+/// A SACK block: contiguous received segments above a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The first, counted from [`Acknowledgement::cumulative`].
+    /// The first segment, relative to [`Acknowledgement::cumulative`].
     pub first: u32,
-    /// The one after the last, counted likewise.
+    /// The end (exclusive), relative likewise.
     pub end: u32,
 }
 
 impl Block {
-    /// Whether it holds nothing.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.first >= self.end

@@ -1,12 +1,12 @@
-//! Chance: xoshiro256++ (Blackman and Vigna), seeded by splitmix64 (Steele, Lea and Flood). Both are in the public
-//! domain, small, and the same everywhere.
+//! The pseudo-random number generator: xoshiro256++ (Blackman and Vigna), seeded by splitmix64 (Steele, Lea and Flood). Both
+//! are in the public domain and give the same numbers on every machine.
 
-/// A stream of random numbers.
+/// A pseudo-random number stream.
 #[derive(Clone, Debug)]
 pub struct Random([u64; 4]);
 
 impl Random {
-    /// One of the streams of a seed.
+    /// Creates one of the independent streams of a seed.
     #[must_use]
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut state = seed;
@@ -14,7 +14,7 @@ impl Random {
         Random([(); 4].map(|()| split_mix(&mut state)))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = &mut self.0;
         let result = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
@@ -28,12 +28,12 @@ impl Random {
         result
     }
 
-    /// Uniform from 0 to below 1.
+    /// Uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Of mean 0 and variance 1, near enough to normal and never beyond 3.5: the sum of four uniform numbers.
+    /// Approximately normal with mean 0 and variance 1, bounded by 3.5: the sum of four uniform numbers.
     pub fn normal(&mut self) -> f64 {
         let bits = self.next_u64();
         let sum: u64 = (0..4).map(|piece| bits >> (16 * piece) & 0xFFFF).sum();
@@ -41,7 +41,7 @@ impl Random {
         (sum as f64 - 131_070.0) * (3.0_f64.sqrt() / 65_536.0)
     }
 
-    /// Exponential with that mean.
+    /// Exponential with a mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.uniform()).ln()
     }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generators_are_the_published_ones() {
+    fn generators_match_published_values() {
         let mut state = 1_234_567;
         assert_eq!(split_mix(&mut state), 6_457_827_717_110_365_317);
         assert_eq!(split_mix(&mut state), 3_203_168_211_198_807_973);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_right() {
+    fn distributions_have_stated_moments() {
         let mut random = Random::new(7, 0);
         let n = 100_000;
         let (mut sum, mut squares, mut exponential) = (0.0, 0.0, 0.0);

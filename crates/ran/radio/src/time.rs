@@ -1,50 +1,50 @@
-//! The model's time.
+//! The time of the model.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
-/// A moment: nanoseconds since the model began.
+/// A point in model time: nanoseconds since the start of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 impl Time {
-    /// When the model began.
+    /// The start of the model.
     pub const START: Time = Time(0);
-    /// Never.
+    /// A time that is never reached.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// So many nanoseconds after the model began.
+    /// A number of nanoseconds after the start.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Time(nanos)
     }
 
-    /// So many milliseconds after the model began.
+    /// A number of milliseconds after the start.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Time(millis * 1_000_000)
     }
 
-    /// So many seconds after the model began: what is below 0 is 0.
+    /// A number of seconds after the start; negative values give [`Time::START`].
     #[must_use]
     pub fn from_secs_f64(secs: f64) -> Self {
         Time((secs * 1e9) as u64)
     }
 
-    /// Nanoseconds since the model began.
+    /// Nanoseconds since the start.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the model began.
+    /// Seconds since the start.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// How long ago `earlier` was; nothing where it is not earlier.
+    /// The duration since `earlier`; zero when `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Time) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
@@ -54,7 +54,7 @@ impl Time {
 impl Add<Duration> for Time {
     type Output = Time;
 
-    /// [`Time::NEVER`] is the most.
+    /// Saturates at [`Time::NEVER`].
     fn add(self, length: Duration) -> Time {
         Time(self.0.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)))
     }

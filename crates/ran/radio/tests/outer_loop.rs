@@ -84,7 +84,7 @@ fn run(mut network: Network) -> Sum {
 }
 
 #[test]
-fn the_target_is_met_on_fading_channels() {
+fn bler_target_is_met_on_fading_channels() {
     for (seed, speed_m_per_s, branches) in [(1, 0.8, 4), (2, 1.5, 2), (3, 8.0, 4), (4, 30.0, 8)] {
         let of = |outer_loop| {
             let config = CellConfig { outer_loop, ..CellConfig::default() };
@@ -100,7 +100,7 @@ fn the_target_is_met_on_fading_channels() {
 
 /// Also where the channel stays as it is between two MCSs, and with LTE.
 #[test]
-fn the_target_is_met_on_channels_that_stay_as_they_are() {
+fn bler_target_is_met_on_static_channels() {
     for carrier in [Carrier::default(), Carrier::lte()] {
         let config = CellConfig { carrier, ..CellConfig::default() };
         let at = |_: &Network, number: u64, _: &mut Random| {
@@ -113,7 +113,7 @@ fn the_target_is_met_on_channels_that_stay_as_they_are() {
 
 /// An MCS that the channel says is the one that is used; and at the ends of the table nothing runs away.
 #[test]
-fn a_fixed_mcs_stays() {
+fn fixed_mcs_is_not_adapted() {
     let fixed = |network: &Network, number: u64, _: &mut Random| {
         let of = |direction| (network.cell(0).adaptation(direction), 3 + number as u8);
         Channel::Fixed(Fixed::mcs(of(Direction::Downlink), of(Direction::Uplink)))

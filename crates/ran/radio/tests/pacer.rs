@@ -65,7 +65,7 @@ fn run(mut cell: Cell, varies: bool) -> (f64, f64, f64) {
 }
 
 #[test]
-fn rlc_is_short_and_the_cell_full_whatever_the_channels_do() {
+fn bdp_pacer_keeps_rlc_short_and_cell_full() {
     for (what, block_error_rate, varies) in
         [("steady", None, false), ("varying", None, true), ("lossy", Some(0.1), false)]
     {

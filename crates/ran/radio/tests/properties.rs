@@ -158,7 +158,7 @@ fn meddle(network: &mut Network, random: &mut Random) {
         _ => {
             let is_locked = !network.cell(cell).is_locked() && random.uniform() < 0.3;
             network.cell_mut(cell).set_locked(is_locked);
-            for place in 0..network.cell(cell).places() {
+            for place in 0..network.cell(cell).ue_indices() {
                 network.cell_mut(cell).set_slice(place, direction, Some(whole(random, 3)));
             }
         }
@@ -175,7 +175,7 @@ fn check_layers(network: &Network, seed: u64) {
                 assert_eq!(totals.came.octets, gone, "seed {seed}: traffic control of UE {}", ue.number());
                 for rlc in [bearer.downlink(), bearer.uplink()] {
                     let counts = rlc.counts();
-                    let there = (rlc.flying().0 + rlc.waiting_packets()) as u64;
+                    let there = (rlc.in_flight().0 + rlc.waiting_packets()) as u64;
                     // the first that waits may be under way in part
                     let rest = rest(counts);
                     assert!(rest == there || rest + 1 == there, "seed {seed}: {counts:?} and {there}");
@@ -225,7 +225,7 @@ fn run(seed: u64) -> Vec<String> {
             cell.set_slicing(direction, Slicing::None, &[], "");
         }
         let now = cell.now();
-        for place in 0..cell.places() {
+        for place in 0..cell.ue_indices() {
             let Some(ue) = cell.ue_mut(place) else { continue };
             ue.set_drx(None);
             (0..3).for_each(|flow| ue.stop_flow(now, radio::FlowId(flow)));
@@ -244,11 +244,13 @@ fn run(seed: u64) -> Vec<String> {
         // over all its stays
         let stays = (0..CELLS).flat_map(|cell| {
             let cell = network.cell(cell);
-            (0..cell.places()).filter(|place| cell.stay(*place).number == number).filter_map(|place| cell.counts(place))
+            (0..cell.ue_indices())
+                .filter(|place| cell.ue_entry(*place).number == number)
+                .filter_map(|place| cell.counts(place))
         });
         let (mut down_lost, mut up_lost) = (0, 0);
         for counts in stays {
-            for (rlc, sum) in [(counts.down_rlc, &mut down_lost), (counts.up_rlc, &mut up_lost)] {
+            for (rlc, sum) in [(counts.dl_rlc, &mut down_lost), (counts.ul_rlc, &mut up_lost)] {
                 *sum += rlc.lost_packets + rlc.full_packets + rlc.discarded_packets;
             }
             told.push(format!("{counts:?}"));
@@ -279,21 +281,21 @@ fn run(seed: u64) -> Vec<String> {
 }
 
 #[test]
-fn every_packet_is_accounted_for_whatever_is_done() {
+fn every_packet_is_accounted_for_under_random_changes() {
     for seed in 0..100 {
         run(seed);
     }
 }
 
 #[test]
-fn the_same_seed_is_the_same_run() {
+fn same_seed_gives_same_run() {
     assert_eq!(run(1000), run(1000));
     assert_ne!(run(1000), run(1001));
 }
 
 /// A slice that always has something to send gets its share in each second, whatever the others do.
 #[test]
-fn no_slice_is_below_its_share_while_it_waits() {
+fn backlogged_slice_never_falls_below_its_share() {
     for seed in 0..10 {
         let mut random = Random::new(seed, 5);
         let configs = [CellConfig::default()];
@@ -336,7 +338,7 @@ fn no_slice_is_below_its_share_while_it_waits() {
         let whole: u32 =
             pattern.iter().filter(|(down, _)| *down > 0).map(|(down, _)| blocks.octets(mcs, 106, *down)).sum();
         let whole_per_s = f64::from(whole) * 2000.0 / pattern.len() as f64;
-        let octets = |network: &Network| network.cell(0).counts(0).unwrap().down.block_octets;
+        let octets = |network: &Network| network.cell(0).counts(0).unwrap().dl.block_octets;
         let mut before = octets(&network);
         for second in 1..=10 {
             network.advance(Time::from_millis(500 + 1000 * second));

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use radio::tc::{
-    Below, ClassifierChoice, Configuration, DelayTarget, DisciplineChoice, PacerChoice, QueueConfiguration, QueueId,
+    ClassifierChoice, Configuration, DelayTarget, DisciplineChoice, PacerChoice, QueueConfiguration, QueueId, RlcState,
     SchedulerChoice, TrafficControl,
 };
 use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
@@ -38,7 +38,7 @@ fn run(tc: &mut TrafficControl, second: u64) {
         let now = Time::from_millis(ms);
         (0..4).for_each(|number| tc.push(now, packet(4 * ms + number)));
         let mut rlc_octets = 0;
-        while let Some(packet) = tc.pop(now, Below { rlc_octets, rlc_room_octets: 1_000_000 }) {
+        while let Some(packet) = tc.pop(now, RlcState { rlc_octets, rlc_room_octets: 1_000_000 }) {
             rlc_octets += packet.octets;
         }
         tc.transmitted(now, rlc_octets.min(7500), rlc_octets <= 7500);
@@ -46,7 +46,7 @@ fn run(tc: &mut TrafficControl, second: u64) {
 }
 
 #[test]
-fn nothing_is_allocated_in_steady_state() {
+fn steady_state_allocates_nothing() {
     let codel = DisciplineChoice::EcnCoDel(DelayTarget::default());
     let everything = Configuration {
         classifier: ClassifierChoice::Stochastic,

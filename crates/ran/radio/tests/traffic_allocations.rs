@@ -37,7 +37,7 @@ impl Link {
 }
 
 #[test]
-fn nothing_is_allocated_in_steady_state() {
+fn steady_state_allocates_nothing() {
     let bbr = Tcp { control: CongestionControl::Bbr, ..Tcp::default() };
     let constant = Kind::ConstantBitRate { rate_bps: 5_000_000, packet_octets: 1_000 };
     let video = OnOffVideo { bitrate_bps: 2_000_000, burst_bps: 10_000_000, off_s: 0.0, ..OnOffVideo::default() };

@@ -96,7 +96,7 @@ impl Counters {
 
 impl From<&UeCounts> for Counters {
     fn from(counts: &UeCounts) -> Counters {
-        let UeCounts { down, up, down_rlc, up_rlc, .. } = counts;
+        let UeCounts { dl: down, ul: up, dl_rlc, ul_rlc, .. } = counts;
         Counters {
             reports: down.reports,
             cqi: down.cqi,
@@ -109,16 +109,16 @@ impl From<&UeCounts> for Counters {
             core_came_packets: counts.tc.came_packets,
             core_dropped_packets: counts.tc.dropped_packets,
             core_went_packets: counts.tc.went_packets,
-            core_sojourn_nanos: counts.tc.sojourn_nanos,
-            downlink_came_packets: down_rlc.in_packets,
-            downlink_came_octets: payload(down_rlc.in_octets, down_rlc.in_packets),
-            downlink_dropped_packets: down_rlc.full_packets + down_rlc.discarded_packets,
-            downlink_sent_packets: down_rlc.sent_packets,
-            downlink_sent_octets: down_rlc.sent_octets,
-            downlink_sojourn_nanos: down_rlc.sojourn_nanos,
-            uplink_delivered_packets: up_rlc.delivered_packets,
-            uplink_delivered_octets: payload(up_rlc.delivered_octets, up_rlc.delivered_packets),
-            uplink_lost_packets: up_rlc.lost_packets,
+            core_sojourn_nanos: counts.tc.sojourn_ns,
+            downlink_came_packets: dl_rlc.in_packets,
+            downlink_came_octets: payload(dl_rlc.in_octets, dl_rlc.in_packets),
+            downlink_dropped_packets: dl_rlc.full_packets + dl_rlc.discarded_packets,
+            downlink_sent_packets: dl_rlc.sent_packets,
+            downlink_sent_octets: dl_rlc.sent_octets,
+            downlink_sojourn_nanos: dl_rlc.sojourn_ns,
+            uplink_delivered_packets: ul_rlc.delivered_packets,
+            uplink_delivered_octets: payload(ul_rlc.delivered_octets, ul_rlc.delivered_packets),
+            uplink_lost_packets: ul_rlc.lost_packets,
             present_nanos: counts.present.as_nanos() as u64,
             inactive_nanos: counts.inactive.as_nanos() as u64,
             cqis: Cqis(down.cqis),

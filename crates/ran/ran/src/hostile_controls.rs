@@ -259,12 +259,12 @@ fn told_is_so(node: &Node) {
         && algorithm.is_some_and(|algorithm| !direction.scheduler.starts_with(&*algorithm));
     assert!(!is_other, "{direction:?}");
     for (place, ue) in cell.ues() {
-        let slice_association = SliceSource::slice_association(node, ue_of(cell.stay(place)));
+        let slice_association = SliceSource::slice_association(node, ue_of(cell.ue_entry(place)));
         let at = slices.iter().position(|slice| Some(slice.id) == slice_association.dl);
         if !slices.is_empty() {
             assert_eq!(ue.downlink().slice(), at.map(|at| at as u32));
         }
-        let context = node.context(ue_of(cell.stay(place))).unwrap();
+        let context = node.context(ue_of(cell.ue_entry(place))).unwrap();
         assert!(ue.bearers().iter().any(|bearer| bearer.id() == context.drb));
     }
 }

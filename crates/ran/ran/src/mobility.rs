@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use e2sm::common::Cgi;
 use ferric::agent::Ue;
-use radio::{Happening, MAX_PLACES, REST, Stays};
+use radio::{HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, NetworkEvent};
 use tracing::warn;
 
 use crate::RanConfig;
@@ -67,25 +67,25 @@ impl Node {
         }
         let (happenings, turned_away) = {
             let mut simulation = self.simulation.borrow_mut();
-            let happenings: Vec<Happening> = simulation.model.network.happenings(self.cell_number()).collect();
-            (happenings, simulation.model.network.turned_away(self.cell_number()))
+            let happenings: Vec<NetworkEvent> = simulation.model.network.take_events(self.cell_number()).collect();
+            (happenings, simulation.model.network.rejected_arrivals(self.cell_number()))
         };
         self.warn_turned_away(turned_away);
         self.receive_from_neighbours();
         for happening in happenings {
             match happening {
-                Happening::Came { ue: stay, from } => {
+                NetworkEvent::Arrived { ue: stay, from } => {
                     self.remember_ue(&stay);
                     self.report_arrival(&stay, from);
                 }
-                Happening::Left { ue: stay, to } => {
+                NetworkEvent::Departed { ue: stay, to } => {
                     self.remember_ue(&stay);
                     if to.is_none() {
                         self.simulation.borrow_mut().bearers.by_ue.remove(&stay.number);
                     }
                     self.report_departure(&stay);
                 }
-                Happening::Wants { ue: stay, to } => {
+                NetworkEvent::HandoverTriggered { ue: stay, to } => {
                     let target = self.mobility.cell_of(to as u16);
                     self.begin_handover(ue_of(&stay), target);
                 }
@@ -103,17 +103,17 @@ impl Node {
             warn!(
                 cell = self.cell_number(),
                 turned_away,
-                "cell full: UEs turned away; a cell has {MAX_PLACES} places, and a place is free {} s after its UE has left; \
+                "cell full: UEs turned away; a cell has {MAX_UES_PER_CELL} places, and a place is free {} s after its UE has left; \
                  use fewer arrivals (arrivals_per_min), shorter stays (mean_stay_s) or more cells",
-                REST.as_secs()
+                INDEX_REUSE_DELAY.as_secs()
             );
         }
     }
 
     /// Hands a UE over to another cell of the RAN.
-    pub fn hand_over(&mut self, ue: Ue, target: &Cgi) -> Result<(), Stays> {
-        let place = self.place(ue).ok_or(Stays::NoSuchUe)?;
-        let to = self.mobility.cells.iter().position(|cell| cell == target).ok_or(Stays::NoSuchCell)?;
+    pub fn hand_over(&mut self, ue: Ue, target: &Cgi) -> Result<(), HandoverError> {
+        let place = self.place(ue).ok_or(HandoverError::UnknownUe)?;
+        let to = self.mobility.cells.iter().position(|cell| cell == target).ok_or(HandoverError::UnknownCell)?;
         self.simulation.borrow_mut().hand_over(self.cell_number(), place, to)?;
         self.process_cell_events();
         Ok(())
@@ -132,9 +132,9 @@ impl Node {
         let cell = self.cell();
         let weakest = cell
             .ues()
-            .filter(|(place, _)| !self.awaits_handover_decision(ue_of(cell.stay(*place))))
+            .filter(|(place, _)| !self.awaits_handover_decision(ue_of(cell.ue_entry(*place))))
             .min_by(|(_, a), (_, b)| a.channel().rsrp_dbm().total_cmp(&b.channel().rsrp_dbm()));
-        let Some(ue) = weakest.map(|(place, _)| ue_of(cell.stay(place))) else { return };
+        let Some(ue) = weakest.map(|(place, _)| ue_of(cell.ue_entry(place))) else { return };
         drop(cell);
         self.begin_handover(ue, target);
     }
@@ -145,9 +145,9 @@ impl Node {
 impl Node {
     fn receive_from_neighbours(&mut self) {}
 
-    fn report_arrival(&mut self, _stay: &radio::Stay, _from: Option<(usize, radio::Stay)>) {}
+    fn report_arrival(&mut self, _stay: &radio::UeEntry, _from: Option<(usize, radio::UeEntry)>) {}
 
-    fn report_departure(&mut self, _stay: &radio::Stay) {}
+    fn report_departure(&mut self, _stay: &radio::UeEntry) {}
 
     fn report_inactivity(&mut self) {}
 

@@ -13,7 +13,7 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::GlobalE2NodeId;
 use per::Bits;
-use radio::{Cell, Stay, Subscription};
+use radio::{Cell, Subscription, UeEntry};
 use ran_functions::kpm::SupportedMeasurement;
 
 use crate::RanConfig;
@@ -48,8 +48,8 @@ const FIRST_RNTI: u16 = 0x4601;
 
 /// The id that RAN functions use for a UE: its place in the cell, and the number of UEs that had the place before. A place
 /// is reused some time after its UE has left; an id never is.
-pub fn ue_of(stay: &Stay) -> Ue {
-    Ue(u64::from(stay.turn) << PLACE_BITS | stay.place as u64)
+pub fn ue_of(stay: &UeEntry) -> Ue {
+    Ue(u64::from(stay.generation) << PLACE_BITS | stay.place as u64)
 }
 
 /// The place of a UE, which it may have left.
@@ -57,7 +57,7 @@ pub fn place_of(ue: Ue) -> usize {
     (ue.0 & ((1 << PLACE_BITS) - 1)) as usize
 }
 
-/// The C-RNTI of a UE, by its place: a cell has at most [`radio::MAX_PLACES`], and reuses them only after [`radio::REST`].
+/// The C-RNTI of a UE, by its place: a cell has at most [`radio::MAX_UES_PER_CELL`], and reuses them only after [`radio::INDEX_REUSE_DELAY`].
 #[cfg(any(feature = "control", feature = "statistics"))]
 pub fn rnti_of(ue: Ue) -> u16 {
     FIRST_RNTI + place_of(ue) as u16
@@ -119,7 +119,7 @@ pub struct UeContext {
 }
 
 impl UeContext {
-    fn new(stay: &Stay, bearers: &BearerChanges) -> UeContext {
+    fn new(stay: &UeEntry, bearers: &BearerChanges) -> UeContext {
         let subscription = &stay.subscription;
         let mut context = UeContext {
             ue: ue_of(stay),
@@ -239,7 +239,7 @@ impl Node {
     pub(crate) fn place(&self, ue: Ue) -> Option<usize> {
         let (cell, place) = (self.cell(), place_of(ue));
         cell.ue(place)?;
-        (ue_of(cell.stay(place)) == ue).then_some(place)
+        (ue_of(cell.ue_entry(place)) == ue).then_some(place)
     }
 
     /// The context of a UE, which may have left.
@@ -249,7 +249,7 @@ impl Node {
     }
 
     /// Keeps the context of a UE that arrived and left, and whose place was reused, between two reads.
-    pub(crate) fn remember_ue(&mut self, stay: &Stay) {
+    pub(crate) fn remember_ue(&mut self, stay: &UeEntry) {
         if self.context_or_former(ue_of(stay)).is_none() {
             let context = UeContext::new(stay, &self.simulation.borrow().bearers);
             self.keep_former(context);
@@ -280,8 +280,9 @@ impl Node {
         let arrived: Vec<UeContext> = {
             let simulation = self.simulation.borrow();
             let cell = simulation.model.network.cell(self.cell_number());
-            let is_new = |stay: &&Stay| self.contexts.get(stay.place).is_none_or(|context| context.ue != ue_of(stay));
-            let stays = (0..cell.places()).map(|place| cell.stay(place)).filter(is_new);
+            let is_new =
+                |stay: &&UeEntry| self.contexts.get(stay.place).is_none_or(|context| context.ue != ue_of(stay));
+            let stays = (0..cell.ue_indices()).map(|place| cell.ue_entry(place)).filter(is_new);
             stays.map(|stay| UeContext::new(stay, &simulation.bearers)).collect()
         };
         for context in arrived {

@@ -23,7 +23,8 @@ use radio::phy::{
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
-    CellConfig, FiveTuple, HandoverConfig, MAX_PLACES, Network, REST, Random, Stays, Subscription, Time, Ue, tc,
+    CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, Network, Random,
+    Subscription, Time, Ue, tc,
 };
 
 use crate::node::{MCC, MNC};
@@ -367,7 +368,7 @@ impl Scenario {
         let sites = self.cells.iter().enumerate();
         let sites: Arc<[Site]> = sites.map(|(at, cell)| Site::new(network.cell(at).grid(), cell.position)).collect();
         if let Some(number) = self.first_without_place() {
-            return Err(ScenarioError::Place(number, Stays::NoRoom));
+            return Err(ScenarioError::Place(number, HandoverError::CellFull));
         }
         Ok((network, sites))
     }
@@ -384,14 +385,14 @@ impl Scenario {
             while taken.peek().is_some_and(|Reverse(free)| free <= arrives) {
                 taken.pop();
             }
-            taken.push(Reverse(leaves.map_or(Time::NEVER, |leaves| leaves + REST)));
-            taken.len() > MAX_PLACES
+            taken.push(Reverse(leaves.map_or(Time::NEVER, |leaves| leaves + INDEX_REUSE_DELAY)));
+            taken.len() > MAX_UES_PER_CELL
         })
     }
 
     fn ue(&self, number: usize, ue: &UeScenario, network: &Network, sites: &Arc<[Site]>) -> Result<Ue, ScenarioError> {
         if ue.cell >= network.cells() {
-            return Err(ScenarioError::Place(number, Stays::NoSuchCell));
+            return Err(ScenarioError::Place(number, HandoverError::UnknownCell));
         }
         let cell = network.cell(ue.cell);
         let mut random = Random::new(self.seed, number as u64);
@@ -487,9 +488,9 @@ pub enum ScenarioError {
     /// A cell's carrier.
     Carrier(usize, CarrierError),
     /// A cell's traffic control.
-    TrafficControl(usize, tc::Refused),
+    TrafficControl(usize, tc::ConfigurationError),
     /// The cell of a UE.
-    Place(usize, Stays),
+    Place(usize, HandoverError),
     /// A UE's modulation and coding; the last that its cell's carrier has.
     Mcs(usize, u8),
     /// Where a UE is, or how it moves.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use e2sm::common::{Cgi, FiveQi};
 use ferric::agent::Ue;
 use ferric::e2::Time;
-use radio::Stays;
+use radio::HandoverError;
 use tracing::warn;
 
 use crate::node::FIRST_GNB;
@@ -202,9 +202,9 @@ impl RanSimulation {
         }
         let started = Instant::now();
         // no controller is connected during the warm-up: handovers need no decision
-        self.model.network.set_automatic(is_first);
+        self.model.network.set_automatic_handover(is_first);
         self.run(cell, due);
-        self.model.network.set_automatic(false);
+        self.model.network.set_automatic_handover(false);
         self.real_time_factor.update(started.elapsed(), length.div_f64(self.speed));
     }
 
@@ -237,7 +237,7 @@ impl RanSimulation {
     ///
     /// # Errors
     /// The reason why it stays where it is.
-    pub fn hand_over(&mut self, cell: usize, place: usize, to: usize) -> Result<(), Stays> {
+    pub fn hand_over(&mut self, cell: usize, place: usize, to: usize) -> Result<(), HandoverError> {
         if !self.is_coupled && to < self.model.network.cells() {
             self.align_cells(cell, to);
         }

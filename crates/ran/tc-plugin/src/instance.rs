@@ -4,7 +4,7 @@ use core::ffi::CStr;
 use std::sync::Arc;
 
 use radio::tc::{
-    Amount, Below, Candidates, Classifier, Discipline, MAX_QUEUES, Pacer, Scheduler, Transmission, Verdict,
+    Amount, Candidates, Classifier, Discipline, MAX_QUEUES, Pacer, RlcState, Scheduler, Transmission, Verdict,
 };
 use radio::{Packet, Time};
 
@@ -122,7 +122,7 @@ impl Scheduler for Instance {
 }
 
 impl Pacer for Instance {
-    fn allowance(&mut self, now: Time, below: Below) -> Option<u32> {
+    fn allowance(&mut self, now: Time, below: RlcState) -> Option<u32> {
         let allowance = self.function(|functions| functions.allowance)?;
         #[allow(unsafe_code)]
         // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
@@ -131,7 +131,7 @@ impl Pacer for Instance {
         u64::try_from(octets).ok().map(|octets| u32::try_from(octets).unwrap_or(u32::MAX))
     }
 
-    fn handed_on(&mut self, now: Time, octets: u32) {
+    fn forwarded(&mut self, now: Time, octets: u32) {
         let Some(handed_on) = self.function(|functions| functions.handed_on) else { return };
         #[allow(unsafe_code)]
         // SAFETY: by the ABI. The state is the instance's, and nobody else has it.

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use radio::tc::{Amount, Below, Candidate, Transmission};
+use radio::tc::{Amount, Candidate, RlcState, Transmission};
 use radio::{Ecn, Packet, Time};
 
 use shared_object::Head;
@@ -154,8 +154,8 @@ pub(super) struct TcBelow {
     rlc_room_octets: u32,
 }
 
-impl From<Below> for TcBelow {
-    fn from(Below { rlc_octets, rlc_room_octets }: Below) -> Self {
+impl From<RlcState> for TcBelow {
+    fn from(RlcState { rlc_octets, rlc_room_octets }: RlcState) -> Self {
         TcBelow { rlc_octets, rlc_room_octets }
     }
 }

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 
 use radio::tc::{
-    Below, ClassifierChoice, Configuration, DisciplineChoice, Faults, FlowPattern, OsiFilter, PacerChoice,
-    QueueConfiguration, QueueId, TrafficControl,
+    ClassifierChoice, Configuration, DisciplineChoice, Faults, FlowPattern, OsiFilter, PacerChoice, QueueConfiguration,
+    QueueId, RlcState, TrafficControl,
 };
 use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 use tc_plugin::{LoadError, Part, Plugin, UseError};
@@ -43,7 +43,7 @@ fn fifos(number: u32) -> Vec<QueueConfiguration> {
 /// All that goes on while RLC holds what it gets.
 fn drain(tc: &mut TrafficControl, now: Time, mut rlc_octets: u32) -> Vec<Packet> {
     let next = || {
-        let packet = tc.pop(now, Below { rlc_octets, rlc_room_octets: u32::MAX });
+        let packet = tc.pop(now, RlcState { rlc_octets, rlc_room_octets: u32::MAX });
         rlc_octets += packet.as_ref().map_or(0, |packet| packet.octets);
         packet
     };

@@ -26,7 +26,7 @@ fn measure(scenario: &Scenario, acts: &[Act<'_>], end_s: f64) -> Throughput {
         let now_s = now.as_secs_f64();
         for (place, _) in network.cell(0).ues() {
             let counts = network.cell(0).counts(place).unwrap();
-            throughput.add(now_s, place as u32, counts.down_rlc.sent_octets);
+            throughput.add(now_s, place as u32, counts.dl_rlc.sent_octets);
         }
         while let Some((_, act)) = acts.next_if(|(at_s, _)| LEAD_S + at_s <= now_s) {
             act(network.cell_mut(0));
@@ -39,7 +39,7 @@ fn measure(scenario: &Scenario, acts: &[Act<'_>], end_s: f64) -> Throughput {
 fn slice(cell: &mut Cell, shares: [f64; 2], is_shared: bool) {
     let reservations = shares.map(Reservation::Capacity).to_vec();
     cell.set_slicing(Direction::Downlink, Slicing::Nvs { reservations, is_shared }, &["PF", "PF"], "");
-    for place in 0..cell.places() {
+    for place in 0..cell.ue_indices() {
         cell.set_slice(place, Direction::Downlink, Some(u32::from(place > 0)));
     }
 }

@@ -1,38 +1,41 @@
-//! A cell: its UEs, slot after slot.
+//! A cell: its configuration, its UEs and its counters. [`Cell::step`] runs one slot.
 
-mod places;
 mod slot;
 #[cfg(test)]
 mod tests;
+mod ue_table;
 
 use std::ops::AddAssign;
 use std::time::Duration;
 
 use crate::harq::HarqConfig;
-use crate::mac::{Candidate, Fixed, Grant, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, Whole, ue_scheduler};
+use crate::mac::{
+    Candidate, Fixed, Grant, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, Unsliced, ue_scheduler,
+};
 use crate::phy::{Adaptation, Carrier, CarrierError, Direction, Grid, TransportBlocks};
 use crate::rlc::{RlcConfig, RlcCounts};
 use crate::ue::{LinkCounts, OuterLoop, Subscription, Ue};
 use crate::{Time, tc};
 
-use places::Places;
-pub use places::{MAX_PLACES, REST, Stay};
+use ue_table::UeTable;
+pub use ue_table::{INDEX_REUSE_DELAY, MAX_UES_PER_CELL, UeEntry};
 
-/// What a scheduling request is worth: a grant for a buffer status report and a little more, in octets.
-const REQUEST_OCTETS: u32 = 64;
-/// Slots of which events are known ahead: more than any round trip.
-const AHEAD: usize = 64;
-/// The UE scheduler of UEs in no slice.
+/// The grant that answers a scheduling request, in octets: room for a buffer status report and a small packet.
+const REQUEST_GRANT_OCTETS: u32 = 64;
+/// How many slots ahead events can be scheduled; longer than any HARQ round trip.
+const EVENT_HORIZON_SLOTS: usize = 64;
+/// The UE scheduler of UEs without a slice.
 const DEFAULT_UE_SCHEDULER: &str = "PF";
 
-/// How a cell is built.
+/// The configuration of a cell.
 #[derive(Clone, Debug)]
 pub struct CellConfig {
-    /// Its carrier.
+    /// The carrier.
     pub carrier: Carrier,
-    /// HARQ of both directions.
+    /// HARQ, for both directions.
     pub harq: HarqConfig,
-    /// Outer-loop link adaptation of both directions; `None`: the MCS goes by what was reported alone. Default: its own.
+    /// Outer-loop link adaptation of both directions; `None`: only the reported CQI decides the MCS. Default:
+    /// [`OuterLoop::default`].
     pub outer_loop: Option<OuterLoop>,
     /// RLC of new bearers.
     pub rlc: RlcConfig,
@@ -41,7 +44,7 @@ pub struct CellConfig {
     /// Slots between a UE's occasions for scheduling requests, 1 to 640 (TS 38.331 SchedulingRequestResourceConfig).
     /// Default: 20.
     pub request_period_slots: u16,
-    /// Slots from an uplink grant until it can be used (k2 of TS 38.214 6.1.2.1 and the time to prepare), 1 to 32.
+    /// Slots from an uplink grant to its transmission (k2 of TS 38.214 6.1.2.1, preparation time included), 1 to 32.
     /// Default: 4.
     pub grant_slots: u8,
 }
@@ -61,89 +64,89 @@ impl Default for CellConfig {
 }
 
 impl CellConfig {
-    /// Slots from a grant until it can be used, within their range.
+    /// [`CellConfig::grant_slots`], clamped to its range.
     fn grant_slots(&self) -> u8 {
         self.grant_slots.clamp(1, 32)
     }
 }
 
-/// How a direction is divided among slices.
+/// How the PRBs of a direction are divided among slices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Slicing {
-    /// Not at all.
+    /// No slices.
     #[default]
     None,
-    /// By fixed places in the carrier, of groups of so many resource blocks.
+    /// Fixed ranges of resource block groups.
     Static {
-        /// The slices' places.
+        /// The range of each slice.
         positions: Vec<Positions>,
-        /// Resource blocks of a group.
+        /// Resource blocks per group.
         group_prbs: u32,
     },
-    /// By NVS.
+    /// NVS reservations.
     Nvs {
-        /// The slices' promises.
+        /// The reservation of each slice.
         reservations: Vec<Reservation>,
-        /// Whether slots of a slice with nothing to send go to others.
+        /// Whether other slices may use the slots of an idle slice.
         is_shared: bool,
     },
-    /// By quotas.
+    /// PRB quotas.
     Quotas(Vec<Quota>),
 }
 
-/// What happens in a slot to come.
+/// An event at a UE in a future slot.
 #[derive(Clone, Copy, Debug)]
 struct Event {
-    /// The UE's place; what is meant for one that has left is forgotten.
+    /// The UE's index. Events of a UE that has departed are discarded.
     ue: u32,
     kind: EventKind,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum EventKind {
-    /// A block was decoded: what is in it is delivered where it was understood, else it is given up.
-    Decoded { direction: Direction, process: u8, is_understood: bool },
-    /// The base station hears what became of a block that is not sent again.
-    Answered { direction: Direction, process: u8, is_understood: bool },
-    /// The base station hears that a block is to be sent again.
-    Again(Direction, u8),
+    /// Decoding of a block has finished: its content is delivered, or the block is lost after its last transmission.
+    BlockDecoded { direction: Direction, process: u8, is_decoded: bool },
+    /// The base station receives the HARQ feedback of a block that is not retransmitted.
+    HarqFeedback { direction: Direction, process: u8, is_decoded: bool },
+    /// The base station receives a NACK: the block of this process has to be retransmitted.
+    RetransmissionRequest(Direction, u8),
     /// A scheduling request arrives.
-    Request,
-    /// A grant is to be used, for a block that is sent again or for a new one. What was granted for new ones up to it,
-    /// in octets, tells how far the UE is.
+    SchedulingRequest,
+    /// The UE transmits on a grant. For a new block, `used_octets` is the sum of all grants up to this one; `None` marks a
+    /// retransmission.
     Grant { process: u8, used_octets: Option<u64> },
 }
 
-/// How a direction's resource blocks were used, from the beginning.
+/// PRB usage of one direction, accumulated since the model started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
-    /// Resource blocks that there were.
+pub struct PrbUsage {
+    /// Available resource blocks.
     pub prbs: u64,
-    /// Of them those that were given.
+    /// Allocated resource blocks.
     pub used_prbs: u64,
-    /// The direction's slots, by the percentage of their resource blocks that was given: 0 to 100.
+    /// Slots by the percentage of their resource blocks that was allocated: 0 to 100.
     pub slots: [u64; 101],
-    /// Slots that were divided among UEs: those of the uplink are later than that.
+    /// Slots that the scheduler has divided. Uplink slots are scheduled ahead of time.
     pub divided_slots: u64,
 }
 
-impl Default for Usage {
+impl Default for PrbUsage {
     fn default() -> Self {
-        Usage { prbs: 0, used_prbs: 0, slots: [0; 101], divided_slots: 0 }
+        PrbUsage { prbs: 0, used_prbs: 0, slots: [0; 101], divided_slots: 0 }
     }
 }
 
-impl Usage {
+impl PrbUsage {
     fn count(&mut self, used: u32, of: u32) {
         self.prbs += u64::from(of);
         self.used_prbs += u64::from(used);
         self.slots[(used * 100).div_ceil(of.max(1)).min(100) as usize] += 1;
     }
 
-    /// What was counted since.
+    /// The difference to an earlier snapshot.
     #[must_use]
-    pub fn since(&self, before: &Usage) -> Usage {
-        Usage {
+    pub fn since(&self, before: &PrbUsage) -> PrbUsage {
+        PrbUsage {
             prbs: self.prbs - before.prbs,
             used_prbs: self.used_prbs - before.used_prbs,
             slots: std::array::from_fn(|percent| self.slots[percent] - before.slots[percent]),
@@ -151,89 +154,89 @@ impl Usage {
         }
     }
 
-    /// Slots that there were.
+    /// The number of slots.
     #[must_use]
     pub fn count_slots(&self) -> u64 {
         self.slots.iter().sum()
     }
 
-    /// Slots of which a part from `from` and below `to` was used, in percent.
+    /// The number of slots whose usage was at least `from` and below `to`, in percent.
     #[must_use]
     pub fn between(&self, from: f64, to: f64) -> u64 {
         let is_in = |percent: usize| (from..to).contains(&(percent as f64));
         (0..=100).filter(|percent| is_in(*percent)).map(|percent| self.slots[percent]).sum()
     }
 
-    /// The least part of a slot that was used, in percent.
+    /// The lowest usage of any slot, in percent.
     #[must_use]
     pub fn min(&self) -> Option<u32> {
         self.slots.iter().position(|slots| *slots > 0).map(|percent| percent as u32)
     }
 
-    /// The greatest.
+    /// The highest usage of any slot, in percent.
     #[must_use]
     pub fn max(&self) -> Option<u32> {
         self.slots.iter().rposition(|slots| *slots > 0).map(|percent| percent as u32)
     }
 }
 
-/// What was counted of a UE since it came to its cell.
+/// Counters of a UE since it arrived in its cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UeCounts {
-    /// MAC's downlink.
-    pub down: LinkCounts,
-    /// MAC's uplink.
-    pub up: LinkCounts,
-    /// RLC's downlink, of all bearers.
-    pub down_rlc: RlcCounts,
-    /// RLC's uplink, of all bearers.
-    pub up_rlc: RlcCounts,
-    /// Traffic control, of all bearers.
+    /// MAC, downlink.
+    pub dl: LinkCounts,
+    /// MAC, uplink.
+    pub ul: LinkCounts,
+    /// RLC, downlink, sum over all bearers.
+    pub dl_rlc: RlcCounts,
+    /// RLC, uplink, sum over all bearers.
+    pub ul_rlc: RlcCounts,
+    /// Traffic control, sum over all bearers.
     pub tc: tc::BearerCounts,
-    /// How long it was there.
+    /// Time in the cell.
     pub present: Duration,
-    /// How long of that it was inactive.
+    /// The part of it in RRC_INACTIVE.
     pub inactive: Duration,
 }
 
 impl AddAssign for UeCounts {
     fn add_assign(&mut self, other: Self) {
-        self.down += other.down;
-        self.up += other.up;
-        self.down_rlc += other.down_rlc;
-        self.up_rlc += other.up_rlc;
+        self.dl += other.dl;
+        self.ul += other.ul;
+        self.dl_rlc += other.dl_rlc;
+        self.ul_rlc += other.ul_rlc;
         self.tc += other.tc;
         self.present += other.present;
         self.inactive += other.inactive;
     }
 }
 
-/// A cell.
+/// A cell with its UEs. Time advances only through [`Cell::step`] and [`Cell::advance`].
 #[derive(Debug)]
 pub struct Cell {
     config: CellConfig,
     grid: Grid,
-    /// By direction.
+    /// Link adaptation, by direction.
     tables: [Adaptation; 2],
-    down_blocks: TransportBlocks,
-    up_blocks: TransportBlocks,
+    dl_blocks: TransportBlocks,
+    ul_blocks: TransportBlocks,
     slot: u64,
-    slot_nanos: u64,
-    places: Places,
-    /// The last slot of the uplink.
+    slot_ns: u64,
+    ue_table: UeTable,
+    /// The last uplink slot.
     uplink_slot: Option<u64>,
-    down: Scheduler,
-    up: Scheduler,
+    dl: Scheduler,
+    ul: Scheduler,
     slicing: [Slicing; 2],
-    /// By slot, modulo their number.
+    /// Future events by slot, modulo [`EVENT_HORIZON_SLOTS`].
     events: Vec<Vec<Event>>,
     is_locked: bool,
-    usage: [Usage; 2],
-    /// Resource blocks that were granted in slots of the uplink to come; by slot, modulo their number.
+    usage: [PrbUsage; 2],
+    /// Resource blocks granted in future uplink slots, by slot modulo [`EVENT_HORIZON_SLOTS`].
     granted: Vec<Option<u32>>,
-    /// What was counted of queues of UEs that have left, of those queues that there are.
+    /// Counters of the configured queues, summed over UEs that have departed.
     left_queues: Vec<(tc::QueueId, tc::QueueCounts)>,
-    /// Memory that is used again.
+    /// Reused buffers.
     now_events: Vec<Event>,
     busy: Vec<u32>,
     candidates: Vec<Candidate>,
@@ -241,36 +244,36 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell without UEs.
+    /// Creates a cell without UEs.
     ///
     /// # Errors
-    /// A carrier that there is not.
+    /// When the carrier is not one of TS 38.104 or TS 36.104.
     ///
     /// # Panics
-    /// Where traffic control makes no sense: see [`tc::Configuration::check`].
+    /// When [`tc::Configuration::check`] rejects the traffic control configuration.
     pub fn new(config: CellConfig) -> Result<Self, CarrierError> {
         let grid = config.carrier.check()?;
         if let Err(refused) = config.tc.check() {
             panic!("traffic control of a cell: {refused}");
         }
-        let slot_nanos = grid.slot().as_nanos() as u64;
-        let whole = || Scheduler::new(Box::new(Whole), vec![Box::new(crate::mac::ProportionalFair)]);
+        let slot_ns = grid.slot().as_nanos() as u64;
+        let whole = || Scheduler::new(Box::new(Unsliced), vec![Box::new(crate::mac::ProportionalFair)]);
         Ok(Cell {
             tables: [Direction::Downlink, Direction::Uplink].map(|direction| Adaptation::new(&grid, direction)),
-            down_blocks: TransportBlocks::new(&grid, Direction::Downlink),
-            up_blocks: TransportBlocks::new(&grid, Direction::Uplink),
+            dl_blocks: TransportBlocks::new(&grid, Direction::Downlink),
+            ul_blocks: TransportBlocks::new(&grid, Direction::Uplink),
             grid,
             slot: 0,
-            slot_nanos,
-            places: Places::default(),
+            slot_ns,
+            ue_table: UeTable::default(),
             uplink_slot: None,
-            down: whole(),
-            up: whole(),
+            dl: whole(),
+            ul: whole(),
             slicing: [Slicing::None, Slicing::None],
-            events: vec![Vec::new(); AHEAD],
+            events: vec![Vec::new(); EVENT_HORIZON_SLOTS],
             is_locked: false,
-            usage: [Usage::default(); 2],
-            granted: vec![None; AHEAD],
+            usage: [PrbUsage::default(); 2],
+            granted: vec![None; EVENT_HORIZON_SLOTS],
             left_queues: Vec::new(),
             now_events: Vec::new(),
             busy: Vec::new(),
@@ -280,31 +283,31 @@ impl Cell {
         })
     }
 
-    /// How it is built.
+    /// The configuration.
     #[must_use]
     pub fn config(&self) -> &CellConfig {
         &self.config
     }
 
-    /// Its carrier, checked.
+    /// The validated carrier.
     #[must_use]
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// Link adaptation of a direction.
+    /// The link adaptation of a direction.
     #[must_use]
     pub fn adaptation(&self, direction: Direction) -> &Adaptation {
         &self.tables[direction as usize]
     }
 
-    /// Resource blocks that carry data in a slot of a direction.
+    /// The number of resource blocks that carry data in a slot of a direction.
     #[must_use]
     pub fn prbs(&self, direction: Direction) -> u32 {
         self.blocks(direction).prbs().into()
     }
 
-    /// Slots of a direction in a second.
+    /// The number of slots of a direction per second.
     #[must_use]
     pub fn slots_per_s(&self, direction: Direction) -> f64 {
         let pattern = self.grid.pattern();
@@ -312,147 +315,147 @@ impl Cell {
         pattern.iter().filter(has).count() as f64 / pattern.len() as f64 / self.grid.slot().as_secs_f64()
     }
 
-    /// What transport blocks of a direction carry.
+    /// The transport block sizes of a direction.
     #[must_use]
     pub fn blocks(&self, direction: Direction) -> &TransportBlocks {
         match direction {
-            Direction::Downlink => &self.down_blocks,
-            Direction::Uplink => &self.up_blocks,
+            Direction::Downlink => &self.dl_blocks,
+            Direction::Uplink => &self.ul_blocks,
         }
     }
 
-    /// The slot that is next, counted from the model's beginning.
+    /// The next slot to run, counted from the start of the model.
     #[must_use]
     pub fn slot(&self) -> u64 {
         self.slot
     }
 
-    /// When that begins.
+    /// The time at which [`Cell::slot`] begins.
     #[must_use]
     pub fn now(&self) -> Time {
-        Time::from_nanos(self.slot * self.slot_nanos)
+        Time::from_nanos(self.slot * self.slot_ns)
     }
 
-    /// How a direction's blocks were used.
+    /// The PRB usage of a direction.
     #[must_use]
-    pub fn usage(&self, direction: Direction) -> &Usage {
+    pub fn usage(&self, direction: Direction) -> &PrbUsage {
         &self.usage[direction as usize]
     }
 
-    /// Places of UEs, those among them whose UE has left.
+    /// The number of UE indices in use, including those of departed UEs.
     #[must_use]
-    pub fn places(&self) -> usize {
-        self.places.len()
+    pub fn ue_indices(&self) -> usize {
+        self.ue_table.len()
     }
 
-    /// How many UEs more could come now: a place of a UE that has left rests for [`REST`] first.
+    /// How many more UEs can arrive now. The index of a departed UE is reused after [`INDEX_REUSE_DELAY`].
     #[must_use]
-    pub fn room(&self) -> usize {
-        self.places.room(self.now())
+    pub fn free_capacity(&self) -> usize {
+        self.ue_table.free_capacity(self.now())
     }
 
-    /// The UEs that are there, with their places.
+    /// The UEs in the cell, with their indices.
     pub fn ues(&self) -> impl Iterator<Item = (usize, &Ue)> {
-        self.places.iter()
+        self.ue_table.iter()
     }
 
-    /// The UE at a place.
+    /// The UE with an index.
     #[must_use]
     pub fn ue(&self, place: usize) -> Option<&Ue> {
-        self.places.ue(place)
+        self.ue_table.ue(place)
     }
 
-    /// The UE at a place, to be changed.
+    /// The UE with an index, mutably.
     pub fn ue_mut(&mut self, place: usize) -> Option<&mut Ue> {
-        self.places.ue_mut(place)
+        self.ue_table.ue_mut(place)
     }
 
-    /// What was counted of the UE at a place, also after it has left, until another one has its place.
+    /// The counters of the UE with an index. They stay readable after its departure until the index is reused.
     #[must_use]
     pub fn counts(&self, place: usize) -> Option<UeCounts> {
-        match self.places.ue(place) {
+        match self.ue_table.ue(place) {
             Some(ue) => Some(counts_of(ue, self.now())),
-            None => self.places.last(place).copied(),
+            None => self.ue_table.last(place).copied(),
         }
     }
 
-    /// What was counted of UEs that have left and whose places are others' now, together by what they had chosen. It
-    /// only grows, as far as it is sums.
+    /// The counters of departed UEs whose indices have been reused, summed by subscription. Sums never decrease.
     #[must_use]
-    pub fn past(&self) -> &[(Subscription, UeCounts)] {
-        self.places.past()
+    pub fn departed_counts(&self) -> &[(Subscription, UeCounts)] {
+        self.ue_table.departed_counts()
     }
 
-    /// Whose a place is, or was last.
+    /// The current or last UE of an index.
     ///
     /// # Panics
-    /// Where there is no such place.
+    /// When `place` is not below [`Cell::ue_indices`].
     #[must_use]
-    pub fn stay(&self, place: usize) -> &Stay {
-        self.places.stay(place)
+    pub fn ue_entry(&self, place: usize) -> &UeEntry {
+        self.ue_table.ue_entry(place)
     }
 
-    /// Whether it serves nobody.
+    /// Whether the cell is locked: it schedules no UE.
     #[must_use]
     pub fn is_locked(&self) -> bool {
         self.is_locked
     }
 
-    /// Has it serve nobody, or again.
+    /// Locks or unlocks the cell (administrative state, TS 28.541).
     pub fn set_locked(&mut self, is_locked: bool) {
         self.is_locked = is_locked;
     }
 
-    /// How a direction is divided.
+    /// The slicing of a direction.
     #[must_use]
     pub fn slicing(&self, direction: Direction) -> &Slicing {
         &self.slicing[direction as usize]
     }
 
-    /// Divides a direction otherwise from the next slot on: a UE scheduler for each slice, by name (see
-    /// [`ue_scheduler`]), and one for UEs in none. UEs whose slice is not there are in none.
+    /// Sets the slicing of a direction from the next slot on. `ue_schedulers` names one UE scheduler per slice (see
+    /// [`ue_scheduler`]), `rest` the one of UEs without a slice. A UE whose slice does not exist counts as one without a
+    /// slice.
     ///
     /// # Panics
-    /// Where a UE scheduler is not known, or there are more or fewer than slices: these are refused before.
+    /// When a UE scheduler is unknown, or their number differs from that of the slices. Callers validate both first.
     pub fn set_slicing(&mut self, direction: Direction, slicing: Slicing, ue_schedulers: &[&str], rest: &str) {
         let prbs = self.prbs(direction);
         let slices: Box<dyn crate::mac::SliceScheduler> = match &slicing {
-            Slicing::None => Box::new(Whole),
+            Slicing::None => Box::new(Unsliced),
             Slicing::Static { positions, group_prbs } => Box::new(Fixed::new(positions, prbs, *group_prbs)),
             Slicing::Nvs { reservations, is_shared } => {
                 Box::new(Nvs::new(reservations, *is_shared, self.slots_per_s(direction)))
             }
             Slicing::Quotas(quotas) => Box::new(Quotas::new(quotas.clone())),
         };
-        let known = |name: &&str| ue_scheduler(name).unwrap_or_else(|| panic!("there is no UE scheduler {name}"));
+        let known = |name: &&str| ue_scheduler(name).unwrap_or_else(|| panic!("unknown UE scheduler {name}"));
         let rest = if rest.is_empty() { DEFAULT_UE_SCHEDULER } else { rest };
         let scheduler = Scheduler::new(slices, ue_schedulers.iter().chain([&rest]).map(known).collect());
         match direction {
-            Direction::Downlink => self.down = scheduler,
-            Direction::Uplink => self.up = scheduler,
+            Direction::Downlink => self.dl = scheduler,
+            Direction::Uplink => self.ul = scheduler,
         }
         self.slicing[direction as usize] = slicing;
     }
 
-    /// Puts a UE into a slice of a direction, or none.
+    /// Assigns a UE to a slice of a direction, or to none.
     pub fn set_slice(&mut self, place: usize, direction: Direction, slice: Option<u32>) {
         if let Some(ue) = self.ue_mut(place) {
             ue.link_mut(direction).slice = slice;
         }
     }
 
-    /// Sets traffic control of all bearers anew, and of those to come.
+    /// Reconfigures traffic control of all present and future bearers.
     ///
     /// # Errors
-    /// What makes no sense in the configuration, or does not fit what waits at some UE. Then nothing has changed.
-    pub fn set_traffic_control(&mut self, tc: &tc::Configuration) -> Result<(), tc::Refused> {
+    /// When the configuration is invalid or cannot hold the packets queued at some UE. Nothing has changed then.
+    pub fn set_traffic_control(&mut self, tc: &tc::Configuration) -> Result<(), tc::ConfigurationError> {
         tc.check()?;
         self.ues().flat_map(|(_, ue)| &ue.bearers).try_for_each(|bearer| bearer.tc.check(tc))?;
         let now = self.now();
-        for (_, ue) in self.places.iter_mut() {
+        for (_, ue) in self.ue_table.iter_mut() {
             for bearer in &mut ue.bearers {
                 if let Err(refused) = bearer.tc.configure(now, tc) {
-                    panic!("a bearer refuses what it was about to take: {refused}");
+                    panic!("a bearer rejects a configuration that it has just accepted: {refused}");
                 }
             }
         }
@@ -461,8 +464,7 @@ impl Cell {
         Ok(())
     }
 
-    /// What was counted of a queue of traffic control since it was set up, of all bearers together, also of UEs that have
-    /// left.
+    /// The counters of a traffic control queue since its configuration, summed over all bearers, departed UEs included.
     #[must_use]
     pub fn queue_counts(&self, queue: tc::QueueId) -> tc::QueueCounts {
         let left = self.left_queues.iter().find(|(id, _)| *id == queue).map(|(_, counts)| *counts);
@@ -470,23 +472,23 @@ impl Cell {
         there.fold(left.unwrap_or_default(), tc::QueueCounts::and)
     }
 
-    /// A UE comes; its place.
+    /// Adds a UE and returns its index.
     ///
     /// # Panics
-    /// Where there is no [`Cell::room`].
+    /// When [`Cell::free_capacity`] is 0.
     pub fn arrive(&mut self, mut ue: Box<Ue>) -> usize {
         let now = self.now();
         ue.arrived(self.slot, now, &self.tables, &self.config.tc);
-        self.places.take(ue, now)
+        self.ue_table.take(ue, now)
     }
 
-    /// A UE leaves for another cell, with all that it has.
+    /// Removes a UE, with its bearers and queued packets, for handover or release.
     pub fn leave(&mut self, place: usize) -> Option<Box<Ue>> {
         let now = self.now();
-        let ue = self.places.ue_mut(place)?;
-        ue.leaves(now);
+        let ue = self.ue_table.ue_mut(place)?;
+        ue.depart(now);
         let counts = counts_of(ue, now);
-        let ue = self.places.release(place, counts, now)?;
+        let ue = self.ue_table.release(place, counts, now)?;
         for queue in &self.config.tc.queues {
             let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));
             let counts = counts.fold(tc::QueueCounts::default(), |sum, counts| sum.and(counts.left_behind()));
@@ -498,7 +500,7 @@ impl Cell {
         Some(ue)
     }
 
-    /// Goes on until then; a slot that has begun is done.
+    /// Runs all slots that begin before `until`.
     pub fn advance(&mut self, until: Time) {
         while self.now() < until {
             self.step();
@@ -508,15 +510,15 @@ impl Cell {
 
 fn counts_of(ue: &Ue, now: Time) -> UeCounts {
     let mut counts = UeCounts {
-        down: *ue.downlink().counts(),
-        up: *ue.uplink().counts(),
+        dl: *ue.downlink().counts(),
+        ul: *ue.uplink().counts(),
         present: ue.activity.present(now),
         inactive: ue.activity.inactive(now),
         ..UeCounts::default()
     };
     for bearer in ue.bearers() {
-        counts.down_rlc += *bearer.downlink().counts();
-        counts.up_rlc += *bearer.uplink().counts();
+        counts.dl_rlc += *bearer.downlink().counts();
+        counts.ul_rlc += *bearer.uplink().counts();
         counts.tc += bearer.tc().bearer_counts();
     }
     counts

@@ -62,7 +62,7 @@ fn set_slices(cell: &mut Cell, slicing: Slicing, of_ues: &[u32]) {
 }
 
 #[test]
-fn the_papers_cell_carries_sixty_megabits() {
+fn paper_cell_carries_sixty_megabits() {
     let mut cell = busy(CellConfig::default(), 2, 60_000_000);
     // until the first packets have crossed the core
     mbps(&mut cell, 1);
@@ -77,7 +77,7 @@ fn the_papers_cell_carries_sixty_megabits() {
 
 /// FlexRIC paper, Fig. 13: half and two thirds of the cell for a UE, whoever comes; and what is idle is lent or lost.
 #[test]
-fn slices_are_isolated_and_lend() {
+fn slices_are_isolated_or_share_unused_slots() {
     let mut cell = busy(CellConfig::default(), 2, 60_000_000);
     mbps(&mut cell, 1);
     let all: f64 = mbps(&mut cell, 2).iter().sum();
@@ -106,7 +106,7 @@ fn slices_are_isolated_and_lend() {
 /// FlexRIC paper, Fig. 11: a greedy flow fills RLC's buffer, a call behind it suffers; a queue of its own and a pacer that
 /// keeps RLC short help it, and the cell stays full.
 #[test]
-fn a_pacer_and_a_queue_of_its_own_save_a_call() {
+fn separate_queue_and_pacer_keep_call_delay_low() {
     let call_rtt_ms = |is_controlled: bool| {
         let mut cell = Cell::new(CellConfig::default()).unwrap();
         let mut ue = ue(&cell, 0, 20);
@@ -137,7 +137,7 @@ fn a_pacer_and_a_queue_of_its_own_save_a_call() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_run() {
+fn same_seed_gives_same_run() {
     let run = |seed: u64| {
         let mut cell = Cell::new(CellConfig::default()).unwrap();
         for number in 0..8 {
@@ -157,7 +157,7 @@ fn the_same_seed_is_the_same_run() {
 
 /// HARQ on a bad channel: every block is understood or given up, sums agree, and RLC makes good for the rest.
 #[test]
-fn harq_is_accounted_for() {
+fn harq_counters_balance() {
     let mut cell = Cell::new(CellConfig::default()).unwrap();
     let mut link =
         FixedChannel::mcs((cell.adaptation(Direction::Downlink), 10), (cell.adaptation(Direction::Uplink), 10));
@@ -176,7 +176,7 @@ fn harq_is_accounted_for() {
     }
     cell.advance(Time::from_millis(11_000));
     let counts = cell.counts(0).unwrap();
-    for (link, rlc) in [(counts.down, counts.down_rlc), (counts.up, counts.up_rlc)] {
+    for (link, rlc) in [(counts.dl, counts.dl_rlc), (counts.ul, counts.ul_rlc)] {
         let understood: u64 = link.rounds.iter().sum();
         assert_eq!(link.blocks, understood + link.lost_blocks, "{link:?}");
         assert!(link.rounds[0] > link.rounds[1] && link.rounds[1] > link.rounds[2] && link.lost_blocks > 0);
@@ -184,7 +184,7 @@ fn harq_is_accounted_for() {
         let first = link.rounds[0] as f64 / link.blocks as f64;
         assert!((first - 0.6).abs() < 0.05, "{first}");
         assert!((link.lost_blocks as f64 / link.blocks as f64 - 0.4f64.powi(4)).abs() < 0.02);
-        assert!(rlc.again_pieces > 0 && rlc.received_pieces < rlc.sent_pieces);
+        assert!(rlc.retransmitted_pieces > 0 && rlc.received_pieces < rlc.sent_pieces);
         assert_eq!(rlc.received_octets, rlc.delivered_octets);
         assert_eq!((rlc.delivered_packets, rlc.lost_packets), (rlc.in_packets, 0));
         assert_eq!(rlc.delivered_octets, rlc.in_octets);
@@ -193,7 +193,7 @@ fn harq_is_accounted_for() {
 
 /// A round trip needs a scheduling request, a grant and what both take.
 #[test]
-fn the_uplink_has_to_ask() {
+fn uplink_needs_scheduling_request() {
     for number in [0, 1, 250] {
         let mut cell = Cell::new(CellConfig::default()).unwrap();
         let mut ue = ue(&cell, number, 20);
@@ -212,7 +212,7 @@ fn the_uplink_has_to_ask() {
 /// With few HARQ processes, many lost blocks, requests at any time or rarely: whatever was granted is used, and all that a UE
 /// has comes through.
 #[test]
-fn the_uplink_stays_alive_whatever_harq_does() {
+fn uplink_never_stalls_under_block_errors() {
     for (processes, transmissions, request_period_slots, fdd) in
         [(1, 1, 1, true), (1, 4, 20, true), (2, 8, 640, true), (1, 2, 7, false), (16, 1, 1, false)]
     {
@@ -242,21 +242,21 @@ fn the_uplink_stays_alive_whatever_harq_does() {
             cell.advance(Time::from_millis(1000 * second));
             let (usage, counts) = (cell.usage(Direction::Uplink), cell.counts(0).unwrap());
             let on_the_way = u64::from(cell.config().grant_slots) * u64::from(cell.prbs(Direction::Uplink));
-            assert!(usage.used_prbs - counts.up.prbs <= on_the_way, "{harq:?}: grants are lost");
+            assert!(usage.used_prbs - counts.ul.prbs <= on_the_way, "{harq:?}: grants are lost");
             let waiting = cell.ue(0).unwrap().bearers()[0].uplink().waiting_octets();
             assert!(waiting < 60_000, "{harq:?}: {waiting} octets wait after {second} s");
         }
         let now = cell.now();
         (0..2).for_each(|flow| cell.ue_mut(0).unwrap().stop_flow(now, FlowId(flow)));
         cell.advance(Time::from_millis(12_000));
-        let rlc = cell.counts(0).unwrap().up_rlc;
+        let rlc = cell.counts(0).unwrap().ul_rlc;
         assert_eq!((rlc.delivered_packets, rlc.lost_packets), (rlc.in_packets, 0), "{harq:?}");
     }
 }
 
 /// A UE that sleeps hears in each of its cycles, also where that begins in a slot of the uplink.
 #[test]
-fn a_ue_that_sleeps_is_heard_in_each_cycle() {
+fn ue_in_drx_receives_in_each_cycle() {
     for cycle_ms in [64.0, 33.3, 0.3] {
         let mut cell = Cell::new(CellConfig::default()).unwrap();
         let mut ue = ue(&cell, 0, 20);
@@ -273,7 +273,7 @@ fn a_ue_that_sleeps_is_heard_in_each_cycle() {
 /// A controller moves flows from bearer to bearer, and each has a large buffer that fills: what a UE has to send in all is more
 /// than a number of 32 bits tells.
 #[test]
-fn many_full_bearers_are_no_more_than_can_be_told() {
+fn buffer_status_of_many_full_bearers_saturates() {
     let rlc = RlcConfig { buffer_octets: 1_000_000_000, ..RlcConfig::default() };
     let mut cell = Cell::new(CellConfig { rlc, ..CellConfig::default() }).unwrap();
     let mut ue = ue(&cell, 0, 20);
@@ -295,11 +295,11 @@ fn many_full_bearers_are_no_more_than_can_be_told() {
     cell.arrive(Box::new(ue));
     cell.advance(Time::from_millis(200));
     assert_eq!(cell.ue(0).unwrap().uplink_demand(cell.now()), u32::MAX);
-    assert!(cell.counts(0).unwrap().up_rlc.received_octets > 100_000);
+    assert!(cell.counts(0).unwrap().ul_rlc.received_octets > 100_000);
 }
 
 #[test]
-fn a_locked_cell_serves_nobody() {
+fn locked_cell_schedules_no_ue() {
     let mut cell = busy(CellConfig::default(), 2, 1_000_000);
     cell.set_locked(true);
     assert_eq!(mbps(&mut cell, 1), [0.0, 0.0]);
@@ -308,7 +308,7 @@ fn a_locked_cell_serves_nobody() {
 }
 
 #[test]
-fn lte_and_fdd_work_alike() {
+fn lte_and_fdd_carry_traffic() {
     for carrier in [Carrier::lte(), Carrier { duplex: crate::phy::Duplex::Fdd, ..Carrier::default() }] {
         let mut cell = busy(CellConfig { carrier, ..CellConfig::default() }, 2, 100_000_000);
         let all: f64 = mbps(&mut cell, 2).iter().sum();
@@ -321,7 +321,7 @@ fn lte_and_fdd_work_alike() {
 
 /// What one UE's bearer refuses, none takes: also not those that were asked before it.
 #[test]
-fn traffic_control_changes_for_all_or_for_none() {
+fn traffic_control_is_reconfigured_for_all_ues_or_none() {
     use crate::tc::{ClassifierChoice, DisciplineChoice, FlowPattern, OsiFilter, PacerChoice, QueueId};
 
     let queue = |id| tc::QueueConfiguration::new(QueueId(id), DisciplineChoice::Fifo);
@@ -347,7 +347,9 @@ fn traffic_control_changes_for_all_or_for_none() {
         ..tc::Configuration::default()
     };
     let refused = cell.set_traffic_control(&one).unwrap_err();
-    assert!(matches!(refused, tc::Refused::Full { octets, room_octets: 10_000, .. } if octets == before.octets));
+    assert!(
+        matches!(refused, tc::ConfigurationError::FirstQueueFull { octets, room_octets: 10_000, .. } if octets == before.octets)
+    );
     assert_eq!(waiting(&cell), before);
     assert_eq!(cell.config().tc, both);
     assert!(cell.ues().flat_map(|(_, ue)| ue.bearers()).all(|bearer| *bearer.tc().configuration() == both));
@@ -359,7 +361,7 @@ fn traffic_control_changes_for_all_or_for_none() {
 /// A cell passes over UEs that have nothing to do in a slot, and nothing shows of that. Whom somebody may have changed, it looks
 /// at in the next slot.
 #[test]
-fn nobody_misses_anything_while_idle() {
+fn idle_ues_lose_no_events() {
     let run = |mode, is_looked_at| {
         let rlc = RlcConfig { mode, discard: Some(Duration::from_millis(30)), ..RlcConfig::default() };
         let mut cell = Cell::new(CellConfig { rlc, ..CellConfig::default() }).unwrap();
@@ -390,15 +392,15 @@ fn nobody_misses_anything_while_idle() {
     };
     for mode in [Mode::Acknowledged, Mode::Unacknowledged] {
         let (counts, waiting) = run(mode, true);
-        assert!(counts.iter().filter(|counts| counts.down.blocks > 0 && counts.up.blocks > 0).count() > 12);
-        assert!(counts.iter().any(|counts| counts.up_rlc.discarded_packets > 0));
+        assert!(counts.iter().filter(|counts| counts.dl.blocks > 0 && counts.ul.blocks > 0).count() > 12);
+        assert!(counts.iter().any(|counts| counts.ul_rlc.discarded_packets > 0));
         assert!((counts, waiting) == run(mode, false), "{mode:?}");
     }
 }
 
 /// A process is another block's when what became of the one before is known: with few of them, a UE waits for answers.
 #[test]
-fn processes_bound_what_is_under_way() {
+fn harq_processes_bound_blocks_in_flight() {
     let blocks_per_s = |processes: u8| {
         let carrier = Carrier { duplex: crate::phy::Duplex::Fdd, ..Carrier::default() };
         let harq = HarqConfig { processes, ..HarqConfig::default() };
@@ -414,7 +416,7 @@ fn processes_bound_what_is_under_way() {
 
 /// What is lost is sent again after a round trip, in either direction: the uplink's grant for it is a part of that.
 #[test]
-fn what_is_lost_is_sent_again_after_a_round_trip() {
+fn lost_block_is_retransmitted_after_round_trip() {
     for (grant_slots, uplink) in [(4, 8), (1, 8), (7, 9)] {
         let carrier = Carrier { duplex: crate::phy::Duplex::Fdd, ..Carrier::default() };
         // one block at a time

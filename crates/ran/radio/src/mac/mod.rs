@@ -1,5 +1,5 @@
-//! MAC's scheduler: a slice scheduler divides a slot's resource blocks among slices, and in each slice a UE scheduler among
-//! UEs (FlexRIC paper, Fig. 12). Either is a trait; both can be changed at run time.
+//! The MAC scheduler. A slice scheduler divides the resource blocks of a slot among slices; in each slice a UE scheduler
+//! divides them among UEs (FlexRIC paper, Fig. 12). Both are traits and can be exchanged at run time.
 
 mod nvs;
 mod quota;
@@ -10,77 +10,81 @@ mod ue_scheduler;
 
 pub use nvs::{Nvs, Reservation, SMOOTHING};
 pub use quota::{Quota, Quotas};
-pub use slices::{Division, Fixed, Positions, Share, SliceScheduler, Whole};
+pub use slices::{Division, Fixed, Positions, Share, SliceScheduler, Unsliced};
 pub use ue_scheduler::{MaxCi, ProportionalFair, RoundRobin, UeScheduler, ue_scheduler};
 
-/// A UE that has something to send in this slot.
+/// A UE with something to send in this slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// Its place in the cell.
+    /// Its index in the cell.
     pub ue: u32,
-    /// The slice that it is in: one behind the last for those in none.
+    /// Its slice; the number of slices for a UE without one.
     pub slice: u32,
-    /// Resource blocks that would carry all that it has to send.
+    /// Resource blocks that its whole backlog needs.
     pub prbs: u32,
-    /// Fewer than these would carry nothing of use.
+    /// The smallest useful allocation.
     pub least_prbs: u32,
-    /// Whether it sends a block again: it needs just so many resource blocks, or none.
-    pub is_again: bool,
-    /// Octets that all resource blocks of the slot would carry for it.
+    /// Whether it has a retransmission, which needs exactly `prbs` resource blocks.
+    pub is_retransmission: bool,
+    /// Octets that it could send in all resource blocks of the slot.
     pub rate_octets: u32,
-    /// What it got of late, in octets a slot.
+    /// Its average throughput, in octets per slot.
     pub average_octets: f32,
-    /// How much it counts for its bearers' priority: 1 is usual.
+    /// The weight of its most important bearer; 1 is neutral.
     pub preference: f32,
 }
 
-/// Resource blocks for a UE.
+/// Resource blocks allocated to a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Its place in the cell.
+    /// Its index in the cell.
     pub ue: u32,
     /// Its slice.
     pub slice: u32,
-    /// How many resource blocks.
+    /// The number of resource blocks.
     pub prbs: u32,
-    /// Whether they are for a block that is sent again.
-    pub is_again: bool,
+    /// Whether they carry a retransmission.
+    pub is_retransmission: bool,
 }
 
-/// What a slice got in a slot.
+/// What a slice received in a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Got {
+pub struct Allocation {
     /// Resource blocks.
     pub prbs: u32,
-    /// Octets of transport blocks.
+    /// Octets of new transport blocks.
     pub octets: u32,
 }
 
-/// A direction's scheduler: a slice scheduler over a UE scheduler for each slice, and one for UEs in none.
+/// The scheduler of one direction: a slice scheduler, a UE scheduler per slice, and one for UEs without a slice.
 pub struct Scheduler {
     slices: Box<dyn SliceScheduler>,
     ue_schedulers: Vec<Box<dyn UeScheduler>>,
-    /// Memory that is used again in each slot.
+    /// Buffers that are reused in each slot.
     wanted: Vec<u32>,
     ues: Vec<u32>,
-    /// Blocks that each slice sends again.
+    /// PRBs of retransmissions, by slice.
     again: Vec<u32>,
     shares: Vec<Share>,
     of_slice: Vec<Candidate>,
-    got: Vec<Got>,
+    allocations: Vec<Allocation>,
 }
 
 impl Scheduler {
-    /// That slice scheduler, over a UE scheduler for each of its slices and, last, one for UEs in none.
+    /// Combines a slice scheduler with one UE scheduler per slice and, last, the one of UEs without a slice.
     ///
     /// # Panics
-    /// Where these are not as many.
+    /// When the number of UE schedulers is not the number of slices plus one.
     #[must_use]
     pub fn new(slices: Box<dyn SliceScheduler>, ue_schedulers: Vec<Box<dyn UeScheduler>>) -> Self {
-        assert_eq!(ue_schedulers.len(), slices.slices() + 1, "each slice has a UE scheduler, and what is in none");
+        assert_eq!(
+            ue_schedulers.len(),
+            slices.slices() + 1,
+            "one UE scheduler per slice and one for UEs without a slice"
+        );
         Scheduler {
             slices,
-            got: vec![Got::default(); ue_schedulers.len()],
+            allocations: vec![Allocation::default(); ue_schedulers.len()],
             ue_schedulers,
             wanted: Vec::new(),
             ues: Vec::new(),
@@ -90,16 +94,16 @@ impl Scheduler {
         }
     }
 
-    /// How many slices there are.
+    /// The number of slices.
     #[must_use]
     pub fn slices(&self) -> usize {
         self.slices.slices()
     }
 
-    /// Divides a slot's resource blocks; how many were given.
+    /// Allocates the resource blocks of a slot and returns how many were allocated.
     ///
-    /// What is sent again goes first: it needs as many blocks as it had, also where its slice has fewer by now. Its slice has
-    /// so many less in this slot.
+    /// Retransmissions go first. Each needs as many resource blocks as its first transmission, even when its slice has fewer
+    /// now; they are deducted from the share of its slice in this slot.
     pub fn schedule(&mut self, prbs: u32, candidates: &[Candidate], grants: &mut Vec<Grant>) -> u32 {
         let first_grant = grants.len();
         let groups = self.ue_schedulers.len();
@@ -109,16 +113,16 @@ impl Scheduler {
         }
         let mut left = prbs;
         for candidate in candidates {
-            let Candidate { ue, slice, prbs, is_again, .. } = *candidate;
-            if !is_again {
+            let Candidate { ue, slice, prbs, is_retransmission, .. } = *candidate;
+            if !is_retransmission {
                 self.wanted[slice as usize] += prbs;
                 self.ues[slice as usize] += 1;
             } else if prbs <= left {
                 left -= prbs;
-                // it has these already, out of what it gets
+                // deducted from the slice's share below
                 self.again[slice as usize] += prbs;
                 self.wanted[slice as usize] += prbs;
-                grants.push(Grant { ue, slice, prbs, is_again });
+                grants.push(Grant { ue, slice, prbs, is_retransmission });
             }
         }
         self.shares.clear();
@@ -129,8 +133,9 @@ impl Scheduler {
             *again = again.saturating_sub(share.prbs);
             let of_slice = &mut self.of_slice;
             of_slice.clear();
-            of_slice
-                .extend(candidates.iter().filter(|candidate| candidate.slice == share.slice && !candidate.is_again));
+            of_slice.extend(
+                candidates.iter().filter(|candidate| candidate.slice == share.slice && !candidate.is_retransmission),
+            );
             if grants.len() > first_grant {
                 // a slice may have several shares
                 for candidate in of_slice.iter_mut() {
@@ -149,18 +154,18 @@ impl Scheduler {
         prbs - left
     }
 
-    /// What became of a grant.
-    pub fn count(&mut self, slice: u32, got: Got) {
-        let sum = &mut self.got[slice as usize];
-        sum.prbs += got.prbs;
-        sum.octets += got.octets;
+    /// Records the outcome of a grant.
+    pub fn count(&mut self, slice: u32, allocation: Allocation) {
+        let sum = &mut self.allocations[slice as usize];
+        sum.prbs += allocation.prbs;
+        sum.octets += allocation.octets;
     }
 
-    /// The slot is done: to be called once a slot of the direction, also where there was nothing to send. `length` is what
-    /// its resource blocks carry of what a whole slot's do: slots that are shared with the other direction are shorter.
+    /// Ends a slot. Called once for each slot of the direction, also for idle ones. `length` is the capacity of its resource
+    /// blocks relative to a full slot: slots shared with the other direction are shorter.
     pub fn account(&mut self, prbs: u32, length: f64) {
-        self.slices.account(prbs, length, &self.got);
-        self.got.fill(Got::default());
+        self.slices.account(prbs, length, &self.allocations);
+        self.allocations.fill(Allocation::default());
     }
 }
 
@@ -168,12 +173,12 @@ impl std::fmt::Debug for Scheduler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scheduler")
             .field("slices", &self.slices.slices())
-            .field("got", &self.got)
+            .field("allocations", &self.allocations)
             .finish_non_exhaustive()
     }
 }
 
-/// A UE has one grant a slot.
+/// Merges the grants of each UE: it has one per slot.
 fn merge(grants: &mut Vec<Grant>, first: usize) {
     let mut at = first;
     while at < grants.len() {

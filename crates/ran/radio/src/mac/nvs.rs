@@ -1,35 +1,35 @@
 //! NVS, the network virtualization substrate (Kokku, Mahindra, Zhang and Rangarajan, 2012; FlexRIC paper, appendix B).
 //!
-//! Each slot goes to the slice with the largest weight among those with something to send: what it is promised over the
-//! average of what it got. What that one leaves of the slot goes to the next. UEs in no slice are a slice that is promised
-//! what is promised to nobody.
+//! Each slot goes to the slice with the largest weight among those with something to send. The weight is the reservation
+//! divided by the average of what the slice received. What this slice leaves of the slot goes to the next one. UEs without a
+//! slice form a slice whose reservation is the unreserved part of the cell.
 
-use super::{Division, Got, Share, SliceScheduler};
+use super::{Allocation, Division, Share, SliceScheduler};
 
-/// How much of the averages is the last slot: they reach back some 100 slots.
+/// The weight of one slot in the averages: they cover about 100 slots.
 pub const SMOOTHING: f64 = 0.01;
-/// An average counts as this much at least, of the cell: who got nothing comes first, but not without measure.
+/// Lower bound of an average, as a share of the cell: bounds the weight of a slice that received nothing.
 const LEAST: f64 = 1e-6;
-/// Who admits slices takes a sum that is above 1 by rounding, up to a millionth, and may have added in another order: a sum
-/// above this was not admitted by anybody.
+/// The largest valid sum of reservations. Admission control accepts a sum up to a millionth above 1 for rounding, and may
+/// have added in another order.
 const MOST_PROMISED: f64 = 1.0 + 2e-6;
 
-/// What a slice is promised.
+/// The reservation of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reservation {
     /// A share of the resource blocks, from 0 to 1.
     Capacity(f64),
-    /// A rate out of a reference, which is what the slice would get at least with all blocks: both in bits a second.
+    /// A bit rate, relative to a reference: the rate that the slice would reach with all resource blocks.
     Rate {
-        /// What it is promised.
+        /// The reserved rate.
         reserved_bps: f64,
-        /// What that is out of: above 0.
+        /// The reference rate, above 0.
         reference_bps: f64,
     },
 }
 
 impl Reservation {
-    /// The share of the cell that it counts as in the admission sum.
+    /// The share of the cell that admission control counts for it.
     #[must_use]
     pub fn share(&self) -> f64 {
         match *self {
@@ -39,7 +39,7 @@ impl Reservation {
     }
 }
 
-/// A slice with its average: of the share of the blocks, or of the rate in bits a second.
+/// A slice with the average of its share of the PRBs, or of its rate in bit/s.
 #[derive(Clone, Copy, Debug)]
 struct Slice {
     reserved: f64,
@@ -54,7 +54,7 @@ impl Slice {
             Reservation::Rate { reserved_bps, reference_bps } if is_shared => {
                 (reserved_bps, true, LEAST * reference_bps)
             }
-            // by its rate, a slice with nothing to send would be due for ever
+            // an idle slice with a rate reservation would otherwise be scheduled in every slot
             _ => (reservation.share(), false, LEAST),
         };
         Slice { reserved, average: reserved, is_rate, least }
@@ -65,34 +65,34 @@ impl Slice {
     }
 }
 
-/// The scheduler.
+/// The NVS slice scheduler.
 #[derive(Clone, Debug)]
 pub struct Nvs {
-    /// Those of UEs in no slice last.
+    /// The configured slices, then the one of UEs without a slice.
     slices: Vec<Slice>,
     is_shared: bool,
     slots_per_s: f64,
-    /// The slice that a slot was for, where slots are not shared.
+    /// The slice that owns the current slot, when slots are not shared.
     turn: Option<usize>,
 }
 
 impl Nvs {
-    /// Slices with those promises. Where slots are not shared, those of a slice with nothing to send stay unused.
-    /// `slots_per_s` are those of the direction.
+    /// Creates the scheduler. Unless `is_shared`, slots of an idle slice stay unused. `slots_per_s` is the number of slots
+    /// of the direction per second.
     ///
     /// # Panics
-    /// Where the promises exceed the cell, or a rate has no reference: these are refused before.
+    /// When the reservations exceed the cell. Admission control rejects such reservations first.
     #[must_use]
     pub fn new(reservations: &[Reservation], is_shared: bool, slots_per_s: f64) -> Self {
         let sum: f64 = reservations.iter().map(Reservation::share).sum();
-        assert!(sum <= MOST_PROMISED, "{sum} of the cell are promised");
+        assert!(sum <= MOST_PROMISED, "{sum} of the cell is reserved");
         let rest = Reservation::Capacity((1.0 - sum).max(0.0));
         let slices =
             reservations.iter().chain([&rest]).map(|reservation| Slice::new(*reservation, is_shared)).collect();
         Nvs { slices, is_shared, slots_per_s, turn: None }
     }
 
-    /// The average share or rate of each slice; of UEs in none last.
+    /// The average share or rate of each slice, then that of UEs without a slice.
     pub fn averages(&self) -> impl Iterator<Item = f64> {
         self.slices.iter().map(|slice| slice.average)
     }
@@ -110,7 +110,7 @@ impl SliceScheduler for Nvs {
             let some = (0u32..).zip(wanted).filter(|(_, wanted)| **wanted > 0);
             shares.extend(some.map(|(slice, _)| Share { slice, prbs }));
             let weight = |share: &Share| self.slices[share.slice as usize].weight();
-            // the first of those that weigh the same stays the first
+            // stable: slices of equal weight keep their order
             shares[first..].sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         } else {
             let heavier =
@@ -121,17 +121,17 @@ impl SliceScheduler for Nvs {
         }
     }
 
-    fn account(&mut self, prbs: u32, length: f64, got: &[Got]) {
-        let given: u32 = got.iter().map(|got| got.prbs).sum();
-        for (at, (slice, got)) in self.slices.iter_mut().zip(got).enumerate() {
-            // what a slice leaves unused of its slot was its own; what others send again in it is theirs
+    fn account(&mut self, prbs: u32, length: f64, allocations: &[Allocation]) {
+        let given: u32 = allocations.iter().map(|allocation| allocation.prbs).sum();
+        for (at, (slice, allocation)) in self.slices.iter_mut().zip(allocations).enumerate() {
+            // unused PRBs of its own slot count for the slice; retransmissions of others in it count for them
             let is_unshared_turn = !self.is_shared && self.turn == Some(at);
             let unused = if is_unshared_turn { prbs.saturating_sub(given) } else { 0 };
-            let used = f64::from(got.prbs + unused) / f64::from(prbs.max(1));
+            let used = f64::from(allocation.prbs + unused) / f64::from(prbs.max(1));
             if slice.is_rate {
-                slice.average += SMOOTHING * (f64::from(got.octets) * 8.0 * self.slots_per_s - slice.average);
+                slice.average += SMOOTHING * (f64::from(allocation.octets) * 8.0 * self.slots_per_s - slice.average);
             } else {
-                // half a slot counts as half of one: else who gets these always would be short of its share
+                // a half slot counts half: otherwise a slice that always gets the short slots would miss its share
                 slice.average += SMOOTHING * length * (used - slice.average);
             }
         }

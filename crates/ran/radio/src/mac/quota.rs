@@ -1,33 +1,32 @@
-//! Quotas: what part of the resource blocks is kept for groups of UEs, or denied them (RRM policies, TS 28.541 4.3.36; slice
-//! level PRB quotas, O-RAN E2SM-RC control style 2).
+//! PRB quotas: minimum, maximum and dedicated shares of the resource blocks for groups of UEs (RRM policies, TS 28.541
+//! 4.3.36; slice-level PRB quota, E2SM-RC control style 2).
 
 use super::nvs::SMOOTHING;
-use super::{Division, Got, Share, SliceScheduler};
+use super::{Allocation, Division, Share, SliceScheduler};
 
-/// What part of the resource blocks a group has, in percent: the dedicated part is part of the least, which is part of the
-/// most.
+/// The quota of a group, in percent of the resource blocks: dedicated <= minimum <= maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// What nobody else gets.
+    /// Reserved for the group, also while unused.
     pub dedicated_percent: u32,
-    /// What it gets where it wants it.
+    /// Guaranteed to the group when it has something to send.
     pub min_percent: u32,
-    /// The most that it gets.
+    /// Upper bound.
     pub max_percent: u32,
 }
 
-/// The quotas of groups. First each gets what it is to have at least; what is left goes to the groups, and UEs in none,
-/// that have got least for each of their UEs, up to what each may have at most. What is dedicated and not used stays unused.
+/// The slice scheduler of PRB quotas. First each group receives its minimum. The rest goes to the groups, and to UEs without
+/// a group, in ascending order of their average per UE, up to the maximum of each. Unused dedicated PRBs stay unused.
 #[derive(Clone, Debug)]
 pub struct Quotas {
     quotas: Vec<Quota>,
-    /// The share of each group's UEs of late; that of UEs in none last.
+    /// The average share of each group, then that of UEs without a group.
     averages: Vec<f64>,
     order: Vec<usize>,
 }
 
 impl Quotas {
-    /// Groups with those quotas.
+    /// Creates the scheduler of groups with these quotas.
     #[must_use]
     pub fn new(quotas: Vec<Quota>) -> Self {
         Quotas { averages: vec![0.0; quotas.len() + 1], order: Vec::new(), quotas }
@@ -75,9 +74,9 @@ impl SliceScheduler for Quotas {
         }
     }
 
-    fn account(&mut self, prbs: u32, length: f64, got: &[Got]) {
-        for (average, got) in self.averages.iter_mut().zip(got) {
-            *average += SMOOTHING * length * (f64::from(got.prbs) / f64::from(prbs.max(1)) - *average);
+    fn account(&mut self, prbs: u32, length: f64, allocations: &[Allocation]) {
+        for (average, allocation) in self.averages.iter_mut().zip(allocations) {
+            *average += SMOOTHING * length * (f64::from(allocation.prbs) / f64::from(prbs.max(1)) - *average);
         }
     }
 }

@@ -1,48 +1,48 @@
-//! Slice schedulers: what part of a slot's resource blocks goes to which slice.
+//! The slice scheduler trait, and the schedulers without state: no slices, static slices.
 
-use super::Got;
+use super::Allocation;
 
-/// What there is to be divided, and among whom.
+/// The input of a slice scheduler for one slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Division<'a> {
-    /// The slot's resource blocks.
+    /// Resource blocks of the slot.
     pub prbs: u32,
-    /// How many would carry all that each slice has to send, what it sends again in this slot among it: 0 where it has
-    /// nothing. Those of UEs in no slice are the last.
+    /// Resource blocks that the backlog of each slice needs, retransmissions of this slot included; UEs without a slice
+    /// last.
     pub wanted: &'a [u32],
-    /// How many UEs of each have something to send.
+    /// UEs with something to send, by slice.
     pub ues: &'a [u32],
 }
 
-/// A part of a slot for a slice.
+/// The share of a slice in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The slice: as many as there are for UEs in none.
+    /// The slice; the number of slices for UEs without one.
     pub slice: u32,
-    /// At most so many resource blocks, as far as they are left.
+    /// Upper bound of its resource blocks.
     pub prbs: u32,
 }
 
-/// A slice scheduler.
+/// Divides slots among slices.
 pub trait SliceScheduler: Send {
-    /// How many slices there are.
+    /// The number of slices.
     fn slices(&self) -> usize;
 
-    /// Divides a slot: the shares are served in their order, each from what is left. A slice may have several.
+    /// Divides a slot. Shares are served in their order, each from what is left. A slice may have several.
     fn divide(&mut self, division: &Division<'_>, shares: &mut Vec<Share>);
 
-    /// What each slice, and UEs in none, got of a slot's resource blocks. Called once for each slot; `length` is that of a
-    /// part of a whole slot, from 0 to 1.
-    fn account(&mut self, prbs: u32, length: f64, got: &[Got]) {
-        let _ = (prbs, length, got);
+    /// Reports what each slice, and then UEs without one, received. Called once per slot; `length` is the capacity of the
+    /// slot relative to a full one, 0 to 1.
+    fn account(&mut self, prbs: u32, length: f64, allocations: &[Allocation]) {
+        let _ = (prbs, length, allocations);
     }
 }
 
-/// No slices: all UEs share the cell.
+/// No slices: all UEs share the carrier.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Whole;
+pub struct Unsliced;
 
-impl SliceScheduler for Whole {
+impl SliceScheduler for Unsliced {
     fn slices(&self) -> usize {
         0
     }
@@ -52,16 +52,16 @@ impl SliceScheduler for Whole {
     }
 }
 
-/// Places in the carrier, of groups of resource blocks.
+/// A range of resource block groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Positions {
     /// The first group.
     pub low: u32,
-    /// The last: it belongs to the slice.
+    /// The last group, inclusive.
     pub high: u32,
 }
 
-/// Fixed places in the carrier: what a slice does not use of its own stays unused. UEs in no slice have what is no slice's.
+/// Static slices: unused resource blocks of a slice stay unused. UEs without a slice share those that belong to no slice.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     prbs: Vec<u32>,
@@ -69,13 +69,13 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Slices at those places of a carrier with so many resource blocks, in groups of so many.
+    /// Creates static slices of a carrier with `carrier_prbs` resource blocks in groups of `group_prbs`.
     ///
     /// # Panics
-    /// Where a group has no blocks.
+    /// When `group_prbs` is 0.
     #[must_use]
     pub fn new(positions: &[Positions], carrier_prbs: u32, group_prbs: u32) -> Self {
-        assert!(group_prbs > 0, "a group has a resource block");
+        assert!(group_prbs > 0, "a group has at least one resource block");
         let edge = |group: u32| group.saturating_mul(group_prbs).min(carrier_prbs);
         let prbs: Vec<u32> =
             positions.iter().map(|at| edge(at.high.saturating_add(1)).saturating_sub(edge(at.low))).collect();

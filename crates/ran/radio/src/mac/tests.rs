@@ -13,7 +13,7 @@ fn candidate(ue: u32, slice: u32, prbs: u32) -> Candidate {
         slice,
         prbs,
         least_prbs: 1,
-        is_again: false,
+        is_retransmission: false,
         rate_octets: PRBS * OCTETS_PER_PRB,
         average_octets: 1000.0,
         preference: 1.0,
@@ -28,9 +28,9 @@ fn slot(scheduler: &mut Scheduler, candidates: &[Candidate]) -> Vec<Grant> {
     for grant in &grants {
         let candidate = candidates.iter().find(|candidate| candidate.ue == grant.ue).unwrap();
         assert!(grant.prbs <= candidate.prbs && grant.prbs > 0, "{grant:?} of {candidate:?}");
-        assert!(!candidate.is_again || grant.prbs == candidate.prbs, "all of it or nothing");
+        assert!(!candidate.is_retransmission || grant.prbs == candidate.prbs, "all of it or nothing");
         assert_eq!(grants.iter().filter(|other| other.ue == grant.ue).count(), 1);
-        scheduler.count(grant.slice, Got { prbs: grant.prbs, octets: grant.prbs * OCTETS_PER_PRB });
+        scheduler.count(grant.slice, Allocation { prbs: grant.prbs, octets: grant.prbs * OCTETS_PER_PRB });
     }
     scheduler.account(PRBS, 1.0);
     grants
@@ -59,7 +59,7 @@ fn near(shares: &[f64], expected: &[f64], tolerance: f64) {
 }
 
 #[test]
-fn the_first_slots_of_nvs_by_hand() {
+fn first_nvs_slots_match_hand_calculation() {
     // Both begin at their promises, weigh 1, and the first comes first. Then the averages are
     //   a: 0.5 + 0.01 (1 - 0.5) = 0.505, weight 0.990099; b: 0.5 - 0.005 = 0.495, weight 1.010101
     let mut scheduler = nvs(&[Reservation::Capacity(0.5), Reservation::Capacity(0.5)], true);
@@ -75,13 +75,13 @@ fn the_first_slots_of_nvs_by_hand() {
 
     let mut nvs = Nvs::new(&[Reservation::Rate { reserved_bps: 10e6, reference_bps: 40e6 }], true, 2000.0);
     // 1000 octets in each of 2000 slots a second are 16 Mbit/s: 10 + 0.01 (16 - 10)
-    nvs.account(PRBS, 1.0, &[Got { prbs: 20, octets: 1000 }, Got::default()]);
+    nvs.account(PRBS, 1.0, &[Allocation { prbs: 20, octets: 1000 }, Allocation::default()]);
     let averages: Vec<f64> = nvs.averages().collect();
     near(&averages, &[10.06e6, 0.75 * 0.99], 1e-6);
 }
 
 #[test]
-fn backlogged_slices_get_what_they_are_promised() {
+fn backlogged_slices_receive_their_reservation() {
     let capacities = |shares: &[f64]| shares.iter().map(|share| Reservation::Capacity(*share)).collect::<Vec<_>>();
     let mut scheduler = nvs(&capacities(&[0.5, 0.3, 0.2]), true);
     near(&shares(&mut scheduler, 2000, |_| vec![1000; 3]), &[0.5, 0.3, 0.2, 0.0], 0.005);
@@ -96,7 +96,7 @@ fn backlogged_slices_get_what_they_are_promised() {
 }
 
 #[test]
-fn idle_slices_lend_or_waste() {
+fn idle_slices_share_or_waste_slots() {
     let reservations = [Reservation::Capacity(0.66), Reservation::Capacity(0.34)];
     near(&shares(&mut nvs(&reservations, true), 2000, |_| vec![1000, 0]), &[1.0, 0.0, 0.0], 1e-9);
     near(&shares(&mut nvs(&reservations, false), 2000, |_| vec![1000, 0]), &[0.66, 0.0, 0.0], 0.005);
@@ -107,7 +107,7 @@ fn idle_slices_lend_or_waste() {
 
 /// Whatever arrives: blocks are unused only where all that wait are served, and a slice that always waits has its share.
 #[test]
-fn nvs_conserves_work_and_keeps_its_word_for_any_arrivals() {
+fn nvs_is_work_conserving_and_keeps_reservations() {
     for seed in 0..200 {
         let mut random = Random::new(seed, 1);
         let count = 1 + (random.uniform() * 5.0) as usize;
@@ -145,7 +145,7 @@ fn nvs_conserves_work_and_keeps_its_word_for_any_arrivals() {
 
 /// What was admitted just at the bound, added in another order, is taken: a controller must not be able to end the cell.
 #[test]
-fn promises_at_the_bound_are_taken_in_any_order() {
+fn reservations_summing_to_one_are_accepted_in_any_order() {
     let mut random = Random::new(11, 0);
     for _ in 0..20_000 {
         let raw: Vec<f64> = (0..7).map(|_| random.uniform()).collect();
@@ -160,7 +160,7 @@ fn promises_at_the_bound_are_taken_in_any_order() {
 }
 
 #[test]
-fn fixed_places_are_kept_and_not_lent() {
+fn static_slices_are_not_shared() {
     let places = [Positions { low: 0, high: 5 }, Positions { low: 6, high: 8 }];
     let pf = || ue_scheduler("PF").unwrap();
     let mut scheduler = Scheduler::new(Box::new(Fixed::new(&places, PRBS, 8)), vec![pf(), pf(), pf()]);
@@ -176,7 +176,7 @@ fn fixed_places_are_kept_and_not_lent() {
 }
 
 #[test]
-fn quotas_are_kept_and_denied() {
+fn quotas_guarantee_and_limit_prbs() {
     let quota = |dedicated_percent, min_percent, max_percent| Quota { dedicated_percent, min_percent, max_percent };
     let shared = |quotas: Vec<Quota>, wanted: &[u32]| {
         let pf = (0..=quotas.len()).map(|_| ue_scheduler("PF").unwrap()).collect();
@@ -198,8 +198,8 @@ fn quotas_are_kept_and_denied() {
 }
 
 #[test]
-fn ue_schedulers_differ() {
-    let with = |name: &str| Scheduler::new(Box::new(Whole), vec![ue_scheduler(name).unwrap()]);
+fn ue_schedulers_follow_their_metrics() {
+    let with = |name: &str| Scheduler::new(Box::new(Unsliced), vec![ue_scheduler(name).unwrap()]);
     let two = [
         Candidate { rate_octets: 4000, average_octets: 100.0, ..candidate(0, 0, 500) },
         Candidate { rate_octets: 8000, average_octets: 4000.0, ..candidate(1, 0, 500) },
@@ -234,22 +234,24 @@ fn ue_schedulers_differ() {
 }
 
 #[test]
-fn what_is_sent_again_goes_first_and_whole() {
-    let mut scheduler = Scheduler::new(Box::new(Whole), vec![ue_scheduler("PF").unwrap()]);
-    let again = Candidate { is_again: true, ..candidate(1, 0, 40) };
-    let grants =
-        slot(&mut scheduler, &[candidate(0, 0, 500), again, Candidate { is_again: true, ..candidate(2, 0, 70) }]);
-    let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map(|grant| (grant.prbs, grant.is_again));
+fn retransmissions_go_first_and_complete() {
+    let mut scheduler = Scheduler::new(Box::new(Unsliced), vec![ue_scheduler("PF").unwrap()]);
+    let again = Candidate { is_retransmission: true, ..candidate(1, 0, 40) };
+    let grants = slot(
+        &mut scheduler,
+        &[candidate(0, 0, 500), again, Candidate { is_retransmission: true, ..candidate(2, 0, 70) }],
+    );
+    let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map(|grant| (grant.prbs, grant.is_retransmission));
     assert_eq!((of(1), of(2), of(0)), (Some((40, true)), None, Some((66, false))), "70 do not fit beside 40");
 }
 
 /// A block that was sent while its slice had more is not stuck for ever, and its slice pays for it.
 #[test]
-fn what_is_sent_again_is_not_bound_by_a_smaller_slice() {
+fn retransmission_may_exceed_reduced_slice() {
     let pf = || ue_scheduler("PF").unwrap();
     let places = [Positions { low: 0, high: 1 }];
     let mut scheduler = Scheduler::new(Box::new(Fixed::new(&places, PRBS, 8)), vec![pf(), pf()]);
-    let again = Candidate { is_again: true, ..candidate(0, 0, 80) };
+    let again = Candidate { is_retransmission: true, ..candidate(0, 0, 80) };
     let grants = slot(&mut scheduler, &[again, candidate(1, 0, 500), candidate(2, 1, 500)]);
     let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map(|grant| grant.prbs);
     assert_eq!((of(0), of(1), of(2)), (Some(80), None, Some(26)));
@@ -257,12 +259,12 @@ fn what_is_sent_again_is_not_bound_by_a_smaller_slice() {
 
 /// Where slots are not shared, a slice that sends much again takes nothing of the others' share for it.
 #[test]
-fn what_is_sent_again_is_paid_for_where_slots_are_not_shared() {
+fn retransmissions_are_accounted_without_sharing() {
     for is_shared in [true, false] {
         let mut scheduler = nvs(&[Reservation::Capacity(0.5), Reservation::Capacity(0.5)], is_shared);
         let mut sums = [0, 0];
         for at in 0..4000 {
-            let again = Candidate { is_again: true, ..candidate(2, 1, 40) };
+            let again = Candidate { is_retransmission: true, ..candidate(2, 1, 40) };
             let candidates = [candidate(0, 0, 1000), candidate(1, 1, 1000), again];
             let count = if at % 2 == 0 { 3 } else { 2 };
             for grant in slot(&mut scheduler, &candidates[..count]) {
@@ -276,11 +278,11 @@ fn what_is_sent_again_is_paid_for_where_slots_are_not_shared() {
 
 /// What is sent again counts to its group's quota, and takes nothing of what else the group has to send beyond that.
 #[test]
-fn quotas_count_what_is_sent_again_once() {
+fn quotas_count_retransmissions_once() {
     let pf = || ue_scheduler("PF").unwrap();
     let quota = Quota { dedicated_percent: 0, min_percent: 0, max_percent: 50 };
     let mut scheduler = Scheduler::new(Box::new(Quotas::new(vec![quota, quota])), vec![pf(), pf(), pf()]);
-    let again = Candidate { is_again: true, ..candidate(0, 0, 30) };
+    let again = Candidate { is_retransmission: true, ..candidate(0, 0, 30) };
     let mut given = |candidates: &[Candidate]| {
         let grants = slot(&mut scheduler, candidates);
         let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map_or(0, |grant| grant.prbs);

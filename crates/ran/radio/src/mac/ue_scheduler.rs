@@ -1,15 +1,15 @@
-//! UE schedulers: which UE of a slice gets how many of its resource blocks.
+//! UE schedulers: they divide the resource blocks of a slice among its UEs.
 
 use super::{Candidate, Grant};
 
-/// A UE scheduler.
+/// Divides resource blocks among the UEs of a slice.
 pub trait UeScheduler: Send {
-    /// Divides up to so many resource blocks among candidates, which all want some; how many were given. It may change the
-    /// candidates' order.
+    /// Allocates up to `prbs` resource blocks to candidates, each of which needs some, and returns how many were allocated.
+    /// It may reorder the candidates.
     fn schedule(&mut self, prbs: u32, candidates: &mut [Candidate], grants: &mut Vec<Grant>) -> u32;
 }
 
-/// The UE scheduler of that name: `RR`, `PF` or `MT` (maximum throughput, max C/I); without a name it is `PF`.
+/// Returns the UE scheduler with a name: `RR`, `PF` or `MT` (maximum throughput, max C/I); the empty name is `PF`.
 #[must_use]
 pub fn ue_scheduler(name: &str) -> Option<Box<dyn UeScheduler>> {
     match name {
@@ -20,7 +20,7 @@ pub fn ue_scheduler(name: &str) -> Option<Box<dyn UeScheduler>> {
     }
 }
 
-/// Gives to the UE with the largest metric what it wants, then to the next.
+/// Serves candidates in descending order of a metric, each completely.
 fn by_metric(
     prbs: u32,
     candidates: &mut [Candidate],
@@ -35,7 +35,7 @@ fn by_metric(
         let Candidate { ue, slice, prbs, least_prbs, .. } = rest[best];
         if least_prbs <= left {
             let prbs = prbs.min(left);
-            grants.push(Grant { ue, slice, prbs, is_again: false });
+            grants.push(Grant { ue, slice, prbs, is_retransmission: false });
             left -= prbs;
         }
         let last = rest.len() - 1;
@@ -45,12 +45,12 @@ fn by_metric(
     prbs - left
 }
 
-/// Orders candidates from the one on whose turn it is.
-fn in_turn(next: u32, candidates: &mut [Candidate]) {
+/// Rotates the order of candidates to begin at UE `next`.
+fn rotate(next: u32, candidates: &mut [Candidate]) {
     candidates.sort_unstable_by_key(|candidate| (candidate.ue < next, candidate.ue));
 }
 
-/// Each in turn: a slot is divided evenly among those that want it, and who is first changes.
+/// Round robin: divides a slot evenly and rotates the order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin {
     next: u32,
@@ -59,7 +59,7 @@ pub struct RoundRobin {
 impl UeScheduler for RoundRobin {
     fn schedule(&mut self, prbs: u32, candidates: &mut [Candidate], grants: &mut Vec<Grant>) -> u32 {
         let mut left = prbs;
-        in_turn(self.next, candidates);
+        rotate(self.next, candidates);
         self.next = candidates.first().map_or(0, |candidate| candidate.ue + 1);
         let first = grants.len();
         let mut open = candidates.len() as u32;
@@ -73,7 +73,7 @@ impl UeScheduler for RoundRobin {
                     continue;
                 }
                 candidate.prbs -= given;
-                // who has some already can use any number more
+                // a UE with an allocation can use any further PRB
                 candidate.least_prbs = 0;
                 left -= given;
                 open += u32::from(candidate.prbs > 0);
@@ -81,7 +81,7 @@ impl UeScheduler for RoundRobin {
                     Some(grant) => grant.prbs += given,
                     None => {
                         let Candidate { ue, slice, .. } = *candidate;
-                        grants.push(Grant { ue, slice, prbs: given, is_again: false });
+                        grants.push(Grant { ue, slice, prbs: given, is_retransmission: false });
                     }
                 }
             }
@@ -93,23 +93,23 @@ impl UeScheduler for RoundRobin {
     }
 }
 
-/// An average counts as this much at least, in octets a slot: who got nothing comes first, but not without measure. In a small
-/// cell with many UEs, averages are well below one octet.
-const LEAST_OCTETS: f32 = 1e-6;
+/// Lower bound of the average in the metric, in octets per slot: bounds the priority of a UE that received nothing. In a
+/// small cell with many UEs, averages are well below one octet.
+const MIN_AVERAGE_OCTETS: f32 = 1e-6;
 
-/// Who could get most, measured by what he got of late.
+/// Proportional fair: achievable rate over average rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProportionalFair;
 
 impl UeScheduler for ProportionalFair {
     fn schedule(&mut self, prbs: u32, candidates: &mut [Candidate], grants: &mut Vec<Grant>) -> u32 {
         by_metric(prbs, candidates, grants, |candidate| {
-            candidate.preference * candidate.rate_octets as f32 / candidate.average_octets.max(LEAST_OCTETS)
+            candidate.preference * candidate.rate_octets as f32 / candidate.average_octets.max(MIN_AVERAGE_OCTETS)
         })
     }
 }
 
-/// Who could get most. Those that could get as much as each other are first in turn.
+/// Maximum C/I: highest achievable rate first; UEs of equal rate take turns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MaxCi {
     next: u32,
@@ -117,7 +117,7 @@ pub struct MaxCi {
 
 impl UeScheduler for MaxCi {
     fn schedule(&mut self, prbs: u32, candidates: &mut [Candidate], grants: &mut Vec<Grant>) -> u32 {
-        in_turn(self.next, candidates);
+        rotate(self.next, candidates);
         let first = grants.len();
         let given =
             by_metric(prbs, candidates, grants, |candidate| candidate.preference * candidate.rate_octets as f32);

@@ -1,9 +1,9 @@
-//! Cells with UEs that come, go, and go from one to another.
+//! Several cells, with arrivals, departures and handovers of UEs.
 //!
-//! Cells touch each other only where a UE is handed over, and that takes longer than [`EPOCH`]. So each cell goes on by
-//! itself: for an epoch where UEs go to other cells by themselves, and who arrives where is settled in between; else as far
-//! as is asked for, since what a cell's UEs have stays in the processor's caches then, and a hundred cells' do not. The
-//! result is the same for any number of threads.
+//! Cells interact only through handovers, and a handover takes longer than [`EPOCH`]. Each cell therefore runs independently:
+//! epoch by epoch when UEs hand over automatically, with arrivals processed in between; otherwise up to the requested time in
+//! one go, because the state of one cell fits into the processor's caches and that of a hundred does not. The result is the
+//! same for any number of threads.
 
 mod a3;
 #[cfg(test)]
@@ -15,28 +15,28 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::phy::CarrierError;
-use crate::{Cell, CellConfig, Stay, Time, Ue};
+use crate::{Cell, CellConfig, Time, Ue, UeEntry};
 
 use a3::Neighbours;
 
-/// What happens between cells happens at whole multiples of this.
+/// Arrivals, departures and handovers take effect at multiples of this.
 pub const EPOCH: Duration = Duration::from_millis(10);
-/// Things that happened and wait to be asked for, of each cell: more are forgotten, the oldest first.
-const MAX_HAPPENINGS: usize = 1024;
+/// Events per cell that wait for [`Network::take_events`]; beyond it the oldest is dropped.
+const MAX_EVENTS: usize = 1024;
 
-/// When UEs go to another cell.
+/// Handover parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandoverConfig {
-    /// How much stronger than its own a UE must hear another cell (event A3 of TS 38.331 5.5.4.4), in dB; `None`: UEs never
-    /// want to go by themselves. Default: none.
+    /// Offset of event A3 (TS 38.331 5.5.4.4) in dB: how much stronger than the serving cell a neighbour must be; `None`: no
+    /// measurement-based handovers. Default: none.
     pub a3_offset_db: Option<f64>,
-    /// How much stronger still for the event to be entered, and how much weaker for it to be left, in dB. Default: 0.
+    /// Hysteresis of the event, in dB, added for entering and subtracted for leaving. Default: 0.
     pub hysteresis_db: f64,
-    /// For how long (timeToTrigger), at least an epoch. Default: 160 ms.
+    /// timeToTrigger, at least [`EPOCH`]. Default: 160 ms.
     pub time_to_trigger: Duration,
-    /// From leaving one cell until arriving in another, at least an epoch. Default: 30 ms.
+    /// Interruption time between source and target cell, at least [`EPOCH`]. Default: 30 ms.
     pub interruption: Duration,
-    /// Whether UEs go as soon as they want to; else somebody hears of it and decides. Default: they do.
+    /// Whether event A3 starts the handover. Otherwise it only raises [`NetworkEvent::HandoverTriggered`]. Default: true.
     pub is_automatic: bool,
 }
 
@@ -52,73 +52,75 @@ impl Default for HandoverConfig {
     }
 }
 
-/// What happened in a cell.
+/// An event in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
-    /// A UE has come: from another cell, where it had that place, or anew.
-    Came {
-        /// Its stay here.
-        ue: Stay,
-        /// Where it comes from.
-        from: Option<(usize, Stay)>,
+pub enum NetworkEvent {
+    /// A UE has arrived, by handover or as a new one.
+    Arrived {
+        /// Its identity in this cell.
+        ue: UeEntry,
+        /// Source cell and identity there, after a handover.
+        from: Option<(usize, UeEntry)>,
     },
-    /// A UE has left.
-    Left {
-        /// Its stay here.
-        ue: Stay,
-        /// The cell that it goes to; none where it is gone.
+    /// A UE has departed.
+    Departed {
+        /// Its identity in this cell.
+        ue: UeEntry,
+        /// Target cell of a handover; `None` after a release.
         to: Option<usize>,
     },
-    /// A UE hears another cell better, and would go there.
-    Wants {
-        /// Its stay here.
-        ue: Stay,
-        /// That cell.
+    /// Event A3 has triggered, and handovers are not automatic.
+    HandoverTriggered {
+        /// Its identity in this cell.
+        ue: UeEntry,
+        /// The target cell.
         to: usize,
     },
 }
 
-/// Why a UE does not go to another cell.
+/// Why a handover is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stays {
-    /// There is no such cell.
-    NoSuchCell,
-    /// There is no such UE: it may have left.
-    NoSuchUe,
-    /// It is in that cell.
-    IsThere,
-    /// That cell has no place for it, now or as soon as all have come that are on their way there.
-    NoRoom,
-    /// Cells that go on by themselves are further apart in time than it is on its way: its traffic would live through a time
-    /// twice, or through a long one at once.
-    FarApart,
+pub enum HandoverError {
+    /// The cell does not exist.
+    UnknownCell,
+    /// The UE does not exist in the source cell; it may have departed.
+    UnknownUe,
+    /// The UE is in the target cell.
+    SameCell,
+    /// The target cell is full, counting the UEs in transit to it.
+    CellFull,
+    /// The model times of the two cells differ by more than the interruption time. The UE's traffic would repeat or skip
+    /// that time.
+    ClocksApart,
 }
 
-impl std::fmt::Display for Stays {
+impl std::fmt::Display for HandoverError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Stays::NoSuchCell => "there is no such cell in this RAN",
-            Stays::NoSuchUe => "the UE has left",
-            Stays::IsThere => "the UE is in that cell",
-            Stays::NoRoom => "that cell has no place left: 4096 are taken, or rest for 10 s since their UEs left",
-            Stays::FarApart => {
-                "nobody has looked at one of the two cells for so long that its time is far behind; try again"
+            HandoverError::UnknownCell => "the target cell does not exist in this RAN",
+            HandoverError::UnknownUe => "the UE is not in the source cell",
+            HandoverError::SameCell => "the UE is already in the target cell",
+            HandoverError::CellFull => {
+                "the target cell is full: its 4096 UE indices are in use, or were released within the last 10 s"
+            }
+            HandoverError::ClocksApart => {
+                "the model time of one cell is behind the other by more than the interruption time; try again"
             }
         })
     }
 }
 
-impl std::error::Error for Stays {}
+impl std::error::Error for HandoverError {}
 
-/// A UE on its way to a cell.
+/// A UE in transit to a cell.
 #[derive(Debug)]
 struct Arrival {
     at: Time,
-    from: Option<(usize, Stay)>,
+    from: Option<(usize, UeEntry)>,
     ue: Box<Ue>,
 }
 
-/// A cell and what happens at it.
+/// A cell with its pending arrivals, events and handover measurements.
 #[derive(Debug)]
 struct Site {
     cell: Cell,
@@ -127,41 +129,41 @@ struct Site {
     /// Of them those that come from other cells: a place is kept for each.
     handed_over: usize,
     /// UEs that came anew and found no place.
-    turned_away: u64,
-    happenings: VecDeque<Happening>,
-    /// What each UE hears of other cells, by place.
+    rejected_arrivals: u64,
+    take_events: VecDeque<NetworkEvent>,
+    /// The neighbour measurements of each UE, by index.
     neighbours: Vec<Neighbours>,
     next_epoch: Time,
 }
 
 impl Site {
-    fn tell(&mut self, happening: Happening) {
-        if self.happenings.len() >= MAX_HAPPENINGS {
-            self.happenings.pop_front();
+    fn push_event(&mut self, happening: NetworkEvent) {
+        if self.take_events.len() >= MAX_EVENTS {
+            self.take_events.pop_front();
         }
-        self.happenings.push_back(happening);
+        self.take_events.push_back(happening);
     }
 
-    fn expect(&mut self, arrival: Arrival) {
-        // of those that come at the same time, new ones come first, so that it does not show when they were added
+    fn schedule_arrival(&mut self, arrival: Arrival) {
+        // at equal times new UEs precede handovers, so that the order of `add` calls has no effect
         let order = |arrival: &Arrival| (arrival.at, arrival.from.is_some());
         let at = self.arrivals.partition_point(|other| order(other) <= order(&arrival));
         self.handed_over += usize::from(arrival.from.is_some());
         self.arrivals.insert(at, arrival);
     }
 
-    /// Whether another UE could come now, and all that are on their way here as well.
+    /// Whether one more UE fits, in addition to those in transit.
     fn has_room(&self) -> bool {
-        self.cell.room() > self.handed_over
+        self.cell.free_capacity() > self.handed_over
     }
 
-    /// Goes on to the next epoch, or only until then; whether the epoch was reached.
+    /// Runs to the next epoch, or to `until` when that is earlier. Returns whether the epoch was reached.
     fn advance(&mut self, until: Time) -> bool {
         self.cell.advance(until.min(self.next_epoch));
         until >= self.next_epoch
     }
 
-    /// An epoch begins: who is due comes or leaves. Who goes to another cell by itself now: places here, and cells.
+    /// Begins an epoch: processes due arrivals and departures. Returns automatic handovers as (UE index, target cell).
     fn begin_epoch(&mut self, handover: &HandoverConfig) -> Vec<(usize, usize)> {
         let now = self.next_epoch;
         self.next_epoch += EPOCH;
@@ -170,63 +172,63 @@ impl Site {
             if from.is_some() {
                 self.handed_over -= 1;
             } else if !self.has_room() {
-                self.turned_away += 1;
+                self.rejected_arrivals += 1;
                 continue;
             }
             let place = self.cell.arrive(ue);
-            self.tell(Happening::Came { ue: *self.cell.stay(place), from });
+            self.push_event(NetworkEvent::Arrived { ue: *self.cell.ue_entry(place), from });
         }
         let mut from = 0;
         while let Some(place) = self.next_to_leave(from, now) {
             from = place + 1;
             self.leave(place, None);
         }
-        let wishes = handover.a3_offset_db.map_or(Vec::new(), |offset_db| self.measure(offset_db, handover));
+        let triggered = handover.a3_offset_db.map_or(Vec::new(), |offset_db| self.measure(offset_db, handover));
         if handover.is_automatic {
-            return wishes;
+            return triggered;
         }
-        for (place, to) in wishes {
-            let ue = *self.cell.stay(place);
-            self.tell(Happening::Wants { ue, to });
+        for (place, to) in triggered {
+            let ue = *self.cell.ue_entry(place);
+            self.push_event(NetworkEvent::HandoverTriggered { ue, to });
         }
         Vec::new()
     }
 
-    /// A UE leaves, for another cell or for good.
+    /// Removes a UE, for a handover or for good.
     fn leave(&mut self, place: usize, to: Option<usize>) -> Option<Box<Ue>> {
         let left = self.cell.leave(place)?;
         if let Some(neighbours) = self.neighbours.get_mut(place) {
             *neighbours = Neighbours::default();
         }
-        let ue = *self.cell.stay(place);
-        self.tell(Happening::Left { ue, to });
+        let ue = *self.cell.ue_entry(place);
+        self.push_event(NetworkEvent::Departed { ue, to });
         Some(left)
     }
 
-    /// The first UE from a place on whose time is over.
+    /// The first UE at index `from` or above whose departure is due.
     fn next_to_leave(&self, from: usize, now: Time) -> Option<usize> {
-        (from..self.cell.places()).find(|place| self.cell.ue(*place).is_some_and(|ue| ue.leaves_at() <= now))
+        (from..self.cell.ue_indices()).find(|place| self.cell.ue(*place).is_some_and(|ue| ue.leaves_at() <= now))
     }
 
-    /// Event A3: who hears another cell better for long enough wants to go there.
+    /// Evaluates event A3 of all UEs. Returns the triggered handovers as (UE index, target cell).
     fn measure(&mut self, offset_db: f64, handover: &HandoverConfig) -> Vec<(usize, usize)> {
         let Site { cell: there, neighbours, .. } = self;
         let now = there.now();
-        neighbours.resize_with(there.places(), Neighbours::default);
-        let mut told = Vec::new();
+        neighbours.resize_with(there.ue_indices(), Neighbours::default);
+        let mut triggered = Vec::new();
         for (place, ue) in there.ues() {
             let Some(geometry) = ue.channel().geometry() else { continue };
             let own_dbm = geometry.rsrp_dbm(geometry.serving());
             let others = (0..geometry.sites().len()).filter(|site| *site != geometry.serving());
             let better = others.map(|site| (site, geometry.rsrp_dbm(site) - own_dbm));
             let to = neighbours[place].measure(now, better, offset_db, handover);
-            told.extend(to.map(|to| (place, to)));
+            triggered.extend(to.map(|to| (place, to)));
         }
-        told
+        triggered
     }
 }
 
-/// Cells, and the UEs that go between them.
+/// A set of cells and the UEs that move between them.
 #[derive(Debug)]
 pub struct Network {
     sites: Vec<Site>,
@@ -236,10 +238,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// Cells without UEs, which go on with up to so many threads.
+    /// Creates cells without UEs, computed with up to `threads` threads.
     ///
     /// # Errors
-    /// A carrier that there is not.
+    /// When a carrier is not one of TS 38.104 or TS 36.104.
     pub fn new(
         cells: impl IntoIterator<Item = CellConfig>,
         handover: HandoverConfig,
@@ -250,8 +252,8 @@ impl Network {
                 cell: Cell::new(config)?,
                 arrivals: VecDeque::new(),
                 handed_over: 0,
-                turned_away: 0,
-                happenings: VecDeque::new(),
+                rejected_arrivals: 0,
+                take_events: VecDeque::new(),
                 neighbours: Vec::new(),
                 next_epoch: Time::START,
             })
@@ -260,100 +262,100 @@ impl Network {
         Ok(Network { sites, handover, threads, next_number: 0 })
     }
 
-    /// How many cells there are.
+    /// The number of cells.
     #[must_use]
     pub fn cells(&self) -> usize {
         self.sites.len()
     }
 
-    /// A cell.
+    /// The cell with a number.
     ///
     /// # Panics
-    /// Where there is none of that number.
+    /// When there is no such cell.
     #[must_use]
     pub fn cell(&self, cell: usize) -> &Cell {
         &self.sites[cell].cell
     }
 
-    /// A cell, to be changed.
+    /// The cell with a number, mutably.
     ///
     /// # Panics
-    /// Where there is none of that number.
+    /// When there is no such cell.
     pub fn cell_mut(&mut self, cell: usize) -> &mut Cell {
         &mut self.sites[cell].cell
     }
 
-    /// What happened in a cell and was not asked for yet.
+    /// Takes the events of a cell since the last call.
     ///
     /// # Panics
-    /// Where there is none of that number.
-    pub fn happenings(&mut self, cell: usize) -> impl Iterator<Item = Happening> + '_ {
-        self.sites[cell].happenings.drain(..)
+    /// When there is no such cell.
+    pub fn take_events(&mut self, cell: usize) -> impl Iterator<Item = NetworkEvent> + '_ {
+        self.sites[cell].take_events.drain(..)
     }
 
-    /// The number that the next UE has.
+    /// The number of the next UE.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.next_number
     }
 
-    /// How many UEs came anew to a cell and found no place there: each was turned away for good.
+    /// How many new UEs a full cell has rejected.
     ///
     /// # Panics
-    /// Where there is none of that number.
+    /// When there is no such cell.
     #[must_use]
-    pub fn turned_away(&self, cell: usize) -> u64 {
-        self.sites[cell].turned_away
+    pub fn rejected_arrivals(&self, cell: usize) -> u64 {
+        self.sites[cell].rejected_arrivals
     }
 
-    /// A UE that comes to a cell, at the first epoch from then on, and may leave for good from another time on. It is
-    /// turned away where the cell has no [room](Cell::room) by then.
+    /// Schedules the arrival of a UE at the first epoch from `arrives` on, and its release from `leaves` on. The UE is
+    /// rejected when the cell has no [free capacity](Cell::free_capacity) by then.
     ///
     /// # Errors
-    /// Where the cell is not there.
-    pub fn add(&mut self, cell: usize, mut ue: Ue, arrives: Time, leaves: Option<Time>) -> Result<(), Stays> {
-        let site = self.sites.get_mut(cell).ok_or(Stays::NoSuchCell)?;
+    /// When the cell does not exist.
+    pub fn add(&mut self, cell: usize, mut ue: Ue, arrives: Time, leaves: Option<Time>) -> Result<(), HandoverError> {
+        let site = self.sites.get_mut(cell).ok_or(HandoverError::UnknownCell)?;
         self.next_number = self.next_number.max(ue.number() + 1);
         ue.set_leaves_at(leaves.unwrap_or(Time::NEVER));
-        site.expect(Arrival { at: arrives, from: None, ue: Box::new(ue) });
+        site.schedule_arrival(Arrival { at: arrives, from: None, ue: Box::new(ue) });
         Ok(())
     }
 
-    /// Sends a UE to another cell, where it arrives a while later.
+    /// Starts the handover of a UE. It arrives in the target cell after the interruption time.
     ///
     /// # Errors
-    /// Where it cannot go; then it stays.
-    pub fn hand_over(&mut self, cell: usize, place: usize, to: usize) -> Result<(), Stays> {
-        let target = self.sites.get(to).ok_or(Stays::NoSuchCell)?;
+    /// When the handover is rejected; the UE stays in its cell.
+    pub fn hand_over(&mut self, cell: usize, place: usize, to: usize) -> Result<(), HandoverError> {
+        let target = self.sites.get(to).ok_or(HandoverError::UnknownCell)?;
         if to == cell {
-            return Err(Stays::IsThere);
+            return Err(HandoverError::SameCell);
         }
         if !target.has_room() {
-            return Err(Stays::NoRoom);
+            return Err(HandoverError::CellFull);
         }
         let there = target.cell.now();
-        let site = self.sites.get_mut(cell).ok_or(Stays::NoSuchCell)?;
+        let site = self.sites.get_mut(cell).ok_or(HandoverError::UnknownCell)?;
         let now = site.cell.now();
         let interruption = self.handover.interruption.max(EPOCH);
-        // cells that go on by themselves may be apart
+        // cells that run independently may differ in time
         if now.since(there).max(there.since(now)) > interruption {
-            return Err(Stays::FarApart);
+            return Err(HandoverError::ClocksApart);
         }
-        let mut ue = site.leave(place, Some(to)).ok_or(Stays::NoSuchUe)?;
-        ue.serve(to);
-        let stay = *site.cell.stay(place);
+        let mut ue = site.leave(place, Some(to)).ok_or(HandoverError::UnknownUe)?;
+        ue.set_serving_cell(to);
+        let stay = *site.cell.ue_entry(place);
         let target = &mut self.sites[to];
         let at = now.min(there) + interruption;
-        target.expect(Arrival { at, from: Some((cell, stay)), ue });
+        target.schedule_arrival(Arrival { at, from: Some((cell, stay)), ue });
         Ok(())
     }
 
-    /// Whether UEs go as soon as they want to from now on: see [`HandoverConfig::is_automatic`].
-    pub fn set_automatic(&mut self, is_automatic: bool) {
+    /// Enables or disables automatic handovers: see [`HandoverConfig::is_automatic`].
+    pub fn set_automatic_handover(&mut self, is_automatic: bool) {
         self.handover.is_automatic = is_automatic;
     }
 
-    /// All cells go on until then.
+    /// Runs all cells until `until`.
     pub fn advance(&mut self, until: Time) {
         let handover = self.handover;
         if !handover.is_automatic || handover.a3_offset_db.is_none() {
@@ -377,17 +379,18 @@ impl Network {
         }
     }
 
-    /// One cell goes on by itself. UEs do not go between cells that are far apart ([`Stays::FarApart`]).
+    /// Runs one cell only. Handovers between cells whose times differ too much are rejected
+    /// ([`HandoverError::ClocksApart`]).
     ///
     /// # Panics
-    /// Where there is none of that number.
+    /// When there is no such cell.
     pub fn advance_cell(&mut self, cell: usize, until: Time) {
         while self.sites[cell].advance(until) {
             self.begin_epoch(cell, until);
         }
     }
 
-    /// Does something with each cell: each thread takes the next one that none has taken.
+    /// Applies `work` to each cell; each thread takes the next unprocessed one.
     fn on_each(&mut self, work: impl Fn(&mut Site) + Sync) {
         let threads = self.threads.get().min(self.sites.len());
         let sites = Mutex::new(self.sites.iter_mut());
@@ -412,7 +415,7 @@ impl Network {
             return;
         }
         for (place, to) in site.begin_epoch(&self.handover) {
-            // one that cannot go stays
+            // a rejected handover leaves the UE in its cell
             let _ = self.hand_over(cell, place, to);
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::phy::{Area, Channel, Fixed, Geometry, Motion, Mover, Position, Site, Terminal};
 use crate::traffic::{Flow, FlowSpecification, Kind};
-use crate::{FiveTuple, MAX_PLACES, REST, Random, Subscription};
+use crate::{FiveTuple, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, Random, Subscription};
 
 fn network(cells: usize, threads: usize) -> Network {
     let configs = (0..cells).map(|_| CellConfig::default());
@@ -44,17 +44,17 @@ enum Told {
 }
 
 fn told(network: &mut Network, cell: usize) -> Vec<Told> {
-    let at = |stay: Stay| [stay.place, stay.turn as usize];
+    let at = |stay: UeEntry| [stay.place, stay.generation as usize];
     let told = |happening| match happening {
-        Happening::Came { ue, from } => Told::Came(at(ue), from.map(|(cell, stay)| (cell, stay.place))),
-        Happening::Left { ue, to } => Told::Left(at(ue), to),
-        Happening::Wants { ue, to } => Told::Wants(at(ue), to),
+        NetworkEvent::Arrived { ue, from } => Told::Came(at(ue), from.map(|(cell, stay)| (cell, stay.place))),
+        NetworkEvent::Departed { ue, to } => Told::Left(at(ue), to),
+        NetworkEvent::HandoverTriggered { ue, to } => Told::Wants(at(ue), to),
     };
-    network.happenings(cell).map(told).collect()
+    network.take_events(cell).map(told).collect()
 }
 
 #[test]
-fn any_number_of_threads_and_any_steps_give_the_same() {
+fn result_is_independent_of_threads_and_step_size() {
     let run = |threads, step_ms| {
         let mut network = network(5, threads);
         let go_on = |network: &mut Network, until| {
@@ -68,7 +68,7 @@ fn any_number_of_threads_and_any_steps_give_the_same() {
         network.hand_over(1, 0, 3).unwrap();
         go_on(&mut network, 700);
         (0..5)
-            .flat_map(|cell| (0..network.cell(cell).places()).map(move |place| (cell, place)))
+            .flat_map(|cell| (0..network.cell(cell).ue_indices()).map(move |place| (cell, place)))
             .map(|(cell, place)| network.cell(cell).counts(place).unwrap())
             .collect::<Vec<_>>()
     };
@@ -79,16 +79,16 @@ fn any_number_of_threads_and_any_steps_give_the_same() {
 }
 
 #[test]
-fn ues_come_and_go_and_take_along_what_waits() {
+fn handover_keeps_queued_packets() {
     let mut network = network(2, 1);
     add(&mut network, 0, 15.0, ms(25), Some(ms(2000)));
     network.advance(ms(20));
     assert_eq!(network.cell(0).ues().count(), 0);
     network.advance(ms(40));
     assert_eq!(told(&mut network, 0), [Told::Came([0, 0], None)]);
-    assert_eq!(network.hand_over(0, 0, 0), Err(Stays::IsThere));
-    assert_eq!(network.hand_over(0, 0, 2), Err(Stays::NoSuchCell));
-    assert_eq!(network.hand_over(0, 1, 1), Err(Stays::NoSuchUe));
+    assert_eq!(network.hand_over(0, 0, 0), Err(HandoverError::SameCell));
+    assert_eq!(network.hand_over(0, 0, 2), Err(HandoverError::UnknownCell));
+    assert_eq!(network.hand_over(0, 1, 1), Err(HandoverError::UnknownUe));
     network.advance(ms(505));
     let before = network.cell(0).ue(0).unwrap().flows()[0].counts().downlink.clone();
     network.hand_over(0, 0, 1).unwrap();
@@ -97,7 +97,7 @@ fn ues_come_and_go_and_take_along_what_waits() {
     network.advance(ms(700));
     assert_eq!(told(&mut network, 0), [Told::Left([0, 0], Some(1))]);
     assert_eq!(told(&mut network, 1), [Told::Came([0, 0], Some((0, 0)))]);
-    assert!(network.cell(0).counts(0).unwrap().down.blocks > 0, "what was counted stays");
+    assert!(network.cell(0).counts(0).unwrap().dl.blocks > 0, "what was counted stays");
     network.advance(ms(1500));
     let after = network.cell(1).ue(0).unwrap().flows()[0].counts().downlink.clone();
     assert!(after.received_packets > before.received_packets);
@@ -108,7 +108,7 @@ fn ues_come_and_go_and_take_along_what_waits() {
 }
 
 #[test]
-fn a_cell_goes_on_by_itself() {
+fn cell_advances_independently() {
     let mut network = network(2, 1);
     network.advance_cell(1, ms(300));
     assert_eq!((network.cell(0).now(), network.cell(1).now()), (Time::START, ms(300)));
@@ -118,7 +118,7 @@ fn a_cell_goes_on_by_itself() {
 
 /// A UE drives from one cell to the other, 600 m away.
 #[test]
-fn who_hears_another_cell_better_goes_there() {
+fn event_a3_triggers_handover() {
     let run = |is_automatic, x_m, motion| {
         let handover = HandoverConfig { a3_offset_db: Some(3.0), is_automatic, ..HandoverConfig::default() };
         let configs = [CellConfig::default(), CellConfig::default()];
@@ -152,7 +152,7 @@ fn who_hears_another_cell_better_goes_there() {
 
 /// A UE whose channel says an MCS goes to a cell whose table has fewer of them.
 #[test]
-fn an_mcs_that_the_next_cell_does_not_have_is_its_highest() {
+fn fixed_mcs_is_clamped_in_target_cell() {
     let carrier = crate::phy::Carrier { downlink_mcs: crate::phy::McsTable::Qam256, ..Default::default() };
     let configs = [CellConfig::default(), CellConfig { carrier, ..CellConfig::default() }];
     let mut network = Network::new(configs, HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
@@ -166,12 +166,12 @@ fn an_mcs_that_the_next_cell_does_not_have_is_its_highest() {
     network.hand_over(0, 0, 1).unwrap();
     network.advance(ms(400));
     assert_eq!(network.cell(1).ue(0).unwrap().downlink().mcs(), 27);
-    assert!(network.cell(1).counts(0).unwrap().down_rlc.delivered_packets > 0);
+    assert!(network.cell(1).counts(0).unwrap().dl_rlc.delivered_packets > 0);
 }
 
 /// What a cell counts of a queue grows, whoever comes and goes, and is of what went through this cell.
 #[test]
-fn queues_count_on_where_ues_go_to_another_cell() {
+fn queue_counters_survive_handover() {
     use crate::tc::QueueId;
 
     let mut network = network(2, 1);
@@ -205,7 +205,7 @@ fn queues_count_on_where_ues_go_to_another_cell() {
 }
 
 #[test]
-fn a_ue_whose_time_is_over_on_its_way_leaves_when_it_has_come() {
+fn ue_released_during_handover_departs_after_arrival() {
     let mut network = network(2, 1);
     add(&mut network, 0, 15.0, Time::START, Some(ms(510)));
     network.advance(ms(500));
@@ -218,7 +218,7 @@ fn a_ue_whose_time_is_over_on_its_way_leaves_when_it_has_come() {
 /// UEs come and go for as long as one likes: a place is given again, but not before it has rested, and what was counted of
 /// all of them is kept.
 #[test]
-fn a_cell_has_room_for_any_number_over_time() {
+fn ue_indices_are_reused() {
     const ARRIVALS: u64 = 10_500;
     let duplex = crate::phy::Duplex::Fdd;
     let carrier = crate::phy::Carrier { bandwidth_mhz: 20.0, numerology: 0, duplex, ..Default::default() };
@@ -233,54 +233,55 @@ fn a_cell_has_room_for_any_number_over_time() {
     for turn in 0..=(3 * ARRIVALS / 500 + 1) {
         let now_ms = 500 * turn;
         network.advance(ms(now_ms));
-        for happening in network.happenings(0).collect::<Vec<_>>() {
+        for happening in network.take_events(0).collect::<Vec<_>>() {
             match happening {
-                Happening::Came { ue, .. } => {
+                NetworkEvent::Arrived { ue, .. } => {
                     assert_eq!(ue.number, came, "each comes, in its order");
                     came += 1;
                     left.resize(left.len().max(ue.place + 1), None);
                     // what it had told last was within the half second before
                     let before = left[ue.place].take();
                     assert!(before.is_none_or(|(_, left_ms)| now_ms >= left_ms + 9_500), "{ue:?} after {before:?}");
-                    assert_eq!(ue.turn, before.map_or(0, |(turn, _)| turn + 1));
+                    assert_eq!(ue.generation, before.map_or(0, |(turn, _)| turn + 1));
                 }
-                Happening::Left { ue, .. } => {
+                NetworkEvent::Departed { ue, .. } => {
                     gone += 1;
-                    assert_eq!(left[ue.place].replace((ue.turn, now_ms)), None);
+                    assert_eq!(left[ue.place].replace((ue.generation, now_ms)), None);
                 }
-                Happening::Wants { .. } => unreachable!("nobody hears another cell"),
+                NetworkEvent::HandoverTriggered { .. } => unreachable!("nobody hears another cell"),
             }
         }
         let cell = network.cell(0);
-        let there =
-            (0..cell.places()).filter_map(|place| cell.counts(place)).chain(cell.past().iter().map(|(_, sum)| *sum));
-        let sum: u64 = there.map(|counts| counts.down.block_octets).sum();
+        let there = (0..cell.ue_indices())
+            .filter_map(|place| cell.counts(place))
+            .chain(cell.departed_counts().iter().map(|(_, sum)| *sum));
+        let sum: u64 = there.map(|counts| counts.dl.block_octets).sum();
         assert!(sum >= octets, "what was counted is not forgotten");
         octets = sum;
     }
-    assert_eq!((came, gone, network.turned_away(0)), (ARRIVALS, ARRIVALS, 0));
-    assert!(network.cell(0).places() <= MAX_PLACES && octets > 10_000 * 1_000, "{octets}");
-    assert_eq!(network.cell(0).past().len(), 1, "all have chosen the same");
+    assert_eq!((came, gone, network.rejected_arrivals(0)), (ARRIVALS, ARRIVALS, 0));
+    assert!(network.cell(0).ue_indices() <= MAX_UES_PER_CELL && octets > 10_000 * 1_000, "{octets}");
+    assert_eq!(network.cell(0).departed_counts().len(), 1, "all have chosen the same");
 }
 
 /// Who finds no place is turned away, or stays where it is; for who is on its way a place is kept.
 #[test]
-fn a_full_cell_turns_away() {
+fn full_cell_rejects_arrivals() {
     let mut network = network(2, 1);
-    (0..MAX_PLACES - 1).for_each(|_| add(&mut network, 0, 15.0, Time::START, Some(ms(100))));
+    (0..MAX_UES_PER_CELL - 1).for_each(|_| add(&mut network, 0, 15.0, Time::START, Some(ms(100))));
     add(&mut network, 1, 15.0, Time::START, None);
     add(&mut network, 1, 15.0, Time::START, None);
     network.advance(ms(20));
     assert_eq!(network.hand_over(1, 0, 0), Ok(()));
-    assert_eq!(network.hand_over(1, 1, 0), Err(Stays::NoRoom));
+    assert_eq!(network.hand_over(1, 1, 0), Err(HandoverError::CellFull));
     assert_eq!(network.cell(1).ues().count(), 1, "it stays");
     // before the one that is on its way
     add(&mut network, 0, 15.0, ms(30), None);
     network.advance(ms(90));
-    assert_eq!((network.cell(0).ues().count(), network.turned_away(0)), (MAX_PLACES, 1));
+    assert_eq!((network.cell(0).ues().count(), network.rejected_arrivals(0)), (MAX_UES_PER_CELL, 1));
     network.advance(ms(200));
-    assert_eq!((network.cell(0).ues().count(), network.cell(0).room()), (1, 0), "places rest");
-    network.advance(ms(100) + REST + EPOCH);
-    assert_eq!(network.cell(0).room(), MAX_PLACES - 1);
+    assert_eq!((network.cell(0).ues().count(), network.cell(0).free_capacity()), (1, 0), "places rest");
+    network.advance(ms(100) + INDEX_REUSE_DELAY + EPOCH);
+    assert_eq!(network.cell(0).free_capacity(), MAX_UES_PER_CELL - 1);
     assert_eq!(network.hand_over(1, 1, 0), Ok(()));
 }

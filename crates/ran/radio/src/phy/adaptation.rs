@@ -1,22 +1,21 @@
-//! From SINR to CQI and MCS, and to what of it is lost.
+//! Link adaptation: CQI, MCS and block error rate from the SINR.
 
 use super::blocks::modulation;
 use super::{Cqi, Direction, Grid, Modulation, Rat};
 use crate::Random;
 
-/// The part of transport blocks that is lost where the SINR is just what the MCS needs: what link adaptation aims at
-/// (TS 38.214 5.2.2.1).
+/// The block error rate at the required SINR of an MCS: the target of link adaptation (TS 38.214 5.2.2.1).
 const AIM: f64 = 0.1;
 
-/// How fast errors get rarer: the odds by a factor of e to this for each dB. Code blocks of 500 to 2000 bits fall from one
-/// half to one in a hundred within about 1 dB.
+/// The slope of the block error rate: each dB changes the odds by a factor of e to this. The error rate of code blocks of 500
+/// to 2000 bits falls from one half to one in a hundred within about 1 dB.
 const SLOPE_PER_DB: f64 = 4.0;
 
 /// The SINR in dB at which one block in ten is lost.
 ///
-/// Shannon's bound, and how far a real code is from it: 1.3 dB, and 0.2 dB more for each bit that a resource element
-/// carries. That is within 0.6 dB of simulated blocks of 500 to 2000 bits with NR's LDPC codes from QPSK to 256QAM, without
-/// fading; the turbo codes of LTE are some 0.7 dB behind.
+/// Shannon's bound plus the gap of a real code: 1.3 dB, and 0.2 dB more per bit that a resource element carries. This is within
+/// 0.6 dB of simulated blocks of 500 to 2000 bits with the LDPC codes of NR from QPSK to 256QAM, without fading; the turbo codes
+/// of LTE need about 0.7 dB more.
 fn threshold_db(modulation: Modulation, rat: Rat) -> f64 {
     let efficiency = modulation.efficiency();
     let behind_db = match rat {
@@ -29,18 +28,18 @@ fn threshold_db(modulation: Modulation, rat: Rat) -> f64 {
 /// The link adaptation of one direction of a carrier.
 #[derive(Clone, Debug)]
 pub struct Adaptation {
-    /// The SINR in dB that each MCS needs.
+    /// The required SINR of each MCS.
     needs_db: Box<[f64]>,
-    /// The same, and no less than any MCS below needs.
+    /// The running maximum of it.
     ascending_db: Box<[f64]>,
-    /// The SINR in dB that CQI 1 to 15 need.
+    /// The required SINR of CQI 1 to 15.
     cqi_needs_db: [f64; 15],
     /// The highest MCS that is no more efficient than a CQI.
     mcs_of_cqi: [u8; 16],
 }
 
 impl Adaptation {
-    /// That of a carrier.
+    /// Creates the link adaptation of a carrier.
     #[must_use]
     pub fn new(grid: &Grid, direction: Direction) -> Self {
         let carrier = grid.carrier();
@@ -56,7 +55,7 @@ impl Adaptation {
         }
         let mut mcs_of_cqi = [0; 16];
         for (of_cqi, cqi) in mcs_of_cqi[1..].iter_mut().zip(table.cqis()) {
-            // LTE's MCSs are no more than near what its CQIs stand for
+            // in LTE the efficiencies of MCS and CQI agree only approximately
             let carries = |mcs: &Modulation| mcs.efficiency() <= 1.01 * cqi.efficiency();
             *of_cqi = modulations.iter().rposition(carries).unwrap_or(0) as u8;
         }
@@ -70,19 +69,19 @@ impl Adaptation {
         Cqi(self.cqi_needs_db.partition_point(|needed| *needed <= sinr_db) as u8)
     }
 
-    /// The highest MCS that carries no more than a CQI allows; MCS 0 where even that carries more.
+    /// The highest MCS that is no more efficient than a CQI; MCS 0 when all are.
     #[must_use]
     pub fn mcs_of_cqi(&self, cqi: Cqi) -> u8 {
         self.mcs_of_cqi[usize::from(cqi.0.min(15))]
     }
 
-    /// The highest MCS that a SINR allows: finer than by CQI. MCS 0 where the SINR is too low for any.
+    /// The highest MCS that a SINR allows, at a finer resolution than the CQI; MCS 0 when the SINR is too low for any.
     #[must_use]
     pub fn mcs(&self, sinr_db: f64) -> u8 {
         (self.ascending_db.partition_point(|needed| *needed <= sinr_db) as u8).saturating_sub(1)
     }
 
-    /// How many MCSs there are: they are counted from 0.
+    /// The number of MCS indices, which start at 0.
     #[must_use]
     pub fn mcs_count(&self) -> u8 {
         self.needs_db.len() as u8
@@ -91,16 +90,16 @@ impl Adaptation {
     /// The SINR in dB at which one transport block in ten is lost.
     ///
     /// # Panics
-    /// Where there is no such MCS.
+    /// When the carrier has no such MCS.
     #[must_use]
     pub fn needed_sinr_db(&self, mcs: u8) -> f64 {
         self.needs_db[usize::from(mcs)]
     }
 
-    /// The part of transport blocks that is lost.
+    /// The block error rate.
     ///
     /// # Panics
-    /// Where there is no such MCS.
+    /// When the carrier has no such MCS.
     #[must_use]
     pub fn block_error_rate(&self, mcs: u8, sinr_db: f64) -> f64 {
         let margin_db = sinr_db - self.needed_sinr_db(mcs);
@@ -108,53 +107,51 @@ impl Adaptation {
     }
 }
 
-/// What the two ends of one direction of a UE's channel go by.
+/// The state of one direction of a UE's channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// The SINR in dB.
     pub sinr_db: f64,
-    /// The MCS to be used, whatever the SINR.
+    /// A fixed MCS, independent of the SINR.
     pub mcs: Option<u8>,
-    /// The part of all transmissions that is lost, whatever the SINR and the MCS.
+    /// A fixed error rate of all transmissions, independent of SINR and MCS.
     pub block_error_rate: Option<f64>,
 }
 
 impl Link {
-    /// A SINR, and all that follows from it.
+    /// A channel that is defined by its SINR.
     #[must_use]
     pub fn of_sinr(sinr_db: f64) -> Self {
         Link { sinr_db, mcs: None, block_error_rate: None }
     }
 
-    /// The MCS for a new transport block: one that the carrier has, whatever was to be used in another cell.
+    /// The MCS of a new transport block. A fixed MCS is clamped to the carrier's.
     #[must_use]
     pub fn mcs(&self, adaptation: &Adaptation) -> u8 {
         self.mcs.map_or_else(|| adaptation.mcs(self.sinr_db), |mcs| mcs.min(adaptation.mcs_count() - 1))
     }
 }
 
-/// What the receiver has of a transport block: HARQ adds up what each transmission brings (chase combining, so that two
-/// equal ones have 3 dB more).
+/// What the receiver has combined of a transport block (chase combining: two equal transmissions gain 3 dB).
 #[derive(Clone, Copy, Debug)]
 pub struct Reception {
-    /// How hard this block is: it is understood where no more than this part of all blocks is lost.
+    /// The block is decoded when the block error rate is at most this.
     hardness: f64,
-    /// The sum of the SINRs, not in dB.
+    /// The sum of the linear SINRs.
     sinr: f64,
 }
 
 impl Reception {
-    /// Nothing yet of a new block.
+    /// Starts the reception of a new block.
     #[must_use]
     pub fn new(random: &mut Random) -> Self {
         Reception { hardness: random.uniform(), sinr: 0.0 }
     }
 
-    /// One more transmission of the block: whether it is understood now.
+    /// Combines another transmission and returns whether the block is decoded.
     ///
-    /// A block stays as hard as it is. So the part of all blocks that is lost after each transmission is
-    /// [`Adaptation::block_error_rate`] of what has added up till then. Where the link says what is lost, chance decides
-    /// each time anew.
+    /// The hardness of a block is drawn once, so the error rate after each transmission is [`Adaptation::block_error_rate`]
+    /// of the combined SINR. With a fixed error rate each transmission is drawn independently.
     #[must_use]
     pub fn receive(&mut self, adaptation: &Adaptation, mcs: u8, link: &Link, random: &mut Random) -> bool {
         self.sinr += 10.0_f64.powf(link.sinr_db / 10.0);
@@ -164,7 +161,7 @@ impl Reception {
         }
     }
 
-    /// The SINR in dB that has added up.
+    /// The combined SINR in dB.
     #[must_use]
     pub fn sinr_db(&self) -> f64 {
         10.0 * self.sinr.log10()
@@ -188,7 +185,7 @@ mod tests {
             .unwrap()
     }
 
-    /// One block in ten was lost there, in simulations of LDPC codes with blocks of 2000 bits and without fading.
+    /// The SINR at 10 % block error rate in simulations of LDPC codes with blocks of 2000 bits, without fading.
     #[test]
     fn thresholds_are_near_simulated_ones() {
         let [qam64, qam256, ..] = adaptations();
@@ -198,13 +195,13 @@ mod tests {
         ] {
             for (mcs, sinr_db) in simulated {
                 let needed = adaptation.needed_sinr_db(mcs);
-                assert!((needed - sinr_db).abs() < 0.7, "MCS {mcs}: {needed} and not {sinr_db}");
+                assert!((needed - sinr_db).abs() < 0.7, "MCS {mcs}: {needed} instead of {sinr_db}");
             }
         }
     }
 
     #[test]
-    fn a_better_channel_allows_more() {
+    fn higher_sinr_never_lowers_cqi_or_mcs() {
         for adaptation in adaptations() {
             let mut last = (Cqi(0), 0);
             for step in -300..400 {
@@ -227,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn odds_of_errors_follow_the_margin() {
+    fn block_error_rate_follows_margin() {
         for adaptation in adaptations() {
             for mcs in 0..adaptation.mcs_count() {
                 let at = |margin_db| adaptation.block_error_rate(mcs, adaptation.needed_sinr_db(mcs) + margin_db);
@@ -239,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_may_say_the_mcs_and_what_is_lost() {
+    fn link_may_fix_mcs_and_error_rate() {
         let [adaptation, ..] = adaptations();
         let mut random = Random::new(1, 0);
         let link = Link { sinr_db: -40.0, mcs: Some(20), block_error_rate: Some(0.25) };

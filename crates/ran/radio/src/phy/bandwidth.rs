@@ -1,12 +1,12 @@
-//! How many PRBs a bandwidth has.
+//! The number of PRBs of each channel bandwidth.
 
 use super::carrier::{CarrierError, Rat};
 
 /// LTE's bandwidths in MHz and their PRBs (TS 36.104 table 5.6-1).
 const LTE: [(f64, u16); 6] = [(1.4, 6), (3.0, 15), (5.0, 25), (10.0, 50), (15.0, 75), (20.0, 100)];
 
-/// NR's bandwidths in MHz below 7.125 GHz, and their PRBs with subcarriers of 15, 30 and 60 kHz; 0 where there is no such
-/// carrier (TS 38.101-1 table 5.3.2-1).
+/// NR's bandwidths in MHz below 7.125 GHz and their PRBs with subcarriers of 15, 30 and 60 kHz; 0: no such carrier
+/// (TS 38.101-1 table 5.3.2-1).
 const NR: [(f64, [u16; 3]); 15] = [
     (5.0, [25, 11, 0]),
     (10.0, [52, 24, 11]),
@@ -25,7 +25,7 @@ const NR: [(f64, [u16; 3]); 15] = [
     (100.0, [0, 273, 135]),
 ];
 
-/// The PRBs of a carrier. The numerology is one that the RAT has.
+/// The PRBs of a carrier. The numerology is a valid one of the RAT.
 pub(super) fn prbs(rat: Rat, numerology: u8, bandwidth_mhz: f64) -> Result<u16, CarrierError> {
     let prbs = match rat {
         Rat::Lte => LTE.iter().find(|(mhz, _)| *mhz == bandwidth_mhz).map(|(_, prbs)| *prbs),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prbs_fit_into_the_bandwidth() {
+    fn prbs_fit_into_bandwidth() {
         for (numerology, khz) in [(0, 15.0), (1, 30.0), (2, 60.0)] {
             for (mhz, _) in NR {
                 let Ok(prbs) = prbs(Rat::Nr, numerology, mhz) else { continue };
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bandwidths_are_refused() {
+    fn unknown_bandwidths_are_rejected() {
         for (rat, numerology, mhz) in
             [(Rat::Lte, 0, 40.0), (Rat::Lte, 0, f64::NAN), (Rat::Nr, 0, 60.0), (Rat::Nr, 2, 5.0), (Rat::Nr, 1, 41.0)]
         {

@@ -1,4 +1,4 @@
-//! What an allocation carries.
+//! Transport block sizes of a carrier.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::{Direction, Grid, Rat, lte_sizes, nr_sizes};
 /// Subcarriers of a PRB.
 const SUBCARRIERS: u32 = 12;
 
-/// The transport block sizes of one direction of a carrier, worked out beforehand. Clones share them.
+/// The precomputed transport block sizes of one direction of a carrier. Clones share them.
 ///
-/// With LTE and two layers, an allocation is two transport blocks of one layer each; here they are one.
+/// In LTE an allocation with two layers is two transport blocks of one layer each; here they count as one.
 #[derive(Clone, Debug)]
 pub struct TransportBlocks {
-    /// Octets: by kind of slot, then MCS, then PRBs from 0 on.
+    /// Octets by slot kind, MCS and PRBs from 0 on.
     octets: Arc<[u32]>,
-    /// Which kind of slot has so many symbols: its place in `octets` over the size of a kind; `NO_KIND` is none.
+    /// The slot kind of each number of symbols; `NO_KIND`: no slot has so many.
     kinds: [u8; SYMBOLS as usize + 1],
     mcs_count: u8,
     prbs: u16,
@@ -25,7 +25,7 @@ pub struct TransportBlocks {
 const NO_KIND: u8 = u8::MAX;
 
 impl TransportBlocks {
-    /// Those of a carrier, for the numbers of symbols that its slots have.
+    /// Computes the sizes of a carrier, for all numbers of symbols that its slots have.
     #[must_use]
     pub fn new(grid: &Grid, direction: Direction) -> Self {
         let carrier = grid.carrier();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_for_data_carries_nothing() {
+    fn control_and_reference_symbols_carry_no_data() {
         let grid = Carrier { control_symbols: 3, ..Carrier::default() }.check().unwrap();
         let blocks = TransportBlocks::new(&grid, Direction::Downlink);
         assert_eq!((blocks.octets(28, 106, 0), blocks.prbs_for(28, 100, 0)), (0, 0));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn reference_signals_take_the_symbols_that_fit() {
+    fn dmrs_symbols_depend_on_allocation_length() {
         let symbols = |additional| [4, 8, 10, 12, 14].map(|symbols| dmrs_symbols(additional, symbols));
         assert_eq!(symbols(0), [1, 1, 1, 1, 1]);
         assert_eq!(symbols(1), [1, 2, 2, 2, 2]);
@@ -224,13 +224,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "no MCS 20 in a slot with 5 symbols here")]
-    fn a_slot_that_the_carrier_does_not_have_is_a_misuse() {
+    fn unknown_slot_kind_panics() {
         let blocks = TransportBlocks::new(&Carrier::default().check().unwrap(), Direction::Downlink);
         let _ = blocks.octets(20, 1, 5);
     }
 
     #[test]
-    fn code_rates_of_lte_are_those_of_its_cqis() {
+    fn lte_code_rates_match_cqi_table() {
         let grid = Carrier::lte().check().unwrap();
         let rate = |direction, mcs| modulation(&grid, direction, mcs).code_rate();
         assert!((rate(Direction::Downlink, 28) - 0.927).abs() < 0.001, "{}", rate(Direction::Downlink, 28));

@@ -1,4 +1,4 @@
-//! A carrier: its configuration, and the grid of slots and PRBs that follows from it.
+//! A carrier: its configuration, and the resulting grid of slots and PRBs.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,39 +16,38 @@ pub enum Rat {
     Nr,
 }
 
-/// What a carrier is like. [`Carrier::check`] makes a [`Grid`] of it.
+/// The configuration of a carrier. [`Carrier::check`] turns it into a [`Grid`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carrier {
-    /// The technology. NR.
+    /// The technology. Default: NR.
     pub rat: Rat,
-    /// The bandwidth, of those that TS 36.104 5.6 and TS 38.101-1 5.3.2 have. 40 MHz.
+    /// The channel bandwidth, one of TS 36.104 5.6 or TS 38.101-1 5.3.2. Default: 40 MHz.
     pub bandwidth_mhz: f64,
-    /// Subcarriers are 15 kHz times two to the power of this apart, slots one millisecond over that long (TS 38.211 4.2):
-    /// 0 to 2 with NR below 7.125 GHz, 0 with LTE. 1.
+    /// The numerology µ (TS 38.211 4.2): subcarrier spacing 15 kHz times 2^µ, slots of 1 ms over 2^µ; 0 to 2 with NR below
+    /// 7.125 GHz, 0 with LTE. Default: 1.
     pub numerology: u8,
-    /// Where it lies, for path loss and fading: 410 to 7125. 3600 MHz, band n78.
+    /// The carrier frequency, for path loss and fading: 410 to 7125. Default: 3600, band n78.
     pub frequency_mhz: f64,
-    /// Its duplex. TDD, the default [`TddPattern`].
+    /// The duplex mode. Default: TDD with the default [`TddPattern`].
     pub duplex: Duplex,
-    /// Spatial layers in the downlink, each as good as one: 1 to 4, with LTE 1 or 2. 1.
+    /// Spatial layers in the downlink, all of equal quality: 1 to 4, with LTE 1 or 2. Default: 1.
     pub downlink_layers: u8,
-    /// Spatial layers in the uplink: 1 to 4, with LTE 1. 1.
+    /// Spatial layers in the uplink: 1 to 4, with LTE 1. Default: 1.
     pub uplink_layers: u8,
-    /// The MCS table of the downlink. Up to 64QAM, the only one with LTE.
+    /// The MCS table of the downlink. Default: up to 64QAM, the only one with LTE.
     pub downlink_mcs: McsTable,
-    /// The MCS table of the uplink, without transform precoding in NR. Up to 64QAM, the only one with LTE.
+    /// The MCS table of the uplink, without transform precoding in NR. Default: up to 64QAM, the only one with LTE.
     pub uplink_mcs: McsTable,
-    /// Symbols of the control channel (PDCCH) at the begin of each slot with downlink: 0 to 3. The
-    /// sizes of LTE's transport blocks leave them room, however many there are. 2.
+    /// PDCCH symbols at the beginning of each slot with downlink: 0 to 3. The transport block sizes of LTE already leave room
+    /// for them. Default: 2.
     pub control_symbols: u8,
-    /// PRBs at the carrier's edges that the uplink's control channel (PUCCH) has for itself in each slot: fewer than the
-    /// carrier has. 2.
+    /// PRBs at the edges of the carrier that are reserved for PUCCH in each slot; fewer than the carrier has. Default: 2.
     pub uplink_control_prbs: u16,
-    /// Further symbols of demodulation reference signals after the first, where the allocation is long enough
-    /// (TS 38.211 table 7.4.1.1.2-3, mapping type A), with no data beside them: 0 to 3, NR only. 1.
+    /// Additional DMRS symbols, as far as the allocation is long enough (TS 38.211 table 7.4.1.1.2-3, mapping type A), without
+    /// data in the same symbols: 0 to 3, NR only. Default: 1.
     pub additional_dmrs: u8,
-    /// Resource elements of each PRB that transport block sizes leave to other signals (TS 38.214 5.1.3.2, xOverhead): 0,
-    /// 6, 12 or 18, NR only. 0.
+    /// xOverhead: resource elements per PRB that transport block sizes leave to other signals (TS 38.214 5.1.3.2): 0, 6, 12
+    /// or 18, NR only. Default: 0.
     pub overhead: u8,
 }
 
@@ -86,7 +85,10 @@ impl Carrier {
         }
     }
 
-    /// The grid that follows, or the first field whose value no carrier has.
+    /// Validates the carrier and returns its grid.
+    ///
+    /// # Errors
+    /// The first field with an invalid value.
     pub fn check(&self) -> Result<Grid, CarrierError> {
         let lte = self.rat == Rat::Lte;
         let within = |field, value: u8, most: u8, allowed| match value <= most {
@@ -147,21 +149,21 @@ impl Carrier {
     }
 }
 
-/// What no carrier can be. All of it is the caller's misuse.
+/// An invalid carrier configuration: misuse by the caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CarrierError {
-    /// A field of the [`Carrier`] or of its duplex has a value that it cannot have.
+    /// A field of the [`Carrier`] or of its duplex mode has an invalid value.
     Value {
-        /// Which.
+        /// The field.
         field: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// The valid values.
         allowed: &'static str,
     },
-    /// The duplex is one of the other technology.
+    /// The duplex mode belongs to the other technology.
     Duplex {
-        /// The carrier's.
+        /// The technology of the carrier.
         rat: Rat,
     },
 }
@@ -191,13 +193,13 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// What it was made of.
+    /// The configuration of the carrier.
     #[must_use]
     pub fn carrier(&self) -> &Carrier {
         &self.carrier
     }
 
-    /// PRBs of the carrier; each slot's downlink symbols have them all.
+    /// PRBs of the carrier. Downlink symbols use all of them.
     #[must_use]
     pub fn prbs(&self) -> u16 {
         self.prbs
@@ -209,13 +211,13 @@ impl Grid {
         self.prbs - self.carrier.uplink_control_prbs
     }
 
-    /// How far apart subcarriers are.
+    /// The subcarrier spacing.
     #[must_use]
     pub fn subcarrier_hz(&self) -> u32 {
         15_000 << self.carrier.numerology
     }
 
-    /// How long a slot is, an LTE subframe being one.
+    /// The length of a slot; in LTE, of a subframe.
     #[must_use]
     pub fn slot(&self) -> Duration {
         Duration::from_nanos(1_000_000 >> self.carrier.numerology)
@@ -227,13 +229,13 @@ impl Grid {
         10 << self.carrier.numerology
     }
 
-    /// Downlink and uplink symbols of a slot, counted from 0 at the model's start.
+    /// Downlink and uplink symbols of a slot; slots count from 0 at the start of the model.
     #[must_use]
     pub fn slot_kind(&self, slot: u64) -> (u8, u8) {
         self.slots[(slot % self.slots.len() as u64) as usize]
     }
 
-    /// The slots that are repeated: their downlink and uplink symbols.
+    /// The periodic slot pattern: downlink and uplink symbols of each slot.
     #[must_use]
     pub fn pattern(&self) -> &[(u8, u8)] {
         &self.slots
@@ -245,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_hold() {
+    fn defaults_are_valid() {
         let grid = Carrier::default().check().unwrap();
         assert_eq!((grid.prbs(), grid.uplink_prbs(), grid.subcarrier_hz()), (106, 104, 30_000));
         assert_eq!((grid.slot(), grid.slots_per_frame()), (Duration::from_micros(500), 20));
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_carrier_can_be_is_refused() {
+    fn invalid_carriers_are_rejected() {
         let (nr, lte) = (Carrier::default(), Carrier::lte());
         for (carrier, expected) in [
             (

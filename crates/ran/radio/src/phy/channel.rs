@@ -6,32 +6,32 @@ use crate::{Random, Time};
 /// A UE's radio channel.
 #[derive(Clone, Debug)]
 pub enum Channel {
-    /// It stays as it is.
+    /// A constant channel.
     Fixed(Fixed),
-    /// It goes by where the UE is.
+    /// A channel derived from the position of the UE.
     Geometry(Box<Geometry>),
-    /// It was recorded.
+    /// A recorded channel.
     Trace(Trace),
 }
 
-/// A channel that stays as it is.
+/// A constant channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fixed {
-    /// Its downlink.
+    /// The downlink.
     pub downlink: Link,
-    /// Its uplink.
+    /// The uplink.
     pub uplink: Link,
-    /// The power of the cell's reference signals at the UE.
+    /// RSRP of the serving cell at the UE.
     pub rsrp_dbm: f64,
-    /// The power of the UE's reference signals at the base station.
+    /// Power of the UE's reference signals at the base station.
     pub uplink_rsrp_dbm: f64,
 }
 
 impl Fixed {
-    /// With that MCS in each direction, and nothing lost. The SINR is what the MCS needs.
+    /// A channel with a fixed MCS in each direction and no errors. The SINR is the one that the MCS requires.
     ///
     /// # Panics
-    /// Where the carrier has no such MCS.
+    /// When the carrier has no such MCS.
     #[must_use]
     pub fn mcs(downlink: (&Adaptation, u8), uplink: (&Adaptation, u8)) -> Self {
         let link = |(adaptation, mcs): (&Adaptation, u8)| Link {
@@ -42,7 +42,7 @@ impl Fixed {
         Fixed { downlink: link(downlink), uplink: link(uplink), ..Fixed::sinr(0.0, 0.0) }
     }
 
-    /// With that SINR in each direction, and what follows from it.
+    /// A channel with a fixed SINR in each direction.
     #[must_use]
     pub fn sinr(sinr_db: f64, uplink_sinr_db: f64) -> Self {
         Fixed {
@@ -55,7 +55,7 @@ impl Fixed {
 }
 
 impl Channel {
-    /// Lets time pass. What a channel is like changes in here only, and costs nothing to ask for in between.
+    /// Advances the channel to `now`. Its state changes only here.
     pub fn update(&mut self, now: Time, random: &mut Random) {
         match self {
             Channel::Fixed(_) => {}
@@ -64,7 +64,7 @@ impl Channel {
         }
     }
 
-    /// What both ends of a direction go by.
+    /// The state of a direction.
     #[must_use]
     pub fn link(&self, direction: Direction) -> Link {
         match (self, direction) {
@@ -88,7 +88,7 @@ impl Channel {
         self.link(Direction::Uplink).sinr_db
     }
 
-    /// The power of the serving cell's reference signals at the UE.
+    /// RSRP of the serving cell at the UE.
     #[must_use]
     pub fn rsrp_dbm(&self) -> f64 {
         match self {
@@ -98,7 +98,7 @@ impl Channel {
         }
     }
 
-    /// The power of the UE's reference signals at the base station.
+    /// Power of the UE's reference signals at the base station.
     #[must_use]
     pub fn uplink_rsrp_dbm(&self) -> f64 {
         match self {
@@ -108,7 +108,7 @@ impl Channel {
         }
     }
 
-    /// Where the UE is, and what it hears of all cells, if that is what its channel goes by.
+    /// The geometry, for a channel derived from the position.
     #[must_use]
     pub fn geometry(&self) -> Option<&Geometry> {
         match self {
@@ -117,7 +117,7 @@ impl Channel {
         }
     }
 
-    /// The same, for a handover.
+    /// The geometry, mutably, for a handover.
     #[must_use]
     pub fn geometry_mut(&mut self) -> Option<&mut Geometry> {
         match self {

@@ -1,23 +1,23 @@
-//! Which symbols of which slots go which way.
+//! Duplex modes: the downlink and uplink symbols of each slot.
 
 use super::carrier::{CarrierError, Rat};
 
 /// Symbols of a slot with the normal cyclic prefix (TS 38.211 table 4.3.2-1; LTE's subframes have as many).
 pub(super) const SYMBOLS: u8 = 14;
 
-/// How a carrier's two directions are kept apart.
+/// The duplex mode of a carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Duplex {
-    /// By frequency: each direction has all symbols.
+    /// FDD: each direction has all symbols.
     Fdd,
-    /// By time, with NR: one pattern or two in turn (TS 38.213 11.1, tdd-UL-DL-ConfigurationCommon).
+    /// TDD of NR: one pattern, or two that alternate (TS 38.213 11.1, tdd-UL-DL-ConfigurationCommon).
     Tdd {
-        /// The first.
+        /// The first pattern.
         pattern: TddPattern,
-        /// What follows it before it comes again.
+        /// The second pattern.
         second: Option<TddPattern>,
     },
-    /// By time, with LTE (TS 36.211 tables 4.2-1 and 4.2-2).
+    /// TDD of LTE (TS 36.211 tables 4.2-1 and 4.2-2).
     LteTdd {
         /// The uplink-downlink configuration, 0 to 6.
         configuration: u8,
@@ -26,23 +26,23 @@ pub enum Duplex {
     },
 }
 
-/// A pattern of NR slots: downlink from its begin, uplink up to its end, nothing between.
+/// A TDD pattern of NR: downlink from the beginning, uplink up to the end, flexible symbols unused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TddPattern {
-    /// How long it is: 500, 625, 1000, 1250, 2000, 2500, 3000, 4000, 5000 or 10000.
+    /// The period: 500, 625, 1000, 1250, 2000, 2500, 3000, 4000, 5000 or 10000.
     pub period_us: u32,
-    /// Its slots with downlink symbols only.
+    /// Full downlink slots.
     pub downlink_slots: u16,
-    /// The downlink symbols at the begin of the slot after these.
+    /// Downlink symbols at the beginning of the slot after them.
     pub downlink_symbols: u8,
-    /// The uplink symbols at the end of the slot before those with uplink symbols only.
+    /// Uplink symbols at the end of the slot before the full uplink slots.
     pub uplink_symbols: u8,
-    /// Its slots with uplink symbols only.
+    /// Full uplink slots.
     pub uplink_slots: u16,
 }
 
 impl Default for TddPattern {
-    /// DDDDDDDSUU with subcarriers of 30 kHz: seven slots down, one with six symbols down and four up, two slots up.
+    /// DDDDDDDSUU at 30 kHz subcarrier spacing; the special slot has six downlink and four uplink symbols.
     fn default() -> Self {
         TddPattern { period_us: 5000, downlink_slots: 7, downlink_symbols: 6, uplink_symbols: 4, uplink_slots: 2 }
     }
@@ -52,7 +52,7 @@ impl Default for TddPattern {
 pub(super) type SlotKind = (u8, u8);
 
 impl Duplex {
-    /// What is repeated: at least one slot, with symbols of both directions.
+    /// The periodic slot pattern: at least one slot, with symbols of both directions.
     pub(super) fn slots(&self, rat: Rat, numerology: u8) -> Result<Box<[SlotKind]>, CarrierError> {
         let error = |field, value, allowed| Err(CarrierError::Value { field, value, allowed });
         match self {
@@ -66,7 +66,7 @@ impl Duplex {
                 if let Some(second) = second {
                     slots.extend(second.slots(numerology)?);
                 }
-                // so that patterns and frames keep step (TS 38.213 11.1)
+                // patterns and frames stay aligned (TS 38.213 11.1)
                 if 20_000 % both_us != 0 {
                     return error("period_us", f64::from(both_us), "one, or the sum of both, that divides 20 ms");
                 }
@@ -125,8 +125,8 @@ impl TddPattern {
     }
 }
 
-/// A frame of LTE. The special subframe's uplink symbols carry no data (TS 36.211 4.2), nor does its downlink part where
-/// that has three symbols only (TS 36.213 7.1.7).
+/// The frame of an LTE configuration. The uplink symbols of the special subframe carry no data (TS 36.211 4.2), nor does its
+/// downlink part when it has only three symbols (TS 36.213 7.1.7).
 fn lte(configuration: u8, special_subframe: u8) -> Result<Box<[SlotKind]>, CarrierError> {
     const SUBFRAMES: [&[u8; 10]; 7] =
         [b"DSUUUDSUUU", b"DSUUDDSUUD", b"DSUDDDSUDD", b"DSUUUDDDDD", b"DSUUDDDDDD", b"DSUDDDDDDD", b"DSUUUDSUUD"];
@@ -178,7 +178,7 @@ mod tests {
         let pattern =
             TddPattern { period_us: 2500, downlink_slots: 3, downlink_symbols: 10, uplink_symbols: 2, uplink_slots: 1 };
         assert_eq!(letters(&tdd(pattern).slots(Rat::Nr, 1).unwrap()), "DDDSU");
-        // the symbols on both sides may lie in slots of their own, with slots of nothing between
+        // partial slots may be separate, with unused slots between them
         let pattern =
             TddPattern { period_us: 5000, downlink_slots: 1, downlink_symbols: 3, uplink_symbols: 13, uplink_slots: 1 };
         let slots = tdd(pattern.clone()).slots(Rat::Nr, 0).unwrap();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_pattern_can_be_is_refused() {
+    fn invalid_patterns_are_rejected() {
         let ok = TddPattern::default();
         for (pattern, numerology, expected) in [
             (TddPattern { period_us: 700, ..ok.clone() }, 1, "period_us is 700: it may be 500, 625, 1000, 1250, "),

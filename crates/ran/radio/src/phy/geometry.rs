@@ -39,14 +39,14 @@ pub struct Geometry {
     mover: Mover,
     paths: Box<[Path]>,
     gain: Gain,
-    /// What the serving cell's SINRs are without fading.
+    /// SINRs of the serving cell, without fading.
     sinr_db: f64,
     uplink_sinr_db: f64,
     place: Clock,
     fading: Clock,
 }
 
-/// When something was done, if ever, and when next.
+/// A periodic timer: last and next time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     last: Option<Time>,
@@ -54,7 +54,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// The seconds that have passed, where it is time; none at first, since a UE may come late.
+    /// The seconds since the last tick, when the next one is due; 0 at the first, because a UE may arrive late.
     fn tick(&mut self, now: Time, interval: Duration) -> Option<f64> {
         if now < self.next {
             return None;
@@ -66,7 +66,7 @@ impl Clock {
 }
 
 impl Geometry {
-    /// A UE among these sites, served by that one. Its number and the seed, which all UEs share, give the shadowing.
+    /// Creates the channel of a UE among `sites`. The UE's number and the common seed determine the shadowing.
     pub fn new(
         sites: Arc<[Site]>,
         serving: usize,
@@ -80,7 +80,7 @@ impl Geometry {
         let site = sites.get(serving).ok_or(GeometryError::Value {
             field: "serving",
             value: serving as f64,
-            allowed: "the place of a site",
+            allowed: "the index of a site",
         })?;
         let gain = Gain::new(&terminal.fading, site.propagation.rice_factor_db(), site.frequency_mhz, random);
         let path = |cell| {
@@ -91,11 +91,11 @@ impl Geometry {
         let (place, fading) = Default::default();
         let mut geometry =
             Geometry { sites, serving, terminal, mover, paths, gain, sinr_db: 0.0, uplink_sinr_db: 0.0, place, fading };
-        geometry.look(0.0);
+        geometry.update_paths(0.0);
         Ok(geometry)
     }
 
-    /// Lets time pass.
+    /// Advances the channel to `now`.
     pub fn update(&mut self, now: Time, random: &mut Random) {
         let Some(seconds) = self.fading.tick(now, FADING_INTERVAL) else { return };
         self.gain.update(seconds, self.mover.speed_m_per_s(), random);
@@ -105,54 +105,54 @@ impl Geometry {
         if let Some(seconds) = self.place.tick(now, PLACE_INTERVAL) {
             let before = self.mover.position();
             self.mover.advance(seconds, random);
-            // around a corner it is less than what was walked, which changes nothing that anybody could tell
+            // the straight distance; around a corner it is shorter than the path, a negligible difference for shadowing
             let moved_m = before.distance_m(self.mover.position());
             if moved_m > 0.0 {
-                self.look(moved_m);
+                self.update_paths(moved_m);
             }
         }
     }
 
-    /// Where the UE is.
+    /// The position of the UE.
     #[must_use]
     pub fn position(&self) -> Position {
         self.mover.position()
     }
 
-    /// Which site serves it.
+    /// The index of the serving site.
     #[must_use]
     pub fn serving(&self) -> usize {
         self.serving
     }
 
-    /// Has another site serve it: the end of a handover.
+    /// Changes the serving site, at the end of a handover.
     ///
     /// # Panics
-    /// Where there is no such site.
+    /// When there is no such site.
     pub fn set_serving(&mut self, site: usize) {
         assert!(site < self.sites.len(), "site {site} of {}", self.sites.len());
         self.serving = site;
         let site = &self.sites[site];
         self.gain.come_from(site.propagation.rice_factor_db(), site.frequency_mhz);
-        self.sum_up();
+        self.update_sinr();
     }
 
-    /// The sites that it may hear.
+    /// All sites.
     #[must_use]
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }
 
-    /// The power of a cell's reference signals.
+    /// RSRP of a site.
     ///
     /// # Panics
-    /// Where there is no such site.
+    /// When there is no such site.
     #[must_use]
     pub fn rsrp_dbm(&self, site: usize) -> f64 {
         self.paths[site].rsrp_dbm
     }
 
-    /// The power of the UE's own at the site that serves it.
+    /// Power of the UE's reference signals at the serving site.
     #[must_use]
     pub fn uplink_rsrp_dbm(&self) -> f64 {
         self.uplink_sinr_db + self.uplink_noise_dbm()
@@ -170,8 +170,8 @@ impl Geometry {
         self.uplink_sinr_db + self.gain.db()
     }
 
-    /// Looks at all sites again from where the UE is now.
-    fn look(&mut self, moved_m: f64) {
+    /// Recomputes all paths from the current position.
+    fn update_paths(&mut self, moved_m: f64) {
         let position = self.mover.position();
         for (site, path) in self.sites.iter().zip(&mut self.paths) {
             let keep = (-moved_m / site.propagation.shadowing_distance_m()).exp();
@@ -185,11 +185,11 @@ impl Geometry {
             path.loss_db = loss.median_db + loss.shadowing_db * path.shadow - site.gain_db;
             path.rsrp_dbm = site.element_dbm() - site.gain_db - path.loss_db;
         }
-        self.sum_up();
+        self.update_sinr();
     }
 
-    /// The serving cell's SINRs from what all paths are like.
-    fn sum_up(&mut self) {
+    /// Recomputes the SINRs of the serving cell from all paths.
+    fn update_sinr(&mut self) {
         let site = &self.sites[self.serving];
         let milliwatts = |dbm: f64| 10.0_f64.powf(dbm / 10.0);
         let noise_dbm = site.noise_dbm() + self.terminal.noise_figure_db + site.noise_rise_db;
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn power_is_what_is_sent_less_what_is_lost() {
+    fn rsrp_is_transmit_power_minus_path_loss() {
         let sites = sites(&[0.0]);
         let rsrps: Vec<f64> = (0..4000).map(|ue| geometry(&sites, 200.0, Motion::Still, ue).rsrp_dbm(0)).collect();
         let (mean, deviation) = moments(&rsrps);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_shadowed_each_on_its_own_and_the_same_for_the_same_seed() {
+    fn shadowing_is_independent_per_cell_and_reproducible() {
         let sites = sites(&[-200.0, 200.0]);
         let pairs: Vec<[f64; 2]> = (0..4000)
             .map(|ue| geometry(&sites, 0.0, Motion::Still, ue))
@@ -264,8 +264,8 @@ mod tests {
     }
 
     #[test]
-    fn shadowing_is_forgotten_over_its_distance() {
-        // far off, around the mast, so that the way there changes nothing: 100 steps of 1 m, then another UE
+    fn shadowing_decorrelates_over_distance() {
+        // a tangential path far from the mast, so that the path loss stays the same
         let sites = sites(&[0.0]);
         let motion = Motion::Straight { speed_m_per_s: 25.0, heading_deg: 0.0 };
         let (mut before, mut after) = (Vec::new(), Vec::new());
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ue_on_its_way_hears_the_other_cell_better_in_the_end() {
+    fn moving_ue_receives_other_cell_stronger_eventually() {
         let seen = Propagation { surroundings: Surroundings::UrbanMicro, line_of_sight: true };
         let site = |site: &Site| Site { propagation: seen, height_m: 10.0, ..site.clone() };
         let sites: Arc<[Site]> = sites(&[-500.0, 500.0]).iter().map(site).collect();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn other_cells_disturb_as_much_as_they_send() {
+    fn interference_follows_activity_of_other_cells() {
         let quiet = sites(&[0.0, 300.0]);
         let change = |change: fn(&Site) -> Site| -> Arc<[Site]> { quiet.iter().map(change).collect() };
         let sinr_db = |sites: &Arc<[Site]>| geometry(sites, 150.0, Motion::Still, 4).sinr_db;
@@ -323,17 +323,17 @@ mod tests {
     }
 
     #[test]
-    fn power_control_aims_at_its_sinr() {
+    fn power_control_reaches_target_sinr() {
         let sites = sites(&[0.0]);
         assert_eq!(geometry(&sites, 20.0, Motion::Still, 0).uplink_sinr_db, 20.0);
         let far = geometry(&sites, 1500.0, Motion::Still, 0);
         assert!(far.uplink_sinr_db < 5.0, "{}", far.uplink_sinr_db);
-        // noise of 30 kHz, 5 dB of the receiver and 3 dB of others
+        // noise in 30 kHz, 5 dB noise figure and 3 dB noise rise
         assert!((far.uplink_rsrp_dbm() - far.uplink_sinr_db + 121.23).abs() < 0.01);
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_channel() {
+    fn same_seed_gives_same_channel() {
         let run = |seed| {
             let sites = sites(&[0.0, 400.0]);
             let motion = Motion::RandomWaypoint { least_m_per_s: 1.0, most_m_per_s: 30.0, pause_s: 1.0 };
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_late_begins_where_it_is() {
+    fn late_ue_starts_at_its_position() {
         let motion = Motion::Straight { speed_m_per_s: 10.0, heading_deg: 90.0 };
         let mut geometry = geometry(&sites(&[0.0]), 100.0, motion, 0);
         let mut random = Random::new(1, 0);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_that_is_not_there_cannot_serve() {
+    fn unknown_serving_site_is_rejected() {
         let sites = sites(&[0.0]);
         let mover = || Mover::new(AREA, Position::default(), Motion::Still).unwrap();
         let new = |sites: &Arc<[Site]>, serving, terminal| {
@@ -372,7 +372,7 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        assert_eq!(new(&sites, 1, Terminal::default()), "serving is 1: it may be the place of a site");
+        assert_eq!(new(&sites, 1, Terminal::default()), "serving is 1: it may be the index of a site");
         assert_eq!(
             new(&sites, 0, Terminal { uplink_prbs: 0, ..Terminal::default() }),
             "uplink_prbs is 0: it may be 1 to 273"

@@ -263,7 +263,7 @@ pub(super) fn uplink(mcs: u8) -> (u8, u8) {
     }
 }
 
-/// The size in bits of a transport block on so many PRBs, on one layer.
+/// The size in bits of a transport block on `prbs` PRBs and one layer.
 pub(super) fn bits(tbs_index: u8, prbs: u16) -> u32 {
     match prbs {
         0 => 0,
@@ -271,14 +271,13 @@ pub(super) fn bits(tbs_index: u8, prbs: u16) -> u32 {
     }
 }
 
-/// As how many PRBs those of a special subframe with so many downlink symbols count (TS 36.213 7.1.7).
+/// The effective number of PRBs in a special subframe with this number of downlink symbols (TS 36.213 7.1.7).
 pub(super) fn special_subframe_prbs(prbs: u16, symbols: u8) -> u16 {
     let eighths = if symbols < 9 { 3 } else { 6 };
     (prbs * eighths / 8).max(prbs.min(1))
 }
 
-/// The largest number of PRBs up to this one that an uplink allocation can have: with no factor but 2, 3 and 5
-/// (TS 36.211 5.3.3).
+/// The largest valid number of uplink PRBs up to `prbs`: a product of powers of 2, 3 and 5 (TS 36.211 5.3.3).
 pub(super) fn uplink_prbs(most: u16) -> u16 {
     let has_only_those = |prbs: &u16| {
         let mut rest = *prbs;

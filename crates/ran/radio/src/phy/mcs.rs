@@ -1,8 +1,8 @@
-//! Modulation and coding schemes, and the channel quality indicators that UEs report.
+//! Modulation and coding schemes (MCS) and channel quality indicators (CQI).
 
 use super::carrier::Rat;
 
-/// An MCS table, by the highest modulation that it has.
+/// An MCS table, named by its highest modulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum McsTable {
     /// Up to 64QAM (TS 38.214 table 5.1.3.1-1); the only one with LTE (TS 36.213 tables 7.1.7.1-1 and 8.6.1-1).
@@ -14,12 +14,12 @@ pub enum McsTable {
     Qam64LowSe,
 }
 
-/// A modulation, and the share of its bits that are not for error correction.
+/// A modulation with its code rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modulation {
-    /// Bits of a symbol: 2 is QPSK, 4 16QAM, 6 64QAM, 8 256QAM.
+    /// Bits per symbol: 2 is QPSK, 4 16QAM, 6 64QAM, 8 256QAM.
     pub order: u8,
-    /// The code rate times 2048: the tables have halves of 1024ths.
+    /// The code rate times 2048: the tables contain halves of 1/1024.
     pub rate_2048: u16,
 }
 
@@ -30,14 +30,14 @@ impl Modulation {
         f64::from(self.rate_2048) / 2048.0
     }
 
-    /// Bits that a resource element carries.
+    /// Information bits per resource element.
     #[must_use]
     pub fn efficiency(self) -> f64 {
         f64::from(self.order) * self.code_rate()
     }
 }
 
-/// A channel quality indicator: 0 is out of range, 15 the best.
+/// A channel quality indicator: 0 is out of coverage, 15 is the best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cqi(pub u8);
 
@@ -108,7 +108,7 @@ impl McsTable {
         }
     }
 
-    /// What CQI 1 to 15 stand for where this table is used.
+    /// The modulations and code rates of CQI 1 to 15 that belong to this table.
     #[must_use]
     pub fn cqis(self) -> &'static [Modulation; 15] {
         match self {
@@ -118,7 +118,7 @@ impl McsTable {
         }
     }
 
-    /// How many schemes it has, those for retransmissions only apart.
+    /// The number of MCS indices, without those for retransmissions only.
     #[must_use]
     pub fn len(self, rat: Rat) -> u8 {
         match rat {
@@ -144,7 +144,7 @@ mod tests {
 
     const TABLES: [McsTable; 3] = [McsTable::Qam64, McsTable::Qam256, McsTable::Qam64LowSe];
 
-    /// The tables of TS 38.214 give each scheme's efficiency too, with four digits.
+    /// The tables of TS 38.214 also state the efficiency of each MCS, with four digits.
     #[test]
     fn published_efficiencies() {
         for (table, mcs, efficiency) in [
@@ -172,13 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn higher_is_more_efficient() {
+    fn efficiency_rises_with_index() {
         for table in TABLES {
             assert!(table.cqis().is_sorted_by(|a, b| a.efficiency() < b.efficiency()), "{table:?}");
             let same_order = |pair: &[Modulation]| pair[0].order == pair[1].order;
             for pair in table.modulations().windows(2) {
                 assert!(pair[0].order <= pair[1].order, "{table:?}");
-                // where the order steps up, the efficiency may be a little lower
+                // when the modulation order rises, the efficiency may drop slightly
                 let least = if same_order(pair) { 0.0 } else { -0.005 };
                 assert!(pair[1].efficiency() - pair[0].efficiency() > least, "{table:?} {pair:?}");
             }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cqi_above_the_lowest_stands_for_a_scheme() {
+    fn each_cqi_above_lowest_matches_an_mcs() {
         for table in TABLES {
             let missing = table.cqis().iter().filter(|cqi| !table.modulations().contains(cqi)).count();
             assert!(missing <= 1, "{table:?}: {missing}");

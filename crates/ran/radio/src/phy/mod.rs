@@ -1,8 +1,8 @@
-//! The physical layer: what a carrier's slots are, what their resource blocks carry, and how well that arrives.
+//! The physical layer: carriers, transport block sizes, link adaptation, HARQ combining and channels.
 //!
-//! A [`Carrier`] is configuration. Checked, it becomes a [`Grid`]: PRBs, slots and which of their symbols go which way.
-//! [`TransportBlocks`] says what an allocation carries, [`Adaptation`] what MCS a SINR allows and how often its blocks are
-//! lost, [`Reception`] what HARQ makes of repeated transmissions, and [`Channel`] what SINR a UE has.
+//! A [`Carrier`] is configuration; validated, it becomes a [`Grid`] of PRBs, slots and symbols. [`TransportBlocks`] contains the
+//! size of each allocation, [`Adaptation`] the MCS and block error rate of a SINR, [`Reception`] the effect of HARQ
+//! retransmissions, and [`Channel`] the SINR of a UE.
 
 mod adaptation;
 mod bandwidth;

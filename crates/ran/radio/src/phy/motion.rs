@@ -1,4 +1,4 @@
-//! Where UEs are, and how they move.
+//! Positions and motion of UEs.
 
 use super::site::{GeometryError, within};
 use crate::Random;
@@ -6,26 +6,26 @@ use crate::Random;
 /// A point on the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
-    /// To the east.
+    /// Metres to the east.
     pub x_m: f64,
-    /// To the north.
+    /// Metres to the north.
     pub y_m: f64,
 }
 
 impl Position {
-    /// How far another point is.
+    /// The distance to another point.
     #[must_use]
     pub fn distance_m(self, other: Position) -> f64 {
         (self.x_m - other.x_m).hypot(self.y_m - other.y_m)
     }
 }
 
-/// A rectangle that nobody leaves.
+/// The rectangle that UEs stay within.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Its corner in the south-west.
+    /// The south-west corner.
     pub least: Position,
-    /// Its corner in the north-east.
+    /// The north-east corner.
     pub most: Position,
 }
 
@@ -46,37 +46,37 @@ impl Area {
     }
 }
 
-/// How a UE moves.
+/// The motion of a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Motion {
-    /// Not at all.
+    /// No motion.
     #[default]
     Still,
-    /// Straight on, and back from the area's edges as light from a mirror.
+    /// A straight line, reflected at the edges of the area.
     Straight {
-        /// How fast.
+        /// The speed.
         speed_m_per_s: f64,
-        /// Where to: 0 is north, 90 east.
+        /// The heading: 0 is north, 90 is east.
         heading_deg: f64,
     },
-    /// To a random point of the area, a pause, to the next.
+    /// Random waypoint: to a random point of the area, a pause, to the next point.
     RandomWaypoint {
-        /// How fast at least, on each way anew ...
+        /// The minimum speed; drawn for each leg.
         least_m_per_s: f64,
-        /// ... and at most.
+        /// The maximum speed.
         most_m_per_s: f64,
-        /// How long each pause is.
+        /// The length of each pause.
         pause_s: f64,
     },
 }
 
-/// Of pauses and legs, so many at most are walked in one go; the time that is left then is spent standing.
+/// The maximum number of legs and pauses per update; the UE stands still for the rest of the time.
 const MOST_LEGS: u32 = 100;
-/// Legs are never walked slower than this, so that they end.
+/// The minimum speed on a leg, so that legs end.
 const SLOWEST_M_PER_S: f64 = 0.1;
-/// Areas end here, in each direction.
+/// The bound of areas in each direction.
 const FARTHEST_M: f64 = 1e6;
-/// Nobody is faster: 720 km/h.
+/// The maximum speed: 720 km/h.
 const FASTEST_M_PER_S: f64 = 200.0;
 
 /// A UE that moves.
@@ -88,25 +88,25 @@ pub struct Mover {
     leg: Leg,
 }
 
-/// What it is at.
+/// The current activity.
 #[derive(Clone, Copy, Debug)]
 enum Leg {
-    /// Standing for as long as this.
+    /// Standing still for a time.
     Pause { left_s: f64 },
-    /// On its way there.
+    /// Moving to a point.
     Walk { to: Position, speed_m_per_s: f64 },
-    /// So much further in each second, until an edge is met.
+    /// Moving with a velocity until an edge is reached.
     Line { x_m_per_s: f64, y_m_per_s: f64 },
 }
 
 impl Mover {
-    /// At that place, moving like that within the area.
+    /// Places a UE at a position, with its motion within the area.
     pub fn new(area: Area, position: Position, motion: Motion) -> Result<Self, GeometryError> {
         let ordered = |least: f64, most: f64| -FARTHEST_M <= least && least <= most && most <= FARTHEST_M;
         if !ordered(area.least.x_m, area.most.x_m) || !ordered(area.least.y_m, area.most.y_m) {
             return Err(GeometryError::Area(area));
         }
-        // not a number is equal to nothing
+        // NaN equals nothing
         if area.clamp(position) != position {
             return Err(GeometryError::Outside(position));
         }
@@ -128,13 +128,13 @@ impl Mover {
         Ok(Mover { area, motion, position, leg })
     }
 
-    /// Where it is.
+    /// The position.
     #[must_use]
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// How fast it is now.
+    /// The current speed.
     #[must_use]
     pub fn speed_m_per_s(&self) -> f64 {
         match self.leg {
@@ -144,13 +144,13 @@ impl Mover {
         }
     }
 
-    /// Whether it will ever be elsewhere.
+    /// Whether it can move at all.
     #[must_use]
     pub fn moves(&self) -> bool {
         self.motion != Motion::Still
     }
 
-    /// Lets time pass.
+    /// Advances the motion by a time.
     pub fn advance(&mut self, seconds: f64, random: &mut Random) {
         let mut left_s = seconds;
         for _ in 0..MOST_LEGS {
@@ -161,7 +161,7 @@ impl Mover {
         }
     }
 
-    /// Goes on with the leg, and to the next where it ends: what is left of the time.
+    /// Continues the current leg, and starts the next when it ends. Returns the remaining time.
     fn leg(&mut self, seconds: f64, random: &mut Random) -> f64 {
         match &mut self.leg {
             Leg::Pause { left_s } if *left_s > seconds => {
@@ -194,24 +194,24 @@ impl Mover {
             }
             Leg::Line { x_m_per_s, y_m_per_s } => {
                 let Area { least, most } = self.area;
-                self.position.x_m = bounce(self.position.x_m, x_m_per_s, seconds, least.x_m, most.x_m);
-                self.position.y_m = bounce(self.position.y_m, y_m_per_s, seconds, least.y_m, most.y_m);
+                self.position.x_m = reflect(self.position.x_m, x_m_per_s, seconds, least.x_m, most.x_m);
+                self.position.y_m = reflect(self.position.y_m, y_m_per_s, seconds, least.y_m, most.y_m);
                 0.0
             }
         }
     }
 }
 
-/// Where one is after some seconds between two mirrors; the speed turns with each bounce.
-fn bounce(at_m: f64, m_per_s: &mut f64, seconds: f64, least_m: f64, most_m: f64) -> f64 {
+/// The position after some seconds between two reflecting edges; each reflection reverses the speed.
+fn reflect(at_m: f64, m_per_s: &mut f64, seconds: f64, least_m: f64, most_m: f64) -> f64 {
     let width_m = most_m - least_m;
     if width_m <= 0.0 {
         return least_m;
     }
-    // after two widths, all is as before
+    // the motion is periodic over two widths
     let unfolded_m = (at_m - least_m + *m_per_s * seconds).rem_euclid(2.0 * width_m);
     if unfolded_m <= width_m {
-        // it turned an even number of times
+        // an even number of reflections
         return least_m + unfolded_m;
     }
     *m_per_s = -*m_per_s;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn straight_on_and_back_from_the_edges() {
+    fn straight_motion_is_reflected_at_edges() {
         let mut random = Random::new(0, 0);
         let east = Motion::Straight { speed_m_per_s: 10.0, heading_deg: 90.0 };
         let mut mover = Mover::new(AREA, at(0.0, 20.0), east).unwrap();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn from_waypoint_to_waypoint() {
+    fn random_waypoint_moves_and_pauses() {
         let motion = Motion::RandomWaypoint { least_m_per_s: 2.0, most_m_per_s: 4.0, pause_s: 5.0 };
         let walk = |seed| {
             let mut random = Random::new(seed, 0);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_time_at_once_ends() {
+    fn long_update_terminates() {
         let mut random = Random::new(0, 0);
         let motion = Motion::RandomWaypoint { least_m_per_s: 100.0, most_m_per_s: 200.0, pause_s: 0.0 };
         let mut mover = Mover::new(AREA, at(0.0, 0.0), motion).unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_motion_can_be_is_refused() {
+    fn invalid_motion_is_rejected() {
         let straight = |speed_m_per_s, heading_deg| Motion::Straight { speed_m_per_s, heading_deg };
         let waypoint =
             |least_m_per_s, most_m_per_s, pause_s| Motion::RandomWaypoint { least_m_per_s, most_m_per_s, pause_s };

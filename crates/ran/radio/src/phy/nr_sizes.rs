@@ -12,29 +12,29 @@ const SIZES: [u16; 93] = [
     3240, 3368, 3496, 3624, 3752, 3824,
 ];
 
-/// Data symbols are counted as this many resource elements of a PRB at most.
+/// The maximum number of resource elements per PRB that count.
 const MOST_RESOURCE_ELEMENTS: u32 = 156;
 
-/// The size in bits of a transport block on so many PRBs, each with so many resource elements for data.
+/// The size in bits of a transport block on `prbs` PRBs with `resource_elements` data resource elements each.
 pub(super) fn bits(modulation: Modulation, layers: u8, prbs: u16, resource_elements: u32) -> u32 {
     let resource_elements = u64::from(resource_elements.min(MOST_RESOURCE_ELEMENTS)) * u64::from(prbs);
     if resource_elements == 0 {
         return 0;
     }
     let bits_a_symbol = u64::from(modulation.order) * u64::from(layers);
-    // with eleven bits after the point, no rounding can go astray
+    // fixed point with eleven fractional bits is exact
     let info_2048 = resource_elements * bits_a_symbol * u64::from(modulation.rate_2048);
     let size = match info_2048 <= 3824 << 11 {
         true => small((info_2048 >> 11) as u32),
         false => large(info_2048, modulation.rate_2048 <= 2048 / 4),
     };
-    u32::try_from(size).expect("the largest carrier's blocks have some 1.3 million bits")
+    u32::try_from(size).expect("the largest transport block has about 1.3 million bits")
 }
 
 fn small(info: u32) -> u64 {
     let n = info.checked_ilog2().unwrap_or(0).saturating_sub(6).max(3);
     let quantised = (info >> n << n).max(24);
-    // the table ends with the largest number that comes here
+    // the last entry of the table is the largest input
     SIZES[SIZES.partition_point(|size| u32::from(*size) < quantised)].into()
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_those_of_the_vectors() {
+    fn sizes_match_vectors() {
         let vectors = include_str!("../../../../../vectors/phy/nr-transport-blocks.csv");
         let mut count = 0;
         for line in vectors.lines().skip(1) {
@@ -71,12 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn by_hand() {
+    fn sizes_match_hand_calculation() {
         // MCS 20 of the 64QAM table on 106 PRBs with ten symbols: 12720 resource elements and 42259.2 bits, in steps of 1024
         // 41984, with the checksum's 24 in five code blocks of at most 8424: 42008 is rounded up to a multiple of 40
         let mcs_20 = Modulation { order: 6, rate_2048: 2 * 567 };
         assert_eq!(bits(mcs_20, 1, 106, 120), 42_040 - 24);
-        // one PRB with twelve resource elements of QPSK at 30/1024 has less than a bit: the least size
+        // one PRB with twelve resource elements of QPSK at 30/1024 has less than one bit: the minimum size
         assert_eq!(bits(Modulation { order: 2, rate_2048: 60 }, 1, 1, 12), 24);
         assert_eq!(bits(mcs_20, 1, 0, 120), 0);
         assert_eq!(bits(mcs_20, 1, 106, 0), 0);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn more_prbs_never_carry_less() {
+    fn size_never_decreases_with_prbs() {
         for (order, rate_1024) in [(2, 30), (2, 120), (2, 256), (2, 257), (4, 340), (6, 567), (8, 948)] {
             for layers in [1, 4] {
                 let modulation = Modulation { order, rate_2048: 2 * rate_1024 };

@@ -4,50 +4,50 @@ use std::f64::consts::PI;
 
 pub(super) const LIGHT_M_PER_S: f64 = 299_792_458.0;
 
-/// What surrounds a base station.
+/// The deployment scenario of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Surroundings {
-    /// A city, the antennas above its roofs (UMa).
+    /// Urban macro (UMa): antennas above roof level.
     #[default]
     UrbanMacro,
-    /// A city's streets, the antennas below its roofs (UMi, street canyon).
+    /// Urban micro (UMi street canyon): antennas below roof level.
     UrbanMicro,
-    /// Open land with few and low houses (RMa): 5 m high, along streets 20 m wide.
+    /// Rural macro (RMa): buildings 5 m high, streets 20 m wide.
     RuralMacro,
 }
 
-/// How waves get from a base station to a UE.
+/// The propagation between a site and the UEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Propagation {
-    /// What lies around. A city, the antennas above its roofs.
+    /// The deployment scenario. Default: UMa.
     pub surroundings: Surroundings,
-    /// Whether the two see each other. No.
+    /// Whether there is line of sight. Default: no.
     pub line_of_sight: bool,
 }
 
 /// The two ends of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ends {
-    /// How far they are apart on the ground; less than 10 counts as 10.
+    /// Distance on the ground; less than 10 counts as 10.
     pub distance_m: f64,
-    /// The base station's antennas over the ground.
+    /// Height of the base station's antennas.
     pub base_m: f64,
-    /// The UE's.
+    /// Height of the UE.
     pub ue_m: f64,
-    /// The carrier's frequency.
+    /// The carrier frequency.
     pub frequency_ghz: f64,
 }
 
-/// What a path takes away.
+/// The loss of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Loss {
     pub median_db: f64,
-    /// The standard deviation around it.
+    /// The standard deviation of the shadowing.
     pub shadowing_db: f64,
 }
 
 impl Ends {
-    /// The length of the straight line.
+    /// The three-dimensional distance.
     fn line_m(&self) -> f64 {
         self.ground_m().hypot(self.base_m - self.ue_m)
     }
@@ -56,14 +56,14 @@ impl Ends {
         self.distance_m.max(10.0)
     }
 
-    /// Where the ground begins to take its part.
+    /// The breakpoint distance.
     fn break_point_m(&self, heights: f64) -> f64 {
         heights * self.frequency_ghz * 1e9 / LIGHT_M_PER_S
     }
 }
 
 impl Propagation {
-    /// After which distance shadowing has become another (TR 38.901 table 7.5-6).
+    /// The correlation distance of the shadowing (TR 38.901 table 7.5-6).
     pub(super) fn shadowing_distance_m(self) -> f64 {
         match (self.surroundings, self.line_of_sight) {
             (Surroundings::UrbanMacro, true) => 37.0,
@@ -75,7 +75,7 @@ impl Propagation {
         }
     }
 
-    /// How much stronger the straight wave is than all others, in dB (TR 38.901 table 7.5-6); none without line of sight.
+    /// The Ricean K-factor in dB (TR 38.901 table 7.5-6); none without line of sight.
     pub(super) fn rice_factor_db(self) -> Option<f64> {
         self.line_of_sight.then_some(match self.surroundings {
             Surroundings::UrbanMacro | Surroundings::UrbanMicro => 9.0,
@@ -83,7 +83,7 @@ impl Propagation {
         })
     }
 
-    /// What is lost between both ends (TR 38.901 table 7.4.1-1).
+    /// The path loss (TR 38.901 table 7.4.1-1).
     pub(super) fn loss(self, ends: &Ends) -> Loss {
         let Ends { ue_m, frequency_ghz, .. } = *ends;
         let line_m = ends.line_m();
@@ -102,7 +102,7 @@ impl Propagation {
         }
     }
 
-    /// What hides the ends from each other never helps.
+    /// Selects the loss with or without line of sight; without it, the loss is at least that with it.
     fn either(self, seen: (f64, f64), hidden: (f64, f64)) -> Loss {
         let (median_db, shadowing_db) = match self.line_of_sight {
             true => seen,
@@ -112,10 +112,9 @@ impl Propagation {
     }
 }
 
-/// With line of sight in a city: an offset, by how much a decade of distance raises it before the break point, and how the
-/// break point lowers it behind.
+/// Urban loss with line of sight: offset, slope per decade before the breakpoint, and correction by the breakpoint behind it.
 fn urban(ends: &Ends, [offset, decade, behind]: [f64; 3]) -> f64 {
-    // what moves on the streets, as high as this, reflects
+    // the effective environment height
     const TRAFFIC_M: f64 = 1.0;
     let break_m = ends.break_point_m(4.0 * (ends.base_m - TRAFFIC_M) * (ends.ue_m - TRAFFIC_M));
     let frequency = 20.0 * ends.frequency_ghz.log10();
@@ -127,11 +126,11 @@ fn urban(ends: &Ends, [offset, decade, behind]: [f64; 3]) -> f64 {
     offset + 40.0 * line + frequency - behind * at_break
 }
 
-/// How high and how far apart houses are in the country.
+/// Building height and street width in the rural scenario.
 const HOUSES_M: f64 = 5.0;
 const STREETS_M: f64 = 20.0;
 
-/// With line of sight in the country: the median, and the standard deviation, both other behind the break point.
+/// Rural loss with line of sight: median and standard deviation, both of which change at the breakpoint.
 fn rural(ends: &Ends) -> (f64, f64) {
     let before = |line_m: f64| {
         let height = HOUSES_M.powf(1.72);
@@ -159,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_are_those_of_the_vectors() {
+    fn medians_match_vectors() {
         let vectors = include_str!("../../../../../vectors/phy/path-loss.csv");
         let mut count = 0;
         for line in vectors.lines().skip(1) {
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn farther_is_never_better() {
+    fn loss_never_decreases_with_distance() {
         for surroundings in [Surroundings::UrbanMacro, Surroundings::UrbanMicro, Surroundings::RuralMacro] {
             for line_of_sight in [true, false] {
                 let propagation = Propagation { surroundings, line_of_sight };
@@ -189,7 +188,7 @@ mod tests {
                     let distance_m = distance_m.into();
                     propagation.loss(&Ends { distance_m, base_m: 25.0, ue_m: 1.5, frequency_ghz: 3.6 }).median_db
                 };
-                // at the break point, the two halves of the formulas meet within a tenth of a decibel
+                // at the breakpoint, both parts of the formulas agree within 0.1 dB
                 let steps: Vec<f64> = (0..6000).map(loss).collect();
                 assert!(steps.is_sorted_by(|nearer, farther| farther - nearer > -0.1), "{propagation:?}");
                 assert_eq!(steps[0], steps[10]);

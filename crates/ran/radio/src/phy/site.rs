@@ -1,4 +1,4 @@
-//! What stands around a UE, and what it is built like itself.
+//! Sites and terminals: antennas, power and noise.
 
 use std::fmt;
 
@@ -7,39 +7,39 @@ use super::{Area, Fading, Grid, Position, Propagation};
 /// Thermal noise at 290 K, in one hertz.
 const NOISE_DBM_PER_HZ: f64 = -174.0;
 
-/// A cell's antennas: where they stand and what they send.
+/// The site of a cell. Default values are those of [`Site::new`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
-    /// Where.
+    /// The position.
     pub position: Position,
-    /// How high over the ground. 25.
+    /// Antenna height. Default: 25.
     pub height_m: f64,
-    /// What they send with, over the whole carrier. 46.
+    /// Transmit power over the whole carrier. Default: 46.
     pub power_dbm: f64,
-    /// The antennas' gain towards each UE, in both directions. 8 dBi.
+    /// Antenna gain towards each UE, in both directions. Default: 8.
     pub gain_db: f64,
-    /// What a UE's signal gains by the receiver's several antennas, beyond what the UE's antennas give the downlink. 3.
+    /// Receive diversity gain in the uplink, relative to that of the UE in the downlink. Default: 3.
     pub uplink_gain_db: f64,
-    /// What the base station's receiver adds to the noise. 5.
+    /// Noise figure of the base station's receiver. Default: 5.
     pub noise_figure_db: f64,
-    /// By how much cells that are not in the model raise the noise at a UE ... 3.
+    /// Noise rise at the UE from cells outside the model. Default: 3.
     pub noise_rise_db: f64,
-    /// ... and at the base station. 3.
+    /// Noise rise at the base station. Default: 3.
     pub uplink_noise_rise_db: f64,
-    /// The part of its resource elements that is in use, where it disturbs other cells' UEs. 0.5.
+    /// The share of its resource elements that is in use, as interference to UEs of other cells. Default: 0.5.
     pub activity: f64,
-    /// How waves get from it to the UEs.
+    /// The propagation to the UEs.
     pub propagation: Propagation,
-    /// The carrier's frequency, PRBs and subcarriers.
+    /// The carrier frequency.
     pub frequency_mhz: f64,
-    /// Its PRBs.
+    /// PRBs of the carrier.
     pub prbs: u16,
-    /// How far apart its subcarriers are.
+    /// The subcarrier spacing.
     pub subcarrier_hz: u32,
 }
 
 impl Site {
-    /// One with the defaults, for a carrier.
+    /// A site with default values for a carrier.
     #[must_use]
     pub fn new(grid: &Grid, position: Position) -> Self {
         Site {
@@ -59,17 +59,17 @@ impl Site {
         }
     }
 
-    /// What it sends on one resource element.
+    /// Transmit power per resource element, antenna gain included.
     pub(super) fn element_dbm(&self) -> f64 {
         self.power_dbm + self.gain_db - 10.0 * (12.0 * f64::from(self.prbs)).log10()
     }
 
-    /// Thermal noise on one.
+    /// Thermal noise per resource element.
     pub(super) fn noise_dbm(&self) -> f64 {
         NOISE_DBM_PER_HZ + 10.0 * f64::from(self.subcarrier_hz).log10()
     }
 
-    /// Whether everything is what it may be.
+    /// Validates all fields.
     pub(super) fn check(&self) -> Result<(), GeometryError> {
         let [subcarrier_hz, prbs] = [self.subcarrier_hz.into(), self.prbs.into()];
         within("x_m", self.position.x_m, -1e6, 1e6, "-1e6 to 1e6")?;
@@ -88,20 +88,20 @@ impl Site {
     }
 }
 
-/// What a UE is built like.
+/// The radio parameters of a UE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terminal {
-    /// How high over the ground it is. 1.5.
+    /// Height above ground. Default: 1.5.
     pub height_m: f64,
-    /// What it sends with at most. 23.
+    /// Maximum transmit power. Default: 23.
     pub power_dbm: f64,
-    /// Over how many PRBs that goes where it sends with all of it. 10.
+    /// The number of PRBs that share the maximum power. Default: 10.
     pub uplink_prbs: u16,
-    /// The SINR that its power control aims at: it sends with no more power than that needs. 20.
+    /// The target SINR of uplink power control. Default: 20.
     pub uplink_target_db: f64,
-    /// What its receiver adds to the noise. 7.
+    /// Noise figure of the receiver. Default: 7.
     pub noise_figure_db: f64,
-    /// How much its channel fades.
+    /// Fading.
     pub fading: Fading,
 }
 
@@ -119,7 +119,7 @@ impl Default for Terminal {
 }
 
 impl Terminal {
-    /// Whether everything is what it may be.
+    /// Validates all fields.
     pub(super) fn check(&self) -> Result<(), GeometryError> {
         within("height_m", self.height_m, 1.5, 10.0, "1.5 to 10")?;
         within("power_dbm", self.power_dbm, -50.0, 50.0, "-50 to 50")?;
@@ -131,20 +131,20 @@ impl Terminal {
     }
 }
 
-/// What no site, UE or motion can be. All of it is the caller's misuse.
+/// An invalid site, UE or motion: misuse by the caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GeometryError {
-    /// The area's corners are in the wrong order, no numbers, or more than 1000 km away.
+    /// The corners of the area are in the wrong order, NaN, or more than 1000 km away.
     Area(Area),
-    /// The UE begins outside its area.
+    /// The initial position is outside the area.
     Outside(Position),
-    /// Something is no number or out of its range.
+    /// A value is NaN or out of range.
     Value {
-        /// Which field.
+        /// The field.
         field: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// The valid values.
         allowed: &'static str,
     },
 }
@@ -168,7 +168,7 @@ impl fmt::Display for GeometryError {
 
 impl std::error::Error for GeometryError {}
 
-/// Whether a value, which may be no number at all, is in its range.
+/// Checks the range of a value, which may be NaN.
 pub(super) fn within(
     field: &'static str,
     value: f64,
@@ -188,7 +188,7 @@ mod tests {
     use crate::phy::Carrier;
 
     #[test]
-    fn power_goes_to_all_resource_elements() {
+    fn power_is_spread_over_all_resource_elements() {
         let site = Site::new(&Carrier::default().check().unwrap(), Position::default());
         // 46 dBm over 1272 subcarriers, and 8 dB of gain
         assert!((site.element_dbm() - (46.0 - 31.045 + 8.0)).abs() < 0.001, "{}", site.element_dbm());
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_site_can_be_is_refused() {
+    fn invalid_sites_are_rejected() {
         let site = Site::new(&Carrier::default().check().unwrap(), Position::default());
         for (wrong, field) in [
             (Site { position: Position { x_m: f64::NAN, y_m: 0.0 }, ..site.clone() }, "x_m"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_terminal_can_be_is_refused() {
+    fn invalid_terminals_are_rejected() {
         let ok = Terminal::default();
         let fading = Fading::default();
         for (wrong, field) in [

@@ -17,7 +17,7 @@ fn bits_per_s(grid: &Grid, direction: Direction, mcs: u8) -> f64 {
 }
 
 #[test]
-fn the_paper_s_cell_has_about_60_mbit_per_s() {
+fn paper_cell_has_about_60_mbit_per_s() {
     let grid = Carrier::default().check().unwrap();
     assert_eq!((grid.prbs(), grid.slots_per_frame(), grid.slot().as_micros()), (106, 20, 500));
     let down = bits_per_s(&grid, Direction::Downlink, 20) / 1e6;
@@ -27,7 +27,7 @@ fn the_paper_s_cell_has_about_60_mbit_per_s() {
 }
 
 #[test]
-fn lte_has_the_rates_that_its_sizes_say() {
+fn lte_rates_match_transport_block_sizes() {
     let grid = Carrier { bandwidth_mhz: 20.0, downlink_layers: 2, ..Carrier::lte() }.check().unwrap();
     // category 4's peak rate, with blocks of 75376 bits (TS 36.306 table 4.1-1)
     assert_eq!(bits_per_s(&grid, Direction::Downlink, 28), 150.752e6);
@@ -36,7 +36,7 @@ fn lte_has_the_rates_that_its_sizes_say() {
 }
 
 #[test]
-fn two_transmissions_have_3_db_more() {
+fn two_transmissions_gain_3_db() {
     let grid = Carrier::default().check().unwrap();
     let adaptation = Adaptation::new(&grid, Direction::Downlink);
     let mut random = Random::new(5, 0);
@@ -55,7 +55,7 @@ fn two_transmissions_have_3_db_more() {
 }
 
 #[test]
-fn fixed_channels_say_what_they_were_told() {
+fn fixed_channel_reports_configured_values() {
     fn sent<T: Send>(_: &T) {}
     let grid = Carrier::default().check().unwrap();
     let (down, up) = (Adaptation::new(&grid, Direction::Downlink), Adaptation::new(&grid, Direction::Uplink));
@@ -76,7 +76,7 @@ fn fixed_channels_say_what_they_were_told() {
 }
 
 #[test]
-fn channels_hand_on_what_they_are_made_of() {
+fn channel_delegates_to_its_parts() {
     let mut random = Random::new(1, 0);
     let mut channel = Channel::Trace(Trace::parse("0,12,-85\n10,13,-84\n", TraceEnd::Hold).unwrap());
     channel.update(crate::Time::from_millis(11), &mut random);

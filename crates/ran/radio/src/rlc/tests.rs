@@ -36,7 +36,7 @@ fn numbers(packets: &[Packet]) -> Vec<u64> {
 }
 
 #[test]
-fn an_sdu_in_pieces_by_hand() {
+fn sdu_segmentation_matches_hand_calculation() {
     let mut rlc = Rlc::new(RlcConfig::default());
     assert!(rlc.push(ms(0), packet(0, 996)) && rlc.push(ms(1), packet(1, 96)));
     assert_eq!(
@@ -52,7 +52,7 @@ fn an_sdu_in_pieces_by_hand() {
     assert_eq!((used, &*last), (222 + 106, &[Piece { sn: 0, octets: 214 }, Piece { sn: 1, octets: 100 }][..]));
     let counts = rlc.counts();
     assert_eq!((counts.sent_packets, counts.sent_octets, counts.segments, counts.sent_pieces), (2, 1100, 3, 4));
-    assert_eq!((counts.sojourn_nanos, counts.last_sojourn_nanos), (7_000_000, 3_000_000), "4 ms and 3 ms");
+    assert_eq!((counts.sojourn_ns, counts.last_sojourn_ns), (7_000_000, 3_000_000), "4 ms and 3 ms");
     // the second is whole first, and waits for the first
     let mut out = Vec::new();
     rlc.received(ms(5), last[1], &mut out);
@@ -60,11 +60,11 @@ fn an_sdu_in_pieces_by_hand() {
     rlc.received(ms(5), Piece { sn: 0, octets: 392 }, &mut out);
     assert!(out.is_empty());
     rlc.received(ms(6), Piece { sn: 0, octets: 394 }, &mut out);
-    assert_eq!((numbers(&out), rlc.flying()), (vec![0, 1], (0, 0)));
+    assert_eq!((numbers(&out), rlc.in_flight()), (vec![0, 1], (0, 0)));
 }
 
 #[test]
-fn what_is_given_up_is_sent_again_or_lost() {
+fn harq_failure_is_retransmitted_in_am_and_lost_in_um() {
     let mut am = Rlc::new(RlcConfig::default());
     let mut um = Rlc::new(RlcConfig { mode: Mode::Unacknowledged, ..RlcConfig::default() });
     let mut out = Vec::new();
@@ -82,7 +82,7 @@ fn what_is_given_up_is_sent_again_or_lost() {
         .fold((0, vec![]), |a, b| (0, [a.1, b.1].concat()));
     assert_eq!(halves, [Piece { sn: 0, octets: 50 }; 2]);
     halves.into_iter().for_each(|half| am.received(ms(26), half, &mut out));
-    assert_eq!((numbers(&out), am.counts().again_octets), (vec![0, 1], 100));
+    assert_eq!((numbers(&out), am.counts().retransmitted_octets), (vec![0, 1], 100));
 
     out.clear();
     assert_eq!(um.next_release(), ms(50));
@@ -93,7 +93,7 @@ fn what_is_given_up_is_sent_again_or_lost() {
 }
 
 #[test]
-fn a_full_buffer_drops_and_old_sdus_are_thrown_away() {
+fn full_buffer_drops_and_discard_timer_discards() {
     let mut out = Vec::new();
     let mut rlc = Rlc::new(RlcConfig { buffer_octets: 250, ..RlcConfig::default() });
     let took: Vec<bool> = (0..3).map(|number| rlc.push(ms(0), packet(number, 96))).collect();
@@ -121,17 +121,17 @@ fn a_full_buffer_drops_and_old_sdus_are_thrown_away() {
 }
 
 #[test]
-fn only_what_is_due_is_asked_for_and_only_what_has_come_is_held() {
+fn demand_counts_due_segments_and_held_counts_received_ones() {
     let mut rlc = Rlc::new(RlcConfig::default());
     (0..4).for_each(|number| assert!(rlc.push(ms(0), packet(number, 96))));
     let (_, pieces) = pull(&mut rlc, ms(1), 330);
     assert_eq!(pieces.iter().map(|piece| piece.octets).collect::<Vec<_>>(), [100, 100, 100, 6]);
-    assert_eq!((rlc.flying(), rlc.held()), ((4, 400), (0, 0)));
+    assert_eq!((rlc.in_flight(), rlc.held()), ((4, 400), (0, 0)));
     rlc.failed(ms(5), pieces[0]);
     rlc.failed(ms(9), pieces[1]);
     let mut out = Vec::new();
     pieces[2..].iter().for_each(|piece| rlc.received(ms(9), *piece, &mut out));
-    assert_eq!((rlc.flying(), rlc.held(), out.len()), ((4, 400), (2, 106), 0));
+    assert_eq!((rlc.in_flight(), rlc.held(), out.len()), ((4, 400), (2, 106), 0));
     // the rest of the fourth, then a status report each: 15 ms after the failures
     let rest = 94 + LATER_HEADER_OCTETS;
     let again = 100 + LATER_HEADER_OCTETS;
@@ -143,7 +143,7 @@ fn only_what_is_due_is_asked_for_and_only_what_has_come_is_held() {
 
 /// Random traffic over a random channel, with a change of the cell in between.
 #[test]
-fn all_that_comes_is_accounted_for() {
+fn rlc_counters_balance() {
     for seed in 0..300 {
         let mut random = Random::new(seed, 0);
         let mode = if seed % 2 == 0 { Mode::Acknowledged } else { Mode::Unacknowledged };
@@ -176,23 +176,26 @@ fn all_that_comes_is_accounted_for() {
                 rlc.reestablish(&mut out);
             }
             let counts = *rlc.counts();
-            let (flying, flying_octets) = rlc.flying();
-            // the first that waits may be flying in part
+            let (in_flight, flying_octets) = rlc.in_flight();
+            // the first that waits may be in_flight in part
             let half = u64::from(rlc.head_sent > 0);
             let packets =
                 counts.full_packets + counts.discarded_packets + counts.delivered_packets + counts.lost_packets;
             assert_eq!(
                 counts.in_packets,
-                packets + (flying + rlc.waiting_packets()) as u64 - half,
+                packets + (in_flight + rlc.waiting_packets()) as u64 - half,
                 "seed {seed} at {at}"
             );
             let octets = counts.full_octets + counts.discarded_octets + counts.delivered_octets + counts.lost_octets;
-            let unsent =
-                if half > 0 { rlc.flying.back().map_or(0, |last| u64::from(last.octets - rlc.head_sent)) } else { 0 };
+            let unsent = if half > 0 {
+                rlc.in_flight.back().map_or(0, |last| u64::from(last.octets - rlc.head_sent))
+            } else {
+                0
+            };
             let waiting = u64::from(rlc.waiting_octets());
             assert_eq!(counts.in_octets, octets + flying_octets + waiting - unsent, "seed {seed} at {at}");
         }
-        assert_eq!((rlc.flying(), rlc.waiting_packets()), ((0, 0), 0), "seed {seed}: all is told at the end");
+        assert_eq!((rlc.in_flight(), rlc.waiting_packets()), ((0, 0), 0), "seed {seed}: all is told at the end");
         let numbers = numbers(&out);
         assert!(numbers.is_sorted_by(|a, b| a < b), "seed {seed}: in order, and once");
         assert_eq!(numbers.len() as u64, rlc.counts().delivered_packets);
@@ -202,7 +205,7 @@ fn all_that_comes_is_accounted_for() {
 
 /// What is lost again and again does not fall to ever smaller pieces, whose headers would fill what the air still carries.
 #[test]
-fn pieces_that_are_lost_for_long_do_not_crumble() {
+fn repeated_losses_do_not_fragment_segments() {
     let mut rlc = Rlc::new(RlcConfig::default());
     (0..20).for_each(|number| assert!(rlc.push(ms(0), packet(number, 1396))));
     let mut random = Random::new(1, 0);

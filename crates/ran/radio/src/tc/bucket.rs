@@ -1,13 +1,13 @@
-//! Token buckets: what policers and shapers hold a rate by.
+//! Token buckets, for policers and shapers.
 
 use crate::Time;
 
-/// Nanoseconds of a second, times the bits of an octet: tokens are counted in so small parts of an octet that a rate in bits
-/// a second fills in whole ones every nanosecond.
+/// Tokens per octet: nanoseconds per second times bits per octet. So a rate in bit/s adds a whole number of tokens per
+/// nanosecond.
 const PARTS: i128 = 8_000_000_000;
 
-/// A bucket. A packet passes while it is not empty, and may leave it in debt: no packet is too long for a bucket, and over
-/// any time no more passes than the rate, what the bucket holds, and one packet.
+/// A token bucket. A packet passes while the bucket is not empty, and may leave it negative: no packet is too long. In any
+/// period the passed octets are at most rate times period plus bucket size plus one packet.
 pub(super) struct Bucket {
     rate_bps: i128,
     /// Above 0.
@@ -17,7 +17,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// A full one, which holds what comes in `hold_ms`. The rate and the time are above 0.
+    /// Creates a full bucket that holds `hold_ms` at its rate. Both are above 0.
     pub(super) fn new(now: Time, rate_bps: u64, hold_ms: u32) -> Self {
         let rate_bps = i128::from(rate_bps);
         let full = rate_bps * i128::from(hold_ms) * 1_000_000;
@@ -32,7 +32,7 @@ impl Bucket {
         self.tokens > 0
     }
 
-    /// A packet has passed.
+    /// Takes the tokens of a packet.
     pub(super) fn take(&mut self, octets: u32) {
         self.tokens -= i128::from(octets) * PARTS;
     }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_holds_its_rate_to_the_octet() {
+    fn bucket_keeps_rate_exactly() {
         // 8 Mbit/s for 10 ms: 10000 octets
         let mut bucket = Bucket::new(Time::START, 8_000_000, 10);
         let mut pass = |now| bucket.is_open(now).then(|| bucket.take(1000)).is_some();
@@ -51,11 +51,11 @@ mod tests {
             assert!(pass(Time::START));
         }
         assert!(!pass(Time::START));
-        // one nanosecond fills a thousandth of an octet: open, and in debt for a millisecond
+        // one nanosecond adds a thousandth of an octet: open, then negative for a millisecond
         assert!(pass(Time::from_nanos(1)));
         assert!(!pass(Time::from_millis(1)));
         assert!(pass(Time::from_nanos(1_000_001)));
-        // however long ago, it is no more than full
+        // it never exceeds its size
         for _ in 0..10 {
             assert!(pass(Time::from_millis(10_000_000)));
         }

@@ -1,4 +1,4 @@
-//! Whether a configuration makes sense in itself, and why it may be refused.
+//! Validation of a traffic control configuration.
 
 use std::fmt;
 
@@ -7,101 +7,105 @@ use super::configuration::{
     QueueConfiguration, QueueId, SchedulerChoice,
 };
 
-/// Why a configuration is refused. Nothing has changed then. The text is ASCII: it may go to a controller.
+/// Why a configuration is rejected. Nothing has changed then. The text is ASCII, because it may be sent to a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// There must be a queue.
+pub enum ConfigurationError {
+    /// No queue.
     NoQueue,
-    /// There are more than [`MAX_QUEUES`].
+    /// More than [`MAX_QUEUES`] queues.
     TooManyQueues(usize),
-    /// Two queues have that number.
-    SameQueue(QueueId),
-    /// A queue that takes nothing.
-    NoRoom(QueueId),
-    /// The queue's discipline has a target of 0, or one that is not below its interval.
-    NoTime(QueueId, DelayTarget),
-    /// The queue's policer or shaper has a rate or a window of 0.
-    NoRate(QueueId),
-    /// The queue's policer sends packets to a queue that is not there.
-    NoSuchDivert {
-        /// Whose policer.
+    /// Two queues have the same id.
+    DuplicateQueue(QueueId),
+    /// The limit of the queue is 0.
+    ZeroLimit(QueueId),
+    /// The target of the queue's discipline is 0, or not below the interval.
+    InvalidTarget(QueueId, DelayTarget),
+    /// The policer or shaper of the queue has a rate or a window of 0.
+    ZeroRate(QueueId),
+    /// The policer of a queue diverts packets to a queue that does not exist.
+    UnknownDivertQueue {
+        /// The queue of the policer.
         queue: QueueId,
-        /// Where to.
+        /// The target.
         to: QueueId,
     },
-    /// There are more than [`MAX_FILTERS`].
+    /// More than [`MAX_FILTERS`] filters.
     TooManyFilters(usize),
-    /// Two filters have that number.
-    SameFilter(u32),
-    /// The filter sends packets to a queue that is not there.
-    NoSuchQueue {
-        /// Which filter.
+    /// Two filters have the same id.
+    DuplicateFilter(u32),
+    /// The filter refers to a queue that does not exist.
+    UnknownQueue {
+        /// The filter.
         filter: u32,
-        /// Where to.
+        /// The queue.
         queue: QueueId,
     },
-    /// No packet can fit the filter: it asks for a port of a protocol that has none.
-    OfNoPacket(u32),
-    /// No packet comes to the filter: what fits it fits another one before it.
-    Covered {
-        /// Which filter.
+    /// No packet can match the filter: it contains a port, and its protocol has none.
+    UnmatchableFilter(u32),
+    /// No packet reaches the filter: an earlier one matches all its packets.
+    ShadowedFilter {
+        /// The filter.
         filter: u32,
-        /// The one before it.
+        /// The earlier one.
         by: u32,
     },
-    /// The scheduler is told of another number of queues than there are.
-    Queues {
-        /// So many it is told of.
-        told: usize,
-        /// So many there are.
-        there: usize,
+    /// The scheduler settings are for another number of queues.
+    QueueCountMismatch {
+        /// Queues in the scheduler settings.
+        configured: usize,
+        /// Queues in the configuration.
+        queues: usize,
     },
-    /// That queue would get nothing in its turn.
-    NoQuantum(QueueId),
-    /// The packets of a queue that is to be removed do not fit into the first one.
-    Full {
-        /// The first queue that is to be removed and is not empty.
+    /// The quantum of the queue is 0.
+    ZeroQuantum(QueueId),
+    /// The packets of removed queues do not fit into the first queue.
+    FirstQueueFull {
+        /// The first removed queue with packets.
         queue: QueueId,
-        /// What waits in the queues that are to be removed.
+        /// Octets in all removed queues.
         octets: u64,
-        /// The first queue of those that are to be.
+        /// The first queue of the new configuration.
         first: QueueId,
-        /// What it can still take.
+        /// Its free space.
         room_octets: u64,
     },
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ConfigurationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NoQueue => f.write_str("there must be a queue"),
-            Refused::TooManyQueues(there) => write!(f, "{there} queues: there may be {MAX_QUEUES}"),
-            Refused::SameQueue(id) => write!(f, "there are two queues {id}"),
-            Refused::NoRoom(id) => write!(f, "queue {id} must take an octet at least"),
-            Refused::NoTime(id, DelayTarget { target_ms, interval_ms }) => write!(
+            ConfigurationError::NoQueue => f.write_str("there must be at least one queue"),
+            ConfigurationError::TooManyQueues(count) => write!(f, "{count} queues: at most {MAX_QUEUES} are allowed"),
+            ConfigurationError::DuplicateQueue(id) => write!(f, "queue id {id} is used twice"),
+            ConfigurationError::ZeroLimit(id) => write!(f, "the limit of queue {id} must be at least one octet"),
+            ConfigurationError::InvalidTarget(id, DelayTarget { target_ms, interval_ms }) => write!(
                 f,
                 "queue {id} has a target of {target_ms} ms in {interval_ms} ms: it must be above 0 and below the interval"
             ),
-            Refused::NoRate(id) => write!(f, "the limits of queue {id} must be above 0, and its window have a length"),
-            Refused::NoSuchDivert { queue, to } => {
-                write!(f, "the policer of queue {queue} sends packets to queue {to}, which is not there")
+            ConfigurationError::ZeroRate(id) => {
+                write!(f, "rates and window of the policer and shaper of queue {id} must be above 0")
             }
-            Refused::TooManyFilters(there) => write!(f, "{there} filters: there may be {MAX_FILTERS}"),
-            Refused::SameFilter(id) => write!(f, "there are two filters {id}"),
-            Refused::NoSuchQueue { filter, queue } => {
-                write!(f, "filter {filter} sends packets to queue {queue}, which is not there")
+            ConfigurationError::UnknownDivertQueue { queue, to } => {
+                write!(f, "the policer of queue {queue} diverts packets to queue {to}, which does not exist")
             }
-            Refused::OfNoPacket(id) => {
-                write!(f, "filter {id} matches nothing: it asks for a port, and its protocol has none")
+            ConfigurationError::TooManyFilters(count) => {
+                write!(f, "{count} filters: at most {MAX_FILTERS} are allowed")
             }
-            Refused::Covered { filter, by } => {
-                write!(f, "filter {filter} matches nothing: all that fits it goes by filter {by} before it")
+            ConfigurationError::DuplicateFilter(id) => write!(f, "filter id {id} is used twice"),
+            ConfigurationError::UnknownQueue { filter, queue } => {
+                write!(f, "filter {filter} refers to queue {queue}, which does not exist")
             }
-            Refused::Queues { told, there } => {
-                write!(f, "the scheduler is told of {told} queues, and there are {there}")
+            ConfigurationError::UnmatchableFilter(id) => {
+                write!(f, "filter {id} matches no packet: it contains a port, and its protocol has none")
             }
-            Refused::NoQuantum(id) => write!(f, "queue {id} must get an octet a turn at least"),
-            Refused::Full { queue, octets, first, room_octets } => write!(
+            ConfigurationError::ShadowedFilter { filter, by } => {
+                write!(f, "filter {filter} matches no packet: filter {by} precedes it and matches all its packets")
+            }
+            ConfigurationError::QueueCountMismatch { configured, queues } => {
+                write!(f, "the scheduler settings are for {configured} queues, but there are {queues}")
+            }
+            ConfigurationError::ZeroQuantum(id) => write!(f, "the quantum of queue {id} must be at least one octet"),
+            ConfigurationError::FirstQueueFull { queue, octets, first, room_octets } => write!(
                 f,
                 "queue {queue} is not empty: {octets} octets would have to move to queue {first}, which has room for {room_octets}"
             ),
@@ -109,23 +113,23 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ConfigurationError {}
 
 impl Configuration {
-    /// Whether it makes sense in itself.
+    /// Validates the configuration by itself.
     ///
     /// # Errors
-    /// What does not.
-    pub fn check(&self) -> Result<(), Refused> {
+    /// The first violated rule.
+    pub fn check(&self) -> Result<(), ConfigurationError> {
         if self.queues.is_empty() {
-            return Err(Refused::NoQueue);
+            return Err(ConfigurationError::NoQueue);
         }
         if self.queues.len() > MAX_QUEUES {
-            return Err(Refused::TooManyQueues(self.queues.len()));
+            return Err(ConfigurationError::TooManyQueues(self.queues.len()));
         }
         for (place, queue) in self.queues.iter().enumerate() {
             if self.place(queue.id) != Some(place) {
-                return Err(Refused::SameQueue(queue.id));
+                return Err(ConfigurationError::DuplicateQueue(queue.id));
             }
             self.check_queue(queue)?;
         }
@@ -134,64 +138,66 @@ impl Configuration {
         }
         match &self.scheduler {
             SchedulerChoice::RoundRobin | SchedulerChoice::Own(_) => Ok(()),
-            SchedulerChoice::Priority(told) | SchedulerChoice::DeficitRoundRobin(told)
-                if told.len() != self.queues.len() =>
+            SchedulerChoice::Priority(settings) | SchedulerChoice::DeficitRoundRobin(settings)
+                if settings.len() != self.queues.len() =>
             {
-                Err(Refused::Queues { told: told.len(), there: self.queues.len() })
+                Err(ConfigurationError::QueueCountMismatch { configured: settings.len(), queues: self.queues.len() })
             }
             SchedulerChoice::Priority(_) => Ok(()),
             SchedulerChoice::DeficitRoundRobin(quanta) => {
                 let without = quanta.iter().zip(&self.queues).find(|(quantum, _)| **quantum == 0);
-                without.map_or(Ok(()), |(_, queue)| Err(Refused::NoQuantum(queue.id)))
+                without.map_or(Ok(()), |(_, queue)| Err(ConfigurationError::ZeroQuantum(queue.id)))
             }
         }
     }
 
-    fn check_queue(&self, queue: &QueueConfiguration) -> Result<(), Refused> {
+    fn check_queue(&self, queue: &QueueConfiguration) -> Result<(), ConfigurationError> {
         if queue.limit_octets == 0 {
-            return Err(Refused::NoRoom(queue.id));
+            return Err(ConfigurationError::ZeroLimit(queue.id));
         }
         if let DisciplineChoice::CoDel(target) | DisciplineChoice::EcnCoDel(target) = queue.discipline
             && (target.target_ms == 0 || target.target_ms >= target.interval_ms)
         {
-            return Err(Refused::NoTime(queue.id, target));
+            return Err(ConfigurationError::InvalidTarget(queue.id, target));
         }
         let no_shape = queue.shaper.is_some_and(|shaper| shaper.rate_bps == 0 || shaper.window_ms == 0);
         let divert = queue.policer.and_then(|policer| policer.divert);
         let no_rate = queue.policer.is_some_and(|policer| policer.drop_rate_bps == 0)
             || divert.is_some_and(|divert| divert.rate_bps == 0);
         if no_shape || no_rate {
-            return Err(Refused::NoRate(queue.id));
+            return Err(ConfigurationError::ZeroRate(queue.id));
         }
         match divert {
-            Some(Divert { to, .. }) if self.place(to).is_none() => Err(Refused::NoSuchDivert { queue: queue.id, to }),
+            Some(Divert { to, .. }) if self.place(to).is_none() => {
+                Err(ConfigurationError::UnknownDivertQueue { queue: queue.id, to })
+            }
             _ => Ok(()),
         }
     }
 
-    fn check_filters(&self, filters: &[OsiFilter]) -> Result<(), Refused> {
+    fn check_filters(&self, filters: &[OsiFilter]) -> Result<(), ConfigurationError> {
         if filters.len() > MAX_FILTERS {
-            return Err(Refused::TooManyFilters(filters.len()));
+            return Err(ConfigurationError::TooManyFilters(filters.len()));
         }
         for (place, filter) in filters.iter().enumerate() {
             let before = &filters[..place];
             if before.iter().any(|other| other.id == filter.id) {
-                return Err(Refused::SameFilter(filter.id));
+                return Err(ConfigurationError::DuplicateFilter(filter.id));
             }
             if self.place(filter.queue).is_none() {
-                return Err(Refused::NoSuchQueue { filter: filter.id, queue: filter.queue });
+                return Err(ConfigurationError::UnknownQueue { filter: filter.id, queue: filter.queue });
             }
-            if filter.flow.is_of_no_packet() {
-                return Err(Refused::OfNoPacket(filter.id));
+            if filter.flow.is_unmatchable() {
+                return Err(ConfigurationError::UnmatchableFilter(filter.id));
             }
             if let Some(other) = before.iter().find(|other| other.flow.covers(&filter.flow)) {
-                return Err(Refused::Covered { filter: filter.id, by: other.id });
+                return Err(ConfigurationError::ShadowedFilter { filter: filter.id, by: other.id });
             }
         }
         Ok(())
     }
 
-    /// Where that queue stands among the queues.
+    /// The position of a queue in the configuration.
     pub(super) fn place(&self, id: QueueId) -> Option<usize> {
         self.queues.iter().position(|queue| queue.id == id)
     }

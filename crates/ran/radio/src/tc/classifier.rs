@@ -1,22 +1,22 @@
-//! What chooses a queue for a packet.
+//! Classifiers: they choose a queue for each packet.
 
 use super::configuration::{ClassifierChoice, Configuration, OsiFilter};
 use crate::{FiveTuple, Packet};
 
-/// What chooses a queue for a packet.
+/// Chooses a queue for each packet.
 pub trait Classifier: Send {
-    /// The place of the packet's queue among `queues`, counted from 0. `None`, and a place that is not there, are faults:
-    /// the first queue takes the packet.
+    /// The position of the packet's queue, from 0 to `queues` - 1. `None` and any other position are faults: the first queue
+    /// takes the packet.
     fn classify(&mut self, packet: &Packet, queues: usize) -> Option<usize>;
 
-    /// How many packets a filter has matched; 0 where the classifier has no such filter.
+    /// How many packets a filter has matched; 0 for an unknown filter.
     fn matched_packets(&self, filter_id: u32) -> u64 {
         let _ = filter_id;
         0
     }
 }
 
-/// What the configuration names. Where `before` had filters that are still there, they go on counting.
+/// Creates the configured classifier. Filters that `before` had as well keep their counts.
 pub(super) fn make(configuration: &Configuration, before: Option<&dyn Classifier>) -> Box<dyn Classifier> {
     match &configuration.classifier {
         ClassifierChoice::RoundRobin => Box::new(RoundRobin::default()),
@@ -33,7 +33,7 @@ pub(super) fn make(configuration: &Configuration, before: Option<&dyn Classifier
     }
 }
 
-/// Each queue in turn.
+/// Chooses each queue in turn.
 #[derive(Default)]
 struct RoundRobin {
     next: usize,
@@ -47,17 +47,17 @@ impl Classifier for RoundRobin {
     }
 }
 
-/// By chance over flows.
+/// Spreads flows over the queues by a hash.
 struct Stochastic;
 
 impl Classifier for Stochastic {
     fn classify(&mut self, packet: &Packet, queues: usize) -> Option<usize> {
-        // the upper half of the product takes the queues evenly from all hashes (Lemire)
+        // the upper half of the product maps hashes evenly to queues (Lemire)
         Some(((u128::from(hash(&packet.tuple)) * queues as u128) >> 64) as usize)
     }
 }
 
-/// All bits of the headers in all bits of the hash (the finalizer of splitmix64, twice).
+/// A hash in which every header bit affects every bit (the finalizer of splitmix64, twice).
 fn hash(tuple: &FiveTuple) -> u64 {
     fn mix(z: u64) -> u64 {
         let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -69,7 +69,7 @@ fn hash(tuple: &FiveTuple) -> u64 {
     mix(mix(addresses.wrapping_add(0x9E37_79B9_7F4A_7C15)) ^ (ports << 8 | u64::from(tuple.protocol)))
 }
 
-/// By the headers of layers 3 and 4.
+/// Matches the headers of layers 3 and 4 against filters.
 struct Osi(Vec<Entry>);
 
 struct Entry {
@@ -80,7 +80,7 @@ struct Entry {
 
 impl Classifier for Osi {
     fn classify(&mut self, packet: &Packet, _queues: usize) -> Option<usize> {
-        let first = self.0.iter_mut().find(|entry| entry.filter.flow.fits(&packet.tuple));
+        let first = self.0.iter_mut().find(|entry| entry.filter.flow.matches(&packet.tuple));
         Some(first.map_or(0, |entry| {
             entry.matched_packets += 1;
             entry.place

@@ -1,4 +1,4 @@
-//! What is set for a bearer, and why it may be refused.
+//! The traffic control configuration of a bearer.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -7,14 +7,14 @@ use super::own::Own;
 use super::{Classifier, Discipline, Pacer, Scheduler};
 use crate::FiveTuple;
 
-/// Queues of a bearer.
+/// The maximum number of queues of a bearer.
 pub const MAX_QUEUES: usize = 64;
-/// Filters of a classifier.
+/// The maximum number of filters of a classifier.
 pub const MAX_FILTERS: usize = 256;
-/// The octets that a queue takes where nothing else is said: more than half a second of 10 Mbit/s.
+/// The default limit of a queue: more than half a second at 10 Mbit/s.
 pub const DEFAULT_LIMIT_OCTETS: u32 = 1 << 20;
 
-/// The number of a queue in its bearer, and of its policer and shaper.
+/// The id of a queue, its policer and its shaper, unique in the bearer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u32);
 
@@ -24,21 +24,21 @@ impl fmt::Display for QueueId {
     }
 }
 
-/// What is set for a bearer.
+/// The traffic control configuration of a bearer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// What chooses a queue for a packet.
+    /// Chooses a queue for each packet.
     pub classifier: ClassifierChoice,
     /// The queues, 1 to [`MAX_QUEUES`].
     pub queues: Vec<QueueConfiguration>,
-    /// What takes from the queues; what it says of queues is in their order.
+    /// Chooses the queue that sends next; settings per queue are in the order of `queues`.
     pub scheduler: SchedulerChoice,
-    /// What decides how much goes on to PDCP and RLC.
+    /// Decides how much is forwarded to PDCP and RLC.
     pub pacer: PacerChoice,
 }
 
 impl Default for Configuration {
-    /// What a base station without traffic control does: one queue, first in, first out, from which everything goes on.
+    /// The behaviour of a base station without traffic control: one FIFO queue, everything is forwarded at once.
     fn default() -> Self {
         Configuration {
             classifier: ClassifierChoice::RoundRobin,
@@ -49,18 +49,18 @@ impl Default for Configuration {
     }
 }
 
-/// A queue, and what stands around it.
+/// A queue with its policer and shaper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueConfiguration {
-    /// Its number.
+    /// Its id.
     pub id: QueueId,
     /// Its discipline.
     pub discipline: DisciplineChoice,
-    /// What may wait in it: a packet that would exceed this is dropped.
+    /// Its capacity: a packet that would exceed it is dropped.
     pub limit_octets: u32,
-    /// What limits what comes in.
+    /// Limits the arriving rate.
     pub policer: Option<PolicerSettings>,
-    /// What limits what goes out.
+    /// Limits the departing rate.
     pub shaper: Option<ShaperSettings>,
 }
 
@@ -72,49 +72,49 @@ impl QueueConfiguration {
     }
 }
 
-/// What chooses a queue for a packet.
+/// The choice of a classifier.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClassifierChoice {
     /// Each queue in turn.
     RoundRobin,
-    /// The queue of the first filter that fits, the first queue where none does.
+    /// The queue of the first matching filter; the first queue when none matches.
     Osi(Vec<OsiFilter>),
-    /// Any queue, by chance over flows: a flow keeps its queue.
+    /// A queue by a hash of the 5-tuple: a flow keeps its queue.
     Stochastic,
-    /// One of one's own.
+    /// A custom classifier.
     Own(Own<dyn Classifier>),
 }
 
 /// A filter of a classifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OsiFilter {
-    /// Its number.
+    /// Its id.
     pub id: u32,
-    /// The packets that fit.
+    /// The packets that match.
     pub flow: FlowPattern,
-    /// The queue that they go to.
+    /// Their queue.
     pub queue: QueueId,
 }
 
-/// Packets by the headers of layers 3 and 4; what is absent may be anything.
+/// A pattern of layer 3 and 4 headers; an absent field matches any value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowPattern {
-    /// Where they come from.
+    /// Source address.
     pub source: Option<Ipv4Addr>,
-    /// Where they go to.
+    /// Destination address.
     pub destination: Option<Ipv4Addr>,
-    /// The source's port.
+    /// Source port.
     pub source_port: Option<u16>,
-    /// The destination's port.
+    /// Destination port.
     pub destination_port: Option<u16>,
-    /// The protocol: 6 is TCP, 17 UDP.
+    /// IP protocol number: 6 is TCP, 17 is UDP.
     pub protocol: Option<u8>,
 }
 
 impl FlowPattern {
-    /// Whether packets with those headers fit.
+    /// Whether the pattern matches these headers.
     #[must_use]
-    pub fn fits(&self, tuple: &FiveTuple) -> bool {
+    pub fn matches(&self, tuple: &FiveTuple) -> bool {
         self.source.is_none_or(|source| source == tuple.source)
             && self.destination.is_none_or(|destination| destination == tuple.destination)
             && self.source_port.is_none_or(|port| port == tuple.source_port)
@@ -122,7 +122,7 @@ impl FlowPattern {
             && self.protocol.is_none_or(|protocol| protocol == tuple.protocol)
     }
 
-    /// Whether everything that fits the other one fits this one too.
+    /// Whether the pattern matches every packet that `other` matches.
     pub(super) fn covers(&self, other: &FlowPattern) -> bool {
         fn covers<T: PartialEq>(this: Option<T>, other: Option<T>) -> bool {
             this.is_none() || this == other
@@ -134,33 +134,33 @@ impl FlowPattern {
             && covers(self.protocol, other.protocol)
     }
 
-    /// Whether it asks for a port of a protocol that has none.
-    pub(super) fn is_of_no_packet(&self) -> bool {
+    /// Whether no packet can match: the pattern contains a port, and its protocol has none.
+    pub(super) fn is_unmatchable(&self) -> bool {
         // TCP, UDP, DCCP, SCTP, UDP-Lite (IANA's protocol numbers)
         let ports = self.protocol.is_none_or(|protocol| [6, 17, 33, 132, 136].contains(&protocol));
         !ports && [self.source_port, self.destination_port].into_iter().flatten().any(|port| port != 0)
     }
 }
 
-/// What becomes of packets that wait in a queue.
+/// The choice of a queue discipline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DisciplineChoice {
     /// First in, first out.
     Fifo,
-    /// Drops when packets wait too long (RFC 8289).
+    /// CoDel (RFC 8289).
     CoDel(DelayTarget),
-    /// Marks (RFC 3168) when packets wait too long, and drops those that cannot be marked.
+    /// CoDel that marks ECN-capable packets (RFC 3168) and drops the others.
     EcnCoDel(DelayTarget),
-    /// One of one's own.
+    /// A custom discipline.
     Own(Own<dyn Discipline>),
 }
 
-/// How long packets may wait.
+/// The parameters of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayTarget {
-    /// They may wait this long.
+    /// Acceptable sojourn time.
     pub target_ms: u32,
-    /// When all have waited longer over this time, something is done.
+    /// CoDel acts when all packets of such an interval exceeded the target.
     pub interval_ms: u32,
 }
 
@@ -171,55 +171,54 @@ impl Default for DelayTarget {
     }
 }
 
-/// What limits a queue's rate by dropping and diverting packets that come (RFC 2475). Both rates are held by token buckets
-/// that hold 100 ms; a packet passes while its bucket is not empty.
+/// Limits the rate of a queue by dropping and diverting arriving packets (RFC 2475). Both rates are enforced by token
+/// buckets of 100 ms; a packet passes while its bucket is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicerSettings {
-    /// What comes above this is dropped.
+    /// Packets above this rate are dropped.
     pub drop_rate_bps: u64,
-    /// What goes to another queue.
+    /// Packets above a lower rate go to another queue.
     pub divert: Option<Divert>,
 }
 
-/// Where packets go that come above a rate. The policer of the queue there is not asked.
+/// Diverts packets above a rate to another queue. The policer of that queue is bypassed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divert {
-    /// Above this rate.
+    /// The rate.
     pub rate_bps: u64,
-    /// To this queue.
+    /// The other queue.
     pub to: QueueId,
 }
 
-/// What limits a queue's rate by making packets wait: a token bucket; a packet passes while it is not empty.
+/// Limits the rate of a queue by delaying packets: a token bucket; a packet passes while it is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShaperSettings {
-    /// The limit.
+    /// The rate limit.
     pub rate_bps: u64,
-    /// What the bucket holds, and the time over which the rate is told.
+    /// The size of the bucket in time, and the window of the reported rate.
     pub window_ms: u32,
 }
 
-/// What takes from the queues.
+/// The choice of a scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SchedulerChoice {
-    /// From each in turn.
+    /// One packet from each queue in turn.
     RoundRobin,
-    /// From the queue of the highest priority: the priority of each queue, the lowest number first; equal ones in their
-    /// order.
+    /// Strict priority: the priority of each queue, lowest number first; equal priorities in queue order.
     Priority(Vec<u32>),
-    /// From each in turn, as many octets as it may: the octets that each gets a turn (as in RFC 8290).
+    /// Deficit round robin: the quantum of each queue in octets (as in RFC 8290).
     DeficitRoundRobin(Vec<u32>),
-    /// One of one's own.
+    /// A custom scheduler.
     Own(Own<dyn Scheduler>),
 }
 
-/// What decides how much goes on to PDCP and RLC.
+/// The choice of a pacer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PacerChoice {
-    /// Everything goes on at once, also what RLC then has to drop.
+    /// Forwards everything at once, including what RLC then drops.
     Off,
-    /// RLC gets as much as the MAC drains between two looks at it, and little more (5G-BDP).
+    /// Keeps about as much in RLC as the MAC drains between two updates (5G-BDP).
     Bdp5g,
-    /// One of one's own.
+    /// A custom pacer.
     Own(Own<dyn Pacer>),
 }

@@ -1,17 +1,17 @@
-//! What is counted. Of each queue and of the whole, what came is what went, what waits and what was dropped.
+//! Counters of traffic control. For each queue and for the bearer, arrived = departed + waiting + dropped.
 
 use std::ops::{AddAssign, Sub};
 use std::time::Duration;
 
-use crate::recent::Recent;
+use crate::sojourn_window::SojournWindow;
 use crate::{Packet, Time};
 
 /// Packets and their octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// How many packets.
+    /// Packets.
     pub packets: u64,
-    /// How many octets, with all headers of layers 3 and up.
+    /// Octets, including the headers of layer 3 and above.
     pub octets: u64,
 }
 
@@ -35,16 +35,16 @@ impl Amount {
     }
 }
 
-/// How long packets waited that went on.
+/// Sojourn times of departed packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sojourn {
-    /// The one that went on last.
+    /// Of the last packet.
     pub last: Duration,
-    /// The one that waited longest.
+    /// The maximum.
     pub max: Duration,
-    /// When the last one went on.
+    /// When the last packet departed.
     last_at: Time,
-    recent: Recent,
+    recent: SojournWindow,
 }
 
 impl Sojourn {
@@ -54,13 +54,13 @@ impl Sojourn {
         self.recent.record(now, waited);
     }
 
-    /// Of two queues together. The last one is that which went on later; where both did at once, the one that waited longer.
+    /// Combines two queues. `last` is that of the later departure, or the longer one at equal times.
     fn and(self, other: Sojourn) -> Sojourn {
         let last = (self.last_at, self.last).max((other.last_at, other.last));
         Sojourn { last: last.1, max: self.max.max(other.max), last_at: last.0, recent: self.recent.and(other.recent) }
     }
 
-    /// In the mean, of packets that went on within the last 50 to 100 ms, as RLC tells it of SDUs; nothing where none did.
+    /// The mean over packets that departed within the last 50 to 100 ms; 0 without packets.
     #[must_use]
     pub fn mean(&self, now: Time) -> Duration {
         self.recent.mean(now)
@@ -72,9 +72,9 @@ impl Sojourn {
 pub struct Drops {
     /// The queue was full.
     pub full: Amount,
-    /// They came above the policer's rate.
+    /// The policer's rate was exceeded.
     pub policed: Amount,
-    /// The discipline had it so.
+    /// The queue discipline dropped them.
     pub managed: Amount,
 }
 
@@ -87,15 +87,15 @@ impl Drops {
         }
     }
 
-    /// For whatever reason.
+    /// The sum over all reasons.
     #[must_use]
     pub fn all(&self) -> Amount {
         self.full.and(self.policed).and(self.managed)
     }
 }
 
-/// What was counted of a queue since it was set up, or since its UE came to its cell: `came` is `went`, `waiting` and all
-/// `dropped` together.
+/// Counters of a queue since its configuration, or since its UE arrived in the cell: `came` = `went` + `waiting` + all
+/// `dropped`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounts {
     /// What was to be put into it; also what it took over from a queue that was removed.
@@ -110,12 +110,12 @@ pub struct QueueCounts {
     pub marked_packets: u64,
     /// Packets that its policer sent to another queue, which counts them as come.
     pub diverted_packets: u64,
-    /// How long packets waited that went on.
+    /// Sojourn times of departed packets.
     pub sojourn: Sojourn,
 }
 
 impl QueueCounts {
-    /// Of the queues of two bearers together.
+    /// Combines the counters of two bearers' queues.
     #[must_use]
     pub fn and(self, other: QueueCounts) -> QueueCounts {
         QueueCounts {
@@ -129,43 +129,43 @@ impl QueueCounts {
         }
     }
 
-    /// What stays of them where their UE leaves, and takes along what waits.
+    /// The counters that remain when the UE departs and takes the queued packets along.
     pub(crate) fn left_behind(self) -> QueueCounts {
         QueueCounts { came: self.came.without(self.waiting), waiting: Amount::default(), ..self }
     }
 
-    /// Those of a queue in which that waits, and of which nothing else was counted yet.
-    pub(super) fn anew(waiting: Amount) -> QueueCounts {
+    /// Fresh counters of a queue that holds packets.
+    pub(super) fn with_waiting(waiting: Amount) -> QueueCounts {
         QueueCounts { came: waiting, waiting, ..QueueCounts::default() }
     }
 }
 
-/// What was counted of the bearer, also of queues that are no more: `came` is `went`, `waiting` and `dropped` together.
+/// Counters of a bearer, removed queues included: `came` = `went` + `waiting` + `dropped`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// What came from SDAP.
+    /// Packets from SDAP.
     pub came: Amount,
-    /// What went on to PDCP.
+    /// Packets forwarded to PDCP.
     pub went: Amount,
-    /// What waits.
+    /// Queued packets.
     pub waiting: Amount,
-    /// What was dropped.
+    /// Dropped packets.
     pub dropped: Amount,
-    /// Packets that went on with a congestion mark in place of being dropped.
+    /// Packets that were marked instead of dropped.
     pub marked_packets: u64,
 }
 
-/// What was counted of a bearer in its cell, of all queues together.
+/// Counters of a bearer in its current cell, summed over all queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BearerCounts {
-    /// Packets that came from SDAP.
+    /// Packets from SDAP.
     pub came_packets: u64,
-    /// Packets that went on to PDCP.
+    /// Packets forwarded to PDCP.
     pub went_packets: u64,
-    /// Packets that were dropped, for whatever reason.
+    /// Packets dropped for any reason.
     pub dropped_packets: u64,
-    /// Nanoseconds that packets waited which went on, summed up: divide by `went_packets`.
-    pub sojourn_nanos: u64,
+    /// Sum of the sojourn times of departed packets: divide by `went_packets` for the mean.
+    pub sojourn_ns: u64,
 }
 
 impl AddAssign for BearerCounts {
@@ -173,7 +173,7 @@ impl AddAssign for BearerCounts {
         self.came_packets += other.came_packets;
         self.went_packets += other.went_packets;
         self.dropped_packets += other.dropped_packets;
-        self.sojourn_nanos += other.sojourn_nanos;
+        self.sojourn_ns += other.sojourn_ns;
     }
 }
 
@@ -185,26 +185,25 @@ impl Sub for BearerCounts {
             came_packets: self.came_packets - before.came_packets,
             went_packets: self.went_packets - before.went_packets,
             dropped_packets: self.dropped_packets - before.dropped_packets,
-            sojourn_nanos: self.sojourn_nanos - before.sojourn_nanos,
+            sojourn_ns: self.sojourn_ns - before.sojourn_ns,
         }
     }
 }
 
-/// Answers of parts that made no sense, and were replaced by what the built-in default would have said. Built-in parts give
-/// none.
+/// Invalid results of custom parts, which were replaced by those of the built-in default. Built-in parts cause none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Queues that the classifier named and that are not there: the first queue took the packet.
+    /// The classifier chose a queue that does not exist: the first queue took the packet.
     pub classifier: u64,
-    /// No verdict of a discipline: the packet went on.
+    /// A discipline returned no verdict: the packet was forwarded.
     pub discipline: u64,
-    /// Queues that the scheduler named and that are not there, or had nothing to give: the next in turn gave.
+    /// The scheduler chose a queue that does not exist or is not ready: round robin chose instead.
     pub scheduler: u64,
-    /// No answer of the pacer, or RLC had run empty for a second while packets waited: a packet went on.
+    /// The pacer returned nothing, or left RLC empty for a second while packets waited: a packet was forwarded.
     pub pacer: u64,
 }
 
-/// The rate of what passes, over windows that follow each other.
+/// Measures a rate over consecutive windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     window_ns: u64,
@@ -230,7 +229,7 @@ impl Meter {
         self.current_octets += u64::from(octets);
     }
 
-    /// What passed in the last whole window.
+    /// The octets of the last complete window.
     fn last_octets(&self, now: Time) -> u64 {
         match now.as_nanos() {
             now if now < self.ends_ns => self.previous_octets,
@@ -249,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_meter_tells_its_last_whole_window() {
+    fn meter_returns_rate_of_last_complete_window() {
         let mut meter = Meter::new(100);
         assert_eq!(meter.rate_bps(Time::START), 0.0);
         meter.record(Time::from_millis(10), 1000);
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn sojourns_are_told_exactly_and_of_late() {
+    fn sojourn_mean_covers_recent_packets_only() {
         let ms = Duration::from_millis;
         let at = Time::from_millis;
         let mut sojourn = Sojourn::default();
@@ -274,7 +273,7 @@ mod tests {
             sojourn.record(at(10), ms(waited));
         }
         assert_eq!((sojourn.mean(at(10)), sojourn.last, sojourn.max), (ms(3), ms(6), ms(6)));
-        // another queue has sent nothing on for long: it says nothing of now
+        // the other queue has been silent for longer than the window
         let mut both = sojourn;
         sojourn.record(at(1010), ms(1));
         both.record(at(900), ms(500));

@@ -1,4 +1,4 @@
-//! What becomes of packets that wait in a queue. The queue itself keeps them, first in, first out, and bounded.
+//! Queue disciplines: they mark or drop packets. The queue itself is a bounded FIFO.
 
 mod codel;
 
@@ -7,31 +7,31 @@ use super::configuration::DisciplineChoice;
 use crate::{Packet, Time};
 use codel::CoDel;
 
-/// What becomes of packets that wait in a queue. A packet's time of entry is [`Packet::entered`].
+/// Decides which packets of a queue are marked or dropped. [`Packet::entered`] is the time of arrival.
 pub trait Discipline: Send {
-    /// A packet comes, and the queue has room for it; `waiting` is what waits before it. `None` is a fault: it passes.
+    /// Judges an arriving packet that fits into the queue, behind `waiting`. `None` is a fault: the packet passes.
     fn arriving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
         let _ = (now, packet, waiting);
         Some(Verdict::Pass)
     }
 
-    /// A packet is to go on; `waiting` is what waits behind it. Where it is dropped, the next one is asked about at once.
-    /// `None` is a fault: it passes.
+    /// Judges a departing packet, with `waiting` behind it. After a drop, the next packet is judged at once. `None` is a
+    /// fault: the packet passes.
     fn leaving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict>;
 }
 
-/// What is to become of a packet.
+/// The decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes its way.
+    /// Forward it.
     Pass,
-    /// It goes its way with a congestion mark. One that cannot be marked is dropped (RFC 3168 5).
+    /// Forward it with a congestion mark; drop it when it is not ECN-capable (RFC 3168 5).
     Mark,
-    /// It goes no further.
+    /// Drop it.
     Drop,
 }
 
-/// What the configuration names.
+/// Creates the configured discipline.
 pub(super) fn make(choice: &DisciplineChoice) -> Box<dyn Discipline> {
     match choice {
         DisciplineChoice::Fifo => Box::new(Fifo),
@@ -41,7 +41,7 @@ pub(super) fn make(choice: &DisciplineChoice) -> Box<dyn Discipline> {
     }
 }
 
-/// First in, first out, and nothing else.
+/// A plain FIFO.
 struct Fifo;
 
 impl Discipline for Fifo {

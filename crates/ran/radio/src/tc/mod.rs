@@ -9,9 +9,8 @@
 //! 4. the [`Scheduler`], which chooses among the queues that hold packets and whose shapers let them go;
 //! 5. the [`Pacer`], which decides how much goes on to PDCP and RLC.
 //!
-//! Each of these is replaced at run time by a [`Configuration`], and may be one's own. A part of one's own cannot lose
-//! packets but as a [`Discipline`], which is asked to: an answer that makes no sense is replaced by the built-in default's,
-//! and counted ([`Faults`]).
+//! Each part can be exchanged at run time by a [`Configuration`], also for a custom one. Only a [`Discipline`] can drop
+//! packets: an invalid result of a custom part is replaced by that of the built-in default, and counted ([`Faults`]).
 
 mod bucket;
 mod check;
@@ -19,9 +18,9 @@ mod classifier;
 mod configuration;
 mod counts;
 mod discipline;
-mod lane;
 mod own;
 mod pacer;
+mod queue;
 mod scheduler;
 #[cfg(test)]
 mod tests;
@@ -31,10 +30,10 @@ use std::time::Duration;
 
 use crate::{Packet, Time};
 use counts::Meter;
-use lane::{Lane, Policed};
+use queue::{ManagedQueue, PolicerVerdict};
 use scheduler::RoundRobin;
 
-pub use check::Refused;
+pub use check::ConfigurationError;
 pub use classifier::Classifier;
 pub use configuration::{
     ClassifierChoice, Configuration, DEFAULT_LIMIT_OCTETS, DelayTarget, DisciplineChoice, Divert, FlowPattern,
@@ -44,26 +43,26 @@ pub use configuration::{
 pub use counts::{Amount, BearerCounts, Drops, Faults, QueueCounts, Sojourn, Totals};
 pub use discipline::{Discipline, Verdict};
 pub use own::Own;
-pub use pacer::{Below, Pacer, Transmission};
+pub use pacer::{Pacer, RlcState, Transmission};
 pub use scheduler::{Candidate, Candidates, Scheduler};
 
-/// The window over which the pacer's rate is told.
+/// The window of the pacer's reported rate.
 const PACER_WINDOW_MS: u32 = 100;
-/// So long a pacer may leave RLC empty while packets wait.
+/// How long a pacer may leave RLC empty while packets wait.
 const MAX_STARVATION: Duration = Duration::from_secs(1);
 
 /// Traffic control of one bearer.
 pub struct TrafficControl {
     configuration: Configuration,
     classifier: Box<dyn Classifier>,
-    lanes: Vec<Lane>,
-    /// Which lanes hold packets: a bit for each place.
+    queues: Vec<ManagedQueue>,
+    /// Bit mask, by position, of queues that hold packets.
     backlogged: u64,
-    /// Which lanes have shapers.
+    /// Bit mask, by position, of queues with a shaper.
     shaped: u64,
     scheduler: scheduler::Current,
-    /// Takes over where the scheduler has no sensible answer.
-    in_turn: RoundRobin,
+    /// Replaces an invalid choice of the scheduler.
+    fallback: RoundRobin,
     pacer: Box<dyn Pacer>,
     pacer_meter: Meter,
     /// Since when the pacer has left RLC empty while packets wait.
@@ -75,28 +74,28 @@ pub struct TrafficControl {
     /// What such queues had marked.
     marked_before: u64,
     /// How long the packets waited that went on.
-    sojourn_nanos: u64,
-    /// What was counted before the UE came to its cell.
-    elsewhere: BearerCounts,
+    sojourn_ns: u64,
+    /// Counters at the UE's arrival in its cell.
+    before_arrival: BearerCounts,
     faults: Faults,
 }
 
 impl TrafficControl {
-    /// Traffic control that is set so.
+    /// Creates traffic control with empty queues.
     ///
     /// # Errors
-    /// What makes no sense in the configuration.
-    pub fn new(configuration: &Configuration) -> Result<Self, Refused> {
+    /// When the configuration is invalid.
+    pub fn new(configuration: &Configuration) -> Result<Self, ConfigurationError> {
         configuration.check()?;
-        let lane = |queue| Lane::new(Time::START, queue, configuration);
+        let queue = |settings| ManagedQueue::new(Time::START, settings, configuration);
         let mut new = TrafficControl {
             configuration: configuration.clone(),
             classifier: classifier::make(configuration, None),
-            lanes: configuration.queues.iter().map(lane).collect(),
+            queues: configuration.queues.iter().map(queue).collect(),
             backlogged: 0,
             shaped: 0,
             scheduler: scheduler::Current::new(configuration),
-            in_turn: RoundRobin::default(),
+            fallback: RoundRobin::default(),
             pacer: pacer::make(&configuration.pacer),
             pacer_meter: Meter::new(PACER_WINDOW_MS),
             starved_since: None,
@@ -104,21 +103,21 @@ impl TrafficControl {
             went: Amount::default(),
             dropped_before: Amount::default(),
             marked_before: 0,
-            sojourn_nanos: 0,
-            elsewhere: BearerCounts::default(),
+            sojourn_ns: 0,
+            before_arrival: BearerCounts::default(),
             faults: Faults::default(),
         };
-        new.look_at_lanes();
+        new.update_masks();
         Ok(new)
     }
 
-    /// Whether nothing waits.
+    /// Whether all queues are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.backlogged == 0
     }
 
-    /// What is set.
+    /// The configuration.
     #[must_use]
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
@@ -129,27 +128,27 @@ impl TrafficControl {
     /// they have come.
     ///
     /// # Errors
-    /// What makes no sense in the configuration, or [`Refused::Full`]. Then nothing has changed.
-    pub fn configure(&mut self, now: Time, configuration: &Configuration) -> Result<(), Refused> {
+    /// When the configuration is invalid, or with [`ConfigurationError::FirstQueueFull`]. Nothing has changed then.
+    pub fn configure(&mut self, now: Time, configuration: &Configuration) -> Result<(), ConfigurationError> {
         self.check(configuration)?;
         let before = std::mem::replace(&mut self.configuration, configuration.clone());
-        let mut lanes = std::mem::take(&mut self.lanes);
-        for queue in &configuration.queues {
-            let lane = match lanes.iter().position(|lane| lane.id() == queue.id) {
+        let mut queues = std::mem::take(&mut self.queues);
+        for settings in &configuration.queues {
+            let queue = match queues.iter().position(|queue| queue.id() == settings.id) {
                 Some(at) => {
-                    let mut lane = lanes.swap_remove(at);
-                    lane.configure(now, queue, configuration);
-                    lane
+                    let mut queue = queues.swap_remove(at);
+                    queue.configure(now, settings, configuration);
+                    queue
                 }
-                None => Lane::new(now, queue, configuration),
+                None => ManagedQueue::new(now, settings, configuration),
             };
-            self.lanes.push(lane);
+            self.queues.push(queue);
         }
-        for removed in lanes {
-            self.remember(removed.counts());
-            self.lanes[0].take_over(removed);
+        for removed in queues {
+            self.add_past_counts(removed.counts());
+            self.queues[0].take_over(removed);
         }
-        self.look_at_lanes();
+        self.update_masks();
         let same_queues =
             before.queues.iter().map(|queue| queue.id).eq(configuration.queues.iter().map(|queue| queue.id));
         if !same_queues || before.classifier != configuration.classifier {
@@ -167,110 +166,111 @@ impl TrafficControl {
         Ok(())
     }
 
-    /// Whether it would be set so now: what [`TrafficControl::configure`] refuses.
+    /// Checks whether [`TrafficControl::configure`] would succeed now.
     ///
     /// # Errors
-    /// What makes no sense in the configuration, or [`Refused::Full`].
-    pub fn check(&self, next: &Configuration) -> Result<(), Refused> {
+    /// Those of [`TrafficControl::configure`].
+    pub fn check(&self, next: &Configuration) -> Result<(), ConfigurationError> {
         next.check()?;
-        let removed = || self.lanes.iter().filter(|lane| next.place(lane.id()).is_none());
-        let octets = removed().map(|lane| lane.counts().waiting.octets).sum();
+        let removed = || self.queues.iter().filter(|queue| next.place(queue.id()).is_none());
+        let octets = removed().map(|queue| queue.counts().waiting.octets).sum();
         let first = &next.queues[0];
-        let there = self.lanes.iter().find(|lane| lane.id() == first.id);
-        let waiting = there.map_or(0, |lane| lane.counts().waiting.octets);
+        let there = self.queues.iter().find(|queue| queue.id() == first.id);
+        let waiting = there.map_or(0, |queue| queue.counts().waiting.octets);
         let room_octets = u64::from(first.limit_octets).saturating_sub(waiting);
-        match removed().find(|lane| lane.counts().waiting.packets > 0) {
-            Some(lane) if octets > room_octets => {
-                Err(Refused::Full { queue: lane.id(), octets, first: first.id, room_octets })
+        match removed().find(|queue| queue.counts().waiting.packets > 0) {
+            Some(queue) if octets > room_octets => {
+                Err(ConfigurationError::FirstQueueFull { queue: queue.id(), octets, first: first.id, room_octets })
             }
             _ => Ok(()),
         }
     }
 
-    /// What a queue counts no more counts for the whole.
-    fn remember(&mut self, counts: &QueueCounts) {
+    /// Adds the counters of a queue that is removed or reset to the bearer's.
+    fn add_past_counts(&mut self, counts: &QueueCounts) {
         self.dropped_before = self.dropped_before.and(counts.dropped.all());
         self.marked_before += counts.marked_packets;
     }
 
-    /// Queues count from here on, and [`TrafficControl::bearer_counts`]: the UE has come to another cell.
+    /// Resets the counters of queues and [`TrafficControl::bearer_counts`], when the UE arrives in another cell.
     pub(crate) fn reset_counts(&mut self) {
         let here = self.bearer_counts();
-        self.elsewhere += here;
-        for at in 0..self.lanes.len() {
-            let counts = *self.lanes[at].counts();
-            self.remember(&counts);
-            self.lanes[at].reset_counts();
+        self.before_arrival += here;
+        for at in 0..self.queues.len() {
+            let counts = *self.queues[at].counts();
+            self.add_past_counts(&counts);
+            self.queues[at].reset_counts();
         }
     }
 
-    fn look_at_lanes(&mut self) {
+    fn update_masks(&mut self) {
         (self.backlogged, self.shaped) = (0, 0);
-        for (place, lane) in self.lanes.iter().enumerate() {
-            self.backlogged |= u64::from(lane.head().is_some()) << place;
-            self.shaped |= u64::from(lane.is_shaped()) << place;
+        for (place, queue) in self.queues.iter().enumerate() {
+            self.backlogged |= u64::from(queue.head().is_some()) << place;
+            self.shaped |= u64::from(queue.is_shaped()) << place;
         }
     }
 
-    /// A packet comes from SDAP. Its time of entry is set.
+    /// Enqueues a packet from SDAP and sets its time of entry.
     pub fn push(&mut self, now: Time, mut packet: Packet) {
         packet.entered = now;
         self.came.add(&packet);
-        let mut place = self.classifier.classify(&packet, self.lanes.len()).unwrap_or(usize::MAX);
-        if place >= self.lanes.len() {
+        let mut place = self.classifier.classify(&packet, self.queues.len()).unwrap_or(usize::MAX);
+        if place >= self.queues.len() {
             self.faults.classifier += 1;
             place = 0;
         }
-        match self.lanes[place].police(now, &packet) {
-            Policed::Here => {}
-            Policed::Elsewhere(other) => place = other,
-            Policed::Dropped => return,
+        match self.queues[place].police(now, &packet) {
+            PolicerVerdict::Pass => {}
+            PolicerVerdict::Divert(other) => place = other,
+            PolicerVerdict::Drop => return,
         }
-        if self.lanes[place].push(now, packet, &mut self.faults) {
+        if self.queues[place].push(now, packet, &mut self.faults) {
             self.backlogged |= 1 << place;
         }
     }
 
-    /// The next packet for PDCP, if one may go on. It is called in each slot until there is none, with what then stands below.
-    pub fn pop(&mut self, now: Time, below: Below) -> Option<Packet> {
+    /// Dequeues the next packet for PDCP, if any may be forwarded. Called in each slot until it returns `None`, each time with
+    /// the current state of RLC.
+    pub fn pop(&mut self, now: Time, below: RlcState) -> Option<Packet> {
         loop {
             let ready = self.ready(now);
             if ready == 0 || !self.is_pacer_open(now, below) {
                 return None;
             }
             let place = self.choose(now, ready);
-            let lane = &mut self.lanes[place];
-            let packet = lane.pop(now, &mut self.faults);
-            if lane.head().is_none() {
+            let queue = &mut self.queues[place];
+            let packet = queue.pop(now, &mut self.faults);
+            if queue.head().is_none() {
                 self.backlogged &= !(1 << place);
             }
-            // else the discipline has dropped all that waited there
+            // `None`: the discipline has dropped all packets of the queue
             if let Some(packet) = packet {
                 self.scheduler.served(place, packet.octets);
                 self.went.add(&packet);
-                self.sojourn_nanos += now.since(packet.entered).as_nanos() as u64;
-                self.pacer.handed_on(now, packet.octets);
+                self.sojourn_ns += now.since(packet.entered).as_nanos() as u64;
+                self.pacer.forwarded(now, packet.octets);
                 self.pacer_meter.record(now, packet.octets);
                 return Some(packet);
             }
         }
     }
 
-    /// The lanes that hold packets and whose shapers let them go.
+    /// The queues that hold packets and whose shapers are open.
     fn ready(&mut self, now: Time) -> u64 {
         let mut ready = self.backlogged;
         let mut shaped = ready & self.shaped;
         while shaped != 0 {
             let place = shaped.trailing_zeros();
             shaped &= shaped - 1;
-            if !self.lanes[place as usize].is_open(now) {
+            if !self.queues[place as usize].is_open(now) {
                 ready &= !(1 << place);
             }
         }
         ready
     }
 
-    fn is_pacer_open(&mut self, now: Time, below: Below) -> bool {
+    fn is_pacer_open(&mut self, now: Time, below: RlcState) -> bool {
         match self.pacer.allowance(now, below) {
             Some(0) if below.rlc_octets > 0 => false,
             Some(0) => {
@@ -290,52 +290,52 @@ impl TrafficControl {
     }
 
     fn choose(&mut self, now: Time, ready: u64) -> usize {
-        let candidates = Candidates { ready, lanes: &self.lanes, now };
+        let candidates = Candidates { ready, queues: &self.queues, now };
         match self.scheduler.choose(&candidates) {
             Some(place) if candidates.is_ready(place) => place,
             _ => {
                 self.faults.scheduler += 1;
-                scheduler::Scheduler::choose(&mut self.in_turn, &candidates).expect("one at least is ready")
+                scheduler::Scheduler::choose(&mut self.fallback, &candidates).expect("at least one queue is ready")
             }
         }
     }
 
-    /// The bearer had an opportunity to transmit: so much was drained from RLC, which was then empty or not.
+    /// Reports a transmission opportunity: how much the MAC took from RLC, and whether RLC is empty now.
     pub fn transmitted(&mut self, now: Time, octets: u32, rlc_was_emptied: bool) {
         let mut waiting_octets = 0;
         if rlc_was_emptied && self.backlogged != 0 {
             let ready = self.ready(now);
-            let lanes = self.lanes.iter().enumerate().filter(|(place, _)| ready >> place & 1 == 1);
-            waiting_octets = lanes.map(|(_, lane)| lane.counts().waiting.octets).sum();
+            let queues = self.queues.iter().enumerate().filter(|(place, _)| ready >> place & 1 == 1);
+            waiting_octets = queues.map(|(_, queue)| queue.counts().waiting.octets).sum();
         }
         self.pacer.transmitted(now, Transmission { octets, rlc_was_emptied, waiting_octets });
     }
 
-    /// What was counted of a queue, if it is there.
+    /// The counters of a queue, if it exists.
     #[must_use]
     pub fn counts(&self, queue: QueueId) -> Option<QueueCounts> {
-        self.lane(queue).map(|lane| *lane.counts())
+        self.queue(queue).map(|queue| *queue.counts())
     }
 
-    /// What was counted of all queues, also of those that are no more.
+    /// The sum over all queues, removed ones included.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        let nothing = Totals {
+        let without_queues = Totals {
             came: self.came,
             went: self.went,
             waiting: Amount::default(),
             dropped: self.dropped_before,
             marked_packets: self.marked_before,
         };
-        self.lanes.iter().fold(nothing, |totals, lane| Totals {
-            waiting: totals.waiting.and(lane.counts().waiting),
-            dropped: totals.dropped.and(lane.counts().dropped.all()),
-            marked_packets: totals.marked_packets + lane.counts().marked_packets,
+        self.queues.iter().fold(without_queues, |totals, queue| Totals {
+            waiting: totals.waiting.and(queue.counts().waiting),
+            dropped: totals.dropped.and(queue.counts().dropped.all()),
+            marked_packets: totals.marked_packets + queue.counts().marked_packets,
             ..totals
         })
     }
 
-    /// What was counted since the UE came to its cell.
+    /// The counters since the UE arrived in its cell.
     #[must_use]
     pub fn bearer_counts(&self) -> BearerCounts {
         let Totals { came, went, dropped, .. } = self.totals();
@@ -343,12 +343,12 @@ impl TrafficControl {
             came_packets: came.packets,
             went_packets: went.packets,
             dropped_packets: dropped.packets,
-            sojourn_nanos: self.sojourn_nanos,
+            sojourn_ns: self.sojourn_ns,
         };
-        all - self.elsewhere
+        all - self.before_arrival
     }
 
-    /// Answers of parts that made no sense.
+    /// Invalid results of custom parts.
     #[must_use]
     pub fn faults(&self) -> Faults {
         self.faults
@@ -360,26 +360,26 @@ impl TrafficControl {
         self.classifier.matched_packets(filter_id)
     }
 
-    /// What passed a queue's policer in its last window of 100 ms, what was diverted included; 0 without a policer.
+    /// The rate behind a queue's policer in its last window of 100 ms, diverted packets included; 0 without a policer.
     #[must_use]
     pub fn policer_rate_bps(&self, now: Time, queue: QueueId) -> f64 {
-        self.lane(queue).map_or(0.0, |lane| lane.policer_rate_bps(now))
+        self.queue(queue).map_or(0.0, |queue| queue.policer_rate_bps(now))
     }
 
-    /// What passed a queue's shaper in its last window; 0 without a shaper.
+    /// The rate behind a queue's shaper in its last window; 0 without a shaper.
     #[must_use]
     pub fn shaper_rate_bps(&self, now: Time, queue: QueueId) -> f64 {
-        self.lane(queue).map_or(0.0, |lane| lane.shaper_rate_bps(now))
+        self.queue(queue).map_or(0.0, |queue| queue.shaper_rate_bps(now))
     }
 
-    /// What went on in the last window of 100 ms.
+    /// The forwarded rate in the last window of 100 ms.
     #[must_use]
     pub fn pacer_rate_bps(&self, now: Time) -> f64 {
         self.pacer_meter.rate_bps(now)
     }
 
-    fn lane(&self, queue: QueueId) -> Option<&Lane> {
-        self.lanes.iter().find(|lane| lane.id() == queue)
+    fn queue(&self, id: QueueId) -> Option<&ManagedQueue> {
+        self.queues.iter().find(|queue| queue.id() == id)
     }
 }
 

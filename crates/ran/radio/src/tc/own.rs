@@ -1,4 +1,4 @@
-//! Parts of one's own.
+//! Custom parts of traffic control.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::configuration::{ClassifierChoice, DisciplineChoice, PacerChoice, SchedulerChoice};
 use super::{Classifier, Discipline, Pacer, Scheduler};
 
-/// How a part of one's own is made, one for each bearer. Two are equal where one is a clone of the other.
+/// A factory of a custom part; each bearer gets an instance. Two factories are equal when one is a clone of the other.
 pub struct Own<P: ?Sized> {
     name: Arc<str>,
     make: Arc<dyn Fn() -> Box<P> + Send + Sync>,
 }
 
 impl<P: ?Sized> Own<P> {
-    /// What it is called.
+    /// The name of the part.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -43,7 +43,7 @@ impl<P: ?Sized> fmt::Debug for Own<P> {
 }
 
 impl ClassifierChoice {
-    /// One of one's own, of that name, and what makes it.
+    /// A custom part with a name; `make` creates an instance per bearer.
     pub fn own<T: Classifier + 'static>(name: &str, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
         let make = move || -> Box<dyn Classifier> { Box::new(make()) };
         ClassifierChoice::Own(Own { name: name.into(), make: Arc::new(make) })
@@ -51,7 +51,7 @@ impl ClassifierChoice {
 }
 
 impl DisciplineChoice {
-    /// One of one's own, of that name, and what makes it.
+    /// A custom part with a name; `make` creates an instance per bearer.
     pub fn own<T: Discipline + 'static>(name: &str, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
         let make = move || -> Box<dyn Discipline> { Box::new(make()) };
         DisciplineChoice::Own(Own { name: name.into(), make: Arc::new(make) })
@@ -59,7 +59,7 @@ impl DisciplineChoice {
 }
 
 impl SchedulerChoice {
-    /// One of one's own, of that name, and what makes it.
+    /// A custom part with a name; `make` creates an instance per bearer.
     pub fn own<T: Scheduler + 'static>(name: &str, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
         let make = move || -> Box<dyn Scheduler> { Box::new(make()) };
         SchedulerChoice::Own(Own { name: name.into(), make: Arc::new(make) })
@@ -67,7 +67,7 @@ impl SchedulerChoice {
 }
 
 impl PacerChoice {
-    /// One of one's own, of that name, and what makes it.
+    /// A custom part with a name; `make` creates an instance per bearer.
     pub fn own<T: Pacer + 'static>(name: &str, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
         let make = move || -> Box<dyn Pacer> { Box::new(make()) };
         PacerChoice::Own(Own { name: name.into(), make: Arc::new(make) })

@@ -1,4 +1,4 @@
-//! What decides how much goes on to PDCP and RLC.
+//! Pacers: they decide how much is forwarded to PDCP and RLC.
 
 mod bdp;
 
@@ -6,44 +6,44 @@ use super::configuration::PacerChoice;
 use crate::Time;
 use bdp::Bdp;
 
-/// What decides how much goes on to PDCP and RLC.
+/// Decides how much is forwarded to PDCP and RLC.
 pub trait Pacer: Send {
-    /// How many octets may go on now. A packet goes on while this is above 0, whatever its length, and then it is asked again;
-    /// it is asked only while a packet waits. `None` is a fault: the packet goes on.
-    fn allowance(&mut self, now: Time, below: Below) -> Option<u32>;
+    /// How many octets may be forwarded now. While this is above 0 one packet of any length is forwarded, then it is called
+    /// again; it is called only while a packet waits. `None` is a fault: the packet is forwarded.
+    fn allowance(&mut self, now: Time, below: RlcState) -> Option<u32>;
 
     /// A packet of that length went on.
-    fn handed_on(&mut self, now: Time, octets: u32) {
+    fn forwarded(&mut self, now: Time, octets: u32) {
         let _ = (now, octets);
     }
 
-    /// The bearer had an opportunity to transmit.
+    /// Reports a transmission opportunity of the bearer.
     fn transmitted(&mut self, now: Time, transmission: Transmission) {
         let _ = (now, transmission);
     }
 }
 
-/// What stands below traffic control.
+/// The state of the RLC buffer below traffic control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Below {
-    /// What waits in RLC.
+pub struct RlcState {
+    /// Octets in the RLC buffer.
     pub rlc_octets: u32,
-    /// What its buffer still takes.
+    /// Free space of the RLC buffer.
     pub rlc_room_octets: u32,
 }
 
-/// What became of an opportunity to transmit.
+/// The outcome of a transmission opportunity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmission {
-    /// What the MAC drained from RLC.
+    /// Octets that the MAC took from RLC.
     pub octets: u32,
-    /// Whether RLC was then empty: the opportunity might have taken more.
+    /// Whether RLC was empty afterwards: the opportunity may have had room for more.
     pub rlc_was_emptied: bool,
-    /// What waited in traffic control and could have gone on, had the pacer let it.
+    /// Octets in traffic control that only the pacer held back.
     pub waiting_octets: u64,
 }
 
-/// What the configuration names.
+/// Creates the configured pacer.
 pub(super) fn make(choice: &PacerChoice) -> Box<dyn Pacer> {
     match choice {
         PacerChoice::Off => Box::new(Off),
@@ -52,11 +52,11 @@ pub(super) fn make(choice: &PacerChoice) -> Box<dyn Pacer> {
     }
 }
 
-/// Everything goes on.
+/// Forwards everything.
 struct Off;
 
 impl Pacer for Off {
-    fn allowance(&mut self, _now: Time, _below: Below) -> Option<u32> {
+    fn allowance(&mut self, _now: Time, _below: RlcState) -> Option<u32> {
         Some(u32::MAX)
     }
 }

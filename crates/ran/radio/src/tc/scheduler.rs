@@ -1,4 +1,4 @@
-//! What takes from the queues.
+//! Schedulers: they choose the queue that sends next.
 
 mod deficit;
 mod priority;
@@ -7,67 +7,66 @@ use std::time::Duration;
 
 use super::QueueId;
 use super::configuration::{Configuration, SchedulerChoice};
-use super::lane::Lane;
+use super::queue::ManagedQueue;
 use crate::Time;
 use deficit::DeficitRoundRobin;
 use priority::Priority;
 
-/// What takes from the queues.
+/// Chooses the queue that sends next.
 pub trait Scheduler: Send {
-    /// The place of the queue that gives the next packet, one that is ready. `None`, and any other place, are faults: then the
-    /// next ready one in turn gives.
+    /// The position of a ready queue. `None` and the position of any other queue are faults: round robin chooses then.
     fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize>;
 
-    /// The queue there has given a packet of that length.
+    /// Reports a packet that the queue at a position has sent.
     fn served(&mut self, place: usize, octets: u32) {
         let _ = (place, octets);
     }
 }
 
-/// The queues as a scheduler sees them. One at least is ready: a packet waits, and the shaper lets it go.
+/// The queues as a scheduler sees them. At least one is ready: it holds a packet and its shaper is open.
 pub struct Candidates<'a> {
     pub(super) ready: u64,
-    pub(super) lanes: &'a [Lane],
+    pub(super) queues: &'a [ManagedQueue],
     pub(super) now: Time,
 }
 
 /// A queue as a scheduler sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its number.
+    /// Its id.
     pub id: QueueId,
-    /// Whether it can give a packet.
+    /// Whether it can send a packet.
     pub ready: bool,
-    /// Packets that wait.
+    /// Queued packets.
     pub packets: u32,
-    /// Octets that wait.
+    /// Queued octets.
     pub octets: u32,
-    /// The length of the packet that has waited longest; 0 where none waits.
+    /// Length of the oldest packet; 0 for an empty queue.
     pub head_octets: u32,
-    /// How long it has waited.
+    /// Waiting time of the oldest packet.
     pub head_sojourn: Duration,
 }
 
 impl Candidates<'_> {
-    /// When it is.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// How many queues there are.
+    /// The number of queues.
     #[must_use]
     pub fn queues(&self) -> usize {
-        self.lanes.len()
+        self.queues.len()
     }
 
-    /// Whether a queue is there and ready.
+    /// Whether the queue at a position exists and is ready.
     #[must_use]
     pub fn is_ready(&self, place: usize) -> bool {
-        place < self.lanes.len() && self.ready >> place & 1 == 1
+        place < self.queues.len() && self.ready >> place & 1 == 1
     }
 
-    /// The first queue that is ready from that place on, round and round.
+    /// The first ready queue at a position or after it, cyclically.
     #[must_use]
     pub fn ready_from(&self, place: usize) -> usize {
         let from = u32::try_from(place).ok().and_then(|place| self.ready.checked_shr(place)).unwrap_or_default();
@@ -76,13 +75,13 @@ impl Candidates<'_> {
 
     /// All queues, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Candidate> {
-        self.lanes.iter().enumerate().map(|(place, lane)| {
-            let head = lane.head();
+        self.queues.iter().enumerate().map(|(place, queue)| {
+            let head = queue.head();
             Candidate {
-                id: lane.id(),
+                id: queue.id(),
                 ready: self.is_ready(place),
-                packets: u32::try_from(lane.counts().waiting.packets).unwrap_or(u32::MAX),
-                octets: u32::try_from(lane.counts().waiting.octets).unwrap_or(u32::MAX),
+                packets: u32::try_from(queue.counts().waiting.packets).unwrap_or(u32::MAX),
+                octets: u32::try_from(queue.counts().waiting.octets).unwrap_or(u32::MAX),
                 head_octets: head.map_or(0, |packet| packet.octets),
                 head_sojourn: head.map_or(Duration::ZERO, |packet| self.now.since(packet.entered)),
             }
@@ -90,7 +89,7 @@ impl Candidates<'_> {
     }
 }
 
-/// The one that is set.
+/// The configured scheduler.
 pub(super) enum Current {
     RoundRobin(RoundRobin),
     Priority(Priority),
@@ -99,7 +98,7 @@ pub(super) enum Current {
 }
 
 impl Current {
-    /// What the configuration names.
+    /// Creates the configured scheduler.
     pub(super) fn new(configuration: &Configuration) -> Self {
         match &configuration.scheduler {
             SchedulerChoice::RoundRobin => Current::RoundRobin(RoundRobin::default()),
@@ -109,8 +108,8 @@ impl Current {
         }
     }
 
-    /// What the configuration names, where that was set before. Deficits stay: else whoever changes quanta or queues more
-    /// often than a round takes would serve the same queues for ever.
+    /// Creates the scheduler of a new configuration from that of the old one. Deficits are kept: otherwise a controller that
+    /// changes quanta or queues faster than a round would serve the same queues forever.
     pub(super) fn after(self, before: &Configuration, configuration: &Configuration) -> Self {
         match (self, Current::new(configuration)) {
             (Current::DeficitRoundRobin(old), Current::DeficitRoundRobin(new)) => {
@@ -141,7 +140,7 @@ impl Scheduler for Current {
     }
 }
 
-/// From each in turn.
+/// One packet from each ready queue in turn.
 #[derive(Default)]
 pub(super) struct RoundRobin {
     next: usize,

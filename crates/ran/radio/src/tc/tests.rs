@@ -10,7 +10,7 @@ mod own;
 mod properties;
 mod reconfiguration;
 
-const OPEN: Below = Below { rlc_octets: 0, rlc_room_octets: u32::MAX };
+const OPEN: RlcState = RlcState { rlc_octets: 0, rlc_room_octets: u32::MAX };
 
 /// A packet of a UDP flow to a port of that number.
 fn packet(flow: u32, number: u64, octets: u32) -> Packet {
@@ -69,13 +69,13 @@ fn assert_nothing_lost(tc: &TrafficControl) {
 }
 
 #[test]
-fn by_default_everything_goes_on_in_order() {
+fn default_configuration_forwards_in_order() {
     let mut tc = TrafficControl::new(&Configuration::default()).unwrap();
     assert_eq!(tc.pop(Time::START, OPEN), None);
     for number in 0..5 {
         tc.push(Time::from_millis(number), packet(1, number, 1000));
     }
-    let full = Below { rlc_octets: 1000, rlc_room_octets: 0 };
+    let full = RlcState { rlc_octets: 1000, rlc_room_octets: 0 };
     let first = tc.pop(Time::from_millis(10), full).unwrap();
     assert_eq!((first.number, first.entered), (0, Time::START));
     assert_eq!(drain(&mut tc, Time::from_millis(11)), [(1, 1), (1, 2), (1, 3), (1, 4)]);
@@ -91,7 +91,7 @@ fn by_default_everything_goes_on_in_order() {
 }
 
 #[test]
-fn a_full_queue_drops_what_comes() {
+fn full_queue_drops_arrivals() {
     let mut configuration = Configuration::default();
     configuration.queues[0].limit_octets = 2500;
     let mut tc = TrafficControl::new(&configuration).unwrap();
@@ -106,7 +106,7 @@ fn a_full_queue_drops_what_comes() {
 }
 
 #[test]
-fn the_first_filter_that_fits_decides() {
+fn first_matching_filter_decides() {
     let any = FlowPattern::default();
     let filters = vec![
         OsiFilter { id: 7, flow: FlowPattern { source_port: Some(6000), ..any }, queue: QueueId(2) },
@@ -139,7 +139,7 @@ fn the_first_filter_that_fits_decides() {
 }
 
 #[test]
-fn a_flow_keeps_its_queue_by_chance_and_flows_spread() {
+fn stochastic_classifier_keeps_flows_and_spreads_them() {
     let configuration =
         Configuration { classifier: ClassifierChoice::Stochastic, queues: fifos(8), ..Configuration::default() };
     let mut tc = TrafficControl::new(&configuration).unwrap();
@@ -155,7 +155,7 @@ fn a_flow_keeps_its_queue_by_chance_and_flows_spread() {
 }
 
 #[test]
-fn each_queue_in_turn_takes_and_gives() {
+fn round_robin_alternates_queues() {
     let configuration = Configuration { queues: fifos(3), ..Configuration::default() };
     let mut tc = TrafficControl::new(&configuration).unwrap();
     for number in 0..7 {
@@ -167,7 +167,7 @@ fn each_queue_in_turn_takes_and_gives() {
 }
 
 #[test]
-fn the_more_important_queue_goes_first_whenever_it_has_something() {
+fn priority_queue_is_served_first() {
     let configuration = Configuration {
         classifier: to_queues(&[1, 2]),
         queues: fifos(3),

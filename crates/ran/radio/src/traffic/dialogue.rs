@@ -113,12 +113,12 @@ impl Dialogue {
             }
             self.asked.pop_front();
             path.count_completed(now, asked.at);
-            self.answered(now, asked.at);
+            self.apply_harq_feedback(now, asked.at);
         }
     }
 
     /// The answer to what was asked then has come.
-    fn answered(&mut self, now: Time, asked_at: Time) {
+    fn apply_harq_feedback(&mut self, now: Time, asked_at: Time) {
         match &self.habit {
             Habit::Web(web) => self.asks_at = later(now, self.random.exponential(web.reading_s)),
             // a player that waited for this goes on, but asks for no two segments at once

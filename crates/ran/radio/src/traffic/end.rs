@@ -57,13 +57,13 @@ impl End {
         let kind = &specification.kind;
         let sends = side.sends(specification.direction);
         // who echoes does so with what came; who answers sends the data, and the other end asks
-        let (asks, answer) = match kind {
+        let (needs_scheduling_request, answer) = match kind {
             Kind::Echo { .. } | Kind::Voip { echoed: true } => (sends, Answer::Same),
             Kind::KeepAlive { answer_octets, .. } => (!sends, Answer::Octets(*answer_octets)),
             _ => (sends, Answer::None),
         };
         let mut chance = || Random::new(random.next_u64(), 0);
-        let source = if asks { Source::new(kind, specification.start, chance()) } else { None };
+        let source = if needs_scheduling_request { Source::new(kind, specification.start, chance()) } else { None };
         let connection = kind.tcp().map(|tcp| {
             Box::new(Connection {
                 handshake: Handshake::new(),
@@ -72,7 +72,7 @@ impl End {
                 ecn: if tcp.ecn { Ecn::Ect } else { Ecn::NotEct },
             })
         });
-        let answer = if asks { Answer::None } else { answer };
+        let answer = if needs_scheduling_request { Answer::None } else { answer };
         let mut end = End { side, source, answer, connection, due: Time::NEVER, is_stopped: false };
         end.settle();
         end
@@ -141,7 +141,7 @@ impl End {
                 path.send(self.side, now, SYNCHRONIZE_OCTETS, Ecn::NotEct, content);
             }
             Some(sent) => {
-                if let Some(opened) = connection.handshake.answered() {
+                if let Some(opened) = connection.handshake.apply_harq_feedback() {
                     let rtt_ns = now.as_nanos().saturating_sub(sent.as_nanos());
                     connection.sender.opened(now, rtt_ns, opened);
                     connection.send(self.side, now, path);
@@ -212,15 +212,15 @@ impl Connection {
     /// Sends what may be sent, and first of all opens the connection.
     fn send(&mut self, side: Side, now: Time, path: &mut Path) {
         if !self.handshake.is_open() {
-            if self.sender.has_data() && self.handshake.asks(now) {
+            if self.sender.has_data() && self.handshake.needs_scheduling_request(now) {
                 path.send(side, now, SYNCHRONIZE_OCTETS, Ecn::NotEct, Content::Synchronize { answers: None });
             }
             return;
         }
         let ecn = self.ecn;
-        self.sender.send(now, |Outgoing { segment, octets, is_again }| {
+        self.sender.send(now, |Outgoing { segment, octets, is_retransmission }| {
             // what is sent again is not to be marked (RFC 3168 6.1.5)
-            let ecn = if is_again { Ecn::NotEct } else { ecn };
+            let ecn = if is_retransmission { Ecn::NotEct } else { ecn };
             path.send(side, now, octets + tcp::HEADERS_OCTETS, ecn, Content::Segment(segment));
         });
     }

@@ -51,9 +51,9 @@ impl FlowSpecification {
         within(self.dscp < 64, "dscp", "from 0 to 63")?;
         within(self.rtt_samples <= 1_000_000, "rtt_samples", "from 0 to 1000000")?;
         within(self.stop > self.start, "stop", "later than the start")?;
-        if self.kind.asks() {
+        if self.kind.needs_scheduling_request() {
             let one_way = self.direction != Direction::Both;
-            within(one_way, "direction", "down or up, where one end asks and the other answers")?;
+            within(one_way, "direction", "down or up, where one end needs_scheduling_request and the other answers")?;
         }
         self.kind.check()
     }
@@ -151,7 +151,7 @@ impl Kind {
     }
 
     /// Whether one end asks and the other answers.
-    fn asks(&self) -> bool {
+    fn needs_scheduling_request(&self) -> bool {
         let is_echoed = matches!(self, Kind::Echo { .. } | Kind::Voip { echoed: true });
         is_echoed || matches!(self, Kind::KeepAlive { .. } | Kind::Web(_) | Kind::VideoPlayer(_))
     }

@@ -3,26 +3,26 @@
 use crate::rlc::{Rlc, RlcConfig};
 use crate::tc::{self, TrafficControl};
 
-/// A data radio bearer, both directions of it.
+/// A data radio bearer, in both directions.
 #[derive(Debug)]
 pub struct Bearer {
     pub(crate) id: u8,
-    /// Of how many others' octets one of its is worth to the scheduler.
+    /// The weight of its octets in the UE scheduler; 1 is neutral.
     pub(crate) preference: f32,
     pub(crate) tc: TrafficControl,
-    pub(crate) down: Rlc,
-    pub(crate) up: Rlc,
+    pub(crate) dl: Rlc,
+    pub(crate) ul: Rlc,
 }
 
 impl Bearer {
     /// # Panics
-    /// Where traffic control cannot be so: it is checked before.
+    /// When the traffic control configuration is invalid; callers validate it first.
     pub(super) fn new(id: u8, tc: &tc::Configuration, rlc: RlcConfig) -> Self {
         let tc = TrafficControl::new(tc).unwrap_or_else(|refused| panic!("traffic control of a cell: {refused}"));
-        Bearer { id, preference: 1.0, tc, down: Rlc::new(rlc), up: Rlc::new(rlc) }
+        Bearer { id, preference: 1.0, tc, dl: Rlc::new(rlc), ul: Rlc::new(rlc) }
     }
 
-    /// Its number.
+    /// The DRB identity.
     #[must_use]
     pub fn id(&self) -> u8 {
         self.id
@@ -37,12 +37,12 @@ impl Bearer {
     /// RLC of its downlink.
     #[must_use]
     pub fn downlink(&self) -> &Rlc {
-        &self.down
+        &self.dl
     }
 
     /// RLC of its uplink.
     #[must_use]
     pub fn uplink(&self) -> &Rlc {
-        &self.up
+        &self.ul
     }
 }

@@ -1,4 +1,4 @@
-//! One direction of a UE's radio link, as MAC has it.
+//! One direction of a UE's radio link, as the MAC scheduler sees it.
 
 use std::ops::AddAssign;
 
@@ -7,31 +7,31 @@ use crate::phy::{Adaptation, Link};
 
 use super::OuterLoop;
 
-/// The share of a UE's average that a slot of a direction is: it reaches back some 200 slots.
+/// The weight of one slot in a UE's average throughput: it covers about 200 slots.
 const AVERAGE: f32 = 0.005;
 
-/// What one direction of a radio link did, from the beginning.
+/// Counters of one direction of a radio link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkCounts {
-    /// Slots in which there was something to send.
+    /// Slots with something to send.
     pub active_slots: u64,
-    /// Resource blocks that were used, those of blocks sent again among them.
+    /// Used resource blocks, retransmissions included.
     pub prbs: u64,
-    /// Of them those of blocks sent again.
-    pub again_prbs: u64,
-    /// Transport blocks that were sent for the first time.
+    /// Resource blocks of retransmissions.
+    pub retransmission_prbs: u64,
+    /// New transport blocks.
     pub blocks: u64,
-    /// Their octets.
+    /// Octets of new transport blocks.
     pub block_octets: u64,
-    /// Transport blocks that were understood after so many transmissions, the last for all beyond.
+    /// Transport blocks by the number of transmissions until they were decoded; the last entry includes all above.
     pub rounds: [u64; 8],
-    /// Transport blocks that were given up.
+    /// Transport blocks that were dropped after the last transmission.
     pub lost_blocks: u64,
-    /// Octets of the last transport block, and of the slot in which it was sent.
+    /// Octets of the last transport block.
     pub last_octets: u32,
-    /// Its resource blocks.
+    /// Resource blocks of the last transport block.
     pub last_prbs: u32,
-    /// Reports of the channel's quality, and of each of them the CQI in all: divide for the mean.
+    /// Channel quality reports.
     pub reports: u64,
     /// The sum of reported CQIs.
     pub cqi: u64,
@@ -39,16 +39,16 @@ pub struct LinkCounts {
     pub sinr_db: f64,
     /// The sum of received powers at reports, in dBm.
     pub rsrp_dbm: f64,
-    /// How often each CQI was reported.
+    /// Reports by CQI.
     pub cqis: [u64; 16],
 }
 
 impl AddAssign for LinkCounts {
-    /// What is the last of something is the other's.
+    /// The `last_…` values are taken from `other`.
     fn add_assign(&mut self, other: Self) {
         self.active_slots += other.active_slots;
         self.prbs += other.prbs;
-        self.again_prbs += other.again_prbs;
+        self.retransmission_prbs += other.retransmission_prbs;
         self.blocks += other.blocks;
         self.block_octets += other.block_octets;
         self.rounds.iter_mut().zip(other.rounds).for_each(|(sum, count)| *sum += count);
@@ -62,20 +62,20 @@ impl AddAssign for LinkCounts {
     }
 }
 
-/// One direction of a radio link, as MAC has it.
+/// One direction of a radio link, as the MAC scheduler sees it.
 #[derive(Debug)]
 pub struct RadioLink {
     pub(crate) harq: Harq,
-    /// What the scheduler goes by: what it was told of the channel, and what became of blocks.
-    told: Link,
+    /// The last reported channel.
+    reported: Link,
     offset_db: f64,
     pub(crate) mcs: u8,
     pub(crate) cqi: u8,
-    /// What the channel is like.
+    /// The current channel.
     pub(crate) air: Link,
     average_octets: f32,
     pub(super) average_at: u64,
-    /// The slice that it is in; `None` is none.
+    /// Its slice, if any.
     pub(crate) slice: Option<u32>,
     pub(crate) counts: LinkCounts,
 }
@@ -84,7 +84,7 @@ impl RadioLink {
     pub(super) fn new(harq: &HarqConfig) -> Self {
         RadioLink {
             harq: Harq::new(harq.processes),
-            told: Link::of_sinr(f64::NEG_INFINITY),
+            reported: Link::of_sinr(f64::NEG_INFINITY),
             offset_db: 0.0,
             mcs: 0,
             cqi: 0,
@@ -96,7 +96,7 @@ impl RadioLink {
         }
     }
 
-    /// The UE has come to another cell, whose next slot is that one.
+    /// Resets the link when the UE arrives in a cell, whose next slot is `slot`.
     pub(super) fn arrived(&mut self, slot: u64) {
         self.harq.reset();
         self.average_at = slot;
@@ -105,73 +105,73 @@ impl RadioLink {
         self.counts = LinkCounts::default();
     }
 
-    /// What the channel is like was reported.
-    pub(super) fn told(&mut self, told: Link, adaptation: &Adaptation) {
-        self.told = told;
-        self.cqi = adaptation.cqi(told.sinr_db).0;
+    /// Applies a channel quality report.
+    pub(super) fn apply_report(&mut self, reported: Link, adaptation: &Adaptation) {
+        self.reported = reported;
+        self.cqi = adaptation.cqi(reported.sinr_db).0;
         self.adapt(adaptation);
     }
 
-    /// It was told what became of the block of a process: the first transmission of each shows how good the MCS was.
-    pub(crate) fn answered(
+    /// Applies HARQ feedback: the result of a first transmission adjusts the outer loop.
+    pub(crate) fn apply_harq_feedback(
         &mut self,
         process: u8,
-        is_understood: bool,
+        is_decoded: bool,
         outer_loop: Option<&OuterLoop>,
         adaptation: &Adaptation,
     ) {
         let block = self.harq.block(process);
         if let Some(outer_loop) = outer_loop
             && block.transmissions == 1
-            && self.told.mcs.is_none()
+            && self.reported.mcs.is_none()
         {
             let needs_db = [0, adaptation.mcs_count() - 1].map(|mcs| adaptation.needed_sinr_db(mcs));
-            self.offset_db = outer_loop.after(self.offset_db, is_understood, self.told.sinr_db, needs_db);
+            self.offset_db = outer_loop.next_offset_db(self.offset_db, is_decoded, self.reported.sinr_db, needs_db);
             self.adapt(adaptation);
         }
     }
 
     fn adapt(&mut self, adaptation: &Adaptation) {
-        self.mcs = Link { sinr_db: self.told.sinr_db + self.offset_db, ..self.told }.mcs(adaptation);
+        self.mcs = Link { sinr_db: self.reported.sinr_db + self.offset_db, ..self.reported }.mcs(adaptation);
     }
 
-    /// By how much outer-loop link adaptation has new blocks sent as if the SINR were higher, in dB.
+    /// The offset that outer-loop link adaptation adds to the reported SINR, in dB.
     #[must_use]
     pub fn offset_db(&self) -> f64 {
         self.offset_db
     }
 
-    /// The index of modulation and coding that new blocks are sent with.
+    /// The MCS index of new blocks.
     #[must_use]
     pub fn mcs(&self) -> u8 {
         self.mcs
     }
 
-    /// The channel quality indicator that was last reported.
+    /// The last reported CQI.
     #[must_use]
     pub fn cqi(&self) -> u8 {
         self.cqi
     }
 
-    /// The SINR in dB.
+    /// The current SINR in dB.
     #[must_use]
     pub fn sinr_db(&self) -> f64 {
         self.air.sinr_db
     }
 
-    /// The slice that it is in.
+    /// The slice, if any.
     #[must_use]
     pub fn slice(&self) -> Option<u32> {
         self.slice
     }
 
-    /// What was counted.
+    /// The counters.
     #[must_use]
     pub fn counts(&self) -> &LinkCounts {
         &self.counts
     }
 
-    /// What it got of late, in octets a slot.
+    /// The average throughput in octets per slot.
     pub(crate) fn average(&mut self, slot: u64) -> f32 {
         let since = slot.saturating_sub(self.average_at);
         if since > 0 {
@@ -181,7 +181,7 @@ impl RadioLink {
         self.average_octets
     }
 
-    pub(crate) fn got(&mut self, slot: u64, octets: u32) {
+    pub(crate) fn record_allocation(&mut self, slot: u64, octets: u32) {
         self.average(slot);
         self.average_octets += AVERAGE * octets as f32;
     }

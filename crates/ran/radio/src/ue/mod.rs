@@ -1,4 +1,4 @@
-//! A UE: its channel, its bearers, its flows, and what its cell's MAC knows of it.
+//! A UE: its channel, bearers, flows and MAC state.
 
 mod activity;
 mod bearer;
@@ -16,17 +16,17 @@ use crate::traffic::Flow;
 use crate::{FlowId, Packet, Random, Time};
 
 pub(crate) use activity::Activity;
-pub use activity::INACTIVITY;
+pub use activity::INACTIVITY_TIMER;
 pub use bearer::Bearer;
 pub use link::{LinkCounts, RadioLink};
 pub use outer_loop::OuterLoop;
 
-/// Data radio bearers of a UE: their numbers are 1 to 32 (TS 38.331 DRB-Identity).
+/// The maximum number of data radio bearers: DRB-Identity is 1 to 32 (TS 38.331).
 const MAX_BEARERS: usize = 32;
-/// How often the channel is reported.
+/// The period of channel quality reports.
 const REPORT: Duration = Duration::from_millis(5);
 
-/// A network and a slice that a UE has chosen.
+/// The PLMN, S-NSSAI and QoS class of a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Subscription {
     /// Mobile country code.
@@ -46,27 +46,27 @@ pub struct Subscription {
 /// What a base station knows of a UE that wants to send.
 ///
 /// A UE with data is never silent for good: it may ask unless something is known, granted or asked already
-/// ([`Ue::asks`]). What is known is granted once a slot has room, each grant is carried out in its slot, and a request
+/// ([`Ue::needs_scheduling_request`]). What is known is granted once a slot has room, each grant is carried out in its slot, and a request
 /// arrives a slot later; and a grant that is carried out may ask for more or leaves nothing known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requests {
-    /// Octets that the UE has told of, without what it was granted.
+    /// Reported octets minus granted ones.
     pub known_octets: u32,
-    /// Grants that are not carried out yet.
+    /// Outstanding grants.
     pub grants: u32,
-    /// Octets that were granted for new blocks since it came to its cell.
+    /// Octets granted for new blocks since the UE arrived in its cell.
     pub granted_octets: u64,
-    /// Those of them that it had used for blocks when the newest report that was understood was written.
+    /// The part of them that the UE had used when it wrote the latest decoded buffer status report.
     pub used_octets: u64,
-    /// A scheduling request is under way.
-    pub is_asking: bool,
-    /// Its first slot in the cell: it may send one in the uplink's first slot from then on.
+    /// Whether a scheduling request is in flight.
+    pub is_request_pending: bool,
+    /// The first slot of the UE in the cell; its first occasion is in the next uplink slot.
     pub first_slot: u64,
 }
 
 impl Requests {
-    /// A report was understood: what the UE had left when it had used so much of its grants. Later grants are for that. One
-    /// that comes after a newer one, since its block was sent again, says nothing.
+    /// Applies a decoded buffer status report: the UE's backlog after it had used `used_octets` of its grants. Later grants
+    /// are deducted. A report that arrives after a newer one, because of retransmissions, is ignored.
     pub fn reported(&mut self, buffer_octets: u32, used_octets: u64) {
         if used_octets >= self.used_octets {
             self.used_octets = used_octets;
@@ -75,23 +75,23 @@ impl Requests {
     }
 }
 
-/// The first of a UE's occasions for scheduling requests after a slot: they are a period apart, and UEs' are spread.
+/// The first scheduling request occasion of a UE after `slot`. Occasions are a period apart, with an offset by UE number.
 fn next_occasion(slot: u64, number: u64, period_slots: u64) -> u64 {
     let offset = number % period_slots;
     ((slot + offset) / period_slots + 1) * period_slots - offset
 }
 
-/// Discontinuous reception (TS 38.321 5.7): a UE that has been sent all there was sleeps until its cycle begins anew. It
-/// listens in the first slot of the downlink from then on.
+/// Discontinuous reception (TS 38.321 5.7): a UE without downlink data sleeps until its next cycle, in which it listens in
+/// the first downlink slot.
 #[derive(Clone, Copy, Debug)]
 struct Drx {
-    cycle_nanos: u64,
-    /// The number of the cycle in which it listened last.
+    cycle_ns: u64,
+    /// The last cycle in which the UE listened.
     cycle: u64,
     is_awake: bool,
 }
 
-/// A UE.
+/// A UE with everything that moves with it at a handover.
 #[derive(Debug)]
 pub struct Ue {
     pub(crate) number: u64,
@@ -100,28 +100,28 @@ pub struct Ue {
     pub(crate) address: Ipv4Addr,
     leaves_at: Time,
     pub(crate) channel: Channel,
-    pub(crate) down: RadioLink,
-    pub(crate) up: RadioLink,
+    pub(crate) dl: RadioLink,
+    pub(crate) ul: RadioLink,
     pub(crate) bearers: Vec<Bearer>,
     flows: Vec<Flow>,
-    /// The place of the bearer that each flow goes over.
+    /// The index of each flow's bearer.
     flow_bearers: Vec<u8>,
-    /// The same of packets of live interfaces.
+    /// The index of the bearer of live packets.
     live_bearer: u8,
     next_flow: Time,
     pub(crate) requests: Requests,
     next_report: Time,
     drx: Option<Drx>,
     pub(crate) activity: Activity,
-    /// Memory that is used again.
+    /// Reused buffer.
     packets: Vec<Packet>,
-    /// Packets of live interfaces that are to go out: at the UE, and at the core.
+    /// Packets of live interfaces for delivery at the UE and at the core.
     pub(crate) live_at_ue: Vec<Packet>,
     pub(crate) live_at_core: Vec<Packet>,
 }
 
 impl Ue {
-    /// A UE with one bearer, whose number is 1.
+    /// Creates a UE with one bearer, DRB 1.
     #[must_use]
     pub fn new(
         number: u64,
@@ -138,8 +138,8 @@ impl Ue {
             address,
             leaves_at: Time::NEVER,
             channel,
-            down: RadioLink::new(&config.harq),
-            up: RadioLink::new(&config.harq),
+            dl: RadioLink::new(&config.harq),
+            ul: RadioLink::new(&config.harq),
             bearers: vec![Bearer::new(1, &config.tc, config.rlc)],
             flows: Vec::new(),
             flow_bearers: Vec::new(),
@@ -155,25 +155,25 @@ impl Ue {
         }
     }
 
-    /// Its number in the network.
+    /// Its number in the network, never reused.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// What it has chosen.
+    /// Its PLMN, slice and QoS class.
     #[must_use]
     pub fn subscription(&self) -> &Subscription {
         &self.subscription
     }
 
-    /// Its address.
+    /// Its IP address.
     #[must_use]
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }
 
-    /// When it leaves the network for good.
+    /// When it is released.
     pub(crate) fn leaves_at(&self) -> Time {
         self.leaves_at
     }
@@ -182,9 +182,9 @@ impl Ue {
         self.leaves_at = leaves_at;
     }
 
-    /// It is to be served by another cell.
-    pub(crate) fn serve(&mut self, cell: usize) {
-        // who knows one cell only hears the next one as well
+    /// Changes the serving cell of its channel.
+    pub(crate) fn set_serving_cell(&mut self, cell: usize) {
+        // a channel without geometry is the same in every cell
         if let Some(geometry) = self.channel.geometry_mut().filter(|geometry| cell < geometry.sites().len()) {
             geometry.set_serving(cell);
         }
@@ -196,31 +196,30 @@ impl Ue {
         &self.channel
     }
 
-    /// Another channel from now on.
+    /// Replaces its channel.
     pub fn set_channel(&mut self, channel: Channel) {
         self.channel = channel;
     }
 
-    /// The downlink, as MAC has it.
+    /// The downlink.
     #[must_use]
     pub fn downlink(&self) -> &RadioLink {
-        &self.down
+        &self.dl
     }
 
-    /// The uplink, as MAC has it.
+    /// The uplink.
     #[must_use]
     pub fn uplink(&self) -> &RadioLink {
-        &self.up
+        &self.ul
     }
 
-    /// Octets of which the base station knows that the UE wants to send them: the buffer status report, without what was
-    /// granted since.
+    /// The buffer status at the base station: the last report minus what was granted since, in octets.
     #[must_use]
     pub fn buffer_status_octets(&self) -> u32 {
         self.requests.known_octets
     }
 
-    /// Whether it had nothing to send or to receive for [`INACTIVITY`], as far as its cell has looked.
+    /// Whether it had no traffic for [`INACTIVITY_TIMER`], as of the last channel report.
     #[must_use]
     pub fn is_inactive(&self, now: Time) -> bool {
         self.activity.is_inactive(now)
@@ -238,7 +237,7 @@ impl Ue {
         &self.flows
     }
 
-    /// A flow more, over the first bearer.
+    /// Adds a flow on the first bearer.
     pub fn add_flow(&mut self, make: impl FnOnce(FlowId, Random) -> Flow) -> FlowId {
         let id = FlowId(self.flows.len() as u32);
         let flow = make(id, Random::new(self.random.next_u64(), 0));
@@ -248,25 +247,24 @@ impl Ue {
         id
     }
 
-    /// A flow ends.
+    /// Stops a flow.
     pub fn stop_flow(&mut self, now: Time, flow: FlowId) {
         if let Some(flow) = self.flows.get_mut(flow.0 as usize) {
             flow.stop(now);
         }
     }
 
-    /// Has it listen once in so many nanoseconds while nothing comes; `None`: always.
-    pub fn set_drx(&mut self, cycle_nanos: Option<u64>) {
-        self.drx =
-            cycle_nanos.filter(|nanos| *nanos > 0).map(|cycle_nanos| Drx { cycle_nanos, cycle: 0, is_awake: true });
+    /// Sets the DRX cycle; `None` disables DRX.
+    pub fn set_drx(&mut self, cycle_ns: Option<u64>) {
+        self.drx = cycle_ns.filter(|ns| *ns > 0).map(|cycle_ns| Drx { cycle_ns, cycle: 0, is_awake: true });
     }
 
-    /// Has all its flows and live packets go over the bearer of that number, 1 to 32, which is made where it is not there.
+    /// Moves all flows and live packets to a bearer, DRB identity 1 to 32, and creates it when it does not exist.
     pub fn move_flows(&mut self, bearer: u8) {
         assert!((1..=MAX_BEARERS).contains(&usize::from(bearer)), "no bearer has number {bearer}");
         let at = self.bearers.iter().position(|there| there.id == bearer).unwrap_or_else(|| {
             let first = &self.bearers[0];
-            let made = Bearer::new(bearer, first.tc.configuration(), *first.down.config());
+            let made = Bearer::new(bearer, first.tc.configuration(), *first.dl.config());
             self.bearers.push(made);
             self.bearers.len() - 1
         });
@@ -274,7 +272,7 @@ impl Ue {
         self.live_bearer = at as u8;
     }
 
-    /// What an octet of the bearer of that number is worth to the scheduler, of others' octets.
+    /// Sets the scheduling weight of a bearer; 1 is neutral.
     pub fn set_preference(&mut self, bearer: u8, preference: f32) {
         for there in self.bearers.iter_mut().filter(|there| there.id == bearer) {
             there.preference = preference;
@@ -283,20 +281,20 @@ impl Ue {
 
     pub(crate) fn link_mut(&mut self, direction: Direction) -> &mut RadioLink {
         match direction {
-            Direction::Downlink => &mut self.down,
-            Direction::Uplink => &mut self.up,
+            Direction::Downlink => &mut self.dl,
+            Direction::Uplink => &mut self.ul,
         }
     }
 
-    /// It has come to a cell whose next slot is that one.
+    /// Resets the state that belongs to a cell, on arrival; `slot` is the cell's next slot.
     pub(crate) fn arrived(&mut self, slot: u64, now: Time, tables: &[Adaptation; 2], tc: &tc::Configuration) {
-        for link in [&mut self.down, &mut self.up] {
+        for link in [&mut self.dl, &mut self.ul] {
             link.arrived(slot);
         }
         for bearer in &mut self.bearers {
-            bearer.down.reset_counts();
-            bearer.up.reset_counts();
-            // where its packets do not fit into this cell's queues, it keeps those of the other one
+            bearer.dl.reset_counts();
+            bearer.ul.reset_counts();
+            // when its packets do not fit into this cell's queues, it keeps the configuration of the other cell
             let _ = bearer.tc.configure(now, tc);
             bearer.tc.reset_counts();
         }
@@ -306,27 +304,27 @@ impl Ue {
         self.report(now, tables);
     }
 
-    /// It leaves its cell: what is under way there is sent anew, or lost.
-    pub(crate) fn leaves(&mut self, now: Time) {
+    /// Re-establishes RLC on departure: packets in flight are sent again or lost.
+    pub(crate) fn depart(&mut self, now: Time) {
         for at in 0..self.bearers.len() {
-            self.bearers[at].down.reestablish(&mut self.packets);
+            self.bearers[at].dl.reestablish(&mut self.packets);
             self.reached(now);
-            self.bearers[at].up.reestablish(&mut self.packets);
+            self.bearers[at].ul.reestablish(&mut self.packets);
             self.left(now);
         }
     }
 
-    /// The channel goes on, and the scheduler hears of it: of what it was at the report before.
+    /// Updates the channel and applies the previous channel state as the report: reports are one period old.
     fn report(&mut self, now: Time, tables: &[Adaptation; 2]) {
         self.next_report = now + REPORT;
-        self.activity.look(now, self.down.counts.active_slots + self.up.counts.active_slots);
+        self.activity.update(now, self.dl.counts.active_slots + self.ul.counts.active_slots);
         self.channel.update(now, &mut self.random);
         let powers = [self.channel.rsrp_dbm(), self.channel.uplink_rsrp_dbm()];
-        let links = [(&mut self.down, Direction::Downlink), (&mut self.up, Direction::Uplink)];
+        let links = [(&mut self.dl, Direction::Downlink), (&mut self.ul, Direction::Uplink)];
         for (((link, direction), adaptation), rsrp_dbm) in links.into_iter().zip(tables).zip(powers) {
             let air = self.channel.link(direction);
-            let told = if link.counts.reports == 0 { air } else { link.air };
-            link.told(told, adaptation);
+            let reported = if link.counts.reports == 0 { air } else { link.air };
+            link.apply_report(reported, adaptation);
             link.counts.reports += 1;
             link.counts.cqi += u64::from(link.cqi);
             link.counts.cqis[usize::from(link.cqi & 15)] += 1;
@@ -336,38 +334,43 @@ impl Ue {
         }
     }
 
-    /// Until when there is nothing to do for it in any slot, unless something happens to it. Who has something to send, or may
-    /// have at any time, is never idle.
+    /// The time until which the UE needs no processing, unless an event occurs. A UE with something to send is never idle.
     pub(crate) fn idle_until(&self) -> Time {
-        let Requests { known_octets, grants, is_asking, .. } = self.requests;
-        let is_again = [&self.down, &self.up].iter().any(|link| link.harq.first_again().is_some());
-        // the slots in which a sleeper listens are counted
-        if known_octets > 0 || is_again || self.drx.is_some() {
+        let Requests { known_octets, grants, is_request_pending, .. } = self.requests;
+        let is_retransmission = [&self.dl, &self.ul].iter().any(|link| link.harq.next_retransmission().is_some());
+        // with DRX, the slots in which it listens have to be tracked
+        if known_octets > 0 || is_retransmission || self.drx.is_some() {
             return Time::START;
         }
-        let may_ask = grants == 0 && !is_asking;
+        let may_ask = grants == 0 && !is_request_pending;
         let mut until = self.next_report.min(self.next_flow);
         for bearer in &self.bearers {
-            if !bearer.tc.is_empty() || !bearer.down.is_empty() || (may_ask && !bearer.up.is_empty()) {
+            if !bearer.tc.is_empty() || !bearer.dl.is_empty() || (may_ask && !bearer.ul.is_empty()) {
                 return Time::START;
             }
-            until = until.min(bearer.down.next_timer()).min(bearer.up.next_timer());
+            until = until.min(bearer.dl.next_timer()).min(bearer.ul.next_timer());
         }
         until
     }
 
-    /// Whether it sends a scheduling request in a slot of the uplink: there is something to send, nothing granted to tell it
-    /// in, and an occasion has come since the uplink's slot before.
-    pub(crate) fn asks(&mut self, now: Time, slot: u64, slot_before: Option<u64>, period_slots: u64) -> bool {
-        let Requests { known_octets, grants, is_asking, first_slot, .. } = self.requests;
-        if known_octets > 0 || grants > 0 || is_asking || self.uplink_demand(now) == 0 {
+    /// Whether the UE sends a scheduling request in this uplink slot: it has data, no grant that could carry a buffer status
+    /// report, and an occasion since the previous uplink slot. Marks the request as pending.
+    pub(crate) fn needs_scheduling_request(
+        &mut self,
+        now: Time,
+        slot: u64,
+        slot_before: Option<u64>,
+        period_slots: u64,
+    ) -> bool {
+        let Requests { known_octets, grants, is_request_pending, first_slot, .. } = self.requests;
+        if known_octets > 0 || grants > 0 || is_request_pending || self.uplink_demand(now) == 0 {
             return false;
         }
         let before = slot_before.filter(|before| *before >= first_slot);
         if before.is_some_and(|before| next_occasion(before, self.number, period_slots) > slot) {
             return false;
         }
-        self.requests.is_asking = true;
+        self.requests.is_request_pending = true;
         true
     }
 }
@@ -377,7 +380,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn occasions_are_a_period_apart_whoever_it_is() {
+    fn request_occasions_are_one_period_apart() {
         for (number, period) in [(0, 1), (7, 1), (3, 20), (100, 20), (4095, 20), (999_999, 640)] {
             let mut slot = 0;
             for _ in 0..5 {
@@ -390,12 +393,12 @@ mod tests {
     }
 
     #[test]
-    fn a_report_counts_for_what_was_not_granted_since() {
+    fn later_grants_are_deducted_from_buffer_status() {
         let mut requests = Requests { granted_octets: 1000, ..Requests::default() };
-        // 600 were used when it was written
+        // 600 octets were used when the report was written
         requests.reported(900, 600);
         assert_eq!(requests.known_octets, 500);
-        // an older one comes late
+        // an older report arrives late
         requests.reported(100, 300);
         assert_eq!(requests.known_octets, 500);
         requests.reported(100, 1000);

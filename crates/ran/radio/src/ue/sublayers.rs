@@ -1,22 +1,22 @@
-//! What a UE's packets go through: flows, traffic control, RLC, and transport blocks.
+//! The path of a UE's packets: flows, traffic control, RLC, transport blocks.
 
 use super::{MAX_BEARERS, Ue};
 use crate::phy::{Adaptation, Direction};
-use crate::tc::Below;
+use crate::tc::RlcState;
 use crate::{Packet, Time};
 
 impl Ue {
-    /// What is due at the beginning of a slot.
-    pub(crate) fn upkeep(&mut self, now: Time, tables: &[Adaptation; 2]) {
+    /// Runs what is due at the beginning of a slot.
+    pub(crate) fn begin_slot(&mut self, now: Time, tables: &[Adaptation; 2]) {
         if self.next_report <= now {
             self.report(now, tables);
         }
         self.flows_at(now);
-        self.release(now);
-        self.pump(now);
+        self.run_rlc_timers(now);
+        self.forward_to_rlc(now);
     }
 
-    /// Packets come from outside of the model, or leave its flows: due ones go to the sublayers.
+    /// Moves due packets of flows to traffic control (downlink) and RLC (uplink).
     pub(crate) fn flows_at(&mut self, now: Time) {
         if self.next_flow > now {
             return;
@@ -30,83 +30,83 @@ impl Ue {
                 packets.drain(..).for_each(|packet| bearer.tc.push(now, packet));
                 flow.uplink(now, packets);
                 packets.drain(..).for_each(|packet| {
-                    bearer.up.push(now, packet);
+                    bearer.ul.push(now, packet);
                 });
             }
             self.next_flow = self.next_flow.min(flow.next_event());
         }
     }
 
-    /// A packet of a live interface comes from the core.
+    /// Enqueues a packet of a live interface from the core.
     pub fn push_downlink(&mut self, now: Time, packet: Packet) {
         self.bearers[usize::from(self.live_bearer)].tc.push(now, packet);
     }
 
-    /// A packet of a live interface comes from the UE; whether there was room.
+    /// Enqueues a packet of a live interface from the UE. Returns false when the RLC buffer is full.
     pub fn push_uplink(&mut self, now: Time, packet: Packet) -> bool {
-        self.bearers[usize::from(self.live_bearer)].up.push(now, packet)
+        self.bearers[usize::from(self.live_bearer)].ul.push(now, packet)
     }
 
-    /// Takes the packets of live interfaces that have come to the UE.
+    /// Takes the packets for live interfaces of the UE.
     pub fn live_at_ue(&mut self) -> impl Iterator<Item = Packet> + '_ {
         self.live_at_ue.drain(..)
     }
 
-    /// Takes the packets of live interfaces that have come to the core.
+    /// Takes the packets for live interfaces of the core.
     pub fn live_at_core(&mut self) -> impl Iterator<Item = Packet> + '_ {
         self.live_at_core.drain(..)
     }
 
-    /// What traffic control lets go on goes to RLC.
-    pub(crate) fn pump(&mut self, now: Time) {
+    /// Forwards packets from traffic control to RLC.
+    pub(crate) fn forward_to_rlc(&mut self, now: Time) {
         for bearer in &mut self.bearers {
             if bearer.tc.is_empty() {
                 continue;
             }
             loop {
                 let below =
-                    Below { rlc_octets: bearer.down.waiting_octets(), rlc_room_octets: bearer.down.room_octets() };
+                    RlcState { rlc_octets: bearer.dl.waiting_octets(), rlc_room_octets: bearer.dl.room_octets() };
                 let Some(packet) = bearer.tc.pop(now, below) else { break };
-                bearer.down.push(now, packet);
+                bearer.dl.push(now, packet);
             }
         }
     }
 
-    /// What was held back behind a loss goes on where it is time, and what has waited too long goes.
-    pub(crate) fn release(&mut self, now: Time) {
+    /// Discards expired SDUs and delivers those whose reordering timer has expired.
+    pub(crate) fn run_rlc_timers(&mut self, now: Time) {
         for at in 0..self.bearers.len() {
             let bearer = &mut self.bearers[at];
-            bearer.down.discard_late(now);
-            bearer.up.discard_late(now);
-            if bearer.down.next_release() <= now {
-                bearer.down.deliver(now, &mut self.packets);
+            bearer.dl.discard_late(now);
+            bearer.ul.discard_late(now);
+            if bearer.dl.next_release() <= now {
+                bearer.dl.deliver(now, &mut self.packets);
                 self.reached(now);
             }
             let bearer = &mut self.bearers[at];
-            if bearer.up.next_release() <= now {
-                bearer.up.deliver(now, &mut self.packets);
+            if bearer.ul.next_release() <= now {
+                bearer.ul.deliver(now, &mut self.packets);
                 self.left(now);
             }
         }
     }
 
-    /// A transport block was understood, or given up. Its process is not free yet.
-    pub(crate) fn done(&mut self, now: Time, direction: Direction, process: u8, is_understood: bool) {
+    /// Ends a transport block: decoded, or dropped after its last transmission. Its process is not free yet.
+    pub(crate) fn finish_block(&mut self, now: Time, direction: Direction, process: u8, is_decoded: bool) {
         let is_uplink = direction == Direction::Uplink;
-        let harq = if is_uplink { &mut self.up.harq } else { &mut self.down.harq };
+        let harq = if is_uplink { &mut self.ul.harq } else { &mut self.dl.harq };
         let block = harq.block(process);
         for (bearer, piece) in block.pieces.drain(..) {
             let bearer = &mut self.bearers[usize::from(bearer)];
-            let rlc = if is_uplink { &mut bearer.up } else { &mut bearer.down };
-            if is_understood { rlc.received(now, piece, &mut self.packets) } else { rlc.failed(now, piece) }
+            let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };
+            if is_decoded { rlc.received(now, piece, &mut self.packets) } else { rlc.failed(now, piece) }
         }
-        if is_uplink && is_understood {
+        if is_uplink && is_decoded {
             self.requests.reported(block.buffer_octets, block.used_octets);
         }
         if is_uplink { self.left(now) } else { self.reached(now) }
     }
 
-    /// Downlink packets have come to the UE.
+    /// Delivers downlink packets at the UE.
     pub(super) fn reached(&mut self, now: Time) {
         for packet in self.packets.drain(..) {
             match self.flows.get_mut(packet.flow.0 as usize) {
@@ -119,7 +119,7 @@ impl Ue {
         }
     }
 
-    /// Uplink packets leave the base station for the core.
+    /// Delivers uplink packets at the core.
     pub(super) fn left(&mut self, now: Time) {
         for packet in self.packets.drain(..) {
             match self.flows.get_mut(packet.flow.0 as usize) {
@@ -134,10 +134,10 @@ impl Ue {
 
     /// Octets that transport blocks of the downlink would carry now; none while the UE sleeps.
     pub(crate) fn downlink_demand(&mut self, now: Time) -> u32 {
-        let each = self.bearers.iter().map(|bearer| bearer.down.demand_octets(now));
+        let each = self.bearers.iter().map(|bearer| bearer.dl.demand_octets(now));
         let demand = each.fold(0, u32::saturating_add);
         if let Some(drx) = &mut self.drx {
-            let cycle = now.as_nanos() / drx.cycle_nanos;
+            let cycle = now.as_nanos() / drx.cycle_ns;
             let begins = std::mem::replace(&mut drx.cycle, cycle) != cycle;
             drx.is_awake = demand > 0 && (drx.is_awake || begins);
             if !drx.is_awake {
@@ -147,21 +147,21 @@ impl Ue {
         demand
     }
 
-    /// Octets that transport blocks of the uplink would carry now.
+    /// Octets that uplink transport blocks could carry now.
     pub(crate) fn uplink_demand(&self, now: Time) -> u32 {
-        self.bearers.iter().map(|bearer| bearer.up.demand_octets(now)).fold(0, u32::saturating_add)
+        self.bearers.iter().map(|bearer| bearer.ul.demand_octets(now)).fold(0, u32::saturating_add)
     }
 
-    /// How much the scheduler prefers it: that of its most preferred bearer with something to send.
+    /// The scheduling weight: that of the most important bearer with data.
     pub(crate) fn preference(&self, now: Time) -> f32 {
-        let waiting = self.bearers.iter().filter(|bearer| bearer.down.demand_octets(now) > 0);
+        let waiting = self.bearers.iter().filter(|bearer| bearer.dl.demand_octets(now) > 0);
         waiting.map(|bearer| bearer.preference).reduce(f32::max).unwrap_or(1.0)
     }
 
-    /// Fills a transport block of a direction, the most preferred bearer first.
+    /// Fills a transport block of a direction, most important bearer first.
     pub(crate) fn fill(&mut self, now: Time, process: u8, direction: Direction) {
         let is_uplink = direction == Direction::Uplink;
-        let link = if is_uplink { &mut self.up } else { &mut self.down };
+        let link = if is_uplink { &mut self.ul } else { &mut self.dl };
         let block = link.harq.block(process);
         let mut room = block.octets;
         let mut order: [usize; MAX_BEARERS] = std::array::from_fn(|at| at);
@@ -172,11 +172,11 @@ impl Ue {
         }
         for at in order[..count].iter().copied() {
             let bearer = &mut self.bearers[at];
-            let rlc = if is_uplink { &mut bearer.up } else { &mut bearer.down };
+            let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };
             let used = rlc.pull(now, room, |piece| block.pieces.push((at as u8, piece)));
             room -= used;
             if !is_uplink && used > 0 {
-                bearer.tc.transmitted(now, used, bearer.down.waiting_octets() == 0);
+                bearer.tc.transmitted(now, used, bearer.dl.waiting_octets() == 0);
             }
         }
     }

@@ -7,7 +7,7 @@ use e2sm::rc::dictionary::{HANDOVER_PREPARATION, node_change};
 use e2sm::rc::{ControlAction, Handover, RrcState};
 use e2sm::rrc::{self, Notification};
 use ferric::agent::Ue;
-use radio::Stay;
+use radio::UeEntry;
 use ran_functions::rc::{Event, ProcedureId};
 use ran_functions::rrc::RrcSource;
 
@@ -113,7 +113,7 @@ impl Node {
     }
 
     /// Reports a UE that has attached, or was handed over from a cell of the RAN.
-    pub fn report_arrival(&mut self, stay: &Stay, from: Option<(usize, Stay)>) {
+    pub fn report_arrival(&mut self, stay: &UeEntry, from: Option<(usize, UeEntry)>) {
         let ue = ue_of(stay);
         let present = self.present(ue);
         let Some((node, source_ue)) = from.map(|(cell, stay)| (cell as u16, ue_of(&stay))) else {
@@ -127,7 +127,7 @@ impl Node {
     }
 
     /// Reports a UE that has left the cell.
-    pub fn report_departure(&mut self, stay: &Stay) {
+    pub fn report_departure(&mut self, stay: &UeEntry) {
         let ue = ue_of(stay);
         let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
         self.mobility.events.sources.remove(&ue);
@@ -163,7 +163,7 @@ impl Node {
     pub fn inactive_ues(&self) -> BTreeSet<Ue> {
         let cell = self.cell();
         let is_inactive =
-            |(place, ue): (usize, &radio::Ue)| ue.is_inactive(cell.now()).then(|| ue_of(cell.stay(place)));
+            |(place, ue): (usize, &radio::Ue)| ue.is_inactive(cell.now()).then(|| ue_of(cell.ue_entry(place)));
         cell.ues().filter_map(is_inactive).collect()
     }
 

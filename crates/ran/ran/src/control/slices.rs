@@ -156,7 +156,7 @@ impl Node {
 
     /// Assigns a UE that has arrived to its initial slices.
     pub fn assign_initial_slices(&mut self, place: usize) {
-        let subscription = self.cell().stay(place).subscription;
+        let subscription = self.cell().ue_entry(place).subscription;
         let rule = self.slices.rules.iter().find(|rule| rule.matches(&subscription));
         let slice_association = rule.map(|rule| SliceAssociation { dl: rule.dl, ul: rule.ul });
         // replaces the slices of the UE that had the place before

@@ -6,7 +6,7 @@ use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use radio::phy::Direction;
-use radio::{Cell, Stay, Subscription, Usage};
+use radio::{Cell, PrbUsage, Subscription, UeEntry};
 use ran_functions::kpm::{Bin, KpmSource, MeasuredObject, SupportedMeasurement};
 
 use super::{Node, place_of, selected_slice, ue_of};
@@ -126,17 +126,17 @@ const fn whole<const N: usize>(first: usize) -> [Bin; N] {
 #[derive(Debug, Default)]
 pub struct Mark {
     /// By place.
-    stays: Vec<(Stay, Counters)>,
+    stays: Vec<(UeEntry, Counters)>,
     /// Of UEs whose places were others' already, by what they had chosen.
     past: Vec<(Subscription, Counters)>,
     at: radio::Time,
-    downlink_usage: Usage,
-    uplink_usage: Usage,
+    downlink_usage: PrbUsage,
+    uplink_usage: PrbUsage,
 }
 
 impl Node {
     /// How much of the cell was used since a mark, in the direction of a measurement that is about that.
-    fn usage(&self, since: &Mark, kpi: Kpi) -> Option<Usage> {
+    fn usage(&self, since: &Mark, kpi: Kpi) -> Option<PrbUsage> {
         let cell = self.cell();
         match kpi {
             Kpi::PrbTotDl | Kpi::PrbDistDl => Some(cell.usage(Direction::Downlink).since(&since.downlink_usage)),
@@ -149,8 +149,9 @@ impl Node {
     fn counted(&self, since: &Mark, whom: MeasuredObject<'_>, label: &MeasurementLabel) -> Counters {
         let cell = self.cell();
         let mut sum = Counters::default();
-        let before =
-            |at: usize| since.stays.get(at).filter(|(stay, _)| stay == cell.stay(at)).map(|(_, counters)| *counters);
+        let before = |at: usize| {
+            since.stays.get(at).filter(|(stay, _)| stay == cell.ue_entry(at)).map(|(_, counters)| *counters)
+        };
         self.each(whom, label, &mut |at| sum += Counters::of(&cell, at) - before(at).unwrap_or_default());
         if whom == MeasuredObject::Cell {
             sum += since.of_gone(&cell, label);
@@ -191,13 +192,14 @@ impl Mark {
         let is_meant =
             |chosen: &Subscription| means(label, selected_slice(chosen), FiveQi(chosen.five_qi), chosen.five_qi);
         let mut sum = Counters::default();
-        for (chosen, counts) in cell.past().iter().filter(|(chosen, _)| is_meant(chosen)) {
+        for (chosen, counts) in cell.departed_counts().iter().filter(|(chosen, _)| is_meant(chosen)) {
             let before = self.past.iter().find(|(there, _)| there == chosen);
             sum += Counters::from(counts) - before.map(|(_, counters)| *counters).unwrap_or_default();
         }
         // what is among it from before the mark
         let mut before = Counters::default();
-        let gone = self.stays.iter().filter(|(stay, _)| stay != cell.stay(stay.place) && is_meant(&stay.subscription));
+        let gone =
+            self.stays.iter().filter(|(stay, _)| stay != cell.ue_entry(stay.place) && is_meant(&stay.subscription));
         gone.for_each(|(_, counters)| before += *counters);
         sum - before
     }
@@ -216,7 +218,7 @@ impl KpmSource for Node {
 
     fn ues(&self, out: &mut Vec<Ue>) {
         let cell = self.cell();
-        out.extend(cell.ues().map(|(at, _)| ue_of(cell.stay(at))));
+        out.extend(cell.ues().map(|(at, _)| ue_of(cell.ue_entry(at))));
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
@@ -226,9 +228,9 @@ impl KpmSource for Node {
     fn take_snapshot(&self, mark: &mut Mark) {
         let cell = self.cell();
         mark.stays.clear();
-        mark.stays.extend((0..cell.places()).map(|at| (*cell.stay(at), Counters::of(&cell, at))));
+        mark.stays.extend((0..cell.ue_indices()).map(|at| (*cell.ue_entry(at), Counters::of(&cell, at))));
         mark.past.clear();
-        mark.past.extend(cell.past().iter().map(|(chosen, counts)| (*chosen, Counters::from(counts))));
+        mark.past.extend(cell.departed_counts().iter().map(|(chosen, counts)| (*chosen, Counters::from(counts))));
         mark.at = cell.now();
         mark.downlink_usage = *cell.usage(Direction::Downlink);
         mark.uplink_usage = *cell.usage(Direction::Uplink);

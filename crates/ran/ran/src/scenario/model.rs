@@ -133,7 +133,9 @@ mod tests {
             vec![TimelineEntry { at: Time::from_millis(260 - interruption.as_millis() as u64), change }];
         let counts = |network: &Network| -> Vec<_> {
             let cells = (0..2).map(|cell| network.cell(cell));
-            cells.flat_map(|cell| (0..cell.places()).map(|at| (*cell.stay(at), cell.counts(at).unwrap()))).collect()
+            cells
+                .flat_map(|cell| (0..cell.ue_indices()).map(|at| (*cell.ue_entry(at), cell.counts(at).unwrap())))
+                .collect()
         };
         let run = |step_ms: usize| {
             let mut model = Model::new(&scenario).unwrap();
@@ -150,6 +152,6 @@ mod tests {
         network.hand_over(0, 0, 1).unwrap();
         network.advance(Time::from_millis(1500));
         assert_eq!(counts(&network), whole);
-        assert!(whole.iter().any(|(_, counts)| counts.down_rlc.delivered_packets > 0));
+        assert!(whole.iter().any(|(_, counts)| counts.dl_rlc.delivered_packets > 0));
     }
 }

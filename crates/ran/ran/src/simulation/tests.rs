@@ -11,7 +11,7 @@ fn after(ms: u64) -> Time {
 
 fn counts(simulation: &RanSimulation, cell: usize) -> Vec<radio::UeCounts> {
     let cell = simulation.model.network.cell(cell);
-    (0..cell.places()).filter_map(|place| cell.counts(place)).collect()
+    (0..cell.ue_indices()).filter_map(|place| cell.counts(place)).collect()
 }
 
 /// The model after reads at the given times, and a last one.
@@ -32,7 +32,7 @@ fn counts_after_reads(is_always_on: bool, reads_ms: impl Iterator<Item = u64>) -
 fn read_times_do_not_affect_the_model() {
     for is_always_on in [true, false] {
         let rarely = counts_after_reads(is_always_on, std::iter::empty());
-        assert!(rarely.iter().flatten().any(|ue| ue.down_rlc.delivered_packets > 0));
+        assert!(rarely.iter().flatten().any(|ue| ue.dl_rlc.delivered_packets > 0));
         assert_eq!(counts_after_reads(is_always_on, 1..3000), rarely);
         assert_eq!(counts_after_reads(is_always_on, (0..200).map(|at| at * at / 14)), rarely);
     }
@@ -48,7 +48,7 @@ fn ue_is_handed_over_between_cells_with_own_times() {
         for second in 1..=20 {
             simulation.advance(ahead, after(1000 * second));
         }
-        let before = counts(&simulation, 1 - to)[2].down_rlc;
+        let before = counts(&simulation, 1 - to)[2].dl_rlc;
         simulation.hand_over(1 - to, 2, to).unwrap();
         for cell in [0, 1] {
             simulation.advance(cell, after(20_000));
@@ -80,7 +80,7 @@ fn cells_are_aligned_before_a_handover() {
         let mut refused = 0;
         while let Err(stays) = simulation.hand_over(from, 2, 1 - from) {
             refused += 1;
-            assert_eq!(stays, Stays::FarApart);
+            assert_eq!(stays, HandoverError::ClocksApart);
         }
         assert_eq!(refused, 3, "one minute each");
         let left = simulation.now(from);
@@ -97,9 +97,9 @@ fn invalid_handovers_are_refused() {
     let simulation = RanSimulation::new(&Scenario::crowd(2, 1, 1)).unwrap();
     let mut simulation = simulation.borrow_mut();
     simulation.advance(0, after(0));
-    assert_eq!(simulation.hand_over(0, 0, 2), Err(Stays::NoSuchCell));
-    assert_eq!(simulation.hand_over(0, 0, 0), Err(Stays::IsThere));
-    assert_eq!(simulation.hand_over(0, 7, 1), Err(Stays::NoSuchUe));
+    assert_eq!(simulation.hand_over(0, 0, 2), Err(HandoverError::UnknownCell));
+    assert_eq!(simulation.hand_over(0, 0, 0), Err(HandoverError::SameCell));
+    assert_eq!(simulation.hand_over(0, 7, 1), Err(HandoverError::UnknownUe));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn steps_replace_the_clock() {
     let mut at_once = Model::new(&Scenario::crowd(2, 8, 3)).unwrap();
     at_once.advance(radio::Time::from_millis(3000));
     let came = |network: &radio::Network| {
-        let counts = |cell: &radio::Cell| (0..cell.places()).filter_map(|at| cell.counts(at)).collect::<Vec<_>>();
+        let counts = |cell: &radio::Cell| (0..cell.ue_indices()).filter_map(|at| cell.counts(at)).collect::<Vec<_>>();
         [0, 1].map(|cell| counts(network.cell(cell)))
     };
     assert_eq!(came(&simulation.model.network), came(&at_once.network));
@@ -157,6 +157,6 @@ fn ues_change_cells_during_the_warm_up() {
     assert!(there > 20 && away > 5, "{away} of {there}");
     // afterwards handovers need a decision, and are reported
     simulation.advance(0, after(20_000));
-    let wants = |happening: radio::Happening| matches!(happening, radio::Happening::Wants { .. });
-    assert!((0..3).any(|cell| simulation.model.network.happenings(cell).any(wants)));
+    let wants = |happening: radio::NetworkEvent| matches!(happening, radio::NetworkEvent::HandoverTriggered { .. });
+    assert!((0..3).any(|cell| simulation.model.network.take_events(cell).any(wants)));
 }

@@ -1,6 +1,6 @@
-//! CoDel (RFC 8289 5): when all packets of an interval have waited longer than the target, the one that is to go on is
-//! dropped, or marked, and again after ever shorter times until the queue is below the target. In its other form packets
-//! that can be marked are not dropped; those that cannot be are (RFC 3168 5).
+//! CoDel (RFC 8289 5). When the sojourn times of a whole interval exceed the target, the departing packet is dropped, and
+//! further ones at decreasing intervals until the queue is below the target. The marking variant marks ECN-capable packets
+//! and drops the others (RFC 3168 5).
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::tc::Amount;
 use crate::tc::configuration::DelayTarget;
 use crate::{Ecn, Packet, Time};
 
-/// The longest packet. A queue that holds no more is never too long (RFC 8289 5.5 has an interface's largest packet).
+/// The longest packet. A queue that holds no more is never too long (RFC 8289 5.5: the MTU of the interface).
 const MAX_PACKET_OCTETS: u64 = 1514;
 
-/// The state of RFC 8289 5.3, by its names there.
+/// The state of RFC 8289 5.3, with its names.
 pub(super) struct CoDel {
     target: Duration,
     interval: Duration,
@@ -25,23 +25,23 @@ pub(super) struct CoDel {
     step: Step,
 }
 
-/// Where in a dequeue it is: the packet that comes after one that was dropped is judged otherwise than one that comes first.
+/// The position in the RFC's dequeue routine: a packet after a drop is judged differently from the first one.
 #[derive(Clone, Copy, PartialEq)]
 enum Step {
     First,
-    /// After the drop that began the dropping state: this one goes on.
+    /// After the drop that started the dropping state: this packet passes.
     AfterEntry,
     /// After a drop in the dropping state.
     AfterDrop,
 }
 
 impl CoDel {
-    /// The target is above 0 and below the interval.
+    /// Creates the dropping variant. The target is above 0 and below the interval.
     pub(super) fn dropping(target: DelayTarget) -> Self {
         CoDel::new(target, false)
     }
 
-    /// As [`CoDel::dropping`], and packets that can be marked are.
+    /// Creates the marking variant.
     pub(super) fn marking(target: DelayTarget) -> Self {
         CoDel::new(target, true)
     }
@@ -60,7 +60,7 @@ impl CoDel {
         }
     }
 
-    /// Whether packets have waited too long for long enough (RFC 8289 5.5).
+    /// Whether the sojourn time has exceeded the target for an interval (RFC 8289 5.5).
     fn ok_to_drop(&mut self, now: Time, sojourn: Duration, waiting: Amount) -> bool {
         if sojourn < self.target || waiting.octets <= MAX_PACKET_OCTETS {
             self.first_above_time = None;
@@ -70,12 +70,12 @@ impl CoDel {
         now >= first_above_time
     }
 
-    /// When the next drop is due: ever sooner (RFC 8289 5.4).
+    /// The time of the next drop: the distance shrinks with the count (RFC 8289 5.4).
     fn control_law(&self, from: Time) -> Time {
         from + Duration::from_nanos((self.interval.as_nanos() as f64 / f64::from(self.count).sqrt()) as u64)
     }
 
-    /// The dropping state begins. Where the last one is not long ago, it goes on at the rate that it had (RFC 8289 5.5).
+    /// Enters the dropping state. Soon after the last one, it continues at the last rate (RFC 8289 5.5).
     fn enter(&mut self, now: Time) {
         self.dropping = true;
         let delta = self.count - self.last_count;
@@ -85,7 +85,7 @@ impl CoDel {
         self.last_count = self.count;
     }
 
-    /// Marked packets go on, so that the next one to be asked about comes first again.
+    /// Marks or drops. A marked packet departs, so the next one is a first packet again.
     fn act(&mut self, packet: &Packet, after: Step) -> Verdict {
         if self.marks && packet.ecn != Ecn::NotEct {
             return Verdict::Mark;
@@ -94,7 +94,7 @@ impl CoDel {
         Verdict::Drop
     }
 
-    /// In the dropping state, and there is still reason for it.
+    /// Acts in the dropping state when the next drop is due.
     fn act_when_due(&mut self, now: Time, packet: &Packet) -> Verdict {
         if now < self.drop_next {
             return Verdict::Pass;

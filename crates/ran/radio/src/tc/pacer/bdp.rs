@@ -1,32 +1,30 @@
-//! 5G-BDP (Irazabal et al., "Dynamic buffer sizing and pacing as enablers of 5G low-latency services"): RLC holds the
-//! bandwidth-delay product of what the MAC drains, and little more; all else waits in queues that a classifier has separated.
+//! 5G-BDP (Irazabal et al., "Dynamic buffer sizing and pacing as enablers of 5G low-latency services"): RLC holds about the
+//! bandwidth-delay product of what the MAC drains; everything else waits in the queues that the classifier separates.
 //!
-//! - The delay is that between two looks at RLC, a *round*: it ends with a hand-over that comes after feedback. Where packets
-//!   are handed on every slot and the bearer is served every fourth, a round is four slots; where it is served every slot
-//!   and packets are handed on every fourth, too.
-//! - The bandwidth is what drains in recent rounds, over their length. The product of both is what drains in a round in the
-//!   mean. A round in which RLC ran empty because nothing was there says little of what the MAC would have drained: it
-//!   counts only where it drained more than the mean.
-//! - Opportunities vary. One that empties RLC while packets wait above has found too little: RLC gets more to spare, by an
-//!   eighth of what drained, and twice that with each such round that follows at once. What was left in RLC by all of 32
-//!   rounds is too much, and spared less.
+//! - The delay is a *round*: from one forwarding opportunity to the next one after feedback. A round is four slots when
+//!   packets are forwarded every slot and the bearer is served every fourth, and likewise when it is served every slot and
+//!   packets are forwarded every fourth.
+//! - The bandwidth-delay product is the mean of what drains in a round. A round in which RLC ran empty because nothing was
+//!   queued above says little about the MAC's capacity: it counts only when it drained more than the mean.
+//! - Opportunities vary. When one empties RLC while packets wait above, the margin grows by an eighth of what drained, and
+//!   doubles with each such round in a row. The margin shrinks by what remained in RLC in all of the last 32 rounds.
 
-use super::{Below, Pacer, Transmission};
+use super::{Pacer, RlcState, Transmission};
 use crate::Time;
 
-/// What RLC gets at least, and what may be left in it: a full packet.
+/// The minimum target, and the remainder that is tolerated in RLC: a full packet.
 const PACKET_OCTETS: u32 = 1514;
-/// What RLC gets before anything has drained: ten packets, as RFC 6928 has it for TCP.
+/// The target before anything has drained: ten packets, as the initial window of TCP in RFC 6928.
 const INITIAL_OCTETS: u32 = 10 * PACKET_OCTETS;
-/// Rounds after which what was left by all of them is spared no more.
+/// The number of rounds whose common remainder reduces the margin.
 const LOOK_BACK_ROUNDS: u32 = 32;
 
-/// RLC holds the bandwidth-delay product.
+/// The 5G-BDP pacer.
 #[derive(Default)]
 pub(super) struct Bdp {
     asked: Option<Time>,
     round: Round,
-    /// What drains in a round: eight times the mean, by which each round counts an eighth. `None` before the first.
+    /// Eight times the mean of what drains in a round; each round has a weight of an eighth. `None` before the first.
     drained_octets_8: Option<u64>,
     spare_octets: u64,
     starved_in_a_row: u32,
@@ -40,12 +38,12 @@ struct Round {
     octets: u64,
     /// RLC ran empty while packets waited above.
     starved: bool,
-    /// RLC ran empty, and nothing waited.
+    /// RLC ran empty, and nothing waited above.
     idle: bool,
 }
 
 impl Bdp {
-    /// What RLC is to hold.
+    /// The target fill of RLC.
     fn target_octets(&self) -> u32 {
         let product = self.drained_octets_8.map_or(u64::from(INITIAL_OCTETS), |octets| octets / 8);
         let target = product.saturating_add(self.spare_octets).max(PACKET_OCTETS.into());
@@ -79,14 +77,14 @@ impl Bdp {
 }
 
 impl Pacer for Bdp {
-    fn allowance(&mut self, now: Time, below: Below) -> Option<u32> {
+    fn allowance(&mut self, now: Time, below: RlcState) -> Option<u32> {
         if self.asked != Some(now) {
             self.asked = Some(now);
             if self.round.has_feedback {
                 self.end_round(below.rlc_octets);
             }
         }
-        // an empty RLC gets a packet, however little it holds
+        // an empty RLC accepts a packet even when its buffer is smaller than one
         if below.rlc_octets > 0 && below.rlc_room_octets < PACKET_OCTETS {
             return Some(0);
         }

@@ -2,14 +2,14 @@
 
 use super::{Candidates, Scheduler};
 
-/// From the queue of the highest priority.
+/// Strict priority: the ready queue of the highest priority.
 pub(in crate::tc) struct Priority {
-    /// Places, the most important first.
+    /// Positions, highest priority first.
     order: Vec<usize>,
 }
 
 impl Priority {
-    /// The priority of each queue, the lowest number first.
+    /// Creates the scheduler with a priority for each queue, lowest number first.
     pub(super) fn new(priorities: &[u32]) -> Self {
         let mut order: Vec<usize> = (0..priorities.len()).collect();
         order.sort_by_key(|place| priorities[*place]);

@@ -28,13 +28,13 @@ impl Scheduler for Senseless {
 }
 
 impl Pacer for Senseless {
-    fn allowance(&mut self, _now: Time, _below: Below) -> Option<u32> {
+    fn allowance(&mut self, _now: Time, _below: RlcState) -> Option<u32> {
         None
     }
 }
 
 #[test]
-fn where_an_answer_makes_no_sense_the_default_takes_over_and_counts() {
+fn invalid_result_falls_back_to_default_and_is_counted() {
     let mut queues = fifos(2);
     queues[0].discipline = DisciplineChoice::own("senseless", || Senseless);
     let configuration = Configuration {
@@ -56,19 +56,19 @@ fn where_an_answer_makes_no_sense_the_default_takes_over_and_counts() {
 struct Shut;
 
 impl Pacer for Shut {
-    fn allowance(&mut self, _now: Time, _below: Below) -> Option<u32> {
+    fn allowance(&mut self, _now: Time, _below: RlcState) -> Option<u32> {
         Some(0)
     }
 }
 
 #[test]
-fn a_pacer_that_lets_nothing_go_is_overruled_after_a_second() {
+fn blocking_pacer_is_overridden_after_one_second() {
     let pacer = PacerChoice::own("shut", || Shut);
     let mut tc = TrafficControl::new(&Configuration { pacer, ..Configuration::default() }).unwrap();
     for number in 0..3 {
         tc.push(Time::START, packet(0, number, 100));
     }
-    let held = Below { rlc_octets: 1, rlc_room_octets: u32::MAX };
+    let held = RlcState { rlc_octets: 1, rlc_room_octets: u32::MAX };
     assert_eq!(tc.pop(Time::START, held), None);
     assert_eq!(tc.pop(Time::from_millis(5000), held), None);
     assert_eq!(tc.pop(Time::from_millis(6000), OPEN), None);
@@ -85,7 +85,7 @@ fn a_pacer_that_lets_nothing_go_is_overruled_after_a_second() {
 struct Witness(Arc<Mutex<Vec<Transmission>>>);
 
 impl Pacer for Witness {
-    fn allowance(&mut self, now: Time, _below: Below) -> Option<u32> {
+    fn allowance(&mut self, now: Time, _below: RlcState) -> Option<u32> {
         Some((now.as_secs_f64() as u32) % 2)
     }
 
@@ -95,7 +95,7 @@ impl Pacer for Witness {
 }
 
 #[test]
-fn a_pacer_that_opens_in_time_is_left_alone() {
+fn slow_pacer_is_not_overridden() {
     let pacer = PacerChoice::own("witness", || Witness(Arc::default()));
     let mut tc = TrafficControl::new(&Configuration { pacer, ..Configuration::default() }).unwrap();
     for number in 0..3 {
@@ -108,7 +108,7 @@ fn a_pacer_that_opens_in_time_is_left_alone() {
 }
 
 #[test]
-fn a_pacer_is_told_what_it_held_back_and_not_what_a_shaper_did() {
+fn pacer_sees_only_octets_it_held_back() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let witness = told.clone();
     let mut configuration = Configuration {
@@ -139,7 +139,7 @@ fn a_pacer_is_told_what_it_held_back_and_not_what_a_shaper_did() {
 }
 
 #[test]
-fn a_part_is_made_anew_where_it_or_the_queues_change() {
+fn custom_part_is_recreated_when_it_or_queues_change() {
     let made = Arc::new(Mutex::new(0));
     let counter = made.clone();
     let scheduler = SchedulerChoice::own("longest", move || {
@@ -177,7 +177,7 @@ impl Discipline for Arithmetic {
 }
 
 #[test]
-fn a_discipline_drops_and_marks_on_both_sides_and_what_cannot_be_marked_is_dropped() {
+fn discipline_drops_and_marks_on_arrival_and_departure() {
     let discipline = DisciplineChoice::own("arithmetic", || Arithmetic);
     let mut tc =
         TrafficControl::new(&Configuration { queues: queues(&[discipline]), ..Configuration::default() }).unwrap();
@@ -210,7 +210,7 @@ impl Scheduler for Longest {
 }
 
 #[test]
-fn a_scheduler_sees_what_waits() {
+fn scheduler_sees_queue_state() {
     let scheduler = SchedulerChoice::own("longest", || Longest(0));
     let configuration =
         Configuration { classifier: to_queues(&[1]), queues: fifos(2), scheduler, ..Configuration::default() };

@@ -85,7 +85,7 @@ fn run(seed: u64) -> Vec<(u64, u64)> {
                 let before = (tc.totals(), tc.configuration().clone());
                 match tc.configure(now, &next) {
                     Ok(()) => last.clear(),
-                    Err(Refused::Full { octets, room_octets, .. }) => {
+                    Err(ConfigurationError::FirstQueueFull { octets, room_octets, .. }) => {
                         refused += 1;
                         assert!(octets > room_octets);
                         assert_eq!((tc.totals(), tc.configuration().clone()), before);
@@ -107,7 +107,7 @@ fn run(seed: u64) -> Vec<(u64, u64)> {
             }
             _ => loop {
                 let before = went(&tc);
-                let Some(packet) = tc.pop(now, Below { rlc_octets, rlc_room_octets: 1_000_000 - rlc_octets }) else {
+                let Some(packet) = tc.pop(now, RlcState { rlc_octets, rlc_room_octets: 1_000_000 - rlc_octets }) else {
                     let shaped = tc.configuration().queues.iter().any(|queue| queue.shaper.is_some());
                     let open = tc.configuration().pacer == PacerChoice::Off || rlc_octets == 0;
                     assert!(!open || shaped || tc.totals().waiting.packets == 0, "something waits");
@@ -131,20 +131,20 @@ fn run(seed: u64) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn nothing_is_lost_or_held_back_or_out_of_order_whatever_comes() {
+fn counters_balance_and_order_is_kept_for_random_input() {
     for seed in 0..60 {
         run(seed);
     }
 }
 
 #[test]
-fn the_same_seed_gives_the_same() {
+fn same_seed_gives_same_result() {
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
 }
 
 #[test]
-fn flows_keep_their_order_while_disciplines_schedulers_and_pacers_change() {
+fn flow_order_survives_reconfiguration() {
     let mut random = Random::new(3, 0);
     let mut configuration =
         Configuration { classifier: ClassifierChoice::Stochastic, queues: fifos(4), ..Configuration::default() };
@@ -204,7 +204,7 @@ fn priority_is_never_inverted() {
 }
 
 #[test]
-fn deficits_are_fair_within_a_quantum_and_a_packet() {
+fn deficit_round_robin_is_fair_within_quantum_and_packet() {
     for (seed, quanta) in [(1, [1514, 1514, 1514]), (2, [3000, 1000, 500]), (3, [10, 40, 1]), (4, [100_000, 1, 2000])] {
         let mut random = Random::new(seed, 0);
         let mut queues = fifos(3);
@@ -237,7 +237,7 @@ fn deficits_are_fair_within_a_quantum_and_a_packet() {
 }
 
 #[test]
-fn a_queue_that_was_idle_has_saved_nothing() {
+fn idle_queue_accumulates_no_credit() {
     let configuration = Configuration {
         classifier: to_queues(&[1]),
         queues: fifos(2),
@@ -261,7 +261,7 @@ fn a_queue_that_was_idle_has_saved_nothing() {
 
 /// Who sets quanta, or adds and removes other queues, while a round is far from its end, favours nobody.
 #[test]
-fn deficits_stay_where_quanta_and_queues_change() {
+fn deficits_survive_reconfiguration() {
     let mut configuration = Configuration {
         classifier: to_queues(&[1]),
         queues: fifos(2),

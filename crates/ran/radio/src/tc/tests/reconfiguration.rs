@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_waits_in_a_removed_queue_goes_to_the_first_in_order() {
+fn packets_of_removed_queue_move_to_first_queue_in_order() {
     let mut configuration =
         Configuration { classifier: to_queues(&[1, 2]), queues: fifos(3), ..Configuration::default() };
     let mut tc = TrafficControl::new(&configuration).unwrap();
@@ -24,7 +24,7 @@ fn what_waits_in_a_removed_queue_goes_to_the_first_in_order() {
 }
 
 #[test]
-fn a_full_queue_is_not_removed_where_its_packets_would_be_lost() {
+fn queue_is_not_removed_when_packets_would_be_lost() {
     let mut configuration = Configuration { classifier: to_queues(&[1]), queues: fifos(2), ..Configuration::default() };
     configuration.queues[0].limit_octets = 10_000;
     configuration.queues[1].limit_octets = 10_000;
@@ -53,7 +53,7 @@ fn a_full_queue_is_not_removed_where_its_packets_would_be_lost() {
 }
 
 #[test]
-fn what_stays_goes_on_as_it_was() {
+fn unchanged_parts_keep_their_state() {
     let mut configuration = Configuration {
         classifier: to_queues(&[1, 2]),
         queues: fifos(3),
@@ -91,7 +91,7 @@ fn what_stays_goes_on_as_it_was() {
 }
 
 #[test]
-fn a_shaper_holds_its_rate_and_others_go_on() {
+fn shaper_keeps_rate_without_delaying_others() {
     let mut configuration = Configuration { classifier: to_queues(&[1]), queues: fifos(2), ..Configuration::default() };
     // 1000 octets a millisecond, of which 10 ms may come at once
     configuration.queues[1].shaper = Some(ShaperSettings { rate_bps: 8_000_000, window_ms: 10 });
@@ -119,7 +119,7 @@ fn a_shaper_holds_its_rate_and_others_go_on() {
 }
 
 #[test]
-fn a_policer_drops_and_diverts() {
+fn policer_drops_and_diverts() {
     let mut configuration = Configuration { classifier: to_queues(&[1]), queues: fifos(2), ..Configuration::default() };
     // of 4 Mbit/s, 1 stay, 1 is diverted and 2 are dropped
     configuration.queues[1].policer = Some(PolicerSettings {
@@ -145,7 +145,7 @@ fn a_policer_drops_and_diverts() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_place() {
+fn invalid_configuration_is_rejected_with_reason() {
     let base = || Configuration { classifier: to_queues(&[1, 2]), queues: fifos(3), ..Configuration::default() };
     let mut tc = TrafficControl::new(&base()).unwrap();
     let mut refused = |change: &dyn Fn(&mut Configuration), text: &str| {
@@ -158,40 +158,40 @@ fn what_makes_no_sense_is_refused_with_the_place() {
         assert_eq!(TrafficControl::new(&configuration).map(|_| ()), Err(error));
     };
     let codel = |target_ms, interval_ms| DisciplineChoice::CoDel(DelayTarget { target_ms, interval_ms });
-    refused(&|it| it.queues.clear(), "there must be a queue");
-    refused(&|it| it.queues = fifos(65), "65 queues: there may be 64");
-    refused(&|it| it.queues[2].id = QueueId(1), "there are two queues 1");
-    refused(&|it| it.queues[1].limit_octets = 0, "queue 1 must take an octet at least");
+    refused(&|it| it.queues.clear(), "there must be at least one queue");
+    refused(&|it| it.queues = fifos(65), "65 queues: at most 64 are allowed");
+    refused(&|it| it.queues[2].id = QueueId(1), "queue id 1 is used twice");
+    refused(&|it| it.queues[1].limit_octets = 0, "the limit of queue 1 must be at least one octet");
     let time = "it must be above 0 and below the interval";
     refused(&|it| it.queues[1].discipline = codel(0, 9), &format!("queue 1 has a target of 0 ms in 9 ms: {time}"));
     refused(&|it| it.queues[1].discipline = codel(9, 9), &format!("queue 1 has a target of 9 ms in 9 ms: {time}"));
-    let rate = "the limits of queue 2 must be above 0, and its window have a length";
+    let rate = "rates and window of the policer and shaper of queue 2 must be above 0";
     refused(&|it| it.queues[2].shaper = Some(ShaperSettings { rate_bps: 0, window_ms: 1 }), rate);
     refused(&|it| it.queues[2].shaper = Some(ShaperSettings { rate_bps: 1, window_ms: 0 }), rate);
     let police = |drop_rate_bps, divert| Some(PolicerSettings { drop_rate_bps, divert });
     let divert = |rate_bps, to| Some(Divert { rate_bps, to: QueueId(to) });
     refused(&|it| it.queues[2].policer = police(0, None), rate);
     refused(&|it| it.queues[2].policer = police(1, divert(0, 0)), rate);
-    let there = "the policer of queue 2 sends packets to queue 7, which is not there";
+    let there = "the policer of queue 2 diverts packets to queue 7, which does not exist";
     refused(&|it| it.queues[2].policer = police(1, divert(1, 7)), there);
-    refused(&|it| it.classifier = to_queues(&[1, 2, 3]), "filter 2 sends packets to queue 3, which is not there");
+    refused(&|it| it.classifier = to_queues(&[1, 2, 3]), "filter 2 refers to queue 3, which does not exist");
     let filter = |id, flow| OsiFilter { id, flow, queue: QueueId(0) };
     let any = FlowPattern::default();
     let many: Vec<OsiFilter> =
         (0..257).map(|id| filter(id, FlowPattern { source_port: Some(id as u16), ..any })).collect();
-    refused(&|it| it.classifier = ClassifierChoice::Osi(many.clone()), "257 filters: there may be 256");
+    refused(&|it| it.classifier = ClassifierChoice::Osi(many.clone()), "257 filters: at most 256 are allowed");
     let osi = |it: &mut Configuration, filters: [OsiFilter; 2]| it.classifier = ClassifierChoice::Osi(filters.to_vec());
     let web = FlowPattern { protocol: Some(6), destination_port: Some(80), ..any };
-    refused(&|it| osi(it, [filter(4, web), filter(4, any)]), "there are two filters 4");
-    let covered = "filter 5 matches nothing: all that fits it goes by filter 4 before it";
+    refused(&|it| osi(it, [filter(4, web), filter(4, any)]), "filter id 4 is used twice");
+    let covered = "filter 5 matches no packet: filter 4 precedes it and matches all its packets";
     refused(&|it| osi(it, [filter(4, web), filter(5, web)]), covered);
     refused(&|it| osi(it, [filter(4, FlowPattern { destination_port: None, ..web }), filter(5, web)]), covered);
     let ping = FlowPattern { protocol: Some(1), ..web };
-    let none = "filter 5 matches nothing: it asks for a port, and its protocol has none";
+    let none = "filter 5 matches no packet: it contains a port, and its protocol has none";
     refused(&|it| osi(it, [filter(4, web), filter(5, ping)]), none);
-    let told = "the scheduler is told of 2 queues, and there are 3";
-    refused(&|it| it.scheduler = SchedulerChoice::Priority(vec![1, 2]), told);
-    refused(&|it| it.scheduler = SchedulerChoice::DeficitRoundRobin(vec![1, 2]), told);
-    let quantum = "queue 1 must get an octet a turn at least";
+    let mismatch = "the scheduler settings are for 2 queues, but there are 3";
+    refused(&|it| it.scheduler = SchedulerChoice::Priority(vec![1, 2]), mismatch);
+    refused(&|it| it.scheduler = SchedulerChoice::DeficitRoundRobin(vec![1, 2]), mismatch);
+    let quantum = "the quantum of queue 1 must be at least one octet";
     refused(&|it| it.scheduler = SchedulerChoice::DeficitRoundRobin(vec![1, 0, 2]), quantum);
 }

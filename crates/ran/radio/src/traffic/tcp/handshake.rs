@@ -51,7 +51,7 @@ impl Handshake {
     }
 
     /// There is something to send: whether it is to ask now.
-    pub fn asks(&mut self, now: Time) -> bool {
+    pub fn needs_scheduling_request(&mut self, now: Time) -> bool {
         match self.state {
             State::Closed => self.state = State::Asked,
             State::Asked if self.due <= now => self.again += 1,
@@ -71,7 +71,7 @@ impl Handshake {
     }
 
     /// The other end has answered.
-    pub fn answered(&mut self) -> Option<Opened> {
+    pub fn apply_harq_feedback(&mut self) -> Option<Opened> {
         let is_first = self.state == State::Asked;
         (self.state, self.due) = (State::Open, Time::NEVER);
         is_first.then_some(Opened { was_lost: self.again > 0 })
@@ -98,15 +98,19 @@ mod tests {
     fn who_asks_is_open_once_that_is_answered_and_asks_ever_more_rarely() {
         let mut end = Handshake::new();
         let at = Time::from_millis;
-        assert!(end.asks(at(0)) && !end.asks(at(999)) && end.asks(at(1000)));
-        assert!(!end.asks(at(2999)) && end.asks(at(3000)) && !end.is_open());
-        assert_eq!(end.answered(), Some(Opened { was_lost: true }));
-        assert_eq!((end.is_open(), end.due(), end.answered()), (true, Time::NEVER, None));
+        assert!(
+            end.needs_scheduling_request(at(0))
+                && !end.needs_scheduling_request(at(999))
+                && end.needs_scheduling_request(at(1000))
+        );
+        assert!(!end.needs_scheduling_request(at(2999)) && end.needs_scheduling_request(at(3000)) && !end.is_open());
+        assert_eq!(end.apply_harq_feedback(), Some(Opened { was_lost: true }));
+        assert_eq!((end.is_open(), end.due(), end.apply_harq_feedback()), (true, Time::NEVER, None));
         let mut end = Handshake::new();
         let mut last = 0;
         for asked_s in [0, 1, 3, 7, 15, 31, 63, 123, 183] {
             last = asked_s * 1000;
-            assert!(end.asks(at(last)) && !end.asks(at(last)));
+            assert!(end.needs_scheduling_request(at(last)) && !end.needs_scheduling_request(at(last)));
         }
         assert_eq!(end.due(), at(last + 60_000));
     }
@@ -115,15 +119,15 @@ mod tests {
     fn who_is_asked_is_open_once_data_has_come_and_both_may_ask() {
         let mut end = Handshake::new();
         end.asked();
-        assert!(!end.is_open() && !end.asks(Time::START));
+        assert!(!end.is_open() && !end.needs_scheduling_request(Time::START));
         end.heard();
         assert!(end.is_open());
         // both at once
         let mut end = Handshake::new();
-        assert!(end.asks(Time::START));
+        assert!(end.needs_scheduling_request(Time::START));
         end.asked();
         end.heard();
         assert!(!end.is_open());
-        assert_eq!(end.answered(), Some(Opened { was_lost: false }));
+        assert_eq!(end.apply_harq_feedback(), Some(Opened { was_lost: false }));
     }
 }

@@ -103,7 +103,7 @@ pub struct Outgoing {
     pub segment: Segment,
     /// Its data.
     pub octets: u32,
-    pub is_again: bool,
+    pub is_retransmission: bool,
 }
 
 impl Sender {
@@ -365,7 +365,7 @@ impl Sender {
             let outgoing = match next {
                 Next::Again(sequence) => {
                     let (transmission, octets) = self.board.resend(now, sequence, stamp);
-                    Outgoing { segment: Segment { sequence, transmission }, octets, is_again: true }
+                    Outgoing { segment: Segment { sequence, transmission }, octets, is_retransmission: true }
                 }
                 Next::New(message) => self.send_new(now, message, stamp),
             };
@@ -393,7 +393,7 @@ impl Sender {
             self.messages.pop_front();
         }
         let transmission = self.board.send(now, octets, stamp);
-        Outgoing { segment: Segment { sequence, transmission }, octets, is_again: false }
+        Outgoing { segment: Segment { sequence, transmission }, octets, is_retransmission: false }
     }
 
     /// RFC 8985 7.3: what is new, or else the last one again, whatever the window.
@@ -404,10 +404,10 @@ impl Sender {
             Some(message) => self.send_new(now, message, stamp),
             None => {
                 let Some((sequence, transmission, octets)) = self.board.probe(now, stamp) else { return };
-                Outgoing { segment: Segment { sequence, transmission }, octets, is_again: true }
+                Outgoing { segment: Segment { sequence, transmission }, octets, is_retransmission: true }
             }
         };
-        let again = outgoing.is_again.then_some(outgoing.segment.transmission);
+        let again = outgoing.is_retransmission.then_some(outgoing.segment.transmission);
         self.tail.sent = Some(Probe { end: self.board.next(), again });
         self.state.probes += 1;
         self.timer = Time::NEVER;

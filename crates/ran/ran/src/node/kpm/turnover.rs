@@ -82,14 +82,14 @@ fn ues_that_come_and_go_are_told_apart() {
             for (ue, name) in &detached {
                 assert_eq!(node.place(*ue), None, "{name}");
                 assert_eq!(SliceSource::slice_association(&node, *ue), SliceAssociation::default());
-                assert_eq!(node.hand_over(*ue, &testing::cell_of(0)), Err(radio::Stays::NoSuchUe));
+                assert_eq!(node.hand_over(*ue, &testing::cell_of(0)), Err(radio::HandoverError::UnknownUe));
             }
         }
         assert_eq!(attached.len(), UES);
         assert_eq!(attached, detached, "each came, and each left, by the same name");
         let different: BTreeSet<_> = attached.iter().collect();
         assert_eq!(different.len(), UES);
-        assert!(node.cell().places() < 40, "{} places", node.cell().places());
+        assert!(node.cell().ue_indices() < 40, "{} places", node.cell().ue_indices());
         for (sum, label) in sums.iter().zip(&labels) {
             let whole = node.counted(&long, MeasuredObject::Cell, label);
             assert_eq!((whole.cqis, whole.downlink_prbs), (sum.cqis, sum.downlink_prbs));

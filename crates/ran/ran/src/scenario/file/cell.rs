@@ -229,7 +229,7 @@ fn outer_loop(section: &Table<'_>) -> Result<Option<OuterLoop>, Error> {
     let outer_loop = OuterLoop {
         target: section.number("target_bler_percent", 0.1..=90.0)?.map_or(default.target, |percent| percent / 100.0),
         nack_step_db: section.number("nack_step_db", 0.01..=10.0)?.unwrap_or(default.nack_step_db),
-        most_db: section.number("most_db", 0.0..=30.0)?.unwrap_or(default.most_db),
+        max_offset_db: section.number("most_db", 0.0..=30.0)?.unwrap_or(default.max_offset_db),
     };
     Ok(section.boolean("enabled")?.unwrap_or(true).then_some(outer_loop))
 }

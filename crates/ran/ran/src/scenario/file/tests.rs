@@ -224,7 +224,7 @@ fn everything() {
     assert_eq!((first.radio.request_period_slots, first.radio.grant_slots), (40, 3));
     let harq = first.radio.harq;
     assert_eq!((harq.processes, harq.transmissions, harq.decoding_slots, harq.round_trip_slots), (8, 2, 1, 6));
-    let outer_loop = radio::OuterLoop { target: 0.05, nack_step_db: 1.0, most_db: 6.0 };
+    let outer_loop = radio::OuterLoop { target: 0.05, nack_step_db: 1.0, max_offset_db: 6.0 };
     assert_eq!(first.radio.outer_loop, Some(outer_loop));
     let rlc = first.radio.rlc;
     assert_eq!((rlc.mode, rlc.buffer_octets), (Mode::Unacknowledged, 5_000));
@@ -418,7 +418,7 @@ fn mistakes() {
             tc("queue = [{ id = 1, discipline = \"red\" }]"),
             "line 3: cell[0].traffic_control.queue[0]: discipline: \"red\" is not one of",
         ),
-        (tc("queue = [{ id = 1 }, { id = 1 }]"), "line 2: cell[0].traffic_control: there are two queues 1"),
+        (tc("queue = [{ id = 1 }, { id = 1 }]"), "line 2: cell[0].traffic_control: queue id 1 is used twice"),
         (
             tc("queue = [{ id = 1, target_ms = 5 }]"),
             "line 3: cell[0].traffic_control.queue[0]: target_ms: it is for the disciplines",
@@ -433,7 +433,7 @@ fn mistakes() {
         ),
         (
             tc("filter = [{ id = 1, queue = 7 }]"),
-            "line 2: cell[0].traffic_control: filter 1 sends packets to queue 7, which is not there",
+            "line 2: cell[0].traffic_control: filter 1 refers to queue 7, which does not exist",
         ),
         (
             tc("filter = [{ id = 1, queue = 0, source = \"x\" }]"),

@@ -58,7 +58,7 @@ fn due(first_us: f64, counts: std::ops::RangeInclusive<u32>) -> Vec<u64> {
 }
 
 #[test]
-fn drops_come_at_the_interval_over_the_square_root_of_their_number() {
+fn drop_intervals_follow_control_law() {
     let mut codel = CoDel::dropping(DelayTarget::default());
     // above the target from 10 ms on, so that the first drop comes an interval later
     let dropped = verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop);
@@ -69,10 +69,10 @@ fn drops_come_at_the_interval_over_the_square_root_of_their_number() {
 }
 
 #[test]
-fn a_queue_below_the_target_or_of_one_packet_is_left_alone() {
+fn no_drop_below_target_or_with_single_packet() {
     let mut codel = CoDel::dropping(DelayTarget::default());
     assert_eq!(verdicts(&mut codel, 10_000..1_000_000, 4999, Ecn::NotEct, Verdict::Drop), [0; 0]);
-    // one that has been above it for less than an interval begins anew
+    // one that has been above it for less than an interval starts a new interval
     assert_eq!(verdicts(&mut codel, 1_000_000..1_099_990, 5000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     assert_eq!(verdicts(&mut codel, 1_099_990..1_100_000, 4000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     assert_eq!(verdicts(&mut codel, 1_100_000..1_200_000, 5000, Ecn::NotEct, Verdict::Drop), [0; 0]);
@@ -84,7 +84,7 @@ fn a_queue_below_the_target_or_of_one_packet_is_left_alone() {
 }
 
 #[test]
-fn a_drop_is_followed_by_a_packet_that_goes_on() {
+fn packet_after_drop_passes() {
     let mut codel = CoDel::dropping(DelayTarget::default());
     let mut look = |us, entered_us| codel.leaving(at(us), &packet(entered_us, Ecn::NotEct), LONG).unwrap();
     assert_eq!(look(10_000, 0), Verdict::Pass);
@@ -101,7 +101,7 @@ fn a_drop_is_followed_by_a_packet_that_goes_on() {
 }
 
 #[test]
-fn a_state_that_comes_back_soon_goes_on_at_the_rate_it_had() {
+fn soon_reentered_dropping_state_keeps_rate() {
     let mut codel = CoDel::dropping(DelayTarget::default());
     // 14 drops: the count is 14 at the end, and was 1 at the beginning
     assert_eq!(verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop).len(), 14);
@@ -117,7 +117,7 @@ fn a_state_that_comes_back_soon_goes_on_at_the_rate_it_had() {
 }
 
 #[test]
-fn what_can_be_marked_is_not_dropped() {
+fn ecn_capable_packets_are_marked() {
     let mut codel = CoDel::marking(DelayTarget::default());
     let marked = verdicts(&mut codel, 10_000..700_000, 6000, Ecn::Ect, Verdict::Mark);
     assert_eq!(marked, due(110_000.0, 1..=13));
@@ -189,7 +189,7 @@ impl Reference {
 
 /// Loads that come and go, and looks at odd moments: packet by packet as the RFC has it.
 #[test]
-fn it_is_what_the_rfc_says_whatever_comes() {
+fn codel_matches_rfc_pseudocode() {
     let mut most = 0;
     for seed in 0..40 {
         let mut random = crate::Random::new(seed, 0);
@@ -202,7 +202,7 @@ fn it_is_what_the_rfc_says_whatever_comes() {
             ..crate::tc::Configuration::default()
         };
         let mut tc = crate::tc::TrafficControl::new(&configuration).unwrap();
-        let below = crate::tc::Below { rlc_octets: 0, rlc_room_octets: u32::MAX };
+        let below = crate::tc::RlcState { rlc_octets: 0, rlc_room_octets: u32::MAX };
         let (mut now_us, mut load) = (0, 1.0);
         for _ in 0..20_000 {
             now_us += 1 + (random.uniform() * 1_000.0) as u64;

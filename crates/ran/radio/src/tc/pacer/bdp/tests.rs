@@ -7,7 +7,7 @@ const ROOM: u32 = u32::MAX;
 
 /// Hands over all that is allowed, in octets; RLC then holds the sum.
 fn hand_over(bdp: &mut Bdp, slot: u64, rlc_octets: u32) -> u32 {
-    let below = Below { rlc_octets, rlc_room_octets: ROOM };
+    let below = RlcState { rlc_octets, rlc_room_octets: ROOM };
     rlc_octets + bdp.allowance(Time::from_millis(slot), below).unwrap()
 }
 
@@ -17,7 +17,7 @@ fn drain(bdp: &mut Bdp, slot: u64, octets: u32, rlc_was_emptied: bool) {
 }
 
 #[test]
-fn the_target_is_what_drains_in_a_round() {
+fn target_equals_drain_per_round() {
     let mut bdp = Bdp::default();
     // ten packets at first
     assert_eq!(hand_over(&mut bdp, 0, 0), 15_140);
@@ -37,7 +37,7 @@ fn the_target_is_what_drains_in_a_round() {
 }
 
 #[test]
-fn a_round_that_starved_has_rlc_get_more_and_ever_more() {
+fn starved_rounds_increase_margin() {
     let mut bdp = Bdp::default();
     hand_over(&mut bdp, 0, 0);
     drain(&mut bdp, 0, 16_000, false);
@@ -56,7 +56,7 @@ fn a_round_that_starved_has_rlc_get_more_and_ever_more() {
 }
 
 #[test]
-fn what_is_left_by_32_rounds_is_spared_no_more_but_for_a_packet() {
+fn remainder_of_32_rounds_reduces_margin() {
     let mut bdp = Bdp { spare_octets: 10_000, ..Bdp::default() };
     hand_over(&mut bdp, 0, 0);
     for round in 0..32 {
@@ -69,7 +69,7 @@ fn what_is_left_by_32_rounds_is_spared_no_more_but_for_a_packet() {
 }
 
 #[test]
-fn what_nothing_waited_for_says_little() {
+fn idle_rounds_do_not_reduce_target() {
     let mut bdp = Bdp::default();
     hand_over(&mut bdp, 0, 0);
     drain(&mut bdp, 0, 8000, false);
@@ -86,12 +86,12 @@ fn what_nothing_waited_for_says_little() {
 }
 
 #[test]
-fn there_is_a_packet_at_least_and_never_more_than_room() {
+fn allowance_is_at_least_a_packet_and_fits_buffer() {
     let mut bdp = Bdp::default();
     hand_over(&mut bdp, 0, 0);
     drain(&mut bdp, 0, 10, false);
     assert_eq!(hand_over(&mut bdp, 1, 0), 1514);
-    let little = |rlc_octets| Below { rlc_octets, rlc_room_octets: 1513 };
+    let little = |rlc_octets| RlcState { rlc_octets, rlc_room_octets: 1513 };
     assert_eq!(bdp.allowance(Time::from_millis(2), little(10)), Some(0));
     assert_eq!(bdp.allowance(Time::from_millis(2), little(0)), Some(1514));
 }
@@ -112,7 +112,8 @@ fn simulate(slots: u64, every: u64, hand_over: u64, mut capacity: impl FnMut(u64
     let (mut could, mut did, mut held, mut opportunities) = (0u64, 0u64, 0u64, 0u64);
     for slot in 0..slots {
         let now = Time::from_millis(slot);
-        while slot % hand_over == 0 && bdp.allowance(now, Below { rlc_octets: rlc, rlc_room_octets: ROOM }).unwrap() > 0
+        while slot % hand_over == 0
+            && bdp.allowance(now, RlcState { rlc_octets: rlc, rlc_room_octets: ROOM }).unwrap() > 0
         {
             rlc += 1500;
         }
@@ -130,7 +131,7 @@ fn simulate(slots: u64, every: u64, hand_over: u64, mut capacity: impl FnMut(u64
 }
 
 #[test]
-fn drains_of_all_kinds_are_used_and_not_bloated() {
+fn varying_drain_rates_are_used_without_bufferbloat() {
     let mut random = Random::new(1, 0);
     let mut around = |octets: f64| (octets * (0.5 + random.uniform())) as u32;
     // 60 Mbit/s: 7500 octets a slot
@@ -155,12 +156,12 @@ fn drains_of_all_kinds_are_used_and_not_bloated() {
 }
 
 #[test]
-fn a_rate_that_falls_empties_rlc_soon() {
+fn falling_rate_empties_rlc_soon() {
     let mut bdp = Bdp::default();
     let mut rlc = 0;
     for slot in 0..3000 {
         let now = Time::from_millis(slot);
-        while bdp.allowance(now, Below { rlc_octets: rlc, rlc_room_octets: ROOM }).unwrap() > 0 {
+        while bdp.allowance(now, RlcState { rlc_octets: rlc, rlc_room_octets: ROOM }).unwrap() > 0 {
             rlc += 1500;
         }
         let octets = rlc.min(if slot < 2000 { 7500 } else { 750 });

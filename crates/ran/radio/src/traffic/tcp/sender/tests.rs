@@ -92,7 +92,7 @@ fn the_last_segment_is_sent_again_after_two_round_trips() {
     assert_eq!(sender.due(), at(140));
     assert_eq!(sent(&mut sender, 139), []);
     let probe = sent(&mut sender, 140);
-    assert_eq!((numbers(&probe), probe[0].is_again), (vec![(6, 7)], true));
+    assert_eq!((numbers(&probe), probe[0].is_retransmission), (vec![(6, 7)], true));
     // there is one only; then the timer runs anew
     assert_eq!(sender.due(), at(340));
     let told = Acknowledgement { cumulative: 7, newest: 7, newest_sent: at(140), ..Acknowledgement::default() };
@@ -122,7 +122,7 @@ fn a_probe_waits_for_a_late_acknowledgement_prefers_what_is_new_and_is_no_later_
     let (mut sender, first) = with_round_trip(15);
     assert_eq!((first.len(), sender.due()), (10, at(140)));
     let probe = sent(&mut sender, 140);
-    assert_eq!((numbers(&probe), probe[0].is_again), (vec![(14, 14)], false));
+    assert_eq!((numbers(&probe), probe[0].is_retransmission), (vec![(14, 14)], false));
     assert_eq!(sender.state().in_flight_segments, 11);
     // two round trips of 150 ms are longer than the timer's 200 ms
     let mut sender = self::sender();

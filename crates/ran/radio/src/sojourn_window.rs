@@ -1,16 +1,16 @@
-//! How long packets have waited of late.
+//! The mean sojourn time of packets in a sliding window.
 
 use std::time::Duration;
 
 use crate::Time;
 
-/// Half of what counts as of late.
+/// Half of the window.
 const HALF: Duration = Duration::from_millis(50);
 
-/// The sojourns of packets that went on of late: in this half of 100 ms, and in the one before.
+/// Sums of sojourn times of packets that departed in the current half window of 50 ms and in the previous one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Recent {
-    /// The number of this half.
+pub(crate) struct SojournWindow {
+    /// The number of the current half window.
     half: u64,
     now: Sum,
     before: Sum,
@@ -18,33 +18,33 @@ pub(crate) struct Recent {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
-    nanos: u64,
+    ns: u64,
     packets: u64,
 }
 
-impl Recent {
+impl SojournWindow {
     pub fn record(&mut self, now: Time, waited: Duration) {
-        self.go_on(half(now));
-        self.now.nanos += waited.as_nanos() as u64;
+        self.roll_to(half(now));
+        self.now.ns += waited.as_nanos() as u64;
         self.now.packets += 1;
     }
 
-    /// Their mean, rounded down to a nanosecond; nothing where none went on.
+    /// The mean, rounded down to a nanosecond; 0 without packets.
     pub fn mean(mut self, now: Time) -> Duration {
-        self.go_on(half(now));
-        let nanos = self.now.nanos + self.before.nanos;
-        Duration::from_nanos(nanos.checked_div(self.now.packets + self.before.packets).unwrap_or(0))
+        self.roll_to(half(now));
+        let ns = self.now.ns + self.before.ns;
+        Duration::from_nanos(ns.checked_div(self.now.packets + self.before.packets).unwrap_or(0))
     }
 
-    /// Of two queues together.
-    pub fn and(mut self, mut other: Recent) -> Recent {
+    /// The window of two queues together.
+    pub fn and(mut self, mut other: SojournWindow) -> SojournWindow {
         let half = self.half.max(other.half);
-        self.go_on(half);
-        other.go_on(half);
-        Recent { half, now: self.now.and(other.now), before: self.before.and(other.before) }
+        self.roll_to(half);
+        other.roll_to(half);
+        SojournWindow { half, now: self.now.and(other.now), before: self.before.and(other.before) }
     }
 
-    fn go_on(&mut self, half: u64) {
+    fn roll_to(&mut self, half: u64) {
         if half != self.half {
             self.before = if half == self.half + 1 { self.now } else { Sum::default() };
             self.now = Sum::default();
@@ -55,11 +55,11 @@ impl Recent {
 
 impl Sum {
     fn and(self, other: Sum) -> Sum {
-        Sum { nanos: self.nanos + other.nanos, packets: self.packets + other.packets }
+        Sum { ns: self.ns + other.ns, packets: self.packets + other.packets }
     }
 }
 
-/// The number of the half that a moment is in.
+/// The number of the half window that contains a time.
 fn half(at: Time) -> u64 {
     at.as_nanos() / HALF.as_nanos() as u64
 }
@@ -69,9 +69,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_long_ago_does_not_count() {
+    fn sojourns_older_than_window_are_ignored() {
         let ms = Duration::from_millis;
-        let mut recent = Recent::default();
+        let mut recent = SojournWindow::default();
         assert_eq!(recent.mean(Time::from_millis(7)), ms(0));
         recent.record(Time::from_millis(10), ms(100));
         recent.record(Time::from_millis(49), ms(50));
@@ -83,19 +83,20 @@ mod tests {
         recent.record(Time::from_millis(500), ms(2));
         assert_eq!(recent.mean(Time::from_millis(549)), ms(2));
     }
+
     #[test]
-    fn two_together_are_of_the_same_halves() {
+    fn combined_windows_cover_the_same_time() {
         let ms = Duration::from_millis;
-        let (mut one, mut other) = (Recent::default(), Recent::default());
+        let (mut one, mut other) = (SojournWindow::default(), SojournWindow::default());
         one.record(Time::from_millis(10), ms(90));
         one.record(Time::from_millis(60), ms(30));
         other.record(Time::from_millis(70), ms(10));
         other.record(Time::from_millis(110), ms(8));
         for both in [one.and(other), other.and(one)] {
-            // 30, 10 and 8: what went on by 50 ms is too long ago
+            // 30, 10 and 8: packets before 50 ms are outside the window
             assert_eq!(both.mean(Time::from_millis(110)), ms(16));
             assert_eq!(both.mean(Time::from_millis(199)), ms(8));
         }
-        assert_eq!(one.and(Recent::default()).mean(Time::from_millis(60)), ms(60));
+        assert_eq!(one.and(SojournWindow::default()).mean(Time::from_millis(60)), ms(60));
     }
 }

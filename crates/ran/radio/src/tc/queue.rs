@@ -1,4 +1,4 @@
-//! A queue with its discipline, its policer before and its shaper behind it.
+//! A queue with its policer, discipline and shaper.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use super::discipline::{self, Discipline, Verdict};
 use super::{Faults, QueueId};
 use crate::{Ecn, Packet, Time};
 
-/// What a policer's buckets hold.
+/// The size of a policer's token buckets.
 const POLICER_HOLD_MS: u32 = 100;
 
-/// A queue and what stands around it.
-pub(super) struct Lane {
+/// A FIFO queue with its policer, discipline and shaper.
+pub(super) struct ManagedQueue {
     configuration: QueueConfiguration,
     discipline: Box<dyn Discipline>,
     policer: Option<Policer>,
@@ -24,7 +24,7 @@ pub(super) struct Lane {
 
 struct Policer {
     limit: Bucket,
-    /// Above this, packets go to the lane there.
+    /// The divert rate, and the position of the target queue.
     divert: Option<(Bucket, usize)>,
     meter: Meter,
 }
@@ -34,17 +34,18 @@ struct Shaper {
     meter: Meter,
 }
 
-/// Where a packet goes that has come to a policer.
-pub(super) enum Policed {
-    Here,
-    Elsewhere(usize),
-    Dropped,
+/// The decision of a policer.
+pub(super) enum PolicerVerdict {
+    Pass,
+    /// To the queue at this position.
+    Divert(usize),
+    Drop,
 }
 
-impl Lane {
-    /// The configuration was checked, as one of `all`.
+impl ManagedQueue {
+    /// Creates an empty queue. `configuration` is one of the validated configuration `all`.
     pub(super) fn new(now: Time, configuration: &QueueConfiguration, all: &Configuration) -> Self {
-        let mut lane = Lane {
+        let mut queue = ManagedQueue {
             discipline: discipline::make(&configuration.discipline),
             policer: None,
             shaper: None,
@@ -52,8 +53,8 @@ impl Lane {
             counts: QueueCounts::default(),
             configuration: QueueConfiguration { policer: None, shaper: None, ..configuration.clone() },
         };
-        lane.configure(now, configuration, all);
-        lane
+        queue.configure(now, configuration, all);
+        queue
     }
 
     /// What has not changed goes on as it was; what has begins anew.
@@ -75,12 +76,12 @@ impl Lane {
             });
         }
         self.configuration = next.clone();
-        // queues may have changed places
+        // the target queue may have another position now
         let divert = next.policer.and_then(|policer| policer.divert);
         if let (Some(Divert { to, .. }), Some((_, place))) =
             (divert, self.policer.as_mut().and_then(|policer| policer.divert.as_mut()))
         {
-            *place = all.place(to).expect("the configuration was checked");
+            *place = all.place(to).expect("the configuration is validated");
         }
     }
 
@@ -92,12 +93,12 @@ impl Lane {
         &self.counts
     }
 
-    /// Counts from here on: what waits has just come.
+    /// Resets the counters: queued packets count as just arrived.
     pub(super) fn reset_counts(&mut self) {
-        self.counts = QueueCounts::anew(self.counts.waiting);
+        self.counts = QueueCounts::with_waiting(self.counts.waiting);
     }
 
-    /// What it can still take.
+    /// The free space.
     pub(super) fn room_octets(&self) -> u64 {
         u64::from(self.configuration.limit_octets).saturating_sub(self.counts.waiting.octets)
     }
@@ -114,31 +115,31 @@ impl Lane {
         self.shaper.as_ref().map_or(0.0, |shaper| shaper.meter.rate_bps(now))
     }
 
-    /// The packet that has waited longest.
+    /// The oldest packet.
     pub(super) fn head(&self) -> Option<&Packet> {
         self.packets.front()
     }
 
-    /// A packet has come that is to go into this queue: by two rates, as in RFC 2698 without colours.
-    pub(super) fn police(&mut self, now: Time, packet: &Packet) -> Policed {
-        let Some(policer) = &mut self.policer else { return Policed::Here };
+    /// Applies the policer to a packet for this queue: two rates, as in RFC 2698 without colours.
+    pub(super) fn police(&mut self, now: Time, packet: &Packet) -> PolicerVerdict {
+        let Some(policer) = &mut self.policer else { return PolicerVerdict::Pass };
         if !policer.limit.is_open(now) {
             self.counts.came.add(packet);
             self.counts.dropped.policed.add(packet);
-            return Policed::Dropped;
+            return PolicerVerdict::Drop;
         }
         policer.limit.take(packet.octets);
         policer.meter.record(now, packet.octets);
-        let Some((limit, elsewhere)) = &mut policer.divert else { return Policed::Here };
+        let Some((limit, before_arrival)) = &mut policer.divert else { return PolicerVerdict::Pass };
         if !limit.is_open(now) {
             self.counts.diverted_packets += 1;
-            return Policed::Elsewhere(*elsewhere);
+            return PolicerVerdict::Divert(*before_arrival);
         }
         limit.take(packet.octets);
-        Policed::Here
+        PolicerVerdict::Pass
     }
 
-    /// Whether the packet waits now; else it was dropped.
+    /// Enqueues a packet. Returns false when it was dropped.
     pub(super) fn push(&mut self, now: Time, mut packet: Packet, faults: &mut Faults) -> bool {
         self.counts.came.add(&packet);
         if u64::from(packet.octets) > self.room_octets() {
@@ -146,7 +147,7 @@ impl Lane {
             return false;
         }
         let verdict = self.discipline.arriving(now, &packet, self.counts.waiting);
-        if !self.obey(verdict, &mut packet, faults) {
+        if !self.apply_verdict(verdict, &mut packet, faults) {
             return false;
         }
         self.counts.waiting.add(&packet);
@@ -154,17 +155,17 @@ impl Lane {
         true
     }
 
-    /// Whether the shaper lets a packet go.
+    /// Whether the shaper lets a packet pass.
     pub(super) fn is_open(&mut self, now: Time) -> bool {
         self.shaper.as_mut().is_none_or(|shaper| shaper.limit.is_open(now))
     }
 
-    /// The next packet to go on. There is none where the discipline has dropped all that waited.
+    /// Dequeues the next packet; `None` when the discipline has dropped all of them.
     pub(super) fn pop(&mut self, now: Time, faults: &mut Faults) -> Option<Packet> {
         while let Some(mut packet) = self.packets.pop_front() {
             self.counts.waiting.subtract(&packet);
             let verdict = self.discipline.leaving(now, &packet, self.counts.waiting);
-            if !self.obey(verdict, &mut packet, faults) {
+            if !self.apply_verdict(verdict, &mut packet, faults) {
                 continue;
             }
             self.counts.went.add(&packet);
@@ -178,8 +179,8 @@ impl Lane {
         None
     }
 
-    /// Whether the packet goes on.
-    fn obey(&mut self, verdict: Option<Verdict>, packet: &mut Packet, faults: &mut Faults) -> bool {
+    /// Applies a verdict. Returns whether the packet continues.
+    fn apply_verdict(&mut self, verdict: Option<Verdict>, packet: &mut Packet, faults: &mut Faults) -> bool {
         match verdict {
             Some(Verdict::Pass) => true,
             Some(Verdict::Mark) if packet.ecn != Ecn::NotEct => {
@@ -198,8 +199,8 @@ impl Lane {
         }
     }
 
-    /// Takes over what waits in a queue that is removed, in the order in which all of it has come. It fits.
-    pub(super) fn take_over(&mut self, removed: Lane) {
+    /// Takes over the packets of a removed queue, merged in order of arrival. The caller has checked that they fit.
+    pub(super) fn take_over(&mut self, removed: ManagedQueue) {
         for packet in &removed.packets {
             self.counts.came.add(packet);
             self.counts.waiting.add(packet);
