@@ -1,4 +1,4 @@
-//! Figure 6b: what an agent takes of a base station's host, over UEs.
+//! Figure 6b: the processor time of an agent over UEs.
 
 use bench::part::{Encoding, Load};
 
@@ -8,9 +8,9 @@ use crate::table::Table;
 use crate::{Context, Figure, FigureReport, Setting};
 
 const UES: [u16; 6] = [1, 2, 4, 8, 16, 32];
-/// Of the host on which the paper ran an LTE cell.
+/// The cores of the host on which the paper ran an LTE cell.
 const PAPER_CORES: f64 = 8.0;
-/// The margin by which the paper's two agents differ at most: per cent of that host.
+/// The largest difference between the paper's two agents, in percent of that host.
 const MARGIN_PERCENT: f64 = 1.0;
 
 pub(super) fn fig6b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
@@ -31,7 +31,7 @@ pub(super) fn fig6b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         let us_per_report = cpu / 100.0 * 1e6 / flat.reports_per_s;
         let values = [f64::from(ues), cpu, of_host, us_per_report, flat.reports_per_s, per.agents_cpu_percent];
         table.row(values.map(Into::into));
-        // of the last one, which has most UEs
+        // the last row has the most UEs
         holds = of_host <= MARGIN_PERCENT && crowd.delivered(&flat) >= COMPARABLE;
     }
     let series = vec![
@@ -48,16 +48,16 @@ pub(super) fn fig6b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             ours: "an agent in a process of its own, whose MAC, RLC and PDCP functions report each millisecond, in FlatBuffers \
                    and in PER, to a controller in another; 1 to 32 UEs with one bearer each",
             differs: vec![
-                "there is no base station: the getters compute counters, and all of the process is the agent",
-                "FlexRAN is not here",
+                "there is no base station: synthetic counters, and the whole process is the agent",
+                "FlexRAN is not measured",
                 "TCP over loopback, not SCTP",
             ],
         },
         plot: Plot { title: "Fig. 6b: an agent's CPU over UEs, three models at 1 kHz".into(), panels: vec![panel] },
-        claim: "the agent costs a base station little, whatever its UEs: a little less than FlexRAN's, by up to 1 % of the \
-                host's processor time at 32 UEs",
-        judged: "at 32 UEs the whole agent takes at most that margin, 1 % of 8 cores like the paper's, and sends at least 90 % \
-                 of the reports",
+        claim: "the agent costs a base station little processor time for any number of UEs: up to 1 % of the host's less than \
+                FlexRAN's agent at 32 UEs",
+        judged: "at 32 UEs the whole agent uses at most that margin, 1 % of 8 cores as the paper's, and sends at least 90 % of the \
+                 reports",
         holds: Some(holds),
         values: table,
         summary: None,

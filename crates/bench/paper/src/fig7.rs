@@ -1,4 +1,4 @@
-//! Figure 7: a ping from a controller to an agent and back, and what it puts on the wire, by encoding.
+//! Figure 7: the round trip of a ping between a controller and an agent, and its octets, by encoding.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,17 +20,17 @@ use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting};
 
 pub(super) const SIZES: [usize; 2] = [100, 1500];
-/// From ping to ping, where round trips are measured.
+/// The period of the pings for round trips.
 pub(super) const PERIOD: Duration = Duration::from_millis(10);
-/// The same, where the signalling rate is.
+/// The period of the pings for the signalling rate.
 const FAST: Duration = Duration::from_millis(1);
-/// Everything has its turn so many times.
+/// The rounds, each of which measures every combination.
 pub(super) const ROUNDS: usize = 2;
-/// The first pings find nothing in any cache.
+/// The first pings, which find cold caches, are not counted.
 pub(super) const WARM_UP: usize = 5;
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// E2AP's encoding and the model's, in the order of the paper.
+/// The encodings of E2AP and of the service model, in the order of the paper.
 fn combinations() -> [(Encoding, Encoding); 4] {
     let [per, flat] = Encoding::ALL;
     [(per, per), (per, flat), (flat, per), (flat, flat)]
@@ -40,7 +40,7 @@ fn name((e2ap, e2sm): (Encoding, Encoding)) -> String {
     format!("{}/{}", e2ap.codec(), e2sm.wire())
 }
 
-/// A controller in this process, and an agent in one of its own.
+/// Starts a controller in this process, and an agent in another.
 fn start(
     (e2ap, e2sm): (Encoding, Encoding),
     link: link::Config,
@@ -54,7 +54,7 @@ fn start(
     Ok((pinging, agent))
 }
 
-/// An agent that answers pings.
+/// Starts an agent that answers pings.
 pub(super) fn agent(ric: &Endpoint, encoding: Encoding) -> anyhow::Result<Process> {
     let (ric, load) = (ric.to_string(), Load::Hello);
     Part::Agents(Agents { ric, nodes: 1, ues: 0, load, encoding, stages: false }).start()
@@ -108,7 +108,7 @@ pub(super) fn fig7a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             ratios.push(p50 / first);
         }
     }
-    // the last combination of each size is all in FlatBuffers
+    // the last combination of each size is FlatBuffers only
     let (small, large) = (1.0 - ratios[3], 1.0 - ratios[7]);
     Ok(FigureReport {
         figure: Figure::Fig7a,
@@ -118,25 +118,29 @@ pub(super) fn fig7a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             ours: "an internal app pings an agent in a process of its own, each 10 ms, with the same payloads and \
                    combinations; over loopback TCP; means and medians",
             differs: vec![
-                "each 10 ms, not each second: more pings in less time",
+                "each 10 ms instead of each second: more pings in less time",
                 "processors may sleep, and both ends sleep in epoll between pings",
-                "FlexRAN is not here; the agent also acknowledges each control",
+                "FlexRAN is not measured; the agent also acknowledges each control",
             ],
         },
         plot: Plot {
             title: "Fig. 7a: round trip of a ping by encoding, E2AP/E2SM".into(),
             panels: vec![panel(&table, "p50_us", "median round trip, us")],
         },
-        claim: "all in FlatBuffers instead of ASN.1 takes 25 % from the round trip of 100 octets, and 66 % from that of 1500",
+        claim: "FlatBuffers instead of ASN.1 shortens the round trip of 100 octets by 25 %, and that of 1500 by 66 %",
         judged: "by medians: at least 15 % less at 100 octets and at least 50 % less at 1500",
         holds: Some(small >= 0.15 && large >= 0.5),
-        notes: vec![format!("Here FlatBuffers change it by {:+.0} % and {:+.0} %.", -100.0 * small, -100.0 * large)],
+        notes: vec![format!(
+            "Measured: FlatBuffers change it by {:+.0} % and {:+.0} %.",
+            -100.0 * small,
+            -100.0 * large
+        )],
         values: table,
         summary: None,
     })
 }
 
-/// Bars: sizes beside each other, a colour for each combination.
+/// A bar for each size and combination.
 fn panel(table: &Table, column: &str, y_label: &str) -> Panel {
     let value = |size: usize, at: usize| table.value(4 * size + at, column).unwrap_or(f64::NAN);
     let series = combinations().into_iter().enumerate().map(|(at, encodings)| Series {
@@ -147,19 +151,19 @@ fn panel(table: &Table, column: &str, y_label: &str) -> Panel {
     Panel { x: X::Categories(categories), y_label: y_label.into(), series: series.collect(), marks: Vec::new() }
 }
 
-/// What has crossed the controller's link.
+/// The traffic of the controller's link.
 #[derive(Debug, Default)]
-struct Crossed {
+struct Traffic {
     codec: Codec,
-    /// Pings, and their octets.
+    /// The number of pings, and their octets.
     controls: [AtomicU64; 2],
-    /// What they were answered by, and its octets.
+    /// The number of answers, and their octets.
     indications: [AtomicU64; 2],
-    /// Acknowledgements, and their octets.
+    /// The number of acknowledgements, and their octets.
     others: [AtomicU64; 2],
 }
 
-struct Counting(Arc<Crossed>);
+struct Counting(Arc<Traffic>);
 
 impl Onlooker for Counting {
     fn begin(&self, _: Ends<'_>) -> Box<dyn Watch> {
@@ -169,7 +173,7 @@ impl Onlooker for Counting {
 
 impl Watch for Counting {
     fn pdu(&self, direction: Direction, _: StreamId, parts: &[&[u8]]) {
-        let Crossed { codec, controls, indications, others } = &*self.0;
+        let Traffic { codec, controls, indications, others } = &*self.0;
         let octets = parts.iter().map(|part| part.len() as u64).sum();
         let counters = match (direction, parts) {
             (Direction::Sent, _) => controls,
@@ -181,10 +185,10 @@ impl Watch for Counting {
     }
 }
 
-impl Crossed {
-    /// Controls, indications and acknowledgements: of each how many, and octets.
+impl Traffic {
+    /// The numbers and octets of controls, indications and acknowledgements.
     fn now(&self) -> [[u64; 2]; 3] {
-        let Crossed { controls, indications, others, .. } = self;
+        let Traffic { controls, indications, others, .. } = self;
         [controls, indications, others].map(|[count, octets]| [count.load(Relaxed), octets.load(Relaxed)])
     }
 }
@@ -204,7 +208,7 @@ pub(super) fn fig7b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     for octets in SIZES {
         let mut first = None;
         for encodings in combinations() {
-            let crossed = Arc::new(Crossed { codec: encodings.0.codec(), ..Crossed::default() });
+            let crossed = Arc::new(Traffic { codec: encodings.0.codec(), ..Traffic::default() });
             let tap = Some(Tap::new(Arc::new(Counting(crossed.clone()))));
             let link = link::Config { tap, ..link::Config::default() };
             let (pinging, _agent) = start(encodings, link, octets, usize::MAX, FAST)?;
@@ -212,7 +216,7 @@ pub(super) fn fig7b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
                 let deadline = Instant::now() + PATIENCE;
                 while crossed.now()[1][0] < least {
                     if Instant::now() > deadline {
-                        bail!("the agent does not answer pings");
+                        bail!("no answers to the pings");
                     }
                     thread::sleep(FAST);
                 }
@@ -221,13 +225,13 @@ pub(super) fn fig7b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             answered(WARM_UP as u64)?;
             let (begun, before) = (Instant::now(), crossed.now());
             thread::sleep(Duration::from_secs_f64(context.seconds));
-            // on a busy host it lasts longer
+            // a busy host needs more time
             answered(before[1][0] + WARM_UP as u64)?;
             let (took, after) = (begun.elapsed().as_secs_f64(), crossed.now());
             pinging.end()?;
             let count = |kind: usize, what: usize| (after[kind][what] - before[kind][what]) as f64;
             let (pings, of_pings, of_others) = (count(0, 0), count(0, 1) + count(1, 1), count(2, 1));
-            // a ping that was late is no smaller; one that is under way has no answer yet
+            // the current ping may have no answer yet, so that controls and indications are averaged separately
             let per_ping = count(0, 1) / count(0, 0) + count(1, 1) / count(1, 0);
             let ratio = per_ping / *first.get_or_insert(per_ping);
             let mbit = |octets: f64| octets * 8.0 / 1e6 / took;
@@ -247,18 +251,18 @@ pub(super) fn fig7b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
                    together",
             differs: vec![
                 "without the headers of SCTP and IP, which depend on the link and on what it batches",
-                "the acknowledgements of controls are counted apart",
-                "FlexRAN is not here",
+                "the acknowledgements of controls are counted separately",
+                "FlexRAN is not measured",
             ],
         },
         plot: Plot {
             title: "Fig. 7b: signalling of a ping each millisecond by encoding, E2AP/E2SM".into(),
             panels: vec![panel(&table, "mbit_per_s", "signalling, Mbit/s")],
         },
-        claim: "all in FlatBuffers instead of ASN.1 adds 67 % to the signalling of 100 octets, and almost nothing to that of 1500",
+        claim: "FlatBuffers instead of ASN.1 adds 67 % to the signalling of 100 octets, and almost nothing to that of 1500",
         judged: "by octets of a ping: 40 to 100 % more at 100 octets, and at most 10 % more at 1500",
         holds: Some((0.4..=1.0).contains(&small) && large <= 0.1),
-        notes: vec![format!("Here FlatBuffers add {:.0} % and {:.0} %.", 100.0 * small, 100.0 * large)],
+        notes: vec![format!("Measured: FlatBuffers add {:.0} % and {:.0} %.", 100.0 * small, 100.0 * large)],
         values: table,
         summary: None,
     })

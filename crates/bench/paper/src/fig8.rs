@@ -1,4 +1,4 @@
-//! Figure 8: what a controller with a monitoring app takes that agents report to.
+//! Figure 8: the processor time and memory of a controller with a monitoring app.
 
 use bench::meter::Sample;
 use bench::part::{Encoding, Load};
@@ -14,7 +14,7 @@ const AGENTS_8A: [u16; 5] = [1, 2, 4, 7, 10];
 const AGENTS_8B: [u16; 6] = [1, 2, 4, 8, 12, 18];
 /// Agents that report each 10 ms.
 const SLOW_AGENTS: u16 = 100;
-/// From here on "about four times" holds.
+/// The least ratio that counts as "about four times".
 const FOUR_TIMES: f64 = 3.0;
 
 pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
@@ -26,7 +26,7 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         columns.extend(SAMPLE_COLUMNS.map(|column| format!("{}_{column}", peer.name)));
     }
     let mut table = Table::new(columns);
-    // of the largest crowd
+    // with the most agents
     let (mut ours, mut theirs) = (None, Vec::new());
     for nodes in AGENTS_8A {
         let crowd = Crowd { nodes, ..CROWD };
@@ -53,21 +53,21 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     Ok(FigureReport {
         figure: Figure::Fig8a,
         setting: Setting {
-            paper: "a controller of the server library and a statistics app that keeps what comes, beside FlexRAN; a 12-core \
+            paper: "a controller of the server library and a statistics app that keeps the reports, compared with FlexRAN; a 12-core \
                     i7 at 3.2 GHz; agents to controller only",
             ours: "a controller of the server library and an internal app that keeps each function's newest report, as its \
                    octets or decoded into records; agents of 32 UEs, one bearer each, that report MAC, RLC and PDCP each \
                    millisecond; E2AP and models in FlatBuffers; agents and controller a process each",
             differs: vec![
-                "FlexRAN is not here: our own numbers, and those of peers",
+                "FlexRAN is not measured: our own numbers, and those of peers",
                 "TCP over loopback, not SCTP",
                 "our records are those of today's FlexRIC: about three times the octets of 2021",
             ],
         },
         plot: Plot { title: "Fig. 8a: a monitoring controller over its agents".into(), panels },
         claim: "for the same statistics FlexRIC takes a tenth of FlexRAN's processor time and a third of its memory",
-        judged: "only beside a peer whose process is known and that asks for the same reports: at most a tenth of its \
-                 processor time and a third of its memory with most agents",
+        judged: "only with a peer whose process is known and that subscribes to the same reports: at most a tenth of its processor \
+                 time and a third of its memory with the most agents",
         holds: verdict(ours, &theirs),
         values: table,
         summary: None,
@@ -75,7 +75,7 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     })
 }
 
-/// Whether ours takes a tenth and a third of what each of theirs does; nothing where there is nobody to compare with.
+/// Whether our processor time is at most a tenth, and our memory a third, of each peer's; `None` without a peer.
 fn verdict(ours: Option<Sample>, theirs: &[Sample]) -> Option<bool> {
     let ours = ours.and_then(|sample| sample.cpu_percent.zip(sample.rss_mib))?;
     let theirs: Option<Vec<_>> = theirs.iter().map(|sample| sample.cpu_percent.zip(sample.rss_mib)).collect();
@@ -97,7 +97,7 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     for crowd in AGENTS_8B.map(|nodes| Crowd { nodes, ..CROWD }).into_iter().chain([slow]) {
         let per = crowd.on_ours(Encoding::Per, false, context.seconds)?;
         let flat = crowd.on_ours(Encoding::Flat, false, context.seconds)?;
-        // of a report, since a machine that is too small makes fewer of them
+        // per report, since a slow machine sends fewer reports
         let of_report = |sample: &Sample| sample.cpu_percent.map(|cpu| cpu / sample.reports_per_s.max(1.0));
         let ratio = of_report(&per).zip(of_report(&flat)).map(|(per, flat)| per / flat);
         ratios.extend(ratio);
@@ -109,7 +109,7 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         table.row(row);
     }
     let ratio = bench::median(ratios);
-    // the slow ones are not of the same line
+    // the slower agents are not part of the line
     let fast = Table { columns: table.columns.clone(), rows: table.rows[..AGENTS_8B.len()].to_vec() };
     let mut series = vec![fast.series("ferric, E2AP in PER", Some("agents"), "per_cpu_percent")];
     series.push(fast.series("ferric, E2AP in FlatBuffers", Some("agents"), "flat_cpu_percent"));
@@ -129,7 +129,7 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
                     FlatBuffers or ASN.1; up to 18 agents, almost 700 Mbit/s; 100 agents at 10 ms",
             ours: "the same, with the controller of Fig. 8a that keeps octets; agents are one process, the controller another",
             differs: vec![
-                "agents and controller share this host's cores: where delivered_percent is below 100, the agents had no time",
+                "agents and controller share this host's cores: below 100 delivered_percent, the agents lacked processor time",
                 "TCP over loopback, not SCTP",
                 "our records are those of today's FlexRIC: about three times the octets of 2021",
             ],
@@ -141,8 +141,8 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
                  least 90 % of all reports are delivered in each row",
         holds: Some(ratio >= FOUR_TIMES && all_delivered),
         notes: vec![format!(
-            "Here E2AP in PER takes {ratio:.2} times the processor time of FlatBuffers: the controller reads an indication's \
-             ids where they lie, in either encoding, and decodes no more."
+            "Measured: E2AP in PER takes {ratio:.2} times the processor time of FlatBuffers: the controller reads only the ids of \
+             an indication, in either encoding."
         )],
         values: table,
         summary: None,
@@ -159,10 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_measured_is_judged() {
+    fn verdict_needs_measured_peers() {
         let ours = Some(sample(Some(2.0), 10.0));
-        assert_eq!(verdict(ours, &[]), None, "nobody is there");
-        assert_eq!(verdict(ours, &[sample(None, 0.0)]), None, "nobody's process is known");
+        assert_eq!(verdict(ours, &[]), None, "no peer");
+        assert_eq!(verdict(ours, &[sample(None, 0.0)]), None, "no process");
         assert_eq!(verdict(ours, &[sample(Some(20.0), 30.0)]), Some(true));
         assert_eq!(verdict(ours, &[sample(Some(19.0), 30.0)]), Some(false));
         assert_eq!(verdict(ours, &[sample(Some(20.0), 29.0)]), Some(false));

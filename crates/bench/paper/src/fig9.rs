@@ -1,4 +1,4 @@
-//! Figure 9: two hops instead of one, and what they take.
+//! Figure 9: two hops instead of one.
 
 use std::path::Path;
 use std::thread;
@@ -22,17 +22,17 @@ use crate::plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting};
 
-/// What the paper tells of O-RAN's RIC: a round trip of 1500 octets, in microseconds.
+/// The paper's round trip of 1500 octets through O-RAN's RIC.
 const ORAN_1500_US: f64 = 1000.0;
-/// By how much O-RAN's RIC exceeds FlexRIC there, at least.
+/// The least ratio of O-RAN's RIC to FlexRIC at 1500 octets.
 const TWICE: f64 = 2.0;
 
-/// A RIC in a process of its own: where it awaits nodes, and xApps.
+/// Starts a RIC.
 fn ric(ferric: &Path, e2ap: Encoding) -> anyhow::Result<RicProcess> {
     RicProcess::start(ferric, &["--e2", &Endpoint::new(any_port(), e2ap.codec()).to_string()])
 }
 
-/// Microseconds of the round trips from an xApp through the RIC to an agent, and back.
+/// The round trips from an xApp through the RIC to an agent and back, in nanoseconds.
 fn two_hops_ns(
     ferric: &Path,
     e2ap: Encoding,
@@ -49,15 +49,15 @@ fn two_hops_ns(
     let (payload, mut message, mut arena) = (vec![7; octets], Vec::new(), Arena::new());
     let mut target: Option<(NodeId, RanFunctionId)> = None;
     let (mut is_subscribed, mut number, mut times) = (false, 0, Vec::with_capacity(count));
-    // of the ping under way: its indication, its control's outcome
-    let (mut is_back, mut is_controlled, mut started) = (true, true, Instant::now());
+    // whether the current ping's indication and its control's outcome have arrived
+    let (mut is_answered, mut is_controlled, mut started) = (true, true, Instant::now());
     while times.len() < count {
         if Instant::now() > deadline {
-            bail!("a ping did not come back");
+            bail!("a ping was not answered");
         }
-        if let Some((node, function)) = target.filter(|_| is_subscribed && is_back && is_controlled) {
+        if let Some((node, function)) = target.filter(|_| is_subscribed && is_answered && is_controlled) {
             thread::sleep(PERIOD.saturating_sub(started.elapsed()));
-            (is_back, is_controlled, started) = (false, false, Instant::now());
+            (is_answered, is_controlled, started) = (false, false, Instant::now());
             number += 1;
             message.clear();
             hw::Ping { number, payload: payload.as_slice().into() }.encode(e2sm.wire(), &mut message)?;
@@ -81,7 +81,7 @@ fn two_hops_ns(
                 let ping = indication.peek().and_then(|p| hw::Ping::decode(p.message, e2sm.wire(), &arena).ok());
                 if ping.is_some_and(|ping| ping.number == number && ping.payload.len() == octets) {
                     times.push(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
-                    is_back = true;
+                    is_answered = true;
                 }
             }
             _ => {}
@@ -143,8 +143,8 @@ pub(super) fn fig9a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
                    PER, and both in FlatBuffers; beside it one hop, the ping of Fig. 7",
             differs: vec![
                 "the second hop is our protocol for xApps, over TCP: a controller that relays E2 to another does not exist yet",
-                "no containers; each 10 ms, not each second",
-                "O-RAN's RIC is not here; a peer cannot be measured so, since a ping begins at the controller, not at an agent",
+                "no containers; each 10 ms instead of each second",
+                "O-RAN's RIC is not measured, nor are peers: a ping starts at the controller, not at an agent",
             ],
         },
         plot: Plot { title: "Fig. 9a: round trip of a ping over two hops".into(), panels: vec![panel] },
@@ -161,7 +161,7 @@ pub(super) fn fig9a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
 
 /// MAC statistics of ten agents.
 const CROWD: Crowd = Crowd { nodes: 10, ues: 32, load: Load::Mac, encoding: Encoding::Flat, period_ms: 1 };
-/// What the paper has FlexRIC take less than O-RAN's RIC.
+/// The paper's saving of processor time compared with O-RAN's RIC.
 const LESS: f64 = 0.83;
 
 pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
@@ -196,14 +196,14 @@ pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
                    `ferric ric` with an xApp that does so, a process each",
             differs: vec![
                 "no containers: the kernel's accounts of the processes",
-                "O-RAN's RIC is not here",
+                "O-RAN's RIC is not measured",
                 "TCP over loopback, not SCTP",
             ],
         },
-        plot: Plot { title: "Fig. 9b: what a monitoring controller takes".into(), panels },
+        plot: Plot { title: "Fig. 9b: processor time and memory of a monitoring controller".into(), panels },
         claim: "FlexRIC takes 83 % less processor time than O-RAN's RIC and much less memory; the O-RAN xApp alone takes as much \
                 as FlexRIC",
-        judged: "only beside a peer whose process is known and that asks for the same reports: the controller with its internal \
+        judged: "only with a peer whose process is known and that subscribes to the same reports: the controller with its internal \
                  app takes at most 17 % of its processor time",
         holds,
         values: table,
@@ -212,7 +212,7 @@ pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     })
 }
 
-/// The RIC and an xApp: each, and both together.
+/// The samples of the RIC, of an xApp and of both together.
 fn through_ric(ferric: &Path, seconds: f64) -> anyhow::Result<[(&'static str, Sample); 3]> {
     let RicProcess { process: ric, e2, xapp } = ric(ferric, Encoding::Flat)?;
     let mut xapp = Part::Xapp(XappPart { ric: xapp.to_string(), period_ms: CROWD.period_ms }).start()?;
@@ -221,7 +221,7 @@ fn through_ric(ferric: &Path, seconds: f64) -> anyhow::Result<[(&'static str, Sa
     let deadline = Instant::now() + PATIENCE;
     while ask::<XappCount>(&mut xapp)?.subscribed < wanted {
         if Instant::now() > deadline {
-            bail!("the xApp is not subscribed to all agents");
+            bail!("the xApp has no subscription to all agents");
         }
         thread::sleep(Duration::from_millis(10));
     }

@@ -1,8 +1,8 @@
-//! `ferric paper`: our side of the measurements in sections 5 and 6.1 of the FlexRIC paper (Schmidt, Irazabal, Nikaein: "FlexRIC: An
-//! SDK for Next-Generation SD-RANs", CoNEXT '21), in the paper's setting as far as this host allows.
+//! ferric's side of the measurements in sections 5 and 6.1 of the FlexRIC paper (Schmidt, Irazabal, Nikaein: "FlexRIC: An SDK for
+//! Next-Generation SD-RANs", CoNEXT '21), in the paper's setting as far as one host allows.
 //!
-//! Each figure says what the paper had, what we have, and what differs; what the paper claims, in our words; and whether
-//! our numbers bear it out, where that can be told without the systems that the paper compares with.
+//! Each figure states the paper's setting, ours, and the differences; the paper's claim, in our words; and whether our numbers
+//! support it, if that can be decided without the systems that the paper compares with.
 
 mod fig11;
 mod fig13;
@@ -31,40 +31,40 @@ pub use peer::{Peer, PeerError};
 pub use plot::{Mark, Panel, Plot, Series, X};
 pub use table::{Cell, Table};
 
-/// What the paper measured.
+/// A figure or table of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Figure {
-    /// Processor time of an agent, over UEs.
+    /// Processor time of an agent over UEs.
     Fig6b,
     /// Round trip of a ping, by encoding.
     Fig7a,
     /// Signalling of pings, by encoding.
     Fig7b,
-    /// Processor time and memory of a controller with a monitoring app, over agents.
+    /// Processor time and memory of a controller with a monitoring app over agents.
     Fig8a,
-    /// Its processor time, by the encoding of E2AP.
+    /// Processor time of that controller by the encoding of E2AP.
     Fig8b,
     /// Round trip of a ping over two hops.
     Fig9a,
-    /// Processor time and memory, of a controller and of a RIC with an xApp.
+    /// Processor time and memory of a controller, and of a RIC with an xApp.
     Fig9b,
-    /// What has to be stored.
+    /// Storage of the programs.
     Table2,
-    /// Sojourn times over time of packets beside a greedy flow, without traffic control.
+    /// Sojourn times of packets beside a greedy flow, without traffic control.
     Fig11a,
-    /// The same with the xApp's.
+    /// Sojourn times with the traffic control of the xApp.
     Fig11b,
-    /// Round trips of a call beside a greedy flow, without traffic control and with it.
+    /// Round trips of a call beside a greedy flow, with and without traffic control.
     Fig11c,
-    /// Throughput over time of UEs in slices.
+    /// Throughput of UEs in slices over time.
     Fig13a,
-    /// The same where a slice is idle: without sharing, and with it.
+    /// Throughput with an idle slice, with and without sharing.
     Fig13b,
 }
 
 impl Figure {
-    /// In the order of the paper.
+    /// All figures, in the order of the paper.
     pub const ALL: &[Figure] = &[
         Figure::Fig6b,
         Figure::Fig7a,
@@ -81,7 +81,7 @@ impl Figure {
         Figure::Fig13b,
     ];
 
-    /// Its name: `fig8a`.
+    /// The name on the command line, such as `fig8a`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -101,50 +101,50 @@ impl Figure {
         }
     }
 
-    /// Whether real programs can send and receive in it.
+    /// Whether it can be measured with real programs.
     #[must_use]
     pub fn can_be_live(self) -> bool {
         matches!(self, Figure::Fig11a | Figure::Fig11b | Figure::Fig11c | Figure::Fig13a | Figure::Fig13b)
     }
 
-    /// Whether it has columns for peers: where agents make the load.
+    /// Whether it has columns for peers: its load comes from agents.
     #[must_use]
     pub fn has_peers(self) -> bool {
         matches!(self, Figure::Fig8a | Figure::Fig8b | Figure::Fig9b)
     }
 }
 
-/// In what setting something was measured.
+/// The setting of a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Setting {
-    /// The paper's.
+    /// The paper's setting.
     pub paper: &'static str,
-    /// Ours.
+    /// Our setting.
     pub ours: &'static str,
-    /// What is not the same, and matters.
+    /// The relevant differences.
     pub differs: Vec<&'static str>,
 }
 
-/// Our side of a figure.
+/// The result of a figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureReport {
-    /// Which one.
+    /// The figure.
     pub figure: Figure,
     /// The setting.
     pub setting: Setting,
-    /// What was measured.
+    /// The measured values.
     pub values: Table,
-    /// What is printed of it, where that is long.
+    /// The table to print, if the values are too many.
     #[serde(skip)]
     pub summary: Option<Table>,
-    /// What the paper says, in our words.
+    /// The paper's claim, in our words.
     pub claim: &'static str,
-    /// How it is told whether that holds.
+    /// The criterion of the claim.
     pub judged: &'static str,
-    /// Whether our numbers bear it out; `None` where what the paper compares with is not here, or the machine was too slow for
-    /// live mode.
+    /// Whether our numbers support the claim; `None` if the systems that the paper compares with are missing, or if the machine
+    /// was too slow for live mode.
     pub holds: Option<bool>,
-    /// What else there is to say.
+    /// Further remarks.
     pub notes: Vec<String>,
     /// The plot.
     #[serde(skip)]
@@ -152,7 +152,7 @@ pub struct FigureReport {
 }
 
 impl FigureReport {
-    /// Says how the emulated RAN kept time in live mode. Where it did not, nothing can be told.
+    /// Notes the timing of live mode. A machine that was too slow leaves the claim undecided.
     fn judge(&mut self, punctuality: Punctuality) {
         self.notes.push(punctuality.note());
         if !punctuality.is_good() && self.holds.take().is_some() {
@@ -172,32 +172,32 @@ impl fmt::Display for FigureReport {
         let holds = match self.holds {
             Some(true) => "yes",
             Some(false) => "no",
-            None => "cannot be told here",
+            None => "undecided",
         };
         writeln!(f, "  holds:   {holds}")?;
         self.notes.iter().try_for_each(|note| writeln!(f, "  note:    {note}"))
     }
 }
 
-/// What a measurement is given.
+/// The parameters of a measurement, and the state of its peers.
 struct Context<'a> {
     /// The program `ferric`.
     ferric: &'a Path,
-    /// Of each point.
+    /// The length of each point.
     seconds: f64,
-    /// What has the emulated RAN go on, where the figure has one.
+    /// How the emulated RAN advances.
     mode: Mode<'a>,
     peers: &'a [Peer],
-    /// What went wrong with peers, once each.
+    /// The errors of peers, one of each.
     failures: Vec<String>,
-    /// Peers that have failed: nobody waits for them again.
+    /// Peers that have failed and are skipped.
     failed: Vec<bool>,
-    /// Peers that asked for nothing.
+    /// Peers that have subscribed to nothing.
     silent: Vec<bool>,
 }
 
 impl Context<'_> {
-    /// What each peer takes with these agents; nothing of one that has failed.
+    /// Measures each peer under the load of `crowd`; `None` for peers that have failed.
     fn of_peers(&mut self, crowd: &Crowd) -> Vec<Option<Sample>> {
         let mut samples = Vec::new();
         for (at, peer) in self.peers.iter().enumerate() {
@@ -221,13 +221,13 @@ impl Context<'_> {
     }
 }
 
-/// Measures one figure, each point for as many seconds, with columns for `peers` where agents can drive them; and says what
-/// went wrong with these. With `live`, where the figure can be, UEs are network namespaces and real programs run there; it
-/// ends early, and in order, when the flag is raised.
+/// Measures one figure with the program `ferric`, each point for `seconds`, with columns for `peers` if the figure has them.
+/// Returns the report and the errors of peers. With `live`, UEs are network namespaces in which real programs run, and a
+/// raised flag ends the measurement in an orderly way.
 ///
 /// # Errors
-/// Where a process of ours cannot be started or does not answer; live, where namespaces or a program cannot be had, or
-/// somebody has raised the flag.
+/// If a process cannot be started or does not answer; in live mode, if namespaces cannot be created, a program is missing or
+/// the flag is raised.
 pub fn figure(
     ferric: &Path,
     figure: Figure,
@@ -256,20 +256,19 @@ pub fn figure(
     };
     for (at, peer) in peers.iter().enumerate() {
         if !figure.has_peers() {
-            report.notes.push(format!("Of {} nothing: it cannot be driven from agents for this.", peer.name));
+            report.notes.push(format!("No column for {}: agents cannot drive it in this figure.", peer.name));
             continue;
         }
         if context.silent[at] {
             report.notes.push(format!(
-                "{} took the setups and asked for no reports: its columns are of silent agents. Have an app of its own \
-                 subscribe to the statistics.",
+                "{} accepted the setups and subscribed to nothing: its columns are of silent agents. One of its apps must subscribe \
+                 to the statistics.",
                 peer.name
             ));
         }
         if peer.pid.is_none() {
             report.notes.push(format!(
-                "Of {} only the reports that it asked for can be counted; with `{}=URL,pid=N` its processor time and memory \
-                 too.",
+                "Of {}, only the reports could be counted; give `{}=URL,pid=N` for its processor time and memory.",
                 peer.name, peer.name
             ));
         }

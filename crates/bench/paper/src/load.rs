@@ -1,4 +1,4 @@
-//! Agents against a controller, ours or a peer's, and what it takes that one.
+//! The load of agents on a controller, ours or a peer.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,23 +11,23 @@ use bench::process::{Accounts, Process};
 use crate::peer::Peer;
 use crate::table::Cell;
 
-/// Our controller must have subscribed to all agents within this.
+/// The longest time for our controller to subscribe to all agents.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A peer must have taken the agents' setups within this.
-const TAKES_SETUPS: Duration = Duration::from_secs(5);
-/// A peer must have subscribed within this, if it does at all.
-const SUBSCRIBES: Duration = Duration::from_secs(2);
+/// The longest time for a peer to accept the agents' setups.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest time for a peer to subscribe, if it does.
+const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The part of the reports that must have come, or been asked for, where numbers are compared.
+/// The fraction of the reports that must arrive for a comparison.
 pub(crate) const COMPARABLE: f64 = 0.9;
 
-/// What agents are, against whomever.
+/// A number of agents with their load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crowd {
     pub nodes: u16,
     pub ues: u16,
     pub load: Load,
-    /// Of the service models.
+    /// The encoding of the service models.
     pub encoding: Encoding,
     pub period_ms: u32,
 }
@@ -39,13 +39,13 @@ impl Crowd {
         sample.reports_per_s / subscribed
     }
 
-    /// The agents' process.
+    /// Starts the agents' process.
     pub fn start(&self, ric: &str) -> anyhow::Result<Process> {
         let Crowd { nodes, ues, load, encoding, .. } = *self;
         Part::Agents(Agents { ric: ric.to_owned(), nodes, ues, load, encoding, stages: false }).start()
     }
 
-    /// Against a controller of our own, with E2AP in `e2ap`.
+    /// Measures our controller, with E2AP in `e2ap`.
     pub fn on_ours(&self, e2ap: Encoding, decodes: bool, seconds: f64) -> anyhow::Result<Sample> {
         let part = Controller { encoding: e2ap, period_ms: self.period_ms, decodes };
         let mut controller = Part::Controller(part).start()?;
@@ -54,7 +54,7 @@ impl Crowd {
         let deadline = Instant::now() + PATIENCE;
         while ask::<ControllerCount>(&mut controller)?.subscribed < wanted {
             if Instant::now() > deadline {
-                bail!("the agents are not subscribed to within {} s", PATIENCE.as_secs());
+                bail!("no subscription to all agents within {} s", PATIENCE.as_secs());
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -63,32 +63,32 @@ impl Crowd {
         meter.measure_one(|| {
             let ControllerCount { reports, octets, unread, .. } = ask(&mut controller)?;
             if unread > 0 {
-                bail!("the controller could not read {unread} reports");
+                bail!("the controller could not decode {unread} reports");
             }
             Ok((reports, octets))
         })
     }
 
-    /// Against a peer; one that is known to ask for nothing is not waited for.
+    /// Measures a peer, without waiting for the subscriptions of a silent one.
     pub fn on_peer(&self, peer: &Peer, is_silent: bool, seconds: f64) -> anyhow::Result<Sample> {
         let accounts = peer.pid.map(Accounts::of).transpose()?;
         let mut agents = self.start(&peer.endpoint.to_string())?;
-        let deadline = Instant::now() + TAKES_SETUPS;
+        let deadline = Instant::now() + SETUP_TIMEOUT;
         loop {
             let up = ask::<AgentsCount>(&mut agents)?.up;
             if up == u64::from(self.nodes) {
                 break;
             }
             if Instant::now() > deadline {
-                let (all, patience) = (self.nodes, TAKES_SETUPS.as_secs());
+                let (all, patience) = (self.nodes, SETUP_TIMEOUT.as_secs());
                 bail!(
-                    "took the setup of {up} of {all} agents within {patience} s (`ferric doctor --ric {}` says why)",
+                    "accepted the setup of {up} of {all} agents within {patience} s (run `ferric doctor --ric {}` for the reason)",
                     peer.endpoint
                 );
             }
             thread::sleep(Duration::from_millis(10));
         }
-        let deadline = Instant::now() + SUBSCRIBES;
+        let deadline = Instant::now() + SUBSCRIPTION_TIMEOUT;
         let mut reports = 0;
         while !is_silent && reports == 0 && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
@@ -104,10 +104,10 @@ impl Crowd {
     }
 }
 
-/// The columns of a controller.
+/// The columns of a sample.
 pub(crate) const SAMPLE_COLUMNS: [&str; 3] = ["cpu_percent", "rss_mib", "reports_per_s"];
 
-/// The cells of those columns; of a controller that could not be measured they are empty.
+/// The cells of these columns, empty without a sample.
 pub(crate) fn cells(sample: Option<Sample>) -> [Cell; 3] {
     match sample {
         Some(sample) => [sample.cpu_percent.into(), sample.rss_mib.into(), sample.reports_per_s.into()],

@@ -1,30 +1,29 @@
-//! Somebody else's controller, which measurements are made of too.
+//! Other controllers, which are measured too.
 
 use std::fmt;
 use std::str::FromStr;
 
 use ferric::{Endpoint, EndpointError};
 
-/// A controller that somebody else has started: `NAME=URL`, or `NAME=URL,pid=N` where its processor time and memory are to
-/// be measured too.
+/// A running controller: `NAME=URL`, or `NAME=URL,pid=N` to measure its processor time and memory too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// What its columns are called.
+    /// The prefix of its columns.
     pub name: String,
-    /// Where it awaits E2 nodes, and the encoding that it speaks there.
+    /// Its address for E2 nodes, with the encoding of E2AP.
     pub endpoint: Endpoint,
-    /// Its process, on this host.
+    /// Its process on this host.
     pub pid: Option<u32>,
 }
 
-/// Why a text is no [`Peer`].
+/// The error of parsing a [`Peer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerError {
-    /// There is no `NAME=`, or the name is none: letters, digits, `-` and `_`, 32 at most.
+    /// No `NAME=`, or an invalid name. A name has at most 32 letters, digits, `-` and `_`.
     Name,
-    /// What stands behind `pid=` is no process id.
+    /// No process id after `pid=`.
     Pid(String),
-    /// The address is none.
+    /// The address is invalid.
     Endpoint(EndpointError),
 }
 
@@ -34,7 +33,7 @@ impl fmt::Display for PeerError {
             PeerError::Name => f.write_str(
                 "not NAME=URL, as in flexric=sctp://127.0.0.1:36421, with a name of letters, digits, `-` and `_`",
             ),
-            PeerError::Pid(text) => write!(f, "`{text}` is no process id"),
+            PeerError::Pid(text) => write!(f, "`{text}` is not a process id"),
             PeerError::Endpoint(error) => error.fmt(f),
         }
     }
@@ -67,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_an_address_and_perhaps_a_process() {
+    fn peer_is_parsed() {
         let peer: Peer = "flexric=sctp://10.0.0.1,10.0.1.1:36421,pid=77".parse().unwrap();
         assert_eq!((peer.name.as_str(), peer.pid), ("flexric", Some(77)));
         assert_eq!(peer.endpoint.to_string(), "sctp://10.0.0.1,10.0.1.1:36421");

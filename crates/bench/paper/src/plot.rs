@@ -2,34 +2,34 @@
 
 use std::fmt::{self, Write};
 
-/// What is plotted: panels side by side that share their legend.
+/// A plot: panels side by side with a common legend.
 #[derive(Clone, Debug, Default)]
 pub struct Plot {
-    /// Stands above everything.
+    /// The title.
     pub title: String,
-    /// From left to right.
+    /// The panels, from left to right.
     pub panels: Vec<Panel>,
 }
 
 /// One pair of axes.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What the x axis has.
+    /// The x axis.
     pub x: X,
-    /// What the y axis says, with its unit. It begins at 0, and ends where those of all panels that say the same end.
+    /// The label of the y axis, with its unit. The axis starts at 0; panels with the same label have the same range.
     pub y_label: String,
-    /// What is drawn.
+    /// The series.
     pub series: Vec<Series>,
-    /// Moments on an x axis of numbers.
+    /// Marks on an x axis of numbers.
     pub marks: Vec<Mark>,
 }
 
-/// A moment at which something happens: a line across the panel, with a name at its upper end.
+/// An event: a vertical line with a name at its upper end.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Where on the x axis.
+    /// The place on the x axis.
     pub at: f64,
-    /// Stands to the right of the line; short.
+    /// A short name, to the right of the line.
     pub name: String,
 }
 
@@ -45,15 +45,15 @@ pub enum X {
 /// One line, or the bars of one colour. Series of one name have one colour in all panels.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Stands in the legend.
+    /// The name in the legend.
     pub name: String,
-    /// From left to right; those that are no finite numbers are left out.
+    /// The points from left to right; those that are not finite are omitted.
     pub points: Vec<(f64, f64)>,
 }
 
 /// The least width of a panel.
 const PANEL_WIDTH: f64 = 400.0;
-/// What a category's name needs.
+/// The width of a category's name.
 const CATEGORY_WIDTH: f64 = 68.0;
 const PANEL_HEIGHT: f64 = 260.0;
 const LEFT: f64 = 64.0;
@@ -61,13 +61,13 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 44.0;
 const BELOW: f64 = 52.0;
 const LEGEND_LINE: f64 = 18.0;
-/// Colours that people with any colour vision tell apart (Okabe and Ito); used again where there are more series.
+/// Colours that are distinguishable with any colour vision (Okabe and Ito); reused for more series.
 const COLOURS: [&str; 8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933"];
-/// Lines that lie on each other show through each other, and on paper without colours.
+/// Dashes keep overlapping lines visible, and lines distinguishable without colours.
 const DASHES: [&str; 4] = ["none", "7 4", "2 3", "9 3 2 3"];
-/// Parts of an axis, about.
+/// The approximate number of ticks of an axis.
 const TICKS: f64 = 5.0;
-/// Where a line of a panel has more points than this, none has dots at them.
+/// A panel with a line of more points has no dots.
 const MAX_DOTS: usize = 24;
 
 impl Plot {

@@ -1,4 +1,4 @@
-//! What a figure's measurement gives: a table, which is printed, written as CSV and as JSON, and plotted.
+//! The values of a figure: a table that is printed, written as CSV and JSON, and plotted.
 
 use std::fmt::{self, Write};
 
@@ -9,11 +9,11 @@ use crate::plot::{Series, number};
 /// A value of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// A name.
+    /// A text.
     Text(String),
-    /// A measurement.
+    /// A number.
     Number(f64),
-    /// What could not be measured, or was not.
+    /// A missing value.
     Nothing,
 }
 
@@ -45,12 +45,12 @@ impl fmt::Display for Cell {
     }
 }
 
-/// Named columns, and a row for each setting. Names carry the unit, as the names of JSON do: `cpu_percent`.
+/// Named columns and rows. Names end with the unit: `cpu_percent`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The names.
+    /// The names of the columns.
     pub columns: Vec<String>,
-    /// As many cells each as there are columns.
+    /// The rows, each with one cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -65,20 +65,20 @@ impl Table {
         self.rows.push(row);
     }
 
-    fn place(&self, column: &str) -> usize {
+    fn index(&self, column: &str) -> usize {
         let found = self.columns.iter().position(|name| name == column);
-        found.unwrap_or_else(|| panic!("a table of ours has no column {column}"))
+        found.unwrap_or_else(|| panic!("the table has no column {column}"))
     }
 
-    /// The value of a row's column, where there is one.
+    /// The number in a row's column, if there is one.
     pub(super) fn value(&self, row: usize, column: &str) -> Option<f64> {
-        match self.rows.get(row)?.get(self.place(column))? {
+        match self.rows.get(row)?.get(self.index(column))? {
             Cell::Number(value) => Some(*value),
             _ => None,
         }
     }
 
-    /// One column over another; over the rows' numbers where there is no other.
+    /// The column `y` over the column `x`, or over the row numbers.
     pub(super) fn series(&self, name: &str, x: Option<&str>, y: &str) -> Series {
         let point = |row| Some((x.map_or(Some(row as f64), |x| self.value(row, x))?, self.value(row, y)?));
         Series { name: name.to_owned(), points: (0..self.rows.len()).filter_map(point).collect() }
@@ -106,7 +106,7 @@ impl Table {
     }
 }
 
-/// Columns as wide as what stands in them; names to the left, numbers to the right.
+/// Formats columns as wide as their cells, texts to the left, numbers to the right.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let layout = |at: usize| {
@@ -147,7 +147,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// A list with an object for each row.
+/// Serializes a list with one object per row.
 impl Serialize for Table {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_table_in_four_forms() {
+    fn table_is_formatted() {
         let mut table = Table::new(["agents", "cpu_percent", "who"]);
         table.row([2.0.into(), 12.5.into(), "a \"b\", c".into()]);
         table.row([18.0.into(), None.into(), Cell::from(f64::NAN)]);

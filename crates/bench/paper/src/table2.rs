@@ -1,4 +1,4 @@
-//! Table 2: how much has to be stored to have a controller.
+//! Table 2: the storage that a controller needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::{Context, Figure, FigureReport, Setting};
 
 /// FlexRIC with the hello-world model: its smallest image, in MB.
 const FLEXRIC_HW_MB: f64 = 76.0;
-/// What the paper has, in MB.
+/// The paper's values in MB.
 const PAPER: [(&str, f64); 5] = [
     ("FlexRIC + HW-E2SM, image", FLEXRIC_HW_MB),
     ("FlexRIC + statistics E2SMs, image", 94.0),
@@ -20,7 +20,7 @@ const PAPER: [(&str, f64); 5] = [
     ("O-RAN HW xApp, image", 170.0),
     ("O-RAN statistics xApp, image", 166.0),
 ];
-/// Programs of the examples: what each is.
+/// The programs of the examples.
 const EXAMPLES: [(&str, &str); 3] = [
     ("iapp", "controller with one internal app, KPM"),
     ("ran_function", "agent with one function"),
@@ -38,7 +38,7 @@ pub(super) fn table2(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     table.row(["ferric: controller, agents, xApps, all models".into(), of_program.into(), found(program)]);
     let names: Vec<_> =
         libraries.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy()).collect();
-    table.row(["shared libraries that it loads".into(), of_libraries.into(), Cell::Text(names.join(" "))]);
+    table.row(["its shared libraries".into(), of_libraries.into(), Cell::Text(names.join(" "))]);
     table.row(["ferric with its libraries".into(), (of_program + of_libraries).into(), Cell::Nothing]);
     for (name, what) in EXAMPLES {
         let path = program.with_file_name(name);
@@ -46,10 +46,7 @@ pub(super) fn table2(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             Ok(size) => table.row([what.into(), size.into(), found(&path)]),
             Err(_) => {
                 table.row([what.into(), Cell::Nothing, Cell::Nothing]);
-                notes.push(format!(
-                    "{} is not built: `cargo build --release -p ferric-examples` makes it",
-                    path.display()
-                ));
+                notes.push(format!("{} is not built: run `cargo build --release -p ferric-examples`", path.display()));
             }
         }
     }
@@ -57,7 +54,7 @@ pub(super) fn table2(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         table.row([component.into(), size.into(), "paper".into()]);
     }
     if cfg!(debug_assertions) {
-        notes.push("This is a debug build: a release is a fraction of it.".into());
+        notes.push("This is a debug build; a release build is much smaller.".into());
     }
     let categories =
         ["ferric", "libraries", "both", "iapp", "agent", "xApp", "FlexRIC", "+ stats", "O-RAN", "xApp", "xApp"];
@@ -71,15 +68,13 @@ pub(super) fn table2(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         figure: Figure::Table2,
         setting: Setting {
             paper: "images of Docker: FlexRIC with one model and with three, O-RAN's platform in 15 images, an xApp in each",
-            ours: "the files that have to be there: this program, which is controller, agents and xApps in one with all models; \
-                   the shared libraries that it has loaded; the examples, where they are built beside it",
-            differs: vec![
-                "files, not images: no distribution underneath. An image of nothing else is as large as its files",
-            ],
+            ours: "the files: the program `ferric`, which contains the controller, agents and xApps with all models; the shared \
+                   libraries of such a program; the examples, if they are built beside it",
+            differs: vec!["files instead of images, without a distribution; an image of these files alone is as large"],
         },
-        plot: Plot { title: "Table 2: what has to be stored".into(), panels: vec![panel] },
+        plot: Plot { title: "Table 2: storage of a controller".into(), panels: vec![panel] },
         claim: "FlexRIC needs 76 to 94 MB, O-RAN's RIC 2,469 MB and some 170 MB more for each xApp",
-        judged: "this program with its libraries is smaller than FlexRIC's smallest image",
+        judged: "`ferric` with its libraries is smaller than FlexRIC's smallest image",
         holds: Some(of_program + of_libraries <= FLEXRIC_HW_MB),
         values: table,
         summary: None,
@@ -92,9 +87,9 @@ fn megabytes(path: &Path) -> anyhow::Result<f64> {
     Ok(length as f64 / 1e6)
 }
 
-/// What this process has mapped of shared libraries, the dynamic linker among them.
+/// The shared libraries that this process has mapped, with the dynamic linker. `ferric` uses the same.
 fn libraries() -> anyhow::Result<BTreeSet<PathBuf>> {
-    let maps = fs::read_to_string("/proc/self/maps").context("cannot read what is mapped")?;
+    let maps = fs::read_to_string("/proc/self/maps").context("cannot read /proc/self/maps")?;
     let paths = maps.lines().filter_map(|line| line.split_whitespace().nth(5)).map(Path::new);
     let is_library = |path: &&Path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

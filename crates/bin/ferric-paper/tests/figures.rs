@@ -224,7 +224,7 @@ fn failed_peer_does_not_affect_other_columns() {
     let out = Directory::new("peers");
     let arguments = ["fig8a", "--json", "--seconds", "0.1", "--out", out.name()];
     let outcome = run(&[&arguments[..], &["--peer", &peer, "--peer", "gone=tcp://127.0.0.1:1"]].concat());
-    outcome.complains(1, &["gone at tcp://127.0.0.1:1: took the setup of 0 of 1 agents", "ferric doctor --ric"]);
+    outcome.complains(1, &["gone at tcp://127.0.0.1:1: accepted the setup of 0 of 1 agents", "ferric doctor --ric"]);
     let report = checked(&outcome, "fig8a", &out);
     assert_eq!(column(&report, "agents").len(), 5);
     for name in ["cpu_percent", "rss_mib", "decoding_cpu_percent", "reports_per_s", "other_rss_mib"] {
@@ -235,7 +235,7 @@ fn failed_peer_does_not_affect_other_columns() {
         assert!(row["gone_cpu_percent"].is_null() && row["gone_reports_per_s"].is_null(), "{row}");
     }
     let notes = report["notes"].to_string();
-    assert!(notes.contains("other took the setups and asked for no reports"), "{notes}");
+    assert!(notes.contains("other accepted the setups and subscribed to nothing"), "{notes}");
     assert_eq!(report["holds"], Value::Null, "there is no other controller to compare with");
 }
 

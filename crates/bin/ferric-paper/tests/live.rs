@@ -37,7 +37,7 @@ fn figure_is_measured_with_real_programs() {
     assert!(report["notes"].to_string().contains("done: set the 5G-BDP pacer"), "{report}");
     assert!(report["setting"]["ours"].as_str().unwrap().contains("network namespaces"), "{report}");
     assert!(report["values"].as_array().unwrap().len() > 50, "{report}");
-    assert!(report["notes"].to_string().contains("of the slots came more than 2 ms after their time"), "{report}");
+    assert!(report["notes"].to_string().contains("of the slots were more than 2 ms late"), "{report}");
     fs::remove_dir_all(out).unwrap();
 }
 

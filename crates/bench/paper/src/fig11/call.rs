@@ -1,4 +1,4 @@
-//! One call, over E2.
+//! A call in the emulated RAN, over E2.
 
 use std::time::Duration;
 
@@ -11,41 +11,41 @@ use traffic::{FlowGuard, GuardConfig};
 
 use super::super::testbed::{LEAD_S, Mode, Punctuality, Report, Rest, Testbed, Watch, require};
 use super::live::{Greedy, Programs};
-use super::{CALL_PORT, GREEDY_S, Seen, scenario};
+use super::{CALL_PORT, EndMeasurements, GREEDY_S, scenario};
 
-/// How long packets of the call may wait before the xApp acts.
+/// The sojourn time of the call's packets above which the xApp acts.
 pub const LIMIT: Duration = Duration::from_millis(20);
 
-/// Between two moments of which it is kept how long packets wait.
+/// The least time between two recorded sojourn times.
 const LEAST_APART_S: f64 = 0.09;
-/// So long after the call.
+/// The time after the call in which the last reports arrive.
 const AFTER_S: f64 = 0.5;
 
-/// How long packets wait, at some moment after the call's beginning.
+/// The sojourn times of packets at some time after the start of the call.
 #[derive(Clone, Copy, Debug)]
 pub struct Sojourn {
     pub at_s: f64,
     pub rlc_ms: f64,
-    /// In TC's first queue, and in the call's where it has one.
+    /// In the first queue of TC, and in that of the call, if there is one.
     pub tc_ms: [Option<f64>; 2],
 }
 
-/// What was measured of a call.
+/// The measurements of a call.
 #[derive(Debug, Default)]
 pub struct Call {
     pub sojourns: Vec<Sojourn>,
-    /// What the xApp did, with the moment.
-    pub done: Vec<(f64, String)>,
-    /// Moments, and resource blocks that were used until then.
+    /// The xApp's actions and their times.
+    pub actions: Vec<(f64, String)>,
+    /// Times, and the resource blocks used until then.
     pub prbs: Vec<(f64, f64)>,
-    pub seen: Seen,
-    /// In live mode.
+    pub ends: EndMeasurements,
+    /// The timing of live mode.
     pub punctuality: Option<Punctuality>,
     pub seconds: f64,
 }
 
 impl Call {
-    /// Whether the greedy flow runs then.
+    /// Whether the greedy flow runs at that time.
     fn is_loaded(&self, at_s: f64) -> bool {
         (GREEDY_S..self.seconds).contains(&at_s)
     }
@@ -54,67 +54,67 @@ impl Call {
     pub fn round_trips_ns(&self, loaded: bool) -> Histogram<u64> {
         let is_counted = |at_s: f64| if loaded { self.is_loaded(at_s) } else { at_s < GREEDY_S };
         let mut histogram = latency_histogram();
-        for (_, ms) in self.seen.round_trips.iter().filter(|(at_s, _)| is_counted(*at_s)) {
+        for (_, ms) in self.ends.round_trips.iter().filter(|(at_s, _)| is_counted(*at_s)) {
             histogram += (ms * 1e6) as u64;
         }
         histogram
     }
 
-    /// The middle one of what a packet waits, in milliseconds, while the greedy flow runs.
+    /// The median of a sojourn time while the greedy flow runs.
     pub fn median_ms(&self, of: impl Fn(&Sojourn) -> Option<f64>) -> f64 {
         median(self.sojourns.iter().filter(|sojourn| self.is_loaded(sojourn.at_s)).filter_map(of).collect())
     }
 
-    /// The part of the downlink's resource blocks that were used while the greedy flow ran, in per cent.
+    /// The used downlink resource blocks while the greedy flow runs, in percent.
     pub fn used_percent(&self) -> f64 {
-        // its first second, in which it fills the cell, is left out
+        // without its first second, in which it fills the cell
         let mut loaded = self.prbs.iter().filter(|(at_s, _)| self.is_loaded(*at_s - 1.0) && *at_s < self.seconds);
         let (Some((from_s, from)), Some((to_s, to))) = (loaded.next(), loaded.next_back()) else { return f64::NAN };
-        100.0 * (to - from) / (to_s - from_s) / self.seen.prbs_per_s
+        100.0 * (to - from) / (to_s - from_s) / self.ends.prbs_per_s
     }
 }
 
-/// Has the call of so many seconds, with the xApp or without; in live mode with real programs at both ends.
+/// Runs a call, with or without the xApp; in live mode with real programs at both ends.
 pub fn call(seconds: f64, is_controlled: bool, mode: Mode<'_>) -> anyhow::Result<Call> {
     let mut scenario = scenario(seconds);
     if mode.is_live() {
         require(&["irtt", "iperf3"])?;
         scenario.ues.iter_mut().for_each(|ue| ue.flows.clear());
     }
-    let testbed = Testbed::start(scenario, mode, Seen::of)?;
+    let testbed = Testbed::start(scenario, mode, EndMeasurements::of)?;
     let rest = testbed.rest()?;
     let mut watch = testbed.watch(&[mac::MODEL, rlc::MODEL, tc::MODEL], mode)?;
-    let mut desk = Desk { call: Call { seconds, ..Call::default() }, ..Desk::default() };
+    let mut recorder = Recorder { call: Call { seconds, ..Call::default() }, ..Recorder::default() };
     let mut actor = is_controlled.then(|| Actor::new(&rest));
     let mut until = |watch: &mut Watch<'_>, end_s: f64| {
-        watch.until(LEAD_S + end_s, |now_s, report| desk.take(now_s - LEAD_S, report, actor.as_mut()))
+        watch.until(LEAD_S + end_s, |now_s, report| recorder.take(now_s - LEAD_S, report, actor.as_mut()))
     };
     until(&mut watch, 0.0)?;
     let programs = testbed.namespaces().map(|namespaces| Programs::start(namespaces, seconds)).transpose()?;
     until(&mut watch, GREEDY_S)?;
     let greedy = testbed.namespaces().map(|namespaces| Programs::greedy(namespaces, seconds - GREEDY_S)).transpose()?;
-    // by then a report has told of the end, and what is under way is back
+    // until the last reports and packets have arrived
     until(&mut watch, seconds + AFTER_S)?;
     greedy.map(Greedy::end).transpose()?;
     let round_trips = programs.map(|programs| programs.round_trips(mode)).transpose()?;
-    let mut call = desk.call;
-    (call.seen, call.punctuality) = testbed.end()?;
+    let mut call = recorder.call;
+    (call.ends, call.punctuality) = testbed.end()?;
     if let Some(round_trips) = round_trips {
-        call.seen.round_trips = round_trips;
+        call.ends.round_trips = round_trips;
     }
     Ok(call)
 }
 
-/// Takes down what is told.
+/// Records the reports.
 #[derive(Default)]
-struct Desk {
+struct Recorder {
     call: Call,
     tc_ms: [Option<f64>; 2],
     last_prbs: Option<u32>,
     prbs: f64,
 }
 
-impl Desk {
+impl Recorder {
     fn take(&mut self, at_s: f64, report: Report<'_>, mut actor: Option<&mut Actor<'_>>) -> anyhow::Result<()> {
         match report {
             Report::Mac(report) => {
@@ -144,18 +144,18 @@ impl Desk {
             }
         }
         if let Some(actor) = actor {
-            self.call.done.extend(actor.act(time(at_s))?.into_iter().map(|news| (at_s, news)));
+            self.call.actions.extend(actor.act(time(at_s))?.into_iter().map(|news| (at_s, news)));
         }
         Ok(())
     }
 }
 
-/// The xApp's time, at some moment after the call's beginning.
+/// The xApp's time at some time after the start of the call.
 fn time(at_s: f64) -> Time {
     Time::from_nanos(((LEAD_S + at_s) * 1e9) as u64)
 }
 
-/// The xApp: what the guard wants done goes by REST.
+/// The xApp: sends the guard's controls over REST.
 struct Actor<'a> {
     guard: FlowGuard,
     rest: &'a Rest,
@@ -167,17 +167,17 @@ impl<'a> Actor<'a> {
         Actor { guard: FlowGuard::new(GuardConfig::new(flow, LIMIT)), rest }
     }
 
-    /// Has done what is to be done; what happened.
+    /// Executes the guard's controls; returns its events.
     fn act(&mut self, now: Time) -> anyhow::Result<Vec<String>> {
         while let Some(control) = self.guard.poll_control() {
             let answer = self.rest.control(&control);
             self.guard.handle_answer(now, answer);
         }
-        let mut happened = Vec::new();
+        let mut events = Vec::new();
         while let Some(news) = self.guard.poll_news() {
             anyhow::ensure!(!news.is_failure(), "the xApp: {news}");
-            happened.push(news.to_string());
+            events.push(news.to_string());
         }
-        Ok(happened)
+        Ok(events)
     }
 }

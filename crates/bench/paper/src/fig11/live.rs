@@ -1,4 +1,4 @@
-//! `irtt` and `iperf3` in the place of the model's call and greedy flow.
+//! `irtt` and `iperf3` instead of the model's call and greedy flow.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::super::testbed::{Mode, Program, address_of_ue, core};
 use super::{CALL_PORT, GREEDY_PORT};
 
-/// Whoever looks late still finds the greedy flow.
+/// The additional length of the greedy flow, which must outlast a late measurement.
 const LONGER_S: f64 = 10.0;
 
-/// The call's ends.
+/// The programs at the ends of the call.
 pub struct Programs {
     began: Duration,
     client: Program,
@@ -20,7 +20,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Begins a call of so many seconds, from the core to the UE, where it is echoed.
+    /// Starts a call from the core to the UE, which echoes it.
     pub fn start(namespaces: &Namespaces, seconds: f64) -> anyhow::Result<Self> {
         let ue = address_of_ue(0);
         let server = Program::serve(&namespaces.ues[0], &format!("irtt server -b {ue}:{CALL_PORT}"), "starting")?;
@@ -30,7 +30,7 @@ impl Programs {
         Ok(Programs { began, client, _server: server })
     }
 
-    /// The greedy flow, for so many seconds and some more: it is ended then.
+    /// Starts the greedy flow, for `seconds` and [`LONGER_S`].
     pub fn greedy(namespaces: &Namespaces, seconds: f64) -> anyhow::Result<Greedy> {
         let server = format!("iperf3 -s -1 -p {GREEDY_PORT} --forceflush");
         let server = Program::serve(&namespaces.ues[0], &server, "listening")?;
@@ -39,28 +39,29 @@ impl Programs {
         Ok(Greedy { client: Program::start(core(namespaces), &client)?, _server: server })
     }
 
-    /// Waits for the call's end: when each packet was back, in seconds after its beginning, and after how many milliseconds.
+    /// Waits for the end of the call. Returns the time of each packet's return, in seconds after the start, and its round trip in
+    /// milliseconds.
     pub fn round_trips(self, mode: Mode<'_>) -> anyhow::Result<Vec<(f64, f64)>> {
         let report: Value = serde_json::from_str(&self.client.output(mode)?).context("irtt's report")?;
         round_trips(&report, self.began.as_nanos() as f64).context("irtt's report has no round trips")
     }
 }
 
-/// The ends of the greedy flow.
+/// The programs at the ends of the greedy flow.
 pub struct Greedy {
     client: Program,
     _server: Program,
 }
 
 impl Greedy {
-    /// Ends it, which was to go on until now.
+    /// Ends the flow, which must have run until now.
     pub fn end(mut self) -> anyhow::Result<()> {
-        ensure!(self.client.is_running()?, "iperf3 has ended too early: the greedy flow was not there");
+        ensure!(self.client.is_running()?, "iperf3 ended too early: no greedy flow");
         Ok(())
     }
 }
 
-/// Those of a report of irtt; what was lost is left out.
+/// The round trips in a report of irtt, without lost packets.
 fn round_trips(report: &Value, began_ns: f64) -> Option<Vec<(f64, f64)>> {
     let all = report["round_trips"].as_array()?;
     let of = |trip: &Value| {
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_irtt_says_is_read() {
+    fn report_of_irtt_is_parsed() {
         let report = json!({ "round_trips": [
             { "lost": "false", "timestamps": { "client": { "receive": { "wall": 2_500_000_000_u64 } } },
               "delay": { "rtt": 12_500_000 } },

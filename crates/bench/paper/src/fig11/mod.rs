@@ -1,5 +1,4 @@
-//! Figure 11: a call beside a greedy flow; what its packets wait for, without traffic control and with the xApp's three
-//! actions.
+//! Figure 11: the delays of a call beside a greedy flow, without traffic control and with the xApp's three actions.
 
 mod call;
 mod figures;
@@ -16,32 +15,31 @@ use super::testbed::{LEAD_S, PLMN, cell};
 
 pub(super) use figures::{fig11a, fig11b, fig11c};
 
-/// The greedy flow begins so long after the call.
+/// The start of the greedy flow after that of the call.
 const GREEDY_S: f64 = 5.0;
-/// Modulation and coding of the UE.
+/// The modulation and coding scheme of the UE.
 const MCS: u8 = 20;
 /// The UE's ports of both flows.
 const CALL_PORT: u16 = 5060;
 const GREEDY_PORT: u16 = 5001;
-/// A packet of the call follows after so long.
+/// The interval of the call's packets.
 const INTERVAL_S: f64 = 0.02;
-/// Of a part of the call.
+/// The most round trips of a part of the call.
 const MAX_ROUND_TRIPS: usize = 500;
 
-/// When the parts of a call begin: one a second until the greedy flow begins, then one for each five.
+/// The start times of a call's parts: one per second until the greedy flow starts, then one per five seconds.
 fn parts(call_s: f64) -> impl Iterator<Item = f64> {
     let begin = |part: u32| f64::from(part).min(GREEDY_S) + 5.0 * (f64::from(part) - GREEDY_S).max(0.0);
     (0..).map(begin).take_while(move |begin_s| *begin_s < call_s)
 }
 
-/// How much later in their interval packets of a part are sent. A call's ends do not keep the cell's time; but if theirs did
-/// not differ from it at all, each packet would wait for the same slot of a frame, all the call long. By the golden ratio, a
-/// few parts are spread over the interval as well as many.
+/// The phase of a part's packets in their interval. The clocks of a call differ from that of the cell; without phases, each
+/// packet would wait for the same slot of a frame. The golden ratio spreads few parts over the interval as evenly as many.
 fn phase_s(part: usize) -> f64 {
     (part as f64 * 0.618_033_988_749_895).fract() * INTERVAL_S
 }
 
-/// One UE with a call of so many seconds, and with a greedy flow from [`GREEDY_S`] on: that is the last of its flows.
+/// One UE with a call of `call_s` seconds and, as its last flow, a greedy flow from [`GREEDY_S`] on.
 fn scenario(call_s: f64) -> Scenario {
     let (mcc, mnc) = PLMN;
     let at = |seconds: f64| Time::from_secs_f64(LEAD_S + seconds);
@@ -57,7 +55,7 @@ fn scenario(call_s: f64) -> Scenario {
     let cubic = Tcp { control: CongestionControl::default(), ..Tcp::default() };
     let ends = parts(call_s).skip(1).chain([call_s]);
     let parts = parts(call_s).zip(ends).enumerate().map(|(part, (from_s, to_s))| {
-        // what is not back when a part ends is not measured
+        // a packet that returns after the end of its part is not measured
         flow(Kind::Voip { echoed: true }, from_s + phase_s(part), to_s, CALL_PORT)
     });
     let ue = UeScenario {
@@ -71,17 +69,17 @@ fn scenario(call_s: f64) -> Scenario {
     Scenario { cells: vec![cell()], ues: vec![ue], ..Scenario::default() }
 }
 
-/// What the two ends of the call have measured, as `irtt` does, and what the cell had.
+/// The measurements at the ends of the call, as those of `irtt`, and of the cell.
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    /// When each packet was back, in seconds after the call's beginning, and after how many milliseconds.
+struct EndMeasurements {
+    /// The return time of each packet, in seconds after the start of the call, and its round trip in milliseconds.
     round_trips: Vec<(f64, f64)>,
-    /// Resource blocks of the downlink in a second.
+    /// Downlink resource blocks per second.
     prbs_per_s: f64,
 }
 
-impl Seen {
-    fn of(network: &Network) -> Seen {
+impl EndMeasurements {
+    fn of(network: &Network) -> EndMeasurements {
         let cell = network.cell(0);
         let usage = cell.usage(radio::phy::Direction::Downlink);
         let prbs_per_s = usage.prbs as f64 / cell.now().as_secs_f64();
@@ -89,6 +87,6 @@ impl Seen {
         let parts = flows.split_last().map_or(&[][..], |(_, parts)| parts);
         let of = |(at, nanos): &(Time, u64)| (at.as_secs_f64() - LEAD_S, *nanos as f64 / 1e6);
         let round_trips = parts.iter().flat_map(|part| part.counts().rtt_samples.as_slice()).map(of).collect();
-        Seen { round_trips, prbs_per_s }
+        EndMeasurements { round_trips, prbs_per_s }
     }
 }

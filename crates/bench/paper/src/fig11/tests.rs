@@ -1,4 +1,4 @@
-//! The same in virtual time, without E2: what the xApp would do is done to the cell.
+//! Figure 11 in virtual time without E2: the xApp's actions are applied to the cell.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use radio::{Cell, Time};
 
 use super::call::{Call, Sojourn};
 use super::figures::{round_trips, with_control, without_control};
-use super::{CALL_PORT, GREEDY_S, LEAD_S, Seen, scenario};
+use super::{CALL_PORT, EndMeasurements, GREEDY_S, LEAD_S, scenario};
 
 const SECONDS: f64 = 20.0;
-/// Between two looks at the cell, as far as reports are apart.
+/// The time between two reports.
 const STEP: Duration = Duration::from_millis(100);
 
 fn sojourn(cell: &Cell) -> (f64, [Option<f64>; 2]) {
@@ -22,7 +22,7 @@ fn sojourn(cell: &Cell) -> (f64, [Option<f64>; 2]) {
     (ms(rlc), [0, 1].map(|queue| bearer.tc().counts(QueueId(queue)).map(|counts| ms(counts.sojourn.last))))
 }
 
-/// What the xApp's three actions come to.
+/// Applies the xApp's three actions.
 fn act(cell: &mut Cell) {
     let flow = FlowPattern { protocol: Some(17), destination_port: Some(CALL_PORT), ..FlowPattern::default() };
     let mut tc = Configuration::default();
@@ -47,22 +47,22 @@ fn call(acts_at_s: Option<f64>) -> Call {
             act(network.cell_mut(0));
         }
     }
-    call.seen = Seen::of(&network);
+    call.ends = EndMeasurements::of(&network);
     call
 }
 
 #[test]
-fn three_actions_save_a_call() {
+fn three_actions_protect_a_call() {
     let (without, with) = (call(None), call(Some(GREEDY_S + 0.5)));
     for report in [without_control(&without), with_control(&with), round_trips(&without, &with)] {
         assert_eq!(report.holds, Some(true), "{report}");
     }
-    // neither is the other
+    // swapped, no figure holds
     for report in [without_control(&with), with_control(&without), round_trips(&with, &without)] {
         assert_eq!(report.holds, Some(false), "{report}");
     }
     let alone = without.round_trips_ns(false);
-    // 10 ms outside of the RAN, and a request for the uplink each 20 ms
+    // 10 ms outside of the RAN, and a scheduling request each 20 ms
     let (min_ms, max_ms) = (alone.min() as f64 / 1e6, alone.max() as f64 / 1e6);
     assert!(alone.len() > 240 && min_ms >= 17.0 && max_ms < 42.0, "{min_ms} to {max_ms} ms");
     assert!(max_ms - min_ms > 12.0, "packets meet the cell's frames at different phases: {min_ms} to {max_ms} ms");

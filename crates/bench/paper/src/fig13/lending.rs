@@ -1,4 +1,4 @@
-//! Figure 13b: what the black slice does not need is lost where slices do not share, and the gray slice's where they do.
+//! Figure 13b: resources of the idle black slice are unused without sharing, and given to the gray slice with it.
 
 use radio::Time;
 use ran::Scenario;
@@ -11,27 +11,26 @@ use crate::plot::{Mark, Panel, Plot, X};
 const UES: usize = 2;
 const NAMES: [&str; UES] = ["gray UE, 66 %", "black UE, 34 %"];
 const GRAY_PERCENT: u8 = 66;
-/// Of what is to be had.
+/// The least fraction of the possible gain.
 const LEAST_GAIN: f64 = 0.95;
-/// The black UE receives, does not, and receives again.
+/// The black UE receives, is idle, and receives again.
 const PHASES: usize = 3;
-/// Short times of a phase.
+/// The points of a phase.
 const BINS: usize = 10;
-/// The beginning of a phase does not count, in the model: what waits for the black UE is sent first. It is no more than half
-/// of the phase.
+/// The start of a phase, at most half of it, that is not evaluated: the queue of the black UE is emptied first.
 const SETTLES_S: f64 = 1.0;
 
-const LIVE: &str = "as in figure 13a, live: UEs are network namespaces, and iperf3 sends 65 Mbit/s of UDP to each that receives; slices by \
-                    REST (`\"sharing\": false` is the scheduler NVS-PARTITION, `true` is NVS), MAC's statistics as an xApp reads them. The \
-                    first second of a phase is left out, in which what waits for the black UE is sent";
+const LIVE: &str = "as in figure 13a, live: UEs are network namespaces, and iperf3 sends 65 Mbit/s of UDP to each that receives; slices over \
+                    REST (`\"sharing\": false` is the scheduler NVS-PARTITION, `true` is NVS), MAC's statistics from an xApp. The first \
+                    second of a phase, in which the black UE's queue is emptied, is not evaluated";
 
-/// For so long each, in the model.
+/// The scenario with phases of `phase_s`.
 pub(super) fn scenario_of(phase_s: f64) -> Scenario {
     let busy = [(Time::START, at(phase_s)), (at(2.0 * phase_s), Time::NEVER)];
     scenario(vec![ue(1, Time::START, &[(Time::START, Time::NEVER)]), ue(2, Time::START, &busy)])
 }
 
-/// What the UEs received, in one way or the other.
+/// The throughput of the UEs with or without sharing.
 pub(super) struct Run {
     pub throughput: Throughput,
     pub phase_s: f64,
@@ -42,7 +41,7 @@ impl Run {
         self.throughput.mbps(LEAD_S + from_s, LEAD_S + to_s)
     }
 
-    /// In a phase, once it has settled.
+    /// The throughput in a phase, without its start.
     fn phase(&self, phase: usize) -> [f64; UES] {
         let begin_s = phase as f64 * self.phase_s;
         self.mbps(begin_s + SETTLES_S.min(self.phase_s / 2.0), begin_s + self.phase_s)
@@ -57,15 +56,15 @@ impl Run {
     }
 }
 
-/// What was seen of both ways.
+/// The comparison of both runs.
 struct Verdict {
-    /// What the cell carries: both receive what they can.
+    /// The throughput of the cell while both UEs receive.
     cell_mbps: f64,
-    /// The gray UE's while the black one receives, in per cent of that: without sharing and with it.
+    /// The gray UE's share while the black one receives, without and with sharing.
     busy_percent: [f64; 2],
-    /// The same while it does not.
+    /// The gray UE's share while the black one is idle, without and with sharing.
     idle_percent: [f64; 2],
-    /// What sharing gives to the gray UE, of what there is to gain.
+    /// The gray UE's gain by sharing, as a fraction of the largest possible gain.
     gain: f64,
 }
 
@@ -82,7 +81,7 @@ impl Verdict {
         }
     }
 
-    /// Each comparison fails where there is no number.
+    /// Whether the claim holds; a comparison with NaN fails.
     fn holds(&self) -> bool {
         let promised = f64::from(GRAY_PERCENT);
         let is_kept = |percent: f64| (percent - promised).abs() <= TOLERANCE_POINTS;
@@ -140,26 +139,23 @@ pub(super) fn report(runs: [&Run; 2]) -> FigureReport {
     FigureReport {
         figure: Figure::Fig13b,
         setting: Setting {
-            paper: "the same cell; two phones in NVS slices of 66 % and 34 %; for a while the second receives nothing; without \
-                    sharing and with it",
+            paper: "the same cell; two phones in NVS slices of 66 % and 34 %; the second receives nothing for a while; without \
+                    and with sharing",
             ours: "as in figure 13a: the emulated RAN over E2 and TCP, 65 Mbit/s to each UE that receives, slices by REST \
-                   (`\"sharing\": false` is the scheduler NVS-PARTITION, `true` is NVS), MAC's statistics as an xApp reads \
-                   them. Nothing is controlled while it is measured. The first second of a phase is left out, in which what \
-                   waits for the black UE is sent",
-            differs: vec![
-                "the radio is a model, and nothing is lost on it",
-                "the two ways are measured one after the other",
-            ],
+                   (`\"sharing\": false` is the scheduler NVS-PARTITION, `true` is NVS), MAC's statistics from an xApp. \
+                   No controls during the measurement. The first second of a phase, in which the black UE's queue is emptied, is \
+                   not evaluated",
+            differs: vec!["the radio is a model without losses", "the two variants are measured one after the other"],
         },
-        plot: Plot { title: "Fig. 13b: static resources against shared ones".into(), panels },
-        claim: "without sharing the share of an idle slice is lost; with sharing the other slice has it, and half as much again \
-                as before",
+        plot: Plot { title: "Fig. 13b: static and shared resources".into(), panels },
+        claim: "without sharing the resources of an idle slice are unused; with sharing the other slice receives them, and half as \
+                much again as before",
         judged: "without sharing the gray UE has 66 % of the cell, within 2 points, also while the black one is idle; with \
-                 sharing it gains at least 95 % of what there is to gain",
+                 sharing it gains at least 95 % of the possible gain",
         holds: Some(verdict.holds()),
         notes: vec![format!(
-            "Here the cell carries {cell_mbps:.1} Mbit/s. While the black UE is idle, the gray one has {lost:.1} % of that without \
-             sharing and {shared:.1} % with it: {:.1} % of what there is to gain.",
+            "Measured: the cell carries {cell_mbps:.1} Mbit/s. While the black UE is idle, the gray one has {lost:.1} % of that without \
+             sharing and {shared:.1} % with it: {:.1} % of the possible gain.",
             100.0 * gain
         )],
         values,

@@ -1,8 +1,8 @@
-//! Figure 13: a slice's share of the cell is kept whatever others do, and what it does not need is lent or lost.
+//! Figure 13: the isolation of slices, and the sharing of unused resources.
 //!
-//! UEs receive more than the cell carries, all at the same MCS. Slices are deployed by REST, as the paper has it with curl;
-//! by rules on S-NSSAI UEs come into them, also those that arrive later. MAC's statistics, which an xApp reads, tell the
-//! throughput. In live mode UEs are network namespaces, and `iperf3` sends to them.
+//! UEs are sent more than the cell carries, all at the same MCS. Slices are deployed over REST, as with curl in the paper;
+//! rules by S-NSSAI associate UEs with them, also those that arrive later. An xApp reads the throughput from MAC's statistics.
+//! In live mode UEs are network namespaces, and `iperf3` sends to them.
 
 mod isolation;
 mod lending;
@@ -21,21 +21,21 @@ use super::testbed::{LEAD_S, Mode, NODE, PLMN, Punctuality, Report, Rest, Testbe
 pub(super) use isolation::fig13a;
 pub(super) use lending::fig13b;
 
-/// Seconds of a phase, where the context says one.
+/// Seconds of a phase per second of a point.
 const PHASE: f64 = 5.0;
-/// Sent to each UE: all that the cell carries.
+/// The rate sent to each UE: more than the cell carries.
 const OFFERED_BPS: u64 = 65_000_000;
-/// Modulation and coding of all UEs.
+/// The modulation and coding scheme of all UEs.
 const MCS: u8 = 20;
-/// How far from what it should be a share may be, in points of a per cent.
+/// The tolerance of a share in percentage points.
 const TOLERANCE_POINTS: f64 = 2.0;
 
-/// When something begins, in seconds after the measurement's beginning, in the model.
+/// The model's time at `seconds` after the start of the measurement.
 fn at(seconds: f64) -> Time {
     Time::from_secs_f64(LEAD_S + seconds)
 }
 
-/// A UE of the `slice`th service, counted from 1, to which so much is sent from each first to each second moment.
+/// A UE of service `slice`, counted from 1, that receives data in each interval of `sent`.
 fn ue(slice: u8, arrives: Time, sent: &[(Time, Time)]) -> UeScenario {
     let (mcc, mnc) = PLMN;
     let flow = |(start, stop): &(Time, Time), port: u16| {
@@ -59,14 +59,14 @@ fn scenario(ues: Vec<UeScenario>) -> Scenario {
     Scenario { cells: vec![cell()], ues, ..Scenario::default() }
 }
 
-/// Two NVS slices with these shares, where the algorithm may lend what is unused or not.
+/// Deploys two NVS slices with these shares, with or without sharing of unused resources.
 fn deploy(rest: &Rest, percent: [u8; 2], sharing: bool) -> anyhow::Result<()> {
     let slices = [1, 2].map(|id| json!({ "id": id, "ue_scheduler": "PF", "share_percent": percent[id - 1] }));
     let body = json!({ "algorithm": "NVS", "sharing": sharing, "slices": slices });
     rest.order("PUT", &format!("/v1/nodes/{NODE}/slices/dl"), &body)
 }
 
-/// Each service has the slice of its number from now on, also of UEs that will come.
+/// Associates each service with the slice of its number, also for UEs that arrive later.
 fn associate(rest: &Rest) -> anyhow::Result<()> {
     [1, 2].into_iter().try_for_each(|slice| {
         let rule = json!({ "s_nssai": { "sst": 1, "sd": format!("{slice:06x}") }, "dl": slice });
@@ -74,37 +74,37 @@ fn associate(rest: &Rest) -> anyhow::Result<()> {
     })
 }
 
-/// What happens at some moment.
+/// A change during the measurement.
 enum Event {
-    /// Two slices with these shares are set.
+    /// Deploys two slices.
     Deploy { percent: [u8; 2], sharing: bool },
-    /// From now on UEs come into the slices of their services.
+    /// Associates UEs with the slices of their services.
     Associate,
-    /// In live mode.
-    Send(live::Sending),
+    /// Starts a program, in live mode.
+    Send(live::LiveFlow),
 }
 
-/// Takes down what is told, and sees that UEs are where they belong.
-struct Desk<'a> {
+/// Records the throughput, and waits until arriving UEs are in their slices.
+struct Recorder<'a> {
     rest: &'a Rest,
     throughput: Throughput,
-    /// UEs that are there, and those of them that are in their slices.
+    /// The UEs in the cell, and those of them in their slices.
     ues: usize,
     settled: usize,
     is_associated: bool,
 }
 
-impl Desk<'_> {
+impl Recorder<'_> {
     fn take(&mut self, now_s: f64, report: &Report<'_>) -> anyhow::Result<()> {
         if let Report::Mac(report) = report {
-            self.throughput.tell(now_s, report);
+            self.throughput.add_report(now_s, report);
             self.ues = report.ues.len();
             self.settle()?;
         }
         Ok(())
     }
 
-    /// A UE that comes is in its slice before anything else happens: where the model goes on in steps, it waits for that.
+    /// Waits until a new UE is in its slice; the model does not advance meanwhile, unless it is live.
     fn settle(&mut self) -> anyhow::Result<()> {
         if self.is_associated && self.ues > self.settled {
             self.rest.await_members(self.ues)?;
@@ -120,14 +120,14 @@ impl Desk<'_> {
     }
 }
 
-/// What was measured.
+/// The result of a measurement.
 struct Measured {
     throughput: Throughput,
-    /// In live mode.
+    /// The timing of live mode.
     punctuality: Option<Punctuality>,
 }
 
-/// Runs a scenario over E2 until so many seconds after the measurement's beginning; in live mode with `iperf3` for its flows.
+/// Runs a scenario over E2 until `end_s` after the start of the measurement; in live mode with `iperf3` for its flows.
 fn measure(
     mut scenario: Scenario,
     mode: Mode<'_>,
@@ -145,23 +145,27 @@ fn measure(
     let testbed = Testbed::start(scenario, mode, |_| ())?;
     let rest = testbed.rest()?;
     let mut watch = testbed.watch(&[e2sm::mac::MODEL], mode)?;
-    let mut desk = Desk { rest: &rest, throughput: Throughput::default(), is_associated: false, settled: 0, ues: 0 };
-    watch.until(LEAD_S / 2.0, |now_s, report| desk.take(now_s, &report))?;
+    let mut recorder =
+        Recorder { rest: &rest, throughput: Throughput::default(), is_associated: false, settled: 0, ues: 0 };
+    watch.until(LEAD_S / 2.0, |now_s, report| recorder.take(now_s, &report))?;
     rest.await_slices()?;
     let mut programs = Vec::new();
     for (seconds, event) in events {
-        watch.until(LEAD_S + seconds, |now_s, report| desk.take(now_s, &report))?;
+        watch.until(LEAD_S + seconds, |now_s, report| recorder.take(now_s, &report))?;
         match (event, testbed.namespaces()) {
             (Event::Deploy { percent, sharing }, _) => deploy(&rest, percent, sharing)?,
-            (Event::Associate, _) => desk.associate()?,
-            (Event::Send(sending), Some(namespaces)) => programs.push(sending.start(namespaces)?),
+            (Event::Associate, _) => recorder.associate()?,
+            (Event::Send(flow), Some(namespaces)) => programs.push(flow.start(namespaces)?),
             (Event::Send(_), None) => unreachable!("programs run in live mode only"),
         }
     }
-    // by then a report has told of the end
-    watch.until(LEAD_S + end_s + 0.1, |now_s, report| desk.take(now_s, &report))?;
-    programs.into_iter().try_for_each(live::Sender::end)?;
-    let throughput = desk.throughput;
+    // until the last report has arrived
+    watch.until(LEAD_S + end_s + 0.1, |now_s, report| recorder.take(now_s, &report))?;
+    programs.into_iter().try_for_each(live::RunningFlow::end)?;
+    let throughput = recorder.throughput;
     let ((), punctuality) = testbed.end()?;
-    Ok(Measured { throughput, punctuality: punctuality.map(|punctuality| punctuality.having_sent(planned_octets)) })
+    Ok(Measured {
+        throughput,
+        punctuality: punctuality.map(|punctuality| punctuality.with_planned_octets(planned_octets)),
+    })
 }

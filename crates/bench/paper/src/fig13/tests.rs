@@ -1,4 +1,4 @@
-//! The same in virtual time, without E2: what controls would do is done to the cell.
+//! Figure 13 in virtual time without E2: the controls are applied to the cell.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::super::FigureReport;
 use super::super::testbed::Punctuality;
 use super::{LEAD_S, Throughput, isolation, lending};
 
-/// Between two looks at the cell, as far as reports are apart.
+/// The time between two reports.
 const STEP: Duration = Duration::from_millis(50);
 
-/// What is done to the cell at some moment, in seconds after the measurement's beginning.
+/// A change of the cell, and its time in seconds after the start of the measurement.
 type Act<'a> = (f64, &'a dyn Fn(&mut Cell));
 
 fn measure(scenario: &Scenario, acts: &[Act<'_>], end_s: f64) -> Throughput {
@@ -35,7 +35,7 @@ fn measure(scenario: &Scenario, acts: &[Act<'_>], end_s: f64) -> Throughput {
     throughput
 }
 
-/// Slices with these shares; the first UE is in the first, the others in the second.
+/// Deploys two slices; the first UE is in the first, the others in the second.
 fn slice(cell: &mut Cell, shares: [f64; 2], is_shared: bool) {
     let reservations = shares.map(Reservation::Capacity).to_vec();
     cell.set_slicing(Direction::Downlink, Slicing::Nvs { reservations, is_shared }, &["PF", "PF"], "");
@@ -49,7 +49,7 @@ fn number(report: &FigureReport, row: usize, column: &str) -> f64 {
 }
 
 #[test]
-fn a_slice_keeps_its_share() {
+fn slice_keeps_its_share() {
     let phase_s = 2.0;
     let run = |acts: &[Act<'_>]| {
         let throughput = measure(&isolation::scenario_of(phase_s), acts, 5.0 * phase_s);
@@ -61,13 +61,13 @@ fn a_slice_keeps_its_share() {
     assert_eq!(report.holds, Some(true), "{report}");
     assert!((number(&report, 1, "white_share_percent") - 100.0 / 3.0).abs() < 1.0, "{report}");
     assert!((55.0..65.0).contains(&(number(&report, 0, "white_ue_mbps") * 2.0)), "{report}");
-    // slices that nobody has asked for
+    // without slices
     assert_eq!(run(&[(2.0 * phase_s, &half)]).holds, Some(false));
     assert_eq!(run(&[]).holds, Some(false));
 }
 
 #[test]
-fn what_is_idle_is_lent_or_lost() {
+fn idle_resources_are_shared_or_unused() {
     let phase_s = 2.0;
     let run = |is_shared: bool| {
         let deploy = |cell: &mut Cell| slice(cell, [0.66, 0.34], is_shared);
@@ -80,11 +80,11 @@ fn what_is_idle_is_lent_or_lost() {
     assert!(number(&report, 2, "black_mbps") < 2.0, "{report}");
     assert_eq!(lending::report([&without, &without]).holds, Some(false));
     assert_eq!(lending::report([&with, &with]).holds, Some(false));
-    // what a machine that was too slow has measured says nothing
+    // a slow machine leaves the claim undecided
     report.judge(Punctuality::of(&LiveCounts { slots: 100, late_slots: 5, ..LiveCounts::default() }));
     assert_eq!(report.holds, Some(true), "{report}");
     report.judge(Punctuality::of(&LiveCounts { slots: 100, late_slots: 6, ..LiveCounts::default() }));
     let text = report.to_string();
-    assert!(text.contains("cannot be told here") && text.contains("TOO SLOW: 6.0 % of the slots"), "{text}");
+    assert!(text.contains("undecided") && text.contains("TOO SLOW: 6.0 % of the slots"), "{text}");
     assert!(text.contains("(the machine was too slow)"), "{text}");
 }

@@ -1,8 +1,8 @@
-//! A RIC with REST and an emulated RAN, in this process, over real E2; and what an xApp and a user of REST see of them.
+//! A RIC with REST and an emulated RAN in this process, connected over E2, with an xApp and a client of REST.
 //!
-//! The model goes on in steps, and stands still while somebody reads, decides and controls: a figure is the same on every
-//! machine, whatever else that has to do. In live mode real programs run, and the model's time is the clock's; whether the
-//! machine was fast enough for that is told ([`Punctuality`]).
+//! The model advances in steps, and pauses while controllers read, decide and control: a figure is the same on every machine
+//! under any load. In live mode real programs run, and the model advances in real time; [`Punctuality`] states whether the
+//! machine was fast enough.
 
 mod clock;
 mod programs;
@@ -36,25 +36,25 @@ pub(super) use watch::{Report, Watch};
 
 /// The RAN's only node.
 pub(super) const NODE: &str = "gnb-00101-e00";
-/// Its network.
+/// The PLMN of the node.
 pub(super) const PLMN: (u16, u16) = (1, 1);
-/// Seconds of the model before anything is measured: in these everybody finds everybody.
+/// The model's seconds before the measurement, in which all parts connect.
 pub(super) const LEAD_S: f64 = 5.0;
-/// From report to report of what REST tells.
+/// The reporting period of the statistics that REST shows.
 const STATISTICS: Duration = Duration::from_millis(100);
-/// How long anything may take until it is there.
+/// The longest time to wait for any condition.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Of 30 kHz.
+/// A slot of 30 kHz subcarrier spacing.
 const SLOT: Duration = Duration::from_micros(500);
 
-/// What has the model go on.
+/// How the model advances.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mode<'a> {
-    /// Who reads what is told of it: it is the same on every machine.
+    /// In steps, when its reports have been read; reproducible.
     Stepped,
-    /// The clock: real programs run.
+    /// In real time, with real programs.
     Live {
-        /// Somebody wants it to end.
+        /// Ends the measurement when raised.
         is_interrupted: &'a AtomicBool,
     },
 }
@@ -65,7 +65,7 @@ impl Mode<'_> {
     }
 
     /// # Errors
-    /// Somebody wants it to end.
+    /// If the measurement is interrupted.
     fn check(self) -> anyhow::Result<()> {
         match self {
             Mode::Live { is_interrupted } if is_interrupted.load(Ordering::Relaxed) => bail!("interrupted"),
@@ -74,7 +74,7 @@ impl Mode<'_> {
     }
 }
 
-/// Slots between a UE's occasions to ask for the uplink, as OAI's base station configured them when the paper was written.
+/// The period of a UE's scheduling requests, as OAI's base station configured it when the paper was written.
 const REQUEST_PERIOD_SLOTS: u16 = 40;
 
 /// The cell of both experiments of section 6.1: NR, 106 PRBs of 30 kHz, TDD.
@@ -83,14 +83,14 @@ pub(super) fn cell() -> CellScenario {
     CellScenario { radio, ..CellScenario::default() }
 }
 
-/// Live mode with all UEs of a scenario as namespaces. Their names are this process's own.
+/// Live mode with all UEs of a scenario as namespaces, whose names contain the process id.
 fn live(scenario: &Scenario) -> LiveConfig {
-    let ues = scenario.ues.len() as u16; // a handful
-    // seven digits at most, whatever the kernel allows
+    let ues = scenario.ues.len() as u16; // few
+    // at most seven digits: names of devices are short
     LiveConfig { ues, prefix: format!("fig{}", std::process::id() % 10_000_000), ..LiveConfig::default() }
 }
 
-/// Where programs of the core's side run.
+/// The namespace of programs on the core's side.
 pub(super) fn core(namespaces: &Namespaces) -> &Namespace {
     namespaces
         .core
@@ -103,45 +103,45 @@ pub(super) fn address_of_ue(ue: usize) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 45, 0, 2)) + ue as u32)
 }
 
-/// A RIC and a RAN, each on a thread of its own. They end when this is dropped.
+/// A RIC and a RAN, each on a thread. They end when this is dropped.
 pub(super) struct Testbed<T> {
-    /// Where the RIC awaits xApps.
+    /// The RIC's address for xApps.
     xapp: Address,
     rest: SocketAddr,
-    /// Where the RAN is not live, how far it may go.
+    /// The time until which the model may advance, outside of live mode.
     steps: Steps,
-    /// In live mode.
+    /// The namespaces of live mode.
     namespaces: Option<Namespaces>,
     ric: Part<()>,
     ran: Part<(T, Option<LiveCounts>)>,
 }
 
 impl<T: Send + 'static> Testbed<T> {
-    /// Starts both. At the end `look` is shown the model: it sees what no base station knows, such as what a UE's programs
-    /// measure.
+    /// Starts both. At the end, `look` reads values of the model that no base station knows, such as measurements of a UE's
+    /// programs.
     pub fn start(
         scenario: Scenario,
         mode: Mode<'_>,
         look: impl FnOnce(&Network) -> T + Send + 'static,
     ) -> anyhow::Result<Self> {
-        let (ric, (e2, xapp, rest)) = Part::start("RIC", |tell| {
+        let (ric, (e2, xapp, rest)) = Part::start("RIC", |sender| {
             let server =
                 ServerConfig { e2: vec![any_port().into()], xapp: Some(any_port()), ..ServerConfig::default() };
             let rest = Some(::rest::ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0))));
             let mut ric = ric::bind(RicConfig { server, rest, statistics_period: STATISTICS, ..RicConfig::default() })?;
-            let e2 = ric.server.e2_endpoints().next().context("the RIC listens nowhere")?;
-            let xapp = ric.server.xapp_address().cloned().context("the RIC awaits no xApps")?;
-            let rest = ric.rest().context("the RIC speaks no REST")?.address();
-            let _ = tell.send((ric.server.stop_handle(), (e2, xapp, rest)));
+            let e2 = ric.server.e2_endpoints().next().context("the RIC has no address for E2")?;
+            let xapp = ric.server.xapp_address().cloned().context("the RIC has no address for xApps")?;
+            let rest = ric.rest().context("the RIC has no REST interface")?.address();
+            let _ = sender.send((ric.server.stop_handle(), (e2, xapp, rest)));
             Ok(ric.server.run()?)
         })?;
         let steps = Steps::default();
         let live = mode.is_live().then(|| live(&scenario));
         let of_ran = live.is_none().then(|| steps.clone());
-        let (ran, namespaces) = Part::start("RAN", move |tell| {
+        let (ran, namespaces) = Part::start("RAN", move |sender| {
             let mut ran =
                 Ran::new(RanConfig { rics: vec![e2], scenario, live, steps: of_ran, ..RanConfig::default() })?;
-            let _ = tell.send((ran.stop_handle(), ran.take_namespaces()));
+            let _ = sender.send((ran.stop_handle(), ran.take_namespaces()));
             ran.run()?;
             Ok((look(&ran.network()), ran.live_counts()))
         })?;
@@ -152,17 +152,17 @@ impl<T: Send + 'static> Testbed<T> {
         Rest::new(self.rest)
     }
 
-    /// An xApp that reads these models.
+    /// Starts an xApp that reads these service models.
     pub fn watch<'a>(&self, models: &'static [Model], mode: Mode<'a>) -> anyhow::Result<Watch<'a>> {
         Watch::new(&self.xapp, models, mode, &self.steps)
     }
 
-    /// Where programs run, in live mode.
+    /// The namespaces of live mode.
     pub fn namespaces(&self) -> Option<&Namespaces> {
         self.namespaces.as_ref()
     }
 
-    /// Ends both; what was seen of the model, and in live mode how it kept time.
+    /// Ends both; returns the result of `look`, and the timing of live mode.
     pub fn end(self) -> anyhow::Result<(T, Option<Punctuality>)> {
         let (seen, counts) = self.ran.end()?;
         self.ric.end()?;
@@ -170,7 +170,7 @@ impl<T: Send + 'static> Testbed<T> {
     }
 }
 
-/// A thread that works until it is stopped.
+/// A thread that runs until it is stopped.
 struct Part<T> {
     name: &'static str,
     stop: StopHandle,
@@ -178,16 +178,16 @@ struct Part<T> {
 }
 
 impl<T: Send + 'static> Part<T> {
-    /// Starts one, which tells how it is stopped, and what else there is to know.
+    /// Starts a thread, which sends its stop handle and its initial values.
     fn start<U: Send + 'static>(
         name: &'static str,
         work: impl FnOnce(mpsc::Sender<(StopHandle, U)>) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<(Self, U)> {
-        let (tell, told) = mpsc::channel();
-        let thread = std::thread::Builder::new().name(name.into()).spawn(move || work(tell))?;
-        match told.recv() {
+        let (sender, receiver) = mpsc::channel();
+        let thread = std::thread::Builder::new().name(name.into()).spawn(move || work(sender))?;
+        match receiver.recv() {
             Ok((stop, known)) => Ok((Part { name, stop, thread: Some(thread) }, known)),
-            // it has ended
+            // the thread has ended
             Err(_) => Err(joined(name, thread).err().unwrap_or_else(|| anyhow!("the {name} ended at once"))),
         }
     }
@@ -207,7 +207,7 @@ impl<T> Drop for Part<T> {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(thread) = self.thread.take() {
-            // what went wrong with it, nobody asks any more
+            // an error is of no interest any more
             let _ = thread.join();
         }
     }

@@ -15,50 +15,50 @@ use ran::Steps;
 use super::clock::{Clock, is_numbered};
 use super::{Mode, PATIENCE, SLOT};
 
-/// From report to report in live mode.
+/// The reporting period in live mode.
 const LIVE_PERIOD_MS: u32 = 10;
-/// The same, by the clock, where the model waits for what is told: as often as can be asked for.
+/// The reporting period in steps: the shortest, since the model waits for reports.
 const STEPPED_PERIOD_MS: u32 = 1;
 /// A step of the model: 10 ms.
 const STEP_SLOTS: u64 = 20;
 
-/// What a report tells.
+/// A report by its service model.
 pub enum Report<'a> {
     Mac(&'a mac::IndicationMessage<'a>),
     Rlc(&'a rlc::IndicationMessage<'a>),
     Tc(&'a tc::IndicationMessage<'a>),
 }
 
-/// Reads what the RAN's node tells, and from it the model's time.
+/// Reads the reports of the RAN's node, and derives the model's time from them.
 ///
-/// In steps, it has the model go on by 10 ms, awaits one report of each kind of that very moment, and goes on when these are
-/// dealt with: how long that takes, by the clock, does not show.
+/// In steps, the model advances by 10 ms, and continues when one report of each service model for that slot has been handled.
+/// The real time that this takes does not affect the result.
 pub struct Watch<'a> {
     xapp: Xapp,
     mode: Mode<'a>,
-    desk: Desk,
+    reader: Reader,
 }
 
-struct Desk {
+struct Reader {
     models: &'static [Model],
     period_ms: u32,
-    asked: HashMap<Ticket, Source>,
+    pending: HashMap<Ticket, Source>,
     sources: HashMap<SubscriptionId, Source>,
     pace: Pace,
     arena: Arena,
-    /// What ends it all.
+    /// The first error.
     failure: Option<anyhow::Error>,
 }
 
-/// How the model's time is known.
+/// The source of the model's time.
 enum Pace {
     Live(Clock),
     Stepped {
         steps: Steps,
-        /// The model has been let go on to this one.
+        /// The slot until which the model may advance.
         slot: u64,
-        /// How many models have told of that. They do so in their order: what comes after MAC's report is not older.
-        told: usize,
+        /// The service models whose report of that slot has arrived. They arrive in order, MAC first.
+        reported: usize,
     },
 }
 
@@ -69,29 +69,29 @@ struct Source {
 }
 
 impl<'a> Watch<'a> {
-    /// Connects to a RIC whose RAN goes on in that mode; in steps, in these. MAC is the first of the models: it tells the
-    /// time.
+    /// Connects to a RIC whose RAN advances in that mode. MAC must be the first of the service models, since its reports
+    /// contain the time.
     pub fn new(ric: &Address, models: &'static [Model], mode: Mode<'a>, steps: &Steps) -> anyhow::Result<Self> {
-        assert_eq!(models.first(), Some(&mac::MODEL), "MAC tells the time");
+        assert_eq!(models.first(), Some(&mac::MODEL), "MAC is the first service model");
         let config = XappConfig { reconnect: None, ..XappConfig::default() };
         let xapp = Xapp::connect(ric, "paper", config).context("cannot use the RIC")?;
         let (pace, period_ms) = match mode {
             Mode::Live { .. } => (Pace::Live(Clock::default()), LIVE_PERIOD_MS),
-            Mode::Stepped => (Pace::Stepped { steps: steps.clone(), slot: 0, told: 0 }, STEPPED_PERIOD_MS),
+            Mode::Stepped => (Pace::Stepped { steps: steps.clone(), slot: 0, reported: 0 }, STEPPED_PERIOD_MS),
         };
-        let desk = Desk {
+        let reader = Reader {
             models,
             period_ms,
-            asked: HashMap::new(),
+            pending: HashMap::new(),
             sources: HashMap::new(),
             pace,
             arena: Arena::new(),
             failure: None,
         };
-        Ok(Watch { xapp, mode, desk })
+        Ok(Watch { xapp, mode, reader })
     }
 
-    /// Hands over what is told, with the model's time in seconds, until it is so late there.
+    /// Passes each report with the model's time in seconds to `take`, until the model's time `end_s`.
     pub fn until(
         &mut self,
         end_s: f64,
@@ -99,39 +99,39 @@ impl<'a> Watch<'a> {
     ) -> anyhow::Result<()> {
         let end = (end_s / SLOT.as_secs_f64()).round() as u64;
         loop {
-            match &mut self.desk.pace {
-                Pace::Live(_) => return self.turn_until(|desk| desk.pace.is_at(end_s), &mut take),
+            match &mut self.reader.pace {
+                Pace::Live(_) => return self.poll_until(|reader| reader.pace.is_at(end_s), &mut take),
                 Pace::Stepped { slot, .. } if *slot >= end => return Ok(()),
-                Pace::Stepped { steps, slot, told } => {
+                Pace::Stepped { steps, slot, reported } => {
                     *slot = end.min(*slot + STEP_SLOTS);
-                    *told = 0;
+                    *reported = 0;
                     steps.allow_until(Time::from_nanos(*slot * SLOT.as_nanos() as u64));
                 }
             }
-            self.turn_until(Desk::is_told, &mut take)?;
+            self.poll_until(Reader::is_complete, &mut take)?;
         }
     }
 
-    fn turn_until(
+    fn poll_until(
         &mut self,
-        is_over: impl Fn(&Desk) -> bool,
+        is_complete: impl Fn(&Reader) -> bool,
         take: &mut impl FnMut(f64, Report<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut last = Instant::now();
-        while !is_over(&self.desk) {
-            let Watch { xapp, desk, mode } = self;
+        while !is_complete(&self.reader) {
+            let Watch { xapp, reader, mode } = self;
             xapp.poll(Some(Duration::from_millis(100)), |event, ric| {
-                if desk.handle(event, ric, take) {
+                if reader.handle(event, ric, take) {
                     last = Instant::now();
                 }
             })
             .context("connection to the RIC lost")?;
-            if let Some(failure) = desk.failure.take() {
+            if let Some(failure) = reader.failure.take() {
                 return Err(failure);
             }
             mode.check()?;
             if last.elapsed() > PATIENCE {
-                bail!("the RAN has told nothing for {} s", PATIENCE.as_secs());
+                bail!("no report from the RAN for {} s", PATIENCE.as_secs());
             }
         }
         Ok(())
@@ -139,7 +139,7 @@ impl<'a> Watch<'a> {
 }
 
 impl Pace {
-    /// Whether it is so late.
+    /// Whether the model has reached that time.
     fn is_at(&self, end_s: f64) -> bool {
         match self {
             Pace::Live(clock) => clock.now_s().is_some_and(|now_s| now_s >= end_s),
@@ -147,31 +147,31 @@ impl Pace {
         }
     }
 
-    /// MAC tells its slot, and when: the time in seconds, where it is the one that is awaited.
+    /// Takes the slot of a MAC report; returns the model's time if the report is expected.
     fn mac(&mut self, timestamp_us: i64, frame: u16, slot_of_frame: u16) -> Option<f64> {
         match self {
-            Pace::Live(clock) => Some(clock.tell(timestamp_us, frame, slot_of_frame)),
-            Pace::Stepped { slot, told, .. } => is_numbered(*slot, frame, slot_of_frame).then(|| {
-                *told += 1;
+            Pace::Live(clock) => Some(clock.update(timestamp_us, frame, slot_of_frame)),
+            Pace::Stepped { slot, reported, .. } => is_numbered(*slot, frame, slot_of_frame).then(|| {
+                *reported += 1;
                 *slot as f64 * SLOT.as_secs_f64()
             }),
         }
     }
 
-    /// Another model tells: the time in seconds, where it is known.
+    /// Takes a report of another service model; returns the model's time if it is known.
     fn other(&mut self, timestamp_us: i64) -> Option<f64> {
         match self {
             Pace::Live(clock) => clock.at_s(timestamp_us),
-            Pace::Stepped { slot, told, .. } => {
-                *told += 1;
+            Pace::Stepped { slot, reported, .. } => {
+                *reported += 1;
                 Some(*slot as f64 * SLOT.as_secs_f64())
             }
         }
     }
 }
 
-impl Desk {
-    /// Whether it was a report.
+impl Reader {
+    /// Handles an event; returns whether it was a report.
     fn handle(
         &mut self,
         event: XappEvent<'_>,
@@ -181,12 +181,12 @@ impl Desk {
         match event {
             XappEvent::NodeUp(node) => self.node_up(node, ric),
             XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
-                self.sources.extend(self.asked.remove(&ticket).map(|source| (subscription, source)));
+                self.sources.extend(self.pending.remove(&ticket).map(|source| (subscription, source)));
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
                 self.fail(format!("a subscription failed: {failure:?}"))
             }
-            XappEvent::NodeLost(node) => self.fail(format!("{} is lost", node.global_id)),
+            XappEvent::NodeLost(node) => self.fail(format!("{} lost", node.global_id)),
             XappEvent::Indication(indication) => {
                 if let Err(error) = self.indication(&indication, take) {
                     self.failure.get_or_insert(error);
@@ -209,23 +209,23 @@ impl Desk {
                 Some((function, wire)) => {
                     let spec = traffic::subscription(self.period_ms, wire);
                     let ticket = ric.subscribe(node.id, function, spec);
-                    self.asked.insert(ticket, Source { model: *model, wire });
+                    self.pending.insert(ticket, Source { model: *model, wire });
                 }
                 None => self.fail(format!("{} does not offer {}", node.global_id, model.name)),
             }
         }
     }
 
-    /// Whether all models have told of the step.
-    fn is_told(&self) -> bool {
-        matches!(self.pace, Pace::Stepped { told, .. } if told == self.models.len())
+    /// Whether all reports of the step have arrived.
+    fn is_complete(&self) -> bool {
+        matches!(self.pace, Pace::Stepped { reported, .. } if reported == self.models.len())
     }
 
-    /// Whether a report of that model is of interest now.
-    fn is_awaited(&self, model: Model) -> bool {
+    /// Whether a report of that service model is expected next.
+    fn is_expected(&self, model: Model) -> bool {
         match self.pace {
             Pace::Live(_) => true,
-            Pace::Stepped { told, .. } => self.models.get(told) == Some(&model),
+            Pace::Stepped { reported, .. } => self.models.get(reported) == Some(&model),
         }
     }
 
@@ -235,11 +235,10 @@ impl Desk {
         take: &mut impl FnMut(f64, Report<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let Some(Source { model, wire }) = self.sources.get(&indication.subscription).copied() else { return Ok(()) };
-        if !self.is_awaited(model) || self.failure.is_some() {
+        if !self.is_expected(model) || self.failure.is_some() {
             return Ok(());
         }
-        let message =
-            indication.peek().with_context(|| format!("an indication of {} in fragments", model.name))?.message;
+        let message = indication.peek().with_context(|| format!("fragmented indication of {}", model.name))?.message;
         self.arena.reset();
         if model == mac::MODEL {
             let message = mac::IndicationMessage::decode(message, wire, &self.arena)?;
