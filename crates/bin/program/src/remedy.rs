@@ -2,7 +2,9 @@
 
 use std::io::ErrorKind;
 
-use ferric::link::{Address, Error, TlsFault};
+#[cfg(feature = "tls")]
+use ferric::link::TlsFault;
+use ferric::link::{Address, Error};
 
 /// The remedy of a link's error, if its own text does not contain one.
 #[must_use]
@@ -26,6 +28,7 @@ pub fn link_remedy(error: &Error) -> Option<&'static str> {
             _ => return None,
         },
         Error::TlsMissing => "give --tls-ca, --tls-cert and --tls-key; docs/tls.md describes how to make the files",
+        #[cfg(feature = "tls")]
         Error::Tls(fault) => match fault {
             TlsFault::NoCertificate => "give the peer a certificate signed by the CA of --tls-ca",
             TlsFault::UnknownCa => "give each end a certificate signed by the CA of the other end's --tls-ca",

@@ -51,6 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: Option<u32>,
     /// Print one JSON object per report instead of a table.
+    #[cfg(feature = "xapp")]
     #[arg(long)]
     pub json: bool,
 }
@@ -65,6 +66,7 @@ impl Default for Args {
             sst: None,
             kpm: None,
             seconds: None,
+            #[cfg(feature = "xapp")]
             json: false,
         }
     }
@@ -99,7 +101,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         if polled.is_err() {
             break;
         }
-        if !args.json && app.has_news && shown.elapsed() >= Duration::from_millis(200) {
+        if !app.prints_json() && app.has_news && shown.elapsed() >= Duration::from_millis(200) {
             shown = Instant::now();
             app.has_news = false;
             app.show()?;
@@ -356,18 +358,24 @@ impl App {
         self.report(&name, sn.map(|sn| sn.0), values.into_iter());
     }
 
+    /// Whether reports are printed as JSON instead of a table.
+    fn prints_json(&self) -> bool {
+        #[cfg(feature = "xapp")]
+        return self.args.json;
+        #[cfg(not(feature = "xapp"))]
+        false
+    }
+
     /// Prints a report, or puts it into the table. Each value has a subject and a measurement.
     fn report(&mut self, node: &str, sn: Option<u16>, values: impl Iterator<Item = (String, String, Option<f64>)>) {
-        if self.args.json {
-            let mut ues: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
-            for (ue, measurement, value) in values {
-                ues.entry(ue).or_default().insert(measurement, value.map_or(serde_json::Value::Null, Into::into));
-            }
-            program::outln!("{}", serde_json::json!({ "node": node, "sn": sn, "values": ues }));
-        } else {
-            values.for_each(|(ue, measurement, value)| self.table.set(node, &ue, &measurement, value));
-        }
         self.has_news = true;
+        #[cfg(feature = "xapp")]
+        if self.args.json {
+            return print_json(node, sn, values);
+        }
+        #[cfg(not(feature = "xapp"))]
+        let _ = sn; // it appears in JSON only
+        values.for_each(|(ue, measurement, value)| self.table.set(node, &ue, &measurement, value));
     }
 
     fn show(&self) -> std::io::Result<()> {
@@ -384,6 +392,16 @@ impl App {
         let [p50, p99] = p50_p99(&self.latency_us);
         format!("indications={} lost={} p50_us={p50} p99_us={p99}", self.indications, self.lost)
     }
+}
+
+/// Prints a report as one JSON object.
+#[cfg(feature = "xapp")]
+fn print_json(node: &str, sn: Option<u16>, values: impl Iterator<Item = (String, String, Option<f64>)>) {
+    let mut ues: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
+    for (ue, measurement, value) in values {
+        ues.entry(ue).or_default().insert(measurement, value.map_or(serde_json::Value::Null, Into::into));
+    }
+    program::outln!("{}", serde_json::json!({ "node": node, "sn": sn, "values": ues }));
 }
 
 /// The name of a UE: the first id of its UEID.
