@@ -236,9 +236,10 @@ impl<'a, T> List<'a, T> {
                 if progress.is_last {
                     break Ok(());
                 }
-                if let Err(error) = progress.next_fragment(reader) {
-                    break Err(error);
-                }
+                progress = match progress.next_fragment(reader) {
+                    Ok(next) => next,
+                    Err(error) => break Err(error),
+                };
                 continue;
             }
             progress.left -= 1;
@@ -281,7 +282,8 @@ impl<'a, T> List<'a, T> {
     }
 }
 
-/// How much of a list was read. Nothing here depends on the type of the items: it is compiled once for each store.
+/// How much of a list was read.
+#[derive(Clone, Copy)]
 struct Progress {
     bounds: Size,
     /// The bit where the list begins.
@@ -295,40 +297,36 @@ struct Progress {
 }
 
 impl Progress {
+    // short where the size is known at compile time
+    #[inline(always)]
     fn begin<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, size: Size) -> Result<Progress, Error> {
         let bounds = reader.effective_size(size)?;
         let at = reader.position();
         let length = if bounds.is_fixed() { Length::Whole(bounds.lo) } else { reader.sized_length(bounds)? };
-        let mut progress = Progress { bounds, at, total: 0, left: 0, is_last: false };
-        progress.announce(reader, length)?;
-        if progress.is_last && progress.total < bounds.lo {
-            return Err(Error::new(ErrorKind::BadLength, at));
-        }
-        Ok(progress)
+        Progress { bounds, at, total: 0, left: 0, is_last: false }.announce(reader, length)
     }
 
     /// Counts the items that a length determinant announces.
-    fn announce<'a, S: Store<'a>>(&mut self, reader: &mut Reader<'a, S>, length: Length) -> Result<(), Error> {
+    #[inline(always)]
+    fn announce<'a, S: Store<'a>>(self, reader: &mut Reader<'a, S>, length: Length) -> Result<Progress, Error> {
         let (Length::Whole(count) | Length::Fragment(count)) = length;
-        self.total += count;
-        if self.total > self.bounds.hi {
+        let total = self.total + count;
+        let is_last = matches!(length, Length::Whole(_));
+        if total > self.bounds.hi {
             return Err(reader.error(ErrorKind::BadLength));
         }
+        if is_last && total < self.bounds.lo {
+            return Err(Error::new(ErrorKind::BadLength, self.at));
+        }
         reader.take_items(count)?;
-        self.left = count;
-        self.is_last = matches!(length, Length::Whole(_));
-        Ok(())
+        Ok(Progress { total, left: count, is_last, ..self })
     }
 
     /// Reads the length of the next fragment (X.691 11.9.3.8: a count above 16383 comes in fragments).
     #[cold]
-    fn next_fragment<'a, S: Store<'a>>(&mut self, reader: &mut Reader<'a, S>) -> Result<(), Error> {
+    fn next_fragment<'a, S: Store<'a>>(self, reader: &mut Reader<'a, S>) -> Result<Progress, Error> {
         let length = reader.length()?;
-        self.announce(reader, length)?;
-        if self.is_last && self.total < self.bounds.lo {
-            return Err(Error::new(ErrorKind::BadLength, self.at));
-        }
-        Ok(())
+        self.announce(reader, length)
     }
 }
 

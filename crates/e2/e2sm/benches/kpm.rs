@@ -1,4 +1,4 @@
-//! Nanoseconds of an indication message on 32 UEs with 8 measurements each: `cargo bench -p ferric-e2sm`.
+//! Nanoseconds to encode and decode an indication message of 32 UEs with 8 measurements each: `cargo bench -p ferric-e2sm`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -23,7 +23,7 @@ const NAMES: [&str; 8] = [
     "DRB.PacketLossRateUl",
 ];
 
-/// A message whose UEs have their measurements in the same order, or each in its own.
+/// A message whose UEs have their measurements in the same order, or each in another order.
 fn message(same: bool) -> IndicationMessage<'static> {
     let report = |ue: u32| UeMeasurementReportItem {
         ue_id: UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(ue), ran_ueid: None, cell_rnti: None }),
@@ -54,7 +54,7 @@ fn message(same: bool) -> IndicationMessage<'static> {
     }
 }
 
-/// Looks at every value.
+/// Reads every value.
 fn visit(message: &IndicationMessage<'_>) -> u64 {
     let IndicationMessageFormats::Format3(reports) = &message.formats else { return 0 };
     let mut sum = 0;
@@ -75,7 +75,7 @@ fn visit(message: &IndicationMessage<'_>) -> u64 {
     sum
 }
 
-/// The best of many batches: what the code costs where nothing disturbs it.
+/// The fastest of many batches: the cost of the code without disturbance.
 fn measure(name: &str, mut once: impl FnMut()) {
     let mut best = f64::INFINITY;
     for _ in 0..100 {

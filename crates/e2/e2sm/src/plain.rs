@@ -1,12 +1,12 @@
-//! FlexRIC's plain layout: what its release v2 writes on x86-64, so that its nodes and xApps and ours understand each other.
+//! FlexRIC's plain layout, as its release v2 encodes it on x86-64: for interoperability with its nodes and xApps.
 //!
 //! * Numbers are little endian. A C enumeration takes four octets, a `float` four, a `double` eight.
-//! * Statistics are C structures as they lie in memory: each number at a multiple of its size, padding between and
-//!   behind. What stands in padding is chance: it is not looked at, and written as zeros.
+//! * Statistics are C structures as in memory: each number is aligned to its size, with padding between and after them.
+//!   Padding is undefined: it is ignored when decoded and encoded as zeros.
 //! * Everything else is packed, without padding.
 //! * A list is its count in four octets and its items; a text its length in four octets and its characters.
 //!
-//! A count is believed no further than the octets that are there; octets behind a message are an error.
+//! A count beyond the remaining octets is an error, and so are octets after a message.
 
 use core::fmt;
 
@@ -14,12 +14,12 @@ use per::{Growing, List, PrintableString, Store};
 
 use crate::Arena;
 
-/// Octets that are not the message they are taken for, or a value that the layout cannot carry.
+/// Malformed octets, or a value that the layout cannot represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// Octets from the start of the message.
+    /// The offset from the start of the message, in octets.
     pub octet: usize,
     /// The type at fault.
     pub at: &'static str,
@@ -29,17 +29,17 @@ pub struct Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The message ends inside a value, or a count promises more than there is.
+    /// The message ends inside a value, or a count exceeds the remaining octets.
     Truncated,
-    /// Octets follow the message.
+    /// Octets remain after the message.
     TrailingOctets,
-    /// A number that the enumeration does not have.
+    /// An unknown enumeration value.
     UnknownValue,
     /// A number outside its range.
     OutOfRange,
     /// A text that is not ASCII.
     BadText,
-    /// Writing: FlexRIC's layout has no place for the value.
+    /// Encoding: FlexRIC's layout cannot represent the value.
     NotInLayout,
 }
 
@@ -59,11 +59,11 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A type that FlexRIC's layout carries.
+/// A type with a plain layout.
 pub(crate) trait Plain<'a>: Sized {
-    /// What errors call it.
+    /// The name in errors.
     const NAME: &'static str;
-    /// Octets that it takes at least; more than none.
+    /// The smallest size in octets, at least 1.
     const LEAST: usize;
 
     fn read(reader: &mut Reader<'a>) -> Result<Self, Error>;
@@ -90,7 +90,7 @@ pub(crate) fn encode<'a, T: Plain<'a>>(value: &T, out: &mut Vec<u8>) -> Result<(
     written
 }
 
-/// Octets that are read one value after the other.
+/// A cursor over the octets of a message.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         Error { kind, octet, at: self.within }
     }
 
-    /// The fault of the value that was read last, of `octets` octets.
+    /// Returns an error in the last value, which has `octets` octets.
     pub fn fault(&self, kind: ErrorKind, octets: usize) -> Error {
         self.error(kind, self.at - octets)
     }
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// What stands for no and yes.
+    /// The octets of a Boolean.
     pub fn flag(&mut self) -> Result<bool, Error> {
         match self.number::<u32>()? {
             0 => Ok(false),
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         self.characters(count)
     }
 
-    /// A number by itself, not within a structure.
+    /// A number outside of a structure.
     pub fn number<N: Number>(&mut self) -> Result<N, Error> {
         Ok(N::get(self.octets(N::OCTETS)?))
     }
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Octets that grow.
+/// The buffer of a message.
 pub(crate) struct Writer<'o> {
     out: &'o mut Vec<u8>,
     start: usize,
@@ -192,7 +192,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(octets);
     }
 
-    /// Room for a structure, zeros as yet.
+    /// Appends zeros for a structure.
     pub fn room(&mut self, octets: usize) -> &mut [u8] {
         let at = self.out.len();
         self.out.resize(at + octets, 0);
@@ -237,9 +237,9 @@ impl Writer<'_> {
 
 /// A number of C.
 pub(crate) trait Number: Copy {
-    /// Its octets, and what its place is a multiple of.
+    /// Its size and alignment in octets.
     const OCTETS: usize;
-    /// The number at the start of `octets`, which are enough.
+    /// Reads the number at the start of `octets`, which must be long enough.
     fn get(octets: &[u8]) -> Self;
     fn put(self, octets: &mut [u8]);
 }
@@ -252,7 +252,7 @@ macro_rules! numbers {
             fn get(octets: &[u8]) -> Self {
                 match octets.first_chunk() {
                     Some(octets) => <$t>::from_le_bytes(*octets),
-                    None => panic!("a reader gives a number the octets that it takes"),
+                    None => panic!("a reader passes all octets of a number"),
                 }
             }
             #[inline(always)]
@@ -265,7 +265,7 @@ macro_rules! numbers {
 
 numbers!(u8 i8 u16 u32 u64 i32 i64 f32 f64);
 
-/// A list's items may be numbers too.
+/// The items of a list may be numbers.
 impl Plain<'_> for u32 {
     const NAME: &'static str = "a list of numbers";
     const LEAST: usize = 4;
@@ -280,12 +280,12 @@ impl Plain<'_> for u32 {
     }
 }
 
-/// The next multiple of `unit`.
+/// Returns the next multiple of `unit`.
 pub(crate) const fn aligned(at: usize, unit: usize) -> usize {
     at.next_multiple_of(unit)
 }
 
-/// A C structure of numbers, each at a multiple of its size; `$octets` is what `sizeof` says.
+/// Declares a C structure of numbers, each aligned to its size; `$octets` is its `sizeof`.
 macro_rules! structure {
     ($name:ident of $octets:literal octets { $($field:ident $(. $part:tt)?: $number:ty),* $(,)? }) => {
         impl<'a> $crate::plain::Plain<'a> for $name {

@@ -1,4 +1,4 @@
-//! RLC statistics: what each radio bearer's RLC entity counts (RAN function 143 of FlexRIC).
+//! RLC statistics of each radio bearer (RAN function 143 of FlexRIC).
 
 use per::{List, Per};
 
@@ -11,7 +11,7 @@ use crate::wire::{Model, Wire, message};
 /// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model = Model { function_id: 143, name: "RLC_STATS_V0", wires: &[Wire::Per, Wire::Plain, Wire::Flat] };
 
-/// The indication message: all radio bearers at one moment.
+/// The indication message: a snapshot of all radio bearers.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessage<'a> {
@@ -39,7 +39,7 @@ impl<'a> Plain<'a> for IndicationMessage<'a> {
     }
 }
 
-/// The mode of an RLC entity (TS 38.322 4.2), as FlexRIC numbers it. Other numbers are kept as they are.
+/// The mode of an RLC entity (TS 38.322 4.2) in FlexRIC's numbers. Unknown numbers are preserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(range = 0..=255)]
 pub struct Mode(pub u8);
@@ -53,8 +53,8 @@ impl Mode {
     pub const TM: Mode = Mode(2);
 }
 
-/// What RLC counts for a radio bearer, from its set-up on; what is "in the buffer" or "waits" is of the moment. Sent is
-/// downlink, received uplink.
+/// RLC statistics of a radio bearer since its setup; buffers and waiting times are current values. Sent is downlink,
+/// received is uplink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Per)]
 #[per(extensible, hot)]
 pub struct BearerStats {
@@ -62,37 +62,37 @@ pub struct BearerStats {
     pub tx_pdu_packets: u32,
     /// PDUs sent, in octets.
     pub tx_pdu_octets: u32,
-    /// How long the first PDU has waited to be sent, in milliseconds.
+    /// The waiting time of the first PDU, in milliseconds.
     pub tx_pdu_wait_ms: u32,
-    /// PDUs dropped before they were sent.
+    /// PDUs discarded before transmission.
     pub tx_pdu_dropped_packets: u32,
-    /// PDUs dropped before they were sent, in octets.
+    /// PDUs discarded before transmission, in octets.
     pub tx_pdu_dropped_octets: u32,
-    /// PDUs sent again (AM).
+    /// PDUs retransmitted (AM).
     pub tx_pdu_retx_packets: u32,
-    /// PDUs sent again, in octets (AM).
+    /// PDUs retransmitted, in octets (AM).
     pub tx_pdu_retx_octets: u32,
-    /// SDUs cut into segments.
+    /// SDUs segmented.
     pub tx_pdu_segmented: u32,
     /// Status PDUs sent (AM).
     pub tx_pdu_status_packets: u32,
     /// Status PDUs sent, in octets (AM).
     pub tx_pdu_status_octets: u32,
-    /// In the buffer to be sent, in octets.
+    /// Transmission buffer in octets.
     pub tx_buffer_octets: u32,
-    /// In the buffer to be sent, in packets.
+    /// Transmission buffer in packets.
     pub tx_buffer_packets: u32,
     /// PDUs received.
     pub rx_pdu_packets: u32,
     /// PDUs received, in octets.
     pub rx_pdu_octets: u32,
-    /// PDUs received twice.
+    /// Duplicate PDUs received.
     pub rx_pdu_duplicate_packets: u32,
-    /// PDUs received twice, in octets.
+    /// Duplicate PDUs received, in octets.
     pub rx_pdu_duplicate_octets: u32,
-    /// PDUs received and dropped.
+    /// PDUs received and discarded.
     pub rx_pdu_dropped_packets: u32,
-    /// PDUs received and dropped, in octets.
+    /// PDUs received and discarded, in octets.
     pub rx_pdu_dropped_octets: u32,
     /// PDUs received outside the window.
     pub rx_pdu_out_of_window_packets: u32,
@@ -102,29 +102,29 @@ pub struct BearerStats {
     pub rx_pdu_status_packets: u32,
     /// Status PDUs received, in octets (AM).
     pub rx_pdu_status_octets: u32,
-    /// In the buffer to be put together, in octets.
+    /// Reassembly buffer in octets.
     pub rx_buffer_octets: u32,
-    /// In the buffer to be put together, in packets.
+    /// Reassembly buffer in packets.
     pub rx_buffer_packets: u32,
-    /// SDUs that the other end has.
+    /// SDUs delivered to the peer entity.
     pub tx_sdu_packets: u32,
-    /// SDUs that the other end has, in octets.
+    /// SDUs delivered to the peer entity, in octets.
     pub tx_sdu_octets: u64,
-    /// Mean time of an SDU from its coming to its first transmission, over the last 100 ms, in microseconds.
+    /// The mean time from the arrival of an SDU to its first transmission, over the last 100 ms, in microseconds.
     pub tx_sdu_mean_time_to_tx_us: f64,
-    /// How long the first SDU has waited, in microseconds.
+    /// The waiting time of the first SDU, in microseconds.
     pub tx_sdu_wait_us: u32,
     /// SDUs received.
     pub rx_sdu_packets: u32,
     /// SDUs received, in octets.
     pub rx_sdu_octets: u64,
-    /// SDUs received and dropped.
+    /// SDUs received and discarded.
     pub rx_sdu_dropped_packets: u32,
-    /// SDUs received and dropped, in octets.
+    /// SDUs received and discarded, in octets.
     pub rx_sdu_dropped_octets: u32,
     /// The C-RNTI of the UE.
     pub rnti: u32,
-    /// The entity's mode.
+    /// The mode of the entity.
     pub mode: Mode,
     /// The radio bearer of that UE.
     pub rb_id: u8,

@@ -1,13 +1,13 @@
-//! RRC notifications: UEs that come, go and are handed over, with their network and slices.
+//! RRC notifications: UEs that attach, detach and are handed over, with their PLMN and slices.
 //!
-//! The FlexRIC paper (6.1.2) lets xApps learn from such notifications which slice a UE belongs to; FlexRIC's public release has
-//! no such model. This one is ours, without the plain form. Its number is 149: FlexRIC's own run from 142 to 148.
+//! In the FlexRIC paper (6.1.2), such notifications inform xApps of the slice of each UE; FlexRIC's public release has no
+//! such model. This is a model of ferric, without a plain layout. Its number is 149; FlexRIC's are 142 to 148.
 //!
 //! | message | type |
 //! |---|---|
-//! | event trigger | [`EventTriggerDefinition`]: which events |
-//! | indication header | [`IndicationHeader`]: when |
-//! | indication message | [`IndicationMessage`]: what happened, in order |
+//! | event trigger | [`EventTriggerDefinition`]: the types of events |
+//! | indication header | [`IndicationHeader`]: the time stamp |
+//! | indication message | [`IndicationMessage`]: the events in order |
 
 use per::{List, Per};
 
@@ -18,23 +18,23 @@ use crate::wire::{Model, Wire, message};
 /// The RAN function ID, name and encodings of this model.
 pub const MODEL: Model = Model { function_id: 149, name: "RRC_EVENTS_V0", wires: &[Wire::Per, Wire::Flat] };
 
-/// The event trigger definition: what to tell of. A UE that is there when the subscription is set up is told of as
-/// [`Event::Present`] where attachments are.
+/// The event trigger definition: the types of events. If attachments are included, UEs that are present when the
+/// subscription is set up are reported as [`Event::Present`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct EventTriggerDefinition {
-    /// UEs that come.
+    /// UEs that attach.
     pub attach: bool,
-    /// UEs that go.
+    /// UEs that detach.
     pub detach: bool,
-    /// UEs that are handed over to another cell.
+    /// UEs that are handed over.
     pub handover: bool,
 }
 
 message!(EventTriggerDefinition, owning, per only);
 
 impl EventTriggerDefinition {
-    /// Everything that there is.
+    /// All types of events.
     pub const ALL: EventTriggerDefinition = EventTriggerDefinition { attach: true, detach: true, handover: true };
 }
 
@@ -48,46 +48,46 @@ pub struct IndicationHeader {
 
 message!(IndicationHeader, owning, per only);
 
-/// The indication message: what happened, in order.
+/// The indication message: the events in order.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct IndicationMessage<'a> {
-    /// What happened.
+    /// The event.
     #[per(size = 0..=65535)]
     pub notifications: List<'a, Notification<'a>>,
 }
 
 message!(IndicationMessage, borrowing, per only);
 
-/// What happened to a UE, and what is known of it.
+/// An event of a UE.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct Notification<'a> {
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// The UE.
     pub ue_id: UeId<'a>,
-    /// Its C-RNTI in its cell: what other models call it.
+    /// Its C-RNTI in its cell, which identifies it in other models.
     pub rnti: RntiValue,
-    /// Its cell: after a handover, the new one.
+    /// Its cell; after a handover, the target cell.
     pub cell: Cgi,
-    /// The network that it selected.
+    /// The PLMN that it selected.
     pub plmn: PlmnIdentity,
-    /// The slices that it asked for (S-NSSAI).
+    /// The slices that it requested (S-NSSAI).
     #[per(size = 0..=1024)]
     pub s_nssais: List<'a, SNssai>,
 }
 
-/// What happened to a UE.
+/// A type of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum Event {
-    /// It was there when the subscription was set up.
+    /// The UE was present when the subscription was set up.
     Present,
-    /// It came.
+    /// The UE attached.
     Attached,
-    /// It went.
+    /// The UE detached.
     Detached,
-    /// It came from that cell.
+    /// The UE was handed over from this cell.
     HandedOver(Cgi),
 }

@@ -1,4 +1,4 @@
-//! Reading an indication into an arena that was used before takes no memory from the heap.
+//! Decoding an indication into an arena that was used before does not allocate.
 
 use e2sm::Arena;
 use e2sm::common::{GnbCuUeF1apId, UeId, UeIdGnbDu};
@@ -57,7 +57,7 @@ fn steady_state_allocates_nothing() {
             let read = IndicationMessage::decode(&bytes, Revision::V3_00, &arena).unwrap();
             read.rows(None).filter_map(|row| row.value.number()).sum::<f64>()
         };
-        // the arena grows to the message's size
+        // the arena grows to the size of the message
         let first = read_and_visit();
         read_and_visit();
         let before = CountingAllocator::count();
@@ -70,9 +70,9 @@ fn steady_state_allocates_nothing() {
     }
 }
 
-/// What comes in fragments of 16384 octets is put together in the arena.
+/// Fragments of 16384 octets are reassembled in the arena.
 #[test]
-fn messages_beyond_one_fragment() {
+fn fragments_are_reassembled_in_arena() {
     let message = message(1000, true);
     let mut bytes = Vec::new();
     message.encode(Revision::V3_00, &mut bytes).unwrap();
@@ -86,9 +86,9 @@ fn messages_beyond_one_fragment() {
     assert_eq!(again, bytes);
 }
 
-/// A few octets that announce many items take memory for those that are there.
+/// The announced length of a list allocates no more memory than its items need.
 #[test]
-fn announced_but_not_sent() {
+fn announced_items_do_not_allocate() {
     for fill in [0x00, 0x0F, 0x40, 0x7F, 0xFF] {
         for announced in [[0xFF, 0xFE], [0x80, 0x00]] {
             for at in 1..8 {

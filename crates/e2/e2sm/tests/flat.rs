@@ -1,5 +1,5 @@
-//! The models in FlatBuffers: the schemas in `schema/` are those of the declarations (`UPDATE_SCHEMA=1` writes them anew);
-//! whatever PER can say, FlatBuffers can; what `flatc` writes is read; octets that lie are told so.
+//! The models in FlatBuffers: the schemas in `schema/` match the declarations (`UPDATE_SCHEMA=1` writes them), every value
+//! in PER round-trips through FlatBuffers, buffers of `flatc` decode, and malformed buffers are errors.
 
 mod support;
 
@@ -15,14 +15,17 @@ fn project(path: &str) -> PathBuf {
 }
 
 #[test]
-fn the_schemas_are_those_of_the_declarations() {
+fn schemas_match_declarations() {
     for (model, schema) in e2sm::flat::schemas() {
         let file = project("schema").join(model).with_extension("fbs");
         if std::env::var_os("UPDATE_SCHEMA").is_some() {
             fs::write(&file, &schema).unwrap();
         }
         let committed = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        assert_eq!(committed, schema, "schema/{model}.fbs is not what is declared: run the test with UPDATE_SCHEMA=1");
+        assert_eq!(
+            committed, schema,
+            "schema/{model}.fbs differs from the declarations: run the test with UPDATE_SCHEMA=1"
+        );
     }
 }
 
@@ -66,7 +69,7 @@ fn in_flat(of_type: &str) -> String {
 }
 
 #[test]
-fn every_vector_comes_back() {
+fn every_vector_round_trips() {
     let mut seen = 0;
     every_vector(|name, of_type, octets| {
         let value = registry::decode(of_type, octets).unwrap();
@@ -76,7 +79,7 @@ fn every_vector_comes_back() {
         assert_eq!(json(&*again), json(&*value), "{name}");
         let mut per = Vec::new();
         again.encode_as(Wire::Per, &mut per).unwrap();
-        // a REAL's octets are those of its value here
+        // a REAL is encoded by its value
         if per != octets {
             let read = registry::decode(of_type, &per).unwrap();
             assert_eq!(json(&*read), json(&*value), "{name}");
@@ -90,7 +93,7 @@ fn every_vector_comes_back() {
 }
 
 #[test]
-fn what_flatc_writes_is_read() {
+fn buffers_of_flatc_decode() {
     let mut seen = 0;
     every_vector(|name, of_type, octets| {
         let file = project(&format!("vectors/flat/{name}.hex"));
@@ -103,9 +106,9 @@ fn what_flatc_writes_is_read() {
     assert!(seen >= 15, "{seen} vectors");
 }
 
-/// Octets changed anywhere: a value that can be told and written again, or an error.
+/// Modified octets decode to a value that can be described and encoded, or to an error.
 #[test]
-fn spoilt_buffers_get_an_answer() {
+fn modified_buffers_decode_or_fail() {
     let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
     let mut below = |end: usize| {
         seed ^= seed << 13;
@@ -142,7 +145,7 @@ fn spoilt_buffers_get_an_answer() {
 }
 
 #[test]
-fn forms_that_a_type_does_not_have_are_refused() {
+fn missing_encodings_are_refused() {
     let no_value = registry::decode("kpm-v03.00:MeasurementRecordItem", &[0x40]).unwrap();
     assert_eq!(no_value.encode_as(Wire::Plain, &mut Vec::new()), Err(Error::NotInWire(Wire::Plain)));
     let trigger = hex("00 08 01 00");

@@ -1,4 +1,4 @@
-//! FlexRIC's plain layout: its own messages, read and written; and octets that do not add up.
+//! FlexRIC's plain layout: recorded messages of FlexRIC, and malformed octets.
 
 mod support;
 
@@ -17,7 +17,7 @@ const MODELS: [(&str, e2sm::Model); 6] = [
     ("gtp", gtp::MODEL),
 ];
 
-/// Reads and writes again.
+/// Decodes and encodes again.
 fn round(name: &str, bytes: &[u8]) {
     let value = registry::decode(name, bytes).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
     let mut again = Vec::new();
@@ -26,7 +26,7 @@ fn round(name: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn recorded_messages() {
+fn recorded_messages_round_trip() {
     let Some(shared) = shared() else { return };
     let recorded = Recorded::read(&shared);
     let mut indications = 0;
@@ -56,25 +56,25 @@ fn recorded_messages() {
 }
 
 #[test]
-fn recorded_functions() {
+fn recorded_functions_are_detected() {
     let Some(shared) = shared() else { return };
     let setup = &Recorded::read(&shared).samples("initiatingMessage", "E2setup", None)[0];
     for (_, model) in MODELS {
         let name = model.name.as_bytes();
-        let at = setup.windows(name.len()).position(|w| w == name).expect("the name is there");
+        let at = setup.windows(name.len()).position(|w| w == name).expect("the setup contains the name");
         let (definition, rest) = prefixed(&setup[at - 1..]);
         let read = e2sm::flexric::RanFunctionDefinition::decode_owned(definition, Wire::Plain).unwrap();
         assert_eq!(*read.name, *model.name);
-        // the revision, then the object identifier: an extension bit, and its length from 1 on
+        // the revision, then the object identifier: an extension bit and its length minus 1
         let oid = &rest[5..5 + usize::from(rest[4]) + 1];
         let oid = std::str::from_utf8(oid).unwrap();
         assert_eq!((detect(oid), oid), (Some((model.function_id, Wire::Plain)), &*model.oid(Wire::Plain)));
     }
 }
 
-/// A MAC message that FlexRIC's emulated base station sent, its numbers read by hand.
+/// A MAC message of FlexRIC's emulated base station, decoded by hand.
 #[test]
-fn values_stand_where_they_are_looked_for() {
+fn values_are_at_expected_offsets() {
     let Some(shared) = shared() else { return };
     let recorded = Recorded::read(&shared);
     let message = |function: u16| {
@@ -118,9 +118,9 @@ fn values_stand_where_they_are_looked_for() {
     assert_eq!((read.ues.len(), read.ues[0].rnti), (4, 455));
 }
 
-/// The three controls of FlexRIC's slice example, and its base station's outcome.
+/// The three controls of FlexRIC's slice example, and the outcome of its base station.
 #[test]
-fn recorded_slice_controls() {
+fn recorded_slice_controls_decode() {
     let Some(shared) = shared() else { return };
     let recorded = Recorded::read(&shared);
     let pdus = recorded.samples("initiatingMessage", "RICcontrol", Some(145));
@@ -150,9 +150,9 @@ fn refused(name: &str, bytes: &[u8]) -> (ErrorKind, usize) {
     }
 }
 
-/// Whatever the length, a cut message is an error no further than its end.
+/// A truncated message of any length is an error within its octets.
 #[test]
-fn cut_short_and_too_long() {
+fn truncated_and_longer_messages_are_errors() {
     let vectors = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors");
     let mut seen = 0;
     for (module, _) in MODELS {
@@ -166,7 +166,7 @@ fn cut_short_and_too_long() {
             let about = std::fs::read_to_string(path.with_extension("json")).unwrap();
             let about: serde_json::Value = serde_json::from_str(&about).unwrap();
             let name = about["type"].as_str().unwrap();
-            // the last four octets of a new filter are FlexRIC's mistake: they may be missing
+            // the last four octets of a new filter are a defect of FlexRIC: they may be missing
             let needed = bytes.len() - if stem.contains("add-filter") { 4 } else { 0 };
             for len in 0..needed {
                 let (kind, octet) = refused(name, &bytes[..len]);
@@ -181,13 +181,13 @@ fn cut_short_and_too_long() {
 }
 
 #[test]
-fn counts_that_lie() {
+fn wrong_counts_are_errors() {
     let much = [0xFF, 0xFF, 0xFF, 0x7F];
     for module in ["mac", "rlc", "pdcp", "gtp"] {
         let bytes = [&much[..], &[0; 300]].concat();
         assert_eq!(refused(&format!("{module}-plain:IndicationMessage"), &bytes), (ErrorKind::Truncated, 0));
     }
-    // two UEs promised and one there
+    // a count of two and one UE
     let bytes = [&[2, 0, 0, 0][..], &[0; 176 + 8]].concat();
     assert_eq!(refused("mac-plain:IndicationMessage", &bytes), (ErrorKind::Truncated, 0));
     // slices: the scheduler's name, the count of slices
@@ -198,7 +198,7 @@ fn counts_that_lie() {
 }
 
 #[test]
-fn numbers_that_nobody_knows() {
+fn unknown_numbers_are_errors() {
     let add = |rest: &[u8]| [&[0; 4][..], &[0; 4], &[1, 0, 0, 0], &[0; 12], rest].concat();
     for algorithm in [0, 5, 255] {
         // add: a direction without a name, one slice with id 0 and without names, then its algorithm
@@ -234,9 +234,9 @@ fn numbers_that_nobody_knows() {
     assert_eq!(refused("tc-plain:ControlMessage", &filter(80, 6, -1)), (ErrorKind::OutOfRange, 40));
 }
 
-/// What stands between the numbers is chance.
+/// Padding between numbers is undefined.
 #[test]
-fn padding_is_not_looked_at() {
+fn padding_is_ignored() {
     let padded = |fill: u8| {
         let mut bytes = vec![1, 0, 0, 0];
         bytes.extend([7; 68]);
@@ -249,18 +249,18 @@ fn padding_is_not_looked_at() {
     assert_eq!(read(&padded(0xEE)), read(&padded(0)));
     let mut again = Vec::new();
     read(&padded(0xEE)).encode(Wire::Plain, &mut again).unwrap();
-    assert_eq!(again, padded(0), "and written as zeros");
+    assert_eq!(again, padded(0), "padding is encoded as zeros");
 }
 
 #[test]
-fn what_the_layout_has_no_place_for() {
+fn values_without_plain_layout_are_refused() {
     let control = tc::ControlMessage::Scheduler(tc::SchedulerControl::Modify(tc::Scheduler::DeficitRoundRobin(
         vec![1500, 300].into(),
     )));
     let mut out = vec![1, 2, 3];
     let error = control.encode(Wire::Plain, &mut out).unwrap_err();
     assert!(matches!(error, Error::Plain(e) if (e.kind, e.octet) == (ErrorKind::NotInLayout, 8)), "{error}");
-    assert_eq!(out, [1, 2, 3], "as it was");
+    assert_eq!(out, [1, 2, 3], "unchanged after an error");
     control.encode(Wire::Per, &mut out).unwrap();
     assert_eq!(tc::ControlMessage::decode_owned(&out[3..], Wire::Per).unwrap(), control);
 

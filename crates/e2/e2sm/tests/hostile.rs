@@ -1,4 +1,4 @@
-//! Bytes that nobody sane sends: every type of the registry reads them to a value or an error.
+//! Hostile octets: every type of the registry decodes them to a value or an error.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use e2sm::registry;
 use support::hex;
 
-/// xorshift64*: enough chance for a test, and the same each time.
+/// xorshift64*: pseudo-random and reproducible.
 struct Chance(u64);
 
 impl Chance {
@@ -24,19 +24,19 @@ impl Chance {
     }
 }
 
-/// Reads; what can be read can be told, and written so that it reads the same again.
+/// Decodes; a decoded value can be described, and encodes to octets that decode to the same value.
 fn survive(name: &str, bytes: &[u8]) -> bool {
     let Ok(value) = registry::decode(name, bytes) else { return false };
-    let told = support::json(&*value);
+    let expected = support::json(&*value);
     let mut written = Vec::new();
     value.encode(&mut written).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
     let again = registry::decode(name, &written).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
-    assert_eq!(support::json(&*again), told, "{name} {bytes:02x?}");
+    assert_eq!(support::json(&*again), expected, "{name} {bytes:02x?}");
     true
 }
 
 #[test]
-fn random_bytes() {
+fn random_octets_decode_or_fail() {
     let mut chance = Chance(0x1234_5678_9ABC_DEF1);
     let names: Vec<String> = registry::types().map(|(module, name)| format!("{module}:{name}")).collect();
     assert!(names.len() > 300);
@@ -47,10 +47,10 @@ fn random_bytes() {
             read += usize::from(survive(name, &bytes));
         }
     }
-    assert!(read > 100, "some of it makes sense by chance: {read}");
+    assert!(read > 100, "{read} random inputs decode");
 }
 
-/// Spoils each vector of a folder some times, and reads it under each module; `""` is that of the vector itself.
+/// Modifies each vector of a folder several times and decodes it as each module; `""` is that of the vector.
 fn spoil(folder: &str, modules: &[&str], times: usize) -> usize {
     let mut chance = Chance(0xFEDC_BA98_7654_3211);
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors").join(folder);
@@ -75,7 +75,7 @@ fn spoil(folder: &str, modules: &[&str], times: usize) -> usize {
                     _ => spoilt[at] ^= 1 << chance.below(8),
                 }
             }
-            // under its own revision, and under those of others
+            // as its own revision, and as the others
             for module in modules {
                 let name = if module.is_empty() { of_type.to_owned() } else { format!("{module}:{of_type}") };
                 read += usize::from(survive(&name, &spoilt));
@@ -86,26 +86,26 @@ fn spoil(folder: &str, modules: &[&str], times: usize) -> usize {
 }
 
 #[test]
-fn spoilt_vectors_of_kpm() {
+fn modified_vectors_of_kpm_decode_or_fail() {
     let read = spoil("kpm", &["kpm-v01.00", "kpm-v02.01", "kpm-v02.03", "kpm-v03.00", "kpm-v04.00"], 60);
-    assert!(read > 1000, "many spoilt messages still read: {read}");
+    assert!(read > 1000, "{read} modified messages decode");
 }
 
 #[test]
-fn spoilt_vectors_of_ni() {
+fn modified_vectors_of_ni_decode_or_fail() {
     let read = spoil("ni", &["ni-v01.00"], 60);
-    assert!(read > 300, "many spoilt messages still read: {read}");
+    assert!(read > 300, "{read} modified messages decode");
 }
 
 #[test]
-fn spoilt_vectors_of_rc() {
+fn modified_vectors_of_rc_decode_or_fail() {
     let read = spoil("rc", &["rc-v01.03", "rc-v03.00", "rc-v05.00"], 30);
-    assert!(read > 1000, "many spoilt messages still read: {read}");
+    assert!(read > 1000, "{read} modified messages decode");
 }
 
 #[test]
-fn spoilt_vectors_in_every_wire_form() {
+fn modified_vectors_in_every_encoding_decode_or_fail() {
     let models = ["mac", "rlc", "pdcp", "gtp", "slice", "tc", "rrc"];
     let read: usize = models.iter().map(|model| spoil(model, &[""], 60)).sum();
-    assert!(read > 1000, "many spoilt messages still read: {read}");
+    assert!(read > 1000, "{read} modified messages decode");
 }

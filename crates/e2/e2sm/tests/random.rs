@@ -1,4 +1,4 @@
-//! Random values of every message come back from the wire as they were, in every revision.
+//! Random values of every message round-trip in every revision.
 
 use e2sm::Arena;
 use e2sm::common::{
@@ -9,7 +9,7 @@ use e2sm::common::{
 use e2sm::kpm::*;
 use per::{BitString, Bits, List, Memo, Octets, One, PrintableString, Real};
 
-/// xorshift64*, and what makes values of it for one revision.
+/// A generator of values of one revision, from xorshift64*.
 struct Maker {
     state: u64,
     revision: Revision,
@@ -27,7 +27,7 @@ impl Maker {
         (self.next() >> 20) % end
     }
 
-    /// `lo..=hi`, the ends more often than chance has it.
+    /// A number in `lo..=hi`, with a bias to the bounds.
     fn within(&mut self, lo: u64, hi: u64) -> u64 {
         match self.below(4) {
             0 => lo,
@@ -44,7 +44,7 @@ impl Maker {
         self.coin().then(|| make(self))
     }
 
-    /// As `maybe`, for what `revision` was the first to have.
+    /// As `maybe`, for a component that `revision` introduced.
     fn since<T>(&mut self, revision: Revision, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
         (self.revision >= revision && self.coin()).then(|| make(self))
     }
@@ -184,7 +184,7 @@ impl Maker {
             1 => TestCondValue::ValueEnum(self.below(9) as i64),
             2 => TestCondValue::ValueBool(self.coin()),
             3 if self.coin() => TestCondValue::ValueBitS(BitString::new(self.next() >> 40, 24)),
-            // the last bits are of an octet of their own
+            // the last bits have a separate octet
             3 => TestCondValue::ValueBitS(BitString::Long {
                 octets: Octets::from(vec![self.below(256) as u8; 9].into_iter().chain([0x80]).collect::<Vec<_>>()),
                 count: 73,
@@ -310,7 +310,7 @@ impl Maker {
                 granul_period: None,
             }),
             _ => {
-                // a report that comes again, so that lists repeat
+                // repeats a report, so that lists repeat
                 let again = self.report();
                 IndicationMessageFormats::Format3(IndicationMessageFormat3 {
                     ue_meas_report_list: self.list(1, 6, |m| UeMeasurementReportItem {
@@ -373,7 +373,7 @@ fn makers() -> impl Iterator<Item = Maker> {
 }
 
 #[test]
-fn messages_come_back() {
+fn messages_round_trip() {
     let mut arena = Arena::new();
     for mut maker in makers() {
         let revision = maker.revision;
@@ -391,7 +391,7 @@ fn messages_come_back() {
 }
 
 #[test]
-fn actions_come_back() {
+fn actions_round_trip() {
     let mut arena = Arena::new();
     for mut maker in makers() {
         let revision = maker.revision;
@@ -404,9 +404,9 @@ fn actions_come_back() {
     }
 }
 
-/// An older reader passes over what v04.00 has added to a sequence.
+/// Older revisions skip the additions of v04.00 to a SEQUENCE.
 #[test]
-fn older_revisions_pass_over_additions() {
+fn older_revisions_skip_additions() {
     let ue_id = |cell_rnti| UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(5), ran_ueid: None, cell_rnti });
     let cell =
         Cgi::NrCgi(NrCgi { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), nr_cell_identity: Bits::new(1, 36) });

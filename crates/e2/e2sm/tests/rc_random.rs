@@ -1,11 +1,11 @@
-//! Random RAN parameters come back from the wire as they were, in every revision, as deep as they may nest.
+//! Random RAN parameters round-trip in every revision, up to the greatest nesting depth.
 
 use e2sm::Arena;
 use e2sm::common::{AmfUeNgapId, Cgi, GnbCuUeF1apId, NrCgi, PartialUeId, PlmnIdentity, RicStyleType, UeId, UeIdGnbDu};
 use e2sm::rc::*;
 use per::{BitString, Bits, ErrorKind, List, Octets, PrintableString, Real};
 
-/// xorshift64*, and what makes values of it.
+/// A generator of values, from xorshift64*.
 struct Maker(u64);
 
 impl Maker {
@@ -34,7 +34,7 @@ impl Maker {
     }
 
     fn id(&mut self) -> RanParameterId {
-        // ids outside of 1 to 2^32 - 1 are encoded in another way
+        // IDs outside of 1 to 2^32 - 1 have another encoding
         RanParameterId([0, 1, 255, 256, u32::MAX, self.0 as u32][self.below(6) as usize])
     }
 
@@ -108,7 +108,7 @@ fn control(ran_p_list: List<'static, RanParameterItem<'static>>) -> ControlMessa
 }
 
 #[test]
-fn controls_come_back() {
+fn controls_round_trip() {
     let mut arena = Arena::new();
     for (mut maker, revision) in makers() {
         let message = control(maker.list(0, 4, |m| m.parameter(6)));
@@ -125,7 +125,7 @@ fn controls_come_back() {
 }
 
 #[test]
-fn conditions_come_back() {
+fn conditions_round_trip() {
     for (mut maker, revision) in makers() {
         let policy = |m: &mut Maker| ActionDefinitionFormat2Item {
             policy_action: RicPolicyAction {
@@ -166,7 +166,7 @@ fn conditions_come_back() {
 }
 
 #[test]
-fn what_a_revision_lacks_is_not_written() {
+fn values_of_other_revisions_are_not_encoded() {
     let not_in = |result: Result<(), per::Error>| assert_eq!(result.unwrap_err().kind, ErrorKind::NotInRevision);
     let mut bytes = Vec::new();
     let header = ControlHeader {
@@ -181,11 +181,11 @@ fn what_a_revision_lacks_is_not_written() {
     not_in(header.encode(Revision::V3_00, &mut bytes));
     header.encode(Revision::V5_00, &mut bytes).unwrap();
     assert_eq!(ControlHeader::decode_owned(&bytes, Revision::V5_00).unwrap(), header);
-    // a format that is not known cannot be passed over
+    // an unknown format cannot be skipped
     let error = ControlHeader::decode_owned(&bytes, Revision::V3_00).unwrap_err();
     assert_eq!(error.kind, ErrorKind::UnknownExtension);
 
-    // format 5 of event triggers is another thing in each
+    // format 5 of event triggers differs between revisions
     let on_demand = EventTriggerFormat5 {
         on_demand: e2sm::common::True,
         associated_ue_info: None,
@@ -214,7 +214,7 @@ fn what_a_revision_lacks_is_not_written() {
     }
 }
 
-/// A parameter within that many structures.
+/// A parameter inside that many structures.
 fn nested(levels: usize) -> ControlMessage<'static> {
     let element = RanParameterElementFalse { value: Some(RanParameterValue::ValueInt(5)) };
     let mut value_type = RanParameterValueType::ElementFalse(element);
@@ -226,7 +226,7 @@ fn nested(levels: usize) -> ControlMessage<'static> {
     control(List::from(vec![RanParameterItem { ran_parameter_id: RanParameterId(1), value_type }]))
 }
 
-/// A peer decides how deep its parameters nest, but not how much stack that takes.
+/// The nesting depth of a peer's parameters is limited.
 #[test]
 fn nesting_is_bounded() {
     let deepest = usize::from(per::MAX_DEPTH) - 1;

@@ -1,4 +1,4 @@
-//! Controls, plans and what comes of them by name, over the wire.
+//! Controls, subscriptions and their indications with named fields, through the encoding.
 
 use e2sm::Error;
 use e2sm::common::{
@@ -86,13 +86,13 @@ fn over_the_wire(control: &Control, revision: Revision) {
 }
 
 #[test]
-fn controls_in_every_revision() {
+fn controls_round_trip_in_every_revision() {
     for revision in Revision::ALL {
         for action in actions() {
             over_the_wire(&Control::of_ue(ue(), action.clone()), revision);
             over_the_wire(&Control::of_ue(ue(), action).deciding(Decision::Reject), revision);
         }
-        for target in [ControlTarget::Ue(ue()), ControlTarget::Nobody] {
+        for target in [ControlTarget::Ue(ue()), ControlTarget::NoUe] {
             let actions = ControlActions::Several(actions());
             over_the_wire(&Control { target, decision: Some(Decision::Accept), actions }, revision);
         }
@@ -100,7 +100,7 @@ fn controls_in_every_revision() {
 }
 
 #[test]
-fn targets_of_later_revisions() {
+fn targets_of_later_revisions_round_trip() {
     let partial = PartialUeId { amf_ue_ngap_id: Some(AmfUeNgapId(9)), ..PartialUeId::default() };
     let definition = UeGroupDefinition {
         identifier_list: List::from(vec![UeGroupDefinitionIdentifierItem {
@@ -119,14 +119,14 @@ fn targets_of_later_revisions() {
     over_the_wire(&named, Revision::V5_00);
     assert!(matches!(group.encode(Revision::V1_03), Err(Error::Codec(_))));
     assert!(matches!(named.encode(Revision::V3_00), Err(Error::Codec(_))));
-    // a group decides nothing, and one action is somebody's
+    // a group has no decision, and a single action has a target
     assert_eq!(group.deciding(Decision::Accept).encode(Revision::V3_00), Err(Error::FormatsDoNotFit));
-    let nobody = Control { target: ControlTarget::Nobody, decision: None, actions: one() };
-    assert_eq!(nobody.encode(Revision::V5_00), Err(Error::FormatsDoNotFit));
+    let no_ue = Control { target: ControlTarget::NoUe, decision: None, actions: one() };
+    assert_eq!(no_ue.encode(Revision::V5_00), Err(Error::FormatsDoNotFit));
 }
 
 #[test]
-fn what_later_revisions_say_of_one_action() {
+fn formats_of_later_revisions_round_trip() {
     let id = ControlAction::DRX;
     let low = RanParameterTesting(List::from(vec![RanParameterTestingItem {
         ran_parameter_id: RanParameterId(1),
@@ -140,7 +140,7 @@ fn what_later_revisions_say_of_one_action() {
     let filtered =
         FilteredAction { id, filters: vec![filter], for_all: vec![element(1, number(9)), element(2, number(4))] };
     let drx = |long_cycle| ControlAction::Drx(Drx { long_cycle, short_cycle: Some(4), short_cycle_timer: None });
-    assert_eq!(filtered.action(|_| true), Ok(drx(3)), "what the filter says comes first");
+    assert_eq!(filtered.action(|_| true), Ok(drx(3)), "parameters of the filter take precedence");
     assert_eq!(filtered.action(|_| false), Ok(drx(9)));
     let nothing = FilteredAction { for_all: Vec::new(), ..filtered.clone() };
     assert!(matches!(nothing.action(|_| false), Err(Error::Parameter(_))));
@@ -150,11 +150,11 @@ fn what_later_revisions_say_of_one_action() {
         over_the_wire(&control, Revision::V5_00);
         assert!(matches!(control.encode(Revision::V1_03), Err(Error::Codec(_))));
     }
-    let tell = of(ControlActions::Tell(id, vec![RanParameterId(7), RanParameterId(9)]));
-    over_the_wire(&tell, Revision::V5_00);
-    assert!(matches!(tell.encode(Revision::V3_00), Err(Error::Codec(_))));
+    let query = of(ControlActions::Query(id, vec![RanParameterId(7), RanParameterId(9)]));
+    over_the_wire(&query, Revision::V5_00);
+    assert!(matches!(query.encode(Revision::V3_00), Err(Error::Codec(_))));
 
-    // nothing more to say than the header does
+    // an empty message after a header
     let (header, _) = Control::answer(ue(), id, Decision::Accept).encode(Revision::V5_00).unwrap();
     let mut message = Vec::new();
     ControlMessage { formats: ControlMessageFormats::Format5 }.encode(Revision::V5_00, &mut message).unwrap();
@@ -164,9 +164,9 @@ fn what_later_revisions_say_of_one_action() {
     assert!(matches!(Control::decode(&header, &message, Revision::V5_00), Err(Error::Parameter(_))));
 }
 
-/// What a definition tells is what the table has: numbers grow, and each stands once.
+/// Definitions match the tables: IDs are unique and ascending.
 #[test]
-fn tables_of_parameters() {
+fn parameter_tables_are_consistent() {
     fn numbers(parameters: &[KnownParameter], all: &mut Vec<u32>) {
         for parameter in parameters {
             all.push(parameter.id.0);
@@ -194,11 +194,11 @@ fn tables_of_parameters() {
 }
 
 #[test]
-fn header_and_message_of_different_controls() {
+fn header_and_message_of_different_controls_are_refused() {
     let revision = Revision::V3_00;
     let (one_header, one_message) = Control::of_ue(ue(), actions()[0].clone()).encode(revision).unwrap();
     let several =
-        Control { target: ControlTarget::Nobody, decision: None, actions: ControlActions::Several(actions()) };
+        Control { target: ControlTarget::NoUe, decision: None, actions: ControlActions::Several(actions()) };
     let (header, message) = several.encode(revision).unwrap();
     assert_eq!(Control::decode(&one_header, &message, revision), Err(Error::FormatsDoNotFit));
     assert_eq!(Control::decode(&header, &one_message, revision), Err(Error::FormatsDoNotFit));
@@ -235,7 +235,7 @@ fn number(value: i64) -> RanParameterValue<'static> {
     RanParameterValue::ValueInt(value)
 }
 
-/// A quota with the numbers of the parameters as given: member list, member, network, slice, SST, SD, min, max.
+/// A quota with these parameter IDs: member list, member, PLMN, slice, SST, SD, min, max.
 fn numbered(ids: [u32; 8], wrapped: bool) -> Vec<RanParameterItem<'static>> {
     let [members, member, network, slice, sst, sd, min, max] = ids;
     let slice = structure(slice, vec![element(sst, octets(&[1])), element(sd, octets(&[0, 0, 3]))]);
@@ -251,9 +251,9 @@ fn numbered(ids: [u32; 8], wrapped: bool) -> Vec<RanParameterItem<'static>> {
     vec![list(1, group)]
 }
 
-/// xApps differ in how they count the parameters, and in whether items of a list stand in a structure of their own.
+/// xApps differ in the parameter IDs, and in whether list items have an additional structure.
 #[test]
-fn quotas_as_others_write_them() {
+fn quotas_of_other_xapps_decode() {
     let expected = SlicePrbQuota::of_slice(NETWORK, SNssai { sst: Sst([1]), sd: Some(Sd([0, 0, 3])) }, 30, 50);
     for (ids, of) in [([5, 6, 7, 8, 9, 10, 11, 12], "the specification"), ([4, 5, 6, 7, 8, 9, 10, 11], "FlexRIC")] {
         for wrapped in [false, true] {
@@ -263,7 +263,7 @@ fn quotas_as_others_write_them() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn errors_name_the_parameter() {
     let error = |items: &[RanParameterItem<'_>], id: ActionId| match ControlAction::from_parameters(id, items) {
         Err(Error::Parameter(error)) => error.to_string(),
         other => panic!("{other:?}"),
@@ -277,10 +277,10 @@ fn what_is_wrong_is_named() {
         items[0] = list(1, group);
         items
     };
-    for (items, told) in [
+    for (items, expected) in [
         (vec![], "RAN parameter 1 (RRM Policy Ratio List) is missing"),
         (vec![element(1, number(1))], "RAN parameter 1 (RRM Policy Ratio List) is not a list"),
-        (vec![element(77, number(1)), list(1, vec![])], "RAN parameter 77 is not one of this action's"),
+        (vec![element(77, number(1)), list(1, vec![])], "RAN parameter 77 is not a parameter of this action"),
         (
             vec![list(1, vec![structure(3, vec![])])],
             "RAN parameter 5 (RRM Policy Member List) is missing, in RRM Policy",
@@ -288,18 +288,18 @@ fn what_is_wrong_is_named() {
         (quota_of(30, 101), "RAN parameter 12 (Max PRB Policy Ratio) is out of range, in RRM Policy Ratio Group"),
         (quota_of(51, 50), "RAN parameter 11 (Min PRB Policy Ratio) is out of range"),
     ] {
-        assert_eq!(error(&items, ControlAction::SLICE_PRB_QUOTA), told);
+        assert_eq!(error(&items, ControlAction::SLICE_PRB_QUOTA), expected);
     }
-    for (items, told) in [
+    for (items, expected) in [
         (vec![element(2, number(1))], "RAN parameter 1 (Long DRX Cycle Length) is missing"),
         (vec![element(1, number(20))], "RAN parameter 1 (Long DRX Cycle Length) is out of range"),
         (vec![element(1, octets(&[1]))], "RAN parameter 1 (Long DRX Cycle Length) is not a whole number"),
         (vec![element(1, number(i64::MIN))], "RAN parameter 1 (Long DRX Cycle Length) is out of range"),
     ] {
-        assert_eq!(error(&items, ControlAction::DRX), told);
+        assert_eq!(error(&items, ControlAction::DRX), expected);
     }
     let target = |items| vec![structure(1, vec![structure(2, items)])];
-    for (items, told) in [
+    for (items, expected) in [
         (target(vec![]), "RAN parameter 3 (NR Cell) is missing"),
         (target(vec![structure(3, vec![])]), "RAN parameter 4 (NR CGI) is missing, in NR Cell"),
         (
@@ -307,38 +307,38 @@ fn what_is_wrong_is_named() {
             "RAN parameter 4 (NR CGI) is out of range, in NR Cell",
         ),
     ] {
-        assert_eq!(error(&items, ControlAction::HANDOVER), told);
+        assert_eq!(error(&items, ControlAction::HANDOVER), expected);
     }
     let session = structure(1, vec![structure(2, vec![structure(3, vec![element(4, octets(&[0; 9]))])])]);
-    for (more, told) in [
+    for (more, expected) in [
         (list(7, vec![]), "RAN parameter 9 (PDU session ID) is missing, in PDU session Item for handover"),
         (
             list(13, vec![element(15, number(33))]),
             "RAN parameter 15 (DRB ID) is out of range, in DRB item for handover",
         ),
         (element(19, number(1)), "RAN parameter 19 (List of Secondary cells to be setup) is not a list"),
-        (session.clone(), "RAN parameter 1 (Target Primary Cell ID) is there twice"),
-        (element(99, number(1)), "RAN parameter 99 is not one of this action's"),
+        (session.clone(), "RAN parameter 1 (Target Primary Cell ID) occurs twice"),
+        (element(99, number(1)), "RAN parameter 99 is not a parameter of this action"),
     ] {
-        assert_eq!(error(&[session.clone(), more], ControlAction::HANDOVER), told);
+        assert_eq!(error(&[session.clone(), more], ControlAction::HANDOVER), expected);
     }
     let drb = element(1, number(33));
     assert_eq!(error(&[drb], ControlAction::QOS_FLOW_MAPPING), "RAN parameter 1 (DRB ID) is out of range");
     let qos = |more| error(&[element(1, number(1)), more], ControlAction::DRB_QOS);
-    for (more, told) in [
+    for (more, expected) in [
         (structure(4, vec![element(5, number(1))]), "RAN parameter 6 (Exponent) is missing, in Packet Error Rate"),
         (element(11, number(0)), "RAN parameter 11 (Priority Level of Mapped QoS Flows) is out of range"),
         (element(22, octets(&[1])), "RAN parameter 22 (Reflective QoS Mapping) is not a truth value"),
         (element(4, number(1)), "RAN parameter 4 (Packet Error Rate) is not a structure"),
-        (element(9, number(1)), "RAN parameter 9 is not one of this action's"),
+        (element(9, number(1)), "RAN parameter 9 is not a parameter of this action"),
     ] {
-        assert_eq!(qos(more), told);
+        assert_eq!(qos(more), expected);
     }
 }
 
-/// An NR CGI comes as the IE of TS 38.413 or as what is in it; what else a handover says is kept.
+/// An NR CGI is the IE of TS 38.413 or its contents; other parameters of a handover are preserved.
 #[test]
-fn handovers_as_others_write_them() {
+fn handovers_of_other_xapps_decode() {
     let plain = octets(&[0x00, 0xF1, 0x10, 0x01, 0x23, 0x45, 0x67, 0x80]);
     let cell = structure(3, vec![element(4, plain)]);
     let sessions = list(7, vec![element(9, number(1))]);
@@ -350,7 +350,7 @@ fn handovers_as_others_write_them() {
 }
 
 #[test]
-fn drx_by_milliseconds() {
+fn drx_cycle_is_rounded_down() {
     for (asked, got) in [(0, 10), (10, 10), (319, 256), (320, 320), (65_535, 10_240)] {
         assert_eq!(Drx::long(asked).long_cycle_ms(), Some(got), "{asked}");
     }
@@ -359,7 +359,7 @@ fn drx_by_milliseconds() {
 }
 
 #[test]
-fn plans_in_every_revision() {
+fn plans_encode_in_every_revision() {
     let message = RrcMessageId { rrc_type: RrcType::Nr(RrcClassNr::UlDcch), message_id: 0 };
     let low = RanParameterTesting(List::from(vec![RanParameterTestingItem {
         ran_parameter_id: RanParameterId(1),
@@ -397,12 +397,12 @@ fn plans_in_every_revision() {
         }
         let on_demand = Plan::report_on_demand(&[RanParameterId(1)]).encode(revision);
         assert_eq!(on_demand.is_ok(), revision == Revision::V1_03);
-        assert!(Plan::report_rrc_states(&[]).encode(revision).is_err(), "nothing to wait for");
+        assert!(Plan::report_rrc_states(&[]).encode(revision).is_err(), "no states");
     }
 }
 
 #[test]
-fn what_comes_of_plans() {
+fn indications_of_plans_decode() {
     let revision = Revision::V3_00;
     let header = IndicationHeader {
         formats: IndicationHeaderFormats::Format2(IndicationHeaderFormat2 {

@@ -1,4 +1,4 @@
-//! Messages that others recorded or made: read from a `shared/vectors` folder beside the workspace, where there is one.
+//! Messages of other implementations, from a `shared/vectors` folder beside the workspace, if there is one.
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::recorded::{Recorded, ie, prefixed, shared};
 use support::{hex, json};
 
 #[test]
-fn indications_of_32_ues() {
+fn indications_of_32_ues_round_trip() {
     let Some(shared) = shared() else { return };
     let mut arena = Arena::new();
     for (file, reals) in [("kpm_ind_32ue.hex", false), ("kpm_ind_32ue_real.hex", true)] {
@@ -31,9 +31,9 @@ fn indications_of_32_ues() {
     }
 }
 
-/// Pieces from the tests of other projects, under every module and type that an independent decoder found to fit.
+/// Octets from the tests of other projects, as every module and type that an independent decoder accepts.
 #[test]
-fn public_pieces() {
+fn public_samples_round_trip() {
     let Some(shared) = shared() else { return };
     let mut seen = 0;
     for line in fs::read_to_string(shared.join("e2sm/public.jsonl")).unwrap().lines() {
@@ -43,12 +43,12 @@ fn public_pieces() {
             let (module, name) = (fits[0].as_str().unwrap(), fits[1].as_str().unwrap());
             let value = match e2sm::registry::decode(&format!("{module}:{name}"), &bytes) {
                 Ok(value) => value,
-                // octets that count up, which make a call process id of 136 bits: of no node, and more than we keep
+                // ascending octets, which form a call process ID of 136 bits: not from a node, and too long
                 Err(Error::Codec(error)) if bytes[..3] == [0x10, 0x11, 0x12] => {
                     assert_eq!(error.kind, per::ErrorKind::OutOfRange);
                     continue;
                 }
-                // RC's, which as NI's would name an interface that v01.00 does not know
+                // of RC; as NI it would contain an interface that v01.00 does not have
                 Err(Error::Codec(error)) if module == "ni-v01.00" => {
                     assert_eq!(error.kind, per::ErrorKind::UnknownExtension);
                     continue;
@@ -64,9 +64,9 @@ fn public_pieces() {
     assert!(seen >= 27, "{seen} pieces");
 }
 
-/// srsRAN's messages of E2SM-CCC, each known by its first key.
+/// srsRAN's messages of E2SM-CCC, each identified by its first key.
 #[test]
-fn srsrans_configuration_messages() {
+fn srsran_messages_round_trip() {
     let Some(shared) = shared() else { return };
     let text = fs::read_to_string(shared.join("e2sm/ccc_samples.json")).unwrap();
     let samples: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
@@ -78,7 +78,7 @@ fn srsrans_configuration_messages() {
             "controlMessageFormat" => "RIC-Control-Message",
             "indicationHeaderFormat" => "RIC-Indication-Header",
             "indicationMessageFormat" => "RIC-Indication-Message",
-            _ => continue, // a piece of a message
+            _ => continue, // part of a message
         };
         let value = e2sm::registry::decode(&format!("ccc:{name}"), sample.to_string().as_bytes())
             .unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -90,7 +90,7 @@ fn srsrans_configuration_messages() {
     assert_eq!(seen, 5);
 }
 
-/// What FlexRIC's messages carry of KPM.
+/// The KPM contents of FlexRIC's messages.
 struct Kpm {
     definition: Vec<u8>,
     triggers: Vec<Vec<u8>>,
@@ -102,7 +102,7 @@ fn recorded(shared: &Path) -> Kpm {
     let file = Recorded::read(shared);
     let samples = |procedure, function| file.samples("initiatingMessage", procedure, function);
     let setup = &samples("E2setup", None)[0];
-    // RANfunction-Item of function 2: the id, then the definition
+    // RANfunction-Item of function 2: the ID, then the definition
     let item = setup.windows(4).position(|w| w == [0x00, 0x00, 0x02, 0x81]).unwrap();
     let mut found = Kpm {
         definition: prefixed(&setup[item + 3..]).0.to_vec(),
@@ -111,7 +111,7 @@ fn recorded(shared: &Path) -> Kpm {
         indications: Vec::new(),
     };
     for pdu in samples("RICsubscription", Some(2)) {
-        // RICsubscriptionDetails: a preamble octet, the trigger, one action of id and type with its definition
+        // RICsubscriptionDetails: a preamble octet, the trigger, one action with ID, type and definition
         let (trigger, rest) = prefixed(&ie(&pdu, 30, 0x00)[1..]);
         let to_be_setup = rest.windows(3).position(|w| w == [0x00, 0x13, 0x00]).unwrap();
         let (action, _) = prefixed(&rest[to_be_setup + 3..]);
@@ -126,7 +126,7 @@ fn recorded(shared: &Path) -> Kpm {
 }
 
 #[test]
-fn flexrics_node() {
+fn flexric_node_is_detected() {
     let Some(shared) = shared() else { return };
     let recorded = recorded(&shared);
 

@@ -1,4 +1,4 @@
-//! Wishes against nodes that offer different report styles.
+//! Report requests to nodes with different report styles.
 
 use e2sm::Error;
 use e2sm::common::{
@@ -45,7 +45,7 @@ fn node(styles: &[(i64, i64, &[&'static str])]) -> RanFunctionDefinition<'static
 const THROUGHPUT: &[MeasurementRequest<'static>] =
     &[MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("DRB.UEThpUl")];
 
-fn wish(scope: Scope<'_>) -> ReportRequest<'_> {
+fn request(scope: Scope<'_>) -> ReportRequest<'_> {
     ReportRequest { measurements: THROUGHPUT, granularity_period_ms: 100, reporting_period_ms: 1000, scope }
 }
 
@@ -53,7 +53,7 @@ fn ue(id: u32) -> UeId<'static> {
     UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(id), ran_ueid: None, cell_rnti: None })
 }
 
-/// What the plan says must survive the wire.
+/// The definitions of a plan must round-trip.
 fn over_the_wire(action: &ActionDefinition<'_>, revision: Revision) {
     let mut bytes = Vec::new();
     action.encode(revision, &mut bytes).unwrap();
@@ -61,9 +61,9 @@ fn over_the_wire(action: &ActionDefinition<'_>, revision: Revision) {
 }
 
 #[test]
-fn each_scope_has_its_style() {
+fn scope_selects_report_style() {
     let names: &[&str] = &["DRB.UEThpDl", "DRB.UEThpUl"];
-    // the numbers of styles are the node's own affair
+    // nodes number their styles freely
     let node = node(&[(11, 1, names), (12, 2, names), (13, 3, names), (14, 4, names), (15, 5, names)]);
     let cell = Cgi::NrCgi(NrCgi {
         plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
@@ -85,7 +85,7 @@ fn each_scope_has_its_style() {
             (Scope::EveryUe(EveryUe::AnySignal), 14),
             (Scope::Ues(&ues), 15),
         ] {
-            let plan = wish(scope).plan(&node, revision).unwrap();
+            let plan = request(scope).plan(&node, revision).unwrap();
             assert_eq!(plan.trigger, EventTriggerDefinition::every(1000));
             assert_eq!(plan.action.ric_style_type, RicStyleType(style));
             over_the_wire(&plan.action, revision);
@@ -93,46 +93,46 @@ fn each_scope_has_its_style() {
     }
 }
 
-/// FlexRIC's and OAI's nodes offer styles 4 and 1 and know tests for a slice only.
+/// Nodes of FlexRIC and OAI offer styles 4 and 1 and support tests for a slice only.
 #[test]
-fn per_ue_on_a_node_with_conditions_only() {
+fn every_ue_is_requested_by_slice_condition() {
     let node = node(&[(4, 4, &["DRB.UEThpUl", "DRB.UEThpDl", "RRU.PrbTotDl"]), (1, 1, &["CARR.PDSCHMCSDist"])]);
     let slice = SNssai { sst: Sst([1]), sd: None };
-    let plan = wish(Scope::EveryUe(EveryUe::InSlice(slice))).plan(&node, Revision::V2_03).unwrap();
+    let plan = request(Scope::EveryUe(EveryUe::InSlice(slice))).plan(&node, Revision::V2_03).unwrap();
     let mut bytes = Vec::new();
     plan.action.encode(Revision::V2_03, &mut bytes).unwrap();
-    // style 4, format 4, one condition: S-NSSAI equal to an octet string of 01, as FlexRIC's xApps write it
+    // style 4, format 4, one condition: S-NSSAI equal to the octet string 01, as in FlexRIC's xApps
     let recorded_head = [0x00, 0x01, 0x04, 0x80];
     assert_eq!(bytes[..4], recorded_head);
     let recorded_condition = [0x38, 0x40, 0x01, 0x00, 0x04, 0x01, 0x01];
     assert!(bytes.windows(7).any(|w| w == recorded_condition), "{bytes:02x?}");
 
     let with_sd = SNssai { sst: Sst([1]), sd: Some(Sd([0, 0, 5])) };
-    let plan = wish(Scope::EveryUe(EveryUe::InSlice(with_sd))).plan(&node, Revision::V2_03).unwrap();
+    let plan = request(Scope::EveryUe(EveryUe::InSlice(with_sd))).plan(&node, Revision::V2_03).unwrap();
     let ActionDefinitionFormats::Format4(format4) = &plan.action.formats else { panic!("format 4") };
     let value = format4.matching_ue_cond_list[0].test_cond_info.test_value.as_ref();
     assert_eq!(value, Some(&TestCondValue::ValueOctS((&[1, 0, 0, 5]).into())));
 
-    assert_eq!(wish(Scope::Ues(&[ue(1)])).plan(&node, Revision::V2_03), Err(Error::NoReportStyle));
+    assert_eq!(request(Scope::Ues(&[ue(1)])).plan(&node, Revision::V2_03), Err(Error::NoReportStyle));
 }
 
 #[test]
-fn names_that_are_not_offered() {
+fn missing_measurement_is_reported_with_similar_names() {
     let node = node(&[(1, 1, &["DRB.UEThpUl", "RRU.PrbTotDl", "RRU.PrbTotUl", "DRB.UEThpDL"]), (2, 1, &["RSRP"])]);
-    let error = wish(Scope::Node).plan(&node, Revision::V3_00).unwrap_err();
+    let error = request(Scope::Node).plan(&node, Revision::V3_00).unwrap_err();
     let Error::NotOffered { wanted, nearest } = &error else { panic!("{error}") };
     assert_eq!((&wanted[..], nearest.len()), ("DRB.UEThpDl", 3));
     assert_eq!(nearest[..2], ["DRB.UEThpDL", "DRB.UEThpUl"]);
     assert!(error.to_string().starts_with("the node does not offer DRB.UEThpDl; similar: DRB.UEThpDL, "));
 
     let empty = RanFunctionDefinition { ric_report_style_list: None, ..node };
-    assert_eq!(wish(Scope::Node).plan(&empty, Revision::V3_00), Err(Error::NoReportStyle));
+    assert_eq!(request(Scope::Node).plan(&empty, Revision::V3_00), Err(Error::NoReportStyle));
 }
 
 #[test]
-fn the_style_that_offers_all_is_taken() {
+fn style_with_all_measurements_is_selected() {
     let node = node(&[(1, 1, &["DRB.UEThpDl"]), (7, 1, &["DRB.UEThpUl", "DRB.UEThpDl"])]);
-    let plan = wish(Scope::Node).plan(&node, Revision::V3_00).unwrap();
+    let plan = request(Scope::Node).plan(&node, Revision::V3_00).unwrap();
     assert_eq!(plan.action.ric_style_type, RicStyleType(7));
 }
 
@@ -143,7 +143,8 @@ fn labels_are_passed_on() {
         meas_label: MeasurementLabel { dist_bin_x: Some(bin), ..MeasurementLabel::default() },
     });
     let measurements = [MeasurementRequest { name: "CARR.PDSCHMCSDist", labels: &labels }];
-    let plan = ReportRequest { measurements: &measurements, ..wish(Scope::Node) }.plan(&node, Revision::V3_00).unwrap();
+    let plan =
+        ReportRequest { measurements: &measurements, ..request(Scope::Node) }.plan(&node, Revision::V3_00).unwrap();
     let ActionDefinitionFormats::Format1(format1) = &plan.action.formats else { panic!("format 1") };
     let [info] = &format1.meas_info_list[..] else { panic!("one measurement") };
     assert_eq!(info.label_info_list, LabelInfoList(List::from(&labels[..])));
@@ -151,15 +152,15 @@ fn labels_are_passed_on() {
 }
 
 #[test]
-fn empty_wishes() {
+fn empty_requests_are_refused() {
     let node = node(&[(1, 1, &["DRB.UEThpDl"])]);
     for empty in [
-        ReportRequest { measurements: &[], ..wish(Scope::Node) },
-        ReportRequest { granularity_period_ms: 0, ..wish(Scope::Node) },
-        ReportRequest { reporting_period_ms: 0, ..wish(Scope::Node) },
-        wish(Scope::Ues(&[])),
-        wish(Scope::MatchingUes(&[])),
-        wish(Scope::Group(&[])),
+        ReportRequest { measurements: &[], ..request(Scope::Node) },
+        ReportRequest { granularity_period_ms: 0, ..request(Scope::Node) },
+        ReportRequest { reporting_period_ms: 0, ..request(Scope::Node) },
+        request(Scope::Ues(&[])),
+        request(Scope::MatchingUes(&[])),
+        request(Scope::Group(&[])),
     ] {
         assert_eq!(empty.plan(&node, Revision::V3_00), Err(Error::EmptyRequest));
     }

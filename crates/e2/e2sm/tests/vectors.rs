@@ -1,4 +1,4 @@
-//! The project's vectors: bytes and meaning by an independent encoder, read and written.
+//! The vectors of this project: octets and values from an independent encoder, decoded and encoded.
 
 mod support;
 
@@ -24,14 +24,14 @@ fn folder(name: &str) -> Vec<(String, Vec<u8>, Value)> {
         .collect()
 }
 
-/// Letters and digits in lower case: how ASN.1 and Rust spell the same name alike.
+/// Letters and digits in lower case: the common form of a name in ASN.1 and Rust.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Whether `ours` is the Rust name for what ASN.1 calls `theirs`: Rust drops what the holder's name says already.
+/// Whether `ours` is the Rust name of `theirs` in ASN.1: Rust omits what the name of the type contains already.
 fn same_name(ours: &str, theirs: &str) -> bool {
-    // what KPM v01.00 and NI call otherwise than the types that they share with E2SM
+    // KPM v01.00 and NI have other names for types that they share with E2SM
     const OTHERWISE: [(&str, &str); 5] = [
         ("plmn_identity", "plmn-id"),
         ("ng_enb_id", "enb-id"),
@@ -42,15 +42,15 @@ fn same_name(ours: &str, theirs: &str) -> bool {
     if OTHERWISE.contains(&(ours, theirs)) {
         return true;
     }
-    // a format that a revision has no use for
+    // an unused format of a revision
     let ours = &ours.replace("Unused", "Format");
     plain(theirs).ends_with(&plain(ours)) || plain(theirs).starts_with(&plain(ours))
 }
 
-/// Compares our account of a value with the oracle's, in JSON Encoding Rules (X.697).
+/// Compares a decoded value with that of the independent encoder, in JSON Encoding Rules (X.697).
 fn compare(ours: &Value, theirs: &Value, at: &str) {
     match (ours, theirs) {
-        // in v02.01 MatchingCondItem is the choice itself
+        // in v02.01 MatchingCondItem is the CHOICE itself
         (Value::Object(a), Value::Object(b)) if a.contains_key("choice") && !b.contains_key("matchingCondChoice") => {
             assert_eq!(a.len(), 1, "{at}");
             compare(&a["choice"], theirs, at);
@@ -58,7 +58,7 @@ fn compare(ours: &Value, theirs: &Value, at: &str) {
         (Value::Object(a), Value::Object(b)) => {
             assert_eq!(a.len(), b.len(), "{at}: {:?} and {:?}", a.keys(), b.keys());
             for (name, value) in a {
-                // the spelling that fits best: among `qCI`, `qCImax` and `qCImin`, `qci` is the first
+                // the best match: `qci` is the first of `qCI`, `qCImax` and `qCImin`
                 let same = b.iter().filter(|(theirs, _)| same_name(name, theirs));
                 let Some((theirs_name, theirs)) = same.min_by_key(|(theirs, _)| theirs.len()) else {
                     panic!("{at}: {name} is not among {:?}", b.keys());
@@ -72,7 +72,7 @@ fn compare(ours: &Value, theirs: &Value, at: &str) {
                 compare(a, b, &format!("{at}[{i}]"));
             }
         }
-        // a BIT STRING of one size is just its digits in X.697
+        // a BIT STRING of fixed size is a string of digits in X.697
         (Value::Object(bits), Value::String(digits)) if bits.contains_key("length") => {
             assert_eq!(bits["value"].as_str().map(str::to_lowercase), Some(digits.to_lowercase()), "{at}");
         }
@@ -85,7 +85,7 @@ fn compare(ours: &Value, theirs: &Value, at: &str) {
     }
 }
 
-/// Reads a vector, compares it with its account, and writes it again.
+/// Decodes a vector, compares it with the expected value and encodes it again.
 fn check(name: &str, of_type: &str, bytes: &[u8], theirs: &Value) {
     let value = e2sm::registry::decode(of_type, bytes).unwrap_or_else(|error| panic!("{name} {of_type}: {error}"));
     compare(&json(&*value), theirs, name);
@@ -94,7 +94,7 @@ fn check(name: &str, of_type: &str, bytes: &[u8], theirs: &Value) {
     assert_eq!(again, bytes, "{name} {of_type}");
 }
 
-/// The messages of a model, each in a file.
+/// The messages of a model, one in each file.
 fn messages(model: &str, least: usize) {
     let vectors = folder(model);
     assert!(vectors.len() >= least, "{} vectors", vectors.len());
@@ -123,7 +123,7 @@ fn rc() {
     messages("rc", 180);
 }
 
-/// What messages are made of, a type a line.
+/// The types of messages, one in each line.
 fn types(model: &str, revision: &str) -> usize {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors").join(model);
     let text = fs::read_to_string(dir.join(format!("types-{revision}.jsonl"))).unwrap();
@@ -141,7 +141,7 @@ fn rc_types() {
     assert!(seen > 700, "{seen} types");
 }
 
-/// JSON is compared as JSON: the samples are not independent of us in their spelling.
+/// JSON is compared as JSON: the samples do not fix its formatting.
 #[test]
 fn ccc() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/ccc");
@@ -179,9 +179,9 @@ fn hw() {
     }
 }
 
-/// FlexRIC's models and ours beside them, in PER and in FlexRIC's layout.
+/// FlexRIC's models and those of ferric, in PER and in FlexRIC's layout.
 #[test]
-fn models_in_every_wire_form() {
+fn models_round_trip_in_every_encoding() {
     for (model, least) in [("mac", 15), ("rlc", 15), ("pdcp", 15), ("gtp", 15), ("slice", 30), ("tc", 60), ("rrc", 5)] {
         let vectors = folder(model);
         assert!(vectors.len() >= least, "{} vectors of {model}", vectors.len());

@@ -1,4 +1,4 @@
-//! Controls: what is to be set, and what came of it.
+//! Control headers, messages and outcomes.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ object! {
         pub format: ControlMessageFormat = "controlMessageFormat",
     }
 
-    /// A cell's structures to set.
+    /// The structures of a cell to set.
     pub struct CellControlled {
         /// The cell.
         pub cell_global_id: Cgi = "cellGlobalId",
@@ -40,13 +40,13 @@ object! {
         pub format: ControlOutcomeFormat = "controlOutcomeFormat",
     }
 
-    /// What came of a cell's structures.
+    /// The outcome for the structures of a cell.
     pub struct CellOutcome {
         /// The cell.
         pub cell_global_id: Cgi = "cellGlobalId",
-        /// Those that are set.
+        /// The accepted structures.
         pub accepted: Option<Vec<StructureAccepted>> = "ranConfigurationStructuresAcceptedList",
-        /// Those that are not.
+        /// The failed structures.
         pub failed: Option<Vec<StructureFailed>> = "ranConfigurationStructuresFailedList",
     }
 }
@@ -54,27 +54,27 @@ object! {
 choice! {
     /// The formats of a control message.
     pub enum ControlMessageFormat {
-        /// Format 1: the node's structures.
+        /// Format 1: structures of the node.
         NodeLevel(Vec<StructureControlled>) = "listOfConfigurationStructures",
-        /// Format 2: cells' structures.
+        /// Format 2: structures of cells.
         CellLevel(Vec<CellControlled>) = "listOfCellsControlled",
     }
 }
 
 symbols! {
-    /// Why a structure is not set.
+    /// The cause of a failure.
     pub enum Cause {
-        /// There is no such structure or attribute, or it cannot be set.
+        /// The structure or attribute is not supported, or cannot be set.
         NotSupported = "notSupported",
-        /// It is not there at present.
+        /// It is not available at present.
         NotAvailable = "notAvailable",
-        /// It is not what the control takes it to be, or what else is set forbids it.
+        /// It is incompatible with the current state: the old values differ, or other settings conflict.
         IncompatibleState = "incompatibleState",
-        /// The message is not right.
+        /// The message is malformed.
         JsonError = "jsonError",
-        /// The values make no sense.
+        /// The values are semantically wrong.
         SemanticError = "semanticError",
-        /// Another one.
+        /// Another cause.
         Unspecified = "unspecified",
     }
 }
@@ -82,31 +82,31 @@ symbols! {
 /// ConfigurationStructureWrite: a structure to set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureControlled {
-    /// What the sender takes the attributes to be.
+    /// The old values of the attributes, as the sender assumes.
     pub old_values: RanConfigurationStructure,
-    /// What they are to be: the structure's name, and the attributes to set.
+    /// The new values: the name of the structure and the attributes to set.
     pub new_values: RanConfigurationStructure,
 }
 
-/// ConfigurationStructureAccepted: a structure that is set.
+/// ConfigurationStructureAccepted: a structure that was set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureAccepted {
-    /// What the attributes were.
+    /// The old values of the attributes.
     pub old_values: RanConfigurationStructure,
-    /// What they are.
+    /// The current values.
     pub current_values: RanConfigurationStructure,
-    /// Since when.
+    /// The time of the change.
     pub applied_timestamp: Option<TimeStamp>,
 }
 
-/// ConfigurationStructureFailed: a structure that is not set.
+/// ConfigurationStructureFailed: a structure that was not set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureFailed {
-    /// What the attributes are.
+    /// The current values of the attributes.
     pub old_values: RanConfigurationStructure,
-    /// What they were to be.
+    /// The requested values.
     pub requested_values: RanConfigurationStructure,
-    /// Why they are not.
+    /// The cause.
     pub cause: Cause,
 }
 
@@ -180,18 +180,18 @@ impl Json for StructureFailed {
 /// The formats of a control outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlOutcomeFormat {
-    /// Format 1: of the node's structures.
+    /// Format 1: structures of the node.
     NodeLevel {
-        /// When the control came.
+        /// The time of receipt of the control.
         received_timestamp: Option<TimeStamp>,
-        /// The structures that are set.
+        /// The accepted structures.
         accepted: Option<Vec<StructureAccepted>>,
-        /// Those that are not.
+        /// The failed structures.
         failed: Option<Vec<StructureFailed>>,
     },
-    /// Format 2: of cells' structures.
+    /// Format 2: structures of cells.
     CellLevel {
-        /// When the control came.
+        /// The time of receipt of the control.
         received_timestamp: Option<TimeStamp>,
         /// The cells.
         cells: Vec<CellOutcome>,

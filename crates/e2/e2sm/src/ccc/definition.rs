@@ -1,4 +1,4 @@
-//! The RAN function definition: which structures and attributes there are, and what can be done with them.
+//! The RAN function definition: the structures and attributes of a node and the services for each.
 
 use super::json::object;
 use crate::common::Cgi;
@@ -16,13 +16,13 @@ object! {
 
     /// RANFunctionName.
     pub struct RanFunctionName {
-        /// The model's short name.
+        /// The short name of the model.
         pub short_name: String = "ranFunctionShortName",
-        /// The model's object identifier, in dots.
+        /// The object identifier of the model in dot notation.
         pub service_model_oid: String = "ranFunctionServiceModelOID",
-        /// What the function does, for people.
+        /// A description of the function.
         pub description: String = "ranFunctionDescription",
-        /// Which of several functions of this model in the node.
+        /// The instance, if the node has several functions of this model.
         pub instance: Option<i64> = "ranFunctionInstance",
     }
 
@@ -46,28 +46,28 @@ object! {
     pub struct SupportedAttribute {
         /// The name.
         pub name: String = "attributeName",
-        /// What can be done with it.
+        /// The supported services.
         pub supported_services: SupportedServices = "supportedServices",
     }
 
-    /// RICServices: what can be done with an attribute.
+    /// RICServices: the services for an attribute.
     #[derive(Default)]
     pub struct SupportedServices {
-        /// The ways in which it can trigger.
+        /// Event triggers.
         pub event_trigger: Option<EventTriggerService> = "eventTrigger",
-        /// The ways in which it can be reported.
+        /// Reports.
         pub report: Option<ReportService> = "reportService",
         /// Left open by the specification.
         pub insert: Option<i64> = "insertService",
-        /// The ways in which it can be set.
+        /// Controls.
         pub control: Option<ControlService> = "controlService",
         /// Left open by the specification.
         pub policy: Option<i64> = "policyService",
-        /// The ways in which it can be queried.
+        /// Queries.
         pub query: Option<QueryService> = "queryService",
     }
 
-    /// EventTrigger: the ways in which an attribute can trigger.
+    /// EventTrigger: the event triggers of an attribute.
     pub struct EventTriggerService {
         /// The styles.
         pub styles: Vec<EventTriggerStyle> = "listOfSupportedEventTriggerStyles",
@@ -83,7 +83,7 @@ object! {
         pub format_type: i64 = "eventTriggerFormatType",
     }
 
-    /// ReportService: the ways in which an attribute can be reported.
+    /// ReportService: the reports of an attribute.
     pub struct ReportService {
         /// The styles.
         pub styles: Vec<ReportStyle> = "listOfSupportedReportStyles",
@@ -95,7 +95,7 @@ object! {
         pub style_type: i64 = "reportServiceStyleType",
         /// The name.
         pub name: String = "reportServiceStyleName",
-        /// The event trigger styles that it goes with.
+        /// The matching event trigger styles.
         pub event_trigger_styles: Vec<EventTriggerStyleType> = "listOfSupportedEventTriggerStylesForReportStyle",
         /// The format of the action definition.
         pub action_definition_format_type: i64 = "reportServiceActionDefinitionFormatType",
@@ -111,7 +111,7 @@ object! {
         pub style_type: i64 = "eventTriggerStyleType",
     }
 
-    /// ControlService: the ways in which an attribute can be set.
+    /// ControlService: the controls of an attribute.
     pub struct ControlService {
         /// The styles.
         pub styles: Vec<ControlStyle> = "listOfSupportedControlStyles",
@@ -127,13 +127,13 @@ object! {
         pub header_format_type: i64 = "controlServiceHeaderFormatType",
         /// The format of control messages.
         pub message_format_type: i64 = "controlServiceMessageFormatType",
-        /// The format of call process ids, where there are any.
+        /// The format of call process IDs, if there are any.
         pub call_process_id_format_type: Option<i64> = "ricCallProcessIDFormatType",
         /// The format of control outcomes.
         pub control_outcome_format_type: i64 = "controlServiceControlOutcomeFormatType",
     }
 
-    /// QueryService: the ways in which an attribute can be queried.
+    /// QueryService: the queries of an attribute.
     pub struct QueryService {
         /// The styles.
         pub styles: Vec<QueryStyle> = "listOfSupportedQueryStyles",

@@ -1,6 +1,6 @@
-//! Networks, slices, cells and time stamps, as JSON has them.
+//! PLMNs, slices, cells and time stamps in JSON.
 //!
-//! The types are those of [`crate::common`]; only their spelling is another.
+//! The types are those of [`crate::common`] in another encoding.
 
 use per::Bits;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::common::{Cgi, EutraCgi, NrCgi, PlmnIdentity, SNssai, Sd, Sst};
 const NR_CELL_BITS: u8 = 36;
 const EUTRA_CELL_BITS: u8 = 28;
 
-/// PlmnId: the country's and the network's code as digits.
+/// PlmnId: MCC and MNC as digits.
 impl Json for PlmnIdentity {
     fn read(value: &Value, at: &Path<'_>) -> Result<Self, JsonError> {
         let fields = Fields::of(value, at, &["mcc", "mnc"])?;
@@ -35,7 +35,7 @@ impl Json for PlmnIdentity {
     }
 }
 
-/// Snssai: the type as a number, the differentiator as 6 hex digits.
+/// Snssai: SST as a number, SD as 6 hex digits.
 impl Json for SNssai {
     fn read(value: &Value, at: &Path<'_>) -> Result<Self, JsonError> {
         let fields = Fields::of(value, at, &["sst", "sd"])?;
@@ -105,7 +105,7 @@ impl<const N: usize> Json for Octets<N> {
             return Err(at.error(JsonErrorKind::Expected(if N == 3 { "6 hex digits" } else { "16 hex digits" })));
         }
         for (octet, digits) in octets.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            let nibble = |digit: u8| (digit as char).to_digit(16).unwrap_or(0) as u8; // a hex digit, as was checked
+            let nibble = |digit: u8| (digit as char).to_digit(16).unwrap_or(0) as u8; // checked to be a hex digit
             *octet = nibble(digits[0]) << 4 | nibble(digits[1]);
         }
         Ok(Octets(octets))

@@ -1,4 +1,4 @@
-//! Indications: what a structure holds, and what has changed.
+//! Indications: the values of structures and their changes.
 
 use serde_json::Value;
 
@@ -16,9 +16,9 @@ object! {
 
     /// E2SM-CCC-IndicationHeaderFormat1.
     pub struct IndicationHeaderFormat1 {
-        /// Why it is reported.
+        /// The reason of the report.
         pub indication_reason: IndicationReason = "indicationReason",
-        /// When it was so.
+        /// The time of the event.
         pub event_time: TimeStamp = "eventTime",
     }
 
@@ -28,7 +28,7 @@ object! {
         pub format: IndicationMessageFormat = "indicationMessageFormat",
     }
 
-    /// A cell's structures.
+    /// The structures of a cell.
     pub struct CellReported {
         /// The cell.
         pub cell_global_id: Cgi = "cellGlobalId",
@@ -40,33 +40,33 @@ object! {
 choice! {
     /// The formats of an indication message.
     pub enum IndicationMessageFormat {
-        /// Format 1: the node's structures.
+        /// Format 1: structures of the node.
         NodeLevel(Vec<StructureReported>) = "listOfConfigurationStructuresReported",
-        /// Format 2: cells' structures.
+        /// Format 2: structures of cells.
         CellLevel(Vec<CellReported>) = "listOfCellsReported",
     }
 }
 
 symbols! {
-    /// Why something is reported.
+    /// The reason of a report.
     pub enum IndicationReason {
-        /// It was subscribed to just now.
+        /// The subscription was set up.
         UponSubscription = "uponSubscription",
-        /// It has changed.
+        /// A value changed.
         UponChange = "uponChange",
-        /// The period is over.
+        /// The period elapsed.
         Periodic = "periodic",
     }
 
-    /// What became of a structure.
+    /// The change of a structure.
     pub enum ChangeType {
-        /// Nothing.
+        /// None.
         None = "none",
-        /// Attributes have changed.
+        /// Attributes changed.
         Modification = "modification",
-        /// It is new.
+        /// The structure was added.
         Addition = "addition",
-        /// It is gone.
+        /// The structure was deleted.
         Deletion = "deletion",
     }
 }
@@ -74,11 +74,11 @@ symbols! {
 /// ConfigurationStructure: a structure that is reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureReported {
-    /// What became of it.
+    /// Its change.
     pub change_type: ChangeType,
     /// Its name and attributes.
     pub values: RanConfigurationStructure,
-    /// What they were before.
+    /// The old values.
     pub old_values: Option<RanConfigurationStructure>,
 }
 

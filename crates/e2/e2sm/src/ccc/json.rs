@@ -1,6 +1,6 @@
-//! Reading and writing JSON strictly: what is not as the model has it is told with its place.
+//! Strict decoding and encoding of JSON: errors contain the path of the fault.
 //!
-//! A peer's text is bounded before anything is made of it: its octets, its depth and its values.
+//! The size, depth and number of values of a peer's text are bounded before it is interpreted.
 
 mod tree;
 
@@ -8,26 +8,25 @@ use core::fmt;
 
 use serde_json::{Map, Value};
 
-/// Most octets of a message.
+/// The greatest size of a message in octets.
 pub const MAX_OCTETS: usize = 1 << 20;
-/// Most lists and records inside each other; the model itself needs 12.
+/// The greatest nesting depth of lists and objects; the model needs 12.
 pub const MAX_DEPTH: usize = 24;
-/// Most values of a message, lists and records included.
+/// The greatest number of values in a message, including lists and objects.
 pub const MAX_VALUES: usize = 1 << 16;
-/// Most items of any of the model's lists.
+/// The greatest number of items in a list.
 pub const MAX_ITEMS: usize = 1024;
 
-/// What is wrong with a message in JSON, and where.
+/// A fault in a JSON message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
-    /// The way to the place, such as `controlMessageFormat.listOfCellsControlled[0].cellGlobalId`; empty for the
-    /// message as a whole.
+    /// The path, such as `controlMessageFormat.listOfCellsControlled[0].cellGlobalId`; empty for the message as a whole.
     pub path: String,
-    /// What is wrong there.
+    /// The kind of fault.
     pub kind: JsonErrorKind,
 }
 
-/// What can be wrong at a place of a message in JSON.
+/// The kinds of [`JsonError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
@@ -44,34 +43,34 @@ pub enum JsonErrorKind {
     TooDeep,
     /// It has more values than [`MAX_VALUES`].
     TooManyValues,
-    /// The key is there twice.
+    /// The key occurs twice.
     Repeated,
     /// The model has no such key here.
     Unknown {
-        /// The key of the model that is spelled most like it.
+        /// The most similar key of the model.
         nearest: Option<&'static str>,
     },
     /// The key is missing.
     Missing,
-    /// The value is of another type: this one was expected.
+    /// The value has another type than this.
     Expected(&'static str),
-    /// The number is out of these bounds.
+    /// The number is out of range.
     Range {
-        /// The least.
+        /// The smallest value.
         lo: i64,
-        /// The greatest.
+        /// The greatest value.
         hi: i64,
     },
-    /// The list has fewer or more items than these.
+    /// The list is too short or too long.
     Items {
-        /// The fewest.
+        /// The smallest length.
         lo: usize,
-        /// The most.
+        /// The greatest length.
         hi: usize,
     },
     /// The text is none of these.
     NoneOf(&'static [&'static str]),
-    /// Exactly one of these keys must be there.
+    /// Exactly one of these keys must be present.
     Choice(&'static [&'static str]),
 }
 
@@ -80,27 +79,27 @@ impl fmt::Display for JsonError {
         f.write_str(if self.path.is_empty() { "the message" } else { &self.path })?;
         match &self.kind {
             JsonErrorKind::TooLong => write!(f, " is longer than {MAX_OCTETS} octets"),
-            JsonErrorKind::Syntax { line, column } => write!(f, " is not JSON from line {line} column {column} on"),
+            JsonErrorKind::Syntax { line, column } => write!(f, " is malformed at line {line} column {column}"),
             JsonErrorKind::TooDeep => write!(f, " is more than {MAX_DEPTH} levels deep"),
-            JsonErrorKind::TooManyValues => write!(f, " comes after {MAX_VALUES} values: the message has too many"),
-            JsonErrorKind::Repeated => f.write_str(" is there twice"),
-            JsonErrorKind::Unknown { nearest: None } => f.write_str(" is no key of the model"),
+            JsonErrorKind::TooManyValues => write!(f, " exceeds the limit of {MAX_VALUES} values in a message"),
+            JsonErrorKind::Repeated => f.write_str(" occurs twice"),
+            JsonErrorKind::Unknown { nearest: None } => f.write_str(" is not a key of the model"),
             JsonErrorKind::Unknown { nearest: Some(nearest) } => {
-                write!(f, " is no key of the model; the nearest is {nearest}")
+                write!(f, " is not a key of the model; similar: {nearest}")
             }
             JsonErrorKind::Missing => f.write_str(" is missing"),
             JsonErrorKind::Expected(what) => write!(f, " is not {what}"),
             JsonErrorKind::Range { lo, hi } => write!(f, " is not within {lo} to {hi}"),
-            JsonErrorKind::Items { lo, hi } => write!(f, " has not {lo} to {hi} items"),
+            JsonErrorKind::Items { lo, hi } => write!(f, " does not have {lo} to {hi} items"),
             JsonErrorKind::NoneOf(known) => write!(f, " is none of {}", known.join(", ")),
-            JsonErrorKind::Choice(keys) => write!(f, " has not exactly one of {}", keys.join(", ")),
+            JsonErrorKind::Choice(keys) => write!(f, " does not have exactly one of {}", keys.join(", ")),
         }
     }
 }
 
 impl std::error::Error for JsonError {}
 
-/// The way to a value, kept on the stack and spelled only when something is wrong there.
+/// The path to a value, kept on the stack and formatted only for errors.
 #[derive(Clone, Copy)]
 pub(crate) enum Path<'p> {
     Root,
@@ -129,7 +128,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// A peer's key as a log can bear it.
+/// A peer's key, made safe for logs.
 fn shown(key: &str) -> String {
     const CHARACTERS: usize = 64;
     key.chars().take(CHARACTERS).flat_map(char::escape_debug).collect()
@@ -141,12 +140,12 @@ pub(crate) trait Json: Sized {
 
     fn write(&self) -> Value;
 
-    /// What stands for it where its key is not there.
+    /// The value of an absent key.
     fn absent(at: &Path<'_>) -> Result<Self, JsonError> {
         Err(at.error(JsonErrorKind::Missing))
     }
 
-    /// Whether its key is left out.
+    /// Whether the key is omitted.
     fn is_absent(&self) -> bool {
         false
     }
@@ -242,7 +241,7 @@ whole_numbers! {
     i64: i64::MAX;
 }
 
-/// Numbers that the model bounds more tightly than their type does.
+/// Numbers with a narrower range than their Rust type.
 pub(super) trait Bounded {
     fn whole(&self) -> Option<i64>;
 }
@@ -253,7 +252,7 @@ impl<T: Bounded> Bounded for Option<T> {
     }
 }
 
-/// Checks a number that was read; one that is not there is within all bounds.
+/// Checks the range of a number; an absent one is valid.
 pub(super) fn within<T: Bounded>(
     value: T,
     range: core::ops::RangeInclusive<i64>,
@@ -265,7 +264,7 @@ pub(super) fn within<T: Bounded>(
     Ok(value)
 }
 
-/// The fields of an object, all of whose keys are known.
+/// The fields of an object whose keys are all known.
 pub(super) struct Fields<'v, 'p> {
     map: &'v Map<String, Value>,
     at: &'p Path<'p>,
@@ -300,7 +299,7 @@ impl<'v, 'p> Fields<'v, 'p> {
     }
 }
 
-/// The known key that shares most of its letters, if it shares half of them: for spelling mistakes.
+/// Returns the most similar known key, if at least half of its letters match.
 fn nearest(key: &str, known: &'static [&'static str]) -> Option<&'static str> {
     let shared = |known: &str| {
         let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
@@ -312,7 +311,7 @@ fn nearest(key: &str, known: &'static [&'static str]) -> Option<&'static str> {
     (2 * shared(best) >= best.len()).then_some(best)
 }
 
-/// Declares a record of the model with its keys; `in` bounds a number.
+/// Declares an object of the model with its keys; `in` bounds a number.
 macro_rules! object {
     ($(
         $(#[$about:meta])*
@@ -349,7 +348,7 @@ macro_rules! object {
 }
 pub(super) use object;
 
-/// Declares an enumeration of the model with its texts.
+/// Declares an enumeration of the model.
 macro_rules! symbols {
     ($(
         $(#[$about:meta])*
@@ -379,7 +378,7 @@ macro_rules! symbols {
 }
 pub(super) use symbols;
 
-/// Declares a choice that is told by which of the keys is there; its value is that key's.
+/// Declares a choice: exactly one key is present, and its value is that of the choice.
 macro_rules! choice {
     ($(
         $(#[$about:meta])*
@@ -415,12 +414,12 @@ macro_rules! choice {
 }
 pub(super) use choice;
 
-/// Reads a whole message.
+/// Decodes a whole message.
 pub(crate) fn decode<T: Json>(bytes: &[u8]) -> Result<T, JsonError> {
     T::read(&tree::parse(bytes)?, &Path::Root)
 }
 
-/// Appends a message. What would not be taken from a peer is not sent to one.
+/// Appends a message, unless a peer's decoder would reject it.
 pub(crate) fn encode<T: Json>(message: &T, out: &mut Vec<u8>) -> Result<(), JsonError> {
     let value = message.write();
     T::read(&value, &Path::Root)?;

@@ -1,11 +1,11 @@
 //! E2SM-CCC: cell configuration and control, in JSON.
 //!
-//! The messages are those of the revision that srsRAN speaks: RAN configuration structures of the node and of its cells,
-//! reported by the period or when they change, set by controls, read by queries. A structure that is known here has its
-//! attributes as fields, and a message with others is refused; structures of other names keep theirs as they came.
+//! The messages are those of the revision in srsRAN: RAN configuration structures of the node and its cells, which are
+//! reported periodically or on change, set by controls and read by queries. Known structures have their attributes as
+//! fields, and unknown attributes in them are refused; other structures keep their attributes as sent.
 //!
-//! What a peer may send is bounded ([`MAX_OCTETS`], [`MAX_DEPTH`], [`MAX_VALUES`], [`MAX_ITEMS`]), and what is wrong
-//! with a message is told with its place:
+//! Messages are bounded ([`MAX_OCTETS`], [`MAX_DEPTH`], [`MAX_VALUES`], [`MAX_ITEMS`]), and errors contain the path of the
+//! fault:
 //!
 //! ```
 //! use e2sm::ccc::{ControlHeader, ControlMessage};
@@ -20,7 +20,7 @@
 //! assert_eq!(
 //!     ControlMessage::decode(bad).unwrap_err().to_string(),
 //!     "controlMessageFormat.listOfConfigurationStructures[0].newValuesOfAttributes.ranConfigurationStructure.gNBDUNam \
-//!      is no key of the model; the nearest is gNBDUName",
+//!      is not a key of the model; similar: gNBDUName",
 //! );
 //! # Ok::<(), e2sm::ccc::JsonError>(())
 //! ```
@@ -66,19 +66,19 @@ pub use subscription::{
     TriggerAttribute,
 };
 
-/// The object identifier, as srsRAN registers it.
+/// The object identifier that srsRAN registers.
 pub const OID: &str = "1.3.6.1.4.1.53148.1.6.2.4";
 /// The short name.
 pub const SHORT_NAME: &str = "ORAN-E2SM-CCC";
 
-/// Gives a message its reading and writing functions.
+/// Implements the decoding and encoding functions of a message.
 macro_rules! message {
     ($name:ident) => {
         impl $name {
             /// Decodes all of `bytes`.
             ///
             /// # Errors
-            /// What is wrong, and where.
+            /// The fault and its path.
             pub fn decode(bytes: &[u8]) -> Result<Self, $crate::ccc::JsonError> {
                 $crate::ccc::json::decode(bytes)
             }

@@ -1,4 +1,4 @@
-//! Queries: what a structure holds at this moment.
+//! Queries of the current values of structures.
 
 use serde_json::Value;
 
@@ -26,17 +26,17 @@ object! {
         pub format: QueryDefinitionFormat = "queryDefinitionFormat",
     }
 
-    /// A structure that is asked for.
+    /// A queried structure.
     pub struct StructureForQuery {
         /// The name.
         pub name: String = "ranConfigurationStructureName",
-        /// Its attributes; without the list all.
+        /// Its attributes; if absent, all.
         pub attributes: Option<Vec<AttributeName>> = "listOfAttributes",
     }
 
-    /// A cell's structures that are asked for.
+    /// The queried structures of a cell.
     pub struct CellForQuery {
-        /// The cell; without it each.
+        /// The cell; if absent, every cell.
         pub cell_global_id: Option<Cgi> = "cellGlobalId",
         /// The structures.
         pub structures: Vec<StructureForQuery> = "listOfCelllevelConfigurationStructuresForQuery",
@@ -48,7 +48,7 @@ object! {
         pub format: QueryOutcomeFormat = "queryOutcomeFormat",
     }
 
-    /// A cell's structures.
+    /// The structures of a cell.
     pub struct CellQueried {
         /// The cell.
         pub cell_global_id: Cgi = "cellGlobalId",
@@ -60,22 +60,22 @@ object! {
 choice! {
     /// The formats of a query definition.
     pub enum QueryDefinitionFormat {
-        /// Format 1: the node's structures.
+        /// Format 1: structures of the node.
         NodeLevel(Vec<StructureForQuery>) = "listOfNodelevelRanConfigurationStructuresForQuery",
-        /// Format 2: cells' structures.
+        /// Format 2: structures of cells.
         CellLevel(Vec<CellForQuery>) = "listOfCellsToBeQueriedForQuery",
     }
 
     /// The formats of a query outcome.
     pub enum QueryOutcomeFormat {
-        /// Format 1: the node's structures.
+        /// Format 1: structures of the node.
         NodeLevel(Vec<StructureQueried>) = "listOfConfigurationStructuresToBeReportedForQuery",
-        /// Format 2: cells' structures.
+        /// Format 2: structures of cells.
         CellLevel(Vec<CellQueried>) = "listOfCellsToBeReportedForQuery",
     }
 }
 
-/// A structure that was asked for.
+/// The values of a queried structure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureQueried(pub RanConfigurationStructure);
 

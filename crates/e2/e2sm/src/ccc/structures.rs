@@ -1,7 +1,7 @@
-//! RAN configuration structures: what of a node or a cell can be read and written (E2SM-CCC 8.8).
+//! RAN configuration structures of nodes and cells (E2SM-CCC 8.8).
 //!
-//! Attributes are those of TS 28.541, and O-RAN's. A message carries some of them: what a reader wants, what changed,
-//! what is to be changed. So each is optional in the type.
+//! Attributes are those of TS 28.541 and O-RAN. A message contains a selection: those that were queried, that changed or
+//! that are to be set. All fields are therefore optional.
 
 use serde_json::{Map, Value};
 
@@ -12,121 +12,121 @@ object! {
     /// O-GNBCUCPFunction: a gNB-CU-CP (node level).
     #[derive(Default)]
     pub struct GnbCuCpFunction {
-        /// The gNB's identity.
+        /// The gNB ID.
         pub gnb_id: Option<u64> = "gNBId" in 0..=4_294_967_295,
-        /// Bits of the gNB's identity.
+        /// The length of the gNB ID in bits.
         pub gnb_id_length: Option<u8> = "gNBIdLength" in 22..=32,
-        /// The CU's name.
+        /// The name of the CU.
         pub gnb_cu_name: Option<String> = "gNBCUName",
-        /// The network.
+        /// The PLMN.
         pub plmn_id: Option<PlmnIdentity> = "pLMNId",
-        /// eNBs with which there is to be no X2.
+        /// eNBs to which X2 is blocked.
         pub x2_block_list: Option<Vec<String>> = "x2BlockList",
-        /// gNBs with which there is to be no Xn.
+        /// gNBs to which Xn is blocked.
         pub xn_block_list: Option<Vec<String>> = "xnBlockList",
-        /// eNBs with which X2 may be set up.
+        /// eNBs to which X2 is allowed.
         pub x2_allow_list: Option<Vec<String>> = "x2AllowList",
-        /// gNBs with which Xn may be set up.
+        /// gNBs to which Xn is allowed.
         pub xn_allow_list: Option<Vec<String>> = "xnAllowList",
-        /// eNBs to which X2 hands nothing over.
+        /// eNBs to which handovers over X2 are blocked.
         pub x2_ho_block_list: Option<Vec<String>> = "x2HOBlockList",
-        /// gNBs to which Xn hands nothing over.
+        /// gNBs to which handovers over Xn are blocked.
         pub xn_ho_block_list: Option<Vec<String>> = "xnHOBlockList",
     }
 
     /// O-GNBCUUPFunction: a gNB-CU-UP (node level).
     #[derive(Default)]
     pub struct GnbCuUpFunction {
-        /// The gNB's identity.
+        /// The gNB ID.
         pub gnb_id: Option<u64> = "gNBId" in 0..=4_294_967_295,
-        /// Bits of the gNB's identity.
+        /// The length of the gNB ID in bits.
         pub gnb_id_length: Option<u8> = "gNBIdLength" in 22..=32,
-        /// The CU-UP's identity.
+        /// The gNB-CU-UP ID.
         pub gnb_cu_up_id: Option<u64> = "gNBCUUPId" in 0..=68_719_476_735,
-        /// The networks and slices that it serves.
+        /// The PLMNs and slices that it serves.
         pub plmn_info_list: Option<Vec<PlmnInfo>> = "pLMNInfoList",
     }
 
     /// O-GNBDUFunction: a gNB-DU (node level).
     #[derive(Default)]
     pub struct GnbDuFunction {
-        /// The DU's identity.
+        /// The gNB-DU ID.
         pub gnb_du_id: Option<u64> = "gNBDUId" in 0..=68_719_476_735,
-        /// The DU's name.
+        /// The name of the DU.
         pub gnb_du_name: Option<String> = "gNBDUName",
-        /// The gNB's identity.
+        /// The gNB ID.
         pub gnb_id: Option<u64> = "gNBId" in 0..=4_294_967_295,
-        /// Bits of the gNB's identity.
+        /// The length of the gNB ID in bits.
         pub gnb_id_length: Option<u8> = "gNBIdLength" in 22..=32,
     }
 
-    /// O-NRCellCU: a cell, as the CU knows it (cell level).
+    /// O-NRCellCU: a cell of a CU (cell level).
     #[derive(Default)]
     pub struct NrCellCu {
         /// The cell within its gNB.
         pub cell_local_id: Option<u16> = "cellLocalId" in 0..=16383,
-        /// The networks and slices that it serves.
+        /// The PLMNs and slices that it serves.
         pub plmn_info_list: Option<Vec<PlmnInfo>> = "pLMNInfoList",
     }
 
-    /// O-NRCellDU: a cell, as the DU knows it (cell level).
+    /// O-NRCellDU: a cell of a DU (cell level).
     #[derive(Default)]
     pub struct NrCellDu {
         /// The cell within its gNB.
         pub cell_local_id: Option<u16> = "cellLocalId" in 0..=16383,
-        /// Whether it can work.
+        /// The operational state.
         pub operational_state: Option<OperationalState> = "operationalState",
-        /// Whether it may work.
+        /// The administrative state.
         pub administrative_state: Option<AdministrativeState> = "administrativeState",
-        /// Whether it is used.
+        /// The cell state.
         pub cell_state: Option<CellState> = "cellState",
-        /// The networks and slices that it serves.
+        /// The PLMNs and slices that it serves.
         pub plmn_info_list: Option<Vec<PlmnInfo>> = "pLMNInfoList",
-        /// The physical cell identity.
+        /// The PCI.
         pub nr_pci: Option<u16> = "nRPCI" in 0..=1007,
         /// The tracking area code.
         pub nr_tac: Option<u32> = "nRTAC" in 0..=16_777_215,
-        /// The downlink's channel number.
+        /// The downlink ARFCN.
         pub arfcn_dl: Option<u32> = "arfcnDL" in 0..=3_279_165,
-        /// The uplink's channel number.
+        /// The uplink ARFCN.
         pub arfcn_ul: Option<u32> = "arfcnUL" in 0..=3_279_165,
-        /// The supplementary uplink's channel number.
+        /// The SUL ARFCN.
         pub arfcn_sul: Option<u32> = "arfcnSUL" in 0..=3_279_165,
-        /// The downlink's width, in MHz.
+        /// The downlink channel bandwidth in MHz.
         pub bs_channel_bw_dl_mhz: Option<u16> = "bSChannelBwDL",
-        /// Where the SSB is, as a channel number.
+        /// The SSB frequency as an ARFCN.
         pub ssb_frequency: Option<u32> = "ssbFrequency" in 0..=3_279_165,
-        /// The SSB's period, in ms.
+        /// The SSB periodicity in ms.
         pub ssb_periodicity_ms: Option<u16> = "ssbPeriodicity",
-        /// The SSB's subcarrier spacing, in kHz.
+        /// The SSB subcarrier spacing in kHz.
         pub ssb_sub_carrier_spacing_khz: Option<u16> = "ssbSubCarrierSpacing",
-        /// The SSB's offset within its period, in subframes.
+        /// The SSB offset within its period in subframes.
         pub ssb_offset: Option<u8> = "ssbOffset" in 0..=159,
-        /// How long the SSB's measurement window is, in ms.
+        /// The duration of the SSB measurement window in ms.
         pub ssb_duration_ms: Option<u8> = "ssbDuration" in 1..=5,
-        /// The uplink's width, in MHz.
+        /// The uplink channel bandwidth in MHz.
         pub bs_channel_bw_ul_mhz: Option<u16> = "bSChannelBwUL",
-        /// The supplementary uplink's width, in MHz.
+        /// The SUL channel bandwidth in MHz.
         pub bs_channel_bw_sul_mhz: Option<u16> = "bSChannelBwSUL",
         /// The bandwidth parts.
         pub bwp_list: Option<Vec<Bwp>> = "bWPList",
-        /// The parts of the carrier and the flows that each is for.
+        /// The carrier partitions and the QoS flows of each.
         pub partition_list: Option<Vec<Partition>> = "partitionList",
     }
 
-    /// O-RRMPolicyRatio: what share of a resource the members may have (TS 28.541 4.3.36). A cell has one for each
-    /// resource and member list.
+    /// O-RRMPolicyRatio: the shares of members in a resource (TS 28.541 4.3.36). A cell has one for each resource and member
+    /// list.
     #[derive(Default)]
     pub struct RrmPolicyRatio {
-        /// Which resource.
+        /// The resource.
         pub resource_type: Option<ResourceType> = "resourceType",
-        /// Whose share.
+        /// The members.
         pub rrm_policy_member_list: Option<Vec<RrmPolicyMember>> = "rRMPolicyMemberList",
-        /// The most that they get, in percent.
+        /// The maximum share in percent.
         pub rrm_policy_max_ratio: Option<u8> = "rRMPolicyMaxRatio" in 0..=100,
-        /// What they get if they want it, in percent.
+        /// The minimum share when needed, in percent.
         pub rrm_policy_min_ratio: Option<u8> = "rRMPolicyMinRatio" in 0..=100,
-        /// What nobody else gets, in percent.
+        /// The dedicated share in percent.
         pub rrm_policy_dedicated_ratio: Option<u8> = "rRMPolicyDedicatedRatio" in 0..=100,
     }
 
@@ -135,11 +135,11 @@ object! {
     pub struct Bwp {
         /// The direction.
         pub bwp_context: Option<BwpContext> = "bwpContext",
-        /// Whether UEs begin there.
+        /// Whether it is the initial bandwidth part.
         pub is_initial_bwp: Option<InitialBwp> = "isInitialBwp",
         /// Its subcarrier spacing, in kHz.
         pub sub_carrier_spacing_khz: Option<u16> = "subCarrierSpacing",
-        /// The cyclic prefix, as the peer spells it: `NORMAL`, `EXTENDED`, or a subcarrier spacing.
+        /// The cyclic prefix as sent: `NORMAL`, `EXTENDED`, or a subcarrier spacing.
         pub cyclic_prefix: Option<String> = "cyclicPrefix",
         /// Its first resource block.
         pub start_rb: Option<u16> = "startRB",
@@ -150,89 +150,89 @@ object! {
     /// O-CESManagementFunction: energy saving of a cell (cell level).
     #[derive(Default)]
     pub struct CesManagementFunction {
-        /// Whether energy may be saved.
+        /// Whether energy saving is enabled.
         pub ces_switch: Option<bool> = "cesSwitch",
-        /// Whether it is being saved.
+        /// The energy saving state.
         pub energy_saving_state: Option<EnergySavingState> = "energySavingState",
-        /// Whether it is to be saved.
+        /// The energy saving control.
         pub energy_saving_control: Option<EnergySavingControl> = "energySavingControl",
     }
 
-    /// PlmnInfo: a network, or a slice of it.
+    /// PlmnInfo: a PLMN or a slice of a PLMN.
     #[derive(Default)]
     pub struct PlmnInfo {
-        /// The network.
+        /// The PLMN.
         pub plmn_id: Option<PlmnIdentity> = "plmnId",
         /// The slice.
         pub snssai: Option<SNssai> = "snssai",
     }
 
-    /// RrmPolicyMember: a network, or a slice of it.
+    /// RrmPolicyMember: a PLMN or a slice of a PLMN.
     #[derive(Default, Eq, Hash)]
     pub struct RrmPolicyMember {
-        /// The network.
+        /// The PLMN.
         pub plmn_id: Option<PlmnIdentity> = "plmnId",
         /// The slice.
         pub snssai: Option<SNssai> = "snssai",
     }
 
-    /// A part of the carrier.
+    /// A partition of the carrier.
     #[derive(Default)]
     pub struct Partition {
-        /// Its first resource block, from the carrier's point A.
+        /// Its first resource block, from point A of the carrier.
         pub offset_to_point_a: Option<u32> = "pOffsetToPointA",
         /// Its resource blocks.
         pub number_of_rbs: Option<u32> = "pNumberOfRBs",
-        /// The flows that it is for.
+        /// The QoS flows that use it.
         pub partition_flow_list: Option<Vec<PartitionFlow>> = "partitionFlowList",
     }
 
-    /// Flows of a slice.
+    /// QoS flows of a slice.
     #[derive(Default)]
     pub struct PartitionFlow {
-        /// The network.
+        /// The PLMN.
         pub plmn_id: Option<PlmnIdentity> = "plmnId",
         /// The slice.
         pub snssai: Option<SNssai> = "snssai",
-        /// The flows' 5QIs.
+        /// The 5QIs of the flows.
         pub five_qi_list: Option<Vec<u8>> = "5QIList",
     }
 }
 
 symbols! {
-    /// Whether a cell can work (ITU-T X.731).
+    /// The operational state of a cell (ITU-T X.731).
     pub enum OperationalState {
-        /// It can.
+        /// Enabled.
         Enabled = "ENABLED",
-        /// It cannot.
+        /// Disabled.
         Disabled = "DISABLED",
     }
 
-    /// Whether a cell may work (ITU-T X.731).
+    /// The administrative state of a cell (ITU-T X.731).
     pub enum AdministrativeState {
-        /// It may not.
+        /// Locked.
         Locked = "LOCKED",
-        /// It may for those that are there, and nobody comes in.
+        /// Shutting down: present UEs are served, and no others are admitted.
         ShuttingDown = "SHUTTINGDOWN",
-        /// It may.
+        /// Unlocked.
         Unlocked = "UNLOCKED",
     }
 
-    /// Whether a cell is used.
+    /// The state of a cell.
     pub enum CellState {
-        /// It does not transmit.
+        /// The cell does not transmit.
         Idle = "IDLE",
-        /// It is not active.
+        /// The cell is inactive.
         Inactive = "INACTIVE",
-        /// It serves UEs.
+        /// The cell serves UEs.
         Active = "ACTIVE",
     }
 
-    /// What a policy shares out.
+    /// The resource of a policy.
     pub enum ResourceType {
-        /// Resource blocks, downlink.
+        /// Downlink PRBs.
         PrbDl = "PRB_DL",
-        /// Resource blocks, uplink.
+        /// Uplink PRBs.
         PrbUl = "PRB_UL",
         /// Data radio bearers.
         Drb = "DRB",
@@ -240,7 +240,7 @@ symbols! {
         Rrc = "RRC",
     }
 
-    /// A bandwidth part's direction.
+    /// The direction of a bandwidth part.
     pub enum BwpContext {
         /// Downlink.
         Dl = "DL",
@@ -250,17 +250,17 @@ symbols! {
         Sul = "SUL",
     }
 
-    /// Whether UEs begin in a bandwidth part.
+    /// Whether a bandwidth part is the initial one.
     pub enum InitialBwp {
-        /// They do.
+        /// Initial.
         Initial = "INITIAL",
-        /// They do not.
+        /// Other.
         Other = "OTHER",
-        /// It is the supplementary uplink's.
+        /// Of the SUL.
         Sul = "SUL",
     }
 
-    /// Whether energy is being saved.
+    /// The energy saving state of a cell.
     pub enum EnergySavingState {
         /// It is not.
         IsNotEnergySaving = "isNotEnergySaving",
@@ -268,7 +268,7 @@ symbols! {
         IsEnergySaving = "isEnergySaving",
     }
 
-    /// Whether energy is to be saved.
+    /// The energy saving control of a cell.
     pub enum EnergySavingControl {
         /// It is.
         ToBeEnergySaving = "toBeEnergySaving",
@@ -287,9 +287,9 @@ macro_rules! structures {
                 #[doc = $name]
                 $way($type),
             )*
-            /// A structure that the vendor or a later revision has: its name and attributes as they came.
+            /// A structure of a vendor or a later revision: name and attributes as sent.
             Other {
-                /// The name.
+                /// Returns the name.
                 name: String,
                 /// Its attributes.
                 attributes: Map<String, Value>,
@@ -297,10 +297,10 @@ macro_rules! structures {
         }
 
         impl RanConfigurationStructure {
-            /// The names of the structures that are known here.
+            /// The names of the known structures.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// The name.
+            /// Returns the name.
             #[must_use]
             pub fn name(&self) -> &str {
                 match self {
@@ -309,19 +309,19 @@ macro_rules! structures {
                 }
             }
 
-            /// The attributes that it holds, as JSON.
+            /// Returns the attributes as JSON.
             #[must_use]
             pub fn attributes(&self) -> Map<String, Value> {
                 match self {
                     $(RanConfigurationStructure::$way(structure) => match structure.write() {
                         Value::Object(map) => map,
-                        other => panic!("a structure is written as an object, not {other}"),
+                        other => panic!("a structure encodes as an object, not {other}"),
                     },)*
                     RanConfigurationStructure::Other { attributes, .. } => attributes.clone(),
                 }
             }
 
-            /// The structure of that name with these attributes.
+            /// Builds the structure of that name with these attributes.
             pub(super) fn read(name: &str, value: &Value, at: &Path<'_>) -> Result<Self, JsonError> {
                 match name {
                     $($name => <$type>::read(value, at).map(RanConfigurationStructure::$way),)*
@@ -350,15 +350,15 @@ structures! {
 }
 
 impl RanConfigurationStructure {
-    /// The structure of that name with these attributes; `Other` where the name is not among [`Self::NAMES`].
+    /// Builds the structure of that name with these attributes; `Other` if the name is not among [`Self::NAMES`].
     ///
     /// # Errors
-    /// An attribute that the structure has not, or a value of another type: told with its name.
+    /// An unknown attribute or a value of the wrong type, with the name of the attribute.
     pub fn new(name: &str, attributes: Map<String, Value>) -> Result<Self, JsonError> {
         Self::read(name, &Value::Object(attributes), &Path::Root)
     }
 
-    /// The same with those attributes only that `wanted` says.
+    /// Returns the structure with only the attributes for which `wanted` is true.
     #[must_use]
     pub fn only(&self, mut wanted: impl FnMut(&str) -> bool) -> Self {
         let mut attributes = self.attributes();
@@ -366,35 +366,35 @@ impl RanConfigurationStructure {
         self.with(attributes)
     }
 
-    /// The same with the attributes of `over` in place of its own.
+    /// Returns the structure with its attributes replaced by those of `over`.
     ///
     /// # Panics
-    /// Where `over` is another structure.
+    /// If `over` is another structure.
     #[must_use]
     pub fn merged(&self, over: &Self) -> Self {
-        assert_eq!(self.name(), over.name(), "structures of one name are merged");
+        assert_eq!(self.name(), over.name(), "only structures of the same name can be merged");
         let mut attributes = self.attributes();
         attributes.extend(over.attributes());
         self.with(attributes)
     }
 
-    /// Whether all that `part` says is so here.
+    /// Whether this structure has all attributes of `part` with the same values.
     #[must_use]
     pub fn agrees_with(&self, part: &Self) -> bool {
         let mine = self.attributes();
         self.name() == part.name() && part.attributes().iter().all(|(name, value)| mine.get(name) == Some(value))
     }
 
-    /// Itself with other attributes, each of which was its own before or of another of its kind.
+    /// Rebuilds the structure from attributes of this or another structure of its type.
     fn with(&self, attributes: Map<String, Value>) -> Self {
         match RanConfigurationStructure::new(self.name(), attributes) {
             Ok(structure) => structure,
-            Err(error) => panic!("attributes that were read once can be read again: {error}"),
+            Err(error) => panic!("decoded attributes decode again: {error}"),
         }
     }
 }
 
-/// A name and the values in two records of a message: as they go together in most of them.
+/// The name and the values of a structure, which most messages keep in two objects.
 pub(super) fn named(
     fields: &Fields<'_, '_>,
     name: &str,
@@ -408,7 +408,7 @@ pub(super) fn named(
 
 const STRUCTURE: &str = "ranConfigurationStructure";
 
-/// ValuesOfAttributes: a structure whose name stands beside it.
+/// ValuesOfAttributes: a structure whose name is a neighbouring key.
 pub(super) struct Values(pub Value);
 
 impl Json for Values {
@@ -435,7 +435,7 @@ impl Json for Raw {
     }
 }
 
-/// A structure's attributes as they stand in a message.
+/// The attributes of a structure in a message.
 pub(super) fn values(structure: &RanConfigurationStructure) -> Values {
     Values(Value::Object(structure.attributes()))
 }

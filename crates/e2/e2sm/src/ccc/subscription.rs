@@ -1,4 +1,4 @@
-//! Event triggers and action definitions: when and what the node reports.
+//! Event triggers and action definitions.
 
 use serde_json::{Value, json};
 
@@ -12,17 +12,17 @@ object! {
         pub format: EventTriggerDefinitionFormat = "eventTriggerDefinitionFormat",
     }
 
-    /// A structure of whose attributes a change triggers.
+    /// A structure whose changes trigger a report.
     pub struct StructureForEventTrigger {
         /// The name.
         pub name: String = "ranConfigurationStructureName",
-        /// Its attributes; without the list all.
+        /// Its attributes; if absent, all.
         pub attributes: Option<Vec<TriggerAttribute>> = "listOfAttributes",
     }
 
-    /// Structures of a cell of which a change triggers.
+    /// Structures of a cell whose changes trigger a report.
     pub struct CellForEventTrigger {
-        /// The cell; without it each.
+        /// The cell; if absent, every cell.
         pub cell_global_id: Option<Cgi> = "cellGlobalId",
         /// The structures.
         pub structures: Vec<StructureForEventTrigger> = "listOfRANConfigurationStructuresForEventTrigger",
@@ -38,17 +38,17 @@ object! {
 
     /// A structure to report.
     pub struct StructureForAction {
-        /// How much of it.
+        /// The extent of the report.
         pub report_type: ReportType = "reportType",
         /// The name.
         pub name: String = "ranConfigurationStructureName",
-        /// Its attributes; without the list all.
+        /// Its attributes; if absent, all.
         pub attributes: Option<Vec<AttributeName>> = "listOfAttributes",
     }
 
     /// Structures of a cell to report.
     pub struct CellForAction {
-        /// The cell; without it each.
+        /// The cell; if absent, every cell.
         pub cell_global_id: Option<Cgi> = "cellGlobalId",
         /// The structures.
         pub structures: Vec<StructureForAction> = "listOfCellLevelRANConfigurationStructuresForADF",
@@ -65,35 +65,35 @@ object! {
 choice! {
     /// The formats of an event trigger.
     pub enum EventTriggerDefinitionFormat {
-        /// Format 1: changes of the node's structures.
+        /// Format 1: changes of structures of the node.
         NodeLevelChange(Vec<StructureForEventTrigger>) = "listOfNodeLevelConfigurationStructuresForEventTrigger",
-        /// Format 2: changes of cells' structures.
+        /// Format 2: changes of structures of cells.
         CellLevelChange(Vec<CellForEventTrigger>) = "listOfCellLevelConfigurationStructuresForEventTrigger",
-        /// Format 3: the time; the period in milliseconds.
+        /// Format 3: periodic; the period in milliseconds.
         PeriodMs(u32) = "period" in 1..=4_294_967_295,
     }
 
     /// The formats of an action definition.
     pub enum ActionDefinitionFormat {
-        /// Format 1: the node's structures.
+        /// Format 1: structures of the node.
         NodeLevel(Vec<StructureForAction>) = "listOfNodeLevelRANConfigurationStructuresForADF",
-        /// Format 2: cells' structures.
+        /// Format 2: structures of cells.
         CellLevel(Vec<CellForAction>) = "listOfCellConfigurationsToBeReportedForADF",
     }
 }
 
 symbols! {
-    /// How much of a structure is reported.
+    /// The extent of the report of a structure.
     pub enum ReportType {
-        /// All attributes that are asked for.
+        /// All requested attributes.
         All = "all",
-        /// Those of them that have changed.
+        /// The requested attributes that changed.
         Change = "change",
     }
 }
 
-/// An attribute that triggers. srsRAN has its bare name here, others an object as in action definitions: both are read,
-/// the first is written.
+/// An attribute that triggers. srsRAN sends the bare name, others an object as in action definitions: both are accepted,
+/// the bare name is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TriggerAttribute(pub String);
 

@@ -1,4 +1,4 @@
-//! What is refused, and how that is told; the samples that are read are in the crate's `tests/vectors.rs`.
+//! Malformed messages and their errors. Samples of valid messages are in `tests/vectors.rs`.
 
 use serde_json::{Value, json};
 
@@ -23,10 +23,10 @@ const NEW: &str =
     "controlMessageFormat.listOfConfigurationStructures[0].newValuesOfAttributes.ranConfigurationStructure";
 
 #[test]
-fn attributes_are_told_by_their_path() {
+fn attribute_errors_contain_path() {
     let ratio = "O-RRMPolicyRatio";
     let sst = json!({ "sst": 256 });
-    for (structure, new, told) in [
+    for (structure, new, expected) in [
         (ratio, json!({ "rRMPolicyMaxRatio": 101 }), ".rRMPolicyMaxRatio is not within 0 to 100"),
         (ratio, json!({ "rRMPolicyMaxRatio": -1 }), ".rRMPolicyMaxRatio is not within 0 to 255"),
         (ratio, json!({ "rRMPolicyMaxRatio": 10.5 }), ".rRMPolicyMaxRatio is not a whole number"),
@@ -34,7 +34,7 @@ fn attributes_are_told_by_their_path() {
         (ratio, json!({ "resourceType": "PRB" }), ".resourceType is none of PRB_DL, PRB_UL, DRB, RRC"),
         (ratio, json!({ "resourceType": null }), ".resourceType is not a text"),
         (ratio, json!({ "rRMPolicyMemberList": {} }), ".rRMPolicyMemberList is not a list"),
-        (ratio, json!({ "rRMPolicyMemberList": [] }), ".rRMPolicyMemberList has not 1 to 1024 items"),
+        (ratio, json!({ "rRMPolicyMemberList": [] }), ".rRMPolicyMemberList does not have 1 to 1024 items"),
         (
             ratio,
             json!({ "rRMPolicyMemberList": [{}, { "snssai": sst }] }),
@@ -55,11 +55,11 @@ fn attributes_are_told_by_their_path() {
             json!({ "rRMPolicyMemberList": [{ "plmnId": { "mcc": "001" } }] }),
             ".rRMPolicyMemberList[0].plmnId.mnc is missing",
         ),
-        (ratio, json!({ "resourceType": "DRB", "x": 2 }), ".x is no key of the model"),
+        (ratio, json!({ "resourceType": "DRB", "x": 2 }), ".x is not a key of the model"),
         (
             ratio,
             json!({ "rRMPolicyMxRatio": 1 }),
-            ".rRMPolicyMxRatio is no key of the model; the nearest is rRMPolicyMaxRatio",
+            ".rRMPolicyMxRatio is not a key of the model; similar: rRMPolicyMaxRatio",
         ),
         (ratio, json!([]), " is not an object"),
         ("X-Vendor", json!("x"), " is not an object"),
@@ -71,35 +71,35 @@ fn attributes_are_told_by_their_path() {
             ".gNBDUName is not a text of at most 1000 octets",
         ),
     ] {
-        assert_eq!(refused(ControlMessage::decode(&control(structure, &new))), format!("{NEW}{told}"));
+        assert_eq!(refused(ControlMessage::decode(&control(structure, &new))), format!("{NEW}{expected}"));
     }
     ControlMessage::decode(&control("X-Vendor", &json!({ "anything": [1, { "at": "all" }] }))).unwrap();
 }
 
 #[test]
-fn messages_are_told_by_their_path() {
+fn message_errors_contain_path() {
     let format = |format: Value| json!({ "controlMessageFormat": format }).to_string();
-    for (text, told) in [
-        ("", "the message is not JSON from line 1 column 0 on"),
+    for (text, expected) in [
+        ("", "the message is malformed at line 1 column 0"),
         ("{}", "controlMessageFormat is missing"),
         ("[]", "the message is not an object"),
-        ("{\"controlMessageFormat\": {}} x", "the message is not JSON from line 1 column 30 on"),
-        ("{\"controlMessageFormat\": 1e999}", "the message is not JSON from line 1 column 30 on"),
-        ("{\"controlMessageFormat\": {}, \"controlMessageFormat\": {}}", "controlMessageFormat is there twice"),
-        ("{\"a\": [{\"b\": 1, \"b\": 2}]}", "a[0].b is there twice"),
+        ("{\"controlMessageFormat\": {}} x", "the message is malformed at line 1 column 30"),
+        ("{\"controlMessageFormat\": 1e999}", "the message is malformed at line 1 column 30"),
+        ("{\"controlMessageFormat\": {}, \"controlMessageFormat\": {}}", "controlMessageFormat occurs twice"),
+        ("{\"a\": [{\"b\": 1, \"b\": 2}]}", "a[0].b occurs twice"),
         (
             &format(json!({})),
-            "controlMessageFormat has not exactly one of listOfConfigurationStructures, listOfCellsControlled",
+            "controlMessageFormat does not have exactly one of listOfConfigurationStructures, listOfCellsControlled",
         ),
         (
             &format(json!({ "listOfConfigurationStructures": [], "listOfCellsControlled": [] })),
-            "controlMessageFormat has not exactly one of listOfConfigurationStructures, listOfCellsControlled",
+            "controlMessageFormat does not have exactly one of listOfConfigurationStructures, listOfCellsControlled",
         ),
         (
             &format(
                 json!({ "listOfCellsControlled": [{ "cellGlobalId": { "plmnIdentity": { "mcc": "001", "mnc": "01" } } }] }),
             ),
-            "controlMessageFormat.listOfCellsControlled[0].cellGlobalId has not exactly one of nRCellIdentity, eUTRACellIdentity",
+            "controlMessageFormat.listOfCellsControlled[0].cellGlobalId does not have exactly one of nRCellIdentity, eUTRACellIdentity",
         ),
         (
             &format(
@@ -109,10 +109,13 @@ fn messages_are_told_by_their_path() {
             "controlMessageFormat.listOfCellsControlled[0].cellGlobalId.nRCellIdentity is not 9 hex digits",
         ),
     ] {
-        assert_eq!(refused(ControlMessage::decode(text.as_bytes())), told, "{text}");
+        assert_eq!(refused(ControlMessage::decode(text.as_bytes())), expected, "{text}");
     }
     let long = format!("{{\"{}\\u001b\": 1}}", "k".repeat(300));
-    assert_eq!(refused(ControlHeader::decode(long.as_bytes())), format!("{} is no key of the model", "k".repeat(64)));
+    assert_eq!(
+        refused(ControlHeader::decode(long.as_bytes())),
+        format!("{} is not a key of the model", "k".repeat(64))
+    );
     let header = json!({ "indicationHeaderFormat": { "indicationReason": "periodic", "eventTime": "12" } }).to_string();
     assert_eq!(
         refused(IndicationHeader::decode(header.as_bytes())),
@@ -131,7 +134,7 @@ fn size_depth_and_number_of_values_are_bounded() {
 
     let many = format!("[{}0]", "0,".repeat(MAX_VALUES));
     let too_many = refused(ControlHeader::decode(many.as_bytes()));
-    assert!(too_many.ends_with("after 65536 values: the message has too many"), "{too_many}");
+    assert!(too_many.ends_with("exceeds the limit of 65536 values in a message"), "{too_many}");
     assert_eq!(
         refused(ControlHeader::decode(" ".repeat(MAX_OCTETS + 1).as_bytes())),
         "the message is longer than 1048576 octets"
@@ -139,11 +142,14 @@ fn size_depth_and_number_of_values_are_bounded() {
     let items = json!({ "eventTriggerDefinitionFormat": {
         "listOfNodeLevelConfigurationStructuresForEventTrigger":
             vec![json!({ "ranConfigurationStructureName": "x" }); MAX_ITEMS + 1] } });
-    assert!(refused(EventTriggerDefinition::decode(items.to_string().as_bytes())).ends_with("has not 1 to 1024 items"));
+    assert!(
+        refused(EventTriggerDefinition::decode(items.to_string().as_bytes()))
+            .ends_with("does not have 1 to 1024 items")
+    );
 }
 
 #[test]
-fn what_we_would_refuse_we_do_not_send() {
+fn invalid_values_are_not_encoded() {
     let plmn_identity = PlmnIdentity([0xAA; 3]); // no digits
     let cell = Cgi::NrCgi(NrCgi { plmn_identity, nr_cell_identity: per::Bits::new(1, 36) });
     let over = RrmPolicyRatio { rrm_policy_max_ratio: Some(101), ..RrmPolicyRatio::default() };
@@ -153,8 +159,8 @@ fn what_we_would_refuse_we_do_not_send() {
         old_values: None,
     };
     let mut out = b"before".to_vec();
-    for (format, told) in [
-        (IndicationMessageFormat::NodeLevel(Vec::new()), "has not 1 to 1024 items"),
+    for (format, expected) in [
+        (IndicationMessageFormat::NodeLevel(Vec::new()), "does not have 1 to 1024 items"),
         (IndicationMessageFormat::NodeLevel(vec![structure(&over)]), "rRMPolicyMaxRatio is not within 0 to 100"),
         (
             IndicationMessageFormat::CellLevel(vec![CellReported {
@@ -165,7 +171,7 @@ fn what_we_would_refuse_we_do_not_send() {
         ),
     ] {
         let error = IndicationMessage { format }.encode(&mut out).unwrap_err().to_string();
-        assert!(error.ends_with(told), "{error}");
+        assert!(error.ends_with(expected), "{error}");
     }
     assert_eq!(out, b"before");
 }
@@ -185,7 +191,7 @@ fn structures_are_cut_merged_and_compared() {
     assert_eq!(set, of(json!({ "resourceType": "DRB", "rRMPolicyMaxRatio": 60, "rRMPolicyMinRatio": 10 })));
 }
 
-/// Both spellings of an event trigger's attributes are read; srsRAN's is written.
+/// Both encodings of the attributes of an event trigger are accepted; srsRAN's is sent.
 #[test]
 fn trigger_attributes_are_names_or_objects() {
     let text = |attributes: Value| {

@@ -44,7 +44,7 @@ pub enum ControlTarget {
     /// A UE.
     Ue(UeId<'static>),
     /// No particular UE; with [`ControlActions::Several`] only.
-    Nobody,
+    NoUe,
     /// A group of UEs (v03.00).
     Group(UeGroupId, UeGroupDefinition<'static>),
     /// A UE by part of its identifiers (v05.00).
@@ -61,7 +61,7 @@ pub enum ControlActions {
     /// One action with different parameters for the UEs or cells that match a filter (v03.00).
     Filtered(FilteredAction),
     /// No action: a query of the current values of an action's parameters (v05.00).
-    Tell(ActionId, Vec<RanParameterId>),
+    Query(ActionId, Vec<RanParameterId>),
 }
 
 /// An action whose parameters depend on the entity that it applies to.
@@ -102,8 +102,8 @@ impl Control {
     /// UE 0, which nodes ignore.
     #[must_use]
     pub const fn of_cell(action: ControlAction) -> Self {
-        let nobody = UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(0), ran_ueid: None, cell_rnti: None };
-        Control::of_ue(UeId::GnbDu(nobody), action)
+        let no_ue = UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(0), ran_ueid: None, cell_rnti: None };
+        Control::of_ue(UeId::GnbDu(no_ue), action)
     }
 
     /// Returns the decision on the suspended procedure of a UE.
@@ -140,14 +140,14 @@ impl Control {
             ControlActions::Several(actions) => {
                 let ue_id = match &self.target {
                     ControlTarget::Ue(ue) => Some(ue.clone()),
-                    ControlTarget::Nobody => None,
+                    ControlTarget::NoUe => None,
                     ControlTarget::Group(..) | ControlTarget::Partial(_) => return Err(Error::FormatsDoNotFit),
                 };
                 let format = ControlHeaderFormat2 { ue_id, ric_control_decision: self.decision };
                 (ControlHeaderFormats::Format2(format), several(actions))
             }
             ControlActions::Filtered(action) => (self.header(action.id)?, filtered(action)),
-            ControlActions::Tell(id, parameters) => (self.header(*id)?, tell(parameters)),
+            ControlActions::Query(id, parameters) => (self.header(*id)?, encode_query(parameters)),
         };
         let (mut header_octets, mut message_octets) = (Vec::new(), Vec::new());
         ControlHeader { formats: header }.encode_in(revision, wire, &mut header_octets)?;
@@ -178,7 +178,7 @@ impl Control {
                 ric_control_action_id,
                 ric_control_decision,
             }),
-            ControlTarget::Group(..) | ControlTarget::Nobody => return Err(Error::FormatsDoNotFit),
+            ControlTarget::Group(..) | ControlTarget::NoUe => return Err(Error::FormatsDoNotFit),
         })
     }
 
@@ -205,7 +205,7 @@ impl Control {
                 (ControlTarget::Ue(h.ue_id), h.ric_control_decision, Some(id))
             }
             ControlHeaderFormats::Format2(h) => {
-                (h.ue_id.map_or(ControlTarget::Nobody, ControlTarget::Ue), h.ric_control_decision, None)
+                (h.ue_id.map_or(ControlTarget::NoUe, ControlTarget::Ue), h.ric_control_decision, None)
             }
             ControlHeaderFormats::Format3(h) => {
                 let id = ActionId { style: h.ric_style_type, action: h.ric_control_action_id };
@@ -235,7 +235,7 @@ impl Control {
                     .map(|item| item.clone().into_owned())
                     .collect(),
             }),
-            (Some(id), ControlMessageFormats::Format4(format)) => ControlActions::Tell(id, told(format)?),
+            (Some(id), ControlMessageFormats::Format4(format)) => ControlActions::Query(id, decode_query(format)?),
             (Some(id), ControlMessageFormats::Format1(format)) => {
                 ControlActions::One(ControlAction::from_parameters(id, &format.ran_p_list)?)
             }
@@ -268,17 +268,17 @@ fn filtered(action: &FilteredAction) -> ControlMessageFormats<'static> {
     })
 }
 
-fn tell(parameters: &[RanParameterId]) -> ControlMessageFormats<'static> {
+fn encode_query(parameters: &[RanParameterId]) -> ControlMessageFormats<'static> {
     let asked = |id: &RanParameterId| QueriedRanParameter { ran_parameter_id: *id, ran_parameter_definition: None };
     ControlMessageFormats::Format4(ControlMessageFormat4 { ran_p_list: parameters.iter().map(asked).collect() })
 }
 
 /// The queried parameters; a part of a structured parameter counts as the whole.
-fn told(format: &ControlMessageFormat4<'_>) -> Result<Vec<RanParameterId>, Error> {
+fn decode_query(format: &ControlMessageFormat4<'_>) -> Result<Vec<RanParameterId>, Error> {
     let asked = |item: &QueriedRanParameter<'_>| match item.ran_parameter_definition {
         None => Ok(item.ran_parameter_id),
         Some(_) => {
-            let (id, fault) = (item.ran_parameter_id, ParameterFault::NotA("told in parts"));
+            let (id, fault) = (item.ran_parameter_id, ParameterFault::NotA("queried as a whole"));
             Err(Error::Parameter(ParameterError { id, name: None, within: None, fault }))
         }
     };

@@ -52,10 +52,10 @@ impl fmt::Display for ParameterError {
         }
         match self.fault {
             ParameterFault::Missing => f.write_str(" is missing")?,
-            ParameterFault::Twice => f.write_str(" is there twice")?,
+            ParameterFault::Twice => f.write_str(" occurs twice")?,
             ParameterFault::NotA(what) => write!(f, " is not {what}")?,
             ParameterFault::OutOfRange => f.write_str(" is out of range")?,
-            ParameterFault::Unknown => f.write_str(" is not one of this action's")?,
+            ParameterFault::Unknown => f.write_str(" is not a parameter of this action")?,
         }
         self.within.map_or(Ok(()), |within| write!(f, ", in {within}"))
     }

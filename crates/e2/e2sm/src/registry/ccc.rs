@@ -12,7 +12,7 @@ struct Text<T>(T);
 
 impl<T: Json> Describe for Text<T> {
     fn describe(&self, visitor: &mut dyn Visitor) {
-        tell(&self.0.write(), visitor);
+        visit(&self.0.write(), visitor);
     }
 }
 
@@ -25,7 +25,7 @@ impl<T: Json> Message for Text<T> {
     }
 }
 
-fn tell(value: &Value, visitor: &mut dyn Visitor) {
+fn visit(value: &Value, visitor: &mut dyn Visitor) {
     match value {
         Value::Null => visitor.null(),
         Value::Bool(value) => visitor.boolean(*value),
@@ -36,14 +36,14 @@ fn tell(value: &Value, visitor: &mut dyn Visitor) {
         Value::String(text) => visitor.text(text),
         Value::Array(items) => {
             visitor.begin_list();
-            items.iter().for_each(|item| tell(item, visitor));
+            items.iter().for_each(|item| visit(item, visitor));
             visitor.end_list();
         }
         Value::Object(fields) => {
             visitor.begin_record();
             for (name, value) in fields {
                 visitor.field(name);
-                tell(value, visitor);
+                visit(value, visitor);
             }
             visitor.end_record();
         }

@@ -1,4 +1,4 @@
-//! What the tests over recorded bytes share: hex, and a value's parts as JSON.
+//! Helpers of tests over recorded octets: hex, and values as JSON.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -7,7 +7,7 @@ pub mod recorded;
 use per::{Describe, Visitor};
 use serde_json::{Map, Value, json};
 
-/// The octets of hex digits, white space aside.
+/// Parses hex digits, ignoring white space.
 pub fn hex(text: &str) -> Vec<u8> {
     let digits: String = text.split_whitespace().collect();
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).expect("hex digits")).collect()
@@ -17,7 +17,7 @@ pub fn hex(text: &str) -> Vec<u8> {
 pub fn json(value: &dyn Describe) -> Value {
     let mut builder = Builder::default();
     value.describe(&mut builder);
-    builder.root.expect("a value was told")
+    builder.root.expect("a value was visited")
 }
 
 #[derive(Default)]
@@ -32,8 +32,8 @@ impl Builder {
             None => self.root = Some(value),
             Some((Value::Array(items), _)) => items.push(value),
             Some((Value::Object(fields), name)) => {
-                let name = name.take().expect("a field was named");
-                assert!(fields.insert(name, value).is_none(), "a field is told twice");
+                let name = name.take().expect("a field was visited");
+                assert!(fields.insert(name, value).is_none(), "a field is visited twice");
             }
             Some(_) => unreachable!("only lists and records are opened"),
         }

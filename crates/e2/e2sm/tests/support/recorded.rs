@@ -1,12 +1,12 @@
-//! Messages that others recorded: the octet strings of E2AP PDUs in a `shared/vectors` folder beside the workspace.
-//! E2AP is not known here, so they are found by what precedes them.
+//! Recorded messages of other implementations: octet strings of E2AP PDUs in a `shared/vectors` folder beside the
+//! workspace. This crate has no E2AP decoder, so they are found by the octets that precede them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::hex;
 
-/// The folder, where there is one.
+/// The folder, if there is one.
 pub fn shared() -> Option<PathBuf> {
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let found = above.find_map(|dir| Some(dir.parent()?.join("shared/vectors")).filter(|folder| folder.is_dir()));
@@ -25,19 +25,19 @@ pub fn prefixed(bytes: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The value of the protocol IE with that id and criticality, if it is there.
+/// The value of the protocol IE with that ID and criticality, if it is present.
 pub fn find_ie(pdu: &[u8], id: u8, criticality: u8) -> Option<&[u8]> {
     let mark = [0x00, id, criticality];
     let found = pdu.windows(3).position(|w| w == mark)?;
     Some(prefixed(&pdu[found + 3..]).0)
 }
 
-/// The value of the protocol IE with that id and criticality.
+/// The value of the protocol IE with that ID and criticality.
 pub fn ie(pdu: &[u8], id: u8, criticality: u8) -> &[u8] {
     find_ie(pdu, id, criticality).unwrap_or_else(|| panic!("no IE {id}"))
 }
 
-/// What FlexRIC's programs sent to each other.
+/// The messages between FlexRIC's programs.
 pub struct Recorded(serde_json::Value);
 
 impl Recorded {

@@ -131,7 +131,7 @@ impl<S: RcSource> RcFunction<S> {
             ControlActions::One(action) => Ok(Plan::Execute(vec![step(action)?])),
             ControlActions::Several(actions) => actions.iter().map(step).collect::<Result<_, _>>().map(Plan::Execute),
             ControlActions::Filtered(filtered) => self.filtered(controller, control, filtered, context),
-            ControlActions::Tell(id, parameters) => self.read_parameters(controller, control, *id, parameters, context),
+            ControlActions::Query(id, parameters) => self.read_parameters(controller, control, *id, parameters, context),
         }
     }
 
@@ -228,7 +228,7 @@ impl<S: RcSource> RcFunction<S> {
             ControlTarget::Group(_, group) => {
                 visible.into_iter().filter(|ue| conditions::is_in_group(&*source, *ue, group)).collect()
             }
-            ControlTarget::Nobody => {
+            ControlTarget::NoUe => {
                 return refuse(CauseRicRequest::ControlMessageInvalid, format!("{action} requires a UE"));
             }
         };
@@ -318,7 +318,7 @@ fn style_of(actions: &ControlActions) -> Option<RicStyleType> {
     match actions {
         ControlActions::One(action) => Some(action.id().style),
         ControlActions::Filtered(filtered) => Some(filtered.id.style),
-        ControlActions::Tell(id, _) => Some(id.style),
+        ControlActions::Query(id, _) => Some(id.style),
         ControlActions::Several(_) => None,
     }
 }

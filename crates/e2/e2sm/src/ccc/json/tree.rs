@@ -1,4 +1,4 @@
-//! A peer's text, made into a tree within bounds.
+//! Parsing of a peer's text into a bounded tree.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{JsonError, JsonErrorKind, MAX_DEPTH, MAX_OCTETS, MAX_VALUES, Path};
 
-/// JSON as a tree, within bounds and without a key that is there twice.
+/// JSON as a bounded tree without repeated keys.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     if bytes.len() > MAX_OCTETS {
         return Err(Path::Root.error(JsonErrorKind::TooLong));
@@ -25,11 +25,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
 
 struct State {
     values: usize,
-    /// Why we, and not the JSON reader, went no further.
+    /// The fault found by this module, as opposed to the JSON parser.
     refused: Option<JsonError>,
 }
 
-/// Reads a value.
+/// Parses a value.
 #[derive(Clone, Copy)]
 struct Tree<'t> {
     state: &'t RefCell<State>,
@@ -40,10 +40,10 @@ struct Tree<'t> {
 impl Tree<'_> {
     fn refuse<E: serde::de::Error>(&self, kind: JsonErrorKind) -> E {
         self.state.borrow_mut().refused.get_or_insert_with(|| self.at.error(kind));
-        E::custom("refused") // in its place stands what was just written down
+        E::custom("refused") // replaced by the recorded fault
     }
 
-    /// A list or a record begins.
+    /// Begins a list or an object.
     fn deeper<E: serde::de::Error>(&self) -> Result<usize, E> {
         if self.depth == MAX_DEPTH { Err(self.refuse(JsonErrorKind::TooDeep)) } else { Ok(self.depth + 1) }
     }

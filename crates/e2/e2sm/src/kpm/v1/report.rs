@@ -84,8 +84,8 @@ struct Rows(Vec<Row>);
 
 impl Rows {
     fn add(&mut self, about: Row, values: [(Counter, Option<i64>); 2]) {
-        let told = values.into_iter().filter_map(|(counter, value)| Some(Row { counter, value: value?, ..about }));
-        self.0.extend(told);
+        let rows = values.into_iter().filter_map(|(counter, value)| Some(Row { counter, value: value?, ..about }));
+        self.0.extend(rows);
     }
 
     fn container(&mut self, container: &PfContainer<'_>) {

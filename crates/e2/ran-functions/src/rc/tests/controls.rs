@@ -180,7 +180,7 @@ fn multiple_actions_are_checked_as_a_whole() {
     let revision = Revision::V1_03;
     let mut bench = Bench::new(revision);
     let several =
-        |actions| Control { target: ControlTarget::Nobody, decision: None, actions: ControlActions::Several(actions) };
+        |actions| Control { target: ControlTarget::NoUe, decision: None, actions: ControlActions::Several(actions) };
     refused(bench.control(FIRST, &several(vec![quota(), drx()])), ControlMessageInvalid);
     assert!(bench.done().is_empty(), "an action that requires a UE is not executed without one");
     bench.control(FIRST, &several(vec![quota(), quota()])).unwrap();
@@ -340,7 +340,7 @@ fn requested_parameters_are_returned() {
     let tell = |ue, parameters| Control {
         target: ControlTarget::Ue(name(ue)),
         decision: None,
-        actions: ControlActions::Tell(ControlAction::DRX, parameters),
+        actions: ControlActions::Query(ControlAction::DRX, parameters),
     };
     let outcome = bench.control(FIRST, &tell(2, vec![RSRP, SLICE])).unwrap();
     assert_eq!(told(outcome.as_ref(), revision), [(1, "ValueInt(-102)".to_owned()), (2, "ValueInt(0)".to_owned())]);
