@@ -40,7 +40,7 @@ pub enum Error {
     UnknownRevision {
         /// The service model, such as `E2SM-KPM`.
         model: &'static str,
-        /// Its revisions, such as `3.00 and 4.00`.
+        /// Its revisions, such as `3.00 or 4.00`.
         known: &'static str,
     },
     /// Misuse: the registry has no such type.

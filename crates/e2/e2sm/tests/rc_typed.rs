@@ -197,8 +197,7 @@ fn parameter_tables_are_consistent() {
 fn header_and_message_of_different_controls_are_refused() {
     let revision = Revision::V3_00;
     let (one_header, one_message) = Control::of_ue(ue(), actions()[0].clone()).encode(revision).unwrap();
-    let several =
-        Control { target: ControlTarget::NoUe, decision: None, actions: ControlActions::Several(actions()) };
+    let several = Control { target: ControlTarget::NoUe, decision: None, actions: ControlActions::Several(actions()) };
     let (header, message) = several.encode(revision).unwrap();
     assert_eq!(Control::decode(&one_header, &message, revision), Err(Error::FormatsDoNotFit));
     assert_eq!(Control::decode(&header, &one_message, revision), Err(Error::FormatsDoNotFit));

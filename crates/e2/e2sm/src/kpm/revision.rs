@@ -95,7 +95,7 @@ impl fmt::Display for Revision {
 impl ModelRevision for Revision {
     const MODEL: &'static str = "E2SM-KPM";
     const ALL: &'static [Revision] = &Revision::ALL;
-    const UNKNOWN: Error = Error::UnknownRevision { model: "E2SM-KPM", known: "1.00, 2.01, 2.03, 3.00 and 4.00" };
+    const UNKNOWN: Error = Error::UnknownRevision { model: "E2SM-KPM", known: "1.00, 2.01, 2.03, 3.00 or 4.00" };
 }
 
 /// Parses `3.00`, `03.00` or `v03.00`.
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn revisions_are_spelled_in_several_ways() {
+    fn revision_is_parsed_with_and_without_prefix() {
         for revision in Revision::ALL {
             let text = revision.to_string();
             for spelling in [&text[..], &text[1..], &text[2..]] {

@@ -31,6 +31,7 @@ pub struct ParameterError {
 
 /// The kind of a [`ParameterError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ParameterFault {
     /// The parameter is missing.
     Missing,

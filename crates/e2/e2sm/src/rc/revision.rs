@@ -87,7 +87,7 @@ impl fmt::Display for Revision {
 impl ModelRevision for Revision {
     const MODEL: &'static str = "E2SM-RC";
     const ALL: &'static [Revision] = &Revision::ALL;
-    const UNKNOWN: Error = Error::UnknownRevision { model: "E2SM-RC", known: "1.03, 3.00 and 5.00" };
+    const UNKNOWN: Error = Error::UnknownRevision { model: "E2SM-RC", known: "1.03, 3.00 or 5.00" };
 }
 
 /// Parses `3.00`, `03.00` or `v03.00`.
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn revisions_are_spelled_in_several_ways() {
+    fn revision_is_parsed_with_and_without_prefix() {
         for revision in Revision::ALL {
             let text = revision.to_string();
             for spelling in [&text[..], &text[1..], &text[2..]] {
@@ -230,7 +230,7 @@ mod tests {
         for bad in ["", "3", "3.0", "1.00", "v", "v003.00"] {
             assert_eq!(bad.parse::<Revision>(), Err(Revision::UNKNOWN), "{bad}");
         }
-        assert_eq!(Revision::UNKNOWN.to_string(), "not a revision of E2SM-RC; 1.03, 3.00 and 5.00 are");
+        assert_eq!(Revision::UNKNOWN.to_string(), "not a revision of E2SM-RC: expected 1.03, 3.00 or 5.00");
     }
 
     #[test]
