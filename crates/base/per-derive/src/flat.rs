@@ -200,6 +200,7 @@ fn impls(
             }
         }
         #[automatically_derived]
+        #[allow(clippy::question_mark)]
         impl<'per, S: ::per::Store<'per>> ::per::flat::Decode<'per, S> for #decoded {
             #inline
             fn read(
@@ -210,6 +211,7 @@ fn impls(
             }
         }
         #[automatically_derived]
+        #[allow(clippy::question_mark)]
         impl #lifetime ::per::flat::Encode for #decoded {
             #inline
             fn write(

@@ -180,7 +180,9 @@ impl<'i> Impl<'i> {
         let decoded = &self.decoded;
         let inline = if self.hot { quote!(#[inline(always)]) } else { self.inline() };
         quote! {
+            // `?` compiles to more code
             #[automatically_derived]
+            #[allow(clippy::question_mark)]
             impl<'per, S: ::per::Store<'per>> ::per::Decode<'per, S> for #decoded {
                 #inline
                 fn decode_after(
@@ -197,6 +199,7 @@ impl<'i> Impl<'i> {
         let (any, inline) = (&self.any, self.inline());
         quote! {
             #[automatically_derived]
+            #[allow(clippy::question_mark)]
             impl ::per::Encode for #any {
                 #inline
                 fn encode(&self, writer: &mut ::per::Writer<'_>) -> ::core::result::Result<(), ::per::Error> {
