@@ -42,8 +42,9 @@ fn prb_use(node: &Node) -> Option<SubscriptionSpec> {
     let (kpm, revision) = (node.function(RanFunctionId(2))?, Revision::V3_00);
     let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision).ok()?;
     let measurements = &[MeasurementRequest::named("RRU.PrbTotDl")];
-    let wish = ReportRequest { measurements, granularity_period_ms: 100, reporting_period_ms: 100, scope: Scope::Node };
-    let plan = wish.plan(&offered, revision).ok()?;
+    let request =
+        ReportRequest { measurements, granularity_period_ms: 100, reporting_period_ms: 100, scope: Scope::Node };
+    let plan = request.plan(&offered, revision).ok()?;
     let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
     plan.trigger.encode(revision, &mut event_trigger).ok()?;
     plan.action.encode(revision, &mut definition).ok()?;

@@ -25,8 +25,8 @@ fn share_of(slice: SNssai, period_ms: u32, kpm: &FunctionInfo) -> Result<Subscri
     let labels = &[LabelInfoItem { meas_label: label }];
     let measurements = &[MeasurementRequest { name: "RRU.PrbTotDl", labels }];
     let (granularity_period_ms, reporting_period_ms) = (period_ms, period_ms);
-    let wish = ReportRequest { measurements, granularity_period_ms, reporting_period_ms, scope: Scope::Node };
-    let plan = wish.plan(&offered, revision)?;
+    let request = ReportRequest { measurements, granularity_period_ms, reporting_period_ms, scope: Scope::Node };
+    let plan = request.plan(&offered, revision)?;
     let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
     plan.trigger.encode(revision, &mut event_trigger)?;
     plan.action.encode(revision, &mut definition)?;

@@ -79,12 +79,12 @@ pub fn run(ric: &Address, in_time: f32, mut print: impl FnMut(String) -> bool) -
                 let (Some(slice), Some((rrc, _))) = (find(slice::MODEL), find(rrc::MODEL)) else { return };
                 nodes.insert(node.id, Functions { slice, rrc });
                 let (mut every, mut events) = (Vec::new(), Vec::new());
-                let asked = octets(&two_slices(in_time), slice.1).and_then(|control| {
+                let sent = octets(&two_slices(in_time), slice.1).and_then(|control| {
                     flexric::EventTriggerDefinition { period_ms: 100 }.encode(slice.1, &mut every)?;
                     rrc::EventTriggerDefinition::ALL.encode(Wire::Per, &mut events)?;
                     Ok(control)
                 });
-                match asked {
+                match sent {
                     Ok((header, message)) => {
                         ric.control(node.id, slice.0, &header, &message);
                         ric.subscribe(node.id, slice.0, report(every));

@@ -23,8 +23,9 @@ fn kpis_of_every_ue(node: &NodeInfo, period_ms: u32) -> Result<SubscriptionSpec,
     let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision)?;
     let measurements = &[MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("CQI")];
     let scope = Scope::EveryUe(EveryUe::AnySignal);
-    let wish = ReportRequest { measurements, granularity_period_ms: period_ms, reporting_period_ms: period_ms, scope };
-    let plan = wish.plan(&offered, revision)?;
+    let request =
+        ReportRequest { measurements, granularity_period_ms: period_ms, reporting_period_ms: period_ms, scope };
+    let plan = request.plan(&offered, revision)?;
     let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
     plan.trigger.encode(revision, &mut event_trigger)?;
     plan.action.encode(revision, &mut definition)?;

@@ -46,7 +46,7 @@ impl Endpoint {
     }
 }
 
-/// An address alone stands for PER.
+/// An address without an encoding means PER.
 impl From<Address> for Endpoint {
     fn from(address: Address) -> Self {
         Endpoint { address, codec: Codec::Per }

@@ -1,8 +1,8 @@
-//! An SDK for software-defined radio access networks: it implements O-RAN's E2 interface for base stations and for near-RT
-//! RICs.
+//! An SDK for software-defined radio access networks: it implements O-RAN's E2 interface for base stations and for
+//! near-RT RICs.
 //!
-//! ferric speaks E2AP v01.00 to v03.01 in ASN.1 PER, or in FlatBuffers, over SCTP, TCP, TLS, Unix sockets, shared memory and
-//! memory. Three parts are built on it; each is a Cargo feature:
+//! ferric implements E2AP v01.00 to v03.01 in ASN.1 PER, or in FlatBuffers, over SCTP, TCP, TLS, Unix sockets, shared
+//! memory and memory. Three parts are built on it; each is a Cargo feature:
 //!
 //! | to write | use | a complete program |
 //! |---|---|---|
@@ -13,22 +13,23 @@
 //!
 //! # Concepts
 //!
-//! An **E2 node** is a base station, or a part of it (a DU, a CU-CP, a CU-UP). Its **agent** connects it to one or more
-//! **near-RT RICs**. It offers **RAN functions**, each of which implements a **service model**: KPM for measurements, RC for
-//! control, and so on. E2AP does not interpret what a service model puts into its octet strings. Crate `e2sm` encodes and
-//! decodes the service models, crate `ran-functions` implements RAN functions on top of it.
+//! An **E2 node** is a base station, or a part of it (a DU, a CU-CP, a CU-UP). Its **agent** connects it to one or
+//! more **near-RT RICs**. It offers **RAN functions**, each of which implements a **service model**: KPM for
+//! measurements, RC for control, and so on. E2AP does not interpret what a service model puts into its octet strings.
+//! Crate `e2sm` encodes and decodes the service models, crate `ran-functions` implements RAN functions on top of it.
 //!
-//! A RIC has three kinds of clients. An **iApp** is a Rust object in the RIC's process, called on its thread for each event and
-//! indication. An **xApp** is a process of its own that uses the RIC-xApp protocol (`docs/xapp-protocol.md`). FlexRIC's xApps
-//! use E42. All of them *subscribe* to a RAN function, upon which it sends *indications*; send *controls*, which it acknowledges
-//! or fails; and send *queries* (E2AP v3). Equal subscriptions of several clients are one subscription at the node.
+//! A RIC has three kinds of clients. An **iApp** is a Rust object in the RIC's process, called on its thread for each
+//! event and indication. An **xApp** is a separate process that uses the RIC-xApp protocol (`docs/xapp-protocol.md`).
+//! FlexRIC's xApps use E42. All of them *subscribe* to a RAN function, upon which it sends *indications*; send
+//! *controls*, which it acknowledges or fails; and send *queries* (E2AP v3). Equal subscriptions of several clients
+//! are one subscription at the node.
 //!
-//! Each command returns a [`Ticket`](e2::Ticket) at once. The event with the same ticket is its result. A subscription outlives
-//! the loss of its node unless its [`SubscriptionOrder`](e2::SubscriptionOrder) states otherwise: it is suspended, and resumed
-//! when the node is back. The same holds for the loss of the RIC, as an xApp sees it.
+//! Each command returns a [`Ticket`](e2::Ticket) at once. The event with the same ticket is its result. A subscription
+//! outlives the loss of its node unless its [`SubscriptionOrder`](e2::SubscriptionOrder) states otherwise: it is
+//! suspended, and resumed when the node is back. The same holds for the loss of the RIC, as an xApp sees it.
 //!
-//! Underneath, crate [`e2`] is the protocol as state machines without I/O, driven by events and time stamps; crate [`link`]
-//! moves messages; [`e2ap`] encodes them. All three are re-exported.
+//! Underneath, crate [`e2`] is the protocol as state machines without I/O, driven by events and time stamps; crate
+//! [`link`] moves messages; [`e2ap`] encodes them. All three are re-exported.
 //!
 //! # A first agent
 //!
@@ -139,7 +140,7 @@
 //!
 //! # A first xApp
 //!
-//! The same in a process of its own, which a RIC at port 36423 serves:
+//! The same as a separate process, which a RIC at port 36423 serves:
 //!
 //! ```no_run
 //! use ferric::e2::{Action, SubscriptionSpec};
@@ -171,20 +172,20 @@
 //!
 //! Nothing starts a thread, except a server with [`ServerConfig::loops`](server::ServerConfig::loops) above one and a
 //! [`Recorder`](record::Recorder). An [`AgentLoop`](agent::AgentLoop), a [`Server`](server::Server) and an
-//! [`Xapp`](xapp::Xapp) each belong to one thread and are driven by their `poll` or `run`; handlers run on that thread and must
-//! not block. Other threads end a loop with its [`StopHandle`], and reach iApps with an
-//! [`IappWaker`](server::IappWaker). A host with an event loop of its own waits for the file descriptor of its agent; see
+//! [`Xapp`](xapp::Xapp) each belong to one thread and are driven by their `poll` or `run`; handlers run on that thread
+//! and must not block. Other threads end a loop with its [`StopHandle`], and reach iApps with an
+//! [`IappWaker`](server::IappWaker). A host with a custom event loop waits for the file descriptor of its agent; see
 //! [`AgentLoop::next_deadline`](agent::AgentLoop::next_deadline). `Server`, `Xapp` and
-//! [`SendAgentLoop`](agent::SendAgentLoop) may move to another thread; an `AgentLoop` with functions that are not `Send` stays on
-//! the thread that created it.
+//! [`SendAgentLoop`](agent::SendAgentLoop) may move to another thread; an `AgentLoop` with functions that are not
+//! `Send` stays on the thread that created it.
 //!
 //! # Errors
 //!
-//! [`Error`] ends a program's use of a part: a link that cannot be set up, a resource that the system refuses, a RIC that refuses
-//! the session. What a *peer* does never ends a loop: malformed messages are answered as E2AP specifies and logged, and a peer that
-//! violates limits is disconnected without effect on others. A command that makes no sense returns
-//! [`Misuse`](e2::Misuse) or [`AgentMisuse`](e2::AgentMisuse) at once; a command that fails later is reported by an event. Panics
-//! are defects of this crate or of a handler.
+//! [`Error`] ends a program's use of a part: a link that cannot be set up, a resource that the system refuses, a RIC
+//! that refuses the session. What a *peer* does never ends a loop: malformed messages are answered as E2AP specifies
+//! and logged, and a peer that violates limits is disconnected without effect on others. A command that makes no sense
+//! returns [`Misuse`](e2::Misuse) or [`AgentMisuse`](e2::AgentMisuse) at once; a command that fails later is reported
+//! by an event. Panics are defects of this crate or of a handler.
 //!
 //! The crates log with [`tracing`](https://docs.rs/tracing). Each line names the peer and, for problems, the remedy.
 //!
@@ -203,10 +204,10 @@
 //!
 //! # Limits
 //!
-//! Linux only. A PDU has at most 1 MiB unless configured. All queues, tables and names are bounded; the configurations state each
-//! bound and what happens there: reports to a slow reader are dropped, oldest first, and counted, while a peer that lets
-//! messages fill its queue that must not be dropped is disconnected. E2AP v1 has no E2 Removal, queries or additional
-//! associations.
+//! Linux only. A PDU has at most 1 MiB unless configured. All queues, tables and names are bounded; the configurations
+//! state each bound and what happens there: reports to a slow reader are dropped, oldest first, and counted, while a
+//! peer that lets messages fill its queue that must not be dropped is disconnected. E2AP v1 has no E2 Removal, queries
+//! or additional associations.
 
 #![forbid(unsafe_code)]
 // without any part, only what they share remains

@@ -211,14 +211,14 @@ fn actions_of_an_xapp_are_ordered_and_changed_with_its_consent() {
 
     // the node requires the removal of two actions; the xApp agrees to one
     xapp.commands().control(id, FUNCTION, b"", b"less");
-    let asked = poll_until(&mut xapp, |event| match event {
+    let required = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::ChangeRequired { subscription: of, remove, modify }) if of == subscription => {
             Some((remove, modify))
         }
         _ => None,
     });
     let removals = vec![(RicActionId(1), NO_ROOM), (RicActionId(2), NO_ROOM)];
-    assert_eq!(asked, (removals, vec![(RicActionId(3), RicTimeToWait::W2s)]));
+    assert_eq!(required, (removals, vec![(RicActionId(3), RicTimeToWait::W2s)]));
     xapp.commands().answer_change(subscription, &[(RicActionId(2), NEEDED)]);
     let changed = poll_until(&mut xapp, |event| match event {
         XappEvent::Request(RequestEvent::SubscriptionChanged { removed, modified, .. }) => Some((removed, modified)),

@@ -93,22 +93,22 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
     let names: Vec<_> = (1..=nodes).map(|number| node_id_of(&mut xapp, number)).collect();
     // the number of reports since the subscription was set up, and the number of the next one
     let mut standing: BTreeMap<SubscriptionId, (u64, Option<u64>)> = BTreeMap::new();
-    let (mut random, mut rounds, mut asked, mut leaving) = (seed, 0_u64, 0_u32, Vec::new());
+    let (mut random, mut rounds, mut pending, mut leaving) = (seed, 0_u64, 0_u32, Vec::new());
     let mut last = None;
-    while !(ended.load(Ordering::Acquire) && asked == 0 && standing.is_empty()) {
-        let asks = asked == 0 && standing.is_empty();
-        if asks && !ended.load(Ordering::Acquire) {
+    while !(ended.load(Ordering::Acquire) && pending == 0 && standing.is_empty()) {
+        let may_subscribe = pending == 0 && standing.is_empty();
+        if may_subscribe && !ended.load(Ordering::Acquire) {
             for name in &names {
                 random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 // shared with others, or not
                 let trigger = if random >> 63 == 0 { b"shared".to_vec() } else { seed.to_be_bytes().to_vec() };
                 xapp.commands().subscribe(*name, FUNCTION, report_spec(&trigger));
-                asked += 1;
+                pending += 1;
             }
         }
         xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
             XappEvent::Request(RequestEvent::Subscribed { subscription, .. }) => {
-                asked -= 1;
+                pending -= 1;
                 assert_eq!(standing.insert(subscription, (0, None)), None, "announced twice");
             }
             XappEvent::Indication(indication) => {

@@ -21,7 +21,7 @@ impl Server {
             // the listeners for E2 come first
             let codec = self.config.e2.get(at).map(|endpoint| endpoint.codec).unwrap_or_default();
             match listener.accept() {
-                Ok(Some(link)) => self.welcome(now, kind, codec, link),
+                Ok(Some(link)) => self.handle_accepted(now, kind, codec, link),
                 Ok(None) => return,
                 Err(error) => {
                     if self.log_limiter.allow() {
@@ -33,7 +33,7 @@ impl Server {
         }
     }
 
-    fn welcome(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
+    fn handle_accepted(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
         let peer = link.peer().clone();
         if self.nodes.len() + self.apps.xapp_links.xapps.len() + self.apps.e42.peers.len()
             >= self.config.max_connections
@@ -47,7 +47,7 @@ impl Server {
         let is_established = link.state() == State::Established;
         let peers = match kind {
             KIND_NODE => &mut self.nodes,
-            KIND_E42 => return self.welcome_e42(now, link),
+            KIND_E42 => return self.handle_accepted_e42(now, link),
             _ => &mut self.apps.xapp_links.xapps,
         };
         let assoc = match peers.insert(&self.poll, link) {

@@ -160,7 +160,7 @@ impl Server {
         self.addresses(super::KIND_E42)
     }
 
-    pub(super) fn welcome_e42(&mut self, now: Time, link: Link) {
+    pub(super) fn handle_accepted_e42(&mut self, now: Time, link: Link) {
         let peer = link.peer().clone();
         let is_established = link.state() == State::Established;
         match self.apps.e42.peers.insert(&self.poll, link) {

@@ -77,7 +77,7 @@ pub(super) struct Worker {
     /// Links with suspended reading.
     paused: Vec<AssocId>,
     /// xApps whose room was requested.
-    asked: Vec<(AssocId, u64)>,
+    room_requests: Vec<(AssocId, u64)>,
     /// Links that were moved here in this iteration. Their previous loop may have read part of a PDU and what follows,
     /// so that they are read whether or not epoll reports them.
     adopted: Vec<AssocId>,
@@ -128,7 +128,7 @@ impl Worker {
             nodes: Peers::new(KIND_NODE, nodes),
             relay: Relay { event_loop, first_requestor, routes, subscribers, xapp_links, across, up, counters },
             paused: Vec::new(),
-            asked: Vec::new(),
+            room_requests: Vec::new(),
             adopted: Vec::new(),
             outbox_octets: nodes.outbox_octets,
             log_limiter,
@@ -138,12 +138,12 @@ impl Worker {
     /// Runs until the server stops.
     pub fn run(&mut self) -> io::Result<()> {
         while !self.stop.load(Ordering::Acquire) {
-            self.turn()?;
+            self.run_once()?;
         }
         Ok(())
     }
 
-    fn turn(&mut self) -> io::Result<()> {
+    fn run_once(&mut self) -> io::Result<()> {
         let timeout = self.begin_sleep();
         self.poll.wait(&mut self.events, timeout)?;
         self.bell.end_sleep();
@@ -206,7 +206,7 @@ impl Worker {
 
     /// Executes the records of the main loop.
     fn execute(&mut self) {
-        let Worker { poll, owner, others, nodes, relay, asked, adopted, log_limiter, .. } = self;
+        let Worker { poll, owner, others, nodes, relay, room_requests, adopted, log_limiter, .. } = self;
         let execute = |record: Record<'_>| match record.head {
             RecordHeader::Adopt(assoc) => {
                 let Moved { link, codec } = *record.link.expect("its parcel contains a link");
@@ -235,7 +235,7 @@ impl Worker {
             }
             RecordHeader::Send(assoc) => relay.send_to_xapp(assoc, record.payload),
             RecordHeader::RequestRoom(assoc, octets) => {
-                asked.push((assoc, octets));
+                room_requests.push((assoc, octets));
                 relay.xapp_links.xapps.touch(assoc);
             }
             RecordHeader::Close(assoc) => {
@@ -379,7 +379,7 @@ impl Worker {
     /// Answers requests for xApps that have room again.
     fn report_room(&mut self) {
         let Relay { xapp_links, up, .. } = &mut self.relay;
-        self.asked.retain(|(assoc, octets)| {
+        self.room_requests.retain(|(assoc, octets)| {
             let room = xapp_links.xapps.has_room(*assoc, *octets as usize);
             let Some(peer) = xapp_links.xapps.get_mut(*assoc) else { return false };
             if room {

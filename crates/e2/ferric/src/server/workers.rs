@@ -165,7 +165,7 @@ impl Workers {
         let mut writers: Vec<Vec<Option<SendQueue>>> = Vec::new();
         let mut readers: Vec<Vec<Option<Reader>>> = rooms.iter().map(|_| vec![None]).collect();
         for from in 0..rooms.len() {
-            let mut queues: Vec<Option<SendQueue>> = vec![None]; // the main loop has rings of its own
+            let mut queues: Vec<Option<SendQueue>> = vec![None]; // the rings of the main loop are separate
             for (to, (_, bell)) in rooms.iter().enumerate() {
                 let (writer, reader) = (to != from).then(|| ring(bell)).unzip();
                 queues.push(writer.map(SendQueue::new));

@@ -65,7 +65,7 @@ impl Witness {
                         XappEvent::ReportsDropped(reports) => panic!("{reports} reports were dropped"),
                         _ => {}
                     });
-                    turned.expect("the witness's session stands");
+                    turned.expect("the witness's session is open");
                 }
             })
         };

@@ -142,7 +142,7 @@ fn agent_moves_to_another_thread_with_its_functions() {
     thread.join().unwrap().unwrap();
 }
 
-/// The host waits with poll(2) for the agent and a descriptor of its own, and never within the agent.
+/// The host waits with poll(2) for the agent and its own descriptor, and never within the agent.
 #[test]
 fn host_loop_polls_the_agent_descriptor() {
     let ric = Ric::start(free_ports());
@@ -359,11 +359,11 @@ fn poll_never_blocks_the_host() {
     let begun = Instant::now();
     let mut slowest = Duration::ZERO;
     for _ in 0..2000 {
-        let turn = Instant::now();
+        let begin = Instant::now();
         agents.poll(Some(Duration::ZERO)).unwrap();
-        slowest = slowest.max(turn.elapsed());
+        slowest = slowest.max(begin.elapsed());
     }
-    println!("2000 turns in {:?}, the slowest {slowest:?}", begun.elapsed());
+    println!("2000 calls in {:?}, the slowest {slowest:?}", begun.elapsed());
     // the next deadline is always milliseconds away: if `poll` waited for it, the sum would be seconds
     assert!(begun.elapsed() < Duration::from_secs(2));
     drop(silent);
@@ -398,10 +398,10 @@ fn agents_of_every_version_work_with_one_server() {
         agents.add(node_id(number), ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
         loops.push(agents);
     }
-    let mut turn = || loops.iter_mut().for_each(|agents| agents.poll(Some(Duration::from_millis(1))).unwrap());
+    let mut poll_all = || loops.iter_mut().for_each(|agents| agents.poll(Some(Duration::from_millis(1))).unwrap());
     let mut xapp = session(&ric);
     eventually("all three", || {
-        turn();
+        poll_all();
         xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
         xapp.nodes().count() == 3
     });
@@ -416,7 +416,7 @@ fn agents_of_every_version_work_with_one_server() {
     }
     let (mut reports, mut acknowledged, mut failed) = (std::collections::BTreeMap::new(), 0, 0);
     eventually("reports and answers of all three", || {
-        turn();
+        poll_all();
         xapp.poll(Some(Duration::ZERO), |event, _| match event {
             XappEvent::Indication(indication) => {
                 indication.decode(&per::Gather::new()).unwrap();

@@ -388,7 +388,7 @@ fn subscription_flood() {
     for trigger in 0..ASKED {
         xapp.commands().subscribe(node, FUNCTION, report_spec(&trigger.to_be_bytes()));
     }
-    let (mut refused, mut asked) = (0, 0);
+    let (mut refused, mut subscribed) = (0, 0);
     let mut other = peer.another();
     let reader = std::thread::spawn(move || {
         for _ in 0..1000 {
@@ -401,13 +401,13 @@ fn subscription_flood() {
                 assert_eq!(failure, SubscribeError::Misuse(RefusalCode::TooManyRequests));
                 refused += 1;
             }
-            XappEvent::Request(RequestEvent::Subscribed { .. }) => asked += 1,
+            XappEvent::Request(RequestEvent::Subscribed { .. }) => subscribed += 1,
             _ => {}
         })
         .unwrap();
     }
     reader.join().expect("requests within its quota");
-    assert_eq!(asked, 0, "the node has answered none");
+    assert_eq!(subscribed, 0, "the node has answered none");
     // another xApp has its own quota
     let mut second = session(&scene.ric);
     subscribe(&mut second, &mut peer, 12);

@@ -51,7 +51,7 @@ impl SlowXapp {
     fn read(&mut self, handle: &mut impl FnMut(RicMessage<'_>)) -> Result<(), ferric::link::Error> {
         let mut events = Events::new();
         self.poll.wait(&mut events, Some(PATIENCE)).unwrap();
-        assert!(events.iter().next().is_some(), "nothing comes");
+        assert!(events.iter().next().is_some(), "no message arrives");
         let received =
             self.link.receive(&mut self.scratch, 1 << 16, &mut |_, pdu| handle(RicMessage::decode(pdu).unwrap()));
         received.map(drop)
@@ -312,7 +312,7 @@ fn xapp_with_another_protocol_is_rejected() {
         ("a message of a RIC", &[&hello, &dropped]),
         ("garbage after the hello", &[&hello, &noise(2, 50)]),
         ("a message that is cut off", &[&hello, &subscribe[..subscribe.len() - 1]]),
-        ("a message that goes on", &[&hello, &[&subscribe[..], &[0]].concat()]),
+        ("a message with trailing octets", &[&hello, &[&subscribe[..], &[0]].concat()]),
     ];
     for (case, frames) in cases {
         let mut peer = scene.ric.xapp();

@@ -119,8 +119,8 @@ fn loss_or_removal_of_a_controller_harms_no_other() {
     // a new controller does not get a previous id
     let at = scene.add(7);
     assert!(scene.rics[at].1 > lost);
-    let (mut comes, _) = scene.subscribe(at);
-    scene.check_progress(&mut comes);
+    let (mut returning, _) = scene.subscribe(at);
+    scene.check_progress(&mut returning);
     scene.check_progress(&mut stays);
 
     // removed while connected: by E2 Removal, which its RIC sees
@@ -130,7 +130,7 @@ fn loss_or_removal_of_a_controller_harms_no_other() {
     poll_agents_until(&mut scene.agents, "the removal", |_| (log.removed(), log.unsubscribed()) == (2, 2));
     let mut gone = false;
     poll_agents_until(&mut scene.agents, "the node's leaving", |_| {
-        comes.poll(Some(Duration::ZERO), |event, _| gone |= matches!(event, XappEvent::NodeLost(_))).unwrap();
+        returning.poll(Some(Duration::ZERO), |event, _| gone |= matches!(event, XappEvent::NodeLost(_))).unwrap();
         gone
     });
     scene.check_progress(&mut stays);

@@ -225,7 +225,7 @@ fn failed_subscriptions_report_their_reason() {
     });
     assert_eq!(failure(&mut xapp), SubscribeError::Refused { cause, actions: vec![] });
 
-    // the node does not answer: it is asked to delete what it may have set up
+    // the node does not answer: it must delete what it may have set up
     xapp.commands().subscribe(id, FUNCTION, report_spec(b"silence"));
     assert_eq!(failure(&mut xapp), SubscribeError::TimedOut);
     let request = node.receive_subscription();
@@ -398,7 +398,7 @@ fn iapp_and_xapp_share_a_subscription() {
     assert_eq!(next(), "subscribed");
     assert_eq!((next(), next()), ("to both".into(), "to one".into()));
     assert_eq!((next(), next()), ("SubscriptionSuspended(SubscriptionId(0))".into(), "lost".into()));
-    // the node comes back: the app asks again, and is given what comes back by itself, once
+    // the node returns: the app subscribes again, and gets the resumed subscription
     let mut back = node(&ric, 1);
     let again = back.admit();
     assert_eq!(again, (request_id, action));

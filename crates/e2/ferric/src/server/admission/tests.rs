@@ -33,8 +33,8 @@ fn messages_before_close(server: &mut Server, authority: &Authority, address: &A
     let mut client = Link::connect(address, &Config { tls: Some(tls), ..Config::default() }).unwrap();
     let poll = Poll::new().unwrap();
     poll.add(&client, 0, Interest::READ_WRITE).unwrap();
-    let mut stands = false;
-    while client.finish_connect().unwrap() != State::Established || !stands {
+    let mut is_established = false;
+    while client.finish_connect().unwrap() != State::Established || !is_established {
         server.poll.wait(&mut server.events, Some(Duration::from_millis(1))).unwrap();
         let now = server.clock.now();
         for listener in 0..server.listeners.len() {
@@ -49,7 +49,7 @@ fn messages_before_close(server: &mut Server, authority: &Authority, address: &A
             }
             server.flush();
             for peers in [&mut server.nodes, &mut server.apps.xapp_links.xapps, &mut server.apps.e42.peers] {
-                stands |= peers.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Established);
+                is_established |= peers.get_mut(assoc).is_some_and(|peer| peer.link.state() == State::Established);
             }
         }
     }
