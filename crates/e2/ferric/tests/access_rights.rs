@@ -306,13 +306,13 @@ fn xapp_may_read_and_control_only_what_its_rule_grants() {
             }
             // a query reads, too
             xapp.commands().query(named, FUNCTION, b"header", b"definition");
-            let outcome = poll_until(&mut xapp, |event| match event {
+            let query_outcome = poll_until(&mut xapp, |event| match event {
                 XappEvent::Request(RequestEvent::Queried { outcome: result, .. }) => Some(result),
                 _ => None,
             });
             // these nodes use a version without queries
             let code = if may_read[at] { RefusalCode::NotInVersion } else { RefusalCode::NotAllowed };
-            assert_eq!(outcome, QueryOutcome::Misuse(code), "{name} {number}");
+            assert_eq!(query_outcome, QueryOutcome::Misuse(code), "{name} {number}");
             // INSERT and POLICY need more than `read`
             let mut policy = report_spec(name.as_bytes());
             policy.actions[0].kind = RicActionType::Policy;

@@ -81,10 +81,10 @@ fn reports_reach_an_xapp_under_its_own_request_ids() {
     assert_eq!(nodes, 1);
     let request_id = RicRequestId { requestor: 1, instance: 0 };
     say(&mut xapp, &subscribe(id, 1, request_id));
-    let (request_id, action) = node.admit();
+    let (node_request_id, action) = node.admit();
     assert!(matches!(xapp.receive_pdu(), Pdu::RicSubscriptionResponse(response) if response.request_id == request_id));
     for octets in [1, 3000, 50_000] {
-        node.report(request_id, action, &vec![7; octets]);
+        node.report(node_request_id, action, &vec![7; octets]);
         match xapp.receive_pdu() {
             Pdu::RicIndication(report) => {
                 assert_eq!((report.request_id, report.message.len()), (request_id, octets));
@@ -94,7 +94,9 @@ fn reports_reach_an_xapp_under_its_own_request_ids() {
     }
     // the end of its session ends its subscription
     drop(xapp);
-    assert!(matches!(node.receive_pdu(), Pdu::RicSubscriptionDeleteRequest(delete) if delete.request_id == request_id));
+    assert!(
+        matches!(node.receive_pdu(), Pdu::RicSubscriptionDeleteRequest(delete) if delete.request_id == node_request_id)
+    );
     let counters = ric.stop();
     assert_eq!((counters.indications, counters.deliveries), (3, 3));
 }
@@ -137,10 +139,10 @@ fn non_reading_xapp_loses_reports_without_harm_to_others() {
     let mut slow = Peer::connect(&address);
     let (id, _) = come(&mut slow);
     say(&mut slow, &subscribe(id, 1, RicRequestId { requestor: 1, instance: 0 }));
-    let (request_id, action) = node.admit();
+    let (node_request_id, action) = node.admit();
     assert!(matches!(slow.receive_pdu(), Pdu::RicSubscriptionResponse(_)));
     for _ in 0..4000 {
-        node.report(request_id, action, &[1; 4000]);
+        node.report(node_request_id, action, &[1; 4000]);
     }
     node.is_served();
     let begun = std::time::Instant::now();
