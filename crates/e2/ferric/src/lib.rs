@@ -2,7 +2,7 @@
 //! near-RT RICs.
 //!
 //! ferric implements E2AP v01.00 to v03.01 in ASN.1 PER, or in FlatBuffers, over SCTP, TCP, TLS, Unix sockets, shared
-//! memory and memory. Three parts are built on it; each is a Cargo feature:
+//! memory and within a process. Four parts are built on it; each is a Cargo feature:
 //!
 //! | to write | use | a complete program |
 //! |---|---|---|
