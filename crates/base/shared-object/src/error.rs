@@ -1,37 +1,38 @@
-//! Why an object is not loaded.
+//! Errors of loading.
 
 use core::ffi::CStr;
 use core::fmt;
 use std::path::PathBuf;
 
-/// Why an object is not loaded.
+/// An object that is not loaded.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum LoadError {
-    /// The file or the folder is not there, or cannot be looked at.
+    /// The file or the folder does not exist or cannot be accessed.
     Missing(PathBuf, std::io::Error),
-    /// The file is not in the folder that objects may come from.
+    /// The file is not in the configured folder.
     OutsideFolder {
-        /// The file, links followed.
+        /// The file, with links resolved.
         file: PathBuf,
-        /// The folder, links followed.
+        /// The folder, with links resolved.
         folder: PathBuf,
     },
-    /// Others than its owner may write it, or its owner is neither root nor this user.
+    /// The file or a folder is writable for others, or its owner is neither root nor the current user.
     Writable(PathBuf),
-    /// The system does not load it.
+    /// The dynamic loader rejected the file.
     NotLoaded(libloading::Error),
-    /// No object can have that name.
+    /// The name is not a valid object name.
     NoName(String),
-    /// It does not export that symbol.
+    /// The object does not export the symbol.
     NoSymbol(&'static CStr, libloading::Error),
-    /// It was built for another ABI than the one that this program speaks.
+    /// The object was built for another ABI.
     OtherAbi {
-        /// The object's.
+        /// The ABI of the object.
         object: u32,
-        /// This program's.
+        /// The ABI of this program.
         program: u32,
     },
-    /// What it says of itself makes no sense.
+    /// The object's table is invalid.
     Malformed(&'static str),
 }
 
@@ -41,26 +42,29 @@ impl fmt::Display for LoadError {
             LoadError::Missing(path, error) => write!(f, "{}: {error}", path.display()),
             LoadError::OutsideFolder { file, folder } => write!(
                 f,
-                "{} is not in {}: objects come from that folder only; put it there, or name another folder",
+                "{} is not in {}: move it there, or configure another folder",
                 file.display(),
                 folder.display()
             ),
             LoadError::Writable(path) => write!(
                 f,
-                "{} could have been written by others: it must belong to root or to you, and `chmod go-w` it",
+                "{} is writable for others: it must belong to root or to you; `chmod go-w` it",
                 path.display()
             ),
             LoadError::NotLoaded(error) => write!(f, "not a shared object of this machine: {error}"),
             LoadError::NoName(name) => {
-                write!(f, "{name:?} is no name: a name is 1 to 64 of a-z, 0-9, `-` and `.`, without folder and `.so`")
+                write!(
+                    f,
+                    "invalid name {name:?}: a name has 1 to 64 of a-z, 0-9, `-` and `.`, without folder and `.so`"
+                )
             }
             LoadError::NoSymbol(symbol, error) => {
-                write!(f, "it exports no `{}`: {error}", symbol.to_string_lossy())
+                write!(f, "symbol `{}` not found: {error}", symbol.to_string_lossy())
             }
             LoadError::OtherAbi { object, program } => {
-                write!(f, "it was built for ABI {object}; this program speaks ABI {program}")
+                write!(f, "built for ABI {object}; this program has ABI {program}")
             }
-            LoadError::Malformed(what) => write!(f, "what it says of itself makes no sense: {what}"),
+            LoadError::Malformed(what) => write!(f, "invalid table: {what}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Shared objects, from the allowed folder into memory, and the texts in their tables.
+//! Loading of shared objects from the configured folder, and reading of the texts in their tables.
 
 use core::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use rustix::fs::Mode;
 
 use crate::LoadError;
 
-/// Names in a list.
+/// The maximum number of names in a list.
 const MAX_NAMES: usize = 1024;
-/// Octets of a name.
+/// The maximum size of a name in octets.
 const MAX_NAME: usize = 256;
 
-/// What every table begins with.
+/// The head of every table.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Head {
-    /// The ABI's number.
+    /// The number of the ABI.
     pub abi: u32,
-    /// The table's octets, as it was compiled.
+    /// The size of the table in octets, as compiled.
     pub octets: u32,
     /// The short name.
     pub name: *const c_char,
@@ -28,32 +28,32 @@ pub struct Head {
 /// A table that an object exports.
 ///
 /// # Safety
-/// It is `repr(C)`, begins with a [`Head`], and any octets of its length make one.
+/// The type is `repr(C)`, begins with a [`Head`], and is valid for any octets.
 #[allow(unsafe_code)]
 pub unsafe trait Table: Copy {
-    /// The symbol.
+    /// The exported symbol.
     const SYMBOL: &'static CStr;
-    /// The ABI's number.
+    /// The number of the ABI.
     const ABI: u32;
 }
 
-/// An object that was loaded. Its code stays while the library is there.
+/// A loaded object. Its code remains valid as long as `library`.
 pub struct Object<T> {
     /// The short name that its table states.
     pub name: String,
     /// The table.
     pub table: T,
-    /// The library that the table's code lies in; it must outlive every call.
+    /// The library that contains the table's code; it must outlive every call.
     pub library: Library,
 }
 
 impl<T: Table> Object<T> {
-    /// Loads `file`, which lies in `folder` or below it.
+    /// Loads `file`, which must be in `folder` or below it.
     pub fn load(file: &Path, folder: &Path) -> Result<Self, LoadError> {
         let file = allowed(file, folder)?;
         #[allow(unsafe_code)]
-        // SAFETY: loading runs the object's initializers. That they are what the operator wants to run is what the folder and
-        // its rights are for.
+        // SAFETY: loading runs the object's initializers. The folder and its permissions ensure that the operator installed
+        // them.
         let library = unsafe { Library::new(&file) }.map_err(LoadError::NotLoaded)?;
         #[allow(unsafe_code)]
         // SAFETY: by the ABI, the symbol is a table that lives as long as the library and never changes, and that begins
@@ -68,28 +68,28 @@ impl<T: Table> Object<T> {
             return Err(LoadError::OtherAbi { object: head.abi, program: T::ABI });
         }
         if (head.octets as usize) < size_of::<T>() {
-            return Err(LoadError::Malformed("its table is too short"));
+            return Err(LoadError::Malformed("the table is too short"));
         }
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI, a name ends with a zero.
+        // SAFETY: by the ABI, a name is terminated with zero.
         let name = unsafe { text(head.name) }?;
         if !is_plain(&name) {
-            return Err(LoadError::Malformed("its name is not 1 to 64 of a-z, 0-9, `-` and `.`"));
+            return Err(LoadError::Malformed("the name does not have 1 to 64 of a-z, 0-9, `-` and `.`"));
         }
         #[allow(unsafe_code)]
-        // SAFETY: as above, and its length was just compared.
+        // SAFETY: as above; the size was checked.
         let table = unsafe { *table };
         Ok(Object { name, table, library })
     }
 }
 
-/// Whether it is a name that objects may have.
+/// Returns whether `name` is a valid object name.
 pub fn is_plain(name: &str) -> bool {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c);
     (1..=64).contains(&name.len()) && name.bytes().all(plain)
 }
 
-/// The file with all links followed, where it may be loaded.
+/// Returns the file with all links resolved, if it may be loaded.
 fn allowed(file: &Path, folder: &Path) -> Result<PathBuf, LoadError> {
     let missing = |path: &Path| {
         let path = path.to_owned();
@@ -100,7 +100,7 @@ fn allowed(file: &Path, folder: &Path) -> Result<PathBuf, LoadError> {
     if !file.starts_with(&folder) {
         return Err(LoadError::OutsideFolder { file, folder });
     }
-    // from the file up to the folder: who may write one of them may put another file there
+    // from the file up to the folder: write access to any of them allows to replace the file
     for path in file.ancestors().take_while(|path| path.starts_with(&folder)) {
         let status = rustix::fs::stat(path).map_err(|error| LoadError::Missing(path.to_owned(), error.into()))?;
         let others = Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH);
@@ -115,16 +115,16 @@ fn allowed(file: &Path, folder: &Path) -> Result<PathBuf, LoadError> {
 /// Copies a text of at most 256 octets out of a table.
 ///
 /// # Errors
-/// Where it is NULL, too long or not UTF-8.
+/// A text that is NULL, too long or not UTF-8.
 ///
 /// # Safety
-/// Where it is not NULL, it ends with a zero.
+/// A text that is not NULL is terminated with zero.
 #[allow(unsafe_code)]
 pub unsafe fn text(at: *const c_char) -> Result<String, LoadError> {
     if at.is_null() {
         return Err(LoadError::Malformed("a text is NULL"));
     }
-    // SAFETY: the caller vouches for the zero at its end.
+    // SAFETY: the caller guarantees the terminating zero.
     let text = unsafe { CStr::from_ptr(at) };
     let text = text.to_str().map_err(|_| LoadError::Malformed("a text is not UTF-8"))?;
     if text.len() > MAX_NAME {
@@ -136,10 +136,10 @@ pub unsafe fn text(at: *const c_char) -> Result<String, LoadError> {
 /// Copies a list of at most 1,024 texts out of a table.
 ///
 /// # Errors
-/// Where it or a text in it is NULL, too long or not UTF-8.
+/// A list or a text in it that is NULL, too long or not UTF-8.
 ///
 /// # Safety
-/// Where it is not NULL, it ends with NULL, and each of its texts ends with a zero.
+/// A list that is not NULL is terminated with NULL, and each of its texts with zero.
 #[allow(unsafe_code)]
 pub unsafe fn list(at: *const *const c_char) -> Result<Vec<String>, LoadError> {
     let mut names = Vec::new();
@@ -147,12 +147,12 @@ pub unsafe fn list(at: *const *const c_char) -> Result<Vec<String>, LoadError> {
         return Err(LoadError::Malformed("a list is NULL"));
     }
     for place in 0..MAX_NAMES {
-        // SAFETY: the caller vouches for the NULL at its end, which has not come yet.
+        // SAFETY: the caller guarantees the terminating NULL, which was not reached yet.
         let name = unsafe { *at.add(place) };
         if name.is_null() {
             return Ok(names);
         }
-        // SAFETY: the caller vouches for each text.
+        // SAFETY: the caller guarantees each text.
         names.push(unsafe { text(name) }?);
     }
     Err(LoadError::Malformed("a list has more than 1024 names"))

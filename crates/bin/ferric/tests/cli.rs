@@ -459,7 +459,7 @@ fn model_in_a_shared_object_is_loaded() {
     let outcome = decode("temperature-v1:indication-message", "f6");
     assert_eq!((outcome.code(), outcome.stdout.trim()), (Some(0), "{\n  \"celsius\": -10\n}"));
     decode("temperature-v1:indication-message", "f6f6").complains(1, &["a temperature is one octet, not 2"]);
-    decode("temperature-v1:control", "f6").complains(1, &["no such type"]);
+    decode("temperature-v1:control", "f6").complains(1, &["does not have this type"]);
     assert!(run(&[&["decode", "--list"][..], &model].concat()).stdout.contains("temperature-v1:definition"));
     run(&["ric", "--model", object]).complains(1, &["cannot load the model", "/usr/lib/ferric/models"]);
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 use e2ap::{Codec, Pdu, Version, decode, encode, peek};
 use per::Gather;
 
-/// The best of many batches: what the code costs where nothing disturbs it.
+/// Prints the best of many batches, which excludes disturbances.
 fn measure(name: &str, mut once: impl FnMut()) {
     const BATCH: u32 = 2_000;
     let mut best = f64::INFINITY;

@@ -1,20 +1,20 @@
-//! The container that a message's IEs come in.
+//! The container of a message's IEs.
 
 use per::{Decode, ErrorKind, Heap, Reader};
 
 use crate::message::IeRow;
 use crate::{Criticality, Error, IeFault, Kind, Marks, ProcedureCode, ProtocolIeId, UnknownIe};
 
-/// A walk over the IEs of a message: what the wire tables' decoders read from.
+/// An iterator over the IEs of a message, from which the decoders of the wire tables read.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Container<'a> {
     reader: Reader<'a>,
-    /// Whether additions follow the IEs.
+    /// Whether extension additions follow the IEs.
     extended: bool,
-    /// IEs that are still to come.
+    /// The number of remaining IEs.
     left: u16,
-    /// Where the present IE begins, in bits.
+    /// The bit at which the current IE begins.
     head: usize,
     /// The row of the last known IE.
     last: usize,
@@ -25,7 +25,7 @@ pub struct Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    /// Before the first IE of what `reader` holds, a whole message.
+    /// Opens the message in `reader`, before its first IE.
     #[inline]
     pub(crate) fn open(
         reader: Reader<'a>,
@@ -52,12 +52,12 @@ impl<'a> Container<'a> {
         Error::Ie { kind: self.kind, procedure_code: self.procedure_code, ie, name, criticality, fault }
     }
 
-    /// The version's column in the wire tables.
+    /// Returns the column of the version in the wire tables.
     pub fn revision(&self) -> usize {
         usize::from(self.reader.revision())
     }
 
-    /// The next IE's id and criticality.
+    /// Reads the id and criticality of the next IE.
     #[inline]
     pub fn next_ie(&mut self) -> Result<Option<(u16, Criticality)>, Error> {
         if self.left == 0 {
@@ -65,7 +65,7 @@ impl<'a> Container<'a> {
         }
         self.left -= 1;
         self.head = self.reader.position();
-        // id and criticality, up to the octet boundary where the value's length stands
+        // id and criticality, up to the octet boundary at which the length of the value begins
         let [high, low, criticality] = match self.reader.octets(3) {
             Ok(octets) => [octets[0], octets[1], octets[2]],
             Err(source) => return Err(self.broken(source)),
@@ -127,7 +127,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
+    /// Keeps an IE that is not comprehended and may be ignored (E2AP v03.01 10.3.4).
     #[cold]
     fn malformed(&mut self, row: &IeRow, value: &'a [u8], source: per::Error) -> Result<(), Error> {
         if row.criticality == Criticality::Reject {
@@ -137,7 +137,7 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    /// An IE that the message does not have in this version: its own criticality tells what to do.
+    /// Handles an IE that the message does not have in this version, by the criticality that it carries.
     #[cold]
     pub fn unknown(&mut self, id: u16, criticality: Criticality) -> Result<(), Error> {
         let id = ProtocolIeId(id);
@@ -149,7 +149,7 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    /// A mandatory IE that did not come, or could not be read: its criticality tells what to do (E2AP v03.01 10.3.5).
+    /// Handles a mandatory IE that is missing or was not decoded, by its criticality (E2AP v03.01 10.3.5).
     #[cold]
     pub fn missing(&mut self, row: &IeRow) -> Result<(), Error> {
         if row.criticality == Criticality::Reject {
@@ -159,13 +159,13 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    /// A mandatory IE without which there is no message.
+    /// Returns the error for a mandatory IE that the message needs.
     #[cold]
     pub fn lacks(&self, row: &IeRow) -> Error {
         self.fault(row.name, row.id, row.criticality, IeFault::Missing)
     }
 
-    /// Behind the last IE: passes over additions, which no version has yet, and checks that nothing else follows.
+    /// Skips extension additions, which no version defines, and checks that nothing else follows.
     #[inline]
     pub(crate) fn close(&mut self) -> Result<(), Error> {
         let closed = if self.extended { self.skip_additions() } else { Ok(()) };

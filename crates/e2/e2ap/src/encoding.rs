@@ -1,8 +1,8 @@
-//! Encodings of E2AP, which a link chooses: PER, as O-RAN has it, FlatBuffers, or one that a program brings.
+//! Encodings of E2AP, one per link: PER, which O-RAN specifies, FlatBuffers, or an encoding of the application.
 //!
-//! An [`Encoding`] turns messages into octets and back; everything above works with messages and does not see it. Which
-//! one an association uses, its [`Codec`] tells. For an encoding of your own, implement the trait and hand
-//! `Codec::Other(&YOURS)` to the agent and to the server: the example `custom_encoding` does so.
+//! An [`Encoding`] turns messages into octets and back; the layers above work with messages only. The [`Codec`] of an
+//! association selects the encoding. For a custom encoding, implement the trait and pass `Codec::Other(&ENCODING)` to the
+//! agent and to the server, as the example `custom_encoding` does.
 
 use core::fmt;
 
@@ -15,26 +15,25 @@ use crate::{Criticality, Decoded, Error, Pdu, RicIndication, Version};
 
 /// An encoding of E2AP.
 ///
-/// What it reads comes from a peer: whatever the octets are, it returns, and takes memory in proportion to them.
+/// It decodes octets of a peer: it must return for any octets, and take memory in proportion to their number.
 pub trait Encoding: fmt::Debug + Send + Sync {
-    /// Its name in addresses and logs: letters, digits and `-`, as in `tcp+flat://`.
+    /// Returns the name in addresses and logs: letters, digits and `-`, as in `tcp+flat://`.
     fn name(&self) -> &'static str;
 
-    /// Reads a PDU of an association that speaks `version`. What does not lie in one piece in `pdu` is put together in
-    /// `gather`.
+    /// Decodes a PDU of an association with that `version`. Fragmented values are reassembled in `gather`.
     ///
     /// # Errors
-    /// What is wrong, and how E2AP answers it.
+    /// The fault of the PDU, from which the cause and diagnostics of the response follow.
     fn decode<'a>(&self, pdu: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error>;
 
     /// Appends a PDU to `out`. After an error `out` is as it was.
     ///
     /// # Errors
-    /// A message that `version` cannot carry, or a value outside its constraints: the caller's fault.
+    /// A message that `version` does not have, or a value outside its constraints.
     fn encode(&self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error>;
 
-    /// Appends what was read, as its sender marked it. Unless an encoding does better, criticalities that are not E2AP's own
-    /// are lost, and what lacks a mandatory IE cannot be written.
+    /// Appends a decoded PDU as its sender encoded it. By default, criticalities that differ from the tables are lost, and a
+    /// message without a mandatory IE cannot be encoded.
     ///
     /// # Errors
     /// As [`Encoding::encode`].
@@ -42,7 +41,7 @@ pub trait Encoding: fmt::Debug + Send + Sync {
         self.encode(&decoded.pdu, version, out)
     }
 
-    /// Appends an indication, which a node writes thousands of times a second.
+    /// Appends an indication: the fast path of a node.
     ///
     /// # Errors
     /// As [`Encoding::encode`].
@@ -55,14 +54,13 @@ pub trait Encoding: fmt::Debug + Send + Sync {
         self.encode(&Pdu::RicIndication(indication.clone()), version, out)
     }
 
-    /// Finds an indication's ids and payload, as [`peek::indication`] does; `None` leaves the PDU to
-    /// [`Encoding::decode`]. What it accepts, that accepts too, with the same values.
-    fn peek_indication<'a>(&self, pdu: &'a [u8]) -> Option<Indication<'a>> {
-        let _ = pdu;
+    /// Finds the ids and the payload of an indication, as [`peek::indication`] does; for `None` use [`Encoding::decode`]. Any PDU
+    /// that it accepts, [`Encoding::decode`] accepts with the same values.
+    fn peek_indication<'a>(&self, _pdu: &'a [u8]) -> Option<Indication<'a>> {
         None
     }
 
-    /// Tells what can be told of a PDU that cannot be read, as [`peek::outline`] does.
+    /// Finds the ids in a PDU that cannot be decoded, as [`peek::outline`] does.
     fn outline(&self, pdu: &[u8]) -> Option<Outline>;
 }
 
@@ -146,13 +144,13 @@ impl Encoding for FlatBuffers {
     }
 }
 
-/// The encoding of an association. PER, which nearly all use, is called directly.
+/// The encoding of an association. PER, which nearly all associations use, is called directly.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Codec {
     /// PER.
     #[default]
     Per,
-    /// Any other.
+    /// Any other encoding.
     Other(&'static dyn Encoding),
 }
 
@@ -161,14 +159,14 @@ impl Codec {
     #[cfg(feature = "flat")]
     pub const FLAT: Codec = Codec::Other(&FlatBuffers);
 
-    /// The encodings that this crate brings.
+    /// The encodings of this crate.
     pub const ALL: &[Codec] = &[
         Codec::Per,
         #[cfg(feature = "flat")]
         Codec::FLAT,
     ];
 
-    /// The encoding of that name among those that this crate brings.
+    /// Returns the encoding of this crate with that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Codec> {
         Codec::ALL.iter().copied().find(|codec| codec.name() == name)
@@ -186,7 +184,7 @@ impl Codec {
     /// As [`Encoding::decode`].
     ///
     /// # Errors
-    /// What is wrong, and how E2AP answers it.
+    /// The fault of the PDU, from which the cause and diagnostics of the response follow.
     #[inline]
     pub fn decode<'a>(self, pdu: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error> {
         match self {
@@ -195,10 +193,10 @@ impl Codec {
         }
     }
 
-    /// Decodes bytes that are to be a RIC INDICATION.
+    /// Decodes a RIC INDICATION.
     ///
     /// # Errors
-    /// As [`Codec::decode`]; also [`Error::UnknownProcedure`], where it is another message.
+    /// As [`Codec::decode`], and [`Error::UnknownProcedure`] for any other message.
     pub fn decode_indication<'a>(
         self,
         pdu: &'a [u8],
@@ -218,7 +216,7 @@ impl Codec {
     /// As [`Encoding::encode`].
     ///
     /// # Errors
-    /// A message that `version` cannot carry, or a value outside its constraints: the caller's fault.
+    /// A message that `version` does not have, or a value outside its constraints.
     #[inline]
     pub fn encode(self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
         match self {
@@ -274,14 +272,14 @@ impl Codec {
         }
     }
 
-    /// Which version an E2 SETUP REQUEST speaks, as [`Version::of_setup`].
+    /// Returns the version of an E2 SETUP REQUEST, as [`Version::of_setup`].
     #[must_use]
     pub fn version_of_setup(self, pdu: &[u8]) -> Option<Version> {
         Version::of_setup_outline(&self.outline(pdu)?)
     }
 }
 
-/// Two are equal where they have the same name.
+/// Codecs are equal if their names are.
 impl PartialEq for Codec {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()

@@ -1,4 +1,4 @@
-//! What can be wrong with a PDU, and how E2AP says so to who sent it (E2AP v03.01 10).
+//! Errors of received PDUs, and the causes and diagnostics with which E2AP reports them (E2AP v03.01 10).
 
 use core::fmt;
 
@@ -7,77 +7,79 @@ use crate::{
     ProtocolIeId, TypeOfError,
 };
 
-/// A PDU that could not be read. All of it is the peer's fault.
+/// A PDU that cannot be decoded. The peer is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
-    /// Not even the procedure can be read.
+    /// The header of the PDU cannot be decoded.
     Header(per::Error),
-    /// The procedure, or this message of it, is not one of this version.
+    /// The version does not have the procedure, or not this message of it.
     UnknownProcedure {
-        /// Which message.
+        /// The kind of message.
         kind: Kind,
-        /// Which procedure.
+        /// The procedure.
         procedure_code: ProcedureCode,
-        /// What the sender wants done about it.
+        /// The criticality that the sender assigned.
         criticality: Criticality,
     },
-    /// The list of IEs cannot be walked over.
+    /// The list of IEs cannot be decoded.
     Container {
-        /// Which message.
+        /// The kind of message.
         kind: Kind,
-        /// Which procedure.
+        /// The procedure.
         procedure_code: ProcedureCode,
-        /// What is wrong, and where.
+        /// The error and its position.
         source: per::Error,
     },
     /// An IE that makes the whole message unusable.
     Ie {
-        /// Which message.
+        /// The kind of message.
         kind: Kind,
-        /// Which procedure.
+        /// The procedure.
         procedure_code: ProcedureCode,
-        /// Which IE.
+        /// The IE.
         ie: ProtocolIeId,
-        /// Its name here, or empty where it is unknown.
+        /// The name of its field; empty for an unknown IE.
         name: &'static str,
         /// Its criticality.
         criticality: Criticality,
-        /// What is wrong with it.
+        /// The fault.
         fault: IeFault,
     },
 }
 
-/// What is wrong with an IE.
+/// The fault of an IE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IeFault {
-    /// Its value cannot be read.
+    /// The value cannot be decoded.
     Malformed(per::Error),
-    /// It is mandatory and not there (E2AP v03.01 10.3.5).
+    /// The IE is mandatory and missing (E2AP v03.01 10.3.5).
     Missing,
-    /// It is unknown, and its criticality is reject (E2AP v03.01 10.3.4.2).
+    /// The IE is unknown, and its criticality is reject (E2AP v03.01 10.3.4.2).
     Unknown {
-        /// Where it begins, in bits.
+        /// The bit at which the IE begins.
         bit: usize,
     },
-    /// It is there twice (E2AP v03.01 10.3.6).
+    /// The IE occurs twice (E2AP v03.01 10.3.6).
     Duplicate {
-        /// Where the second one begins, in bits.
+        /// The bit at which the second one begins.
         bit: usize,
     },
-    /// It comes behind one that it must come before (E2AP v03.01 10.3.6).
+    /// The IE follows one that it must precede (E2AP v03.01 10.3.6).
     OutOfOrder {
-        /// Where it begins, in bits.
+        /// The bit at which the IE begins.
         bit: usize,
     },
 }
 
 impl Error {
-    /// The cause to answer with.
+    /// Returns the cause for the response.
     #[must_use]
     pub fn cause(&self) -> Cause {
         Cause::Protocol(match self {
             Error::Header(_) | Error::Container { .. } => CauseProtocol::TransferSyntaxError,
-            // E2AP v03.01 10.2, 10.3.1: a value from behind an extension marker could be read, but is not comprehended
+            // E2AP v03.01 10.2, 10.3.1: a value behind an extension marker can be decoded, but is not comprehended
             Error::Ie { fault: IeFault::Malformed(source), .. } if source.kind != per::ErrorKind::UnknownExtension => {
                 CauseProtocol::TransferSyntaxError
             }
@@ -91,7 +93,7 @@ impl Error {
         })
     }
 
-    /// Which message of which procedure was meant, as far as that could be read.
+    /// Returns the message and the procedure, if they could be decoded.
     #[must_use]
     pub fn message(&self) -> Option<(Kind, ProcedureCode)> {
         match *self {
@@ -102,7 +104,7 @@ impl Error {
         }
     }
 
-    /// The diagnostics to answer with.
+    /// Returns the diagnostics for the response.
     #[must_use]
     pub fn diagnostics(&self) -> Option<CriticalityDiagnostics<'static>> {
         let (kind, procedure_code) = self.message()?;
@@ -126,10 +128,9 @@ impl Error {
         Some(diagnostics)
     }
 
-    /// Bits from the start of the PDU to what is wrong, where there is such a place.
+    /// Returns the position of the error, in bits from the start of the PDU, if it has one.
     ///
-    /// A message of 16384 octets or more comes in fragments: then they are counted from the start of its octets, put
-    /// together.
+    /// A message of 16384 octets or more is fragmented: its bits are counted from the start of the reassembled message.
     #[must_use]
     pub fn bit(&self) -> Option<usize> {
         match self {
@@ -151,10 +152,10 @@ impl fmt::Display for Error {
         match self {
             Error::Header(source) => write!(f, "not an E2AP PDU: {source}"),
             Error::UnknownProcedure { kind, procedure_code, .. } => {
-                write!(f, "this version has no {kind} of {procedure_code:?}")
+                write!(f, "{kind} of {procedure_code:?} is not in this version")
             }
             Error::Container { kind, procedure_code, source } => {
-                write!(f, "the IEs of the {kind} of {procedure_code:?} cannot be read: {source}")
+                write!(f, "cannot decode IEs of {kind} of {procedure_code:?}: {source}")
             }
             Error::Ie { kind, procedure_code, ie, name, fault, .. } => {
                 write!(f, "IE {}", ie.0)?;
@@ -163,11 +164,11 @@ impl fmt::Display for Error {
                 }
                 write!(f, " in the {kind} of {procedure_code:?} ")?;
                 match fault {
-                    IeFault::Malformed(source) => write!(f, "cannot be read: {source}"),
+                    IeFault::Malformed(source) => write!(f, "cannot be decoded: {source}"),
                     IeFault::Missing => f.write_str("is missing"),
-                    IeFault::Unknown { bit } => write!(f, "at bit {bit} is unknown and must not be ignored"),
-                    IeFault::Duplicate { bit } => write!(f, "stands there twice, again at bit {bit}"),
-                    IeFault::OutOfOrder { bit } => write!(f, "at bit {bit} comes behind one that it must come before"),
+                    IeFault::Unknown { bit } => write!(f, "at bit {bit} is unknown, with criticality reject"),
+                    IeFault::Duplicate { bit } => write!(f, "is repeated at bit {bit}"),
+                    IeFault::OutOfOrder { bit } => write!(f, "at bit {bit} is out of order"),
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! E2AP in FlatBuffers.
 //!
-//! A PDU is the table `Pdu`, of which one field is there: the message, a table with a field for each IE that any version
-//! has, under the name and in the order that it has in [`messages`](crate::messages). `schema/e2ap.fbs` is the schema.
+//! A PDU is the table `Pdu` with one field present: the message, a table with a field for each IE of any version, with the
+//! name and in the order of [`messages`](crate::messages). The schema is `schema/e2ap.fbs`.
 //!
-//! The wire tables hold here too: what a version does not have is unknown in it, and what it demands must be there. There
-//! are no criticalities on the wire; the tables' ones count.
+//! The wire tables apply here too: an IE that a version does not have is unknown, and a mandatory IE must be present. There
+//! are no criticalities on the wire; those of the tables apply.
 
 use per::Heap;
 use per::flat::schema::{Field, Header, Type};
@@ -18,13 +18,13 @@ use crate::{
     RicRequestId, TransactionId, UnknownIe, Version,
 };
 
-/// The file identifier that each PDU has.
+/// The file identifier of every PDU.
 pub const IDENTIFIER: [u8; 4] = *b"E2AP";
 
-/// A message, laid out by its table.
+/// A message, declared by its wire table.
 #[doc(hidden)]
 pub trait FlatMessage<'a>: Message<'a> {
-    /// Its IEs: a slot each, as in the wire table.
+    /// The IEs, one slot each, as in the wire table.
     const MEMBERS: &'static [Member];
     /// Reads the IEs.
     fn read_ies(ies: &mut Ies<'a>) -> Result<Self, Error>;
@@ -32,7 +32,7 @@ pub trait FlatMessage<'a>: Message<'a> {
     fn write_ies(&self, writer: &mut Writer<'_>, place: usize, marks: &Marks) -> Result<(), per::Error>;
 }
 
-/// A message's place in the table of all.
+/// The slot of a message in the table `Pdu`.
 #[derive(Debug)]
 pub(crate) struct Slot {
     name: &'static str,
@@ -48,7 +48,7 @@ impl Slot {
     }
 }
 
-/// The slot of the message of that procedure.
+/// Returns the slot of a message.
 const fn slot(kind: Kind, procedure_code: ProcedureCode) -> u16 {
     let mut slot = 0;
     while slot < SLOTS.len() {
@@ -60,7 +60,7 @@ const fn slot(kind: Kind, procedure_code: ProcedureCode) -> u16 {
     panic!("every message has a slot")
 }
 
-/// The IEs of a message that is being read.
+/// The IEs of a message during decoding.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Ies<'a> {
@@ -73,7 +73,7 @@ pub struct Ies<'a> {
 }
 
 impl<'a> Ies<'a> {
-    /// Reads up to the message.
+    /// Decodes the header, up to the message.
     #[inline]
     fn open(bytes: &'a [u8], version: Version) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes, version.revision());
@@ -97,7 +97,7 @@ impl<'a> Ies<'a> {
         self.kind == M::KIND && self.procedure_code == M::PROCEDURE
     }
 
-    /// The IE in `slot`, where it is there.
+    /// Decodes the IE in `slot`, if present.
     #[inline]
     pub fn value<T: Decode<'a, Heap<'a>>>(&mut self, slot: usize, rows: &[IeRow]) -> Result<Option<T>, Error> {
         let row = &rows[slot];
@@ -119,7 +119,7 @@ impl<'a> Ies<'a> {
         Error::Ie { kind: self.kind, procedure_code: self.procedure_code, ie, name, criticality, fault }
     }
 
-    /// A mandatory IE that did not come, or could not be read: its criticality tells what to do (E2AP v03.01 10.3.5).
+    /// Handles a mandatory IE that is missing or was not decoded, by its criticality (E2AP v03.01 10.3.5).
     #[cold]
     fn missing(&mut self, row: &IeRow) -> Result<(), Error> {
         if row.criticality == Criticality::Reject {
@@ -129,39 +129,39 @@ impl<'a> Ies<'a> {
         Ok(())
     }
 
-    /// A mandatory IE without which there is no message.
+    /// Returns the error for a mandatory IE that the message needs.
     #[cold]
     pub fn lacks(&self, row: &IeRow) -> Error {
         self.fault(row, IeFault::Missing)
     }
 
-    /// An IE that the message does not have in this version: its criticality tells what to do.
+    /// Handles an IE that the message does not have in this version, by its criticality.
     #[cold]
     fn unknown(&mut self, row: &IeRow, place: usize) -> Result<(), Error> {
         if row.criticality == Criticality::Reject {
             return Err(self.fault(row, IeFault::Unknown { bit: place * 8 }));
         }
-        self.passed_over(row);
+        self.keep_unknown(row);
         Ok(())
     }
 
-    /// E2AP v03.01 10.3.4: what is not comprehended and may be ignored does not spoil the message.
+    /// Keeps an IE that is not comprehended and may be ignored (E2AP v03.01 10.3.4).
     #[cold]
     fn malformed(&mut self, row: &IeRow, presence: Presence, source: per::Error) -> Result<(), Error> {
         if row.criticality == Criticality::Reject {
             return Err(self.fault(row, IeFault::Malformed(source)));
         }
         self.reader.resume(&self.table);
-        self.passed_over(row);
+        self.keep_unknown(row);
         if presence == Presence::Mandatory { self.missing(row) } else { Ok(()) }
     }
 
-    fn passed_over(&mut self, row: &IeRow) {
+    fn keep_unknown(&mut self, row: &IeRow) {
         self.unknown.push(UnknownIe { id: row.id, criticality: row.criticality, value: &[] });
     }
 }
 
-/// Which message it is, and its place.
+/// Decodes the kind of message and its place.
 fn header<'a>(reader: &mut Reader<'a>) -> Result<(&'static Slot, usize), per::Error> {
     let root = reader.root(Some(IDENTIFIER)).map_err(|error| error.within("E2AP-PDU"))?;
     let table = reader.table(root)?;
@@ -172,10 +172,10 @@ fn header<'a>(reader: &mut Reader<'a>) -> Result<(&'static Slot, usize), per::Er
     }
 }
 
-/// Reads a PDU of an association that speaks `version`.
+/// Decodes a PDU of an association with that `version`.
 ///
 /// # Errors
-/// What is wrong, and how E2AP answers it.
+/// The fault of the PDU, from which the cause and diagnostics of the response follow.
 pub fn decode(bytes: &[u8], version: Version) -> Result<Decoded<'_>, Error> {
     Pdu::read_flat(Ies::open(bytes, version)?)
 }
@@ -204,11 +204,11 @@ pub(crate) fn encode_marked<'a, M: FlatMessage<'a>>(
     })
 }
 
-/// Whether a version's wire table allows that an IE is there, or is not.
+/// Checks the presence of an IE against the wire table of the version.
 #[inline]
 #[doc(hidden)]
-pub fn check(writer: &Writer<'_>, marks: &Marks, row: &IeRow, is_there: bool) -> Result<(), per::Error> {
-    let kind = match (row.presence[usize::from(writer.revision())], is_there) {
+pub fn check(writer: &Writer<'_>, marks: &Marks, row: &IeRow, is_present: bool) -> Result<(), per::Error> {
+    let kind = match (row.presence[usize::from(writer.revision())], is_present) {
         (Presence::Mandatory, false) if marks.lacks(row.id) => return Ok(()),
         (Presence::Mandatory, false) => per::ErrorKind::Missing,
         (Presence::Absent, true) => per::ErrorKind::NotInRevision,
@@ -217,7 +217,7 @@ pub fn check(writer: &Writer<'_>, marks: &Marks, row: &IeRow, is_there: bool) ->
     Err(writer.error(kind).within(row.name))
 }
 
-/// Reads an indication's ids and finds its payload, or leaves the PDU to [`decode`] by `None`.
+/// Finds the ids and the payload of an indication; for `None` use [`decode`].
 #[inline]
 #[must_use]
 pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
@@ -241,7 +241,7 @@ pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
     })
 }
 
-/// Tells what can be told of any PDU, however broken its message is.
+/// Finds the ids in any PDU with a readable header.
 #[must_use]
 pub fn outline(pdu: &[u8]) -> Option<Outline> {
     let mut reader = Reader::new(pdu, Version::V3_01.revision());
@@ -269,7 +269,7 @@ pub fn outline(pdu: &[u8]) -> Option<Outline> {
     Some(outline)
 }
 
-/// The schema, as the text of an `.fbs` file.
+/// Returns the schema as the text of an `.fbs` file.
 #[must_use]
 pub fn schema() -> String {
     let mut schema = Schema::default();
@@ -288,7 +288,7 @@ pub fn schema() -> String {
     })
 }
 
-/// `ResetRequest` as a field's name: `reset_request`.
+/// Returns the field name of a type: `reset_request` for `ResetRequest`.
 fn snake(name: &str) -> String {
     let mut out = String::new();
     for letter in name.chars() {

@@ -1,4 +1,4 @@
-//! Lists whose items each stand in a protocol IE container of their own.
+//! Lists whose items are each wrapped in a protocol IE container.
 
 use core::fmt;
 use core::ops::Deref;
@@ -7,15 +7,15 @@ use per::{Decode, Describe, Encode, Error, ErrorKind, IntoOwned, List, Reader, S
 
 use crate::{Criticality, ProtocolIeId};
 
-/// A type that E2AP wraps in a container when it is in a list.
+/// A list item that E2AP wraps in a container.
 pub trait Item {
-    /// The container's IE id.
+    /// The IE id of the container.
     const ID: ProtocolIeId;
-    /// The container's criticality.
+    /// The criticality of the container.
     const CRITICALITY: Criticality;
-    /// How many the list may hold.
+    /// The maximum number of items.
     const MAX: usize;
-    /// How many the list must hold, by revision: v1 allows some lists to be empty.
+    /// The minimum number of items, by revision: v1 allows some lists to be empty.
     fn min(revision: u8) -> usize;
 }
 
@@ -36,15 +36,15 @@ macro_rules! item {
 }
 pub(crate) use item;
 
-/// A list of items, each in its container.
+/// A list of items, each in a container.
 ///
 /// Peers write other criticalities into the containers than E2AP's tables have (FlexRIC: reject for RAN functions).
-/// Nothing depends on them, since the items of a list are mandatory; what a list's last container said is kept for all
-/// of them, so that what such a peer wrote encodes to the same bytes again.
+/// Nothing depends on them, since the items of a list are mandatory. The criticality of the last container is kept for all
+/// of them, so that a list of such a peer encodes to the same octets again.
 #[derive(Clone)]
 pub struct Items<'a, T> {
     list: List<'a, T>,
-    /// What the last container said, where it was not the table's.
+    /// The criticality of the last container, if it differs from the table's.
     criticality: Option<Criticality>,
 }
 
@@ -61,7 +61,7 @@ impl<'a, T> From<List<'a, T>> for Items<'a, T> {
 }
 
 impl<T> Items<'_, T> {
-    /// The same items with another criticality in their containers than E2AP's tables have, for a peer that wants it.
+    /// Sets the criticality in the containers, for a peer that expects another one than that of E2AP's tables.
     #[must_use]
     pub fn marked(mut self, criticality: Criticality) -> Self {
         self.criticality = Some(criticality);

@@ -1,7 +1,7 @@
-//! E2AP: every message of v01.00, v01.01, v02.03 and v03.01, and a peek that reads only what routing needs.
+//! E2AP: every message of v01.00, v01.01, v02.03 and v03.01, and partial decoding for routing.
 //!
-//! One set of types carries the meanings; each message's wire table (see [`messages`]) says which of its IEs a
-//! version has. The version is a property of an association: [`Version::of_setup`] tells it from the setup request.
+//! All versions share one set of types. The wire table of each message (see [`messages`]) lists its IEs in each version. The
+//! version is a property of an association: [`Version::of_setup`] infers it from the setup request.
 //!
 //! ```
 //! use e2ap::{Pdu, ResetRequest, Cause, CauseMisc, TransactionId, Version};
@@ -19,7 +19,14 @@
 //! # Ok::<(), per::Error>(())
 //! ```
 //!
-//! What is in the octet strings of RIC services (headers, messages, definitions) is a service model's affair.
+//! The octet strings of RIC services (headers, messages, definitions) belong to service models: see crate `e2sm`.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`messages`] | the messages, one file per procedure |
+//! | [`peek`] | the ids and payload of a PDU, without decoding the rest |
+//! | [`e42`] | the messages between FlexRIC's RIC and its xApps |
+//! | `flat` | FlatBuffers as a second encoding; feature `flat` |
 
 #![forbid(unsafe_code)]
 

@@ -1,54 +1,54 @@
-//! What a message is: the IEs that its wire table says, in the versions that it says.
+//! Messages and their wire tables: the IEs of a message in each version.
 
 use per::{Encode, ErrorKind, Writer};
 
 pub use crate::container::Container;
 use crate::{Criticality, Error, Kind, Marks, ProcedureCode, ProtocolIeId};
 
-/// Whether a version has an IE in a message.
+/// The presence of an IE in a message of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Not in this version: unknown there.
+    /// The version does not have the IE: it is unknown.
     Absent,
-    /// It may be there.
+    /// The IE is optional.
     Optional,
-    /// It must be there.
+    /// The IE is mandatory.
     Mandatory,
 }
 
 /// One row of a message's wire table.
 #[derive(Clone, Copy, Debug)]
 pub struct IeRow {
-    /// The IE's name here.
+    /// The name of the IE's field.
     pub name: &'static str,
-    /// Its id.
+    /// The id.
     pub id: ProtocolIeId,
-    /// Its criticality.
+    /// The criticality.
     pub criticality: Criticality,
-    /// Its presence in v01.00, v01.01, v02.03 and v03.01.
+    /// The presence in v01.00, v01.01, v02.03 and v03.01.
     pub presence: [Presence; 4],
 }
 
-/// A message: a container of IEs, laid out by its table.
+/// A message, whose IEs are declared by its wire table.
 pub trait Message<'a>: Sized {
-    /// Which message of its procedure.
+    /// The kind of message within its procedure.
     const KIND: Kind;
-    /// Its procedure.
+    /// The procedure.
     const PROCEDURE: ProcedureCode;
-    /// Its wire table: a row an IE, a column a version.
+    /// The wire table: one row per IE, one column per version.
     const TABLE: &'static [IeRow];
-    /// Reads the IEs.
+    /// Decodes the IEs.
     #[doc(hidden)]
     fn decode_ies(container: &mut Container<'a>) -> Result<Self, Error>;
-    /// Writes the IEs.
+    /// Encodes the IEs.
     #[doc(hidden)]
     fn encode_ies(&self, writer: &mut Writer<'_>, marks: &Marks) -> Result<(), per::Error>;
-    /// Octets that the IEs take at least.
+    /// Returns the minimum size of the IEs in octets.
     #[doc(hidden)]
     fn size_hint(&self) -> usize;
 }
 
-/// Writes one IE, where its version has it.
+/// Encodes one IE, if the version has it.
 #[inline]
 #[doc(hidden)]
 pub fn encode_ie<T: Encode>(
@@ -75,20 +75,20 @@ pub fn encode_ie<T: Encode>(
 /// ```text
 /// /// RESET REQUEST.
 /// ResetRequest = Initiating RESET {
-///     /// Pairs the answer with this.
+///     /// The transaction, repeated in the response.
 ///     may transaction_id: TransactionId = 49 Reject [_ _ M M],
-///     /// Why.
+///     /// The cause.
 ///     must cause: Cause = 1 Ignore [M M M M],
 /// }
 /// ```
 ///
-/// reads: ResetRequest is the initiating message of the procedure Reset. Its IE with the id 49 and the criticality
+/// declares: ResetRequest is the initiating message of the procedure Reset. Its IE with the id 49 and the criticality
 /// reject is not in v01.00 and v01.01 (`_`), and mandatory (`M`) in v02.03 and v03.01; `O` is for optional. The IEs
-/// are written in this order, and must come in it (E2AP v03.01 10.3.6).
+/// are encoded in this order and must arrive in it (E2AP v03.01 10.3.6).
 ///
-/// A field is what its type says where the IE `must` be there in every version that has the message, and an `Option`
-/// of it where it `may` be absent in some. An IE whose criticality is not reject `may` be absent even where it is
-/// mandatory: the message goes on without it (E2AP v03.01 10.3.5). Two rows may have the same id if no version has both.
+/// A field has the declared type if the IE `must` be present in every version that has the message, and is an `Option`
+/// of it if the IE `may` be absent in some. An IE whose criticality is not reject `may` be absent even where it is
+/// mandatory: the message is processed without it (E2AP v03.01 10.3.5). Two rows may have the same id if no version has both.
 macro_rules! messages {
     ($(
         $(#[$doc:meta])*
@@ -155,7 +155,7 @@ macro_rules! messages {
             ];
 
             fn decode_ies(container: &mut $crate::message::Container<$lt>) -> Result<Self, $crate::Error> {
-                // each IE's row in the table, under the name of its field
+                // the row of each IE, under the name of its field
                 messages!(@rows $($field)*);
                 let revision = container.revision();
                 $( let mut $field: Option<$ty> = None; )*
@@ -242,7 +242,7 @@ macro_rules! messages {
     (@unwrap may $value:expr, $missing:expr) => { $value };
     (@owned $name:ident <$lt:lifetime>) => { $name<'static> };
     (@owned $name:ident) => { $name };
-    // what must be there is optional in no version and refuses the message where it is missing: else there is no rule
+    // an IE that must be present is optional in no version, and rejects the message if it is missing
     (@presence may $criticality:ident O) => { $crate::message::Presence::Optional };
     (@presence may $criticality:ident M) => { $crate::message::Presence::Mandatory };
     (@presence must Reject M) => { $crate::message::Presence::Mandatory };

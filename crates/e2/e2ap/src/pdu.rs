@@ -1,4 +1,4 @@
-//! The PDU around every message: which procedure, which of its messages, and its IEs.
+//! The E2AP PDU: the procedure, the kind of message, and the message.
 
 use core::fmt;
 
@@ -12,19 +12,19 @@ use crate::{
     TriggeringMessage, TypeOfError, Version,
 };
 
-/// Which message of an elementary procedure.
+/// The kind of a message within its elementary procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The first.
+    /// The message that starts the procedure.
     Initiating,
-    /// The good answer.
+    /// The response that reports success.
     Successful,
-    /// The other one.
+    /// The response that reports failure.
     Unsuccessful,
 }
 
 impl Kind {
-    /// The same, as diagnostics name it.
+    /// Returns the kind in the form of Criticality Diagnostics.
     #[must_use]
     pub const fn triggering_message(self) -> TriggeringMessage {
         match self {
@@ -49,33 +49,33 @@ impl fmt::Display for Kind {
     }
 }
 
-/// An IE that was not understood and could be ignored.
+/// An IE that was not comprehended and may be ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownIe<'a> {
-    /// Its id.
+    /// The id.
     pub id: ProtocolIeId,
-    /// What its sender wants done about it: ignore or notify.
+    /// The criticality that the sender assigned: ignore or notify.
     pub criticality: Criticality,
-    /// Its encoded value; empty in FlatBuffers, where a value is in one piece with the message.
+    /// The encoded value; empty in FlatBuffers, where a value is not separate from the message.
     pub value: &'a [u8],
 }
 
-/// Criticalities that a peer wrote and that are not the tables' ones, and mandatory IEs that it left out.
+/// Deviations of a received message: criticalities that differ from the tables, and missing mandatory IEs.
 ///
-/// Known IEs are treated by the tables, as E2AP v03.01 10.3.2 has it; these are kept so that a PDU can be written again
-/// as it was, and its sender be told.
+/// Known IEs are handled by the tables (E2AP v03.01 10.3.2). The deviations are kept so that the PDU can be encoded again as it
+/// was, and reported to its sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     pub(crate) procedure: Option<Criticality>,
     pub(crate) ies: Vec<(ProtocolIeId, Criticality)>,
-    /// Mandatory IEs that are not there, and that the message does without.
+    /// Mandatory IEs that are missing and without which the message was processed.
     pub(crate) missing: Vec<(ProtocolIeId, Criticality)>,
 }
 
 impl Marks {
     pub(crate) const NONE: Marks = Marks { procedure: None, ies: Vec::new(), missing: Vec::new() };
 
-    /// Whether the sender left out an IE that is mandatory.
+    /// Returns whether the mandatory IE is missing.
     pub(crate) fn lacks(&self, id: ProtocolIeId) -> bool {
         self.missing.iter().any(|(missing, _)| *missing == id)
     }
@@ -86,19 +86,19 @@ impl Marks {
     }
 }
 
-/// A PDU that was read.
+/// A decoded PDU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded<'a> {
     /// The message.
     pub pdu: Pdu<'a>,
-    /// What it held besides, or in a form that cannot be read, kept for who knows it.
+    /// IEs that are unknown or could not be decoded.
     pub unknown: Vec<UnknownIe<'a>>,
-    /// What its sender marked otherwise than E2AP does.
+    /// Deviations from the tables.
     pub marks: Marks,
 }
 
 impl Decoded<'_> {
-    /// Appends the PDU to `out` as it was read, unknown IEs excepted.
+    /// Appends the PDU to `out` as it was decoded, except for unknown IEs.
     ///
     /// # Errors
     /// As [`Pdu::encode`].
@@ -106,13 +106,13 @@ impl Decoded<'_> {
         self.pdu.encode_marked(version, &self.marks, out)
     }
 
-    /// Mandatory IEs that are not there, and that the message does without (E2AP v03.01 10.3.5).
+    /// Returns the missing mandatory IEs without which the message was processed (E2AP v03.01 10.3.5).
     pub fn missing(&self) -> impl ExactSizeIterator<Item = ProtocolIeId> {
         self.marks.missing.iter().map(|(id, _)| *id)
     }
 
-    /// What its sender wants to be told of: IEs marked "notify" that were not comprehended (E2AP v03.01 10.3.4.2) or are
-    /// missing (10.3.5). They go into the procedure's answer, or into an error indication.
+    /// Returns the diagnostics to report to the sender: IEs with criticality notify that were not comprehended (E2AP v03.01
+    /// 10.3.4.2) or are missing (10.3.5). They belong into the response of the procedure, or into an error indication.
     #[must_use]
     pub fn to_report(&self) -> Option<CriticalityDiagnostics<'static>> {
         let item =
@@ -123,7 +123,7 @@ impl Decoded<'_> {
         let ies: Vec<_> = unknown
             .map(|ie| item(ie.id, TypeOfError::NotUnderstood))
             .chain(not_there.map(|(id, _)| item(*id, TypeOfError::Missing)))
-            .take(256) // as many as there is room for
+            .take(256) // the maximum of the list
             .collect();
         (!ies.is_empty()).then(|| CriticalityDiagnostics {
             procedure_code: Some(self.pdu.procedure_code()),
@@ -134,7 +134,7 @@ impl Decoded<'_> {
     }
 }
 
-/// The first version that has a procedure, and the procedure's criticality (E2AP v03.01 9.3.2).
+/// Returns the first version that has a procedure, and the procedure's criticality (E2AP v03.01 9.3.2).
 pub(crate) const fn procedure(code: ProcedureCode) -> Option<(Version, Criticality)> {
     use Criticality::{Ignore, Reject};
     use Version::{V1_00, V1_01, V2_03, V3_01};
@@ -168,25 +168,25 @@ macro_rules! pdus {
         }
 
         impl<'a> Pdu<'a> {
-            /// Which message of its procedure.
+            /// Returns the kind of message within its procedure.
             #[must_use]
             pub const fn kind(&self) -> Kind {
                 match self { $( Pdu::$name(_) => <$name as Message<'a>>::KIND, )* }
             }
 
-            /// Its procedure.
+            /// Returns the procedure.
             #[must_use]
             pub const fn procedure_code(&self) -> ProcedureCode {
                 match self { $( Pdu::$name(_) => <$name as Message<'a>>::PROCEDURE, )* }
             }
 
-            /// The message's name, as the type is called.
+            /// Returns the name of the message's type.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self { $( Pdu::$name(_) => stringify!($name), )* }
             }
 
-            /// Copies what is borrowed.
+            /// Copies all borrowed data.
             #[must_use]
             pub fn into_owned(self) -> Pdu<'static> {
                 match self { $( Pdu::$name(message) => Pdu::$name(per::IntoOwned::into_owned(message)), )* }
@@ -201,7 +201,7 @@ macro_rules! pdus {
                 $( if kind == <$name as Message<'a>>::KIND && code == <$name as Message<'a>>::PROCEDURE {
                     let message = <$name as Message<'a>>::decode_ies(&mut container)?;
                     container.close()?;
-                    // here and not once for all: a PDU is large, and this way it is built where it is wanted
+                    // not after the loop: a PDU is large, and here it is built in its final place
                     return Ok(Decoded { pdu: Pdu::$name(message), unknown: container.unknown, marks: container.marks });
                 } )*
                 Err(Error::UnknownProcedure { kind, procedure_code: code, criticality })
@@ -210,8 +210,8 @@ macro_rules! pdus {
             /// Appends the PDU to `out`, in the wire format of `version`. After an error `out` is as it was.
             ///
             /// # Errors
-            /// Where the message has something that `version` cannot carry, lacks something that it demands, or holds
-            /// a value outside its constraints: the caller's fault.
+            /// The message contains an IE that `version` does not have, lacks one that is mandatory in it, or contains a value
+            /// outside its constraints.
             pub fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
                 self.encode_marked(version, &Marks::NONE, out)
             }
@@ -236,7 +236,7 @@ macro_rules! pdus {
             }
         } )*
 
-        /// Where each message lies in the FlatBuffers table of all.
+        /// The slot of each message in the FlatBuffers table `Pdu`.
         #[cfg(feature = "flat")]
         pub(crate) const SLOTS: &[crate::flat::Slot] = &[ $( crate::flat::Slot::of::<$name>(stringify!($name)), )* ];
 
@@ -247,7 +247,7 @@ macro_rules! pdus {
                     let message = <$name as crate::flat::FlatMessage<'a>>::read_ies(&mut ies)?;
                     return Ok(Decoded { pdu: Pdu::$name(message), unknown: ies.unknown, marks: ies.marks });
                 } )*
-                unreachable!("SLOTS and these are of the same list")
+                unreachable!("SLOTS has the same list")
             }
 
             pub(crate) fn write_flat(
@@ -260,13 +260,13 @@ macro_rules! pdus {
             }
         }
 
-        /// Every message's name and wire table, for who wants to look something up.
+        /// The name and the wire table of every message.
         pub const TABLES: &[(&str, &[crate::message::IeRow])] = &[ $( (stringify!($name), <$name as Message<'_>>::TABLE), )* ];
     };
 }
 
 pdus! {
-    // The hottest first: they are looked for in this order. It is also that of the FlatBuffers slots: only append.
+    // The most frequent first: decoding compares in this order. The FlatBuffers slots have the same order: only append.
     RicIndication<'a>,
     RicControlRequest<'a>,
     RicControlAcknowledge<'a>,
@@ -308,13 +308,13 @@ pdus! {
     E2RemovalFailure<'a>,
 }
 
-/// Reads a PDU of an association that speaks `version`.
+/// Decodes a PDU of an association with that `version`.
 ///
-/// Whatever is borrowed, is borrowed from `bytes`; from 16384 octets on an IE comes in fragments, and what is in it
-/// is put together in `gather` first.
+/// The message borrows from `bytes`. An IE of 16384 octets or more is fragmented; it is reassembled in `gather`, and the
+/// message borrows from there.
 ///
 /// # Errors
-/// What is wrong, and how E2AP answers it.
+/// The fault of the PDU, from which the cause and diagnostics of the response follow.
 pub fn decode<'a>(bytes: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error> {
     let mut reader = Reader::with_store(bytes, version.revision(), Heap::gathering(gather));
     let (kind, code, criticality, inner) = header(&mut reader).map_err(Error::Header)?;
@@ -327,10 +327,10 @@ pub fn decode<'a>(bytes: &'a [u8], version: Version, gather: &'a Gather) -> Resu
     Pdu::decode_message(kind, code, criticality, container)
 }
 
-/// Decodes bytes that are to be a RIC INDICATION; see [`decode`].
+/// Decodes a RIC INDICATION; see [`decode`].
 ///
 /// # Errors
-/// Also [`Error::UnknownProcedure`], where it is another message.
+/// As [`decode`], and [`Error::UnknownProcedure`] for any other message.
 pub fn decode_indication<'a>(
     bytes: &'a [u8],
     version: Version,
@@ -346,7 +346,7 @@ pub fn decode_indication<'a>(
     }
 }
 
-/// Reads up to the message's container.
+/// Decodes the header, up to the message's container.
 pub(crate) fn header<'a>(
     reader: &mut Reader<'a>,
 ) -> Result<(Kind, ProcedureCode, Criticality, Reader<'a>), per::Error> {

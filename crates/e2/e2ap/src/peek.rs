@@ -1,31 +1,29 @@
-//! Reading only what routing needs.
+//! Partial decoding: the ids and payloads that routing needs.
 //!
-//! [`indication`] is the fast path: it reads an indication's ids and finds its payload, without building anything.
-//! What it accepts the full decoder accepts too, with the same values, in every version (they share this message's
-//! wire format); whatever is out of the ordinary it leaves to the full decoder: fragments (from 16384 octets on),
-//! IEs that are unknown, repeated, missing or out of order, extensions, octets behind a value. Like the full decoder it
-//! takes any criticality (but not the value that is none) and does not look at padding bits; unlike it, it does not
-//! remember which criticalities were written.
+//! [`indication`] is the fast path: it reads the ids of an indication and finds its payload without allocation. The full
+//! decoder accepts everything that it accepts, with the same values, in every version (all versions share the wire format
+//! of this message). It leaves uncommon encodings to the full decoder: fragments (from 16384 octets on), IEs that are
+//! unknown, repeated, missing or out of order, extensions, and octets behind a value. Like the full decoder it accepts any
+//! defined criticality and ignores padding bits; unlike it, it does not keep criticalities that differ from the tables.
 //!
-//! [`outline`] is the other end: the little that can be told even of a PDU that the full decoder refused, so that the
-//! answer can name the request it answers. It reads as far as IEs can be told apart and no further than the first
-//! fragment: E2AP puts the ids first.
+//! [`outline`] finds the ids in a PDU that the full decoder rejects, so that the response can identify the request. It reads
+//! as far as IEs can be delimited, and no further than the first fragment: E2AP puts the ids first.
 
 use crate::{
     Criticality, Kind, ProcedureCode, RanFunctionId, RicActionId, RicIndicationSn, RicIndicationType, RicRequestId,
     TransactionId,
 };
 
-/// What [`indication`] finds.
+/// The result of [`indication`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indication<'a> {
     /// The subscription.
     pub request_id: RicRequestId,
-    /// The function it is with.
+    /// The RAN function.
     pub ran_function_id: RanFunctionId,
-    /// The action that made it.
+    /// The action.
     pub action_id: RicActionId,
-    /// Its number.
+    /// The sequence number.
     pub sn: Option<RicIndicationSn>,
     /// Report or insert.
     pub kind: RicIndicationType,
@@ -33,7 +31,7 @@ pub struct Indication<'a> {
     pub header: &'a [u8],
     /// The service model's message.
     pub message: &'a [u8],
-    /// The process that waits for a control.
+    /// The call process that waits for a control.
     pub call_process_id: Option<&'a [u8]>,
 }
 
@@ -42,7 +40,7 @@ pub struct Indication<'a> {
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
-    // `always`: a call for each of an indication's IEs takes as long as all else
+    // `always`: calls for each IE of an indication would double the time
     #[inline(always)]
     fn octet(&mut self) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
@@ -57,7 +55,7 @@ impl<'a> Cursor<'a> {
         Some(u16::from_be_bytes(*pair))
     }
 
-    /// A value behind its length, not in fragments.
+    /// Reads a value with its length, unless it is fragmented.
     #[inline(always)]
     fn sized(&mut self) -> Option<&'a [u8]> {
         let first = self.octet()?;
@@ -72,7 +70,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Reads an indication's ids and finds its payload, or leaves the PDU to [`crate::decode`] by `None`.
+/// Finds the ids and the payload of an indication; for `None` use [`crate::decode`].
 #[inline]
 #[must_use]
 pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
@@ -123,15 +121,15 @@ pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
     Some(Indication { request_id, ran_function_id, action_id, sn, kind, header, message, call_process_id })
 }
 
-/// IEs, one after the other.
+/// A cursor over IEs.
 struct Ies<'a> {
     cursor: Cursor<'a>,
-    /// How many are still to come.
+    /// The number of remaining IEs.
     left: u16,
 }
 
 impl<'a> Ies<'a> {
-    /// The value of the next one, where that is `wanted`.
+    /// Reads the value of the next IE, if its id is `wanted`.
     #[inline(always)]
     fn next(&mut self, wanted: u16) -> Option<&'a [u8]> {
         let mut cursor = self.cursor;
@@ -153,24 +151,24 @@ fn octet_string(value: &[u8]) -> Option<&[u8]> {
     cursor.0.is_empty().then_some(octets)
 }
 
-/// What [`outline`] finds.
+/// The result of [`outline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// Which message of its procedure.
+    /// The kind of message.
     pub kind: Kind,
-    /// Its procedure, known or not.
+    /// The procedure, known or not.
     pub procedure_code: ProcedureCode,
     /// The procedure's criticality.
     pub criticality: Criticality,
-    /// TransactionID, where one was found.
+    /// The transaction id, if found.
     pub transaction_id: Option<TransactionId>,
-    /// RIC Request ID, where one was found.
+    /// The RIC request id, if found.
     pub request_id: Option<RicRequestId>,
-    /// RAN Function ID, where one was found.
+    /// The RAN function id, if found.
     pub ran_function_id: Option<RanFunctionId>,
 }
 
-/// Tells what can be told of any PDU, however broken it is behind its first octets.
+/// Finds the ids in any PDU with a readable header.
 #[must_use]
 pub fn outline(pdu: &[u8]) -> Option<Outline> {
     let mut cursor = Cursor(pdu);
@@ -189,7 +187,7 @@ pub fn outline(pdu: &[u8]) -> Option<Outline> {
     };
     let mut outline =
         Outline { kind, procedure_code, criticality, transaction_id: None, request_id: None, ran_function_id: None };
-    // Where the walk ends, for whatever reason, what was found so far is the answer.
+    // An error ends the search; the ids found before it are the result.
     let _ = ids(cursor, &mut outline);
     Some(outline)
 }
@@ -199,7 +197,7 @@ fn ids(cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
         (49, &[flags, transaction]) if flags & 0x80 == 0 => {
             outline.transaction_id = Some(TransactionId(transaction.into()));
         }
-        // beyond 255 (9.2.33 is extensible): any whole number, of which those that fit are ours
+        // beyond 255 (9.2.33 is extensible) any integer is allowed; those of 32 bits are supported
         (49, &[flags, count, ref number @ ..]) if flags & 0x80 != 0 && usize::from(count) == number.len() => {
             outline.transaction_id = extended(number).map(TransactionId);
         }
@@ -212,9 +210,10 @@ fn ids(cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
     })
 }
 
-/// Shows each IE's id and value, from behind the procedure's criticality on, as far as they can be told apart.
+/// Calls `each` with the id and value of each IE, as far as IEs can be delimited. The cursor is behind the criticality of the
+/// procedure.
 fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8])) -> Option<()> {
-    // the whole message or its first fragment, or what there is of it
+    // the whole message, its first fragment, or the octets that are present
     let length = match cursor.octet()? {
         first @ 0..0x80 => usize::from(first),
         first @ 0x80..0xC0 => usize::from(first & 0x3F) << 8 | usize::from(cursor.octet()?),
@@ -230,10 +229,10 @@ fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8])) -> Optio
     Some(())
 }
 
-/// Where the value of the first IE `wanted` stands, if it has `octets` and no extension.
+/// Returns the position of the value of the first IE `wanted`, if it has that many `octets` and no extension.
 fn place(pdu: &[u8], wanted: u16, octets: usize) -> Option<usize> {
     let mut found = None;
-    // where the walk ends, what was found so far is the answer
+    // an error ends the search
     let _ = ies(Cursor(pdu.get(3..)?), |id, value| {
         let fits = value.len() == octets && value.first().is_some_and(|flags| flags & 0x80 == 0);
         if id == wanted && fits && found.is_none() {
@@ -243,9 +242,9 @@ fn place(pdu: &[u8], wanted: u16, octets: usize) -> Option<usize> {
     found
 }
 
-/// Writes another request id into a PDU, without reading the rest; whether there was one.
+/// Replaces the request id in a PDU without decoding the rest; returns whether it has one.
 ///
-/// What is relayed between peers that count their requests apart needs no more than this.
+/// This is all that relaying between peers with separate request ids needs.
 pub fn replace_request_id(pdu: &mut [u8], id: RicRequestId) -> bool {
     let Some(octets) = place(pdu, 29, 5).and_then(|at| pdu.get_mut(at + 1..at + 5)) else { return false };
     octets[..2].copy_from_slice(&id.requestor.to_be_bytes());
@@ -253,7 +252,7 @@ pub fn replace_request_id(pdu: &mut [u8], id: RicRequestId) -> bool {
     true
 }
 
-/// Writes another transaction id into a PDU, without reading the rest; whether there was one, and both are below 256.
+/// Replaces the transaction id in a PDU without decoding the rest; returns whether it has one and both ids are below 256.
 pub fn replace_transaction_id(pdu: &mut [u8], id: TransactionId) -> bool {
     let Ok(id) = u8::try_from(id.0) else { return false };
     match place(pdu, 49, 2).and_then(|at| pdu.get_mut(at + 1)) {
@@ -265,7 +264,7 @@ pub fn replace_transaction_id(pdu: &mut [u8], id: TransactionId) -> bool {
     }
 }
 
-/// A number in two's complement that is not negative and has at most 32 bits.
+/// Returns a non-negative number in two's complement of at most 32 bits.
 fn extended(number: &[u8]) -> Option<u32> {
     let (&first, _) = number.split_first()?;
     if first & 0x80 != 0 {

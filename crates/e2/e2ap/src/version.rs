@@ -1,12 +1,12 @@
-//! The versions of E2AP that are spoken here.
+//! The supported versions of E2AP.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// A version of E2AP, which is a property of an association and never guessed from a single message.
+/// A version of E2AP. It is a property of an association and never inferred from a single message.
 ///
-/// The wire formats differ in the roots of sequences, so the version must be known to read anything; the setup
-/// request tells it (see [`Version::of_setup`]).
+/// The wire formats differ in the roots of sequences, so that decoding needs the version. The setup request determines it
+/// (see [`Version::of_setup`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Version {
@@ -24,13 +24,13 @@ impl Version {
     /// All versions, oldest first.
     pub const ALL: [Version; 4] = [Version::V1_00, Version::V1_01, Version::V2_03, Version::V3_01];
 
-    /// The number under which `per` knows this wire format.
+    /// Returns the revision number of this wire format in `per`.
     #[must_use]
     pub const fn revision(self) -> u8 {
         self as u8
     }
 
-    /// The version as its document is named.
+    /// Returns the version in the form of the specification.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,17 +41,17 @@ impl Version {
         }
     }
 
-    /// Which version an E2 SETUP REQUEST speaks, or `None` where the bytes are no such request.
+    /// Returns the version of an E2 SETUP REQUEST; `None` if the octets are not an E2 SETUP REQUEST.
     ///
-    /// From v2 on the request has a TransactionID; v02.03 and v03.01 write the same request, so that v02.03 is taken
-    /// until the peer is configured otherwise or sends what only v03.01 has. In v1 an OID or a component
-    /// configuration tells v01.01, which reads all of v01.00 and so is taken anyway.
+    /// From v2 on the request has a TransactionID. v02.03 and v03.01 have the same request, so that v02.03 is returned; the
+    /// configuration of the peer, or a message that only v03.01 has, decides further. In v1 an OID or a component
+    /// configuration indicates v01.01, which is returned for all of v1, since it decodes all of v01.00.
     #[must_use]
     pub fn of_setup(pdu: &[u8]) -> Option<Version> {
         Version::of_setup_outline(&crate::peek::outline(pdu)?)
     }
 
-    /// The same, where another encoding told the outline.
+    /// As [`Version::of_setup`], for an outline from any encoding.
     pub(crate) fn of_setup_outline(outline: &crate::peek::Outline) -> Option<Version> {
         if (outline.kind, outline.procedure_code) != (crate::Kind::Initiating, crate::ProcedureCode::E2_SETUP) {
             return None;
@@ -66,13 +66,13 @@ impl fmt::Display for Version {
     }
 }
 
-/// A version's name that is not known.
+/// A version that is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownVersion;
 
 impl fmt::Display for UnknownVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown E2AP version; known are 1.00, 1.01, 2.03 and 3.01")
+        f.write_str("unknown E2AP version; supported are 1.00, 1.01, 2.03 and 3.01")
     }
 }
 

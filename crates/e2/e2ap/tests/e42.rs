@@ -76,49 +76,51 @@ fn e2aps_own_messages_are_read_as_in_e2ap() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn errors_name_the_ie() {
     let vector = |name: &str| {
         let path = common::vectors().join(format!("../e42/v2/{name}.hex"));
         unhex(&std::fs::read_to_string(path).unwrap())
     };
-    let told = |octets: &[u8]| {
+    let error_of = |octets: &[u8]| {
         let gather = Gather::new();
         decode(octets, E42Version::V2, &gather).expect_err("not a message").to_string()
     };
     let delete = vector("subscription_delete_request");
-    // the first IE of three is no xApp id, and stands there under an id that must not be ignored
+    // the first IE of three has an unknown id and criticality reject
     let mut unknown = delete.clone();
     unknown[8] = 77;
-    assert!(told(&unknown).contains("IE 77"), "{}", told(&unknown));
-    // the xApp id's criticality allows to pass over it when it has another id; then it is missing
+    assert!(error_of(&unknown).contains("IE 77"), "{}", error_of(&unknown));
+    // with criticality ignore the unknown IE is skipped; the xApp id is missing
     unknown[9] = 0x40;
-    assert!(told(&unknown).contains("xapp_id) in the initiating message") && told(&unknown).contains("missing"));
+    assert!(
+        error_of(&unknown).contains("xapp_id) in the initiating message") && error_of(&unknown).contains("missing")
+    );
     // twice
     let mut twice = vector("subscription_delete_request");
     twice[13..15].copy_from_slice(&[0, 62]);
-    assert!(told(&twice).contains("twice"), "{}", told(&twice));
-    // an answer under E42's code
+    assert!(error_of(&twice).contains("repeated"), "{}", error_of(&twice));
+    // a response with the procedure code of E42
     let mut answer = delete.clone();
     answer[0] = 0x20;
-    assert!(told(&answer).contains("no successful outcome"), "{}", told(&answer));
+    assert!(error_of(&answer).contains("successful outcome of"), "{}", error_of(&answer));
     // a node without its functions, as the last IE of a response
     let (response, gather) = (vector("setup_response"), Gather::new());
     let E42Pdu::SetupResponse(read) = decode(&response, E42Version::V2, &gather).unwrap() else { panic!() };
-    let mut told_nodes = read.clone();
-    told_nodes.nodes =
+    let mut changed = read.clone();
+    changed.nodes =
         read.nodes.iter().cloned().map(|node| e2ap::e42::ConnectedNode { components: None, ..node }).collect();
-    let error = E42Pdu::SetupResponse(told_nodes).encode(E42Version::V2, &mut Vec::new()).unwrap_err();
+    let error = E42Pdu::SetupResponse(changed).encode(E42Version::V2, &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("components"), "{error}");
     // a node without its components: the IE has another id, and may be ignored
     let id = [0, 50];
     let at = response.windows(2).position(|octets| octets == id).expect("a node has components");
     let mut without = response.clone();
     without[at..at + 3].copy_from_slice(&[0, 200, 0x40]);
-    assert!(told(&without).contains("components"), "{}", told(&without));
+    assert!(error_of(&without).contains("components"), "{}", error_of(&without));
 }
 
 #[test]
-fn whatever_the_octets_are_nothing_breaks() {
+fn hostile_octets_are_handled() {
     let mut random = Random(42);
     let mut read = 0;
     for (_, version, octets) in every_vector() {

@@ -1,4 +1,4 @@
-//! One suite over every encoding: what each must keep, whatever its octets look like.
+//! One suite for all encodings.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn every_message(mut with: impl FnMut(&str, Version, &Decoded<'_>)) {
 }
 
 #[test]
-fn every_message_comes_back() {
+fn every_message_survives_encoding_and_decoding() {
     for codec in Codec::ALL {
         every_message(|name, version, message| {
             let mut octets = vec![0xAA; 3];
@@ -47,7 +47,7 @@ fn encoded(codec: Codec, message: &Decoded<'_>, version: Version) -> Vec<u8> {
 }
 
 #[test]
-fn an_indication_is_peeked_as_it_is_read() {
+fn peeked_indication_equals_decoded_indication() {
     for codec in Codec::ALL {
         for size in [0, 1, 100, 1500, 16_383, 100_000] {
             let (header, payload) = (common::by_rule(20), common::by_rule(size));
@@ -81,9 +81,9 @@ fn an_indication_is_peeked_as_it_is_read() {
     }
 }
 
-/// What another encoding wrote is refused, and said to be no PDU, unless it happens to be one.
+/// Octets of another encoding are rejected, unless they happen to be valid.
 #[test]
-fn one_encoding_is_not_taken_for_another() {
+fn octets_of_another_encoding_are_rejected() {
     for writer in Codec::ALL {
         for reader in Codec::ALL.iter().filter(|reader| *reader != writer) {
             every_message(|name, version, message| {
@@ -96,10 +96,9 @@ fn one_encoding_is_not_taken_for_another() {
     }
 }
 
-/// Cut off anywhere, with any octet changed, or made of nothing but chance: an answer comes, and what is peeked is what
-/// is decoded.
+/// For truncated, changed and random octets, decoding returns, and peeked values equal decoded ones.
 #[test]
-fn hostile_octets_get_an_answer() {
+fn hostile_octets_are_handled() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for codec in Codec::ALL {
         every_message(|name, version, message| {

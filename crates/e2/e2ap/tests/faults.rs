@@ -1,4 +1,4 @@
-//! What is wrong with a PDU, or only unknown, and what becomes of it (E2AP v03.01 10).
+//! Faulty PDUs and unknown IEs, and how they are handled (E2AP v03.01 10).
 
 mod common;
 
@@ -11,7 +11,7 @@ use Version::{V1_01, V2_03, V3_01};
 
 type Ie<'a> = (u16, Criticality, &'a [u8]);
 
-/// Octets behind their length.
+/// Octets with their length before them.
 fn sized(octets: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     per::encode(&Octets::from(octets), 0, &mut out).unwrap();
@@ -37,7 +37,7 @@ fn pdu(kind: u8, code: u8, ies: &[Ie<'_>]) -> Vec<u8> {
     pdu_extended(kind, code, Reject, ies, None)
 }
 
-/// RESET REQUEST, whose IEs are these two.
+/// The two IEs of a RESET REQUEST.
 const RESET: u8 = 3;
 const TRANSACTION: Ie<'_> = (49, Reject, &[0, 7]);
 const CAUSE: Ie<'_> = (1, Ignore, &[0x54]);
@@ -62,7 +62,7 @@ fn blamed(error: &Error) -> CriticalityDiagnosticsIe {
 }
 
 #[test]
-fn unknown_ies_are_kept_where_they_may_be_ignored() {
+fn unknown_ie_that_may_be_ignored_is_kept() {
     let octets = pdu(0, RESET, &[(777, Notify, &[1, 2]), TRANSACTION, (65535, Ignore, &[]), CAUSE]);
     let gather = Gather::new();
     let decoded = decode(&octets, V2_03, &gather).unwrap();
@@ -80,7 +80,7 @@ fn unknown_ies_are_kept_where_they_may_be_ignored() {
 }
 
 #[test]
-fn an_unknown_ie_that_must_not_be_ignored_refuses_the_message() {
+fn unknown_ie_with_criticality_reject_rejects_message() {
     let octets = pdu(0, RESET, &[TRANSACTION, (777, Reject, &[1]), CAUSE]);
     let error = error(&octets, V2_03);
     assert_eq!(error.message(), Some((Kind::Initiating, ProcedureCode::RESET)));
@@ -106,15 +106,15 @@ fn an_unknown_ie_that_must_not_be_ignored_refuses_the_message() {
     assert_eq!(error.bit(), Some(13 * 8));
     assert_eq!(
         error.to_string(),
-        "IE 777 in the initiating message of Reset (3) at bit 104 is unknown and must not be ignored"
+        "IE 777 in the initiating message of Reset (3) at bit 104 is unknown, with criticality reject"
     );
 }
 
 #[test]
-fn an_ie_of_another_version_is_unknown() {
+fn ie_of_another_version_is_unknown() {
     let error = error(&pdu(0, RESET, &[TRANSACTION, CAUSE]), V1_01);
     assert!(matches!(error, Error::Ie { ie: ProtocolIeId(49), name: "", fault: IeFault::Unknown { .. }, .. }));
-    // where its sender lets it be ignored it is kept
+    // with criticality ignore it is kept
     let octets = pdu(0, RESET, &[(49, Ignore, &[0, 7]), CAUSE_V1]);
     let gather = Gather::new();
     let decoded = decode(&octets, V1_01, &gather).unwrap();
@@ -123,7 +123,7 @@ fn an_ie_of_another_version_is_unknown() {
 }
 
 #[test]
-fn unknown_procedures_are_told_with_their_criticality() {
+fn unknown_procedure_is_reported_with_criticality() {
     let causes = [
         (Reject, CauseProtocol::AbstractSyntaxErrorReject),
         (Ignore, CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify),
@@ -139,16 +139,16 @@ fn unknown_procedures_are_told_with_their_criticality() {
         assert_eq!(diagnostics.procedure_criticality, Some(criticality));
         assert_eq!(diagnostics.ies, None);
         assert_eq!(error.bit(), Some(8));
-        assert_eq!(error.to_string(), "this version has no initiating message of procedure 200");
+        assert_eq!(error.to_string(), "initiating message of procedure 200 is not in this version");
     }
     // a procedure that has no such message
     let error = error(&pdu(1, ProcedureCode::RIC_INDICATION.0, &[]), V3_01);
-    assert_eq!(error.to_string(), "this version has no successful outcome of RIC Indication (5)");
+    assert_eq!(error.to_string(), "successful outcome of RIC Indication (5) is not in this version");
     assert_eq!(error.diagnostics().unwrap().triggering_message, Some(TriggeringMessage::SuccessfulOutcome));
 }
 
 #[test]
-fn what_is_not_even_a_pdu_has_no_diagnostics() {
+fn octets_without_pdu_header_have_no_diagnostics() {
     let good = pdu(0, RESET, &[TRANSACTION, CAUSE]);
     let with = |at: usize, octet: u8| {
         let mut octets = good.clone();
@@ -176,21 +176,18 @@ fn what_is_not_even_a_pdu_has_no_diagnostics() {
 }
 
 #[test]
-fn an_ie_twice_makes_a_falsely_constructed_message() {
+fn duplicate_ie_is_falsely_constructed_message() {
     let error = error(&pdu(0, RESET, &[TRANSACTION, CAUSE, CAUSE]), V2_03);
     assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorFalselyConstructedMessage));
     let blamed = blamed(&error);
     assert_eq!((blamed.ie_id, blamed.criticality), (ProtocolIeId(1), Ignore));
     assert_eq!(blamed.type_of_error, TypeOfError::NotUnderstood);
     assert_eq!(error.bit(), Some((7 + 6 + 5) * 8));
-    assert_eq!(
-        error.to_string(),
-        "IE 1 (cause) in the initiating message of Reset (3) stands there twice, again at bit 144"
-    );
+    assert_eq!(error.to_string(), "IE 1 (cause) in the initiating message of Reset (3) is repeated at bit 144");
 }
 
 #[test]
-fn ies_out_of_order_make_a_falsely_constructed_message() {
+fn ie_out_of_order_is_falsely_constructed_message() {
     let error = error(&pdu(0, RESET, &[CAUSE, TRANSACTION]), V2_03);
     assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorFalselyConstructedMessage));
     let blamed = blamed(&error);
@@ -199,9 +196,9 @@ fn ies_out_of_order_make_a_falsely_constructed_message() {
     assert_eq!(error.bit(), Some((7 + 5) * 8));
     assert_eq!(
         error.to_string(),
-        "IE 49 (transaction_id) in the initiating message of Reset (3) at bit 96 comes behind one that it must come before"
+        "IE 49 (transaction_id) in the initiating message of Reset (3) at bit 96 is out of order"
     );
-    // where an unknown one should stand, nobody knows
+    // unknown IEs have no order
     let unknown: Ie<'_> = (777, Ignore, &[1]);
     for ies in [[unknown, TRANSACTION, CAUSE], [TRANSACTION, unknown, CAUSE], [TRANSACTION, CAUSE, unknown]] {
         let octets = pdu(0, RESET, &ies);
@@ -210,7 +207,7 @@ fn ies_out_of_order_make_a_falsely_constructed_message() {
 }
 
 #[test]
-fn a_mandatory_ie_that_is_missing_is_named() {
+fn missing_mandatory_ie_is_reported() {
     let error = error(&pdu(0, RESET, &[CAUSE]), V2_03);
     let blamed = blamed(&error);
     assert_eq!((blamed.ie_id, blamed.type_of_error), (ProtocolIeId(49), TypeOfError::Missing));
@@ -227,7 +224,7 @@ fn setup_failure<'a>(more: &[Ie<'a>]) -> Vec<u8> {
 }
 
 #[test]
-fn a_malformed_ie_spoils_the_message_unless_it_may_be_ignored() {
+fn malformed_ie_rejects_message_unless_ignorable() {
     // two octets where one bit of extension and three of value would do
     let octets = setup_failure(&[(31, Ignore, &[0x10, 0]), (2, Ignore, &[0])]);
     let gather = Gather::new();
@@ -238,7 +235,7 @@ fn a_malformed_ie_spoils_the_message_unless_it_may_be_ignored() {
     let kept = UnknownIe { id: ProtocolIeId(31), criticality: Ignore, value: &[0x10, 0] };
     assert_eq!(decoded.unknown, [kept]);
 
-    // what the sender marks it with does not count: the tables do (10.3.2)
+    // the criticality of the tables applies, not that of the sender (10.3.2)
     let octets = setup_failure(&[(31, Reject, &[0x10, 0])]);
     let decoded = decode(&octets, V2_03, &gather).unwrap();
     assert_eq!(decoded.unknown, [kept]);
@@ -263,12 +260,12 @@ fn a_malformed_ie_spoils_the_message_unless_it_may_be_ignored() {
     assert!(matches!(error, Error::Ie { name: "ran_functions_accepted", fault: IeFault::Malformed(_), .. }));
     let text = error.to_string();
     assert!(
-        text.contains("(ran_functions_accepted) in the initiating message of RIC Service Query (6) cannot be read")
+        text.contains("(ran_functions_accepted) in the initiating message of RIC Service Query (6) cannot be decoded")
     );
 }
 
 #[test]
-fn values_from_behind_an_extension_marker_are_not_comprehended() {
+fn values_behind_extension_marker_are_not_comprehended() {
     // an enumeration: TimeToWait's first addition
     let octets = setup_failure(&[(31, Ignore, &[0x80])]);
     let gather = Gather::new();
@@ -303,7 +300,7 @@ fn values_from_behind_an_extension_marker_are_not_comprehended() {
 }
 
 #[test]
-fn a_message_with_additions_is_read_without_them() {
+fn extension_additions_of_message_are_skipped() {
     // a bitmap of two bits, both set, and two open types
     let additions = [0b0000_0011, 0b1000_0000, 1, 0, 2, 5, 5];
     let octets = pdu_extended(0, RESET, Reject, &[TRANSACTION, CAUSE], Some(&additions));
@@ -314,7 +311,7 @@ fn a_message_with_additions_is_read_without_them() {
 }
 
 #[test]
-fn foreign_criticalities_are_kept_and_change_nothing() {
+fn deviating_criticalities_are_kept_without_effect() {
     let ies = [(49, Ignore, &[0, 7][..]), (1, Notify, &[0x54])];
     let octets = pdu_extended(0, RESET, Notify, &ies, None);
     let gather = Gather::new();
@@ -328,7 +325,7 @@ fn foreign_criticalities_are_kept_and_change_nothing() {
 }
 
 #[test]
-fn a_container_that_cannot_be_walked_over_is_told() {
+fn malformed_container_is_reported() {
     // an IE more announced than there is, a criticality that is none, an octet behind the last IE
     let good = pdu(0, RESET, &[TRANSACTION, CAUSE]);
     let (mut more, mut none, mut longer) = (good.clone(), good.clone(), good.clone());
@@ -349,12 +346,12 @@ fn a_container_that_cannot_be_walked_over_is_told() {
         let diagnostics = error.diagnostics().unwrap();
         assert_eq!(diagnostics.procedure_code, Some(ProcedureCode::RESET));
         assert_eq!(diagnostics.ies, None);
-        assert!(error.to_string().starts_with("the IEs of the initiating message of Reset (3) cannot be read: "));
+        assert!(error.to_string().starts_with("cannot decode IEs of initiating message of Reset (3): "));
     }
 }
 
 #[test]
-fn faults_inside_fragments_tell_a_place_in_the_message() {
+fn fault_in_fragment_has_position_in_message() {
     let payload = common::by_rule(20_000);
     let octets = encoded(&common::indication(&[], &payload), V2_03);
     let gather = Gather::new();
@@ -375,7 +372,7 @@ fn faults_inside_fragments_tell_a_place_in_the_message() {
 }
 
 #[test]
-fn diagnostics_can_be_sent() {
+fn diagnostics_can_be_encoded() {
     let octets = pdu(0, RESET, &[TRANSACTION, (777, Reject, &[1])]);
     let error = error(&octets, V2_03);
     let indication = ErrorIndication {

@@ -1,5 +1,5 @@
-//! What becomes of a message that lacks an IE, by the IE's criticality (E2AP v03.01 10.3.5): every message of every
-//! version, each of its IEs left out in turn.
+//! Messages without an IE, by the criticality of the IE (E2AP v03.01 10.3.5): every message of every version, with each of its
+//! IEs left out.
 
 mod common;
 
@@ -8,7 +8,7 @@ use e2ap::message::Presence;
 use e2ap::{Criticality, Error, IeFault, TABLES, TypeOfError, Version, decode};
 use per::{Gather, Octets};
 
-/// Octets behind their length, and what follows.
+/// Splits off octets with their length before them.
 fn sized(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = match octets {
         [first @ 0..0x80, rest @ ..] => (usize::from(*first), rest),
@@ -18,7 +18,7 @@ fn sized(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length)
 }
 
-/// A PDU's IEs, each with its id; none where it comes in fragments.
+/// The IEs of a PDU with their ids; `None` for fragments.
 fn ies(pdu: &[u8]) -> Option<Vec<(u16, &[u8])>> {
     let (message, _) = sized(&pdu[3..])?;
     let (mut rest, mut ies) = (&message[3..], Vec::new());
@@ -42,7 +42,7 @@ fn with(pdu: &[u8], ies: &[(u16, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn a_message_goes_on_without_an_ie_that_may_be_ignored_and_not_without_another() {
+fn missing_ie_rejects_message_unless_ignorable() {
     let (mut gone_on, mut refused, mut optional) = (0, 0, 0);
     for (path, version, octets) in every_vector() {
         let name = path.display();
@@ -68,9 +68,9 @@ fn a_message_goes_on_without_an_ie_that_may_be_ignored_and_not_without_another()
                 }
                 (Presence::Mandatory, Criticality::Ignore, Ok(decoded)) => {
                     assert_eq!(decoded.missing().collect::<Vec<_>>(), [row.id], "{name}");
-                    // its sender does not want to be told
+                    // criticality ignore: not reported
                     assert_eq!(decoded.to_report(), None, "{name}");
-                    // it is written again as it was, but nobody writes such a thing of its own
+                    // it is encoded again as it was, but not as a message of our own
                     let mut again = Vec::new();
                     decoded.encode(version, &mut again).unwrap();
                     assert_eq!(again, octets, "{name}");
@@ -88,7 +88,7 @@ fn a_message_goes_on_without_an_ie_that_may_be_ignored_and_not_without_another()
 /// In FlatBuffers too: a table's slot is emptied by its offset, wherever that stands.
 #[cfg(feature = "flat")]
 #[test]
-fn a_message_in_flatbuffers_goes_on_as_well() {
+fn missing_ie_in_flatbuffers_is_handled_alike() {
     use e2ap::{Decoded, Pdu, ProtocolIeId, RicControlFailure};
     let failure = RicControlFailure {
         request_id: e2ap::RicRequestId { requestor: 1, instance: 2 },
@@ -121,8 +121,8 @@ fn a_message_in_flatbuffers_goes_on_as_well() {
 }
 
 #[test]
-fn what_is_marked_notify_is_to_be_reported() {
-    // RIC CONTROL FAILURE, and IEs that nobody knows
+fn ies_with_criticality_notify_are_reported() {
+    // RIC CONTROL FAILURE with unknown IEs
     let pdu = common::vector("v03.01/ric_control_failure-minimal");
     let known = ies(&pdu).unwrap();
     let unknown: [&[u8]; 3] = [&[1, 0, 0x80, 1, 7], &[1, 1, 0x40, 0], &[1, 2, 0x80, 0]];
@@ -137,7 +137,7 @@ fn what_is_marked_notify_is_to_be_reported() {
     let not_understood = |id| (id, Criticality::Notify, TypeOfError::NotUnderstood);
     assert_eq!(told, [not_understood(256), not_understood(258)]);
 
-    // as many as there is room for
+    // the maximum of the list
     let many = vec![more[0]; 300];
     let octets = with(&pdu, &[known.as_slice(), &many].concat());
     let report = decode(&octets, Version::V3_01, &gather).unwrap().to_report().unwrap();

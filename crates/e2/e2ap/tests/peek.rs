@@ -1,4 +1,4 @@
-//! What peek finds the full decoder finds too, whatever is done to the octets.
+//! The full decoder finds what `peek` finds, for any octets.
 
 mod common;
 
@@ -51,7 +51,7 @@ fn indications() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn ordinary_indications_are_peeked() {
+fn common_indications_are_peeked() {
     let payload = by_rule(16_400);
     let header = by_rule(20);
     let (mut peeked, mut fragmented) = (0, 0);
@@ -70,7 +70,7 @@ fn ordinary_indications_are_peeked() {
 }
 
 #[test]
-fn one_octet_changed() {
+fn peek_agrees_with_decoder_after_changed_octet() {
     let mut peeked = 0;
     for mut octets in indications() {
         for at in 0..octets.len() {
@@ -86,7 +86,7 @@ fn one_octet_changed() {
 }
 
 #[test]
-fn cut_and_lengthened() {
+fn peek_agrees_with_decoder_on_truncated_and_extended_octets() {
     for octets in indications() {
         for end in 0..octets.len() {
             assert!(!agree(&octets[..end]), "{octets:02x?}");
@@ -98,7 +98,7 @@ fn cut_and_lengthened() {
 }
 
 #[test]
-fn spliced() {
+fn peek_agrees_with_decoder_on_spliced_octets() {
     let all = indications();
     let mut random = Random(0x5EED);
     for _ in 0..100_000 {
@@ -115,7 +115,7 @@ fn spliced() {
 
 /// IEs put together at random, well framed: values and counts, lengths in both forms, padding bits, criticalities.
 #[test]
-fn random_ies() {
+fn peek_agrees_with_decoder_on_random_ies() {
     let good: [(u16, &[u8]); 9] = [
         (29, &[0, 3, 253, 0, 7]),
         (5, &[0, 147]),
@@ -175,7 +175,7 @@ fn random_ies() {
 }
 
 #[test]
-fn only_one_order_of_ies_is_taken() {
+fn peek_accepts_one_order_of_ies() {
     let whole = common::vector("v03.01/ric_indication");
     // the IEs, cut apart: all are short
     let (head, mut rest) = whole.split_at(7);
@@ -238,7 +238,7 @@ fn outlines_agree_with_every_message() {
 }
 
 #[test]
-fn outlines_of_broken_pdus_tell_what_came_before_the_break() {
+fn outline_of_damaged_pdu_has_ids_before_damage() {
     for (_, _, octets) in common::every_vector() {
         let whole = peek::outline(&octets).unwrap();
         for end in 0..octets.len() {
@@ -259,13 +259,13 @@ fn outlines_of_broken_pdus_tell_what_came_before_the_break() {
             let at = random.below(octets.len());
             octets[at] = random.below(256) as u8;
         }
-        // whatever it tells: it ends, and without a panic
+        // it returns, without a panic
         let _ = (peek::outline(&octets), Version::of_setup(&octets));
     }
 }
 
 #[test]
-fn outlines_of_fragmented_messages_read_the_first_fragment() {
+fn outline_of_fragmented_message_reads_first_fragment() {
     let payload = by_rule(40_000);
     let octets = encoded(&common::indication(&[], &payload), Version::V2_03);
     let outline = peek::outline(&octets).unwrap();

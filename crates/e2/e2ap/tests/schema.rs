@@ -1,23 +1,23 @@
-//! `schema/e2ap.fbs` is what the declarations say; `UPDATE_SCHEMA=1` writes it anew. Slots are the positions of fields:
-//! what is committed grows at the ends of tables and enumerations only.
+//! `schema/e2ap.fbs` equals the schema of the declarations; `UPDATE_SCHEMA=1` rewrites it. Slots are positions of fields: append
+//! to tables and enumerations only.
 
 mod common;
 
 use std::path::Path;
 
 #[test]
-fn the_schema_is_that_of_the_declarations() {
+fn committed_schema_is_current() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../schema/e2ap.fbs");
     let schema = e2ap::flat::schema();
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
         std::fs::write(&file, &schema).unwrap();
     }
     let committed = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    assert_eq!(committed, schema, "schema/e2ap.fbs is not what is declared: run the test with UPDATE_SCHEMA=1");
+    assert_eq!(committed, schema, "schema/e2ap.fbs is not current: run the test with UPDATE_SCHEMA=1");
 }
 
 #[test]
-fn what_flatc_writes_is_read() {
+fn flatc_buffers_are_decoded() {
     let mut count = 0;
     for entry in std::fs::read_dir(common::vectors().join("../flat/e2ap")).unwrap() {
         let path = entry.unwrap().path();

@@ -1,6 +1,6 @@
-//! Real bytes of other implementations, where a checkout of them lies beside the project.
+//! Messages recorded from other implementations, if a checkout of them is beside the project.
 //!
-//! They are not ours to distribute; without them these tests say so and pass, and the project's own vectors remain.
+//! They cannot be distributed with the project; without them these tests pass with a notice.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
-//! The project's own vectors: every message of every version, made by an independent encoder.
+//! The project's vectors: every message of every version, by an independent encoder.
 //!
-//! `vectors/e2ap/<version>/<message>.hex` holds a PDU with all its IEs, `<message>-<what>.hex` other shapes of it, and
-//! the `.json` beside each what it means. A meaning is compared as text; `UPDATE_VECTORS=1` writes it anew, after a
-//! field got another name or for new octets, to be read before it is committed.
+//! `vectors/e2ap/<version>/<message>.hex` holds a PDU with all its IEs, `<message>-<what>.hex` other forms of it, and
+//! the `.json` beside each its content. Contents are compared as text; `UPDATE_VECTORS=1` rewrites them after a field was
+//! renamed or for new octets. Read the difference before the commit.
 
 mod common;
 
@@ -13,7 +13,7 @@ use e2ap::message::Presence;
 use per::Gather;
 
 #[test]
-fn decode_to_their_meaning_and_encode_to_the_same_octets() {
+fn vectors_decode_to_json_and_encode_to_same_octets() {
     let update = std::env::var_os("UPDATE_VECTORS").is_some();
     for (path, version, octets) in common::every_vector() {
         let gather = Gather::new();
@@ -27,8 +27,8 @@ fn decode_to_their_meaning_and_encode_to_the_same_octets() {
         if update {
             std::fs::write(&file, &meaning).unwrap();
         }
-        let told = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        assert_eq!(meaning, told, "{name}");
+        let expected = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert_eq!(meaning, expected, "{name}");
 
         let mut again = Vec::new();
         decoded.pdu.encode(version, &mut again).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -39,10 +39,10 @@ fn decode_to_their_meaning_and_encode_to_the_same_octets() {
     }
 }
 
-/// No message of any version is without vectors, and what is in them is what the wire tables say: all of its IEs in one,
-/// the mandatory ones in the minimal one, or in the same one where there is nothing else.
+/// Every message of every version has a vector with all IEs of its wire table, and a minimal one with the mandatory IEs unless
+/// all are mandatory.
 #[test]
-fn hold_every_ie_of_every_message_of_every_version() {
+fn vectors_cover_every_ie_of_every_message_of_every_version() {
     let mut shapes = BTreeMap::new();
     for (path, version, octets) in common::every_vector() {
         let gather = Gather::new();

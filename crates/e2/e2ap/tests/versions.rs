@@ -1,6 +1,6 @@
-//! What differs between the versions: roots of sequences, values that were dropped, IEs that came, went or moved.
+//! Differences between the versions: roots of sequences, removed values, and IEs that were added, removed or moved.
 //!
-//! For each: what the bytes are, and that encoding what a version lacks is refused and leaves the buffer as it was.
+//! Each test checks the octets, and that encoding a value that a version lacks fails and leaves the buffer unchanged.
 
 mod common;
 
@@ -79,7 +79,7 @@ fn setup_v2<'a>(node: GlobalE2NodeId, functions: Vec<RanFunctionItem<'a>>) -> E2
 }
 
 #[test]
-fn transaction_ids_came_with_v2() {
+fn transaction_ids_exist_from_v2_on() {
     let cause = Cause::Misc(CauseMisc::Unspecified);
     for version in [V1_00, V1_01] {
         refused(&reset(cause, TRANSACTION), version, ErrorKind::NotInRevision, "transaction_id");
@@ -130,7 +130,7 @@ fn oid_is_absent_then_an_addition_then_mandatory() {
 }
 
 #[test]
-fn causes_moved_when_v2_put_the_e2_node_among_them() {
+fn cause_indices_changed_with_v2() {
     let transport = Cause::Transport(CauseTransport::Unspecified);
     // extension bit, three bits of index, extension bit, one bit of cause: index 2 in v1, 3 from v2 on
     assert_eq!(encoded(&reset(transport, None), V1_01).last(), Some(&0x20));
@@ -159,7 +159,7 @@ fn causes_moved_when_v2_put_the_e2_node_among_them() {
 }
 
 #[test]
-fn every_cause_has_a_nearest_one_in_every_version() {
+fn every_cause_has_nearest_cause_in_every_version() {
     let finest = [
         Cause::E2Node(CauseE2Node::ComponentUnknown),
         Cause::RicRequest(CauseRicRequest::ControlTimerExpired),
@@ -210,7 +210,7 @@ fn action(time_to_wait: RicTimeToWait) -> RicActionToBeSetup<'static> {
 }
 
 #[test]
-fn waiting_no_time_is_dropped_in_v2_and_the_rest_moves_up() {
+fn zero_time_to_wait_was_removed_in_v2() {
     carried(&subscription(action(RicTimeToWait::Zero)), &[V1_00, V1_01]);
     for version in [V2_03, V3_01] {
         refused(&subscription(action(RicTimeToWait::Zero)), version, ErrorKind::NotInRevision, "RicTimeToWait");
@@ -224,7 +224,7 @@ fn waiting_no_time_is_dropped_in_v2_and_the_rest_moves_up() {
 }
 
 #[test]
-fn subscription_times_and_execution_orders_came_with_v3() {
+fn subscription_times_and_execution_orders_exist_from_v3_on() {
     let mut request = subscription(action(RicTimeToWait::W5s));
     request.start_time = Some(RicSubscriptionTime([1, 2, 3, 4, 5, 6, 7, 8]));
     let mut ordered = action(RicTimeToWait::W5s);
@@ -246,7 +246,7 @@ fn subscription_times_and_execution_orders_came_with_v3() {
 }
 
 #[test]
-fn control_lost_its_status_and_one_way_to_ask() {
+fn control_status_and_nack_exist_in_v1_only() {
     let request = |ack_request| RicControlRequest {
         request_id: REQUEST,
         ran_function_id: FUNCTION,
@@ -296,7 +296,7 @@ fn control_lost_its_status_and_one_way_to_ask() {
 }
 
 #[test]
-fn failures_tell_of_actions_and_functions_in_v1_and_of_one_cause_from_v2_on() {
+fn failures_have_lists_in_v1_and_one_cause_from_v2_on() {
     let cause = Cause::Misc(CauseMisc::Unspecified);
     let refusal = RicActionNotAdmitted { id: RicActionId(1), cause };
     let v1 = RicSubscriptionFailure {
@@ -334,7 +334,7 @@ fn failures_tell_of_actions_and_functions_in_v1_and_of_one_cause_from_v2_on() {
 }
 
 #[test]
-fn node_ids_grew_in_their_roots() {
+fn node_id_roots_grew_in_v2() {
     let gnb = |global_en_gnb_id| {
         GlobalE2NodeId::Gnb(GlobalE2NodeGnbId {
             global_gnb_id: GlobalGnbId { plmn_identity: PLMN, gnb_id: GNB },
@@ -380,7 +380,7 @@ fn node_ids_grew_in_their_roots() {
 }
 
 #[test]
-fn components_are_other_types_in_v1_01_under_the_same_id() {
+fn components_have_another_type_in_v1_01() {
     let node = GlobalE2NodeId::gnb(PLMN, GNB);
     let gnb =
         E2NodeComponentConfigUpdateGnbV1 { ng_ap: Some(Octets::from(b"ng")), xn_ap: None, e1_ap: None, f1_ap: None };
@@ -402,7 +402,7 @@ fn components_are_other_types_in_v1_01_under_the_same_id() {
 }
 
 #[test]
-fn procedures_are_refused_before_their_first_version() {
+fn procedures_are_rejected_before_their_first_version() {
     let first = |code: u8| match code {
         1..=9 => V1_00,
         10 | 11 => V1_01,
@@ -430,7 +430,7 @@ fn procedures_are_refused_before_their_first_version() {
 }
 
 #[test]
-fn setup_requests_tell_their_version() {
+fn version_is_inferred_from_setup_request() {
     let mut setups = 0;
     for (path, version, octets) in common::every_vector() {
         let told = Version::of_setup(&octets);
@@ -460,7 +460,7 @@ fn setup_requests_tell_their_version() {
 }
 
 #[test]
-fn versions_have_names() {
+fn version_names_are_parsed() {
     for version in Version::ALL {
         assert_eq!(version.name().parse(), Ok(version));
         assert_eq!(format!("v0{version}").parse(), Ok(version));

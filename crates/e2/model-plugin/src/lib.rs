@@ -1,8 +1,7 @@
-//! Service models in shared objects of their own: a model that ferric does not know is loaded when a program starts, without
-//! a rebuild (FlexRIC paper, 4.3).
+//! Service models in shared objects: a program loads further models when it starts, without a rebuild (FlexRIC paper, 4.3).
 //!
-//! A model offers the C ABI of `include/ferric_model.h`; it is written in C, or in anything that speaks it. It tells how its
-//! messages read, as JSON; it moves nothing, since the RIC moves octets of any model.
+//! A model implements the C ABI of `include/ferric_model.h`, in C or any language with C linkage. It translates its messages
+//! into JSON. It transports nothing: the RIC relays the octets of any model.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::fmt;
@@ -13,10 +12,10 @@ use std::sync::{Mutex, PoisonError};
 pub use shared_object::LoadError;
 use shared_object::{Head, Library, Object, list};
 
-/// The folder from which models are loaded where none is configured.
+/// The folder from which models are loaded by default.
 pub const DEFAULT_FOLDER: &str = "/usr/lib/ferric/models";
 
-/// Octets of JSON that one message may become.
+/// The maximum size of the JSON of a message, in octets.
 const MAX_OUTPUT: usize = 16 << 20;
 
 type Emit = unsafe extern "C" fn(*mut c_void, *const c_char, usize);
@@ -33,29 +32,30 @@ struct Table {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: its layout is C's, it begins with a head, and it holds numbers and pointers that may be NULL.
+// SAFETY: the layout is that of C, it begins with a head, and it contains numbers and pointers that may be NULL.
 unsafe impl shared_object::Table for Table {
     const SYMBOL: &'static CStr = c"ferric_model_v1";
     const ABI: u32 = 1;
 }
 
-/// Why a message was not described.
+/// A message that is not described.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DescribeError {
-    /// The model has no such type.
+    /// The model does not have the type.
     UnknownType,
-    /// The model says that the message is wrong, and how.
+    /// The model rejected the message, with this reason.
     Message(String),
-    /// The model has emitted no UTF-8, or more than 16 MiB.
+    /// The output of the model is not UTF-8, or longer than 16 MiB.
     Output,
 }
 
 impl fmt::Display for DescribeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DescribeError::UnknownType => f.write_str("the model has no such type"),
+            DescribeError::UnknownType => f.write_str("the model does not have this type"),
             DescribeError::Message(what) => f.write_str(what),
-            DescribeError::Output => f.write_str("the model has said what is no text, or too much of it"),
+            DescribeError::Output => f.write_str("the output of the model is not UTF-8 or longer than 16 MiB"),
         }
     }
 }
@@ -69,7 +69,7 @@ pub struct Model {
     types: Vec<CString>,
     /// The model is called from one thread at a time.
     describe: Mutex<Describe>,
-    /// What the code lies in; it is never unloaded while the model is there.
+    /// Contains the code, and stays loaded as long as the model.
     _library: Library,
 }
 
@@ -80,47 +80,47 @@ impl fmt::Debug for Model {
 }
 
 impl Model {
-    /// Loads the model in `file`, which lies in `folder` or below it, as the [crate] says.
+    /// Loads the model in `file`, which must be in `folder` or below it.
     ///
     /// # Errors
-    /// Where it may not be loaded from there, or is no model.
+    /// A file that may not be loaded, or that is not a model.
     pub fn load(file: &Path, folder: &Path) -> Result<Self, LoadError> {
         let Object { name, table, library } = Object::<Table>::load(file, folder)?;
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI, both lists end with NULL, and each text in them ends with a zero.
+        // SAFETY: by the ABI, both lists are terminated with NULL, and each text in them with zero.
         let (oids, types) = unsafe { (list(table.oids)?, list(table.types)?) };
         if oids.is_empty() {
-            return Err(LoadError::Malformed("it has no object identifier"));
+            return Err(LoadError::Malformed("no object identifier"));
         }
         if !types.iter().any(|name| name == DEFINITION) {
-            return Err(LoadError::Malformed("it has no type named `definition`"));
+            return Err(LoadError::Malformed("no type named `definition`"));
         }
         let types = types.into_iter().filter_map(|name| CString::new(name).ok()).collect();
-        let describe = table.describe.ok_or(LoadError::Malformed("it cannot describe anything"))?;
+        let describe = table.describe.ok_or(LoadError::Malformed("`describe` is NULL"))?;
         Ok(Model { name, oids, types, describe: Mutex::new(describe), _library: library })
     }
 
-    /// Its short name.
+    /// Returns the short name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether nodes register it under that object identifier.
+    /// Returns whether nodes register the model with that object identifier.
     #[must_use]
     pub fn has_oid(&self, oid: &str) -> bool {
         self.oids.iter().any(|other| other == oid)
     }
 
-    /// Its message types.
+    /// Returns the message types.
     pub fn types(&self) -> impl Iterator<Item = &str> {
         self.types.iter().filter_map(|name| name.to_str().ok())
     }
 
-    /// A message as JSON.
+    /// Returns a message as JSON.
     ///
     /// # Errors
-    /// Where the model has no such type, or says that the message is wrong.
+    /// A type that the model does not have, or a message that the model rejects.
     pub fn describe(&self, type_name: &str, message: &[u8]) -> Result<String, DescribeError> {
         let type_name = self.types.iter().find(|name| name.to_bytes() == type_name.as_bytes());
         let type_name = type_name.ok_or(DescribeError::UnknownType)?;
@@ -128,19 +128,19 @@ impl Model {
         let context = (&raw mut output).cast::<c_void>();
         let describe = self.describe.lock().unwrap_or_else(PoisonError::into_inner);
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The name ends with a zero, the message has so many octets, and `emit` gets back the context
-        // that it expects, which lives until the call returns.
+        // SAFETY: by the ABI. The name is terminated with zero, the message has that many octets, and `emit` receives the
+        // context that it expects, which lives until the call returns.
         let status = unsafe { describe(type_name.as_ptr(), message.as_ptr(), message.len(), emit, context) };
         drop(describe);
         if output.overflow {
             return Err(DescribeError::Output);
         }
-        let said = String::from_utf8(output.text).map_err(|_| DescribeError::Output)?;
-        if status == 0 { Ok(said) } else { Err(DescribeError::Message(said)) }
+        let text = String::from_utf8(output.text).map_err(|_| DescribeError::Output)?;
+        if status == 0 { Ok(text) } else { Err(DescribeError::Message(text)) }
     }
 }
 
-/// The type that every model has: its RAN function definition.
+/// The type of the RAN function definition, which every model has.
 pub const DEFINITION: &str = "definition";
 
 #[derive(Default)]
@@ -154,8 +154,8 @@ unsafe extern "C" fn emit(context: *mut c_void, text: *const c_char, octets: usi
     if context.is_null() || text.is_null() {
         return;
     }
-    // SAFETY: the context is the one that `describe` was given, which has it to itself until it returns, and the text has so
-    // many octets.
+    // SAFETY: the context is that of `describe`, which has exclusive access to it until it returns, and the text has that many
+    // octets.
     let (output, text) =
         unsafe { (&mut *context.cast::<Output>(), core::slice::from_raw_parts(text.cast::<u8>(), octets)) };
     if output.text.len() + text.len() > MAX_OUTPUT {

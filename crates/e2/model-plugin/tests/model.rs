@@ -1,4 +1,4 @@
-//! A model in C, compiled here, and what is none.
+//! Loading a model written in C, and rejecting other files.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +12,7 @@ fn temperature(folder: &ObjectFolder, name: &str, change: impl Fn(String) -> Str
 }
 
 #[test]
-fn a_model_in_c_describes_its_messages() {
+fn model_in_c_describes_messages() {
     let folder = ObjectFolder::new();
     let model = Model::load(&temperature(&folder, "temperature", |source| source), folder.path()).unwrap();
     assert_eq!(model.name(), "temperature-v1");
@@ -26,11 +26,11 @@ fn a_model_in_c_describes_its_messages() {
 }
 
 #[test]
-fn what_others_may_have_written_is_not_loaded() {
+fn file_writable_for_others_is_not_loaded() {
     let (folder, elsewhere) = (ObjectFolder::new(), ObjectFolder::new());
     let outside = temperature(&elsewhere, "outside", |source| source);
     assert!(matches!(Model::load(&outside, folder.path()), Err(LoadError::OutsideFolder { .. })));
-    // a link does not bring it in
+    // a link from the folder does not help
     let link = folder.path().join("link.so");
     symlink(&outside, &link).unwrap();
     assert!(matches!(Model::load(&link, folder.path()), Err(LoadError::OutsideFolder { .. })));
@@ -51,7 +51,7 @@ fn what_others_may_have_written_is_not_loaded() {
 }
 
 #[test]
-fn what_is_no_model_is_told() {
+fn invalid_model_is_rejected_with_reason() {
     let folder = ObjectFolder::new();
     let of = |name: &str, change: &dyn Fn(String) -> String| {
         Model::load(&temperature(&folder, name, change), folder.path()).unwrap_err()

@@ -1,4 +1,4 @@
-/* A model of one number: the temperature in degrees Celsius, one octet. Its RAN function definition is a name. */
+/* A model with one value: the temperature in degrees Celsius, in one octet. Its RAN function definition is a name. */
 #include "ferric_model.h"
 
 #include <stdio.h>
@@ -7,28 +7,28 @@
 static const char *const oids[] = {"1.3.6.1.4.1.32473.1.99", NULL};
 static const char *const types[] = {"definition", "indication-message", NULL};
 
-static void say(ferric_emit emit, void *context, const char *text) { emit(context, text, strlen(text)); }
+static void emit_text(ferric_emit emit, void *context, const char *text) { emit(context, text, strlen(text)); }
 
 static int describe(const char *type, const uint8_t *message, size_t octets, ferric_emit emit, void *context) {
     char text[64];
     if (strcmp(type, "definition") == 0) {
-        say(emit, context, "{\"name\":\"");
+        emit_text(emit, context, "{\"name\":\"");
         for (size_t at = 0; at < octets; at++) {
             if (message[at] < 0x20 || message[at] > 0x7e || message[at] == '"' || message[at] == '\\') {
                 return -1;
             }
             emit(context, (const char *)&message[at], 1);
         }
-        say(emit, context, "\"}");
+        emit_text(emit, context, "\"}");
         return 0;
     }
     if (octets != 1) {
         snprintf(text, sizeof text, "a temperature is one octet, not %zu", octets);
-        say(emit, context, text);
+        emit_text(emit, context, text);
         return 1;
     }
     snprintf(text, sizeof text, "{\"celsius\":%d}", (int8_t)message[0]);
-    say(emit, context, text);
+    emit_text(emit, context, text);
     return 0;
 }
 

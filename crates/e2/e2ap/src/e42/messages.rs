@@ -1,4 +1,4 @@
-//! The five messages. Their IEs are written in the order in which FlexRIC expects them: it reads by place.
+//! The five messages. Their IEs are encoded in the order that FlexRIC expects: it decodes them by position.
 
 use per::{Decode, Encode, List, Octets, Reader, Store, Writer};
 
@@ -24,7 +24,7 @@ const HEADER: IeRow = row("header", 22, Presence::Mandatory);
 const MESSAGE: IeRow = row("message", 23, Presence::Mandatory);
 const REQUEST_ID: IeRow = row("request_id", 29, Presence::Mandatory);
 const DETAILS: IeRow = row("details", 30, Presence::Mandatory);
-/// From v2 on.
+/// Presence from v2 on.
 const COMPONENTS: IeRow = row("components", 50, Presence::Mandatory);
 
 impl E42Version {
@@ -37,7 +37,7 @@ impl E42Version {
     }
 }
 
-/// Reads the IEs of a container into their places; those that are mandatory are there afterwards.
+/// Decodes the IEs of a container into their variables and checks the mandatory ones.
 macro_rules! read_ies {
     ($container:ident { $($row:expr => $place:ident),* $(,)? }) => {
         while let Some((id, criticality)) = $container.next_ie()? {
@@ -49,7 +49,7 @@ macro_rules! read_ies {
     };
 }
 
-/// What must be there.
+/// Unwraps a mandatory IE.
 macro_rules! must {
     ($container:ident, $row:expr, $place:ident) => {
         match $place {
@@ -59,7 +59,7 @@ macro_rules! must {
     };
 }
 
-/// Writes IEs, in this order.
+/// Encodes IEs in this order.
 macro_rules! write_ies {
     ($writer:ident { $($row:expr => $value:expr),* $(,)? }) => {{
         let count = 0u16 $( + u16::from($value.is_some()) )*;
@@ -87,7 +87,7 @@ macro_rules! describe {
     (@option may $value:expr) => { $value.as_ref() };
 }
 
-/// An xApp says what it knows of. FlexRIC's xApps tell all service models that they are built with.
+/// Registers an xApp. FlexRIC's xApps list all service models that they are built with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct E42SetupRequest<'a> {
     /// The service models.
@@ -107,10 +107,10 @@ impl<'a> E42SetupRequest<'a> {
     }
 }
 
-/// The RIC tells an xApp its number, and which nodes are there. They come in an IE each.
+/// Assigns an id to the xApp and lists the connected nodes, each in an IE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct E42SetupResponse<'a> {
-    /// Its number from now on.
+    /// The xApp's id.
     pub xapp_id: XappId,
     /// The nodes.
     pub nodes: List<'a, ConnectedNode<'a>>,
@@ -144,19 +144,19 @@ impl<'a> E42SetupResponse<'a> {
     }
 }
 
-/// A node that is there.
+/// A connected node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConnectedNode<'a> {
-    /// Which one.
+    /// The node.
     pub global_e2_node_id: GlobalE2NodeId,
-    /// Its components, from v2 on: xApps tell kinds of base stations by them, and want one at least.
+    /// Its components, from v2 on: xApps derive the kind of base station from them and need at least one.
     pub components: Option<Items<'a, E2NodeComponentConfigAdditionItem<'a>>>,
-    /// What it offers.
+    /// Its RAN functions.
     pub ran_functions: Items<'a, RanFunctionItem<'a>>,
 }
 describe!(ConnectedNode<'a> { must global_e2_node_id, may components, must ran_functions });
 
-/// The first revision of which a node has components.
+/// The first revision in which a node has components.
 const COMPONENTS_SINCE: u8 = E42Version::V2.e2ap().revision();
 
 impl<'a, S: Store<'a>> Decode<'a, S> for ConnectedNode<'a> {
@@ -214,18 +214,18 @@ impl Encode for ConnectedNode<'_> {
     }
 }
 
-/// An xApp wants to subscribe to a node's function.
+/// Subscribes an xApp to a RAN function of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct E42SubscriptionRequest<'a> {
-    /// Who asks.
+    /// The xApp.
     pub xapp_id: XappId,
-    /// Which node.
+    /// The node.
     pub global_e2_node_id: GlobalE2NodeId,
-    /// What the xApp calls it; the answer and the indications have it too.
+    /// The xApp's request id, repeated in the response and in indications.
     pub request_id: RicRequestId,
-    /// Which function.
+    /// The RAN function.
     pub ran_function_id: RanFunctionId,
-    /// When and what.
+    /// The event trigger and the actions.
     pub details: RicSubscriptionDetails<'a>,
 }
 describe!(E42SubscriptionRequest<'a> { must xapp_id, must global_e2_node_id, must request_id, must ran_function_id, must details });
@@ -260,14 +260,14 @@ impl<'a> E42SubscriptionRequest<'a> {
     }
 }
 
-/// An xApp wants a subscription no more.
+/// Deletes a subscription of an xApp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct E42SubscriptionDeleteRequest {
-    /// Who asks.
+    /// The xApp.
     pub xapp_id: XappId,
-    /// What the xApp calls the subscription.
+    /// The xApp's request id of the subscription.
     pub request_id: RicRequestId,
-    /// Which function it is with.
+    /// The RAN function.
     pub ran_function_id: RanFunctionId,
 }
 describe!(E42SubscriptionDeleteRequest { must xapp_id, must request_id, must ran_function_id });
@@ -296,24 +296,24 @@ impl E42SubscriptionDeleteRequest {
     }
 }
 
-/// An xApp wants a node's function to do something.
+/// Sends a control of an xApp to a RAN function of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct E42ControlRequest<'a> {
-    /// Who asks.
+    /// The xApp.
     pub xapp_id: XappId,
-    /// Which node.
+    /// The node.
     pub global_e2_node_id: GlobalE2NodeId,
-    /// What the xApp calls it; the answer has it too.
+    /// The xApp's request id, repeated in the response.
     pub request_id: RicRequestId,
-    /// Which function.
+    /// The RAN function.
     pub ran_function_id: RanFunctionId,
-    /// The process that waits for this.
+    /// The call process that waits for this control.
     pub call_process_id: Option<Octets<'a>>,
     /// The service model's header.
     pub header: Octets<'a>,
     /// The service model's message.
     pub message: Octets<'a>,
-    /// Whether to answer.
+    /// Whether an acknowledgement is requested.
     pub ack_request: Option<RicControlAckRequest>,
 }
 describe!(E42ControlRequest<'a> { must xapp_id, must global_e2_node_id, must request_id, must ran_function_id, may call_process_id, must header, must message, may ack_request });

@@ -1,8 +1,8 @@
-//! E42: what FlexRIC's xApps and its RIC say to each other.
+//! E42: the protocol between FlexRIC's RIC and its xApps.
 //!
-//! E42 is E2AP with five messages more, which name the xApp and, since the RIC stands between, the E2 node. Answers and
-//! indications are E2AP's own, with the request ids that the xApp chose. The five have the procedure codes behind the
-//! last one of the version of E2AP that both were built for, and IE ids behind the last one:
+//! E42 adds five messages to E2AP, which identify the xApp and, since the RIC relays them, the E2 node. Responses and
+//! indications are those of E2AP, with the request ids that the xApp chose. The procedure codes and IE ids of the five
+//! messages follow the last ones of the E2AP version that both sides were built for:
 //!
 //! | | v1 | v2 | v3 |
 //! |---|---|---|---|
@@ -13,9 +13,9 @@
 //! | IE: xApp id | 49 | 62 | 98 |
 //! | IE: a connected node | 50 | 63 | 99 |
 //!
-//! So what a code means depends on the version, and a code of one means something else in plain E2AP of the next: the
-//! version is configured, never guessed from bytes. Newer FlexRICs also have a message that tells xApps of nodes which
-//! come later; those that xApps are commonly built from abort when they get it, and it is not here.
+//! The meaning of a code depends on the version, and a code of one version has another meaning in E2AP of the next: the
+//! version is configured, never inferred from octets. Newer FlexRICs also have a message that informs xApps of nodes that
+//! connect later. The releases that xApps are commonly built from abort when they receive it, and it is not supported.
 
 mod messages;
 
@@ -32,18 +32,18 @@ pub use messages::{
     E42SubscriptionRequest,
 };
 
-/// Names an xApp's session; the RIC gives the numbers.
+/// The id of an xApp's session, which the RIC assigns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, per::Per)]
 pub struct XappId(pub u16);
 
 /// The version of E2AP that an E42 peer was built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum E42Version {
-    /// Beside E2AP v01.01.
+    /// With E2AP v01.01.
     V1,
-    /// Beside E2AP v02.03.
+    /// With E2AP v02.03.
     V2,
-    /// Beside E2AP v03.01.
+    /// With E2AP v03.01.
     V3,
 }
 
@@ -51,7 +51,7 @@ impl E42Version {
     /// All versions, oldest first.
     pub const ALL: [E42Version; 3] = [E42Version::V1, E42Version::V2, E42Version::V3];
 
-    /// The version of everything that is not E42's own.
+    /// Returns the version of E2AP.
     #[must_use]
     pub const fn e2ap(self) -> Version {
         match self {
@@ -61,7 +61,7 @@ impl E42Version {
         }
     }
 
-    /// Its short name: `1`, `2` or `3`.
+    /// Returns the short name: `1`, `2` or `3`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl E42Version {
         }
     }
 
-    /// The first of E42's procedure codes.
+    /// Returns the first procedure code of E42.
     const fn first_code(self) -> u8 {
         match self {
             E42Version::V1 => 12,
@@ -80,7 +80,7 @@ impl E42Version {
         }
     }
 
-    /// The first of E42's IE ids.
+    /// Returns the first IE id of E42.
     const fn first_ie(self) -> u16 {
         match self {
             E42Version::V1 => 49,
@@ -96,13 +96,13 @@ impl fmt::Display for E42Version {
     }
 }
 
-/// A version's name that is not known.
+/// A version that is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownE42Version;
 
 impl fmt::Display for UnknownE42Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown E42 version; known are 1, 2 and 3, by the E2AP that the peer was built for")
+        f.write_str("unknown E42 version; supported are 1, 2 and 3, by the E2AP that the peer was built for")
     }
 }
 
@@ -116,7 +116,7 @@ impl core::str::FromStr for E42Version {
     }
 }
 
-/// The four procedures, by their distance from the first code.
+/// The procedures, by their offset from the first code.
 const SETUP: u8 = 0;
 const SUBSCRIPTION: u8 = 1;
 const SUBSCRIPTION_DELETE: u8 = 2;
@@ -125,22 +125,22 @@ const CONTROL: u8 = 3;
 /// Any message of E42.
 #[derive(Clone, Debug, PartialEq)]
 pub enum E42Pdu<'a> {
-    /// An xApp comes.
+    /// An xApp registers.
     SetupRequest(E42SetupRequest<'a>),
-    /// It is welcome.
+    /// The RIC accepts the xApp.
     SetupResponse(E42SetupResponse<'a>),
-    /// It wants to subscribe.
+    /// An xApp subscribes.
     SubscriptionRequest(E42SubscriptionRequest<'a>),
-    /// It wants a subscription no more.
+    /// An xApp deletes a subscription.
     SubscriptionDeleteRequest(E42SubscriptionDeleteRequest),
-    /// It wants something done.
+    /// An xApp sends a control.
     ControlRequest(E42ControlRequest<'a>),
-    /// A message of E2AP: an answer, an indication.
+    /// A message of E2AP: a response or an indication.
     E2ap(Pdu<'a>),
 }
 
 impl<'a> E42Pdu<'a> {
-    /// Its name, as its type is called.
+    /// Returns the name of the message's type.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -153,11 +153,11 @@ impl<'a> E42Pdu<'a> {
         }
     }
 
-    /// Appends the PDU to `out`, as E42 of `version` writes it. After an error `out` is as it was.
+    /// Appends the PDU to `out`, in the wire format of `version`. After an error `out` is as it was.
     ///
     /// # Errors
-    /// Where the message has something that `version` cannot carry, lacks something that it demands, or holds a value
-    /// outside its constraints: the caller's fault.
+    /// The message contains an IE that `version` does not have, lacks one that is mandatory in it, or contains a value
+    /// outside its constraints.
     pub fn encode(&self, version: E42Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
         let (kind, procedure) = match self {
             E42Pdu::SetupRequest(_) => (Kind::Initiating, SETUP),
@@ -188,7 +188,7 @@ impl<'a> E42Pdu<'a> {
                 E42Pdu::SubscriptionRequest(message) => message.write(version, writer),
                 E42Pdu::SubscriptionDeleteRequest(message) => message.write(version, writer),
                 E42Pdu::ControlRequest(message) => message.write(version, writer),
-                E42Pdu::E2ap(_) => unreachable!("written by E2AP"),
+                E42Pdu::E2ap(_) => unreachable!("encoded by E2AP"),
             }
         })
     }
@@ -213,8 +213,7 @@ impl Describe for E42Pdu<'_> {
     }
 }
 
-/// Reads a PDU of an E42 link of `version`. Whatever is borrowed, is borrowed from `bytes` or, where it came in
-/// fragments, from `gather`.
+/// Decodes a PDU of an E42 link of `version`. The message borrows from `bytes` or, for fragmented values, from `gather`.
 ///
 /// # Errors
 /// As [`crate::decode`].
@@ -235,7 +234,7 @@ pub fn decode<'a>(bytes: &'a [u8], version: E42Version, gather: &'a Gather) -> R
             E42Pdu::SubscriptionDeleteRequest(E42SubscriptionDeleteRequest::read(version, &mut container)?)
         }
         (Kind::Initiating, CONTROL) => E42Pdu::ControlRequest(E42ControlRequest::read(version, &mut container)?),
-        // FlexRIC's module allows answers under these codes too; its RIC writes them under E2AP's own
+        // FlexRIC's ASN.1 allows responses with these codes too; its RIC sends them with the codes of E2AP
         _ => {
             let criticality = crate::Criticality::Reject;
             return Err(Error::UnknownProcedure { kind, procedure_code: code, criticality });

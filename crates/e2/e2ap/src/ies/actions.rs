@@ -1,4 +1,4 @@
-//! Actions of a subscription, and what becomes of them (E2AP v03.01 9.1.1, 9.2.10 to 9.2.13).
+//! The actions of subscriptions, and their results (E2AP v03.01 9.1.1, 9.2.10 to 9.2.13).
 
 use per::{Octets, Per};
 
@@ -9,11 +9,11 @@ use crate::items::{Items, item};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum RicActionType {
-    /// Tell, and go on.
+    /// REPORT: the node sends an indication and continues.
     Report,
-    /// Tell, and wait for a control.
+    /// INSERT: the node sends an indication and suspends the procedure until a control.
     Insert,
-    /// Do it alone.
+    /// POLICY: the node acts by itself.
     Policy,
 }
 
@@ -21,9 +21,9 @@ pub enum RicActionType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum RicIndicationType {
-    /// A report.
+    /// A REPORT.
     Report,
-    /// An insert: the node waits.
+    /// An INSERT.
     Insert,
 }
 
@@ -31,38 +31,38 @@ pub enum RicIndicationType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum RicControlAckRequest {
-    /// No acknowledgement.
+    /// No acknowledgement is requested.
     NoAck,
-    /// An acknowledgement.
+    /// An acknowledgement is requested.
     Ack,
-    /// Only a refusal is to be told; v1.
+    /// Only a failure is to be reported; v1.
     #[per(until = 1)]
     NAck,
 }
 
-/// RIC Control Status, which v1 puts into every acknowledgement.
+/// RIC Control Status, which every acknowledgement of v1 contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum RicControlStatus {
-    /// Done.
+    /// The control was executed.
     Success,
-    /// Refused.
+    /// The control was rejected.
     Rejected,
-    /// Tried in vain.
+    /// The execution failed.
     Failed,
 }
 
-/// What the node does after an action.
+/// RIC Subsequent Action Type: what the node does after an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum RicSubsequentActionType {
-    /// Go on.
+    /// It continues the procedure.
     Continue,
-    /// Wait.
+    /// It halts the procedure.
     Wait,
 }
 
-/// How long the node waits for a control (E2AP v03.01 9.2.12).
+/// RIC Time To Wait: the time for which the node waits for a control (E2AP v03.01 9.2.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]
 #[allow(missing_docs)] // the names are the durations
@@ -115,7 +115,7 @@ impl RicTimeToWait {
     }
 }
 
-/// How long to wait before the next attempt (E2AP v03.01 9.2.5).
+/// Time To Wait: the minimum time before the next attempt (E2AP v03.01 9.2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]
 #[allow(missing_docs)] // the names are the durations
@@ -147,13 +147,13 @@ impl TimeToWait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct RicSubsequentAction {
-    /// What.
+    /// What the node does.
     pub kind: RicSubsequentActionType,
-    /// For how long.
+    /// The time for which the node waits for a control.
     pub time_to_wait: RicTimeToWait,
 }
 
-/// RIC Action Execution Order: lower ones first; from v3 on.
+/// RIC Action Execution Order: actions with lower values are executed first; from v3 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(range = 0..=255, extensible)]
 pub struct RicActionExecutionOrder(pub u32);
@@ -162,7 +162,7 @@ pub struct RicActionExecutionOrder(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct RicSubscriptionTime(pub [u8; 8]);
 
-/// What to subscribe to.
+/// RIC Subscription Details: the event trigger and the actions.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RicSubscriptionDetails<'a> {
@@ -176,15 +176,15 @@ pub struct RicSubscriptionDetails<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RicActionToBeSetup<'a> {
-    /// Its name.
+    /// Identifies the action.
     pub id: RicActionId,
     /// Report, insert or policy.
     pub kind: RicActionType,
     /// The service model's action definition.
     pub definition: Option<Octets<'a>>,
-    /// What the node does afterwards.
+    /// What the node does after the action.
     pub subsequent_action: Option<RicSubsequentAction>,
-    /// From v3 on.
+    /// The execution order; from v3 on.
     #[per(addition, since = 3)]
     pub execution_order: Option<RicActionExecutionOrder>,
 }
@@ -194,35 +194,35 @@ item!(RicActionToBeSetup<'a>: 19 Ignore 1..=16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RicActionAdmitted {
-    /// Its name.
+    /// Identifies the action.
     pub id: RicActionId,
 }
 item!(RicActionAdmitted: 14 Ignore 1..=16);
 
-/// A subscription that the node wants to lose.
+/// A subscription whose deletion the node requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RicSubscriptionWithCause {
     /// The subscription.
     pub request_id: RicRequestId,
-    /// The function it is with.
+    /// The RAN function.
     pub ran_function_id: RanFunctionId,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
 }
 item!(RicSubscriptionWithCause: 61 Ignore 1..=1024);
 
-/// An action to be changed.
+/// An action to be modified.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RicActionToBeModified<'a> {
-    /// Its name.
+    /// Identifies the action.
     pub id: RicActionId,
     /// The new action definition.
     pub definition: Option<Octets<'a>>,
-    /// The new order.
+    /// The new execution order.
     pub execution_order: Option<RicActionExecutionOrder>,
-    /// What the node does afterwards.
+    /// What the node does after the action.
     pub subsequent_action: Option<RicSubsequentAction>,
 }
 item!(RicActionToBeModified<'a>: 68 Ignore 0..=16);
@@ -231,55 +231,55 @@ item!(RicActionToBeModified<'a>: 68 Ignore 0..=16);
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RicActionToBeAdded<'a> {
-    /// Its name.
+    /// Identifies the action.
     pub id: RicActionId,
     /// Report, insert or policy.
     pub kind: RicActionType,
     /// The service model's action definition.
     pub definition: Octets<'a>,
-    /// Its order.
+    /// The execution order.
     pub execution_order: RicActionExecutionOrder,
-    /// What the node does afterwards.
+    /// What the node does after the action.
     pub subsequent_action: Option<RicSubsequentAction>,
 }
 item!(RicActionToBeAdded<'a>: 70 Ignore 0..=16);
 
-/// An action that the node wants changed.
+/// An action whose modification the node requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RicActionRequiredToBeModified {
-    /// Its name.
+    /// Identifies the action.
     pub id: RicActionId,
-    /// How long the node needs for it.
+    /// The RIC Time To Wait of the action.
     pub time_to_wait: RicTimeToWait,
 }
 item!(RicActionRequiredToBeModified: 84 Ignore 0..=16);
 
-macro_rules! named_actions {
+macro_rules! actions {
     ($($(#[$doc:meta])* $name:ident: $id:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
         #[per(extensible)]
         pub struct $name {
-            /// Its name.
+            /// Identifies the action.
             pub id: RicActionId,
         }
         item!($name: $id Ignore 0..=16);
     )*};
 }
 
-named_actions! {
+actions! {
     /// An action to be removed from a subscription.
     RicActionToBeRemoved: 66;
     /// An action that was removed.
     RicActionRemoved: 72;
-    /// An action that was changed.
+    /// An action that was modified.
     RicActionModified: 76;
     /// An action that was added.
     RicActionAdded: 80;
-    /// A change that the RIC agrees to.
+    /// A modification that the RIC confirms.
     RicActionConfirmedForModification: 88;
-    /// A removal that the RIC agrees to.
+    /// A removal that the RIC confirms.
     RicActionConfirmedForRemoval: 92;
 }
 
@@ -289,9 +289,9 @@ macro_rules! refused_actions {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
         #[per(extensible)]
         pub struct $name {
-            /// Its name.
+            /// Identifies the action.
             pub id: RicActionId,
-            /// Why.
+            /// The cause.
             pub cause: Cause,
         }
         item!($name: $id Ignore 0..=16);
@@ -301,15 +301,15 @@ macro_rules! refused_actions {
 refused_actions! {
     /// An action that is not set up.
     RicActionNotAdmitted: 16;
-    /// An action that could not be removed.
+    /// An action that failed to be removed.
     RicActionFailedToBeRemoved: 74;
-    /// An action that could not be changed.
+    /// An action that failed to be modified.
     RicActionFailedToBeModified: 78;
-    /// An action that could not be added.
+    /// An action that failed to be added.
     RicActionFailedToBeAdded: 82;
-    /// An action that the node wants removed.
+    /// An action whose removal the node requests.
     RicActionRequiredToBeRemoved: 86;
-    /// A change that the RIC refuses.
+    /// A modification that the RIC refuses.
     RicActionRefusedToBeModified: 90;
     /// A removal that the RIC refuses.
     RicActionRefusedToBeRemoved: 94;

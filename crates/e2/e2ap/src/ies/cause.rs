@@ -1,29 +1,30 @@
-//! Why something was refused or went wrong (E2AP v03.01 9.2.1).
+//! The causes of refusals and failures (E2AP v03.01 9.2.1).
 
 use core::fmt;
 use per::Per;
 
-/// Cause.
+/// Cause (E2AP v03.01 9.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
+#[non_exhaustive]
 pub enum Cause {
-    /// About a request of the RIC.
+    /// A cause in a request of the RIC.
     RicRequest(CauseRicRequest),
-    /// About a RAN function that the node offers.
+    /// A cause in a RAN function that the node offers.
     RicService(CauseRicService),
-    /// About the E2 node; from v2 on.
+    /// A cause in the E2 node; from v2 on.
     #[per(since = 2)]
     E2Node(CauseE2Node),
-    /// About the transport layer.
+    /// A cause in the transport layer.
     Transport(CauseTransport),
-    /// About the protocol.
+    /// A protocol error.
     Protocol(CauseProtocol),
-    /// About something else.
+    /// Any other cause.
     Misc(CauseMisc),
 }
 
 impl Cause {
-    /// The nearest cause that `version` can write: later versions have finer ones.
+    /// Returns the nearest cause that `version` has: later versions distinguish more causes.
     #[must_use]
     pub fn in_version(self, version: crate::Version) -> Cause {
         use CauseRicRequest as R;
@@ -61,121 +62,127 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Causes about a request of the RIC.
+/// RIC request causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
+#[non_exhaustive]
 pub enum CauseRicRequest {
-    /// No such RAN function.
+    /// The RAN function does not exist.
     RanFunctionIdInvalid,
-    /// The function does not do this.
+    /// The RAN function does not support the action.
     ActionNotSupported,
-    /// More actions than the function takes.
+    /// The request has more actions than the RAN function supports.
     ExcessiveActions,
-    /// An action id twice.
+    /// An action id occurs twice.
     DuplicateAction,
-    /// An event trigger twice.
+    /// An event trigger occurs twice.
     DuplicateEventTrigger,
-    /// The function has no room.
+    /// The RAN function has no resources left.
     FunctionResourceLimit,
-    /// No such request.
+    /// The request id is unknown.
     RequestIdUnknown,
-    /// The sequence of actions and subsequent actions makes no sense.
+    /// The actions and subsequent actions contradict each other.
     InconsistentActionSubsequentActionSequence,
-    /// The control message makes no sense.
+    /// The control message is invalid.
     ControlMessageInvalid,
-    /// No such call process.
+    /// The call process id is invalid.
     RicCallProcessIdInvalid,
-    /// The control came too late; from v2 on.
+    /// The control arrived too late; from v2 on.
     #[per(since = 2)]
     ControlTimerExpired,
-    /// The control could not be carried out; from v2 on.
+    /// The control could not be executed; from v2 on.
     #[per(since = 2)]
     ControlFailedToExecute,
-    /// Not yet; from v2 on.
+    /// The system is not ready; from v2 on.
     #[per(since = 2)]
     SystemNotReady,
-    /// Nothing finer is known.
+    /// No specific cause is known.
     Unspecified,
-    /// From v3 on.
+    /// The end time of the subscription has passed; from v3 on.
     #[per(addition, since = 3)]
     RicSubscriptionEndTimeExpired,
-    /// From v3 on.
+    /// The end time of the subscription is invalid; from v3 on.
     #[per(addition, since = 3)]
     RicSubscriptionEndTimeInvalid,
     /// The request id is in use; from v3 on.
     #[per(addition, since = 3)]
     DuplicateRicRequestId,
-    /// From v3 on.
+    /// The event trigger is not supported; from v3 on.
     #[per(addition, since = 3)]
     EventTriggerNotSupported,
-    /// From v3 on.
+    /// The requested information is not available; from v3 on.
     #[per(addition, since = 3)]
     RequestedInformationUnavailable,
-    /// From v3 on.
+    /// The request for information is invalid; from v3 on.
     #[per(addition, since = 3)]
     InvalidInformationRequest,
 }
 
-/// Causes about a RAN function that the node offers.
+/// RIC service causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
+#[non_exhaustive]
 pub enum CauseRicService {
-    /// Not supported (v1: not required).
+    /// The RAN function is not supported (v1: not required).
     RanFunctionNotSupported,
-    /// More functions than the RIC takes.
+    /// The node offers more RAN functions than the RIC supports.
     ExcessiveFunctions,
-    /// The RIC has no room.
+    /// The RIC has no resources left.
     RicResourceLimit,
 }
 
-/// Causes about the E2 node.
+/// E2 node causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
+#[non_exhaustive]
 pub enum CauseE2Node {
-    /// No such component.
+    /// The component is unknown.
     ComponentUnknown,
 }
 
-/// Causes about the transport layer.
+/// Transport causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
+#[non_exhaustive]
 pub enum CauseTransport {
-    /// Nothing finer is known.
+    /// No specific cause is known.
     Unspecified,
-    /// No transport resource.
+    /// No transport resource is available.
     TransportResourceUnavailable,
 }
 
-/// Causes about the protocol (E2AP v03.01 10).
+/// Protocol causes (E2AP v03.01 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
+#[non_exhaustive]
 pub enum CauseProtocol {
-    /// The bytes cannot be decoded.
+    /// The octets cannot be decoded.
     TransferSyntaxError,
-    /// Something was not understood, and its criticality is reject.
+    /// An IE or procedure was not comprehended, and its criticality is reject.
     AbstractSyntaxErrorReject,
-    /// Something was not understood, and its criticality is ignore and notify.
+    /// An IE or procedure was not comprehended, and its criticality is ignore or notify.
     AbstractSyntaxErrorIgnoreAndNotify,
-    /// Not in this state.
+    /// The message does not fit the state of the receiver.
     MessageNotCompatibleWithReceiverState,
-    /// Understood, and makes no sense.
+    /// The message was comprehended, but its content is contradictory.
     SemanticError,
-    /// IEs out of order or too often.
+    /// IEs are out of order or occur too often.
     AbstractSyntaxErrorFalselyConstructedMessage,
-    /// Nothing finer is known.
+    /// No specific cause is known.
     Unspecified,
 }
 
-/// Causes about something else.
+/// Miscellaneous causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
+#[non_exhaustive]
 pub enum CauseMisc {
-    /// Overload.
+    /// The processing is overloaded.
     ControlProcessingOverload,
-    /// Hardware.
+    /// The hardware failed.
     HardwareFailure,
-    /// Operation and maintenance.
+    /// Operation and maintenance intervened.
     OmIntervention,
-    /// Nothing finer is known.
+    /// No specific cause is known.
     Unspecified,
 }

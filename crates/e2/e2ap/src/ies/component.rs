@@ -1,13 +1,13 @@
 //! Components of a node: its interfaces to the rest of the network (E2AP v03.01 9.2.25 to 9.2.28).
 //!
-//! v01.01 has another idea of them: see the types named `V1`.
+//! v01.01 describes components differently: see the types named `V1`.
 
 use per::{Octets, Per, PrintableString};
 
 use super::{Cause, GlobalEnGnbId, GlobalEnbId, GlobalNgRanNodeId, GnbCuUpId, GnbDuId, NgEnbDuId};
 use crate::items::item;
 
-/// The interface that a component is.
+/// E2 Node Component Interface Type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 #[allow(missing_docs)] // the names are the interfaces
@@ -21,7 +21,7 @@ pub enum E2NodeComponentInterfaceType {
     X2,
 }
 
-/// NG: by the AMF.
+/// An NG interface, identified by its AMF.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentInterfaceNg<'a> {
@@ -30,7 +30,7 @@ pub struct E2NodeComponentInterfaceNg<'a> {
     pub amf_name: PrintableString<'a>,
 }
 
-/// Xn: by the neighbour.
+/// An Xn interface, identified by the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentInterfaceXn {
@@ -38,7 +38,7 @@ pub struct E2NodeComponentInterfaceXn {
     pub global_ng_ran_node_id: GlobalNgRanNodeId,
 }
 
-/// E1: by the CU-UP.
+/// An E1 interface, identified by its CU-UP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentInterfaceE1 {
@@ -46,7 +46,7 @@ pub struct E2NodeComponentInterfaceE1 {
     pub gnb_cu_up_id: GnbCuUpId,
 }
 
-/// F1: by the DU.
+/// An F1 interface, identified by its DU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentInterfaceF1 {
@@ -54,7 +54,7 @@ pub struct E2NodeComponentInterfaceF1 {
     pub gnb_du_id: GnbDuId,
 }
 
-/// W1: by the DU.
+/// A W1 interface, identified by its DU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentInterfaceW1 {
@@ -62,7 +62,7 @@ pub struct E2NodeComponentInterfaceW1 {
     pub ng_enb_du_id: NgEnbDuId,
 }
 
-/// S1: by the MME.
+/// An S1 interface, identified by its MME.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentInterfaceS1<'a> {
@@ -71,7 +71,7 @@ pub struct E2NodeComponentInterfaceS1<'a> {
     pub mme_name: PrintableString<'a>,
 }
 
-/// X2: by the neighbour.
+/// An X2 interface, identified by the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentInterfaceX2 {
@@ -81,7 +81,7 @@ pub struct E2NodeComponentInterfaceX2 {
     pub global_en_gnb_id: Option<GlobalEnGnbId>,
 }
 
-/// Names a component.
+/// E2 Node Component ID.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 #[allow(missing_docs)] // the names are the interfaces
@@ -95,7 +95,7 @@ pub enum E2NodeComponentId<'a> {
     X2(E2NodeComponentInterfaceX2),
 }
 
-/// The two messages that set the interface up, as they went over it.
+/// E2 Node Component Configuration: the two messages that set up the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentConfiguration<'a> {
@@ -105,23 +105,23 @@ pub struct E2NodeComponentConfiguration<'a> {
     pub response_part: Octets<'a>,
 }
 
-/// Whether a component's configuration was taken.
+/// Whether a component's configuration was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum UpdateOutcome {
-    /// It was.
+    /// It was accepted.
     Success,
-    /// It was not.
+    /// It was rejected.
     Failure,
 }
 
-/// What became of a component's configuration.
+/// The result for a component's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentConfigurationAck {
-    /// Taken or not.
+    /// Whether it was accepted.
     pub outcome: UpdateOutcome,
-    /// Why not.
+    /// The cause of a rejection.
     pub failure_cause: Option<Cause>,
 }
 
@@ -133,7 +133,7 @@ macro_rules! configurations {
         pub struct $name<'a> {
             /// The interface.
             pub interface_type: E2NodeComponentInterfaceType,
-            /// Which one.
+            /// The component.
             pub id: E2NodeComponentId<'a>,
             /// Its configuration.
             pub configuration: E2NodeComponentConfiguration<'a>,
@@ -143,19 +143,19 @@ macro_rules! configurations {
 }
 
 configurations! {
-    /// A component that is there.
+    /// A component that is added.
     E2NodeComponentConfigAdditionItem: 51;
-    /// A component that changed.
+    /// A component that is changed.
     E2NodeComponentConfigUpdateItem: 34;
 }
 
-/// A component that is gone.
+/// A component that is removed.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentConfigRemovalItem<'a> {
     /// The interface.
     pub interface_type: E2NodeComponentInterfaceType,
-    /// Which one.
+    /// The component.
     pub id: E2NodeComponentId<'a>,
 }
 item!(E2NodeComponentConfigRemovalItem<'a>: 55 Reject 1..=1024);
@@ -168,9 +168,9 @@ macro_rules! acknowledgements {
         pub struct $name<'a> {
             /// The interface.
             pub interface_type: E2NodeComponentInterfaceType,
-            /// Which one.
+            /// The component.
             pub id: E2NodeComponentId<'a>,
-            /// What became of it.
+            /// The result.
             pub ack: E2NodeComponentConfigurationAck,
         }
         item!($name<'a>: $id Reject 1..=1024);
@@ -178,11 +178,11 @@ macro_rules! acknowledgements {
 }
 
 acknowledgements! {
-    /// The answer to a component that is there.
+    /// The result for an added component.
     E2NodeComponentConfigAdditionAckItem: 53;
-    /// The answer to a component that changed.
+    /// The result for a changed component.
     E2NodeComponentConfigUpdateAckItem: 36;
-    /// The answer to a component that is gone.
+    /// The result for a removed component.
     E2NodeComponentConfigRemovalAckItem: 57;
 }
 
@@ -215,7 +215,7 @@ pub struct E2NodeComponentGnbDuIdV1 {
     pub gnb_du_id: GnbDuId,
 }
 
-/// v01.01: names a component.
+/// v01.01: the identity of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub enum E2NodeComponentIdV1 {
@@ -248,7 +248,7 @@ configuration_v1! {
     E2NodeComponentConfigUpdateEnbV1 { s1_ap, x2_ap }
 }
 
-/// v01.01: the messages that set a component's interfaces up.
+/// v01.01: the messages that set up a component's interfaces.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 #[allow(missing_docs)] // the names are the kinds
@@ -265,22 +265,22 @@ pub enum E2NodeComponentConfigUpdateV1<'a> {
 pub struct E2NodeComponentConfigUpdateItemV1<'a> {
     /// The kind of base station.
     pub component_type: E2NodeComponentTypeV1,
-    /// Which one.
+    /// The component.
     pub id: Option<E2NodeComponentIdV1>,
     /// Its configuration.
     pub configuration: E2NodeComponentConfigUpdateV1<'a>,
 }
 item!(E2NodeComponentConfigUpdateItemV1<'a>: 34 Reject 1..=1024);
 
-/// v01.01: the answer to a component.
+/// v01.01: the result for a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeComponentConfigUpdateAckItemV1 {
     /// The kind of base station.
     pub component_type: E2NodeComponentTypeV1,
-    /// Which one.
+    /// The component.
     pub id: Option<E2NodeComponentIdV1>,
-    /// What became of it.
+    /// The result.
     pub ack: E2NodeComponentConfigurationAck,
 }
 item!(E2NodeComponentConfigUpdateAckItemV1: 36 Reject 1..=1024);

@@ -1,50 +1,50 @@
-//! What was wrong with a message (E2AP v03.01 9.2.2).
+//! Criticality Diagnostics: the errors in a message (E2AP v03.01 9.2.2).
 
 use per::{List, Per};
 
 use super::{ProcedureCode, ProtocolIeId, RicRequestId};
 
-/// What to do with an IE or a procedure that is not understood (E2AP v03.01 10.3.2).
+/// Criticality: how to treat an IE or procedure that is not comprehended (E2AP v03.01 10.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 pub enum Criticality {
-    /// Refuse the message.
+    /// Reject the message.
     Reject,
-    /// Go on.
+    /// Ignore the IE or procedure.
     Ignore,
-    /// Go on and say so.
+    /// Ignore the IE or procedure and notify the sender.
     Notify,
 }
 
-/// Which message of a procedure.
+/// Triggering Message: the message of the procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 pub enum TriggeringMessage {
-    /// The first.
+    /// The message that starts the procedure.
     InitiatingMessage,
-    /// The good answer.
+    /// The response that reports success.
     SuccessfulOutcome,
-    /// The other one.
+    /// The response that reports failure.
     UnsuccessfulOutcome,
 }
 
-/// What was wrong with an IE.
+/// Type of Error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum TypeOfError {
-    /// It was not understood.
+    /// The IE was not understood.
     NotUnderstood,
-    /// It was not there.
+    /// The IE is missing.
     Missing,
 }
 
-/// An IE at fault.
+/// An IE in error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct CriticalityDiagnosticsIe {
-    /// Its criticality.
+    /// The IE's criticality.
     pub criticality: Criticality,
-    /// Which one.
+    /// The IE.
     pub ie_id: ProtocolIeId,
-    /// What was wrong.
+    /// The error.
     pub type_of_error: TypeOfError,
 }
 
@@ -52,15 +52,15 @@ pub struct CriticalityDiagnosticsIe {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct CriticalityDiagnostics<'a> {
-    /// The procedure at fault.
+    /// The procedure in error.
     pub procedure_code: Option<ProcedureCode>,
-    /// Which of its messages.
+    /// The procedure's message in error.
     pub triggering_message: Option<TriggeringMessage>,
     /// The procedure's criticality.
     pub procedure_criticality: Option<Criticality>,
-    /// The request it was about.
+    /// The request in error.
     pub ric_request_id: Option<RicRequestId>,
-    /// The IEs at fault.
+    /// The IEs in error.
     #[per(size = 1..=256)]
     pub ies: Option<List<'a, CriticalityDiagnosticsIe>>,
 }

@@ -1,18 +1,18 @@
-//! RAN functions as a node tells of them (E2AP v03.01 9.1.2.2, 9.1.2.7).
+//! RAN functions as a node declares them (E2AP v03.01 9.1.2.2, 9.1.2.7).
 
 use per::{Decode, Encode, Error, ErrorKind, Flat, Octets, Per, PrintableString, Reader, Store, Writer};
 
 use super::{Cause, RanFunctionId, RanFunctionRevision};
 use crate::items::item;
 
-/// A RAN function: what it is and can do, in the words of its service model.
+/// A RAN function with the definition of its service model.
 #[derive(Clone, Debug, PartialEq, Eq, Flat)]
 pub struct RanFunctionItem<'a> {
-    /// Which one.
+    /// The RAN function.
     pub id: RanFunctionId,
     /// The service model's RAN function definition.
     pub definition: Octets<'a>,
-    /// Counts changes of the definition.
+    /// The number of changes of the definition.
     pub revision: RanFunctionRevision,
     /// The service model: absent in v01.00, optional in v01.01, mandatory from v2 on.
     #[per(size = 1..=1000, extensible)]
@@ -20,7 +20,7 @@ pub struct RanFunctionItem<'a> {
 }
 item!(RanFunctionItem<'a>: 8 Ignore 1..=256, from 0 in v1);
 
-/// v01.00, and v01.01, whose OID, where there is one, is an extension addition.
+/// The form of v01.00, and of v01.01, where an OID is an extension addition.
 #[derive(Per)]
 #[per(extensible)]
 struct RanFunctionItemV1<'a> {
@@ -31,7 +31,7 @@ struct RanFunctionItemV1<'a> {
     oid: Option<PrintableString<'a>>,
 }
 
-/// From v2 on the OID stands in the root.
+/// The form from v2 on, where the OID is in the root.
 #[derive(Per)]
 #[per(extensible)]
 struct RanFunctionItemV2<'a> {
@@ -100,20 +100,20 @@ impl per::Describe for RanFunctionItem<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RanFunctionIdItem {
-    /// Which one.
+    /// The RAN function.
     pub id: RanFunctionId,
-    /// In which revision.
+    /// The revision of its definition.
     pub revision: RanFunctionRevision,
 }
 item!(RanFunctionIdItem: 6 Ignore 1..=256, from 0 in v1);
 
-/// A RAN function that was refused.
+/// A RAN function that was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct RanFunctionIdCauseItem {
-    /// Which one.
+    /// The RAN function.
     pub id: RanFunctionId,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
 }
 item!(RanFunctionIdCauseItem: 7 Ignore 1..=256, from 0 in v1);

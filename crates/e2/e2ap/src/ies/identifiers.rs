@@ -1,10 +1,10 @@
-//! Numbers that name things.
+//! Numeric identifiers.
 
 use core::fmt;
 
 use per::Per;
 
-/// RAN Function ID: names a RAN function within one E2 node (E2AP v03.01 9.2.8).
+/// RAN Function ID: identifies a RAN function within one E2 node (E2AP v03.01 9.2.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(range = 0..=4095)]
 pub struct RanFunctionId(pub u16);
@@ -14,30 +14,30 @@ pub struct RanFunctionId(pub u16);
 #[per(range = 0..=4095)]
 pub struct RanFunctionRevision(pub u16);
 
-/// RIC Action ID: names an action within one subscription (E2AP v03.01 9.2.10).
+/// RIC Action ID: identifies an action within one subscription (E2AP v03.01 9.2.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct RicActionId(pub u8);
 
-/// RIC Indication SN: counts indications of an action, wraps at 65535 (E2AP v03.01 9.2.14).
+/// RIC Indication SN: counts the indications of an action and wraps at 65535 (E2AP v03.01 9.2.14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct RicIndicationSn(pub u16);
 
-/// Transaction ID: pairs a global procedure's answer with its request (E2AP v03.01 9.2.33), from v2 on.
+/// Transaction ID: assigns a response of a global procedure to its request (E2AP v03.01 9.2.33), from v2 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(range = 0..=255, extensible)]
 pub struct TransactionId(pub u32);
 
-/// RIC Request ID: names a subscription or a control of one near-RT RIC (E2AP v03.01 9.2.7).
+/// RIC Request ID: identifies a subscription, control or query of a near-RT RIC (E2AP v03.01 9.2.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible, fast)]
 pub struct RicRequestId {
-    /// Who asks.
+    /// The requestor within the RIC.
     pub requestor: u16,
-    /// Which of its requests.
+    /// The request of that requestor.
     pub instance: u16,
 }
 
-/// Names an elementary procedure.
+/// Procedure Code: identifies an elementary procedure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct ProcedureCode(pub u8);
 
@@ -75,7 +75,7 @@ impl ProcedureCode {
     /// RIC Query, from v3 on.
     pub const RIC_QUERY: Self = Self(16);
 
-    /// The procedure's name, where the code is one of E2AP's.
+    /// Returns the procedure's name; `None` for a code that E2AP does not define.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -109,6 +109,6 @@ impl fmt::Debug for ProcedureCode {
     }
 }
 
-/// Names a protocol IE.
+/// ProtocolIE-ID: identifies a protocol IE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct ProtocolIeId(pub u16);

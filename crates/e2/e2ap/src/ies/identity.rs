@@ -11,13 +11,13 @@ pub use ids::{
 };
 use per::Per;
 
-/// A gNB as an E2 node, or the part of one.
+/// A gNB as an E2 node, or a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]
 pub struct GlobalE2NodeGnbId {
     /// The gNB.
     pub global_gnb_id: GlobalGnbId,
-    /// The en-gNB that it is too.
+    /// The same base station as an en-gNB.
     #[per(since = 2)]
     pub global_en_gnb_id: Option<GlobalEnGnbId>,
     /// Present in a gNB-CU-UP.
@@ -26,7 +26,7 @@ pub struct GlobalE2NodeGnbId {
     pub gnb_du_id: Option<GnbDuId>,
 }
 
-/// An en-gNB as an E2 node, or the part of one.
+/// An en-gNB as an E2 node, or a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]
 pub struct GlobalE2NodeEnGnbId {
@@ -40,13 +40,13 @@ pub struct GlobalE2NodeEnGnbId {
     pub en_gnb_du_id: Option<GnbDuId>,
 }
 
-/// An ng-eNB as an E2 node, or the part of one.
+/// An ng-eNB as an E2 node, or a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]
 pub struct GlobalE2NodeNgEnbId {
     /// The ng-eNB.
     pub global_ng_enb_id: GlobalNgEnbId,
-    /// The eNB that it is too.
+    /// The same base station as an eNB.
     #[per(since = 2)]
     pub global_enb_id: Option<GlobalEnbId>,
     /// Present in a DU.
@@ -62,7 +62,7 @@ pub struct GlobalE2NodeEnbId {
     pub global_enb_id: GlobalEnbId,
 }
 
-/// Global E2 Node ID: the key of a node, CU-UP and DU ids included (E2AP v03.01 9.2.6).
+/// Global E2 Node ID, including the CU-UP or DU id: the key of a node (E2AP v03.01 9.2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]
 pub enum GlobalE2NodeId {

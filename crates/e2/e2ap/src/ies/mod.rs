@@ -1,4 +1,4 @@
-//! Information elements: what messages are made of.
+//! Information elements.
 
 mod actions;
 mod cause;

@@ -20,7 +20,7 @@ pub struct TnlInformation<'a> {
 }
 
 impl TnlInformation<'_> {
-    /// An address and a port; without one, E2's own.
+    /// Returns an address with a port; without one, E2's default port applies.
     #[must_use]
     pub fn new(address: IpAddr, port: Option<u16>) -> TnlInformation<'static> {
         let address = match address {
@@ -30,7 +30,7 @@ impl TnlInformation<'_> {
         TnlInformation { address, port: port.map(|port| Bits::new(port.into(), 16)) }
     }
 
-    /// The addresses in it: one, the other, or both (TS 38.414). None where it has another length.
+    /// Returns the addresses: IPv4, IPv6, or both (TS 38.414); neither if the length is different.
     #[must_use]
     pub fn addresses(&self) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
         let octets = self.address.to_octets();
@@ -44,14 +44,14 @@ impl TnlInformation<'_> {
         (v4, v6.first_chunk::<16>().map(|octets| Ipv6Addr::from(*octets)))
     }
 
-    /// The port, where it names one.
+    /// Returns the port number, if present.
     #[must_use]
     pub fn port_number(&self) -> Option<u16> {
-        self.port.map(|port| port.value as u16) // it has 16 bits
+        self.port.map(|port| port.value as u16) // 16 bits
     }
 }
 
-/// What an association is for.
+/// TNL Usage: the purpose of an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum TnlUsage {
@@ -63,13 +63,13 @@ pub enum TnlUsage {
     Both,
 }
 
-/// An association to be added or changed.
+/// An association to be added or modified.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2ConnectionUpdateItem<'a> {
-    /// Where.
+    /// The address.
     pub tnl_information: TnlInformation<'a>,
-    /// What for.
+    /// The purpose.
     pub tnl_usage: TnlUsage,
 }
 item!(E2ConnectionUpdateItem<'a>: 43 Ignore 1..=32);
@@ -78,29 +78,29 @@ item!(E2ConnectionUpdateItem<'a>: 43 Ignore 1..=32);
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2ConnectionUpdateRemoveItem<'a> {
-    /// Where.
+    /// The address.
     pub tnl_information: TnlInformation<'a>,
 }
 item!(E2ConnectionUpdateRemoveItem<'a>: 47 Ignore 1..=32);
 
-/// An association that could not be set up.
+/// An association that failed to be set up.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2ConnectionSetupFailedItem<'a> {
-    /// Where.
+    /// The address.
     pub tnl_information: TnlInformation<'a>,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
 }
 item!(E2ConnectionSetupFailedItem<'a>: 41 Ignore 1..=32);
 
-/// An association that the node gave up.
+/// An association that the node removed.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 pub struct E2NodeTnlAssociationRemovalItem<'a> {
-    /// The node's end.
+    /// The address of the node.
     pub tnl_information: TnlInformation<'a>,
-    /// The RIC's end.
+    /// The address of the RIC.
     pub tnl_information_ric: TnlInformation<'a>,
 }
 item!(E2NodeTnlAssociationRemovalItem<'a>: 59 Reject 1..=32);
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_in_and_out() {
+    fn addresses_survive_encoding_and_decoding() {
         let v4 = TnlInformation::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 7)), Some(36421));
         assert_eq!(v4.addresses(), (Some(Ipv4Addr::new(10, 0, 0, 7)), None));
         assert_eq!(v4.port_number(), Some(36421));

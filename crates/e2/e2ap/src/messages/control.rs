@@ -8,29 +8,29 @@ use crate::{Cause, CriticalityDiagnostics, RanFunctionId, RicControlAckRequest, 
 messages! {
     /// RIC CONTROL REQUEST (E2AP v03.01 9.1.1.8).
     RicControlRequest<'a> = Initiating RIC_CONTROL {
-        /// Names this control.
+        /// Identifies the control.
         must request_id: RicRequestId = 29 Reject [M M M M],
-        /// The function that is to act.
+        /// The RAN function.
         must ran_function_id: RanFunctionId = 5 Reject [M M M M],
-        /// The process that waits for this.
+        /// The call process that waits for this control.
         may call_process_id: Octets<'a> = 20 Reject [O O O O],
         /// The service model's header.
         must header: Octets<'a> = 22 Reject [M M M M],
         /// The service model's message.
         must message: Octets<'a> = 23 Reject [M M M M],
-        /// Whether to answer.
+        /// Whether an acknowledgement is requested.
         may ack_request: RicControlAckRequest = 21 Reject [O O O O],
     }
 
     /// RIC CONTROL ACKNOWLEDGE (E2AP v03.01 9.1.1.9).
     RicControlAcknowledge<'a> = Successful RIC_CONTROL {
-        /// That of the request.
+        /// As in the request.
         must request_id: RicRequestId = 29 Reject [M M M M],
-        /// That of the request.
+        /// As in the request.
         must ran_function_id: RanFunctionId = 5 Reject [M M M M],
-        /// That of the request.
+        /// As in the request.
         may call_process_id: Octets<'a> = 20 Reject [O O O O],
-        /// What v1 says of it.
+        /// The status, in v1.
         may status: RicControlStatus = 24 Reject [M M _ _],
         /// The service model's outcome.
         may outcome: Octets<'a> = 32 Reject [O O O O],
@@ -38,17 +38,17 @@ messages! {
 
     /// RIC CONTROL FAILURE (E2AP v03.01 9.1.1.10).
     RicControlFailure<'a> = Unsuccessful RIC_CONTROL {
-        /// That of the request.
+        /// As in the request.
         must request_id: RicRequestId = 29 Reject [M M M M],
-        /// That of the request.
+        /// As in the request.
         must ran_function_id: RanFunctionId = 5 Reject [M M M M],
-        /// That of the request.
+        /// As in the request.
         may call_process_id: Octets<'a> = 20 Reject [O O O O],
-        /// Why.
+        /// The cause.
         may cause: Cause = 1 Ignore [M M M M],
         /// The service model's outcome.
         may outcome: Octets<'a> = 32 Reject [O O O O],
-        /// What was wrong.
+        /// The errors in the request.
         may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [_ _ O O],
     }
 }

@@ -1,4 +1,4 @@
-//! Error Indication (E2AP v03.01 8.3.2): something was wrong with a message that has no failure of its own.
+//! Error Indication (E2AP v03.01 8.3.2): it reports an error in a message whose procedure has no failure message.
 
 use crate::message::messages;
 use crate::{Cause, CriticalityDiagnostics, RanFunctionId, RicRequestId, TransactionId};
@@ -6,15 +6,15 @@ use crate::{Cause, CriticalityDiagnostics, RanFunctionId, RicRequestId, Transact
 messages! {
     /// ERROR INDICATION (E2AP v03.01 9.1.2.1).
     ErrorIndication<'a> = Initiating ERROR_INDICATION {
-        /// The global procedure it is about.
+        /// The transaction of the message in error.
         may transaction_id: TransactionId = 49 Reject [_ _ O O],
-        /// The request it is about.
+        /// The request in error.
         may request_id: RicRequestId = 29 Reject [O O O O],
-        /// The function it is about.
+        /// The RAN function in error.
         may ran_function_id: RanFunctionId = 5 Reject [O O O O],
-        /// What happened.
+        /// The cause.
         may cause: Cause = 1 Ignore [O O O O],
-        /// What was wrong.
+        /// The errors in the request.
         may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [O O O O],
     }
 }

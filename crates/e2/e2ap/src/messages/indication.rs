@@ -1,4 +1,4 @@
-//! RIC Indication (E2AP v03.01 8.2.5): what a subscription brings.
+//! RIC Indication (E2AP v03.01 8.2.5): it carries the reports and inserts of a subscription.
 
 use per::Octets;
 
@@ -10,11 +10,11 @@ messages! {
     RicIndication<'a> = Initiating RIC_INDICATION {
         /// The subscription.
         must request_id: RicRequestId = 29 Reject [M M M M],
-        /// The function it is with.
+        /// The RAN function.
         must ran_function_id: RanFunctionId = 5 Reject [M M M M],
-        /// The action that made it.
+        /// The action.
         must action_id: RicActionId = 15 Reject [M M M M],
-        /// Its number.
+        /// The sequence number.
         may sn: RicIndicationSn = 27 Reject [O O O O],
         /// Report or insert.
         must kind: RicIndicationType = 28 Reject [M M M M],
@@ -22,7 +22,7 @@ messages! {
         must header: Octets<'a> = 25 Reject [M M M M],
         /// The service model's message.
         must message: Octets<'a> = 26 Reject [M M M M],
-        /// The process that waits for a control.
+        /// The call process that waits for a control.
         may call_process_id: Octets<'a> = 20 Reject [O O O O],
     }
 }

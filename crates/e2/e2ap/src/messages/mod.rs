@@ -1,4 +1,4 @@
-//! Messages, a file an elementary procedure, each laid out by its wire table: a row an IE, a column a version.
+//! The messages, one file per elementary procedure. Each is declared by its wire table: one row per IE, one column per version.
 //!
 //! The columns are v01.00, v01.01, v02.03 and v03.01; `M` is mandatory, `O` optional, `_` not in that version.
 

@@ -1,4 +1,4 @@
-//! RIC Service Update (E2AP v03.01 8.3.4): a node tells that its functions changed.
+//! RIC Service Update (E2AP v03.01 8.3.4): a node updates its RAN functions.
 
 use crate::items::Items;
 use crate::message::messages;
@@ -10,37 +10,37 @@ use crate::{
 messages! {
     /// RIC SERVICE UPDATE (E2AP v03.01 9.1.2.7).
     RicServiceUpdate<'a> = Initiating RIC_SERVICE_UPDATE {
-        /// Pairs the answer with this.
+        /// The transaction, repeated in the response.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
-        /// New ones.
+        /// New RAN functions.
         may ran_functions_added: Items<'a, RanFunctionItem<'a>> = 10 Reject [O O O O],
-        /// Changed ones.
+        /// Modified RAN functions.
         may ran_functions_modified: Items<'a, RanFunctionItem<'a>> = 12 Reject [O O O O],
-        /// Gone ones.
+        /// Removed RAN functions.
         may ran_functions_deleted: Items<'a, RanFunctionIdItem> = 11 Reject [O O O O],
     }
 
     /// RIC SERVICE UPDATE ACKNOWLEDGE (E2AP v03.01 9.1.2.8).
     RicServiceUpdateAcknowledge<'a> = Successful RIC_SERVICE_UPDATE {
-        /// That of the update.
+        /// As in the update.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
-        /// What the RIC takes.
+        /// The RAN functions that the RIC accepts.
         may ran_functions_accepted: Items<'a, RanFunctionIdItem> = 9 Reject [O O O O],
-        /// What it does not take.
+        /// The RAN functions that the RIC rejects.
         may ran_functions_rejected: Items<'a, RanFunctionIdCauseItem> = 13 Reject [O O O O],
     }
 
     /// RIC SERVICE UPDATE FAILURE (E2AP v03.01 9.1.2.9).
     RicServiceUpdateFailure<'a> = Unsuccessful RIC_SERVICE_UPDATE {
-        /// That of the update.
+        /// As in the update.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
-        /// What v1 does not take.
+        /// The rejected RAN functions, in v1.
         may ran_functions_rejected: Items<'a, RanFunctionIdCauseItem> = 13 Ignore [O O _ _],
-        /// Why, from v2 on.
+        /// The cause, from v2 on.
         may cause: Cause = 1 Reject [_ _ M M],
-        /// Not to be tried again before.
+        /// The minimum time before the next attempt.
         may time_to_wait: TimeToWait = 31 Ignore [O O O O],
-        /// What was wrong.
+        /// The errors in the request.
         may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [O O O O],
     }
 }

@@ -9,47 +9,47 @@ use crate::{
 };
 
 messages! {
-    /// E2 SETUP REQUEST (E2AP v03.01 9.1.2.2): a node tells who it is and what it offers.
+    /// E2 SETUP REQUEST (E2AP v03.01 9.1.2.2): a node identifies itself and offers its RAN functions.
     E2SetupRequest<'a> = Initiating E2_SETUP {
-        /// Pairs the answer with this.
+        /// The transaction, repeated in the response.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
-        /// Who.
+        /// The node.
         must global_e2_node_id: GlobalE2NodeId = 3 Reject [M M M M],
-        /// What it offers.
+        /// The RAN functions that the node offers.
         may ran_functions_added: Items<'a, RanFunctionItem<'a>> = 10 Reject [O O M M],
-        /// Its components, as v01.01 has them.
+        /// The node's components in the form of v01.01.
         may component_config_update_v1: Items<'a, E2NodeComponentConfigUpdateItemV1<'a>> = 33 Reject [_ O _ _],
-        /// Its components.
+        /// The node's components.
         may component_config_addition: Items<'a, E2NodeComponentConfigAdditionItem<'a>> = 50 Reject [_ _ M M],
     }
 
     /// E2 SETUP RESPONSE (E2AP v03.01 9.1.2.3).
     E2SetupResponse<'a> = Successful E2_SETUP {
-        /// That of the request.
+        /// As in the request.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
-        /// Who answers.
+        /// The RIC.
         must global_ric_id: GlobalRicId = 4 Reject [M M M M],
-        /// What the RIC takes.
+        /// The RAN functions that the RIC accepts.
         may ran_functions_accepted: Items<'a, RanFunctionIdItem> = 9 Reject [O O O O],
-        /// What it does not take.
+        /// The RAN functions that the RIC rejects.
         may ran_functions_rejected: Items<'a, RanFunctionIdCauseItem> = 13 Reject [O O O O],
-        /// What became of the components, as v01.01 has them.
+        /// The results for the components in v01.01.
         may component_config_update_ack_v1: Items<'a, E2NodeComponentConfigUpdateAckItemV1> = 35 Reject [_ O _ _],
-        /// What became of the components.
+        /// The results for the components.
         may component_config_addition_ack: Items<'a, E2NodeComponentConfigAdditionAckItem<'a>> = 52 Reject [_ _ M M],
     }
 
     /// E2 SETUP FAILURE (E2AP v03.01 9.1.2.4).
     E2SetupFailure<'a> = Unsuccessful E2_SETUP {
-        /// That of the request.
+        /// As in the request.
         may transaction_id: TransactionId = 49 Reject [_ _ M M],
-        /// Why.
+        /// The cause.
         may cause: Cause = 1 Ignore [M M M M],
-        /// Not to be tried again before.
+        /// The minimum time before the next attempt.
         may time_to_wait: TimeToWait = 31 Ignore [O O O O],
-        /// What was wrong.
+        /// The errors in the request.
         may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [O O O O],
-        /// To be tried here.
+        /// The address for the next attempt.
         may tnl_information: TnlInformation<'a> = 48 Ignore [_ O O O],
     }
 }

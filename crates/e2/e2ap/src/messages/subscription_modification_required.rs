@@ -13,19 +13,19 @@ messages! {
     RicSubscriptionModificationRequired<'a> = Initiating RIC_SUBSCRIPTION_MODIFICATION_REQUIRED {
         /// The subscription.
         must request_id: RicRequestId = 29 Reject [_ _ _ M],
-        /// The function it is with.
+        /// The RAN function.
         must ran_function_id: RanFunctionId = 5 Reject [_ _ _ M],
-        /// To be changed.
+        /// Associations to modify.
         may actions_required_to_be_modified: Items<'a, RicActionRequiredToBeModified> = 83 Ignore [_ _ _ O],
-        /// To be removed.
+        /// Associations to remove.
         may actions_required_to_be_removed: Items<'a, RicActionRequiredToBeRemoved> = 85 Ignore [_ _ _ O],
     }
 
     /// RIC SUBSCRIPTION MODIFICATION CONFIRM.
     RicSubscriptionModificationConfirm<'a> = Successful RIC_SUBSCRIPTION_MODIFICATION_REQUIRED {
-        /// That of the request.
+        /// As in the request.
         must request_id: RicRequestId = 29 Reject [_ _ _ M],
-        /// That of the request.
+        /// As in the request.
         must ran_function_id: RanFunctionId = 5 Reject [_ _ _ M],
         /// Agreed changes.
         may actions_confirmed_for_modification: Items<'a, RicActionConfirmedForModification> = 87 Ignore [_ _ _ O],
@@ -39,13 +39,13 @@ messages! {
 
     /// RIC SUBSCRIPTION MODIFICATION REFUSE.
     RicSubscriptionModificationRefuse<'a> = Unsuccessful RIC_SUBSCRIPTION_MODIFICATION_REQUIRED {
-        /// That of the request.
+        /// As in the request.
         must request_id: RicRequestId = 29 Reject [_ _ _ M],
-        /// That of the request.
+        /// As in the request.
         must ran_function_id: RanFunctionId = 5 Reject [_ _ _ M],
-        /// Why.
+        /// The cause.
         must cause: Cause = 1 Reject [_ _ _ M],
-        /// What was wrong.
+        /// The errors in the request.
         may criticality_diagnostics: CriticalityDiagnostics<'a> = 2 Ignore [_ _ _ O],
     }
 }

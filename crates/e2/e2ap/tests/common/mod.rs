@@ -1,5 +1,5 @@
-//! What the tests share: hex, JSON, random numbers, and an indication made by rule.
-#![allow(dead_code)] // each test uses its part
+//! Shared test support: hex, JSON, random numbers, and an indication with generated octets.
+#![allow(dead_code)] // each test uses some of it
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub fn by_rule(count: usize) -> Vec<u8> {
     (0..count).map(|i| (7 * i + 3) as u8).collect()
 }
 
-/// A report made by rule, whose payload is `message`.
+/// A report with the payload `message`.
 pub fn indication<'a>(header: &'a [u8], message: &'a [u8]) -> RicIndication<'a> {
     RicIndication {
         request_id: RicRequestId { requestor: 1021, instance: 7 },
@@ -69,7 +69,7 @@ pub fn encoded<'a, M: message::Message<'a>>(message: &M, version: Version) -> Ve
     out
 }
 
-/// An xorshift generator: tests choose what they choose, every time.
+/// An xorshift generator with a fixed sequence.
 pub struct Random(pub u64);
 
 impl Random {

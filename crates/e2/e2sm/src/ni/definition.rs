@@ -1,4 +1,4 @@
-//! The RAN function definition: which interfaces there are, and what can be done with each.
+//! The RAN function definition: the interfaces, and the styles of each.
 
 use per::{List, Per};
 
@@ -19,30 +19,30 @@ pub struct RanFunctionDefinition<'a> {
 
 message!(RanFunctionDefinition, lists);
 
-/// E2SM-NI-RANfunction-Item: what can be done with a kind of interface.
+/// E2SM-NI-RANfunction-Item: the styles of a kind of interface.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanFunctionItem<'a> {
     /// The kind.
     pub interface_type: NiType,
-    /// The ways to trigger.
+    /// The event trigger styles.
     #[per(size = 1..=63)]
     pub ric_event_trigger_style_list: Option<List<'a, RicEventTriggerStyleList<'a>>>,
-    /// The ways to report.
+    /// The report styles.
     #[per(size = 1..=63)]
     pub ric_report_style_list: Option<List<'a, RicReportStyleList<'a>>>,
-    /// The ways to insert.
+    /// The insert styles.
     #[per(size = 1..=63)]
     pub ric_insert_style_list: Option<List<'a, RicInsertStyleList<'a>>>,
-    /// The ways to control.
+    /// The control styles.
     #[per(size = 1..=63)]
     pub ric_control_style_list: Option<List<'a, RicControlStyleList<'a>>>,
-    /// The ways of policies.
+    /// The policy styles.
     #[per(size = 1..=63)]
     pub ric_policy_style_list: Option<List<'a, RicPolicyStyleList<'a>>>,
 }
 
-/// RIC-EventTriggerStyle-List: a way to trigger.
+/// RIC-EventTriggerStyle-List: an event trigger style.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicEventTriggerStyleList<'a> {
@@ -54,7 +54,7 @@ pub struct RicEventTriggerStyleList<'a> {
     pub ric_event_trigger_format_type: RicFormatType,
 }
 
-/// RIC-ReportStyle-List: a way to report.
+/// RIC-ReportStyle-List: a report style.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicReportStyleList<'a> {
@@ -64,7 +64,7 @@ pub struct RicReportStyleList<'a> {
     pub ric_report_style_name: RicStyleName<'a>,
     /// The format of the action definition.
     pub ric_report_action_format_type: RicFormatType,
-    /// The parameters that it has.
+    /// The parameters.
     #[per(size = 1..=65535)]
     pub ric_report_ran_parameter_def_list: List<'a, RanParameterDefItem<'a>>,
     /// The format of indication headers.
@@ -73,7 +73,7 @@ pub struct RicReportStyleList<'a> {
     pub ric_indication_message_format_type: RicFormatType,
 }
 
-/// RIC-InsertStyle-List: a way to insert.
+/// RIC-InsertStyle-List: an insert style.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicInsertStyleList<'a> {
@@ -83,7 +83,7 @@ pub struct RicInsertStyleList<'a> {
     pub ric_insert_style_name: RicStyleName<'a>,
     /// The format of the action definition.
     pub ric_insert_action_format_type: RicFormatType,
-    /// The parameters that it has.
+    /// The parameters.
     #[per(size = 1..=65535)]
     pub ric_insert_ran_parameter_def_list: List<'a, RanParameterDefItem<'a>>,
     /// The format of indication headers.
@@ -94,7 +94,7 @@ pub struct RicInsertStyleList<'a> {
     pub ric_call_process_id_format_type: RicFormatType,
 }
 
-/// RIC-ControlStyle-List: a way to control.
+/// RIC-ControlStyle-List: a control style.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicControlStyleList<'a> {
@@ -112,12 +112,12 @@ pub struct RicControlStyleList<'a> {
     pub ric_call_process_id_format_type: RicFormatType,
     /// The format of control outcomes.
     pub ric_control_outcome_format_type: RicFormatType,
-    /// The parameters that outcomes have.
+    /// The parameters of outcomes.
     #[per(size = 1..=65535)]
     pub ric_control_outcome_ran_para_def_list: List<'a, RanParameterDefItem<'a>>,
 }
 
-/// RIC-PolicyStyle-List: a way of policies.
+/// RIC-PolicyStyle-List: a policy style.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RicPolicyStyleList<'a> {
@@ -127,7 +127,7 @@ pub struct RicPolicyStyleList<'a> {
     pub ric_policy_style_name: RicStyleName<'a>,
     /// The format of the action definition.
     pub ric_policy_action_format_type: RicFormatType,
-    /// The parameters that it has.
+    /// The parameters.
     #[per(size = 1..=65535)]
     pub ric_policy_ran_parameter_def_list: List<'a, RanParameterDefItem<'a>>,
 }

@@ -59,7 +59,7 @@ pub enum NiIdentifier {
 pub struct GlobalGnbDuId {
     /// The gNB.
     pub global_ng_ran_id: GlobalNgRanNodeId,
-    /// The DU of it.
+    /// Its DU.
     #[per(range = 0..=68_719_476_735)]
     pub gnb_du_id: i64,
 }
@@ -69,12 +69,12 @@ pub struct GlobalGnbDuId {
 pub struct GlobalGnbCuUpId {
     /// The gNB.
     pub global_ng_ran_id: GlobalNgRanNodeId,
-    /// The CU-UP of it.
+    /// Its CU-UP.
     #[per(range = 0..=68_719_476_735)]
     pub gnb_cu_up_id: i64,
 }
 
-/// NI-Direction: the way of a message, seen from the node.
+/// NI-Direction: the direction of a message, seen from the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]
 pub enum NiDirection {
@@ -82,7 +82,7 @@ pub enum NiDirection {
     Incoming,
     /// From the node.
     Outgoing,
-    /// Either.
+    /// Both directions.
     Both,
 }
 
@@ -105,7 +105,7 @@ pub enum NiMessageType {
 }
 
 impl NiMessageType {
-    /// The interface that has such messages.
+    /// Returns the interface of the messages.
     #[must_use]
     pub const fn interface(&self) -> NiType {
         match self {
@@ -118,7 +118,7 @@ impl NiMessageType {
         }
     }
 
-    /// The kind, whatever the interface.
+    /// Returns the kind of message.
     #[must_use]
     pub const fn approach1(&self) -> NiMessageTypeApproach1 {
         match self {
@@ -138,7 +138,7 @@ impl NiMessageType {
 pub struct NiMessageTypeApproach1 {
     /// The procedure code.
     pub procedure_code: u8,
-    /// Which of its messages.
+    /// The message of the procedure.
     pub type_of_message: TypeOfMessage,
 }
 
@@ -158,51 +158,51 @@ impl NiMessageTypeApproach1 {
 /// TypeOfMessage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub enum TypeOfMessage {
-    /// None is said: any.
+    /// Any message.
     Nothing,
-    /// That which begins it.
+    /// The message that starts the procedure.
     InitiatingMessage,
-    /// That which says it went well.
+    /// The response that reports success.
     SuccessfulOutcome,
-    /// That which says it did not.
+    /// The response that reports failure.
     UnsuccessfulOutcome,
 }
 
-/// NI-ProtocolIE-Item: a test of an IE of the message.
+/// NI-ProtocolIE-Item: a condition on an IE of the message.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct NiProtocolIeItem<'a> {
     /// The IE's id.
     pub interface_protocol_ie_id: u16,
-    /// How it is compared.
+    /// The comparison.
     pub interface_protocol_ie_test: NiProtocolIeTest,
-    /// With what.
+    /// The value to compare with.
     pub interface_protocol_ie_value: NiProtocolIeValue<'a>,
 }
 
-/// NI-ProtocolIE-Test and RANparameter-Test-Condition, which are alike: how something is compared.
+/// NI-ProtocolIE-Test and RANparameter-Test-Condition, which have one form: a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum NiProtocolIeTest {
-    /// It is the value.
+    /// The IE is equal to the value.
     Equal,
-    /// It is above the value.
+    /// The IE is greater than the value.
     GreaterThan,
-    /// It is below the value.
+    /// The IE is less than the value.
     LessThan,
-    /// It has the value in it.
+    /// The IE contains the value.
     Contains,
-    /// It is there at all.
+    /// The IE is present.
     Present,
 }
 
-/// NI-ProtocolIE-Value and RANparameter-Value, which are alike: a value.
+/// NI-ProtocolIE-Value and RANparameter-Value, which have one form: a value.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum NiProtocolIeValue<'a> {
-    /// A whole number.
+    /// An integer.
     ValueInt(i64),
-    /// An enumeration's number.
+    /// The number of an enumerated value.
     ValueEnum(i64),
     /// A Boolean.
     ValueBool(bool),

@@ -1,6 +1,6 @@
-//! E2SM-NI v01.00: messages of the network's interfaces, reported, inserted and injected.
+//! E2SM-NI v01.00: reports, inserts and injection of the messages on network interfaces.
 //!
-//! The messages themselves (X2AP, S1AP, NGAP, XnAP, F1AP, E1AP) are octets here.
+//! The messages (X2AP, S1AP, NGAP, XnAP, F1AP, E1AP) are octets here; crate `ap` reads and builds them.
 //!
 //! ```
 //! use e2sm::ni::{
@@ -72,19 +72,19 @@ pub enum EventTriggerDefinition<'a> {
 
 message!(EventTriggerDefinition, lists);
 
-/// E2SM-NI-EventTriggerDefinition-Format1: which messages.
+/// E2SM-NI-EventTriggerDefinition-Format1: the selection of messages.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct EventTriggerDefinitionFormat1<'a> {
     /// The kind of interface.
     pub interface_type: NiType,
-    /// The other end.
+    /// The identity of the other end.
     pub interface_id: NiIdentifier,
-    /// The way that the messages go.
+    /// The direction of the messages.
     pub interface_direction: NiDirection,
     /// The kind of message.
     pub interface_message_type: NiMessageType,
-    /// What of the messages is tested; all must hold.
+    /// Conditions on IEs, all of which must hold.
     #[per(size = 1..=15)]
     pub interface_protocol_ie_list: Option<List<'a, NiProtocolIeItem<'a>>>,
 }
@@ -107,7 +107,7 @@ message!(ActionDefinition, lists);
 pub enum ActionDefinitionFormat<'a> {
     /// Parameters of the action.
     Format1(ActionDefinitionFormat1<'a>),
-    /// Groups of UEs and what to do with each.
+    /// Groups of UEs with a policy each.
     Format2(ActionDefinitionFormat2<'a>),
 }
 
@@ -133,7 +133,7 @@ pub struct ActionDefinitionFormat2<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum IndicationHeader {
-    /// The only one.
+    /// The only format.
     Format1(IndicationHeaderFormat1),
 }
 
@@ -145,11 +145,11 @@ message!(IndicationHeader, no borrow);
 pub struct IndicationHeaderFormat1 {
     /// The kind of interface.
     pub interface_type: NiType,
-    /// The other end.
+    /// The identity of the other end.
     pub interface_id: NiIdentifier,
-    /// The way that the message went, or was to go.
+    /// The direction of the message.
     pub interface_direction: NiDirection,
-    /// When.
+    /// The time of the message.
     pub timestamp: Option<NiTimeStamp>,
 }
 
@@ -157,13 +157,13 @@ pub struct IndicationHeaderFormat1 {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum IndicationMessage<'a> {
-    /// The only one.
+    /// The only format.
     Format1(InterfaceMessage<'a>),
 }
 
 message!(IndicationMessage, no lists);
 
-/// E2SM-NI-IndicationMessage-Format1 and E2SM-NI-ControlMessage-Format1, which are alike: a message of an interface.
+/// E2SM-NI-IndicationMessage-Format1 and E2SM-NI-ControlMessage-Format1, which have one form: a message of an interface.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct InterfaceMessage<'a> {
@@ -204,7 +204,7 @@ pub struct CallProcessIdFormat2<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum ControlHeader {
-    /// The only one.
+    /// The only format.
     Format1(ControlHeaderFormat1),
 }
 
@@ -216,11 +216,11 @@ message!(ControlHeader, no borrow);
 pub struct ControlHeaderFormat1 {
     /// The kind of interface.
     pub interface_type: NiType,
-    /// The other end.
+    /// The identity of the other end.
     pub interface_id: NiIdentifier,
-    /// The way that the message is to go.
+    /// The direction of the message.
     pub interface_direction: NiDirection,
-    /// How urgent it is.
+    /// The priority.
     pub ric_control_message_priority: Option<i64>,
 }
 
@@ -228,7 +228,7 @@ pub struct ControlHeaderFormat1 {
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum ControlMessage<'a> {
-    /// The only one.
+    /// The only format.
     Format1(InterfaceMessage<'a>),
 }
 
@@ -238,7 +238,7 @@ message!(ControlMessage, no lists);
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub enum ControlOutcome<'a> {
-    /// The only one.
+    /// The only format.
     Format1(ControlOutcomeFormat1<'a>),
 }
 
@@ -248,7 +248,7 @@ message!(ControlOutcome, lists);
 #[derive(Clone, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct ControlOutcomeFormat1<'a> {
-    /// What came of it.
+    /// The elements of the outcome.
     #[per(size = 1..=65535)]
     pub outcome_element_list: Option<List<'a, RanParameterItem<'a>>>,
 }

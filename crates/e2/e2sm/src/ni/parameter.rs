@@ -1,4 +1,4 @@
-//! RAN parameters, and groups of UEs made by them.
+//! RAN parameters, and groups of UEs that they define.
 
 use per::{List, Per, PrintableString};
 
@@ -20,13 +20,13 @@ pub type RanParameterValue<'a> = NiProtocolIeValue<'a>;
 /// RANparameter-Test-Condition.
 pub type RanParameterTestCondition = NiProtocolIeTest;
 
-/// RANparameter-Type: what kind of value a parameter has.
+/// RANparameter-Type: the type of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum RanParameterType {
-    /// A whole number.
+    /// An integer.
     Integer,
-    /// One of an enumeration.
+    /// An enumerated value.
     Enumerated,
     /// A Boolean.
     Boolean,
@@ -56,7 +56,7 @@ pub struct RanParameterDefItem<'a> {
     pub ran_parameter_id: RanParameterId,
     /// The name.
     pub ran_parameter_name: RanParameterName<'a>,
-    /// What kind of value it has.
+    /// The type of its value.
     pub ran_parameter_type: RanParameterType,
 }
 
@@ -65,44 +65,44 @@ pub struct RanParameterDefItem<'a> {
 #[per(range = 0..=255)]
 pub struct RanUeGroupId(pub u8);
 
-/// RANueGroup-Item: UEs, and what is done with them.
+/// RANueGroup-Item: a group of UEs and its policy.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanUeGroupItem<'a> {
     /// The group.
     pub ran_ue_group_id: RanUeGroupId,
-    /// Who is in it.
+    /// The definition of the group.
     pub ran_ue_group_definition: RanUeGroupDefinition<'a>,
-    /// What is done with them.
+    /// The policy.
     pub ran_policy: RanImperativePolicy<'a>,
 }
 
-/// RANueGroupDefinition: who is in a group.
+/// RANueGroupDefinition: the conditions for UEs of a group.
 #[derive(Clone, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanUeGroupDefinition<'a> {
-    /// The tests, all of which must hold.
+    /// The conditions, all of which must hold.
     #[per(size = 1..=65535)]
     pub ran_ue_group_def_list: Option<List<'a, RanUeGroupDefItem<'a>>>,
 }
 
-/// RANueGroupDef-Item: a test.
+/// RANueGroupDef-Item: a condition.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanUeGroupDefItem<'a> {
     /// The parameter.
     pub ran_parameter_id: RanParameterId,
-    /// How it is compared.
+    /// The comparison.
     pub ran_parameter_test: RanParameterTestCondition,
-    /// With what.
+    /// The value to compare with.
     pub ran_parameter_value: RanParameterValue<'a>,
 }
 
-/// RANimperativePolicy: what is done.
+/// RANimperativePolicy: a policy.
 #[derive(Clone, Debug, Default, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanImperativePolicy<'a> {
-    /// The parameters that say so.
+    /// The parameters of the policy.
     #[per(size = 1..=65535)]
     pub ran_imperative_policy_list: Option<List<'a, RanParameterItem<'a>>>,
 }

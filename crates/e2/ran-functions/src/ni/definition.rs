@@ -1,4 +1,4 @@
-//! What controllers are told of the function.
+//! The RAN function definition.
 
 use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 use e2sm::ni::{
@@ -12,30 +12,30 @@ use per::{List, PrintableString};
 
 use super::{Interface, NiConfig};
 
-/// The one style of each service.
+/// The only style of each service.
 pub(super) const STYLE: i64 = 1;
-/// Of reports and inserts: one message of so many that match; the first is told, then so many less one are passed over.
+/// Reports and inserts: every n-th matching message is selected, beginning with the first.
 pub(super) const EVERY_NTH: RanParameterId = RanParameterId(1);
-/// Of policies: what becomes of the messages that match.
+/// Policies: the decision about matching messages.
 pub(super) const FATE: RanParameterId = RanParameterId(1);
 /// The values of [`FATE`].
 pub(super) const FATE_PASS: i64 = 0;
 pub(super) const FATE_DROP: i64 = 1;
 pub(super) const FATE_REPLACE: i64 = 2;
-/// Of policies: what goes on in place of the messages, where that is what becomes of them.
+/// Policies: the replacement of matching messages.
 pub(super) const REPLACEMENT: RanParameterId = RanParameterId(2);
-/// Of control outcomes: whether a message went its way.
+/// Control outcomes: whether the message was sent.
 pub(super) const SENT: RanParameterId = RanParameterId(1);
 
-/// What E2 Setup tells.
+/// Returns the RAN function for E2 Setup.
 ///
 /// # Panics
-/// Where the source offers no interface.
+/// The source has no interface.
 pub(super) fn function(interfaces: &[Interface], config: &NiConfig) -> Function {
     let mut kinds: Vec<NiType> = interfaces.iter().map(|interface| interface.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    assert!(!kinds.is_empty(), "the source offers no interface");
+    assert!(!kinds.is_empty(), "the source has no interface");
     let definition = RanFunctionDefinition {
         ran_function_name: RanFunctionName {
             short_name: PrintableString::literal(SHORT_NAME),
@@ -47,7 +47,7 @@ pub(super) fn function(interfaces: &[Interface], config: &NiConfig) -> Function 
     };
     let mut bytes = Vec::new();
     if let Err(error) = definition.encode(&mut bytes) {
-        panic!("names and kinds of interfaces are within their bounds: {error}");
+        panic!("names and interface types are within their bounds: {error}");
     }
     Function { id: config.function_id, revision: RanFunctionRevision(1), oid: OID.to_owned(), definition: bytes }
 }

@@ -1,17 +1,17 @@
-//! E2SM-NI: messages of the node's interfaces, reported, inserted, injected, and dealt with by policies.
+//! E2SM-NI: reports, inserts, injection and policies of the messages on the node's interfaces.
 //!
-//! A base station implements [`NiSource`], the taps of its interfaces; [`NiFunction`] does the rest.
+//! A base station implements [`NiSource`], the taps of its interfaces. [`NiFunction`] implements the RAN function.
 //!
-//! * A message that comes to a tap is looked at once. Policies come first: the first that matches decides. What no policy
-//!   stops is reported, and the first insert that matches holds it.
-//! * What an insert holds waits for the control that carries its call process id: the message of that control goes on in
-//!   its place, and nothing does where that is empty. When the time to wait is over, or the subscription, or where as many
-//!   wait as may, it goes on; with the subsequent action "wait" it does not.
-//! * A control without a call process id has a message of its own go its way.
-//! * Triggers compare IEs whose values are numbers, INTEGER and ENUMERATED, as numbers; of all others they compare the
-//!   octets, since their types are not known here. A trigger that asks for more is refused.
-//! * A controller hears of the messages of those UEs only that it may see. One that does not see all of them injects
-//!   nothing, and neither inserts nor policies of its own touch messages that are about no UE.
+//! * Each message at a tap is processed once. Policies come first: the first matching policy decides. A message that no policy
+//!   stops is reported, and the first matching insert holds it.
+//! * A held message waits for the control with its call process id. The message of that control replaces it; an empty one drops
+//!   it. If the time to wait expires, the subscription ends, or the maximum number of messages is held, the message passes;
+//!   with the subsequent action "wait" it is dropped.
+//! * A control without a call process id injects a message.
+//! * Triggers compare IEs of type INTEGER and ENUMERATED as numbers, and all others as octets. A trigger that needs another
+//!   comparison is rejected.
+//! * A controller receives the messages of those UEs that it may see. A controller that does not see all UEs cannot inject
+//!   messages, and its inserts and policies do not apply to messages without a UE.
 
 mod definition;
 mod source;
@@ -39,20 +39,20 @@ use tracing::{debug, info, warn};
 use crate::admission::admit;
 use crate::pending::Pending;
 use crate::wall_clock::{WallClock, ntp_timestamp};
-use subscription::{Action, Patience, Service, Trigger};
+use subscription::{Action, HoldTime, Service, Trigger};
 
 pub use source::{Fate, Interface, Message, MessageId, NiSource, Way};
 
-/// What a function offers, and its bounds.
+/// The configuration of the function.
 #[derive(Clone, Debug)]
 pub struct NiConfig {
-    /// Its id within the node. Default: 5.
+    /// The RAN function id. Default: 5.
     pub function_id: RanFunctionId,
-    /// Actions that may be set up at a time. Default: 256.
+    /// The maximum number of actions. Default: 256.
     pub max_actions: usize,
-    /// Messages that may wait for controls at a time. Default: 1024.
+    /// The maximum number of messages that wait for controls. Default: 1024.
     pub max_held: usize,
-    /// How long a message waits where the subscription does not say, in milliseconds. Default: 100.
+    /// The time to wait, in milliseconds, if the subscription does not state one. Default: 100.
     pub default_wait_ms: u32,
 }
 
@@ -70,7 +70,7 @@ const MESSAGES_AT_ONCE: usize = 256;
 struct Asked {
     message: Message,
     key: RequestKey,
-    goes_on: bool,
+    passes: bool,
 }
 
 /// The RAN function of E2SM-NI, towards all controllers of its node.
@@ -105,24 +105,24 @@ impl<S: NiSource> NiFunction<S> {
         }
     }
 
-    /// Takes the time of day from elsewhere than the system's clock.
+    /// Replaces the system's clock as the source of time stamps.
     #[must_use]
     pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
         self.wall_clock = WallClock::new(wall_clock);
         self
     }
 
-    /// How many messages wait for controls.
+    /// Returns the number of messages that wait for controls.
     #[must_use]
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// Looks at a message that has come.
-    fn look(&mut self, message: Message, reports: &mut FunctionContext<'_>) {
+    /// Processes a message at a tap.
+    fn process(&mut self, message: Message, reports: &mut FunctionContext<'_>) {
         let interface = self.source.borrow().interfaces().get(message.interface).map(|interface| interface.kind);
         let Some(pdu) = interface.and_then(|interface| PduView::read(interface.protocol(), &message.octets)) else {
-            debug!("a message that is no PDU of its interface's protocol");
+            debug!("message is not a PDU of the interface's protocol: passed");
             return self.decide(message.id, Fate::Pass);
         };
         let views = reports.views();
@@ -132,23 +132,23 @@ impl<S: NiSource> NiFunction<S> {
             None => views.sees_all(key.controller),
         };
         let policy = self.actions.iter().find_map(|action| match &action.service {
-            Service::Policy(fate) if may_touch(action.key) && action.trigger.is_of(&message, &pdu) => {
+            Service::Policy(fate) if may_touch(action.key) && action.trigger.matches(&message, &pdu) => {
                 Some(fate.clone())
             }
             _ => None,
         });
         let (mut to_report, mut insert) = (Vec::new(), None);
-        let goes_on = matches!(policy, None | Some(Fate::Pass));
-        for action in self.actions.iter_mut().filter(|action| action.trigger.is_of(&message, &pdu)) {
+        let passes = matches!(policy, None | Some(Fate::Pass));
+        for action in self.actions.iter_mut().filter(|action| action.trigger.matches(&message, &pdu)) {
             match &mut action.service {
                 Service::Report(every) => {
                     if sees(action.key) && every.next() {
                         to_report.push((action.key, action.id));
                     }
                 }
-                Service::Insert(every, patience) => {
-                    if goes_on && insert.is_none() && may_touch(action.key) && every.next() {
-                        insert = Some((action.key, action.id, *patience));
+                Service::Insert(every, hold_time) => {
+                    if passes && insert.is_none() && may_touch(action.key) && every.next() {
+                        insert = Some((action.key, action.id, *hold_time));
                     }
                 }
                 Service::Policy(_) => {}
@@ -165,7 +165,7 @@ impl<S: NiSource> NiFunction<S> {
             let _ = reports.report(key, id, &header, &body);
         }
         match insert {
-            Some((key, id, patience)) => self.hold(message, key, id, patience, (&header, &body), reports),
+            Some((key, id, hold_time)) => self.hold(message, key, id, hold_time, (&header, &body), reports),
             None => self.decide(message.id, policy.unwrap_or(Fate::Pass)),
         }
     }
@@ -176,13 +176,13 @@ impl<S: NiSource> NiFunction<S> {
         message: Message,
         key: RequestKey,
         action: RicActionId,
-        patience: Patience,
+        hold_time: HoldTime,
         (header, body): (&[u8], &[u8]),
         reports: &mut FunctionContext<'_>,
     ) {
-        let until = self.now + Duration::from_millis(patience.wait_ms.into());
+        let until = self.now + Duration::from_millis(hold_time.wait_ms.into());
         let id = message.id;
-        let Ok(number) = self.held.insert(until, Asked { message, key, goes_on: patience.goes_on }) else {
+        let Ok(number) = self.held.insert(until, Asked { message, key, passes: hold_time.passes }) else {
             warn!(most = self.config.max_held, "as many messages wait as may: this one goes on unasked");
             return self.decide(id, Fate::Pass);
         };
@@ -191,13 +191,13 @@ impl<S: NiSource> NiFunction<S> {
         let asked = CallProcessId::Format1(call_process_id).encode(&mut process).is_ok()
             && reports.insert(key, action, &process, header, body).is_ok();
         if !asked {
-            // nobody was asked, so nobody answers
+            // no indication was sent, so that no control follows
             self.held.remove(number);
             self.decide(id, Fate::Pass);
         }
     }
 
-    /// Header and message of an indication; `None` where they cannot be written.
+    /// Returns the header and message of an indication; `None` if they cannot be encoded.
     fn indication(&self, message: &Message) -> Option<(Vec<u8>, Vec<u8>)> {
         let interface = self.source.borrow().interfaces().get(message.interface).copied()?;
         let header = IndicationHeader::Format1(IndicationHeaderFormat1 {
@@ -212,7 +212,7 @@ impl<S: NiSource> NiFunction<S> {
         match header.encode(&mut header_bytes).and_then(|()| body.encode(&mut body_bytes)) {
             Ok(()) => Some((header_bytes, body_bytes)),
             Err(error) => {
-                warn!(%error, "an indication cannot be written: the source's interface breaks a constraint");
+                warn!(%error, "cannot encode indication: the source's interface is invalid");
                 None
             }
         }
@@ -222,17 +222,17 @@ impl<S: NiSource> NiFunction<S> {
         self.source.borrow_mut().decide(self.now, message, fate);
     }
 
-    /// A message waits no more, and nobody has said what becomes of it.
-    fn let_go(&self, asked: &Asked) {
-        self.decide(asked.message.id, if asked.goes_on { Fate::Pass } else { Fate::Drop });
+    /// Releases a held message without a control.
+    fn release(&self, asked: &Asked) {
+        self.decide(asked.message.id, if asked.passes { Fate::Pass } else { Fate::Drop });
     }
 
-    /// The answer to an insert.
+    /// Applies the control for a held message.
     fn answer(
         &mut self,
         controller: ControllerId,
         call_process_id: &[u8],
-        wanted: &Wanted,
+        wanted: &ControlContent,
     ) -> Result<bool, CauseRicRequest> {
         let number = match CallProcessId::decode(call_process_id) {
             Ok(CallProcessId::Format1(id)) => u32::try_from(id.call_process_id).ok(),
@@ -240,11 +240,11 @@ impl<S: NiSource> NiFunction<S> {
         };
         let asked = number.and_then(|number| Some((number, self.held.get(number)?)));
         let Some((number, asked)) = asked.filter(|(_, asked)| asked.key.controller == controller) else {
-            info!("no message waits under that call process id, or no longer");
+            info!("unknown or expired call process id: control rejected");
             return Err(CauseRicRequest::RicCallProcessIdInvalid);
         };
         if wanted.interface != asked.message.interface || wanted.way != asked.message.way {
-            info!("the message that waits is another interface's, or goes the other way");
+            info!("control states another interface or direction than the held message: control rejected");
             return Err(CauseRicRequest::ControlMessageInvalid);
         }
         let Some(asked) = self.held.remove(number) else { return Err(CauseRicRequest::RicCallProcessIdInvalid) };
@@ -259,17 +259,17 @@ impl<S: NiSource> NiFunction<S> {
     }
 }
 
-/// What a control wants to go which way.
-struct Wanted {
+/// The decoded content of a control.
+struct ControlContent {
     interface: usize,
     way: Way,
     octets: Vec<u8>,
 }
 
-impl Wanted {
+impl ControlContent {
     fn read<S: NiSource>(source: &S, request: &ControlRequest) -> Result<Self, Cause> {
         let unreadable = |error| {
-            info!(%error, "a control cannot be read");
+            info!(%error, "cannot decode control");
             Cause::Protocol(CauseProtocol::TransferSyntaxError)
         };
         let ControlHeader::Format1(header) = ControlHeader::decode(&request.header).map_err(unreadable)?;
@@ -279,16 +279,16 @@ impl Wanted {
             NiDirection::Incoming => Way::Incoming,
             NiDirection::Outgoing => Way::Outgoing,
             NiDirection::Both => {
-                info!("a message goes one way");
+                info!("control states direction `both`: control rejected");
                 return Err(invalid);
             }
         };
         let is_meant = |at: &Interface| at.kind == header.interface_type && at.id == header.interface_id;
         let interface = source.interfaces().iter().position(is_meant).ok_or_else(|| {
-            info!(kind = ?header.interface_type, "no such interface");
+            info!(kind = ?header.interface_type, "unknown interface: control rejected");
             invalid
         })?;
-        Ok(Wanted { interface, way, octets: message.interface_message.to_cow().into_owned() })
+        Ok(ControlContent { interface, way, octets: message.interface_message.to_cow().into_owned() })
     }
 }
 
@@ -299,7 +299,7 @@ const fn direction(way: Way) -> NiDirection {
     }
 }
 
-/// Whether a message went its way.
+/// Returns the control outcome: whether the message was sent.
 fn outcome(is_sent: bool) -> Option<Vec<u8>> {
     let item = RanParameterItem {
         ran_parameter_id: definition::SENT,
@@ -341,9 +341,9 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
     fn unsubscribe(&mut self, key: RequestKey) {
         let before = self.actions.len();
         self.actions.retain(|action| action.key != key);
-        // who was asked will not answer any more
+        // no control follows
         for asked in self.held.remove_matching(|asked| asked.key == key) {
-            self.let_go(&asked);
+            self.release(&asked);
         }
         if before > 0 && self.actions.is_empty() {
             self.is_behind = false;
@@ -359,19 +359,19 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         self.now = now;
-        let wanted = Wanted::read(&*self.source.borrow(), request)?;
+        let wanted = ControlContent::read(&*self.source.borrow(), request)?;
         let failed = |cause| ControlFailure { cause: Cause::RicRequest(cause), outcome: outcome(false) };
         if let Some(call_process_id) = &request.call_process_id {
             return self.answer(controller, call_process_id, &wanted).map(outcome).map_err(failed);
         }
         if !reports.views().sees_all(controller) {
-            info!(controller = controller.0, "a controller that does not see all UEs injects no messages");
+            info!(controller = controller.0, "controller does not see all UEs: injection rejected");
             return Err(failed(CauseRicRequest::ControlFailedToExecute));
         }
-        let Wanted { interface, way, octets } = wanted;
+        let ControlContent { interface, way, octets } = wanted;
         let injected = self.source.borrow_mut().inject(now, controller, interface, way, &octets);
         if let Err(why) = injected {
-            info!(%why, "a message is not injected");
+            info!(%why, "cannot inject message");
             return Err(failed(CauseRicRequest::ControlFailedToExecute));
         }
         Ok(outcome(true))
@@ -389,8 +389,8 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         self.now = now;
         self.wall_clock.update(now);
         for asked in self.held.remove_expired(now) {
-            debug!("a message has waited long enough");
-            self.let_go(&asked);
+            debug!("time to wait expired");
+            self.release(&asked);
         }
         if self.actions.is_empty() {
             return;
@@ -402,7 +402,7 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
                 self.is_behind = false;
                 break;
             };
-            self.look(message, reports);
+            self.process(message, reports);
         }
     }
 }

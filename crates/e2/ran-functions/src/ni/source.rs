@@ -1,4 +1,4 @@
-//! What a base station implements.
+//! The interface to the base station.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use ferric::e2::Time;
 /// An interface of the node that can be tapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its kind.
+    /// The kind of interface.
     pub kind: NiType,
-    /// The other end, or what of this one E2SM-NI can name; see the base station's documentation.
+    /// The identity of the other end, or of this end if E2SM-NI cannot identify the other one.
     pub id: NiIdentifier,
 }
 
-/// The way of a message.
+/// The direction of a message, seen from the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
     /// To the node.
@@ -24,65 +24,66 @@ pub enum Way {
     Outgoing,
 }
 
-/// Names a message that a base station holds; never used twice.
+/// Identifies a message at a tap. Ids are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId(pub u64);
 
-/// A message that has come to a tap and waits to go on.
+/// A message that waits at a tap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its name.
+    /// The id.
     pub id: MessageId,
-    /// When it came.
+    /// The time of its arrival.
     pub at: Time,
-    /// The interface, by its place among [`NiSource::interfaces`].
+    /// The index of the interface in [`NiSource::interfaces`].
     pub interface: usize,
-    /// Its way.
+    /// The direction.
     pub way: Way,
-    /// Its octets, from the application protocol on.
+    /// The PDU of the application protocol.
     pub octets: Vec<u8>,
-    /// The UE that it is about, if it is about one.
+    /// The UE that the message concerns, if any.
     pub ue: Option<Ue>,
 }
 
-/// What becomes of a message.
+/// The decision about a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It goes on.
+    /// The message passes.
     Pass,
-    /// It does not.
+    /// The message is dropped.
     Drop,
-    /// Another goes on in its place.
+    /// Another message replaces it.
     Replace(Vec<u8>),
 }
 
-/// What a base station implements, to offer E2SM-NI: the taps of its interfaces.
+/// The taps of a base station's interfaces, which the base station implements to offer E2SM-NI.
 ///
-/// While somebody watches, each message stops at the tap until [`NiSource::decide`] says what becomes of it; nearly
-/// always that is at once. While nobody does, messages are none of this function's business.
+/// While the taps are watched, each message waits until [`NiSource::decide`], which nearly always follows at once. Otherwise
+/// messages pass.
 pub trait NiSource {
-    /// The interfaces: at least one, never changing.
+    /// Returns the interfaces: at least one; they never change.
     fn interfaces(&self) -> &[Interface];
 
-    /// Somebody watches from now on, or nobody any more: then what is stopped and not yet told of goes on.
+    /// Starts or stops watching. On stop, messages that [`NiSource::next_message`] did not return yet pass.
     fn watch(&mut self, now: Time, is_watched: bool);
 
-    /// The next message that has come to a tap until now, in order; it stays there until its fate is decided.
+    /// Returns the next message that arrived at a tap until `now`, in order. It waits there until it is decided.
     fn next_message(&mut self, now: Time) -> Option<Message>;
 
-    /// When to ask for messages next; `None`: the host says [`AgentLoop::wake`](ferric::agent::AgentLoop::wake).
+    /// Returns the time of the next call of [`NiSource::next_message`]; with `None` the host calls
+    /// [`AgentLoop::wake`](ferric::agent::AgentLoop::wake).
     fn next_look(&self) -> Option<Time> {
         None
     }
 
-    /// Decides what becomes of a message. One that is gone by itself meanwhile, with its UE or its interface, is not
-    /// missed.
+    /// Applies the decision about a message. A message that no longer exists, because its UE or interface was removed, is
+    /// ignored.
     fn decide(&mut self, now: Time, message: MessageId, fate: Fate);
 
-    /// Has a message of a controller's making go its way, as if it had come by itself.
+    /// Injects a message of a controller, as if it had arrived by itself.
     ///
     /// # Errors
-    /// Why not, for the log.
+    /// The reason, for the log.
     fn inject(
         &mut self,
         now: Time,

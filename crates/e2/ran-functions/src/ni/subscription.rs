@@ -1,4 +1,4 @@
-//! Subscriptions: which messages, and what is done with them.
+//! Triggers and actions of subscriptions.
 
 use std::cmp::Ordering;
 
@@ -21,30 +21,30 @@ const TRIGGER_NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::EventTri
 const SEMANTIC: Cause = Cause::Protocol(CauseProtocol::SemanticError);
 const SYNTAX: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
 
-/// Which messages.
+/// The messages that a subscription selects.
 #[derive(Clone, Debug)]
 pub(super) struct Trigger {
-    /// The interfaces that are meant, by their places among the source's.
+    /// The indices of the interfaces.
     interfaces: Vec<usize>,
     direction: NiDirection,
     message: NiMessageTypeApproach1,
-    tests: Vec<Test>,
+    tests: Vec<IeTest>,
 }
 
-/// A test of an IE's encoded value.
+/// A condition on an IE.
 #[derive(Clone, Debug)]
-struct Test {
+struct IeTest {
     ie: u16,
-    what: What,
+    condition: Condition,
 }
 
 #[derive(Clone, Debug)]
-enum What {
-    IsThere,
+enum Condition {
+    IsPresent,
     Equals(Vec<u8>),
     Contains(Vec<u8>),
-    /// A number that stands so to another.
-    Is(NumericIe, Ordering, i64),
+    /// The number compares to another in this order.
+    Compares(NumericIe, Ordering, i64),
 }
 
 impl Trigger {
@@ -61,10 +61,10 @@ impl Trigger {
         let all = source.interfaces().iter().enumerate();
         let interfaces: Vec<usize> = all.filter(|(_, interface)| is_meant(interface)).map(|(at, _)| at).collect();
         if interfaces.is_empty() {
-            debug!(?kind, "no such interface");
+            debug!(?kind, "unknown interface: subscription rejected");
             return Err(NOT_AVAILABLE);
         }
-        let tests = format.interface_protocol_ie_list.iter().flatten().map(|item| Test::new(kind, item));
+        let tests = format.interface_protocol_ie_list.iter().flatten().map(|item| IeTest::new(kind, item));
         Ok(Trigger {
             interfaces,
             direction: format.interface_direction,
@@ -73,8 +73,8 @@ impl Trigger {
         })
     }
 
-    /// Whether a message is meant.
-    pub fn is_of(&self, message: &Message, pdu: &PduView<'_>) -> bool {
+    /// Returns whether the trigger selects a message.
+    pub fn matches(&self, message: &Message, pdu: &PduView<'_>) -> bool {
         let way = match message.way {
             Way::Incoming => NiDirection::Incoming,
             Way::Outgoing => NiDirection::Outgoing,
@@ -89,8 +89,8 @@ impl Trigger {
     }
 }
 
-impl Test {
-    /// `None` for what would need the type of an IE that is none of the known ones, or another type.
+impl IeTest {
+    /// Returns `None` for a comparison that the type of the IE does not allow.
     fn new(interface: NiType, item: &NiProtocolIeItem<'_>) -> Option<Self> {
         let ie = item.interface_protocol_ie_id;
         let (octets, number) = match &item.interface_protocol_ie_value {
@@ -109,24 +109,24 @@ impl Test {
             ),
             _ => (None, None),
         };
-        let is = |order| number.map(|(kind, with)| What::Is(kind, order, with));
-        let what = match item.interface_protocol_ie_test {
-            NiProtocolIeTest::Present => What::IsThere,
-            NiProtocolIeTest::Equal => is(Ordering::Equal).or(octets.map(What::Equals))?,
-            NiProtocolIeTest::Contains => What::Contains(octets.filter(|octets| !octets.is_empty())?),
+        let is = |order| number.map(|(kind, with)| Condition::Compares(kind, order, with));
+        let condition = match item.interface_protocol_ie_test {
+            NiProtocolIeTest::Present => Condition::IsPresent,
+            NiProtocolIeTest::Equal => is(Ordering::Equal).or(octets.map(Condition::Equals))?,
+            NiProtocolIeTest::Contains => Condition::Contains(octets.filter(|octets| !octets.is_empty())?),
             NiProtocolIeTest::GreaterThan => is(Ordering::Greater)?,
             NiProtocolIeTest::LessThan => is(Ordering::Less)?,
         };
-        Some(Test { ie, what })
+        Some(IeTest { ie, condition })
     }
 
     fn holds(&self, pdu: &PduView<'_>) -> bool {
         let Some(value) = pdu.ie(self.ie) else { return false };
-        match &self.what {
-            What::IsThere => true,
-            What::Equals(octets) => value == octets,
-            What::Contains(octets) => value.windows(octets.len()).any(|window| window == octets),
-            What::Is(kind, order, with) => kind.read(value).is_some_and(|number| number.cmp(with) == *order),
+        match &self.condition {
+            Condition::IsPresent => true,
+            Condition::Equals(octets) => value == octets,
+            Condition::Contains(octets) => value.windows(octets.len()).any(|window| window == octets),
+            Condition::Compares(kind, order, with) => kind.read(value).is_some_and(|number| number.cmp(with) == *order),
         }
     }
 }
@@ -153,40 +153,40 @@ pub(super) struct Action {
     pub service: Service,
 }
 
-/// What is done with messages that match.
+/// The service for matching messages.
 #[derive(Clone, Debug)]
 pub(super) enum Service {
     Report(EveryNth),
-    Insert(EveryNth, Patience),
+    Insert(EveryNth, HoldTime),
     Policy(Fate),
 }
 
-/// One of so many.
+/// Selects every n-th message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EveryNth {
     n: u64,
-    passed_over: u64,
+    skipped: u64,
 }
 
 impl EveryNth {
-    /// Whether this one is it.
+    /// Returns whether this message is selected.
     pub fn next(&mut self) -> bool {
-        let is_it = self.passed_over == 0;
-        self.passed_over = (self.passed_over + 1) % self.n;
+        let is_it = self.skipped == 0;
+        self.skipped = (self.skipped + 1) % self.n;
         is_it
     }
 }
 
-/// How long a message waits, and what then becomes of it.
+/// The time for which a message is held, and whether it passes afterwards.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct HoldTime {
     pub wait_ms: u32,
-    pub goes_on: bool,
+    pub passes: bool,
 }
 
 impl Action {
     pub fn new(config: &NiConfig, trigger: &Trigger, key: RequestKey, wanted: &e2::Action) -> Result<Self, Cause> {
-        // a report or an insert says nothing but its style: without a definition it is the only one
+        // without a definition, the only style of reports and inserts applies
         let parameters = match &wanted.definition {
             None => Vec::new(),
             Some(bytes) => {
@@ -201,7 +201,7 @@ impl Action {
                     ActionDefinitionFormat::Format1(format) => {
                         format.action_parameter_list.map(|list| list.iter().cloned().collect()).unwrap_or_default()
                     }
-                    // no groups of UEs are told apart in octets
+                    // groups of UEs cannot be identified in octets
                     ActionDefinitionFormat::Format2(_) => return Err(NOT_SUPPORTED),
                 }
             }
@@ -210,11 +210,11 @@ impl Action {
             RicActionType::Report => Service::Report(every_nth(&parameters)?),
             RicActionType::Insert => {
                 let subsequent = wanted.subsequent;
-                let patience = Patience {
+                let hold_time = HoldTime {
                     wait_ms: subsequent.map_or(config.default_wait_ms, |next| next.time_to_wait.milliseconds()),
-                    goes_on: subsequent.is_none_or(|next| next.kind == RicSubsequentActionType::Continue),
+                    passes: subsequent.is_none_or(|next| next.kind == RicSubsequentActionType::Continue),
                 };
-                Service::Insert(every_nth(&parameters)?, patience)
+                Service::Insert(every_nth(&parameters)?, hold_time)
             }
             RicActionType::Policy => Service::Policy(fate(&parameters)?),
         };
@@ -230,7 +230,7 @@ fn every_nth(parameters: &[RanParameterItem<'_>]) -> Result<EveryNth, Cause> {
         }
         _ => return Err(NOT_SUPPORTED),
     };
-    Ok(EveryNth { n, passed_over: 0 })
+    Ok(EveryNth { n, skipped: 0 })
 }
 
 fn fate(parameters: &[RanParameterItem<'_>]) -> Result<Fate, Cause> {
@@ -258,7 +258,7 @@ mod tests {
     use super::super::tests::{interface_of, unhex};
     use super::*;
 
-    /// Messages of an independent encoder (pycrate 0.8.1), and what stands in their IEs.
+    /// Messages of an independent encoder (pycrate 0.8.1), and the values of their IEs.
     #[test]
     fn ies_of_messages_are_compared() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/interfaces");
@@ -286,7 +286,7 @@ mod tests {
                         interface_protocol_ie_test: test,
                         interface_protocol_ie_value,
                     };
-                    Test::new(interface, &item).unwrap().holds(&pdu)
+                    IeTest::new(interface, &item).unwrap().holds(&pdu)
                 };
                 let of = |number| {
                     use NiProtocolIeTest::{Equal, GreaterThan, LessThan};
@@ -302,10 +302,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_refused() {
+    fn unsupported_comparison_is_rejected() {
         use NiProtocolIeTest::{Contains, Equal, GreaterThan};
         let test = |interface, id, test, value| {
-            Test::new(
+            IeTest::new(
                 interface,
                 &NiProtocolIeItem {
                     interface_protocol_ie_id: id,
@@ -329,7 +329,7 @@ mod tests {
         ] {
             assert!(test(NiType::Ng, id, how, value.clone()).is_none(), "{id} {how:?} {value:?}");
         }
-        // octets that are no such number hold nothing
+        // octets that are not of the type match nothing
         let is_three = test(NiType::Ng, 85, Equal, int(3)).unwrap();
         for value in [&[][..], &[0x00], &[0x00, 0x03, 0x00], &[0xC0, 0x03]] {
             let mut pdu =

@@ -286,7 +286,7 @@ fn process(number: i64) -> Vec<u8> {
 }
 
 #[test]
-fn the_definition_tells_the_interfaces() {
+fn definition_lists_interfaces() {
     let function = Bench::new().function.definition();
     assert_eq!((function.id, function.oid.as_str()), (RanFunctionId(5), OID));
     let definition = RanFunctionDefinition::decode_owned(&function.definition).unwrap();
@@ -296,7 +296,7 @@ fn the_definition_tells_the_interfaces() {
 }
 
 #[test]
-fn what_matches_is_reported_and_all_goes_on() {
+fn matching_messages_are_reported_and_all_pass() {
     let mut bench = Bench::new();
     let tests = vec![ie(85, NiProtocolIeTest::Equal, octets(7))];
     let trigger = trigger_with(37, NiType::Ng, tests, TypeOfMessage::InitiatingMessage);
@@ -323,7 +323,7 @@ fn what_matches_is_reported_and_all_goes_on() {
 }
 
 #[test]
-fn a_message_waits_for_its_control() {
+fn held_message_waits_for_control() {
     let mut bench = Bench::new();
     bench.subscribe(FIRST, &on(37), vec![insert(0, RicSubsequentActionType::Continue)]).unwrap();
     let sent = bench.comes(1, pdu(37, 7), Some(1));
@@ -352,7 +352,7 @@ fn a_message_waits_for_its_control() {
 }
 
 #[test]
-fn nobody_waits_longer_than_may_be() {
+fn held_messages_are_released() {
     let mut bench = Bench::new();
     let (goes_on, stays) = (RicSubsequentActionType::Continue, RicSubsequentActionType::Wait);
     bench.subscribe(FIRST, &on(37), vec![insert(0, goes_on)]).unwrap();
@@ -416,7 +416,7 @@ fn messages_are_injected() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_cause() {
+fn invalid_subscription_is_rejected_with_cause() {
     use CauseRicRequest::{
         ActionNotSupported, EventTriggerNotSupported, FunctionResourceLimit, RequestedInformationUnavailable,
     };
