@@ -71,7 +71,7 @@ fn custom_traffic_control_part_is_loaded() {
     assert_eq!(taken.code(), Some(0), "{}", taken.stderr);
     let place = "line 2: cell[0].traffic_control: ";
     check("scheduler", "20000").complains(1, &[place, "scheduler: fixed-target is a pacer, not a scheduler"]);
-    check("pacer", "much").complains(1, &[place, "pacer: fixed-target does not take the settings \"much\""]);
+    check("pacer", "much").complains(1, &[place, "pacer: fixed-target rejects the settings \"much\""]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! An instance of a part: its state, and its functions behind radio's traits.
+//! An instance of a plug-in, which implements the traits of `radio::tc`.
 
 use core::ffi::CStr;
 use std::sync::Arc;
@@ -16,32 +16,32 @@ use crate::table::{Functions, State, TcPacket, TcQueue};
 #[repr(C, align(16))]
 struct Block([u8; 16]);
 
-/// An instance. Where it did not take its settings, it has no answers.
+/// An instance of a plug-in. If it rejected its settings, its functions are not called.
 pub(super) struct Instance {
     loaded: Arc<Loaded>,
     state: Box<[Block]>,
     code: i32,
-    /// What a scheduler is shown.
+    /// The argument of a scheduler; reused.
     queues: Vec<TcQueue>,
 }
 
 impl Instance {
     pub(super) fn new(loaded: Arc<Loaded>, settings: &CStr) -> Self {
-        // one at least, so that the pointer is one to memory
+        // at least one block, so that the pointer is valid
         let blocks = (loaded.functions.state_octets as usize).div_ceil(size_of::<Block>()).max(1);
         let state = vec![Block([0; 16]); blocks].into_boxed_slice();
         let mut instance = Instance { loaded, state, code: 0, queues: Vec::with_capacity(MAX_QUEUES) };
         if let Some(init) = instance.loaded.functions.init {
             #[allow(unsafe_code)]
-            // SAFETY: by the ABI. The state has as many octets as the part needs, and nobody else has it; the settings end
-            // with a zero.
+            // SAFETY: required by the ABI. The state has the size that the plug-in requires and is not shared; the settings
+            // end with a zero.
             let code = unsafe { init(instance.state(), settings.as_ptr()) };
             instance.code = code;
         }
         instance
     }
 
-    /// What it said to its settings: 0 where it takes them.
+    /// The return value of `init`: 0 if the instance accepted its settings.
     pub(super) fn code(&self) -> i32 {
         self.code
     }
@@ -50,7 +50,7 @@ impl Instance {
         self.state.as_mut_ptr().cast()
     }
 
-    /// A function of the part, if it is one that may be called.
+    /// A function of the plug-in, if it exists and may be called.
     fn function<F>(&self, of: impl Fn(&Functions) -> Option<F>) -> Option<F> {
         if self.code == 0 { of(&self.loaded.functions) } else { None }
     }
@@ -67,12 +67,12 @@ fn verdict(number: i32) -> Option<Verdict> {
 
 impl Classifier for Instance {
     fn classify(&mut self, packet: &Packet, queues: usize) -> Option<usize> {
-        // it comes now
+        // the packet arrives now
         let now = packet.entered;
         let classify = self.function(|functions| functions.classify)?;
         let packet = TcPacket::new(now, packet);
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
         let place = unsafe { classify(self.state(), now.as_nanos(), packet, queues as u32) };
         usize::try_from(place).ok()
     }
@@ -85,7 +85,7 @@ impl Discipline for Instance {
         }
         let arriving = self.function(|functions| functions.arriving)?;
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
         let number = unsafe { arriving(self.state(), now.as_nanos(), TcPacket::new(now, packet), waiting.into()) };
         verdict(number)
     }
@@ -93,7 +93,7 @@ impl Discipline for Instance {
     fn leaving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
         let leaving = self.function(|functions| functions.leaving)?;
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
         let number = unsafe { leaving(self.state(), now.as_nanos(), TcPacket::new(now, packet), waiting.into()) };
         verdict(number)
     }
@@ -106,7 +106,7 @@ impl Scheduler for Instance {
         self.queues.extend(candidates.iter().map(TcQueue::from));
         let now_ns = candidates.now().as_nanos();
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The state is the instance's, and nobody else has it; there are so many queues.
+        // SAFETY: required by the ABI. The state belongs to this instance and is not shared; the count is that of `queues`.
         let place = unsafe { choose(self.state(), now_ns, self.queues.as_ptr(), self.queues.len() as u32) };
         usize::try_from(place).ok()
     }
@@ -114,7 +114,7 @@ impl Scheduler for Instance {
     fn served(&mut self, place: usize, octets: u32) {
         let Some(served) = self.function(|functions| functions.served) else { return };
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
         unsafe {
             served(self.state(), place as u32, octets);
         }
@@ -125,16 +125,16 @@ impl Pacer for Instance {
     fn allowance(&mut self, now: Time, below: RlcState) -> Option<u32> {
         let allowance = self.function(|functions| functions.allowance)?;
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
         let octets = unsafe { allowance(self.state(), now.as_nanos(), below.into()) };
-        // below 0 is out of range; whatever else is too much for us is everything
+        // a negative value is invalid; values beyond u32 mean no limit
         u64::try_from(octets).ok().map(|octets| u32::try_from(octets).unwrap_or(u32::MAX))
     }
 
     fn forwarded(&mut self, now: Time, octets: u32) {
         let Some(handed_on) = self.function(|functions| functions.handed_on) else { return };
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
         unsafe {
             handed_on(self.state(), now.as_nanos(), octets);
         }
@@ -143,7 +143,7 @@ impl Pacer for Instance {
     fn transmitted(&mut self, now: Time, transmission: Transmission) {
         let Some(transmitted) = self.function(|functions| functions.transmitted) else { return };
         #[allow(unsafe_code)]
-        // SAFETY: by the ABI. The state is the instance's, and nobody else has it.
+        // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
         unsafe {
             transmitted(self.state(), now.as_nanos(), transmission.into());
         }

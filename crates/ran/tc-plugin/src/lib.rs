@@ -1,8 +1,8 @@
-//! Parts of traffic control of one's own: classifiers, disciplines of queues, schedulers and pacers (FlexRIC paper, 6.1.1:
-//! "as shared objects to enable loading them online").
+//! Plug-ins for traffic control: classifiers, queue disciplines, schedulers and pacers in shared objects, which are loaded
+//! at run time (FlexRIC paper, 6.1.1).
 //!
-//! A part offers the C ABI of `include/ferric_tc.h`. It sees packets' headers and lengths, never the packets, and cannot lose
-//! any but by a discipline that drops them; an answer out of range is a fault, counted in [`radio::tc::Faults`].
+//! A plug-in implements the C ABI of `include/ferric_tc.h`. It gets the headers and lengths of packets, never the packets,
+//! and only a queue discipline can drop them. An invalid return value is a fault, counted in [`radio::tc::Faults`].
 
 mod instance;
 mod table;
@@ -19,57 +19,57 @@ pub use shared_object::LoadError;
 use shared_object::{Library, Object};
 use table::{Functions, MAX_STATE_OCTETS, Table};
 
-/// The folder from which parts are loaded where none is configured.
+/// The default folder of plug-ins.
 pub const DEFAULT_FOLDER: &str = "/usr/lib/ferric/tc";
 
-/// Octets of settings.
+/// The maximum length of settings, in octets.
 const MAX_SETTINGS: usize = 1024;
 
-/// What a part is for.
+/// The kind of a plug-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// It chooses a queue for a packet.
+pub enum PluginKind {
+    /// Selects the queue of a packet.
     Classifier,
-    /// It marks and drops what is in a queue.
+    /// A queue discipline: marks and drops packets of a queue.
     Discipline,
-    /// It takes from the queues.
+    /// Selects the queue to send from.
     Scheduler,
-    /// It decides how much goes on.
+    /// Limits how much is passed to RLC.
     Pacer,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for PluginKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Part::Classifier => "a classifier",
-            Part::Discipline => "a queue's discipline",
-            Part::Scheduler => "a scheduler",
-            Part::Pacer => "a pacer",
+            PluginKind::Classifier => "a classifier",
+            PluginKind::Discipline => "a queue discipline",
+            PluginKind::Scheduler => "a scheduler",
+            PluginKind::Pacer => "a pacer",
         })
     }
 }
 
-/// Why a part that was loaded cannot be used so.
+/// Why a loaded plug-in cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UseError {
-    /// It is another part.
-    OtherPart {
-        /// Its name.
+    /// The plug-in is of another kind.
+    WrongKind {
+        /// The name of the plug-in.
         name: String,
-        /// What it is.
-        is: Part,
-        /// What it should be.
-        wanted: Part,
+        /// Its kind.
+        actual: PluginKind,
+        /// The required kind.
+        expected: PluginKind,
     },
-    /// Its settings hold a zero octet, or are longer than 1024 octets.
-    NoSettings(String),
-    /// It says that its settings make no sense.
-    Refused {
-        /// Its name.
+    /// The settings for the plug-in of this name contain a zero octet, or have more than 1024 octets.
+    InvalidSettings(String),
+    /// The plug-in rejects its settings.
+    SettingsRejected {
+        /// The name of the plug-in.
         name: String,
         /// The settings.
         settings: String,
-        /// What it returned.
+        /// The return value of `init`.
         code: i32,
     },
 }
@@ -77,12 +77,12 @@ pub enum UseError {
 impl fmt::Display for UseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            UseError::OtherPart { name, is, wanted } => write!(f, "{name} is {is}, not {wanted}"),
-            UseError::NoSettings(name) => {
-                write!(f, "the settings of {name} must be at most {MAX_SETTINGS} octets without a zero among them")
+            UseError::WrongKind { name, actual, expected } => write!(f, "{name} is {actual}, not {expected}"),
+            UseError::InvalidSettings(name) => {
+                write!(f, "the settings of {name} must have at most {MAX_SETTINGS} octets, none of them zero")
             }
-            UseError::Refused { name, settings, code } => {
-                write!(f, "{name} does not take the settings {settings:?} (it returned {code})")
+            UseError::SettingsRejected { name, settings, code } => {
+                write!(f, "{name} rejects the settings {settings:?} (init returned {code})")
             }
         }
     }
@@ -90,32 +90,32 @@ impl fmt::Display for UseError {
 
 impl std::error::Error for UseError {}
 
-/// A part that was loaded. What it is used for holds its code: this may be dropped.
+/// A loaded plug-in. The choices created from it keep its code loaded, so it may be dropped.
 #[derive(Clone)]
 pub struct Plugin {
     loaded: Arc<Loaded>,
-    part: Part,
+    kind: PluginKind,
 }
 
-/// A part in memory.
+/// The code of a plug-in.
 struct Loaded {
     name: String,
     functions: Functions,
-    /// What the code lies in; it is never unloaded while the part or what it is used for is there.
+    /// Keeps the code loaded while the plug-in or one of its instances exists.
     _library: Library,
 }
 
 impl fmt::Debug for Plugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plugin").field("name", &self.name()).field("part", &self.part).finish_non_exhaustive()
+        f.debug_struct("Plugin").field("name", &self.name()).field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
 impl Plugin {
-    /// Loads the part of that name: `NAME.so` in `folder`, as the [crate] says.
+    /// Loads the plug-in `NAME.so` from `folder`.
     ///
     /// # Errors
-    /// Where it may not be loaded from there, or is no part.
+    /// If it may not be loaded from there, or is not a plug-in for traffic control.
     pub fn load(name: &str, folder: &Path) -> Result<Self, LoadError> {
         if !shared_object::is_plain(name) {
             return Err(LoadError::NoName(name.to_owned()));
@@ -123,79 +123,79 @@ impl Plugin {
         let file = folder.join(format!("{name}.so"));
         let Object { name: own_name, table: Table { functions, .. }, library } = Object::load(&file, folder)?;
         if own_name != name {
-            return Err(LoadError::Malformed("its name is not that of its file"));
+            return Err(LoadError::Malformed("its name differs from the name of its file"));
         }
         if functions.state_octets > MAX_STATE_OCTETS {
-            return Err(LoadError::Malformed("an instance needs more than 64 KiB"));
+            return Err(LoadError::Malformed("state_octets exceeds 64 KiB"));
         }
-        let part = functions.part().ok_or(LoadError::Malformed("it is no part that there is"))?;
-        if !functions.can(part) {
-            return Err(LoadError::Malformed("it lacks the function that its part is for"));
+        let kind = functions.kind().ok_or(LoadError::Malformed("the value of `part` is unknown"))?;
+        if !functions.implements(kind) {
+            return Err(LoadError::Malformed("the function that `part` requires is missing"));
         }
-        Ok(Plugin { loaded: Arc::new(Loaded { name: own_name, functions, _library: library }), part })
+        Ok(Plugin { loaded: Arc::new(Loaded { name: own_name, functions, _library: library }), kind })
     }
 
-    /// Its name.
+    /// The name of the plug-in.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.loaded.name
     }
 
-    /// What it is for.
+    /// The kind of the plug-in.
     #[must_use]
-    pub fn part(&self) -> Part {
-        self.part
+    pub fn kind(&self) -> PluginKind {
+        self.kind
     }
 
-    /// It as a bearer's classifier.
+    /// The plug-in as a bearer's classifier, with these settings.
     ///
     /// # Errors
-    /// Where it is another part, or does not take the settings.
+    /// If the plug-in is of another kind, or rejects the settings.
     pub fn classifier(&self, settings: &str) -> Result<ClassifierChoice, UseError> {
-        let make = self.maker(Part::Classifier, settings)?;
+        let make = self.factory(PluginKind::Classifier, settings)?;
         Ok(ClassifierChoice::own(self.name(), make))
     }
 
-    /// It as a queue's discipline.
+    /// The plug-in as a queue's discipline, with these settings.
     ///
     /// # Errors
-    /// Where it is another part, or does not take the settings.
+    /// If the plug-in is of another kind, or rejects the settings.
     pub fn discipline(&self, settings: &str) -> Result<DisciplineChoice, UseError> {
-        let make = self.maker(Part::Discipline, settings)?;
+        let make = self.factory(PluginKind::Discipline, settings)?;
         Ok(DisciplineChoice::own(self.name(), make))
     }
 
-    /// It as a bearer's scheduler.
+    /// The plug-in as a bearer's scheduler, with these settings.
     ///
     /// # Errors
-    /// Where it is another part, or does not take the settings.
+    /// If the plug-in is of another kind, or rejects the settings.
     pub fn scheduler(&self, settings: &str) -> Result<SchedulerChoice, UseError> {
-        let make = self.maker(Part::Scheduler, settings)?;
+        let make = self.factory(PluginKind::Scheduler, settings)?;
         Ok(SchedulerChoice::own(self.name(), make))
     }
 
-    /// It as a bearer's pacer.
+    /// The plug-in as a bearer's pacer, with these settings.
     ///
     /// # Errors
-    /// Where it is another part, or does not take the settings.
+    /// If the plug-in is of another kind, or rejects the settings.
     pub fn pacer(&self, settings: &str) -> Result<PacerChoice, UseError> {
-        let make = self.maker(Part::Pacer, settings)?;
+        let make = self.factory(PluginKind::Pacer, settings)?;
         Ok(PacerChoice::own(self.name(), make))
     }
 
-    /// What makes instances with settings that one has taken.
-    fn maker(&self, wanted: Part, settings: &str) -> Result<impl Fn() -> Instance + Send + Sync + use<>, UseError> {
+    /// Creates instances with settings that a first instance has accepted.
+    fn factory(&self, expected: PluginKind, settings: &str) -> Result<impl Fn() -> Instance + Send + Sync + use<>, UseError> {
         let name = || self.name().to_owned();
-        if self.part != wanted {
-            return Err(UseError::OtherPart { name: name(), is: self.part, wanted });
+        if self.kind != expected {
+            return Err(UseError::WrongKind { name: name(), actual: self.kind, expected });
         }
-        let taken = CString::new(settings).ok().filter(|settings| settings.as_bytes().len() <= MAX_SETTINGS);
-        let taken = taken.ok_or_else(|| UseError::NoSettings(name()))?;
+        let valid = CString::new(settings).ok().filter(|settings| settings.as_bytes().len() <= MAX_SETTINGS);
+        let valid = valid.ok_or_else(|| UseError::InvalidSettings(name()))?;
         let loaded = self.loaded.clone();
-        let code = Instance::new(loaded.clone(), &taken).code();
+        let code = Instance::new(loaded.clone(), &valid).code();
         if code != 0 {
-            return Err(UseError::Refused { name: name(), settings: settings.to_owned(), code });
+            return Err(UseError::SettingsRejected { name: name(), settings: settings.to_owned(), code });
         }
-        Ok(move || Instance::new(loaded.clone(), &taken))
+        Ok(move || Instance::new(loaded.clone(), &valid))
     }
 }

@@ -1,4 +1,4 @@
-//! `ferric_tc.h` in Rust.
+//! The C ABI of `ferric_tc.h`.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -7,7 +7,7 @@ use radio::{Ecn, Packet, Time};
 
 use shared_object::Head;
 
-use crate::Part;
+use crate::PluginKind;
 
 /// `FERRIC_TC_MAX_STATE`.
 pub(super) const MAX_STATE_OCTETS: u32 = 65_536;
@@ -22,7 +22,7 @@ pub(super) struct Table {
     pub(super) functions: Functions,
 }
 
-/// What follows the head: what a part is and does.
+/// The fields after the head: kind, state size and functions.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Functions {
@@ -40,30 +40,30 @@ pub(super) struct Functions {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: its layout is C's, it begins with a head, and it holds numbers and pointers that may be NULL.
+// SAFETY: the layout is that of C, it begins with a head, and it contains only numbers and pointers that may be NULL.
 unsafe impl shared_object::Table for Table {
     const SYMBOL: &'static CStr = c"ferric_tc_v1";
     const ABI: u32 = 1;
 }
 
 impl Functions {
-    pub(super) fn part(&self) -> Option<Part> {
+    pub(super) fn kind(&self) -> Option<PluginKind> {
         match self.part {
-            1 => Some(Part::Classifier),
-            2 => Some(Part::Discipline),
-            3 => Some(Part::Scheduler),
-            4 => Some(Part::Pacer),
+            1 => Some(PluginKind::Classifier),
+            2 => Some(PluginKind::Discipline),
+            3 => Some(PluginKind::Scheduler),
+            4 => Some(PluginKind::Pacer),
             _ => None,
         }
     }
 
-    /// Whether it has the function that the part is for.
-    pub(super) fn can(&self, part: Part) -> bool {
-        match part {
-            Part::Classifier => self.classify.is_some(),
-            Part::Discipline => self.leaving.is_some(),
-            Part::Scheduler => self.choose.is_some(),
-            Part::Pacer => self.allowance.is_some(),
+    /// Whether the function that the kind requires exists.
+    pub(super) fn implements(&self, kind: PluginKind) -> bool {
+        match kind {
+            PluginKind::Classifier => self.classify.is_some(),
+            PluginKind::Discipline => self.leaving.is_some(),
+            PluginKind::Scheduler => self.choose.is_some(),
+            PluginKind::Pacer => self.allowance.is_some(),
         }
     }
 }

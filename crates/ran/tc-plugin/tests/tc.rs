@@ -1,4 +1,4 @@
-//! Parts of traffic control in C, compiled here, and what is none.
+//! Plug-ins in C, compiled here, and invalid shared objects.
 
 use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use radio::tc::{
     QueueId, RlcState, TrafficControl,
 };
 use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
-use tc_plugin::{LoadError, Part, Plugin, UseError};
+use tc_plugin::{LoadError, PluginKind, Plugin, UseError};
 use testkit::ObjectFolder;
 
 fn load(folder: &ObjectFolder, name: &str) -> Plugin {
@@ -40,7 +40,7 @@ fn fifos(number: u32) -> Vec<QueueConfiguration> {
     (0..number).map(|id| QueueConfiguration::new(QueueId(10 + id), DisciplineChoice::Fifo)).collect()
 }
 
-/// All that goes on while RLC holds what it gets.
+/// The packets that are passed to RLC, which keeps them.
 fn drain(tc: &mut TrafficControl, now: Time, mut rlc_octets: u32) -> Vec<Packet> {
     let next = || {
         let packet = tc.pop(now, RlcState { rlc_octets, rlc_room_octets: u32::MAX });
@@ -50,40 +50,40 @@ fn drain(tc: &mut TrafficControl, now: Time, mut rlc_octets: u32) -> Vec<Packet>
     std::iter::from_fn(next).collect()
 }
 
-fn came(tc: &TrafficControl) -> Vec<u64> {
-    tc.configuration().queues.iter().map(|queue| tc.counts(queue.id).unwrap().came.packets).collect()
+fn packet_numbers(tc: &TrafficControl) -> Vec<u64> {
+    tc.configuration().queues.iter().map(|queue| tc.counts(queue.id).unwrap().packet_numbers.packets).collect()
 }
 
 #[test]
-fn a_classifier_by_dscp() {
+fn classifier_selects_queue_by_dscp() {
     let folder = ObjectFolder::new();
     let plugin = load(&folder, "dscp");
-    assert_eq!((plugin.name(), plugin.part()), ("dscp", Part::Classifier));
+    assert_eq!((plugin.name(), plugin.kind()), ("dscp", PluginKind::Classifier));
     let classifier = plugin.classifier("46=1 34=2 0=0").unwrap();
     let ClassifierChoice::Own(own) = &classifier else { panic!("{classifier:?}") };
     assert_eq!(own.name(), "dscp");
     let mut tc =
         TrafficControl::new(&Configuration { classifier, queues: fifos(3), ..Configuration::default() }).unwrap();
-    // what it is used for needs it no more, nor the file
+    // the choice keeps the code loaded: the plug-in and its file are not needed any more
     drop(plugin);
     drop(folder);
     for (number, dscp) in [46, 34, 46, 0, 63, 46].into_iter().enumerate() {
         tc.push(Time::START, packet(number as u64, 100, dscp));
     }
-    assert_eq!(came(&tc), [2, 3, 1]);
-    // a queue fewer: the last place is none, is counted, and loses nothing
+    assert_eq!(packet_numbers(&tc), [2, 3, 1]);
+    // with one queue less, the last index is invalid: it is counted, and no packet is lost
     let fewer = Configuration { queues: fifos(2), ..tc.configuration().clone() };
     tc.configure(Time::START, &fewer).unwrap();
     for (number, dscp) in [34, 46].into_iter().enumerate() {
         tc.push(Time::START, packet(6 + number as u64, 100, dscp));
     }
-    assert_eq!(came(&tc), [2 + 1 + 1, 3 + 1]);
+    assert_eq!(packet_numbers(&tc), [2 + 1 + 1, 3 + 1]);
     assert_eq!(tc.faults(), Faults { classifier: 1, ..Faults::default() });
     assert_eq!(drain(&mut tc, Time::START, 0).len(), 8);
 }
 
 #[test]
-fn a_pacer_with_a_fixed_target_set_at_run_time() {
+fn pacer_target_is_set_at_run_time() {
     let folder = ObjectFolder::new();
     let plugin = load(&folder, "fixed-target");
     let mut tc = TrafficControl::new(&Configuration::default()).unwrap();
@@ -107,7 +107,7 @@ fn a_pacer_with_a_fixed_target_set_at_run_time() {
 }
 
 #[test]
-fn a_pacer_is_told_what_went_on_and_what_drained() {
+fn pacer_gets_passed_and_drained_octets() {
     let folder = ObjectFolder::new();
     let pacer = load(&folder, "credit").pacer("").unwrap();
     let mut tc = TrafficControl::new(&Configuration { pacer, ..Configuration::default() }).unwrap();
@@ -118,10 +118,10 @@ fn a_pacer_is_told_what_went_on_and_what_drained() {
     assert_eq!(drain(&mut tc, ms(1), 0).len(), 2);
     tc.transmitted(ms(1), 600, false);
     assert_eq!(drain(&mut tc, ms(2), 400).len(), 2);
-    // 400 octets in debt: 500 drained, and 1000 more, since packets wait
+    // 400 octets of debt: 500 were drained, and 1000 are added because packets wait
     tc.transmitted(ms(2), 500, true);
     assert_eq!(drain(&mut tc, ms(3), 0).len(), 3);
-    // again 400 in debt
+    // 400 octets of debt again
     tc.transmitted(ms(3), 400, false);
     assert_eq!(drain(&mut tc, ms(4), 1).len(), 0);
     tc.transmitted(ms(4), 1, false);
@@ -130,7 +130,7 @@ fn a_pacer_is_told_what_went_on_and_what_drained() {
 }
 
 #[test]
-fn a_discipline_marks_and_drops() {
+fn discipline_marks_and_drops() {
     let folder = ObjectFolder::new();
     let discipline = load(&folder, "impatient").discipline("").unwrap();
     let mut configuration = Configuration::default();
@@ -139,7 +139,7 @@ fn a_discipline_marks_and_drops() {
     for ms in 0..4 {
         tc.push(Time::from_millis(5 * ms), packet(ms, 600, 0));
     }
-    // 20, 15, 10 and 5 ms; the third and the fourth came when more than 1000 octets waited
+    // sojourn times 20, 15, 10 and 5 ms; the third and the fourth arrived when more than 1000 octets waited
     let went: Vec<(u64, Ecn)> =
         drain(&mut tc, Time::from_millis(20), 0).into_iter().map(|packet| (packet.number, packet.ecn)).collect();
     assert_eq!(went, [(2, Ecn::Ce), (3, Ecn::Ce)]);
@@ -148,7 +148,7 @@ fn a_discipline_marks_and_drops() {
 }
 
 #[test]
-fn a_scheduler_for_each_bearer() {
+fn each_bearer_has_a_scheduler_instance() {
     let folder = ObjectFolder::new();
     let scheduler = load(&folder, "least-served").scheduler("").unwrap();
     let flow = FlowPattern { destination_port: Some(1), ..FlowPattern::default() };
@@ -167,7 +167,7 @@ fn a_scheduler_for_each_bearer() {
 }
 
 #[test]
-fn answers_out_of_range_are_counted_and_lose_nothing() {
+fn invalid_return_values_are_counted_and_lose_no_packets() {
     let folder = ObjectFolder::new();
     let wrong = |name: &str, from: &str, to: &str| {
         folder.compile(env!("CARGO_MANIFEST_DIR"), &format!("tests/parts/{name}.c"), name, |source| {
@@ -198,23 +198,23 @@ fn answers_out_of_range_are_counted_and_lose_nothing() {
 }
 
 #[test]
-fn a_part_is_used_for_what_it_is_and_with_settings_that_it_takes() {
+fn wrong_kind_and_invalid_settings_are_errors() {
     let folder = ObjectFolder::new();
     let plugin = load(&folder, "fixed-target");
     let error = plugin.scheduler("1000").unwrap_err();
     assert_eq!(error.to_string(), "fixed-target is a pacer, not a scheduler");
-    assert!(matches!(plugin.classifier("1"), Err(UseError::OtherPart { wanted: Part::Classifier, .. })));
-    assert!(matches!(plugin.discipline("1"), Err(UseError::OtherPart { wanted: Part::Discipline, .. })));
+    assert!(matches!(plugin.classifier("1"), Err(UseError::WrongKind { expected: PluginKind::Classifier, .. })));
+    assert!(matches!(plugin.discipline("1"), Err(UseError::WrongKind { expected: PluginKind::Discipline, .. })));
     let error = plugin.pacer("much").unwrap_err();
-    assert_eq!(error.to_string(), "fixed-target does not take the settings \"much\" (it returned 1)");
+    assert_eq!(error.to_string(), "fixed-target rejects the settings \"much\" (init returned 1)");
     for settings in ["1\0", &"1".repeat(1025)] {
-        assert!(matches!(plugin.pacer(settings), Err(UseError::NoSettings(_))), "{settings:?}");
+        assert!(matches!(plugin.pacer(settings), Err(UseError::InvalidSettings(_))), "{settings:?}");
     }
-    assert!(matches!(load(&folder, "dscp").pacer("1"), Err(UseError::OtherPart { is: Part::Classifier, .. })));
+    assert!(matches!(load(&folder, "dscp").pacer("1"), Err(UseError::WrongKind { actual: PluginKind::Classifier, .. })));
 }
 
 #[test]
-fn what_is_no_part_is_told() {
+fn invalid_plugins_are_not_loaded() {
     let (folder, elsewhere) = (ObjectFolder::new(), ObjectFolder::new());
     for name in ["", "../dscp", "a/b", "dscp.so/", "Dscp", &"a".repeat(65)] {
         let error = Plugin::load(name, folder.path()).unwrap_err();
@@ -225,10 +225,10 @@ fn what_is_no_part_is_told() {
     symlink(&outside, folder.path().join("dscp.so")).unwrap();
     assert!(matches!(Plugin::load("dscp", folder.path()), Err(LoadError::OutsideFolder { .. })));
     for (name, from, to, reason) in [
-        ("name", ".name = \"name\"", ".name = \"other\"", "not that of its file"),
-        ("part", "FERRIC_TC_CLASSIFIER", "5", "no part that there is"),
-        ("lacks", "FERRIC_TC_CLASSIFIER", "FERRIC_TC_PACER", "lacks the function"),
-        ("state", "sizeof(struct state),", "FERRIC_TC_MAX_STATE + 1,", "more than 64 KiB"),
+        ("name", ".name = \"name\"", ".name = \"other\"", "differs from the name of its file"),
+        ("part", "FERRIC_TC_CLASSIFIER", "5", "is unknown"),
+        ("lacks", "FERRIC_TC_CLASSIFIER", "FERRIC_TC_PACER", "is missing"),
+        ("state", "sizeof(struct state),", "FERRIC_TC_MAX_STATE + 1,", "exceeds 64 KiB"),
         ("short", ".octets = sizeof(struct ferric_tc_v1)", ".octets = 16", "too short"),
     ] {
         folder.compile(env!("CARGO_MANIFEST_DIR"), "tests/parts/dscp.c", name, |source| {
@@ -244,7 +244,7 @@ fn what_is_no_part_is_told() {
     });
     let error = Plugin::load("abi", folder.path()).unwrap_err();
     assert!(matches!(error, LoadError::OtherAbi { object: 2, program: 1 }), "{error}");
-    // a service model is no part
+    // a service model is not a plug-in for traffic control
     folder.compile(env!("CARGO_MANIFEST_DIR"), "tests/parts/not-a-part.c", "temperature", |source| source);
     let error = Plugin::load("temperature", folder.path()).unwrap_err();
     assert!(error.to_string().contains("exports no `ferric_tc_v1`"), "{error}");

@@ -1,4 +1,4 @@
-/* A pacer that lets go what has drained, and 1000 octets more each time that RLC ran empty while packets waited. */
+/* A pacer that passes as much as was drained from RLC, and 1000 octets more whenever RLC ran empty while packets waited. */
 #include "ferric_tc.h"
 
 struct state {

@@ -1,5 +1,5 @@
-/* A classifier by differentiated services code point (RFC 2474). Its settings are pairs of a code point and a place, such as
- * "46=1 34=2"; all else goes to the first queue. */
+/* A classifier by differentiated services code point (RFC 2474). Its settings are pairs of a code point and a queue index, such
+ * as "46=1 34=2"; all other packets go to the first queue. */
 #include "ferric_tc.h"
 
 #include <stdlib.h>

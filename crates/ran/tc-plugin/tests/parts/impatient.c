@@ -1,5 +1,5 @@
-/* A queue's discipline: what has waited for more than 10 ms is dropped, and what comes when more than 1000 octets wait is
- * marked. */
+/* A queue discipline that drops packets which have waited for more than 10 ms, and marks packets that arrive when more than
+ * 1000 octets wait. */
 #include "ferric_tc.h"
 
 static int32_t arriving(void *at, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting)

@@ -1,4 +1,4 @@
-/* A scheduler: the queue that has given the fewest octets. */
+/* A scheduler that selects the queue which has sent the fewest octets. */
 #include "ferric_tc.h"
 
 struct state {

@@ -1,2 +1,2 @@
-/* A shared object that exports no part of traffic control. */
+/* A shared object that is not a plug-in for traffic control. */
 int ferric_nothing(void) { return 0; }
