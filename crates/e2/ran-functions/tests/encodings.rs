@@ -56,8 +56,8 @@ fn pings(codec: Codec, wire: Wire) -> usize {
                     assert_eq!(node.encoding, codec.name());
                     let function = &node.functions[0];
                     assert_eq!(hw::wire_of(&function.oid), Some(wire));
-                    let told = hw::RanFunctionDefinition::decode(&function.definition, wire, &arena).unwrap();
-                    assert_eq!(told, hw::RanFunctionDefinition::STANDARD);
+                    let decoded = hw::RanFunctionDefinition::decode(&function.definition, wire, &arena).unwrap();
+                    assert_eq!(decoded, hw::RanFunctionDefinition::STANDARD);
                     let action =
                         Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
                     let spec = SubscriptionSpec { event_trigger: hw::EVENT_TRIGGER.to_vec(), actions: vec![action] };

@@ -75,7 +75,7 @@ fn du_name(ue: Ue) -> UeId<'static> {
 #[derive(Default)]
 struct Cu {
     ues: Vec<(Ue, PlmnIdentity)>,
-    news: Vec<(Ue, Notification<'static>)>,
+    new_events: Vec<(Ue, Notification<'static>)>,
 }
 
 impl Cu {
@@ -87,7 +87,7 @@ impl Cu {
 
     fn attach(&mut self, ue: Ue, plmn: PlmnIdentity) {
         self.ues.push((ue, plmn));
-        self.news.push((ue, self.notification(ue, Event::Attached)));
+        self.new_events.push((ue, self.notification(ue, Event::Attached)));
     }
 }
 
@@ -99,10 +99,10 @@ impl RrcSource for Cu {
         self.notification(ue, Event::Present)
     }
     fn has_events(&self) -> bool {
-        !self.news.is_empty()
+        !self.new_events.is_empty()
     }
     fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
-        out.append(&mut self.news);
+        out.append(&mut self.new_events);
     }
 }
 
@@ -136,8 +136,8 @@ impl KpmSource for Du {
         du_name(ue)
     }
     fn take_snapshot(&self, (): &mut ()) {}
-    fn value(&self, (): &(), whom: MeasuredObject<'_>, _: usize, _: &MeasurementLabel) -> Value {
-        match whom {
+    fn value(&self, (): &(), object: MeasuredObject<'_>, _: usize, _: &MeasurementLabel) -> Value {
+        match object {
             MeasuredObject::Ues([ue]) => Value::Real(ue.0 as f64),
             _ => Value::NoValue,
         }
@@ -222,9 +222,9 @@ impl Iapp for Guest {
             let definition = RanFunctionDefinition::decode_owned(&function.definition, Revision::V3_00).unwrap();
             let measurements = [MeasurementRequest::named("DRB.UEThpDl")];
             let scope = Scope::EveryUe(EveryUe::AnySignal);
-            let wish =
+            let report_request =
                 ReportRequest { measurements: &measurements, granularity_period_ms: 5, reporting_period_ms: 5, scope };
-            let plan = wish.plan(&definition, Revision::V3_00).unwrap();
+            let plan = report_request.plan(&definition, Revision::V3_00).unwrap();
             let (mut trigger, mut action) = (Vec::new(), Vec::new());
             plan.trigger.encode(Revision::V3_00, &mut trigger).unwrap();
             plan.action.encode(Revision::V3_00, &mut action).unwrap();

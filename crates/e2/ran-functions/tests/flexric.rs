@@ -79,7 +79,7 @@ impl Bench {
         bench.hears(&setup);
         let Some(Event::NodeUp(node)) = bench.controller.poll_event() else { panic!("the node is up") };
         bench.node = node;
-        assert!(matches!(bench.said(), Pdu::E2SetupResponse(_)));
+        assert!(matches!(bench.next_pdu(), Pdu::E2SetupResponse(_)));
         Some(bench)
     }
 
@@ -91,7 +91,7 @@ impl Bench {
     }
 
     /// What the controller sends.
-    fn said(&mut self) -> Pdu<'static> {
+    fn next_pdu(&mut self) -> Pdu<'static> {
         let mut out = Vec::new();
         assert_eq!(self.controller.poll_transmit(&mut out), Some(NODE));
         decoded(&out)
@@ -112,7 +112,7 @@ impl Bench {
         assert_eq!(event_trigger, *trigger);
         let spec = SubscriptionSpec { event_trigger, actions: vec![report()] };
         self.controller.subscribe(NOW, Consumer(0), Ticket(1), self.node, id, spec).unwrap();
-        let Pdu::RicSubscriptionRequest(ours) = self.said() else { panic!("a subscription request") };
+        let Pdu::RicSubscriptionRequest(ours) = self.next_pdu() else { panic!("a subscription request") };
 
         let mut answers =
             self.recorded.samples("successfulOutcome", "RICsubscription", Some(function), "emu_agent_gnb");
@@ -195,7 +195,7 @@ fn slice_controls_of_flexric_xapp_are_executed() {
         let (node, id) = (bench.node, RanFunctionId(145));
         let (consumer, ticket) = (Consumer(0), Ticket(at as u32));
         bench.controller.control(NOW, consumer, ticket, node, id, &header, &octets, None, true).unwrap();
-        let Pdu::RicControlRequest(ours) = bench.said() else { panic!("a control request") };
+        let Pdu::RicControlRequest(ours) = bench.next_pdu() else { panic!("a control request") };
         assert_eq!((&ours.header, &ours.message), (&theirs.header, &theirs.message));
         let Pdu::RicControlAcknowledge(mut answer) = answers[at % answers.len()].clone() else { panic!("an answer") };
         answer.request_id = ours.request_id;

@@ -165,9 +165,9 @@ fn first_controller_gets_reports_of_changes() {
     scene.control(FIRST, Command::Expose, 11, &[5]);
     assert_eq!(scene.report(1), 1, "after a control");
     let (to, message) = &scene.rics.sent[1];
-    let told: Vec<_> =
+    let views: Vec<_> =
         message.controllers.iter().map(|view| (view.controller.ric_id.value, view.first, view.ues.len())).collect();
-    assert_eq!((*to, told), (FIRST, vec![(10, true, 0), (11, false, 1)]));
+    assert_eq!((*to, views), (FIRST, vec![(10, true, 0), (11, false, 1)]));
     assert_eq!(scene.report(200), 0, "nothing new");
     scene.views.expose(GUEST, Ue(6)).unwrap();
     assert_eq!((scene.report(250), scene.report(300)), (0, 1), "what the host did, by the period");

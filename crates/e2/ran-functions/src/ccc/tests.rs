@@ -527,18 +527,18 @@ fn query_returns_current_values() {
         json!({ "listOfNodelevelRanConfigurationStructuresForQuery": [
             { "ranConfigurationStructureName": DU, "listOfAttributes": [{ "attributeName": attribute }] }] })
     };
-    let QueryOutcomeFormat::NodeLevel(told) = QueryOutcome::decode(&ask(1, node("gNBDUName")).unwrap()).unwrap().format
+    let QueryOutcomeFormat::NodeLevel(queried) = QueryOutcome::decode(&ask(1, node("gNBDUName")).unwrap()).unwrap().format
     else {
         panic!("of the node")
     };
-    assert_eq!(Value::Object(told[0].0.attributes()), json!({ "gNBDUName": "north" }));
+    assert_eq!(Value::Object(queried[0].0.attributes()), json!({ "gNBDUName": "north" }));
     let cells = json!({ "listOfCellsToBeQueriedForQuery": [{ "listOfCelllevelConfigurationStructuresForQuery": [
         { "ranConfigurationStructureName": CELL }, { "ranConfigurationStructureName": RATIO }] }] });
-    let QueryOutcomeFormat::CellLevel(told) = QueryOutcome::decode(&ask(2, cells.clone()).unwrap()).unwrap().format
+    let QueryOutcomeFormat::CellLevel(queried) = QueryOutcome::decode(&ask(2, cells.clone()).unwrap()).unwrap().format
     else {
         panic!("of cells")
     };
-    assert_eq!((told.len(), told[0].cell_global_id, told[0].structures.len()), (1, cell(1), 2));
+    assert_eq!((queried.len(), queried[0].cell_global_id, queried[0].structures.len()), (1, cell(1), 2));
     let unavailable = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
     assert_eq!(ask(1, node("gNBId")), Err(unavailable));
     assert_eq!(ask(1, cells), Err(Cause::Protocol(CauseProtocol::SemanticError)));

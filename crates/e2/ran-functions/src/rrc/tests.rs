@@ -11,7 +11,7 @@ use crate::testing::{FIRST, GUEST, Recorder, millis, report, request_id, subscri
 #[derive(Default)]
 struct BaseStation {
     ues: Vec<Ue>,
-    news: Vec<(Ue, Notification<'static>)>,
+    new_events: Vec<(Ue, Notification<'static>)>,
 }
 
 fn notification(ue: Ue, event: Event) -> Notification<'static> {
@@ -40,11 +40,11 @@ impl RrcSource for BaseStation {
     }
 
     fn has_events(&self) -> bool {
-        !self.news.is_empty()
+        !self.new_events.is_empty()
     }
 
     fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
-        out.append(&mut self.news);
+        out.append(&mut self.new_events);
     }
 }
 
@@ -58,7 +58,7 @@ struct Bench {
 impl Bench {
     fn new(ues: &[u64]) -> Self {
         let ues = ues.iter().map(|ue| Ue(*ue)).collect();
-        let source = Rc::new(RefCell::new(BaseStation { ues, news: Vec::new() }));
+        let source = Rc::new(RefCell::new(BaseStation { ues, new_events: Vec::new() }));
         let function = RrcFunction::new(Rc::clone(&source), RrcConfig { max_actions: 2, ..RrcConfig::default() });
         Bench { function, source, views: Views::with_first(FIRST), recorder: Recorder::default() }
     }
@@ -71,7 +71,7 @@ impl Bench {
     }
 
     fn happens(&mut self, ue: u64, event: Event) {
-        self.source.borrow_mut().news.push((Ue(ue), notification(Ue(ue), event)));
+        self.source.borrow_mut().new_events.push((Ue(ue), notification(Ue(ue), event)));
     }
 
     /// Calls the function while a report is due, and returns the notifications of each controller.
@@ -79,12 +79,12 @@ impl Bench {
         while let Some(next) = self.function.next_report() {
             self.function.report(next.max(millis(2)), &mut FunctionContext::new(&mut self.views, &mut self.recorder));
         }
-        let told = |sent: crate::testing::Sent| {
+        let reported = |sent: crate::testing::Sent| {
             IndicationHeader::decode(&sent.header, Wire::Per).unwrap();
             let message = IndicationMessage::decode_owned(&sent.message, Wire::Per).unwrap();
-            (sent.controller, message.notifications.iter().map(|told| (told.rnti.0, told.event)).collect())
+            (sent.controller, message.notifications.iter().map(|reported| (reported.rnti.0, reported.event)).collect())
         };
-        self.recorder.sent.drain(..).map(told).collect()
+        self.recorder.sent.drain(..).map(reported).collect()
     }
 }
 
@@ -125,8 +125,8 @@ fn only_requested_events_of_visible_ues_are_reported() {
 fn many_events_need_several_indications() {
     let mut bench = Bench::new(&(0..600).collect::<Vec<_>>());
     bench.subscribe(FIRST, ALL).unwrap();
-    let told: Vec<_> = bench.run().into_iter().map(|(_, told)| told.len()).collect();
-    assert_eq!(told, [256, 256, 88]);
+    let reported: Vec<_> = bench.run().into_iter().map(|(_, reported)| reported.len()).collect();
+    assert_eq!(reported, [256, 256, 88]);
 }
 
 #[test]

@@ -97,16 +97,16 @@ impl Bench {
     fn octets(&mut self, controller: ControllerId, header: Vec<u8>, message: Vec<u8>) -> Result<(), (Cause, String)> {
         let request = testing::control(header, message);
         let mut reports = FunctionContext::new(&mut self.views, &mut self.recorder);
-        let said = |outcome: Option<Vec<u8>>| {
+        let diagnostic = |outcome: Option<Vec<u8>>| {
             let outcome = ControlOutcome::decode_owned(&outcome.expect("an outcome"), self.wire).unwrap();
             outcome.diagnostic.to_string()
         };
         match self.function.control(millis(0), controller, &request, &mut reports) {
             Ok(outcome) => {
-                assert_eq!(said(outcome), "");
+                assert_eq!(diagnostic(outcome), "");
                 Ok(())
             }
-            Err(failure) => Err((failure.cause, said(failure.outcome))),
+            Err(failure) => Err((failure.cause, diagnostic(failure.outcome))),
         }
     }
 
@@ -177,14 +177,14 @@ fn configured_slices_are_reported() {
         bench.function.subscribe(millis(0), GUEST, &periodic_subscription(GUEST, 10, wire), &bench.views).unwrap();
         assert_eq!(bench.function.next_report(), Some(millis(10)));
         bench.function.report(millis(10), &mut FunctionContext::new(&mut bench.views, &mut bench.recorder));
-        let told = |at: usize| {
+        let report = |at: usize| {
             let message = IndicationMessage::decode_owned(&bench.recorder.sent[at].message, wire).unwrap();
             let ids: Vec<_> = message.slices.dl.slices.iter().map(|slice| slice.id).collect();
             (bench.recorder.sent[at].controller, ids, message.ues.to_vec())
         };
         let ue = |rnti, dl_id| UeSlices { dl_id, ul_id: NO_SLICE, rnti };
-        assert_eq!(told(0), (FIRST, vec![1, 2, 3], vec![ue(100, 1), ue(102, 3)]));
-        assert_eq!(told(1), (GUEST, vec![1, 2, 3], vec![ue(102, 3)]));
+        assert_eq!(report(0), (FIRST, vec![1, 2, 3], vec![ue(100, 1), ue(102, 3)]));
+        assert_eq!(report(1), (GUEST, vec![1, 2, 3], vec![ue(102, 3)]));
     }
 }
 
@@ -347,19 +347,19 @@ fn slices_of_removed_controller_are_deleted() {
 fn undecodable_controls_are_refused() {
     let mut bench = Bench::new();
     let syntax = Cause::Protocol(CauseProtocol::TransferSyntaxError);
-    let mut said = |header: &[u8], message: &[u8]| {
+    let mut diagnostic = |header: &[u8], message: &[u8]| {
         let (cause, text) = bench.octets(FIRST, header.to_vec(), message.to_vec()).unwrap_err();
         assert_eq!(cause, syntax);
         text
     };
-    assert_eq!(said(&[0; 3], &[0; 20]), "the message ends inside a value at octet 0 in ControlHeader");
+    assert_eq!(diagnostic(&[0; 3], &[0; 20]), "the message ends inside a value at octet 0 in ControlHeader");
     assert_eq!(
-        said(&[0; 4], &[9, 0, 0, 0]),
+        diagnostic(&[0; 4], &[9, 0, 0, 0]),
         "a number that the enumeration does not have at octet 0 in slice::ControlMessage"
     );
     // an unknown algorithm
     let mut message = vec![0; 64];
     message[8] = 1;
     message[24] = 5;
-    assert_eq!(said(&[0; 4], &message), "a number that the enumeration does not have at octet 24 in Parameters");
+    assert_eq!(diagnostic(&[0; 4], &message), "a number that the enumeration does not have at octet 24 in Parameters");
 }

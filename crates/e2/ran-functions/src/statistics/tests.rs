@@ -152,11 +152,11 @@ fn reports_contain_visible_ues() {
     bench.run_until(10);
     bench.views.expose(GUEST, Ue(2)).unwrap();
     bench.run_until(20);
-    let told = |sent: &Sent| {
+    let decoded = |sent: &Sent| {
         let message = mac_message(sent, Wire::Plain);
         (sent.controller, message.ues.iter().map(|ue| ue.rnti).collect::<Vec<_>>())
     };
-    let all: Vec<_> = bench.recorder.sent.iter().map(told).collect();
+    let all: Vec<_> = bench.recorder.sent.iter().map(decoded).collect();
     assert_eq!(all, [(GUEST, vec![]), (FIRST, vec![1, 2, 3]), (GUEST, vec![2]), (FIRST, vec![1, 2, 3])]);
 }
 

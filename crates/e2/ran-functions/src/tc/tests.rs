@@ -57,17 +57,17 @@ impl Bench {
         message.encode(self.wire, &mut octets).unwrap();
         let request = testing::control(header, octets);
         let mut reports = FunctionContext::new(&mut self.views, &mut self.recorder);
-        let said = |outcome: Option<Vec<u8>>| {
+        let decoded_outcome = |outcome: Option<Vec<u8>>| {
             let outcome = ControlOutcome::decode_owned(&outcome.expect("an outcome"), self.wire).unwrap();
             (outcome.code, outcome.diagnostic.to_string())
         };
         match self.function.control(millis(0), controller, &request, &mut reports) {
             Ok(outcome) => {
-                assert_eq!(said(outcome), (SUCCESS, String::new()));
+                assert_eq!(decoded_outcome(outcome), (SUCCESS, String::new()));
                 Ok(())
             }
             Err(failure) => {
-                let (code, text) = said(failure.outcome);
+                let (code, text) = decoded_outcome(failure.outcome);
                 assert_eq!(code, FAILURE);
                 Err((failure.cause, text))
             }
@@ -133,14 +133,14 @@ fn filter_sends_flow_to_new_queue() {
 
         bench.function.subscribe(millis(0), FIRST, &periodic_subscription(FIRST, 10, wire), &bench.views).unwrap();
         bench.function.report(millis(10), &mut FunctionContext::new(&mut bench.views, &mut bench.recorder));
-        let told = IndicationMessage::decode_owned(&bench.recorder.sent[0].message, wire).unwrap();
-        assert_eq!(told.scheduler, Scheduler::Priority(vec![1, 0].into()));
-        assert_eq!(told.pacer.kind, PacerKind::Bdp5g);
-        assert_eq!(told.classifier, Classifier::Osi(vec![OsiFilter { id: 0, flow: voip(), queue_id: 1 }].into()));
+        let report = IndicationMessage::decode_owned(&bench.recorder.sent[0].message, wire).unwrap();
+        assert_eq!(report.scheduler, Scheduler::Priority(vec![1, 0].into()));
+        assert_eq!(report.pacer.kind, PacerKind::Bdp5g);
+        assert_eq!(report.classifier, Classifier::Osi(vec![OsiFilter { id: 0, flow: voip(), queue_id: 1 }].into()));
         let lanes: Vec<_> =
-            told.lanes.iter().map(|lane| (lane.shaper.id, lane.queue.kind, lane.queue.packets)).collect();
+            report.lanes.iter().map(|lane| (lane.shaper.id, lane.queue.kind, lane.queue.packets)).collect();
         assert_eq!(lanes, [(0, QueueKind::Fifo, 10), (1, QueueKind::Fifo, 11)]);
-        assert!(told.lanes[0].shaper.active && !told.lanes[1].shaper.active && !told.lanes[0].policer.active);
+        assert!(report.lanes[0].shaper.active && !report.lanes[1].shaper.active && !report.lanes[0].policer.active);
     }
 }
 
@@ -188,9 +188,9 @@ fn invalid_controls_are_refused() {
     let modify = ControlMessage::Queue(QueueControl::Modify(ModifyQueue { id: 1, parameters }));
     assert_eq!(refused(modify), format!("a target of 0 ms in 0 ms: {time}"));
 
-    let told = |told| scheduler(Scheduler::Priority(vec![0; told].into()));
-    assert_eq!(refused(told(1)), "the scheduler is told of 1 queues, and there are 2");
-    assert_eq!(refused(told(3)), "the scheduler is told of 3 queues, and there are 2");
+    let priorities = |count| scheduler(Scheduler::Priority(vec![0; count].into()));
+    assert_eq!(refused(priorities(1)), "the scheduler is told of 1 queues, and there are 2");
+    assert_eq!(refused(priorities(3)), "the scheduler is told of 3 queues, and there are 2");
     let quanta = scheduler(Scheduler::DeficitRoundRobin(vec![5, 0].into()));
     assert_eq!(refused(quanta), "the quantum of each queue must be above 0");
     let one = "there is always one scheduler: it can only be modified";

@@ -72,8 +72,8 @@ impl KpmSource for Counting {
         self.millis = self.millis.max(until.as_nanos() / 1_000_000);
     }
 
-    fn value(&self, since: &u64, whom: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value {
-        let ues = match whom {
+    fn value(&self, since: &u64, object: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value {
+        let ues = match object {
             MeasuredObject::Cell => &self.ues,
             MeasuredObject::Ues(ues) => ues,
         };
@@ -213,8 +213,8 @@ impl Bench {
         RanFunctionDefinition::decode_owned(&self.function.definition().definition, self.revision).unwrap()
     }
 
-    fn plan(&self, wish: &ReportRequest<'_>) -> (Vec<u8>, Vec<u8>) {
-        let plan = wish.plan(&self.definition(), self.revision).unwrap();
+    fn plan(&self, report_request: &ReportRequest<'_>) -> (Vec<u8>, Vec<u8>) {
+        let plan = report_request.plan(&self.definition(), self.revision).unwrap();
         let mut trigger = Vec::new();
         plan.trigger.encode(self.revision, &mut trigger).unwrap();
         (trigger, self.encode(&plan.action))
@@ -234,9 +234,9 @@ impl Bench {
         self.function.unsubscribe(RequestKey { controller: FIRST, id: RicRequestId { requestor: 1, instance } });
     }
 
-    /// Subscribes to one wish at time 0.
-    fn wish(&mut self, wish: &ReportRequest<'_>) {
-        let (trigger, action) = self.plan(wish);
+    /// Subscribes to one report_request at time 0.
+    fn report_request(&mut self, report_request: &ReportRequest<'_>) {
+        let (trigger, action) = self.plan(report_request);
         let admission = self.subscribe(0, 1, &trigger, &[&action]).unwrap();
         assert_eq!(admission, Admission { admitted: vec![RicActionId(0)], not_admitted: vec![] });
     }
@@ -306,7 +306,7 @@ fn named<'w>(names: &[&'w str]) -> Vec<MeasurementRequest<'w>> {
     names.iter().map(|name| MeasurementRequest::named(name)).collect()
 }
 
-fn wish<'w>(
+fn report_request<'w>(
     measurements: &'w [MeasurementRequest<'w>],
     granularity: u32,
     reporting: u32,

@@ -42,14 +42,14 @@ fn every_style_is_reported_in_every_revision() {
         ];
         for (names, scope, expected) in cases {
             let mut bench = Bench::speaking(revision, &[1, 2, 3]);
-            bench.wish(&wish(&named(names), 10, 20, scope));
+            bench.report_request(&report_request(&named(names), 10, 20, scope));
             bench.run_until(45);
             assert_eq!(bench.sent.iter().map(|sent| sent.at_ms).collect::<Vec<_>>(), [20, 40]);
             for sent in 0..2 {
                 assert_eq!(bench.lines(sent), expected, "{revision} {scope:?}");
             }
             let formats = bench.message(0).formats;
-            let told = match &formats {
+            let reported = match &formats {
                 IndicationMessageFormats::Format1(report) => report.granul_period,
                 IndicationMessageFormats::Format2(report) => {
                     let group = &report.meas_cond_ueid_list[0];
@@ -61,7 +61,7 @@ fn every_style_is_reported_in_every_revision() {
                 }
                 IndicationMessageFormats::Format3(report) => report.ue_meas_report_list[0].meas_report.granul_period,
             };
-            assert_eq!(told, Some(GranularityPeriod(10)));
+            assert_eq!(reported, Some(GranularityPeriod(10)));
         }
     }
 }
@@ -69,7 +69,7 @@ fn every_style_is_reported_in_every_revision() {
 #[test]
 fn periods_do_not_drift() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);
-    bench.wish(&wish(&named(&[VOLUME]), 100, 100, Scope::Node));
+    bench.report_request(&report_request(&named(&[VOLUME]), 100, 100, Scope::Node));
     let mut at = Vec::new();
     for report in 1..=50u64 {
         // always late by something, never by a whole period
@@ -92,7 +92,7 @@ fn periods_do_not_drift() {
 #[test]
 fn late_poll_sends_no_burst() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);
-    bench.wish(&wish(&named(&[VOLUME]), 100, 100, Scope::Node));
+    bench.report_request(&report_request(&named(&[VOLUME]), 100, 100, Scope::Node));
     bench.at(100);
     bench.at(755);
     assert_eq!(bench.sent.len(), 2);
@@ -104,7 +104,7 @@ fn late_poll_sends_no_burst() {
 
     // several records a report: what was missed has no values
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);
-    bench.wish(&wish(&named(&[VOLUME]), 10, 50, Scope::EveryUe(EveryUe::AnySignal)));
+    bench.report_request(&report_request(&named(&[VOLUME]), 10, 50, Scope::EveryUe(EveryUe::AnySignal)));
     bench.at(10);
     bench.at(45);
     assert_eq!((bench.sent.len(), bench.function.next_report()), (0, Some(millis(50))));
@@ -199,7 +199,7 @@ fn matching_ues_are_listed_for_each_period() {
 #[test]
 fn ues_without_values_in_some_periods() {
     let mut bench = Bench::speaking(Revision::V3_00, &[]);
-    bench.wish(&wish(&named(&[VOLUME]), 10, 30, Scope::EveryUe(EveryUe::AnySignal)));
+    bench.report_request(&report_request(&named(&[VOLUME]), 10, 30, Scope::EveryUe(EveryUe::AnySignal)));
     bench.run_until(35);
     assert_eq!(bench.sent.len(), 0, "no UEs to report on");
     let ues = |bench: &Bench, ues: &[u64]| bench.source.borrow_mut().ues = ues.iter().map(|ue| Ue(*ue)).collect();
@@ -218,8 +218,8 @@ fn ues_without_values_in_some_periods() {
     // a listed UE that has detached
     let mut bench = Bench::speaking(Revision::V3_00, &[1, 2]);
     let (one, two) = ([ue_id(1)], [ue_id(1), ue_id(2)]);
-    bench.wish(&wish(&named(&[VOLUME]), 10, 10, Scope::Ues(&one)));
-    let (trigger, action) = bench.plan(&wish(&named(&[VOLUME]), 10, 10, Scope::Ues(&two)));
+    bench.report_request(&report_request(&named(&[VOLUME]), 10, 10, Scope::Ues(&one)));
+    let (trigger, action) = bench.plan(&report_request(&named(&[VOLUME]), 10, 10, Scope::Ues(&two)));
     bench.subscribe(0, 2, &trigger, &[&action]).unwrap();
     ues(&bench, &[2]);
     bench.run_until(10);
@@ -231,8 +231,8 @@ fn ues_without_values_in_some_periods() {
 fn subscriptions_are_independent() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);
     assert_eq!(bench.function.next_report(), None);
-    let (fast_trigger, fast) = bench.plan(&wish(&named(&[VOLUME]), 10, 10, Scope::Node));
-    let (slow_trigger, slow) = bench.plan(&wish(&named(&[VOLUME, RRC]), 25, 25, Scope::Node));
+    let (fast_trigger, fast) = bench.plan(&report_request(&named(&[VOLUME]), 10, 10, Scope::Node));
+    let (slow_trigger, slow) = bench.plan(&report_request(&named(&[VOLUME, RRC]), 25, 25, Scope::Node));
     bench.subscribe(3, 1, &fast_trigger, &[&fast, &fast]).unwrap();
     bench.subscribe(7, 2, &slow_trigger, &[&slow]).unwrap();
     bench.run_until(40);
@@ -306,7 +306,7 @@ fn values_that_fail_conditions_are_not_reported() {
 fn report_size_is_limited() {
     let ues: Vec<u64> = (1..=50).collect();
     let mut bench = Bench::new(KpmConfig { max_values: 100, ..KpmConfig::default() }, &ues);
-    bench.wish(&wish(&named(&[VOLUME, CQI]), 10, 20, Scope::EveryUe(EveryUe::AnySignal)));
+    bench.report_request(&report_request(&named(&[VOLUME, CQI]), 10, 20, Scope::EveryUe(EveryUe::AnySignal)));
     bench.run_until(40);
     for sent in 0..2 {
         let lines = bench.lines(sent);
@@ -319,7 +319,7 @@ fn report_size_is_limited() {
 fn guest_gets_reports_of_exposed_ues() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1, 2, 3]);
     let every = named(&[VOLUME]);
-    let (trigger, action) = bench.plan(&wish(&every, 10, 10, Scope::EveryUe(EveryUe::AnySignal)));
+    let (trigger, action) = bench.plan(&report_request(&every, 10, 10, Scope::EveryUe(EveryUe::AnySignal)));
     bench.views.expose(GUEST, Ue(2)).unwrap();
     for controller in [FIRST, GUEST] {
         let request = request(1, &trigger, &[&action]);
@@ -329,13 +329,13 @@ fn guest_gets_reports_of_exposed_ues() {
     bench.views.expose(GUEST, Ue(3)).unwrap();
     bench.run_until(20);
     let ues = |sent: usize| bench.lines(sent).into_iter().filter_map(|line| line.0).collect::<Vec<_>>();
-    let told: Vec<_> = (0..4).map(|sent| (bench.sent[sent].controller, ues(sent))).collect();
+    let reported: Vec<_> = (0..4).map(|sent| (bench.sent[sent].controller, ues(sent))).collect();
     let all = vec![1, 2, 3];
-    assert_eq!(told, [(FIRST, all.clone()), (GUEST, vec![2]), (FIRST, all), (GUEST, vec![2, 3])]);
+    assert_eq!(reported, [(FIRST, all.clone()), (GUEST, vec![2]), (FIRST, all), (GUEST, vec![2, 3])]);
 
     // a UE that is not exposed to the guest does not exist for it
     let one = ue_id(1);
-    let (trigger, action) = bench.plan(&wish(&every, 10, 10, Scope::Ues(std::slice::from_ref(&one))));
+    let (trigger, action) = bench.plan(&report_request(&every, 10, 10, Scope::Ues(std::slice::from_ref(&one))));
     let request = request(2, &trigger, &[&action]);
     let refused = bench.function.subscribe(millis(20), GUEST, &request, &bench.views);
     assert_eq!(refused, Err(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable)));

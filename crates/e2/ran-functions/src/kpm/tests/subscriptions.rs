@@ -24,8 +24,8 @@ fn label_with_own_plmn_is_supported() {
         let none = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
         assert_eq!(subscribed.err(), expected.err().map(|()| none), "{label:?}");
         bench.run_until(10);
-        let told: Vec<_> = (0..bench.sent.len()).flat_map(|at| bench.lines(at)).map(|line| line.2).collect();
-        assert_eq!(told, expected.ok().map(Value::Integer).into_iter().collect::<Vec<_>>());
+        let reported: Vec<_> = (0..bench.sent.len()).flat_map(|at| bench.lines(at)).map(|line| line.2).collect();
+        assert_eq!(reported, expected.ok().map(Value::Integer).into_iter().collect::<Vec<_>>());
     }
 }
 
@@ -118,7 +118,7 @@ fn invalid_actions_are_refused_with_cause() {
     }
 
     let unknown = [ue_id(9)];
-    let (_, action) = bench.plan(&wish(&named(&[VOLUME]), 10, 10, Scope::Ues(&unknown)));
+    let (_, action) = bench.plan(&report_request(&named(&[VOLUME]), 10, 10, Scope::Ues(&unknown)));
     assert_eq!(bench.subscribe(0, 1, &trigger, &[&action]), Err(request(RequestedInformationUnavailable)));
     assert_eq!(bench.subscribe(0, 1, &trigger, &[&[]]), Err(transfer));
     assert_eq!(bench.subscribe(0, 1, &[], &[&good]), Err(transfer));
@@ -157,7 +157,7 @@ fn arbitrary_octets_do_not_panic() {
         let mut bench = Bench::speaking(revision, &[1, 2, 3]);
         let mut now_ms = 0;
         for scope in scopes {
-            let (trigger, action) = bench.plan(&wish(&named(&[VOLUME]), 10, 20, scope));
+            let (trigger, action) = bench.plan(&report_request(&named(&[VOLUME]), 10, 20, scope));
             for _ in 0..400 {
                 let (mut trigger, mut action) = (trigger.clone(), action.clone());
                 for _ in 0..1 + random() % 3 {

@@ -113,7 +113,7 @@ fn control_is_executed_in_every_revision() {
         bench.control(FIRST, &Control::of_ue(name(77), quota())).unwrap();
         assert_eq!(bench.done(), [(origin, None, quota())]);
         let outcome = bench.control(FIRST, &Control::of_ue(name(1), release())).unwrap();
-        assert_eq!(told(outcome.as_ref(), revision), [(5, "ValueInt(1)".to_owned())]);
+        assert_eq!(outcome_parameters(outcome.as_ref(), revision), [(5, "ValueInt(1)".to_owned())]);
         bench.done();
 
         let actions = ControlActions::Several(vec![quota(), release(), drx()]);
@@ -123,7 +123,7 @@ fn control_is_executed_in_every_revision() {
             bench.done(),
             [(origin, None, quota()), (origin, Some(Ue(2)), release()), (origin, Some(Ue(2)), drx()),]
         );
-        assert_eq!(told(outcome.as_ref(), revision), [(5, "ValueInt(2)".to_owned())]);
+        assert_eq!(outcome_parameters(outcome.as_ref(), revision), [(5, "ValueInt(2)".to_owned())]);
     }
 }
 
@@ -135,7 +135,7 @@ fn refused_control_has_cause_and_reason() {
     let mapping = Control::of_ue(name(1), ControlAction::QosFlowMapping(mapping));
     let outcome = refused(bench.control(FIRST, &mapping), ActionNotSupported);
     let reason = "control style 1 action 2 (QoS flow mapping configuration) is not offered".to_owned();
-    assert_eq!(told(outcome.as_ref(), revision), [(REFUSAL_REASON.0, reason)]);
+    assert_eq!(outcome_parameters(outcome.as_ref(), revision), [(REFUSAL_REASON.0, reason)]);
     refused(bench.control(FIRST, &Control::of_ue(name(3), drx())), ControlFailedToExecute);
     // a guest acts on the UEs that it was shown
     refused(bench.control(GUEST, &Control::of_ue(name(1), drx())), ControlFailedToExecute);
@@ -155,7 +155,7 @@ fn refused_control_has_cause_and_reason() {
     e2sm::rc::ControlMessage { formats }.encode(revision, &mut message).unwrap();
     let outcome = refused(bench.control_octets(FIRST, header.clone(), message, None), ControlMessageInvalid);
     let reason = "RAN parameter 1 (Long DRX Cycle Length) is out of range".to_owned();
-    assert_eq!(told(outcome.as_ref(), revision), [(1, reason)]);
+    assert_eq!(outcome_parameters(outcome.as_ref(), revision), [(1, reason)]);
     refused(bench.control_octets(FIRST, header, vec![0xFF], None), ControlMessageInvalid);
     refused(bench.control_octets(FIRST, vec![], vec![], None), ControlMessageInvalid);
 
@@ -171,7 +171,7 @@ fn refused_control_has_cause_and_reason() {
     bench.source.borrow_mut().is_full = true;
     let failure = bench.control(FIRST, &Control::of_ue(name(1), quota())).unwrap_err();
     assert_eq!(failure.cause, Cause::Misc(CauseMisc::ControlProcessingOverload));
-    assert_eq!(told(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]);
+    assert_eq!(outcome_parameters(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]);
     assert!(bench.done().is_empty());
 }
 
@@ -187,7 +187,7 @@ fn multiple_actions_are_checked_as_a_whole() {
     assert_eq!(bench.done().len(), 2);
     bench.source.borrow_mut().is_full = true;
     let failure = bench.control(FIRST, &several(vec![quota()])).unwrap_err();
-    assert_eq!(told(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]);
+    assert_eq!(outcome_parameters(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn outcome_states_style_and_progress() {
     let mut bench = Bench::new(revision);
     let delete = ControlAction::Other(OtherAction { id: DELETE_REPORTING, parameters: Vec::new() });
     let outcome = bench.control(FIRST, &Control::of_ue(name(1), delete.clone())).unwrap();
-    let [(5, value)] = &told(outcome.as_ref(), revision)[..] else { panic!("a parameter") };
+    let [(5, value)] = &outcome_parameters(outcome.as_ref(), revision)[..] else { panic!("a parameter") };
     assert!(value.contains("ElementFalse") && value.contains("ValueInt(1)"), "{value}");
     let bytes = bench.function.definition().definition;
     let definition = RanFunctionDefinition::decode_owned(&bytes, revision).unwrap();
@@ -327,7 +327,7 @@ fn outcome_states_style_and_progress() {
     for control in [group, filtered] {
         let failure = bench.control(FIRST, &control).unwrap_err();
         let reason = "60 % of 40 % are wanted; executed for 1 UEs before".to_owned();
-        assert_eq!(told(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, reason)]);
+        assert_eq!(outcome_parameters(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, reason)]);
         assert_eq!(bench.done().len(), 1);
     }
 }
@@ -343,10 +343,10 @@ fn requested_parameters_are_returned() {
         actions: ControlActions::Query(ControlAction::DRX, parameters),
     };
     let outcome = bench.control(FIRST, &tell(2, vec![RSRP, SLICE])).unwrap();
-    assert_eq!(told(outcome.as_ref(), revision), [(1, "ValueInt(-102)".to_owned()), (2, "ValueInt(0)".to_owned())]);
+    assert_eq!(outcome_parameters(outcome.as_ref(), revision), [(1, "ValueInt(-102)".to_owned()), (2, "ValueInt(0)".to_owned())]);
     assert_eq!(bench.done(), []);
     let outcome = refused(bench.control(FIRST, &tell(2, vec![RSRP, RanParameterId(9)])), ControlMessageInvalid);
-    assert_eq!(told(outcome.as_ref(), revision), [(9, "the parameter is not supported".to_owned())]);
+    assert_eq!(outcome_parameters(outcome.as_ref(), revision), [(9, "the parameter is not supported".to_owned())]);
     refused(bench.control(GUEST, &tell(1, vec![RSRP])), ControlFailedToExecute);
 }
 

@@ -54,7 +54,7 @@ struct Station {
     is_full: bool,
     /// How much it does before it is full.
     most: Option<usize>,
-    /// What all UEs are heard worse by, in dB.
+    /// What all UEs are observed worse by, in dB.
     fade_db: i64,
     slice: i64,
 }
@@ -88,8 +88,8 @@ impl RcSource for Station {
         }
         self.done.push((origin, ue, action.clone()));
         let value = RanParameterValue::ValueInt(ue.map_or(0, |ue| ue.0 as i64));
-        let told = RanParameterElementItem { ran_parameter_id: RanParameterId(5), value };
-        Ok(if [RELEASE, DELETE_REPORTING].contains(&action.id()) { vec![told] } else { Vec::new() })
+        let parameter = RanParameterElementItem { ran_parameter_id: RanParameterId(5), value };
+        Ok(if [RELEASE, DELETE_REPORTING].contains(&action.id()) { vec![parameter] } else { Vec::new() })
     }
 
     fn policy_actions(&self) -> &[ActionId] {
@@ -321,7 +321,7 @@ impl Bench {
         self.report();
     }
 
-    fn happen(&mut self, event: Event) {
+    fn emit(&mut self, event: Event) {
         self.source.borrow_mut().events.push_back(event);
         self.report();
     }
@@ -362,7 +362,7 @@ fn told_with_structures(format: &ControlOutcomeFormat3<'_>) -> Vec<(u32, String)
 }
 
 /// The parameters and words of an outcome.
-fn told(outcome: Option<&Vec<u8>>, revision: Revision) -> Vec<(u32, String)> {
+fn outcome_parameters(outcome: Option<&Vec<u8>>, revision: Revision) -> Vec<(u32, String)> {
     let outcome = ControlOutcome::decode_owned(outcome.unwrap(), revision).unwrap();
     let items: Vec<_> = match outcome.formats {
         ControlOutcomeFormats::Format1(format) => format.ran_p_list.to_vec(),

@@ -43,7 +43,7 @@ fn handover_is_suspended_until_the_answer() {
             ),
         ] {
             let (mut bench, key) = asking(revision);
-            bench.happen(handover(number, 1));
+            bench.emit(handover(number, 1));
             assert_eq!(
                 (bench.resumed(), bench.function.pending_procedures()),
                 (vec![], 1),
@@ -78,14 +78,14 @@ fn handover_is_suspended_in_flatbuffers() {
         assert!(detected.to_string().contains("encoded as flat"));
         bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
         bench.subscribe(FIRST, RicActionType::Report, &Plan::report_rrc_states(&[RrcState::Any])).unwrap();
-        bench.happen(handover(1, 1));
-        bench.happen(Event::RrcState { ue: Ue(1), state: RrcState::RrcIdle });
+        bench.emit(handover(1, 1));
+        bench.emit(Event::RrcState { ue: Ue(1), state: RrcState::RrcIdle });
         let sent = bench.sent();
         let [insert, report] = &sent[..] else { panic!("{sent:?}") };
         let request = HandoverRequest::decode_in(&insert.header, &insert.message, revision, Wire::Flat).unwrap();
         assert_eq!(request.unwrap().handover.target, cell(2));
-        let told = IndicationMessage::decode_in(&report.message, revision, Wire::Flat, &arena).unwrap();
-        assert_eq!(rrc_states(&told).unwrap(), [(name(1), RrcState::RrcIdle)]);
+        let reported = IndicationMessage::decode_in(&report.message, revision, Wire::Flat, &arena).unwrap();
+        assert_eq!(rrc_states(&reported).unwrap(), [(name(1), RrcState::RrcIdle)]);
         let elsewhere = Control::of_ue(name(1), ControlAction::Handover(Handover::to(cell(9))));
         answer(&mut bench, FIRST, &elsewhere, insert).unwrap();
         assert_eq!(bench.resumed(), [(ProcedureId(1), "to true".to_owned())]);
@@ -127,7 +127,7 @@ fn handover_is_one_of_multiple_insert_indications() {
             (3, several(vec![elsewhere.clone()], Decision::Accept), "to true"),
             (4, Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept), "goes on"),
         ] {
-            bench.happen(handover(number, 1));
+            bench.emit(handover(number, 1));
             let sent = bench.sent();
             let [insert] = &sent[..] else { panic!("{sent:?}") };
             let request = HandoverRequest::decode(&insert.header, &insert.message, revision).unwrap().unwrap();
@@ -144,7 +144,7 @@ fn handover_is_one_of_multiple_insert_indications() {
 #[test]
 fn invalid_answer_leaves_procedure_suspended() {
     let (mut bench, _) = asking(Revision::V3_00);
-    bench.happen(handover(1, 1));
+    bench.emit(handover(1, 1));
     let sent = bench.sent();
     let accept = Control::answer(name(1), ControlAction::HANDOVER, Decision::Accept);
     let other_ue = Control::answer(name(2), ControlAction::HANDOVER, Decision::Accept);
@@ -173,7 +173,7 @@ fn time_to_wait_expires() {
         let plan = Plan::insert_handover(None);
         bench.subscribe_then(FIRST, RicActionType::Insert, &plan, subsequent).unwrap();
         let asked_at = bench.now;
-        bench.happen(handover(1, 1));
+        bench.emit(handover(1, 1));
         let deadline = asked_at + Duration::from_millis(wait_ms);
         if wait_ms > 0 {
             assert_eq!((bench.resumed(), bench.function.next_report()), (vec![], Some(deadline)));
@@ -192,15 +192,15 @@ fn time_to_wait_expires() {
 #[test]
 fn unsubscribe_resumes_procedures() {
     let (mut bench, key) = asking(Revision::V3_00);
-    bench.happen(handover(1, 1));
+    bench.emit(handover(1, 1));
     bench.function.unsubscribe(key);
     assert_eq!(bench.resumed(), [(ProcedureId(1), "goes on".to_owned())]);
-    bench.happen(handover(2, 1));
+    bench.emit(handover(2, 1));
     assert_eq!(bench.resumed(), [(ProcedureId(2), "goes on".to_owned())], "nobody asks");
 
     let (mut bench, _) = asking(Revision::V3_00);
     bench.recorder.is_gone = true;
-    bench.happen(handover(1, 1));
+    bench.emit(handover(1, 1));
     assert_eq!(
         (bench.resumed(), bench.function.pending_procedures()),
         (vec![(ProcedureId(1), "goes on".to_owned())], 0)
@@ -211,7 +211,7 @@ fn unsubscribe_resumes_procedures() {
 fn full_table_lets_procedures_continue() {
     let (mut bench, _) = asking(Revision::V3_00);
     for number in 1..=3 {
-        bench.happen(handover(number, 1));
+        bench.emit(handover(number, 1));
     }
     assert_eq!(bench.resumed(), [(ProcedureId(3), "goes on".to_owned())]);
     assert_eq!((bench.function.pending_procedures(), bench.function.skipped_inserts()), (2, 1));
@@ -224,7 +224,7 @@ fn insert_goes_to_the_subscription_that_selects_the_ue() {
     bench.subscribe(GUEST, RicActionType::Insert, &Plan::insert_handover(None)).unwrap();
     bench.subscribe(FIRST, RicActionType::Insert, &Plan::insert_handover(Some(name(1)))).unwrap();
     for (ue, asked) in [(1, FIRST), (2, GUEST)] {
-        bench.happen(handover(ue, ue));
+        bench.emit(handover(ue, ue));
         let sent = bench.sent();
         assert_eq!((sent.len(), sent[0].key.controller), (1, asked));
     }
@@ -258,15 +258,15 @@ fn policy_decides_before_inserts() {
         let (mut bench, _) = asking(revision);
         let plan = Plan::policy(HANDOVER_PREPARATION, 3, &rules);
         let key = bench.subscribe(FIRST, RicActionType::Policy, &plan).unwrap();
-        bench.happen(handover(1, 1));
-        bench.happen(handover(2, 2));
+        bench.emit(handover(1, 1));
+        bench.emit(handover(2, 2));
         let verdicts = [(ProcedureId(1), "ends".to_owned()), (ProcedureId(2), "to true".to_owned())];
         assert_eq!((bench.resumed(), bench.sent().len()), (verdicts.to_vec(), 0), "no insert is sent");
 
         // if no rule holds, the controller gets an insert
         bench.function.unsubscribe(key);
         bench.subscribe(FIRST, RicActionType::Policy, &Plan::policy(HANDOVER_PREPARATION, 3, &rules[..1])).unwrap();
-        bench.happen(handover(3, 1));
+        bench.emit(handover(3, 1));
         assert_eq!((bench.resumed(), bench.sent().len()), (vec![], 1));
     }
 }

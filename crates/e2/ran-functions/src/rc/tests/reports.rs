@@ -39,12 +39,12 @@ fn rrc_states_of_visible_ues_are_reported() {
         bench.subscribe(FIRST, RicActionType::Report, &plan).unwrap();
         bench.subscribe(GUEST, RicActionType::Report, &Plan::report_rrc_states(&[RrcState::Any])).unwrap();
         let state = |ue, state| Event::RrcState { ue: Ue(ue), state };
-        bench.happen(state(1, RrcState::RrcIdle));
+        bench.emit(state(1, RrcState::RrcIdle));
         let sent = bench.sent();
         assert_eq!((sent.len(), sent[0].key.controller, condition(&sent[0], revision)), (1, FIRST, Some(1)));
-        let told = IndicationMessage::decode_owned(&sent[0].message, revision).unwrap();
-        assert_eq!(rrc_states(&told).unwrap(), [(name(1), RrcState::RrcIdle)]);
-        bench.happen(state(2, RrcState::RrcConnected));
+        let reported = IndicationMessage::decode_owned(&sent[0].message, revision).unwrap();
+        assert_eq!(rrc_states(&reported).unwrap(), [(name(1), RrcState::RrcIdle)]);
+        bench.emit(state(2, RrcState::RrcConnected));
         let sent = bench.sent();
         assert_eq!((sent.len(), sent[0].key.controller), (1, GUEST));
     }
@@ -58,8 +58,8 @@ fn rrc_messages_are_reported() {
     let mut bench = Bench::new(revision);
     bench.subscribe(FIRST, RicActionType::Report, &Plan::report_rrc_messages(&[other, setup])).unwrap();
     let copy = |id, octets: &[u8]| Event::RrcMessage { ue: Ue(2), id, from_ue: true, octets: octets.to_vec() };
-    bench.happen(copy(setup, &[1, 2, 3]));
-    bench.happen(copy(RrcMessageId { message_id: 7, ..setup }, &[4]));
+    bench.emit(copy(setup, &[1, 2, 3]));
+    bench.emit(copy(RrcMessageId { message_id: 7, ..setup }, &[4]));
     let sent = bench.sent();
     assert_eq!((sent.len(), condition(&sent[0], revision)), (1, Some(2)));
     let IndicationMessageFormats::Format1(format) = message(&sent[0], revision) else { panic!("format 1") };
@@ -93,7 +93,7 @@ fn interface_messages_are_reported() {
         InterfaceMessageId { interface_procedure_id: 41, message_type: InterfaceMessageType::InitiatingMessage };
     let copy = |interface, id| Event::NiMessage { ue: Ue(1), interface, id, is_incoming: true, octets: vec![9] };
     let other = InterfaceMessageId { interface_procedure_id: 42, ..release };
-    for (wanted, told) in [
+    for (wanted, reported) in [
         (MessageTypeNi { ni_type: InterfaceType::Ng, ni_identifier: None, ni_message: None }, 3),
         (MessageTypeNi { ni_type: InterfaceType::Ng, ni_identifier: Some(ng(1)), ni_message: None }, 2),
         (MessageTypeNi { ni_type: InterfaceType::Ng, ni_identifier: Some(ng(1)), ni_message: Some(release) }, 1),
@@ -102,12 +102,12 @@ fn interface_messages_are_reported() {
         let mut bench = Bench::new(revision);
         bench.subscribe(FIRST, RicActionType::Report, &Plan::report_ni_messages(&[wanted])).unwrap();
         bench.subscribe(GUEST, RicActionType::Report, &Plan::report_ni_messages(&[wanted])).unwrap();
-        bench.happen(copy(ng(1), release));
-        bench.happen(copy(ng(1), other));
-        bench.happen(copy(ng(2), release));
+        bench.emit(copy(ng(1), release));
+        bench.emit(copy(ng(1), other));
+        bench.emit(copy(ng(2), release));
         let sent = bench.sent();
-        assert_eq!(sent.iter().filter(|sent| sent.key.controller == FIRST).count(), told, "{wanted:?}");
-        assert_eq!(sent.len(), told, "the guest does not see the UE");
+        assert_eq!(sent.iter().filter(|sent| sent.key.controller == FIRST).count(), reported, "{wanted:?}");
+        assert_eq!(sent.len(), reported, "the guest does not see the UE");
         for sent in sent {
             let IndicationMessageFormats::Format1(format) = message(&sent, revision) else { panic!("format 1") };
             let ids: Vec<_> = format.reported_list.iter().map(|item| item.ran_parameter_id.0).collect();
@@ -208,14 +208,14 @@ fn cell_changes_are_reported() {
     let table = [node_information::NEIGHBOUR_RELATION_TABLE];
     let plan = Plan::report_node_changes(&[node_change::CELL_NEIGHBOURS], &table);
     bench.subscribe(FIRST, RicActionType::Report, &plan).unwrap();
-    bench.happen(Event::CellChanged { cell: cell(1), change: node_change::CELL_CONFIGURATION });
-    bench.happen(Event::CellChanged { cell: cell(1), change: node_change::CELL_NEIGHBOURS });
+    bench.emit(Event::CellChanged { cell: cell(1), change: node_change::CELL_CONFIGURATION });
+    bench.emit(Event::CellChanged { cell: cell(1), change: node_change::CELL_NEIGHBOURS });
     let sent = bench.sent();
     assert_eq!(sent.len(), 1);
     let IndicationMessageFormats::Format3(format) = message(&sent[0], revision) else { panic!("format 3") };
-    let [told] = &format.cell_info_list[..] else { panic!("one cell") };
-    assert_eq!((told.cell_global_id, told.cell_deleted), (cell(1), Some(false)));
-    assert_eq!(told.neighbor_relation_table, Some(neighbours()));
+    let [reported] = &format.cell_info_list[..] else { panic!("one cell") };
+    assert_eq!((reported.cell_global_id, reported.cell_deleted), (cell(1), Some(false)));
+    assert_eq!(reported.neighbor_relation_table, Some(neighbours()));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn procedure_outcomes_are_reported() {
     let wanted = [call_process_outcome::CURRENT_UE_ID, call_process_outcome::CURRENT_RRC_STATE];
     let plan = Plan::report_call_process(HANDOVER_PREPARATION, &wanted);
     bench.subscribe(FIRST, RicActionType::Report, &plan).unwrap();
-    bench.happen(handover(1, 1));
+    bench.emit(handover(1, 1));
     assert_eq!(bench.resumed().len(), 1);
     let sent = bench.sent();
     assert_eq!((sent.len(), condition(&sent[0], revision)), (1, None));
@@ -318,9 +318,9 @@ fn queries_select_ues_by_partial_ue_id() {
     let ues = AssociatedUeInfo { associated_ue_info_list: List::from(vec![item]) };
     let (header, definition) = query(2, RSRP.0, Some(ues), revision);
     let outcome = bench.query(FIRST, &header, &definition).unwrap();
-    let QueryOutcomeFormats::Format2(told) = QueryOutcome::decode_owned(&outcome, revision).unwrap().formats else {
+    let QueryOutcomeFormats::Format2(reported) = QueryOutcome::decode_owned(&outcome, revision).unwrap().formats else {
         panic!("UEs")
     };
-    let [ue] = &told.ue_info_list[..] else { panic!("one UE") };
+    let [ue] = &reported.ue_info_list[..] else { panic!("one UE") };
     assert_eq!((&ue.ue_id, ue.ue_filter_id, ue.ran_p_list.len()), (&name(2), Some(UeFilterId(7)), 1));
 }
