@@ -184,7 +184,11 @@ impl Plugin {
     }
 
     /// Creates instances with settings that a first instance has accepted.
-    fn factory(&self, expected: PluginKind, settings: &str) -> Result<impl Fn() -> Instance + Send + Sync + use<>, UseError> {
+    fn factory(
+        &self,
+        expected: PluginKind,
+        settings: &str,
+    ) -> Result<impl Fn() -> Instance + Send + Sync + use<>, UseError> {
         let name = || self.name().to_owned();
         if self.kind != expected {
             return Err(UseError::WrongKind { name: name(), actual: self.kind, expected });

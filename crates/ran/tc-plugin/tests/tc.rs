@@ -8,7 +8,7 @@ use radio::tc::{
     QueueId, RlcState, TrafficControl,
 };
 use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
-use tc_plugin::{LoadError, PluginKind, Plugin, UseError};
+use tc_plugin::{LoadError, Plugin, PluginKind, UseError};
 use testkit::ObjectFolder;
 
 fn load(folder: &ObjectFolder, name: &str) -> Plugin {
@@ -50,8 +50,8 @@ fn drain(tc: &mut TrafficControl, now: Time, mut rlc_octets: u32) -> Vec<Packet>
     std::iter::from_fn(next).collect()
 }
 
-fn packet_numbers(tc: &TrafficControl) -> Vec<u64> {
-    tc.configuration().queues.iter().map(|queue| tc.counts(queue.id).unwrap().packet_numbers.packets).collect()
+fn arrived_packets(tc: &TrafficControl) -> Vec<u64> {
+    tc.configuration().queues.iter().map(|queue| tc.counts(queue.id).unwrap().came.packets).collect()
 }
 
 #[test]
@@ -70,14 +70,14 @@ fn classifier_selects_queue_by_dscp() {
     for (number, dscp) in [46, 34, 46, 0, 63, 46].into_iter().enumerate() {
         tc.push(Time::START, packet(number as u64, 100, dscp));
     }
-    assert_eq!(packet_numbers(&tc), [2, 3, 1]);
+    assert_eq!(arrived_packets(&tc), [2, 3, 1]);
     // with one queue less, the last index is invalid: it is counted, and no packet is lost
     let fewer = Configuration { queues: fifos(2), ..tc.configuration().clone() };
     tc.configure(Time::START, &fewer).unwrap();
     for (number, dscp) in [34, 46].into_iter().enumerate() {
         tc.push(Time::START, packet(6 + number as u64, 100, dscp));
     }
-    assert_eq!(packet_numbers(&tc), [2 + 1 + 1, 3 + 1]);
+    assert_eq!(arrived_packets(&tc), [2 + 1 + 1, 3 + 1]);
     assert_eq!(tc.faults(), Faults { classifier: 1, ..Faults::default() });
     assert_eq!(drain(&mut tc, Time::START, 0).len(), 8);
 }
@@ -210,7 +210,10 @@ fn wrong_kind_and_invalid_settings_are_errors() {
     for settings in ["1\0", &"1".repeat(1025)] {
         assert!(matches!(plugin.pacer(settings), Err(UseError::InvalidSettings(_))), "{settings:?}");
     }
-    assert!(matches!(load(&folder, "dscp").pacer("1"), Err(UseError::WrongKind { actual: PluginKind::Classifier, .. })));
+    assert!(matches!(
+        load(&folder, "dscp").pacer("1"),
+        Err(UseError::WrongKind { actual: PluginKind::Classifier, .. })
+    ));
 }
 
 #[test]

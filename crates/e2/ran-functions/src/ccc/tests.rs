@@ -527,7 +527,8 @@ fn query_returns_current_values() {
         json!({ "listOfNodelevelRanConfigurationStructuresForQuery": [
             { "ranConfigurationStructureName": DU, "listOfAttributes": [{ "attributeName": attribute }] }] })
     };
-    let QueryOutcomeFormat::NodeLevel(queried) = QueryOutcome::decode(&ask(1, node("gNBDUName")).unwrap()).unwrap().format
+    let QueryOutcomeFormat::NodeLevel(queried) =
+        QueryOutcome::decode(&ask(1, node("gNBDUName")).unwrap()).unwrap().format
     else {
         panic!("of the node")
     };

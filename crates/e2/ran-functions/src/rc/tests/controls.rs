@@ -171,7 +171,10 @@ fn refused_control_has_cause_and_reason() {
     bench.source.borrow_mut().is_full = true;
     let failure = bench.control(FIRST, &Control::of_ue(name(1), quota())).unwrap_err();
     assert_eq!(failure.cause, Cause::Misc(CauseMisc::ControlProcessingOverload));
-    assert_eq!(outcome_parameters(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]);
+    assert_eq!(
+        outcome_parameters(failure.outcome.as_ref(), revision),
+        [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]
+    );
     assert!(bench.done().is_empty());
 }
 
@@ -187,7 +190,10 @@ fn multiple_actions_are_checked_as_a_whole() {
     assert_eq!(bench.done().len(), 2);
     bench.source.borrow_mut().is_full = true;
     let failure = bench.control(FIRST, &several(vec![quota()])).unwrap_err();
-    assert_eq!(outcome_parameters(failure.outcome.as_ref(), revision), [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]);
+    assert_eq!(
+        outcome_parameters(failure.outcome.as_ref(), revision),
+        [(REFUSAL_REASON.0, "60 % of 40 % are wanted".to_owned())]
+    );
 }
 
 #[test]
@@ -343,7 +349,10 @@ fn requested_parameters_are_returned() {
         actions: ControlActions::Query(ControlAction::DRX, parameters),
     };
     let outcome = bench.control(FIRST, &tell(2, vec![RSRP, SLICE])).unwrap();
-    assert_eq!(outcome_parameters(outcome.as_ref(), revision), [(1, "ValueInt(-102)".to_owned()), (2, "ValueInt(0)".to_owned())]);
+    assert_eq!(
+        outcome_parameters(outcome.as_ref(), revision),
+        [(1, "ValueInt(-102)".to_owned()), (2, "ValueInt(0)".to_owned())]
+    );
     assert_eq!(bench.done(), []);
     let outcome = refused(bench.control(FIRST, &tell(2, vec![RSRP, RanParameterId(9)])), ControlMessageInvalid);
     assert_eq!(outcome_parameters(outcome.as_ref(), revision), [(9, "the parameter is not supported".to_owned())]);
