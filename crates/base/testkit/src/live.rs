@@ -5,8 +5,11 @@
 
 use std::fmt::Display;
 use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{FlockOperation, flock};
+use serde_json::Value;
 
 /// Exclusive use of the host's network namespaces until it is dropped.
 #[derive(Debug)]
@@ -46,4 +49,43 @@ fn is_required() -> bool {
 #[must_use]
 pub fn prefix(letter: char) -> String {
     format!("t{letter}{}", std::process::id() % 1_000_000)
+}
+
+/// A program that is killed when this is dropped.
+#[derive(Debug)]
+pub struct RunningProgram(Child);
+
+impl Drop for RunningProgram {
+    fn drop(&mut self) {
+        // it may have ended by itself
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Starts a server, and waits until a line of its output contains `ready`. `spawn` starts the program in its namespace.
+pub fn serve(spawn: impl FnOnce(&mut Command) -> Child, command: &str, ready: &str) -> RunningProgram {
+    let mut child = spawn(&mut program(command));
+    let output = child.stdout.take().unwrap();
+    let running = RunningProgram(child);
+    let mut lines = BufReader::new(output).lines();
+    assert!(lines.any(|line| line.unwrap().contains(ready)), "{command} ended");
+    // further output is discarded, so that the pipe never blocks the server
+    std::thread::spawn(move || lines.for_each(drop));
+    running
+}
+
+/// Runs a program to its end, and parses its output as JSON. `spawn` starts the program in its namespace.
+pub fn run_json(spawn: impl FnOnce(&mut Command) -> Child, command: &str) -> Value {
+    let output = spawn(&mut program(command)).wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{command}: {text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+fn program(command: &str) -> Command {
+    let mut words = command.split(' ');
+    let mut program = Command::new(words.next().unwrap());
+    program.args(words).stdin(Stdio::null()).stdout(Stdio::piped());
+    program
 }

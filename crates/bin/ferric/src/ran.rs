@@ -191,10 +191,10 @@ fn log_live_counts(counts: &LiveCounts) {
     );
     info!(
         "live mode: dropped packets: {} unknown destination, {} foreign source, {} UE without a cell, {} queue full, {} not IPv4",
-        bridge.nowhere,
-        bridge.foreign,
-        bridge.absent,
-        bridge.no_room,
+        bridge.unknown_destination,
+        bridge.wrong_source,
+        bridge.no_cell,
+        bridge.buffer_full,
         core.not_ipv4 + ues.not_ipv4
     );
     info!(

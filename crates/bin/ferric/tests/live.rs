@@ -24,8 +24,8 @@ fn namespace(prefix: &str, end: &str) -> PathBuf {
 /// Starts a RAN in live mode, without a RIC, and waits for its namespaces.
 fn start(prefix: &str) -> Program {
     let mut ran = program::start(&["ran", "--live", "1", "--live-prefix", prefix, "--ric", "tcp://127.0.0.1:1"]);
-    ran.logs(&format!("`ip netns exec {prefix}-core COMMAND` runs it at the core, 10.45.0.1"));
-    ran.logs(&format!("`ip netns exec {prefix}-ue1 COMMAND` runs it at a UE, 10.45.0.2"));
+    ran.logs(&format!("core 10.45.0.1: start programs with `ip netns exec {prefix}-core COMMAND`"));
+    ran.logs(&format!("UE 10.45.0.2: start programs with `ip netns exec {prefix}-ue1 COMMAND`"));
     assert!(namespace(prefix, "ue1").exists() && namespace(prefix, "core").exists());
     ran
 }
@@ -64,7 +64,7 @@ fn prefix_in_use_is_refused() {
         &["another ferric that runs has the network namespace", "do: end that one, or use another prefix"],
     );
     first.stop();
-    run(&["ran", "--live", "1", "--live-prefix", "A B"]).complains(1, &["a prefix of names has 1 to 10 of"]);
+    run(&["ran", "--live", "1", "--live-prefix", "A B"]).complains(1, &["invalid name prefix: use 1 to 10"]);
     run(&["ran", "--live", "0"]).complains(2, &["0 is not in 1..=256"]);
     run(&["ran", "--live", "1", "--ues", "3"]).complains(2, &["cannot be used with"]);
 }
@@ -83,7 +83,7 @@ fn programs_left_in_a_namespace_are_named() {
     let outcome = ran.stop();
     sleep.kill().unwrap();
     sleep.wait().unwrap();
-    let line = format!("programs still run in the network namespace {prefix}-ue1, which goes");
-    assert!(outcome.stderr.contains(&line), "{}", outcome.stderr);
+    let warning = format!("network namespace {prefix}-ue1 is removed while programs run in it");
+    assert!(outcome.stderr.contains(&warning), "{}", outcome.stderr);
     assert!(outcome.stderr.contains(&format!("{} (sleep)", sleep.id())), "{}", outcome.stderr);
 }

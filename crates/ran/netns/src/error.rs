@@ -1,4 +1,4 @@
-//! What can go wrong, by whose fault.
+//! Errors, by responsibility: misuse by the caller, or the environment.
 
 use std::fmt;
 use std::io;
@@ -6,68 +6,68 @@ use std::net::Ipv4Addr;
 
 use rustix::io::Errno;
 
-/// Who has a name that was asked for.
+/// The owner of a namespace whose name is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// Another program of ferric's that runs.
+    /// A running process of ferric.
     Running,
-    /// Somebody who is not ferric.
+    /// Not ferric.
     Foreign,
 }
 
-/// Why there are no interfaces.
+/// The reason why the interfaces cannot be created, or have failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Misuse: a prefix of names that is empty, longer than 10 octets, or has other than a-z, 0-9 and '-'.
+    /// Misuse: a name prefix that is empty, longer than 10 octets, or has characters other than a-z, 0-9 and '-'.
     Prefix,
-    /// Misuse: an MTU outside of 576 to 9000.
+    /// Misuse: an MTU out of range 576 to 9000.
     Mtu,
-    /// Misuse: more UEs than [`Config::MAX_UES`](crate::Config::MAX_UES), or none.
+    /// Misuse: no UE, or more than [`Config::MAX_UES`](crate::Config::MAX_UES).
     Ues,
-    /// Misuse: a length of the subnet's prefix outside of 8 to 30.
+    /// Misuse: a subnet prefix length out of range 8 to 30.
     Subnet,
-    /// Misuse: an address that is not a host's of the subnet, or that two have.
+    /// Misuse: an address that is not a host address of the subnet, or is used twice.
     Address(Ipv4Addr),
-    /// Environment: the system says that it is not for us to do this.
+    /// Environment: the process lacks a permission.
     NotRoot {
-        /// What was being done.
+        /// The operation that failed.
         operation: &'static str,
     },
-    /// Environment: there is no `/dev/net/tun`.
+    /// Environment: `/dev/net/tun` does not exist.
     NoTun,
     /// Environment: this kernel is older than Linux 5.14.
     OldKernel,
-    /// Environment: a namespace of that name is there.
+    /// Environment: a namespace of that name exists.
     NamespaceTaken {
         /// Its name.
         name: String,
-        /// Whose it is.
+        /// Its owner.
         owner: Owner,
     },
-    /// Environment: a device of that name is there.
+    /// Environment: a device of that name exists.
     DeviceTaken {
         /// Its name.
         name: String,
     },
-    /// Environment: the host has a route into the UEs' subnet already.
+    /// Environment: the host has a route into the UEs' subnet.
     SubnetTaken {
-        /// The device that it goes over.
+        /// The device of that route.
         device: String,
     },
-    /// Environment: the device of a port is gone, or was shut down for good.
+    /// Environment: the device of a port was removed.
     Gone,
     /// Environment: a system call failed for another reason.
     Io {
-        /// What was being done.
+        /// The operation that failed.
         operation: &'static str,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Sorts a failed system call.
+    /// Classifies a failed system call.
     pub(crate) fn of(operation: &'static str) -> impl Fn(Errno) -> Error {
         move |errno| match errno {
             Errno::PERM | Errno::ACCESS | Errno::ROFS => Error::NotRoot { operation },
@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// The same of the standard library's.
+    /// Classifies a failed call of the standard library.
     pub(crate) fn of_io(operation: &'static str) -> impl Fn(io::Error) -> Error {
         move |source| match Errno::from_io_error(&source) {
             Some(errno) => Error::of(operation)(errno),
@@ -85,25 +85,25 @@ impl Error {
 }
 
 impl Error {
-    /// What to do about it, where that is not plain.
+    /// Advice for the user, where there is any.
     #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
         Some(match self {
             Error::NotRoot { .. } => {
-                "run it as root; in a container with the capabilities NET_ADMIN and SYS_ADMIN (docker run --cap-add \
+                "run as root; in a container with the capabilities NET_ADMIN and SYS_ADMIN (docker run --cap-add \
                  NET_ADMIN --cap-add SYS_ADMIN --device /dev/net/tun)"
             }
             Error::NoTun => {
-                "as root `modprobe tun`; in a container give it the device (docker run --device /dev/net/tun)"
+                "run `modprobe tun` as root; in a container add the device (docker run --device /dev/net/tun)"
             }
             Error::OldKernel => "use a newer kernel",
-            Error::NamespaceTaken { owner: Owner::Running, .. } => "end that one, or use another prefix of names",
+            Error::NamespaceTaken { owner: Owner::Running, .. } => "end that process, or use another name prefix",
             Error::NamespaceTaken { owner: Owner::Foreign, .. } => {
-                "use another prefix of names; if nobody needs it, `ip netns delete` it"
+                "use another name prefix, or remove the namespace with `ip netns delete`"
             }
-            Error::DeviceTaken { .. } => "use another prefix of names; if nobody needs it, `ip link delete` it",
-            Error::SubnetTaken { .. } => "have the core's side in a namespace, or use another subnet",
-            Error::Gone => "start anew, and leave the devices to ferric",
+            Error::DeviceTaken { .. } => "use another name prefix, or remove the device with `ip link delete`",
+            Error::SubnetTaken { .. } => "run the core in a namespace, or use another subnet",
+            Error::Gone => "restart, and do not remove the devices of ferric",
             _ => return None,
         })
     }
@@ -112,25 +112,25 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Prefix => f.write_str("a prefix of names has 1 to 10 of a-z, 0-9 and '-'"),
-            Error::Mtu => f.write_str("an MTU is 576 to 9000 octets"),
-            Error::Ues => write!(f, "there are 1 to {} UEs", crate::Config::MAX_UES),
-            Error::Subnet => f.write_str("the length of a subnet's prefix is 8 to 30"),
+            Error::Prefix => f.write_str("invalid name prefix: use 1 to 10 characters of a-z, 0-9 and '-'"),
+            Error::Mtu => f.write_str("MTU is out of range 576 to 9000 octets"),
+            Error::Ues => write!(f, "number of UEs is out of range 1 to {}", crate::Config::MAX_UES),
+            Error::Subnet => f.write_str("subnet prefix length is out of range 8 to 30"),
             Error::Address(address) => {
-                write!(f, "{address} is not a host's address of the UEs' subnet, or two have it")
+                write!(f, "{address} is not a host address of the UEs' subnet, or is used twice")
             }
-            Error::NotRoot { operation } => write!(f, "this program has not the rights to {operation}"),
-            Error::NoTun => f.write_str("there is no /dev/net/tun"),
+            Error::NotRoot { operation } => write!(f, "no permission to {operation}"),
+            Error::NoTun => f.write_str("/dev/net/tun does not exist"),
             Error::OldKernel => f.write_str("this kernel is older than Linux 5.14"),
             Error::NamespaceTaken { name, owner: Owner::Running } => {
-                write!(f, "another ferric that runs has the network namespace {name}")
+                write!(f, "network namespace {name} belongs to another running ferric")
             }
             Error::NamespaceTaken { name, owner: Owner::Foreign } => {
-                write!(f, "there is a network namespace {name}, which is not ferric's")
+                write!(f, "network namespace {name} exists and does not belong to ferric")
             }
-            Error::DeviceTaken { name } => write!(f, "there is a network device {name} already"),
+            Error::DeviceTaken { name } => write!(f, "network device {name} exists"),
             Error::SubnetTaken { device } => {
-                write!(f, "this host has a route into the UEs' subnet already, over {device}")
+                write!(f, "this host has a route into the UEs' subnet over {device}")
             }
             Error::Gone => f.write_str("the device of a UE or of the core was removed"),
             Error::Io { operation, source } => write!(f, "cannot {operation}: {source}"),

@@ -1,44 +1,44 @@
-//! What is read in a packet's headers, and the mark that is written there.
+//! Parses IPv4 headers, and sets the mark of congestion.
 
 use std::net::Ipv4Addr;
 
 use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 
-/// Octets of the shortest header of IPv4.
-const SHORTEST: usize = 20;
+/// The octets of the shortest IPv4 header.
+const MIN_HEADER: usize = 20;
 const ICMP: u8 = 1;
 
-/// A packet that is not carried.
+/// The reason why a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotCarried {
+pub(crate) enum InvalidPacket {
     /// It is not IPv4.
     Version,
     /// Its lengths contradict each other.
     Malformed,
 }
 
-/// A packet of IPv4, from its octets (RFC 791 3.1). ICMP's echoes have their identifier for both ports, so that each
-/// `ping` is a flow; fragments have none, not even the first, so that all of a datagram go the same way. When it was sent is
-/// for who takes it to say.
+/// Parses a packet of IPv4 (RFC 791 3.1). ICMP echoes get their identifier as both ports, so that each `ping` is a flow.
+/// Fragments get no ports, not even the first, so that all fragments of a datagram are treated alike. The caller sets the
+/// time of sending.
 ///
 /// # Errors
-/// What is not a whole packet of IPv4.
-pub(crate) fn parse(octets: &[u8]) -> Result<Packet, NotCarried> {
-    let header = octets.first_chunk::<SHORTEST>().ok_or(NotCarried::Malformed);
+/// A packet that is not a complete packet of IPv4.
+pub(crate) fn parse(octets: &[u8]) -> Result<Packet, InvalidPacket> {
+    let header = octets.first_chunk::<MIN_HEADER>().ok_or(InvalidPacket::Malformed);
     let version = octets.first().map(|first| first >> 4);
     if version.is_some_and(|version| version != 4) {
-        return Err(NotCarried::Version);
+        return Err(InvalidPacket::Version);
     }
     let [first, service, length_high, length_low, _, _, part_high, part_low, _, protocol, _, _, ends @ ..] = *header?;
     let [s0, s1, s2, s3, d0, d1, d2, d3] = ends;
     let header_octets = usize::from(first & 0xf) * 4;
-    if header_octets < SHORTEST
+    if header_octets < MIN_HEADER
         || header_octets > octets.len()
         || usize::from(u16::from_be_bytes([length_high, length_low])) != octets.len()
     {
-        return Err(NotCarried::Malformed);
+        return Err(InvalidPacket::Malformed);
     }
-    // the flag that more come, and where in its datagram this one begins
+    // the flag "more fragments", and the fragment offset
     let is_fragment = u16::from_be_bytes([part_high, part_low]) & 0x3fff != 0;
     let (source_port, destination_port) = match (&octets[header_octets..], protocol) {
         _ if is_fragment => (0, 0),
@@ -72,17 +72,17 @@ pub(crate) fn parse(octets: &[u8]) -> Result<Packet, NotCarried> {
     })
 }
 
-/// The first 12 octets of a packet whose header says that congestion was experienced (RFC 3168 5), with the checksum
-/// that follows from it (RFC 1624 3); `None` where it says so already, or is no packet of IPv4.
+/// The first 12 octets of a packet with the mark "congestion experienced" (RFC 3168 5) and the updated checksum (RFC 1624 3).
+/// `None` if the packet has the mark already, or is not IPv4.
 pub(crate) fn marked(octets: &[u8]) -> Option<[u8; 12]> {
     let mut head = *octets.first_chunk::<12>()?;
-    let was = u16::from_be_bytes([head[0], head[1]]);
-    let is = was | 3;
-    if head[0] >> 4 != 4 || is == was {
+    let before = u16::from_be_bytes([head[0], head[1]]);
+    let after = before | 3;
+    if head[0] >> 4 != 4 || after == before {
         return None;
     }
     head[1] |= 3;
-    let sum = u32::from(!u16::from_be_bytes([head[10], head[11]])) + u32::from(!was) + u32::from(is);
+    let sum = u32::from(!u16::from_be_bytes([head[10], head[11]])) + u32::from(!before) + u32::from(after);
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = (sum & 0xffff) + (sum >> 16);
     [head[10], head[11]] = (!(sum as u16)).to_be_bytes();
@@ -93,7 +93,7 @@ pub(crate) fn marked(octets: &[u8]) -> Option<[u8; 12]> {
 mod tests {
     use super::*;
 
-    /// RFC 1071, of a header whose checksum is right: 0.
+    /// The checksum of RFC 1071: 0 for a header that contains its own correct checksum.
     fn checksum(header: &[u8]) -> u16 {
         let mut sum: u32 = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
         while sum > 0xffff {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_has_its_five_tuple_and_its_service() {
+    fn five_tuple_and_type_of_service_are_parsed() {
         let octets = packet(46 << 2 | 1, FiveTuple::UDP, 0x4000, &[0x12, 0x34, 0, 53, 0, 8, 0, 0]);
         let read = parse(&octets).unwrap();
         assert_eq!(read.tuple.source, Ipv4Addr::new(10, 45, 0, 1));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ping_is_a_flow_by_its_identifier() {
+    fn ping_is_a_flow_by_its_identifier() {
         let echo = parse(&packet(0, ICMP, 0, &[8, 0, 0, 0, 0xab, 0xcd, 0, 1])).unwrap();
         assert_eq!((echo.tuple.source_port, echo.tuple.destination_port), (0xabcd, 0xabcd));
         let unreachable = parse(&packet(0, ICMP, 0, &[3, 0, 0, 0, 1, 2, 0, 1])).unwrap();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_of_a_datagram_have_one_five_tuple() {
+    fn fragments_of_a_datagram_share_a_five_tuple() {
         let first = parse(&packet(0, FiveTuple::UDP, 0x2000, &[1, 2, 3, 4, 0, 8, 0, 0])).unwrap();
         let last = parse(&packet(0, FiveTuple::UDP, 1, &[5, 6, 7, 8, 9, 9, 9, 9])).unwrap();
         assert_eq!(first.tuple, last.tuple);
@@ -141,34 +141,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_packet_of_ipv4_is_refused() {
+    fn incomplete_packets_are_refused() {
         let whole = packet(0, FiveTuple::UDP, 0, &[1, 2, 3, 4, 0, 8, 0, 0]);
         for length in 0..whole.len() {
-            assert_eq!(parse(&whole[..length]), Err(NotCarried::Malformed), "{length}");
+            assert_eq!(parse(&whole[..length]), Err(InvalidPacket::Malformed), "{length}");
         }
         let mut longer = whole.clone();
         longer.push(0);
-        assert_eq!(parse(&longer), Err(NotCarried::Malformed));
+        assert_eq!(parse(&longer), Err(InvalidPacket::Malformed));
         for words in [0, 4, 8, 15] {
             let mut header = whole.clone();
             header[0] = 0x40 | words;
-            assert_eq!(parse(&header), Err(NotCarried::Malformed), "{words}");
+            assert_eq!(parse(&header), Err(InvalidPacket::Malformed), "{words}");
         }
         let mut six = whole;
         six[0] = 0x60;
-        assert_eq!(parse(&six), Err(NotCarried::Version));
-        // a header and nothing more, of a protocol with ports
+        assert_eq!(parse(&six), Err(InvalidPacket::Version));
+        // a header without payload, of a protocol with ports
         assert_eq!(parse(&packet(0, FiveTuple::TCP, 0, &[])).unwrap().tuple.source_port, 0);
     }
 
     #[test]
-    fn whatever_octets_come_nothing_panics() {
+    fn arbitrary_octets_cause_no_panic() {
         let mut random = radio::Random::new(1, 0);
         for _ in 0..20_000 {
             let length = (random.uniform() * 64.0) as usize;
             let mut octets: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
             if let [first, _, _, second, ..] = &mut *octets {
-                // so that some get further
+                // a valid version and length, to reach the later checks
                 (*first, *second) = (0x40 | *first & 0xf, length as u8);
             }
             if let [_, _, high, ..] = &mut *octets {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_keeps_the_checksum_right_whatever_stands_there() {
+    fn mark_updates_the_checksum() {
         for service in 0..=255 {
             let mut octets = packet(service, FiveTuple::TCP, 0x4000, &[service; 24]);
             assert_eq!(checksum(&octets[..20]), 0);

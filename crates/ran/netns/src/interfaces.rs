@@ -1,4 +1,4 @@
-//! All ends of an emulated RAN: the core's and the UEs'.
+//! All endpoints of an emulated RAN: the core's and the UEs'.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,34 +15,34 @@ use crate::tun::{self, Device};
 
 const PREFIX_OCTETS: RangeInclusive<usize> = 1..=10;
 const SUBNET_BITS: RangeInclusive<u8> = 8..=30;
-/// The least that a host of IPv4 takes (RFC 791 3.1), and the most that Ethernet commonly has.
+/// The least that an IPv4 host accepts (RFC 791 3.1), and the largest common MTU of Ethernet.
 const MTU: RangeInclusive<u16> = 576..=9000;
 
-/// Where programs of the core's side run.
+/// Where programs on the core side run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Core {
-    /// In a namespace of their own.
+    /// In a namespace.
     #[default]
     Namespace,
-    /// Anywhere on the host, whose routes grow by one.
+    /// On the host, which gets a route to the UEs.
     Host,
 }
 
-/// How the ends are set up.
+/// The configuration of the endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How all names begin: `PREFIX-ue1` and on, `PREFIX-core`, and the devices, `PREFIX0`. 1 to 10 of a-z, 0-9 and '-'.
-    /// Default: `ferric`.
+    /// The prefix of all names: the namespaces `PREFIX-ue1` and on, `PREFIX-core`, and the devices, `PREFIX0`. 1 to 10
+    /// characters of a-z, 0-9 and '-'. Default: `ferric`.
     pub prefix: String,
-    /// Where programs of the core's side run. Default: in a namespace.
+    /// Where programs on the core side run. Default: in a namespace.
     pub core: Core,
     /// The core's address. Default: 10.45.0.1.
     pub core_address: Ipv4Addr,
-    /// How many bits of that address all UEs' have in common: 8 to 30. Default: 16.
+    /// The prefix length of the subnet of that address and all UEs' addresses: 8 to 30. Default: 16.
     pub subnet_bits: u8,
     /// The UEs' addresses, at most [`Config::MAX_UES`]. Default: 10.45.0.2 alone.
     pub ues: Vec<Ipv4Addr>,
-    /// The longest packet in octets, 576 to 9000. Default: 1400, what mobile networks commonly leave of 1500.
+    /// The longest packet in octets, 576 to 9000. Default: 1400, as in mobile networks, whose headers take some of 1500.
     pub mtu: u16,
 }
 
@@ -60,7 +60,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Most UEs.
+    /// The most UEs.
     pub const MAX_UES: usize = 256;
 
     fn check(&self) -> Result<(), Error> {
@@ -90,30 +90,29 @@ impl Config {
     }
 }
 
-/// All ends of an emulated RAN. Devices go when their ports are dropped, namespaces when [`Namespaces`] are.
+/// All endpoints of an emulated RAN. Devices are removed when their ports are dropped, namespaces with [`Namespaces`].
 pub struct Interfaces {
-    /// The core's end.
+    /// The core's endpoint.
     pub core: Port,
-    /// The UEs' ends, in the order of their addresses in [`Config::ues`].
+    /// The UEs' endpoints, in the order of their addresses in [`Config::ues`].
     pub ues: Vec<Port>,
-    /// Where programs are at these ends. Whoever moves the ports to a thread of their own can keep these.
+    /// The namespaces of these endpoints. They can stay on another thread than the ports.
     pub namespaces: Namespaces,
 }
 
-/// Where programs are at the ends of an emulated RAN.
+/// The namespaces of an emulated RAN.
 pub struct Namespaces {
-    /// The core's side; `None` where that is the host.
+    /// The core's; `None` if the core is the host.
     pub core: Option<Namespace>,
     /// The UEs', in the order of their addresses in [`Config::ues`].
     pub ues: Vec<Namespace>,
 }
 
 impl Interfaces {
-    /// Makes all namespaces and devices, after having removed what programs that died have left behind.
+    /// Creates all namespaces and devices, after removing those of processes that have died.
     ///
     /// # Errors
-    /// A configuration outside its bounds; names that others have; a host that does not allow it. Then nothing of it is
-    /// left.
+    /// An invalid configuration; names in use; a host without the permissions or devices. Then nothing is left behind.
     pub fn open(config: &Config) -> Result<Interfaces, Error> {
         config.check()?;
         check_host()?;
@@ -123,19 +122,19 @@ impl Interfaces {
                 return Err(Error::SubnetTaken { device: device.to_owned() });
             }
         }
-        // What was made before something failed is removed after the registry has been let go, which that takes.
+        // If creation fails halfway, the namespaces are dropped after the registry's lock, which their removal needs.
         let mut namespaces = Namespaces { core: None, ues: Vec::new() };
         let ports = {
             let registry = Registry::lock()?;
             registry.sweep();
-            make(config, &registry, &mut namespaces)
+            create(config, &registry, &mut namespaces)
         };
         let (core, ues) = ports?;
         Ok(Interfaces { core, ues, namespaces })
     }
 }
 
-fn make(config: &Config, registry: &Registry, namespaces: &mut Namespaces) -> Result<(Port, Vec<Port>), Error> {
+fn create(config: &Config, registry: &Registry, namespaces: &mut Namespaces) -> Result<(Port, Vec<Port>), Error> {
     let Config { prefix, core_address, subnet_bits, mtu, .. } = config;
     let name = format!("{prefix}0");
     let device = |address, prefix_bits, is_default_route| Device {
@@ -146,45 +145,45 @@ fn make(config: &Config, registry: &Registry, namespaces: &mut Namespaces) -> Re
         mtu: *mtu,
     };
     let in_namespace = |namespace: &Namespace, device: &Device<'_>| {
-        namespace.enter(|| tun::take_loopback_up().and_then(|()| tun::make(device)))?
+        namespace.enter(|| tun::bring_loopback_up().and_then(|()| tun::create(device)))?
     };
     let for_core = device(*core_address, *subnet_bits, false);
     let core = match config.core {
         Core::Namespace => {
-            let namespace = namespaces.core.insert(Namespace::make(registry, &format!("{prefix}-core"))?);
+            let namespace = namespaces.core.insert(Namespace::create(registry, &format!("{prefix}-core"))?);
             in_namespace(namespace, &for_core)?
         }
-        Core::Host => tun::make(&for_core)?,
+        Core::Host => tun::create(&for_core)?,
     };
     let mut ues = Vec::with_capacity(config.ues.len());
     for (number, address) in (1..).zip(&config.ues) {
-        namespaces.ues.push(Namespace::make(registry, &format!("{prefix}-ue{number}"))?);
+        namespaces.ues.push(Namespace::create(registry, &format!("{prefix}-ue{number}"))?);
         let tun = in_namespace(&namespaces.ues[ues.len()], &device(*address, 32, true))?;
         ues.push(Port::new(tun, *address, *mtu));
     }
     Ok((Port::new(core, *core_address, *mtu), ues))
 }
 
-/// Whether this host and this user can have such interfaces.
+/// Checks that this host and user can create such interfaces.
 ///
 /// # Errors
-/// What is missing: rights, `/dev/net/tun`, a newer kernel.
+/// What is missing: permissions, `/dev/net/tun`, a newer kernel.
 pub fn check_host() -> Result<(), Error> {
-    let operation = "make network namespaces and devices";
+    let operation = "create network namespaces and devices";
     let rights = capabilities(None).map_err(Error::of(operation))?.effective;
     if !rights.contains(CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN) {
         return Err(Error::NotRoot { operation });
     }
     namespace::cookie()?;
-    tun::look()
+    tun::check()
 }
 
-/// The device over which a host's routes (`/proc/net/route`) lead into a subnet; the default route leads everywhere.
+/// The device of a route into a subnet in a host's routing table (`/proc/net/route`), other than the default route.
 fn route_into(routes: &str, address: Ipv4Addr, bits: u8) -> Option<&str> {
     let mask = !(u32::MAX >> bits);
     let subnet = u32::from(address);
     routes.lines().skip(1).find_map(|line| {
-        // octets as the network has them, read as a number of this machine
+        // octets in network order, printed as a number of this machine
         let number = |word: &str| u32::from_str_radix(word, 16).ok().map(u32::to_be);
         let mut words = line.split_whitespace();
         let device = words.next()?;
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_is_held_to_its_bounds() {
+    fn configuration_is_checked() {
         assert!(config(|_| {}).is_ok());
         for prefix in ["", "Ferric", "a/b", "../x", "a b", "elevenchars", "é"] {
             assert!(matches!(config(|c| c.prefix = prefix.to_owned()), Err(Error::Prefix)), "{prefix}");
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_a_host_s_of_the_subnet_and_one_s_own() {
+    fn addresses_are_unique_hosts_of_the_subnet() {
         let ue = |address: [u8; 4]| config(|c| c.ues.push(address.into()));
         assert!(ue([10, 45, 255, 254]).is_ok());
         for other in
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_into_the_subnet_is_found() {
+    fn route_into_the_subnet_is_found() {
         let table = |to: [u8; 4], mask: [u8; 4]| {
             let number = |octets: [u8; 4]| u32::from_ne_bytes(octets);
             format!(

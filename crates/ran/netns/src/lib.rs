@@ -1,20 +1,19 @@
-//! Network namespaces behind TUN devices: real programs at both ends of an emulated RAN.
+//! Network namespaces behind TUN devices, for real programs at both ends of an emulated RAN.
 //!
 //! Each UE is a network namespace (`ferric-ue1`, ...) with one device, `ferric0`, and a default route over it. The core is
-//! another (`ferric-core`), or the host itself, with a route to all UEs. What a program there sends comes out of a
-//! [`Port`] as a [`radio::Packet`], whose headers are read and whose octets go along; what is sent into a port comes to
-//! the programs behind it. Whoever has the ports decides what happens between them; a [`Bridge`] has it go through the cells
-//! of a [`radio::Network`].
+//! another namespace (`ferric-core`), or the host itself, with a route to all UEs. A [`Port`] receives the packets of the
+//! programs behind it as [`radio::Packet`]s, with parsed headers and all octets, and delivers packets to these programs. The
+//! owner of the ports forwards the packets; a [`Bridge`] forwards them through the cells of a [`radio::Network`].
 //!
-//! The namespaces are such as `ip netns` makes and knows: `ip netns exec ferric-ue1 ping 10.45.0.1`. Neither that program
-//! nor any other is needed to make them.
+//! The namespaces are those of `ip netns`: `ip netns exec ferric-ue1 ping 10.45.0.1`. Neither that program nor any other is
+//! needed to create them.
 //!
-//! They go when their [`Namespaces`] go. What a program leaves behind that was killed is removed by the next one that
-//! makes any: it is known by a record beside the namespace, which tells the namespace's own number and is locked as long as
-//! its maker lives. A namespace without such a record is somebody else's, and is left alone.
+//! They are removed when their [`Namespaces`] are dropped. The namespaces of a process that was killed are removed by the next
+//! process that creates some: a record beside each namespace contains the namespace's number, and is locked as long as its
+//! process lives. A namespace without such a record is not ferric's, and is never removed.
 //!
-//! Linux 5.14 or newer, and root (CAP_NET_ADMIN and CAP_SYS_ADMIN). IPv4 only: the devices have IPv6 turned off, and what
-//! comes of it nevertheless is dropped and counted.
+//! Requires Linux 5.14 or newer, and root (CAP_NET_ADMIN and CAP_SYS_ADMIN). IPv4 only: IPv6 is disabled on the devices, and
+//! its packets are dropped and counted.
 //!
 //! ```no_run
 //! use std::net::Ipv4Addr;
@@ -32,7 +31,7 @@
 //! ```
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("network namespaces and TUN devices of this kind are Linux's");
+compile_error!("network namespaces and TUN devices require Linux");
 
 mod bridge;
 mod error;

@@ -1,4 +1,4 @@
-//! Network namespaces as `ip netns` has them: each is mounted at a file of its name, and lives as long as that.
+//! Network namespaces in the manner of `ip netns`: each is mounted at a file of its name, and exists as long as the file.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -23,8 +23,8 @@ fn path(name: &str) -> PathBuf {
     Path::new(DIRECTORY).join(name)
 }
 
-/// A network namespace that is ours. It is removed when this is dropped; programs that still run in it stay there, without
-/// a network.
+/// A network namespace that this process has created. It is removed when this is dropped; programs that still run in it
+/// continue without a network.
 pub struct Namespace {
     name: String,
     file: File,
@@ -32,11 +32,11 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes one in which nothing is up.
-    pub(crate) fn make(registry: &Registry, name: &str) -> Result<Namespace, Error> {
+    /// Creates a namespace, in which no device is up.
+    pub(crate) fn create(registry: &Registry, name: &str) -> Result<Namespace, Error> {
         share_directory()?;
         on_thread(|| {
-            leave_network().map_err(Error::of("make a network namespace"))?;
+            unshare_network().map_err(Error::of("create a network namespace"))?;
             let identity = Identity::new(cookie()?)?;
             let record = registry.claim(name, &identity)?;
             let result = mount_here(name);
@@ -47,20 +47,20 @@ impl Namespace {
         })?
     }
 
-    /// Its name, as `ip netns list` tells it.
+    /// Its name, as in `ip netns list`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Calls a function on a thread that is in this namespace: sockets that it makes, threads and programs that it starts
-    /// are there, and stay there.
+    /// Calls a function on a thread in this namespace. Sockets that it opens, and threads and programs that it starts, belong to
+    /// the namespace.
     ///
     /// # Errors
-    /// Where the system gives no thread, or does not let it in.
+    /// Where the system refuses a thread, or the thread cannot enter the namespace.
     ///
     /// # Panics
-    /// When the function does.
+    /// If the function panics.
     pub fn enter<T: Send>(&self, function: impl FnOnce() -> T + Send) -> Result<T, Error> {
         enter(&self.file, function)
     }
@@ -68,39 +68,38 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // Without the lock as well: better a namespace removed while another program looks than one left behind.
+        // Also without the lock: a race with another process's sweep does less harm than a namespace left behind.
         let _registry = Registry::lock();
         if is_same(&self.file, &path(&self.name)) {
-            tell_of_programs(&self.file, &self.name);
+            warn_of_programs(&self.file, &self.name);
             remove(&self.name);
         }
         self.record.remove();
     }
 }
 
-/// Removes a namespace that a program has left behind, where it still is that one.
+/// Removes the namespace of a process that has died, if `name` still refers to it.
 pub(crate) fn remove_leftover(name: &str, identity: &Identity) {
     let Ok(file) = File::open(path(name)) else { return };
-    // What died between making the file and mounting leaves an ordinary, empty file.
+    // A process that died between creating the file and mounting leaves an ordinary, empty file.
     let is_unmounted = file.metadata().is_ok_and(|data| data.dev() == device_of_directory() && data.len() == 0);
-    let is_that =
+    let is_same_namespace =
         || enter(&file, || cookie().and_then(Identity::new)).is_ok_and(|found| found.is_ok_and(|it| it == *identity));
-    if is_unmounted || is_that() {
+    if is_unmounted || is_same_namespace() {
         if !is_unmounted {
-            tell_of_programs(&file, name);
+            warn_of_programs(&file, name);
         }
         drop(file);
         remove(name);
     }
 }
 
-/// A namespace is about to go: who is still in it keeps it, without a name and without a network.
-fn tell_of_programs(file: &File, name: &str) {
+/// Warns of programs in a namespace that is about to be removed: it continues to exist for them, without a name and without
+/// devices.
+fn warn_of_programs(file: &File, name: &str) {
     let programs = Processes::of(file);
     if !programs.is_empty() {
-        warn!(
-            "programs still run in the network namespace {name}, which goes, and have no network any more: {programs}"
-        );
+        warn!("network namespace {name} is removed while programs run in it, which lose their network: {programs}");
     }
 }
 
@@ -108,13 +107,13 @@ fn device_of_directory() -> u64 {
     fs::metadata(DIRECTORY).map_or(0, |data| data.dev())
 }
 
-/// As `ip netns` does: mounts below the directory are everybody's, those of programs that it started as well.
+/// Makes mounts below the directory visible in all mount namespaces, as `ip netns` does.
 fn share_directory() -> Result<(), Error> {
     let operation = "prepare /var/run/netns";
     fs::create_dir_all(DIRECTORY).map_err(Error::of_io(operation))?;
     let flags = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
     match mount_change(DIRECTORY, flags) {
-        // it is no mount yet
+        // the directory is not a mount point yet
         Err(Errno::INVAL) => {
             mount_bind_recursive(DIRECTORY, DIRECTORY).map_err(Error::of(operation))?;
             mount_change(DIRECTORY, flags).map_err(Error::of(operation))
@@ -123,7 +122,7 @@ fn share_directory() -> Result<(), Error> {
     }
 }
 
-/// Gives the namespace of this thread a name.
+/// Mounts the namespace of this thread under a name.
 fn mount_here(name: &str) -> Result<File, Error> {
     let operation = "name a network namespace";
     let path = path(name);
@@ -144,30 +143,30 @@ fn mount_here(name: &str) -> Result<File, Error> {
 
 fn remove(name: &str) {
     let path = path(name);
-    // what is not mounted is removed all the same
+    // a file that is not mounted is removed too
     let _ = unmount(&path, UnmountFlags::DETACH);
     let _ = fs::remove_file(&path);
 }
 
-/// Whether the namespace of a file is mounted there: while the file is open, no other one has its number.
+/// Whether the namespace of an open file is mounted at a path: while the file is open, its inode number is not reused.
 fn is_same(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
-        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        (Ok(open), Ok(mounted)) => (open.dev(), open.ino()) == (mounted.dev(), mounted.ino()),
         _ => false,
     }
 }
 
-/// Puts this thread into a network namespace of its own.
+/// Moves this thread into a new network namespace.
 #[allow(unsafe_code)]
-fn leave_network() -> Result<(), Errno> {
-    // SAFETY: what is dangerous about unsharing is a table of file descriptors; this is about the network alone, and
-    // sockets stay where they were made.
+fn unshare_network() -> Result<(), Errno> {
+    // SAFETY: unsharing is dangerous for the table of file descriptors; this call unshares the network only, and existing
+    // sockets stay in their namespace.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
 }
 
-/// The number of this thread's network namespace.
+/// The cookie of this thread's network namespace: a number that is not reused before the next boot.
 pub(crate) fn cookie() -> Result<u64, Error> {
-    let operation = "ask for a network namespace's number";
+    let operation = "read the cookie of a network namespace";
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(Error::of(operation))?;
     netns_cookie(&socket).map_err(|errno| match errno {
         Errno::NOPROTOOPT => Error::OldKernel,
@@ -177,12 +176,12 @@ pub(crate) fn cookie() -> Result<u64, Error> {
 
 #[allow(unsafe_code)]
 fn netns_cookie(socket: &impl AsFd) -> Result<u64, Errno> {
-    /// Of `asm-generic/socket.h`; the C library does not name it everywhere yet.
+    /// From `asm-generic/socket.h`; not every C library defines it yet.
     const SO_NETNS_COOKIE: libc::c_int = 71;
     let mut cookie = 0_u64;
     let mut octets = size_of::<u64>() as libc::socklen_t;
     // SAFETY: the descriptor is open as long as `socket` is borrowed; the kernel writes at most `octets` octets to
-    // `cookie`, which has as many, and their number to `octets`; any octets are a number.
+    // `cookie`, which has that size, and their number to `octets`; every bit pattern is a valid u64.
     let result = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
@@ -207,7 +206,7 @@ fn enter<T: Send>(namespace: &File, function: impl FnOnce() -> T + Send) -> Resu
     })?
 }
 
-/// A thread's namespace is its own business: what is done there never touches ours.
+/// Calls a function on a new thread, whose namespace can change without effect on this one.
 fn on_thread<T: Send>(function: impl FnOnce() -> T + Send) -> Result<T, Error> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().spawn_scoped(scope, function).map_err(Error::of_io("start a thread"))?;

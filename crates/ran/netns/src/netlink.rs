@@ -1,4 +1,4 @@
-//! The few words of rtnetlink(7) that set a device up.
+//! The requests of rtnetlink(7) that configure a device.
 
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::error::Error;
 
-/// Types of messages and attributes, and flags, of `linux/netlink.h` and `linux/rtnetlink.h`.
+/// Types of messages and attributes, and flags, from `linux/netlink.h` and `linux/rtnetlink.h`.
 const NLMSG_ERROR: u16 = 2;
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
@@ -30,10 +30,10 @@ const RTPROT_STATIC: u8 = 4;
 const RT_SCOPE_LINK: u8 = 253;
 const RTN_UNICAST: u8 = 1;
 
-/// Octets of a message's header.
+/// The octets of a message header.
 const HEADER: usize = 16;
 
-/// Sets up the devices of the namespace that this was made in.
+/// Configures the devices of the namespace in which it was created.
 pub struct Netlink {
     socket: OwnedFd,
     sequence: u32,
@@ -43,20 +43,20 @@ impl Netlink {
     pub fn new() -> Result<Netlink, Error> {
         // rtnetlink is protocol 0
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)
-            .map_err(Error::of("speak to the kernel about devices"))?;
+            .map_err(Error::of("open a netlink socket"))?;
         Ok(Netlink { socket, sequence: 0 })
     }
 
-    /// The number of a device.
+    /// The interface index of a device.
     pub fn index(&self, device: &str) -> Result<u32, Error> {
-        name_to_index(&self.socket, device).map_err(Error::of("look for a network device"))
+        name_to_index(&self.socket, device).map_err(Error::of("find a network device"))
     }
 
-    /// Takes a device up; with an MTU and a length of its queue, where given.
-    pub fn set_up(&mut self, device: u32, mtu: Option<u16>, queue_packets: Option<u32>) -> Result<(), Error> {
+    /// Brings a device up, and sets its MTU and queue length where given.
+    pub fn bring_up(&mut self, device: u32, mtu: Option<u16>, queue_packets: Option<u32>) -> Result<(), Error> {
         let mut body = vec![0; 4];
         body.extend(device.to_ne_bytes());
-        // flags, and which of them to change
+        // flags, and the mask of flags to change
         body.extend(IFF_UP.to_ne_bytes());
         body.extend(IFF_UP.to_ne_bytes());
         for (kind, value) in [(IFLA_MTU, mtu.map(u32::from)), (IFLA_TXQLEN, queue_packets)] {
@@ -64,27 +64,28 @@ impl Netlink {
                 attribute(&mut body, kind, value.to_ne_bytes());
             }
         }
-        self.ask(RTM_NEWLINK, 0, &body).map_err(Error::of("take a network device up"))
+        self.request(RTM_NEWLINK, 0, &body).map_err(Error::of("bring a network device up"))
     }
 
-    /// Gives a device an address; with it comes a route to its subnet.
+    /// Adds an address to a device, with a route to its subnet.
     pub fn add_address(&mut self, device: u32, address: Ipv4Addr, prefix_bits: u8) -> Result<(), Error> {
         let mut body = vec![AF_INET, prefix_bits, 0, 0];
         body.extend(device.to_ne_bytes());
         attribute(&mut body, IFA_LOCAL, address.octets());
         attribute(&mut body, IFA_ADDRESS, address.octets());
-        self.ask(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body).map_err(Error::of("give a network device an address"))
+        self.request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body)
+            .map_err(Error::of("add an address to a network device"))
     }
 
-    /// Sends everything that has no other way over a device.
+    /// Adds a default route over a device.
     pub fn add_default_route(&mut self, device: u32) -> Result<(), Error> {
         let mut body = vec![AF_INET, 0, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_LINK, RTN_UNICAST];
         body.extend([0; 4]);
         attribute(&mut body, RTA_OIF, device.to_ne_bytes());
-        self.ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &body).map_err(Error::of("add a default route"))
+        self.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &body).map_err(Error::of("add a default route"))
     }
 
-    fn ask(&mut self, kind: u16, flags: u16, body: &[u8]) -> Result<(), Errno> {
+    fn request(&mut self, kind: u16, flags: u16, body: &[u8]) -> Result<(), Errno> {
         self.sequence += 1;
         let mut message = Vec::with_capacity(HEADER + body.len());
         message.extend(((HEADER + body.len()) as u32).to_ne_bytes());
@@ -100,14 +101,14 @@ impl Netlink {
     }
 }
 
-/// An attribute of 4 octets, which needs no padding.
+/// Appends an attribute of 4 octets, which needs no padding.
 fn attribute(body: &mut Vec<u8>, kind: u16, value: [u8; 4]) {
     body.extend(8_u16.to_ne_bytes());
     body.extend(kind.to_ne_bytes());
     body.extend(value);
 }
 
-/// What the kernel says to a request: an error of number 0 is its consent.
+/// The result of a request: NLMSG_ERROR with number 0 acknowledges it.
 fn outcome(answer: &[u8], sequence: u32) -> Result<(), Errno> {
     let [_, _, _, _, k0, k1, _, _, s0, s1, s2, s3, _, _, _, _, e0, e1, e2, e3] =
         *answer.first_chunk::<20>().ok_or(Errno::BADMSG)?;
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_consent_or_an_error() {
+    fn answer_is_acknowledgement_or_error() {
         assert_eq!(outcome(&answer(NLMSG_ERROR, 7, 0), 7), Ok(()));
         assert_eq!(outcome(&answer(NLMSG_ERROR, 7, -1), 7), Err(Errno::PERM));
         assert_eq!(outcome(&answer(NLMSG_ERROR, 8, 0), 7), Err(Errno::BADMSG));

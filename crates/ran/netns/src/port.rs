@@ -1,4 +1,4 @@
-//! Where packets come from programs and go to them.
+//! The endpoint of a TUN device: packets from and to programs.
 
 use std::io::IoSlice;
 use std::net::Ipv4Addr;
@@ -9,12 +9,12 @@ use radio::{Content, Ecn, Packet};
 use rustix::io::{Errno, read, write, writev};
 
 use crate::error::Error;
-use crate::header::{self, NotCarried};
+use crate::header::{self, InvalidPacket};
 
-/// Packets that one call reads at most; the rest waits for the next.
+/// The most packets that one call reads.
 const BATCH: usize = 256;
 
-/// What went through a port, from the beginning.
+/// The counters of a port, since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounts {
     /// Packets from programs.
@@ -25,13 +25,13 @@ pub struct PortCounts {
     pub sent: u64,
     /// Their octets.
     pub sent_octets: u64,
-    /// Of them those in which a mark of congestion was written.
+    /// Packets to programs in which the mark of congestion was set.
     pub marked: u64,
-    /// Packets from programs that are not of IPv4: dropped.
+    /// Packets from programs that are not IPv4: dropped.
     pub not_ipv4: u64,
-    /// Packets from programs whose lengths contradict each other, or that are longer than the MTU: dropped.
+    /// Packets from programs with inconsistent lengths, or longer than the MTU: dropped.
     pub malformed: u64,
-    /// Packets to programs that the kernel had no room for, or whose device was down: dropped.
+    /// Packets to programs that the kernel refused because its queue was full or the device was down: dropped.
     pub refused: u64,
 }
 
@@ -49,7 +49,7 @@ impl AddAssign for PortCounts {
     }
 }
 
-/// One end of the emulated RAN: a TUN device.
+/// An endpoint of the emulated RAN: a TUN device.
 pub struct Port {
     tun: OwnedFd,
     address: Ipv4Addr,
@@ -59,7 +59,7 @@ pub struct Port {
 
 impl Port {
     pub(crate) fn new(tun: OwnedFd, address: Ipv4Addr, mtu: u16) -> Port {
-        // one octet more, so that a packet beyond the MTU does not look whole
+        // one octet more than the MTU, to detect longer packets
         Port { tun, address, buffer: vec![0; usize::from(mtu) + 1].into(), counts: PortCounts::default() }
     }
 
@@ -69,16 +69,16 @@ impl Port {
         self.address
     }
 
-    /// What went through it.
+    /// The counters.
     #[must_use]
     pub fn counts(&self) -> &PortCounts {
         &self.counts
     }
 
-    /// Appends what programs have sent, at most 256 packets, to `packets`; never waits.
+    /// Appends packets that programs have sent, at most 256, to `packets`. Never blocks.
     ///
     /// # Errors
-    /// [`Error::Gone`]: somebody removed the device. Others: the system's.
+    /// [`Error::Gone`] if the device was removed; others from the system.
     pub fn receive(&mut self, packets: &mut Vec<Packet>) -> Result<(), Error> {
         for _ in 0..BATCH {
             let length = match read(&self.tun, &mut *self.buffer) {
@@ -94,15 +94,15 @@ impl Port {
                     self.counts.received_octets += length as u64;
                     packets.push(packet);
                 }
-                Err(NotCarried::Version) => self.counts.not_ipv4 += 1,
-                Err(NotCarried::Malformed) => self.counts.malformed += 1,
+                Err(InvalidPacket::Version) => self.counts.not_ipv4 += 1,
+                Err(InvalidPacket::Malformed) => self.counts.malformed += 1,
             }
         }
         Ok(())
     }
 
-    /// Hands the octets of a live packet to the programs behind the port, with the mark of congestion that the packet got on
-    /// its way. Whether the kernel took it: it never waits. Packets that are not live have nothing to hand on.
+    /// Delivers a packet with live content to the programs behind the port, with the mark of congestion if the packet has it.
+    /// Returns whether the kernel accepted it. Never blocks. Packets without live content are not delivered.
     ///
     /// # Errors
     /// As [`Port::receive`].
@@ -120,7 +120,7 @@ impl Port {
                 self.counts.marked += u64::from(mark.is_some());
                 Ok(true)
             }
-            // EIO: the device is down; EINVAL: the kernel does not like what is in it
+            // EIO: the device is down; EINVAL: the kernel refuses the content
             Err(Errno::AGAIN | Errno::INTR | Errno::IO | Errno::NOBUFS | Errno::NOMEM | Errno::INVAL) => {
                 self.counts.refused += 1;
                 Ok(false)
@@ -131,7 +131,7 @@ impl Port {
     }
 }
 
-/// Readable when programs have sent something.
+/// Readable when programs have sent packets.
 impl AsFd for Port {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.tun.as_fd()

@@ -1,31 +1,30 @@
-//! Which programs are in a network namespace.
+//! The programs in a network namespace.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 
-/// Programs that are named; of others it is told how many there are.
-const MOST: usize = 8;
+/// The most programs that are listed by name. The others are counted.
+const MAX_NAMED: usize = 8;
 
-/// Programs in a network namespace, by their numbers and names.
+/// The programs in a network namespace, by process id and name.
 pub struct Processes {
-    /// The first of them.
     named: Vec<(u32, String)>,
     more: usize,
 }
 
 impl Processes {
-    /// Those whose first thread is in the namespace of that file; what cannot be looked at is not.
+    /// Lists the programs whose main thread is in the namespace of a file, as far as they can be read.
     pub fn of(namespace: &File) -> Processes {
         let mut found = Processes { named: Vec::new(), more: 0 };
         let (Ok(namespace), Ok(all)) = (namespace.metadata(), fs::read_dir("/proc")) else { return found };
-        let is_there = |id: u32| {
+        let is_inside = |id: u32| {
             let own = fs::metadata(format!("/proc/{id}/ns/net"));
             own.is_ok_and(|own| (own.dev(), own.ino()) == (namespace.dev(), namespace.ino()))
         };
         let ids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        for id in ids.filter(|id| is_there(*id)) {
-            if found.named.len() == MOST {
+        for id in ids.filter(|id| is_inside(*id)) {
+            if found.named.len() == MAX_NAMED {
                 found.more += 1;
             } else {
                 let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
@@ -40,7 +39,7 @@ impl Processes {
     }
 }
 
-/// `4711 (irtt), 4712 (iperf3)`.
+/// Formats as `4711 (irtt), 4712 (iperf3)`.
 impl fmt::Display for Processes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (id, name)) in self.named.iter().enumerate() {
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_program_is_in_its_own_namespace() {
+    fn process_finds_itself_in_its_namespace() {
         let own = std::process::id();
         let found = Processes::of(&File::open("/proc/self/ns/net").unwrap());
         assert!(!found.is_empty());

@@ -1,8 +1,8 @@
-//! What is written down about the namespaces that we made, so that nobody else's is ever taken for ours.
+//! Records of the namespaces that ferric has created, which distinguish them from all others.
 //!
-//! `/var/run/ferric/live/` has a file for each, of its name. It tells the namespace's number, which the system gives to no
-//! other one until it starts anew, and which start of the system that was. Its maker holds a lock on it: a record that
-//! nobody holds is of a program that died.
+//! `/var/run/ferric/live/` has a file for each namespace, of the same name. It contains the boot id, and the namespace's cookie,
+//! which is unique within that boot. The process that created the namespace holds a lock on the file: a file without a lock
+//! belongs to a process that has died.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -17,10 +17,10 @@ use crate::namespace;
 
 const DIRECTORY: &str = "/var/run/ferric/live";
 const LOCK: &str = "/var/run/ferric/live.lock";
-/// Octets of a record that are read: its two numbers have 58 at most.
+/// The octets of a record that are read. A record has at most 58.
 const RECORD_OCTETS: u64 = 128;
 
-/// Holds off all other programs that make or remove namespaces of this kind; for moments only.
+/// A lock against all other processes that create or remove such namespaces. It is held for moments only.
 pub struct Registry {
     _lock: File,
 }
@@ -34,7 +34,7 @@ impl Registry {
         Ok(Registry { _lock: lock })
     }
 
-    /// Removes what programs that died have left behind.
+    /// Removes the namespaces and records of processes that have died.
     pub fn sweep(&self) {
         let Ok(entries) = fs::read_dir(DIRECTORY) else { return };
         for entry in entries.flatten() {
@@ -48,12 +48,12 @@ impl Registry {
             if is_read && let Some(identity) = Identity::parse(&text) {
                 namespace::remove_leftover(&name, &identity);
             }
-            // where it cannot be removed, the next one tries again
+            // if this fails, the next sweep tries again
             let _ = fs::remove_file(entry.path());
         }
     }
 
-    /// Writes down that the namespace of that name and number is ours.
+    /// Records that this process owns a namespace.
     pub fn claim(&self, name: &str, identity: &Identity) -> Result<Record, Error> {
         let operation = "keep records in /var/run/ferric";
         let path = Path::new(DIRECTORY).join(name);
@@ -83,26 +83,25 @@ pub struct Record {
 }
 
 impl Record {
-    /// What it told of is gone.
+    /// Removes the record, after its namespace.
     pub fn remove(&self) {
-        // Where it stays, the next program finds no namespace of that number, and removes it.
+        // If this fails, the next sweep finds no namespace with this identity, and removes the record.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Which namespace it is.
+/// The identity of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Which start of the system.
+    /// The boot id.
     pub boot: String,
-    /// The namespace's number since then (`SO_NETNS_COOKIE` of socket(7)).
+    /// The namespace's cookie, unique within the boot (`SO_NETNS_COOKIE`).
     pub cookie: u64,
 }
 
 impl Identity {
     pub fn new(cookie: u64) -> Result<Identity, Error> {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")
-            .map_err(Error::of_io("read which start of the system this is"))?;
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(Error::of_io("read the boot id"))?;
         Ok(Identity { boot: boot.trim().to_owned(), cookie })
     }
 

@@ -11,13 +11,13 @@ use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 use crate::error::Error;
 use crate::netlink::Netlink;
 
-/// Octets of a device's name, with the 0 at its end.
+/// The octets of a device name, with the terminating 0.
 const NAME: usize = 16;
-/// Packets that wait in the kernel until we read them: more are lost, as on a radio that does not answer. At 1500 octets
-/// this is what a burst of a whole TCP window may be.
+/// The length of the device's queue in the kernel; further packets are lost. With packets of 1500 octets it holds a burst of a
+/// whole TCP window.
 const QUEUE_PACKETS: u32 = 2000;
 
-/// How a device is set up.
+/// The configuration of a device.
 pub struct Device<'a> {
     pub name: &'a str,
     pub address: Ipv4Addr,
@@ -26,7 +26,7 @@ pub struct Device<'a> {
     pub mtu: u16,
 }
 
-/// Of `linux/if_tun.h`.
+/// From `linux/if_tun.h`.
 const TUNSETIFF: Opcode = opcode::write::<i32>(b'T', 202);
 
 /// The kernel's `struct ifreq`, with flags.
@@ -37,18 +37,18 @@ struct Request {
     rest: [u8; 22],
 }
 
-/// Makes a device in the network namespace of this thread. It goes when the descriptor is closed.
-pub fn make(device: &Device<'_>) -> Result<OwnedFd, Error> {
+/// Creates a device in the network namespace of this thread. It is removed when the descriptor is closed.
+pub fn create(device: &Device<'_>) -> Result<OwnedFd, Error> {
     let tun = open_tun()?;
     attach(&tun, device.name).map_err(|errno| match errno {
         Errno::BUSY | Errno::EXIST => Error::DeviceTaken { name: device.name.to_owned() },
-        errno => Error::of("make a TUN device")(errno),
+        errno => Error::of("create a TUN device")(errno),
     })?;
-    // Where it cannot be said (no IPv6 at all, /proc/sys not ours to write), packets of IPv6 come, and are counted.
+    // Where this fails (no IPv6 in the kernel, /proc/sys read-only), packets of IPv6 are received, and counted.
     let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", device.name), "1");
     let mut netlink = Netlink::new()?;
     let index = netlink.index(device.name)?;
-    netlink.set_up(index, Some(device.mtu), Some(QUEUE_PACKETS))?;
+    netlink.bring_up(index, Some(device.mtu), Some(QUEUE_PACKETS))?;
     netlink.add_address(index, device.address, device.prefix_bits)?;
     if device.is_default_route {
         netlink.add_default_route(index)?;
@@ -56,15 +56,15 @@ pub fn make(device: &Device<'_>) -> Result<OwnedFd, Error> {
     Ok(tun)
 }
 
-/// Takes up what each network namespace has for itself.
-pub fn take_loopback_up() -> Result<(), Error> {
+/// Brings up the loopback device of a namespace.
+pub fn bring_loopback_up() -> Result<(), Error> {
     let mut netlink = Netlink::new()?;
     let index = netlink.index("lo")?;
-    netlink.set_up(index, None, None)
+    netlink.bring_up(index, None, None)
 }
 
-/// Whether there can be such devices.
-pub fn look() -> Result<(), Error> {
+/// Checks that TUN devices can be created.
+pub fn check() -> Result<(), Error> {
     open_tun().map(drop)
 }
 
@@ -76,8 +76,8 @@ fn open_tun() -> Result<OwnedFd, Error> {
     })
 }
 
-/// A device that was not there before, of bare packets: without a header before them, and without segmentation and
-/// checksums left to us.
+/// Creates a device of plain packets: without a preceding header, and without offloaded segmentation and checksums. Fails if
+/// the device exists.
 #[allow(unsafe_code)]
 fn attach(tun: &OwnedFd, name: &str) -> Result<(), Errno> {
     let mut request = Request {
@@ -88,6 +88,6 @@ fn attach(tun: &OwnedFd, name: &str) -> Result<(), Errno> {
     let octets = request.name.get_mut(..name.len()).filter(|octets| octets.len() < NAME).ok_or(Errno::NAMETOOLONG)?;
     octets.copy_from_slice(name.as_bytes());
     // SAFETY: TUNSETIFF reads and writes one `struct ifreq`, which has 40 octets where pointers have 8, and fewer elsewhere;
-    // a `Request` has 40, all of them plain numbers, and lives until the call is over.
+    // a `Request` has 40, every bit pattern is valid for it, and it outlives the call.
     unsafe { ioctl(tun, Updater::<TUNSETIFF, Request>::new(&mut request)) }
 }

@@ -1,7 +1,5 @@
-//! Real programs through an emulated cell: what they get is what the cell has. Needs root, iperf3 and irtt.
+//! Real programs through an emulated cell: they get the rate and delay of the cell. Needs root, iperf3 and irtt.
 
-#[path = "support/programs.rs"]
-mod programs;
 mod support;
 
 use std::net::{SocketAddr, UdpSocket};
@@ -16,10 +14,12 @@ use radio::phy::{Channel, Direction, Fixed};
 use radio::tc::{DelayTarget, DisciplineChoice, PacerChoice, QueueConfiguration, QueueId};
 use radio::{CellConfig, HandoverConfig, Network, Random, Slicing, Subscription, Time, Ue, tc};
 use socket2::{Domain, Protocol, Socket, Type};
+use support::spawn_in;
+use testkit::live;
 
 const MCS: u8 = 20;
 
-/// A cell of 106 PRBs with UEs at MCS 20, and what its downlink carries in bit/s.
+/// A cell of 106 PRBs with UEs at MCS 20, and the capacity of its downlink in bit/s.
 fn network(config: &Config, tc: tc::Configuration) -> (Network, f64) {
     let cell = CellConfig { tc, ..CellConfig::default() };
     let mut network = Network::new([cell], HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
@@ -39,19 +39,19 @@ fn network(config: &Config, tc: tc::Configuration) -> (Network, f64) {
     (network, capacity_bps)
 }
 
-/// How a cell is set up.
+/// The configuration of a cell.
 #[derive(Default)]
 struct Settings {
     slicing: Option<Slicing>,
     tc: tc::Configuration,
 }
 
-/// Calls `test` while the network runs as fast as time does.
+/// Calls `test` while the network runs in real time.
 fn running<T>(config: &Config, settings: Settings, test: impl FnOnce(&Namespaces, f64) -> T) -> (T, Network, Bridge) {
     let Interfaces { core, ues, namespaces } = Interfaces::open(config).unwrap();
     let mut bridge = Bridge::new(core, (0..).zip(ues)).unwrap();
     let (mut network, capacity_bps) = network(config, settings.tc);
-    // all have come
+    // all UEs have arrived
     network.advance(Time::from_millis(20));
     if let Some(slicing) = settings.slicing {
         let schedulers = vec!["PF"; config.ues.len()];
@@ -66,46 +66,46 @@ fn running<T>(config: &Config, settings: Settings, test: impl FnOnce(&Namespaces
         let cell = thread::Builder::new().name("cell".to_owned()).spawn_scoped(scope, || {
             let begin = Instant::now() - Duration::from_nanos(network.cell(0).now().as_nanos());
             while !is_over.load(Ordering::Relaxed) {
-                bridge.take_in(&mut network).unwrap();
+                bridge.receive(&mut network).unwrap();
                 network.advance(Time::from_nanos(begin.elapsed().as_nanos() as u64));
-                bridge.hand_out(&mut network).unwrap();
+                bridge.deliver(&mut network).unwrap();
                 let next = Duration::from_nanos(network.cell(0).now().as_nanos());
                 thread::sleep(next.saturating_sub(begin.elapsed()).min(slot));
             }
             let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
             println!(
-                "the cell took {:.1} % of a core",
+                "the cell used {:.1} % of a core",
                 (used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9) / begin.elapsed().as_secs_f64() * 100.0
             );
             (network, bridge)
         });
-        struct Over<'a>(&'a AtomicBool);
-        impl Drop for Over<'_> {
+        struct EndGuard<'a>(&'a AtomicBool);
+        impl Drop for EndGuard<'_> {
             fn drop(&mut self) {
                 self.0.store(true, Ordering::Relaxed);
             }
         }
-        let over = Over(&is_over);
+        let guard = EndGuard(&is_over);
         let result = test(&namespaces, capacity_bps);
-        drop(over);
+        drop(guard);
         let (network, bridge) = cell.unwrap().join().unwrap();
         (result, network, bridge)
     })
 }
 
-/// What a UE receives over TCP in the second second, in bit/s.
+/// The rate that a UE receives over TCP in the second second, in bit/s.
 fn received_bps(namespaces: &Namespaces, ue: usize) -> f64 {
     let core = namespaces.core.as_ref().unwrap();
     let port = 5201 + ue;
-    let _server = programs::serve(core, &format!("iperf3 -s -1 -p {port} --forceflush"), "listening");
+    let _server = live::serve(spawn_in(core), &format!("iperf3 -s -1 -p {port} --forceflush"), "listening");
     let client = format!("iperf3 -c 10.45.0.1 -p {port} -R -O 1 -t 1 -C cubic -J");
-    let report = programs::json(&namespaces.ues[ue], &client);
+    let report = live::run_json(spawn_in(&namespaces.ues[ue]), &client);
     report["end"]["sum_received"]["bits_per_second"].as_f64().unwrap()
 }
 
 #[test]
-fn ues_reach_each_other_and_what_is_nobody_s_is_counted() {
-    let Some(_turn) = support::turn() else { return };
+fn ues_reach_each_other_and_dropped_packets_are_counted() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('w', 2);
     let (_, network, bridge) = running(&config, Settings::default(), |namespaces, _| {
         let core = namespaces.core.as_ref().unwrap();
@@ -130,49 +130,49 @@ fn ues_reach_each_other_and_what_is_nobody_s_is_counted() {
         packet[8..20].copy_from_slice(&[64, 17, 0, 0, 10, 45, 0, 77, 10, 45, 0, 1]);
         let to: SocketAddr = "10.45.0.1:0".parse().unwrap();
         raw.send_to(&packet, &to.into()).unwrap();
-        // when what was sent later has come, what was sent before has been counted
+        // when the later packets have arrived, the earlier ones have been counted
         ue1.send_to(b"last", "10.45.0.1:7").unwrap();
         assert_eq!(core.recv_from(&mut buffer).unwrap(), (4, "10.45.0.2:7".parse().unwrap()));
         core.send_to(b"last", "10.45.0.2:7").unwrap();
         assert_eq!(ue1.recv_from(&mut buffer).unwrap(), (4, "10.45.0.1:7".parse().unwrap()));
     });
-    assert_eq!(*bridge.counts(), BridgeCounts { nowhere: 1, foreign: 1, ..BridgeCounts::default() });
-    // both ways went over the air
+    assert_eq!(*bridge.counts(), BridgeCounts { unknown_destination: 1, wrong_source: 1, ..BridgeCounts::default() });
+    // both directions passed the air interface
     let counts = |place| network.cell(0).counts(place).unwrap();
     assert_eq!((counts(0).ul_rlc.delivered_packets, counts(1).dl_rlc.delivered_packets), (2, 1));
 }
 
 #[test]
-fn a_ue_that_is_in_no_cell_gets_nothing_and_full_buffers_drop() {
-    let Some(_turn) = support::turn() else { return };
+fn ue_outside_all_cells_and_full_buffers_drop_packets() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('v', 1);
     let Interfaces { core, ues, namespaces } = Interfaces::open(&config).unwrap();
     let mut bridge = Bridge::new(core, (0..).zip(ues)).unwrap();
     let (mut network, _) = network(&config, tc::Configuration::default());
     let socket = |namespace: &Namespace| namespace.enter(|| UdpSocket::bind("0.0.0.0:7").unwrap()).unwrap();
     let (core, ue) = (socket(namespaces.core.as_ref().unwrap()), socket(&namespaces.ues[0]));
-    // time has not begun
+    // before the first slot
     core.send_to(&[0; 100], "10.45.0.2:7").unwrap();
     ue.send_to(&[0; 100], "10.45.0.1:7").unwrap();
-    bridge.take_in(&mut network).unwrap();
-    assert_eq!(*bridge.counts(), BridgeCounts { absent: 2, ..BridgeCounts::default() });
-    // then it stops: RLC's buffer holds a million octets
+    bridge.receive(&mut network).unwrap();
+    assert_eq!(*bridge.counts(), BridgeCounts { no_cell: 2, ..BridgeCounts::default() });
+    // time stops: the buffer of RLC holds a million octets
     network.advance(Time::from_millis(20));
     for _ in 0..1000 {
         ue.send_to(&[0; 1300], "10.45.0.1:7").unwrap();
-        bridge.take_in(&mut network).unwrap();
+        bridge.receive(&mut network).unwrap();
     }
-    assert!((200..300).contains(&bridge.counts().no_room), "{:?}", bridge.counts());
-    // and goes on
+    assert!((200..300).contains(&bridge.counts().buffer_full), "{:?}", bridge.counts());
+    // time continues
     network.advance(Time::from_millis(2000));
-    bridge.hand_out(&mut network).unwrap();
-    assert_eq!(bridge.core().counts().sent, 1000 - bridge.counts().no_room);
+    bridge.deliver(&mut network).unwrap();
+    assert_eq!(bridge.core().counts().sent, 1000 - bridge.counts().buffer_full);
     assert_eq!(bridge.ues().map(|port| port.counts().received).sum::<u64>(), 1001);
 }
 
 #[test]
-fn packets_go_over_the_bearer_that_a_ue_is_moved_to() {
-    let Some(_turn) = support::turn() else { return };
+fn packets_use_the_mapped_bearer() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('o', 1);
     let Interfaces { core, ues, namespaces } = Interfaces::open(&config).unwrap();
     let mut bridge = Bridge::new(core, (0..).zip(ues)).unwrap();
@@ -183,9 +183,9 @@ fn packets_go_over_the_bearer_that_a_ue_is_moved_to() {
     network.cell_mut(0).ue_mut(0).unwrap().move_flows(5);
     core.send_to(&[0; 100], "10.45.0.2:7").unwrap();
     ue.send_to(&[0; 100], "10.45.0.1:7").unwrap();
-    bridge.take_in(&mut network).unwrap();
+    bridge.receive(&mut network).unwrap();
     network.advance(Time::from_millis(100));
-    bridge.hand_out(&mut network).unwrap();
+    bridge.deliver(&mut network).unwrap();
     let delivered = network.cell(0).ue(0).unwrap().bearers().iter().map(|bearer| {
         let of = |rlc: &radio::rlc::Rlc| rlc.counts().delivered_packets;
         (bearer.id(), of(bearer.downlink()), of(bearer.uplink()))
@@ -195,9 +195,9 @@ fn packets_go_over_the_bearer_that_a_ue_is_moved_to() {
 }
 
 #[test]
-fn iperf3_gets_what_the_cell_carries() {
-    let Some(_turn) = support::turn() else { return };
-    if !programs::is_there("iperf3") {
+fn iperf3_measures_the_capacity_of_the_cell() {
+    let Some(_lock) = support::lock_host() else { return };
+    if !live::are_installed(&["iperf3"]) {
         return;
     }
     let config = support::config('b', 1);
@@ -206,15 +206,15 @@ fn iperf3_gets_what_the_cell_carries() {
     println!("{:.1} of {:.1} Mbit/s", bps * 1e-6, capacity_bps * 1e-6);
     assert!(bps < capacity_bps, "{bps} of {capacity_bps}");
     assert!(bps > 0.5 * capacity_bps, "{bps} of {capacity_bps}");
-    // what was measured did go through the cell
+    // the traffic passed the cell
     let delivered = network.cell(0).counts(0).unwrap().dl_rlc.delivered_octets;
     assert!(delivered as f64 * 8.0 > bps, "{delivered}");
 }
 
 #[test]
-fn what_iperf3_gets_follows_the_slices() {
-    let Some(_turn) = support::turn() else { return };
-    if !programs::is_there("iperf3") {
+fn iperf3_rates_follow_the_slices() {
+    let Some(_lock) = support::lock_host() else { return };
+    if !live::are_installed(&["iperf3"]) {
         return;
     }
     let config = support::config('s', 2);
@@ -232,9 +232,9 @@ fn what_iperf3_gets_follows_the_slices() {
 }
 
 #[test]
-fn the_kernel_s_tcp_heeds_the_marks_of_a_queue() {
-    let Some(_turn) = support::turn() else { return };
-    if !programs::is_there("iperf3") {
+fn kernel_tcp_responds_to_congestion_marks() {
+    let Some(_lock) = support::lock_host() else { return };
+    if !live::are_installed(&["iperf3"]) {
         return;
     }
     let config = support::config('j', 1);
@@ -255,27 +255,27 @@ fn the_kernel_s_tcp_heeds_the_marks_of_a_queue() {
     let dropped = network.cell(0).ue(0).unwrap().bearers()[0].tc().totals().dropped;
     println!("{:.1} Mbit/s, {marked} marks, {dropped:?} dropped", bps * 1e-6);
     assert!(marked > 0);
-    // it slows down for marks, in place of losing packets, and uses what the cell carries all the same
+    // it responds to marks before packets are lost, and uses the capacity
     assert!(dropped.packets < 10, "{dropped:?}");
     assert!(bps > 0.5 * capacity_bps, "{bps} of {capacity_bps}");
 }
 
 #[test]
-fn irtt_sees_the_delay_of_the_cell() {
-    let Some(_turn) = support::turn() else { return };
-    if !programs::is_there("irtt") {
+fn irtt_measures_the_delay_of_the_cell() {
+    let Some(_lock) = support::lock_host() else { return };
+    if !live::are_installed(&["irtt"]) {
         return;
     }
     let config = support::config('i', 1);
     let (report, network, bridge) = running(&config, Settings::default(), |namespaces, _| {
         let core = namespaces.core.as_ref().unwrap();
-        let _server = programs::serve(core, "irtt server -b 10.45.0.1", "starting");
-        programs::json(&namespaces.ues[0], "irtt client -i 20ms -d 1s -l 172 -Q -o - 10.45.0.1")
+        let _server = live::serve(spawn_in(core), "irtt server -b 10.45.0.1", "starting");
+        live::run_json(spawn_in(&namespaces.ues[0]), "irtt client -i 20ms -d 1s -l 172 -Q -o - 10.45.0.1")
     });
     let stats = &report["stats"];
     let rtt_ms = stats["rtt"]["median"].as_f64().unwrap() * 1e-6;
     println!("round trips of {rtt_ms:.1} ms");
-    // up a scheduling request and a grant come first, down there is at least a slot
+    // uplink: a scheduling request and a grant first; downlink: at least one slot
     assert!((2.0..100.0).contains(&rtt_ms), "{rtt_ms}");
     assert!(stats["packets_received"].as_u64() >= Some(45), "{stats}");
     let rlc = network.cell(0).counts(0).unwrap();

@@ -1,4 +1,4 @@
-//! What is there before and after. Needs root.
+//! Namespaces and records before and after. Needs root.
 
 mod support;
 
@@ -19,18 +19,18 @@ fn record(config: &Config, end: &str) -> PathBuf {
     Path::new("/var/run/ferric/live").join(format!("{}-{end}", config.prefix))
 }
 
-/// Whether there is anything of that prefix.
+/// Whether nothing of that prefix exists.
 fn is_clean(config: &Config) -> bool {
     ["core", "ue1", "ue2"].iter().all(|end| !namespace(config, end).exists() && !record(config, end).exists())
 }
 
-/// Set where this program is to open interfaces and die of it.
+/// Set where this process is to open interfaces and abort.
 const DIE_WITH: &str = "FERRIC_LIVE_TEST_PREFIX";
 
-/// Has another process open the interfaces and die without a chance to remove anything.
+/// Runs a process that opens the interfaces and aborts without removing them.
 fn crash(config: &Config) {
     let test = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_process_that_dies"])
+        .args(["--exact", "aborting_process"])
         .env(DIE_WITH, &config.prefix)
         .output()
         .unwrap();
@@ -41,7 +41,7 @@ fn crash(config: &Config) {
 }
 
 #[test]
-fn the_process_that_dies() {
+fn aborting_process() {
     if let Ok(prefix) = std::env::var(DIE_WITH) {
         let config = Config { prefix, ..support::config('x', 2) };
         let _interfaces = Interfaces::open(&config).unwrap();
@@ -49,23 +49,23 @@ fn the_process_that_dies() {
     }
 }
 
-/// Removes a namespace that was made by hand.
-struct ByHand(PathBuf);
+/// A namespace that was created manually. It is removed when this is dropped.
+struct ManualNamespace(PathBuf);
 
-impl ByHand {
-    /// The host's own namespace, under another name.
-    fn mount(path: PathBuf) -> ByHand {
+impl ManualNamespace {
+    /// Mounts the host's namespace under another name.
+    fn mount(path: PathBuf) -> ManualNamespace {
         fs::write(&path, "").unwrap();
         mount_bind("/proc/self/ns/net", &path).unwrap();
-        ByHand(path)
+        ManualNamespace(path)
     }
 
-    fn is_there(&self) -> bool {
+    fn exists(&self) -> bool {
         fs::metadata(&self.0).unwrap().len() == 0 && fs::File::open(&self.0).is_ok()
     }
 }
 
-impl Drop for ByHand {
+impl Drop for ManualNamespace {
     fn drop(&mut self) {
         let _ = unmount(&self.0, UnmountFlags::DETACH);
         let _ = fs::remove_file(&self.0);
@@ -73,8 +73,8 @@ impl Drop for ByHand {
 }
 
 #[test]
-fn nothing_stays_when_the_interfaces_go() {
-    let Some(_turn) = support::turn() else { return };
+fn dropped_interfaces_leave_nothing() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('n', 2);
     let interfaces = Interfaces::open(&config).unwrap();
     assert_eq!(interfaces.namespaces.ues[1].name(), format!("{}-ue2", config.prefix));
@@ -84,11 +84,11 @@ fn nothing_stays_when_the_interfaces_go() {
 }
 
 #[test]
-fn what_a_process_that_died_left_is_removed_by_the_next_one() {
-    let Some(_turn) = support::turn() else { return };
+fn leftovers_of_a_dead_process_are_removed() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('c', 2);
     crash(&config);
-    // whatever that one's names are
+    // also with other names
     drop(Interfaces::open(&support::config('d', 1)).unwrap());
     assert!(is_clean(&config));
     crash(&config);
@@ -97,13 +97,13 @@ fn what_a_process_that_died_left_is_removed_by_the_next_one() {
 }
 
 #[test]
-fn a_namespace_of_somebody_else_that_has_a_leftover_s_name_is_left_alone() {
-    let Some(_turn) = support::turn() else { return };
+fn foreign_namespace_with_the_name_of_a_leftover_is_kept() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('f', 2);
     crash(&config);
     let path = namespace(&config, "ue2");
     unmount(&path, UnmountFlags::DETACH).unwrap();
-    let theirs = ByHand::mount(path);
+    let foreign = ManualNamespace::mount(path);
     let result = Interfaces::open(&config);
     assert!(
         matches!(&result, Err(Error::NamespaceTaken { name, owner: Owner::Foreign })
@@ -111,15 +111,15 @@ fn a_namespace_of_somebody_else_that_has_a_leftover_s_name_is_left_alone() {
         "{:?}",
         result.err()
     );
-    assert!(theirs.is_there());
-    drop(theirs);
-    // and what was made before that was found is removed
+    assert!(foreign.exists());
+    drop(foreign);
+    // what was created before the failure is removed
     assert!(is_clean(&config));
 }
 
 #[test]
-fn a_running_one_keeps_its_namespaces() {
-    let Some(_turn) = support::turn() else { return };
+fn running_process_keeps_its_namespaces() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('k', 1);
     let interfaces = Interfaces::open(&config).unwrap();
     let second = Interfaces::open(&config);
@@ -129,23 +129,23 @@ fn a_running_one_keeps_its_namespaces() {
 }
 
 #[test]
-fn one_that_was_deleted_by_hand_is_no_trouble() {
-    let Some(_turn) = support::turn() else { return };
+fn manually_deleted_namespace_is_tolerated() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('h', 1);
     let interfaces = Interfaces::open(&config).unwrap();
     let path = namespace(&config, "ue1");
     unmount(&path, UnmountFlags::DETACH).unwrap();
     fs::remove_file(&path).unwrap();
-    let theirs = ByHand::mount(path);
+    let foreign = ManualNamespace::mount(path);
     drop(interfaces);
-    assert!(theirs.is_there(), "it has the name, and is not ours");
-    drop(theirs);
+    assert!(foreign.exists(), "a foreign namespace of the same name");
+    drop(foreign);
     assert!(is_clean(&config));
 }
 
 #[test]
-fn without_rights_the_error_says_what_is_needed() {
-    let Some(_turn) = support::turn() else { return };
+fn missing_permissions_are_an_error_with_advice() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('u', 1);
     let error = thread::scope(|scope| {
         let unprivileged = scope.spawn(|| {
@@ -162,8 +162,8 @@ fn without_rights_the_error_says_what_is_needed() {
 }
 
 #[test]
-fn the_host_s_routes_are_not_taken_over() {
-    let Some(_turn) = support::turn() else { return };
+fn existing_routes_of_the_host_are_kept() {
+    let Some(_lock) = support::lock_host() else { return };
     // the documentation's network (RFC 5737), which no host routes
     let config = |letter| Config {
         core: netns::Core::Host,

@@ -1,4 +1,4 @@
-//! Real sockets at both ends, with a plain forwarder between them. Needs root.
+//! Real sockets at both ends, with a simple forwarder between them. Needs root.
 
 mod support;
 
@@ -23,7 +23,7 @@ fn udp(namespace: &Namespace, port: u16) -> UdpSocket {
     socket
 }
 
-/// The whole packet, with its IP header.
+/// A socket that receives whole packets, with their IP headers.
 fn raw(namespace: &Namespace, protocol: Protocol) -> Socket {
     let socket = namespace.enter(|| Socket::new(Domain::IPV4, Type::RAW, Some(protocol)).unwrap()).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -36,8 +36,8 @@ fn receive(socket: &Socket) -> Vec<u8> {
     buffer[..length].to_vec()
 }
 
-/// Calls `test` while packets go between the core and the UEs, each through `change`; what went through the ports until
-/// then, the core's first.
+/// Calls `test` while packets are forwarded between the core and the UEs, each modified by `change`. Returns the counters of
+/// the ports, the core's first.
 fn forwarding(
     interfaces: &mut Interfaces,
     change: impl Fn(&mut Packet) + Sync,
@@ -66,23 +66,23 @@ fn forwarding(
             }
             [&*core].into_iter().chain(&*ues).map(|port| *port.counts()).collect()
         });
-        // also when the test fails
-        struct Over<'a>(&'a AtomicBool);
-        impl Drop for Over<'_> {
+        // also ends the forwarder when the test fails
+        struct EndGuard<'a>(&'a AtomicBool);
+        impl Drop for EndGuard<'_> {
             fn drop(&mut self) {
                 self.0.store(true, Ordering::Relaxed);
             }
         }
-        let over = Over(&is_over);
+        let guard = EndGuard(&is_over);
         test(namespaces);
-        drop(over);
+        drop(guard);
         forwarder.join().unwrap()
     })
 }
 
 #[test]
 fn ues_and_the_core_reach_each_other() {
-    let Some(_turn) = support::turn() else { return };
+    let Some(_lock) = support::lock_host() else { return };
     let mut interfaces = Interfaces::open(&support::config('r', 2)).unwrap();
     let counts = forwarding(
         &mut interfaces,
@@ -99,7 +99,7 @@ fn ues_and_the_core_reach_each_other() {
                 core.send_to(&buffer[..length], from).unwrap();
                 assert_eq!(ue.recv(&mut buffer).unwrap(), octets);
             }
-            // one that takes three packets, there and back
+            // a datagram of two fragments
             ues[0].send_to(&[9; 2048], (CORE, 7)).unwrap();
             let (length, from) = core.recv_from(&mut buffer).unwrap();
             assert_eq!((length, from), (2048, SocketAddr::from(([10, 45, 0, 2], 7))));
@@ -114,15 +114,15 @@ fn ues_and_the_core_reach_each_other() {
 }
 
 #[test]
-fn a_ping_comes_back() {
-    let Some(_turn) = support::turn() else { return };
+fn ping_is_answered() {
+    let Some(_lock) = support::lock_host() else { return };
     let mut interfaces = Interfaces::open(&support::config('p', 1)).unwrap();
     forwarding(
         &mut interfaces,
         |_| {},
         |namespaces| {
             let ue = raw(&namespaces.ues[0], Protocol::ICMPV4);
-            // an echo request (RFC 792) of identifier 1 and number 1, whose checksum is what is left
+            // an echo request (RFC 792) with identifier 1 and sequence number 1
             let echo = [8, 0, 0xf7, 0xfd, 0, 1, 0, 1];
             ue.send_to(&echo, &SocketAddr::from((CORE, 0)).into()).unwrap();
             let reply = receive(&ue);
@@ -133,8 +133,8 @@ fn a_ping_comes_back() {
 }
 
 #[test]
-fn tcp_gets_whole_through_it() {
-    let Some(_turn) = support::turn() else { return };
+fn tcp_transfer_is_complete() {
+    let Some(_lock) = support::lock_host() else { return };
     let mut interfaces = Interfaces::open(&support::config('t', 1)).unwrap();
     forwarding(
         &mut interfaces,
@@ -157,8 +157,8 @@ fn tcp_gets_whole_through_it() {
 }
 
 #[test]
-fn a_mark_of_congestion_reaches_the_receiver_with_a_checksum_that_it_takes() {
-    let Some(_turn) = support::turn() else { return };
+fn congestion_mark_reaches_the_receiver_with_a_valid_checksum() {
+    let Some(_lock) = support::lock_host() else { return };
     let mut interfaces = Interfaces::open(&support::config('m', 1)).unwrap();
     let counts = forwarding(
         &mut interfaces,
@@ -176,7 +176,7 @@ fn a_mark_of_congestion_reaches_the_receiver_with_a_checksum_that_it_takes() {
                 // source and destination port, length, no checksum
                 let datagram = [0, 9, 0, 9, 0, 8, 0, 0];
                 sender.send_to(&datagram, &SocketAddr::from(([10, 45, 0, 2], 0)).into()).unwrap();
-                // the kernel drops headers with a wrong checksum before
+                // the kernel has dropped headers with a wrong checksum
                 assert_eq!(receive(&receiver)[1], arrives, "{service:#x}");
             }
         },
@@ -185,8 +185,8 @@ fn a_mark_of_congestion_reaches_the_receiver_with_a_checksum_that_it_takes() {
 }
 
 #[test]
-fn the_mtu_is_what_programs_are_told() {
-    let Some(_turn) = support::turn() else { return };
+fn programs_see_the_mtu() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = netns::Config { mtu: 576, ..support::config('l', 1) };
     let mut interfaces = Interfaces::open(&config).unwrap();
     let counts = forwarding(
@@ -203,21 +203,21 @@ fn the_mtu_is_what_programs_are_told() {
     assert_eq!(counts[1].received, 2);
 }
 
-/// What root does to a device by hand, in words of rtnetlink(7): `ip link set DEVICE down` and `ip link delete DEVICE`.
+/// A manual change of a device: `ip link set DEVICE down` or `ip link delete DEVICE`.
 #[derive(Clone, Copy)]
-enum Deed {
-    TakeDown,
+enum LinkChange {
+    Down,
     Delete,
 }
 
-fn by_hand(namespace: &Namespace, device: &str, deed: Deed) {
-    let ask = || {
+fn change_link(namespace: &Namespace, device: &str, change: LinkChange) {
+    let request = || {
         let socket = socket_with(AddressFamily::NETLINK, net::SocketType::RAW, SocketFlags::CLOEXEC, None).unwrap();
         let index = name_to_index(&socket, device).unwrap();
-        // RTM_NEWLINK or RTM_DELLINK; a request that is to be acknowledged
-        let (kind, change) = match deed {
-            Deed::TakeDown => (16_u16, 1_u32),
-            Deed::Delete => (17, 0),
+        // RTM_NEWLINK or RTM_DELLINK, as a request with acknowledgement
+        let (kind, mask) = match change {
+            LinkChange::Down => (16_u16, 1_u32),
+            LinkChange::Delete => (17, 0),
         };
         let mut message = 32_u32.to_ne_bytes().to_vec();
         message.extend(kind.to_ne_bytes());
@@ -225,18 +225,18 @@ fn by_hand(namespace: &Namespace, device: &str, deed: Deed) {
         message.extend([0; 12]);
         message.extend(index.to_ne_bytes());
         message.extend([0; 4]);
-        message.extend(change.to_ne_bytes());
+        message.extend(mask.to_ne_bytes());
         net::send(&socket, &message, SendFlags::empty()).unwrap();
         let mut answer = [0; 128];
         net::recv(&socket, &mut answer, RecvFlags::empty()).unwrap();
         assert_eq!(answer[16..20], [0; 4], "refused");
     };
-    namespace.enter(ask).unwrap();
+    namespace.enter(request).unwrap();
 }
 
 #[test]
-fn a_device_that_is_down_drops_and_one_that_is_deleted_is_told() {
-    let Some(_turn) = support::turn() else { return };
+fn device_down_drops_packets_and_removed_device_is_an_error() {
+    let Some(_lock) = support::lock_host() else { return };
     let config = support::config('x', 1);
     let Interfaces { mut core, mut ues, namespaces } = Interfaces::open(&config).unwrap();
     let device = format!("{}0", config.prefix);
@@ -249,10 +249,10 @@ fn a_device_that_is_down_drops_and_one_that_is_deleted_is_told() {
     };
     let ue = &mut ues[0];
     assert!(ue.send(&next(&mut core)).unwrap());
-    by_hand(&namespaces.ues[0], &device, Deed::TakeDown);
+    change_link(&namespaces.ues[0], &device, LinkChange::Down);
     assert!(!ue.send(&next(&mut core)).unwrap());
     assert_eq!((ue.counts().sent, ue.counts().refused), (1, 1));
-    by_hand(&namespaces.ues[0], &device, Deed::Delete);
+    change_link(&namespaces.ues[0], &device, LinkChange::Delete);
     assert!(matches!(ue.send(&next(&mut core)), Err(Error::Gone)));
     assert!(matches!(ue.receive(&mut Vec::new()), Err(Error::Gone)));
 }

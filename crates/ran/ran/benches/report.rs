@@ -1,9 +1,9 @@
-//! What an emulated node costs: `cargo bench -p ferric-ran`.
+//! The cost of an emulated node: `cargo bench -p ferric-ran`.
 //!
-//! One report is on 32 UEs with 8 measurements each, every 10 ms: a step of the model, the values, KPM, E2AP, and the
-//! memory link. Nodes that nobody has subscribed to are measured by their memory and by the time of an idle turn.
+//! A report has 8 measurements of 32 UEs, every 10 ms, and includes a step of the model, the values, KPM, E2AP and the memory
+//! link. Nodes without subscriptions are measured by their memory and by the time of an idle poll.
 
-#![allow(unsafe_code, reason = "counting allocations takes an allocator")]
+#![allow(unsafe_code, reason = "counting allocations requires an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -25,12 +25,12 @@ static COUNT: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static OCTETS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: the system's allocator does all that the contract demands; only numbers are added.
+// SAFETY: the system's allocator fulfils the contract; counting does not affect it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(u64::from(COUNT.load(Relaxed)), Relaxed);
         OCTETS.fetch_add(layout.size() as u64, Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
@@ -66,12 +66,12 @@ impl Iapp for Subscriber {
         ];
         let measurements = names.map(MeasurementRequest::named);
         let scope = Scope::EveryUe(EveryUe::AnySignal);
-        let wish =
+        let request =
             ReportRequest { measurements: &measurements, granularity_period_ms: 10, reporting_period_ms: 10, scope };
         let revision = Revision::V3_00;
         let kpm = node.function(KPM).expect("every node has KPM");
         let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision).expect("ours");
-        let plan = wish.plan(&offered, revision).expect("all is on offer");
+        let plan = request.plan(&offered, revision).expect("all measurements are supported");
         let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
         plan.trigger.encode(revision, &mut event_trigger).expect("ours");
         plan.action.encode(revision, &mut definition).expect("ours");
@@ -124,7 +124,7 @@ fn idle_nodes() {
     let before = OCTETS.load(Relaxed);
     let config = RanConfig { rics: vec![e2.into()], scenario: Scenario::crowd(NODES, 32, 1), ..RanConfig::default() };
     let mut ran = Ran::new(config).expect("a good configuration");
-    let made = OCTETS.load(Relaxed) - before;
+    let created = OCTETS.load(Relaxed) - before;
     let start = Instant::now();
     while ran.up() < usize::from(NODES) {
         ran.poll(Some(Duration::ZERO)).expect("epoll works");
@@ -139,8 +139,8 @@ fn idle_nodes() {
         best = best.min(start.elapsed());
     }
     println!(
-        "{NODES} idle nodes: {:.1} MB, {:.1} MB with the RIC's side; all set up in {up_ms:.0} ms; an idle turn {:.1} us",
-        made as f64 / 1e6,
+        "{NODES} idle nodes: {:.1} MB, {:.1} MB with the RIC; all set up in {up_ms:.0} ms; an idle poll {:.1} us",
+        created as f64 / 1e6,
         connected as f64 / 1e6,
         best.as_secs_f64() * 1e6
     );

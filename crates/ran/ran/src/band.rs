@@ -1,8 +1,8 @@
-//! Where a carrier of NR lies: operating bands and NR-ARFCNs.
+//! The spectrum of an NR carrier: operating bands and NR-ARFCNs.
 
 use radio::phy::{Carrier, Duplex};
 
-/// An operating band below 7.125 GHz (TS 38.104 table 5.2-1), in MHz; where it is for TDD, both directions are the same.
+/// An operating band below 7.125 GHz (TS 38.104 table 5.2-1), in MHz. The two ranges of a TDD band are equal.
 struct Band {
     number: u16,
     uplink: (f64, f64),
@@ -43,34 +43,34 @@ const BANDS: &[Band] = &[
     tdd(96, (5925.0, 7125.0)),
 ];
 
-/// Where a carrier lies.
+/// The spectrum of a carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spectrum {
     pub downlink_arfcn: u32,
-    /// The same with TDD.
+    /// Equal to the downlink's for TDD.
     pub uplink_arfcn: u32,
-    /// The bands that have room for it: one at least.
+    /// The bands that contain the carrier: at least one.
     pub bands: Vec<u16>,
 }
 
 impl Spectrum {
-    /// That of a carrier of NR; none where no band has room for it.
+    /// The spectrum of an NR carrier; None if no band contains it.
     pub fn of(carrier: &Carrier) -> Option<Spectrum> {
         let is_tdd = matches!(carrier.duplex, Duplex::Tdd { .. });
         let (center, half) = (carrier.frequency_mhz, carrier.bandwidth_mhz / 2.0);
-        let has_room = |band: &&Band| {
+        let contains_carrier = |band: &&Band| {
             let (from, to) = band.downlink;
             (band.uplink == band.downlink) == is_tdd && center - half >= from && center + half <= to
         };
-        let mut bands = BANDS.iter().filter(has_room).peekable();
+        let mut bands = BANDS.iter().filter(contains_carrier).peekable();
         let first = bands.peek()?;
         let spacing = first.downlink.0 - first.uplink.0;
-        // bands of another spacing have their uplink elsewhere
-        let is_alike = |band: &&Band| band.downlink.0 - band.uplink.0 == spacing;
+        // a band with another duplex spacing has another uplink carrier
+        let has_same_spacing = |band: &&Band| band.downlink.0 - band.uplink.0 == spacing;
         Some(Spectrum {
             downlink_arfcn: arfcn(center),
             uplink_arfcn: arfcn(center - spacing),
-            bands: bands.filter(is_alike).map(|band| band.number).collect(),
+            bands: bands.filter(has_same_spacing).map(|band| band.number).collect(),
         })
     }
 }
@@ -86,17 +86,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn carriers_lie_in_their_bands() {
+    fn bands_and_arfcns_of_carriers() {
         let of = |frequency_mhz, is_tdd| {
             let duplex = if is_tdd { Carrier::default().duplex } else { Duplex::Fdd };
             let spectrum = Spectrum::of(&Carrier { frequency_mhz, bandwidth_mhz: 20.0, duplex, ..Carrier::default() });
             spectrum.map(|spectrum| (spectrum.downlink_arfcn, spectrum.uplink_arfcn, spectrum.bands))
         };
         assert_eq!(of(3600.0, true), Some((640_000, 640_000, vec![48, 77, 78])));
-        assert_eq!(of(2140.0, false), Some((428_000, 390_000, vec![1])), "band 66 has its uplink elsewhere");
+        assert_eq!(of(2140.0, false), Some((428_000, 390_000, vec![1])), "band 66 has another duplex spacing");
         assert_eq!(of(2185.0, false), Some((437_000, 357_000, vec![66])));
         assert_eq!(of(806.0, false), Some((161_200, 169_400, vec![20])));
         assert_eq!(of(2140.0, true), None);
-        assert_eq!(of(2115.0, false), None, "it would stick out");
+        assert_eq!(of(2115.0, false), None, "exceeds the band");
     }
 }

@@ -1,11 +1,11 @@
-//! What is counted of a UE since it came to its cell, as measurements are made of it.
+//! The counters of a UE since it entered its cell, from which measurements are computed.
 
 use std::ops::{AddAssign, Sub};
 
 use radio::rlc::PDCP_HEADER_OCTETS;
 use radio::{Cell, UeCounts};
 
-/// How often each CQI was reported.
+/// The number of reports of each CQI.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cqis(pub [u64; 16]);
 
@@ -25,7 +25,7 @@ impl Sub for Cqis {
 
 macro_rules! counters {
     ($($(#[$comment:meta])* $name:ident: $kind:ty,)*) => {
-        /// Of a UE, or of several together. They only ever grow.
+        /// The counters of a UE, or their sum over several UEs. They never decrease.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Counters {
             $($(#[$comment])* pub $name: $kind,)*
@@ -50,45 +50,45 @@ macro_rules! counters {
 counters! {
     /// Reports of the channel's quality.
     reports: u64,
-    /// Sums over them.
+    /// Sums over the reports.
     cqi: u64,
     sinr_db: f64,
     rsrp_dbm: f64,
-    downlink_prbs: u64,
-    uplink_prbs: u64,
-    /// Slots of the direction with something to send.
-    downlink_active: u64,
-    uplink_active: u64,
-    /// Packets that came from the core for traffic control, that it dropped, and that it let go on.
+    dl_prbs: u64,
+    ul_prbs: u64,
+    /// Slots of the direction with data to send.
+    dl_active: u64,
+    ul_active: u64,
+    /// Packets that traffic control received from the core, dropped, and forwarded.
     core_came_packets: u64,
     core_dropped_packets: u64,
     core_went_packets: u64,
-    /// How long the latter waited there, in nanoseconds.
-    core_sojourn_nanos: u64,
-    /// PDCP SDUs that came from there for the radio bearers, and their octets.
-    downlink_came_packets: u64,
-    downlink_came_octets: u64,
-    downlink_dropped_packets: u64,
-    downlink_sent_packets: u64,
-    downlink_sent_octets: u64,
-    /// How long they waited in RLC, in nanoseconds.
-    downlink_sojourn_nanos: u64,
-    uplink_delivered_packets: u64,
-    uplink_delivered_octets: u64,
-    uplink_lost_packets: u64,
-    /// How long UEs were there, and how long of that inactive.
-    present_nanos: u64,
-    inactive_nanos: u64,
+    /// The total queueing time of forwarded packets, in nanoseconds.
+    core_sojourn_ns: u64,
+    /// PDCP SDUs for the radio bearers, and their octets.
+    dl_came_packets: u64,
+    dl_came_octets: u64,
+    dl_dropped_packets: u64,
+    dl_sent_packets: u64,
+    dl_sent_octets: u64,
+    /// Their total queueing time in RLC, in nanoseconds.
+    dl_sojourn_ns: u64,
+    ul_delivered_packets: u64,
+    ul_delivered_octets: u64,
+    ul_lost_packets: u64,
+    /// The total time in the cell, and the part of it in RRC_INACTIVE, in nanoseconds.
+    present_ns: u64,
+    inactive_ns: u64,
     cqis: Cqis,
 }
 
-/// Octets of packets without PDCP's headers.
+/// The octets of packets without PDCP headers.
 fn payload(octets: u64, packets: u64) -> u64 {
     octets.saturating_sub(packets * u64::from(PDCP_HEADER_OCTETS))
 }
 
 impl Counters {
-    /// Of the UE at a place in a cell, also after it has left.
+    /// The counters of the UE at a place of a cell, also after it has left.
     pub fn of(cell: &Cell, place: usize) -> Counters {
         cell.counts(place).map_or_else(Counters::default, |counts| Counters::from(&counts))
     }
@@ -102,25 +102,25 @@ impl From<&UeCounts> for Counters {
             cqi: down.cqi,
             sinr_db: down.sinr_db,
             rsrp_dbm: down.rsrp_dbm,
-            downlink_prbs: down.prbs,
-            uplink_prbs: up.prbs,
-            downlink_active: down.active_slots,
-            uplink_active: up.active_slots,
+            dl_prbs: down.prbs,
+            ul_prbs: up.prbs,
+            dl_active: down.active_slots,
+            ul_active: up.active_slots,
             core_came_packets: counts.tc.came_packets,
             core_dropped_packets: counts.tc.dropped_packets,
             core_went_packets: counts.tc.went_packets,
-            core_sojourn_nanos: counts.tc.sojourn_ns,
-            downlink_came_packets: dl_rlc.in_packets,
-            downlink_came_octets: payload(dl_rlc.in_octets, dl_rlc.in_packets),
-            downlink_dropped_packets: dl_rlc.full_packets + dl_rlc.discarded_packets,
-            downlink_sent_packets: dl_rlc.sent_packets,
-            downlink_sent_octets: dl_rlc.sent_octets,
-            downlink_sojourn_nanos: dl_rlc.sojourn_ns,
-            uplink_delivered_packets: ul_rlc.delivered_packets,
-            uplink_delivered_octets: payload(ul_rlc.delivered_octets, ul_rlc.delivered_packets),
-            uplink_lost_packets: ul_rlc.lost_packets,
-            present_nanos: counts.present.as_nanos() as u64,
-            inactive_nanos: counts.inactive.as_nanos() as u64,
+            core_sojourn_ns: counts.tc.sojourn_ns,
+            dl_came_packets: dl_rlc.in_packets,
+            dl_came_octets: payload(dl_rlc.in_octets, dl_rlc.in_packets),
+            dl_dropped_packets: dl_rlc.full_packets + dl_rlc.discarded_packets,
+            dl_sent_packets: dl_rlc.sent_packets,
+            dl_sent_octets: dl_rlc.sent_octets,
+            dl_sojourn_ns: dl_rlc.sojourn_ns,
+            ul_delivered_packets: ul_rlc.delivered_packets,
+            ul_delivered_octets: payload(ul_rlc.delivered_octets, ul_rlc.delivered_packets),
+            ul_lost_packets: ul_rlc.lost_packets,
+            present_ns: counts.present.as_nanos() as u64,
+            inactive_ns: counts.inactive.as_nanos() as u64,
             cqis: Cqis(down.cqis),
         }
     }

@@ -1,4 +1,4 @@
-//! Whatever controllers ask for, in whatever order: what is refused changes nothing, what is done is told, and the RAN goes on.
+//! Arbitrary controls in any order: a refused one changes nothing, an accepted one is reported, and the RAN continues.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,13 +23,13 @@ use crate::{RanConfig, Scenario, testing};
 
 const SEEDS: u64 = 60;
 
-/// In which all of the models can be said.
+/// A wire form that all models have.
 const WIRE: Wire = Wire::Per;
 
-/// Nobody listens.
-struct Nobody;
+/// Discards reports.
+struct NullTransport;
 
-impl FunctionTransport for Nobody {
+impl FunctionTransport for NullTransport {
     fn send(
         &mut self,
         _: RequestKey,
@@ -57,7 +57,7 @@ impl Dice {
         self.0.next_u64() % bound
     }
 
-    /// A number that is likely to be at some bound.
+    /// A number that is likely to be at a bound.
     fn number(&mut self) -> u32 {
         self.of(&[0, 1, 2, 3, 7, 8, 13, 14, 63, 64, 100, 255, 1514, 65_535, 1 << 20, u32::MAX - 1, u32::MAX])
     }
@@ -122,8 +122,8 @@ fn slice_control(dice: &mut Dice) -> Vec<u8> {
         ),
     };
     let mut octets = Vec::new();
-    // what cannot be said is asked as octets that are nothing
-    let _ = message.encode(WIRE, &mut octets);
+    // what cannot be encoded is sent as an empty message
+    drop(message.encode(WIRE, &mut octets));
     octets
 }
 
@@ -201,8 +201,8 @@ fn tc_control(dice: &mut Dice) -> Vec<u8> {
         ]))),
     };
     let mut octets = Vec::new();
-    // what cannot be said is asked as octets that are nothing
-    let _ = message.encode(WIRE, &mut octets);
+    // what cannot be encoded is sent as an empty message
+    drop(message.encode(WIRE, &mut octets));
     octets
 }
 
@@ -234,8 +234,8 @@ fn rc_control(dice: &mut Dice, node: &Node) -> (Vec<u8>, Vec<u8>) {
     Control::of_ue(name, action).encode(RanConfig::default().rc_revision).unwrap_or_default()
 }
 
-/// What a controller sees of a node: slices and who is in them, traffic control, bearers, and how many UEs there are.
-fn seen(node: &Node) -> String {
+/// The state of a node that controllers see: slices and their UEs, traffic control, bearers.
+fn visible_state(node: &Node) -> String {
     let mut ues = Vec::new();
     KpmSource::ues(node, &mut ues);
     let slice_associations: Vec<_> =
@@ -243,15 +243,15 @@ fn seen(node: &Node) -> String {
     format!("{:?} {:?} {slice_associations:?}", SliceSource::slices(node), TcSource::configuration(node))
 }
 
-/// What is told is what the model does.
-fn told_is_so(node: &Node) {
+/// Asserts that the reported state is that of the model.
+fn assert_consistent(node: &Node) {
     let cell = node.cell();
-    let (set, told) = (crate::traffic_control::from_model(&cell.config().tc), TcSource::configuration(node));
-    assert_eq!((&set.classifier, &set.scheduler), (&told.classifier, &told.scheduler));
+    let (model, reported) = (crate::traffic_control::from_model(&cell.config().tc), TcSource::configuration(node));
+    assert_eq!((&model.classifier, &model.scheduler), (&reported.classifier, &reported.scheduler));
     let queues = |of: &ran_functions::tc::Configuration| -> Vec<_> {
         of.queues.iter().map(|queue| (queue.id, queue.parameters)).collect()
     };
-    assert_eq!(queues(&set), queues(told));
+    assert_eq!(queues(&model), queues(reported));
     let direction = &SliceSource::slices(node).dl;
     let slices = &direction.slices;
     let algorithm = slices.first().map(|slice| slice.parameters.algorithm().to_string());
@@ -270,7 +270,7 @@ fn told_is_so(node: &Node) {
 }
 
 #[test]
-fn whatever_is_asked() {
+fn arbitrary_controls_keep_the_ran_consistent() {
     for seed in 0..SEEDS {
         let mut dice = Dice(Random::new(seed, 0));
         let mut config = RanConfig { scenario: Scenario::crowd(2, 4, seed), ..RanConfig::default() };
@@ -282,7 +282,7 @@ fn whatever_is_asked() {
         let (rc, slice, tc) = (at(3), at(145), at(146));
         let mut now = Time::from_nanos(5_000_000_000);
         let mut views = Views::with_first(ControllerId(1));
-        let (mut done, mut refused) = (0, 0);
+        let (mut accepted, mut refused) = (0, 0);
         for step in 0..80 {
             now = now + Duration::from_millis(1 + dice.below(20));
             nodes.iter().for_each(|node| KpmSource::advance(&mut *node.borrow_mut(), now));
@@ -314,22 +314,22 @@ fn whatever_is_asked() {
                 header,
                 message,
             };
-            let before = seen(&nodes[0].borrow());
+            let before = visible_state(&nodes[0].borrow());
             let answer = functions[function].control(
                 now,
                 controller,
                 &request,
-                &mut FunctionContext::new(&mut views, &mut Nobody),
+                &mut FunctionContext::new(&mut views, &mut NullTransport),
             );
             match answer {
-                Ok(_) => done += 1,
+                Ok(_) => accepted += 1,
                 Err(failure) => {
                     refused += 1;
-                    assert_eq!(seen(&nodes[0].borrow()), before, "seed {seed}, step {step}: {failure:?}");
+                    assert_eq!(visible_state(&nodes[0].borrow()), before, "seed {seed}, step {step}: {failure:?}");
                 }
             }
-            told_is_so(&nodes[0].borrow());
+            assert_consistent(&nodes[0].borrow());
         }
-        assert!(done > 5 && refused > 5, "seed {seed}: {done} done, {refused} refused");
+        assert!(accepted > 5 && refused > 5, "seed {seed}: {accepted} accepted, {refused} refused");
     }
 }

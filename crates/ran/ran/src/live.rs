@@ -122,13 +122,13 @@ impl Live {
 
     /// Moves packets into the model, runs the slots that are due, and delivers packets.
     pub fn step(&mut self, now: Time, simulation: &mut RanSimulation) -> Result<(), Error> {
-        self.bridge.take_in(&mut simulation.model.network)?;
+        self.bridge.receive(&mut simulation.model.network)?;
         let before = simulation.now(0);
         let is_first = !simulation.has_started();
         for cell in 0..simulation.model.network.cells() {
             simulation.advance(cell, now);
         }
-        self.bridge.hand_out(&mut simulation.model.network)?;
+        self.bridge.deliver(&mut simulation.model.network)?;
         if is_first {
             self.log_commands();
         } else {

@@ -27,7 +27,7 @@ use ap::ServedPlmn;
 use kpm::{KPIS, Kpi};
 
 #[cfg(test)]
-pub use kpm::Mark;
+pub use kpm::CounterSnapshot;
 
 /// The id of the first gNB, and the number of bits of a gNB id.
 pub const FIRST_GNB: u32 = 0xe00;
@@ -109,6 +109,7 @@ pub struct UeContext {
     pub ue: Ue,
     /// The UE's number in the RAN.
     pub number: u64,
+    #[cfg(feature = "control")]
     pub plmn: PlmnIdentity,
     pub slice: [SNssai; 1],
     pub five_qi: [FiveQi; 1],
@@ -124,6 +125,7 @@ impl UeContext {
         let mut context = UeContext {
             ue: ue_of(stay),
             number: stay.number,
+            #[cfg(feature = "control")]
             plmn: selected_network(subscription),
             slice: [selected_slice(subscription)],
             five_qi: [FiveQi(subscription.five_qi)],
@@ -144,7 +146,7 @@ impl UeContext {
 impl Node {
     pub fn new(config: &RanConfig, number: u16, part: Part, simulation: Rc<RefCell<RanSimulation>>) -> Self {
         let mobility = Mobility::new(number, config, Rc::clone(&simulation.borrow().cells));
-        let (kpis, offers) = KPIS.into_iter().filter(|(kpi, _)| kpi.is_of(part)).unzip();
+        let (kpis, offers) = KPIS.into_iter().filter(|(kpi, _)| kpi.is_measured_by(part)).unzip();
         #[cfg(any(feature = "control", feature = "tc"))]
         let scenario = &config.scenario.cells[usize::from(number)];
         let gnb = FIRST_GNB + u32::from(number);

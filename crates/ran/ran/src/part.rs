@@ -1,6 +1,6 @@
-//! What an E2 node is of its base station: a whole gNB, an eNB, or a gNB's CU-CP, CU-UP or DU (TS 38.401 6.1).
+//! The type of an E2 node: a gNB, an eNB, or a gNB's CU-CP, CU-UP or DU (TS 38.401 6.1).
 //!
-//! The parts of a gNB are nodes of one cell: each has the functions of its own, and what one of them is told, all show.
+//! The nodes of a split gNB share one cell: each has its own functions, and controls of one have effect on all.
 
 use e2sm::common::{
     AmfUeNgapId, Cgi, EutraCgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Gummei,
@@ -16,26 +16,26 @@ use crate::scenario::CellScenario;
 /// Bits of an E-UTRAN cell identity, and of the eNB's in it (TS 36.413 9.2.1.38).
 const EUTRA_CELL_BITS: u8 = 28;
 pub const ENB_ID_BITS: u8 = 20;
-/// A split gNB has one DU and one CU-UP, each of this number.
+/// The id of the only DU and the only CU-UP of a split gNB.
 pub const ONLY: i64 = 1;
 
-/// What an E2 node is of its base station.
+/// The type of an E2 node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of a gNB.
+    /// A gNB that is not split.
     Gnb,
-    /// A gNB's control plane: RRC, handovers, its interfaces.
+    /// A gNB-CU-CP: RRC, handovers, NG and Xn.
     CuCp,
-    /// Its user plane from the core down to PDCP: SDAP, traffic control, PDCP.
+    /// A gNB-CU-UP: SDAP, traffic control, PDCP.
     CuUp,
-    /// What is below: RLC, MAC and the carrier.
+    /// A gNB-DU: RLC, MAC, PHY.
     Du,
-    /// All of an eNB.
+    /// An eNB.
     Enb,
 }
 
 impl Part {
-    /// The nodes of a cell, the one that hears of UEs' comings and goings first.
+    /// The node types of a cell, beginning with the one that has RRC.
     pub fn of(cell: &CellScenario) -> &'static [Part] {
         match (cell.radio.carrier.rat, cell.is_split) {
             (Rat::Lte, _) => &[Part::Enb],
@@ -44,22 +44,22 @@ impl Part {
         }
     }
 
-    /// Whether RRC is its own, and with it the interfaces to the core and to neighbours.
+    /// Whether it has RRC, and the interfaces to the core and to neighbours.
     pub fn has_rrc(self) -> bool {
         matches!(self, Part::Gnb | Part::CuCp | Part::Enb)
     }
 
-    /// Whether SDAP, traffic control and PDCP are.
+    /// Whether it has SDAP, traffic control and PDCP.
     pub fn has_pdcp(self) -> bool {
         matches!(self, Part::Gnb | Part::CuUp | Part::Enb)
     }
 
-    /// Whether RLC and MAC are.
+    /// Whether it has RLC and MAC.
     pub fn has_mac(self) -> bool {
         matches!(self, Part::Gnb | Part::Du | Part::Enb)
     }
 
-    /// The node's key.
+    /// The node's identity.
     pub fn id(self, number: u32) -> GlobalE2NodeId {
         if self == Part::Enb {
             let enb_id = EnbId::MacroEnbId(Bits::new(number.into(), ENB_ID_BITS));
@@ -75,8 +75,8 @@ impl Part {
         id
     }
 
-    /// What it calls a UE: `number` is the same at the core wherever it goes, `here` is what the gNB's parts call it, which
-    /// is another one's only after 65,536 others had its place (TS 38.473 9.3.1.4: 32 bits).
+    /// The UE id in this node: `number` is the id at the core, which stays the same in handovers; `here` is the id within the
+    /// gNB, which is reused only after 65,536 other UEs had the same place (TS 38.473 9.3.1.4: 32 bits).
     pub fn ue_id(self, number: u64, here: u64) -> UeId<'static> {
         let ran_ueid = Some(RanUeId(number.to_be_bytes()));
         let (f1ap, e1ap) = (GnbCuUeF1apId(here as u32), GnbCuCpUeE1apId(here as u32));
@@ -111,7 +111,7 @@ impl Part {
     }
 }
 
-/// The MME that all eNBs have.
+/// The MME of all eNBs.
 pub fn gummei() -> Gummei {
     Gummei { plmn_identity: plmn(), mme_group_id: [0, 1], mme_code: [1] }
 }
@@ -120,7 +120,7 @@ fn plmn() -> PlmnIdentity {
     PlmnIdentity::from_codes(MCC, MNC, 2)
 }
 
-/// The name of a scenario's cell.
+/// The identity of a scenario's cell.
 pub fn cell_of(number: u16, rat: Rat) -> Cgi {
     let node = u64::from(FIRST_GNB + u32::from(number));
     match rat {

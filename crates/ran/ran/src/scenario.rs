@@ -1,4 +1,4 @@
-//! A scenario: what a RAN is made of, and what happens in it.
+//! A scenario: the cells and UEs of a RAN, their traffic, and a timeline of changes.
 
 #[cfg(all(test, feature = "scenario"))]
 mod examples;
@@ -40,9 +40,9 @@ pub const MAX_CELLS: usize = 4096;
 pub const MAX_UES: usize = 500_000;
 /// The most threads of the model.
 pub const MAX_THREADS: usize = 256;
-/// Where servers are.
+/// The address of all servers.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// UEs have addresses from here on.
+/// The address of the first UE.
 const FIRST_UE: u32 = u32::from_be_bytes([10, 45, 0, 2]);
 
 /// The address of a UE.
@@ -50,26 +50,26 @@ pub(crate) fn address(number: usize) -> Ipv4Addr {
     Ipv4Addr::from(FIRST_UE + number as u32)
 }
 
-/// What a RAN is made of, and what happens in it.
+/// The cells and UEs of a RAN, their traffic, and a timeline of changes.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The seed of all chance. Default: 1.
+    /// The seed of all random numbers. Default: 1.
     pub seed: u64,
-    /// The cells: one for each base station.
+    /// The cells, one of each base station.
     pub cells: Vec<CellScenario>,
     /// The UEs.
     pub ues: Vec<UeScenario>,
-    /// When UEs go to another cell.
+    /// When UEs are handed over.
     pub handover: HandoverConfig,
-    /// What else happens, in the order of time.
+    /// Further changes, in the order of time.
     pub timeline: Vec<TimelineEntry>,
-    /// How many seconds of the model pass in one. Default: 1.
+    /// Model time per real time. Default: 1.
     pub speed: f64,
-    /// How long the model has run when it is looked at first. Default: none.
+    /// How long the model has run at the first read. Default: none.
     pub warm_up: Duration,
-    /// Whether time goes on while nobody looks. Default: it does.
+    /// Whether time advances without reads. Default: yes.
     pub is_always_on: bool,
-    /// Threads that the model may use. Default: 1.
+    /// The number of threads of the model. Default: 1.
     pub threads: NonZeroUsize,
 }
 
@@ -92,13 +92,13 @@ impl Default for Scenario {
 /// A base station with one cell.
 #[derive(Clone, Debug, Default)]
 pub struct CellScenario {
-    /// Its radio.
+    /// The configuration of its radio.
     pub radio: CellConfig,
-    /// Where it stands.
+    /// The position of its antenna.
     pub position: Position,
-    /// Whether its CU-CP, CU-UP and DU are E2 nodes of their own (NR only). Default: one gNB.
+    /// Whether its CU-CP, CU-UP and DU are separate E2 nodes (NR only). Default: one gNB.
     pub is_split: bool,
-    /// Whether it serves nobody at the beginning. Default: it serves.
+    /// Whether it is locked at the start. Default: no.
     pub is_locked: bool,
     /// The initial slices. Default: none.
     #[cfg(feature = "control")]
@@ -142,30 +142,30 @@ impl SliceRule {
     }
 }
 
-/// What happens at a time.
+/// An entry of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineEntry {
-    /// When, in the model's time.
+    /// The time of the model.
     pub at: Time,
-    /// What.
-    pub change: Change,
+    /// The change.
+    pub change: TimelineChange,
 }
 
-/// What happens besides what UEs do by themselves.
+/// A change that the timeline makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A cell serves nobody from then on, or again.
+pub enum TimelineChange {
+    /// A cell is locked or unlocked.
     Locked {
-        /// Which one.
+        /// The cell.
         cell: usize,
-        /// Whether it is to serve nobody.
+        /// Whether it is locked.
         is_locked: bool,
     },
-    /// A UE goes to another cell; one that is not there stays where it is.
+    /// A UE is handed over. No effect if it is in no cell.
     HandOver {
-        /// Its number: its place among the scenario's UEs.
+        /// The UE's number: its index in the scenario's UEs.
         ue: u64,
-        /// That cell.
+        /// The target cell.
         to: usize,
     },
 }
@@ -173,54 +173,54 @@ pub enum Change {
 /// A UE.
 #[derive(Clone, Debug)]
 pub struct UeScenario {
-    /// The cell where it begins, counted from 0.
+    /// The cell where it attaches, counted from 0.
     pub cell: usize,
-    /// The network and slice that it has chosen.
+    /// The network and slice that it selects.
     pub subscription: Subscription,
     /// Its radio channel.
     pub channel: ChannelScenario,
-    /// What it sends and receives; times are those of the model, and begin at its arrival at the earliest.
+    /// Its flows. Their times are those of the model, and not before its arrival.
     pub flows: Vec<FlowScenario>,
-    /// When it comes. Default: at the beginning.
+    /// When it arrives. Default: at the start.
     pub arrives: Time,
-    /// When it leaves for good. Default: never.
+    /// When it leaves. Default: never.
     pub leaves: Option<Time>,
 }
 
 /// A flow of a UE.
 #[derive(Clone, Debug)]
 pub struct FlowScenario {
-    /// What is sent when.
+    /// The traffic.
     pub specification: FlowSpecification,
-    /// The server's port and the UE's.
+    /// The ports of the server and the UE.
     pub ports: (u16, u16),
 }
 
 /// A UE's radio channel.
 #[derive(Clone, Debug)]
 pub enum ChannelScenario {
-    /// With that index of modulation and coding in both directions, and nothing lost.
+    /// A fixed MCS in both directions, without losses.
     Mcs(u8),
-    /// With that SINR in dB, down and up.
+    /// A fixed SINR in dB: downlink, uplink.
     Sinr(f64, f64),
-    /// As recorded.
+    /// A recorded channel.
     Trace(Trace),
-    /// By where it is; without a place, anywhere within so many metres of its cell.
+    /// A channel by position.
     Geometry {
-        /// Where it is at the beginning.
+        /// The initial position. Default: random, within 450 m of its cell.
         position: Option<Position>,
-        /// How it moves.
+        /// Its motion.
         motion: Motion,
     },
 }
 
-/// How far from its cell a UE without a place is at most, in metres.
+/// The largest distance of a random initial position from the cell, in metres.
 const NEAR_M: f64 = 450.0;
-/// How far around the cells UEs go, in metres.
+/// The margin around all cells within which UEs move, in metres.
 const MARGIN_M: f64 = 500.0;
 
 impl Scenario {
-    /// Base stations with 40 MHz of NR each, in a row, and UEs whose users read, watch and talk.
+    /// Base stations with 40 MHz of NR each, in a row, with UEs whose traffic is a mix of web, video and calls.
     #[must_use]
     pub fn crowd(cells: u16, ues_each: u16, seed: u64) -> Scenario {
         let mut random = Random::new(seed, u64::MAX);
@@ -229,7 +229,7 @@ impl Scenario {
         let cells: Vec<CellScenario> = (0..cells)
             .map(|number| CellScenario {
                 radio: radio.clone(),
-                position: Position { x_m: APART_M * f64::from(number), y_m: 0.0 },
+                position: Position { x_m: CELL_DISTANCE_M * f64::from(number), y_m: 0.0 },
                 ..CellScenario::default()
             })
             .collect();
@@ -239,12 +239,12 @@ impl Scenario {
     }
 }
 
-/// The index of modulation and coding in a quiet cell: with 106 PRBs and the usual TDD pattern it makes some 60 Mbit/s.
+/// The MCS in a quiet cell: about 60 Mbit/s with 106 PRBs and the default TDD pattern.
 const QUIET_MCS: u8 = 20;
 
 impl Scenario {
-    /// One cell of NR with 40 MHz, 106 PRBs of 30 kHz, and UEs whose channels stay as they are and whose users do nothing:
-    /// for traffic of one's own.
+    /// One cell of NR with 40 MHz, 106 PRBs of 30 kHz, with UEs on fixed channels and without traffic: for live mode, and for
+    /// traffic that the caller adds.
     #[must_use]
     pub fn quiet(ues: u16) -> Scenario {
         let ue = UeScenario {
@@ -259,16 +259,16 @@ impl Scenario {
     }
 }
 
-/// How far from each other cells of a crowd are, in metres.
-const APART_M: f64 = 500.0;
-/// Where there are more cells than this, and UEs do not go to others by themselves, each hears its own only; handed over,
-/// it hears the next one as well as that.
-const MAX_HEARD: usize = 7;
-/// A crowd's users are at it already when somebody looks first.
+/// The distance between cells of a crowd, in metres.
+const CELL_DISTANCE_M: f64 = 500.0;
+/// With more cells than this and without mobility, a UE receives its own cell only. After a handover it receives the new cell
+/// with the same quality.
+const MAX_RECEIVED_CELLS: usize = 7;
+/// The traffic of a crowd has started before the first read.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// A user: an idle one, one who reads, one who watches, or one with a steady flow in both directions that has to be in time
-/// (TS 23.501 5.15.2.2: eMBB and URLLC; 5QIs of its table 5.7.4-1).
+/// A UE with idle, web, video or constant low-delay traffic, and the slice and 5QI for it (TS 23.501 5.15.2.2: eMBB and URLLC;
+/// table 5.7.4-1).
 fn user(cell: usize, random: &mut Random) -> UeScenario {
     let specification = UserMix::default().draw(Time::START, random);
     let (sst, five_qi) = match &specification.kind {
@@ -279,55 +279,55 @@ fn user(cell: usize, random: &mut Random) -> UeScenario {
     UeScenario {
         cell,
         subscription: Subscription { mcc: MCC, mnc: MNC, sst, five_qi, ..Subscription::default() },
-        channel: ChannelScenario::Geometry { position: None, motion: walk(random) },
+        channel: ChannelScenario::Geometry { position: None, motion: random_motion(random) },
         flows: vec![FlowScenario { specification, ports: (443, 50_000) }],
         arrives: Time::START,
         leaves: None,
     }
 }
 
-/// Walking to driving.
-fn walk(random: &mut Random) -> Motion {
+/// A random motion between walking and driving.
+fn random_motion(random: &mut Random) -> Motion {
     let speed_m_per_s = 0.8 + 8.2 * random.uniform().powi(2);
     Motion::RandomWaypoint { least_m_per_s: speed_m_per_s, most_m_per_s: speed_m_per_s, pause_s: 0.0 }
 }
 
 impl Scenario {
-    /// Whether cells go on together, since UEs go from one to another by themselves.
+    /// Whether all cells share one time, since UEs may move between them at any time.
     #[must_use]
     pub fn is_coupled(&self) -> bool {
         self.is_always_on || self.has_moving_ues() || !self.timeline.is_empty() || self.threads.get() > 1
     }
 
-    /// Whether UEs want to go to other cells by themselves, and somebody is asked first.
+    /// Whether UEs trigger handovers by measurement reports.
     #[must_use]
     pub fn has_moving_ues(&self) -> bool {
         self.cells.len() > 1 && self.handover.a3_offset_db.is_some()
     }
 
-    /// The model: its cells, with all UEs, those that are to come as well. [`Model`] has UEs when they come, which takes
-    /// less memory.
+    /// Creates the network with all UEs, also those that arrive later. [`Model`] creates UEs when they arrive, and uses less
+    /// memory.
     ///
     /// # Errors
-    /// What of it cannot be, and where.
+    /// An invalid scenario.
     pub fn network(&self) -> Result<Network, ScenarioError> {
-        let (mut network, sites) = self.cells_alone()?;
+        let (mut network, sites) = self.cells_without_ues()?;
         for (number, ue) in self.ues.iter().enumerate() {
             self.add(number, ue, &mut network, &sites)?;
         }
         Ok(network)
     }
 
-    /// Whether it can be: its cells without UEs, where each of these was made once.
+    /// Checks the scenario, and returns its cells without UEs.
     fn check(&self) -> Result<Network, ScenarioError> {
-        let (network, sites) = self.cells_alone()?;
+        let (network, sites) = self.cells_without_ues()?;
         for (number, ue) in self.ues.iter().enumerate() {
             self.ue(number, ue, &network, &sites)?;
         }
         Ok(network)
     }
 
-    /// A UE is to come.
+    /// Creates a UE and adds it to the network.
     fn add(
         &self,
         number: usize,
@@ -335,12 +335,12 @@ impl Scenario {
         network: &mut Network,
         sites: &Arc<[Site]>,
     ) -> Result<(), ScenarioError> {
-        let made = self.ue(number, ue, network, sites)?;
-        network.add(ue.cell, made, ue.arrives, ue.leaves).map_err(|error| ScenarioError::Place(number, error))
+        let new = self.ue(number, ue, network, sites)?;
+        network.add(ue.cell, new, ue.arrives, ue.leaves).map_err(|error| ScenarioError::Place(number, error))
     }
 
-    /// The cells, and where they stand, of a scenario in which everything but UEs is known to be possible.
-    fn cells_alone(&self) -> Result<(Network, Arc<[Site]>), ScenarioError> {
+    /// Checks everything but the UEs, and creates the network without them, and the sites of its cells.
+    fn cells_without_ues(&self) -> Result<(Network, Arc<[Site]>), ScenarioError> {
         if !(1..=MAX_CELLS).contains(&self.cells.len()) {
             return Err(ScenarioError::Cells);
         }
@@ -353,11 +353,11 @@ impl Scenario {
         if !self.timeline.is_sorted_by_key(|entry| entry.at) {
             return Err(ScenarioError::Timeline);
         }
-        for (cell, there) in self.cells.iter().enumerate() {
-            there.radio.carrier.check().map_err(|error| ScenarioError::Carrier(cell, error))?;
-            there.radio.tc.check().map_err(|error| ScenarioError::TrafficControl(cell, error))?;
+        for (number, cell) in self.cells.iter().enumerate() {
+            cell.radio.carrier.check().map_err(|error| ScenarioError::Carrier(number, error))?;
+            cell.radio.tc.check().map_err(|error| ScenarioError::TrafficControl(number, error))?;
         }
-        // who decides about handovers is the node: it asks who wants a say
+        // the node decides about handovers, with its controllers
         let handover = HandoverConfig { is_automatic: false, ..self.handover };
         let configs = self.cells.iter().map(|cell| cell.radio.clone());
         let mut network =
@@ -373,11 +373,11 @@ impl Scenario {
         Ok((network, sites))
     }
 
-    /// The first UE that would find no place in its cell, if nobody went to another one.
+    /// The first UE that has no place in its cell, if no UE is handed over.
     fn first_without_place(&self) -> Option<usize> {
         let mut in_order: Vec<usize> = (0..self.ues.len()).collect();
         in_order.sort_by_key(|number| self.ues[*number].arrives);
-        // when each place of a cell will be free again
+        // the times at which the used places of a cell become free
         let mut taken: BTreeMap<usize, BinaryHeap<Reverse<Time>>> = BTreeMap::new();
         in_order.into_iter().find(|number| {
             let UeScenario { cell, arrives, leaves, .. } = &self.ues[*number];
@@ -399,16 +399,16 @@ impl Scenario {
         let channel = match &ue.channel {
             ChannelScenario::Mcs(mcs) => {
                 let of = |direction| (cell.adaptation(direction), *mcs);
-                let known = cell
+                let count = cell
                     .adaptation(Direction::Downlink)
                     .mcs_count()
                     .min(cell.adaptation(Direction::Uplink).mcs_count());
-                if *mcs >= known {
-                    return Err(ScenarioError::Mcs(number, known - 1));
+                if *mcs >= count {
+                    return Err(ScenarioError::Mcs(number, count - 1));
                 }
                 Channel::Fixed(Fixed::mcs(of(Direction::Downlink), of(Direction::Uplink)))
             }
-            ChannelScenario::Sinr(down_db, up_db) => Channel::Fixed(Fixed::sinr(*down_db, *up_db)),
+            ChannelScenario::Sinr(dl_db, ul_db) => Channel::Fixed(Fixed::sinr(*dl_db, *ul_db)),
             ChannelScenario::Trace(trace) => Channel::Trace(trace.clone()),
             ChannelScenario::Geometry { position, motion } => {
                 let geometry = self.geometry(number, ue.cell, *position, *motion, sites, &mut random);
@@ -416,7 +416,7 @@ impl Scenario {
             }
         };
         let address = address(number);
-        let mut made = Ue::new(number as u64, ue.subscription, address, channel, random, cell.config());
+        let mut new = Ue::new(number as u64, ue.subscription, address, channel, random, cell.config());
         for flow in &ue.flows {
             let start = flow.specification.start.max(ue.arrives);
             let specification = FlowSpecification { start, ..flow.specification.clone() };
@@ -424,9 +424,9 @@ impl Scenario {
             let (source_port, destination_port) = flow.ports;
             let protocol = if specification.kind.is_tcp() { FiveTuple::TCP } else { FiveTuple::UDP };
             let tuple = FiveTuple { source: SERVER, destination: address, source_port, destination_port, protocol };
-            made.add_flow(|id, random| Flow::new(id, specification, tuple, random));
+            new.add_flow(|id, random| Flow::new(id, specification, tuple, random));
         }
-        Ok(made)
+        Ok(new)
     }
 
     fn geometry(
@@ -443,7 +443,7 @@ impl Scenario {
             least: Position { x_m: own.x_m - m, y_m: own.y_m - m },
             most: Position { x_m: own.x_m + m, y_m: own.y_m + m },
         };
-        // who has a place goes anywhere among the cells, who has none stays near its own
+        // a UE with a given position moves among all cells, one without stays near its own
         let area = match position {
             Some(_) => self.cells.iter().fold(near(MARGIN_M), |area, cell| Area {
                 least: Position {
@@ -458,13 +458,13 @@ impl Scenario {
             None => near(NEAR_M),
         };
         let position = position.unwrap_or_else(|| {
-            // uniform over a disc
+            // uniform over a disk
             let (distance_m, angle) = (NEAR_M * random.uniform().sqrt(), random.uniform() * std::f64::consts::TAU);
             Position { x_m: own.x_m + distance_m * angle.cos(), y_m: own.y_m + distance_m * angle.sin() }
         });
         let mover = Mover::new(area, position, motion)?;
-        // a crowd's cells do not hear each other: each UE knows its own only
-        let (sites, serving) = if self.handover.a3_offset_db.is_none() && self.cells.len() > MAX_HEARD {
+        // in a large crowd a UE receives its own cell only
+        let (sites, serving) = if self.handover.a3_offset_db.is_none() && self.cells.len() > MAX_RECEIVED_CELLS {
             (Arc::from([sites[cell].clone()]), 0)
         } else {
             (Arc::clone(sites), cell)
@@ -473,43 +473,43 @@ impl Scenario {
     }
 }
 
-/// A scenario that cannot be: all of it is the caller's misuse. Cells and UEs are counted from 0.
+/// The reason why a scenario is invalid. Cells and UEs are counted from 0.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ScenarioError {
-    /// A number of cells out of bounds.
+    /// The number of cells is out of range.
     Cells,
-    /// More UEs than there are addresses.
+    /// Too many UEs.
     Ues,
-    /// A timeline that is not in the order of time.
+    /// The timeline is not in the order of time.
     Timeline,
-    /// A speed out of bounds.
+    /// The speed is out of range.
     Speed,
-    /// A cell's carrier.
+    /// The carrier of a cell is invalid.
     Carrier(usize, CarrierError),
-    /// A cell's traffic control.
+    /// The traffic control of a cell is invalid.
     TrafficControl(usize, tc::ConfigurationError),
-    /// The cell of a UE.
+    /// A UE cannot be in its cell.
     Place(usize, HandoverError),
-    /// A UE's modulation and coding; the last that its cell's carrier has.
+    /// The MCS of a UE is out of range; the largest MCS of its cell.
     Mcs(usize, u8),
-    /// Where a UE is, or how it moves.
+    /// The position or motion of a UE is invalid.
     Geometry(usize, GeometryError),
-    /// A flow of a UE.
+    /// A flow of a UE is invalid.
     Flow(usize, OutOfRange),
 }
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ScenarioError::Cells => write!(f, "a RAN has 1 to {MAX_CELLS} cells"),
-            ScenarioError::Ues => write!(f, "a RAN has {MAX_UES} UEs at most"),
-            ScenarioError::Timeline => f.write_str("what happens is told in the order of time"),
-            ScenarioError::Speed => f.write_str("the model's speed is 0.001 to 1000 times that of time"),
+            ScenarioError::Cells => write!(f, "number of cells is out of range 1 to {MAX_CELLS}"),
+            ScenarioError::Ues => write!(f, "too many UEs: at most {MAX_UES} are allowed"),
+            ScenarioError::Timeline => f.write_str("timeline is not in the order of time"),
+            ScenarioError::Speed => f.write_str("speed is out of range 0.001 to 1000"),
             ScenarioError::Carrier(cell, error) => write!(f, "cell {cell}: {error}"),
             ScenarioError::TrafficControl(cell, error) => write!(f, "traffic control of cell {cell}: {error}"),
             ScenarioError::Place(ue, error) => write!(f, "UE {ue}: {error}"),
-            ScenarioError::Mcs(ue, last) => write!(f, "UE {ue}: its cell has MCS 0 to {last}"),
+            ScenarioError::Mcs(ue, last) => write!(f, "UE {ue}: MCS is out of range 0 to {last} of its cell"),
             ScenarioError::Geometry(ue, error) => write!(f, "UE {ue}: {error}"),
             ScenarioError::Flow(ue, error) => write!(f, "a flow of UE {ue}: {error}"),
         }

@@ -8,13 +8,16 @@ mod real_time_factor;
 mod tests;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+#[cfg(feature = "control")]
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use e2sm::common::{Cgi, FiveQi};
+#[cfg(feature = "control")]
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use radio::HandoverError;
@@ -35,6 +38,7 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 /// Physical cell identities are 0 to 1007 (TS 38.211 7.4.2.1).
 const PCIS: usize = 1008;
 /// Messages in transit to one node. Further ones are lost.
+#[cfg(feature = "control")]
 const MAX_MESSAGES: usize = 256;
 
 /// An upper limit of the model's time, for a caller that controls the model step by step.
@@ -60,6 +64,7 @@ impl Steps {
 }
 
 /// A message between neighbouring nodes.
+#[cfg(feature = "control")]
 #[derive(Debug)]
 pub struct NeighbourMessage {
     /// The sending node.
@@ -114,6 +119,7 @@ pub struct RanSimulation {
     steps: Option<Steps>,
     last_warning: Option<Time>,
     /// Messages in transit, by receiving node.
+    #[cfg(feature = "control")]
     messages: Vec<VecDeque<NeighbourMessage>>,
 }
 
@@ -143,6 +149,7 @@ impl RanSimulation {
             real_time_factor: RealTimeFactor::default(),
             steps: None,
             last_warning: None,
+            #[cfg(feature = "control")]
             messages: (0..cells).map(|_| VecDeque::new()).collect(),
         })))
     }
@@ -258,6 +265,7 @@ impl RanSimulation {
     }
 
     /// Sends a message to another node.
+    #[cfg(feature = "control")]
     pub fn send(&mut self, node: u16, message: NeighbourMessage) {
         if let Some(messages) = self.messages.get_mut(usize::from(node))
             && messages.len() < MAX_MESSAGES
@@ -267,6 +275,7 @@ impl RanSimulation {
     }
 
     /// Takes the messages that were sent to a node.
+    #[cfg(feature = "control")]
     pub fn take_messages(&mut self, node: u16) -> VecDeque<NeighbourMessage> {
         self.messages.get_mut(usize::from(node)).map(std::mem::take).unwrap_or_default()
     }

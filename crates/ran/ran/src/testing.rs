@@ -1,4 +1,4 @@
-//! Nodes of one RAN for tests.
+//! Nodes of a RAN for tests.
 
 use std::rc::Rc;
 

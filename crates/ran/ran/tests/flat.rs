@@ -1,4 +1,4 @@
-//! FlatBuffers all the way: E2AP and every service model that has them, from the emulated RAN over a RIC to an xApp and back.
+//! FlatBuffers end to end: E2AP and all service models that have them, between the emulated RAN, a RIC and an xApp.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::mpsc;
@@ -31,8 +31,8 @@ const TC: u16 = 146;
 const GTP: u16 = 148;
 const RC: RanFunctionId = RanFunctionId(3);
 
-/// What an indication of one of FlexRIC's models says, as far as it can be the same each time.
-fn told(function: u16, message: &[u8], arena: &Arena) -> String {
+/// The content of an indication of FlexRIC's models, as far as it is the same in each run.
+fn summary(function: u16, message: &[u8], arena: &Arena) -> String {
     let wire = Wire::Flat;
     match function {
         MAC => format!("{} UEs", mac::IndicationMessage::decode(message, wire, arena).unwrap().ues.len()),
@@ -45,7 +45,7 @@ fn told(function: u16, message: &[u8], arena: &Arena) -> String {
     }
 }
 
-/// The controls of the test, each with what comes of it.
+/// The controls of the test, each with its outcome.
 fn controls() -> Vec<(RanFunctionId, Vec<u8>, Vec<u8>, &'static str)> {
     let wire = Wire::Flat;
     let nothing_there = slice::DeleteSlices { dl: Default::default(), ul: Default::default() };
@@ -63,7 +63,7 @@ fn controls() -> Vec<(RanFunctionId, Vec<u8>, Vec<u8>, &'static str)> {
     let quota = ControlAction::SlicePrbQuota(SlicePrbQuota::of_slice(network, slice, 10, 60));
     let revision = RanConfig::default().rc_revision;
     let (quota_header, quota_message) = Control::of_cell(quota).encode_in(revision, wire).unwrap();
-    // nobody has that name
+    // no UE has this id
     let drx = Control::of_cell(ControlAction::Drx(Drx::long(320)));
     let (drx_header, drx_message) = drx.encode_in(revision, wire).unwrap();
     vec![
@@ -74,7 +74,7 @@ fn controls() -> Vec<(RanFunctionId, Vec<u8>, Vec<u8>, &'static str)> {
     ]
 }
 
-/// The outcome of a control in words.
+/// The outcome of a control as text.
 fn outcome(function: RanFunctionId, result: &e2::ControlOutcome, arena: &Arena) -> String {
     let (verdict, outcome) = match result {
         e2::ControlOutcome::Acknowledged(outcome) => ("done", outcome),
@@ -103,11 +103,11 @@ fn outcome(function: RanFunctionId, result: &e2::ControlOutcome, arena: &Arena) 
 }
 
 #[test]
-fn every_model_that_has_flatbuffers() {
+fn models_with_flatbuffers_pass_end_to_end() {
     let e2 = Endpoint::new(Address::Memory("ran-flat-e2".to_owned()), Codec::FLAT);
     let xapp = Address::Memory("ran-flat-xapp".to_owned());
     let (sender, stops) = mpsc::channel();
-    // both are made where they run
+    // both are created on the threads that run them
     let (ric_stop, e2_address, xapp_address) = (sender.clone(), e2.clone(), xapp.clone());
     let ric = thread::spawn(move || {
         let config = ServerConfig { e2: vec![e2_address], xapp: Some(xapp_address), ..ServerConfig::default() };
@@ -133,7 +133,7 @@ fn every_model_that_has_flatbuffers() {
 
     let mut xapp = Xapp::connect(&xapp, "flat", XappConfig::default()).unwrap();
     let deadline = Instant::now() + PATIENCE;
-    let (mut tickets, mut of, mut asked) = (HashMap::new(), HashMap::new(), HashMap::new());
+    let (mut tickets, mut functions, mut controls_sent) = (HashMap::new(), HashMap::new(), HashMap::new());
     let mut reports: BTreeMap<u16, BTreeSet<String>> = BTreeMap::new();
     let mut outcomes: Vec<(String, &str)> = Vec::new();
     let mut arena = Arena::new();
@@ -149,7 +149,7 @@ fn every_model_that_has_flatbuffers() {
                 EventTriggerDefinition { period_ms: 20 }.encode(Wire::Flat, &mut event_trigger).unwrap();
                 for function in &node.functions {
                     let Some((number, Wire::Flat)) = detect(&function.oid) else { continue };
-                    // the ping, whose trigger is another, has a test of its own
+                    // the ping has another trigger, and its own test
                     if number == e2sm::hw::FUNCTION_ID {
                         continue;
                     }
@@ -159,11 +159,11 @@ fn every_model_that_has_flatbuffers() {
                     tickets.insert(ric.subscribe(node.id, function.id, spec), number);
                 }
                 for (function, header, message, expected) in controls() {
-                    asked.insert(ric.control(node.id, function, &header, &message), (function, expected));
+                    controls_sent.insert(ric.control(node.id, function, &header, &message), (function, expected));
                 }
             }
             XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
-                of.insert(subscription, tickets[&ticket]);
+                functions.insert(subscription, tickets[&ticket]);
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: failure }) => {
                 panic!("function {}: {failure:?}", tickets[&ticket])
@@ -171,12 +171,12 @@ fn every_model_that_has_flatbuffers() {
             XappEvent::Indication(indication) => {
                 assert_eq!(indication.codec, Some(Codec::FLAT));
                 arena.reset();
-                let function = of[&indication.subscription];
-                let message = told(function, indication.peek().unwrap().message, &arena);
+                let function = functions[&indication.subscription];
+                let message = summary(function, indication.peek().unwrap().message, &arena);
                 reports.entry(function).or_default().insert(message);
             }
             XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
-                let (function, expected) = asked.remove(&ticket).unwrap();
+                let (function, expected) = controls_sent.remove(&ticket).unwrap();
                 arena.reset();
                 outcomes.push((outcome(function, &result, &arena), expected));
             }
@@ -190,10 +190,10 @@ fn every_model_that_has_flatbuffers() {
     {
         assert_eq!(reports[&function], expected, "function {function}");
     }
-    assert_eq!(reports[&SLICE], BTreeSet::from(["0 UEs".to_owned()]), "there are no slices that they could be in");
+    assert_eq!(reports[&SLICE], BTreeSet::from(["0 UEs".to_owned()]), "no UE is in a slice");
     assert_eq!(reports[&TC], BTreeSet::from(["pacer Off".to_owned()]));
-    for (told, expected) in outcomes {
-        assert_eq!(told, expected);
+    for (outcome, expected) in outcomes {
+        assert_eq!(outcome, expected);
     }
     for (stop, thread) in [(ran_stop, ran), (ric_stop, ric)] {
         stop.stop();

@@ -1,11 +1,7 @@
-//! Live mode with a RIC: what real programs get follows what an xApp sets. Needs root, and iperf3 for part of it.
-
-#[path = "../../netns/tests/support/programs.rs"]
-mod programs;
-#[path = "../../netns/tests/support/mod.rs"]
-mod support;
+//! Live mode with a RIC: the rates of real programs follow the slices of an xApp. Needs root, and iperf3 for part of it.
 
 use std::net::UdpSocket;
+use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -21,10 +17,16 @@ use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use per::PrintableString;
-use ran::{Error, LiveConfig, LiveCounts, Namespaces, Ran, RanConfig, Scenario};
+use ran::{Error, LiveConfig, LiveCounts, Namespace, Namespaces, Ran, RanConfig, Scenario};
+use testkit::live;
+
+/// Starts programs in a namespace.
+fn spawn_in(namespace: &Namespace) -> impl FnOnce(&mut Command) -> Child + '_ {
+    |program| namespace.enter(|| program.spawn().unwrap()).unwrap()
+}
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The first UE's in its cell.
+/// The C-RNTI of the first UE of a cell.
 const FIRST_RNTI: u16 = 0x4601;
 
 /// A RIC and a RAN in live mode.
@@ -36,12 +38,12 @@ struct Running {
 }
 
 impl Running {
-    fn start(message: char, ues: u16) -> Running {
-        let prefix = support::config(message, 1).prefix;
+    fn start(letter: char, ues: u16) -> Running {
+        let prefix = live::prefix(letter);
         let [e2, xapp] = ["e2", "xapp"].map(|end| Address::Memory(format!("{prefix}-{end}")));
         let (ric_sender, ric_stop) = mpsc::channel();
         let (e2_address, xapp_address) = (e2.clone(), xapp.clone());
-        // each is made where it runs
+        // each is created on the thread that runs it
         let ric = thread::spawn(move || {
             let config =
                 ServerConfig { e2: vec![e2_address.into()], xapp: Some(xapp_address), ..ServerConfig::default() };
@@ -64,14 +66,14 @@ impl Running {
         Running { namespaces, xapp, ric: Some((ric_stop, ric)), ran: Some((ran_stop, ran)) }
     }
 
-    /// Ends the RAN; what it counted.
+    /// Ends the RAN, and returns its counters.
     fn end(&mut self) -> LiveCounts {
         let (stop, ran) = self.ran.take().unwrap();
         stop.stop();
         ran.join().unwrap()
     }
 
-    /// An xApp sends a control to the SLICE function.
+    /// Connects an xApp that sends a control to the SLICE function.
     fn control(&self, message: &ControlMessage<'_>) {
         let mut xapp = Xapp::connect(&self.xapp, "test", Default::default()).unwrap();
         let deadline = Instant::now() + PATIENCE;
@@ -97,7 +99,7 @@ impl Running {
         }
     }
 
-    /// What UEs receive over TCP at the same time, in bit/s.
+    /// The rates that UEs receive over TCP simultaneously, in bit/s.
     fn received_bps(&self) -> Vec<f64> {
         thread::scope(|scope| {
             let core = self.namespaces.core.as_ref().unwrap();
@@ -106,9 +108,9 @@ impl Running {
                 .map(|(port, ue)| {
                     scope.spawn(move || {
                         let server = format!("iperf3 -s -1 -p {port} --forceflush");
-                        let _server = programs::serve(core, &server, "listening");
+                        let _server = live::serve(spawn_in(core), &server, "listening");
                         let client = format!("iperf3 -c 10.45.0.1 -p {port} -R -O 1 -t 1 -C cubic -J");
-                        let report = programs::json(ue, &client);
+                        let report = live::run_json(spawn_in(ue), &client);
                         report["end"]["sum_received"]["bits_per_second"].as_f64().unwrap()
                     })
                 })
@@ -123,24 +125,24 @@ impl Drop for Running {
         for stop in [self.ric.as_ref().map(|ric| &ric.0), self.ran.as_ref().map(|ran| &ran.0)].into_iter().flatten() {
             stop.stop();
         }
-        // the namespaces are removed after that, whatever became of the threads
+        // the namespaces are removed afterwards, also if a thread has panicked
         self.ric.take().map(|(_, ric)| ric.join());
         self.ran.take().map(|(_, ran)| ran.join());
     }
 }
 
 #[test]
-fn packets_go_up_and_down_while_a_ric_is_served() {
-    let Some(_turn) = support::turn() else { return };
+fn packets_pass_while_a_ric_is_connected() {
+    let Some(_lock) = live::lock_host(netns::check_host) else { return };
     let mut running = Running::start('a', 2);
     let core = running.namespaces.core.as_ref().unwrap().enter(|| UdpSocket::bind("10.45.0.1:7").unwrap()).unwrap();
     let ue = running.namespaces.ues[1].enter(|| UdpSocket::bind("10.45.0.3:7").unwrap()).unwrap();
     let mut buffer = [0; 2000];
-    // UEs come with the first slots, and what is sent before that is lost
+    // UEs arrive with the first slots; earlier packets are lost
     core.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let deadline = Instant::now() + PATIENCE;
     while core.recv_from(&mut buffer).is_err() {
-        assert!(Instant::now() < deadline, "no UE has come");
+        assert!(Instant::now() < deadline, "no UE has arrived");
         ue.send_to(b"?", "10.45.0.1:7").unwrap();
     }
     for socket in [&core, &ue] {
@@ -148,21 +150,21 @@ fn packets_go_up_and_down_while_a_ric_is_served() {
     }
     for number in 0..20 {
         ue.send_to(&[number; 1300], "10.45.0.1:7").unwrap();
-        // before it come questions that were late
+        // skips delayed packets of the first loop
         while core.recv_from(&mut buffer).unwrap().0 != 1300 {}
         core.send_to(&buffer[..1300], "10.45.0.3:7").unwrap();
         let (length, from) = ue.recv_from(&mut buffer).unwrap();
         assert_eq!((length, buffer[0], from), (1300, number, "10.45.0.1:7".parse().unwrap()));
     }
-    // a slice that takes nothing from anybody: controls are answered in between
+    // controls are answered between slots
     running.control(&ControlMessage::AddOrModify(slices(0.5)));
     let counts = running.end();
     assert!(counts.slots > 0 && counts.core.sent >= 20 && counts.ues.sent >= 20, "{counts:?}");
-    assert_eq!(counts.core.not_ipv4 + counts.bridge.nowhere + counts.bridge.foreign, 0, "{counts:?}");
+    assert_eq!(counts.core.not_ipv4 + counts.bridge.unknown_destination + counts.bridge.wrong_source, 0, "{counts:?}");
 }
 
-/// Two slices of the downlink, the first with that share of it. What one does not need is not the other's: which of two
-/// programs began first does not matter.
+/// Two downlink slices, the first with the given share. They do not lend resources, so that the order in which programs start
+/// has no effect.
 fn slices(share: f32) -> SliceConfiguration<'static> {
     let slice = |id, reserved| Slice {
         id,
@@ -176,9 +178,9 @@ fn slices(share: f32) -> SliceConfiguration<'static> {
 }
 
 #[test]
-fn what_iperf3_gets_follows_the_slices_that_an_xapp_sets() {
-    let Some(_turn) = support::turn() else { return };
-    if !programs::is_there("iperf3") {
+fn iperf3_rates_follow_the_slices_of_an_xapp() {
+    let Some(_lock) = live::lock_host(netns::check_host) else { return };
+    if !live::are_installed(&["iperf3"]) {
         return;
     }
     let mut running = Running::start('e', 2);
@@ -187,14 +189,14 @@ fn what_iperf3_gets_follows_the_slices_that_an_xapp_sets() {
     let members = members.map(|(dl_id, rnti)| UeSlices { dl_id, ul_id: slice::NO_SLICE, rnti });
     running.control(&ControlMessage::Associate(members.to_vec().into()));
     let before = running.received_bps();
-    // and the other way round
+    // the shares exchanged
     running.control(&ControlMessage::AddOrModify(slices(0.25)));
     let after = running.received_bps();
     let counts = running.end();
     println!("{before:?}, {after:?}; {counts:?}");
     assert!((1.8..5.0).contains(&(before[0] / before[1])), "{before:?}");
     assert!((1.8..5.0).contains(&(after[1] / after[0])), "{after:?}");
-    // all of it is no more than the cell carries, and not much less
+    // the sum is about the capacity of the cell
     for all in [before, after] {
         let all_bps: f64 = all.iter().sum();
         assert!((20e6..62e6).contains(&all_bps), "{all_bps}");
@@ -202,7 +204,7 @@ fn what_iperf3_gets_follows_the_slices_that_an_xapp_sets() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_configurations_are_refused() {
     let live = |ues, speed| RanConfig {
         scenario: Scenario { speed, ..Scenario::quiet(2) },
         live: Some(LiveConfig { ues, ..LiveConfig::default() }),

@@ -1,4 +1,4 @@
-//! A split gNB, a whole one and an eNB, as a RIC sees them.
+//! A split gNB, a gNB and an eNB, as a RIC sees them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,17 +16,17 @@ use ferric::{Endpoint, StopHandle};
 use ran::scenario::ScenarioFolders;
 use ran::{Ran, RanConfig, Scenario};
 
-/// Nothing here takes a tenth of this, unless it never comes.
+/// The timeout of a failed test, more than ten times of what a test takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-enum News {
+enum Seen {
     Node(String, Vec<u16>),
-    /// How many nodes make up a base station that is complete, and the cells that they have told of.
+    /// A complete base station: its id, its number of nodes, and the cells that they have reported.
     Complete(String, usize, BTreeSet<String>),
 }
 
-/// Tells of what nodes set up, and of what they make up together.
-struct Watch(Sender<News>);
+/// Reports nodes and complete base stations.
+struct Watch(Sender<Seen>);
 
 impl Iapp for Watch {
     fn name(&self) -> &str {
@@ -34,19 +34,19 @@ impl Iapp for Watch {
     }
 
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
-        let news = match event {
+        let seen = match event {
             IappEvent::NodeUp(node) => {
                 let functions = node.functions.iter().map(|function| function.id.0).collect();
-                News::Node(node.global_id.to_string(), functions)
+                Seen::Node(node.global_id.to_string(), functions)
             }
             IappEvent::Ran(RanEvent::Complete(id)) => {
                 let station = ric.ran().station(*id).unwrap();
                 let cells = station.cells().map(|(_, cell)| cell.to_string()).collect();
-                News::Complete(station.key().to_string(), station.nodes().count(), cells)
+                Seen::Complete(station.key().to_string(), station.nodes().count(), cells)
             }
             _ => return,
         };
-        let _ = self.0.send(news);
+        drop(self.0.send(seen));
     }
 
     fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
@@ -64,18 +64,18 @@ const SCENARIO: &str = "
 ";
 
 #[test]
-fn a_ric_sees_the_parts_of_a_gnb() {
+fn ric_sees_the_nodes_of_a_split_gnb() {
     for (version, kpm_revision) in [
         (Version::V1_00, Revision::V1_00),
         (Version::V1_01, Revision::V2_01),
         (Version::V2_03, Revision::V3_00),
         (Version::V3_01, Revision::V4_00),
     ] {
-        sees_the_parts(version, kpm_revision);
+        check_nodes(version, kpm_revision);
     }
 }
 
-fn sees_the_parts(e2ap_version: Version, kpm_revision: Revision) {
+fn check_nodes(e2ap_version: Version, kpm_revision: Revision) {
     let e2 = Endpoint::new(Address::Memory(format!("ran-parts-{e2ap_version}")), Codec::Per);
     let (news, heard) = mpsc::channel();
     let (sender, stops) = mpsc::channel::<StopHandle>();
@@ -106,11 +106,11 @@ fn sees_the_parts(e2ap_version: Version, kpm_revision: Revision) {
             .recv_timeout(deadline.saturating_duration_since(Instant::now()))
             .unwrap_or_else(|_| panic!("not all came in {e2ap_version}: {nodes:?}, {stations:?}"))
         {
-            News::Node(name, mut functions) => {
+            Seen::Node(name, mut functions) => {
                 functions.sort_unstable();
                 nodes.insert(name, functions);
             }
-            News::Complete(name, parts, cells) => {
+            Seen::Complete(name, parts, cells) => {
                 stations.insert(name, (parts, cells));
             }
         }
@@ -123,7 +123,7 @@ fn sees_the_parts(e2ap_version: Version, kpm_revision: Revision) {
         stop.stop();
         thread.join().unwrap();
     }
-    // KPM 2, RC 3, CCC 4, NI 5; RRC, association and the ping by the numbers that they are known by
+    // KPM 2, RC 3, CCC 4, NI 5; the other ids are those of the models
     let expected: [(&str, &[u16]); 5] = [
         ("enb-00101-e02", &[2, 3, 5, 139, 140, 142, 143, 144, 145, 146, 148, 149]),
         ("gnb-00101-e00", &[2, 3, 4, 5, 139, 140, 149]),

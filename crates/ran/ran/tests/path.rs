@@ -1,4 +1,4 @@
-//! The whole path: emulated nodes, a RIC and an xApp, each on a thread of its own, over memory links.
+//! End to end: emulated nodes, a RIC and an xApp, each on its own thread, over memory links.
 
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -17,23 +17,23 @@ use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use ferric::{Endpoint, StopHandle};
 use ran::{Ran, RanConfig, Scenario};
 
-/// Nothing here takes a tenth of this, unless it never comes: a machine that is busy may take its time.
+/// The timeout of a failed test, more than ten times of what a test takes on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Running(Vec<(StopHandle, JoinHandle<()>)>);
 
 impl Running {
-    /// A RIC and a RAN that connects to it; where xApps find the RIC.
+    /// Starts a RIC and a RAN that connects to it. Returns the address for xApps.
     fn start(name: &str, config: RanConfig) -> (Running, Address) {
         Running::start_in(Codec::Per, name, config)
     }
 
-    /// The same, with an encoding of E2AP.
+    /// [`Running::start`] with a given encoding of E2AP.
     fn start_in(codec: Codec, name: &str, config: RanConfig) -> (Running, Address) {
         let e2 = Endpoint::new(Address::Memory(format!("{name}-e2")), codec);
         let xapp = Address::Memory(format!("{name}-xapp"));
         let (sender, stops) = mpsc::channel();
-        // both are made where they run
+        // both are created on the threads that run them
         let (ric_stop, e2_address, xapp_address) = (sender.clone(), e2.clone(), xapp.clone());
         let ric = thread::spawn(move || {
             let config = ServerConfig { e2: vec![e2_address], xapp: Some(xapp_address), ..ServerConfig::default() };
@@ -61,11 +61,11 @@ impl Drop for Running {
     }
 }
 
-/// Subscribes to the KPM function of all nodes and hands on the rows until `done` says so.
+/// Subscribes to the KPM function of all nodes, and passes the rows to `done` until it returns true.
 fn watch(
     xapp: &Address,
     revision: Revision,
-    wish: &ReportRequest<'_>,
+    request: &ReportRequest<'_>,
     mut done: impl FnMut(u32, &mut dyn Iterator<Item = Row<'_>>) -> bool,
 ) {
     let mut xapp = Xapp::connect(xapp, "test", Default::default()).unwrap();
@@ -73,7 +73,7 @@ fn watch(
     let mut finished = false;
     let (mut arena, mut wire) = (Arena::new(), Wire::Per);
     while !finished {
-        assert!(Instant::now() < deadline, "not what was waited for");
+        assert!(Instant::now() < deadline, "timeout");
         xapp.poll(Some(Duration::from_millis(100)), |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let kpm = RanFunctionId(2);
@@ -83,7 +83,7 @@ fn watch(
                 wire = detected.wire;
                 let arena = Arena::new();
                 let offered = RanFunctionDefinition::decode_in(&function.definition, revision, wire, &arena).unwrap();
-                let plan = wish.plan(&offered, revision).unwrap();
+                let plan = request.plan(&offered, revision).unwrap();
                 let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
                 plan.trigger.encode_in(revision, wire, &mut event_trigger).unwrap();
                 plan.action.encode_in(revision, wire, &mut definition).unwrap();
@@ -110,23 +110,23 @@ fn watch(
 }
 
 #[test]
-fn an_xapp_reads_every_ues_kpis() {
+fn xapp_receives_measurements_of_every_ue() {
     let encodings = [Codec::Per, Codec::FLAT].into_iter().flat_map(|codec| [(codec, Wire::Per), (codec, Wire::Flat)]);
     for (revision, (codec, wire)) in Revision::FROM_V2.into_iter().zip(encodings) {
         let config =
             RanConfig { scenario: Scenario::crowd(1, 8, 1), kpm_revision: revision, wire, ..RanConfig::default() };
         let (_running, xapp) = Running::start_in(codec, &format!("ran-path-{revision}"), config);
         let measurements = [MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("CQI")];
-        let wish = ReportRequest {
+        let request = ReportRequest {
             measurements: &measurements,
             granularity_period_ms: 20,
             reporting_period_ms: 40,
             scope: Scope::EveryUe(EveryUe::AnySignal),
         };
-        watch(&xapp, revision, &wish, |_, rows| {
+        watch(&xapp, revision, &request, |_, rows| {
             let rows: Option<Vec<_>> =
                 rows.map(|row| Some((row.ue.unwrap().clone(), row.record, row.value.number()?))).collect();
-            // a machine that is busy misses a record, which then has no values
+            // a busy machine may skip a record, which then has no values
             let Some(rows) = rows else { return false };
             assert_eq!(rows.len(), 8 * 2 * 2, "UEs, records, measurements");
             assert!(rows.chunks(2).all(|pair| pair[0].2 >= 0.0 && (0.0..=15.0).contains(&pair[1].2)));
@@ -136,42 +136,42 @@ fn an_xapp_reads_every_ues_kpis() {
 }
 
 #[test]
-fn many_nodes_report_on_themselves() {
+fn many_nodes_report_measurements() {
     let config = RanConfig { scenario: Scenario::crowd(50, 4, 1), ..RanConfig::default() };
     let (_running, xapp) = Running::start("ran-many", config);
     let measurements = [MeasurementRequest::named("RRU.PrbTotDl"), MeasurementRequest::named("RRC.ConnMean")];
-    let wish = ReportRequest {
+    let request = ReportRequest {
         measurements: &measurements,
         granularity_period_ms: 100,
         reporting_period_ms: 100,
         scope: Scope::Node,
     };
-    let mut heard = std::collections::BTreeSet::new();
-    watch(&xapp, Revision::V3_00, &wish, |node, rows| {
+    let mut nodes = std::collections::BTreeSet::new();
+    watch(&xapp, Revision::V3_00, &request, |node, rows| {
         let values: Option<Vec<_>> = rows.map(|row| row.value.number()).collect();
-        // a machine that is busy misses a record, which then has no values
+        // a busy machine may skip a record, which then has no values
         let Some(values) = values else { return false };
         assert!((0.0..=100.0).contains(&values[0]));
         assert_eq!(values[1], 4.0);
-        heard.insert(node);
-        heard.len() == 50
+        nodes.insert(node);
+        nodes.len() == 50
     });
 }
 
-/// UEs come while nobody has looked: the RAN itself says so to who has asked.
+/// The time of an always-on RAN advances without reads.
 #[test]
-fn a_ran_whose_time_goes_on_has_news() {
+fn always_on_ran_has_ues() {
     let config =
         RanConfig { scenario: Scenario { is_always_on: true, ..Scenario::crowd(1, 2, 1) }, ..RanConfig::default() };
     let (_running, xapp) = Running::start("ran-always-on", config);
     let measurements = [MeasurementRequest::named("RRC.ConnMean")];
-    let wish = ReportRequest {
+    let request = ReportRequest {
         measurements: &measurements,
         granularity_period_ms: 20,
         reporting_period_ms: 20,
         scope: Scope::Node,
     };
-    watch(&xapp, Revision::V3_00, &wish, |_, rows| {
+    watch(&xapp, Revision::V3_00, &request, |_, rows| {
         rows.map(|row| row.value.number()).any(|number| number == Some(2.0))
     });
 }

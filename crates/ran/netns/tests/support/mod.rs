@@ -1,30 +1,23 @@
-//! What tests with real namespaces begin with.
+//! Support for tests with real namespaces.
 
-use std::fs::File;
+use std::process::{Child, Command};
 
-use netns::Config;
-use rustix::fs::{FlockOperation, flock};
+use netns::{Config, Namespace};
+use testkit::live::{self, HostLock};
 
-/// One test at a time: each removes what dead ones have left, and some are about just that.
-pub struct Turn {
-    _lock: File,
+/// Waits for the exclusive use of the host; `None` if it cannot run tests of live mode.
+pub fn lock_host() -> Option<HostLock> {
+    live::lock_host(netns::check_host)
 }
 
-/// Waits until it is this test's turn; `None`, with the reason printed, where the host cannot be tested on.
-pub fn turn() -> Option<Turn> {
-    if let Err(error) = netns::check_host() {
-        let is_required = std::env::var_os("FERRIC_LIVE").is_some_and(|value| value == "required");
-        assert!(!is_required, "{error}");
-        println!("NOT TESTED: {error}");
-        return None;
-    }
-    let lock = File::create(std::env::temp_dir().join("ferric-live-tests.lock")).unwrap();
-    flock(&lock, FlockOperation::LockExclusive).unwrap();
-    Some(Turn { _lock: lock })
-}
-
-/// Names of this process's own, so that runs do not meet.
+/// A configuration with unique names.
 pub fn config(letter: char, ues: u8) -> Config {
-    let prefix = format!("t{letter}{}", std::process::id() % 1_000_000);
-    Config { prefix, ues: (0..ues).map(|ue| [10, 45, 0, 2 + ue].into()).collect(), ..Config::default() }
+    let ues = (0..ues).map(|ue| [10, 45, 0, 2 + ue].into()).collect();
+    Config { prefix: live::prefix(letter), ues, ..Config::default() }
+}
+
+/// Starts programs in a namespace.
+#[allow(dead_code, reason = "only some tests start programs")]
+pub fn spawn_in(namespace: &Namespace) -> impl FnOnce(&mut Command) -> Child + '_ {
+    |program| namespace.enter(|| program.spawn().unwrap()).unwrap()
 }

@@ -40,7 +40,7 @@ use crate::part::{Part, gummei};
 use crate::simulation::NeighbourMessage;
 
 /// The interval at which the RRC states of UEs are checked while a subscription exists.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_PERIOD: Duration = Duration::from_millis(20);
 /// The nearest neighbours, which have an Xn or X2 interface.
 const MAX_NEIGHBOURS: usize = 32;
 /// Messages waiting at the taps. Further ones pass without a report.
@@ -53,13 +53,13 @@ pub struct Taps {
     /// The neighbours of the Xn or X2 interfaces, which follow NG or S1 in `interfaces`.
     neighbours: Vec<u16>,
     /// The next check of RRC states; `None` without a subscription.
-    next_look: Option<Time>,
+    next_poll: Option<Time>,
     /// UEs that were reported as inactive.
     inactive: BTreeSet<Ue>,
     waiting: VecDeque<Message>,
     /// Messages that were reported and are not decided yet.
     undecided: BTreeMap<MessageId, Message>,
-    last: u64,
+    last_id: u64,
     /// Messages that went to the AMF or to a neighbour: unchanged, as replacements, or injected.
     sent: u64,
     /// Messages that were dropped.
@@ -133,7 +133,7 @@ impl Node {
         encoded(report.encode())
     }
 
-    /// The same message, as E2SM-RC copies it.
+    /// The same message as an event of E2SM-RC.
     pub fn transition_report(&self, ue: Ue, is_inactive: bool) -> rc::Event {
         let s1 = InterfaceIdentifier::S1(InterfaceIdS1 { gummei: gummei() });
         let (interface, procedure) = match (self.part, is_inactive) {
@@ -144,7 +144,7 @@ impl Node {
                 (ng, ngap::PROCEDURE_RRC_INACTIVE_TRANSITION_REPORT)
             }
         };
-        sent(ue, interface, procedure, self.transition_message(ue, is_inactive))
+        message_event(ue, interface, procedure, self.transition_message(ue, is_inactive))
     }
 
     /// Sends the messages about UEs that became active or inactive.
@@ -163,9 +163,9 @@ impl Node {
 
     /// Takes a message to its tap, where it waits if a subscription exists and there is room.
     fn tap_message(&mut self, at: Time, interface: usize, way: Way, octets: Vec<u8>, ue: Option<Ue>) {
-        self.taps.last += 1;
-        let message = Message { id: MessageId(self.taps.last), at, interface, way, octets, ue };
-        if self.taps.next_look.is_some() && self.taps.waiting.len() < MAX_WAITING {
+        self.taps.last_id += 1;
+        let message = Message { id: MessageId(self.taps.last_id), at, interface, way, octets, ue };
+        if self.taps.next_poll.is_some() && self.taps.waiting.len() < MAX_WAITING {
             self.taps.waiting.push_back(message);
         } else {
             self.deliver(message);
@@ -194,7 +194,7 @@ impl Node {
             let id = InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(source) });
             (id, xnap::PROCEDURE_UE_CONTEXT_RELEASE, xn_ue_context_release(source_ue, ue))
         };
-        self.mobility.events.report(sent(ue, id, procedure, octets.clone()));
+        self.mobility.events.report(message_event(ue, id, procedure, octets.clone()));
         self.tap_message(self.last_read(), interface, Way::Outgoing, octets, Some(ue));
     }
 
@@ -223,8 +223,8 @@ fn x2_ue_context_release(source: usize, target: usize) -> Vec<u8> {
     encoded(release.encode())
 }
 
-/// A message that a node sends, as E2SM-RC copies it.
-fn sent(ue: Ue, interface: InterfaceIdentifier, procedure: u8, octets: Vec<u8>) -> rc::Event {
+/// An outgoing message as an event of E2SM-RC.
+fn message_event(ue: Ue, interface: InterfaceIdentifier, procedure: u8, octets: Vec<u8>) -> rc::Event {
     let id = InterfaceMessageId {
         interface_procedure_id: procedure.into(),
         message_type: InterfaceMessageType::InitiatingMessage,
@@ -239,7 +239,7 @@ impl NiSource for Node {
 
     fn watch(&mut self, now: Time, is_watched: bool) {
         if !is_watched {
-            self.taps.next_look = None;
+            self.taps.next_poll = None;
             for message in std::mem::take(&mut self.taps.waiting) {
                 self.deliver(message);
             }
@@ -247,14 +247,14 @@ impl NiSource for Node {
         }
         self.advance(now);
         self.taps.inactive = self.inactive_ues();
-        self.taps.next_look = Some(now + LOOK);
+        self.taps.next_poll = Some(now + POLL_PERIOD);
     }
 
     fn next_message(&mut self, now: Time) -> Option<Message> {
-        if self.taps.next_look.is_some_and(|next| next <= now) {
+        if self.taps.next_poll.is_some_and(|next| next <= now) {
             self.advance(now);
             self.report_activity(now);
-            self.taps.next_look = Some(now + LOOK);
+            self.taps.next_poll = Some(now + POLL_PERIOD);
         }
         let message = self.taps.waiting.pop_front()?;
         self.taps.undecided.insert(message.id, message.clone());
@@ -262,7 +262,7 @@ impl NiSource for Node {
     }
 
     fn next_look(&self) -> Option<Time> {
-        self.taps.next_look
+        self.taps.next_poll
     }
 
     fn decide(&mut self, _now: Time, message: MessageId, fate: Fate) {
@@ -288,8 +288,8 @@ impl NiSource for Node {
         let protocol = self.taps.interfaces.get(interface).map(|interface| interface.kind.protocol());
         let protocol = protocol.ok_or_else(|| format!("no interface {interface}"))?;
         Pdu::decode(protocol, octets).map_err(|error| format!("not a PDU of the interface's protocol: {error}"))?;
-        let id = MessageId(self.taps.last + 1);
-        self.taps.last = id.0;
+        let id = MessageId(self.taps.last_id + 1);
+        self.taps.last_id = id.0;
         self.deliver(Message { id, at: now, interface, way, octets: octets.to_vec(), ue: None });
         Ok(())
     }
@@ -308,7 +308,7 @@ mod tests {
     fn messages(node: &mut Node, from: Time, seconds: u32) -> Vec<Message> {
         let mut all = Vec::new();
         for tick in 1..=seconds * 50 {
-            let now = from + LOOK * tick;
+            let now = from + POLL_PERIOD * tick;
             all.extend(std::iter::from_fn(|| node.next_message(now)));
         }
         all
@@ -378,9 +378,9 @@ mod tests {
     #[test]
     fn handover_sends_ue_context_release_to_old_node() {
         let now = START + SECOND;
-        let told = xn_ue_context_release(Ue(2), Ue(4));
-        for (fate, heard) in
-            [(Fate::Pass, Some(told.clone())), (Fate::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])), (Fate::Drop, None)]
+        let release = xn_ue_context_release(Ue(2), Ue(4));
+        for (fate, received) in
+            [(Fate::Pass, Some(release.clone())), (Fate::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])), (Fate::Drop, None)]
         {
             let [mut old, mut new] = handover([true, true]);
             assert_eq!(new.interfaces().iter().map(|at| at.kind).collect::<Vec<_>>(), [NiType::Ng, NiType::Xn]);
@@ -389,11 +389,11 @@ mod tests {
                 old.interfaces().first().map(|ng| Interface { kind: NiType::Xn, ..*ng }).unwrap()
             );
             let message = on_xn(&mut new, now).unwrap();
-            assert_eq!((message.way, message.ue, &message.octets), (Way::Outgoing, Some(Ue(4)), &told));
+            assert_eq!((message.way, message.ue, &message.octets), (Way::Outgoing, Some(Ue(4)), &release));
             assert_eq!(on_xn(&mut old, now), None, "it is held");
             new.decide(now, message.id, fate);
             let message = on_xn(&mut old, now);
-            assert_eq!(message.as_ref().map(|message| &message.octets), heard.as_ref());
+            assert_eq!(message.as_ref().map(|message| &message.octets), received.as_ref());
             if let Some(message) = message {
                 assert_eq!(
                     (message.way, message.ue),
@@ -406,11 +406,11 @@ mod tests {
         // without a subscription at the sender, and after it ended
         let [mut old, mut new] = handover([true, false]);
         new.advance(now);
-        assert_eq!(on_xn(&mut old, now).unwrap().octets, told);
+        assert_eq!(on_xn(&mut old, now).unwrap().octets, release);
         let [mut old, mut new] = handover([true, true]);
         new.advance(now);
         new.watch(now, false);
-        assert_eq!(on_xn(&mut old, now).unwrap().octets, told);
+        assert_eq!(on_xn(&mut old, now).unwrap().octets, release);
     }
 
     #[test]
@@ -435,7 +435,7 @@ mod tests {
 
         let all = messages(&mut new, START + SECOND, 20);
         for ue in (0..9).map(Ue) {
-            let of_ue: Vec<u8> = all.iter().filter(|told| told.ue == Some(ue)).map(|told| told.octets[1]).collect();
+            let of_ue: Vec<u8> = all.iter().filter(|message| message.ue == Some(ue)).map(|message| message.octets[1]).collect();
             let expected = [s1ap::PROCEDURE_UE_CONTEXT_SUSPEND, s1ap::PROCEDURE_UE_CONTEXT_RESUME].into_iter().cycle();
             assert!(of_ue.iter().copied().eq(expected.take(of_ue.len())), "{ue:?}: {of_ue:?}");
         }

@@ -1,4 +1,4 @@
-//! E2SM-KPM: measurements of the cell and of UEs, from counters that only grow.
+//! E2SM-KPM: measurements of the cell and of UEs, computed from counters.
 
 use e2sm::common::{Cgi, FiveQi, SNssai, True, UeId};
 use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
@@ -13,7 +13,7 @@ use super::{Node, place_of, selected_slice, ue_of};
 use crate::counters::Counters;
 use crate::part::Part;
 
-/// What a value is made from.
+/// A measurement of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kpi {
     Cqi,
@@ -44,12 +44,12 @@ pub(super) enum Kpi {
 }
 
 impl Kpi {
-    /// Whether a node measures it, by the object class that each has in TS 28.552 5.1 and E2SM-KPM 7.10: of an NRCellCU who is
-    /// connected, of a GNBCUUPFunction the volumes of PDCP and what packets meet from the core to F1, of an NRCellDU all else.
-    pub(super) fn is_of(self, part: Part) -> bool {
+    /// Whether a node measures it, by the object class in TS 28.552 5.1 and E2SM-KPM 7.10: RRC connections belong to NRCellCU, PDCP
+    /// volumes and the delay and loss between the core and F1 to GNBCUUPFunction, all others to NRCellDU.
+    pub(super) fn is_measured_by(self, part: Part) -> bool {
         match self {
             Kpi::Connected => part.has_rrc(),
-            // of LTE these are idle
+            // LTE has RRC_IDLE instead
             Kpi::Inactive => part.has_rrc() && part != Part::Enb,
             Kpi::VolumeDl | Kpi::VolumeUl | Kpi::PacketLossRateUl | Kpi::CuUpDelayDl | Kpi::CuUpDropRateDl => {
                 part.has_pdcp()
@@ -91,7 +91,7 @@ pub(super) const KPIS: [(Kpi, SupportedMeasurement); 25] = [
     kpi(Kpi::Inactive, "RRC.InactiveConnMean", OfCell, 25),
 ];
 
-/// The bins of how much was used: tenths, the last with its end, in percent.
+/// The bins of PRB usage: tenths, in percent. The last one includes its end.
 const TENTHS: [Bin; 10] = {
     let mut bins = [Bin { from: 0.0, to: 10.0 }; 10];
     let mut at = 0;
@@ -104,14 +104,13 @@ const TENTHS: [Bin; 10] = {
     bins
 };
 
-/// The dimensions of how often each CQI was reported (TS 28.552 5.1.1.11.1): the CQI, the rank, and the table that the CQI
-/// is of.
-const CQIS: [Bin; 16] = whole(0);
-const RANKS: [Bin; 8] = whole(1);
-const CQI_TABLES: [Bin; 4] = whole(1);
+/// The dimensions of the CQI distribution (TS 28.552 5.1.1.11.1): CQI, rank, and CQI table.
+const CQIS: [Bin; 16] = integer_bins(0);
+const RANKS: [Bin; 8] = integer_bins(1);
+const CQI_TABLES: [Bin; 4] = integer_bins(1);
 
-/// Bins of one whole number each.
-const fn whole<const N: usize>(first: usize) -> [Bin; N] {
+/// Bins of one integer each.
+const fn integer_bins<const N: usize>(first: usize) -> [Bin; N] {
     let mut bins = [Bin { from: 0.0, to: 1.0 }; N];
     let mut at = 0;
     while at < N {
@@ -122,91 +121,91 @@ const fn whole<const N: usize>(first: usize) -> [Bin; N] {
     bins
 }
 
-/// The counters at some moment.
+/// The counters at a moment.
 #[derive(Debug, Default)]
-pub struct Mark {
-    /// By place.
+pub struct CounterSnapshot {
+    /// The counters by place.
     stays: Vec<(UeEntry, Counters)>,
-    /// Of UEs whose places were others' already, by what they had chosen.
+    /// The counters of UEs whose places have been reused, by subscription.
     past: Vec<(Subscription, Counters)>,
     at: radio::Time,
-    downlink_usage: PrbUsage,
-    uplink_usage: PrbUsage,
+    dl_usage: PrbUsage,
+    ul_usage: PrbUsage,
 }
 
 impl Node {
-    /// How much of the cell was used since a mark, in the direction of a measurement that is about that.
-    fn usage(&self, since: &Mark, kpi: Kpi) -> Option<PrbUsage> {
+    /// The usage of the cell since a snapshot, in the direction of a usage measurement; None for other measurements.
+    fn usage(&self, since: &CounterSnapshot, kpi: Kpi) -> Option<PrbUsage> {
         let cell = self.cell();
         match kpi {
-            Kpi::PrbTotDl | Kpi::PrbDistDl => Some(cell.usage(Direction::Downlink).since(&since.downlink_usage)),
-            Kpi::PrbTotUl | Kpi::PrbDistUl => Some(cell.usage(Direction::Uplink).since(&since.uplink_usage)),
+            Kpi::PrbTotDl | Kpi::PrbDistDl => Some(cell.usage(Direction::Downlink).since(&since.dl_usage)),
+            Kpi::PrbTotUl | Kpi::PrbDistUl => Some(cell.usage(Direction::Uplink).since(&since.ul_usage)),
             _ => None,
         }
     }
 
-    /// What was counted since a mark.
-    fn counted(&self, since: &Mark, whom: MeasuredObject<'_>, label: &MeasurementLabel) -> Counters {
+    /// The counters since a snapshot.
+    fn counted(&self, since: &CounterSnapshot, object: MeasuredObject<'_>, label: &MeasurementLabel) -> Counters {
         let cell = self.cell();
         let mut sum = Counters::default();
-        let before = |at: usize| {
-            since.stays.get(at).filter(|(stay, _)| stay == cell.ue_entry(at)).map(|(_, counters)| *counters)
-        };
-        self.each(whom, label, &mut |at| sum += Counters::of(&cell, at) - before(at).unwrap_or_default());
-        if whom == MeasuredObject::Cell {
-            sum += since.of_gone(&cell, label);
+        let before =
+            |at: usize| since.stays.get(at).filter(|(stay, _)| stay == cell.ue_entry(at)).map(|(_, counters)| *counters);
+        self.for_each_place(object, label, &mut |at| sum += Counters::of(&cell, at) - before(at).unwrap_or_default());
+        if object == MeasuredObject::Cell {
+            sum += since.former_ues(&cell, label);
         }
         sum
     }
 
-    /// The places of the UEs that are meant, and whose share a label means.
-    fn each(&self, whom: MeasuredObject<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
+    /// Calls `take` with the places of the UEs that belong to the object and match the label.
+    fn for_each_place(&self, object: MeasuredObject<'_>, label: &MeasurementLabel, take: &mut dyn FnMut(usize)) {
         let mut take = |at: usize| {
             let Some(context) = self.contexts.get(at) else { return };
-            if means(label, context.slice[0], context.five_qi[0], context.qfi) {
+            if matches_label(label, context.slice[0], context.five_qi[0], context.qfi) {
                 take(at);
             }
         };
-        match whom {
+        match object {
             MeasuredObject::Cell => (0..self.contexts.len()).for_each(take),
-            // also who has left, until another one has its place
+            // also UEs that have left, until their place is reused
             MeasuredObject::Ues(ues) => {
-                let is_its = |ue: &&Ue| self.contexts.get(place_of(**ue)).is_some_and(|context| context.ue == **ue);
-                ues.iter().filter(is_its).for_each(|ue| take(place_of(*ue)));
+                let is_current = |ue: &&Ue| self.contexts.get(place_of(**ue)).is_some_and(|context| context.ue == **ue);
+                ues.iter().filter(is_current).for_each(|ue| take(place_of(*ue)));
             }
         }
     }
 }
 
-/// Whether a label means a UE of that slice, with a bearer of that 5QI and a flow of that identifier.
-fn means(label: &MeasurementLabel, slice: SNssai, five_qi: FiveQi, qfi: u8) -> bool {
+/// Whether a label matches a UE of a slice, with a bearer of a 5QI and a flow of an identifier.
+fn matches_label(label: &MeasurementLabel, slice: SNssai, five_qi: FiveQi, qfi: u8) -> bool {
     label.slice_id.is_none_or(|wanted| wanted == slice)
         && label.qfi.is_none_or(|wanted| wanted.0 == qfi)
         && label.five_qi.is_none_or(|wanted| wanted == five_qi)
 }
 
-impl Mark {
-    /// What was counted since then of UEs that have left and whose places are others' now. Of these it is known what they
-    /// chose, not what their bearers' 5QIs became.
-    fn of_gone(&self, cell: &Cell, label: &MeasurementLabel) -> Counters {
-        let is_meant =
-            |chosen: &Subscription| means(label, selected_slice(chosen), FiveQi(chosen.five_qi), chosen.five_qi);
+impl CounterSnapshot {
+    /// The counters since the snapshot of UEs that have left and whose places have been reused. They are known by subscription,
+    /// which does not contain later changes of their 5QI.
+    fn former_ues(&self, cell: &Cell, label: &MeasurementLabel) -> Counters {
+        let is_matched = |chosen: &Subscription| {
+            matches_label(label, selected_slice(chosen), FiveQi(chosen.five_qi), chosen.five_qi)
+        };
         let mut sum = Counters::default();
-        for (chosen, counts) in cell.departed_counts().iter().filter(|(chosen, _)| is_meant(chosen)) {
-            let before = self.past.iter().find(|(there, _)| there == chosen);
+        for (chosen, counts) in cell.departed_counts().iter().filter(|(chosen, _)| is_matched(chosen)) {
+            let before = self.past.iter().find(|(other, _)| other == chosen);
             sum += Counters::from(counts) - before.map(|(_, counters)| *counters).unwrap_or_default();
         }
-        // what is among it from before the mark
+        // subtracts what was counted before the snapshot
         let mut before = Counters::default();
-        let gone =
-            self.stays.iter().filter(|(stay, _)| stay != cell.ue_entry(stay.place) && is_meant(&stay.subscription));
-        gone.for_each(|(_, counters)| before += *counters);
+        let former =
+            self.stays.iter().filter(|(stay, _)| stay != cell.ue_entry(stay.place) && is_matched(&stay.subscription));
+        former.for_each(|(_, counters)| before += *counters);
         sum - before
     }
 }
 
 impl KpmSource for Node {
-    type Snapshot = Mark;
+    type Snapshot = CounterSnapshot;
 
     fn cell(&self) -> Cgi {
         self.mobility.cell_of(self.mobility.number())
@@ -225,15 +224,15 @@ impl KpmSource for Node {
         self.part.ue_id(self.amf_ue_ngap_id(ue), ue.0)
     }
 
-    fn take_snapshot(&self, mark: &mut Mark) {
+    fn take_snapshot(&self, mark: &mut CounterSnapshot) {
         let cell = self.cell();
         mark.stays.clear();
         mark.stays.extend((0..cell.ue_indices()).map(|at| (*cell.ue_entry(at), Counters::of(&cell, at))));
         mark.past.clear();
         mark.past.extend(cell.departed_counts().iter().map(|(chosen, counts)| (*chosen, Counters::from(counts))));
         mark.at = cell.now();
-        mark.downlink_usage = *cell.usage(Direction::Downlink);
-        mark.uplink_usage = *cell.usage(Direction::Uplink);
+        mark.dl_usage = *cell.usage(Direction::Downlink);
+        mark.ul_usage = *cell.usage(Direction::Uplink);
     }
 
     fn advance(&mut self, until: Time) {
@@ -241,25 +240,31 @@ impl KpmSource for Node {
         self.advance_unread(until);
     }
 
-    fn value(&self, since: &Mark, whom: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value {
-        match self.kpis.get(offer) {
+    fn value(
+        &self,
+        since: &CounterSnapshot,
+        object: MeasuredObject<'_>,
+        measurement: usize,
+        label: &MeasurementLabel,
+    ) -> Value {
+        match self.kpis.get(measurement) {
             Some(kpi) => {
                 if (label.min.is_some() || label.max.is_some())
                     && let Some(usage) = self.usage(since, *kpi)
                 {
-                    // of the cell only: no UE has a greatest share of its own
+                    // of the cell only: minimum and maximum are not kept by UE
                     let extreme = if label.min.is_some() { usage.min() } else { usage.max() };
-                    return extreme.filter(|_| whom == MeasuredObject::Cell).map_or(Value::NoValue, Value::Integer);
+                    return extreme.filter(|_| object == MeasuredObject::Cell).map_or(Value::NoValue, Value::Integer);
                 }
-                let counted = self.counted(since, whom, label);
+                let counted = self.counted(since, object, label);
                 value(*kpi, &counted, since, &self.cell())
             }
             None => Value::NoValue,
         }
     }
 
-    fn bins(&self, offer: usize) -> &[&[Bin]] {
-        match self.kpis.get(offer) {
+    fn bins(&self, measurement: usize) -> &[&[Bin]] {
+        match self.kpis.get(measurement) {
             Some(Kpi::PrbDistDl | Kpi::PrbDistUl) => &[&TENTHS],
             Some(Kpi::CqiDist) => &[&CQIS, &RANKS, &CQI_TABLES],
             _ => &[],
@@ -268,20 +273,20 @@ impl KpmSource for Node {
 
     fn bin_count(
         &self,
-        since: &Mark,
-        whom: MeasuredObject<'_>,
-        offer: usize,
+        since: &CounterSnapshot,
+        object: MeasuredObject<'_>,
+        measurement: usize,
         bins: &[Bin],
         label: &MeasurementLabel,
     ) -> Value {
-        match (self.kpis.get(offer).copied(), bins) {
+        match (self.kpis.get(measurement).copied(), bins) {
             (Some(Kpi::CqiDist), [cqi, rank, table]) => {
                 let is_in = |bin: &Bin, value: f64| (bin.from..bin.to).contains(&value);
                 let carrier = self.cell().grid().carrier().clone();
                 let layers = f64::from(carrier.downlink_layers);
                 let of_table = is_in(rank, layers) && is_in(table, f64::from(carrier.downlink_mcs.number()));
                 let counts = (0..CQIS.len()).filter(|at| of_table && is_in(cqi, *at as f64));
-                let cqis = self.counted(since, whom, label).cqis;
+                let cqis = self.counted(since, object, label).cqis;
                 let sum: u64 = counts.map(|cqi| cqis.0[cqi]).sum();
                 Value::Integer(u32::try_from(sum).unwrap_or(u32::MAX))
             }
@@ -293,20 +298,20 @@ impl KpmSource for Node {
         }
     }
 
-    /// Everything is known of a slice, of a 5QI and of a flow too, but for what is not of UEs; of the blocks' use the extremes as well.
-    fn supports_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
-        let alone = MeasurementLabel::default();
+    /// Measurements of UEs can be divided by slice, 5QI and flow. PRB usage also has minimum, maximum and mean.
+    fn supports_label(&self, measurement: usize, label: &MeasurementLabel) -> bool {
+        let no_label = MeasurementLabel::default();
         let extremes = [
-            MeasurementLabel { min: Some(True), ..alone },
-            MeasurementLabel { max: Some(True), ..alone },
-            MeasurementLabel { avg: Some(True), ..alone },
+            MeasurementLabel { min: Some(True), ..no_label },
+            MeasurementLabel { max: Some(True), ..no_label },
+            MeasurementLabel { avg: Some(True), ..no_label },
         ];
         if extremes.contains(label) {
-            return self.kpis.get(offer).is_some_and(|kpi| matches!(kpi, Kpi::PrbTotDl | Kpi::PrbTotUl));
+            return self.kpis.get(measurement).is_some_and(|kpi| matches!(kpi, Kpi::PrbTotDl | Kpi::PrbTotUl));
         }
         let MeasurementLabel { slice_id, five_qi, qfi, .. } = *label;
-        let of_some = MeasurementLabel { slice_id, five_qi, qfi, ..MeasurementLabel::default() };
-        let resources = self.kpis.get(offer).is_some_and(|kpi| {
+        let divided = MeasurementLabel { slice_id, five_qi, qfi, ..MeasurementLabel::default() };
+        let is_divisible = self.kpis.get(measurement).is_some_and(|kpi| {
             !matches!(
                 kpi,
                 Kpi::PrbAvailableDl
@@ -317,21 +322,22 @@ impl KpmSource for Node {
                     | Kpi::PrbDistUl
             )
         });
-        *label == MeasurementLabel::NO_LABEL || resources && *label == of_some && *label != MeasurementLabel::default()
+        *label == MeasurementLabel::NO_LABEL
+            || is_divisible && *label == divided && *label != MeasurementLabel::default()
     }
 
     fn test_condition_types(&self) -> &[TestCondType] {
         &[TestCondType::Gbr(True), TestCondType::Rsrp(True), TestCondType::UlRsrp(True), TestCondType::Cqi(True)]
     }
 
-    fn test_condition_value(&self, ue: Ue, property: TestCondType) -> Option<f64> {
+    fn test_condition_value(&self, ue: Ue, condition: TestCondType) -> Option<f64> {
         let cell = self.cell();
-        let there = cell.ue(self.place(ue)?)?;
-        match property {
+        let state = cell.ue(self.place(ue)?)?;
+        match condition {
             TestCondType::Gbr(_) => Some(f64::from(u8::from(has_guaranteed_rate(self.context(ue)?.five_qi[0].0)))),
-            TestCondType::Rsrp(_) => Some(there.channel().rsrp_dbm()),
-            TestCondType::UlRsrp(_) => Some(there.channel().uplink_rsrp_dbm()),
-            TestCondType::Cqi(_) => Some(there.downlink().cqi().into()),
+            TestCondType::Rsrp(_) => Some(state.channel().rsrp_dbm()),
+            TestCondType::UlRsrp(_) => Some(state.channel().uplink_rsrp_dbm()),
+            TestCondType::Cqi(_) => Some(state.downlink().cqi().into()),
             _ => None,
         }
     }
@@ -345,62 +351,56 @@ impl KpmSource for Node {
     }
 }
 
-/// Whether flows of a 5QI have a guaranteed bit rate (TS 23.501 table 5.7.4-1), be their delay critical or not.
+/// Whether flows of a 5QI have a guaranteed bit rate (TS 23.501 table 5.7.4-1), delay-critical or not.
 fn has_guaranteed_rate(five_qi: u8) -> bool {
     matches!(five_qi, 1..=4 | 65..=67 | 71..=76 | 82..=90)
 }
 
-/// A measurement from what was counted since a mark; units are those of [`e2sm::kpm::dictionary`].
-fn value(kpi: Kpi, counted: &Counters, since: &Mark, cell: &Cell) -> Value {
-    let down = || cell.usage(Direction::Downlink).since(&since.downlink_usage);
-    let up = || cell.usage(Direction::Uplink).since(&since.uplink_usage);
+/// Computes a measurement from the counters since a snapshot, in the units of [`e2sm::kpm::dictionary`].
+fn value(kpi: Kpi, counted: &Counters, since: &CounterSnapshot, cell: &Cell) -> Value {
+    let dl = || cell.usage(Direction::Downlink).since(&since.dl_usage);
+    let ul = || cell.usage(Direction::Uplink).since(&since.ul_usage);
     let ratio = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
     let per_report = |sum: f64| (counted.reports > 0).then(|| sum / counted.reports as f64);
-    // TS 28.552 5.1.1.3.1: while there was something to send, and 0 where there never was
+    // TS 28.552 5.1.1.3.1: over the time with data to send; 0 if there was none
     let kbps = |octets: u64, active: u64, direction: Direction| {
         8.0 * octets as f64 / 1e3 / (active.max(1) as f64 / cell.slots_per_s(direction))
     };
     let integer = |value: Option<f64>| value.map_or(Value::NoValue, |value| Value::Integer(value.round() as u32));
     let real = |value: Option<f64>| value.map_or(Value::NoValue, Value::Real);
-    let mean = |nanos: u64| ratio(nanos, cell.now().since(since.at).as_nanos() as u64);
+    let mean = |total_ns: u64| ratio(total_ns, cell.now().since(since.at).as_nanos() as u64);
     let per_million = |part: u64, of: u64| ratio(part, of).map(|ratio| 1e6 * ratio);
-    let whole = |count: u64| Value::Integer(u32::try_from(count).unwrap_or(u32::MAX));
+    let count = |count: u64| Value::Integer(u32::try_from(count).unwrap_or(u32::MAX));
     match kpi {
-        Kpi::ThroughputDl => {
-            Value::Real(kbps(counted.downlink_sent_octets, counted.downlink_active, Direction::Downlink))
-        }
-        Kpi::ThroughputUl => {
-            Value::Real(kbps(counted.uplink_delivered_octets, counted.uplink_active, Direction::Uplink))
-        }
-        Kpi::VolumeDl => integer(Some(8.0 * counted.downlink_came_octets as f64 / 1e3)),
-        Kpi::VolumeUl => integer(Some(8.0 * counted.uplink_delivered_octets as f64 / 1e3)),
-        Kpi::DelayDl => {
-            real(ratio(counted.downlink_sojourn_nanos, counted.downlink_sent_packets).map(|nanos| nanos / 1e5))
-        }
-        Kpi::PrbTotDl => integer(ratio(counted.downlink_prbs, down().prbs).map(|ratio| 100.0 * ratio)),
-        Kpi::PrbTotUl => integer(ratio(counted.uplink_prbs, up().prbs).map(|ratio| 100.0 * ratio)),
-        Kpi::PrbUsedDl => integer(ratio(counted.downlink_prbs, down().count_slots())),
-        Kpi::PrbUsedUl => integer(ratio(counted.uplink_prbs, up().count_slots())),
+        Kpi::ThroughputDl => Value::Real(kbps(counted.dl_sent_octets, counted.dl_active, Direction::Downlink)),
+        Kpi::ThroughputUl => Value::Real(kbps(counted.ul_delivered_octets, counted.ul_active, Direction::Uplink)),
+        Kpi::VolumeDl => integer(Some(8.0 * counted.dl_came_octets as f64 / 1e3)),
+        Kpi::VolumeUl => integer(Some(8.0 * counted.ul_delivered_octets as f64 / 1e3)),
+        Kpi::DelayDl => real(ratio(counted.dl_sojourn_ns, counted.dl_sent_packets).map(|ns| ns / 1e5)),
+        Kpi::PrbTotDl => integer(ratio(counted.dl_prbs, dl().prbs).map(|ratio| 100.0 * ratio)),
+        Kpi::PrbTotUl => integer(ratio(counted.ul_prbs, ul().prbs).map(|ratio| 100.0 * ratio)),
+        Kpi::PrbUsedDl => integer(ratio(counted.dl_prbs, dl().count_slots())),
+        Kpi::PrbUsedUl => integer(ratio(counted.ul_prbs, ul().count_slots())),
         Kpi::PrbAvailableDl => Value::Integer(cell.prbs(Direction::Downlink)),
         Kpi::PrbAvailableUl => Value::Integer(cell.prbs(Direction::Uplink)),
-        // all bins together
-        Kpi::PrbDistDl => whole(down().count_slots()),
-        Kpi::PrbDistUl => whole(up().count_slots()),
-        Kpi::CqiDist => whole(counted.reports),
+        // the sum of all bins
+        Kpi::PrbDistDl => count(dl().count_slots()),
+        Kpi::PrbDistUl => count(ul().count_slots()),
+        Kpi::CqiDist => count(counted.reports),
         Kpi::PacketDropRateDl => {
-            // what is dropped may have come before
-            let dropped = counted.downlink_dropped_packets;
-            integer(per_million(dropped, counted.downlink_came_packets.max(dropped)))
+            // dropped packets may have arrived before the snapshot
+            let dropped = counted.dl_dropped_packets;
+            integer(per_million(dropped, counted.dl_came_packets.max(dropped)))
         }
         Kpi::PacketLossRateUl => {
-            let lost = counted.uplink_lost_packets;
-            integer(per_million(lost, lost + counted.uplink_delivered_packets))
+            let lost = counted.ul_lost_packets;
+            integer(per_million(lost, lost + counted.ul_delivered_packets))
         }
-        Kpi::ActiveDl => real(ratio(counted.downlink_active, down().divided_slots)),
-        Kpi::ActiveUl => real(ratio(counted.uplink_active, up().divided_slots)),
-        Kpi::Connected => real(mean(counted.present_nanos - counted.inactive_nanos)),
-        Kpi::Inactive => real(mean(counted.inactive_nanos)),
-        Kpi::CuUpDelayDl => real(ratio(counted.core_sojourn_nanos, counted.core_went_packets).map(|nanos| nanos / 1e5)),
+        Kpi::ActiveDl => real(ratio(counted.dl_active, dl().divided_slots)),
+        Kpi::ActiveUl => real(ratio(counted.ul_active, ul().divided_slots)),
+        Kpi::Connected => real(mean(counted.present_ns - counted.inactive_ns)),
+        Kpi::Inactive => real(mean(counted.inactive_ns)),
+        Kpi::CuUpDelayDl => real(ratio(counted.core_sojourn_ns, counted.core_went_packets).map(|ns| ns / 1e5)),
         Kpi::CuUpDropRateDl => {
             let dropped = counted.core_dropped_packets;
             integer(per_million(dropped, counted.core_came_packets.max(dropped)))

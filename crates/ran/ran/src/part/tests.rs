@@ -1,4 +1,4 @@
-//! Three nodes of one cell: each has what is its own, and what one is told, all show.
+//! The three nodes of a split gNB: each has its own functions, and controls of one have effect on all.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn at(second: u64) -> Time {
     Time::from_nanos(5_000_000_000) + Duration::from_secs(second)
 }
 
-/// The three nodes of a gNB, and a whole one beside it; three UEs in the first cell.
+/// The three nodes of a split gNB and a second gNB, with three UEs in the first cell.
 fn nodes() -> [Node; 4] {
     let kind = radio::traffic::Kind::ConstantBitRate { rate_bps: 2_000_000, packet_octets: 1000 };
     let specification = radio::traffic::FlowSpecification::new(kind);
@@ -59,7 +59,7 @@ fn measure(node: &mut Node, name: &str, from: u64, until: u64) -> f64 {
     let mut mark = Default::default();
     node.take_snapshot(&mut mark);
     KpmSource::advance(node, at(until));
-    // a locked cell has no slots to tell of
+    // a locked cell has no slots, and no value
     node.value(&mark, MeasuredObject::Cell, offer, &MeasurementLabel::NO_LABEL).number().unwrap_or(0.0)
 }
 
@@ -70,7 +70,7 @@ fn ues(node: &Node) -> usize {
 }
 
 #[test]
-fn each_part_has_what_is_its_own() {
+fn node_types_have_their_own_functions() {
     let [cu_cp, cu_up, du, gnb] = nodes();
     let ids = [&cu_cp, &cu_up, &du, &gnb].map(|node| node.id().to_string());
     assert_eq!(ids, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
@@ -84,14 +84,14 @@ fn each_part_has_what_is_its_own() {
         "DRB.PdcpPacketDropRateDl",
     ];
     assert_eq!(offers(&cu_up), of_pdcp);
-    assert!(offers(&du).contains(&"L1M.DL-SS-RSRP"), "L1's reports come to MAC");
+    assert!(offers(&du).contains(&"L1M.DL-SS-RSRP"), "the DU has the reports of L1");
     assert!(offers(&du).contains(&"RRU.PrbTotDl") && offers(&du).contains(&"CQI"));
     assert!(offers(&du).contains(&"DRB.UEThpDl") && offers(&du).contains(&"DRB.RlcSduDelayDl"));
     let mut all = [offers(&cu_cp), offers(&cu_up), offers(&du)].concat();
     all.sort_unstable();
     let mut whole = offers(&gnb);
     whole.sort_unstable();
-    assert_eq!(all, whole, "nothing is lost, nothing is told twice");
+    assert_eq!(all, whole, "a split gNB has the measurements of a gNB, each once");
     let structures = |node: &Node| CccSource::structures(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
     assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU"]);
     assert_eq!(structures(&du), ["O-GNBDUFunction", "O-NRCellDU", "O-RRMPolicyRatio"]);
@@ -102,7 +102,7 @@ fn each_part_has_what_is_its_own() {
 }
 
 #[test]
-fn a_ue_has_a_name_that_all_parts_agree_on() {
+fn ue_ids_of_a_split_gnb_are_consistent() {
     let [cu_cp, cu_up, du, _] = nodes();
     let names = [&cu_cp, &cu_up, &du].map(|node| KpmSource::ue_id(node, Ue(2)));
     let [UeId::Gnb(cu_cp), UeId::GnbCuUp(cu_up), UeId::GnbDu(du)] = names else { panic!("{names:?}") };
@@ -113,12 +113,12 @@ fn a_ue_has_a_name_that_all_parts_agree_on() {
 }
 
 #[test]
-fn what_one_part_is_told_all_show() {
+fn control_of_one_node_has_effect_on_all() {
     let mut nodes = nodes();
     let busy = measure(&mut nodes[1], "DRB.PdcpSduVolumeDL", 1, 2);
     assert!(busy > 5_000.0, "three UEs with 2 Mbit/s each: {busy} kbit");
 
-    // the DU is locked: nothing goes through, wherever that is counted
+    // the cell is locked at the DU: all nodes measure no traffic
     let cell = KpmSource::cell(&nodes[2]);
     let lock = |node: &mut Node, second, state| {
         let wanted = NrCellDu { administrative_state: Some(state), ..NrCellDu::default() };
@@ -131,7 +131,7 @@ fn what_one_part_is_told_all_show() {
     lock(&mut nodes[2], 4, AdministrativeState::Unlocked);
     assert!(measure(&mut nodes[2], "RRU.PrbTotDl", 5, 6) > 0.0);
 
-    // its physical identity is told to neighbours, and by the CU-CP
+    // its physical cell identity appears at neighbours and at the CU-CP
     let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(7), ..NrCellDu::default() });
     nodes[2].write(at(6), ControllerId(1), ConfigScope::Cell(cell), None, &wanted).unwrap();
     let own = nodes[0].neighbor_relations(&cell).unwrap();
@@ -140,7 +140,7 @@ fn what_one_part_is_told_all_show() {
     let of_neighbour = nodes[3].neighbor_relations(&KpmSource::cell(&nodes[3])).unwrap();
     assert!(matches!(&of_neighbour.neighbor_cell_list[0], NeighborCellItem::Nr(nr) if nr.nr_pci == NrPci(7)));
 
-    // the CU-UP's traffic control is the cell's
+    // traffic control set at the CU-UP applies to the cell
     let tc = Configuration {
         pacer: PacerParameters::Bdp5g(e2sm::tc::Bdp { drb_octets: 0, timestamp_us: 0 }),
         ..Configuration::default()
@@ -148,7 +148,7 @@ fn what_one_part_is_told_all_show() {
     TcSource::configure(&mut nodes[1], tc).unwrap();
     assert_eq!(nodes[2].cell().config().tc.pacer, PacerChoice::Bdp5g);
 
-    // what the CU-CP changes of a bearer, the others go by
+    // a bearer changed by the CU-CP is changed for the others
     let qos = DrbQos { drb_id: 1, five_qi: Some(5), ..DrbQos::default() };
     nodes[0].control(at(6), RIC, Some(Ue(0)), &ControlAction::DrbQos(qos)).unwrap();
     let flows = vec![e2sm::rc::MappedFlow { qfi: 9, direction: None }];
@@ -161,18 +161,18 @@ fn what_one_part_is_told_all_show() {
     }
     assert_eq!(nodes[2].cell().ue(1).unwrap().bearers().len(), 2);
 
-    // a UE that the CU-CP hands over is gone for all, and told of once
-    let mut news = Vec::new();
-    nodes[0].take_events(&mut news);
+    // a UE handed over by the CU-CP has left all nodes, and is reported once
+    let mut notifications = Vec::new();
+    nodes[0].take_events(&mut notifications);
     nodes[0].control(at(7), RIC, Some(Ue(0)), &ControlAction::Handover(Handover::to(testing::cell_of(1)))).unwrap();
     advance(&mut nodes, 8);
     assert_eq!(nodes.each_ref().map(ues), [2, 2, 2, 1]);
-    let told = nodes.each_ref().map(RrcSource::has_events);
-    assert_eq!(told, [true, false, false, true]);
+    let reporting = nodes.each_ref().map(RrcSource::has_events);
+    assert_eq!(reporting, [true, false, false, true]);
 }
 
 #[test]
-fn a_cell_of_lte_is_an_enbs() {
+fn lte_cell_is_an_enb() {
     let mut cell = CellScenario::default();
     cell.radio.carrier = radio::phy::Carrier::lte();
     let lte = Scenario { cells: vec![CellScenario::default(), cell], ..Scenario::crowd(2, 4, 1) };
@@ -183,7 +183,7 @@ fn a_cell_of_lte_is_an_enbs() {
     let target = KpmSource::cell(enb);
     assert!(matches!(target, Cgi::EutraCgi(cgi) if cgi.eutra_cell_identity.value == 0xe01 << 8 | 1));
     let UeId::Enb(name) = KpmSource::ue_id(enb, Ue(0)) else { panic!() };
-    assert_eq!(name.mme_ue_s1ap_id, MmeUeS1apId(0xe00 << 16 | 4), "whose number is the same wherever it goes");
+    assert_eq!(name.mme_ue_s1ap_id, MmeUeS1apId(0xe00 << 16 | 4), "the same numbers as for gNBs");
     assert!(!RcSource::control_actions(enb).contains(&ControlAction::SLICE_PRB_QUOTA));
     gnb.control(at(1), RIC, Some(Ue(1)), &ControlAction::Handover(Handover::to(target))).unwrap();
     KpmSource::advance(enb, at(2));

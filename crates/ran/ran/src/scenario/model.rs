@@ -1,4 +1,4 @@
-//! A scenario under way: the model, and what happens in it at its time.
+//! A running scenario: the network, later arrivals, and the timeline.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,103 +7,104 @@ use radio::phy::Site;
 use radio::{Network, Time};
 use tracing::{info, warn};
 
-use super::{Change, Scenario, ScenarioError, TimelineEntry, UeScenario};
+use super::{Scenario, ScenarioError, TimelineChange, TimelineEntry, UeScenario};
 
-/// A scenario under way.
+/// A running scenario.
 #[derive(Debug)]
 pub struct Model {
-    /// Its cells and UEs.
+    /// The cells and UEs.
     pub network: Network,
-    /// What it is of, without UEs.
+    /// The scenario without its UEs.
     scenario: Scenario,
     sites: Arc<[Site]>,
-    /// Those that are to come, and are made when their time has come, with their numbers.
-    to_come: VecDeque<(usize, UeScenario)>,
-    /// The entry that is next.
+    /// The numbers and UEs that arrive later, in the order of time. A UE is created when it arrives.
+    arrivals: VecDeque<(usize, UeScenario)>,
+    /// The index of the next entry of the timeline.
     next: usize,
-    /// How often each cell was locked or unlocked by the timeline.
+    /// The number of times that the timeline has locked or unlocked each cell.
     locks: Vec<u64>,
 }
 
 impl Model {
-    /// A scenario at its beginning.
+    /// Creates the model at the scenario's start.
     ///
     /// # Errors
-    /// What of it cannot be, and where.
+    /// An invalid scenario.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
-        let (mut network, sites) = scenario.cells_alone()?;
-        let mut to_come = Vec::new();
+        let (mut network, sites) = scenario.cells_without_ues()?;
+        let mut arrivals = Vec::new();
         for (number, ue) in scenario.ues.iter().enumerate() {
             if ue.arrives == Time::START {
                 scenario.add(number, ue, &mut network, &sites)?;
             } else {
                 scenario.ue(number, ue, &network, &sites)?;
-                to_come.push((number, ue.clone()));
+                arrivals.push((number, ue.clone()));
             }
         }
-        to_come.sort_by_key(|(_, ue)| ue.arrives);
+        arrivals.sort_by_key(|(_, ue)| ue.arrives);
         let locks = vec![0; network.cells()];
         let cells = scenario.cells.clone();
         let timeline = scenario.timeline.clone();
         let scenario = Scenario { cells, timeline, ues: Vec::new(), ..*scenario };
-        Ok(Model { network, scenario, sites, to_come: to_come.into(), next: 0, locks })
+        Ok(Model { network, scenario, sites, arrivals: arrivals.into(), next: 0, locks })
     }
 
-    /// All cells go on until then, and what is due happens.
+    /// Advances all cells, and applies the entries of the timeline that are due.
     pub fn advance(&mut self, until: Time) {
-        self.expect(until);
+        self.add_arrivals(until);
         let entry = |model: &Model| model.scenario.timeline.get(model.next).copied();
         while let Some(TimelineEntry { at, change }) = entry(self).filter(|entry| entry.at < until) {
             self.network.advance(at);
             self.next += 1;
-            self.happens(change);
+            self.apply(change);
         }
         self.network.advance(until);
     }
 
-    /// One cell goes on by itself until then.
+    /// Advances one cell.
     pub(crate) fn advance_cell(&mut self, cell: usize, until: Time) {
-        self.expect(until);
+        self.add_arrivals(until);
         self.network.advance_cell(cell, until);
     }
 
-    /// UEs that come until then are made.
-    fn expect(&mut self, until: Time) {
-        while self.to_come.front().is_some_and(|(_, ue)| ue.arrives <= until)
-            && let Some((number, ue)) = self.to_come.pop_front()
+    /// Creates the UEs that arrive until then.
+    fn add_arrivals(&mut self, until: Time) {
+        while self.arrivals.front().is_some_and(|(_, ue)| ue.arrives <= until)
+            && let Some((number, ue)) = self.arrivals.pop_front()
         {
             if let Err(error) = self.scenario.add(number, &ue, &mut self.network, &self.sites) {
-                panic!("a UE that could be can no more be: {error}");
+                panic!("a UE that was valid at the start is invalid: {error}");
             }
         }
     }
 
-    /// How often a cell was locked or unlocked by the timeline.
+    /// The number of times that the timeline has locked or unlocked a cell.
+    #[cfg(feature = "control")]
     pub(crate) fn locks(&self, cell: usize) -> u64 {
         self.locks.get(cell).copied().unwrap_or(0)
     }
 
-    fn happens(&mut self, change: Change) {
+    fn apply(&mut self, change: TimelineChange) {
         match change {
-            Change::Locked { cell, is_locked } => {
+            TimelineChange::Locked { cell, is_locked } => {
                 if let Some(locks) = self.locks.get_mut(cell) {
-                    info!(cell, is_locked, "as the scenario has it");
+                    info!(cell, is_locked, "timeline: administrative state changed");
                     *locks += 1;
                     self.network.cell_mut(cell).set_locked(is_locked);
                 }
             }
-            Change::HandOver { ue, to } => {
+            TimelineChange::HandOver { ue, to } => {
                 let place = |cell| {
-                    let found = self.network.cell(cell).ues().find(|(_, there)| there.number() == ue);
+                    let found = self.network.cell(cell).ues().find(|(_, other)| other.number() == ue);
                     found.map(|(place, _)| (cell, place))
                 };
                 let Some((cell, place)) = (0..self.network.cells()).find_map(place) else {
-                    warn!(ue, to, "the scenario hands over a UE that is in no cell: nothing happens");
+                    warn!(ue, to, "timeline: handover of a UE that is in no cell is skipped");
                     return;
                 };
                 match self.network.hand_over(cell, place, to) {
-                    Ok(()) => info!(ue, cell, to, "handed over, as the scenario has it"),
-                    Err(stays) => warn!(ue, cell, to, "not handed over, as the scenario has it: {stays}"),
+                    Ok(()) => info!(ue, cell, to, "timeline: UE handed over"),
+                    Err(stays) => warn!(ue, cell, to, "timeline: handover failed: {stays}"),
                 }
             }
         }
@@ -116,18 +117,17 @@ mod tests {
 
     use super::*;
 
-    /// UEs that are made when they come do what they would if all had been there from the beginning, however far the model
-    /// goes at once.
+    /// The time at which UEs are created, and the lengths of advances, do not affect the result.
     #[test]
-    fn when_ues_are_made_does_not_show() {
+    fn creation_time_of_ues_does_not_affect_the_model() {
         let mut scenario = Scenario::crowd(2, 12, 5);
         for (number, ue) in (0..).zip(&mut scenario.ues) {
             ue.arrives = Time::from_millis(number % 5 * 130);
             ue.leaves = (number % 3 == 0).then(|| ue.arrives + Duration::from_millis(700));
             ue.flows[0].specification.start = ue.arrives;
         }
-        let change = Change::HandOver { ue: 0, to: 1 };
-        // at that very time others come
+        let change = TimelineChange::HandOver { ue: 0, to: 1 };
+        // other UEs arrive at the same time
         let interruption = scenario.handover.interruption;
         scenario.timeline =
             vec![TimelineEntry { at: Time::from_millis(260 - interruption.as_millis() as u64), change }];
@@ -141,7 +141,7 @@ mod tests {
             let mut model = Model::new(&scenario).unwrap();
             (0..=1500).step_by(step_ms).for_each(|ms| model.advance(Time::from_millis(ms)));
             model.advance(Time::from_millis(1500));
-            assert!(model.to_come.is_empty());
+            assert!(model.arrivals.is_empty());
             counts(&model.network)
         };
         let whole = run(1500);

@@ -6,7 +6,7 @@ use radio::phy::{Direction, Duplex, Grid, Rat};
 use radio::traffic::{self, FlowSpecification, Kind};
 use radio::{Network, Time};
 
-use super::{Change, Scenario, ScenarioError, UeScenario};
+use super::{Scenario, ScenarioError, TimelineChange, UeScenario};
 
 /// The most cells, and entries of the timeline, that are listed.
 const MAX_LINES: usize = 32;
@@ -112,9 +112,9 @@ impl Scenario {
         let timeline = self.timeline.iter().map(|entry| {
             let at_s = entry.at.since(Time::START).as_secs_f64();
             match entry.change {
-                Change::Locked { cell, is_locked: true } => format!("at {at_s} s: cell {cell} is locked"),
-                Change::Locked { cell, is_locked: false } => format!("at {at_s} s: cell {cell} is unlocked"),
-                Change::HandOver { ue, to } => format!("at {at_s} s: UE {ue} is handed over to cell {to}"),
+                TimelineChange::Locked { cell, is_locked: true } => format!("at {at_s} s: cell {cell} is locked"),
+                TimelineChange::Locked { cell, is_locked: false } => format!("at {at_s} s: cell {cell} is unlocked"),
+                TimelineChange::HandOver { ue, to } => format!("at {at_s} s: UE {ue} is handed over to cell {to}"),
             }
         });
         Ok(Summary { total, cells, head, timeline: timeline.collect() })

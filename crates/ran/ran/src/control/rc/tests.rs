@@ -8,7 +8,7 @@ use ran_functions::kpm::MeasuredObject;
 use ran_functions::rrc::RrcSource;
 
 use super::*;
-use crate::node::Mark;
+use crate::node::CounterSnapshot;
 use crate::testing;
 use crate::testing::cell_of;
 use crate::{RanConfig, Scenario};
@@ -39,11 +39,11 @@ fn ues(node: &Node) -> Vec<Ue> {
 /// The value of a measurement between two times.
 fn measure(node: &mut Node, from: u64, to: u64, whom: MeasuredObject<'_>, label: &MeasurementLabel, name: &str) -> f64 {
     KpmSource::advance(node, at(from));
-    let mut mark = Mark::default();
-    node.take_snapshot(&mut mark);
+    let mut snapshot = CounterSnapshot::default();
+    node.take_snapshot(&mut snapshot);
     KpmSource::advance(node, at(to));
     let offer = KpmSource::measurements(node).iter().position(|offer| offer.name == name).unwrap();
-    node.value(&mark, whom, offer, label).number().unwrap()
+    node.value(&snapshot, whom, offer, label).number().unwrap()
 }
 
 #[test]

@@ -15,36 +15,36 @@ fn node() -> Node {
     node
 }
 
-/// The model's time.
-fn model(node: &Node) -> radio::Time {
+/// The time of the model.
+fn model_time(node: &Node) -> radio::Time {
     node.cell().now()
 }
 
-fn mark(node: &Node) -> Mark {
-    let mut mark = Mark::default();
-    node.take_snapshot(&mut mark);
-    mark
+fn snapshot(node: &Node) -> CounterSnapshot {
+    let mut snapshot = CounterSnapshot::default();
+    node.take_snapshot(&mut snapshot);
+    snapshot
 }
 
-fn offer(name: &str) -> usize {
-    KPIS.iter().position(|(_, offer)| offer.name == name).unwrap()
+fn measurement(name: &str) -> usize {
+    KPIS.iter().position(|(_, measurement)| measurement.name == name).unwrap()
 }
 
-fn cell_value(node: &Node, since: &Mark, name: &str) -> f64 {
-    let value = node.value(since, MeasuredObject::Cell, offer(name), &MeasurementLabel::NO_LABEL);
+fn cell_value(node: &Node, since: &CounterSnapshot, name: &str) -> f64 {
+    let value = node.value(since, MeasuredObject::Cell, measurement(name), &MeasurementLabel::NO_LABEL);
     value.number().unwrap()
 }
 
 #[test]
-fn offers_are_the_dictionarys() {
+fn measurements_are_in_the_dictionary() {
     let mut node = node();
-    let since = mark(&node);
+    let since = snapshot(&node);
     node.advance(START + SECOND);
     for (at, (_, offer)) in KPIS.iter().enumerate() {
         let entry = dictionary::find(offer.name).unwrap();
         assert_eq!(entry.scope, offer.scope, "{}", offer.name);
-        let whom = if offer.scope == OfUe { MeasuredObject::Ues(&[Ue(1)]) } else { MeasuredObject::Cell };
-        match node.value(&since, whom, at, &MeasurementLabel::NO_LABEL) {
+        let object = if offer.scope == OfUe { MeasuredObject::Ues(&[Ue(1)]) } else { MeasuredObject::Cell };
+        match node.value(&since, object, at, &MeasurementLabel::NO_LABEL) {
             Value::Integer(_) => assert_eq!(entry.kind, Kind::Integer, "{}", offer.name),
             Value::Real(_) => assert_eq!(entry.kind, Kind::Real, "{}", offer.name),
             other => panic!("{}: {other:?}", offer.name),
@@ -54,30 +54,30 @@ fn offers_are_the_dictionarys() {
 }
 
 #[test]
-fn periods_of_their_own_see_the_same_counters() {
+fn reports_of_different_periods_are_consistent() {
     let mut node = node();
-    let long = mark(&node);
+    let long = snapshot(&node);
     let mut volumes = 0.0;
     for tenth in 1..=10 {
-        let short = mark(&node);
+        let short = snapshot(&node);
         node.advance(START + SECOND * tenth / 10);
         volumes += cell_value(&node, &short, "DRB.PdcpSduVolumeDL");
     }
     assert!(volumes > 0.0);
     let whole = cell_value(&node, &long, "DRB.PdcpSduVolumeDL");
     assert!((whole - volumes).abs() <= 5.0, "{whole} kbit, and {volumes} each rounded");
-    assert_eq!(model(&node), radio::Time::from_millis(2000), "a second to warm up, and another");
+    assert_eq!(model_time(&node), radio::Time::from_millis(2000), "one second of warm-up, and one more");
 }
 
 #[test]
-fn the_cell_is_its_ues() {
+fn cell_is_the_sum_of_its_ues() {
     let mut node = node();
-    let since = mark(&node);
+    let since = snapshot(&node);
     node.advance(START + SECOND * 10);
     let mut ues = Vec::new();
     node.ues(&mut ues);
     let by_ue = |name: &str, ues: &[Ue]| {
-        let value = node.value(&since, MeasuredObject::Ues(ues), offer(name), &MeasurementLabel::NO_LABEL);
+        let value = node.value(&since, MeasuredObject::Ues(ues), measurement(name), &MeasurementLabel::NO_LABEL);
         value.number().unwrap()
     };
     let each: f64 = ues.iter().map(|ue| by_ue("DRB.PdcpSduVolumeDL", &[*ue])).sum();
@@ -88,13 +88,13 @@ fn the_cell_is_its_ues() {
     assert!((each - cell_value(&node, &since, "RRU.PrbUsedDl")).abs() <= ues.len() as f64 / 2.0);
     assert!(cell_value(&node, &since, "RRU.PrbTotDl") <= 100.0);
 
-    // slices divide the cell
+    // the slices add up to the cell
     let share = |sst: u8| {
         let slice = SNssai { sst: Sst([sst]), sd: None };
         let label = MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() };
-        assert!(node.supports_label(offer("DRB.PdcpSduVolumeDL"), &label));
-        assert!(!node.supports_label(offer("RRU.PrbAvailDl"), &label));
-        node.value(&since, MeasuredObject::Cell, offer("DRB.PdcpSduVolumeDL"), &label).number().unwrap()
+        assert!(node.supports_label(measurement("DRB.PdcpSduVolumeDL"), &label));
+        assert!(!node.supports_label(measurement("RRU.PrbAvailDl"), &label));
+        node.value(&since, MeasuredObject::Cell, measurement("DRB.PdcpSduVolumeDL"), &label).number().unwrap()
     };
     assert!(share(1) > share(2) && share(2) > 0.0 && share(3) == 0.0);
     assert!((share(1) + share(2) - cell).abs() <= 1.0);
@@ -103,65 +103,69 @@ fn the_cell_is_its_ues() {
 }
 
 #[test]
-fn use_is_told_by_tenths_and_extremes() {
+fn prb_usage_has_a_distribution_and_extremes() {
     let mut node = node();
-    let since = mark(&node);
+    let since = snapshot(&node);
     node.advance(START + SECOND * 10);
-    let dist = offer("RRU.PrbTotDlDist");
+    let dist = measurement("RRU.PrbTotDlDist");
     let bins = node.bins(dist)[0];
     let label = MeasurementLabel::NO_LABEL;
     let count = |bin: &Bin| node.bin_count(&since, MeasuredObject::Cell, dist, &[*bin], &label).number().unwrap();
     let counts = bins.iter().map(count);
-    assert_eq!(counts.sum::<f64>(), 16_000.0, "each slot of the downlink, four of five, is in one bin");
+    assert_eq!(counts.sum::<f64>(), 16_000.0, "each downlink slot, four of five, is in one bin");
     assert_eq!(cell_value(&node, &since, "RRU.PrbTotDlDist"), 16_000.0);
-    assert!(node.bins(offer("RRU.PrbTotDl")).is_empty());
+    assert!(node.bins(measurement("RRU.PrbTotDl")).is_empty());
     let alone = MeasurementLabel::default();
     let with = |label: MeasurementLabel| {
-        assert!(node.supports_label(offer("RRU.PrbTotDl"), &label) && !node.supports_label(offer("CQI"), &label));
-        node.value(&since, MeasuredObject::Cell, offer("RRU.PrbTotDl"), &label).number().unwrap()
+        assert!(
+            node.supports_label(measurement("RRU.PrbTotDl"), &label)
+                && !node.supports_label(measurement("CQI"), &label)
+        );
+        node.value(&since, MeasuredObject::Cell, measurement("RRU.PrbTotDl"), &label).number().unwrap()
     };
     let (min, max) = (MeasurementLabel { min: Some(True), ..alone }, MeasurementLabel { max: Some(True), ..alone });
     let mean = with(MeasurementLabel { avg: Some(True), ..alone });
     assert_eq!(mean, cell_value(&node, &since, "RRU.PrbTotDl"));
     assert!(with(min) < mean && mean < with(max) && with(max) <= 100.0);
-    assert_eq!(node.value(&since, MeasuredObject::Ues(&[Ue(1)]), offer("RRU.PrbTotDl"), &max), Value::NoValue);
+    assert_eq!(node.value(&since, MeasuredObject::Ues(&[Ue(1)]), measurement("RRU.PrbTotDl"), &max), Value::NoValue);
 }
 
-/// However short the period: what is given and what is there are of the same slots.
+/// Used and available PRBs are of the same slots, in periods of any length.
 #[test]
-fn no_more_is_used_than_there_is() {
+fn used_prbs_never_exceed_the_available() {
     let mut node = node();
     for tick in 1..=1000 {
-        let since = mark(&node);
+        let since = snapshot(&node);
         node.advance(START + Duration::from_micros(3_500) * tick);
         for [total, used, available] in
             [["RRU.PrbTotDl", "RRU.PrbUsedDl", "RRU.PrbAvailDl"], ["RRU.PrbTotUl", "RRU.PrbUsedUl", "RRU.PrbAvailUl"]]
         {
             let of = |name: &str| {
-                node.value(&since, MeasuredObject::Cell, offer(name), &MeasurementLabel::NO_LABEL).number()
+                node.value(&since, MeasuredObject::Cell, measurement(name), &MeasurementLabel::NO_LABEL).number()
             };
             let (percent, used) = (of(total).unwrap_or_default(), of(used).unwrap_or_default());
             assert!(percent <= 100.0 && used <= of(available).unwrap(), "{tick}: {percent} % {total}, {used} used");
         }
         for name in ["DRB.MeanActiveUeDl", "DRB.MeanActiveUeUl"] {
-            let active = node.value(&since, MeasuredObject::Cell, offer(name), &MeasurementLabel::NO_LABEL).number();
+            let active =
+                node.value(&since, MeasuredObject::Cell, measurement(name), &MeasurementLabel::NO_LABEL).number();
             assert!(active.is_none_or(|active| active <= 32.0), "{active:?} {name}");
         }
     }
 }
 
 #[test]
-fn cqis_are_told_in_three_dimensions() {
+fn cqi_distribution_has_three_dimensions() {
     let mut node = node();
-    let since = mark(&node);
+    let since = snapshot(&node);
     node.advance(START + SECOND * 10);
-    let dist = offer("CARR.WBCQIDist");
+    let dist = measurement("CARR.WBCQIDist");
     let [cqis, ranks, tables] = node.bins(dist) else { panic!("three dimensions") };
     assert_eq!((cqis.len(), ranks.len(), tables.len()), (16, 8, 4));
     let label = MeasurementLabel::NO_LABEL;
-    let count = |whom, bins: &[Bin], label| node.bin_count(&since, whom, dist, bins, label).number().unwrap();
-    let of = |whom, label| cqis.iter().map(|cqi| count(whom, &[*cqi, ranks[1], tables[1]], label)).sum::<f64>();
-    assert_eq!(of(MeasuredObject::Cell, &label), 64_000.0, "each UE's every 5 ms");
+    let count = |object, bins: &[Bin], label| node.bin_count(&since, object, dist, bins, label).number().unwrap();
+    let of = |object, label| cqis.iter().map(|cqi| count(object, &[*cqi, ranks[1], tables[1]], label)).sum::<f64>();
+    assert_eq!(of(MeasuredObject::Cell, &label), 64_000.0, "one of each UE every 5 ms");
     assert_eq!(of(MeasuredObject::Cell, &label), cell_value(&node, &since, "CARR.WBCQIDist"));
     assert_eq!(
         count(MeasuredObject::Cell, &[Bin { from: 0.0, to: 16.0 }, ranks[0], tables[1]], &label),
@@ -174,28 +178,28 @@ fn cqis_are_told_in_three_dimensions() {
         .zip(*cqis)
         .map(|(cqi, bin)| f64::from(cqi) * count(MeasuredObject::Ues(&ue), &[*bin, ranks[1], tables[1]], &label))
         .sum();
-    let mean = node.value(&since, MeasuredObject::Ues(&ue), offer("CQI"), &label).number().unwrap();
+    let mean = node.value(&since, MeasuredObject::Ues(&ue), measurement("CQI"), &label).number().unwrap();
     assert!((sum / 2000.0 - mean).abs() <= 0.5, "{} and {mean}", sum / 2000.0);
-    // a flow's share, and a slice's
+    // divided by flow
     let flows = [9, 6, 3].map(|qfi| MeasurementLabel { qfi: Some(QosFlowIdentifier(qfi)), ..Default::default() });
     assert!(flows.iter().all(|label| node.supports_label(dist, label)));
     assert_eq!(flows.iter().map(|label| of(MeasuredObject::Cell, label)).sum::<f64>(), 64_000.0);
 }
 
 #[test]
-fn nothing_is_computed_while_nobody_looks() {
+fn model_skips_long_times_without_reads() {
     let mut node = node();
-    assert_eq!(model(&node), radio::Time::from_millis(1000), "as long as the model warms up");
+    assert_eq!(model_time(&node), radio::Time::from_millis(1000), "the warm-up");
     node.advance(START + SECOND * 3600);
-    assert_eq!(model(&node), radio::Time::from_millis(2000), "an hour nobody asked about");
+    assert_eq!(model_time(&node), radio::Time::from_millis(2000), "an hour without reads");
     node.advance(START + SECOND * 3601);
-    assert_eq!(model(&node), radio::Time::from_millis(3000));
+    assert_eq!(model_time(&node), radio::Time::from_millis(3000));
     node.advance(START + SECOND * 3600);
-    assert_eq!(model(&node), radio::Time::from_millis(3000), "it never goes back");
+    assert_eq!(model_time(&node), radio::Time::from_millis(3000), "time does not go back");
 }
 
 #[test]
-fn ues_have_names_and_properties() {
+fn ues_have_ids_and_test_condition_values() {
     let node = node();
     let mut ues = Vec::new();
     node.ues(&mut ues);
@@ -206,7 +210,7 @@ fn ues_have_names_and_properties() {
     assert_eq!(names.len(), 32);
     for ue in ues {
         let property = |what| node.test_condition_value(ue, what);
-        assert!(property(TestCondType::UlRsrp(True)).unwrap() < 1000.0, "the condition that no UE fails");
+        assert!(property(TestCondType::UlRsrp(True)).unwrap() < 1000.0, "the condition that every UE meets");
         assert!(property(TestCondType::Cqi(True)).unwrap() <= 15.0);
         assert!(property(TestCondType::Rsrp(True)).unwrap() < -40.0);
         assert_eq!(property(TestCondType::Gbr(True)) == Some(1.0), node.slices(ue)[0].sst == Sst([2]));
@@ -217,8 +221,8 @@ fn ues_have_names_and_properties() {
     assert_eq!(node.id().to_string(), "gnb-00101-e00");
 }
 
-/// Three UEs: one that always has something, one that comes, has something for a second, and goes, and one that is silent.
-fn visitors(tc: radio::tc::Configuration) -> Node {
+/// Three UEs: one always active, one that arrives, is active for a second and leaves, and one that becomes inactive.
+fn three_ues(tc: radio::tc::Configuration) -> Node {
     use crate::scenario::{CellScenario, ChannelScenario, FlowScenario, Scenario, UeScenario};
     use radio::traffic::{FlowSpecification, Kind};
 
@@ -246,40 +250,40 @@ fn visitors(tc: radio::tc::Configuration) -> Node {
 }
 
 #[test]
-fn who_is_connected_is_a_mean() {
-    let mut node = visitors(Default::default());
+fn connections_are_means_over_time() {
+    let mut node = three_ues(Default::default());
     node.advance(START);
     node.advance(START + SECOND * 2);
-    let since = mark(&node);
+    let since = snapshot(&node);
     node.advance(START + SECOND * 12);
-    // of ten seconds: always; three seconds until it is silent for two; one until the same
+    // connected of ten seconds: all; one second and the two of the inactivity timer; one second of the timer
     let (connected, inactive) =
         (cell_value(&node, &since, "RRC.ConnMean"), cell_value(&node, &since, "RRC.InactiveConnMean"));
     assert!((connected - 1.4).abs() < 0.03 && (inactive - 1.1).abs() < 0.03, "{connected} and {inactive}");
-    assert!((connected + inactive - 2.5).abs() < 0.002, "who comes does so within an epoch");
+    assert!((connected + inactive - 2.5).abs() < 0.002, "arrivals are exact to an epoch");
 }
 
-/// What waits in traffic control, and what it drops, is the CU-UP's delay and its loss.
+/// The CU-UP's delay and loss are those of traffic control.
 #[test]
-fn the_way_through_the_cu_up_takes_its_time() {
+fn cu_up_delay_and_loss() {
     use radio::tc::{DisciplineChoice, QueueConfiguration, QueueId, ShaperSettings};
 
-    // a quarter of what comes
+    // a quarter of the offered rate
     let shaper = Some(ShaperSettings { rate_bps: 1_000_000, window_ms: 100 });
     let queue = QueueConfiguration {
         limit_octets: 50_000,
         shaper,
         ..QueueConfiguration::new(QueueId(0), DisciplineChoice::Fifo)
     };
-    let mut node = visitors(radio::tc::Configuration { queues: vec![queue], ..Default::default() });
+    let mut node = three_ues(radio::tc::Configuration { queues: vec![queue], ..Default::default() });
     node.advance(START);
     node.advance(START + SECOND * 3);
-    let since = mark(&node);
+    let since = snapshot(&node);
     let before = node.cell().ue(0).unwrap().bearers()[0].tc().totals();
     node.advance(START + SECOND * 13);
     let after = node.cell().ue(0).unwrap().bearers()[0].tc().totals();
     let of = |name: &str, ue: u64| {
-        node.value(&since, MeasuredObject::Ues(&[Ue(ue)]), offer(name), &MeasurementLabel::NO_LABEL).number()
+        node.value(&since, MeasuredObject::Ues(&[Ue(ue)]), measurement(name), &MeasurementLabel::NO_LABEL).number()
     };
     // 50 kB at 1 Mbit/s
     let delay = of("DRB.PdcpSduDelayDl", 0).unwrap();
@@ -288,21 +292,25 @@ fn the_way_through_the_cu_up_takes_its_time() {
     let came = (after.came.packets - before.came.packets) as f64;
     let dropped = (after.dropped.packets - before.dropped.packets) as f64;
     assert!((drops - 1e6 * dropped / came).abs() <= 1.0 && (drops - 750_000.0).abs() < 10_000.0, "{drops}");
-    // who came, and has left, counts with the rest
+    // the UE that has left is included
     let volume = cell_value(&node, &since, "DRB.PdcpSduVolumeDL");
     let each: f64 = (0..3).map(|ue| of("DRB.PdcpSduVolumeDL", ue).unwrap()).sum();
     assert!((volume - each).abs() <= 2.0, "{volume} and {each} kbit");
     assert!(of("DRB.PdcpSduDelayDl", 2).unwrap() > 100.0);
-    assert_eq!((of("DRB.PdcpSduDelayDl", 1), of("DRB.PdcpPacketDropRateDl", 1)), (None, None), "nothing came for it");
+    assert_eq!(
+        (of("DRB.PdcpSduDelayDl", 1), of("DRB.PdcpPacketDropRateDl", 1)),
+        (None, None),
+        "no packets in the period"
+    );
 }
 
-/// What is dropped may have come before the period.
+/// Dropped packets may have arrived before the period.
 #[test]
-fn no_more_is_dropped_than_all() {
+fn drop_rate_is_at_most_one() {
     let node = node();
-    let since = mark(&node);
-    let dropped = |downlink_dropped_packets, downlink_came_packets| {
-        let counted = Counters { downlink_dropped_packets, downlink_came_packets, ..Counters::default() };
+    let since = snapshot(&node);
+    let dropped = |dl_dropped_packets, dl_came_packets| {
+        let counted = Counters { dl_dropped_packets, dl_came_packets, ..Counters::default() };
         value(Kpi::PacketDropRateDl, &counted, &since, &node.cell())
     };
     assert_eq!(dropped(1, 4), Value::Integer(250_000));

@@ -1,4 +1,4 @@
-//! UEs come and go, and what was one's is not taken for another's.
+//! UEs arrive and leave, and reused places do not mix them up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,18 +15,18 @@ use crate::{RanConfig, testing};
 const SECOND: Duration = Duration::from_secs(1);
 const START: Time = Time::from_nanos(5_000_000_000);
 
-fn mark(node: &Node) -> Mark {
-    let mut mark = Mark::default();
-    node.take_snapshot(&mut mark);
-    mark
+fn snapshot(node: &Node) -> CounterSnapshot {
+    let mut snapshot = CounterSnapshot::default();
+    node.take_snapshot(&mut snapshot);
+    snapshot
 }
 
-fn amf_name(ue: &UeId<'_>) -> i64 {
+fn amf_ue_ngap_id(ue: &UeId<'_>) -> i64 {
     let UeId::Gnb(name) = ue else { panic!("{ue:?}") };
     name.amf_ue_ngap_id.0
 }
 
-/// UEs of a cell that come one after the other and stay for a while.
+/// UEs of a cell that arrive one after the other and stay for a while.
 fn turnover(ues: usize, every_ms: u64, stay_ms: u64) -> Node {
     let kind = radio::traffic::Kind::ConstantBitRate { rate_bps: 200_000, packet_octets: 500 };
     let mut scenario = Scenario::quiet(ues as u16);
@@ -40,10 +40,10 @@ fn turnover(ues: usize, every_ms: u64, stay_ms: u64) -> Node {
     testing::nodes(&RanConfig { scenario, ..RanConfig::default() }).remove(0)
 }
 
-/// Places are given again. Who looks at UEs never meets two of one name, what was said of one is not another's, and the
-/// cell's counters lose nothing; also where nobody looks for longer than a place rests.
+/// Places are reused. UE ids are unique, settings of a UE do not apply to the next one, and the cell's counters stay complete;
+/// also if the node is not read for longer than a place stays unused.
 #[test]
-fn ues_that_come_and_go_are_told_apart() {
+fn ues_in_reused_places_are_distinct() {
     const UES: usize = 150;
     for look_s in [1, 13] {
         let mut node = turnover(UES, 400, 1500);
@@ -53,32 +53,32 @@ fn ues_that_come_and_go_are_told_apart() {
             ..MeasurementLabel::default()
         };
         let labels = [MeasurementLabel::NO_LABEL, slice(1), slice(2)];
-        let long = mark(&node);
+        let long = snapshot(&node);
         let (mut sums, mut names) = ([Counters::default(); 3], BTreeMap::new());
         let (mut attached, mut detached) = (Vec::new(), Vec::new());
         for look in 1..=(78 / look_s) {
-            let short = mark(&node);
+            let short = snapshot(&node);
             KpmSource::advance(&mut node, START + SECOND * look * look_s);
             for (sum, label) in sums.iter_mut().zip(&labels) {
                 *sum += node.counted(&short, MeasuredObject::Cell, label);
             }
-            let mut news = Vec::new();
-            RrcSource::take_events(&mut node, &mut news);
-            for (ue, told) in news {
-                let told_of = if told.event == rrc::Event::Detached { &mut detached } else { &mut attached };
-                told_of.push((ue, amf_name(&told.ue_id)));
-                assert_eq!(told.s_nssais.len(), 1);
+            let mut notifications = Vec::new();
+            RrcSource::take_events(&mut node, &mut notifications);
+            for (ue, notification) in notifications {
+                let list = if notification.event == rrc::Event::Detached { &mut detached } else { &mut attached };
+                list.push((ue, amf_ue_ngap_id(&notification.ue_id)));
+                assert_eq!(notification.s_nssais.len(), 1);
             }
             let mut ues = Vec::new();
             KpmSource::ues(&node, &mut ues);
             let rntis: BTreeSet<u16> = ues.iter().map(|ue| SliceSource::rnti(&node, *ue)).collect();
             assert_eq!(rntis.len(), ues.len());
             for ue in &ues {
-                let name = amf_name(&node.ue_id(*ue));
-                assert!(names.insert(name, *ue).is_none_or(|before| before == *ue), "each has a name of its own");
+                let name = amf_ue_ngap_id(&node.ue_id(*ue));
+                assert!(names.insert(name, *ue).is_none_or(|before| before == *ue), "ids are unique");
                 SliceSource::set_slice_association(&mut node, *ue, SliceAssociation { dl: Some(7), ul: None });
             }
-            // those that have left
+            // UEs that have left
             for (ue, name) in &detached {
                 assert_eq!(node.place(*ue), None, "{name}");
                 assert_eq!(SliceSource::slice_association(&node, *ue), SliceAssociation::default());
@@ -86,20 +86,20 @@ fn ues_that_come_and_go_are_told_apart() {
             }
         }
         assert_eq!(attached.len(), UES);
-        assert_eq!(attached, detached, "each came, and each left, by the same name");
+        assert_eq!(attached, detached, "the same ids on arrival and departure");
         let different: BTreeSet<_> = attached.iter().collect();
         assert_eq!(different.len(), UES);
         assert!(node.cell().ue_indices() < 40, "{} places", node.cell().ue_indices());
         for (sum, label) in sums.iter().zip(&labels) {
             let whole = node.counted(&long, MeasuredObject::Cell, label);
-            assert_eq!((whole.cqis, whole.downlink_prbs), (sum.cqis, sum.downlink_prbs));
-            assert_eq!(whole.downlink_sent_octets, sum.downlink_sent_octets);
+            assert_eq!((whole.cqis, whole.dl_prbs), (sum.cqis, sum.dl_prbs));
+            assert_eq!(whole.dl_sent_octets, sum.dl_sent_octets);
             assert!((whole.sinr_db - sum.sinr_db).abs() < 1e-3);
         }
         let [all, one, two] = sums;
-        assert!(one.downlink_sent_octets > 0 && two.downlink_sent_octets > 0);
-        assert_eq!(all.downlink_sent_octets, one.downlink_sent_octets + two.downlink_sent_octets);
-        // some 1.5 s each of 200 kbit/s
-        assert!((all.downlink_sent_octets as f64 / UES as f64 - 37_500.0).abs() < 3_000.0, "{all:?}");
+        assert!(one.dl_sent_octets > 0 && two.dl_sent_octets > 0);
+        assert_eq!(all.dl_sent_octets, one.dl_sent_octets + two.dl_sent_octets);
+        // 1.5 s each at 200 kbit/s
+        assert!((all.dl_sent_octets as f64 / UES as f64 - 37_500.0).abs() < 3_000.0, "{all:?}");
     }
 }

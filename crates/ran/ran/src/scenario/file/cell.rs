@@ -1,4 +1,4 @@
-//! `[[cell]]`: a base station with one cell, or several alike in a row.
+//! `[[cell]]`: a base station with one cell, or several equal ones in a row.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub const TDD: TableKeys = TableKeys {
 };
 pub const LTE_TDD: TableKeys = TableKeys { name: "[cell.lte_tdd]", keys: &["configuration", "special_subframe"] };
 
-/// A table's cells.
+/// Reads the cells of a table.
 pub fn cells(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<CellScenario>, Error> {
     let carrier = carrier(section)?;
     let grid = carrier.check().map_err(|error| section.invalid_table(error))?;
@@ -85,7 +85,7 @@ pub fn cells(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<C
     }
     let is_split = section.boolean("split")?.unwrap_or(false);
     if is_split && grid.carrier().rat == radio::phy::Rat::Lte {
-        return Err(section.invalid("split", "an eNB is whole here: of NR cells only"));
+        return Err(section.invalid("split", "only NR cells can be split"));
     }
     let far = -1e6..=1e6;
     let x_m = section.number("x_m", far.clone())?.unwrap_or(0.0);
@@ -106,7 +106,7 @@ pub fn cells(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<C
 fn carrier(section: &Table<'_>) -> Result<Carrier, Error> {
     let is_lte = section.choice("rat", &[("nr", false), ("lte", true)])?.unwrap_or(false);
     let mut carrier = if is_lte { Carrier::lte() } else { Carrier::default() };
-    // what there is of each, the carrier itself knows best
+    // Carrier::check has the exact bounds
     carrier.bandwidth_mhz = section.number("bandwidth_mhz", 1.0..=100.0)?.unwrap_or(carrier.bandwidth_mhz);
     let spacings = [(15, 0), (30, 1), (60, 2)];
     if let Some(khz) = section.integer::<u32>("scs_khz", 15..=60)? {
@@ -114,7 +114,7 @@ fn carrier(section: &Table<'_>) -> Result<Carrier, Error> {
         let numerology = numerology.filter(|numerology| !is_lte || *numerology == 0);
         let allowed = if is_lte { "15 with LTE" } else { "15, 30 or 60" };
         carrier.numerology =
-            numerology.ok_or_else(|| section.invalid("scs_khz", format!("{khz} is none: it may be {allowed}")))?;
+            numerology.ok_or_else(|| section.invalid("scs_khz", format!("{khz} is not one of {allowed}")))?;
     }
     carrier.frequency_mhz = section.number("frequency_mhz", 410.0..=7125.0)?.unwrap_or(carrier.frequency_mhz);
     let layers = 1..=4;
@@ -136,10 +136,10 @@ fn duplex(section: &Table<'_>, carrier: &Carrier, is_lte: bool) -> Result<Duplex
     let is_fdd = section.choice("duplex", &[("fdd", true), ("tdd", false)])?;
     for (key, is_of_lte) in [("tdd", false), ("lte_tdd", true)] {
         if section.contains(key) && is_fdd == Some(true) {
-            return Err(section.invalid(key, "the duplex is FDD, which has no pattern"));
+            return Err(section.invalid(key, "an FDD cell has no TDD pattern"));
         }
         if section.contains(key) && is_of_lte != is_lte {
-            return Err(section.invalid(key, "it is the other technology's: `tdd` is NR's, `lte_tdd` LTE's"));
+            return Err(section.invalid(key, "wrong technology: use `tdd` for NR, `lte_tdd` for LTE"));
         }
     }
     if let Some(section) = section.table("lte_tdd", &LTE_TDD)? {
@@ -151,16 +151,18 @@ fn duplex(section: &Table<'_>, carrier: &Carrier, is_lte: bool) -> Result<Duplex
     }
     match is_fdd {
         Some(true) => return Ok(Duplex::Fdd),
-        Some(false) if is_lte => return Err(section.missing("lte_tdd", "LTE's TDD has a configuration of 0 to 6")),
+        Some(false) if is_lte => {
+            return Err(section.missing("lte_tdd", "a TDD cell of LTE has a configuration of 0 to 6"));
+        }
         None if is_lte => return Ok(Duplex::Fdd),
         _ => {}
     }
     if !section.contains("tdd") {
-        return letters("DDDDDDDSUU", carrier.numerology).map_err(|why| section.invalid_table(why));
+        return pattern_of_letters("DDDDDDDSUU", carrier.numerology).map_err(|why| section.invalid_table(why));
     }
     if section.is_text("tdd") {
-        let text = section.text("tdd", "a pattern")?.unwrap_or_default();
-        return letters(text, carrier.numerology).map_err(|why| section.invalid("tdd", why));
+        let text = section.text("tdd", "a TDD pattern")?.unwrap_or_default();
+        return pattern_of_letters(text, carrier.numerology).map_err(|why| section.invalid("tdd", why));
     }
     let patterns = if section.is_array("tdd") {
         section.tables("tdd", &TDD, 2)?
@@ -168,7 +170,7 @@ fn duplex(section: &Table<'_>, carrier: &Carrier, is_lte: bool) -> Result<Duplex
         section.table("tdd", &TDD)?.into_iter().collect()
     };
     let mut patterns = patterns.iter().map(pattern).collect::<Result<Vec<_>, _>>()?.into_iter();
-    let first = patterns.next().ok_or_else(|| section.invalid("tdd", "one pattern or two are expected"))?;
+    let first = patterns.next().ok_or_else(|| section.invalid("tdd", "expected one or two patterns"))?;
     Ok(Duplex::Tdd { pattern: first, second: patterns.next() })
 }
 
@@ -176,7 +178,7 @@ fn pattern(section: &Table<'_>) -> Result<TddPattern, Error> {
     let slots = 0..=640;
     let period_us = section.integer("period_us", 500..=10_000)?;
     Ok(TddPattern {
-        period_us: period_us.ok_or_else(|| section.missing("period_us", "a pattern has a length"))?,
+        period_us: period_us.ok_or_else(|| section.missing("period_us", "the period of the pattern"))?,
         downlink_slots: section.integer("downlink_slots", slots.clone())?.unwrap_or(0),
         downlink_symbols: section.integer("downlink_symbols", 0..=13)?.unwrap_or(0),
         uplink_symbols: section.integer("uplink_symbols", 0..=13)?.unwrap_or(0),
@@ -184,9 +186,9 @@ fn pattern(section: &Table<'_>) -> Result<TddPattern, Error> {
     })
 }
 
-/// A pattern in letters, a slot each: D is down, U up, and S, between them, is both with the symbols that the default
-/// pattern has there. After the first pattern's U, a second one may begin.
-fn letters(text: &str, numerology: u8) -> Result<Duplex, String> {
+/// Parses a pattern of letters, one for each slot: D is downlink, U uplink, and S between them has the symbols of the default
+/// pattern for both. A second pattern may follow.
+fn pattern_of_letters(text: &str, numerology: u8) -> Result<Duplex, String> {
     let slot_us = 1000 >> numerology;
     let mut patterns: Vec<TddPattern> = Vec::new();
     let mut last = 'U';
@@ -211,7 +213,7 @@ fn letters(text: &str, numerology: u8) -> Result<Duplex, String> {
             ('U', _) => pattern.uplink_slots += 1,
             _ => {
                 return Err(format!(
-                    "\"{text}\" is no pattern: D, then at most one S, then U; and perhaps a second one"
+                    "\"{text}\" is not a pattern: use D, then at most one S, then U, and optionally a second pattern"
                 ));
             }
         }
@@ -220,7 +222,9 @@ fn letters(text: &str, numerology: u8) -> Result<Duplex, String> {
     let mut patterns = patterns.into_iter();
     match (patterns.next(), patterns.next(), patterns.next()) {
         (Some(pattern), second, None) => Ok(Duplex::Tdd { pattern, second }),
-        _ => Err(format!("\"{text}\" is no pattern, nor two of them: D, then at most one S, then U, a letter a slot")),
+        _ => Err(format!(
+            "\"{text}\" is not one or two patterns: use D, then at most one S, then U, one letter for each slot"
+        )),
     }
 }
 
@@ -243,7 +247,7 @@ fn rlc(section: &Table<'_>, rlc: &mut radio::rlc::RlcConfig) -> Result<(), Error
     rlc.status = ms("status_ms", 3_000.0)?.unwrap_or(rlc.status);
     rlc.discard = ms("discard_ms", 10_000.0)?.or(rlc.discard);
     if rlc.discard.is_some_and(|discard| discard.is_zero()) {
-        return Err(section.invalid("discard_ms", "it must be above 0; leave it out where nothing is to be discarded"));
+        return Err(section.invalid("discard_ms", "must be above 0; omit it to discard nothing"));
     }
     Ok(())
 }

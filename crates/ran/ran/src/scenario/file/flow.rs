@@ -1,4 +1,4 @@
-//! `[[ue.flow]]`: what a UE sends and receives.
+//! `[[ue.flow]]`: a flow of a UE.
 
 use std::time::Duration;
 
@@ -55,10 +55,10 @@ pub const FLOW: TableKeys = TableKeys {
     ],
 };
 
-/// What every kind has.
+/// The keys of all kinds.
 const COMMON: &[&str] =
     &["kind", "direction", "start_s", "stop_s", "server_port", "ue_port", "one_way_delay_ms", "dscp"];
-/// What TCP has.
+/// The keys of kinds with a TCP connection.
 const TCP: &[&str] = &[
     "congestion_control",
     "slow_start",
@@ -69,7 +69,7 @@ const TCP: &[&str] = &[
     "delayed_ack_ms",
     "rto_min_ms",
 ];
-/// The kinds, and what each has of its own.
+/// The kinds, and the further keys of each.
 const KINDS: [(&str, &[&str]); 11] = [
     ("cbr", &["rate_bps", "packet_octets"]),
     ("poisson", &["rate_bps", "packet_octets"]),
@@ -83,56 +83,56 @@ const KINDS: [(&str, &[&str]); 11] = [
     ("player", &["bitrate_bps", "segment_ms", "ahead_segments", "on_s", "off_s", "request_octets"]),
     ("user", &["idle_percent", "web_percent", "video_percent", "steady_percent", "activity"]),
 ];
-/// The kinds that have a connection.
+/// The kinds with a TCP connection.
 const TCP_KINDS: [&str; 5] = ["greedy", "transfer", "web", "player", "user"];
-/// Far more than any of these may be: the flow's own check has the bounds.
+/// A range without effect: FlowSpecification::check has the bounds.
 const ANY: std::ops::RangeInclusive<i64> = 0..=i64::MAX;
 const OCTETS: std::ops::RangeInclusive<i64> = 0..=4_294_967_295;
-/// Times of the model end here.
+/// The range of times of the model.
 pub const SECONDS: std::ops::RangeInclusive<f64> = 0.0..=1e9;
 
-/// A time of the model.
+/// Converts seconds to a time of the model.
 pub fn seconds(seconds: f64) -> Time {
     Time::START + Duration::from_secs_f64(seconds)
 }
 
-/// A flow of a group's UEs. Times are counted from a UE's arrival.
+/// The flow of a table's UEs. Its times are relative to a UE's arrival.
 #[derive(Clone, Debug)]
 pub struct GroupFlow {
     flow: FlowScenario,
-    /// What each of them does is drawn from this.
+    /// The distribution from which each UE's traffic is drawn.
     mix: Option<UserMix>,
 }
 
 impl GroupFlow {
-    /// What it is for the next UE, which comes at that time.
-    pub fn of(&self, arrives: Time, random: &mut Random) -> FlowScenario {
+    /// The flow of the next UE, which arrives at `arrives`.
+    pub fn for_ue(&self, arrives: Time, random: &mut Random) -> FlowScenario {
         let mut flow = self.flow.clone();
         let specification = &mut flow.specification;
         if let Some(mix) = &self.mix {
             let FlowSpecification { start, stop, dscp, .. } = *specification;
             let drawn = mix.draw(start, random);
-            // a short stay ends before some would begin
+            // a flow that would start after the UE leaves starts at once
             *specification =
                 FlowSpecification { stop, dscp, start: if drawn.start < stop { drawn.start } else { start }, ..drawn };
         }
-        let later = |time: Time| if time == Time::NEVER { time } else { time + arrives.since(Time::START) };
-        specification.start = later(specification.start);
-        specification.stop = later(specification.stop);
+        let shift = |time: Time| if time == Time::NEVER { time } else { time + arrives.since(Time::START) };
+        specification.start = shift(specification.start);
+        specification.stop = shift(specification.stop);
         flow
     }
 }
 
-/// The `number`th flow of a group's UEs.
+/// Reads the `number`th flow of a table.
 pub fn flow(section: &Table<'_>, number: usize) -> Result<GroupFlow, Error> {
     let name = kind_name(section)?;
     let mix = if name == "user" { Some(mix(section)?) } else { None };
     let kind = if mix.is_some() { Kind::keep_alive(1.0) } else { kind(section, name)? };
     let mut specification = FlowSpecification::new(kind);
-    let ways = [("down", Direction::Down), ("up", Direction::Up), ("both", Direction::Both)];
-    specification.direction = section.choice("direction", &ways)?.unwrap_or(specification.direction);
+    let directions = [("down", Direction::Down), ("up", Direction::Up), ("both", Direction::Both)];
+    specification.direction = section.choice("direction", &directions)?.unwrap_or(specification.direction);
     if mix.is_some() && section.contains("direction") {
-        return Err(section.invalid("direction", "what the user does has its own"));
+        return Err(section.invalid("direction", "not allowed for the kind \"user\", which selects its own direction"));
     }
     specification.start = section.number("start_s", SECONDS)?.map_or(specification.start, seconds);
     specification.stop = section.number("stop_s", SECONDS)?.map_or(specification.stop, seconds);
@@ -140,7 +140,7 @@ pub fn flow(section: &Table<'_>, number: usize) -> Result<GroupFlow, Error> {
     specification.one_way_delay_ms = delay_ms.unwrap_or(specification.one_way_delay_ms);
     specification.dscp = section.integer("dscp", 0..=63)?.unwrap_or(specification.dscp);
     let ports = 1..=65_535;
-    // so that a UE's flows differ
+    // the flows of a UE have different ports
     let number = number as u16; // bounded by MAX_FLOWS
     let server_port = section.integer("server_port", ports.clone())?.unwrap_or(5_000 + number);
     let ue_port = section.integer("ue_port", ports)?.unwrap_or(50_000 + number);
@@ -148,7 +148,7 @@ pub fn flow(section: &Table<'_>, number: usize) -> Result<GroupFlow, Error> {
     Ok(GroupFlow { flow: FlowScenario { specification, ports: (server_port, ue_port) }, mix })
 }
 
-/// Users of whom each does something else.
+/// Reads the mix of users.
 fn mix(section: &Table<'_>) -> Result<UserMix, Error> {
     let default = UserMix::default();
     let share = |key, otherwise: f64| -> Result<f64, Error> {
@@ -167,17 +167,17 @@ fn mix(section: &Table<'_>) -> Result<UserMix, Error> {
     Ok(mix)
 }
 
-/// The name of the kind, to which all keys belong.
+/// Reads the name of the kind, and checks that all keys belong to it.
 fn kind_name(section: &Table<'_>) -> Result<&'static str, Error> {
     let words = KINDS.map(|(name, _)| (name, name));
     let name = section.choice("kind", &words)?;
     let all = || words.map(|(name, _)| name).join(", ");
-    let name = name.ok_or_else(|| section.missing("kind", format!("it is one of {}", all())))?;
-    let own = KINDS.iter().find(|(kind, _)| *kind == name).map_or(&[][..], |(_, own)| *own);
+    let name = name.ok_or_else(|| section.missing("kind", format!("one of {}", all())))?;
+    let keys = KINDS.iter().find(|(kind, _)| *kind == name).map_or(&[][..], |(_, keys)| *keys);
     let is_tcp = TCP_KINDS.contains(&name);
-    let means = |key: &&str| COMMON.contains(key) || own.contains(key) || is_tcp && TCP.contains(key);
-    match section.present_keys().find(|key| !means(key)) {
-        Some(key) => Err(section.invalid(key, format!("it means nothing where the kind is \"{name}\""))),
+    let is_allowed = |key: &&str| COMMON.contains(key) || keys.contains(key) || is_tcp && TCP.contains(key);
+    match section.present_keys().find(|key| !is_allowed(key)) {
+        Some(key) => Err(section.invalid(key, format!("not allowed for the kind \"{name}\""))),
         None => Ok(name),
     }
 }
@@ -185,7 +185,7 @@ fn kind_name(section: &Table<'_>) -> Result<&'static str, Error> {
 fn kind(section: &Table<'_>, name: &str) -> Result<Kind, Error> {
     let rate = || -> Result<(u64, u32), Error> {
         let rate_bps = section.integer("rate_bps", ANY)?;
-        let rate_bps = rate_bps.ok_or_else(|| section.missing("rate_bps", "bits a second, with all headers"))?;
+        let rate_bps = rate_bps.ok_or_else(|| section.missing("rate_bps", "bit/s with all headers"))?;
         Ok((rate_bps, section.integer("packet_octets", OCTETS)?.unwrap_or(1_000)))
     };
     let any = 0.0..=f64::MAX;
@@ -218,7 +218,7 @@ fn kind(section: &Table<'_>, name: &str) -> Result<Kind, Error> {
         "keep-alive" => {
             let interval_s = section.number("interval_s", any)?.unwrap_or(10.0);
             let Kind::KeepAlive { request_octets, answer_octets, .. } = Kind::keep_alive(interval_s) else {
-                panic!("a keep-alive is one")
+                panic!("Kind::keep_alive is a keep-alive")
             };
             Kind::KeepAlive {
                 interval_s,
@@ -251,7 +251,7 @@ fn kind(section: &Table<'_>, name: &str) -> Result<Kind, Error> {
         _ => {
             let octets = section.integer("size_octets", ANY)?;
             let octets =
-                octets.ok_or_else(|| section.missing("size_octets", "what is transferred, without headers"))?;
+                octets.ok_or_else(|| section.missing("size_octets", "the octets to transfer, without headers"))?;
             Kind::Transfer { octets, tcp: tcp(section)? }
         }
     })
@@ -262,7 +262,7 @@ fn tcp(section: &Table<'_>) -> Result<Tcp, Error> {
     let is_bbr = section.choice("congestion_control", &[("cubic", false), ("bbr", true)])?.unwrap_or(false);
     let slow_start = section.choice("slow_start", &[("hystart", SlowStart::HyStart), ("plain", SlowStart::Plain)])?;
     let control = match (is_bbr, slow_start) {
-        (true, Some(_)) => return Err(section.invalid("slow_start", "it is CUBIC's: BBR begins otherwise")),
+        (true, Some(_)) => return Err(section.invalid("slow_start", "requires the congestion control \"cubic\"")),
         (true, None) => CongestionControl::Bbr,
         (false, slow_start) => CongestionControl::Cubic { slow_start: slow_start.unwrap_or_default() },
     };

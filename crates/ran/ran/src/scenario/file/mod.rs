@@ -1,4 +1,4 @@
-//! Scenarios as TOML files. What a file does not say is as the tables of `docs/scenarios.md` have it.
+//! Scenario files. `docs/scenarios.md` lists all tables, keys and defaults.
 
 mod cell;
 mod flow;
@@ -19,9 +19,9 @@ use settings::{Document, Error, Table, TableKeys};
 use super::{MAX_CELLS, MAX_THREADS, MAX_UES, Scenario, ScenarioError};
 use timeline::Group;
 
-/// Flows of a UE.
+/// The most flows of a UE.
 pub const MAX_FLOWS: usize = 64;
-/// Tables of UEs, and of what happens.
+/// The most tables of UEs, and entries of the timeline.
 const MAX_TABLES: usize = 10_000;
 
 const TOP: TableKeys =
@@ -29,7 +29,7 @@ const TOP: TableKeys =
 const HANDOVER: TableKeys =
     TableKeys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
 
-/// Every table of a scenario file.
+/// All tables of a scenario file.
 #[cfg(test)]
 const TABLES: [&TableKeys; 16] = [
     &TOP,
@@ -68,10 +68,10 @@ impl<'f> ScenarioFolders<'f> {
 }
 
 impl Scenario {
-    /// Reads a scenario file's text.
+    /// Parses the text of a scenario file.
     ///
     /// # Errors
-    /// The first thing that is wrong, and where.
+    /// The first mistake, with its place.
     pub fn from_toml(text: &str, folders: &ScenarioFolders<'_>) -> Result<Scenario, Error> {
         let document = Document::parse(text)?;
         let top = document.root(&TOP)?;
@@ -87,7 +87,7 @@ impl Scenario {
         }
         let tables = top.tables("cell", &cell::CELL, MAX_CELLS)?;
         if tables.is_empty() {
-            return Err(top.missing("cell", "a RAN has a [[cell]] at least"));
+            return Err(top.missing("cell", "at least one [[cell]] is required"));
         }
         for table in &tables {
             scenario.cells.extend(cell::cells(table, folders)?);
@@ -97,44 +97,44 @@ impl Scenario {
         }
         let groups = scenario.read_ues(&top, folders)?;
         scenario.read_timeline(&top, &groups)?;
-        scenario.check().map_err(|error| placed(&top, &groups, error))?;
+        scenario.check().map_err(|error| locate(&top, &groups, error))?;
         Ok(scenario)
     }
 
-    fn read_ues<'t>(&mut self, top: &Table<'t>, folders: &ScenarioFolders<'_>) -> Result<Vec<Origin<'t>>, Error> {
-        let mut origins: Vec<Origin<'_>> = Vec::new();
+    fn read_ues<'t>(&mut self, top: &Table<'t>, folders: &ScenarioFolders<'_>) -> Result<Vec<UeTable<'t>>, Error> {
+        let mut ue_tables: Vec<UeTable<'_>> = Vec::new();
         for (number, table) in top.tables("ue", &ue::UE, MAX_TABLES)?.into_iter().enumerate() {
             let first = self.ues.len();
             let room = MAX_UES - first;
             self.ues.extend(ue::ues(&table, folders, (self.seed, number), self.cells.len(), room)?);
             let name = table.text("name", "a name")?;
-            if name.is_some() && origins.iter().any(|origin| origin.group.name == name) {
-                return Err(table.invalid("name", "another [[ue]] has it already"));
+            if name.is_some() && ue_tables.iter().any(|ue_table| ue_table.group.name == name) {
+                return Err(table.invalid("name", "name is used by another [[ue]]"));
             }
-            origins.push(Origin { group: Group { name, ues: first..self.ues.len() }, table });
+            ue_tables.push(UeTable { group: Group { name, ues: first..self.ues.len() }, table });
         }
-        Ok(origins)
+        Ok(ue_tables)
     }
 
-    fn read_timeline(&mut self, top: &Table<'_>, origins: &[Origin<'_>]) -> Result<(), Error> {
-        let groups: Vec<&Group<'_>> = origins.iter().map(|origin| &origin.group).collect();
+    fn read_timeline(&mut self, top: &Table<'_>, ue_tables: &[UeTable<'_>]) -> Result<(), Error> {
+        let groups: Vec<&Group<'_>> = ue_tables.iter().map(|ue_table| &ue_table.group).collect();
         for table in top.tables("at", &timeline::AT, MAX_TABLES)? {
             timeline::entry(&table, self.cells.len(), &groups, &mut self.ues, &mut self.timeline)?;
         }
-        // those of one time stay in the order of the file
+        // entries of the same time stay in the order of the file
         self.timeline.sort_by_key(|entry| entry.at);
         Ok(())
     }
 }
 
-/// A table of UEs, and what became of it.
-struct Origin<'t> {
+/// A table of UEs, and the UEs that it has created.
+struct UeTable<'t> {
     group: Group<'t>,
     table: Table<'t>,
 }
 
-/// Where what the scenario as a whole refuses was said.
-fn placed(top: &Table<'_>, origins: &[Origin<'_>], error: ScenarioError) -> Error {
+/// Assigns a mistake that concerns the whole scenario to its table.
+fn locate(top: &Table<'_>, ue_tables: &[UeTable<'_>], error: ScenarioError) -> Error {
     let ue = match error {
         ScenarioError::Place(ue, _)
         | ScenarioError::Mcs(ue, _)
@@ -142,14 +142,14 @@ fn placed(top: &Table<'_>, origins: &[Origin<'_>], error: ScenarioError) -> Erro
         | ScenarioError::Flow(ue, _) => Some(ue),
         _ => None,
     };
-    let table = ue.and_then(|ue| origins.iter().find(|origin| origin.group.ues.contains(&ue)));
-    let section = table.map_or(top, |origin| &origin.table);
+    let table = ue.and_then(|ue| ue_tables.iter().find(|ue_table| ue_table.group.ues.contains(&ue)));
+    let section = table.map_or(top, |ue_table| &ue_table.table);
     section.invalid_table(error)
 }
 
 fn handover(section: &Table<'_>) -> Result<HandoverConfig, Error> {
     let default = HandoverConfig::default();
-    // an epoch at least: who goes where is settled in between
+    // at least an epoch: handovers are performed between epochs
     let ms = |key| {
         let ms = section.number(key, 10.0..=60_000.0)?;
         Ok::<_, Error>(ms.map(|ms| Duration::from_secs_f64(ms / 1e3)))

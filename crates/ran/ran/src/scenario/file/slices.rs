@@ -1,4 +1,4 @@
-//! `[[cell.slice]]`: slices that a cell begins with, and who is in them.
+//! `[[cell.slice]]`: the initial slices of a cell, and the UEs in them.
 
 use e2sm::slice::{DirectionSlices, NvsParameters, Parameters, Positions, Rate, Share, Slice, SliceConfiguration};
 use per::{List, PrintableString};
@@ -29,16 +29,16 @@ pub const SLICE: TableKeys = TableKeys {
     ],
 };
 
-/// Most slices of a direction, as the SLICE function has it by default.
+/// The most slices of a direction, which is the default of the SLICE function.
 const MAX_SLICES: usize = 64;
 
-/// The slices of a cell.
+/// Reads the slices of a cell.
 pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Error> {
     let scheduler = section.choice("slice_scheduler", &[("NVS", "NVS"), ("NVS-PARTITION", "NVS-PARTITION")])?;
     let tables = section.tables("slice", &SLICE, MAX_SLICES)?;
     if tables.is_empty() {
         return match scheduler {
-            Some(_) => Err(section.invalid("slice_scheduler", "there are no slices for it to schedule")),
+            Some(_) => Err(section.invalid("slice_scheduler", "requires a [[cell.slice]]")),
             None => Ok(SlicingScenario::default()),
         };
     }
@@ -62,7 +62,7 @@ pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Erro
     }
     let is_fixed = matches!(directions.iter().flatten().next(), Some(Slice { parameters: Parameters::Static(_), .. }));
     if is_fixed && scheduler.is_some() {
-        return Err(section.invalid("slice_scheduler", "slices with fixed places have none"));
+        return Err(section.invalid("slice_scheduler", "not allowed for static slices"));
     }
     let scheduler = scheduler.unwrap_or(if is_fixed { "STATIC" } else { "NVS" });
     let [dl, ul] = directions.map(|slices| DirectionSlices {
@@ -74,23 +74,23 @@ pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Erro
 
 fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), Error> {
     let id = section.integer("id", 0..=4_294_967_294)?;
-    let id = id.ok_or_else(|| section.missing("id", "a slice has a number in its cell"))?;
+    let id = id.ok_or_else(|| section.missing("id", "the number of the slice"))?;
     const BOTH: &[Direction] = &Direction::BOTH;
-    const DOWN: &[Direction] = &[Direction::Downlink];
-    const UP: &[Direction] = &[Direction::Uplink];
-    let directions = section.choice("direction", &[("both", BOTH), ("down", DOWN), ("up", UP)])?.unwrap_or(BOTH);
+    const DL: &[Direction] = &[Direction::Downlink];
+    const UL: &[Direction] = &[Direction::Uplink];
+    let directions = section.choice("direction", &[("both", BOTH), ("down", DL), ("up", UL)])?.unwrap_or(BOTH);
     let words = |key, otherwise: &'static str| {
         let text = section.text(key, "text")?.unwrap_or(otherwise).to_owned();
         let text = Some(text).filter(|text| text.len() <= 255).and_then(|text| PrintableString::try_from(text).ok());
-        text.ok_or_else(|| section.invalid(key, "it is longer than 255 letters, or has some that ASN.1 does not print"))
+        text.ok_or_else(|| section.invalid(key, "must be a PrintableString of ASN.1 with at most 255 characters"))
     };
     let ue_scheduler = section.choice("ue_scheduler", &[("RR", "RR"), ("PF", "PF"), ("MT", "MT")])?.unwrap_or("PF");
     let mbps = 0.0..=100_000.0;
     let share = section.number("capacity_percent", 0.0..=100.0)?;
     let rate = section.number("rate_mbps", mbps.clone())?;
     let reference = section.number("reference_mbps", mbps)?;
-    let places = (section.integer("low", 0..=1000)?, section.integer("high", 0..=1000)?);
-    let parameters = match (share, rate, reference, places) {
+    let positions = (section.integer("low", 0..=1000)?, section.integer("high", 0..=1000)?);
+    let parameters = match (share, rate, reference, positions) {
         (Some(percent), None, None, (None, None)) => {
             Parameters::Nvs(NvsParameters::Capacity(Share { reserved: (percent / 100.0) as f32 }))
         }
@@ -99,7 +99,8 @@ fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), 
         }
         (None, None, None, (Some(low), Some(high))) => Parameters::Static(Positions { low, high }),
         _ => {
-            let why = "a slice has either `capacity_percent`, or `rate_mbps` and `reference_mbps`, or `low` and `high`";
+            let why =
+                "a slice requires either `capacity_percent`, or `rate_mbps` and `reference_mbps`, or `low` and `high`";
             return Err(section.invalid_table(why));
         }
     };
@@ -107,17 +108,17 @@ fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), 
     Ok((Slice { id, label, ue_scheduler: PrintableString::literal(ue_scheduler), parameters }, directions))
 }
 
-/// Who is in a slice, if that is said.
+/// Reads the UEs of a slice, if they are given.
 fn rule(section: &Table<'_>, slice: u32, directions: &[Direction]) -> Result<Option<SliceRule>, Error> {
     let plmn = plmn(section)?;
     let sst = section.integer("sst", 0..=255)?;
     let sd = slice_differentiator(section)?;
     if sd.is_some() && sst.is_none() {
-        return Err(section.invalid("sd", "a slice differentiator is of a type: `sst` is missing"));
+        return Err(section.invalid("sd", "requires `sst`"));
     }
     if plmn.is_none() && sst.is_none() {
         return Ok(None);
     }
-    let of = |direction| directions.contains(&direction).then_some(slice);
-    Ok(Some(SliceRule { plmn, sst, sd, dl: of(Direction::Downlink), ul: of(Direction::Uplink) }))
+    let id_for = |direction| directions.contains(&direction).then_some(slice);
+    Ok(Some(SliceRule { plmn, sst, sd, dl: id_for(Direction::Downlink), ul: id_for(Direction::Uplink) }))
 }

@@ -1,4 +1,4 @@
-//! What a file says is what the scenario is; what it cannot say is refused, and where.
+//! Scenario files become scenarios; mistakes are refused with their place.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use radio::tc::{ClassifierChoice, DisciplineChoice, PacerChoice, SchedulerChoice
 use radio::traffic::{CongestionControl, Direction, Kind};
 
 use super::*;
-use crate::scenario::{Change, ChannelScenario};
+use crate::scenario::{ChannelScenario, TimelineChange};
 
 fn read(text: &str) -> Result<Scenario, Error> {
     Scenario::from_toml(text, &ScenarioFolders::with_traces(Path::new("nowhere")))
 }
 
-fn says(text: &str) -> String {
+fn error(text: &str) -> String {
     read(text).unwrap_err().to_string()
 }
 
-/// More UEs than a cell has places may come, if not all are there at a time.
+/// More UEs than a cell has places may arrive, if not all are present at a time.
 #[test]
-fn ues_may_come_one_after_the_other() {
+fn places_are_reused() {
     let text =
         |stay_s: f64| format!("[[cell]]\n[[ue]]\ncount = 8000\nstagger_s = 0.1\nmean_stay_s = {stay_s}\nmcs = 9\n");
     let folders = ScenarioFolders { traces: Path::new("nowhere"), tc_plugins: Path::new("nowhere") };
@@ -34,7 +34,7 @@ fn ues_may_come_one_after_the_other() {
 }
 
 #[test]
-fn the_least_file() {
+fn minimal_file() {
     let scenario = read("[[cell]]").unwrap();
     assert_eq!((scenario.seed, scenario.speed, scenario.cells.len(), scenario.ues.len()), (1, 1.0, 1, 0));
     assert_eq!(scenario.cells[0].radio.carrier, radio::phy::Carrier::default());
@@ -44,7 +44,7 @@ fn the_least_file() {
 }
 
 #[test]
-fn everything() {
+fn all_keys() {
     let text = r#"
         seed = 9
         speed = 2.5
@@ -271,9 +271,9 @@ fn everything() {
     assert_eq!(walker.flows[1].specification.start, second(7), "as the timeline has it");
     assert!(other.arrives > Time::START && other.leaves > Some(other.arrives));
     assert!(matches!(other.channel, ChannelScenario::Sinr(down, up) if (down, up) == (10.0, 5.0)));
-    let changes: Vec<Change> = scenario.timeline.iter().map(|entry| entry.change).collect();
-    let over = |ue| Change::HandOver { ue, to: 1 };
-    assert_eq!(changes, [over(0), over(1), over(2), Change::Locked { cell: 0, is_locked: false }]);
+    let changes: Vec<TimelineChange> = scenario.timeline.iter().map(|entry| entry.change).collect();
+    let over = |ue| TimelineChange::HandOver { ue, to: 1 };
+    assert_eq!(changes, [over(0), over(1), over(2), TimelineChange::Locked { cell: 0, is_locked: false }]);
 
     let summary = scenario.summary().unwrap().to_string();
     assert!(summary.starts_with("3 cells, 1 UE, and 4 later; offered 0.5 Mbit/s downlink"), "{summary}");
@@ -299,13 +299,13 @@ fn patterns_in_letters() {
     assert_eq!((second.period_us, second.downlink_slots, second.uplink_slots), (2000, 1, 1));
     for wrong in ["", "DDX", "DSSU", "DSDU", "DUDUDU"] {
         let why = of(30, wrong).unwrap_err().to_string();
-        assert!(why.starts_with("line 4: cell[0]: tdd: ") && why.contains("is no pattern"), "{wrong}: {why}");
+        assert!(why.starts_with("line 4: cell[0]: tdd: ") && why.contains("is not "), "{wrong}: {why}");
     }
     assert!(of(30, "DDDDDDD").unwrap_err().to_string().contains("period_us is 3500"));
 }
 
 #[test]
-fn chance_is_the_seeds() {
+fn random_times_depend_on_the_seed() {
     let arrivals = |seed: u32| {
         let text = format!("seed = {seed}\n[[cell]]\n[[ue]]\ncount = 20\narrivals_per_min = 60\nmean_stay_s = 3");
         let ues = read(&text).unwrap().ues;
@@ -316,7 +316,7 @@ fn chance_is_the_seeds() {
 }
 
 #[test]
-fn users_differ() {
+fn kind_user_draws_from_the_mix() {
     let text = "[[cell]]\n[[ue]]\ncount = 300\nstagger_s = 1\n[[ue.flow]]\nkind = \"user\"\nstart_s = 2\n\
                 idle_percent = 0\nweb_percent = 50\nvideo_percent = 0\nsteady_percent = 50\ncongestion_control = \"bbr\"\n\
                 [[ue]]\n[[ue.flow]]\nkind = \"keep-alive\"\ninterval_s = 4\nrequest_octets = 100\nanswer_octets = 200\n\
@@ -335,30 +335,30 @@ fn users_differ() {
 
 #[test]
 fn mistakes() {
-    let cell = |text: &str| says(&format!("[[cell]]\n{text}"));
-    let ue = |text: &str| says(&format!("[[cell]]\ncount = 2\n[[ue]]\n{text}"));
-    let flow = |text: &str| says(&format!("[[cell]]\n[[ue]]\n[[ue.flow]]\n{text}"));
+    let cell = |text: &str| error(&format!("[[cell]]\n{text}"));
+    let ue = |text: &str| error(&format!("[[cell]]\ncount = 2\n[[ue]]\n{text}"));
+    let flow = |text: &str| error(&format!("[[cell]]\n[[ue]]\n[[ue.flow]]\n{text}"));
     let at =
-        |text: &str| says(&format!("[[cell]]\n[[ue]]\nname = \"a\"\n[[ue.flow]]\nkind = \"voip\"\n[[at]]\n{text}"));
-    let tc = |text: &str| says(&format!("[[cell]]\n[cell.traffic_control]\n{text}"));
-    for (said, expected) in [
+        |text: &str| error(&format!("[[cell]]\n[[ue]]\nname = \"a\"\n[[ue.flow]]\nkind = \"voip\"\n[[at]]\n{text}"));
+    let tc = |text: &str| error(&format!("[[cell]]\n[cell.traffic_control]\n{text}"));
+    for (found, expected) in [
         // the file
-        (says(""), "line 1: missing key `cell`: a RAN has a [[cell]] at least"),
-        (says("[[cell]"), "line 1: "),
-        (says("sede = 1"), "line 1: unknown key `sede`; did you mean `seed`?"),
-        (says("quantum = 1"), "line 1: unknown key `quantum`; the keys of the file are seed, speed, "),
-        (says("seed = -1\n[[cell]]"), "line 1: seed: -1 is out of range 0 to "),
-        (says("seed = \"x\"\n[[cell]]"), "line 1: seed: expected an integer from 0 to "),
-        (says("speed = 0\n[[cell]]"), "line 1: speed: 0 is out of range 0.001 to 1000"),
-        (says("threads = 1000\n[[cell]]"), "line 1: threads: 1000 is out of range 1 to 256"),
-        (says("cell = 3"), "line 1: cell: expected tables, as in [[cell]]"),
-        (says("cell = [3]"), "line 1: cell: expected tables, as in [[cell]]"),
+        (error(""), "line 1: missing key `cell`: at least one [[cell]] is required"),
+        (error("[[cell]"), "line 1: "),
+        (error("sede = 1"), "line 1: unknown key `sede`; did you mean `seed`?"),
+        (error("quantum = 1"), "line 1: unknown key `quantum`; the keys of the file are seed, speed, "),
+        (error("seed = -1\n[[cell]]"), "line 1: seed: -1 is out of range 0 to "),
+        (error("seed = \"x\"\n[[cell]]"), "line 1: seed: expected an integer from 0 to "),
+        (error("speed = 0\n[[cell]]"), "line 1: speed: 0 is out of range 0.001 to 1000"),
+        (error("threads = 1000\n[[cell]]"), "line 1: threads: 1000 is out of range 1 to 256"),
+        (error("cell = 3"), "line 1: cell: expected tables, as in [[cell]]"),
+        (error("cell = [3]"), "line 1: cell: expected tables, as in [[cell]]"),
         (
-            says("[handover]\ntime_to_trigger_ms = 1"),
+            error("[handover]\ntime_to_trigger_ms = 1"),
             "line 2: handover: time_to_trigger_ms: 1 is out of range 10 to 60000",
         ),
-        (says("\"sede\\n\" = 1"), "line 1: unknown key `sede\\n`; did you mean `seed`?"),
-        (says("\"\" = 1"), "line 1: unknown key ``; the keys of the file are "),
+        (error("\"sede\\n\" = 1"), "line 1: unknown key `sede\\n`; did you mean `seed`?"),
+        (error("\"\" = 1"), "line 1: unknown key ``; the keys of the file are "),
         // cells
         (cell("rcl = {}"), "line 2: cell[0]: unknown key `rcl`; did you mean `rlc`?"),
         (
@@ -367,26 +367,29 @@ fn mistakes() {
         ),
         (cell("rlc = 1"), "line 2: cell[0]: rlc: expected a table, as in [cell.rlc]"),
         (cell("rlc = { mode = \"tm\" }"), "line 2: cell[0].rlc: mode: \"tm\" is not one of \"am\", \"um\""),
-        (cell("rlc = { discard_ms = 0 }"), "line 2: cell[0].rlc: discard_ms: it must be above 0"),
+        (cell("rlc = { discard_ms = 0 }"), "line 2: cell[0].rlc: discard_ms: must be above 0"),
         (cell("rat = \"3g\""), "line 2: cell[0]: rat: \"3g\" is not one of \"nr\", \"lte\""),
         (cell("rat = 5"), "line 2: cell[0]: rat: expected a string: \"nr\", \"lte\""),
         (cell("bandwidth_mhz = 41"), "line 1: cell[0]: bandwidth_mhz is 41"),
-        (cell("scs_khz = 20"), "line 2: cell[0]: scs_khz: 20 is none: it may be 15, 30 or 60"),
-        (cell("rat = \"lte\"\nscs_khz = 30"), "line 3: cell[0]: scs_khz: 30 is none: it may be 15 with LTE"),
+        (cell("scs_khz = 20"), "line 2: cell[0]: scs_khz: 20 is not one of 15, 30 or 60"),
+        (cell("rat = \"lte\"\nscs_khz = 30"), "line 3: cell[0]: scs_khz: 30 is not one of 15 with LTE"),
         (cell("rat = \"lte\"\nuplink_layers = 2"), "line 1: cell[0]: uplink_layers is 2"),
-        (cell("rat = \"lte\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: it is the other technology's"),
+        (cell("rat = \"lte\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: wrong technology"),
         (cell("rat = \"lte\"\nduplex = \"tdd\""), "line 1: cell[0]: missing key `lte_tdd`"),
-        (cell("duplex = \"fdd\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: the duplex is FDD"),
+        (cell("duplex = \"fdd\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: an FDD cell has no TDD pattern"),
         (cell("tdd = { downlink_slots = 1 }"), "line 2: cell[0].tdd: missing key `period_us`"),
         (cell("tdd = { period_us = 700 }"), "line 1: cell[0]: period_us is 700"),
-        (cell("rat = \"lte\"\nsplit = true"), "line 3: cell[0]: split: an eNB is whole here"),
+        (cell("rat = \"lte\"\nsplit = true"), "line 3: cell[0]: split: only NR cells can be split"),
         (cell("count = 5000"), "line 2: cell[0]: count: 5000 is out of range 1 to 4096"),
-        (says("[[cell]]\ncount = 4000\n[[cell]]\ncount = 200"), "line 3: cell[1]: a RAN has 1 to 4096 cells"),
+        (
+            error("[[cell]]\ncount = 4000\n[[cell]]\ncount = 200"),
+            "line 3: cell[1]: number of cells is out of range 1 to 4096",
+        ),
         (cell("harq = { processes = 99 }"), "line 2: cell[0].harq: processes: 99 is out of range 1 to 32"),
         (cell("locked = 1"), "line 2: cell[0]: locked: expected true or false"),
         // slices
         (cell("slice = [{ capacity_percent = 1 }]"), "line 2: cell[0].slice[0]: missing key `id`"),
-        (cell("slice = [{ id = 1 }]"), "line 2: cell[0].slice[0]: a slice has either `capacity_percent`"),
+        (cell("slice = [{ id = 1 }]"), "line 2: cell[0].slice[0]: a slice requires either `capacity_percent`"),
         (
             cell("slice = [{ id = 1, rate_mbps = 5, reference_mbps = 0 }]"),
             "line 2: cell[0].slice[0]: downlink slice 1: the reference of a rate must be above 0",
@@ -405,9 +408,9 @@ fn mistakes() {
         ),
         (
             cell("slice = [{ id = 1, capacity_percent = 1, sd = \"00000a\" }]"),
-            "line 2: cell[0].slice[0]: sd: a slice differentiator is of a type",
+            "line 2: cell[0].slice[0]: sd: requires `sst`",
         ),
-        (cell("slice_scheduler = \"NVS\""), "line 2: cell[0]: slice_scheduler: there are no slices"),
+        (cell("slice_scheduler = \"NVS\""), "line 2: cell[0]: slice_scheduler: requires a [[cell.slice]]"),
         (
             cell("slice_scheduler = \"EDF\""),
             "line 2: cell[0]: slice_scheduler: \"EDF\" is not one of \"NVS\", \"NVS-PARTITION\"",
@@ -421,15 +424,15 @@ fn mistakes() {
         (tc("queue = [{ id = 1 }, { id = 1 }]"), "line 2: cell[0].traffic_control: queue id 1 is used twice"),
         (
             tc("queue = [{ id = 1, target_ms = 5 }]"),
-            "line 3: cell[0].traffic_control.queue[0]: target_ms: it is for the disciplines",
+            "line 3: cell[0].traffic_control.queue[0]: target_ms: requires the discipline",
         ),
         (
             tc("queue = [{ id = 1, priority = 5 }]"),
-            "line 3: cell[0].traffic_control.queue[0]: priority: it is for the scheduler \"priority\"",
+            "line 3: cell[0].traffic_control.queue[0]: priority: requires the scheduler \"priority\"",
         ),
         (
             tc("queue = [{ id = 1, divert_to = 5 }]"),
-            "line 3: cell[0].traffic_control.queue[0]: `divert_rate_bps` and `divert_to` go together",
+            "line 3: cell[0].traffic_control.queue[0]: `divert_rate_bps` and `divert_to` require each other",
         ),
         (
             tc("filter = [{ id = 1, queue = 7 }]"),
@@ -437,15 +440,15 @@ fn mistakes() {
         ),
         (
             tc("filter = [{ id = 1, queue = 0, source = \"x\" }]"),
-            "line 3: cell[0].traffic_control.filter[0]: source: \"x\" is no IPv4 address",
+            "line 3: cell[0].traffic_control.filter[0]: source: \"x\" is not an IPv4 address",
         ),
         (
             tc("classifier = \"stochastic\"\nfilter = [{ id = 1, queue = 0 }]"),
-            "line 4: cell[0].traffic_control: filter: filters are the classifier \"osi\"'s",
+            "line 4: cell[0].traffic_control: filter: filters require the classifier \"osi\"",
         ),
         (
             tc("pacer = { part = \"none-such\" }"),
-            "line 3: cell[0].traffic_control.pacer: part: none-such is not loaded from /usr/lib/ferric/tc: ",
+            "line 3: cell[0].traffic_control.pacer: part: cannot load none-such from /usr/lib/ferric/tc: ",
         ),
         (
             tc("pacer = { prat = \"x\" }"),
@@ -459,39 +462,36 @@ fn mistakes() {
         (ue("sd = \"xyz\""), "line 4: ue[0]: sd: \"xyz\" is not six hexadecimal digits"),
         (ue("mcs = 29"), "line 4: ue[0]: mcs: 29 is out of range 0 to 28"),
         (
-            says("[[cell]]\ndownlink_mcs_table = \"256qam\"\nuplink_mcs_table = \"256qam\"\n[[ue]]\nmcs = 28"),
-            "line 4: ue[0]: UE 0: its cell has MCS 0 to 27",
+            error("[[cell]]\ndownlink_mcs_table = \"256qam\"\nuplink_mcs_table = \"256qam\"\n[[ue]]\nmcs = 28"),
+            "line 4: ue[0]: UE 0: MCS is out of range 0 to 27",
         ),
         (ue("mcs = 3\nsinr_db = 3"), "line 5: ue[0]: sinr_db: a UE has one channel"),
         (ue("uplink_sinr_db = 3"), "line 3: ue[0]: missing key `sinr_db`"),
         (ue("trace = \"t.csv\""), "line 4: ue[0]: trace: nowhere/t.csv: "),
         (ue("trace_end = \"loop\""), "line 3: ue[0]: missing key `trace`"),
-        (ue("heading_deg = 5"), "line 4: ue[0]: heading_deg: it is for the motion \"straight\""),
+        (ue("heading_deg = 5"), "line 4: ue[0]: heading_deg: requires the motion \"straight\""),
         (ue("motion = \"random-waypoint\"\nspeed_m_per_s = 5\nmax_speed_m_per_s = 1"), "line 3: ue[0]: UE 0: "),
-        (ue("arrives_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: a UE would leave before it comes"),
-        (ue("stagger_s = 5\narrivals_per_min = 4"), "line 4: ue[0]: stagger_s: UEs come either"),
-        (ue("mean_stay_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: UEs leave either"),
+        (ue("arrives_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: a UE would leave before it arrives"),
+        (ue("stagger_s = 5\narrivals_per_min = 4"), "line 4: ue[0]: stagger_s: excludes `arrivals_per_min`"),
+        (ue("mean_stay_s = 5\nleaves_s = 4"), "line 5: ue[0]: leaves_s: excludes `mean_stay_s`"),
         (
             ue("count = 500000\narrives_s = 9\n[[ue]]\ncount = 1"),
-            "line 7: ue[1]: count: the RAN has room for 0 UEs more: 500000 in all",
+            "line 7: ue[1]: count: too many UEs: 0 of 500000 are left",
         ),
         (
             ue("count = 5000"),
             "line 3: ue[0]: UE 4096: that cell has no place left: 4096 are taken, or rest for 10 s since their UEs left",
         ),
-        (ue("name = \"a\"\n[[ue]]\nname = \"a\""), "line 6: ue[1]: name: another [[ue]] has it already"),
+        (ue("name = \"a\"\n[[ue]]\nname = \"a\""), "line 6: ue[1]: name: name is used by another [[ue]]"),
         // flows
-        (flow(""), "line 3: ue[0].flow[0]: missing key `kind`: it is one of cbr, poisson, "),
+        (flow(""), "line 3: ue[0].flow[0]: missing key `kind`: one of cbr, poisson, "),
         (flow("kind = \"ftp\""), "line 4: ue[0].flow[0]: kind: \"ftp\" is not one of \"cbr\", "),
         (flow("kind = \"cbr\""), "line 3: ue[0].flow[0]: missing key `rate_bps`"),
         (flow("kind = \"cbr\"\nrate_bps = 0"), "line 3: ue[0].flow[0]: rate_bps must be from 1 to 10000000000"),
-        (
-            flow("kind = \"voip\"\nrate_bps = 5"),
-            "line 5: ue[0].flow[0]: rate_bps: it means nothing where the kind is \"voip\"",
-        ),
+        (flow("kind = \"voip\"\nrate_bps = 5"), "line 5: ue[0].flow[0]: rate_bps: not allowed for the kind \"voip\""),
         (
             flow("kind = \"cbr\"\nrate_bps = 5000\necn = true"),
-            "line 6: ue[0].flow[0]: ecn: it means nothing where the kind is \"cbr\"",
+            "line 6: ue[0].flow[0]: ecn: not allowed for the kind \"cbr\"",
         ),
         (
             flow("kind = \"greedy\"\ncongestion_control = \"reno\""),
@@ -499,7 +499,7 @@ fn mistakes() {
         ),
         (
             flow("kind = \"greedy\"\ncongestion_control = \"bbr\"\nslow_start = \"plain\""),
-            "line 6: ue[0].flow[0]: slow_start: it is CUBIC's",
+            "line 6: ue[0].flow[0]: slow_start: requires the congestion control \"cubic\"",
         ),
         (flow("kind = \"voip\"\nstart_s = 5\nstop_s = 4"), "line 3: ue[0].flow[0]: stop must be later than the start"),
         (flow("kind = \"voip\"\necho = true"), "line 5: ue[0].flow[0]: unknown key `echo`; did you mean `echoed`?"),
@@ -509,36 +509,36 @@ fn mistakes() {
         ),
         (
             flow("kind = \"user\"\ndirection = \"up\""),
-            "line 5: ue[0].flow[0]: direction: what the user does has its own",
+            "line 5: ue[0].flow[0]: direction: not allowed for the kind \"user\"",
         ),
         (flow("kind = \"web\"\nreading_s = 0"), "line 3: ue[0].flow[0]: reading_s must be from 0.001"),
-        // what happens
+        // the timeline
         (
-            says("[[cell]]\n[[at]]\ntime_s = 1\ndo = \"hand-over\"\nue = \"a\"\nto = 0"),
-            "line 5: at[0]: ue: no [[ue]] has the name \"a\": none has a name",
+            error("[[cell]]\n[[at]]\ntime_s = 1\ndo = \"hand-over\"\nue = \"a\"\nto = 0"),
+            "line 5: at[0]: ue: unknown name \"a\": no [[ue]] has a name",
         ),
         (at("do = \"lock\""), "line 6: at[0]: missing key `time_s`"),
-        (at("time_s = 1"), "line 6: at[0]: missing key `do`: it is one of lock, unlock, "),
-        (at("time_s = 1\ndo = \"lock\""), "line 6: at[0]: missing key `cell`: a cell, counted from 0: there are 1"),
+        (at("time_s = 1"), "line 6: at[0]: missing key `do`: one of lock, unlock, "),
+        (at("time_s = 1\ndo = \"lock\""), "line 6: at[0]: missing key `cell`: a cell, counted from 0, of 1"),
         (at("time_s = 1\ndo = \"lock\"\ncell = 1"), "line 9: at[0]: cell: 1 is out of range 0 to 0"),
-        (at("time_s = 1\ndo = \"lock\"\nue = \"a\""), "line 9: at[0]: ue: it is not asked for here: there are cell"),
+        (at("time_s = 1\ndo = \"lock\"\nue = \"a\""), "line 9: at[0]: ue: not allowed here: use cell"),
         (
             at("time_s = 1\ndo = \"hand-over\"\nue = \"b\"\nto = 0"),
-            "line 9: at[0]: ue: no [[ue]] has the name \"b\": there are a",
+            "line 9: at[0]: ue: unknown name \"b\": known names are a",
         ),
         (at("time_s = 1\ndo = \"stop-flow\"\nue = \"a\"\nflow = 1"), "line 10: at[0]: flow: 1 is out of range 0 to 0"),
         (
             at(
                 "time_s = 1\ndo = \"stop-flow\"\nue = \"a\"\nflow = 0\n[[at]]\ntime_s = 2\ndo = \"stop-flow\"\nue = \"a\"\nflow = 0",
             ),
-            "line 15: at[1]: flow: it stops already",
+            "line 15: at[1]: flow: stops at another time already",
         ),
         (
             at("time_s = 0\ndo = \"stop-flow\"\nue = \"a\"\nflow = 0"),
             "line 6: at[0]: stop must be later than the start",
         ),
     ] {
-        assert!(said.starts_with(expected), "{said}\n    and not {expected}");
+        assert!(found.starts_with(expected), "{found}\n    expected {expected}");
     }
 }
 

@@ -1,37 +1,37 @@
-//! `[[at]]`: what changes at a time. Flows that start and stop are a matter of the flows; the rest is the timeline's.
+//! `[[at]]`: a change at a given time. Starts and stops of flows change the flows; other changes extend the timeline.
 
 use std::ops::Range;
 
 use radio::Time;
 
 use super::flow::{SECONDS, seconds};
-use crate::scenario::{Change, TimelineEntry, UeScenario};
+use crate::scenario::{TimelineChange, TimelineEntry, UeScenario};
 use settings::{Error, Table, TableKeys};
 
 pub const AT: TableKeys = TableKeys { name: "[[at]]", keys: &["time_s", "do", "cell", "ue", "flow", "to"] };
 
-/// UEs that a table has made, by the name that it gave them.
+/// The UEs of a table, by its name.
 pub struct Group<'t> {
     pub name: Option<&'t str>,
     pub ues: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Deed {
+enum Action {
     Lock(bool),
     Flow { starts: bool },
     HandOver,
 }
 
-const DEEDS: [(&str, Deed); 5] = [
-    ("lock", Deed::Lock(true)),
-    ("unlock", Deed::Lock(false)),
-    ("start-flow", Deed::Flow { starts: true }),
-    ("stop-flow", Deed::Flow { starts: false }),
-    ("hand-over", Deed::HandOver),
+const ACTIONS: [(&str, Action); 5] = [
+    ("lock", Action::Lock(true)),
+    ("unlock", Action::Lock(false)),
+    ("start-flow", Action::Flow { starts: true }),
+    ("stop-flow", Action::Flow { starts: false }),
+    ("hand-over", Action::HandOver),
 ];
 
-/// What a table has happen: the timeline grows, or a flow starts or stops.
+/// Reads a table: extends the timeline, or starts or stops a flow.
 pub fn entry(
     section: &Table<'_>,
     cells: usize,
@@ -40,58 +40,58 @@ pub fn entry(
     timeline: &mut Vec<TimelineEntry>,
 ) -> Result<(), Error> {
     let at = section.number("time_s", SECONDS)?.map(seconds);
-    let at = at.ok_or_else(|| section.missing("time_s", "seconds of the model"))?;
-    let deed = section.choice("do", &DEEDS)?;
-    let words = || DEEDS.map(|(word, _)| word).join(", ");
-    let deed = deed.ok_or_else(|| section.missing("do", format!("it is one of {}", words())))?;
-    let of: &[&str] = match deed {
-        Deed::Lock(_) => &["cell"],
-        Deed::Flow { .. } => &["ue", "flow"],
-        Deed::HandOver => &["ue", "to"],
+    let at = at.ok_or_else(|| section.missing("time_s", "seconds of model time"))?;
+    let action = section.choice("do", &ACTIONS)?;
+    let words = || ACTIONS.map(|(word, _)| word).join(", ");
+    let action = action.ok_or_else(|| section.missing("do", format!("one of {}", words())))?;
+    let keys: &[&str] = match action {
+        Action::Lock(_) => &["cell"],
+        Action::Flow { .. } => &["ue", "flow"],
+        Action::HandOver => &["ue", "to"],
     };
-    if let Some(key) = section.present_keys().find(|key| !["time_s", "do"].contains(key) && !of.contains(key)) {
-        return Err(section.invalid(key, format!("it is not asked for here: there are {}", of.join(" and "))));
+    if let Some(key) = section.present_keys().find(|key| !["time_s", "do"].contains(key) && !keys.contains(key)) {
+        return Err(section.invalid(key, format!("not allowed here: use {}", keys.join(" and "))));
     }
     let cell = |key| -> Result<usize, Error> {
         let cell = section.integer(key, 0..=cells as i64 - 1)?;
-        cell.ok_or_else(|| section.missing(key, format!("a cell, counted from 0: there are {cells}")))
+        cell.ok_or_else(|| section.missing(key, format!("a cell, counted from 0, of {cells}")))
     };
     let group = || -> Result<Range<usize>, Error> {
         let names = || match groups.iter().filter_map(|group| group.name).collect::<Vec<_>>() {
-            none if none.is_empty() => "none has a name".to_owned(),
-            names => format!("there are {}", names.join(", ")),
+            none if none.is_empty() => "no [[ue]] has a name".to_owned(),
+            names => format!("known names are {}", names.join(", ")),
         };
         let name = section.text("ue", "the name of a [[ue]]")?;
         let name = name.ok_or_else(|| section.missing("ue", format!("the name of a [[ue]]: {}", names())))?;
         let group = groups.iter().find(|group| group.name == Some(name));
-        let why = || format!("no [[ue]] has the name \"{name}\": {}", names());
+        let why = || format!("unknown name \"{name}\": {}", names());
         Ok(group.ok_or_else(|| section.invalid("ue", why()))?.ues.clone())
     };
-    match deed {
-        Deed::Lock(is_locked) => {
-            timeline.push(TimelineEntry { at, change: Change::Locked { cell: cell("cell")?, is_locked } });
+    match action {
+        Action::Lock(is_locked) => {
+            timeline.push(TimelineEntry { at, change: TimelineChange::Locked { cell: cell("cell")?, is_locked } });
         }
-        Deed::HandOver => {
+        Action::HandOver => {
             let to = cell("to")?;
             let ues = group()?;
-            timeline.extend(ues.map(|ue| TimelineEntry { at, change: Change::HandOver { ue: ue as u64, to } }));
+            timeline.extend(ues.map(|ue| TimelineEntry { at, change: TimelineChange::HandOver { ue: ue as u64, to } }));
         }
-        Deed::Flow { starts } => {
+        Action::Flow { starts } => {
             let ues = &mut ues[group()?];
             let count = ues.first().map_or(0, |ue| ue.flows.len());
             let flow: usize = section
                 .integer("flow", 0..=count as i64 - 1)?
-                .ok_or_else(|| section.missing("flow", format!("a flow of the UE, counted from 0: it has {count}")))?;
+                .ok_or_else(|| section.missing("flow", format!("a flow of the UE, counted from 0, of {count}")))?;
             for ue in ues {
-                turn(section, ue, flow, at, starts)?;
+                set_flow_time(section, ue, flow, at, starts)?;
             }
         }
     }
     Ok(())
 }
 
-/// A flow starts or stops then.
-fn turn(section: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time, starts: bool) -> Result<(), Error> {
+/// Starts or stops a flow at a time.
+fn set_flow_time(section: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time, starts: bool) -> Result<(), Error> {
     let specification = &mut ue.flows[flow].specification;
     let at = at.max(ue.arrives);
     if starts {
@@ -99,7 +99,7 @@ fn turn(section: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time, starts:
     } else if specification.stop == Time::NEVER {
         specification.stop = at;
     } else {
-        return Err(section.invalid("flow", "it stops already: a flow stops once"));
+        return Err(section.invalid("flow", "stops at another time already: a flow stops once"));
     }
     specification.check().map_err(|error| section.invalid_table(error))
 }

@@ -1,4 +1,4 @@
-//! `[cell.traffic_control]`: what a bearer's packets pass at the beginning. Parts of one's own are loaded by name.
+//! `[cell.traffic_control]`: the initial traffic control of bearers. Plug-ins are loaded by name.
 
 use std::net::Ipv4Addr;
 
@@ -34,13 +34,13 @@ pub const FILTER: TableKeys = TableKeys {
     name: "[[cell.traffic_control.filter]]",
     keys: &["id", "queue", "source", "destination", "source_port", "destination_port", "protocol"],
 };
-pub const PART: TableKeys = TableKeys { name: "a part of one's own", keys: &["part", "settings"] };
+pub const PART: TableKeys = TableKeys { name: "a custom part", keys: &["part", "settings"] };
 
-/// Numbers of queues and filters, as E2 has them.
+/// The range of queue and filter ids in E2.
 const NUMBERS: std::ops::RangeInclusive<i64> = 0..=2_147_483_647;
 const RATES_BPS: std::ops::RangeInclusive<i64> = 1_000..=4_000_000_000_000;
 
-/// What is set.
+/// Reads the traffic control of a cell.
 pub fn configuration(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Configuration, Error> {
     let default = Configuration::default();
     let tables = section.tables("queue", &QUEUE, MAX_QUEUES)?;
@@ -64,7 +64,7 @@ pub fn configuration(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Resu
     Ok(configuration)
 }
 
-/// A part of one's own, where a table stands in place of a name, and its settings.
+/// Loads a custom part, which is a table in place of a name. Returns it with its settings.
 fn part<'t>(
     section: &Table<'t>,
     key: &'static str,
@@ -74,11 +74,11 @@ fn part<'t>(
         return Ok(None);
     }
     let Some(table) = section.table(key, &PART)? else { return Ok(None) };
-    let name = table.text("part", "the part's name")?;
-    let name = name.ok_or_else(|| table.missing("part", "the name of a part in the folder of parts"))?;
-    let settings = table.text("settings", "the part's settings")?.unwrap_or("");
+    let name = table.text("part", "the name of a plug-in")?;
+    let name = name.ok_or_else(|| table.missing("part", "the name of a plug-in in the plug-in folder"))?;
+    let settings = table.text("settings", "the settings of the plug-in")?.unwrap_or("");
     let plugin = Plugin::load(name, folders.tc_plugins);
-    let in_folder = |why| format!("{name} is not loaded from {}: {why}", folders.tc_plugins.display());
+    let in_folder = |why| format!("cannot load {name} from {}: {why}", folders.tc_plugins.display());
     Ok(Some((plugin.map_err(|why| table.invalid("part", in_folder(why)))?, settings)))
 }
 
@@ -102,7 +102,7 @@ fn classifier(
         }
     };
     if !filters.is_empty() && !matches!(choice, ClassifierChoice::Osi(_)) {
-        return Err(section.invalid("filter", "filters are the classifier \"osi\"'s: no other one asks them"));
+        return Err(section.invalid("filter", "filters require the classifier \"osi\""));
     }
     Ok(choice)
 }
@@ -119,7 +119,7 @@ fn scheduler(
     let choice = section.choice("scheduler", &words)?.unwrap_or(0);
     for (key, of, name) in [("priority", 1, "priority"), ("quantum_octets", 2, "deficit-round-robin")] {
         if let Some(queue) = queues.iter().find(|queue| queue.contains(key)).filter(|_| choice != of) {
-            return Err(queue.invalid(key, format!("it is for the scheduler \"{name}\", which is not chosen")));
+            return Err(queue.invalid(key, format!("requires the scheduler \"{name}\"")));
         }
     }
     let of_queues = |key, range: std::ops::RangeInclusive<i64>, otherwise: u32| -> Result<Vec<u32>, Error> {
@@ -135,11 +135,11 @@ fn scheduler(
 }
 
 fn queue(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<QueueConfiguration, Error> {
-    let id = section.integer("id", NUMBERS)?.ok_or_else(|| section.missing("id", "a queue has a number"))?;
+    let id = section.integer("id", NUMBERS)?.ok_or_else(|| section.missing("id", "the number of the queue"))?;
     let (discipline, has_target) = match part(section, "discipline", folders)? {
         Some((plugin, settings)) => {
-            let own = plugin.discipline(settings).map_err(|why| section.invalid("discipline", why.to_string()))?;
-            (own, false)
+            let custom = plugin.discipline(settings).map_err(|why| section.invalid("discipline", why.to_string()))?;
+            (custom, false)
         }
         None => {
             let default = DelayTarget::default();
@@ -159,7 +159,7 @@ fn queue(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<QueueConf
     if let Some(key) =
         ["target_ms", "interval_ms"].into_iter().find(|key| section.contains(key)).filter(|_| !has_target)
     {
-        return Err(section.invalid(key, "it is for the disciplines \"codel\" and \"ecn\""));
+        return Err(section.invalid(key, "requires the discipline \"codel\" or \"ecn\""));
     }
     let mut queue = QueueConfiguration::new(QueueId(id), discipline);
     queue.limit_octets = section.integer("limit_octets", 1..=1_000_000_000)?.unwrap_or(queue.limit_octets);
@@ -169,17 +169,17 @@ fn queue(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<QueueConf
     let divert = match (divert_rate_bps, divert_to) {
         (Some(rate_bps), Some(to)) => Some(Divert { rate_bps, to }),
         (None, None) => None,
-        _ => return Err(section.invalid_table("`divert_rate_bps` and `divert_to` go together")),
+        _ => return Err(section.invalid_table("`divert_rate_bps` and `divert_to` require each other")),
     };
     queue.policer = match (drop_rate_bps, divert) {
         (Some(drop_rate_bps), divert) => Some(PolicerSettings { drop_rate_bps, divert }),
-        (None, Some(_)) => return Err(section.missing("drop_rate_bps", "what is diverted is what comes below it")),
+        (None, Some(_)) => return Err(section.missing("drop_rate_bps", "`divert_rate_bps` applies below this rate")),
         (None, None) => None,
     };
     let window_ms = section.integer("shaper_window_ms", 1..=100_000)?;
     queue.shaper = match section.integer("shaper_rate_bps", RATES_BPS)? {
         Some(rate_bps) => Some(ShaperSettings { rate_bps, window_ms: window_ms.unwrap_or(100) }),
-        None if window_ms.is_some() => return Err(section.missing("shaper_rate_bps", "the window is a shaper's")),
+        None if window_ms.is_some() => return Err(section.missing("shaper_rate_bps", "`shaper_window_ms` requires it")),
         None => None,
     };
     Ok(queue)
@@ -189,11 +189,11 @@ fn filter(section: &Table<'_>) -> Result<OsiFilter, Error> {
     let number = |key| section.integer(key, NUMBERS);
     let address = |key| -> Result<Option<Ipv4Addr>, Error> {
         let Some(text) = section.text(key, "an IPv4 address")? else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| section.invalid(key, format!("\"{text}\" is no IPv4 address")))
+        text.parse().map(Some).map_err(|_| section.invalid(key, format!("\"{text}\" is not an IPv4 address")))
     };
-    let queue = number("queue")?.ok_or_else(|| section.missing("queue", "the queue of packets that fit"))?;
+    let queue = number("queue")?.ok_or_else(|| section.missing("queue", "the queue of matching packets"))?;
     Ok(OsiFilter {
-        id: number("id")?.ok_or_else(|| section.missing("id", "a filter has a number"))?,
+        id: number("id")?.ok_or_else(|| section.missing("id", "the number of the filter"))?,
         queue: QueueId(queue),
         flow: FlowPattern {
             source: address("source")?,

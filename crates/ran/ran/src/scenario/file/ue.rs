@@ -1,4 +1,4 @@
-//! `[[ue]]`: a UE, or several alike.
+//! `[[ue]]`: a UE, or several of one kind.
 
 use std::time::Duration;
 
@@ -42,12 +42,12 @@ pub const UE: TableKeys = TableKeys {
     ],
 };
 
-/// The longest file of a trace.
+/// The largest trace file.
 const MAX_TRACE_OCTETS: u64 = 64 << 20;
-/// The stream of chance that the first group has; the UEs' own begin at 0.
-const GROUPS: u64 = 1 << 62;
+/// The random stream of the first table. Those of the UEs begin at 0.
+const FIRST_TABLE_STREAM: u64 = 1 << 62;
 
-/// A table's UEs, as many as `room` at most: the `number`th group.
+/// Reads the UEs of the `number`th table, at most `room`.
 pub fn ues(
     section: &Table<'_>,
     folders: &ScenarioFolders<'_>,
@@ -57,7 +57,7 @@ pub fn ues(
 ) -> Result<Vec<UeScenario>, Error> {
     let count: usize = section.integer("count", 1..=MAX_UES as i64)?.unwrap_or(1);
     if count > room {
-        return Err(section.invalid("count", format!("the RAN has room for {room} UEs more: {MAX_UES} in all")));
+        return Err(section.invalid("count", format!("too many UEs: {room} of {MAX_UES} are left")));
     }
     let first = if section.is_text("cell") {
         section.choice("cell", &[("all", ())])?;
@@ -71,19 +71,23 @@ pub fn ues(
     let tables = section.tables("flow", &FLOW, MAX_FLOWS)?;
     let flows =
         tables.iter().enumerate().map(|(at, table)| flow::flow(table, at)).collect::<Result<Vec<_>, Error>>()?;
-    let mut random = Random::new(seed, GROUPS + number as u64);
-    let mut stays = stays(section, &mut random, count)?.into_iter();
+    let mut random = Random::new(seed, FIRST_TABLE_STREAM + number as u64);
+    let mut times = arrivals_and_departures(section, &mut random, count)?.into_iter();
     let ue = |at| {
-        let (arrives, leaves) = stays.next().unwrap_or((Time::START, None));
-        let flows = flows.iter().map(|flow| flow.of(arrives, &mut random)).collect();
+        let (arrives, leaves) = times.next().unwrap_or((Time::START, None));
+        let flows = flows.iter().map(|flow| flow.for_ue(arrives, &mut random)).collect();
         let cell = first.unwrap_or(at % cells);
         UeScenario { cell, subscription, channel: channel.clone(), flows, arrives, leaves }
     };
     Ok((0..count).map(ue).collect())
 }
 
-/// When each of so many UEs comes and goes.
-fn stays(section: &Table<'_>, random: &mut Random, count: usize) -> Result<Vec<(Time, Option<Time>)>, Error> {
+/// The times of arrival and departure of each UE.
+fn arrivals_and_departures(
+    section: &Table<'_>,
+    random: &mut Random,
+    count: usize,
+) -> Result<Vec<(Time, Option<Time>)>, Error> {
     let arrives_s = section.number("arrives_s", SECONDS)?.unwrap_or(0.0);
     let leaves_s = section.number("leaves_s", SECONDS)?;
     let stagger_s = section.number("stagger_s", 0.0..=1e6)?;
@@ -91,11 +95,13 @@ fn stays(section: &Table<'_>, random: &mut Random, count: usize) -> Result<Vec<(
     let mean_stay_s = section.number("mean_stay_s", 0.01..=1e6)?;
     if per_min.is_some() && stagger_s.is_some() {
         return Err(
-            section.invalid("stagger_s", "UEs come either at even intervals or, by `arrivals_per_min`, at random")
+            section.invalid("stagger_s", "excludes `arrivals_per_min`: UEs arrive at even intervals or at random")
         );
     }
     if mean_stay_s.is_some() && leaves_s.is_some() {
-        return Err(section.invalid("leaves_s", "UEs leave either at a time or, by `mean_stay_s`, at random"));
+        return Err(
+            section.invalid("leaves_s", "excludes `mean_stay_s`: UEs leave at a fixed time or after a random stay")
+        );
     }
     let mut at_s = arrives_s;
     let each = (0..count).map(|number| {
@@ -110,7 +116,7 @@ fn stays(section: &Table<'_>, random: &mut Random, count: usize) -> Result<Vec<(
     });
     let each: Vec<(Time, Option<Time>)> = each.collect();
     if each.iter().any(|(arrives, leaves)| leaves.is_some_and(|leaves| leaves < *arrives)) {
-        return Err(section.invalid("leaves_s", "a UE would leave before it comes"));
+        return Err(section.invalid("leaves_s", "a UE would leave before it arrives"));
     }
     Ok(each)
 }
@@ -127,7 +133,7 @@ fn subscription(section: &Table<'_>) -> Result<Subscription, Error> {
     })
 }
 
-/// A network: five or six digits.
+/// Reads a PLMN: five or six digits.
 pub fn plmn(section: &Table<'_>) -> Result<Option<(u16, u16, bool)>, Error> {
     let Some(text) = section.text("plmn", "five or six digits")? else { return Ok(None) };
     let are_digits = matches!(text.len(), 5 | 6) && text.bytes().all(|octet| octet.is_ascii_digit());
@@ -138,7 +144,7 @@ pub fn plmn(section: &Table<'_>) -> Result<Option<(u16, u16, bool)>, Error> {
     }
 }
 
-/// A slice differentiator: six hexadecimal digits.
+/// Reads a slice differentiator: six hexadecimal digits.
 pub fn slice_differentiator(section: &Table<'_>) -> Result<Option<[u8; 3]>, Error> {
     let Some(text) = section.text("sd", "six hexadecimal digits")? else { return Ok(None) };
     let are_digits = text.len() == 6 && text.bytes().all(|octet| octet.is_ascii_hexdigit());
@@ -151,7 +157,7 @@ pub fn slice_differentiator(section: &Table<'_>) -> Result<Option<[u8; 3]>, Erro
     }
 }
 
-/// TableKeys of channels, by what they are of.
+/// The keys of each kind of channel.
 const CHANNELS: [(&str, &[&str]); 4] = [
     ("mcs", &["mcs"]),
     ("sinr_db", &["sinr_db", "uplink_sinr_db"]),
@@ -172,9 +178,9 @@ fn channel(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Channel
         Some("mcs") => Ok(ChannelScenario::Mcs(section.integer("mcs", 0..=28)?.unwrap_or(0))),
         Some("sinr_db") => {
             let db = -30.0..=60.0;
-            let down = section.number("sinr_db", db.clone())?;
-            let down = down.ok_or_else(|| section.missing("sinr_db", "the uplink's alone is half a channel"))?;
-            Ok(ChannelScenario::Sinr(down, section.number("uplink_sinr_db", db)?.unwrap_or(down)))
+            let dl_db = section.number("sinr_db", db.clone())?;
+            let dl_db = dl_db.ok_or_else(|| section.missing("sinr_db", "`uplink_sinr_db` requires it"))?;
+            Ok(ChannelScenario::Sinr(dl_db, section.number("uplink_sinr_db", db)?.unwrap_or(dl_db)))
         }
         Some("trace") => trace(section, folders).map(ChannelScenario::Trace),
         _ => geometry(section),
@@ -183,8 +189,8 @@ fn channel(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Channel
 
 fn trace(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Trace, Error> {
     let end = section.choice("trace_end", &[("loop", TraceEnd::Loop), ("hold", TraceEnd::Hold)])?.unwrap_or_default();
-    let name = section.text("trace", "a file's name")?;
-    let name = name.ok_or_else(|| section.missing("trace", "the file that `trace_end` is about"))?;
+    let name = section.text("trace", "the name of a trace file")?;
+    let name = name.ok_or_else(|| section.missing("trace", "`trace_end` requires it"))?;
     let path = folders.traces.join(name);
     let refuse = |why: &dyn std::fmt::Display| section.invalid("trace", format!("{}: {why}", path.display()));
     let text = settings::read(&path, MAX_TRACE_OCTETS).map_err(|error| refuse(&error))?;
@@ -204,16 +210,17 @@ fn geometry(section: &Table<'_>) -> Result<ChannelScenario, Error> {
     let pause_s = section.number("pause_s", 0.0..=1e6)?;
     let words = [("still", 0), ("straight", 1), ("random-waypoint", 2)];
     let motion = section.choice("motion", &words)?.unwrap_or(0);
-    for (key, is_there, of) in [
+    for (key, is_present, motions) in [
         ("speed_m_per_s", speed_m_per_s.is_some(), &[1, 2][..]),
         ("max_speed_m_per_s", max_speed_m_per_s.is_some(), &[2]),
         ("heading_deg", heading_deg.is_some(), &[1]),
         ("pause_s", pause_s.is_some(), &[2]),
     ] {
-        if is_there && !of.contains(&motion) {
-            let whose = words.iter().filter(|(_, motion)| of.contains(motion)).map(|(word, _)| format!("\"{word}\""));
-            let whose = whose.collect::<Vec<_>>().join(" or ");
-            return Err(section.invalid(key, format!("it is for the motion {whose}")));
+        if is_present && !motions.contains(&motion) {
+            let required =
+                words.iter().filter(|(_, motion)| motions.contains(motion)).map(|(word, _)| format!("\"{word}\""));
+            let required = required.collect::<Vec<_>>().join(" or ");
+            return Err(section.invalid(key, format!("requires the motion {required}")));
         }
     }
     let speed = speed_m_per_s.unwrap_or(1.5);
