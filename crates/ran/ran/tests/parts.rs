@@ -99,7 +99,7 @@ fn check_nodes(e2ap_version: Version, kpm_revision: Revision) {
 
     let deadline = Instant::now() + PATIENCE;
     let (mut nodes, mut stations) = (BTreeMap::new(), BTreeMap::new());
-    // a setup of v1 tells nothing of the interfaces between parts: there, each is complete by itself
+    // setups of E2AP v1 contain no interfaces: each node is complete by itself
     let are_linked = matches!(e2ap_version, Version::V2_03 | Version::V3_01);
     while nodes.len() < 5 || are_linked && stations.get("gnb-00101-e00").is_none_or(|(parts, _)| *parts != 3) {
         match heard

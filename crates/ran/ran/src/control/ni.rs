@@ -379,9 +379,11 @@ mod tests {
     fn handover_sends_ue_context_release_to_old_node() {
         let now = START + SECOND;
         let release = xn_ue_context_release(Ue(2), Ue(4));
-        for (fate, received) in
-            [(Fate::Pass, Some(release.clone())), (Fate::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])), (Fate::Drop, None)]
-        {
+        for (fate, received) in [
+            (Fate::Pass, Some(release.clone())),
+            (Fate::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])),
+            (Fate::Drop, None),
+        ] {
             let [mut old, mut new] = handover([true, true]);
             assert_eq!(new.interfaces().iter().map(|at| at.kind).collect::<Vec<_>>(), [NiType::Ng, NiType::Xn]);
             assert_eq!(
@@ -435,7 +437,8 @@ mod tests {
 
         let all = messages(&mut new, START + SECOND, 20);
         for ue in (0..9).map(Ue) {
-            let of_ue: Vec<u8> = all.iter().filter(|message| message.ue == Some(ue)).map(|message| message.octets[1]).collect();
+            let of_ue: Vec<u8> =
+                all.iter().filter(|message| message.ue == Some(ue)).map(|message| message.octets[1]).collect();
             let expected = [s1ap::PROCEDURE_UE_CONTEXT_SUSPEND, s1ap::PROCEDURE_UE_CONTEXT_RESUME].into_iter().cycle();
             assert!(of_ue.iter().copied().eq(expected.take(of_ue.len())), "{ue:?}: {of_ue:?}");
         }

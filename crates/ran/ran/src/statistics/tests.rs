@@ -35,7 +35,7 @@ fn layers_agree_and_counters_grow() {
         for (at, ((mac, rlc), pdcp)) in mac.iter().zip(&rlc).zip(&pdcp).enumerate() {
             assert_eq!((mac.rnti, rlc.rnti, pdcp.rnti), (mac.rnti, mac.rnti, gtp[at].rnti));
             assert_eq!(mac.dl_aggr_sdu_octets, rlc.tx_sdu_octets);
-            // what came was sent, dropped, or waits
+            // received packets were sent, were dropped, or are queued
             let sum = rlc.tx_sdu_octets + u64::from(rlc.tx_pdu_dropped_octets) + u64::from(rlc.tx_buffer_octets);
             assert_eq!(sum, u64::from(pdcp.tx_pdu_octets));
             assert!(mac.dl_aggr_tbs_octets >= before[at]);

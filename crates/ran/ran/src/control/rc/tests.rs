@@ -37,13 +37,20 @@ fn ues(node: &Node) -> Vec<Ue> {
 }
 
 /// The value of a measurement between two times.
-fn measure(node: &mut Node, from: u64, to: u64, whom: MeasuredObject<'_>, label: &MeasurementLabel, name: &str) -> f64 {
+fn measure(
+    node: &mut Node,
+    from: u64,
+    to: u64,
+    object: MeasuredObject<'_>,
+    label: &MeasurementLabel,
+    name: &str,
+) -> f64 {
     KpmSource::advance(node, at(from));
     let mut snapshot = CounterSnapshot::default();
     node.take_snapshot(&mut snapshot);
     KpmSource::advance(node, at(to));
-    let offer = KpmSource::measurements(node).iter().position(|offer| offer.name == name).unwrap();
-    node.value(&snapshot, whom, offer, label).number().unwrap()
+    let measurement = KpmSource::measurements(node).iter().position(|measurement| measurement.name == name).unwrap();
+    node.value(&snapshot, object, measurement, label).number().unwrap()
 }
 
 #[test]

@@ -57,132 +57,131 @@ pub const TDD: TableKeys = TableKeys {
 pub const LTE_TDD: TableKeys = TableKeys { name: "[cell.lte_tdd]", keys: &["configuration", "special_subframe"] };
 
 /// Reads the cells of a table.
-pub fn cells(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<CellScenario>, Error> {
-    let carrier = carrier(section)?;
-    let grid = carrier.check().map_err(|error| section.invalid_table(error))?;
+pub fn cells(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<CellScenario>, Error> {
+    let carrier = carrier(table)?;
+    let grid = carrier.check().map_err(|error| table.invalid_table(error))?;
     let mut radio = CellConfig { carrier, ..CellConfig::default() };
-    if let Some(slots) = section.integer("sr_period_slots", 1..=640)? {
+    if let Some(slots) = table.integer("sr_period_slots", 1..=640)? {
         radio.request_period_slots = slots;
     }
-    if let Some(slots) = section.integer("grant_slots", 1..=32)? {
+    if let Some(slots) = table.integer("grant_slots", 1..=32)? {
         radio.grant_slots = slots;
     }
-    if let Some(section) = section.table("harq", &HARQ)? {
+    if let Some(table) = table.table("harq", &HARQ)? {
         let harq = &mut radio.harq;
-        harq.processes = section.integer("processes", 1..=32)?.unwrap_or(harq.processes);
-        harq.transmissions = section.integer("transmissions", 1..=8)?.unwrap_or(harq.transmissions);
-        harq.decoding_slots = section.integer("decoding_slots", 1..=16)?.unwrap_or(harq.decoding_slots);
-        harq.round_trip_slots = section.integer("round_trip_slots", 1..=32)?.unwrap_or(harq.round_trip_slots);
+        harq.processes = table.integer("processes", 1..=32)?.unwrap_or(harq.processes);
+        harq.transmissions = table.integer("transmissions", 1..=8)?.unwrap_or(harq.transmissions);
+        harq.decoding_slots = table.integer("decoding_slots", 1..=16)?.unwrap_or(harq.decoding_slots);
+        harq.round_trip_slots = table.integer("round_trip_slots", 1..=32)?.unwrap_or(harq.round_trip_slots);
     }
-    if let Some(section) = section.table("outer_loop", &OUTER_LOOP)? {
-        radio.outer_loop = outer_loop(&section)?;
+    if let Some(table) = table.table("outer_loop", &OUTER_LOOP)? {
+        radio.outer_loop = outer_loop(&table)?;
     }
-    if let Some(section) = section.table("rlc", &RLC)? {
-        rlc(&section, &mut radio.rlc)?;
+    if let Some(table) = table.table("rlc", &RLC)? {
+        rlc(&table, &mut radio.rlc)?;
     }
-    if let Some(section) = section.table("traffic_control", &traffic_control::TRAFFIC_CONTROL)? {
-        radio.tc = traffic_control::configuration(&section, folders)?;
+    if let Some(table) = table.table("traffic_control", &traffic_control::TRAFFIC_CONTROL)? {
+        radio.tc = traffic_control::configuration(&table, folders)?;
     }
-    let is_split = section.boolean("split")?.unwrap_or(false);
+    let is_split = table.boolean("split")?.unwrap_or(false);
     if is_split && grid.carrier().rat == radio::phy::Rat::Lte {
-        return Err(section.invalid("split", "only NR cells can be split"));
+        return Err(table.invalid("split", "only NR cells can be split"));
     }
     let far = -1e6..=1e6;
-    let x_m = section.number("x_m", far.clone())?.unwrap_or(0.0);
-    let y_m = section.number("y_m", far)?.unwrap_or(0.0);
-    let apart_m = section.number("apart_m", 0.0..=100_000.0)?.unwrap_or(500.0);
-    let count = section.integer("count", 1..=MAX_CELLS as i64)?.unwrap_or(1_u32);
+    let x_m = table.number("x_m", far.clone())?.unwrap_or(0.0);
+    let y_m = table.number("y_m", far)?.unwrap_or(0.0);
+    let apart_m = table.number("apart_m", 0.0..=100_000.0)?.unwrap_or(500.0);
+    let count = table.integer("count", 1..=MAX_CELLS as i64)?.unwrap_or(1_u32);
     let cell = CellScenario {
         radio,
         position: Position { x_m, y_m },
         is_split,
-        is_locked: section.boolean("locked")?.unwrap_or(false),
-        slicing: slices::slicing(section, &grid)?,
+        is_locked: table.boolean("locked")?.unwrap_or(false),
+        slicing: slices::slicing(table, &grid)?,
     };
     let in_row = |number| Position { x_m: x_m + apart_m * f64::from(number), y_m };
     Ok((0..count).map(|number| CellScenario { position: in_row(number), ..cell.clone() }).collect())
 }
 
-fn carrier(section: &Table<'_>) -> Result<Carrier, Error> {
-    let is_lte = section.choice("rat", &[("nr", false), ("lte", true)])?.unwrap_or(false);
+fn carrier(table: &Table<'_>) -> Result<Carrier, Error> {
+    let is_lte = table.choice("rat", &[("nr", false), ("lte", true)])?.unwrap_or(false);
     let mut carrier = if is_lte { Carrier::lte() } else { Carrier::default() };
     // Carrier::check has the exact bounds
-    carrier.bandwidth_mhz = section.number("bandwidth_mhz", 1.0..=100.0)?.unwrap_or(carrier.bandwidth_mhz);
+    carrier.bandwidth_mhz = table.number("bandwidth_mhz", 1.0..=100.0)?.unwrap_or(carrier.bandwidth_mhz);
     let spacings = [(15, 0), (30, 1), (60, 2)];
-    if let Some(khz) = section.integer::<u32>("scs_khz", 15..=60)? {
+    if let Some(khz) = table.integer::<u32>("scs_khz", 15..=60)? {
         let numerology = spacings.iter().find(|(spacing, _)| *spacing == khz).map(|(_, numerology)| *numerology);
         let numerology = numerology.filter(|numerology| !is_lte || *numerology == 0);
         let allowed = if is_lte { "15 with LTE" } else { "15, 30 or 60" };
         carrier.numerology =
-            numerology.ok_or_else(|| section.invalid("scs_khz", format!("{khz} is not one of {allowed}")))?;
+            numerology.ok_or_else(|| table.invalid("scs_khz", format!("{khz} is not one of {allowed}")))?;
     }
-    carrier.frequency_mhz = section.number("frequency_mhz", 410.0..=7125.0)?.unwrap_or(carrier.frequency_mhz);
+    carrier.frequency_mhz = table.number("frequency_mhz", 410.0..=7125.0)?.unwrap_or(carrier.frequency_mhz);
     let layers = 1..=4;
-    carrier.downlink_layers = section.integer("downlink_layers", layers.clone())?.unwrap_or(carrier.downlink_layers);
-    carrier.uplink_layers = section.integer("uplink_layers", layers)?.unwrap_or(carrier.uplink_layers);
+    carrier.downlink_layers = table.integer("downlink_layers", layers.clone())?.unwrap_or(carrier.downlink_layers);
+    carrier.uplink_layers = table.integer("uplink_layers", layers)?.unwrap_or(carrier.uplink_layers);
     let tables = [("64qam", McsTable::Qam64), ("256qam", McsTable::Qam256), ("64qam-low-se", McsTable::Qam64LowSe)];
-    carrier.downlink_mcs = section.choice("downlink_mcs_table", &tables)?.unwrap_or(carrier.downlink_mcs);
-    carrier.uplink_mcs = section.choice("uplink_mcs_table", &tables)?.unwrap_or(carrier.uplink_mcs);
-    carrier.control_symbols = section.integer("control_symbols", 0..=3)?.unwrap_or(carrier.control_symbols);
-    carrier.uplink_control_prbs =
-        section.integer("uplink_control_prbs", 0..=272)?.unwrap_or(carrier.uplink_control_prbs);
-    carrier.additional_dmrs = section.integer("additional_dmrs", 0..=3)?.unwrap_or(carrier.additional_dmrs);
-    carrier.overhead = section.integer("overhead", 0..=18)?.unwrap_or(carrier.overhead);
-    carrier.duplex = duplex(section, &carrier, is_lte)?;
+    carrier.downlink_mcs = table.choice("downlink_mcs_table", &tables)?.unwrap_or(carrier.downlink_mcs);
+    carrier.uplink_mcs = table.choice("uplink_mcs_table", &tables)?.unwrap_or(carrier.uplink_mcs);
+    carrier.control_symbols = table.integer("control_symbols", 0..=3)?.unwrap_or(carrier.control_symbols);
+    carrier.uplink_control_prbs = table.integer("uplink_control_prbs", 0..=272)?.unwrap_or(carrier.uplink_control_prbs);
+    carrier.additional_dmrs = table.integer("additional_dmrs", 0..=3)?.unwrap_or(carrier.additional_dmrs);
+    carrier.overhead = table.integer("overhead", 0..=18)?.unwrap_or(carrier.overhead);
+    carrier.duplex = duplex(table, &carrier, is_lte)?;
     Ok(carrier)
 }
 
-fn duplex(section: &Table<'_>, carrier: &Carrier, is_lte: bool) -> Result<Duplex, Error> {
-    let is_fdd = section.choice("duplex", &[("fdd", true), ("tdd", false)])?;
+fn duplex(table: &Table<'_>, carrier: &Carrier, is_lte: bool) -> Result<Duplex, Error> {
+    let is_fdd = table.choice("duplex", &[("fdd", true), ("tdd", false)])?;
     for (key, is_of_lte) in [("tdd", false), ("lte_tdd", true)] {
-        if section.contains(key) && is_fdd == Some(true) {
-            return Err(section.invalid(key, "an FDD cell has no TDD pattern"));
+        if table.contains(key) && is_fdd == Some(true) {
+            return Err(table.invalid(key, "an FDD cell has no TDD pattern"));
         }
-        if section.contains(key) && is_of_lte != is_lte {
-            return Err(section.invalid(key, "wrong technology: use `tdd` for NR, `lte_tdd` for LTE"));
+        if table.contains(key) && is_of_lte != is_lte {
+            return Err(table.invalid(key, "wrong technology: use `tdd` for NR, `lte_tdd` for LTE"));
         }
     }
-    if let Some(section) = section.table("lte_tdd", &LTE_TDD)? {
-        let configuration = section.integer("configuration", 0..=6)?.unwrap_or(1);
+    if let Some(table) = table.table("lte_tdd", &LTE_TDD)? {
+        let configuration = table.integer("configuration", 0..=6)?.unwrap_or(1);
         return Ok(Duplex::LteTdd {
             configuration,
-            special_subframe: section.integer("special_subframe", 0..=9)?.unwrap_or(7),
+            special_subframe: table.integer("special_subframe", 0..=9)?.unwrap_or(7),
         });
     }
     match is_fdd {
         Some(true) => return Ok(Duplex::Fdd),
         Some(false) if is_lte => {
-            return Err(section.missing("lte_tdd", "a TDD cell of LTE has a configuration of 0 to 6"));
+            return Err(table.missing("lte_tdd", "a TDD cell of LTE has a configuration of 0 to 6"));
         }
         None if is_lte => return Ok(Duplex::Fdd),
         _ => {}
     }
-    if !section.contains("tdd") {
-        return pattern_of_letters("DDDDDDDSUU", carrier.numerology).map_err(|why| section.invalid_table(why));
+    if !table.contains("tdd") {
+        return pattern_of_letters("DDDDDDDSUU", carrier.numerology).map_err(|why| table.invalid_table(why));
     }
-    if section.is_text("tdd") {
-        let text = section.text("tdd", "a TDD pattern")?.unwrap_or_default();
-        return pattern_of_letters(text, carrier.numerology).map_err(|why| section.invalid("tdd", why));
+    if table.is_text("tdd") {
+        let text = table.text("tdd", "a TDD pattern")?.unwrap_or_default();
+        return pattern_of_letters(text, carrier.numerology).map_err(|why| table.invalid("tdd", why));
     }
-    let patterns = if section.is_array("tdd") {
-        section.tables("tdd", &TDD, 2)?
+    let patterns = if table.is_array("tdd") {
+        table.tables("tdd", &TDD, 2)?
     } else {
-        section.table("tdd", &TDD)?.into_iter().collect()
+        table.table("tdd", &TDD)?.into_iter().collect()
     };
     let mut patterns = patterns.iter().map(pattern).collect::<Result<Vec<_>, _>>()?.into_iter();
-    let first = patterns.next().ok_or_else(|| section.invalid("tdd", "expected one or two patterns"))?;
+    let first = patterns.next().ok_or_else(|| table.invalid("tdd", "expected one or two patterns"))?;
     Ok(Duplex::Tdd { pattern: first, second: patterns.next() })
 }
 
-fn pattern(section: &Table<'_>) -> Result<TddPattern, Error> {
+fn pattern(table: &Table<'_>) -> Result<TddPattern, Error> {
     let slots = 0..=640;
-    let period_us = section.integer("period_us", 500..=10_000)?;
+    let period_us = table.integer("period_us", 500..=10_000)?;
     Ok(TddPattern {
-        period_us: period_us.ok_or_else(|| section.missing("period_us", "the period of the pattern"))?,
-        downlink_slots: section.integer("downlink_slots", slots.clone())?.unwrap_or(0),
-        downlink_symbols: section.integer("downlink_symbols", 0..=13)?.unwrap_or(0),
-        uplink_symbols: section.integer("uplink_symbols", 0..=13)?.unwrap_or(0),
-        uplink_slots: section.integer("uplink_slots", slots)?.unwrap_or(0),
+        period_us: period_us.ok_or_else(|| table.missing("period_us", "the period of the pattern"))?,
+        downlink_slots: table.integer("downlink_slots", slots.clone())?.unwrap_or(0),
+        downlink_symbols: table.integer("downlink_symbols", 0..=13)?.unwrap_or(0),
+        uplink_symbols: table.integer("uplink_symbols", 0..=13)?.unwrap_or(0),
+        uplink_slots: table.integer("uplink_slots", slots)?.unwrap_or(0),
     })
 }
 
@@ -228,26 +227,26 @@ fn pattern_of_letters(text: &str, numerology: u8) -> Result<Duplex, String> {
     }
 }
 
-fn outer_loop(section: &Table<'_>) -> Result<Option<OuterLoop>, Error> {
+fn outer_loop(table: &Table<'_>) -> Result<Option<OuterLoop>, Error> {
     let default = OuterLoop::default();
     let outer_loop = OuterLoop {
-        target: section.number("target_bler_percent", 0.1..=90.0)?.map_or(default.target, |percent| percent / 100.0),
-        nack_step_db: section.number("nack_step_db", 0.01..=10.0)?.unwrap_or(default.nack_step_db),
-        max_offset_db: section.number("most_db", 0.0..=30.0)?.unwrap_or(default.max_offset_db),
+        target: table.number("target_bler_percent", 0.1..=90.0)?.map_or(default.target, |percent| percent / 100.0),
+        nack_step_db: table.number("nack_step_db", 0.01..=10.0)?.unwrap_or(default.nack_step_db),
+        most_db: table.number("most_db", 0.0..=30.0)?.unwrap_or(default.most_db),
     };
-    Ok(section.boolean("enabled")?.unwrap_or(true).then_some(outer_loop))
+    Ok(table.boolean("enabled")?.unwrap_or(true).then_some(outer_loop))
 }
 
-fn rlc(section: &Table<'_>, rlc: &mut radio::rlc::RlcConfig) -> Result<(), Error> {
+fn rlc(table: &Table<'_>, rlc: &mut radio::rlc::RlcConfig) -> Result<(), Error> {
     let modes = [("am", Mode::Acknowledged), ("um", Mode::Unacknowledged)];
-    rlc.mode = section.choice("mode", &modes)?.unwrap_or(rlc.mode);
-    rlc.buffer_octets = section.integer("buffer_octets", 1_000..=1_000_000_000)?.unwrap_or(rlc.buffer_octets);
-    let ms = |key, most| section.number(key, 0.0..=most).map(|ms| ms.map(|ms| Duration::from_secs_f64(ms / 1e3)));
+    rlc.mode = table.choice("mode", &modes)?.unwrap_or(rlc.mode);
+    rlc.buffer_octets = table.integer("buffer_octets", 1_000..=1_000_000_000)?.unwrap_or(rlc.buffer_octets);
+    let ms = |key, most| table.number(key, 0.0..=most).map(|ms| ms.map(|ms| Duration::from_secs_f64(ms / 1e3)));
     rlc.reordering = ms("reordering_ms", 3_000.0)?.unwrap_or(rlc.reordering);
     rlc.status = ms("status_ms", 3_000.0)?.unwrap_or(rlc.status);
     rlc.discard = ms("discard_ms", 10_000.0)?.or(rlc.discard);
     if rlc.discard.is_some_and(|discard| discard.is_zero()) {
-        return Err(section.invalid("discard_ms", "must be above 0; omit it to discard nothing"));
+        return Err(table.invalid("discard_ms", "must be above 0; omit it to discard nothing"));
     }
     Ok(())
 }

@@ -124,69 +124,69 @@ impl GroupFlow {
 }
 
 /// Reads the `number`th flow of a table.
-pub fn flow(section: &Table<'_>, number: usize) -> Result<GroupFlow, Error> {
-    let name = kind_name(section)?;
-    let mix = if name == "user" { Some(mix(section)?) } else { None };
-    let kind = if mix.is_some() { Kind::keep_alive(1.0) } else { kind(section, name)? };
+pub fn flow(table: &Table<'_>, number: usize) -> Result<GroupFlow, Error> {
+    let name = kind_name(table)?;
+    let mix = if name == "user" { Some(mix(table)?) } else { None };
+    let kind = if mix.is_some() { Kind::keep_alive(1.0) } else { kind(table, name)? };
     let mut specification = FlowSpecification::new(kind);
     let directions = [("down", Direction::Down), ("up", Direction::Up), ("both", Direction::Both)];
-    specification.direction = section.choice("direction", &directions)?.unwrap_or(specification.direction);
-    if mix.is_some() && section.contains("direction") {
-        return Err(section.invalid("direction", "not allowed for the kind \"user\", which selects its own direction"));
+    specification.direction = table.choice("direction", &directions)?.unwrap_or(specification.direction);
+    if mix.is_some() && table.contains("direction") {
+        return Err(table.invalid("direction", "not allowed for the kind \"user\", which selects its own direction"));
     }
-    specification.start = section.number("start_s", SECONDS)?.map_or(specification.start, seconds);
-    specification.stop = section.number("stop_s", SECONDS)?.map_or(specification.stop, seconds);
-    let delay_ms = section.number("one_way_delay_ms", 0.0..=1_000.0)?;
+    specification.start = table.number("start_s", SECONDS)?.map_or(specification.start, seconds);
+    specification.stop = table.number("stop_s", SECONDS)?.map_or(specification.stop, seconds);
+    let delay_ms = table.number("one_way_delay_ms", 0.0..=1_000.0)?;
     specification.one_way_delay_ms = delay_ms.unwrap_or(specification.one_way_delay_ms);
-    specification.dscp = section.integer("dscp", 0..=63)?.unwrap_or(specification.dscp);
+    specification.dscp = table.integer("dscp", 0..=63)?.unwrap_or(specification.dscp);
     let ports = 1..=65_535;
     // the flows of a UE have different ports
     let number = number as u16; // bounded by MAX_FLOWS
-    let server_port = section.integer("server_port", ports.clone())?.unwrap_or(5_000 + number);
-    let ue_port = section.integer("ue_port", ports)?.unwrap_or(50_000 + number);
-    specification.check().map_err(|error| section.invalid_table(error))?;
+    let server_port = table.integer("server_port", ports.clone())?.unwrap_or(5_000 + number);
+    let ue_port = table.integer("ue_port", ports)?.unwrap_or(50_000 + number);
+    specification.check().map_err(|error| table.invalid_table(error))?;
     Ok(GroupFlow { flow: FlowScenario { specification, ports: (server_port, ue_port) }, mix })
 }
 
 /// Reads the mix of users.
-fn mix(section: &Table<'_>) -> Result<UserMix, Error> {
+fn mix(table: &Table<'_>) -> Result<UserMix, Error> {
     let default = UserMix::default();
     let share = |key, otherwise: f64| -> Result<f64, Error> {
-        Ok(section.number(key, 0.0..=100.0)?.map_or(otherwise, |percent| percent / 100.0))
+        Ok(table.number(key, 0.0..=100.0)?.map_or(otherwise, |percent| percent / 100.0))
     };
     let mix = UserMix {
         idle: share("idle_percent", default.idle)?,
         web: share("web_percent", default.web)?,
         video: share("video_percent", default.video)?,
         steady: share("steady_percent", default.steady)?,
-        activity: section.number("activity", 0.01..=100.0)?.unwrap_or(default.activity),
-        one_way_delay_ms: section.number("one_way_delay_ms", 0.0..=1_000.0)?.unwrap_or(default.one_way_delay_ms),
-        tcp: tcp(section)?,
+        activity: table.number("activity", 0.01..=100.0)?.unwrap_or(default.activity),
+        one_way_delay_ms: table.number("one_way_delay_ms", 0.0..=1_000.0)?.unwrap_or(default.one_way_delay_ms),
+        tcp: tcp(table)?,
     };
-    mix.check().map_err(|error| section.invalid_table(error))?;
+    mix.check().map_err(|error| table.invalid_table(error))?;
     Ok(mix)
 }
 
 /// Reads the name of the kind, and checks that all keys belong to it.
-fn kind_name(section: &Table<'_>) -> Result<&'static str, Error> {
+fn kind_name(table: &Table<'_>) -> Result<&'static str, Error> {
     let words = KINDS.map(|(name, _)| (name, name));
-    let name = section.choice("kind", &words)?;
+    let name = table.choice("kind", &words)?;
     let all = || words.map(|(name, _)| name).join(", ");
-    let name = name.ok_or_else(|| section.missing("kind", format!("one of {}", all())))?;
+    let name = name.ok_or_else(|| table.missing("kind", format!("one of {}", all())))?;
     let keys = KINDS.iter().find(|(kind, _)| *kind == name).map_or(&[][..], |(_, keys)| *keys);
     let is_tcp = TCP_KINDS.contains(&name);
     let is_allowed = |key: &&str| COMMON.contains(key) || keys.contains(key) || is_tcp && TCP.contains(key);
-    match section.present_keys().find(|key| !is_allowed(key)) {
-        Some(key) => Err(section.invalid(key, format!("not allowed for the kind \"{name}\""))),
+    match table.present_keys().find(|key| !is_allowed(key)) {
+        Some(key) => Err(table.invalid(key, format!("not allowed for the kind \"{name}\""))),
         None => Ok(name),
     }
 }
 
-fn kind(section: &Table<'_>, name: &str) -> Result<Kind, Error> {
+fn kind(table: &Table<'_>, name: &str) -> Result<Kind, Error> {
     let rate = || -> Result<(u64, u32), Error> {
-        let rate_bps = section.integer("rate_bps", ANY)?;
-        let rate_bps = rate_bps.ok_or_else(|| section.missing("rate_bps", "bit/s with all headers"))?;
-        Ok((rate_bps, section.integer("packet_octets", OCTETS)?.unwrap_or(1_000)))
+        let rate_bps = table.integer("rate_bps", ANY)?;
+        let rate_bps = rate_bps.ok_or_else(|| table.missing("rate_bps", "bit/s with all headers"))?;
+        Ok((rate_bps, table.integer("packet_octets", OCTETS)?.unwrap_or(1_000)))
     };
     let any = 0.0..=f64::MAX;
     Ok(match name {
@@ -201,80 +201,80 @@ fn kind(section: &Table<'_>, name: &str) -> Result<Kind, Error> {
         "video" => {
             let default = OnOffVideo::default();
             Kind::OnOffVideo(OnOffVideo {
-                bitrate_bps: section.integer("bitrate_bps", ANY)?.unwrap_or(default.bitrate_bps),
-                segment_ms: section.integer("segment_ms", ANY)?.unwrap_or(default.segment_ms),
-                burst_bps: section.integer("burst_bps", ANY)?.unwrap_or(default.burst_bps),
-                packet_octets: section.integer("packet_octets", OCTETS)?.unwrap_or(default.packet_octets),
-                on_s: section.number("on_s", any.clone())?.unwrap_or(default.on_s),
-                off_s: section.number("off_s", any)?.unwrap_or(default.off_s),
+                bitrate_bps: table.integer("bitrate_bps", ANY)?.unwrap_or(default.bitrate_bps),
+                segment_ms: table.integer("segment_ms", ANY)?.unwrap_or(default.segment_ms),
+                burst_bps: table.integer("burst_bps", ANY)?.unwrap_or(default.burst_bps),
+                packet_octets: table.integer("packet_octets", OCTETS)?.unwrap_or(default.packet_octets),
+                on_s: table.number("on_s", any.clone())?.unwrap_or(default.on_s),
+                off_s: table.number("off_s", any)?.unwrap_or(default.off_s),
             })
         }
-        "voip" => Kind::Voip { echoed: section.boolean("echoed")?.unwrap_or(false) },
+        "voip" => Kind::Voip { echoed: table.boolean("echoed")?.unwrap_or(false) },
         "echo" => Kind::Echo {
-            interval_ms: section.number("interval_ms", 0.0..=f64::MAX)?.unwrap_or(1_000.0),
-            packet_octets: section.integer("packet_octets", OCTETS)?.unwrap_or(84),
+            interval_ms: table.number("interval_ms", 0.0..=f64::MAX)?.unwrap_or(1_000.0),
+            packet_octets: table.integer("packet_octets", OCTETS)?.unwrap_or(84),
         },
-        "greedy" => Kind::Greedy(tcp(section)?),
+        "greedy" => Kind::Greedy(tcp(table)?),
         "keep-alive" => {
-            let interval_s = section.number("interval_s", any)?.unwrap_or(10.0);
+            let interval_s = table.number("interval_s", any)?.unwrap_or(10.0);
             let Kind::KeepAlive { request_octets, answer_octets, .. } = Kind::keep_alive(interval_s) else {
                 panic!("Kind::keep_alive is a keep-alive")
             };
             Kind::KeepAlive {
                 interval_s,
-                request_octets: section.integer("request_octets", OCTETS)?.unwrap_or(request_octets),
-                answer_octets: section.integer("answer_octets", OCTETS)?.unwrap_or(answer_octets),
+                request_octets: table.integer("request_octets", OCTETS)?.unwrap_or(request_octets),
+                answer_octets: table.integer("answer_octets", OCTETS)?.unwrap_or(answer_octets),
             }
         }
         "web" => {
             let default = Web::default();
             Kind::Web(Web {
-                reading_s: section.number("reading_s", any)?.unwrap_or(default.reading_s),
-                page_least_octets: section.integer("page_least_octets", ANY)?.unwrap_or(default.page_least_octets),
-                page_more_octets: section.integer("page_more_octets", ANY)?.unwrap_or(default.page_more_octets),
-                request_permille: section.integer("request_permille", OCTETS)?.unwrap_or(default.request_permille),
-                tcp: tcp(section)?,
+                reading_s: table.number("reading_s", any)?.unwrap_or(default.reading_s),
+                page_least_octets: table.integer("page_least_octets", ANY)?.unwrap_or(default.page_least_octets),
+                page_more_octets: table.integer("page_more_octets", ANY)?.unwrap_or(default.page_more_octets),
+                request_permille: table.integer("request_permille", OCTETS)?.unwrap_or(default.request_permille),
+                tcp: tcp(table)?,
             })
         }
         "player" => {
             let default = VideoPlayer::default();
             Kind::VideoPlayer(VideoPlayer {
-                bitrate_bps: section.integer("bitrate_bps", ANY)?.unwrap_or(default.bitrate_bps),
-                segment_ms: section.integer("segment_ms", ANY)?.unwrap_or(default.segment_ms),
-                ahead: section.integer("ahead_segments", OCTETS)?.unwrap_or(default.ahead),
-                on_s: section.number("on_s", any.clone())?.unwrap_or(default.on_s),
-                off_s: section.number("off_s", any)?.unwrap_or(default.off_s),
-                request_octets: section.integer("request_octets", OCTETS)?.unwrap_or(default.request_octets),
-                tcp: tcp(section)?,
+                bitrate_bps: table.integer("bitrate_bps", ANY)?.unwrap_or(default.bitrate_bps),
+                segment_ms: table.integer("segment_ms", ANY)?.unwrap_or(default.segment_ms),
+                ahead: table.integer("ahead_segments", OCTETS)?.unwrap_or(default.ahead),
+                on_s: table.number("on_s", any.clone())?.unwrap_or(default.on_s),
+                off_s: table.number("off_s", any)?.unwrap_or(default.off_s),
+                request_octets: table.integer("request_octets", OCTETS)?.unwrap_or(default.request_octets),
+                tcp: tcp(table)?,
             })
         }
         _ => {
-            let octets = section.integer("size_octets", ANY)?;
+            let octets = table.integer("size_octets", ANY)?;
             let octets =
-                octets.ok_or_else(|| section.missing("size_octets", "the octets to transfer, without headers"))?;
-            Kind::Transfer { octets, tcp: tcp(section)? }
+                octets.ok_or_else(|| table.missing("size_octets", "the octets to transfer, without headers"))?;
+            Kind::Transfer { octets, tcp: tcp(table)? }
         }
     })
 }
 
-fn tcp(section: &Table<'_>) -> Result<Tcp, Error> {
+fn tcp(table: &Table<'_>) -> Result<Tcp, Error> {
     let default = Tcp::default();
-    let is_bbr = section.choice("congestion_control", &[("cubic", false), ("bbr", true)])?.unwrap_or(false);
-    let slow_start = section.choice("slow_start", &[("hystart", SlowStart::HyStart), ("plain", SlowStart::Plain)])?;
+    let is_bbr = table.choice("congestion_control", &[("cubic", false), ("bbr", true)])?.unwrap_or(false);
+    let slow_start = table.choice("slow_start", &[("hystart", SlowStart::HyStart), ("plain", SlowStart::Plain)])?;
     let control = match (is_bbr, slow_start) {
-        (true, Some(_)) => return Err(section.invalid("slow_start", "requires the congestion control \"cubic\"")),
+        (true, Some(_)) => return Err(table.invalid("slow_start", "requires the congestion control \"cubic\"")),
         (true, None) => CongestionControl::Bbr,
         (false, slow_start) => CongestionControl::Cubic { slow_start: slow_start.unwrap_or_default() },
     };
     Ok(Tcp {
         control,
-        segment_octets: section.integer("segment_octets", OCTETS)?.unwrap_or(default.segment_octets),
-        receive_window_octets: section.integer("receive_window_octets", ANY)?.unwrap_or(default.receive_window_octets),
-        initial_window_segments: section
+        segment_octets: table.integer("segment_octets", OCTETS)?.unwrap_or(default.segment_octets),
+        receive_window_octets: table.integer("receive_window_octets", ANY)?.unwrap_or(default.receive_window_octets),
+        initial_window_segments: table
             .integer("initial_window_segments", OCTETS)?
             .unwrap_or(default.initial_window_segments),
-        ecn: section.boolean("ecn")?.unwrap_or(default.ecn),
-        delayed_ack_ms: section.integer("delayed_ack_ms", ANY)?.unwrap_or(default.delayed_ack_ms),
-        rto_min_ms: section.integer("rto_min_ms", ANY)?.unwrap_or(default.rto_min_ms),
+        ecn: table.boolean("ecn")?.unwrap_or(default.ecn),
+        delayed_ack_ms: table.integer("delayed_ack_ms", ANY)?.unwrap_or(default.delayed_ack_ms),
+        rto_min_ms: table.integer("rto_min_ms", ANY)?.unwrap_or(default.rto_min_ms),
     })
 }

@@ -82,8 +82,8 @@ impl Scenario {
             scenario.threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
         }
         scenario.warm_up = top.number("warm_up_s", 0.0..=3600.0)?.map_or(scenario.warm_up, Duration::from_secs_f64);
-        if let Some(section) = top.table("handover", &HANDOVER)? {
-            scenario.handover = handover(&section)?;
+        if let Some(table) = top.table("handover", &HANDOVER)? {
+            scenario.handover = handover(&table)?;
         }
         let tables = top.tables("cell", &cell::CELL, MAX_CELLS)?;
         if tables.is_empty() {
@@ -143,20 +143,20 @@ fn locate(top: &Table<'_>, ue_tables: &[UeTable<'_>], error: ScenarioError) -> E
         _ => None,
     };
     let table = ue.and_then(|ue| ue_tables.iter().find(|ue_table| ue_table.group.ues.contains(&ue)));
-    let section = table.map_or(top, |ue_table| &ue_table.table);
-    section.invalid_table(error)
+    let table = table.map_or(top, |ue_table| &ue_table.table);
+    table.invalid_table(error)
 }
 
-fn handover(section: &Table<'_>) -> Result<HandoverConfig, Error> {
+fn handover(table: &Table<'_>) -> Result<HandoverConfig, Error> {
     let default = HandoverConfig::default();
     // at least an epoch: handovers are performed between epochs
     let ms = |key| {
-        let ms = section.number(key, 10.0..=60_000.0)?;
+        let ms = table.number(key, 10.0..=60_000.0)?;
         Ok::<_, Error>(ms.map(|ms| Duration::from_secs_f64(ms / 1e3)))
     };
     Ok(HandoverConfig {
-        a3_offset_db: section.number("a3_offset_db", -30.0..=30.0)?,
-        hysteresis_db: section.number("hysteresis_db", 0.0..=15.0)?.unwrap_or(default.hysteresis_db),
+        a3_offset_db: table.number("a3_offset_db", -30.0..=30.0)?,
+        hysteresis_db: table.number("hysteresis_db", 0.0..=15.0)?.unwrap_or(default.hysteresis_db),
         time_to_trigger: ms("time_to_trigger_ms")?.unwrap_or(default.time_to_trigger),
         interruption: ms("interruption_ms")?.unwrap_or(default.interruption),
         is_automatic: default.is_automatic,

@@ -33,12 +33,12 @@ pub const SLICE: TableKeys = TableKeys {
 const MAX_SLICES: usize = 64;
 
 /// Reads the slices of a cell.
-pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Error> {
-    let scheduler = section.choice("slice_scheduler", &[("NVS", "NVS"), ("NVS-PARTITION", "NVS-PARTITION")])?;
-    let tables = section.tables("slice", &SLICE, MAX_SLICES)?;
+pub fn slicing(table: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Error> {
+    let scheduler = table.choice("slice_scheduler", &[("NVS", "NVS"), ("NVS-PARTITION", "NVS-PARTITION")])?;
+    let tables = table.tables("slice", &SLICE, MAX_SLICES)?;
     if tables.is_empty() {
         return match scheduler {
-            Some(_) => Err(section.invalid("slice_scheduler", "requires a [[cell.slice]]")),
+            Some(_) => Err(table.invalid("slice_scheduler", "requires a [[cell.slice]]")),
             None => Ok(SlicingScenario::default()),
         };
     }
@@ -62,7 +62,7 @@ pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Erro
     }
     let is_fixed = matches!(directions.iter().flatten().next(), Some(Slice { parameters: Parameters::Static(_), .. }));
     if is_fixed && scheduler.is_some() {
-        return Err(section.invalid("slice_scheduler", "not allowed for static slices"));
+        return Err(table.invalid("slice_scheduler", "not allowed for static slices"));
     }
     let scheduler = scheduler.unwrap_or(if is_fixed { "STATIC" } else { "NVS" });
     let [dl, ul] = directions.map(|slices| DirectionSlices {
@@ -72,24 +72,24 @@ pub fn slicing(section: &Table<'_>, grid: &Grid) -> Result<SlicingScenario, Erro
     Ok(SlicingScenario { slices: SliceConfiguration { dl, ul }, rules })
 }
 
-fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), Error> {
-    let id = section.integer("id", 0..=4_294_967_294)?;
-    let id = id.ok_or_else(|| section.missing("id", "the number of the slice"))?;
+fn slice(table: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), Error> {
+    let id = table.integer("id", 0..=4_294_967_294)?;
+    let id = id.ok_or_else(|| table.missing("id", "the number of the slice"))?;
     const BOTH: &[Direction] = &Direction::BOTH;
     const DL: &[Direction] = &[Direction::Downlink];
     const UL: &[Direction] = &[Direction::Uplink];
-    let directions = section.choice("direction", &[("both", BOTH), ("down", DL), ("up", UL)])?.unwrap_or(BOTH);
+    let directions = table.choice("direction", &[("both", BOTH), ("down", DL), ("up", UL)])?.unwrap_or(BOTH);
     let words = |key, otherwise: &'static str| {
-        let text = section.text(key, "text")?.unwrap_or(otherwise).to_owned();
+        let text = table.text(key, "text")?.unwrap_or(otherwise).to_owned();
         let text = Some(text).filter(|text| text.len() <= 255).and_then(|text| PrintableString::try_from(text).ok());
-        text.ok_or_else(|| section.invalid(key, "must be a PrintableString of ASN.1 with at most 255 characters"))
+        text.ok_or_else(|| table.invalid(key, "must be a PrintableString of ASN.1 with at most 255 characters"))
     };
-    let ue_scheduler = section.choice("ue_scheduler", &[("RR", "RR"), ("PF", "PF"), ("MT", "MT")])?.unwrap_or("PF");
+    let ue_scheduler = table.choice("ue_scheduler", &[("RR", "RR"), ("PF", "PF"), ("MT", "MT")])?.unwrap_or("PF");
     let mbps = 0.0..=100_000.0;
-    let share = section.number("capacity_percent", 0.0..=100.0)?;
-    let rate = section.number("rate_mbps", mbps.clone())?;
-    let reference = section.number("reference_mbps", mbps)?;
-    let positions = (section.integer("low", 0..=1000)?, section.integer("high", 0..=1000)?);
+    let share = table.number("capacity_percent", 0.0..=100.0)?;
+    let rate = table.number("rate_mbps", mbps.clone())?;
+    let reference = table.number("reference_mbps", mbps)?;
+    let positions = (table.integer("low", 0..=1000)?, table.integer("high", 0..=1000)?);
     let parameters = match (share, rate, reference, positions) {
         (Some(percent), None, None, (None, None)) => {
             Parameters::Nvs(NvsParameters::Capacity(Share { reserved: (percent / 100.0) as f32 }))
@@ -101,7 +101,7 @@ fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), 
         _ => {
             let why =
                 "a slice requires either `capacity_percent`, or `rate_mbps` and `reference_mbps`, or `low` and `high`";
-            return Err(section.invalid_table(why));
+            return Err(table.invalid_table(why));
         }
     };
     let label = words("label", "")?;
@@ -109,12 +109,12 @@ fn slice(section: &Table<'_>) -> Result<(Slice<'static>, &'static [Direction]), 
 }
 
 /// Reads the UEs of a slice, if they are given.
-fn rule(section: &Table<'_>, slice: u32, directions: &[Direction]) -> Result<Option<SliceRule>, Error> {
-    let plmn = plmn(section)?;
-    let sst = section.integer("sst", 0..=255)?;
-    let sd = slice_differentiator(section)?;
+fn rule(table: &Table<'_>, slice: u32, directions: &[Direction]) -> Result<Option<SliceRule>, Error> {
+    let plmn = plmn(table)?;
+    let sst = table.integer("sst", 0..=255)?;
+    let sd = slice_differentiator(table)?;
     if sd.is_some() && sst.is_none() {
-        return Err(section.invalid("sd", "requires `sst`"));
+        return Err(table.invalid("sd", "requires `sst`"));
     }
     if plmn.is_none() && sst.is_none() {
         return Ok(None);

@@ -33,39 +33,39 @@ const ACTIONS: [(&str, Action); 5] = [
 
 /// Reads a table: extends the timeline, or starts or stops a flow.
 pub fn entry(
-    section: &Table<'_>,
+    table: &Table<'_>,
     cells: usize,
     groups: &[&Group<'_>],
     ues: &mut [UeScenario],
     timeline: &mut Vec<TimelineEntry>,
 ) -> Result<(), Error> {
-    let at = section.number("time_s", SECONDS)?.map(seconds);
-    let at = at.ok_or_else(|| section.missing("time_s", "seconds of model time"))?;
-    let action = section.choice("do", &ACTIONS)?;
+    let at = table.number("time_s", SECONDS)?.map(seconds);
+    let at = at.ok_or_else(|| table.missing("time_s", "seconds of model time"))?;
+    let action = table.choice("do", &ACTIONS)?;
     let words = || ACTIONS.map(|(word, _)| word).join(", ");
-    let action = action.ok_or_else(|| section.missing("do", format!("one of {}", words())))?;
+    let action = action.ok_or_else(|| table.missing("do", format!("one of {}", words())))?;
     let keys: &[&str] = match action {
         Action::Lock(_) => &["cell"],
         Action::Flow { .. } => &["ue", "flow"],
         Action::HandOver => &["ue", "to"],
     };
-    if let Some(key) = section.present_keys().find(|key| !["time_s", "do"].contains(key) && !keys.contains(key)) {
-        return Err(section.invalid(key, format!("not allowed here: use {}", keys.join(" and "))));
+    if let Some(key) = table.present_keys().find(|key| !["time_s", "do"].contains(key) && !keys.contains(key)) {
+        return Err(table.invalid(key, format!("not allowed here: use {}", keys.join(" and "))));
     }
     let cell = |key| -> Result<usize, Error> {
-        let cell = section.integer(key, 0..=cells as i64 - 1)?;
-        cell.ok_or_else(|| section.missing(key, format!("a cell, counted from 0, of {cells}")))
+        let cell = table.integer(key, 0..=cells as i64 - 1)?;
+        cell.ok_or_else(|| table.missing(key, format!("a cell, counted from 0, of {cells}")))
     };
     let group = || -> Result<Range<usize>, Error> {
         let names = || match groups.iter().filter_map(|group| group.name).collect::<Vec<_>>() {
             none if none.is_empty() => "no [[ue]] has a name".to_owned(),
             names => format!("known names are {}", names.join(", ")),
         };
-        let name = section.text("ue", "the name of a [[ue]]")?;
-        let name = name.ok_or_else(|| section.missing("ue", format!("the name of a [[ue]]: {}", names())))?;
+        let name = table.text("ue", "the name of a [[ue]]")?;
+        let name = name.ok_or_else(|| table.missing("ue", format!("the name of a [[ue]]: {}", names())))?;
         let group = groups.iter().find(|group| group.name == Some(name));
         let why = || format!("unknown name \"{name}\": {}", names());
-        Ok(group.ok_or_else(|| section.invalid("ue", why()))?.ues.clone())
+        Ok(group.ok_or_else(|| table.invalid("ue", why()))?.ues.clone())
     };
     match action {
         Action::Lock(is_locked) => {
@@ -79,11 +79,11 @@ pub fn entry(
         Action::Flow { starts } => {
             let ues = &mut ues[group()?];
             let count = ues.first().map_or(0, |ue| ue.flows.len());
-            let flow: usize = section
+            let flow: usize = table
                 .integer("flow", 0..=count as i64 - 1)?
-                .ok_or_else(|| section.missing("flow", format!("a flow of the UE, counted from 0, of {count}")))?;
+                .ok_or_else(|| table.missing("flow", format!("a flow of the UE, counted from 0, of {count}")))?;
             for ue in ues {
-                set_flow_time(section, ue, flow, at, starts)?;
+                set_flow_time(table, ue, flow, at, starts)?;
             }
         }
     }
@@ -91,7 +91,7 @@ pub fn entry(
 }
 
 /// Starts or stops a flow at a time.
-fn set_flow_time(section: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time, starts: bool) -> Result<(), Error> {
+fn set_flow_time(table: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time, starts: bool) -> Result<(), Error> {
     let specification = &mut ue.flows[flow].specification;
     let at = at.max(ue.arrives);
     if starts {
@@ -99,7 +99,7 @@ fn set_flow_time(section: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time
     } else if specification.stop == Time::NEVER {
         specification.stop = at;
     } else {
-        return Err(section.invalid("flow", "stops at another time already: a flow stops once"));
+        return Err(table.invalid("flow", "stops at another time already: a flow stops once"));
     }
-    specification.check().map_err(|error| section.invalid_table(error))
+    specification.check().map_err(|error| table.invalid_table(error))
 }

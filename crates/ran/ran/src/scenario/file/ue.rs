@@ -49,30 +49,30 @@ const FIRST_TABLE_STREAM: u64 = 1 << 62;
 
 /// Reads the UEs of the `number`th table, at most `room`.
 pub fn ues(
-    section: &Table<'_>,
+    table: &Table<'_>,
     folders: &ScenarioFolders<'_>,
     (seed, number): (u64, usize),
     cells: usize,
     room: usize,
 ) -> Result<Vec<UeScenario>, Error> {
-    let count: usize = section.integer("count", 1..=MAX_UES as i64)?.unwrap_or(1);
+    let count: usize = table.integer("count", 1..=MAX_UES as i64)?.unwrap_or(1);
     if count > room {
-        return Err(section.invalid("count", format!("too many UEs: {room} of {MAX_UES} are left")));
+        return Err(table.invalid("count", format!("too many UEs: {room} of {MAX_UES} are left")));
     }
-    let first = if section.is_text("cell") {
-        section.choice("cell", &[("all", ())])?;
+    let first = if table.is_text("cell") {
+        table.choice("cell", &[("all", ())])?;
         None
     } else {
-        let cell: usize = section.integer("cell", 0..=cells as i64 - 1)?.unwrap_or(0);
+        let cell: usize = table.integer("cell", 0..=cells as i64 - 1)?.unwrap_or(0);
         Some(cell)
     };
-    let subscription = subscription(section)?;
-    let channel = channel(section, folders)?;
-    let tables = section.tables("flow", &FLOW, MAX_FLOWS)?;
+    let subscription = subscription(table)?;
+    let channel = channel(table, folders)?;
+    let tables = table.tables("flow", &FLOW, MAX_FLOWS)?;
     let flows =
         tables.iter().enumerate().map(|(at, table)| flow::flow(table, at)).collect::<Result<Vec<_>, Error>>()?;
     let mut random = Random::new(seed, FIRST_TABLE_STREAM + number as u64);
-    let mut times = arrivals_and_departures(section, &mut random, count)?.into_iter();
+    let mut times = arrivals_and_departures(table, &mut random, count)?.into_iter();
     let ue = |at| {
         let (arrives, leaves) = times.next().unwrap_or((Time::START, None));
         let flows = flows.iter().map(|flow| flow.for_ue(arrives, &mut random)).collect();
@@ -84,23 +84,23 @@ pub fn ues(
 
 /// The times of arrival and departure of each UE.
 fn arrivals_and_departures(
-    section: &Table<'_>,
+    table: &Table<'_>,
     random: &mut Random,
     count: usize,
 ) -> Result<Vec<(Time, Option<Time>)>, Error> {
-    let arrives_s = section.number("arrives_s", SECONDS)?.unwrap_or(0.0);
-    let leaves_s = section.number("leaves_s", SECONDS)?;
-    let stagger_s = section.number("stagger_s", 0.0..=1e6)?;
-    let per_min = section.number("arrivals_per_min", 0.001..=1e6)?;
-    let mean_stay_s = section.number("mean_stay_s", 0.01..=1e6)?;
+    let arrives_s = table.number("arrives_s", SECONDS)?.unwrap_or(0.0);
+    let leaves_s = table.number("leaves_s", SECONDS)?;
+    let stagger_s = table.number("stagger_s", 0.0..=1e6)?;
+    let per_min = table.number("arrivals_per_min", 0.001..=1e6)?;
+    let mean_stay_s = table.number("mean_stay_s", 0.01..=1e6)?;
     if per_min.is_some() && stagger_s.is_some() {
         return Err(
-            section.invalid("stagger_s", "excludes `arrivals_per_min`: UEs arrive at even intervals or at random")
+            table.invalid("stagger_s", "excludes `arrivals_per_min`: UEs arrive at even intervals or at random")
         );
     }
     if mean_stay_s.is_some() && leaves_s.is_some() {
         return Err(
-            section.invalid("leaves_s", "excludes `mean_stay_s`: UEs leave at a fixed time or after a random stay")
+            table.invalid("leaves_s", "excludes `mean_stay_s`: UEs leave at a fixed time or after a random stay")
         );
     }
     let mut at_s = arrives_s;
@@ -116,44 +116,44 @@ fn arrivals_and_departures(
     });
     let each: Vec<(Time, Option<Time>)> = each.collect();
     if each.iter().any(|(arrives, leaves)| leaves.is_some_and(|leaves| leaves < *arrives)) {
-        return Err(section.invalid("leaves_s", "a UE would leave before it arrives"));
+        return Err(table.invalid("leaves_s", "a UE would leave before it arrives"));
     }
     Ok(each)
 }
 
-fn subscription(section: &Table<'_>) -> Result<Subscription, Error> {
-    let (mcc, mnc, has_long_mnc) = plmn(section)?.unwrap_or((MCC, MNC, false));
+fn subscription(table: &Table<'_>) -> Result<Subscription, Error> {
+    let (mcc, mnc, has_long_mnc) = plmn(table)?.unwrap_or((MCC, MNC, false));
     Ok(Subscription {
         mcc,
         mnc,
         has_long_mnc,
-        sst: section.integer("sst", 0..=255)?.unwrap_or(1),
-        sd: slice_differentiator(section)?,
-        five_qi: section.integer("five_qi", 1..=255)?.unwrap_or(9),
+        sst: table.integer("sst", 0..=255)?.unwrap_or(1),
+        sd: slice_differentiator(table)?,
+        five_qi: table.integer("five_qi", 1..=255)?.unwrap_or(9),
     })
 }
 
 /// Reads a PLMN: five or six digits.
-pub fn plmn(section: &Table<'_>) -> Result<Option<(u16, u16, bool)>, Error> {
-    let Some(text) = section.text("plmn", "five or six digits")? else { return Ok(None) };
+pub fn plmn(table: &Table<'_>) -> Result<Option<(u16, u16, bool)>, Error> {
+    let Some(text) = table.text("plmn", "five or six digits")? else { return Ok(None) };
     let are_digits = matches!(text.len(), 5 | 6) && text.bytes().all(|octet| octet.is_ascii_digit());
     let number = |part: Option<&str>| part.and_then(|part| part.parse().ok());
     match (number(text.get(..3)), number(text.get(3..))) {
         (Some(mcc), Some(mnc)) if are_digits => Ok(Some((mcc, mnc, text.len() == 6))),
-        _ => Err(section.invalid("plmn", format!("\"{text}\" is not five or six digits"))),
+        _ => Err(table.invalid("plmn", format!("\"{text}\" is not five or six digits"))),
     }
 }
 
 /// Reads a slice differentiator: six hexadecimal digits.
-pub fn slice_differentiator(section: &Table<'_>) -> Result<Option<[u8; 3]>, Error> {
-    let Some(text) = section.text("sd", "six hexadecimal digits")? else { return Ok(None) };
+pub fn slice_differentiator(table: &Table<'_>) -> Result<Option<[u8; 3]>, Error> {
+    let Some(text) = table.text("sd", "six hexadecimal digits")? else { return Ok(None) };
     let are_digits = text.len() == 6 && text.bytes().all(|octet| octet.is_ascii_hexdigit());
     match u32::from_str_radix(text, 16) {
         Ok(number) if are_digits => {
             let [_, a, b, c] = number.to_be_bytes();
             Ok(Some([a, b, c]))
         }
-        _ => Err(section.invalid("sd", format!("\"{text}\" is not six hexadecimal digits"))),
+        _ => Err(table.invalid("sd", format!("\"{text}\" is not six hexadecimal digits"))),
     }
 }
 
@@ -165,51 +165,51 @@ const CHANNELS: [(&str, &[&str]); 4] = [
     ("motion", &["x_m", "y_m", "motion", "speed_m_per_s", "max_speed_m_per_s", "heading_deg", "pause_s"]),
 ];
 
-fn channel(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<ChannelScenario, Error> {
+fn channel(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<ChannelScenario, Error> {
     let kind_of = |key| CHANNELS.iter().find(|(_, keys)| keys.contains(&key)).map(|(kind, _)| *kind);
-    let mut kinds = section.present_keys().filter_map(|key| Some((key, kind_of(key)?)));
+    let mut kinds = table.present_keys().filter_map(|key| Some((key, kind_of(key)?)));
     let first = kinds.next();
     if let Some((kind, (key, other))) =
         first.and_then(|(_, kind)| Some((kind, kinds.find(|(_, other)| *other != kind)?)))
     {
-        return Err(section.invalid(key, format!("a UE has one channel: `{kind}` and `{other}` exclude each other")));
+        return Err(table.invalid(key, format!("a UE has one channel: `{kind}` and `{other}` exclude each other")));
     }
     match first.map(|(_, kind)| kind) {
-        Some("mcs") => Ok(ChannelScenario::Mcs(section.integer("mcs", 0..=28)?.unwrap_or(0))),
+        Some("mcs") => Ok(ChannelScenario::Mcs(table.integer("mcs", 0..=28)?.unwrap_or(0))),
         Some("sinr_db") => {
             let db = -30.0..=60.0;
-            let dl_db = section.number("sinr_db", db.clone())?;
-            let dl_db = dl_db.ok_or_else(|| section.missing("sinr_db", "`uplink_sinr_db` requires it"))?;
-            Ok(ChannelScenario::Sinr(dl_db, section.number("uplink_sinr_db", db)?.unwrap_or(dl_db)))
+            let dl_db = table.number("sinr_db", db.clone())?;
+            let dl_db = dl_db.ok_or_else(|| table.missing("sinr_db", "`uplink_sinr_db` requires it"))?;
+            Ok(ChannelScenario::Sinr(dl_db, table.number("uplink_sinr_db", db)?.unwrap_or(dl_db)))
         }
-        Some("trace") => trace(section, folders).map(ChannelScenario::Trace),
-        _ => geometry(section),
+        Some("trace") => trace(table, folders).map(ChannelScenario::Trace),
+        _ => geometry(table),
     }
 }
 
-fn trace(section: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Trace, Error> {
-    let end = section.choice("trace_end", &[("loop", TraceEnd::Loop), ("hold", TraceEnd::Hold)])?.unwrap_or_default();
-    let name = section.text("trace", "the name of a trace file")?;
-    let name = name.ok_or_else(|| section.missing("trace", "`trace_end` requires it"))?;
+fn trace(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Trace, Error> {
+    let end = table.choice("trace_end", &[("loop", TraceEnd::Loop), ("hold", TraceEnd::Hold)])?.unwrap_or_default();
+    let name = table.text("trace", "the name of a trace file")?;
+    let name = name.ok_or_else(|| table.missing("trace", "`trace_end` requires it"))?;
     let path = folders.traces.join(name);
-    let refuse = |why: &dyn std::fmt::Display| section.invalid("trace", format!("{}: {why}", path.display()));
+    let refuse = |why: &dyn std::fmt::Display| table.invalid("trace", format!("{}: {why}", path.display()));
     let text = settings::read(&path, MAX_TRACE_OCTETS).map_err(|error| refuse(&error))?;
     Trace::parse(&text, end).map_err(|error| refuse(&error))
 }
 
-fn geometry(section: &Table<'_>) -> Result<ChannelScenario, Error> {
+fn geometry(table: &Table<'_>) -> Result<ChannelScenario, Error> {
     let far = -1e6..=1e6;
-    let position = match (section.number("x_m", far.clone())?, section.number("y_m", far)?) {
+    let position = match (table.number("x_m", far.clone())?, table.number("y_m", far)?) {
         (None, None) => None,
         (x_m, y_m) => Some(Position { x_m: x_m.unwrap_or(0.0), y_m: y_m.unwrap_or(0.0) }),
     };
     let speeds = 0.1..=200.0;
-    let speed_m_per_s = section.number("speed_m_per_s", speeds.clone())?;
-    let max_speed_m_per_s = section.number("max_speed_m_per_s", speeds)?;
-    let heading_deg = section.number("heading_deg", -360.0..=360.0)?;
-    let pause_s = section.number("pause_s", 0.0..=1e6)?;
+    let speed_m_per_s = table.number("speed_m_per_s", speeds.clone())?;
+    let max_speed_m_per_s = table.number("max_speed_m_per_s", speeds)?;
+    let heading_deg = table.number("heading_deg", -360.0..=360.0)?;
+    let pause_s = table.number("pause_s", 0.0..=1e6)?;
     let words = [("still", 0), ("straight", 1), ("random-waypoint", 2)];
-    let motion = section.choice("motion", &words)?.unwrap_or(0);
+    let motion = table.choice("motion", &words)?.unwrap_or(0);
     for (key, is_present, motions) in [
         ("speed_m_per_s", speed_m_per_s.is_some(), &[1, 2][..]),
         ("max_speed_m_per_s", max_speed_m_per_s.is_some(), &[2]),
@@ -220,7 +220,7 @@ fn geometry(section: &Table<'_>) -> Result<ChannelScenario, Error> {
             let required =
                 words.iter().filter(|(_, motion)| motions.contains(motion)).map(|(word, _)| format!("\"{word}\""));
             let required = required.collect::<Vec<_>>().join(" or ");
-            return Err(section.invalid(key, format!("requires the motion {required}")));
+            return Err(table.invalid(key, format!("requires the motion {required}")));
         }
     }
     let speed = speed_m_per_s.unwrap_or(1.5);
