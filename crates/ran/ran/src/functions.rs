@@ -29,7 +29,7 @@ use ran_functions::tc::TcFunction;
 use crate::RanConfig;
 use crate::node::Node;
 #[cfg(feature = "control")]
-use crate::part::Part;
+use crate::node_type::NodeType;
 
 /// The RAN functions of a node.
 pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
@@ -50,21 +50,21 @@ pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanF
 
 #[cfg(feature = "control")]
 fn control(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
-    let part = node.borrow().part;
+    let node_type = node.borrow().node_type;
     let node = || Rc::clone(node);
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     // all structures of E2SM-CCC 8.8 are those of NR, and the ones here belong to a gNB's CU-CP and DU
-    if matches!(part, Part::Gnb | Part::CuCp | Part::Du) {
+    if matches!(node_type, NodeType::Gnb | NodeType::CuCp | NodeType::Du) {
         functions.push(Box::new(CccFunction::new(node(), CccConfig::default())));
     }
-    if part.has_rrc() {
+    if node_type.has_rrc() {
         functions.push(Box::new(NiFunction::new(node(), NiConfig::default())));
     }
-    if part != Part::CuUp {
+    if node_type != NodeType::CuUp {
         let rc = RcConfig { revision: config.rc_revision, wire: config.wire, ..config.rc.clone() };
         functions.push(Box::new(RcFunction::new(node(), rc)));
     }
-    if part.has_rrc() {
+    if node_type.has_rrc() {
         functions.push(Box::new(AssociationFunction::new(node())));
     }
     functions
@@ -73,31 +73,31 @@ fn control(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunct
 /// FlexRIC's models, and RRC notifications.
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
 fn flexric(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<dyn RanFunction>> {
-    let part = node.borrow().part;
+    let node_type = node.borrow().node_type;
     let (node, config) = (|| Rc::clone(node), || PeriodicConfig { function_id: None, ..config.clone() });
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     #[cfg(feature = "statistics")]
     {
-        if part.has_mac() {
+        if node_type.has_mac() {
             functions.push(Box::new(MacFunction::new(node(), config())));
             functions.push(Box::new(RlcFunction::new(node(), config())));
         }
-        if part.has_pdcp() {
+        if node_type.has_pdcp() {
             functions.push(Box::new(PdcpFunction::new(node(), config())));
             functions.push(Box::new(GtpFunction::new(node(), config())));
         }
     }
     #[cfg(feature = "control")]
-    if part.has_mac() {
+    if node_type.has_mac() {
         let config = SliceConfig { periodic: config(), ..SliceConfig::default() };
         functions.push(Box::new(SliceFunction::new(node(), config)));
     }
     #[cfg(feature = "tc")]
-    if part.has_pdcp() {
+    if node_type.has_pdcp() {
         functions.push(Box::new(TcFunction::new(node(), config())));
     }
     #[cfg(feature = "control")]
-    if part.has_rrc() {
+    if node_type.has_rrc() {
         functions.push(Box::new(RrcFunction::new(node(), RrcConfig::default())));
     }
     functions

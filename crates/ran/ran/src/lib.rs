@@ -54,7 +54,7 @@ mod interfaces;
 mod live;
 mod mobility;
 mod node;
-mod part;
+mod node_type;
 pub mod scenario;
 mod simulation;
 #[cfg(feature = "statistics")]
@@ -79,7 +79,7 @@ pub use live::{LiveConfig, LiveCounts};
 #[cfg(feature = "live")]
 pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
-use part::Part;
+use node_type::NodeType;
 use radio::Network;
 pub use scenario::{Scenario, ScenarioError};
 use simulation::RanSimulation;
@@ -136,8 +136,8 @@ impl Ran {
         let mut nodes = Vec::new();
         for number in 0..config.scenario.cells.len() as u16 {
             // bounded by the scenario
-            for part in Part::of(&config.scenario.cells[usize::from(number)]) {
-                let node = Rc::new(RefCell::new(Node::new(&config, number, *part, Rc::clone(&simulation))));
+            for node_type in NodeType::of(&config.scenario.cells[usize::from(number)]) {
+                let node = Rc::new(RefCell::new(Node::new(&config, number, *node_type, Rc::clone(&simulation))));
                 let id = node.borrow().id();
                 let components = node.borrow().components();
                 let node_config = NodeConfig { components, ..NodeConfig::new(id) };

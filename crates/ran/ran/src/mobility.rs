@@ -62,7 +62,7 @@ impl Mobility {
 impl Node {
     /// Processes the cell's arrivals, departures and handovers, and the messages from neighbours.
     pub fn process_cell_events(&mut self) {
-        if !self.part.has_rrc() {
+        if !self.node_type.has_rrc() {
             return;
         }
         let (happenings, turned_away) = {

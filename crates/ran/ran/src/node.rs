@@ -20,7 +20,7 @@ use crate::RanConfig;
 #[cfg(feature = "control")]
 use crate::control::{NodeConfiguration, SliceState, Taps};
 use crate::mobility::Mobility;
-use crate::part::Part;
+use crate::node_type::NodeType;
 use crate::simulation::{BearerChanges, RanSimulation};
 use crate::traffic_control::TrafficControlWarnings;
 use ap::ServedPlmn;
@@ -78,7 +78,7 @@ pub fn selected_slice(subscription: &Subscription) -> SNssai {
 #[derive(Debug)]
 pub struct Node {
     pub(crate) gnb: u32,
-    pub(crate) part: Part,
+    pub(crate) node_type: NodeType,
     /// The measurements that it offers, and how they are computed.
     offers: Vec<SupportedMeasurement>,
     kpis: Vec<Kpi>,
@@ -144,16 +144,16 @@ impl UeContext {
 }
 
 impl Node {
-    pub fn new(config: &RanConfig, number: u16, part: Part, simulation: Rc<RefCell<RanSimulation>>) -> Self {
+    pub fn new(config: &RanConfig, number: u16, node_type: NodeType, simulation: Rc<RefCell<RanSimulation>>) -> Self {
         let mobility = Mobility::new(number, config, Rc::clone(&simulation.borrow().cells));
-        let (kpis, offers) = KPIS.into_iter().filter(|(kpi, _)| kpi.is_measured_by(part)).unzip();
+        let (kpis, offers) = KPIS.into_iter().filter(|(kpi, _)| kpi.is_measured_by(node_type)).unzip();
         #[cfg(any(feature = "control", feature = "tc"))]
         let scenario = &config.scenario.cells[usize::from(number)];
         let gnb = FIRST_GNB + u32::from(number);
         #[cfg_attr(not(feature = "control"), expect(unused_mut))]
         let mut node = Node {
             gnb,
-            part,
+            node_type,
             offers,
             kpis,
             contexts: Vec::new(),
@@ -165,7 +165,7 @@ impl Node {
             #[cfg(feature = "control")]
             slices: SliceState::new(&scenario.slicing),
             #[cfg(feature = "control")]
-            taps: Taps::of_node(number, part, &mobility),
+            taps: Taps::of_node(number, node_type, &mobility),
             traffic_control_warnings: TrafficControlWarnings::default(),
             #[cfg(feature = "tc")]
             traffic_control: crate::traffic_control::from_model(&scenario.radio.tc),
@@ -173,7 +173,7 @@ impl Node {
             simulation,
         };
         #[cfg(feature = "control")]
-        if part.has_mac() {
+        if node_type.has_mac() {
             node.apply_slicing();
         }
         node
@@ -184,7 +184,7 @@ impl Node {
         self.simulation.borrow_mut().advance(self.cell_number(), now);
         self.admit_new_ues();
         self.update_bearers();
-        if self.part.has_pdcp() {
+        if self.node_type.has_pdcp() {
             self.warn_plugin_faults();
         }
         self.process_cell_events();
@@ -223,7 +223,7 @@ impl Node {
 
     /// The node's identity.
     pub fn id(&self) -> GlobalE2NodeId {
-        self.part.id(self.gnb)
+        self.node_type.id(self.gnb)
     }
 
     /// The time of the last read by a RAN function.
@@ -296,11 +296,11 @@ impl Node {
                 self.contexts.push(context);
             }
             #[cfg(feature = "control")]
-            if self.part.has_mac() {
+            if self.node_type.has_mac() {
                 self.assign_initial_slices(place);
                 self.assign_scheduler_group(place);
             }
-            if self.part.has_pdcp() {
+            if self.node_type.has_pdcp() {
                 self.warn_queue_mismatch(place);
             }
         }

@@ -24,7 +24,7 @@ use radio::HandoverError;
 use tracing::warn;
 
 use crate::node::FIRST_GNB;
-use crate::part::cell_of;
+use crate::node_type::cell_of;
 use crate::scenario::{Model, Scenario, ScenarioError};
 use ap::ServedPlmn;
 use real_time_factor::RealTimeFactor;
@@ -140,7 +140,7 @@ impl RanSimulation {
                 .map(|(cell, number)| cell_of(number, cell.radio.carrier.rat))
                 .collect(),
             nr_pcis: (0..cells).map(|cell| ((FIRST_GNB as usize + cell) % PCIS) as u16).collect(),
-            networks: crate::interfaces::setup::served_plmns(scenario).into(),
+            networks: crate::interfaces::served_plmns(scenario).into(),
             bearers: BearerChanges::default(),
             is_coupled: scenario.is_coupled(),
             speed: scenario.speed,

@@ -4,17 +4,18 @@ use std::rc::Rc;
 
 use crate::RanConfig;
 use crate::node::Node;
-use crate::part::Part;
+use crate::node_type::NodeType;
 use crate::scenario::Scenario;
 use crate::simulation::RanSimulation;
 
 /// The nodes of a configuration.
 pub fn nodes(config: &RanConfig) -> Vec<Node> {
     let simulation = RanSimulation::new(&config.scenario).unwrap();
-    let of_cell =
-        |number: u16| Part::of(&config.scenario.cells[usize::from(number)]).iter().map(move |part| (number, *part));
+    let of_cell = |number: u16| {
+        NodeType::of(&config.scenario.cells[usize::from(number)]).iter().map(move |node_type| (number, *node_type))
+    };
     let parts = (0..config.scenario.cells.len() as u16).flat_map(of_cell);
-    parts.map(|(number, part)| Node::new(config, number, part, Rc::clone(&simulation))).collect()
+    parts.map(|(number, node_type)| Node::new(config, number, node_type, Rc::clone(&simulation))).collect()
 }
 
 /// The nodes of a crowd.
@@ -29,5 +30,5 @@ pub fn node() -> Node {
 
 /// The cell of an NR node.
 pub fn cell_of(number: u16) -> e2sm::common::Cgi {
-    crate::part::cell_of(number, radio::phy::Rat::Nr)
+    crate::node_type::cell_of(number, radio::phy::Rat::Nr)
 }

@@ -20,7 +20,7 @@ use ran_functions::slice::Direction;
 
 use super::slices::QuotaGroups;
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
-use crate::part::Part;
+use crate::node_type::NodeType;
 use ap::ServedPlmn;
 
 /// RRM policies of a cell. Further ones are refused.
@@ -162,10 +162,10 @@ fn refuse<T>(
 
 impl CccSource for Node {
     fn structures(&self) -> &[SupportedStructure] {
-        match self.part {
-            Part::CuCp => &OFFERS[..CU_OFFERS],
-            Part::Du => &OFFERS[CU_OFFERS..],
-            Part::Gnb | Part::CuUp | Part::Enb => OFFERS,
+        match self.node_type {
+            NodeType::CuCp => &OFFERS[..CU_OFFERS],
+            NodeType::Du => &OFFERS[CU_OFFERS..],
+            NodeType::Gnb | NodeType::CuUp | NodeType::Enb => OFFERS,
         }
     }
 

@@ -12,7 +12,7 @@ use ran_functions::rc::{Event, ProcedureId};
 use ran_functions::rrc::RrcSource;
 
 use crate::node::{Node, ue_of};
-use crate::part::Part;
+use crate::node_type::NodeType;
 use crate::simulation::NeighbourMessage;
 
 /// Queued events of E2SM-RC. Further ones are dropped: RRC states will be reported again.
@@ -198,9 +198,9 @@ impl Node {
 
     /// The RRC state of an active or inactive UE. An eNB keeps the context of an idle UE.
     pub fn rrc_state_of(&self, is_inactive: bool) -> RrcState {
-        match (is_inactive, self.part) {
+        match (is_inactive, self.node_type) {
             (false, _) => RrcState::RrcConnected,
-            (true, Part::Enb) => RrcState::RrcIdle,
+            (true, NodeType::Enb) => RrcState::RrcIdle,
             (true, _) => RrcState::RrcInactive,
         }
     }

@@ -36,7 +36,7 @@ use ran_functions::rc;
 use crate::interfaces::{TAC, enb_id, encoded, nr_cgi, plmn};
 use crate::mobility::Mobility;
 use crate::node::{FIRST_GNB, GNB_ID_BITS, Node, guami, place_of};
-use crate::part::{Part, gummei};
+use crate::node_type::{NodeType, gummei};
 use crate::simulation::NeighbourMessage;
 
 /// The interval at which the RRC states of UEs are checked while a subscription exists.
@@ -68,11 +68,11 @@ pub struct Taps {
 
 impl Taps {
     /// The interfaces of a node: to the AMF or MME, and to its neighbours of the same technology.
-    pub fn of_node(number: u16, part: Part, mobility: &Mobility) -> Self {
-        if !part.has_rrc() {
+    pub fn of_node(number: u16, node_type: NodeType, mobility: &Mobility) -> Self {
+        if !node_type.has_rrc() {
             return Taps::default();
         }
-        let is_enb = part == Part::Enb;
+        let is_enb = node_type == NodeType::Enb;
         let is_same = |number: &u16| matches!(mobility.cell_of(*number), Cgi::EutraCgi(_)) == is_enb;
         let neighbours: Vec<u16> = mobility.other_nodes().filter(is_same).take(MAX_NEIGHBOURS).collect();
         let (to_core, to_neighbour) = if is_enb { (NiType::S1, NiType::X2) } else { (NiType::Ng, NiType::Xn) };
@@ -114,7 +114,7 @@ impl Node {
     /// The message to the AMF or MME about a UE that became inactive or active.
     fn transition_message(&self, ue: Ue, is_inactive: bool) -> Vec<u8> {
         let core_id = self.amf_ue_ngap_id(ue);
-        if self.part == Part::Enb {
+        if self.node_type == NodeType::Enb {
             // 24 bits: at any time one UE has them
             let enb_ue_s1ap_id = ue.0 as u32 & 0x00ff_ffff;
             let ids = UeS1apIds { mme_ue_s1ap_id: MmeUeS1apId(core_id as u32), enb_ue_s1ap_id };
@@ -136,9 +136,9 @@ impl Node {
     /// The same message as an event of E2SM-RC.
     pub fn transition_report(&self, ue: Ue, is_inactive: bool) -> rc::Event {
         let s1 = InterfaceIdentifier::S1(InterfaceIdS1 { gummei: gummei() });
-        let (interface, procedure) = match (self.part, is_inactive) {
-            (Part::Enb, true) => (s1, s1ap::PROCEDURE_UE_CONTEXT_SUSPEND),
-            (Part::Enb, false) => (s1, s1ap::PROCEDURE_UE_CONTEXT_RESUME),
+        let (interface, procedure) = match (self.node_type, is_inactive) {
+            (NodeType::Enb, true) => (s1, s1ap::PROCEDURE_UE_CONTEXT_SUSPEND),
+            (NodeType::Enb, false) => (s1, s1ap::PROCEDURE_UE_CONTEXT_RESUME),
             _ => {
                 let ng = InterfaceIdentifier::Ng(InterfaceIdNg { guami: guami() });
                 (ng, ngap::PROCEDURE_RRC_INACTIVE_TRANSITION_REPORT)
@@ -187,7 +187,7 @@ impl Node {
     /// Sends a UE CONTEXT RELEASE to the neighbour that handed over a UE.
     pub fn release_source_context(&mut self, source: u16, source_ue: Ue, ue: Ue) {
         let Some(interface) = self.taps.to_neighbour(source) else { return };
-        let (id, procedure, octets) = if self.part == Part::Enb {
+        let (id, procedure, octets) = if self.node_type == NodeType::Enb {
             let id = InterfaceIdentifier::X2(InterfaceIdX2 { node_type: X2NodeType::GlobalEnbId(enb(source)) });
             (id, x2ap::PROCEDURE_UE_CONTEXT_RELEASE, x2_ue_context_release(place_of(source_ue), place_of(ue)))
         } else {

@@ -34,7 +34,7 @@ use tracing::debug;
 
 use crate::band::Spectrum;
 use crate::node::{DEFAULT_DRB, Node, UeContext, place_of};
-use crate::part::Part;
+use crate::node_type::NodeType;
 use crate::simulation::UeBearer;
 
 /// The period of reads while events may occur.
@@ -114,18 +114,18 @@ impl RcSource for Node {
     }
 
     fn control_actions(&self) -> &[ActionId] {
-        match self.part {
-            Part::Gnb | Part::CuUp => &[
+        match self.node_type {
+            NodeType::Gnb | NodeType::CuUp => &[
                 ControlAction::DRB_QOS,
                 ControlAction::QOS_FLOW_MAPPING,
                 ControlAction::DRX,
                 ControlAction::SLICE_PRB_QUOTA,
                 ControlAction::HANDOVER,
             ],
-            Part::CuCp => &[ControlAction::DRB_QOS, ControlAction::QOS_FLOW_MAPPING, ControlAction::HANDOVER],
-            Part::Du => &[ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA],
+            NodeType::CuCp => &[ControlAction::DRB_QOS, ControlAction::QOS_FLOW_MAPPING, ControlAction::HANDOVER],
+            NodeType::Du => &[ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA],
             // QoS flows and S-NSSAIs exist in 5G only
-            Part::Enb => &[ControlAction::DRB_QOS, ControlAction::DRX, ControlAction::HANDOVER],
+            NodeType::Enb => &[ControlAction::DRB_QOS, ControlAction::DRX, ControlAction::HANDOVER],
         }
     }
 
@@ -211,7 +211,7 @@ impl RcSource for Node {
     }
 
     fn policy_actions(&self) -> &[ActionId] {
-        if self.part.has_rrc() { &[ControlAction::HANDOVER] } else { &[] }
+        if self.node_type.has_rrc() { &[ControlAction::HANDOVER] } else { &[] }
     }
 
     fn breakpoints(&self) -> &[SupportedBreakpoint] {
@@ -226,7 +226,7 @@ impl RcSource for Node {
                 action: ControlAction::HANDOVER,
             },
         };
-        if self.part.has_rrc() { &[HANDOVER] } else { &[] }
+        if self.node_type.has_rrc() { &[HANDOVER] } else { &[] }
     }
 
     fn resume(&mut self, now: Time, procedure: ProcedureId, verdict: Verdict<'_>) {
@@ -243,10 +243,10 @@ impl RcSource for Node {
     }
 
     fn event_kinds(&self) -> &[EventKind] {
-        match self.part {
-            Part::Gnb | Part::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
-            Part::CuCp | Part::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
-            Part::Du => &[EventKind::NodeChanges],
+        match self.node_type {
+            NodeType::Gnb | NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
+            NodeType::CuCp | NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
+            NodeType::Du => &[EventKind::NodeChanges],
         }
     }
 
@@ -275,10 +275,10 @@ impl RcSource for Node {
             SupportedParameter { id: SLICE_TYPE, name: "Slice/Service type", is_layer_2: false },
             SupportedParameter { id: FIVE_QI, name: "5QI", is_layer_2: false },
         ];
-        match self.part {
-            Part::Gnb | Part::Enb | Part::CuUp => OFFERS,
-            Part::CuCp => &OFFERS[2..],
-            Part::Du => &OFFERS[..2],
+        match self.node_type {
+            NodeType::Gnb | NodeType::Enb | NodeType::CuUp => OFFERS,
+            NodeType::CuCp => &OFFERS[2..],
+            NodeType::Du => &OFFERS[..2],
         }
     }
 
@@ -306,7 +306,7 @@ impl RcSource for Node {
     }
 
     fn neighbor_relations(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
-        if self.part == Part::Enb {
+        if self.node_type == NodeType::Enb {
             return None; // supported for NR only
         }
         let simulation = self.simulation.borrow();

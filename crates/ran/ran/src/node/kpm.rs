@@ -11,7 +11,7 @@ use ran_functions::kpm::{Bin, KpmSource, MeasuredObject, SupportedMeasurement};
 
 use super::{Node, place_of, selected_slice, ue_of};
 use crate::counters::Counters;
-use crate::part::Part;
+use crate::node_type::NodeType;
 
 /// A measurement of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,15 +46,15 @@ pub(super) enum Kpi {
 impl Kpi {
     /// Whether a node measures it, by the object class in TS 28.552 5.1 and E2SM-KPM 7.10: RRC connections belong to NRCellCU, PDCP
     /// volumes and the delay and loss between the core and F1 to GNBCUUPFunction, all others to NRCellDU.
-    pub(super) fn is_measured_by(self, part: Part) -> bool {
+    pub(super) fn is_measured_by(self, node_type: NodeType) -> bool {
         match self {
-            Kpi::Connected => part.has_rrc(),
+            Kpi::Connected => node_type.has_rrc(),
             // LTE has RRC_IDLE instead
-            Kpi::Inactive => part.has_rrc() && part != Part::Enb,
+            Kpi::Inactive => node_type.has_rrc() && node_type != NodeType::Enb,
             Kpi::VolumeDl | Kpi::VolumeUl | Kpi::PacketLossRateUl | Kpi::CuUpDelayDl | Kpi::CuUpDropRateDl => {
-                part.has_pdcp()
+                node_type.has_pdcp()
             }
-            _ => part.has_mac(),
+            _ => node_type.has_mac(),
         }
     }
 }
@@ -148,8 +148,9 @@ impl Node {
     fn counted(&self, since: &CounterSnapshot, object: MeasuredObject<'_>, label: &MeasurementLabel) -> Counters {
         let cell = self.cell();
         let mut sum = Counters::default();
-        let before =
-            |at: usize| since.stays.get(at).filter(|(stay, _)| stay == cell.ue_entry(at)).map(|(_, counters)| *counters);
+        let before = |at: usize| {
+            since.stays.get(at).filter(|(stay, _)| stay == cell.ue_entry(at)).map(|(_, counters)| *counters)
+        };
         self.for_each_place(object, label, &mut |at| sum += Counters::of(&cell, at) - before(at).unwrap_or_default());
         if object == MeasuredObject::Cell {
             sum += since.former_ues(&cell, label);
@@ -221,7 +222,7 @@ impl KpmSource for Node {
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
-        self.part.ue_id(self.amf_ue_ngap_id(ue), ue.0)
+        self.node_type.ue_id(self.amf_ue_ngap_id(ue), ue.0)
     }
 
     fn take_snapshot(&self, mark: &mut CounterSnapshot) {

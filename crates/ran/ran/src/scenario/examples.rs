@@ -12,7 +12,7 @@ use ran_functions::rc::{Event, RcSource, Verdict};
 
 use super::{Scenario, ScenarioFolders};
 use crate::node::Node;
-use crate::part::Part;
+use crate::node_type::NodeType;
 use crate::{RanConfig, testing};
 
 const START: Time = Time::from_nanos(5_000_000_000);
@@ -39,7 +39,7 @@ impl Running {
     fn example(name: &str) -> Running {
         let scenario =
             Scenario::from_toml(&text(&format!("{name}.toml")), &ScenarioFolders::with_traces(&folder())).unwrap();
-        let parts = scenario.cells.iter().map(|cell| Part::of(cell).len());
+        let parts = scenario.cells.iter().map(|cell| NodeType::of(cell).len());
         let first = parts.scan(0, |next, parts| Some(std::mem::replace(next, *next + parts))).collect();
         let nodes = testing::nodes(&RanConfig { scenario, ..RanConfig::default() });
         let mut run = Running { nodes, first, ms: 0 };

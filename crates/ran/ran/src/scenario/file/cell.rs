@@ -232,7 +232,7 @@ fn outer_loop(table: &Table<'_>) -> Result<Option<OuterLoop>, Error> {
     let outer_loop = OuterLoop {
         target: table.number("target_bler_percent", 0.1..=90.0)?.map_or(default.target, |percent| percent / 100.0),
         nack_step_db: table.number("nack_step_db", 0.01..=10.0)?.unwrap_or(default.nack_step_db),
-        most_db: table.number("most_db", 0.0..=30.0)?.unwrap_or(default.most_db),
+        max_offset_db: table.number("most_db", 0.0..=30.0)?.unwrap_or(default.max_offset_db),
     };
     Ok(table.boolean("enabled")?.unwrap_or(true).then_some(outer_loop))
 }

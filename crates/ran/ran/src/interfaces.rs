@@ -14,16 +14,20 @@ use ferric::e2ap::{
     E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceE1,
     E2NodeComponentInterfaceF1, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceS1, E2NodeComponentInterfaceType,
 };
-use ids::{EutraTac, GlobalGnbId, GnbCuUpId, GnbDuId, GnbId, NrPci, PlmnIdentity, SNssai, Sst};
-use per::PrintableString;
+use ids::{
+    EnbId, EutraTac, FiveGsTac, GlobalEnbId, GlobalGnbId, GnbCuUpId, GnbDuId, GnbId, NrCgi, NrPci, PlmnIdentity,
+    SNssai, Sst,
+};
+use per::{Bits, PrintableString};
 use radio::phy::{Duplex, Grid};
 
-use super::{TAC, enb_id, encoded, nr_cgi, plmn};
 use crate::band::Spectrum;
-use crate::node::{GNB_ID_BITS, Node, guami, selected_network, selected_slice};
-use crate::part::{ONLY, Part, gummei};
+use crate::node::{GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, Node, guami, selected_network, selected_slice};
+use crate::node_type::{ENB_ID_BITS, NodeType, ONLY, gummei};
 use crate::scenario::Scenario;
 
+/// The tracking area of all cells.
+pub const TAC: FiveGsTac = FiveGsTac([0, 0, 1]);
 /// Networks of a cell (maxnoofBPLMNs of TS 38.413 9.4.7).
 const MAX_PLMNS: usize = 12;
 /// Slices of a network that are declared.
@@ -33,7 +37,27 @@ const MAX_PLMNS_F1_S1: usize = 6;
 const AMF_NAME: &str = "amf-1";
 const MME_NAME: &str = "mme-1";
 
-/// The networks that a scenario's UEs have chosen, the base stations' own first, and the slices there: one at least.
+/// The network of all nodes.
+pub fn plmn() -> PlmnIdentity {
+    PlmnIdentity::from_codes(MCC, MNC, 2)
+}
+
+/// The global id of an eNB.
+pub fn enb_id(id: u32) -> GlobalEnbId {
+    GlobalEnbId { plmn_identity: plmn(), enb_id: EnbId::MacroEnbId(Bits::new(id.into(), ENB_ID_BITS)) }
+}
+
+/// The identity of the only cell of a gNB.
+pub fn nr_cgi(gnb: u32) -> NrCgi {
+    NrCgi::new(plmn(), u64::from(gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1)
+}
+
+/// The octets of an encoded message.
+pub fn encoded(octets: Result<Vec<u8>, per::Error>) -> Vec<u8> {
+    octets.unwrap_or_else(|error| panic!("the model's values are within the protocols' bounds: {error}"))
+}
+
+/// The networks that a scenario's UEs select, the base stations' own first, with their slices: at least one each.
 pub fn served_plmns(scenario: &Scenario) -> Vec<ServedPlmn> {
     let mut slices: BTreeMap<PlmnIdentity, Vec<SNssai>> = BTreeMap::from([(plmn(), Vec::new())]);
     for ue in &scenario.ues {
@@ -75,12 +99,12 @@ impl Node {
             let id = E2NodeComponentInterfaceNg { amf_name: PrintableString::literal(AMF_NAME) };
             component(E2NodeComponentInterfaceType::Ng, E2NodeComponentId::Ng(id), ng_setup(self.gnb, plmns))
         };
-        match self.part {
-            Part::Gnb => vec![ng()],
-            Part::CuCp => vec![ng(), f1(), e1()],
-            Part::CuUp => vec![e1()],
-            Part::Du => vec![f1()],
-            Part::Enb => {
+        match self.node_type {
+            NodeType::Gnb => vec![ng()],
+            NodeType::CuCp => vec![ng(), f1(), e1()],
+            NodeType::CuUp => vec![e1()],
+            NodeType::Du => vec![f1()],
+            NodeType::Enb => {
                 let id = E2NodeComponentInterfaceS1 { mme_name: PrintableString::literal(MME_NAME) };
                 let messages = s1_setup(self.gnb, plmns);
                 vec![component(E2NodeComponentInterfaceType::S1, E2NodeComponentId::S1(id), messages)]
@@ -200,7 +224,7 @@ mod tests {
 
     macro_rules! vectors {
         ($($name:literal),*) => {
-            [$(include_str!(concat!("../../../../../vectors/interfaces/setup/", $name, ".hex")).trim()),*]
+            [$(include_str!(concat!("../../../../vectors/interfaces/setup/", $name, ".hex")).trim()),*]
         };
     }
 

@@ -156,8 +156,8 @@ fn control_of_one_node_has_effect_on_all() {
     nodes[0].control(at(6), RIC, Some(Ue(1)), &ControlAction::QosFlowMapping(mapping)).unwrap();
     advance(&mut nodes, 7);
     for node in &nodes[..3] {
-        assert_eq!(node.five_qis(Ue(0)), [FiveQi(5)], "{:?}", node.part);
-        assert_eq!(node.context(Ue(1)).unwrap().drb, 2, "{:?}", node.part);
+        assert_eq!(node.five_qis(Ue(0)), [FiveQi(5)], "{:?}", node.node_type);
+        assert_eq!(node.context(Ue(1)).unwrap().drb, 2, "{:?}", node.node_type);
     }
     assert_eq!(nodes[2].cell().ue(1).unwrap().bearers().len(), 2);
 

@@ -21,7 +21,7 @@ pub const ONLY: i64 = 1;
 
 /// The type of an E2 node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum NodeType {
     /// A gNB that is not split.
     Gnb,
     /// A gNB-CU-CP: RRC, handovers, NG and Xn.
@@ -34,34 +34,34 @@ pub enum Part {
     Enb,
 }
 
-impl Part {
+impl NodeType {
     /// The node types of a cell, beginning with the one that has RRC.
-    pub fn of(cell: &CellScenario) -> &'static [Part] {
+    pub fn of(cell: &CellScenario) -> &'static [NodeType] {
         match (cell.radio.carrier.rat, cell.is_split) {
-            (Rat::Lte, _) => &[Part::Enb],
-            (Rat::Nr, false) => &[Part::Gnb],
-            (Rat::Nr, true) => &[Part::CuCp, Part::CuUp, Part::Du],
+            (Rat::Lte, _) => &[NodeType::Enb],
+            (Rat::Nr, false) => &[NodeType::Gnb],
+            (Rat::Nr, true) => &[NodeType::CuCp, NodeType::CuUp, NodeType::Du],
         }
     }
 
     /// Whether it has RRC, and the interfaces to the core and to neighbours.
     pub fn has_rrc(self) -> bool {
-        matches!(self, Part::Gnb | Part::CuCp | Part::Enb)
+        matches!(self, NodeType::Gnb | NodeType::CuCp | NodeType::Enb)
     }
 
     /// Whether it has SDAP, traffic control and PDCP.
     pub fn has_pdcp(self) -> bool {
-        matches!(self, Part::Gnb | Part::CuUp | Part::Enb)
+        matches!(self, NodeType::Gnb | NodeType::CuUp | NodeType::Enb)
     }
 
     /// Whether it has RLC and MAC.
     pub fn has_mac(self) -> bool {
-        matches!(self, Part::Gnb | Part::Du | Part::Enb)
+        matches!(self, NodeType::Gnb | NodeType::Du | NodeType::Enb)
     }
 
     /// The node's identity.
     pub fn id(self, number: u32) -> GlobalE2NodeId {
-        if self == Part::Enb {
+        if self == NodeType::Enb {
             let enb_id = EnbId::MacroEnbId(Bits::new(number.into(), ENB_ID_BITS));
             return GlobalE2NodeId::Enb(GlobalE2NodeEnbId {
                 global_enb_id: GlobalEnbId { plmn_identity: plmn(), enb_id },
@@ -69,8 +69,8 @@ impl Part {
         }
         let mut id = GlobalE2NodeId::gnb(plmn(), GnbId::new(number, GNB_ID_BITS));
         if let GlobalE2NodeId::Gnb(gnb) = &mut id {
-            gnb.gnb_cu_up_id = (self == Part::CuUp).then_some(GnbCuUpId(ONLY));
-            gnb.gnb_du_id = (self == Part::Du).then_some(GnbDuId(ONLY));
+            gnb.gnb_cu_up_id = (self == NodeType::CuUp).then_some(GnbCuUpId(ONLY));
+            gnb.gnb_du_id = (self == NodeType::Du).then_some(GnbDuId(ONLY));
         }
         id
     }
@@ -81,8 +81,8 @@ impl Part {
         let ran_ueid = Some(RanUeId(number.to_be_bytes()));
         let (f1ap, e1ap) = (GnbCuUeF1apId(here as u32), GnbCuCpUeE1apId(here as u32));
         match self {
-            Part::Gnb | Part::CuCp => {
-                let is_split = self == Part::CuCp;
+            NodeType::Gnb | NodeType::CuCp => {
+                let is_split = self == NodeType::CuCp;
                 UeId::Gnb(One::from(UeIdGnb {
                     amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
                     guami: guami(),
@@ -97,9 +97,9 @@ impl Part {
                     cell_rnti: None,
                 }))
             }
-            Part::CuUp => UeId::GnbCuUp(UeIdGnbCuUp { gnb_cu_cp_ue_e1ap_id: e1ap, ran_ueid }),
-            Part::Du => UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: f1ap, ran_ueid, cell_rnti: None }),
-            Part::Enb => UeId::Enb(One::from(UeIdEnb {
+            NodeType::CuUp => UeId::GnbCuUp(UeIdGnbCuUp { gnb_cu_cp_ue_e1ap_id: e1ap, ran_ueid }),
+            NodeType::Du => UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: f1ap, ran_ueid, cell_rnti: None }),
+            NodeType::Enb => UeId::Enb(One::from(UeIdEnb {
                 mme_ue_s1ap_id: MmeUeS1apId(number as u32), // 28 bits: gNBs and eNBs are numbered alike
                 gummei: gummei(),
                 m_enb_ue_x2ap_id: None,
