@@ -7,19 +7,19 @@ use e2ap::{
 
 use crate::Notice;
 
-/// About a PDU that cannot be read, but for its outline; `None` where it is to be ignored.
+/// Returns the error indication about a PDU that cannot be decoded; `None` if the PDU must be ignored.
 pub(crate) fn malformed(outline: Option<Outline>, error: &e2ap::Error) -> Option<ErrorIndication<'static>> {
     match error {
         // E2AP v03.01 10.3.4.1
         e2ap::Error::UnknownProcedure { criticality: Criticality::Ignore, .. } => return None,
-        // One error indication is never answered by another.
+        // an error indication is never answered by another one
         _ if error.message().is_some_and(|(_, code)| code == ProcedureCode::ERROR_INDICATION) => return None,
         _ => {}
     }
     Some(with_ids(outline, error.cause(), error.diagnostics()))
 }
 
-/// About a message that was understood.
+/// Returns the error indication about a decoded message.
 pub(crate) fn about(
     pdu: &Pdu<'_>,
     outline: Option<Outline>,
@@ -35,7 +35,7 @@ pub(crate) fn about(
     with_ids(outline, Cause::Protocol(cause), Some(diagnostics))
 }
 
-/// About the first message of a procedure that is not supported: by its criticality (E2AP v03.01 10.3.4.1).
+/// Returns the answer to the initiating message of an unsupported procedure, by its criticality (E2AP v03.01 10.3.4.1).
 pub(crate) fn not_supported(pdu: &Pdu<'_>, outline: Option<Outline>) -> (Notice, Option<ErrorIndication<'static>>) {
     let message = pdu.name();
     match pdu.procedure_code() {
@@ -49,13 +49,13 @@ pub(crate) fn not_supported(pdu: &Pdu<'_>, outline: Option<Outline>) -> (Notice,
     }
 }
 
-/// What a consumer is told where the peer left the cause out (E2AP v03.01 10.3.5).
+/// Returns the cause, or "unspecified" if the peer omitted it (E2AP v03.01 10.3.5).
 pub(crate) fn or_unspecified(cause: Option<Cause>) -> Cause {
     cause.unwrap_or(Cause::Misc(CauseMisc::Unspecified))
 }
 
-/// About a message that was understood but for some of it, of which its sender wants to be told (E2AP v03.01 10.3.4.2,
-/// 10.3.5). One error indication is never answered by another.
+/// Returns the error indication about ignored IEs whose criticality requires notification (E2AP v03.01 10.3.4.2, 10.3.5). An
+/// error indication is never answered by another one.
 pub(crate) fn report(
     pdu: &Pdu<'_>,
     outline: Option<Outline>,
@@ -65,8 +65,8 @@ pub(crate) fn report(
     (pdu.procedure_code() != ProcedureCode::ERROR_INDICATION).then(|| with_ids(outline, cause, Some(diagnostics)))
 }
 
-/// Whether what an error indication is about goes on: it only reports IEs that were ignored (E2AP v03.01 10.3.4.2,
-/// 10.3.5). Without an IE it is about a whole procedure that was.
+/// Whether the procedure that an error indication refers to continues, because the indication only reports ignored IEs (E2AP
+/// v03.01 10.3.4.2, 10.3.5). Without IEs it reports that the whole procedure was ignored.
 pub(crate) fn goes_on(indication: &ErrorIndication<'_>) -> bool {
     let diagnostics = indication.criticality_diagnostics.as_ref();
     indication.cause == Some(Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify))
@@ -87,7 +87,7 @@ fn with_ids(
     }
 }
 
-/// What `version` can carry of it.
+/// Reduces the indication to what `version` can carry.
 pub(crate) fn in_version(mut indication: ErrorIndication<'_>, version: Version) -> ErrorIndication<'_> {
     indication.cause = indication.cause.map(|cause| cause.in_version(version));
     if version < Version::V2_03 {

@@ -1,15 +1,15 @@
-//! How often something may be answered or told.
+//! A token bucket that limits answers and log lines per association.
 
 use core::time::Duration;
 
 use crate::Time;
 
-/// So many at once.
+/// The burst size.
 const BURST: u32 = 16;
-/// One more after this.
+/// The interval of the refill by one.
 const REFILL: Duration = Duration::from_millis(100);
 
-/// Bounds what a peer that sends nonsense makes us send and log.
+/// Limits the answers and log lines that invalid PDUs of a peer cause.
 #[derive(Debug)]
 pub(crate) struct Budget {
     left: u32,
@@ -22,7 +22,7 @@ impl Budget {
         Budget { left: BURST, since: now, withheld: 0 }
     }
 
-    /// Whether there is one more to be had; it is taken then.
+    /// Takes a token. Returns whether there was one.
     pub fn take(&mut self, now: Time) -> bool {
         while self.left < BURST && now - self.since >= REFILL {
             self.left += 1;
@@ -39,7 +39,7 @@ impl Budget {
         true
     }
 
-    /// How many there were not, where that is worth a line in the log: at powers of two.
+    /// Returns the number of refused tokens if it is a power of two, and thus worth a log line.
     pub fn withheld(&self) -> Option<u64> {
         self.withheld.is_power_of_two().then_some(self.withheld)
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_then_ten_a_second() {
+    fn burst_is_followed_by_ten_per_second() {
         let mut now = Time::from_nanos(1);
         let mut budget = Budget::new(now);
         assert_eq!((0..100).filter(|_| budget.take(now)).count(), 16);

@@ -1,4 +1,4 @@
-//! Changes of a subscription that stands, as both sides know them (E2AP v03.01 8.2.7).
+//! Changes of an active subscription, as both sides use them (E2AP v03.01 8.2.7).
 
 use e2ap::{
     Cause, Items, RanFunctionId, RicActionAdded, RicActionExecutionOrder, RicActionFailedToBeAdded,
@@ -10,78 +10,78 @@ use per::Octets;
 
 use crate::Action;
 
-/// The most actions that a subscription has.
+/// The maximum number of actions of a subscription.
 pub(crate) const MAX_ACTIONS: usize = 16;
 
-/// From when to when a subscription is to bring something; E2AP has this from v3 on.
+/// The start and end time of a subscription; E2AP has them since v3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SubscriptionTimes {
-    /// Not before; at once where there is none.
+    /// The start; without it the subscription starts at once.
     pub start: Option<RicSubscriptionTime>,
-    /// Not after; without end where there is none.
+    /// The end; without it the subscription does not end by itself.
     pub end: Option<RicSubscriptionTime>,
 }
 
-/// What is to become of a subscription that stands. What is not named stays as it is.
+/// A change of an active subscription. What it does not name remains unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubscriptionChange {
     /// The new event trigger definition.
     pub event_trigger: Option<Vec<u8>>,
-    /// Actions that are wanted no more.
+    /// Actions to remove.
     pub remove: Vec<RicActionId>,
-    /// Actions that are wanted otherwise.
+    /// Actions to modify.
     pub modify: Vec<ActionChange>,
-    /// Actions that are wanted besides.
+    /// Actions to add.
     pub add: Vec<AddedAction>,
 }
 
-/// What is to become of an action.
+/// A change of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionChange {
-    /// Which one.
+    /// The action.
     pub id: RicActionId,
     /// The service model's new action definition.
     pub definition: Option<Vec<u8>>,
-    /// Its new place among the actions; lower ones go first.
+    /// The new execution order; lower values go first.
     pub execution_order: Option<u8>,
-    /// What the node does afterwards from now on.
+    /// The new subsequent action.
     pub subsequent: Option<RicSubsequentAction>,
 }
 
-/// An action that comes to a subscription.
+/// An action to add to a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddedAction {
-    /// The action. One without a definition has an empty one: E2AP demands it here.
+    /// The action. Without a definition it gets an empty one, since E2AP requires it here.
     pub action: Action,
-    /// Its place among the actions; lower ones go first.
+    /// Its execution order; lower values go first.
     pub execution_order: u8,
 }
 
-/// What became of a change, action by action: each that was named stands in one list.
+/// The outcome of a change. Each action of the change is in exactly one list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeResult {
-    /// Gone.
+    /// Removed actions.
     pub removed: Vec<RicActionId>,
-    /// Changed.
+    /// Modified actions.
     pub modified: Vec<RicActionId>,
-    /// New.
+    /// Added actions.
     pub added: Vec<RicActionId>,
-    /// Not gone, and why.
+    /// Actions that were not removed, and why.
     pub not_removed: Vec<(RicActionId, Cause)>,
-    /// Not changed, and why.
+    /// Actions that were not modified, and why.
     pub not_modified: Vec<(RicActionId, Cause)>,
-    /// Not new, and why.
+    /// Actions that were not added, and why.
     pub not_added: Vec<(RicActionId, Cause)>,
 }
 
-/// Whether `ids` has one twice.
+/// Whether `ids` contains a duplicate.
 pub(crate) fn twice(mut ids: impl Iterator<Item = RicActionId>) -> bool {
     let mut seen = [false; 256];
     ids.any(|id| std::mem::replace(&mut seen[usize::from(id.0)], true))
 }
 
 impl SubscriptionChange {
-    /// Everything that is asked for was done.
+    /// Returns the result of a change that was applied completely.
     #[must_use]
     pub fn all_done(&self) -> ChangeResult {
         ChangeResult {
@@ -92,8 +92,8 @@ impl SubscriptionChange {
         }
     }
 
-    /// Whether it makes sense for a subscription with these actions: what goes or changes is there, what comes is not, each
-    /// is named once, and 1 to 16 are left.
+    /// Whether it is valid for a subscription with these actions: removed and modified ones exist, added ones do not, each is
+    /// named once, and 1 to 16 remain.
     pub(crate) fn fits(&self, actions: &[RicActionId]) -> bool {
         let old = || self.remove.iter().copied().chain(self.modify.iter().map(|change| change.id));
         let new = || self.add.iter().map(|added| added.action.id);
@@ -103,12 +103,12 @@ impl SubscriptionChange {
             && old().all(|id| actions.contains(&id))
             && !new().any(|id| actions.contains(&id))
             && left.is_some_and(|left| (1..=MAX_ACTIONS).contains(&left))
-            // v2 took zero away
+            // v2 removed the value zero
             && !self.modify.iter().any(|change| zero(&change.subsequent))
             && !self.add.iter().any(|added| zero(&added.action.subsequent))
     }
 
-    /// Octets of the caller's in it.
+    /// Octets of its definitions and its event trigger.
     pub(crate) fn octets(&self) -> usize {
         let trigger = self.event_trigger.as_ref().map_or(0, Vec::len);
         let modified = self.modify.iter().map(|change| change.definition.as_ref().map_or(0, Vec::len));
@@ -118,7 +118,7 @@ impl SubscriptionChange {
 
     pub(crate) fn of(request: &RicSubscriptionModificationRequest<'_>) -> Self {
         let owned = |octets: &Octets<'_>| octets.to_cow().into_owned();
-        // a value beyond 255 (9.2 leaves the range open) is no order that we can tell apart
+        // values above 255 (the range is extensible, 9.2) are treated as 255
         let order = |order: RicActionExecutionOrder| u8::try_from(order.0).unwrap_or(u8::MAX);
         SubscriptionChange {
             event_trigger: request.event_trigger_definition.as_ref().map(owned),
@@ -174,7 +174,7 @@ impl SubscriptionChange {
 }
 
 impl ChangeResult {
-    /// Whether it names each that `change` names once, in the lists where it belongs.
+    /// Whether it names each action of `change` exactly once, in the right lists.
     pub(crate) fn answers(&self, change: &SubscriptionChange) -> bool {
         let named = |done: &[RicActionId], not: &[(RicActionId, Cause)], asked: Vec<RicActionId>| {
             let named: Vec<_> = done.iter().copied().chain(not.iter().map(|(id, _)| *id)).collect();
@@ -224,12 +224,12 @@ impl ChangeResult {
     }
 }
 
-/// The items of a list that may be absent.
+/// Returns the items of an optional list.
 pub(crate) fn all<'s, T>(items: &'s Option<Items<'_, T>>) -> impl Iterator<Item = &'s T> {
     items.iter().flat_map(|items| items.iter())
 }
 
-/// A list, absent where it would be empty.
+/// Returns a list, or `None` if it is empty.
 pub(crate) fn list<'a, T>(items: impl Iterator<Item = T>) -> Option<Items<'a, T>> {
     Some(items.collect::<Items<'a, T>>()).filter(|items| !items.is_empty())
 }

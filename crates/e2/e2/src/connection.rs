@@ -1,4 +1,4 @@
-//! Associations that a RIC wants a node to have (E2AP v03.01 8.3.8), as both sides know them.
+//! The E2 Connection Update (E2AP v03.01 8.3.8), as both sides use it.
 
 use e2ap::{
     Cause, E2ConnectionUpdate, E2ConnectionUpdateItem, E2ConnectionUpdateRemoveItem, TnlInformation, TransactionId,
@@ -7,37 +7,37 @@ use per::IntoOwned;
 
 use crate::change::{all, list};
 
-/// What is to become of the associations between a node and its RIC. [`TnlInformation::addresses`] tells where they lead.
+/// A change of the associations between a node and its RIC. [`TnlInformation::addresses`] returns their endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionUpdate {
-    /// To be set up: at most 32.
+    /// Associations to set up, at most 32.
     pub add: Vec<E2ConnectionUpdateItem<'static>>,
-    /// To be given up: at most 32.
+    /// Associations to release, at most 32.
     pub remove: Vec<TnlInformation<'static>>,
-    /// To be used otherwise: at most 32.
+    /// Associations to use for another purpose, at most 32.
     pub modify: Vec<E2ConnectionUpdateItem<'static>>,
 }
 
-/// What became of it.
+/// The outcome of a [`ConnectionUpdate`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionResult {
-    /// Set up.
+    /// Associations that were set up.
     pub set_up: Vec<E2ConnectionUpdateItem<'static>>,
-    /// Not set up, and why.
+    /// Associations that could not be set up, and why.
     pub failed: Vec<(TnlInformation<'static>, Cause)>,
 }
 
-/// The most associations that a list of them has.
+/// The maximum number of associations in a list.
 pub(crate) const MAX_ASSOCIATIONS: usize = 32;
 
 impl ConnectionUpdate {
-    /// Whether there is nothing to be done.
+    /// Whether it changes nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.add.is_empty() && self.remove.is_empty() && self.modify.is_empty()
     }
 
-    /// Whether no list is too long, no port has other than 16 bits, and nothing is wanted and not wanted at once.
+    /// Whether no list is too long, each port has 16 bits, and no association is in two contradicting lists.
     pub(crate) fn is_sound(&self) -> bool {
         let wanted = || self.add.iter().chain(&self.modify).map(|item| &item.tnl_information);
         let carried = |tnl: &TnlInformation<'_>| {

@@ -1,18 +1,22 @@
-//! E2 procedures as machines that own no socket, no clock and no thread.
+//! The E2AP procedures as state machines that own no socket, no clock and no thread.
 //!
-//! | machine | is |
+//! | machine | role |
 //! |---|---|
-//! | [`Agent`] | an E2 node's side of one association |
-//! | [`Controller`] | a near-RT RIC's side of all its nodes, with the RAN database and the subscriptions |
-//! | [`topology::RanDatabase`] | what the nodes make up together: base stations, cells, UEs |
-//! | [`XappHost`] | a RIC's side of the RIC-xApp protocol, an ordinary user of the controller |
-//! | [`XappClient`] | an xApp's side of it |
+//! | [`Agent`] | the E2 node's side of one association |
+//! | [`Controller`] | the near-RT RIC's side of all its nodes: node database, subscriptions, procedures |
+//! | [`topology::RanDatabase`] | the base stations, cells and UEs that the nodes make up |
+//! | [`XappHost`] | the RIC's side of the RIC-xApp protocol, an ordinary user of the controller |
+//! | [`XappClient`] | the xApp's side of that protocol |
+//! | [`E42Host`] | the RIC's side of FlexRIC's xApp protocol |
 //!
-//! All are driven alike. Something happens: an association opens or closes, a PDU comes, time passes, somebody
-//! commands. The caller says so, with the present [`Time`], and then drains what the machine wants: bytes to be sent
-//! (`poll_transmit`), news (`poll_event`), associations to be closed (`poll_close`), and when to come back
-//! (`poll_timeout`). Nothing else happens in between, so that every procedure, timer and race is tested in virtual time,
-//! and a run replays from what was said to the machines: their order is never a hash table's.
+//! # Driving a machine
+//!
+//! Every machine has the same interface. The caller reports what happens, with the current [`Time`]: an association opened
+//! (`handle_open`) or closed (`handle_close`), a PDU arrived (`handle_pdu`), a deadline passed (`handle_timeout`), or a command
+//! such as [`Controller::subscribe`]. After each call the caller drains the outputs: PDUs to send (`poll_transmit`), events
+//! (`poll_event`), associations to close (`poll_close`), and the next deadline (`poll_timeout`). The machines do nothing
+//! else, so that every procedure, timer and race is tested in virtual time, and a run replays from its inputs: no output
+//! depends on the order of a hash table.
 //!
 //! ```
 //! use e2::{Agent, AgentConfig, AgentEvent, AssocId, Controller, ControllerConfig, Event, Function, Time};
@@ -28,13 +32,13 @@
 //! let mut agent = Agent::new(AgentConfig::new(node, vec![kpm]));
 //! let mut ric = Controller::new(ControllerConfig::default());
 //!
-//! // The agent wants a connection; there is one, and both sides learn of it.
+//! // The agent requests a connection; the caller reports one to both sides.
 //! let (now, assoc) = (Time::from_nanos(0), AssocId(1));
 //! assert_eq!(agent.poll_event(), Some(AgentEvent::Connect));
 //! ric.handle_open(now, assoc);
 //! agent.handle_open(now);
 //!
-//! // The setup request goes one way, its answer the other.
+//! // The caller carries the setup request to the RIC and the response back.
 //! let (mut request, mut response) = (Vec::new(), Vec::new());
 //! assert!(agent.poll_transmit(&mut request));
 //! ric.handle_pdu(now, assoc, &request);
@@ -46,13 +50,23 @@
 //! assert_eq!(ric.node(id).unwrap().functions[0].id, RanFunctionId(2));
 //! ```
 //!
-//! An indication is never queued: [`Controller::handle_pdu`] gives it back at once, borrowed, and
-//! [`Controller::consumers`] tells who wants it.
+//! # Indications
 //!
-//! Errors are bad input, panics are bugs. Bytes from a peer never cause a panic, nor harm to another peer: what is wrong
-//! is answered as E2AP says (clause 10), told as a [`Notice`], and bounded: answers and lines in the log to ten a second
-//! for each association, memory by [`ControllerConfig`] and [`AgentConfig`]. What a caller misuses is told by
-//! [`Misuse`], [`AgentMisuse`] and [`AgentConfigError`].
+//! An indication is never queued: [`Controller::handle_pdu`] returns it at once, borrowed from the PDU, and
+//! [`Controller::consumers`] lists its receivers.
+//!
+//! # Requests and consumers
+//!
+//! An iApp or an xApp session is a [`Consumer`]. Its commands carry a [`Ticket`]; [`Event::Request`] reports their outcome as
+//! a [`RequestEvent`], which the RIC-xApp protocol carries unchanged. Equal REPORT subscriptions of several consumers share
+//! one subscription towards the node, and subscriptions are restored when a lost node sets up again.
+//!
+//! # Errors
+//!
+//! Errors are bad input, panics are bugs. PDUs of a peer never cause a panic or harm another peer: an invalid PDU is answered
+//! as E2AP clause 10 requires and reported as a [`Notice`]. Answers and notices are limited to ten per second and
+//! association, memory by [`ControllerConfig`] and [`AgentConfig`]. An invalid call returns [`Misuse`], [`AgentMisuse`] or
+//! [`AgentConfigError`].
 
 #![forbid(unsafe_code)]
 
@@ -88,33 +102,33 @@ pub use rights::{FunctionName, Grant, NodeRights, Selection, XappRights};
 pub use time::Time;
 pub use xapp::{XappClient, XappHost};
 
-/// Names an association, as its owner does; never used twice.
+/// Identifies an association. The caller chooses the number and never reuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AssocId(pub u64);
 
-/// Why a caller ends an association, or why a machine wants it ended.
+/// Why an association has ended, or why a machine closes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CloseReason {
     /// The peer closed it, or the transport failed.
     Transport,
-    /// No E2 Setup in time.
+    /// There was no E2 Setup in time.
     SetupTimeout,
-    /// No answer to a reset in time.
+    /// A reset was not answered in time.
     ResetTimeout,
-    /// It sent what cannot be understood.
+    /// The peer sent invalid PDUs.
     Misbehaved,
-    /// The node came back on another association.
+    /// The node set up again on another association.
     TakenOver,
-    /// Whoever it is has no right to be here.
+    /// The peer is not authorized.
     NotAllowed,
-    /// What it is to be sent does not fit its bound.
+    /// The send queue of the peer exceeded its bound.
     Overflow,
-    /// The node leaves in order, or is let go.
+    /// The node was removed by the E2 Removal procedure.
     Removed,
-    /// No answer to a removal in time.
+    /// A removal was not answered in time.
     RemovalTimeout,
-    /// We end.
+    /// This side ended.
     Local,
 }
 
@@ -124,11 +138,11 @@ impl core::fmt::Display for CloseReason {
             CloseReason::Transport => "the connection ended",
             CloseReason::SetupTimeout => "no setup in time",
             CloseReason::ResetTimeout => "no answer to a reset in time",
-            CloseReason::Misbehaved => "it sent what cannot be understood",
-            CloseReason::TakenOver => "the node came back on another association",
-            CloseReason::NotAllowed => "it has no right to be here",
-            CloseReason::Overflow => "the peer does not read what it must be told",
-            CloseReason::Removed => "the node is removed",
+            CloseReason::Misbehaved => "the peer sent invalid PDUs",
+            CloseReason::TakenOver => "the node set up on another association",
+            CloseReason::NotAllowed => "the peer is not authorized",
+            CloseReason::Overflow => "send queue full: the peer does not read",
+            CloseReason::Removed => "the node was removed",
             CloseReason::RemovalTimeout => "no answer to a removal in time",
             CloseReason::Local => "closed here",
         })

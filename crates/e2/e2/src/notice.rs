@@ -1,123 +1,123 @@
-//! What an operator wants to read in the log.
+//! The events that a machine reports for the log.
 
 use core::fmt;
 
 use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId};
 
-/// Something that went wrong or is odd, and what was done about it.
+/// An error or oddity, and the reaction to it. `Display` writes the log line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A PDU that cannot be read. It was answered by an error indication or a failure.
+    /// A PDU cannot be decoded. It was answered by an error indication or a failure.
     Malformed(e2ap::Error),
-    /// A PDU that cannot be read, and is not to be answered or answered no more.
+    /// A PDU cannot be decoded. It was not answered.
     Unreadable(e2ap::Error),
-    /// IEs that are not known were ignored.
+    /// Unknown IEs were ignored.
     UnknownIes {
-        /// The procedure they were in.
+        /// The procedure.
         procedure_code: ProcedureCode,
-        /// How many.
+        /// Their number.
         count: usize,
     },
-    /// Mandatory IEs are missing, and the message goes on without them (E2AP v03.01 10.3.5).
+    /// Mandatory IEs are missing; the message is processed without them (E2AP v03.01 10.3.5).
     MissingIes {
-        /// The procedure they should have been in.
+        /// The procedure.
         procedure_code: ProcedureCode,
         /// The first of them.
         ie: ProtocolIeId,
-        /// How many.
+        /// Their number.
         count: usize,
     },
-    /// A message that does not fit the state of the association. It was answered by an error indication.
+    /// A message is not compatible with the state of the association. It was answered by an error indication.
     NotInState {
         /// The message.
         message: &'static str,
     },
-    /// A procedure that this implementation does not support. It was answered by an error indication.
+    /// A procedure is not supported. It was answered by an error indication.
     NotSupported {
         /// The message.
         message: &'static str,
     },
-    /// A procedure that this implementation does not support, and that may be ignored.
+    /// A procedure is not supported and was ignored, as its criticality allows.
     Ignored {
         /// The message.
         message: &'static str,
     },
-    /// A message that contradicts what it is about. It was answered by an error indication.
+    /// A message contradicts the request that it refers to. It was answered by an error indication.
     Contradiction {
         /// The message.
         message: &'static str,
         /// The request.
         request_id: RicRequestId,
     },
-    /// A message about a request that we do not know. It was answered by an error indication.
+    /// A message refers to an unknown request. It was answered by an error indication.
     UnknownRequest {
         /// The message.
         message: &'static str,
         /// The request.
         request_id: RicRequestId,
     },
-    /// Messages of a kind that was answered too often lately. They are dropped.
+    /// Messages are dropped because the association's budget of answers is exhausted.
     AnswersWithheld {
-        /// How many until now.
+        /// Their number so far.
         count: u64,
     },
-    /// The peer says that something was wrong.
+    /// The peer sent an error indication.
     ErrorIndication {
-        /// What.
+        /// The cause.
         cause: Option<Cause>,
-        /// About which procedure.
+        /// The procedure that it refers to.
         procedure_code: Option<ProcedureCode>,
-        /// About which request.
+        /// The request that it refers to.
         request_id: Option<RicRequestId>,
     },
-    /// The peer resets.
+    /// The peer requested a reset.
     Reset {
         /// Why.
         cause: Cause,
     },
-    /// A node sets up again on its association, which begins anew.
+    /// A node repeated the setup on its association and restarts.
     RepeatedSetup {
-        /// The node as it was.
+        /// Its previous id.
         was: GlobalE2NodeId,
-        /// The node as it is.
+        /// Its id now.
         is: GlobalE2NodeId,
     },
-    /// A node came back on another association. The older one is closed.
+    /// A node set up on another association. The older one is closed.
     TakenOver {
         /// The node.
         node: GlobalE2NodeId,
     },
-    /// A peer set up as a node that it may not be. It was refused.
+    /// A peer is not authorized to set up as this node. It was refused.
     NodeNotAllowed {
         /// The node.
         node: GlobalE2NodeId,
     },
-    /// A node that somebody has whose identity is known was claimed by somebody else. The older one keeps it.
+    /// A peer with another identity tried to take a node over. It was refused.
     TakeoverRefused {
         /// The node.
         node: GlobalE2NodeId,
     },
-    /// An xApp asked for what it has no right to. It was refused.
+    /// An xApp is not authorized for a command. It was refused.
     XappNotAllowed {
-        /// Of which node.
+        /// The node.
         node: GlobalE2NodeId,
-        /// Of which function.
+        /// The RAN function.
         ran_function_id: RanFunctionId,
-        /// Of which service model, by its object identifier; empty where the node did not tell.
+        /// The object identifier of its service model; empty if the node sent none.
         oid: Box<str>,
-        /// Whether it was to control it, or to read from it.
+        /// Whether the xApp lacks the right to control, or that to read.
         control: bool,
-        /// How many such refusals the xApp had until now.
+        /// The number of refusals of this xApp so far.
         count: u64,
     },
-    /// A node came with which more would be kept of all nodes than may be. It was refused.
+    /// A setup would exceed the bound of the octets stored of all nodes. It was refused.
     NodesTooLarge {
         /// The node.
         node: GlobalE2NodeId,
-        /// Octets of functions and components of all nodes, with it.
+        /// Octets of functions and components of all nodes including this one.
         octets: usize,
-        /// How many there may be.
+        /// The bound.
         limit_octets: usize,
     },
     /// A setup was refused.
@@ -125,14 +125,14 @@ pub enum Notice {
         /// Why.
         cause: Cause,
     },
-    /// A RAN function that the peer did not take.
+    /// A RAN function was rejected.
     FunctionRejected {
-        /// Which one.
+        /// The RAN function.
         ran_function_id: RanFunctionId,
         /// Why.
         cause: Cause,
     },
-    /// A component that the peer did not take.
+    /// A component was rejected.
     ComponentRejected {
         /// Why.
         cause: Cause,
@@ -142,65 +142,65 @@ pub enum Notice {
         /// Why.
         cause: Cause,
     },
-    /// A node gave associations up. Each ends when its link does.
+    /// A node announced the removal of associations. Each ends when its link does.
     AssociationsGivenUp {
-        /// How many.
+        /// Their number.
         count: usize,
     },
-    /// A node has another association.
+    /// An association joined a node.
     AssociationJoined {
         /// The node.
         node: GlobalE2NodeId,
-        /// How many it has.
+        /// The number of its associations.
         count: usize,
     },
-    /// An association was to be one of a node's, and is not. It is closed.
+    /// An association was refused as a further one of a node. It is closed.
     JoinRefused {
         /// The node.
         node: GlobalE2NodeId,
     },
-    /// A node's first association is gone; it goes on over another.
+    /// The first association of a node ended; another one takes its place.
     AssociationLost {
         /// The node.
         node: GlobalE2NodeId,
-        /// How many it has.
+        /// The number of its remaining associations.
         left: usize,
     },
-    /// An answer that did not come in time.
+    /// A procedure was not answered in time.
     TimedOut {
-        /// Of what.
+        /// The procedure.
         procedure_code: ProcedureCode,
-        /// Of which request.
+        /// The request.
         request_id: Option<RicRequestId>,
     },
-    /// Nodes that an xApp is not told of: E42 cannot tell of them, or there was no room.
+    /// Nodes were left out of an E42 setup response: E42 cannot represent them, or there was no room.
     NodesUntold {
-        /// How many.
+        /// Their number.
         count: usize,
     },
-    /// A subscription of an xApp ended, and E42 has no words for it.
+    /// A subscription of an E42 xApp ended, which E42 has no message for.
     EndUntold {
-        /// What the xApp calls it.
+        /// The xApp's request id.
         request_id: RicRequestId,
         /// Why it ended.
         end: crate::SubscriptionEnd,
     },
-    /// An xApp said something that the protocol does not allow.
+    /// An xApp violated the protocol.
     XappMisuse {
-        /// What.
+        /// The violation.
         what: &'static str,
     },
 }
 
 impl Notice {
-    /// What a message goes on without, if anything.
+    /// Returns the notice about IEs that were ignored or are missing.
     pub(crate) fn overlooked(decoded: &Decoded<'_>) -> Option<Self> {
         let procedure_code = decoded.pdu.procedure_code();
         let mut missing = decoded.missing();
         let count = missing.len();
         match (missing.next(), decoded.unknown.len()) {
             (None, 0) => None,
-            // what is there and cannot be read counts as both
+            // an IE that is present but invalid counts as both
             (None, count) => Some(Notice::UnknownIes { procedure_code, count }),
             (Some(ie), _) => Some(Notice::MissingIes { procedure_code, ie, count }),
         }
@@ -217,29 +217,29 @@ impl fmt::Display for Notice {
             }
             Notice::MissingIes { procedure_code, ie, count } => write!(
                 f,
-                "{count} mandatory IEs of {procedure_code:?} are missing or cannot be read, the first is {}: it goes on \
-                 without",
+                "{count} mandatory IEs of {procedure_code:?} are missing or invalid, the first is {}: message processed \
+                 without them",
                 ie.0
             ),
             Notice::NotInState { message } => {
-                write!(f, "{message} does not fit the state; answered with an error indication")
+                write!(f, "{message} is not compatible with the state; answered with an error indication")
             }
             Notice::NotSupported { message } => {
-                write!(f, "{message} is not supported here; answered with an error indication")
+                write!(f, "{message} is not supported; answered with an error indication")
             }
-            Notice::Ignored { message } => write!(f, "{message} is not supported here; ignored, as it may be"),
+            Notice::Ignored { message } => write!(f, "{message} is not supported; ignored"),
             Notice::Contradiction { message, request_id } => write!(
                 f,
-                "{message} for request {}/{} contradicts it; answered with an error indication",
+                "{message} contradicts request {}/{}; answered with an error indication",
                 request_id.requestor, request_id.instance
             ),
             Notice::UnknownRequest { message, request_id } => write!(
                 f,
-                "{message} for request {}/{}, which is unknown; answered with an error indication",
+                "{message} for unknown request {}/{}; answered with an error indication",
                 request_id.requestor, request_id.instance
             ),
             Notice::AnswersWithheld { count } => {
-                write!(f, "it asks for too many answers: messages dropped for this until now: {count}")
+                write!(f, "budget of answers exhausted: messages dropped so far: {count}")
             }
             Notice::ErrorIndication { cause, procedure_code, request_id } => {
                 f.write_str("the peer sent an error indication")?;
@@ -254,33 +254,32 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
-            Notice::Reset { cause } => write!(f, "the peer resets ({cause}): all subscriptions are gone"),
+            Notice::Reset { cause } => write!(f, "reset by the peer ({cause}): all subscriptions have ended"),
             Notice::RepeatedSetup { was, is } if was == is => {
-                write!(f, "{is} sets up again: it begins anew")
+                write!(f, "{is} sets up again: the node restarts")
             }
             Notice::RepeatedSetup { was, is } => write!(f, "{was} sets up again as {is}"),
-            Notice::TakenOver { node } => write!(f, "{node} came back on another association; the older one is closed"),
+            Notice::TakenOver { node } => write!(f, "{node} set up on another association; the older one is closed"),
             Notice::NodeNotAllowed { node } => write!(
                 f,
-                "setup as {node} refused: the peer's certificate has no right to that node; if it should, add the node to \
-                 its `node_ids`"
+                "setup as {node} refused: not among the `node_ids` of the peer's certificate; add the node there to allow \
+                 it"
             ),
             Notice::TakeoverRefused { node } => write!(
                 f,
-                "setup as {node} refused: the node is there already, with another certificate's identity, and keeps its \
-                 place"
+                "setup as {node} refused: the node is connected already, with the identity of another certificate"
             ),
             Notice::XappNotAllowed { node, ran_function_id, oid, control, count } => write!(
                 f,
-                "refused for lack of rights: to {} RAN function {} (OID {oid}) of {node} ({count} refusals until now); if \
-                 it should, add it to the rights of the xApp's certificate",
+                "not authorized to {} RAN function {} (OID {oid}) of {node}: command refused ({count} so far); add the \
+                 function to the rights of the xApp's certificate to allow it",
                 if *control { "control" } else { "read from" },
                 ran_function_id.0
             ),
             Notice::NodesTooLarge { node, octets, limit_octets } => write!(
                 f,
-                "there is no room for what {node} tells of functions and components: {octets} octets with all other nodes, \
-                 of {limit_octets}; if there should be, raise `max_octets_of_nodes`"
+                "node database full: {node} would increase it to {octets} octets of functions and components, limit \
+                 {limit_octets}; raise `max_octets_of_nodes` to allow it"
             ),
             Notice::SetupRefused { cause } => write!(f, "setup refused: {cause}"),
             Notice::FunctionRejected { ran_function_id, cause } => {
@@ -289,18 +288,18 @@ impl fmt::Display for Notice {
             Notice::ComponentRejected { cause } => write!(f, "a component was rejected: {cause}"),
             Notice::UpdateRefused { cause } => write!(f, "an update was refused: {cause}"),
             Notice::AssociationsGivenUp { count } => {
-                write!(f, "the node gives {count} associations up; each ends when its link does")
+                write!(f, "the node removes {count} associations; each ends when its link does")
             }
             Notice::AssociationJoined { node, count } => {
-                write!(f, "{node} has another association, the number {count}")
+                write!(f, "association joined {node}: it has {count} now")
             }
             Notice::JoinRefused { node } => write!(
                 f,
-                "the first message asks to be another association of {node}, which is not there, or speaks otherwise, or \
-                 has as many as it may have; refused"
+                "association refused as a further one of {node}: unknown node, other encoding, changes in the message, or \
+                 too many associations"
             ),
             Notice::AssociationLost { node, left } => {
-                write!(f, "an association of {node} ended: it goes on over another; {left} left")
+                write!(f, "first association of {node} ended: another one takes its place; {left} left")
             }
             Notice::TimedOut { procedure_code, request_id } => {
                 write!(f, "no answer in time to {procedure_code:?}")?;
@@ -310,11 +309,14 @@ impl fmt::Display for Notice {
                 Ok(())
             }
             Notice::NodesUntold { count } => {
-                write!(f, "it is not told of {count} nodes: E42 has no room or words for them")
+                write!(
+                    f,
+                    "{count} nodes left out of the setup response: E42 cannot represent them or the message is full"
+                )
             }
             Notice::EndUntold { request_id, end } => write!(
                 f,
-                "it is not told that its subscription {}/{} ended ({end:?}): E42 has no words for that",
+                "subscription {}/{} ended ({end:?}): not reported, since E42 has no message for that",
                 request_id.requestor, request_id.instance
             ),
             Notice::XappMisuse { what } => write!(f, "refused: {what}"),

@@ -1,4 +1,4 @@
-//! PDUs that a machine wants sent, until its caller takes them.
+//! The queue of PDUs that a machine wants to send, until its caller takes them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,18 +6,18 @@ use e2ap::{Codec, Pdu, Version};
 
 use crate::AssocId;
 
-/// What was taken is given up when it is more than this, and more than what waits; an empty buffer that has more gives it
-/// back.
+/// Sent octets are released when they exceed this and the octets still queued; an empty buffer with a larger capacity is
+/// released, too.
 const RETAINED_OCTETS: usize = 64 * 1024;
 
 /// Control-plane PDUs in one buffer, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
-    /// What of `bytes` was taken already.
+    /// The octets of `bytes` that were taken already.
     taken: usize,
     pdus: VecDeque<Queued>,
-    /// The associations whose encoding is another than PER.
+    /// The associations with another encoding than PER.
     codecs: HashMap<AssocId, Codec>,
 }
 
@@ -30,14 +30,14 @@ struct Queued {
 }
 
 impl Outbox {
-    /// Messages for that association are written in this encoding.
+    /// Sets the encoding of an association.
     pub fn open(&mut self, assoc: AssocId, codec: Codec) {
         if codec != Codec::Per {
             self.codecs.insert(assoc, codec);
         }
     }
 
-    /// Nothing more comes for that association.
+    /// Ends an association.
     pub fn close(&mut self, assoc: AssocId) {
         self.codecs.remove(&assoc);
     }
@@ -45,18 +45,18 @@ impl Outbox {
     /// Queues `pdu`.
     ///
     /// # Panics
-    /// Where `pdu` cannot be written in `version`: the machines build only what the version has.
+    /// If `version` cannot carry `pdu`: the machines build only what the version has.
     pub fn push(&mut self, assoc: AssocId, version: Version, pdu: &Pdu<'_>) {
         let codec = self.codecs.get(&assoc).copied().unwrap_or_default();
         let before = self.bytes.len();
         if let Err(error) = codec.encode(pdu, version, &mut self.bytes) {
-            // what it copies from a peer's PDU are ids, numbers and octets, which were decoded within the bounds of that version
+            // values copied from a peer's PDU were decoded within the bounds of this version
             panic!("a machine built a {} that E2AP v{version} cannot carry: {error}", pdu.name());
         }
         self.pdus.push_back(Queued { assoc, octets: self.bytes.len() - before, again: false });
     }
 
-    /// Queues bytes that are a PDU already, for each of `assocs`; they are kept once.
+    /// Queues an encoded PDU for each of `assocs`; it is stored once.
     pub fn push_bytes(&mut self, assocs: impl IntoIterator<Item = AssocId>, bytes: &[u8]) {
         let before = self.pdus.len();
         let octets = bytes.len();
@@ -86,7 +86,7 @@ impl Outbox {
         Some(assoc)
     }
 
-    /// Forgets all that is queued.
+    /// Drops all queued PDUs.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.taken = 0;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_taken_is_given_up_while_more_waits() {
+    fn sent_octets_are_released_while_more_are_queued() {
         let mut outbox = Outbox::default();
         let mut out = Vec::new();
         let pdu = |i: u32| vec![i as u8; 1 + i as usize % 3700];
@@ -116,9 +116,8 @@ mod tests {
         assert!(outbox.bytes.is_empty() && outbox.bytes.capacity() <= RETAINED_OCTETS);
     }
 
-    /// What waits behind another PDU is written as if it stood alone.
     #[test]
-    fn encoding_does_not_depend_on_what_waits() {
+    fn encoding_does_not_depend_on_queued_pdus() {
         let reset =
             |id| e2ap::ResetResponse { transaction_id: Some(e2ap::TransactionId(id)), criticality_diagnostics: None };
         for codec in [Codec::Per, Codec::FLAT] {
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bytes_to_many_and_to_none() {
+    fn same_bytes_go_to_several_associations() {
         let mut outbox = Outbox::default();
         outbox.push_bytes([AssocId(1)], b"one");
         outbox.push_bytes([], b"nobody");

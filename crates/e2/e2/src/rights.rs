@@ -1,7 +1,7 @@
-//! What a peer may do, where somebody vouches for who it is.
+//! The rights of authenticated peers.
 //!
-//! The machines keep to it; who the peers are, and what each of them may do, is their caller's to know: from certificates, for
-//! one. A peer of which nothing was said may do everything.
+//! The machines enforce the rights; the caller identifies the peers and assigns the rights, for example by certificates. A peer
+//! without assigned rights may do everything.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use e2ap::{GlobalE2NodeId, RanFunctionId, RicActionType};
 
 use crate::{Node, Notice, RanFunction};
 
-/// All of a kind, or some.
+/// A set that is either everything or a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection<T> {
-    /// Every one.
+    /// Everything.
     All,
-    /// These.
+    /// The listed items.
     Only(BTreeSet<T>),
 }
 
@@ -33,12 +33,12 @@ impl<T: Ord> FromIterator<T> for Selection<T> {
     }
 }
 
-/// Who is at the other end of a node's association.
+/// The identity of a node's peer and the nodes that it may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeRights {
-    /// What it goes by. A node that was set up by somebody who was vouched for is only taken over by the same.
+    /// Its identity. Only a peer with the same identity can take over a node that an authenticated peer has set up.
     pub identity: Box<str>,
-    /// The nodes that it may set up as, as [`GlobalE2NodeId`] is written.
+    /// The nodes that it may set up as, in the display form of [`GlobalE2NodeId`].
     pub node_ids: Selection<String>,
 }
 
@@ -49,7 +49,7 @@ impl NodeRights {
     }
 }
 
-/// A RAN function, as rights name it.
+/// The way in which a grant names a RAN function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FunctionName {
     /// By its id, which each node chooses.
@@ -58,12 +58,12 @@ pub enum FunctionName {
     Oid(String),
 }
 
-/// Functions of nodes.
+/// A grant of RAN functions of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Of these nodes, as [`GlobalE2NodeId`] is written.
+    /// The nodes, in the display form of [`GlobalE2NodeId`].
     pub nodes: Selection<String>,
-    /// These functions.
+    /// The functions.
     pub functions: Selection<FunctionName>,
 }
 
@@ -77,17 +77,17 @@ impl Grant {
     }
 }
 
-/// What an xApp may do.
+/// The rights of an xApp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct XappRights {
-    /// What it may subscribe to: REPORT actions.
+    /// Functions that it may subscribe to with REPORT actions, and query.
     pub read: Vec<Grant>,
-    /// What it may control. INSERT and POLICY actions, which hold up the node or have it act, take this too.
+    /// Functions that it may control. INSERT and POLICY actions, which suspend or direct the node, need this right, too.
     pub control: Vec<Grant>,
 }
 
 impl XappRights {
-    /// The functions of a node that it may do something with: those that it is told of.
+    /// Returns the functions of a node that are visible to it: those it has any right to.
     pub(crate) fn seen<'n>(&self, node: &'n Node) -> impl Iterator<Item = &'n RanFunction> + use<'_, 'n> {
         let name = node.global_id.to_string();
         let sees = move |function: &&RanFunction| {
@@ -96,12 +96,12 @@ impl XappRights {
         node.functions.iter().filter(sees)
     }
 
-    /// Whether it is told of a node: not of one that it can do nothing with.
+    /// Whether a node is visible to it.
     pub(crate) fn sees(&self, node: &Node) -> bool {
         self.seen(node).next().is_some()
     }
 
-    /// Whether it may ask a node's function for these kinds of actions; where not, whether it lacks only the right to control.
+    /// Checks that it may subscribe to a function with these types of actions; returns the right that it lacks otherwise.
     pub(crate) fn may_subscribe(
         &self,
         node: &Node,
@@ -111,7 +111,7 @@ impl XappRights {
         if !self.may_read(node, function) {
             return Err(Lacking::Read);
         }
-        // INSERT holds up the node and POLICY has it act: both are more than reading.
+        // INSERT suspends a procedure of the node and POLICY directs it: both are more than reading
         if kinds.any(|kind| kind != RicActionType::Report) && !self.may_control(node, function) {
             return Err(Lacking::Control);
         }
@@ -134,7 +134,7 @@ pub(crate) enum Lacking {
     Control,
 }
 
-/// What the log is told of an xApp that lacks a right to a node's function; `count` such refusals it had until now.
+/// Returns the notice about an xApp that lacks a right to a function; `count` is the number of its refusals so far.
 pub(crate) fn not_allowed(node: &Node, function: RanFunctionId, lacking: Lacking, count: u64) -> Notice {
     let oid = node.functions.iter().find(|own| own.id == function).map(|own| own.oid.as_ref().into());
     Notice::XappNotAllowed {
@@ -147,7 +147,7 @@ pub(crate) fn not_allowed(node: &Node, function: RanFunctionId, lacking: Lacking
 }
 
 fn covered(grants: &[Grant], node: &Node, function: RanFunctionId) -> bool {
-    // A function that the node does not have is not there to be protected; asking for it is answered as always.
+    // an unknown function needs no protection: the command fails in the usual way
     let Some(function) = node.functions.iter().find(|own| own.id == function) else { return true };
     let name = node.global_id.to_string();
     grants.iter().any(|grant| grant.covers(&name, function))

@@ -1,20 +1,20 @@
-//! Time as the machines know it.
+//! The time of the machines.
 
 use core::ops::{Add, Sub};
 use core::time::Duration;
 
-/// Nanoseconds since a moment of the caller's choice. Only differences mean anything.
+/// Nanoseconds since an origin of the caller's choice. Only differences are meaningful.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 impl Time {
-    /// The moment `nanos` nanoseconds after the caller's.
+    /// Returns the time `nanos` nanoseconds after the origin.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Time(nanos)
     }
 
-    /// Nanoseconds since the caller's moment.
+    /// Returns the nanoseconds since the origin.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
@@ -31,7 +31,7 @@ impl Add<Duration> for Time {
 
 impl Sub for Time {
     type Output = Duration;
-    /// Nothing where `earlier` is later: clocks of hosts do jump.
+    /// Zero if `earlier` is later: clocks of hosts do jump.
     fn sub(self, earlier: Time) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

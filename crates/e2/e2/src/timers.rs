@@ -1,11 +1,11 @@
-//! Deadlines, earliest first.
+//! A queue of deadlines, earliest first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::Time;
 
-/// Deadlines of things that may be gone when they pass: whoever is told checks.
+/// Deadlines that may be obsolete when they pass: the receiver checks them.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
     heap: BinaryHeap<Reverse<(Time, T)>>,
@@ -18,8 +18,8 @@ impl<T: Ord> Default for Timers<T> {
 }
 
 impl<T: Ord> Timers<T> {
-    /// Sets a deadline. Where there are more than twice as many as are `live`, those that `is_meant` does not know any
-    /// more are dropped first, so that many short-lived things do not leave a heap of old deadlines.
+    /// Adds a deadline. If the queue holds more than twice the `live` ones, the obsolete ones, for which `is_meant` returns
+    /// false, are removed first, so that many short-lived requests do not accumulate.
     pub fn set(&mut self, at: Time, what: T, live: usize, mut is_meant: impl FnMut(&T) -> bool) {
         if self.heap.len() >= 2 * live + 64 {
             self.heap.retain(|Reverse((_, what))| is_meant(what));
@@ -27,12 +27,12 @@ impl<T: Ord> Timers<T> {
         self.heap.push(Reverse((at, what)));
     }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     pub fn next(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// The earliest deadline that has passed.
+    /// Removes and returns the earliest deadline that has passed.
     pub fn pop(&mut self, now: Time) -> Option<T> {
         if self.next()? > now {
             return None;
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_deadlines_do_not_heap_up() {
+    fn obsolete_deadlines_do_not_accumulate() {
         let mut timers = Timers::default();
         for number in 0..100_000u64 {
             timers.set(Time::from_nanos(1_000_000 + number), number, 10, |other| number - other <= 10);

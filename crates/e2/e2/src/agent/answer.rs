@@ -1,4 +1,4 @@
-//! Answers to what cannot be read.
+//! Answers to PDUs that cannot be decoded.
 
 use e2ap::{
     CauseProtocol, CriticalityDiagnostics, E2ConnectionUpdateFailure, E2RemovalFailure, Kind, Pdu, ProcedureCode,
@@ -11,15 +11,15 @@ use crate::answer::malformed;
 use crate::{Notice, Time};
 
 impl Agent {
-    /// A PDU that cannot be read: answered by the failure of its procedure where it has one that can be told (E2AP v03.01
-    /// 10.3.4, 10.3.5), by an error indication else.
+    /// Answers a PDU that cannot be decoded: by the failure message of its procedure, if it has one whose ids are known (E2AP
+    /// v03.01 10.3.4, 10.3.5), otherwise by an error indication.
     pub(super) fn answer_malformed(&mut self, now: Time, pdu: &[u8], error: e2ap::Error) {
         match self.failure(pdu, &error) {
             Some(failure) if self.answers.take(now) => {
                 self.events.push_back(AgentEvent::Notice(Notice::Malformed(error)));
                 self.send(&failure);
             }
-            // none left: this counts it
+            // `complain` counts an answer beyond the budget
             _ => {
                 let answer = malformed(self.config.codec.outline(pdu), &error);
                 let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
@@ -29,18 +29,18 @@ impl Agent {
     }
 
     fn failure(&self, pdu: &[u8], error: &e2ap::Error) -> Option<Pdu<'static>> {
-        // E2AP v03.01 10.2: what has no syntax at all has no procedure
+        // E2AP v03.01 10.2: after a transfer syntax error the procedure is unknown
         if error.cause() == e2ap::Cause::Protocol(CauseProtocol::TransferSyntaxError) || !self.is_up() {
             return None;
         }
         let Some((Kind::Initiating, code)) = error.message() else { return None };
-        // nor has one that the version does not have
+        // so it is if the version does not have the procedure
         if let e2ap::Error::UnknownProcedure { .. } = error {
             return None;
         }
         let (outline, version) = (self.config.codec.outline(pdu)?, self.config.version);
         if let ProcedureCode::E2_CONNECTION_UPDATE | ProcedureCode::E2_REMOVAL = code {
-            // v1 has none: what looks like one is not told back
+            // v1 has no transaction ids
             let transaction = outline.transaction_id.filter(|_| version >= Version::V2_03);
             return (transaction.is_some() || version < Version::V2_03)
                 .then(|| global_failure(code, transaction, version, error));
@@ -50,7 +50,7 @@ impl Agent {
     }
 }
 
-/// Of a procedure that is about the node as a whole: Connection Update or Removal.
+/// Returns the failure message of a node-level procedure: Connection Update or Removal.
 fn global_failure(
     code: ProcedureCode,
     transaction_id: Option<TransactionId>,
@@ -79,7 +79,7 @@ fn failure(
         ProcedureCode::RIC_SUBSCRIPTION => RicSubscriptionFailure {
             request_id,
             ran_function_id,
-            // v1 has a cause for each action only, and no action can be told
+            // v1 has causes per action only, and the actions are unknown
             actions_not_admitted: (!v2).then(|| Vec::new().into()),
             cause: v2.then_some(cause),
             criticality_diagnostics,
@@ -95,7 +95,7 @@ fn failure(
             call_process_id: None,
             cause: Some(cause),
             outcome: None,
-            // v1 has no place for them
+            // v1 does not have them
             criticality_diagnostics: criticality_diagnostics.filter(|_| v2),
         }
         .into(),

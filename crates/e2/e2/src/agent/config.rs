@@ -1,4 +1,4 @@
-//! What an agent is and when it loses patience.
+//! The configuration of an agent.
 
 use core::fmt;
 use core::time::Duration;
@@ -18,7 +18,7 @@ use crate::change::list;
 pub struct Function {
     /// Its id within the node.
     pub id: RanFunctionId,
-    /// Counts changes of its definition.
+    /// The revision of its definition.
     pub revision: RanFunctionRevision,
     /// The service model's object identifier.
     pub oid: String,
@@ -26,46 +26,46 @@ pub struct Function {
     pub definition: Vec<u8>,
 }
 
-/// What an agent is and when it loses patience.
+/// The configuration of an [`Agent`](super::Agent): its node, time limits and bounds.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
-    /// Who the node is.
+    /// The global id of the node.
     pub node_id: GlobalE2NodeId,
-    /// What it offers.
+    /// Its RAN functions.
     pub functions: Vec<Function>,
-    /// Its components. From v2 on there must be one at least; where this is empty, a gNB without interfaces is told.
+    /// Its components. v2 and later require at least one; if this is empty, the agent sends an NG component named "none".
     pub components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
-    /// Its components as v01.01 has them; no other version is told.
+    /// Its components in v01.01; other versions do not use them.
     pub components_v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
-    /// The version that it speaks. Default: v02.03.
+    /// Its E2AP version. Default: v02.03.
     pub version: Version,
-    /// The encoding that it writes, which the RIC must expect on the link. Default: PER.
+    /// Its encoding, which the RIC must expect on the link. Default: PER.
     pub codec: Codec,
-    /// The RIC must answer the setup within this. Default: 5 s.
+    /// The time limit of the answer to a setup request. Default: 5 s.
     pub setup_timeout: Duration,
-    /// The first pause after a failure; each next one is twice as long. Default: 1 s.
+    /// The first pause after a failure; the pause doubles each time. Default: 1 s.
     pub retry_first: Duration,
     /// The longest pause. Default: 30 s.
     pub retry_last: Duration,
-    /// The RIC must answer a reset within this. Default: 5 s.
+    /// The time limit of the answer to a reset request. Default: 5 s.
     pub reset_timeout: Duration,
-    /// The RIC must answer within this what the node tells or requires: functions and components that changed, its removal,
-    /// the change of a subscription. Default: 5 s.
+    /// The time limit of the answers to the node's other procedures: service update, configuration update, removal,
+    /// modification required. Default: 5 s.
     pub answer_timeout: Duration,
-    /// Subscriptions that may stand at a time. Default: 1024.
+    /// The maximum number of subscriptions. Default: 1024.
     pub max_subscriptions: usize,
-    /// Controls that may wait for their answer at a time, and as many queries. Default: 1024.
+    /// The maximum number of unanswered controls, and of unanswered queries. Default: 1024.
     pub max_controls: usize,
 }
 
-/// Why there cannot be such an agent: the caller's misuse.
+/// Why a configuration is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentConfigError {
     /// Two functions have the same id.
     DuplicateFunction(RanFunctionId),
-    /// A function's OID is empty, or has characters that a PrintableString does not have.
+    /// The OID of a function is empty or not a PrintableString.
     BadOid(RanFunctionId),
-    /// The version cannot carry the setup: a number out of its range, no function at all from v2 on, too many of them.
+    /// The version cannot carry the setup request: a number is out of range, there are too many functions, or none in v2 or later.
     Setup(per::Error),
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for AgentConfigError {
             AgentConfigError::BadOid(id) => {
                 write!(f, "the OID of RAN function {} is empty or not a PrintableString", id.0)
             }
-            AgentConfigError::Setup(error) => write!(f, "E2AP cannot carry the setup: {error}"),
+            AgentConfigError::Setup(error) => write!(f, "E2AP cannot carry the setup request: {error}"),
         }
     }
 }
@@ -84,7 +84,7 @@ impl fmt::Display for AgentConfigError {
 impl std::error::Error for AgentConfigError {}
 
 impl AgentConfig {
-    /// An agent of `node_id` with the default patience.
+    /// Creates a configuration with the default time limits and bounds.
     #[must_use]
     pub fn new(node_id: GlobalE2NodeId, functions: Vec<Function>) -> Self {
         AgentConfig {
@@ -104,10 +104,10 @@ impl AgentConfig {
         }
     }
 
-    /// Whether there can be such an agent.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// What is wrong.
+    /// If it is invalid.
     pub fn check(&self) -> Result<(), AgentConfigError> {
         for (at, function) in self.functions.iter().enumerate() {
             if self.functions[..at].iter().any(|other| other.id == function.id) {
@@ -122,7 +122,7 @@ impl AgentConfig {
         self.codec.encode(&request.into(), self.version, &mut Vec::new()).map_err(AgentConfigError::Setup)
     }
 
-    /// The setup request of such an agent.
+    /// Returns the setup request.
     pub(super) fn setup_request(&self, transaction_id: Option<TransactionId>) -> E2SetupRequest<'_> {
         let functions = self.functions.iter().map(|function| self.item(function));
         let Components { v1, v2 } = self.all_components();
@@ -135,18 +135,18 @@ impl AgentConfig {
         }
     }
 
-    /// A function as the version tells of it.
+    /// Returns a function as the version encodes it.
     pub(super) fn item<'s>(&self, function: &'s Function) -> RanFunctionItem<'s> {
         RanFunctionItem {
             id: function.id,
             definition: function.definition.as_slice().into(),
             revision: function.revision,
-            // v01.00 has no place for it
+            // v01.00 does not have it
             oid: PrintableString::try_from(function.oid.as_str()).ok().filter(|_| self.version > Version::V1_00),
         }
     }
 
-    /// What the version tells of components.
+    /// Returns the components as the version encodes them.
     pub(super) fn all_components(&self) -> Components {
         match self.version {
             Version::V1_00 => Components::default(),
@@ -157,7 +157,7 @@ impl AgentConfig {
     }
 }
 
-/// From v2 on a setup names one component at least: a node without interfaces names an empty NG.
+/// Returns the component of a node without interfaces: v2 and later require at least one.
 fn no_interfaces() -> E2NodeComponentConfigAdditionItem<'static> {
     E2NodeComponentConfigAdditionItem {
         interface_type: E2NodeComponentInterfaceType::Ng,
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_set_up_is_told_before() {
+    fn invalid_configuration_is_rejected() {
         assert_eq!(config(vec![(2, "1.3.6"), (3, "ORAN-E2SM-RC")]).check(), Ok(()));
         let twice = AgentConfigError::DuplicateFunction(RanFunctionId(2));
         assert_eq!(config(vec![(2, "1.3.6"), (3, "1.3"), (2, "1.3.7")]).check(), Err(twice));

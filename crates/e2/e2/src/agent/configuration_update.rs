@@ -1,9 +1,9 @@
-//! The node's components changed: its interfaces to the rest of the network.
+//! Reports changes of the node's component configurations, its interfaces to the rest of the network.
 //!
 //! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.6. Role: node. Since: v01.01. Scenarios: agent_configuration_update*
 //!
-//! v01.01 tells its components otherwise, and cannot tell that one is gone. The attempts are those of
-//! [`telling`](super::telling).
+//! v01.01 has other component types and cannot report a removal. [`update`](super::update) repeats and postpones the
+//! attempts.
 
 use e2ap::{
     E2NodeComponentConfigAdditionItem, E2NodeComponentConfigRemovalItem, E2NodeComponentConfigUpdateItem,
@@ -11,13 +11,13 @@ use e2ap::{
     E2NodeConfigurationUpdateFailure, ProcedureCode, Version,
 };
 
-use super::telling::{Due, GivenUp, Phase};
+use super::update::{Due, GivenUp, Phase};
 use super::{Agent, AgentEvent, AgentMisuse};
 use crate::answer::or_unspecified;
 use crate::change::{all, list};
 use crate::{Notice, Time};
 
-/// What a RIC is told of components: one of the lists is empty, by the version.
+/// The components that were reported to the RIC. One of the lists is empty, depending on the version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Components {
     pub v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
@@ -31,11 +31,11 @@ fn find<'s>(items: &'s [Item], like: &Item) -> Option<&'s Item> {
 }
 
 impl Agent {
-    /// From now on the node has `components` and no others. The RIC is told what that changes, now or once it is there;
-    /// what became of it is told by [`AgentEvent::ComponentsUpdated`] or [`AgentEvent::GivenUp`].
+    /// Replaces the node's components. The agent reports the difference to the RIC, now or after the setup;
+    /// [`AgentEvent::ComponentsUpdated`] or [`AgentEvent::GivenUp`] reports the outcome.
     ///
     /// # Errors
-    /// In v1, or where E2AP cannot carry it. Then nothing has changed.
+    /// In v1, or if E2AP cannot carry them. Nothing has changed then.
     pub fn update_components(&mut self, now: Time, components: Vec<Item>) -> Result<(), AgentMisuse> {
         if self.config.version < Version::V2_03 {
             return Err(AgentMisuse::NotInVersion);
@@ -46,14 +46,14 @@ impl Agent {
             return Err(AgentMisuse::Config(error));
         }
         self.components.given_up = false;
-        self.tell_components(now);
+        self.report_components(now);
         Ok(())
     }
 
-    /// As [`Agent::update_components`], in v01.01.
+    /// Replaces the node's components in v01.01, as [`Agent::update_components`] does.
     ///
     /// # Errors
-    /// In another version, or where E2AP cannot carry it. Then nothing has changed.
+    /// In another version, or if E2AP cannot carry them. Nothing has changed then.
     pub fn update_components_v1(
         &mut self,
         now: Time,
@@ -68,17 +68,17 @@ impl Agent {
             return Err(AgentMisuse::Config(error));
         }
         self.components.given_up = false;
-        self.tell_components(now);
+        self.report_components(now);
         Ok(())
     }
 
-    /// Tells what changed since the RIC was told, if it can be told now.
-    pub(super) fn tell_components(&mut self, now: Time) {
+    /// Sends the difference to the reported components, if that is possible now.
+    pub(super) fn report_components(&mut self, now: Time) {
         if !self.is_up() || !self.components.is_idle() || self.components.given_up || self.removal.is_some() {
             return;
         }
         let then = self.config.all_components();
-        if then == self.components.told {
+        if then == self.components.reported {
             return;
         }
         let transaction = self.next_transaction();
@@ -89,20 +89,20 @@ impl Agent {
 
     fn write_components(&mut self) {
         let Phase::Sent { transaction, ref then, .. } = self.components.phase else { return };
-        let told = &self.components.told;
-        let changed = |item: &&Item| find(&told.v2, item).is_some_and(|old| old != *item);
+        let reported = &self.components.reported;
+        let changed = |item: &&Item| find(&reported.v2, item).is_some_and(|old| old != *item);
         let update = E2NodeConfigurationUpdate {
             transaction_id: transaction,
             global_e2_node_id: None, // there is one association
-            component_config_update_v1: list(then.v1.iter().filter(|item| !told.v1.contains(item)).cloned()),
-            component_config_addition: list(then.v2.iter().filter(|item| find(&told.v2, item).is_none()).cloned()),
+            component_config_update_v1: list(then.v1.iter().filter(|item| !reported.v1.contains(item)).cloned()),
+            component_config_addition: list(then.v2.iter().filter(|item| find(&reported.v2, item).is_none()).cloned()),
             component_config_update: list(then.v2.iter().filter(changed).cloned().map(|item| {
                 let E2NodeComponentConfigAdditionItem { interface_type, id, configuration } = item;
                 E2NodeComponentConfigUpdateItem { interface_type, id, configuration }
             })),
-            component_config_removal: list(told.v2.iter().filter(|item| find(&then.v2, item).is_none()).map(|item| {
-                E2NodeComponentConfigRemovalItem { interface_type: item.interface_type, id: item.id.clone() }
-            })),
+            component_config_removal: list(reported.v2.iter().filter(|item| find(&then.v2, item).is_none()).map(
+                |item| E2NodeComponentConfigRemovalItem { interface_type: item.interface_type, id: item.id.clone() },
+            )),
             tnl_association_removal: None,
         };
         self.outbox.push(super::ASSOC, self.config.version, &update.into());
@@ -122,7 +122,7 @@ impl Agent {
             self.events.push_back(AgentEvent::Notice(Notice::ComponentRejected { cause: *cause }));
         }
         self.events.push_back(AgentEvent::ComponentsUpdated { rejected: rejected.len() });
-        self.tell_components(now);
+        self.report_components(now);
     }
 
     pub(super) fn configuration_update_failed(&mut self, now: Time, failure: &E2NodeConfigurationUpdateFailure<'_>) {
@@ -144,7 +144,7 @@ impl Agent {
                 self.timed_out(now, ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, None);
                 self.give_up(GivenUp { procedure_code: ProcedureCode::E2_NODE_CONFIGURATION_UPDATE, cause: None });
             }
-            Due::Tell => self.tell_components(now),
+            Due::Report => self.report_components(now),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The RIC wants other associations. Who owns the links is asked, and answers; the machine has no links.
+//! Passes the RIC's requests for other associations to the caller, who owns the links and answers.
 //!
 //! Procedure: E2 Connection Update. Clause: E2AP v03.01 8.3.8. Role: node. Since: v01.01. Scenarios: agent_connection_update*
 
@@ -13,11 +13,11 @@ use crate::answer::or_unspecified;
 use crate::change::list;
 use crate::{ConnectionResult, ConnectionUpdate};
 
-/// An update that waits for its owner's answer.
+/// An update that awaits the caller's answer.
 #[derive(Debug)]
 pub(super) struct PendingConnection {
     transaction: Option<TransactionId>,
-    /// What is to be set up or used otherwise.
+    /// The associations to set up or modify.
     wanted: Vec<TnlInformation<'static>>,
 }
 
@@ -42,10 +42,10 @@ impl Agent {
         self.events.push_back(AgentEvent::ConnectionUpdate(wanted));
     }
 
-    /// The owner did what an [`AgentEvent::ConnectionUpdate`] wants, or tried to.
+    /// Answers an [`AgentEvent::ConnectionUpdate`] that was applied completely or in part.
     ///
     /// # Errors
-    /// Where none waits for its answer, or the result names what was not asked for.
+    /// If no update awaits its answer, or the result names an association that was not requested.
     pub fn connection_updated(&mut self, result: &ConnectionResult) -> Result<(), AgentMisuse> {
         let Some(pending) = &self.connection else { return Err(AgentMisuse::UnknownRequest) };
         let set_up = result.set_up.iter().map(|item| &item.tnl_information);
@@ -71,11 +71,11 @@ impl Agent {
         Ok(())
     }
 
-    /// Writes what makes another association one of the node's, the first message there (E2AP v03.01 8.3.5.2), and gives
-    /// back what [`Agent::joined`] knows the answer by.
+    /// Writes the first message of a further association, which makes it join the node (E2AP v03.01 8.3.5.2). Returns the
+    /// transaction id for [`Agent::joined`].
     ///
     /// # Errors
-    /// Where the RIC has not taken the setup, or the version does not have this: v1 names no node.
+    /// If the agent is not up, or in v1, whose message does not name the node.
     pub fn join(&mut self, out: &mut Vec<u8>) -> Result<TransactionId, AgentMisuse> {
         if !self.is_up() {
             return Err(AgentMisuse::NotUp);
@@ -92,13 +92,13 @@ impl Agent {
         };
         match self.config.codec.encode(&update.into(), self.config.version, out) {
             Ok(()) => Ok(transaction_id),
-            // the name is the owner's, which `AgentConfig::check` found to be one of this version; nothing in it is a peer's
+            // `AgentConfig::check` has checked the node id; nothing in the message comes from a peer
             Err(error) => panic!("an update that v2 and later have: {error}"),
         }
     }
 
-    /// What a PDU on an association that is to join says of that: the RIC takes it, or why it does not. `None` where it is
-    /// about something else, and for [`Agent::handle_pdu`].
+    /// Reads the answer to [`Agent::join`] from a PDU: success, or the cause of the refusal. `None` if the PDU is another one,
+    /// which belongs to [`Agent::handle_pdu`].
     #[must_use]
     pub fn joined(&self, transaction: TransactionId, pdu: &[u8]) -> Option<Result<(), Cause>> {
         let gather = Gather::new();
@@ -112,10 +112,10 @@ impl Agent {
         }
     }
 
-    /// The owner does nothing of what an [`AgentEvent::ConnectionUpdate`] wants.
+    /// Refuses an [`AgentEvent::ConnectionUpdate`].
     ///
     /// # Errors
-    /// Where none waits for its answer.
+    /// If no update awaits its answer.
     pub fn refuse_connection_update(&mut self, cause: Cause, wait: Option<TimeToWait>) -> Result<(), AgentMisuse> {
         let pending = self.connection.take().ok_or(AgentMisuse::UnknownRequest)?;
         self.send_connection_failure(pending.transaction, cause, wait);

@@ -1,4 +1,4 @@
-//! What the RIC wants done.
+//! Passes the RIC's controls to the functions and sends their answers.
 //!
 //! Procedure: RIC Control. Clause: E2AP v03.01 8.2.6. Role: node. Since: v01.00. Scenarios: agent_control*
 
@@ -10,14 +10,14 @@ use per::Octets;
 
 use super::{Agent, AgentEvent, AgentMisuse};
 
-/// The RIC wants something done.
+/// A control request of the RIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlRequest {
-    /// Names the control.
+    /// Its request id.
     pub request_id: RicRequestId,
-    /// The function that is to act.
+    /// The RAN function that it addresses.
     pub ran_function_id: RanFunctionId,
-    /// The process that waits for this.
+    /// The id of the suspended procedure that it answers.
     pub call_process_id: Option<Vec<u8>>,
     /// The service model's header.
     pub header: Vec<u8>,
@@ -33,13 +33,13 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Octets that are kept of it.
+    /// Octets stored of it.
     pub fn octets(&self) -> usize {
         self.call_process_id.as_ref().map_or(0, Vec::len)
     }
 }
 
-/// Octets of call process ids, which E2AP does not bound, of all controls that wait for their answer.
+/// The maximum octets of the call process ids, which E2AP does not bound, of all unanswered controls.
 const MAX_CONTROL_OCTETS: usize = 1 << 20;
 
 impl Agent {
@@ -49,7 +49,7 @@ impl Agent {
         let control = Control {
             ran_function_id,
             call_process_id: call_process_id.clone(),
-            // E2AP v03.01 8.2.6.2: without the IE no answer is wanted; v1's nAck wants only bad news.
+            // E2AP v03.01 8.2.6.2: without the IE no answer is requested; v1's nAck requests failures only
             ack: request.ack_request.unwrap_or(RicControlAckRequest::NoAck),
         };
         let refusal = if !self.offers(ran_function_id) {
@@ -85,10 +85,10 @@ impl Agent {
         Ok(control)
     }
 
-    /// The function did what a control wants.
+    /// Acknowledges a control.
     ///
     /// # Errors
-    /// Where no such control waits for its answer.
+    /// If no such control awaits its answer.
     pub fn acknowledge(&mut self, id: RicRequestId, outcome: Option<&[u8]>) -> Result<(), AgentMisuse> {
         let control = self.take_control(id)?;
         if control.ack != RicControlAckRequest::Ack {
@@ -105,10 +105,10 @@ impl Agent {
         Ok(())
     }
 
-    /// The function could not or would not do what a control wants.
+    /// Reports that a control failed.
     ///
     /// # Errors
-    /// Where no such control waits for its answer.
+    /// If no such control awaits its answer.
     pub fn fail(&mut self, id: RicRequestId, cause: Cause, outcome: Option<&[u8]>) -> Result<(), AgentMisuse> {
         let control = self.take_control(id)?;
         self.send_control_failure(id, control, cause, outcome);

@@ -1,4 +1,4 @@
-//! The node wants to lose subscriptions. They stand until the RIC deletes them.
+//! Requires the RIC to delete subscriptions. They remain active until the RIC deletes them.
 //!
 //! Procedure: RIC Subscription Delete Required. Clause: E2AP v03.01 8.2.3. Role: node. Since: v02.03. Scenarios: agent_delete_required*
 
@@ -6,14 +6,15 @@ use e2ap::{Cause, RicRequestId, RicSubscriptionDeleteRequired, RicSubscriptionWi
 
 use super::{Agent, AgentMisuse};
 
-/// The most subscriptions that one message names.
+/// The maximum number of subscriptions in one message.
 const MAX_SUBSCRIPTIONS: usize = 1024;
 
 impl Agent {
-    /// Asks the RIC to delete subscriptions: it does so by [`AgentEvent::Unsubscribe`](super::AgentEvent::Unsubscribe).
+    /// Requires the RIC to delete subscriptions; [`AgentEvent::Unsubscribe`](super::AgentEvent::Unsubscribe) reports each
+    /// deletion.
     ///
     /// # Errors
-    /// Where one of them does not stand, or the version does not have this. Then nothing was sent.
+    /// If one of them is not active, or the version does not have this procedure. Nothing was sent then.
     pub fn require_deletion(&mut self, subscriptions: &[(RicRequestId, Cause)]) -> Result<(), AgentMisuse> {
         let version = self.config.version;
         if version < Version::V2_03 {

@@ -1,4 +1,4 @@
-//! The RIC says that something was wrong with what it was sent.
+//! Ends the procedure that an Error Indication of the RIC refers to.
 //!
 //! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: node. Since: v01.00. Scenarios: agent_error*
 
@@ -6,7 +6,7 @@ use e2ap::{ErrorIndication, ProcedureCode};
 
 use super::Agent;
 use super::setup::State;
-use super::telling::GivenUp;
+use super::update::GivenUp;
 use crate::answer::goes_on;
 use crate::{Notice, Time};
 
@@ -19,12 +19,12 @@ impl Agent {
         if goes_on(indication) {
             return;
         }
-        // A RIC that cannot read the setup may say so this way: no use in waiting for its answer.
+        // a RIC that cannot decode the setup request may answer this way: no response will follow
         let about_setup = procedure_code.is_none_or(|code| code == ProcedureCode::E2_SETUP);
         if matches!(self.state, State::AwaitSetup { .. }) && about_setup {
             self.state = State::Retry { at: now + self.next_pause() };
         }
-        // Nor in waiting for that to something else: by its transaction, or in v1, which has none, by its procedure.
+        // the same holds for other procedures, found by transaction id, or by procedure code in v1, which has none
         let is = |code| procedure_code == Some(code) || (procedure_code.is_none() && transaction.is_some());
         if is(ProcedureCode::RIC_SERVICE_UPDATE) && self.functions.awaits(transaction) {
             self.functions.refused(now, None);

@@ -1,4 +1,4 @@
-//! What a subscription brings. Inserts wait for the control that carries their call process id.
+//! Writes the indications of subscriptions. An insert is answered by a control with its call process id.
 //!
 //! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.5. Role: node. Since: v01.00. Scenarios: agent_indication*
 
@@ -8,10 +8,10 @@ use per::Octets;
 use super::{Agent, AgentMisuse};
 
 impl Agent {
-    /// Writes an indication of a subscription that stands to the end of `out`; the caller sends it.
+    /// Appends an indication of an active subscription to `out`; the caller sends it.
     ///
     /// # Errors
-    /// Where the subscription or its action does not stand: it may be gone by now. Then `out` is as it was.
+    /// If the subscription or its action is not active (any more); `out` is unchanged then.
     pub fn write_indication(
         &mut self,
         id: RicRequestId,
@@ -24,7 +24,7 @@ impl Agent {
         self.write(id, action, kind, None, header, message, out)
     }
 
-    /// Writes an insert, as [`Agent::write_indication`] does; the control that answers it brings `call_process_id` back.
+    /// Appends an insert, as [`Agent::write_indication`] does; the control that answers it contains `call_process_id`.
     ///
     /// # Errors
     /// As [`Agent::write_indication`].
@@ -40,7 +40,7 @@ impl Agent {
         self.write(id, action, RicIndicationType::Insert, Some(call_process_id), header, message, out)
     }
 
-    #[allow(clippy::too_many_arguments)] // what the message has
+    #[allow(clippy::too_many_arguments)] // the fields of the message
     fn write(
         &mut self,
         id: RicRequestId,
@@ -65,7 +65,7 @@ impl Agent {
             call_process_id: call_process_id.map(Octets::from),
         };
         state.sn = state.sn.wrapping_add(1);
-        // the ids were decoded in this version, the number is a whole u16, and the octets have no bound
+        // the ids were decoded in this version, the sequence number is any u16, and the octets are unbounded
         if let Err(error) = self.config.codec.encode_indication(&indication, self.config.version, out) {
             panic!("every version carries such an indication: {error}");
         }

@@ -1,9 +1,8 @@
-//! An E2 node's side of one association with a near-RT RIC.
+//! The E2 node's side of one association with a near-RT RIC.
 //!
-//! The machine knows which functions the node offers and which subscriptions stand; what a function does with them is
-//! its owner's affair. A request becomes an [`AgentEvent`], which names what answers it; its owner answers at once or
-//! later, or by [`Agent::decline`] where it knows no answer. One procedure a file; this one takes what happens to the
-//! right one.
+//! The machine keeps the RAN functions of the node and the active subscriptions; the caller implements the functions. A request
+//! of the RIC becomes an [`AgentEvent`], which names the methods that answer it. The caller answers at once or later, or calls
+//! [`Agent::decline`] for an event that it does not know. Each procedure has a file of its own; this file dispatches.
 
 mod answer;
 mod config;
@@ -23,8 +22,8 @@ mod service_update;
 mod setup;
 mod subscription;
 mod subscription_delete;
-mod telling;
 mod types;
+mod update;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -55,51 +54,50 @@ use reset::PendingReset;
 use service_update::Revisions;
 use setup::State;
 use subscription::Subscription;
-use telling::{GivenUp, Telling};
+use update::{GivenUp, PendingUpdate};
 
-/// The one association, as the outbox knows it.
+/// The id of the only association in the outbox.
 const ASSOC: AssocId = AssocId(0);
 
-/// An E2 node's side of one association.
+/// The E2 node's side of one association.
 #[derive(Debug)]
 pub struct Agent {
     config: AgentConfig,
     state: State,
     pause: Duration,
-    /// The RIC's time to wait: no setup before.
+    /// The earliest time of the next setup: the RIC's time to wait.
     not_before: Time,
     transaction: u8,
     subscriptions: BTreeMap<RicRequestId, Subscription>,
     controls: HashMap<RicRequestId, Control>,
-    /// Octets that are kept for controls.
+    /// Octets stored of unanswered controls.
     control_octets: usize,
     queries: HashMap<RicRequestId, RanFunctionId>,
     reset: Option<PendingReset>,
     removal: Option<PendingRemoval>,
-    functions: Telling<Revisions>,
-    components: Telling<Components>,
+    functions: PendingUpdate<Revisions>,
+    components: PendingUpdate<Components>,
     connection: Option<PendingConnection>,
-    /// Changes that were required of the RIC, and when it must have answered.
+    /// The changes required of the RIC, and the deadlines of its answers.
     required: BTreeMap<RicRequestId, Time>,
     outbox: Outbox,
     events: VecDeque<AgentEvent>,
     close: Option<CloseReason>,
-    /// Complaints.
+    /// The budget of error answers.
     answers: Budget,
-    /// Lines in the log about what is only odd.
+    /// The budget of log lines about oddities that need no answer.
     remarks: Budget,
 }
 
 impl Agent {
-    /// An agent that wants to connect at once.
+    /// Creates an agent that requests a connection at once.
     ///
     /// # Panics
-    /// Where [`AgentConfig::check`] finds something wrong.
+    /// If [`AgentConfig::check`] fails.
     #[must_use]
     pub fn new(config: AgentConfig) -> Self {
         if let Err(error) = config.check() {
-            // the owner's misuse, before there is a peer
-            panic!("there is no such agent: {error}");
+            panic!("invalid agent configuration: {error}");
         }
         let mut outbox = Outbox::default();
         outbox.open(ASSOC, config.codec);
@@ -115,8 +113,8 @@ impl Agent {
             queries: HashMap::new(),
             reset: None,
             removal: None,
-            functions: Telling::new(),
-            components: Telling::new(),
+            functions: PendingUpdate::new(),
+            components: PendingUpdate::new(),
             connection: None,
             required: BTreeMap::new(),
             outbox,
@@ -127,34 +125,34 @@ impl Agent {
         }
     }
 
-    /// Whether the RIC has taken the setup.
+    /// Whether the setup has succeeded.
     #[must_use]
     pub fn is_up(&self) -> bool {
         matches!(self.state, State::Up)
     }
 
-    /// The version that is spoken.
+    /// The E2AP version.
     #[must_use]
     pub fn version(&self) -> Version {
         self.config.version
     }
 
-    /// The encoding that is written.
+    /// The encoding.
     #[must_use]
     pub fn codec(&self) -> Codec {
         self.config.codec
     }
 
-    /// The node's key.
+    /// The global id of the node.
     #[must_use]
     pub fn node_id(&self) -> GlobalE2NodeId {
         self.config.node_id
     }
 
-    /// A PDU came.
+    /// Handles a PDU received from the RIC.
     pub fn handle_pdu(&mut self, now: Time, pdu: &[u8]) {
         if let State::Connecting | State::Waiting { .. } | State::Removed = self.state {
-            return; // left over from an association that is gone
+            return; // left over from an association that has ended
         }
         let gather = Gather::new();
         let decoded = match self.config.codec.decode(pdu, self.config.version, &gather) {
@@ -175,8 +173,8 @@ impl Agent {
         }
     }
 
-    /// A message goes on without some of what it should hold. What its sender wants to be told is told at once, or given
-    /// back where the procedure's answer has room for it (E2AP v03.01 10.3.4.2, 10.3.5).
+    /// Reports IEs that were ignored in a message that is processed nevertheless: at once, or, if the procedure's answer can
+    /// carry them, by returning the diagnostics (E2AP v03.01 10.3.4.2, 10.3.5).
     fn overlooked(
         &mut self,
         now: Time,
@@ -199,10 +197,10 @@ impl Agent {
         None
     }
 
-    /// The RIC begins a procedure; `report` belongs into its answer.
+    /// Dispatches an initiating message of the RIC; `report` belongs into its answer.
     fn request(&mut self, now: Time, message: Pdu<'_>, pdu: &[u8], report: Option<CriticalityDiagnostics<'static>>) {
         match message {
-            // Sent before the RIC saw our reset: it forgets them (E2AP v03.01 8.3.3.2).
+            // sent before the RIC received the reset, and dropped by it (E2AP v03.01 8.3.3.2)
             Pdu::RicSubscriptionRequest(_)
             | Pdu::RicSubscriptionModificationRequest(_)
             | Pdu::RicControlRequest(_)
@@ -224,7 +222,7 @@ impl Agent {
         }
     }
 
-    /// The RIC ends a procedure of ours.
+    /// Dispatches an answer to one of the node's procedures.
     fn answer(&mut self, now: Time, message: Pdu<'_>, pdu: &[u8]) {
         match message {
             Pdu::ResetResponse(m) if self.reset_answered(m.transaction_id) => {}
@@ -254,18 +252,18 @@ impl Agent {
         }
     }
 
-    /// E2AP v03.01 10.4
+    /// Answers a message that is not compatible with the state (E2AP v03.01 10.4).
     fn not_in_state(&mut self, now: Time, message: &Pdu<'_>, pdu: &[u8]) {
         let outline = self.config.codec.outline(pdu);
         let answer = about(message, outline, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
         self.complain(now, Notice::NotInState { message: message.name() }, Some(answer));
     }
 
-    /// Answers an event that wants an answer, for an owner that has none: nothing is left waiting, and the RIC is told that
-    /// it is not done here. Where nobody waits (any more) nothing happens.
+    /// Refuses the request of an event on behalf of a caller that does not support it. Other events, and requests that have
+    /// ended, are ignored.
     pub fn decline(&mut self, event: &AgentEvent) {
         let cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
-        // what waits no more needs no answer
+        // a request that has ended needs no answer
         let _ = match event {
             AgentEvent::Subscribe(request) => self.refuse(request.request_id, cause),
             AgentEvent::Modify(request) => self.refuse_modification(request.request_id, cause),
@@ -279,17 +277,17 @@ impl Agent {
         };
     }
 
-    /// Appends the next PDU to be sent to `out`.
+    /// Appends the next PDU to send to `out`. Returns whether there was one.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> bool {
         self.outbox.pop(out).is_some()
     }
 
-    /// The next piece of news.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<AgentEvent> {
         self.events.pop_front()
     }
 
-    /// Whether the association is to be closed, once what is to be sent is sent. It is forgotten here already.
+    /// Returns why the association must be closed, after the queued PDUs are sent. The agent has already dropped it.
     pub fn poll_close(&mut self) -> Option<CloseReason> {
         self.close.take()
     }
@@ -298,7 +296,7 @@ impl Agent {
         self.outbox.push(ASSOC, self.config.version, pdu);
     }
 
-    /// Tells the log, and the RIC by an error indication, unless there were too many of them.
+    /// Reports a notice and sends an error indication, unless the budget is exhausted.
     fn complain(&mut self, now: Time, notice: Notice, answer: Option<ErrorIndication<'_>>) {
         if !self.answers.take(now) {
             if let Some(count) = self.answers.withheld() {
@@ -317,7 +315,7 @@ impl Agent {
         (self.config.version >= Version::V2_03).then_some(TransactionId(self.transaction.into()))
     }
 
-    /// Forgets all subscriptions, controls and queries, and says so.
+    /// Drops all subscriptions, controls and queries, and reports the end of the subscriptions.
     fn forget_requests(&mut self) {
         self.controls.clear();
         self.control_octets = 0;
@@ -328,7 +326,7 @@ impl Agent {
         }
     }
 
-    /// Forgets what is with functions that are not offered any more, and says so.
+    /// Drops the requests of removed functions, and reports the end of the subscriptions.
     fn forget_requests_of_gone_functions(&mut self) {
         let Agent { config, subscriptions, controls, control_octets, queries, required, events, .. } = self;
         let offers = |id: RanFunctionId| config.functions.iter().any(|function| function.id == id);
@@ -346,27 +344,27 @@ impl Agent {
         });
     }
 
-    /// Forgets procedures that are under way: the association is gone, or new.
+    /// Drops the pending procedures when the association ends or starts.
     fn forget_procedures(&mut self) {
         self.reset = None;
         self.removal = None;
         self.connection = None;
         self.required.clear();
-        // the next setup tells everything
-        self.functions = Telling::new();
-        self.components = Telling::new();
+        // the next setup reports everything
+        self.functions = PendingUpdate::new();
+        self.components = PendingUpdate::new();
     }
 
     fn give_up(&mut self, GivenUp { procedure_code, cause }: GivenUp) {
         self.events.push_back(AgentEvent::GivenUp { procedure_code, cause });
     }
 
-    /// An answer that did not come in time.
+    /// Reports a procedure that was not answered in time.
     fn timed_out(&mut self, now: Time, procedure_code: ProcedureCode, request_id: Option<RicRequestId>) {
         self.remark(now, Notice::TimedOut { procedure_code, request_id });
     }
 
-    /// A line in the log about what is only odd, unless there were too many of them lately.
+    /// Reports an oddity for the log, unless the budget is exhausted.
     fn remark(&mut self, now: Time, notice: Notice) {
         if self.remarks.take(now) {
             self.events.push_back(AgentEvent::Notice(notice));
@@ -374,7 +372,7 @@ impl Agent {
     }
 }
 
-/// An action's name, and how many indications it made.
+/// An action and the sequence number of its next indication.
 #[derive(Clone, Copy, Debug)]
 struct ActionState {
     id: RicActionId,

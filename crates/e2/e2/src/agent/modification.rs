@@ -1,8 +1,8 @@
-//! The RIC changes a subscription that stands.
+//! Passes the RIC's changes of active subscriptions to the functions and sends their answers.
 //!
 //! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: node. Since: v03.01. Scenarios: agent_modification
 //!
-//! One change of a subscription runs at a time. What the function says to it decides which actions stand from then on.
+//! One change of a subscription is in progress at a time. The function's answer decides which actions remain.
 
 use e2ap::{
     Cause, CauseRicRequest, RanFunctionId, RicRequestId, RicSubscriptionModificationFailure,
@@ -12,14 +12,14 @@ use e2ap::{
 use super::{ActionState, Agent, AgentEvent, AgentMisuse};
 use crate::{ChangeResult, SubscriptionChange};
 
-/// The RIC wants a subscription changed.
+/// A subscription modification request of the RIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModificationRequest {
     /// The subscription.
     pub request_id: RicRequestId,
-    /// The function it is with.
+    /// The RAN function.
     pub ran_function_id: RanFunctionId,
-    /// What is wanted.
+    /// The change.
     pub change: SubscriptionChange,
 }
 
@@ -33,7 +33,7 @@ impl Agent {
             _ if !offered => CauseRicRequest::RanFunctionIdInvalid,
             None => CauseRicRequest::RequestIdUnknown,
             Some(subscription) => match (&subscription.admitted, &subscription.change) {
-                // it waits for its first answer, or for that of a change
+                // the request or the previous change is not answered yet
                 (None, _) | (_, Some(_)) => CauseRicRequest::SystemNotReady,
                 (Some(actions), None) => {
                     let actions: Vec<_> = actions.iter().map(|action| action.id).collect();
@@ -49,10 +49,10 @@ impl Agent {
         self.send_modification_failure(request_id, ran_function_id, Cause::RicRequest(refusal));
     }
 
-    /// The function takes a change, or some of it; [`SubscriptionChange::all_done`] is all of it.
+    /// Accepts a change, or part of it; [`SubscriptionChange::all_done`] accepts all of it.
     ///
     /// # Errors
-    /// Where no such change waits for its answer, or the result does not name each of its actions once.
+    /// If no such change awaits its answer, or the result does not name each of its actions once.
     pub fn modified(&mut self, id: RicRequestId, result: &ChangeResult) -> Result<(), AgentMisuse> {
         let version = self.config.version;
         let subscription = self.subscriptions.get_mut(&id).ok_or(AgentMisuse::UnknownRequest)?;
@@ -70,10 +70,10 @@ impl Agent {
         Ok(())
     }
 
-    /// The function does not take a change. The subscription stands as it was.
+    /// Refuses a change. The subscription is unchanged.
     ///
     /// # Errors
-    /// Where no such change waits for its answer.
+    /// If no such change awaits its answer.
     pub fn refuse_modification(&mut self, id: RicRequestId, cause: Cause) -> Result<(), AgentMisuse> {
         let subscription = self.subscriptions.get_mut(&id).ok_or(AgentMisuse::UnknownRequest)?;
         subscription.change.take().ok_or(AgentMisuse::UnknownRequest)?;

@@ -1,4 +1,4 @@
-//! The node wants a subscription changed: actions gone, or followed by another time to wait.
+//! Requires the RIC to change a subscription: removed actions, and other times to wait.
 //!
 //! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.8. Role: node. Since: v03.01. Scenarios: agent_modification_required*
 
@@ -12,12 +12,12 @@ use crate::Time;
 use crate::change::{all, list, twice};
 
 impl Agent {
-    /// Asks the RIC to change a subscription; what it says is told by [`AgentEvent::ModificationConfirmed`] or
-    /// [`AgentEvent::ModificationRefused`].
+    /// Requires the RIC to change a subscription. [`AgentEvent::ModificationConfirmed`] or
+    /// [`AgentEvent::ModificationRefused`] reports the answer.
     ///
     /// # Errors
-    /// Where the subscription or an action does not stand, an action is named twice or none is, the subscription's last such
-    /// question is not answered yet, or the version does not have this. Then nothing was sent.
+    /// If the subscription or an action is not active, no action or a duplicate is named, the previous requirement is not
+    /// answered yet, or the version does not have this procedure. Nothing was sent then.
     pub fn require_modification(
         &mut self,
         now: Time,
@@ -38,7 +38,7 @@ impl Agent {
         if twice(named.clone()) || named.clone().next().is_none() {
             return Err(AgentMisuse::BadActions);
         }
-        // v2 took zero away
+        // v2 removed the value zero
         if modify.iter().any(|(_, wait)| *wait == RicTimeToWait::Zero) {
             return Err(AgentMisuse::BadActions);
         }
@@ -59,7 +59,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Whether the answer is one to what was asked.
+    /// Whether a requirement for this subscription awaits its answer.
     pub(super) fn awaits_required(&self, id: RicRequestId) -> bool {
         self.required.contains_key(&id)
     }

@@ -1,4 +1,4 @@
-//! What the RIC asks a function.
+//! Passes the RIC's queries to the functions and sends their answers.
 //!
 //! Procedure: RIC Query. Clause: E2AP v03.01 8.2.9. Role: node. Since: v03.01. Scenarios: agent_query*
 
@@ -6,16 +6,16 @@ use e2ap::{Cause, CauseRicRequest, RanFunctionId, RicQueryFailure, RicQueryReque
 
 use super::{Agent, AgentEvent, AgentMisuse};
 
-/// The RIC asks something.
+/// A query request of the RIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryRequest {
-    /// Names the query.
+    /// Its request id.
     pub request_id: RicRequestId,
-    /// The function that is asked.
+    /// The RAN function that it addresses.
     pub ran_function_id: RanFunctionId,
     /// The service model's header.
     pub header: Vec<u8>,
-    /// The service model's question.
+    /// The service model's query definition.
     pub definition: Vec<u8>,
 }
 
@@ -45,20 +45,20 @@ impl Agent {
         }));
     }
 
-    /// The function answers a query.
+    /// Answers a query.
     ///
     /// # Errors
-    /// Where no such query waits for its answer.
+    /// If no such query awaits its answer.
     pub fn answer_query(&mut self, id: RicRequestId, outcome: &[u8]) -> Result<(), AgentMisuse> {
         let ran_function_id = self.queries.remove(&id).ok_or(AgentMisuse::UnknownRequest)?;
         self.send(&RicQueryResponse { request_id: id, ran_function_id, outcome: outcome.into() }.into());
         Ok(())
     }
 
-    /// The function does not answer a query.
+    /// Reports that a query failed.
     ///
     /// # Errors
-    /// Where no such query waits for its answer.
+    /// If no such query awaits its answer.
     pub fn fail_query(&mut self, id: RicRequestId, cause: Cause) -> Result<(), AgentMisuse> {
         let ran_function_id = self.queries.remove(&id).ok_or(AgentMisuse::UnknownRequest)?;
         self.send_query_failure(id, ran_function_id, cause);

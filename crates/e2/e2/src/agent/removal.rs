@@ -1,4 +1,4 @@
-//! The node leaves its RIC in order, or the RIC lets it go. It does not come back before it is asked to.
+//! Removes the node from the RIC, at either side's request. The agent reconnects only when [`Agent::connect`] is called.
 //!
 //! Procedure: E2 Removal. Clause: E2AP v03.01 8.3.7. Role: node. Since: v02.03. Scenarios: agent_removal*
 //!
@@ -12,11 +12,11 @@
 use e2ap::{Cause, CriticalityDiagnostics, E2RemovalRequest, E2RemovalResponse, ProcedureCode, TransactionId, Version};
 
 use super::setup::State;
-use super::telling::GivenUp;
+use super::update::GivenUp;
 use super::{Agent, AgentEvent, AgentMisuse};
 use crate::{CloseReason, Time};
 
-/// A removal of ours that waits for its answer.
+/// A removal that awaits its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingRemoval {
     transaction_id: Option<TransactionId>,
@@ -24,11 +24,11 @@ pub(super) struct PendingRemoval {
 }
 
 impl Agent {
-    /// Leaves the RIC in order; [`AgentEvent::Removed`] tells when it is done, [`AgentEvent::GivenUp`] that the RIC does not
-    /// let it go. Without an answer in time it leaves nevertheless.
+    /// Removes the node from the RIC. [`AgentEvent::Removed`] reports success, also without an answer in time;
+    /// [`AgentEvent::GivenUp`] reports the RIC's refusal.
     ///
     /// # Errors
-    /// Where the RIC has not taken the setup, a removal is under way, or the version does not have it.
+    /// If the agent is not up, a removal is in progress, or the version does not have this procedure.
     pub fn remove(&mut self, now: Time) -> Result<(), AgentMisuse> {
         if self.config.version < Version::V2_03 {
             return Err(AgentMisuse::NotInVersion);
@@ -45,10 +45,10 @@ impl Agent {
         Ok(())
     }
 
-    /// Connects again after a removal.
+    /// Reconnects after a removal.
     ///
     /// # Errors
-    /// Where there was none.
+    /// If the node was not removed.
     pub fn connect(&mut self) -> Result<(), AgentMisuse> {
         if !matches!(self.state, State::Removed) {
             return Err(AgentMisuse::NotRemoved);
@@ -58,7 +58,7 @@ impl Agent {
         Ok(())
     }
 
-    /// The RIC lets the node go.
+    /// Handles the RIC's removal request.
     pub(super) fn removal_request(
         &mut self,
         request: &E2RemovalRequest,
@@ -76,9 +76,9 @@ impl Agent {
     pub(super) fn removal_refused(&mut self, now: Time, cause: Option<Cause>) {
         self.removal = None;
         self.give_up(GivenUp { procedure_code: ProcedureCode::E2_REMOVAL, cause });
-        // what was held back
-        self.tell_functions(now);
-        self.tell_components(now);
+        // updates were postponed during the removal
+        self.report_functions(now);
+        self.report_components(now);
     }
 
     pub(super) fn removal_due(&mut self, now: Time) {
@@ -88,7 +88,7 @@ impl Agent {
         }
     }
 
-    /// All is forgotten. What is still to be sent is sent before the association is closed.
+    /// Drops all state. Queued PDUs are sent before the association is closed.
     pub(super) fn removed(&mut self, by_ric: bool) {
         self.state = State::Removed;
         self.pause = self.config.retry_first;

@@ -1,4 +1,4 @@
-//! Either side has the other forget all requests, and forgets them itself.
+//! Drops all requests, at either side's request.
 //!
 //! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: node. Since: v01.00. Scenarios: agent_reset*
 
@@ -8,7 +8,7 @@ use super::{Agent, AgentEvent, AgentMisuse};
 use crate::answer::or_unspecified;
 use crate::{CloseReason, Notice, Time};
 
-/// A reset of ours that waits for its answer.
+/// A reset that awaits its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingReset {
     transaction_id: Option<TransactionId>,
@@ -30,10 +30,10 @@ impl Agent {
         self.send(&response.into());
     }
 
-    /// Forgets all requests, and has the RIC forget them.
+    /// Resets: both sides drop all requests.
     ///
     /// # Errors
-    /// Where the RIC has not taken the setup, or a reset is under way.
+    /// If the agent is not up, or a reset is in progress.
     pub fn reset(&mut self, now: Time, cause: Cause) -> Result<(), AgentMisuse> {
         if !self.is_up() {
             return Err(AgentMisuse::NotUp);
@@ -49,13 +49,13 @@ impl Agent {
         Ok(())
     }
 
-    /// Whether a response is the one to a reset that is under way.
+    /// Ends the reset that a response belongs to. Returns whether there is one.
     pub(super) fn reset_answered(&mut self, transaction_id: Option<TransactionId>) -> bool {
         self.reset.take_if(|reset| reset.transaction_id == transaction_id).is_some()
     }
 
-    /// Without an answer nobody knows whether the RIC has forgotten, or will forget what it asks for from now on: a new
-    /// association makes that sure.
+    /// Closes the association after an unanswered reset: whether the RIC has dropped the requests is unknown, and a new
+    /// association makes it certain.
     pub(super) fn reset_timeout(&mut self, now: Time) {
         if self.reset.take_if(|reset| reset.by <= now).is_some() {
             let notice = Notice::TimedOut { procedure_code: ProcedureCode::RESET, request_id: None };

@@ -1,14 +1,14 @@
-//! The RIC asks for the node's functions; the answer is a Service Update with the difference to what the RIC names.
+//! Answers a service query by a RIC Service Update with the difference to the functions that the RIC lists.
 //!
 //! Procedure: RIC Service Query. Clause: E2AP v03.01 8.3.5. Role: node. Since: v01.00. Scenarios: agent_service_query*
 //!
-//! While an update is under way, that one is the answer: what it tells the RIC did not know when it asked.
+//! An update that is in progress already counts as the answer.
 
 use e2ap::RicServiceQuery;
 
 use super::Agent;
 use super::service_update::revisions;
-use super::telling::Phase;
+use super::update::Phase;
 use crate::Time;
 use crate::change::all;
 
@@ -17,7 +17,7 @@ impl Agent {
         if matches!(self.functions.phase, Phase::Sent { .. }) {
             return;
         }
-        // The RIC wants to hear it: no time to wait holds it up any more.
+        // the query ends a pending time to wait
         self.functions.begin(all(&query.ran_functions_accepted).map(|item| (item.id, item.revision)).collect());
         let then = revisions(&self.config.functions);
         self.send_functions(now, then);

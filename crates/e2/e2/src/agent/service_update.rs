@@ -1,9 +1,9 @@
-//! The node's functions changed: what came, what changed, what went.
+//! Reports changes of the node's RAN functions.
 //!
 //! Procedure: RIC Service Update. Clause: E2AP v03.01 8.3.4. Role: node. Since: v01.00. Scenarios: agent_service_update*
 //!
-//! One update runs at a time, and tells the difference between what the RIC was told and what there is; see
-//! [`telling`](super::telling) for its attempts.
+//! One update is in progress at a time. It contains the difference between the reported and the present functions;
+//! [`update`](super::update) repeats and postpones the attempts.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use e2ap::{
     RicServiceUpdateAcknowledge, RicServiceUpdateFailure,
 };
 
-use super::telling::{Due, GivenUp, Phase};
+use super::update::{Due, GivenUp, Phase};
 use super::{Agent, AgentEvent, AgentMisuse, Function};
 use crate::change::{all, list};
 use crate::{Notice, Time};
 
-/// Functions by their revisions: a definition that changes has another.
+/// The revisions of functions: a changed definition has another revision.
 pub(super) type Revisions = BTreeMap<RanFunctionId, RanFunctionRevision>;
 
 pub(super) fn revisions(functions: &[Function]) -> Revisions {
@@ -25,14 +25,14 @@ pub(super) fn revisions(functions: &[Function]) -> Revisions {
 }
 
 impl Agent {
-    /// From now on the node offers `functions` and no others. The RIC is told what that changes, now or once it is there;
-    /// what became of it is told by [`AgentEvent::FunctionsUpdated`] or [`AgentEvent::GivenUp`].
+    /// Replaces the node's RAN functions. The agent reports the difference to the RIC, now or after the setup;
+    /// [`AgentEvent::FunctionsUpdated`] or [`AgentEvent::GivenUp`] reports the outcome.
     ///
-    /// Subscriptions to a function that is gone are gone, and so is what waited for an answer of it. Those to a function
-    /// whose definition changed stand.
+    /// The subscriptions and unanswered requests of a removed function end. Those of a function with a changed definition
+    /// remain.
     ///
     /// # Errors
-    /// Where there cannot be such a node, or a function changed without its revision. Then nothing has changed.
+    /// If the functions are invalid, or one changed without a new revision. Nothing has changed then.
     pub fn update_functions(&mut self, now: Time, functions: Vec<Function>) -> Result<(), AgentMisuse> {
         for function in &functions {
             let old = self.config.functions.iter().find(|old| old.id == function.id);
@@ -47,22 +47,22 @@ impl Agent {
         }
         self.forget_requests_of_gone_functions();
         self.functions.given_up = false;
-        self.tell_functions(now);
+        self.report_functions(now);
         Ok(())
     }
 
-    /// Tells what changed since the RIC was told, if it can be told now.
-    pub(super) fn tell_functions(&mut self, now: Time) {
+    /// Sends the difference to the reported functions, if that is possible now.
+    pub(super) fn report_functions(&mut self, now: Time) {
         if !self.is_up() || !self.functions.is_idle() || self.functions.given_up || self.removal.is_some() {
             return;
         }
         let then = revisions(&self.config.functions);
-        if then != self.functions.told {
+        if then != self.functions.reported {
             self.send_functions(now, then);
         }
     }
 
-    /// Sends the difference, and be it nothing.
+    /// Sends the difference, even if it is empty.
     pub(super) fn send_functions(&mut self, now: Time, then: Revisions) {
         let transaction = self.next_transaction();
         let by = now + self.config.answer_timeout;
@@ -72,17 +72,17 @@ impl Agent {
 
     fn write_functions(&mut self) {
         let Phase::Sent { transaction, ref then, .. } = self.functions.phase else { return };
-        let told = &self.functions.told;
-        // what changed since it was first sent is told next
+        let reported = &self.functions.reported;
+        // a function that changed since the first attempt is part of the next update
         let items = |wanted: &dyn Fn(&Function) -> bool| -> Option<Items<'_, RanFunctionItem<'_>>> {
             let still = |f: &&Function| then.get(&f.id) == Some(&f.revision);
             list(self.config.functions.iter().filter(still).filter(|f| wanted(f)).map(|f| self.config.item(f)))
         };
-        let gone = told.iter().filter(|(id, _)| !then.contains_key(id));
+        let gone = reported.iter().filter(|(id, _)| !then.contains_key(id));
         let update = RicServiceUpdate {
             transaction_id: transaction,
-            ran_functions_added: items(&|f| !told.contains_key(&f.id)),
-            ran_functions_modified: items(&|f| told.get(&f.id).is_some_and(|revision| *revision != f.revision)),
+            ran_functions_added: items(&|f| !reported.contains_key(&f.id)),
+            ran_functions_modified: items(&|f| reported.get(&f.id).is_some_and(|revision| *revision != f.revision)),
             ran_functions_deleted: list(gone.map(|(id, revision)| RanFunctionIdItem { id: *id, revision: *revision })),
         };
         self.outbox.push(super::ASSOC, self.config.version, &update.into());
@@ -96,7 +96,7 @@ impl Agent {
             self.events.push_back(AgentEvent::Notice(notice));
         }
         self.events.push_back(AgentEvent::FunctionsUpdated { accepted, rejected });
-        self.tell_functions(now);
+        self.report_functions(now);
     }
 
     pub(super) fn service_update_failed(&mut self, now: Time, failure: &RicServiceUpdateFailure<'_>) {
@@ -124,7 +124,7 @@ impl Agent {
                 self.timed_out(now, ProcedureCode::RIC_SERVICE_UPDATE, None);
                 self.give_up(GivenUp { procedure_code: ProcedureCode::RIC_SERVICE_UPDATE, cause: None });
             }
-            Due::Tell => self.tell_functions(now),
+            Due::Report => self.report_functions(now),
         }
     }
 }

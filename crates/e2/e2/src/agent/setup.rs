@@ -1,4 +1,4 @@
-//! Attempts, pauses, and the loss of the RIC.
+//! Sets the node up: attempts, pauses, and the loss of the RIC.
 //!
 //! Procedure: E2 Setup. Clause: E2AP v03.01 8.3.1. Role: node. Since: v01.00. Scenarios: agent_setup*
 //!
@@ -11,7 +11,7 @@
 //!     +---- pause over ---- Waiting <------------+
 //! ```
 //!
-//! [`removal`](super::removal) has the way out of it.
+//! [`removal`](super::removal) shows the state after a removal.
 
 use core::time::Duration;
 
@@ -29,21 +29,21 @@ use crate::{CloseReason, Notice, Time};
 
 #[derive(Debug)]
 pub(super) enum State {
-    /// The caller is asked to connect.
+    /// A connection was requested from the caller.
     Connecting,
-    /// The setup is sent.
+    /// The setup request was sent.
     AwaitSetup { transaction: Option<TransactionId>, deadline: Time },
-    /// The setup was refused; it is tried again on the same association.
+    /// The setup was refused and is repeated on the same association.
     Retry { at: Time },
-    /// The RIC has taken it.
+    /// The setup succeeded.
     Up,
     /// There is no association.
     Waiting { until: Time },
-    /// The node has left; it comes back when it is asked to.
+    /// The node was removed and reconnects at the caller's request.
     Removed,
 }
 
-/// The causes of those that were not taken.
+/// Returns the causes of the rejected components.
 pub(super) fn rejected(acks: impl Iterator<Item = E2NodeComponentConfigurationAck>) -> Vec<Cause> {
     acks.filter(|ack| ack.outcome == UpdateOutcome::Failure)
         .map(|ack| ack.failure_cause.unwrap_or(Cause::Misc(CauseMisc::Unspecified)))
@@ -51,19 +51,19 @@ pub(super) fn rejected(acks: impl Iterator<Item = E2NodeComponentConfigurationAc
 }
 
 impl Agent {
-    /// The association is there: the setup begins.
+    /// Reports a new association. The agent sends the setup request.
     pub fn handle_open(&mut self, now: Time) {
         self.answers = Budget::new(now);
         self.remarks = Budget::new(now);
         self.forget_procedures();
-        self.forget_requests(); // there are none, unless the caller forgot to tell of the loss
+        self.forget_requests(); // none, unless the caller did not report the loss
         self.send_setup(now);
     }
 
-    /// The association is gone, or there is none to be had: tried again after a pause.
+    /// Reports that the association ended or could not be set up. The agent requests another one after a pause.
     pub fn handle_close(&mut self, now: Time, reason: CloseReason) {
         if let State::Waiting { .. } | State::Removed = self.state {
-            return; // gone already
+            return; // reported already
         }
         let retry_at = (now + self.next_pause()).max(self.not_before);
         self.state = State::Waiting { until: retry_at };
@@ -79,7 +79,7 @@ impl Agent {
         pause
     }
 
-    /// When to call [`Agent::handle_timeout`] at the latest.
+    /// Returns the time at which [`Agent::handle_timeout`] must be called.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         match self.state {
@@ -88,15 +88,15 @@ impl Agent {
             State::Waiting { until } => Some(until),
             State::Up => {
                 let (reset, removal) = (self.reset.map(|reset| reset.by), self.removal.map(|removal| removal.by));
-                let told = [self.functions.deadline(), self.components.deadline()];
+                let reported = [self.functions.deadline(), self.components.deadline()];
                 let required = self.required.values().min().copied();
-                [reset, removal, required].into_iter().chain(told).flatten().min()
+                [reset, removal, required].into_iter().chain(reported).flatten().min()
             }
             State::Connecting | State::Removed => None,
         }
     }
 
-    /// Time has passed.
+    /// Processes the deadlines that have passed.
     pub fn handle_timeout(&mut self, now: Time) {
         match self.state {
             State::AwaitSetup { deadline, .. } if deadline <= now => {
@@ -145,14 +145,14 @@ impl Agent {
             self.events.push_back(AgentEvent::Notice(Notice::ComponentRejected { cause }));
         }
         self.events.push_back(AgentEvent::Up { ric_id: response.global_ric_id, accepted });
-        // what changed while it was under way
-        self.tell_functions(now);
-        self.tell_components(now);
+        // changes during the setup
+        self.report_functions(now);
+        self.report_components(now);
     }
 
     pub(super) fn setup_failure(&mut self, now: Time, failure: &E2SetupFailure<'_>) {
         self.events.push_back(AgentEvent::Notice(Notice::SetupRefused { cause: or_unspecified(failure.cause) }));
-        // E2AP v03.01 8.3.1.3: not before the RIC's time to wait, where it names one, on whatever association.
+        // E2AP v03.01 8.3.1.3: no setup, on any association, before the RIC's time to wait has passed
         let at = match failure.time_to_wait {
             Some(wait) => {
                 self.not_before = now + Duration::from_secs(wait.seconds().into());
@@ -163,7 +163,7 @@ impl Agent {
         self.state = State::Retry { at };
     }
 
-    /// Whether an answer is the one to the setup that is under way.
+    /// Whether an answer belongs to the pending setup.
     pub(super) fn awaits(&self, answer: Option<TransactionId>) -> bool {
         matches!(self.state, State::AwaitSetup { transaction, .. } if transaction == answer)
     }

@@ -1,4 +1,4 @@
-//! What the RIC subscribes to, and what the function says to it.
+//! Passes the RIC's subscriptions to the functions and sends their answers.
 //!
 //! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: node. Since: v01.00. Scenarios: agent_subscription*
 
@@ -10,24 +10,24 @@ use e2ap::{
 use super::{ActionState, Agent, AgentEvent, AgentMisuse};
 use crate::{Action, SubscriptionChange, SubscriptionTimes};
 
-/// The RIC wants to subscribe.
+/// A subscription request of the RIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionRequest {
-    /// Names the subscription.
+    /// Its request id.
     pub request_id: RicRequestId,
-    /// The function it is with.
+    /// The RAN function that it addresses.
     pub ran_function_id: RanFunctionId,
     /// The service model's event trigger definition.
     pub event_trigger: Vec<u8>,
-    /// What is wanted, in the order in which it is to be carried out (RIC Action Execution Order, from v3 on): those without
-    /// a place come last, as they were written.
+    /// The actions in execution order (RIC Action Execution Order, since v3); those without a value come last, in the order
+    /// of the message.
     pub actions: Vec<Action>,
-    /// From when to when; from v3 on.
+    /// Start and end time; since v3.
     pub times: SubscriptionTimes,
 }
 
 impl SubscriptionRequest {
-    /// The actions of one kind.
+    /// Returns the actions of one type.
     pub fn actions_of(&self, kind: RicActionType) -> impl Iterator<Item = &Action> {
         self.actions.iter().filter(move |action| action.kind == kind)
     }
@@ -37,9 +37,9 @@ impl SubscriptionRequest {
 pub(super) struct Subscription {
     pub ran_function_id: RanFunctionId,
     pub asked: Vec<RicActionId>,
-    /// Actions that are set up, once the function has answered.
+    /// The admitted actions, once the function has answered.
     pub admitted: Option<Vec<ActionState>>,
-    /// A change that waits for the function's answer.
+    /// A change that awaits the function's answer.
     pub change: Option<SubscriptionChange>,
 }
 
@@ -90,10 +90,10 @@ impl Agent {
         }));
     }
 
-    /// The function takes a subscription: some of its actions at least.
+    /// Admits a subscription with at least one of its actions.
     ///
     /// # Errors
-    /// Where no such subscription waits for its answer, or the actions are not those that were asked for.
+    /// If no such subscription awaits its answer, or the actions are not the requested ones.
     pub fn admit(
         &mut self,
         id: RicRequestId,
@@ -121,10 +121,10 @@ impl Agent {
         Ok(())
     }
 
-    /// The function does not take a subscription.
+    /// Refuses a subscription.
     ///
     /// # Errors
-    /// Where no such subscription waits for its answer.
+    /// If no such subscription awaits its answer.
     pub fn refuse(&mut self, id: RicRequestId, cause: Cause) -> Result<(), AgentMisuse> {
         if self.subscriptions.get(&id).is_none_or(|s| s.admitted.is_some()) {
             return Err(AgentMisuse::UnknownRequest);

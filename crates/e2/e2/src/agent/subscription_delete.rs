@@ -1,4 +1,4 @@
-//! The RIC wants a subscription no more.
+//! Deletes a subscription at the RIC's request.
 //!
 //! Procedure: RIC Subscription Delete. Clause: E2AP v03.01 8.2.2. Role: node. Since: v01.00. Scenarios: agent_delete
 
@@ -11,8 +11,8 @@ use super::{Agent, AgentEvent};
 impl Agent {
     pub(super) fn delete_request(&mut self, request: &RicSubscriptionDeleteRequest) {
         let (request_id, ran_function_id) = (request.request_id, request.ran_function_id);
-        let stands = self.subscriptions.get(&request_id).is_some_and(|s| s.ran_function_id == ran_function_id);
-        if !stands {
+        let exists = self.subscriptions.get(&request_id).is_some_and(|s| s.ran_function_id == ran_function_id);
+        if !exists {
             let cause = if self.offers(ran_function_id) {
                 CauseRicRequest::RequestIdUnknown
             } else {

@@ -1,4 +1,4 @@
-//! What the machine tells, and what its owner can do wrong.
+//! The events and errors of an agent.
 
 use core::fmt;
 
@@ -9,112 +9,113 @@ use super::Agent;
 use super::{AgentConfigError, ControlRequest, ModificationRequest, QueryRequest, SubscriptionRequest};
 use crate::{CloseReason, ConnectionUpdate, Notice, Time};
 
-/// News from the machine.
+/// An event that an [`Agent`] reports.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AgentEvent {
-    /// A connection is wanted: call [`Agent::handle_open`] once there is one, [`Agent::handle_close`] if there is none.
+    /// The agent needs a connection: call [`Agent::handle_open`] when it is open, [`Agent::handle_close`] if that fails.
     Connect,
-    /// The RIC has taken the setup.
+    /// The setup succeeded.
     Up {
-        /// Who it is.
+        /// The global id of the RIC.
         ric_id: GlobalRicId,
-        /// The functions that it takes.
+        /// The functions that it accepted.
         accepted: Vec<RanFunctionId>,
     },
-    /// The association is gone. All subscriptions are.
+    /// The association has ended, and all subscriptions with it.
     Down {
         /// Why.
         reason: CloseReason,
-        /// The next attempt, if the caller's clock goes on.
+        /// The time of the next attempt.
         retry_at: Time,
     },
-    /// The node has left its RIC in order. It comes back once [`Agent::connect`] is called.
+    /// The node was removed from the RIC. It reconnects when [`Agent::connect`] is called.
     Removed {
-        /// Whether the RIC wanted it.
+        /// Whether the RIC requested it.
         by_ric: bool,
     },
-    /// The RIC has taken an update of the functions.
+    /// The RIC has acknowledged an update of the functions.
     FunctionsUpdated {
-        /// What it takes of what came or changed.
+        /// The new or changed functions that it accepted.
         accepted: Vec<RanFunctionId>,
-        /// What it does not take, and why.
+        /// The functions that it rejected, and why.
         rejected: Vec<(RanFunctionId, Cause)>,
     },
-    /// The RIC has taken an update of the components.
+    /// The RIC has acknowledged an update of the components.
     ComponentsUpdated {
-        /// How many of them it does not take.
+        /// The number of components that it rejected.
         rejected: usize,
     },
-    /// The RIC refuses what the node told it, or does not let it go, or never answered. It is not tried again by itself.
+    /// The RIC refused a procedure of the node or did not answer it. The agent does not repeat it by itself.
     GivenUp {
         /// Service Update, Node Configuration Update or Removal.
         procedure_code: ProcedureCode,
-        /// Why, where the RIC said so.
+        /// Why, if the RIC stated it.
         cause: Option<Cause>,
     },
-    /// The RIC wants other associations: answered by [`Agent::connection_updated`] or
+    /// The RIC requests other associations. Answer by [`Agent::connection_updated`] or
     /// [`Agent::refuse_connection_update`].
     ConnectionUpdate(ConnectionUpdate),
-    /// The RIC wants to subscribe: answered by [`Agent::admit`] or [`Agent::refuse`].
+    /// The RIC subscribes. Answer by [`Agent::admit`] or [`Agent::refuse`].
     Subscribe(SubscriptionRequest),
-    /// The RIC wants a subscription changed: answered by [`Agent::modified`] or [`Agent::refuse_modification`].
+    /// The RIC changes a subscription. Answer by [`Agent::modified`] or [`Agent::refuse_modification`].
     Modify(ModificationRequest),
     /// The RIC agrees to a change that the node required.
     ModificationConfirmed {
         /// The subscription.
         request_id: RicRequestId,
-        /// Actions that are to be followed by the new time to wait.
+        /// Actions that get the new time to wait.
         modified: Vec<RicActionId>,
-        /// Actions that are gone.
+        /// Actions that are removed.
         removed: Vec<RicActionId>,
-        /// Actions that are to stay as they are, and why.
+        /// Actions that remain unchanged, and why.
         refused: Vec<(RicActionId, Cause)>,
     },
-    /// The RIC does not agree to a change that the node required.
+    /// The RIC refused a change that the node required.
     ModificationRefused {
         /// The subscription.
         request_id: RicRequestId,
-        /// Why; none where it did not answer.
+        /// Why; `None` if it did not answer.
         cause: Option<Cause>,
     },
-    /// The RIC wants a subscription no more, or it is gone with the association.
+    /// A subscription was deleted by the RIC, or ended with the association, a reset or its function.
     Unsubscribe {
-        /// Which one.
+        /// The subscription.
         request_id: RicRequestId,
-        /// The function it was with.
+        /// Its RAN function.
         ran_function_id: RanFunctionId,
     },
-    /// The RIC wants something done: answered by [`Agent::acknowledge`] or [`Agent::fail`].
+    /// The RIC sent a control. Answer by [`Agent::acknowledge`] or [`Agent::fail`].
     Control(ControlRequest),
-    /// The RIC asks something: answered by [`Agent::answer_query`] or [`Agent::fail_query`].
+    /// The RIC sent a query. Answer by [`Agent::answer_query`] or [`Agent::fail_query`].
     Query(QueryRequest),
-    /// For the log.
+    /// A line for the log.
     Notice(Notice),
 }
 
-/// A command that makes no sense, or no sense any more.
+/// An invalid or outdated call of an [`Agent`] method: the caller's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AgentMisuse {
-    /// No such request waits for an answer: it may be gone by now.
+    /// No such request awaits an answer; it may have ended.
     UnknownRequest,
     /// The subscription does not have that action.
     UnknownAction,
-    /// Nothing was admitted, or something that was not asked for, or something twice.
+    /// The answer admits no action, an action that was not requested, or a duplicate.
     BadActions,
-    /// The RIC has not taken the setup.
+    /// The agent is not up.
     NotUp,
-    /// A procedure of this kind is under way already.
+    /// A procedure of this kind is already in progress.
     UnderWay,
-    /// The version that is spoken does not have this.
+    /// The E2AP version does not have this procedure or field.
     NotInVersion,
-    /// There cannot be such a node.
+    /// The configuration would be invalid.
     Config(AgentConfigError),
-    /// The function changed, and its revision did not.
+    /// A function changed without a new revision.
     SameRevision(RanFunctionId),
-    /// The answer names what was not asked for, or something twice.
+    /// The answer names an association that was not requested, or a duplicate.
     BadAnswer,
-    /// The node was not removed: it connects by itself.
+    /// The node was not removed; it reconnects by itself.
     NotRemoved,
 }
 
@@ -123,16 +124,16 @@ impl fmt::Display for AgentMisuse {
         f.write_str(match self {
             AgentMisuse::Config(error) => return error.fmt(f),
             AgentMisuse::SameRevision(id) => {
-                return write!(f, "RAN function {} changed: it needs another revision", id.0);
+                return write!(f, "RAN function {} changed without a new revision", id.0);
             }
-            AgentMisuse::UnknownRequest => "no such request waits for an answer",
+            AgentMisuse::UnknownRequest => "no such request awaits an answer",
             AgentMisuse::UnknownAction => "the subscription has no such action",
-            AgentMisuse::BadActions => "an answer admits at least one action, and names each that was asked for once",
-            AgentMisuse::NotUp => "the RIC has not taken the setup",
-            AgentMisuse::UnderWay => "a procedure of this kind is under way",
-            AgentMisuse::NotInVersion => "the version of E2AP that is spoken does not have this",
-            AgentMisuse::BadAnswer => "the answer names what was not asked for, or something twice",
-            AgentMisuse::NotRemoved => "the node was not removed: it connects by itself",
+            AgentMisuse::BadActions => "an answer admits at least one action and names each requested one at most once",
+            AgentMisuse::NotUp => "the agent is not up",
+            AgentMisuse::UnderWay => "a procedure of this kind is already in progress",
+            AgentMisuse::NotInVersion => "the E2AP version does not support this",
+            AgentMisuse::BadAnswer => "the answer names an association that was not requested, or a duplicate",
+            AgentMisuse::NotRemoved => "the node was not removed; it reconnects by itself",
         })
     }
 }

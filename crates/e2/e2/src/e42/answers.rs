@@ -1,4 +1,4 @@
-//! What FlexRIC's xApps are told.
+//! The answers to FlexRIC's xApps.
 
 use e2ap::{
     Cause, CauseRicRequest, Codec, Pdu, RanFunctionId, RicActionAdmitted, RicActionId, RicActionNotAdmitted,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl E42Host {
-    /// The controller has news: whom it concerns is told. Returns the news where it is not an E42 xApp's alone.
+    /// Handles an event of the controller. Returns the event unless it concerned an E42 xApp only.
     pub fn handle_event(&mut self, event: Event) -> Option<Event> {
         let Some(assoc) = event.consumer().and_then(|consumer| self.assoc(consumer)) else { return Some(event) };
         let Some(session) = self.sessions.get_mut(&assoc) else { return Some(event) };
@@ -25,7 +25,7 @@ impl E42Host {
                     held.subscription = Some(subscription);
                 }
                 session.by_subscription.insert(subscription, request_id);
-                // also where there are none: FlexRIC writes the empty list, and its xApps read by place
+                // even if it is empty: FlexRIC writes the empty list, and its xApps read by position
                 let not_admitted = Some(self.not_admitted(not_admitted).into());
                 let response = RicSubscriptionResponse {
                     request_id,
@@ -85,7 +85,7 @@ impl E42Host {
                     }
                 }
             }
-            // E42 has no words for the others
+            // E42 has no messages for the others
             _ => {}
         }
         None
@@ -107,7 +107,7 @@ impl E42Host {
     ) {
         let is_v1 = self.version.e2ap() < Version::V2_03;
         let cause = cause.in_version(self.version.e2ap());
-        // v1 tells causes by the action only
+        // v1 has causes per action only
         let actions = if actions.is_empty() { vec![(RicActionId(0), cause)] } else { actions };
         let failure = RicSubscriptionFailure {
             request_id,
@@ -138,7 +138,7 @@ impl E42Host {
         self.send(assoc, &failure.into());
     }
 
-    /// Appends an indication for `consumer` to `out`, with the xApp's own name of the subscription, and tells where to.
+    /// Appends an indication for `consumer` to `out`, with the xApp's own request id, and returns the association.
     pub fn write_indication(
         &self,
         consumer: Consumer,
@@ -155,7 +155,7 @@ impl E42Host {
             }
             out.truncate(start);
         }
-        // in another encoding, or in an order that nobody else writes: it is read and written anew
+        // another encoding, or an unusual order of IEs: decode and encode again
         let gather = Gather::new();
         let message = e2ap::RicIndication { request_id, ..indication.decode(&gather).ok()? };
         Pdu::from(message).encode(self.version.e2ap(), out).ok()?;

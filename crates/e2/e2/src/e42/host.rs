@@ -1,4 +1,4 @@
-//! The sessions.
+//! The sessions of E42 xApps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::nodes;
 use crate::outbox::Outbox;
 use crate::{AssocId, CloseReason, Consumer, Controller, Notice, SubscriptionId, Ticket, Time, XappRights};
 
-/// Consumers from here on are sessions of this host.
+/// Consumer ids from here on belong to this host.
 const FIRST_CONSUMER: u32 = 1 << 31;
 
-/// The sessions of FlexRIC's xApps: turns what they say into commands of a [`Controller`], and its news into answers.
+/// The sessions of FlexRIC's xApps: translates their messages to commands of a [`Controller`], and its events to answers.
 ///
-/// Each session has a number, which the RIC gives and every message must have. Requests are named by the xApp; towards
-/// nodes they have the controller's own ids, and [`E42Host::write_indication`] puts the xApp's back.
+/// The RIC assigns each session a number, which every message must contain. The xApp chooses the request ids; towards nodes
+/// the controller's own ids are used, and [`E42Host::write_indication`] restores the xApp's.
 #[derive(Debug)]
 pub struct E42Host {
     pub(super) version: E42Version,
@@ -34,25 +34,25 @@ pub struct E42Host {
     pub(super) scratch: Vec<u8>,
 }
 
-/// An association; a session once it has set up. What is in it is bounded by the controller's quota of its consumer.
+/// An association; a session once it has set up. The controller's quota of its consumer bounds its size.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// The xApp's number and who it is to the controller.
+    /// The xApp's number and its consumer id.
     pub(super) open: Option<(XappId, Consumer)>,
     pub(super) subscriptions: HashMap<RicRequestId, Held>,
     pub(super) by_subscription: HashMap<SubscriptionId, RicRequestId>,
     pub(super) tickets: HashMap<Ticket, (RicRequestId, RanFunctionId)>,
     pub(super) next_ticket: u32,
-    /// What it may do; everything where nothing was said.
+    /// Its rights; without them it may do everything.
     pub(super) rights: Option<Arc<XappRights>>,
-    /// Requests that made no sense, or that it had no right to: told to the log at powers of two.
+    /// The number of invalid or unauthorized requests; a notice reports each power of two.
     pub(super) misuses: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) function: RanFunctionId,
-    /// Once it stands.
+    /// The subscription, once it is active.
     pub(super) subscription: Option<SubscriptionId>,
 }
 
@@ -66,7 +66,7 @@ impl Session {
 }
 
 impl E42Host {
-    /// A host without sessions, for xApps that were built with this version; `max_pdu_octets` is what their links carry.
+    /// Creates a host for xApps built with this version; `max_pdu_octets` is the PDU limit of their links.
     #[must_use]
     pub fn new(version: E42Version, max_pdu_octets: usize) -> Self {
         E42Host {
@@ -84,32 +84,32 @@ impl E42Host {
         }
     }
 
-    /// Whose association a consumer is, if it is one of this host's.
+    /// Returns the association of a consumer, if it is one of this host's.
     #[inline]
     #[must_use]
     pub fn assoc(&self, consumer: Consumer) -> Option<AssocId> {
         self.by_consumer.get(&consumer).copied()
     }
 
-    /// How many xApps have set up.
+    /// The number of xApps that have set up.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.by_consumer.len()
     }
 
-    /// An xApp's association is there.
+    /// Reports a new association of an xApp.
     pub fn handle_open(&mut self, assoc: AssocId) {
         self.sessions.insert(assoc, Session::default());
     }
 
-    /// Says what an xApp may do. Without this it may do everything.
+    /// Sets the rights of an xApp. Without them it may do everything.
     pub fn set_rights(&mut self, assoc: AssocId, rights: Arc<XappRights>) {
         if let Some(session) = self.sessions.get_mut(&assoc) {
             session.rights = Some(rights);
         }
     }
 
-    /// An xApp's association is gone: so is all that it asked for.
+    /// Reports that the association of an xApp has ended. All its requests end.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
         if let Some(Session { open: Some((xapp_id, consumer)), .. }) = self.sessions.remove(&assoc) {
             self.by_consumer.remove(&consumer);
@@ -118,23 +118,23 @@ impl E42Host {
         }
     }
 
-    /// An xApp says something.
+    /// Handles a message of an xApp.
     pub fn handle_pdu(&mut self, now: Time, assoc: AssocId, pdu: &[u8], controller: &mut Controller) {
-        // turned away, and not gone yet
+        // refused, and not closed yet
         let Some(session) = self.sessions.get(&assoc) else { return };
         let open = session.open;
         let gather = Gather::new();
         let pdu = match e42::decode(pdu, self.version, &gather) {
             Ok(pdu) => pdu,
             Err(error) => {
-                // FlexRIC's xApps cannot be answered that they are not understood
+                // E42 has no error answer
                 self.notices.push_back((assoc, Notice::Unreadable(error)));
-                return self.turn_away(now, assoc, "not a message of E42", controller);
+                return self.reject(now, assoc, "not an E42 message", controller);
             }
         };
         match (pdu, open) {
             (E42Pdu::SetupRequest(_), _) => self.setup(assoc, controller),
-            (_, None) => self.turn_away(now, assoc, "no E42 setup first", controller),
+            (_, None) => self.reject(now, assoc, "the first message is not an E42 setup request", controller),
             (E42Pdu::SubscriptionRequest(request), Some(open)) => {
                 if let Err(cause) = self.subscribe(now, assoc, open, &request, controller) {
                     self.refuse_subscription(assoc, request.request_id, request.ran_function_id, cause, Vec::new());
@@ -159,12 +159,12 @@ impl E42Host {
                 }
             }
             (E42Pdu::SetupResponse(_) | E42Pdu::E2ap(_), Some(_)) => {
-                self.turn_away(now, assoc, "only a RIC says this", controller);
+                self.reject(now, assoc, "a message that only a RIC may send", controller);
             }
         }
     }
 
-    /// A repeated setup is answered as the first one: the xApp may have lost patience.
+    /// Answers a setup. A repeated one is answered like the first, since the xApp repeats it after a timeout.
     fn setup(&mut self, assoc: AssocId, controller: &Controller) {
         let Some(session) = self.sessions.get(&assoc) else { return };
         let (xapp_id, _) = match session.open {
@@ -172,7 +172,7 @@ impl E42Host {
             None => {
                 let Some(open) = self.next_session() else {
                     self.sessions.remove(&assoc);
-                    self.notices.push_back((assoc, Notice::XappMisuse { what: "as many xApps as there are numbers" }));
+                    self.notices.push_back((assoc, Notice::XappMisuse { what: "all xApp ids are in use" }));
                     self.closes.push_back((assoc, CloseReason::Overflow));
                     return;
                 };
@@ -185,21 +185,21 @@ impl E42Host {
             }
         };
         let rights = self.sessions.get(&assoc).and_then(|session| session.rights.as_deref());
-        let (nodes, untold) = nodes::connected(controller.nodes(), rights, self.version, self.max_pdu_octets / 2);
-        if untold > 0 {
-            self.notices.push_back((assoc, Notice::NodesUntold { count: untold }));
+        let (nodes, left_out) = nodes::connected(controller.nodes(), rights, self.version, self.max_pdu_octets / 2);
+        if left_out > 0 {
+            self.notices.push_back((assoc, Notice::NodesUntold { count: left_out }));
         }
         let response = E42SetupResponse { xapp_id, nodes: nodes.into() };
         self.scratch.clear();
         match E42Pdu::SetupResponse(response).encode(self.version, &mut self.scratch) {
             Ok(()) => self.outbox.push_bytes([assoc], &self.scratch),
-            // each of them was written before, by `connected`, which leaves out what this version has no place for
+            // `connected` has encoded each node before and left out those that this version cannot carry
             Err(error) => panic!("nodes that E42 v{} cannot carry: {error}", self.version),
         }
     }
 
     fn next_session(&mut self) -> Option<(XappId, Consumer)> {
-        // both end, since there are fewer sessions than numbers
+        // both loops terminate: there are fewer sessions than numbers
         if self.xapp_ids.len() > usize::from(u16::MAX) {
             return None;
         }
@@ -220,7 +220,7 @@ impl E42Host {
         Some((xapp_id, consumer))
     }
 
-    fn turn_away(&mut self, now: Time, assoc: AssocId, what: &'static str, controller: &mut Controller) {
+    fn reject(&mut self, now: Time, assoc: AssocId, what: &'static str, controller: &mut Controller) {
         self.notices.push_back((assoc, Notice::XappMisuse { what }));
         self.handle_close(now, assoc, controller);
         self.closes.push_back((assoc, CloseReason::Misbehaved));
@@ -230,17 +230,17 @@ impl E42Host {
         self.outbox.push(assoc, self.version.e2ap(), pdu);
     }
 
-    /// Appends the next message to be sent to `out`, and tells where to. None of them may be dropped.
+    /// Appends the next message to send to `out` and returns its association. The caller must not drop it.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> Option<AssocId> {
         self.outbox.pop(out)
     }
 
-    /// The next association to be closed once what is to be sent is sent. It is forgotten here already.
+    /// Returns the next association to close, after its queued messages are sent. The host has already dropped it.
     pub fn poll_close(&mut self) -> Option<(AssocId, CloseReason)> {
         self.closes.pop_front()
     }
 
-    /// The next line for the log.
+    /// Returns the next notice for the log.
     pub fn poll_notice(&mut self) -> Option<(AssocId, Notice)> {
         self.notices.pop_front()
     }

@@ -1,16 +1,16 @@
-//! E42: a RIC's side of FlexRIC's xApp protocol, so that FlexRIC's xApps run against this RIC.
+//! E42: the RIC's side of FlexRIC's xApp protocol, so that FlexRIC's xApps run against this RIC.
 //!
-//! What its xApps rely on, as found in their public sources:
+//! The xApps depend on the following, according to their public sources:
 //!
-//! - They learn of nodes when they begin, and of no others later. They read a node's id, components and functions by
-//!   place, and end themselves over what they do not know: so they are told only of gNBs and of eNBs with a macro id,
-//!   with functions that have an OID and, from v2 on, with components.
-//! - They name subscriptions and controls themselves, each session counting from 1; answers and indications must have
-//!   those names. They await each answer for some seconds, and end themselves where it is a failure, or none.
-//! - A setup is repeated after 3 s without an answer.
+//! - They receive the nodes in the setup response and none later. They read ids, components and functions by position and
+//!   abort on unknown values. The response therefore contains only gNBs and eNBs with a macro id, with functions that have an
+//!   OID and, since v2, with components.
+//! - They choose the ids of subscriptions and controls, each session counting from 1; answers and indications must contain
+//!   those ids. They wait some seconds for each answer and abort after a failure or a timeout.
+//! - They repeat a setup after 3 s without an answer.
 //!
-//! A subscription that ends by the node's will is not told: there is no message that they understand. One whose node
-//! comes back stands again by itself.
+//! The end of a subscription by the node is not reported, since the protocol has no message for it. A subscription whose node
+//! sets up again is restored.
 
 mod answers;
 mod host;

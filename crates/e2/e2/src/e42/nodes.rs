@@ -1,4 +1,4 @@
-//! The nodes as FlexRIC's xApps are told of them.
+//! The nodes in the setup response to FlexRIC's xApps.
 
 use e2ap::e42::{ConnectedNode, E42Version};
 use e2ap::{EnbId, GlobalE2NodeId, RanFunctionItem};
@@ -6,35 +6,35 @@ use per::{Octets, PrintableString};
 
 use crate::{Node, RanFunction, XappRights};
 
-/// What is written around a node, at most.
+/// The maximum encoding overhead per node.
 const OVERHEAD_OCTETS: usize = 64;
-/// The components that FlexRIC's xApps read.
+/// The maximum number of components that FlexRIC's xApps read.
 const MAX_COMPONENTS: usize = 255;
-/// The functions of one list.
+/// The maximum number of functions in a list.
 const MAX_FUNCTIONS: usize = 256;
 
-/// The nodes to tell of, as far as `room_octets` go, and how many others there are that an xApp with these rights may know.
+/// Returns the nodes for an xApp with these rights, within `room_octets`, and the number of nodes left out.
 pub(super) fn connected<'a>(
     nodes: impl Iterator<Item = &'a Node>,
     rights: Option<&XappRights>,
     version: E42Version,
     mut room_octets: usize,
 ) -> (Vec<ConnectedNode<'a>>, usize) {
-    let (mut told, mut untold, mut scratch) = (Vec::new(), 0, Vec::new());
+    let (mut listed, mut left_out, mut scratch) = (Vec::new(), 0, Vec::new());
     for node in nodes.filter(|node| rights.is_none_or(|rights| rights.sees(node))) {
-        let node = connected_node(node, rights, version).filter(|_| told.len() < usize::from(u16::MAX) - 1);
+        let node = connected_node(node, rights, version).filter(|_| listed.len() < usize::from(u16::MAX) - 1);
         match node.map(|node| (octets(&node, version, &mut scratch), node)) {
             Some((Some(octets), node)) if octets <= room_octets => {
                 room_octets -= octets;
-                told.push(node);
+                listed.push(node);
             }
-            _ => untold += 1,
+            _ => left_out += 1,
         }
     }
-    (told, untold)
+    (listed, left_out)
 }
 
-/// `None` for a node that FlexRIC's xApps would end themselves over.
+/// Returns `None` for a node that FlexRIC's xApps would abort on.
 fn connected_node<'n>(node: &'n Node, rights: Option<&XappRights>, version: E42Version) -> Option<ConnectedNode<'n>> {
     let known = match node.global_id {
         GlobalE2NodeId::Gnb(_) => true,
@@ -66,8 +66,8 @@ fn function(function: &RanFunction) -> Option<RanFunctionItem<'_>> {
     Some(RanFunctionItem { id, definition, revision, oid: Some(oid) })
 }
 
-/// Octets that a node takes, at most; `None` where the version has no place for what the node has told. That was decoded in
-/// the node's own version and encoding: v1 cannot name the en-gNB that a gNB is too, and FlatBuffers know no versions.
+/// Returns the maximum octets of a node; `None` if the version cannot carry it. The node was decoded in its own version and
+/// encoding: v1 has no en-gNB id within a gNB, and FlatBuffers have no versions.
 fn octets(node: &ConnectedNode<'_>, version: E42Version, scratch: &mut Vec<u8>) -> Option<usize> {
     scratch.clear();
     per::encode(node, version.e2ap().revision(), scratch).ok()?;

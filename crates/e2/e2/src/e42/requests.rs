@@ -1,4 +1,4 @@
-//! What FlexRIC's xApps ask for.
+//! The requests of FlexRIC's xApps.
 
 use e2ap::e42::{E42ControlRequest, E42SubscriptionDeleteRequest, E42SubscriptionRequest, XappId};
 use e2ap::{
@@ -41,7 +41,7 @@ impl E42Host {
         });
         let event_trigger = request.details.event_trigger_definition.to_cow().into_owned();
         let order = |action: &RicActionToBeSetup<'_>| {
-            // a value beyond 255 (9.2 leaves the range open) is no place that nodes can be told
+            // values above 255 (the range is extensible, 9.2) are sent as 255
             let place = u8::try_from(action.execution_order?.0).unwrap_or(u8::MAX);
             Some((action.id, place))
         };
@@ -77,7 +77,7 @@ impl E42Host {
         if held.function != request.ran_function_id {
             return Err(Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid));
         }
-        // one that does not stand yet cannot be left: FlexRIC's xApps await its answer first
+        // not active yet: FlexRIC's xApps await the response before they delete
         let subscription = held.subscription.ok_or(unknown)?;
         controller.unsubscribe(now, consumer, subscription).map_err(cause_of)
     }
@@ -108,7 +108,7 @@ impl E42Host {
         })
     }
 
-    /// What an xApp has no right to is refused: by O&M, as a setup is.
+    /// Refuses an unauthorized request with the cause O&M intervention, as a setup is refused.
     fn check_rights(
         &mut self,
         assoc: AssocId,
@@ -127,7 +127,7 @@ impl E42Host {
         Err(Cause::Misc(CauseMisc::OmIntervention))
     }
 
-    /// Nobody speaks for another: a message's xApp id is the session's own.
+    /// Refuses a message with the xApp id of another session.
     fn check_xapp(&mut self, assoc: AssocId, is_own: bool) -> Result<(), Cause> {
         if is_own {
             return Ok(());
@@ -135,7 +135,7 @@ impl E42Host {
         if let Some(session) = self.sessions.get_mut(&assoc) {
             session.misuses += 1;
             if session.misuses.is_power_of_two() {
-                let what = "a request under another xApp's id";
+                let what = "a request with the id of another xApp";
                 self.notices.push_back((assoc, Notice::XappMisuse { what }));
             }
         }
@@ -148,7 +148,7 @@ fn find(controller: &Controller, id: GlobalE2NodeId) -> Result<NodeId, Cause> {
     node.map(|node| node.id).ok_or_else(|| cause_of(Misuse::UnknownNode))
 }
 
-/// What an xApp is told of a command that makes no sense.
+/// Returns the cause of the answer to an invalid command.
 fn cause_of(misuse: Misuse) -> Cause {
     match misuse {
         Misuse::UnknownNode => Cause::RicRequest(CauseRicRequest::SystemNotReady),

@@ -1,4 +1,4 @@
-//! A base station: the nodes that make it up, and which are still to come.
+//! A base station: its nodes, cells and missing parts.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +13,10 @@ use per::Octets;
 use super::BaseStationId;
 use crate::{Components, NodeId};
 
-/// Cells that are kept of one node.
+/// The maximum number of cells stored per node.
 const MAX_CELLS: usize = 512;
 
-/// What the nodes of one base station have in common: its global id, without the ids of its parts.
+/// The global id of a base station, which its nodes share: their ids without the ids of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BaseStationKey {
     /// gNB.
@@ -30,7 +30,7 @@ pub enum BaseStationKey {
 }
 
 impl BaseStationKey {
-    /// The base station that a node is, or is a part of.
+    /// Returns the key of the base station that a node belongs to.
     #[must_use]
     pub const fn of(node: &GlobalE2NodeId) -> Self {
         match node {
@@ -42,10 +42,10 @@ impl BaseStationKey {
     }
 }
 
-/// As operators write it: kind, PLMN, number: `gnb-00101-e00`.
+/// Writes type, PLMN and number, as operators do: `gnb-00101-e00`.
 impl fmt::Display for BaseStationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // a whole base station's node id is written so
+        // the same as the node id of an unsplit base station
         let whole = match *self {
             BaseStationKey::Gnb(GlobalGnbId { plmn_identity, gnb_id }) => GlobalE2NodeId::gnb(plmn_identity, gnb_id),
             BaseStationKey::EnGnb(global_en_gnb_id) => {
@@ -62,10 +62,10 @@ impl fmt::Display for BaseStationKey {
     }
 }
 
-/// Which part of its base station a node is.
+/// The part of its base station that a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// The whole of it, or its CU-CP: they are not told apart by the id.
+    /// The whole base station, or its CU-CP: the ids do not distinguish them.
     Control,
     /// A DU, by its id.
     Du(u64),
@@ -74,7 +74,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The part that a node's id says it is.
+    /// Returns the part that a node id denotes.
     #[must_use]
     pub fn of(node: &GlobalE2NodeId) -> Self {
         let (du, cu_up) = match node {
@@ -91,7 +91,7 @@ impl Part {
     }
 }
 
-/// A part that an interface leads to and that is not there.
+/// A part that an interface leads to and that is not connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MissingPart(pub Part);
 
@@ -106,19 +106,19 @@ impl fmt::Display for MissingPart {
 }
 
 #[derive(Clone, Debug)]
-struct Member {
+struct NodeEntry {
     part: Part,
-    /// The parts that its interfaces lead to.
+    /// The parts that the node's interfaces lead to.
     interfaces: BTreeSet<Part>,
     cells: Vec<NrCgi>,
 }
 
-/// A base station, as far as its nodes are there.
+/// A base station with its connected nodes.
 #[derive(Clone, Debug)]
 pub struct BaseStation {
     id: BaseStationId,
     key: BaseStationKey,
-    nodes: BTreeMap<NodeId, Member>,
+    nodes: BTreeMap<NodeId, NodeEntry>,
 }
 
 impl BaseStation {
@@ -126,45 +126,45 @@ impl BaseStation {
         BaseStation { id, key, nodes: BTreeMap::new() }
     }
 
-    /// Its name here.
+    /// Its id in the database.
     #[must_use]
     pub fn id(&self) -> BaseStationId {
         self.id
     }
 
-    /// What its nodes have in common.
+    /// Its global id.
     #[must_use]
     pub fn key(&self) -> BaseStationKey {
         self.key
     }
 
-    /// Its nodes that are there, by id.
+    /// Its connected nodes, ordered by id.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, Part)> {
-        self.nodes.iter().map(|(node, member)| (*node, member.part))
+        self.nodes.iter().map(|(node, entry)| (*node, entry.part))
     }
 
-    /// The node that is a part of it.
+    /// Returns the node that is this part.
     #[must_use]
     pub fn node(&self, part: Part) -> Option<NodeId> {
         self.nodes().find(|(_, other)| *other == part).map(|(node, _)| node)
     }
 
-    /// The cells that its nodes have told of: those in F1 setups that components carry.
+    /// Returns its cells: those in the F1 setup messages of the component configurations.
     pub fn cells(&self) -> impl Iterator<Item = (NodeId, NrCgi)> {
-        self.nodes.iter().flat_map(|(node, member)| member.cells.iter().map(|cell| (*node, *cell)))
+        self.nodes.iter().flat_map(|(node, entry)| entry.cells.iter().map(|cell| (*node, *cell)))
     }
 
-    /// Whether all of it is there, as far as is known: the interfaces that its nodes declare (F1, W1 and E1 in their component
-    /// configuration, and those that their own ids imply) have both ends.
+    /// Whether it is complete as far as is known: both ends of all interfaces that its nodes declare (F1, W1 and E1 in their
+    /// component configurations, and those that their ids imply) are connected.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         !self.nodes.is_empty() && self.missing().next().is_none()
     }
 
-    /// What is not there.
+    /// Returns the missing parts.
     pub fn missing(&self) -> impl Iterator<Item = MissingPart> {
-        let there: BTreeSet<_> = self.nodes.values().map(|member| member.part).collect();
-        let wanted: BTreeSet<_> = self.nodes.values().flat_map(|member| member.interfaces.iter().copied()).collect();
+        let there: BTreeSet<_> = self.nodes.values().map(|entry| entry.part).collect();
+        let wanted: BTreeSet<_> = self.nodes.values().flat_map(|entry| entry.interfaces.iter().copied()).collect();
         wanted.into_iter().filter(move |part| !there.contains(part)).map(MissingPart)
     }
 
@@ -172,7 +172,7 @@ impl BaseStation {
         let part = Part::of(&id);
         let (mut interfaces, mut cells) = (BTreeSet::new(), Vec::new());
         if part != Part::Control {
-            // a part has an interface to the CU-CP, whether it says so or not
+            // every part has an interface to the CU-CP, whether it declares one or not
             interfaces.insert(Part::Control);
         }
         for (far, f1_setup) in interfaces_of(components) {
@@ -184,7 +184,7 @@ impl BaseStation {
                 }
             });
         }
-        self.nodes.insert(node, Member { part, interfaces, cells });
+        self.nodes.insert(node, NodeEntry { part, interfaces, cells });
     }
 
     pub(super) fn remove_node(&mut self, node: NodeId) {
@@ -192,7 +192,7 @@ impl BaseStation {
     }
 }
 
-/// The parts that components lead to, each with the F1 setup that came over it.
+/// Returns the parts that components lead to, each with its F1 setup message.
 fn interfaces_of(components: &Components) -> impl Iterator<Item = (Part, Option<&Octets<'static>>)> {
     let v1 = components.listed_v1.iter().filter_map(|item| {
         let far = match item.id? {

@@ -1,11 +1,11 @@
-//! The RAN database: what the nodes make up together (FlexRIC paper, 4.2.2).
+//! The RAN topology: the base stations, cells and UEs that the E2 nodes make up (FlexRIC paper, 4.2.2).
 //!
-//! E2 nodes are parts: a gNB may come as a CU-CP, some CU-UPs and some DUs, each with an association and functions of its
-//! own. The database merges those of one base station, tells when it is complete, and knows a UE of it as one, by
-//! whatever name a part has for it.
+//! An E2 node can be a part of a base station: a gNB may consist of a CU-CP, several CU-UPs and several DUs, each with its own
+//! association and RAN functions. The database groups the nodes of a base station, reports when it is complete, and merges
+//! the names that its parts use for one UE.
 //!
-//! Nothing here asks a node for anything. Cells come from what nodes tell at setup; UEs from who decodes service models,
-//! and tells of it ([`RanDatabase::learn_ue`]).
+//! The database sends nothing. Cells come from the component configurations of the nodes; UEs come from callers that decode
+//! service models ([`RanDatabase::learn_ue`]).
 
 mod base_station;
 #[cfg(test)]
@@ -22,39 +22,39 @@ use ue::Ues;
 pub use base_station::{BaseStation, BaseStationKey, MissingPart, Part};
 pub use ue::{Joining, Ue, UeName, UeRef, UeView};
 
-/// Names a base station from its first node to the loss of its last one; not used again before 2^32 others.
+/// Identifies a base station from its first node to the loss of its last one. An id is not reused before 2^32 others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BaseStationId(pub u32);
 
-/// News of base stations.
+/// An event of the topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RanEvent {
-    /// A node came: the first of its base station, or another one.
+    /// A node was added to its base station.
     NodeCame {
-        /// Which one.
+        /// The node.
         node: NodeId,
-        /// Of which base station.
+        /// Its base station.
         station: BaseStationId,
     },
-    /// All parts that the base station's interfaces lead to are there.
+    /// All parts of the base station that its interfaces lead to are connected.
     Complete(BaseStationId),
-    /// A part is gone, or an interface was told of that leads to one which is not there.
+    /// A part of the base station is missing again: it was lost, or a new interface leads to it.
     Incomplete(BaseStationId),
-    /// A node is gone.
+    /// A node was lost.
     NodeLost {
-        /// Which one.
+        /// The node.
         node: NodeId,
-        /// Of which base station.
+        /// Its base station.
         station: BaseStationId,
     },
-    /// Its last node is gone.
+    /// The last node of a base station was lost.
     StationLost(BaseStationId),
-    /// Two UEs turn out to be one.
+    /// Two UEs were merged into one.
     UesJoined {
-        /// The name that stays.
+        /// The remaining id.
         stays: UeRef,
-        /// The name that is no more.
+        /// The id that is no longer valid.
         gone: UeRef,
     },
 }
@@ -71,8 +71,7 @@ pub struct RanDatabase {
 }
 
 impl RanDatabase {
-    /// A database that knows nothing yet and keeps so many UEs at most: the one that was not heard of for the longest
-    /// makes room.
+    /// Creates an empty database with a limit of UEs. Beyond the limit, the UE that was reported the longest ago is dropped.
     #[must_use]
     pub fn new(max_ues: usize) -> Self {
         RanDatabase {
@@ -85,29 +84,29 @@ impl RanDatabase {
         }
     }
 
-    /// The base stations, by id.
+    /// Returns the base stations, ordered by id.
     pub fn stations(&self) -> impl Iterator<Item = &BaseStation> {
         self.stations.values()
     }
 
-    /// A base station.
+    /// Returns a base station.
     #[must_use]
     pub fn station(&self, id: BaseStationId) -> Option<&BaseStation> {
         self.stations.get(&id)
     }
 
-    /// The base station that a node is of.
+    /// Returns the base station of a node.
     #[must_use]
     pub fn station_of(&self, node: NodeId) -> Option<&BaseStation> {
         self.stations.get(self.of_node.get(&node)?)
     }
 
-    /// The next piece of news.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<RanEvent> {
         self.events.pop_front()
     }
 
-    /// A node has set up, or its components have changed.
+    /// Adds a node that has set up, or updates one whose components have changed.
     pub fn node_told(&mut self, node: NodeId, id: GlobalE2NodeId, components: &Components) {
         let key = BaseStationKey::of(&id);
         let next = BaseStationId(self.next_station);
@@ -122,13 +121,13 @@ impl RanDatabase {
         if let Some(known) = self.stations.get_mut(&station) {
             let was = known.is_complete();
             known.set_node(node, id, components);
-            if let Some(event) = turned(known, was) {
+            if let Some(event) = completeness_change(known, was) {
                 self.events.push_back(event);
             }
         }
     }
 
-    /// A node is gone, and its view of the UEs with it.
+    /// Removes a lost node and its names of UEs.
     pub fn node_lost(&mut self, node: NodeId) {
         let Some(id) = self.of_node.remove(&node) else { return };
         self.ues.forget_node(node);
@@ -140,16 +139,15 @@ impl RanDatabase {
             self.by_key.remove(&station.key());
             self.stations.remove(&id);
             self.events.push_back(RanEvent::StationLost(id));
-        } else if let Some(event) = turned(station, was) {
+        } else if let Some(event) = completeness_change(station, was) {
             self.events.push_back(event);
         }
     }
 
-    /// A node tells of a UE by all the names that it has for it; an xApp or iApp has decoded them. `None` where there is no
-    /// such node, or no name.
+    /// Records all names that a node has for a UE, as an xApp or iApp has decoded them. Returns `None` if there is no such node
+    /// or no name.
     ///
-    /// UEs that turn out to be one are joined. A name that belonged to a UE which cannot be this one has moved: that UE has
-    /// left.
+    /// UEs that share a name are merged, unless other names of theirs contradict: then the name has moved to this UE.
     pub fn learn_ue(&mut self, now: Time, node: NodeId, names: &[UeName]) -> Option<UeRef> {
         let station = *self.of_node.get(&node)?;
         let (ue, gone) = self.ues.learn(now, station, node, names)?;
@@ -157,30 +155,30 @@ impl RanDatabase {
         Some(ue)
     }
 
-    /// A node tells that a UE has left it. Whether it was known.
+    /// Records that a UE has left a node. Returns whether the UE was known.
     pub fn forget_ue(&mut self, node: NodeId, name: &UeName) -> bool {
         let Some(station) = self.of_node.get(&node) else { return false };
         self.ues.forget(*station, node, name)
     }
 
-    /// A UE.
+    /// Returns a UE.
     #[must_use]
     pub fn ue(&self, ue: UeRef) -> Option<&Ue> {
         self.ues.get(ue)
     }
 
-    /// The UE that a node knows by a name.
+    /// Returns the UE that a node knows by a name.
     #[must_use]
     pub fn find_ue(&self, node: NodeId, name: &UeName) -> Option<&Ue> {
         self.ues.get(self.ues.find(*self.of_node.get(&node)?, node, name)?)
     }
 
-    /// The UEs of a base station, by name.
+    /// Returns the UEs of a base station, ordered by id.
     pub fn ues_of(&self, station: BaseStationId) -> impl Iterator<Item = &Ue> {
         self.ues.iter().filter(move |ue| ue.station() == station)
     }
 
-    /// Whether a UE is known as one by several parts of its base station, and where not, why.
+    /// Returns whether several parts of the base station know the UE, and if not, why.
     #[must_use]
     pub fn joining(&self, ue: &Ue) -> Joining {
         let nodes = self.station(ue.station()).map_or(0, |station| station.nodes().count());
@@ -188,8 +186,8 @@ impl RanDatabase {
     }
 }
 
-/// Whether a base station has become complete, or ceased to be.
-fn turned(station: &BaseStation, was: bool) -> Option<RanEvent> {
+/// Returns the event if the completeness of a base station has changed.
+fn completeness_change(station: &BaseStation, was: bool) -> Option<RanEvent> {
     match (was, station.is_complete()) {
         (false, true) => Some(RanEvent::Complete(station.id())),
         (true, false) => Some(RanEvent::Incomplete(station.id())),

@@ -77,7 +77,7 @@ fn split() -> RanDatabase {
 }
 
 #[test]
-fn a_whole_base_station_is_complete_by_itself() {
+fn unsplit_base_station_is_complete() {
     let mut ran = RanDatabase::new(100);
     ran.node_told(CU, gnb(7, None, None), &all([ng()]));
     assert_eq!(events(&mut ran), [RanEvent::NodeCame { node: CU, station: STATION }, RanEvent::Complete(STATION)]);
@@ -89,7 +89,7 @@ fn a_whole_base_station_is_complete_by_itself() {
 }
 
 #[test]
-fn parts_make_up_a_base_station_in_any_order() {
+fn parts_form_a_base_station_in_any_order() {
     let mut ran = RanDatabase::new(100);
     ran.node_told(DU, gnb(7, Some(5), None), &all([]));
     let missing = |ran: &RanDatabase| ran.station(STATION).unwrap().missing().map(|part| part.0).collect::<Vec<_>>();
@@ -151,7 +151,7 @@ fn at(seconds: u64) -> Time {
 }
 
 #[test]
-fn a_ue_is_one_whatever_it_is_called() {
+fn names_of_one_ue_are_merged() {
     let mut ran = split();
     let du = ran.learn_ue(at(1), DU, &[UeName::F1ap(20), UeName::Local(0x4601)]).unwrap();
     let up = ran.learn_ue(at(1), UP, &[UeName::E1ap(30)]).unwrap();
@@ -180,7 +180,7 @@ fn a_ue_is_one_whatever_it_is_called() {
 }
 
 #[test]
-fn a_name_that_is_given_again_is_somebody_elses() {
+fn reassigned_name_moves_to_another_ue() {
     let mut ran = split();
     let first = ran.learn_ue(at(1), CU, &[ngap(1), UeName::F1ap(20)]).unwrap();
     ran.learn_ue(at(1), DU, &[UeName::F1ap(20), UeName::Local(1)]).unwrap();
@@ -204,7 +204,7 @@ fn a_name_that_is_given_again_is_somebody_elses() {
 }
 
 #[test]
-fn what_is_kept_is_bounded() {
+fn number_of_ues_is_bounded() {
     let mut ran = split();
     for number in 0..250 {
         ran.learn_ue(at(number), CU, &[ngap(number), UeName::F1ap(number as u32)]).unwrap();
@@ -216,7 +216,7 @@ fn what_is_kept_is_bounded() {
 }
 
 #[test]
-fn indices_agree_whatever_is_told() {
+fn indexes_agree_after_random_reports() {
     let mut ran = split();
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut next = |below: u64| {

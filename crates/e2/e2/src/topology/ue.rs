@@ -1,35 +1,35 @@
-//! UEs: one identity, whatever names the parts of a base station have for it.
+//! UEs: one id for all names that the parts of a base station have for a UE.
 //!
-//! The CU-CP knows a UE on NG, F1 and E1; a DU on F1 only; a CU-UP on E1 only (TS 38.401 8). What two parts call by the same
-//! F1AP or E1AP id, or RAN UE ID, is one UE.
+//! The CU-CP knows a UE on NG, F1 and E1; a DU on F1 only; a CU-UP on E1 only (TS 38.401 8). Two parts that use the same F1AP or
+//! E1AP id, or RAN UE ID, mean the same UE.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::BaseStationId;
 use crate::{NodeId, Time};
 
-/// Names a UE in the database; not used again before 2^64 others.
+/// Identifies a UE in the database. An id is not reused before 2^64 others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UeRef(pub u64);
 
-/// What a part of a base station calls a UE.
+/// A name that a part of a base station has for a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UeName {
-    /// On NG: AMF UE NGAP ID, and the AMF that gave it (GUAMI: PLMN, region, set and pointer).
+    /// On NG: AMF UE NGAP ID and the AMF that assigned it (GUAMI: PLMN, region, set and pointer).
     Ngap {
         /// The AMF.
         guami: [u8; 6],
         /// The UE at the AMF.
         amf_ue_ngap_id: u64,
     },
-    /// On S1: MME UE S1AP ID, and the MME that gave it (GUMMEI: PLMN, group and code).
+    /// On S1: MME UE S1AP ID and the MME that assigned it (GUMMEI: PLMN, group and code).
     S1ap {
         /// The MME.
         gummei: [u8; 6],
         /// The UE at the MME.
         mme_ue_s1ap_id: u32,
     },
-    /// RAN UE ID: all parts know it, where it was given.
+    /// RAN UE ID, which all parts know if it was assigned.
     RanUeId([u8; 8]),
     /// gNB-CU UE F1AP ID.
     F1ap(u32),
@@ -37,12 +37,12 @@ pub enum UeName {
     W1ap(u32),
     /// gNB-CU-CP UE E1AP ID.
     E1ap(u32),
-    /// A number that means something within the node only: a C-RNTI in a cell, say.
+    /// A number that is valid within the node only, for example a C-RNTI in a cell.
     Local(u64),
 }
 
 impl UeName {
-    /// Whether other parts of the base station know it, too.
+    /// Whether other parts of the base station use the name, too.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         matches!(self, UeName::RanUeId(_) | UeName::F1ap(_) | UeName::W1ap(_) | UeName::E1ap(_))
@@ -53,35 +53,35 @@ impl UeName {
         matches!(self, UeName::Ngap { .. } | UeName::S1ap { .. } | UeName::RanUeId(_))
     }
 
-    /// Whether both cannot be names of one UE.
+    /// Whether both names cannot belong to one UE.
     fn contradicts(&self, other: &UeName) -> bool {
         self.is_single() && core::mem::discriminant(self) == core::mem::discriminant(other) && self != other
     }
 }
 
-/// Whether a UE is known as one by several parts of its base station.
+/// Whether several parts of a base station know a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Joining {
     /// The base station has one node.
     SoleNode,
-    /// Several parts have told of it.
+    /// Several parts have reported it.
     Joined,
-    /// One part has told of it, by a name that others would know: they have not told of it yet.
+    /// One part has reported it by a shared name; the others have not reported it yet.
     Alone,
-    /// One part has told of it, by names that mean nothing to the others: it cannot be joined.
+    /// One part has reported it by names that the others do not use: it cannot be merged.
     NoSharedName,
 }
 
-/// How one node knows a UE.
+/// The names that one node has for a UE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UeView {
     /// The node.
     pub node: NodeId,
-    /// Its names for the UE.
+    /// The names.
     pub names: BTreeSet<UeName>,
 }
 
-/// Names that one node may have for one UE; more are left out.
+/// The maximum number of names per node and UE; further ones are ignored.
 const MAX_NAMES: usize = 16;
 
 /// A UE.
@@ -94,19 +94,19 @@ pub struct Ue {
 }
 
 impl Ue {
-    /// Its name here.
+    /// Its id in the database.
     #[must_use]
     pub fn id(&self) -> UeRef {
         self.id
     }
 
-    /// Where it is.
+    /// Its base station.
     #[must_use]
     pub fn station(&self) -> BaseStationId {
         self.station
     }
 
-    /// How each node that has told of it knows it.
+    /// The names that each node has for it.
     #[must_use]
     pub fn views(&self) -> &[UeView] {
         &self.views
@@ -117,7 +117,7 @@ impl Ue {
         self.views.iter().flat_map(|view| &view.names)
     }
 
-    /// When a node last told of it.
+    /// The time of the last report about it.
     #[must_use]
     pub fn heard(&self) -> Time {
         self.heard
@@ -133,7 +133,7 @@ impl Ue {
     }
 }
 
-/// Within what a name means something.
+/// The scope of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Scope {
     Station(BaseStationId),
@@ -181,7 +181,7 @@ impl Ues {
         self.by_name.get(&(Scope::of(station, node, name), *name)).copied()
     }
 
-    /// The UE, and those that have become part of it.
+    /// Returns the UE, and those that were merged into it.
     pub fn learn(
         &mut self,
         now: Time,
@@ -194,7 +194,7 @@ impl Ues {
         for name in names {
             let Some(ue) = self.find(station, node, name) else { continue };
             if self.get(ue).is_some_and(|ue| ue.names().any(|other| names.iter().any(|name| name.contradicts(other)))) {
-                // it is somebody else: the name is not its any more
+                // the name has moved from another UE
                 self.unname(station, node, ue, name);
             } else {
                 found.insert(ue);
@@ -205,7 +205,7 @@ impl Ues {
         let ue = found.next().unwrap_or_else(|| self.add(now, station));
         let mut gone = Vec::new();
         for other in found {
-            // two that were compatible with what is told need not be with each other
+            // two UEs that are compatible with the report may contradict each other
             let apart = |a: &Ue, b: &Ue| a.names().any(|name| b.names().any(|other| name.contradicts(other)));
             let together = self.get(ue).zip(self.get(other)).is_some_and(|(a, b)| !apart(a, b));
             if together {
@@ -217,7 +217,7 @@ impl Ues {
                 }
             }
         }
-        self.tell(now, station, node, ue, names);
+        self.set_names(now, station, node, ue, names);
         Some((ue, gone))
     }
 
@@ -234,17 +234,17 @@ impl Ues {
         id
     }
 
-    /// Writes down what a node says of a UE: all of its names, and no others.
-    fn tell(&mut self, now: Time, station: BaseStationId, node: NodeId, id: UeRef, names: &[UeName]) {
+    /// Replaces the names that a node has for a UE.
+    fn set_names(&mut self, now: Time, station: BaseStationId, node: NodeId, id: UeRef, names: &[UeName]) {
         let Some(ue) = self.ues.get_mut(&id) else { return };
         self.by_heard.remove(&(ue.heard, id));
         self.by_heard.insert((now, id));
         ue.heard = now;
-        let told = UeView { node, names: names.iter().copied().collect() };
+        let view_now = UeView { node, names: names.iter().copied().collect() };
         let old = match ue.views.iter_mut().find(|view| view.node == node) {
-            Some(view) => core::mem::replace(view, told).names,
+            Some(view) => core::mem::replace(view, view_now).names,
             None => {
-                ue.views.push(told);
+                ue.views.push(view_now);
                 BTreeSet::new()
             }
         };
@@ -257,7 +257,7 @@ impl Ues {
         }
     }
 
-    /// A name that no view has any more leads nowhere.
+    /// Removes a name from the index if no view has it any more.
     fn release(&mut self, station: BaseStationId, node: NodeId, id: UeRef, name: &UeName) {
         let key = (Scope::of(station, node, name), *name);
         let names = |view: &UeView| view.names.contains(name) && Scope::of(station, view.node, name) == key.0;
@@ -267,7 +267,7 @@ impl Ues {
         }
     }
 
-    /// A UE is not called so any more, by anybody. One without names is gone.
+    /// Removes a name from all views of a UE. A UE without names is removed.
     fn unname(&mut self, station: BaseStationId, node: NodeId, id: UeRef, name: &UeName) {
         let Some(ue) = self.ues.get_mut(&id) else { return };
         let scope = Scope::of(station, node, name);
@@ -278,7 +278,7 @@ impl Ues {
         self.prune(id);
     }
 
-    /// Takes out views without names, and the UE with the last of them.
+    /// Removes views without names, and the UE with the last of them.
     fn prune(&mut self, id: UeRef) {
         let Some(ue) = self.ues.get_mut(&id) else { return };
         let empty: Vec<_> = ue.views.iter().filter(|view| view.names.is_empty()).map(|view| view.node).collect();
@@ -301,7 +301,7 @@ impl Ues {
         }
     }
 
-    /// `other` is `ue`.
+    /// Merges `other` into `ue`.
     fn absorb(&mut self, ue: UeRef, other: UeRef) {
         let Some(gone) = self.ues.remove(&other) else { return };
         self.by_heard.remove(&(gone.heard, other));
@@ -333,7 +333,7 @@ impl Ues {
         }
     }
 
-    /// A UE has left a node.
+    /// Removes a UE from a node.
     pub fn forget(&mut self, station: BaseStationId, node: NodeId, name: &UeName) -> bool {
         let Some(id) = self.find(station, node, name) else { return false };
         self.forget_view(id, node);
@@ -364,7 +364,7 @@ impl Ues {
         self.ues.is_empty() && self.by_name.is_empty() && self.by_heard.is_empty() && self.of_node.is_empty()
     }
 
-    /// Every index says what the UEs say.
+    /// Checks that the indexes agree with the UEs.
     pub fn check(&self) {
         let mut names = HashMap::new();
         let mut of_node: HashMap<NodeId, BTreeSet<UeRef>> = HashMap::new();

@@ -1,24 +1,25 @@
-//! An xApp's side of the RIC-xApp protocol: what it says. What it hears, [`RicMessage::decode`](super::RicMessage::decode) reads.
+//! The xApp's side of the RIC-xApp protocol: writes its messages. [`RicMessage::decode`](super::RicMessage::decode) reads the
+//! RIC's.
 
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
 use super::protocol::{PROTOCOL_VERSION, XappMessage};
 use crate::{NodeId, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
-/// An xApp's side of one association.
+/// The xApp's side of one association.
 #[derive(Debug, Default)]
 pub struct XappClient {
     next_ticket: u32,
 }
 
 impl XappClient {
-    /// A client that has said nothing yet.
+    /// Creates a client.
     #[must_use]
     pub fn new() -> Self {
         XappClient::default()
     }
 
-    /// The first message of an association.
+    /// Writes the first message of an association.
     pub fn hello(&self, name: &str, out: &mut Vec<u8>) {
         let mut end = name.len().min(64);
         while !name.is_char_boundary(end) {
@@ -28,13 +29,12 @@ impl XappClient {
         XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name }.encode(out);
     }
 
-    /// Asks for a subscription; the ticket comes back with what becomes of it.
+    /// Subscribes to a RAN function. The returned ticket identifies the outcome.
     ///
-    /// A trigger or definition above 1 MiB, or more than 256 actions, is no message of the protocol: the RIC would end the
-    /// session.
+    /// A trigger or definition above 1 MiB, or more than 256 actions, makes the message invalid: the RIC would end the session.
     ///
     /// # Panics
-    /// Where an action's time to wait is zero, which E2AP has no more from v2 on.
+    /// If an action's time to wait is zero, which E2AP does not have since v2.
     pub fn subscribe(
         &mut self,
         node: NodeId,
@@ -47,19 +47,18 @@ impl XappClient {
         ticket
     }
 
-    /// Asks for a change of a subscription; the ticket comes back with what becomes of it.
+    /// Changes a subscription. The returned ticket identifies the outcome.
     ///
-    /// Octets above 1 MiB in a piece, or more than 256 actions of a kind, are no message of the protocol: the RIC would end
-    /// the session.
+    /// A field above 1 MiB, or a list of more than 256 actions, makes the message invalid: the RIC would end the session.
     pub fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange, out: &mut Vec<u8>) -> Ticket {
         let ticket = self.ticket();
         XappMessage::Modify { ticket, subscription, change }.encode(out);
         ticket
     }
 
-    /// Asks a function something; the ticket comes back with what becomes of it.
+    /// Sends a query to a RAN function. The returned ticket identifies the outcome.
     ///
-    /// Octets above 1 MiB in a piece are no message of the protocol: the RIC would end the session.
+    /// A field above 1 MiB makes the message invalid: the RIC would end the session.
     pub fn query(
         &mut self,
         node: NodeId,
@@ -74,23 +73,23 @@ impl XappClient {
         ticket
     }
 
-    /// Answers a change that a node requires: actions that are to stay as they are, each with the cause that the node is
-    /// told. The RIC agrees to the rest.
+    /// Answers a change that a node requires: `refused` lists the actions to keep unchanged, each with the cause sent to the
+    /// node. The RIC agrees to the rest.
     ///
-    /// More than 16 are no message of the protocol: the RIC would end the session.
+    /// More than 16 actions make the message invalid: the RIC would end the session.
     pub fn answer_change(&mut self, subscription: SubscriptionId, refused: &[(RicActionId, Cause)], out: &mut Vec<u8>) {
         XappMessage::AnswerChange { subscription, refused: refused.to_vec() }.encode(out);
     }
 
-    /// Leaves a subscription.
+    /// Unsubscribes.
     pub fn unsubscribe(&mut self, subscription: SubscriptionId, out: &mut Vec<u8>) {
         XappMessage::Unsubscribe { subscription }.encode(out);
     }
 
-    /// Asks a function to do something; the ticket comes back with what becomes of it.
+    /// Sends a control to a RAN function. The returned ticket identifies the outcome.
     ///
-    /// Octets above 1 MiB in a piece are no message of the protocol: the RIC would end the session.
-    #[allow(clippy::too_many_arguments)] // what the message has
+    /// A field above 1 MiB makes the message invalid: the RIC would end the session.
+    #[allow(clippy::too_many_arguments)] // the fields of the message
     pub fn control(
         &mut self,
         node: NodeId,

@@ -1,4 +1,4 @@
-//! The RIC-xApp protocol's messages from bytes.
+//! Decodes the messages of the RIC-xApp protocol.
 
 use e2ap::{RanFunctionRevision, RicActionId, Version};
 
@@ -40,7 +40,7 @@ fn change(take: &mut Take<'_>) -> Taken<ActionChange> {
     })
 }
 
-/// Reads a message whole.
+/// Decodes a message and checks that nothing follows it.
 fn whole<'a, M>(bytes: &'a [u8], fields: impl FnOnce(&mut Take<'a>) -> Taken<M>) -> Taken<M> {
     let mut take = Take(bytes);
     let message = fields(&mut take)?;
@@ -48,10 +48,10 @@ fn whole<'a, M>(bytes: &'a [u8], fields: impl FnOnce(&mut Take<'a>) -> Taken<M>)
 }
 
 impl XappMessage {
-    /// Reads a message.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If it is invalid.
     pub fn decode(bytes: &[u8]) -> Result<Self, ProtocolError> {
         whole(bytes, Self::fields)
     }
@@ -119,10 +119,10 @@ impl XappMessage {
 }
 
 impl<'a> RicMessage<'a> {
-    /// Reads a message.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If it is invalid.
     #[inline]
     pub fn decode(bytes: &'a [u8]) -> Result<Self, ProtocolError> {
         whole(bytes, Self::fields)

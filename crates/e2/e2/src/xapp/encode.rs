@@ -1,4 +1,4 @@
-//! The RIC-xApp protocol's messages to bytes.
+//! Encodes the messages of the RIC-xApp protocol.
 
 use super::protocol::{NodeInfo, RicMessage, XappMessage};
 use super::wire::{MAGIC, Put, kind};

@@ -1,4 +1,4 @@
-//! A RIC's side of the RIC-xApp protocol.
+//! The RIC's side of the RIC-xApp protocol.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::{
     QueryOutcome, RefusalCode, RequestEvent, SubscribeError, Time, XappRights,
 };
 
-/// The sessions of all xApps: turns what they say into commands of a [`Controller`], and its news into what they are
-/// told. Their indications do not come through here: the event loop puts each node's PDU into an
-/// [`Envelope`](super::Envelope) itself.
+/// The sessions of all xApps: translates their messages to commands of a [`Controller`], and its events to messages.
+///
+/// Indications bypass the host: the event loop puts each PDU of a node into an [`Envelope`](super::Envelope) itself.
 #[derive(Debug)]
 pub struct XappHost {
     pub(super) sessions: HashMap<AssocId, Session>,
     pub(super) by_consumer: BTreeMap<Consumer, AssocId>,
-    /// Nodes whose coming was told to all, and whose going was not: an xApp that says hello in between hears of each once.
-    pub(super) told: BTreeSet<NodeId>,
-    /// Sessions that [`XappHost::poll_news`] has something for, oldest first.
+    /// The nodes that were announced to all sessions; a new session starts with these.
+    pub(super) announced: BTreeSet<NodeId>,
+    /// Sessions that [`XappHost::poll_news`] has a message for, oldest first.
     pub(super) behind: VecDeque<AssocId>,
     pub(super) hints: Vec<FunctionHint>,
-    /// Of sessions of which something is known; the others may do everything.
+    /// The rights of authenticated sessions; the others may do everything.
     pub(super) rights: HashMap<AssocId, Arc<XappRights>>,
     pub(super) next_consumer: u32,
     pub(super) outbox: Outbox,
@@ -32,37 +32,37 @@ pub struct XappHost {
     pub(super) scratch: Vec<u8>,
 }
 
-/// Which revision of its service model a node's function speaks, where somebody knows it better than the node tells.
+/// The service model revision of a node's function, configured because the node does not report it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionHint {
-    /// The node, as its [`e2ap::GlobalE2NodeId`] is written.
+    /// The node, in the display form of its [`e2ap::GlobalE2NodeId`].
     pub node: String,
-    /// Object identifiers under which nodes register the service model.
+    /// The object identifiers of the service model.
     pub oids: Vec<&'static str>,
-    /// The revision, as the service model calls it: 16 octets at most.
+    /// The name of the revision, at most 16 octets.
     pub revision: String,
 }
 
 #[derive(Debug)]
 pub(super) enum Session {
-    /// No hello yet.
+    /// Awaits the hello.
     Greeting,
     Open {
         consumer: Consumer,
-        /// Commands that made no sense, or that it had no right to: told to the log at powers of two.
+        /// The number of invalid or unauthorized commands; a notice reports each power of two.
         misuses: u64,
-        /// Nodes that it is still to be told of. One that goes before is never mentioned.
-        untold: BTreeSet<NodeId>,
-        /// Nodes that changed since it was told of them, or was not.
+        /// Nodes that were not announced to it yet. A node that is lost before is never announced.
+        unannounced: BTreeSet<NodeId>,
+        /// Nodes that changed since their announcement.
         changed: BTreeSet<NodeId>,
-        /// Nodes that it is not told of, for it may do nothing with them.
+        /// Nodes that are not announced because it has no right to them.
         hidden: BTreeSet<NodeId>,
-        /// Whether it is among those behind.
+        /// Whether it is listed in `XappHost::behind`.
         behind: bool,
     },
 }
 
-/// Consumers below this are the caller's own: iApps.
+/// Lower consumer ids belong to iApps.
 const FIRST_XAPP: u32 = 1 << 16;
 
 impl Default for XappHost {
@@ -72,13 +72,13 @@ impl Default for XappHost {
 }
 
 impl XappHost {
-    /// A host without sessions.
+    /// Creates a host without sessions.
     #[must_use]
     pub fn new() -> Self {
         XappHost {
             sessions: HashMap::new(),
             by_consumer: BTreeMap::new(),
-            told: BTreeSet::new(),
+            announced: BTreeSet::new(),
             behind: VecDeque::new(),
             hints: Vec::new(),
             rights: HashMap::new(),
@@ -90,34 +90,34 @@ impl XappHost {
         }
     }
 
-    /// What xApps are told of functions beyond what the nodes tell.
+    /// Sets the service model revisions that xApps receive.
     ///
     /// # Panics
-    /// Where a revision has more than 16 octets: xApps could not read it.
+    /// If a revision has more than 16 octets, the limit of the protocol.
     pub fn set_hints(&mut self, hints: Vec<FunctionHint>) {
         assert!(hints.iter().all(|hint| hint.revision.len() <= MAX_REVISION), "a revision has at most 16 octets");
         self.hints = hints;
     }
 
-    /// Whose association a consumer is, if it is an xApp's.
+    /// Returns the association of a consumer, if that is an xApp session.
     #[inline]
     #[must_use]
     pub fn assoc(&self, consumer: Consumer) -> Option<AssocId> {
         self.by_consumer.get(&consumer).copied()
     }
 
-    /// How many xApps have said hello.
+    /// The number of open sessions.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.by_consumer.len()
     }
 
-    /// An xApp's association is there.
+    /// Reports a new association of an xApp.
     pub fn handle_open(&mut self, assoc: AssocId) {
         self.sessions.insert(assoc, Session::Greeting);
     }
 
-    /// An xApp's association is gone: so is all that it asked for.
+    /// Reports that the association of an xApp has ended. All its requests end.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
         self.rights.remove(&assoc);
         if let Some(Session::Open { consumer, .. }) = self.sessions.remove(&assoc) {
@@ -126,10 +126,10 @@ impl XappHost {
         }
     }
 
-    /// An xApp says something.
+    /// Handles a message of an xApp.
     pub fn handle_pdu(&mut self, now: Time, assoc: AssocId, pdu: &[u8], controller: &mut Controller) {
         let session = match self.sessions.get(&assoc) {
-            None => return, // turned away, and not gone yet
+            None => return, // refused, and not closed yet
             Some(Session::Greeting) => None,
             Some(Session::Open { consumer, .. }) => Some(*consumer),
         };
@@ -138,13 +138,21 @@ impl XappHost {
                 return self.hello(now, assoc, lowest, highest, controller);
             }
             (Ok(message), Some(_)) => message,
-            (Ok(_), None) => return self.turn_away(now, assoc, RefusalCode::Protocol, "no hello first", controller),
-            // from there on the RIC says it
+            (Ok(_), None) => {
+                return self.reject(now, assoc, RefusalCode::Protocol, "the first message is not Hello", controller);
+            }
+            // from 0x80 on: messages of the RIC
             (Err(ProtocolError::UnknownMessage(0x80..)), Some(_)) => {
-                return self.turn_away(now, assoc, RefusalCode::Protocol, "only a RIC says this", controller);
+                return self.reject(
+                    now,
+                    assoc,
+                    RefusalCode::Protocol,
+                    "a message that only a RIC may send",
+                    controller,
+                );
             }
             (Err(_), _) => {
-                return self.turn_away(now, assoc, RefusalCode::Protocol, "not a message of the protocol", controller);
+                return self.reject(now, assoc, RefusalCode::Protocol, "not a message of the protocol", controller);
             }
         };
         let Some(consumer) = session else { return };
@@ -160,7 +168,7 @@ impl XappHost {
             }
             XappMessage::Unsubscribe { subscription } => {
                 if let Err(misuse) = controller.unsubscribe(now, consumer, subscription) {
-                    self.misused(assoc, "an xApp may only leave a subscription of its own");
+                    self.misused(assoc, "unsubscribe for an unknown subscription or one of another xApp");
                     self.send(assoc, &RicMessage::Refused(code(misuse)));
                 }
             }
@@ -179,9 +187,9 @@ impl XappHost {
                 }
             }
             XappMessage::AnswerChange { subscription, refused } => {
-                // too late, mostly: it is agreed to by now, or the subscription is gone
+                // usually too late: the RIC has agreed, or the subscription has ended
                 if let Err(misuse) = controller.answer_change(now, consumer, subscription, &refused) {
-                    self.misused(assoc, "an xApp answers a change that it was asked about, once and in time");
+                    self.misused(assoc, "answer to a change that was not required, or is answered already");
                     self.send(assoc, &RicMessage::Refused(code(misuse)));
                 }
             }
@@ -192,26 +200,27 @@ impl XappHost {
                 }
             }
             XappMessage::Hello { .. } => {
-                self.turn_away(now, assoc, RefusalCode::Protocol, "a second hello", controller);
+                self.reject(now, assoc, RefusalCode::Protocol, "a second Hello", controller);
             }
         }
     }
 
     fn hello(&mut self, now: Time, assoc: AssocId, lowest: u16, highest: u16, controller: &mut Controller) {
         if !(lowest..=highest).contains(&PROTOCOL_VERSION) {
-            return self.turn_away(now, assoc, RefusalCode::Version, "no version in common", controller);
+            return self.reject(now, assoc, RefusalCode::Version, "no common protocol version", controller);
         }
         let consumer = self.next_consumer();
-        let untold = self.told.clone();
+        let unannounced = self.announced.clone();
         let (changed, hidden) = (BTreeSet::new(), BTreeSet::new());
-        self.sessions.insert(assoc, Session::Open { consumer, misuses: 0, untold, changed, hidden, behind: false });
+        self.sessions
+            .insert(assoc, Session::Open { consumer, misuses: 0, unannounced, changed, hidden, behind: false });
         self.by_consumer.insert(consumer, assoc);
         self.send(assoc, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
         self.handle_room(assoc);
     }
 
     fn next_consumer(&mut self) -> Consumer {
-        // ends, since there are fewer sessions than numbers
+        // terminates: there are fewer sessions than numbers
         loop {
             let consumer = Consumer(self.next_consumer);
             self.next_consumer = self.next_consumer.checked_add(1).unwrap_or(FIRST_XAPP);
@@ -230,7 +239,7 @@ impl XappHost {
         }
     }
 
-    fn turn_away(
+    fn reject(
         &mut self,
         now: Time,
         assoc: AssocId,
@@ -244,10 +253,10 @@ impl XappHost {
         self.closes.push_back((assoc, CloseReason::Misbehaved));
     }
 
-    /// The controller has news: whom it concerns is told. Returns the news where it is not an xApp's alone.
+    /// Handles an event of the controller. Returns the event unless it concerned an xApp session only.
     pub fn handle_event(&mut self, event: Event, controller: &Controller) -> Option<Event> {
         let Event::Request { consumer, event: request } = event else {
-            self.tell_all(&event, controller);
+            self.announce(&event, controller);
             return Some(event);
         };
         let Some(assoc) = self.assoc(consumer) else { return Some(Event::Request { consumer, event: request }) };
@@ -265,17 +274,17 @@ impl XappHost {
         self.outbox.push_bytes([assoc], &self.scratch);
     }
 
-    /// Appends the next message to be sent to `out`, and tells where to. None of them may be dropped.
+    /// Appends the next message to send to `out` and returns its association. The caller must not drop it.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> Option<AssocId> {
         self.outbox.pop(out)
     }
 
-    /// The next association to be closed once what is to be sent is sent. It is forgotten here already.
+    /// Returns the next association to close, after its queued messages are sent. The host has already dropped it.
     pub fn poll_close(&mut self) -> Option<(AssocId, CloseReason)> {
         self.closes.pop_front()
     }
 
-    /// The next line for the log.
+    /// Returns the next notice for the log.
     pub fn poll_notice(&mut self) -> Option<(AssocId, Notice)> {
         self.notices.pop_front()
     }
@@ -293,7 +302,7 @@ fn code(misuse: Misuse) -> RefusalCode {
         Misuse::NotInVersion => RefusalCode::NotInVersion,
         Misuse::UnderWay => RefusalCode::UnderWay,
         Misuse::Shared => RefusalCode::Shared,
-        // only `Controller::connection_update` finds these, and the host never calls it
+        // only `Controller::connection_update` returns these, and the host never calls it
         Misuse::TooEarly | Misuse::BadUpdate => unreachable!("no message of an xApp changes associations"),
     }
 }

@@ -1,4 +1,4 @@
-//! The RIC-xApp protocol: what an xApp and a near-RT RIC say to each other. `docs/xapp-protocol.md` is its description.
+//! The RIC-xApp protocol between an xApp and a near-RT RIC. `docs/xapp-protocol.md` describes it.
 
 mod client;
 mod decode;

@@ -1,4 +1,4 @@
-//! News of nodes, for each xApp as fast as it reads and as far as its rights go.
+//! Announces nodes to each xApp, as fast as it reads and as far as its rights go.
 
 use std::collections::BTreeSet;
 
@@ -8,24 +8,24 @@ use super::protocol::{FunctionInfo, NodeInfo, RicMessage};
 use crate::{AssocId, Controller, Event, Node, NodeId, RanFunction, XappRights};
 
 impl XappHost {
-    pub(super) fn tell_all(&mut self, event: &Event, controller: &Controller) {
+    pub(super) fn announce(&mut self, event: &Event, controller: &Controller) {
         match event {
-            // else it is gone again already
+            // otherwise it is lost already
             Event::NodeUp(id) if controller.node(*id).is_some() => {
-                self.told.insert(*id);
+                self.announced.insert(*id);
                 for assoc in self.by_consumer.values() {
-                    if let Some(Session::Open { untold, behind, .. }) = self.sessions.get_mut(assoc) {
-                        untold.insert(*id);
+                    if let Some(Session::Open { unannounced, behind, .. }) = self.sessions.get_mut(assoc) {
+                        unannounced.insert(*id);
                         if !std::mem::replace(behind, true) {
                             self.behind.push_back(*assoc);
                         }
                     }
                 }
             }
-            Event::NodeChanged(id) if self.told.contains(id) => {
+            Event::NodeChanged(id) if self.announced.contains(id) => {
                 for assoc in self.by_consumer.values() {
-                    if let Some(Session::Open { untold, changed, behind, .. }) = self.sessions.get_mut(assoc)
-                        && !untold.contains(id)
+                    if let Some(Session::Open { unannounced, changed, behind, .. }) = self.sessions.get_mut(assoc)
+                        && !unannounced.contains(id)
                     {
                         changed.insert(*id);
                         if !std::mem::replace(behind, true) {
@@ -34,14 +34,14 @@ impl XappHost {
                     }
                 }
             }
-            Event::NodeLost { node, .. } if self.told.remove(node) => {
+            Event::NodeLost { node, .. } if self.announced.remove(node) => {
                 self.scratch.clear();
                 RicMessage::NodeLost(*node).encode(&mut self.scratch);
                 let sessions = &mut self.sessions;
                 let knows = |assoc: &AssocId| match sessions.get_mut(assoc) {
-                    Some(Session::Open { untold, changed, hidden, .. }) => {
+                    Some(Session::Open { unannounced, changed, hidden, .. }) => {
                         changed.remove(node);
-                        !untold.remove(node) && !hidden.remove(node)
+                        !unannounced.remove(node) && !hidden.remove(node)
                     }
                     _ => false,
                 };
@@ -51,20 +51,22 @@ impl XappHost {
         }
     }
 
-    /// The outbox of an xApp's link has room again, after [`XappHost::poll_news`] was told that it has none.
+    /// Reports that the send queue of an xApp's link has room again, after [`XappHost::poll_news`] found none.
     pub fn handle_room(&mut self, assoc: AssocId) {
-        if let Some(Session::Open { untold, changed, behind, .. }) = self.sessions.get_mut(&assoc)
-            && !(untold.is_empty() && changed.is_empty())
+        if let Some(Session::Open { unannounced, changed, behind, .. }) = self.sessions.get_mut(&assoc)
+            && !(unannounced.is_empty() && changed.is_empty())
             && !std::mem::replace(behind, true)
         {
             self.behind.push_back(assoc);
         }
     }
 
-    /// Appends news of a node that came or changed to `out`, and tells where to, once [`XappHost::poll_transmit`] has nothing more.
+    /// Appends the next announcement of a new or changed node to `out` and returns its association. The caller drains
+    /// [`XappHost::poll_transmit`] first.
     ///
-    /// All nodes together can be more than a link keeps waiting, and nodes may come faster than an xApp reads: so an xApp
-    /// is told of one after the other while its link `has_room`, and not again before [`XappHost::handle_room`].
+    /// All nodes together can exceed the send queue of a link, and nodes may come up faster than an xApp reads. Each xApp
+    /// therefore receives one announcement after the other while its link `has_room`, and then none before
+    /// [`XappHost::handle_room`].
     pub fn poll_news(
         &mut self,
         controller: &Controller,
@@ -72,22 +74,22 @@ impl XappHost {
         mut has_room: impl FnMut(AssocId) -> bool,
     ) -> Option<AssocId> {
         while let Some(assoc) = self.behind.pop_front() {
-            let Some(Session::Open { untold, changed, hidden, behind, .. }) = self.sessions.get_mut(&assoc) else {
+            let Some(Session::Open { unannounced, changed, hidden, behind, .. }) = self.sessions.get_mut(&assoc) else {
                 continue;
             };
             *behind = false;
-            if (untold.is_empty() && changed.is_empty()) || !has_room(assoc) {
+            if (unannounced.is_empty() && changed.is_empty()) || !has_room(assoc) {
                 continue;
             }
             let rights = self.rights.get(&assoc).map(|rights| &**rights);
-            let news = next_news(untold, changed, hidden, rights, controller);
+            let news = next_announcement(unannounced, changed, hidden, rights, controller);
             self.handle_room(assoc);
             let Some(news) = news else { continue };
             let rights = self.rights.get(&assoc).map(|rights| &**rights);
             match news {
-                News::Came(node) => RicMessage::NodeUp(self.info(node, rights)),
-                News::Changed(node) => RicMessage::NodeChanged(self.info(node, rights)),
-                News::OutOfSight(node) => RicMessage::NodeLost(node),
+                Announcement::Up(node) => RicMessage::NodeUp(self.info(node, rights)),
+                Announcement::Changed(node) => RicMessage::NodeChanged(self.info(node, rights)),
+                Announcement::Hidden(node) => RicMessage::NodeLost(node),
             }
             .encode(out);
             return Some(assoc);
@@ -95,13 +97,13 @@ impl XappHost {
         None
     }
 
-    /// Whether [`XappHost::poll_news`] is to be asked again.
+    /// Whether [`XappHost::poll_news`] must be called again.
     #[must_use]
     pub fn has_news(&self) -> bool {
         !self.behind.is_empty()
     }
 
-    /// A node as an xApp with these rights sees it.
+    /// Returns the description of a node for an xApp with these rights.
     fn info(&self, node: &Node, rights: Option<&XappRights>) -> NodeInfo {
         let name = node.global_id.to_string();
         let hint = |function: &RanFunction| {
@@ -131,27 +133,27 @@ impl XappHost {
     }
 }
 
-/// What an xApp is told of a node.
-enum News<'c> {
-    Came(&'c Node),
+/// An announcement to an xApp.
+enum Announcement<'c> {
+    Up(&'c Node),
     Changed(&'c Node),
-    /// It changed so that the xApp may do nothing with it any more: to the xApp it is gone.
-    OutOfSight(NodeId),
+    /// A change has left the xApp without rights to the node: to the xApp the node is lost.
+    Hidden(NodeId),
 }
 
-/// The next of an xApp's news. Nodes that it may do nothing with are `hidden` from it.
-fn next_news<'c>(
-    untold: &mut BTreeSet<NodeId>,
+/// Returns the next announcement to an xApp. Nodes to which it has no rights are `hidden`.
+fn next_announcement<'c>(
+    unannounced: &mut BTreeSet<NodeId>,
     changed: &mut BTreeSet<NodeId>,
     hidden: &mut BTreeSet<NodeId>,
     rights: Option<&XappRights>,
     controller: &'c Controller,
-) -> Option<News<'c>> {
+) -> Option<Announcement<'c>> {
     let sees = |node: &Node| rights.is_none_or(|rights| rights.sees(node));
-    // one whose loss is still to be handled is gone from the controller already
-    while let Some(id) = untold.pop_first() {
+    // a node whose loss is not handled yet has left the controller already
+    while let Some(id) = unannounced.pop_first() {
         match controller.node(id) {
-            Some(node) if sees(node) => return Some(News::Came(node)),
+            Some(node) if sees(node) => return Some(Announcement::Up(node)),
             Some(_) => drop(hidden.insert(id)),
             None => {}
         }
@@ -159,14 +161,14 @@ fn next_news<'c>(
     while let Some(id) = changed.pop_first() {
         let Some(node) = controller.node(id) else { continue };
         match (hidden.contains(&id), sees(node)) {
-            (false, true) => return Some(News::Changed(node)),
+            (false, true) => return Some(Announcement::Changed(node)),
             (true, true) => {
                 hidden.remove(&id);
-                return Some(News::Came(node));
+                return Some(Announcement::Up(node));
             }
             (false, false) => {
                 hidden.insert(id);
-                return Some(News::OutOfSight(id));
+                return Some(Announcement::Hidden(id));
             }
             (true, false) => {}
         }

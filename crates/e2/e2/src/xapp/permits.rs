@@ -1,4 +1,4 @@
-//! What an xApp may not do is refused before the controller hears of it.
+//! Refuses unauthorized commands of xApps before they reach the controller.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use crate::{
 };
 
 impl XappHost {
-    /// Says what an xApp may do. Without this it may do everything.
+    /// Sets the rights of an xApp. Without them it may do everything.
     pub fn set_rights(&mut self, assoc: AssocId, rights: Arc<XappRights>) {
         if self.sessions.contains_key(&assoc) {
             self.rights.insert(assoc, rights);
         }
     }
 
-    /// Ends the session of an xApp that has no rights at all; it is told so.
+    /// Refuses an xApp without any rights and closes its association.
     pub fn refuse(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
         self.send(assoc, &RicMessage::Refused(RefusalCode::NotAllowed));
         self.handle_close(now, assoc, controller);
         self.closes.push_back((assoc, CloseReason::NotAllowed));
     }
 
-    /// The answer to a command that an xApp has no right to.
+    /// Returns the answer to a command that the xApp is not authorized for.
     pub(super) fn denial(
         &mut self,
         assoc: AssocId,
@@ -65,7 +65,7 @@ impl XappHost {
             }
             _ => return None,
         };
-        // The log hears of it, at powers of two.
+        // a notice reports each power of two
         if let Some(Session::Open { misuses, .. }) = self.sessions.get_mut(&assoc) {
             *misuses += 1;
             if misuses.is_power_of_two() {

@@ -1,4 +1,4 @@
-//! Messages of the RIC-xApp protocol; `wire` has their bytes.
+//! The messages of the RIC-xApp protocol; `wire` has their encoding.
 
 use core::fmt;
 
@@ -6,93 +6,93 @@ use e2ap::{Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevisio
 
 use crate::{NodeId, RefusalCode, RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
-/// The one version that is spoken here.
+/// The supported version of the protocol.
 pub const PROTOCOL_VERSION: u16 = 3;
 
-/// Octets of an envelope before the PDU in it.
+/// The octets of an envelope before its PDU.
 pub const ENVELOPE_OCTETS: usize = 13;
 
-/// Around a node's untouched PDU.
+/// A message that contains the unchanged PDU of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope<'a> {
-    /// From which node.
+    /// The node.
     pub node: NodeId,
-    /// Of which subscription.
+    /// The subscription.
     pub subscription: SubscriptionId,
-    /// The node's very bytes.
+    /// The unchanged PDU.
     pub pdu: &'a [u8],
 }
 
-/// A node as xApps see it.
+/// The description of a node for xApps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeInfo {
-    /// Its name from now on.
+    /// Its id from now on.
     pub id: NodeId,
-    /// Its key.
+    /// Its global id.
     pub global_id: GlobalE2NodeId,
-    /// The version that it speaks, in which its PDUs are written.
+    /// Its E2AP version, in which its PDUs are written.
     pub version: Version,
-    /// The name of the encoding that its PDUs are written in, as `e2ap::Codec` names it.
+    /// The name of the encoding of its PDUs, see `e2ap::Codec`.
     pub encoding: String,
-    /// What it offers.
+    /// Its RAN functions, as far as the xApp has rights to them.
     pub functions: Vec<FunctionInfo>,
 }
 
-/// A RAN function as xApps see it.
+/// The description of a RAN function for xApps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionInfo {
     /// Its id within the node.
     pub id: RanFunctionId,
-    /// Counts changes of its definition.
+    /// The revision of its definition.
     pub revision: RanFunctionRevision,
-    /// The service model; empty where v01.00 has none.
+    /// The OID of the service model; empty for a v01.00 node.
     pub oid: String,
     /// The service model's RAN function definition.
     pub definition: Vec<u8>,
-    /// The revision of the service model, where the RIC's operator has configured it.
+    /// The revision of the service model, if the operator of the RIC has configured it.
     pub model_revision: Option<String>,
 }
 
-/// What an xApp says.
+/// A message of an xApp.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum XappMessage {
-    /// Who it is, and the versions that it speaks.
+    /// The first message: name and protocol versions.
     Hello {
         /// Lowest version.
         lowest: u16,
         /// Highest version.
         highest: u16,
-        /// For the log: up to 64 octets.
+        /// The name for the log, up to 64 octets.
         name: String,
     },
     /// Subscribe.
     Subscribe {
-        /// Names the command.
+        /// The ticket of the command.
         ticket: Ticket,
         /// The node.
         node: NodeId,
-        /// Its function.
+        /// The RAN function.
         function: RanFunctionId,
-        /// When and what, and on which terms.
+        /// The subscription.
         order: SubscriptionOrder,
     },
-    /// Leave a subscription.
+    /// Unsubscribe.
     Unsubscribe {
-        /// Which one.
+        /// The subscription.
         subscription: SubscriptionId,
     },
     /// Control.
     Control {
-        /// Names the command.
+        /// The ticket of the command.
         ticket: Ticket,
         /// The node.
         node: NodeId,
-        /// Its function.
+        /// The RAN function.
         function: RanFunctionId,
-        /// Whether to wait for an acknowledgement.
+        /// Whether an acknowledgement is requested.
         ack: bool,
-        /// The process that waits for this.
+        /// The id of the suspended procedure that this answers.
         call_process_id: Option<Vec<u8>>,
         /// The service model's header.
         header: Vec<u8>,
@@ -101,89 +101,89 @@ pub enum XappMessage {
     },
     /// Change a subscription.
     Modify {
-        /// Names the command.
+        /// The ticket of the command.
         ticket: Ticket,
-        /// Which one.
+        /// The subscription.
         subscription: SubscriptionId,
-        /// What is to become of it.
+        /// The change.
         change: SubscriptionChange,
     },
     /// Query.
     Query {
-        /// Names the command.
+        /// The ticket of the command.
         ticket: Ticket,
         /// The node.
         node: NodeId,
-        /// Its function.
+        /// The RAN function.
         function: RanFunctionId,
         /// The service model's header.
         header: Vec<u8>,
-        /// The service model's question.
+        /// The service model's query definition.
         definition: Vec<u8>,
     },
     /// Answer a change that a node requires.
     AnswerChange {
-        /// Of which subscription.
+        /// The subscription.
         subscription: SubscriptionId,
-        /// Actions that are to stay as they are, and why.
+        /// Actions to keep unchanged, and why.
         refused: Vec<(RicActionId, Cause)>,
     },
 }
 
-/// What a RIC says.
+/// A message of a RIC.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RicMessage<'a> {
-    /// The hello is taken.
+    /// The answer to Hello.
     Welcome {
-        /// The version that is spoken.
+        /// The protocol version.
         version: u16,
-        /// Who the RIC is.
+        /// The global id of the RIC.
         ric_id: GlobalRicId,
     },
-    /// A node is there.
+    /// A node has set up.
     NodeUp(NodeInfo),
-    /// A node is not what was told of it before.
+    /// The description of a node has changed.
     NodeChanged(NodeInfo),
-    /// A node is gone, and every subscription with it that is not suspended.
+    /// A node is lost. Its subscriptions have ended, except the suspended ones.
     NodeLost(NodeId),
     /// Something happened to a subscription, control or query of the xApp.
     Request(RequestEvent),
     /// A node's PDU.
     Envelope(Envelope<'a>),
-    /// Reports were lost because the xApp read too slowly; all of this session's until now.
+    /// Reports were dropped because the xApp reads too slowly.
     Dropped {
-        /// How many.
+        /// Their number so far in this session.
         reports: u64,
     },
-    /// What was said is refused; after `Version` and `Protocol` the RIC closes.
+    /// A message was refused; after `Version` and `Protocol` the RIC closes the association.
     Refused(RefusalCode),
 }
 
-/// Bytes that are no message.
+/// Why a message cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// Nobody speaks this protocol there.
+    /// The peer does not use this protocol.
     NotThisProtocol,
-    /// No message of that side has this name.
+    /// The peer has no message of this type.
     UnknownMessage(u8),
     /// The message ends too early.
     Truncated,
-    /// The message goes on after its end.
+    /// Octets follow the message.
     Trailing,
-    /// A field is longer than it may be, or holds what it may not.
+    /// A field is too long or has an invalid value.
     BadField,
 }
 
 impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProtocolError::NotThisProtocol => f.write_str("the peer does not speak the RIC-xApp protocol"),
-            ProtocolError::UnknownMessage(kind) => write!(f, "no message is named {kind:#04x}"),
+            ProtocolError::NotThisProtocol => f.write_str("the peer does not use the RIC-xApp protocol"),
+            ProtocolError::UnknownMessage(kind) => write!(f, "unknown message type {kind:#04x}"),
             ProtocolError::Truncated => f.write_str("the message ends too early"),
-            ProtocolError::Trailing => f.write_str("the message goes on after its end"),
-            ProtocolError::BadField => f.write_str("a field is out of its bounds"),
+            ProtocolError::Trailing => f.write_str("octets follow the message"),
+            ProtocolError::BadField => f.write_str("a field is too long or has an invalid value"),
         }
     }
 }

@@ -1,8 +1,7 @@
-//! What the bytes of the RIC-xApp protocol's messages are made of; `docs/xapp-protocol.md` lays them out, `encode` and
-//! `decode` put them together.
+//! The encoding of the fields of the RIC-xApp protocol, which `docs/xapp-protocol.md` specifies.
 //!
-//! Each message is one PDU of the link below: an octet that names it, then its fields, big-endian, strings and octets
-//! behind a length. Every field is bounded; what is longer, or is followed by anything, is no message.
+//! Each message is one PDU of the link: a type octet, then the fields, big-endian, strings and octets after a length. Every
+//! field is bounded; a message with a longer field or trailing octets is invalid.
 
 use e2ap::{
     Cause, RanFunctionId, RicActionId, RicActionType, RicSubscriptionTime, RicSubsequentAction, RicTimeToWait, Version,
@@ -25,14 +24,14 @@ pub(super) const MAX_REVISION: usize = 16;
 pub(super) const MAX_BLOB: usize = 1 << 20;
 /// Functions of a node.
 pub(crate) const MAX_FUNCTIONS: usize = 256;
-/// Actions of a subscription that stands.
+/// Actions of an active subscription.
 pub(super) const MAX_ACTIONS: usize = 16;
-/// Actions that may be asked for: more than a subscription has are refused, which does not end the session.
+/// Actions of a command. More than a subscription may have are refused, which does not end the session.
 pub(super) const MAX_ACTIONS_ASKED: usize = 256;
 
-/// The wire format of E2AP's types within this protocol.
+/// The E2AP version of the E2AP types in this protocol.
 const E2AP: Version = Version::V3_01;
-/// That of subsequent actions, of which v2 took the time to wait "zero" away and nothing was added since.
+/// The version of subsequent actions: v2 removed the time to wait "zero", and nothing was added since.
 pub(super) const SUBSEQUENT: Version = Version::V1_01;
 
 pub(super) mod kind {
@@ -63,7 +62,7 @@ pub(super) mod kind {
 }
 
 impl Envelope<'_> {
-    /// What stands before the PDU: message, node, subscription, and the PDU's length.
+    /// Returns the octets before the PDU: type, node, subscription, and the length of the PDU.
     #[must_use]
     pub fn head(&self) -> [u8; ENVELOPE_OCTETS] {
         let mut head = [0; ENVELOPE_OCTETS];
@@ -76,17 +75,17 @@ impl Envelope<'_> {
     }
 }
 
-/// What a message from the RIC changes about whom a subscription's indications go to.
+/// The start or end of an xApp's part in a subscription, as a message of the RIC reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taking {
-    /// The xApp takes them from now on.
+    /// The xApp receives the indications from now on.
     Begins(SubscriptionId),
-    /// No more.
+    /// The xApp receives no further indications.
     Ends(SubscriptionId),
 }
 
 impl Taking {
-    /// What a message changes, if it is one that does, without reading the rest of it.
+    /// Reads it from the first octets of a message; `None` for other messages.
     #[must_use]
     pub fn of(message: &[u8]) -> Option<Self> {
         let mut take = Take(message);
@@ -101,7 +100,7 @@ impl Taking {
     }
 }
 
-/// Fields to the end of a buffer.
+/// Appends fields to a buffer.
 pub(super) struct Put<'b>(pub &'b mut Vec<u8>);
 
 impl Put<'_> {
@@ -170,7 +169,7 @@ impl Put<'_> {
         }
         self
     }
-    /// One of E2AP's types, in aligned PER behind its length.
+    /// Appends an E2AP type, in aligned PER after its length.
     pub fn per<T: per::Encode>(&mut self, value: &T) -> &mut Self {
         self.per_in(E2AP, value)
     }
@@ -185,7 +184,7 @@ impl Put<'_> {
     }
 }
 
-/// Fields from the start of a message.
+/// Reads fields from the start of a message.
 pub(super) struct Take<'a>(pub &'a [u8]);
 
 pub(super) type Taken<T> = Result<T, ProtocolError>;
@@ -281,7 +280,7 @@ mod tests {
     use crate::{NodeId, RequestEvent, SubscriptionEnd, Ticket};
 
     #[test]
-    fn what_a_message_changes_is_told_by_its_first_octets() {
+    fn first_octets_show_start_and_end_of_a_subscription() {
         let subscription = SubscriptionId(0x0102_0304);
         let of = |message: RicMessage<'_>| {
             let mut bytes = Vec::new();
@@ -296,7 +295,7 @@ mod tests {
         assert_eq!(of(RicMessage::NodeLost(NodeId(1))), None);
         let mut bytes = Vec::new();
         XappMessage::Unsubscribe { subscription }.encode(&mut bytes);
-        assert_eq!(Taking::of(&bytes), None, "the xApp says so; the RIC has not answered");
+        assert_eq!(Taking::of(&bytes), None, "a message of the xApp");
         assert_eq!(Taking::of(&[]), None);
         assert_eq!(Taking::of(&[kind::SUBSCRIBED, 0, 0, 0, 0, 1]), None);
     }

@@ -202,7 +202,7 @@ fn node_with_several_associations_survives_loss_of_the_first() {
     assert_eq!(scene.ask(add(&[ports[1], unused])), done(&[ports[1]], &[unused]));
     assert_eq!(scene.ask(add(&[ports[0]])), done(&[ports[0]], &[]));
     assert_eq!(scene.more(), [ports[1], ports[0]]);
-    assert!(scene.ric.log.text().contains("has another association, the number 3"));
+    assert!(scene.ric.log.text().contains("it has 3 now"));
     scene.reports();
 
     // one is removed; of two modifications one is of a known association
@@ -222,7 +222,7 @@ fn node_with_several_associations_survives_loss_of_the_first() {
     });
     scene.reports();
     assert_eq!(scene.agents.connected_controllers(), 1);
-    eventually("a log line", || scene.ric.log.text().contains("it goes on over another; 1 left"));
+    eventually("a log line", || scene.ric.log.text().contains("another one takes its place; 1 left"));
     // further associations can be requested; the only one is not removed
     let update = ConnectionUpdate { remove: vec![tnl(ports[1])], ..ConnectionUpdate::default() };
     assert_eq!(scene.ask(update), done(&[], &[]));
@@ -264,7 +264,7 @@ fn reports_to_an_xapp_continue_after_loss_of_the_first() {
     proxy.unwrap().cut.send(()).unwrap();
     eventually("a log line", || {
         scene.agents.poll(Some(Duration::ZERO)).unwrap();
-        scene.ric.log.text().contains("it goes on over another; 1 left")
+        scene.ric.log.text().contains("another one takes its place; 1 left")
     });
     reports(&mut scene);
     assert_eq!(scene.ask(update), done(&[other], &[]));

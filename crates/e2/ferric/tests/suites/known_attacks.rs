@@ -372,7 +372,7 @@ fn subscription_of_another_xapp_is_out_of_reach() {
     // the owner's subscription stays
     peer.report(request_id, action, b"still there");
     poll_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
-    logged(&scene, &["WARN", "an xApp may only leave a subscription of its own"]);
+    logged(&scene, &["WARN", "unsubscribe for an unknown subscription or one of another xApp"]);
     peer.is_served();
     scene.end();
 }
@@ -438,7 +438,7 @@ fn reconnect_storm_of_a_thousand_nodes() {
     }
     scene.check_witness();
     drop(again);
-    logged(&scene, &["disconnected", "the node came back on another association"]);
+    logged(&scene, &["disconnected", "the node set up on another association"]);
     scene.end();
 }
 
@@ -514,6 +514,6 @@ fn two_nodes_with_one_id() {
     });
     assert_ne!(before, after);
     second.is_served();
-    logged(&scene, &["disconnected", "the node came back on another association"]);
+    logged(&scene, &["disconnected", "the node set up on another association"]);
     scene.end();
 }

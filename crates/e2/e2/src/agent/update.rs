@@ -1,8 +1,8 @@
-//! How a node tells its RIC what changed: one update at a time, sent again, postponed, given up.
+//! The state of an update that reports changes to the RIC: one at a time, repeated, postponed, given up.
 //!
 //! ```text
 //!          difference             acknowledge
-//! Idle ---------------> Sent -------------------> Idle, or Sent: what changed meanwhile
+//! Idle ---------------> Sent -------------------> Idle, or Sent: later changes
 //!   ^                    |  ^ time-out: the same again, twice
 //!   |   failure, without |  |
 //!   |   a time to wait   |  | the time to wait is over
@@ -11,7 +11,7 @@
 //!   +--------------------+--+--> Paused: failure with a time to wait
 //! ```
 //!
-//! What was given up is told again when there is a new difference, or the RIC asks.
+//! A difference that was given up is sent again when it changes or the RIC sends a query.
 
 use core::time::Duration;
 
@@ -19,55 +19,55 @@ use e2ap::{Cause, ProcedureCode, TimeToWait, TransactionId};
 
 use crate::Time;
 
-/// How often an update is sent before it is given up.
+/// The number of attempts.
 const TRIES: u32 = 3;
 
 #[derive(Debug)]
 pub(super) enum Phase<T> {
     Idle,
-    /// Waits for the answer to what makes the RIC believe `then`.
+    /// Awaits the answer to an update to the state `then`.
     Sent {
         transaction: Option<TransactionId>,
         by: Time,
         tries: u32,
         then: T,
     },
-    /// The RIC wants to hear nothing before.
+    /// The RIC requested a time to wait.
     Paused {
         until: Time,
     },
 }
 
-/// What the RIC was told, and how the next telling of it goes.
+/// The state that the RIC knows, and the progress of the update to the present one.
 #[derive(Debug)]
-pub(super) struct Telling<T> {
-    /// What the RIC believes.
-    pub told: T,
+pub(super) struct PendingUpdate<T> {
+    /// The state that the RIC knows.
+    pub reported: T,
     pub phase: Phase<T>,
-    /// Whether the RIC refused the present difference for good.
+    /// Whether the present difference was refused or not answered.
     pub given_up: bool,
 }
 
-/// What is to be done when a deadline has passed.
+/// The action after a deadline.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Due {
     Nothing,
-    /// The same once more, under the same transaction.
+    /// Send the same update again, with the same transaction id.
     Again,
-    /// It was sent too often.
+    /// All attempts have failed.
     GivenUp,
     /// The pause is over.
-    Tell,
+    Report,
 }
 
-impl<T: Default> Telling<T> {
+impl<T: Default> PendingUpdate<T> {
     pub fn new() -> Self {
-        Telling { told: T::default(), phase: Phase::Idle, given_up: false }
+        PendingUpdate { reported: T::default(), phase: Phase::Idle, given_up: false }
     }
 
-    /// The setup tells `told`.
-    pub fn begin(&mut self, told: T) {
-        *self = Telling { told, ..Telling::new() };
+    /// Restarts with the state that a setup request reports.
+    pub fn begin(&mut self, reported: T) {
+        *self = PendingUpdate { reported, ..PendingUpdate::new() };
     }
 
     pub fn is_idle(&self) -> bool {
@@ -82,13 +82,13 @@ impl<T: Default> Telling<T> {
         }
     }
 
-    /// An acknowledgement: whether it is the one that is waited for.
+    /// Ends the update that an acknowledgement belongs to. Returns whether there is one.
     pub fn acknowledged(&mut self, transaction: Option<TransactionId>) -> bool {
         if !self.awaits(transaction) {
             return false;
         }
         if let Phase::Sent { then, .. } = std::mem::replace(&mut self.phase, Phase::Idle) {
-            self.told = then;
+            self.reported = then;
         }
         true
     }
@@ -97,7 +97,7 @@ impl<T: Default> Telling<T> {
         matches!(self.phase, Phase::Sent { transaction, .. } if transaction == answer)
     }
 
-    /// The RIC does not take it. Whether it is to be told again after the time to wait.
+    /// Handles the RIC's refusal. Returns whether the update is repeated after a time to wait.
     pub fn refused(&mut self, now: Time, wait: Option<TimeToWait>) -> bool {
         self.phase = match wait {
             Some(wait) => Phase::Paused { until: now + Duration::from_secs(wait.seconds().into()) },
@@ -119,16 +119,16 @@ impl<T: Default> Telling<T> {
             }
             Phase::Paused { until } if *until <= now => {
                 self.phase = Phase::Idle;
-                Due::Tell
+                Due::Report
             }
             _ => Due::Nothing,
         }
     }
 }
 
-/// A procedure of the node's own that came to nothing.
+/// A procedure of the node that has failed.
 pub(super) struct GivenUp {
     pub procedure_code: ProcedureCode,
-    /// Why, where the RIC told.
+    /// Why, if the RIC stated it.
     pub cause: Option<Cause>,
 }
