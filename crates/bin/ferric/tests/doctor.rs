@@ -243,7 +243,7 @@ fn healthy_node_is_confirmed() {
     let ran = program::start(&["ran", "--ric", &e2, "--flat"]);
     let outcome = doctor.end();
     assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
-    finds(&outcome, &["E2SM-KPM v03.00", "E2SM-RC v03.00", "MAC_STATS_V0, in wire form flat", "E2SM-CCC", "E2SM-NI"]);
+    finds(&outcome, &["E2SM-KPM v03.00", "E2SM-RC v03.00", "MAC_STATS_V0, encoded as flat", "E2SM-CCC", "E2SM-NI"]);
     drop(ran);
 }
 
