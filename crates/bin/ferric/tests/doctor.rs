@@ -235,7 +235,7 @@ fn healthy_node_is_confirmed() {
     let ran = program::start(&["ran", "--ric", &e2]);
     let outcome = doctor.end();
     assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
-    finds(&outcome, &["sends an E2 Setup of E2AP v2.03", "E2SM-KPM v03.00", "the ping"]);
+    finds(&outcome, &["sends an E2 Setup of E2AP v2.03", "E2SM-KPM v03.00", "hello world"]);
     drop(ran);
 
     let mut doctor = program::start(&["doctor", "--listen", "tcp://127.0.0.1:0"]);
