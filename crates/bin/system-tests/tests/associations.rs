@@ -165,7 +165,7 @@ fn rules_that_are_kept_outlive_the_ric() {
     std::fs::remove_dir_all(&folder).unwrap();
     let rule = json!({ "plmn": "00108", "dl": 1 });
     ric.rest.request("POST", RULES, rule.clone()).expect_problem(500, &["it is done", "cannot be kept", "rules.json"]);
-    ric.rest.request("POST", RULES, rule).expect_problem(409, &["rule 7 says just that"]);
+    ric.rest.request("POST", RULES, rule).expect_problem(409, &["rule 7 is identical"]);
     std::fs::create_dir_all(&folder).unwrap();
     assert_eq!(ric.rest.request("DELETE", RULES, None).status, 204);
     drop(ric);
@@ -258,7 +258,7 @@ fn rules_that_make_no_sense_are_refused() {
     ric.rest.request("PUT", RULES, rule.clone()).expect_problem(405, &["GET, HEAD, POST, DELETE"]);
     ric.rest.request("GET", &format!("{RULES}/x"), None).expect_problem(404, &["no association `x`"]);
     ric.rest.request("POST", RULES, rule.clone()).expect(201);
-    let problem = ric.rest.request("POST", RULES, rule).expect_problem(409, &["rule 1 says just that"]);
+    let problem = ric.rest.request("POST", RULES, rule).expect_problem(409, &["rule 1 is identical"]);
     assert_eq!(problem["id"], 1);
     for dl in 2..=1024 {
         ric.rest.request("POST", "/v1/associations", json!({ "plmn": "00101", "dl": dl })).expect(201);

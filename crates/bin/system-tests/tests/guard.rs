@@ -10,7 +10,7 @@ use radio::{CellConfig, Subscription};
 use ran::scenario::{CellScenario, ChannelScenario, FlowScenario, UeScenario};
 use ran::{RanConfig, Scenario};
 use system_tests::{RicAndRan, eventually};
-use traffic::guard::Waited;
+use traffic::guard::WaitStatistics;
 use traffic::record::{LaneRecord, Record, RlcRecord, TcRecord};
 use traffic::{FlowGuard, GuardConfig, LinkEvent, TrafficLink};
 
@@ -39,7 +39,7 @@ impl Driver {
         let now = Time::from_nanos(self.begun.elapsed().as_nanos() as u64);
         for event in self.link.turn(Duration::from_millis(10)).unwrap() {
             match event {
-                LinkEvent::Told(node, record) => {
+                LinkEvent::Record(node, record) => {
                     assert_eq!(node, NODE);
                     match record {
                         Record::Rlc(record) => {
@@ -52,15 +52,15 @@ impl Driver {
                         }
                     }
                 }
-                LinkEvent::Answered(_, answer) => self.guard.handle_answer(now, answer),
-                LinkEvent::Lost(node) => self.is_lost = node == NODE,
-                LinkEvent::Lacking(node) => panic!("{node} offers both"),
+                LinkEvent::Outcome(_, answer) => self.guard.handle_answer(now, answer),
+                LinkEvent::NodeLost(node) => self.is_lost = node == NODE,
+                LinkEvent::MissingFunctions(node) => panic!("{node} offers both"),
             }
         }
         while let Some(control) = self.guard.poll_control() {
             self.link.control(NODE, &control);
         }
-        self.told.extend(std::iter::from_fn(|| self.guard.poll_news()).map(|news| news.to_string()));
+        self.told.extend(std::iter::from_fn(|| self.guard.poll_event()).map(|news| news.to_string()));
     }
 
     fn until(&mut self, what: &str, mut holds: impl FnMut(&Driver) -> bool) {
@@ -121,7 +121,7 @@ fn a_call_beside_a_download() {
     let limit = Duration::from_millis(20);
     let mut driver = Driver::new(&running, GuardConfig::new(flow, limit));
     driver.until("protection", |driver| driver.guard.is_protected());
-    let Some(Waited { max_us, .. }) = driver.guard.measured().before() else { panic!("nothing was measured") };
+    let Some(WaitStatistics { max_us, .. }) = driver.guard.measured().before() else { panic!("nothing was measured") };
     assert!(Duration::from_micros(max_us.into()) > limit, "{max_us} us");
     // the backlog moves from RLC to the download's queue
     driver.until("a short RLC buffer below a long queue", |driver| {

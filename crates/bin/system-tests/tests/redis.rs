@@ -12,7 +12,7 @@ use redis::TypedCommands;
 use system_tests::{PATIENCE, RicAndRan, eventually, log};
 use testkit::Redis;
 use traffic::record::Record;
-use traffic::{Forwarded, Forwarder, RedisConfig, RedisReader, Via, subscription};
+use traffic::{Forwarder, ForwarderStats, RedisConfig, RedisReader, Via, subscription};
 
 const NODE: &str = "gnb-00101-e00";
 
@@ -21,7 +21,7 @@ fn ran() -> RanConfig {
 }
 
 /// A RIC that forwards, and a RAN; and what became of the reports.
-fn start(config: RedisConfig) -> (RicAndRan, impl Fn() -> Forwarded) {
+fn start(config: RedisConfig) -> (RicAndRan, impl Fn() -> ForwarderStats) {
     let forwarder = Forwarder::start(config).unwrap();
     let watch = forwarder.watch();
     (RicAndRan::start(vec![Box::new(forwarder)], ran()), watch)
@@ -118,7 +118,7 @@ fn nobody_notices_that_redis_is_killed_and_comes_back() {
     let told = |what: &str| log.lines().filter(|line| line.contains(&url) && line.contains(what)).count();
     assert_eq!(told("cannot be forwarded"), 1, "{log}");
     assert!(log.contains("start a Redis there"), "{log}");
-    assert_eq!(told("takes records again"), 1, "{log}");
+    assert_eq!(told("accepts records again"), 1, "{log}");
 }
 
 /// An xApp that takes the same statistics over the RIC's own link, and misses none.

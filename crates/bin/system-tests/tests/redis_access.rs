@@ -7,9 +7,9 @@ use ran::{RanConfig, Scenario};
 use system_tests::{RicAndRan, eventually, log};
 use testkit::Redis;
 use testkit::certificates::Authority;
-use traffic::{Forwarded, Forwarder, RedisConfig, RedisFiles, RedisReader, RedisUrl, RedisUrlError, Via};
+use traffic::{Forwarder, ForwarderStats, RedisConfig, RedisFiles, RedisReader, RedisUrl, RedisUrlError, Via};
 
-fn start(url: RedisUrl) -> (RicAndRan, impl Fn() -> Forwarded) {
+fn start(url: RedisUrl) -> (RicAndRan, impl Fn() -> ForwarderStats) {
     let forwarder = Forwarder::start(RedisConfig { period_ms: 10, ..RedisConfig::new(url) }).unwrap();
     let watch = forwarder.watch();
     let ran = RanConfig { scenario: Scenario::crowd(1, 2, 1), ..RanConfig::default() };

@@ -167,8 +167,8 @@ fn what_makes_no_sense_is_refused_before_the_node_is_asked() {
         (json!({ "algorithm": "", "slices": [] }), 422, "algorithm: it is empty"),
         (json!({ "slices": [] }), 422, "missing field `algorithm`"),
         (over("STATIC", true), 422, "sharing: NVS alone has it"),
-        (json!([]), 422, "no JSON object"),
-        (json!("all of it"), 422, "no JSON object"),
+        (json!([]), 422, "not a JSON object"),
+        (json!("all of it"), 422, "not a JSON object"),
         (slice(json!("all of it")), 422, "slices[0]: invalid type: string \"all of it\", expected an object: a slice"),
     ] {
         ric.rest.request("PUT", DL, wanted).expect_problem(status, &[reason]);

@@ -194,7 +194,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let plain = Client::start(Wire::Plain);
     let quanta = json!({"kind": "deficit_round_robin", "quanta_octets": [1500]});
     let reason = plain.refused("PUT", "/scheduler", Some(&quanta), 422);
-    assert!(reason.contains("cannot be written for this node"), "{reason}");
+    assert!(reason.contains("cannot be encoded for this node"), "{reason}");
     // nor has it words: what does not go with what the node told is said
     let refused = |method: &str, path: &str, body: Value| plain.refused(method, path, Some(&body), 422);
     let shaper = json!({"window_ms": 0, "max_rate_kbps": 1});

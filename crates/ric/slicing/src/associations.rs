@@ -1,32 +1,32 @@
-//! Which slice a UE belongs to, by its network and the slices that it asked for (S-NSSAI).
+//! Rules that associate UEs with slices, by their PLMN and requested S-NSSAIs.
 //!
-//! Rules are looked at when a UE comes, is handed over, or is there when a rule is made or deleted. The first that fits decides:
-//! a node's own before those for all nodes, the older first. The UE is moved as soon as the rule's slices are there; the rule
-//! never makes one. Where the node refuses, the UE stays where it is, and the rule tells why; where it does not answer, it is
-//! asked again once it has told where the UE is.
+//! Rules are evaluated when a UE attaches or is handed over, and for all UEs when a rule is added or deleted. The first match
+//! decides: rules of the node before rules for all nodes, older before newer. The UE is moved as soon as the rule's slices exist;
+//! a rule creates no slice. If the node refuses, the UE stays in its slice and the rule shows the reason; if it does not answer,
+//! the control is repeated after the node's next report of its slices.
 
 use e2sm::common::{PlmnIdentity, SNssai};
 use e2sm::slice::{ControlMessage, UeSlices};
 use ferric::server::IappContext;
 use tracing::{info, warn};
 
-use super::controls::{Asker, Controls, Order, Plan};
+use super::controls::{Controls, Order, Origin, Plan};
 use super::database::Database;
 use super::direction::Direction;
 use super::node::Node;
 use super::ues::Ue;
 use rest::Problem;
 
-/// Rules at a time; more are refused.
+/// The most rules.
 pub(super) const MAX_RULES: usize = 1024;
-/// Orders of rules that one node has at a time, so that requests of clients do not wait for them.
+/// The most concurrent orders of rules per node, so that requests of clients do not wait for them.
 const MAX_ORDERS: usize = 4;
 
-/// UEs that belong together, and where.
+/// The UEs that a rule selects, and their slices.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rule {
     pub id: u32,
-    /// Its node; all of them where there is none.
+    /// Its node; `None` for all nodes.
     pub node: Option<String>,
     pub plmn: Option<PlmnIdentity>,
     pub s_nssai: Option<SNssaiPattern>,
@@ -34,34 +34,34 @@ pub(super) struct Rule {
     pub ul: Option<u32>,
 }
 
-/// An S-NSSAI; without a differentiator, all of that type.
+/// An S-NSSAI; without a slice differentiator, all S-NSSAIs of the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SNssaiPattern {
     pub sst: u8,
     pub sd: Option<[u8; 3]>,
 }
 
-/// The rule of a UE.
+/// The rule that applies to a UE.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RuleOfUe {
-    /// Rules were not looked at yet.
+    /// Not evaluated yet.
     New,
-    /// None fits.
+    /// No rule matches.
     None,
-    /// That one, and what became of it.
+    /// The matching rule, and its state.
     Fits(u32, RuleState),
 }
 
-/// What became of a rule for a UE.
+/// The state of a rule for a UE.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RuleState {
-    /// Its slices are not there yet, or others are moved first.
+    /// Its slices do not exist yet, or other UEs are moved first.
     Waiting,
-    UnderWay,
+    InProgress,
     Moved,
-    /// Nobody knows whether it was moved, and why: it waits until the node has told its slices again.
+    /// The outcome is unknown, with the reason; the rule waits for the node's next report of its slices.
     Unanswered(String),
-    /// The node's words.
+    /// The node refused, with its reason.
     Refused(String),
 }
 
@@ -78,13 +78,13 @@ impl Rule {
             && self.s_nssai.is_none_or(|wanted| ue.s_nssais.iter().any(|s_nssai| wanted.fits(s_nssai)))
     }
 
-    /// Its slices, by direction.
+    /// Returns its slices, by direction.
     pub fn slices(&self) -> impl Iterator<Item = (Direction, u32)> {
         let dl = self.dl.map(|id| (Direction::Downlink, id));
         dl.into_iter().chain(self.ul.map(|id| (Direction::Uplink, id)))
     }
 
-    /// A slice of it that is not there.
+    /// Returns a slice of the rule that does not exist.
     pub fn missing(&self, node: &Node) -> Option<(Direction, u32)> {
         let is_there = |(direction, id): &(Direction, u32)| {
             node.slices.as_ref().is_some_and(|slices| slices.slice(*direction, *id).is_some())
@@ -92,7 +92,7 @@ impl Rule {
         self.slices().find(|slice| !is_there(slice))
     }
 
-    /// Where it wants a UE.
+    /// Returns the slices that the UE is to have.
     fn wanted(&self, now: UeSlices) -> UeSlices {
         UeSlices { dl_id: self.dl.unwrap_or(now.dl_id), ul_id: self.ul.unwrap_or(now.ul_id), rnti: now.rnti }
     }
@@ -107,7 +107,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Rules that were there before, the oldest first; none where an id is above the last one that was given.
+    /// Restores stored rules, the oldest first. Returns `None` if an id exceeds the last id.
     pub fn restored(rules: Vec<Rule>, last_id: u32) -> Option<Self> {
         let is_given = rules.last().is_none_or(|rule| rule.id <= last_id);
         is_given.then_some(Rules { rules, last_id })
@@ -117,19 +117,19 @@ impl Rules {
         &self.rules
     }
 
-    /// The last id that was given.
+    /// The last id that was assigned.
     pub fn last_id(&self) -> u32 {
         self.last_id
     }
 
-    /// Takes a rule, and looks at the UEs for which it is the first that fits. Its id is given here, and told.
+    /// Adds a rule, and evaluates the UEs for which it is the first match. Returns its id.
     pub fn add(&mut self, rule: Rule, database: &mut Database) -> Result<u32, Problem> {
         if self.rules.len() >= MAX_RULES {
             return Err(Problem::unavailable(format!("there are {MAX_RULES} rules already; delete some")));
         }
         let alike = |other: &&Rule| Rule { id: 0, ..(*other).clone() } == Rule { id: 0, ..rule.clone() };
         if let Some(other) = self.rules.iter().find(alike) {
-            return Err(Problem::conflict(format!("rule {} says just that", other.id)).with("id", other.id));
+            return Err(Problem::conflict(format!("rule {} is identical", other.id)).with("id", other.id));
         }
         self.last_id = match self.last_id.checked_add(1) {
             Some(id) => id,
@@ -137,20 +137,20 @@ impl Rules {
         };
         let rule = Rule { id: self.last_id, ..rule };
         self.rules.push(rule.clone());
-        self.look_anew(database, |node, ue| rule.fits(node, ue));
+        self.reevaluate(database, |node, ue| rule.fits(node, ue));
         Ok(self.last_id)
     }
 
-    /// Deletes rules. The UEs that they moved stay where they are, unless another rule fits; how many rules there were is told.
+    /// Deletes rules, and returns their number. The UEs that they moved stay in their slices, unless another rule matches.
     pub fn delete(&mut self, is_it: impl Fn(&Rule) -> bool, database: &mut Database) -> usize {
         let before = self.rules.len();
         self.rules.retain(|rule| !is_it(rule));
-        self.look_anew(database, |_, ue| matches!(ue.rule, RuleOfUe::Fits(id, _) if self.get(id).is_none()));
+        self.reevaluate(database, |_, ue| matches!(ue.rule, RuleOfUe::Fits(id, _) if self.get(id).is_none()));
         before - self.rules.len()
     }
 
-    /// Of those UEs, each for which another rule decides now is new to it.
-    fn look_anew(&self, database: &mut Database, is_concerned: impl Fn(&str, &Ue) -> bool) {
+    /// Marks the UEs to be evaluated for which another rule decides now.
+    fn reevaluate(&self, database: &mut Database, is_concerned: impl Fn(&str, &Ue) -> bool) {
         for node in database.nodes_mut() {
             for (_, ue) in node.ues.iter_mut() {
                 if !is_concerned(&node.name, ue) {
@@ -168,19 +168,19 @@ impl Rules {
         }
     }
 
-    /// The rule of an id.
+    /// Returns the rule of an id.
     pub fn get(&self, id: u32) -> Option<&Rule> {
         self.rules.binary_search_by_key(&id, |rule| rule.id).ok().map(|at| &self.rules[at])
     }
 
-    /// The rule that decides for a UE.
+    /// Returns the rule that decides for a UE.
     fn first(&self, node: &str, ue: &Ue) -> Option<&Rule> {
         let fits = |rule: &&Rule| rule.fits(node, ue);
         let own = self.rules.iter().filter(|rule| rule.node.is_some()).find(fits);
         own.or_else(|| self.rules.iter().find(fits))
     }
 
-    /// Moves UEs of a node whose rules want that, as far as their slices are there.
+    /// Moves the UEs of a node into the slices of their rules, as far as these exist.
     pub fn apply(
         &self,
         node: ferric::e2::NodeId,
@@ -204,7 +204,7 @@ impl Rules {
             let Some(rule) = self.get(*id) else { continue };
             let is_missing = rule.missing(known).is_some();
             if *state == RuleState::Moved && is_missing {
-                // it is moved again when its slice is there again
+                // it is moved again when its slice exists again
                 *state = RuleState::Waiting;
             }
             if *state != RuleState::Waiting || is_missing {
@@ -215,25 +215,25 @@ impl Rules {
                 *state = RuleState::Moved;
             } else if room > 0 {
                 room -= 1;
-                *state = RuleState::UnderWay;
+                *state = RuleState::InProgress;
                 orders.push((rule.clone(), rnti));
             }
         }
         known.ues = ues;
         for (rule, rnti) in orders {
-            let asker = Asker::Rule { rule: rule.id, rnti };
+            let origin = Origin::Rule { rule: rule.id, rnti };
             let plan = move |node: &Node| {
                 let wanted = rule.wanted(node.slices_of(rnti));
                 Ok(Plan::one(ControlMessage::Associate(vec![wanted].into())))
             };
-            controls.order(node, Order { plan: Box::new(plan), asker }, database, ric);
+            controls.order(node, Order { plan: Box::new(plan), origin }, database, ric);
         }
     }
 }
 
 impl Node {
-    /// It has told its slices, and who is in them: rules of which nobody knew what became wait no longer.
-    pub fn told_slices(&mut self) {
+    /// The node has reported its slices and their UEs: rules with an unknown outcome are applied again.
+    pub fn slices_reported(&mut self) {
         for (_, ue) in self.ues.iter_mut() {
             if let RuleOfUe::Fits(_, state @ RuleState::Unanswered(_)) = &mut ue.rule {
                 *state = RuleState::Waiting;
@@ -241,23 +241,23 @@ impl Node {
         }
     }
 
-    /// What became of a rule for a UE.
+    /// Records the outcome of a rule for a UE.
     pub fn rule_applied(&mut self, rule: u32, rnti: u16, result: Result<(), Problem>) {
         let node = &self.name;
         let state = match result {
             Ok(()) => {
-                info!(node, rnti, rule, "a UE is moved to its slice");
+                info!(node, rnti, rule, "UE moved to its slice");
                 RuleState::Moved
             }
             Err(problem) => {
-                warn!(node, rnti, rule, "a UE is not moved to its slice: {}", problem.detail());
+                warn!(node, rnti, rule, "cannot move UE to its slice: {}", problem.detail());
                 let why = problem.detail().to_owned();
                 if problem.status().is_client_error() { RuleState::Refused(why) } else { RuleState::Unanswered(why) }
             }
         };
-        // another may have come by that name meanwhile, and rules may have changed
+        // the C-RNTI may belong to another UE by now, and rules may have changed
         if let Some(ue) = self.ues.get_mut(rnti)
-            && ue.rule == RuleOfUe::Fits(rule, RuleState::UnderWay)
+            && ue.rule == RuleOfUe::Fits(rule, RuleState::InProgress)
         {
             ue.rule = RuleOfUe::Fits(rule, state);
         }

@@ -1,7 +1,7 @@
-//! The SC SM manager: relays what is asked for as E2 controls, and says what became of it.
+//! The SC SM manager: sends requests as E2 controls, and answers with their outcomes.
 //!
-//! Each node has one request under way at a time, so that what a request finds is what it changes; the others wait in order.
-//! A request may take several controls. Where the node refuses one after others were done, those are undone.
+//! A node executes one request at a time, so that a request changes the state that it was checked against; the others wait in
+//! order. A request may need several controls. If the node refuses one of them, the ones before it are undone.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,41 +17,41 @@ use super::node::Node;
 use iapp_rest::{encoding_problem, misuse_problem, node_lost, problem_of};
 use rest::{Problem, Reply, Response};
 
-/// Requests that may wait for one node; more are told 503.
+/// The most waiting requests per node; further ones are answered with 503.
 const MAX_WAITING: usize = 64;
 
-/// Says what is to be done, by what is known of the node when its turn comes.
+/// Plans the controls, from the state of the node when the order starts.
 pub(super) type Planning = Box<dyn FnOnce(&Node) -> Result<Plan, Problem> + Send>;
-/// Answers a request by what is known of the node then, and what became of the controls.
+/// Answers a request, from the state of the node after the controls and from their outcome.
 pub(super) type Answer = Box<dyn FnOnce(&Node, Result<Option<Subject>, Problem>) -> Result<Response, Problem> + Send>;
 
-/// Something to be done with a node's slices.
+/// A change of a node's slices.
 pub(super) struct Order {
     pub plan: Planning,
-    pub asker: Asker,
+    pub origin: Origin,
 }
 
-/// Who wants it.
-pub(super) enum Asker {
-    /// A request, and how it is answered.
+/// The origin of an order.
+pub(super) enum Origin {
+    /// A request of a client, and its response.
     Client(Reply, Answer),
     /// A rule, for a UE.
     Rule { rule: u32, rnti: u16 },
 }
 
-impl Asker {
-    /// Nobody waits for it any more: it is not begun.
+impl Origin {
+    /// Whether nobody waits for the response any more; such an order is not started.
     fn is_gone(&self) -> bool {
-        matches!(self, Asker::Client(reply, _) if reply.is_closed())
+        matches!(self, Origin::Client(reply, _) if reply.is_closed())
     }
 
-    /// Tells what became of it. The node may be gone.
+    /// Reports the outcome. The node may be lost.
     fn finish(self, node: Option<&mut Node>, result: Result<Option<Subject>, Problem>) {
         match (self, node) {
-            (Asker::Client(reply, answer), Some(node)) => reply.send(answer(node, result)),
-            (Asker::Client(reply, _), None) => reply.send(Err(result.err().unwrap_or_else(node_lost))),
-            (Asker::Rule { rule, rnti }, Some(node)) => node.rule_applied(rule, rnti, result.map(drop)),
-            (Asker::Rule { .. }, None) => {}
+            (Origin::Client(reply, answer), Some(node)) => reply.send(answer(node, result)),
+            (Origin::Client(reply, _), None) => reply.send(Err(result.err().unwrap_or_else(node_lost))),
+            (Origin::Rule { rule, rnti }, Some(node)) => node.rule_applied(rule, rnti, result.map(drop)),
+            (Origin::Rule { .. }, None) => {}
         }
     }
 }
@@ -59,15 +59,15 @@ impl Asker {
 /// The controls of an order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// One after the other, each once the one before is acknowledged.
+    /// The controls; each is sent when the one before it is acknowledged.
     pub steps: VecDeque<ControlMessage<'static>>,
-    /// What undoes them, where one that is not the first is refused.
+    /// The controls that undo them if one after the first is refused.
     pub undo: VecDeque<ControlMessage<'static>>,
-    /// What it is about, for the answer.
+    /// The slice that the order concerns, for the response.
     pub subject: Option<Subject>,
 }
 
-/// The slice that an order is about.
+/// The slice that an order concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
     pub id: u32,
@@ -75,7 +75,7 @@ pub(super) struct Subject {
 }
 
 impl Plan {
-    /// A single control: the node does it as a whole or not at all.
+    /// A plan of a single control, which the node executes as a whole or not at all.
     pub fn one(control: ControlMessage<'static>) -> Self {
         Plan { steps: [control].into(), ..Plan::default() }
     }
@@ -89,38 +89,38 @@ pub(super) struct Controls {
 
 #[derive(Default)]
 struct Queue {
-    /// The control that is under way, and the order that it is of.
+    /// The current control and its order.
     running: Option<(Ticket, ControlMessage<'static>, Running)>,
     waiting: VecDeque<Order>,
 }
 
 struct Running {
     plan: Plan,
-    /// Whether something of it was done.
+    /// Whether a control of it was acknowledged.
     is_begun: bool,
-    /// What went wrong: what was done is being undone.
+    /// The reason why its controls are being undone.
     failed: Option<Problem>,
-    asker: Asker,
+    origin: Origin,
 }
 
 impl Controls {
-    /// Orders that a node still has to do.
+    /// The number of orders that a node has not finished.
     pub fn waiting(&self, node: NodeId) -> usize {
         self.nodes.get(&node).map_or(0, |queue| queue.waiting.len() + usize::from(queue.running.is_some()))
     }
 
-    /// Has something done, at once or when what came before is done.
+    /// Queues an order, and starts it if no other is running.
     pub fn order(&mut self, node: NodeId, order: Order, database: &mut Database, ric: &mut IappContext<'_>) {
         let queue = self.nodes.entry(node).or_default();
         if queue.waiting.len() >= MAX_WAITING {
-            let problem = Problem::unavailable("too many requests wait for this node; ask again later");
-            return order.asker.finish(database.node_mut(node), Err(problem));
+            let problem = Problem::unavailable("request queue of this node full (64); try again later");
+            return order.origin.finish(database.node_mut(node), Err(problem));
         }
         queue.waiting.push_back(order);
         self.go_on(node, database, ric);
     }
 
-    /// Takes news. The node that has done something, or refused to, is told.
+    /// Handles an event. Returns the node that has finished a control.
     pub fn handle_event(
         &mut self,
         event: &IappEvent<'_>,
@@ -134,7 +134,7 @@ impl Controls {
             IappEvent::NodeLost(node) => {
                 // what is under way is told of by itself
                 let waiting = self.nodes.get_mut(node).map(|queue| std::mem::take(&mut queue.waiting));
-                waiting.into_iter().flatten().for_each(|order| order.asker.finish(None, Err(node_lost())));
+                waiting.into_iter().flatten().for_each(|order| order.origin.finish(None, Err(node_lost())));
                 self.nodes.retain(|_, queue| queue.running.is_some());
                 None
             }
@@ -174,10 +174,10 @@ impl Controls {
                 |problem: Problem| problem.with_more_detail("what was done before is undone").with("restored", true);
             let result = running.failed.map_or(Ok(running.plan.subject), |problem| Err(undone(problem)));
             let known = database.node_mut(node);
-            if let (Asker::Client(..), Ok(_), Some(known)) = (&running.asker, &result, &known) {
+            if let (Origin::Client(..), Ok(_), Some(known)) = (&running.origin, &result, &known) {
                 info!(node = known.name, "slices are changed by REST");
             }
-            return running.asker.finish(known, result);
+            return running.origin.finish(known, result);
         };
         match send(node, &control, database, ric) {
             Ok(ticket) => self.nodes.entry(node).or_default().running = Some((ticket, control, running)),
@@ -200,7 +200,7 @@ impl Controls {
                 warn!(node = name, "slices are left half changed: {}", why.detail());
                 let problem =
                     first.with_more_detail(&format!("what was done before could not be undone: {}", why.detail()));
-                running.asker.finish(database.node_mut(node), Err(problem.with("restored", false)));
+                running.origin.finish(database.node_mut(node), Err(problem.with("restored", false)));
             }
             // a node that does not answer is not asked to undo anything
             None if running.is_begun && why.status().is_client_error() => {
@@ -209,7 +209,7 @@ impl Controls {
             }
             None => {
                 info!(node = name, "slices are not changed: {}", why.detail());
-                running.asker.finish(database.node_mut(node), Err(why));
+                running.origin.finish(database.node_mut(node), Err(why));
             }
         }
     }
@@ -220,17 +220,17 @@ impl Controls {
             if queue.running.is_some() {
                 return;
             }
-            let Some(Order { plan, asker }) = queue.waiting.pop_front() else {
+            let Some(Order { plan, origin }) = queue.waiting.pop_front() else {
                 self.nodes.remove(&node);
                 return;
             };
             match database.node(node).map(plan) {
-                _ if asker.is_gone() => {}
-                None => asker.finish(None, Err(node_lost())),
+                _ if origin.is_gone() => {}
+                None => origin.finish(None, Err(node_lost())),
                 Some(Ok(plan)) => {
-                    self.next(node, Running { plan, is_begun: false, failed: None, asker }, database, ric);
+                    self.next(node, Running { plan, is_begun: false, failed: None, origin }, database, ric);
                 }
-                Some(Err(problem)) => asker.finish(database.node_mut(node), Err(problem)),
+                Some(Err(problem)) => origin.finish(database.node_mut(node), Err(problem)),
             }
         }
     }

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 use super::associations::RuleOfUe;
 use super::model::Feed;
-use super::node::{Kept, Node, Source, SourceState};
+use super::node::{Node, ReportContent, Source, SourceState};
 use super::ues::Ue;
 
 /// What all nodes told last.
@@ -59,7 +59,7 @@ impl Database {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_told(node, ric),
             IappEvent::NodeLost(id) => {
                 self.nodes.retain(|node| node.id != *id);
-                self.nodes.iter_mut().for_each(|node| node.ues.forget_teller(*id));
+                self.nodes.iter_mut().for_each(|node| node.ues.remove_of_reporter(*id));
             }
             IappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 if let Some((_, source)) = self.find(&SourceState::Asked(*ticket)) {
@@ -81,7 +81,7 @@ impl Database {
     }
 
     /// Takes an indication. What is more than numbers is told.
-    pub fn handle_indication(&mut self, indication: &Indication<'_>) -> Option<Kept> {
+    pub fn handle_indication(&mut self, indication: &Indication<'_>) -> Option<ReportContent> {
         let at = self.nodes.binary_search_by_key(&indication.node, |node| node.id).ok()?;
         let node = self.nodes.get_mut(at)?;
         let source = node.sources.iter_mut().find(|source| source.function == indication.ran_function_id)?;
@@ -158,7 +158,7 @@ impl Database {
     pub fn place_ues(&mut self, come: NodeId, ran: &RanDatabase) {
         for (teller, _) in ran.station_of(come).into_iter().flat_map(|station| station.nodes()) {
             let Some(told) = self.node(teller) else { continue };
-            let ues = told.ues.iter().filter(|(_, ue)| ue.told_by == teller);
+            let ues = told.ues.iter().filter(|(_, ue)| ue.reporter == teller);
             let served: Vec<_> =
                 ues.map(|(rnti, ue)| (self.serving(teller, &ue.cell, ran), rnti, ue.clone())).collect();
             for (serving, rnti, ue) in served.into_iter().filter(|(serving, ..)| *serving != teller) {
@@ -215,7 +215,7 @@ impl Database {
         let feeds: Vec<_> = node.sources.iter().map(|source| source.feed.name()).collect();
         info!(node = node.name, ?feeds, "is read for the REST interface");
         if !tells_of_ues {
-            self.nodes.iter_mut().for_each(|node| node.ues.forget_teller(told.id));
+            self.nodes.iter_mut().for_each(|node| node.ues.remove_of_reporter(told.id));
         }
     }
 }

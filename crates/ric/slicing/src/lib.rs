@@ -1,8 +1,8 @@
 //! The slicing controller of the FlexRIC paper's 6.1.2 (its table 4): an internal database of RAN statistics, the SC SM
-//! manager that relays slice controls, and rules that put UEs into slices; all of it asked by REST.
+//! manager that relays slice controls, and rules that associate UEs with slices. All of it is used by REST.
 //!
-//! It knows no radio access technology: what it says to an LTE cell is what it says to an NR cell. Whether slices can be,
-//! the node's RAN function decides, by its own admission; a refusal goes to the client in the function's words.
+//! It is independent of the radio access technology: LTE and NR cells receive the same controls. The node's RAN function
+//! decides by its own admission control whether slices are possible; the client receives the function's reason for a refusal.
 
 mod api;
 mod associations;
@@ -25,9 +25,9 @@ use controls::Controls;
 use database::Database;
 use iapp_rest::add_iapp;
 use model::Feed;
-use node::Kept;
+use node::ReportContent;
 use rest::{Problem, Reply, Response, Route};
-use rule_file::Keeper;
+use rule_file::RuleWriter;
 pub use rule_file::{RuleFile, RuleFileError};
 
 /// The internal app.
@@ -35,16 +35,21 @@ struct SlicingController {
     database: Database,
     controls: Controls,
     rules: Rules,
-    keeper: Option<Keeper>,
+    rule_writer: Option<RuleWriter>,
 }
 
-/// Adds it to a RIC. Nodes report to it by `period`; its rules are kept in a file, where there is one. Its resources come back.
+/// Adds the slicing controller to a RIC. Nodes report every `period`; rules are stored in a file if one is given. Returns the
+/// routes of its resources.
+///
+/// # Errors
+/// If the system refuses a thread or a file descriptor.
 pub fn add_to(server: &mut Server, period: Duration, rules: Option<RuleFile>) -> Result<Vec<Route>, ferric::Error> {
     let kept = rules.map(RuleFile::start).transpose();
     let kept = kept.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
-    let (rules, keeper) = kept.map_or_else(Default::default, |(rules, keeper)| (rules, Some(keeper)));
+    let (rules, rule_writer) = kept.map_or_else(Default::default, |(rules, rule_writer)| (rules, Some(rule_writer)));
     let period_ms = period.as_millis().try_into().unwrap_or(u32::MAX);
-    let app = SlicingController { database: Database::new(period_ms), controls: Controls::default(), rules, keeper };
+    let app =
+        SlicingController { database: Database::new(period_ms), controls: Controls::default(), rules, rule_writer };
     Ok(api::routes(&add_iapp(server, app)?))
 }
 
@@ -54,10 +59,10 @@ impl SlicingController {
         rules.apply(node, controls, database, ric);
     }
 
-    /// Answers a request by which rules were changed, once they are kept.
+    /// Answers a request that changed rules, once they are stored.
     fn changed_rules(&mut self, reply: Reply, answer: Result<Response, Problem>) {
-        match (&self.keeper, &answer) {
-            (Some(keeper), Ok(_)) => keeper.keep(&self.rules, reply, answer),
+        match (&self.rule_writer, &answer) {
+            (Some(rule_writer), Ok(_)) => rule_writer.keep(&self.rules, reply, answer),
             _ => reply.send(answer),
         }
     }
@@ -86,12 +91,12 @@ impl Iapp for SlicingController {
 
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         match self.database.handle_indication(indication) {
-            Some(Kept::Slices) => self.apply_rules(indication.node, ric),
-            Some(Kept::Ues(notifications)) => {
+            Some(ReportContent::Slices) => self.apply_rules(indication.node, ric),
+            Some(ReportContent::Ues(notifications)) => {
                 let concerned = self.database.handle_notifications(indication.node, &notifications, ric.ran());
                 concerned.into_iter().for_each(|node| self.apply_rules(node, ric));
             }
-            Some(Kept::Statistics) | None => {}
+            Some(ReportContent::Statistics) | None => {}
         }
     }
 }

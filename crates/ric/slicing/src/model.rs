@@ -1,11 +1,11 @@
-//! The service models that the database is fed by.
+//! The service models whose reports fill the database.
 
 use e2sm::slice::EventTriggerDefinition;
 use e2sm::{Model, Wire, mac, pdcp, rlc, rrc, slice, tc};
 use ferric::e2::{Action, RanFunction, SubscriptionOrder, SubscriptionSpec};
 use ferric::e2ap::{RicActionId, RicActionType};
 
-/// A service model that the database is fed by.
+/// A service model whose reports fill the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feed {
     Mac,
@@ -19,7 +19,7 @@ pub(super) enum Feed {
 impl Feed {
     pub const ALL: [Feed; 6] = [Feed::Mac, Feed::Rlc, Feed::Pdcp, Feed::Tc, Feed::Slice, Feed::Rrc];
 
-    /// Its name in the interface.
+    /// Its name in REST.
     pub fn name(self) -> &'static str {
         match self {
             Feed::Mac => "mac",
@@ -53,7 +53,7 @@ impl Feed {
         model.wire_of(&function.oid)
     }
 
-    /// What is subscribed to. It does not come back by itself: whoever comes is asked anew.
+    /// Returns the subscription. It is not restored automatically: a node that reconnects is subscribed to again.
     pub fn order(self, wire: Wire, period_ms: u32) -> Result<SubscriptionOrder, e2sm::Error> {
         let mut event_trigger = Vec::new();
         match self {

@@ -1,4 +1,4 @@
-//! What is known of a node.
+//! The state of a node.
 
 use std::collections::BTreeMap;
 
@@ -13,57 +13,57 @@ use super::direction::Direction;
 use super::model::Feed;
 use super::ues::Ues;
 
-/// UEs, and records of each kind of statistics, that are kept of a node; more are left out and counted.
+/// The most UEs, and records of each kind of statistics, per node; further ones are omitted and counted.
 pub(super) const MAX_RECORDS: usize = 8192;
 
-/// A function that feeds the database.
+/// A RAN function whose reports fill the database.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub feed: Feed,
     pub function: RanFunctionId,
     pub wire: Wire,
     pub state: SourceState,
-    /// Reports that came.
+    /// Received reports.
     pub reports: u64,
-    /// Reports that could not be read.
+    /// Reports that could not be decoded.
     pub unread: u64,
 }
 
-/// How far a source is.
+/// The state of the subscription to a source.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SourceState {
     Asked(Ticket),
     Subscribed(SubscriptionId),
-    /// There are no reports, and why.
+    /// There is no subscription, with the reason.
     Silent(String),
 }
 
 /// The last report of one kind.
 #[derive(Clone, Debug)]
-pub(super) struct Latest<T> {
-    /// When it was made, in microseconds of Unix time.
+pub(super) struct LatestReport<T> {
+    /// The time of the report, in microseconds of Unix time.
     pub timestamp_us: i64,
     pub records: Vec<T>,
-    /// Records for which there was no room.
+    /// The number of omitted records.
     pub left_out: usize,
 }
 
-impl<T: Clone> Latest<T> {
+impl<T: Clone> LatestReport<T> {
     fn new(records: &[T], timestamp_us: i64) -> Self {
         let kept = records.len().min(MAX_RECORDS);
-        Latest { timestamp_us, records: records[..kept].to_vec(), left_out: records.len() - kept }
+        LatestReport { timestamp_us, records: records[..kept].to_vec(), left_out: records.len() - kept }
     }
 }
 
-/// What a report told of, beyond numbers.
-pub(super) enum Kept {
+/// The content of a report that needs further processing.
+pub(super) enum ReportContent {
     Statistics,
     Slices,
-    /// What happened to UEs: who serves them is to be found out.
+    /// Events of UEs, whose serving nodes are to be determined.
     Ues(Vec<rrc::Notification<'static>>),
 }
 
-/// What SLICE tells, and what was acknowledged since.
+/// The slices of the last report, with the controls acknowledged since.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slices {
     pub set: SliceConfiguration<'static>,
@@ -71,25 +71,25 @@ pub(super) struct Slices {
     pub ues: BTreeMap<u16, UeSlices>,
 }
 
-/// What is known of a node.
+/// The state of a node.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub id: NodeId,
     pub name: String,
     pub version: Version,
-    /// What it offers: id, revision, object identifier.
+    /// Its RAN functions: id, revision, object identifier.
     pub functions: Vec<(RanFunctionId, u16, Box<str>)>,
     pub sources: Vec<Source>,
-    pub mac: Option<Latest<mac::UeStats>>,
-    pub rlc: Option<Latest<rlc::BearerStats>>,
-    pub pdcp: Option<Latest<pdcp::BearerStats>>,
+    pub mac: Option<LatestReport<mac::UeStats>>,
+    pub rlc: Option<LatestReport<rlc::BearerStats>>,
+    pub pdcp: Option<LatestReport<pdcp::BearerStats>>,
     pub tc: Option<tc::IndicationMessage<'static>>,
     pub slices: Option<Slices>,
     pub ues: Ues,
 }
 
 impl Source {
-    /// There are no reports, for that reason.
+    /// Records that there is no subscription.
     pub fn silence(&mut self, node: &str, why: String) {
         warn!(node, model = self.feed.name(), "no statistics: {why}");
         self.state = SourceState::Silent(why);
@@ -97,7 +97,7 @@ impl Source {
 }
 
 impl Node {
-    /// A node of which nothing was told yet.
+    /// A node without reports.
     pub fn new(told: &e2::Node) -> Self {
         Node {
             id: told.id,
@@ -114,14 +114,14 @@ impl Node {
         }
     }
 
-    /// It tells what it offers.
+    /// Updates its RAN functions.
     pub fn told(&mut self, told: &e2::Node) {
         self.version = told.version;
         let functions = told.functions.iter();
         self.functions = functions.map(|function| (function.id, function.revision.0, function.oid.clone())).collect();
     }
 
-    /// Forgets what a model told: its function is another now, or gone.
+    /// Removes the reports of a model whose function was changed or removed.
     pub fn forget(&mut self, feed: Feed) {
         self.sources.retain(|source| source.feed != feed);
         match feed {
@@ -130,7 +130,7 @@ impl Node {
             Feed::Pdcp => self.pdcp = None,
             Feed::Tc => self.tc = None,
             Feed::Slice => self.slices = None,
-            Feed::Rrc => self.ues.forget_teller(self.id),
+            Feed::Rrc => self.ues.remove_of_reporter(self.id),
         }
     }
 
@@ -138,7 +138,7 @@ impl Node {
         self.sources.iter().find(|source| source.feed == feed)
     }
 
-    /// All UEs that anything tells of.
+    /// Returns the C-RNTIs of all reported UEs.
     pub fn rntis(&self) -> Vec<u16> {
         let mut rntis: Vec<u16> = self.ues.iter().map(|(rnti, _)| rnti).collect();
         rntis.extend(self.slices.iter().flat_map(|slices| slices.ues.keys().copied()));
@@ -149,42 +149,48 @@ impl Node {
         rntis
     }
 
-    /// The slices that a UE is in.
+    /// Returns the slices of a UE.
     pub fn slices_of(&self, rnti: u16) -> UeSlices {
         let known = self.slices.as_ref().and_then(|slices| slices.ues.get(&rnti)).copied();
         known.unwrap_or(UeSlices { dl_id: NO_SLICE, ul_id: NO_SLICE, rnti })
     }
 
-    /// Takes a report.
-    pub fn keep(&mut self, feed: Feed, wire: Wire, message: &[u8], arena: &Arena) -> Result<Kept, e2sm::Error> {
+    /// Decodes and stores a report.
+    pub fn keep(
+        &mut self,
+        feed: Feed,
+        wire: Wire,
+        message: &[u8],
+        arena: &Arena,
+    ) -> Result<ReportContent, e2sm::Error> {
         match feed {
             Feed::Mac => {
                 let told = mac::IndicationMessage::decode(message, wire, arena)?;
-                self.mac = Some(Latest::new(&told.ues, told.timestamp_us));
+                self.mac = Some(LatestReport::new(&told.ues, told.timestamp_us));
             }
             Feed::Rlc => {
                 let told = rlc::IndicationMessage::decode(message, wire, arena)?;
-                self.rlc = Some(Latest::new(&told.bearers, told.timestamp_us));
+                self.rlc = Some(LatestReport::new(&told.bearers, told.timestamp_us));
             }
             Feed::Pdcp => {
                 let told = pdcp::IndicationMessage::decode(message, wire, arena)?;
-                self.pdcp = Some(Latest::new(&told.bearers, told.timestamp_us));
+                self.pdcp = Some(LatestReport::new(&told.bearers, told.timestamp_us));
             }
             Feed::Tc => self.tc = Some(tc::IndicationMessage::decode_owned(message, wire)?),
             Feed::Slice => {
                 let told = slice::IndicationMessage::decode_owned(message, wire)?;
                 let ues = told.ues.iter().take(MAX_RECORDS).map(|ue| (ue.rnti, *ue)).collect();
                 self.slices = Some(Slices { set: told.slices, ues });
-                self.told_slices();
-                return Ok(Kept::Slices);
+                self.slices_reported();
+                return Ok(ReportContent::Slices);
             }
             Feed::Rrc => {
                 let told = rrc::IndicationMessage::decode_owned(message, wire)?;
                 let notifications = told.notifications.iter().take(MAX_RECORDS).cloned().collect();
-                return Ok(Kept::Ues(notifications));
+                return Ok(ReportContent::Ues(notifications));
             }
         }
-        Ok(Kept::Statistics)
+        Ok(ReportContent::Statistics)
     }
 }
 
@@ -200,7 +206,7 @@ impl Slices {
         self.of(direction).slices.iter().find(|slice| slice.id == id)
     }
 
-    /// Takes what a node has acknowledged for done, as its next report will tell.
+    /// Applies an acknowledged control, as the node's next report will.
     pub fn done(&mut self, control: &ControlMessage<'static>) {
         match control {
             ControlMessage::AddOrModify(wanted) => {

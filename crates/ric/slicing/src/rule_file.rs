@@ -1,8 +1,8 @@
-//! Rules that outlive the RIC: a file of JSON, read at the start, and written anew whenever rules change.
+//! The rule file: association rules as JSON, read at the start and replaced whenever rules change.
 //!
-//! A thread of its own writes; whoever changed the rules is answered once they are on the disk. The RIC's loop never waits
-//! for it. What is there is replaced as a whole: who reads the file finds the old rules or the new ones. A lock, on a file of its
-//! own beside it, keeps two RICs from writing over each other's.
+//! A thread of its own writes the file, so that the RIC's loop never waits for the disk; a request that changed rules is answered
+//! once they are on the disk. The file is replaced atomically. A lock file beside it prevents two RICs from using the same rule
+//! file.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -22,27 +22,27 @@ use super::api::StoredRule;
 use super::associations::{MAX_RULES, Rule, Rules};
 use rest::{Problem, Reply, Response};
 
-/// Changes that may wait for the disk; more are told 500. REST has fewer requests at a time.
+/// The most changes that wait for the disk; further ones are answered with 500. REST has fewer concurrent requests.
 const MAX_WAITING: usize = 256;
 
-/// The association rules of REST in a file, as [`RicConfig`](crate::RicConfig) takes them.
+/// A rule file and the rules that it contains.
 #[derive(Clone, Debug)]
 pub struct RuleFile {
     path: PathBuf,
     rules: Rules,
-    /// Nobody else's while this is held.
+    /// Excludes other RICs.
     lock: Option<Arc<File>>,
 }
 
-/// Why a file of rules cannot be used.
+/// The reason why a rule file cannot be used.
 #[derive(Debug)]
 pub enum RuleFileError {
     /// It cannot be read.
     Read(PathBuf, io::Error),
-    /// It holds something else; where, and what.
+    /// It is malformed; with the position.
     Content(PathBuf, String),
-    /// Another RIC keeps its rules there.
-    Taken(PathBuf),
+    /// Another RIC uses it.
+    InUse(PathBuf),
 }
 
 impl fmt::Display for RuleFileError {
@@ -56,8 +56,8 @@ impl fmt::Display for RuleFileError {
                     path.display()
                 )
             }
-            RuleFileError::Taken(path) => {
-                write!(f, "the rules in {} are another RIC's, which runs: give each a file of its own", path.display())
+            RuleFileError::InUse(path) => {
+                write!(f, "the rule file {} is in use by another RIC: give each RIC its own file", path.display())
             }
         }
     }
@@ -65,22 +65,22 @@ impl fmt::Display for RuleFileError {
 
 impl std::error::Error for RuleFileError {}
 
-/// What stands in the file.
+/// The content of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
-    /// Numbers up to this one were given; none is given twice.
+struct StoredRules {
+    /// The last id that was assigned; ids are not reused.
     last_id: u32,
     associations: Vec<StoredRule>,
 }
 
 impl RuleFile {
-    /// Reads the file. One that is not there has no rules, and is made when there are some.
+    /// Reads the file. A file that does not exist contains no rules, and is created with the first rule.
     ///
     /// # Errors
-    /// Where it cannot be read, or holds something else; the place is told. Where another RIC keeps its rules there.
+    /// If it cannot be read, is malformed, or is in use by another RIC.
     pub fn load(path: &Path) -> Result<Self, RuleFileError> {
-        // what a link leads to is replaced, not the link
+        // the target of a symbolic link is replaced, not the link
         let path = match fs::canonicalize(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
             found => found.map_err(|error| RuleFileError::Read(path.to_owned(), error))?,
@@ -94,31 +94,31 @@ impl RuleFile {
         Ok(RuleFile { path, rules, lock })
     }
 
-    /// The rules, and who writes them from now on.
-    pub(super) fn start(self) -> io::Result<(Rules, Keeper)> {
+    /// Starts the writer. Returns the rules and the writer.
+    pub(super) fn start(self) -> io::Result<(Rules, RuleWriter)> {
         let RuleFile { path, rules, lock } = self;
-        info!(file = %path.display(), rules = rules.all().len(), "association rules are kept");
+        info!(file = %path.display(), rules = rules.all().len(), "association rules are stored in a file");
         let (changes, waiting) = sync_channel(MAX_WAITING);
         let thread = std::thread::Builder::new().name("rules".into()).spawn(move || {
             write_all(&path, &waiting);
             drop(lock);
         })?;
-        Ok((rules, Keeper { changes: Some(changes), thread: Some(thread) }))
+        Ok((rules, RuleWriter { changes: Some(changes), thread: Some(thread) }))
     }
 }
 
-/// The lock of a file of rules; none where the folder takes no file, as it will take no rules.
+/// Locks a rule file; `None` if the folder is not writable, since the rules cannot be written either.
 fn lock(path: &Path) -> Result<Option<Arc<File>>, RuleFileError> {
     let Ok(file) = File::options().create(true).append(true).open(beside(path, ".lock")) else { return Ok(None) };
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Err(RuleFileError::Taken(path.to_owned())),
-        // some file systems know no locks
+        Err(Errno::WOULDBLOCK) => Err(RuleFileError::InUse(path.to_owned())),
+        // some file systems have no locks
         Err(_) => Ok(None),
         Ok(()) => Ok(Some(Arc::new(file))),
     }
 }
 
-/// The file of that name with something behind it.
+/// Returns the path with a suffix.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
@@ -127,7 +127,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 fn read(text: &str) -> Result<Rules, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let stored: Stored = serde_path_to_error::deserialize(&mut reader).map_err(|error| error.to_string())?;
+    let stored: StoredRules = serde_path_to_error::deserialize(&mut reader).map_err(|error| error.to_string())?;
     reader.end().map_err(|error| error.to_string())?;
     if stored.associations.len() > MAX_RULES {
         return Err(format!("{} rules are more than {MAX_RULES}", stored.associations.len()));
@@ -144,82 +144,82 @@ fn read(text: &str) -> Result<Rules, String> {
         .ok_or_else(|| format!("last_id: {} is below the id of a rule", stored.last_id))
 }
 
-/// Hands changes to the thread that writes. It has written all of them when this is dropped.
+/// The thread that writes the rule file. It has written all changes when this is dropped.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct RuleWriter {
     changes: Option<SyncSender<Change>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// All rules as they are now, and what is answered once they are written.
+/// The text of all rules, and the response once it is written.
 struct Change {
     text: String,
     reply: Reply,
     answer: Result<Response, Problem>,
 }
 
-impl Keeper {
-    /// Has all rules written, and then a request answered.
+impl RuleWriter {
+    /// Queues all rules to be written, and the response to a request.
     pub fn keep(&self, rules: &Rules, reply: Reply, answer: Result<Response, Problem>) {
         let Some(changes) = &self.changes else { return };
         let associations = rules.all().iter().map(StoredRule::of).collect();
-        let text = match serde_json::to_string_pretty(&Stored { last_id: rules.last_id(), associations }) {
+        let text = match serde_json::to_string_pretty(&StoredRules { last_id: rules.last_id(), associations }) {
             Ok(text) => text + "\n",
-            Err(error) => panic!("numbers and names can be written as JSON: {error}"),
+            Err(error) => panic!("the rules cannot be written as JSON: {error}"),
         };
         if let Err(TrySendError::Full(change) | TrySendError::Disconnected(change)) =
             changes.try_send(Change { text, reply, answer })
         {
-            change.reply.send(Err(not_kept("the disk is too slow")));
+            change.reply.send(Err(not_stored("the disk is too slow")));
         }
     }
 }
 
-impl Drop for Keeper {
+impl Drop for RuleWriter {
     fn drop(&mut self) {
         drop(self.changes.take());
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            warn!("the thread that keeps rules has ended by a fault of its own; please report it");
+            warn!("the thread that writes rules panicked; please report it");
         }
     }
 }
 
-fn not_kept(why: &str) -> Problem {
+fn not_stored(why: &str) -> Problem {
     let detail = format!("it is done, and lost when the RIC ends: the rules cannot be kept: {why}");
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
 }
 
-/// Writes what comes, of several changes the last.
+/// Writes changes; of several that wait, only the last.
 fn write_all(path: &Path, waiting: &Receiver<Change>) {
-    let mut is_told = false;
+    let mut is_logged = false;
     while let Ok(first) = waiting.recv() {
         let changes: Vec<Change> = std::iter::once(first).chain(waiting.try_iter()).collect();
         let Some(newest) = changes.last() else { continue };
         let written = replace(path, &newest.text);
         match &written {
-            Ok(()) => is_told = false,
-            Err(error) if !is_told => {
-                warn!(file = %path.display(), %error, "association rules cannot be kept; they count until the RIC ends. Do: see that there is room, and that the folder can be written to");
-                is_told = true;
+            Ok(()) => is_logged = false,
+            Err(error) if !is_logged => {
+                warn!(file = %path.display(), %error, "cannot store association rules; they are lost when the RIC stops. Do: check the free space and the permissions of the folder");
+                is_logged = true;
             }
             Err(_) => {}
         }
         let why = written.err().map(|error| format!("{}: {error}", path.display()));
         for Change { reply, answer, .. } in changes {
             reply.send(match (&why, answer) {
-                (Some(why), Ok(_)) => Err(not_kept(why)),
+                (Some(why), Ok(_)) => Err(not_stored(why)),
                 (_, answer) => answer,
             });
         }
     }
 }
 
-/// A file is there as a whole, or as it was.
+/// Replaces a file atomically.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let new = beside(path, ".new");
-    // what a run left that did not end; a link there is not followed
+    // an earlier run may have left the file; a link is not followed
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_rules_are_read() {
         let text = r#"{ "last_id": 9, "associations": [
             { "id": 2, "plmn": "00101", "dl": 1 },
             { "id": 7, "node": "gnb-00101-e00", "s_nssai": { "sst": 1, "sd": "0000ff" }, "dl": 0, "ul": 3 }
@@ -245,21 +245,21 @@ mod tests {
         let rules = read(text).unwrap();
         assert_eq!((rules.all().len(), rules.last_id()), (2, 9));
         let associations = rules.all().iter().map(StoredRule::of).collect();
-        let again = serde_json::to_string(&Stored { last_id: 9, associations }).unwrap();
+        let again = serde_json::to_string(&StoredRules { last_id: 9, associations }).unwrap();
         assert_eq!(read(&again).unwrap().all(), rules.all());
     }
 
     #[test]
-    fn a_file_is_one_rics() {
+    fn file_in_use_is_refused() {
         let folder = std::env::temp_dir().join(format!("ferric-kept-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let (path, link) = (folder.join("rules.json"), folder.join("link.json"));
         let first = RuleFile::load(&path).unwrap();
         let again = RuleFile::load(&path).unwrap_err().to_string();
-        assert!(again.contains("rules.json are another RIC's"), "{again}");
+        assert!(again.contains("rules.json is in use by another RIC"), "{again}");
         replace(&first.path, "{\"last_id\": 1, \"associations\": []}").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert!(matches!(RuleFile::load(&link), Err(RuleFileError::Taken(_))));
+        assert!(matches!(RuleFile::load(&link), Err(RuleFileError::InUse(_))));
         drop(first);
         let through = RuleFile::load(&link).unwrap();
         // what lies where it writes first is nobody's
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_says_where() {
+    fn malformed_file_is_refused_with_the_position() {
         let says = |text: &str, pieces: &[&str]| {
             let why = read(text).unwrap_err();
             pieces.iter().for_each(|piece| assert!(why.contains(piece), "{piece}: {why}"));
@@ -287,7 +287,7 @@ mod tests {
         says(&rules(r#"{"id": 1, "plmn": "00101", "dl": 1, "x": 1}"#), &["associations[0]", "unknown field `x`"]);
         says(&rules(r#"{"id": 1, "plmn": 101, "dl": 1}"#), &["associations[0].plmn", "line 1"]);
         says(&rules(r#"{"id": 1, "plmn": "101", "dl": 1}"#), &["associations[0]", "five or six digits"]);
-        says(&rules(r#"{"id": 1, "dl": 1}"#), &["associations[0]", "which UEs are meant?"]);
+        says(&rules(r#"{"id": 1, "dl": 1}"#), &["associations[0]", "which UEs does it select?"]);
         let same = r#"{"id": 1, "plmn": "00101", "dl": 1}"#;
         says(&rules(&format!("{same}, {same}")), &["associations[1].id: 1 is not above"]);
         says(&rules(r#"{"id": 4, "plmn": "00101", "dl": 1}"#), &["last_id: 3 is below"]);

@@ -1,4 +1,4 @@
-//! The UEs that RRC tells of.
+//! The UEs that RRC reports.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,14 +9,14 @@ use ferric::e2::NodeId;
 use super::associations::RuleOfUe;
 use super::node::MAX_RECORDS;
 
-/// S-NSSAIs that are kept of a UE: it may ask for so many (TS 24.501 4.6.2.2).
+/// The most S-NSSAIs of a UE: it may request so many (TS 24.501 4.6.2.2).
 const MAX_S_NSSAIS: usize = 8;
 
-/// What RRC tells of a UE.
+/// A UE as RRC reports it.
 #[derive(Clone, Debug)]
 pub(super) struct Ue {
-    /// The node that tells it: the CU-CP, where it has one of its own.
-    pub told_by: NodeId,
+    /// The node that reported it: a separate CU-CP, if there is one.
+    pub reporter: NodeId,
     pub id: UeId<'static>,
     pub cell: Cgi,
     pub plmn: PlmnIdentity,
@@ -24,29 +24,29 @@ pub(super) struct Ue {
     pub rule: RuleOfUe,
 }
 
-/// The UEs of a node that RRC tells of.
+/// The UEs of a node that RRC reports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ues {
     by_rnti: BTreeMap<u16, Ue>,
-    /// Their C-RNTIs, by what they are called from cell to cell.
+    /// Their C-RNTIs, by the identity that they keep across cells.
     rntis: HashMap<UeId<'static>, u16>,
-    /// UEs for which there was no room.
+    /// The number of omitted UEs.
     pub left_out: u64,
 }
 
 impl Ues {
-    /// Something happened to a UE.
-    pub fn notified(&mut self, told_by: NodeId, notification: &Notification<'static>) {
+    /// Handles an event of a UE.
+    pub fn notified(&mut self, reporter: NodeId, notification: &Notification<'static>) {
         let Notification { event, rnti, cell, plmn, s_nssais, ue_id } = notification;
         if *event == Event::Detached {
             return self.remove(rnti.0);
         }
-        // one that is told of again is looked at anew: it may be another with the same name
+        // a UE that is reported again is evaluated again: it may be another one with the same identity
         let (id, s_nssais) = (ue_id.clone(), s_nssais.iter().take(MAX_S_NSSAIS).copied().collect());
-        self.add(rnti.0, Ue { told_by, id, cell: *cell, plmn: *plmn, s_nssais, rule: RuleOfUe::New });
+        self.add(rnti.0, Ue { reporter, id, cell: *cell, plmn: *plmn, s_nssais, rule: RuleOfUe::New });
     }
 
-    /// A UE is here: under this name and no other.
+    /// Adds a UE under a C-RNTI, and removes it under any other.
     pub fn add(&mut self, rnti: u16, ue: Ue) {
         self.leave(&ue.id);
         self.remove(rnti);
@@ -58,7 +58,7 @@ impl Ues {
         self.by_rnti.insert(rnti, ue);
     }
 
-    /// A UE is here no more.
+    /// Removes a UE.
     pub fn leave(&mut self, id: &UeId<'static>) {
         if let Some(rnti) = self.rntis.remove(id) {
             self.by_rnti.remove(&rnti);
@@ -71,9 +71,9 @@ impl Ues {
         }
     }
 
-    /// A node that told of UEs is gone.
-    pub fn forget_teller(&mut self, node: NodeId) {
-        self.by_rnti.retain(|_, ue| ue.told_by != node);
+    /// Removes the UEs that a lost node reported.
+    pub fn remove_of_reporter(&mut self, node: NodeId) {
+        self.by_rnti.retain(|_, ue| ue.reporter != node);
         self.rntis.retain(|_, rnti| self.by_rnti.contains_key(rnti));
     }
 
@@ -85,12 +85,12 @@ impl Ues {
         self.by_rnti.get_mut(&rnti)
     }
 
-    /// By C-RNTI.
+    /// Returns the UEs, by C-RNTI.
     pub fn iter(&self) -> impl Iterator<Item = (u16, &Ue)> {
         self.by_rnti.iter().map(|(rnti, ue)| (*rnti, ue))
     }
 
-    /// By C-RNTI.
+    /// Returns the UEs, by C-RNTI.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut Ue)> {
         self.by_rnti.iter_mut().map(|(rnti, ue)| (*rnti, ue))
     }
@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn each_ue_has_one_name_and_each_name_one_ue() {
+    fn c_rnti_and_identity_are_unique() {
         let mut ues = Ues::default();
         let of = |number| told(number, 0, Event::Present).ue_id;
         ues.notified(NODE, &told(1, 10, Event::Attached));
         ues.notified(NODE, &told(2, 11, Event::Attached));
         assert_eq!(names(&ues), [(10, &of(1)), (11, &of(2))]);
-        // the first gets the name of the second, which nobody has told to be gone
+        // the first UE gets the C-RNTI of the second, whose departure was not reported
         ues.notified(NODE, &told(1, 11, Event::Present));
         assert_eq!(names(&ues), [(11, &of(1))]);
         ues.notified(NODE, &told(2, 12, Event::Attached));
@@ -141,7 +141,7 @@ mod tests {
         ues.leave(&of(7));
         assert_eq!(names(&ues), [(12, &of(2))]);
         ues.notified(NodeId(2), &told(3, 13, Event::Attached));
-        ues.forget_teller(NODE);
+        ues.remove_of_reporter(NODE);
         assert_eq!(names(&ues), [(13, &of(3))]);
         ues.notified(NODE, &told(3, 13, Event::Detached));
         ues.notified(NODE, &told(4, 14, Event::Detached));
@@ -149,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_them() {
+    fn ues_are_bounded() {
         let mut ues = Ues::default();
         for number in 0..MAX_RECORDS as u32 + 3 {
             ues.notified(NODE, &told(number, number as u16, Event::Attached));
         }
         assert_eq!((names(&ues).len(), ues.left_out), (MAX_RECORDS, 3));
-        // who is there may change
+        // a stored UE can change
         ues.notified(NODE, &told(5, 60_000, Event::Attached));
         assert_eq!((names(&ues).len(), ues.left_out), (MAX_RECORDS, 3));
     }

@@ -1,4 +1,4 @@
-//! What waits between the RIC's loop and the thread that takes it to Redis.
+//! The queue between the RIC's loop and the thread that writes to Redis.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use e2sm::Wire;
 
-/// Reports that are taken at once.
+/// The most reports per batch.
 const MAX_BATCH: usize = 64;
 
-/// What a report costs beside its octets.
+/// The memory of a report in addition to its octets.
 const OVERHEAD_OCTETS: usize = 64;
 
 /// An indication's message, as the node wrote it.
 #[derive(Debug)]
 pub(super) struct Report {
     pub node: Arc<str>,
-    /// The place of its model in [`MODELS`](super::MODELS).
+    /// The index of its model in [`MODELS`](super::MODELS).
     pub model: usize,
     pub wire: Wire,
     pub message: Box<[u8]>,
@@ -28,7 +28,7 @@ impl Report {
     }
 }
 
-/// A queue of reports. At its bound the oldest ones make room, and are counted.
+/// A bounded queue of reports. When it is full, the oldest are dropped and counted.
 #[derive(Debug)]
 pub(super) struct Backlog {
     waiting: Mutex<Waiting>,
@@ -49,12 +49,12 @@ impl Backlog {
         Backlog { waiting: Mutex::default(), changed: Condvar::new(), max_octets }
     }
 
-    /// Nobody panics with the lock; and if it were so, counts and reports would still be whole.
+    /// A poisoned lock is ignored: counts and reports are consistent at any time.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Never blocks for longer than the other end moves a few pointers.
+    /// Adds a report. It blocks no longer than the reader moves a batch of pointers.
     pub fn push(&self, report: Report) {
         let octets = report.octets();
         let mut waiting = self.lock();
@@ -74,7 +74,7 @@ impl Backlog {
         self.changed.notify_one();
     }
 
-    /// Waits for reports; gives back the oldest ones, and none once nobody pushes any more.
+    /// Waits for reports, and returns the oldest ones; none once the queue has ended.
     pub fn take(&self) -> Vec<Report> {
         let waiting = self.lock();
         let empty = |waiting: &mut Waiting| waiting.reports.is_empty() && !waiting.has_ended;
@@ -88,14 +88,14 @@ impl Backlog {
         taken
     }
 
-    /// Waits that long. Whether anybody still pushes.
+    /// Waits. Returns false as soon as the queue has ended.
     pub fn rest(&self, pause: Duration) -> bool {
         let going_on = |waiting: &mut Waiting| !waiting.has_ended;
         let waited = self.changed.wait_timeout_while(self.lock(), pause, going_on);
         !waited.unwrap_or_else(PoisonError::into_inner).0.has_ended
     }
 
-    /// Nobody pushes any more, and nobody takes; how many reports still waited is told.
+    /// Ends the queue. Returns the number of waiting reports.
     pub fn end(&self) -> usize {
         let mut waiting = self.lock();
         waiting.has_ended = true;
@@ -105,7 +105,7 @@ impl Backlog {
         left
     }
 
-    /// Reports that made room for newer ones.
+    /// The number of dropped reports.
     pub fn dropped(&self) -> u64 {
         self.lock().dropped
     }
@@ -122,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room() {
+    fn oldest_reports_are_dropped() {
         let backlog = Backlog::new(3 * (100 + OVERHEAD_OCTETS));
         (0..5).for_each(|first| backlog.push(report(100, first)));
         assert_eq!(backlog.dropped(), 2);
         let taken: Vec<_> = backlog.take().iter().map(|report| report.message[0]).collect();
         assert_eq!(taken, [2, 3, 4]);
-        // one that takes all of it, and one that would take more
+        // a report that fills the queue, and one that exceeds it
         backlog.push(report(1, 5));
         backlog.push(report(3 * 100 + 2 * OVERHEAD_OCTETS, 6));
         assert_eq!((backlog.dropped(), backlog.lock().reports.len()), (3, 1));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_takes_is_woken_and_told_the_end() {
+    fn reader_is_woken_by_reports_and_by_the_end() {
         let backlog = Arc::new(Backlog::new(1 << 20));
         let other = Arc::clone(&backlog);
         let taker = std::thread::spawn(move || {
@@ -156,6 +156,6 @@ mod tests {
         }
         assert_eq!(backlog.end(), 0);
         assert_eq!(taker.join().unwrap(), 200);
-        assert!(!backlog.rest(Duration::from_secs(3600)), "it does not rest when it is at its end");
+        assert!(!backlog.rest(Duration::from_secs(3600)), "it does not wait after its end");
     }
 }

@@ -16,12 +16,12 @@ use super::backlog::{Backlog, Report};
 use super::publisher::{self, RedisConfig};
 use super::{MODELS, subscription};
 
-/// Takes the statistics of RLC and TC to Redis, each indication as one record of JSON: published on a channel, and added to
-/// a stream.
+/// Forwards the statistics of RLC and TC to Redis: each indication is one JSON record, which is published on a channel and added
+/// to a stream.
 ///
-/// On the RIC's loop an indication is copied into a bounded queue, and no more. A thread of its own decodes and sends. Where
-/// Redis is gone, slow or refuses, the oldest reports make room and are counted, the log says once what to do, and the thread
-/// connects again by itself, after pauses that grow to 10 s; no node and no xApp notices.
+/// The RIC's loop only copies an indication into a bounded queue; a thread of its own decodes and sends. If Redis is lost, slow or
+/// refuses, the oldest reports are dropped and counted, the remedy is logged once, and the thread reconnects after pauses of up to
+/// 10 s. Nodes and xApps are not affected.
 #[derive(Debug)]
 pub struct Forwarder {
     period_ms: u32,
@@ -31,7 +31,7 @@ pub struct Forwarder {
     asked: HashMap<Ticket, (Arc<str>, &'static str)>,
 }
 
-/// A function that is subscribed to.
+/// A RAN function with a subscription.
 #[derive(Debug)]
 struct Source {
     node: Arc<str>,
@@ -39,7 +39,7 @@ struct Source {
     wire: Wire,
 }
 
-/// What became of the reports.
+/// Counters of reports.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub forwarded: AtomicU64,
@@ -47,22 +47,22 @@ pub(super) struct Counters {
     pub unreadable: AtomicU64,
 }
 
-/// What became of the reports until now.
+/// The counts of a forwarder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forwarded {
-    /// Records that Redis has taken.
+pub struct ForwarderStats {
+    /// Records that Redis has accepted.
     pub records: u64,
-    /// Reports that found no room while Redis was gone or slow, and records that it refused, or had not confirmed when it went.
+    /// Reports that were dropped while Redis was lost or slow, and records that it refused or did not confirm.
     pub dropped: u64,
-    /// Reports that are not what their function promises.
+    /// Reports that could not be decoded.
     pub unreadable: u64,
 }
 
 impl Forwarder {
-    /// A forwarder, and the thread that serves it until it is dropped. Redis need not be there yet.
+    /// Creates a forwarder and its thread, which ends when it is dropped. Redis need not be running yet.
     ///
     /// # Errors
-    /// Where the system refuses a thread.
+    /// If the system refuses a thread.
     pub fn start(config: RedisConfig) -> std::io::Result<Self> {
         let backlog = Arc::new(Backlog::new(config.queue_octets));
         let counters = Arc::new(Counters::default());
@@ -71,10 +71,10 @@ impl Forwarder {
         Ok(Forwarder { period_ms, backlog, counters, sources: HashMap::new(), asked: HashMap::new() })
     }
 
-    /// What becomes of the reports, to be looked at from anywhere.
-    pub fn watch(&self) -> impl Fn() -> Forwarded + Send + use<> {
+    /// Returns a function that reads the counts, from any thread.
+    pub fn watch(&self) -> impl Fn() -> ForwarderStats + Send + use<> {
         let (backlog, counters) = (Arc::clone(&self.backlog), Arc::clone(&self.counters));
-        move || Forwarded {
+        move || ForwarderStats {
             records: counters.forwarded.load(Relaxed),
             dropped: backlog.dropped() + counters.lost.load(Relaxed),
             unreadable: counters.unreadable.load(Relaxed),
@@ -89,18 +89,23 @@ impl Forwarder {
             let Some((model, wire)) = found else { continue };
             let source = Source { node: Arc::clone(&name), model, wire };
             if self.sources.insert((node.id, function.id), source).is_some() {
-                continue; // it was asked for
+                continue; // it is subscribed to
             }
             match ric.subscribe(node.id, function.id, subscription(self.period_ms, wire)) {
                 Ok(ticket) => drop(self.asked.insert(ticket, (Arc::clone(&name), MODELS[model].0))),
-                Err(misuse) => warn!(node = &*name, function = function.id.0, ?misuse, "not forwarded"),
+                Err(misuse) => warn!(
+                    node = &*name,
+                    function = function.id.0,
+                    ?misuse,
+                    "cannot subscribe: statistics are not forwarded"
+                ),
             }
         }
     }
 
     fn refused(&mut self, ticket: Ticket, error: &SubscribeError) {
         if let Some((node, model)) = self.asked.remove(&ticket) {
-            warn!(node = &*node, model, ?error, "the node gives no subscription: its statistics are not forwarded");
+            warn!(node = &*node, model, ?error, "subscription failed: statistics are not forwarded");
         }
     }
 }
@@ -146,9 +151,9 @@ impl Iapp for Forwarder {
 
 impl Drop for Forwarder {
     fn drop(&mut self) {
-        let Forwarded { records, dropped, unreadable } = self.watch()();
-        // nobody waits for a Redis that may be slow
+        let ForwarderStats { records, dropped, unreadable } = self.watch()();
+        // the thread is not joined: Redis may be slow
         let left = self.backlog.end();
-        info!(records, dropped, unreadable, left, "statistics are forwarded no more");
+        info!(records, dropped, unreadable, left, "forwarding of statistics ended");
     }
 }

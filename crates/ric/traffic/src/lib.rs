@@ -1,13 +1,15 @@
-//! Flow-based traffic control (FlexRIC paper, 6.1.1): what RLC and TC tell is forwarded to Redis, TC is set over REST, and a
-//! guard keeps the flow that must not wait out of the queue of the others.
+//! Flow-based traffic control (FlexRIC paper, 6.1.1): statistics of RLC and TC are forwarded to Redis, TC is configured by REST,
+//! and a guard keeps a low-latency flow out of the queue of the others.
 //!
-//! | part | what it is |
-//! |---|---|
-//! | [`Forwarder`] | an internal app: copies the statistics of RLC and TC, which a thread of its own takes to Redis as JSON |
-//! | [`record`] | those records, and reading them again |
-//! | [`RedisReader`] | the same records at the other end, for xApps |
-//! | [`TrafficLink`] | the same over the RIC's own link for xApps, and controls |
-//! | [`FlowGuard`] | what an xApp decides: records in, controls out; no socket, no clock, no thread |
+//! | item | feature | description |
+//! |---|---|---|
+//! | `Forwarder` | `redis` | an internal app that forwards the statistics of RLC and TC to Redis, as JSON, on a thread of its own |
+//! | [`record`] | | the records of RLC and TC |
+//! | `RedisReader` | `redis` | reads the records from Redis, for xApps |
+//! | `TrafficLink` | `xapp` | records and controls over the RIC's interface for xApps |
+//! | `add_to` | `rest` | an internal app with the REST resources of TC |
+//! | `TcClient` | `client` | controls of TC by REST |
+//! | [`FlowGuard`] | | the decisions of an xApp: records in, controls out; no socket, no clock, no thread |
 //!
 //! `docs/traffic-controller.md` shows them together.
 
@@ -42,8 +44,8 @@ use ferric::e2ap::{RicActionId, RicActionType};
 #[cfg(feature = "client")]
 pub use client::TcClient;
 #[cfg(feature = "redis")]
-pub use forwarder::{Forwarded, Forwarder};
-pub use guard::{Answer, FlowGuard, GuardConfig, News};
+pub use forwarder::{Forwarder, ForwarderStats};
+pub use guard::{Answer, FlowGuard, GuardConfig, GuardEvent};
 #[cfg(feature = "xapp")]
 pub use link::{LinkEvent, TrafficLink};
 #[cfg(feature = "rest")]
@@ -57,15 +59,15 @@ pub use resource::TcRequest;
 #[cfg(feature = "redis")]
 pub use server::{RedisFiles, RedisUrl, RedisUrlError};
 
-/// The models that tell what a bearer's packets wait for, by the names that their records have.
+/// The models whose statistics are forwarded, with their names in records.
 pub const MODELS: [(&str, Model); 2] = [("rlc", e2sm::rlc::MODEL), ("tc", e2sm::tc::MODEL)];
 
-/// A subscription to one of FlexRIC's models: everything that it tells, every so many milliseconds.
+/// Returns a subscription to all reports of one of FlexRIC's models, with a period in milliseconds.
 #[must_use]
 pub fn subscription(period_ms: u32, wire: Wire) -> SubscriptionSpec {
     let mut event_trigger = Vec::new();
     if let Err(error) = (EventTriggerDefinition { period_ms }).encode(wire, &mut event_trigger) {
-        panic!("a number can be encoded in each wire form of these models: {error}");
+        panic!("cannot encode the event trigger: {error}");
     }
     let action = Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
     SubscriptionSpec { event_trigger, actions: vec![action] }

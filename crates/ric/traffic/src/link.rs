@@ -1,4 +1,4 @@
-//! Records and controls over the RIC's own link for xApps.
+//! Records and controls over the RIC's interface for xApps.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,34 +17,34 @@ use tracing::warn;
 use super::record::{RlcRecord, TcRecord};
 use super::{Answer, record::Record, subscription};
 
-/// What came over the link.
+/// An event of a [`TrafficLink`]. Nodes are named as logged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinkEvent {
-    /// A node tells.
-    Told(String, Record),
-    /// What became of a control of a node.
-    Answered(String, Answer),
-    /// A node is gone.
-    Lost(String),
-    /// A node does not offer RLC and TC.
-    Lacking(String),
+    /// A record of a node.
+    Record(String, Record),
+    /// The outcome of a control of a node.
+    Outcome(String, Answer),
+    /// A node was lost.
+    NodeLost(String),
+    /// A node does not offer both RLC and TC.
+    MissingFunctions(String),
 }
 
-/// An xApp's session with a RIC, with which a [`FlowGuard`](super::FlowGuard) can be driven: subscribes to RLC and TC of every
-/// node that offers both, and asks TC for controls.
+/// The session of an xApp that drives a [`FlowGuard`](super::FlowGuard): it subscribes to RLC and TC of every node that offers
+/// both, and sends controls to TC.
 pub struct TrafficLink {
     xapp: Xapp,
-    desk: Desk,
+    session: Session,
 }
 
-/// What is known of it.
-struct Desk {
-    /// From report to report; none where records come another way.
+/// The state of the session.
+struct Session {
+    /// The reporting period; `None` if records come by Redis.
     period_ms: Option<u32>,
     nodes: HashMap<NodeId, LinkNode>,
     asked: HashMap<Ticket, Source>,
     sources: HashMap<SubscriptionId, Source>,
-    /// Controls that were not answered: of which node, and the wire form of its outcome.
+    /// Controls without an outcome: their node, and the wire form of the outcome.
     controls: HashMap<Ticket, (String, Wire)>,
     arena: Arena,
     events: Vec<LinkEvent>,
@@ -69,10 +69,10 @@ enum Model {
 }
 
 impl TrafficLink {
-    /// Records come every so many milliseconds; with none, only controls are to go this way.
+    /// Creates a session. `period_ms` is the reporting period; `None` subscribes to nothing and sends controls only.
     #[must_use]
     pub fn new(xapp: Xapp, period_ms: Option<u32>) -> Self {
-        let desk = Desk {
+        let session = Session {
             period_ms,
             nodes: HashMap::new(),
             asked: HashMap::new(),
@@ -81,7 +81,7 @@ impl TrafficLink {
             arena: Arena::new(),
             events: Vec::new(),
         };
-        TrafficLink { xapp, desk }
+        TrafficLink { xapp, session }
     }
 
     /// What comes within `patience`.
@@ -89,37 +89,37 @@ impl TrafficLink {
     /// # Errors
     /// As [`Xapp::poll`].
     pub fn turn(&mut self, patience: Duration) -> Result<Vec<LinkEvent>, ferric::Error> {
-        let TrafficLink { xapp, desk } = self;
-        xapp.poll(Some(patience), |event, ric| desk.handle(event, ric))?;
-        Ok(std::mem::take(&mut desk.events))
+        let TrafficLink { xapp, session } = self;
+        xapp.poll(Some(patience), |event, ric| session.handle(event, ric))?;
+        Ok(std::mem::take(&mut session.events))
     }
 
-    /// Has a node's TC do something. What becomes of it comes by [`TrafficLink::turn`], unless the node is lost before.
+    /// Sends a control to a node's TC. Its outcome is an event of [`TrafficLink::turn`], unless the node is lost before.
     pub fn control(&mut self, node: &str, control: &ControlMessage<'_>) {
-        let TrafficLink { xapp, desk } = self;
-        let known = desk.nodes.iter().find(|(_, known)| known.name == node);
+        let TrafficLink { xapp, session } = self;
+        let known = session.nodes.iter().find(|(_, known)| known.name == node);
         let Some((id, (function, wire))) = known.and_then(|(id, known)| Some((*id, known.tc?))) else {
-            return desk.answer(node, Answer::Unknown); // lost meanwhile
+            return session.answer(node, Answer::Unknown); // it was lost
         };
         let (mut header, mut message) = (Vec::new(), Vec::new());
         let written = ControlHeader::default().encode(wire, &mut header);
         if let Err(error) = written.and_then(|()| control.encode(wire, &mut message)) {
-            return desk.answer(node, Answer::Refused(error.to_string()));
+            return session.answer(node, Answer::Refused(error.to_string()));
         }
         let ticket = xapp.commands().control(id, function, &header, &message);
-        desk.controls.insert(ticket, (node.to_owned(), wire));
+        session.controls.insert(ticket, (node.to_owned(), wire));
     }
 }
 
 impl fmt::Debug for TrafficLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TrafficLink").field("nodes", &self.desk.nodes.len()).finish_non_exhaustive()
+        f.debug_struct("TrafficLink").field("nodes", &self.session.nodes.len()).finish_non_exhaustive()
     }
 }
 
-impl Desk {
+impl Session {
     fn answer(&mut self, node: &str, answer: Answer) {
-        self.events.push(LinkEvent::Answered(node.to_owned(), answer));
+        self.events.push(LinkEvent::Outcome(node.to_owned(), answer));
     }
 
     fn handle(&mut self, event: XappEvent<'_>, ric: &mut Commands<'_>) {
@@ -130,7 +130,7 @@ impl Desk {
                 self.nodes.remove(&node.id);
                 self.sources.retain(|_, source| source.node != name);
                 self.controls.retain(|_, (of, _)| *of != name);
-                self.events.push(LinkEvent::Lost(name));
+                self.events.push(LinkEvent::NodeLost(name));
             }
             XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 if let Some(source) = self.asked.remove(&ticket) {
@@ -153,7 +153,7 @@ impl Desk {
                     self.answer(&node, answer(result, wire));
                 }
             }
-            XappEvent::ReportsDropped(reports) => warn!(reports, "we read too slowly: the RIC dropped reports"),
+            XappEvent::ReportsDropped(reports) => warn!(reports, "this xApp reads too slowly: the RIC dropped reports"),
             // a node that comes back is subscribed to again: that gives back what was suspended
             _ => {}
         }
@@ -166,7 +166,7 @@ impl Desk {
         };
         let (rlc, tc) = (offered(rlc::MODEL), offered(tc::MODEL));
         if rlc.is_none() || tc.is_none() {
-            self.events.push(LinkEvent::Lacking(name.clone()));
+            self.events.push(LinkEvent::MissingFunctions(name.clone()));
         }
         let known = self.nodes.insert(node.id, LinkNode { name: name.clone(), tc });
         let is_same = known.is_some_and(|known| known.tc == tc);
@@ -180,7 +180,7 @@ impl Desk {
     fn indication(&mut self, indication: &Indication<'_>) {
         let Some(Source { node, model, wire }) = self.sources.get(&indication.subscription) else { return };
         let gather = Gather::new();
-        let full; // an indication in fragments is gathered
+        let full; // a fragmented indication is gathered
         let message = match indication.peek() {
             Some(peeked) => peeked.message,
             None => match indication.decode(&gather) {
@@ -188,7 +188,7 @@ impl Desk {
                     full = decoded.message.to_cow().into_owned();
                     &full[..]
                 }
-                Err(error) => return warn!(node, %error, "an indication cannot be read"),
+                Err(error) => return warn!(node, %error, "cannot decode an indication"),
             },
         };
         self.arena.reset();
@@ -199,13 +199,13 @@ impl Desk {
                 .map(|message| Record::Tc(TcRecord::from(&message))),
         };
         match record {
-            Ok(record) => self.events.push(LinkEvent::Told(node.clone(), record)),
-            Err(error) => warn!(node, %error, "an indication message cannot be read"),
+            Ok(record) => self.events.push(LinkEvent::Record(node.clone(), record)),
+            Err(error) => warn!(node, %error, "cannot decode an indication message"),
         }
     }
 }
 
-/// What became of a control; why, in the RAN function's words where its wire form has some.
+/// Returns the outcome of a control, with the RAN function's own reason if its wire form has one.
 fn answer(outcome: e2::ControlOutcome, wire: Wire) -> Answer {
     match outcome {
         e2::ControlOutcome::Acknowledged(_) | e2::ControlOutcome::Sent => Answer::Done,
@@ -215,7 +215,7 @@ fn answer(outcome: e2::ControlOutcome, wire: Wire) -> Answer {
             Answer::Refused(told.unwrap_or_else(|| format!("{cause} (the node's log says why)")))
         }
         e2::ControlOutcome::TimedOut | e2::ControlOutcome::NodeLost => Answer::Unknown,
-        e2::ControlOutcome::Misuse(code) => Answer::Refused(format!("the RIC does not ask for this: {code:?}")),
+        e2::ControlOutcome::Misuse(code) => Answer::Refused(format!("the RIC refuses the control: {code:?}")),
         _ => Answer::Unknown,
     }
 }

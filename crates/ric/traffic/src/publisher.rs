@@ -1,4 +1,4 @@
-//! The thread that takes reports to Redis.
+//! The thread that writes reports to Redis.
 
 use std::error::Error;
 use std::io;
@@ -21,10 +21,10 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
 pub(super) const LAST_PAUSE: Duration = Duration::from_secs(10);
 /// What refuses some records takes others: when it has refused none for so long, it takes all of them again.
 const REFUSES_NONE: Duration = Duration::from_secs(10);
-/// That reports are dropped is told once in this time.
-const TELL_DROPS: Duration = Duration::from_secs(60);
+/// The shortest time between two log lines about dropped reports.
+const DROP_LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Where statistics are forwarded to, and how: the table `[redis]` of the configuration file.
+/// The Redis server that statistics are forwarded to: the table `[redis]` of the configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedisConfig {
     /// The server.
@@ -52,13 +52,13 @@ impl RedisConfig {
     }
 }
 
-/// What channels and streams are called by, where nobody says otherwise.
+/// The default prefix of the names of channels and streams.
 pub const DEFAULT_PREFIX: &str = "ferric";
 
 const PASSWORD: &str =
     "give user and password in the URL: redis://USER:PASSWORD@HOST:PORT, or the password in a file: [redis] password";
 
-/// What to do about a Redis that does not take what it is given.
+/// Returns the remedy for an error of Redis.
 pub(super) fn remedy(error: &RedisError) -> &'static str {
     match tls_fault(error) {
         None => {}
@@ -91,7 +91,7 @@ pub(super) fn remedy(error: &RedisError) -> &'static str {
     }
 }
 
-/// What went wrong within TLS, where something did.
+/// Returns the TLS fault of an error.
 fn tls_fault(error: &RedisError) -> Option<TlsFault> {
     // as the client wraps it
     let error = error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>()?;
@@ -108,8 +108,8 @@ pub(super) fn start(config: RedisConfig, backlog: Arc<Backlog>, counters: Arc<Co
         arena: Arena::new(),
         trouble: None,
         refused_at: None,
-        told_drops: None,
-        told_unreadable: false,
+        logged_drops: None,
+        has_logged_undecodable: false,
         pause: FIRST_PAUSE,
     };
     // it ends when nobody pushes any more: nobody waits for it, since Redis may keep it for its patience
@@ -128,8 +128,8 @@ struct Publisher {
     trouble: Option<(ErrorKind, Option<String>)>,
     refused_at: Option<Instant>,
     /// When it was told that reports were dropped, and how many there were.
-    told_drops: Option<(Instant, u64)>,
-    told_unreadable: bool,
+    logged_drops: Option<(Instant, u64)>,
+    has_logged_undecodable: bool,
     /// The next one.
     pause: Duration,
 }
@@ -151,7 +151,7 @@ impl Publisher {
         let trouble = (error.kind(), error.code().map(str::to_owned));
         if self.trouble.as_ref() != Some(&trouble) {
             let (redis, remedy) = (&self.config.url, remedy(error));
-            warn!(%redis, %error, "{what}; it is tried again and again. Do: {remedy}");
+            warn!(%redis, %error, "{what}; retrying. Do: {remedy}");
             self.trouble = Some(trouble);
         }
     }
@@ -174,7 +174,7 @@ impl Publisher {
                     return Err(error);
                 }
             }
-            self.tell_drops();
+            self.log_drops();
         }
     }
 
@@ -188,9 +188,9 @@ impl Publisher {
                 Ok(json) => json,
                 Err(error) => {
                     self.counters.unreadable.fetch_add(1, Relaxed);
-                    if !std::mem::replace(&mut self.told_unreadable, true) {
+                    if !std::mem::replace(&mut self.has_logged_undecodable, true) {
                         let model = MODELS[*model].0;
-                        warn!(node = &**node, model, %error, "reports that cannot be read are not forwarded");
+                        warn!(node = &**node, model, %error, "cannot decode reports: they are not forwarded");
                     }
                     continue;
                 }
@@ -207,7 +207,7 @@ impl Publisher {
         (pipe, records)
     }
 
-    /// What Redis says of each command.
+    /// Counts the replies of Redis.
     fn count(&mut self, records: u64, answers: Vec<Value>) {
         let of_each = if self.config.stream_length > 0 { 2 } else { 1 };
         let refused = |value: &&Value| matches!(value, Value::ServerError(_));
@@ -226,22 +226,22 @@ impl Publisher {
                 self.refused_at = None;
                 if self.trouble.take().is_some() {
                     let dropped = self.backlog.dropped() + self.counters.lost.load(Relaxed);
-                    info!(redis = %self.config.url, dropped, "Redis takes records again");
+                    info!(redis = %self.config.url, dropped, "Redis accepts records again");
                     // those are told
-                    self.told_drops = Some((Instant::now(), self.backlog.dropped()));
+                    self.logged_drops = Some((Instant::now(), self.backlog.dropped()));
                 }
             }
         }
     }
 
-    /// A Redis that takes what it is given, but not as fast.
-    fn tell_drops(&mut self) {
+    /// Logs drops by a Redis that is too slow.
+    fn log_drops(&mut self) {
         let dropped = self.backlog.dropped();
-        let (told_at, told) = self.told_drops.map_or((None, 0), |(at, told)| (Some(at), told));
-        if dropped > told && told_at.is_none_or(|at| at.elapsed() >= TELL_DROPS) {
+        let (told_at, told) = self.logged_drops.map_or((None, 0), |(at, told)| (Some(at), told));
+        if dropped > told && told_at.is_none_or(|at| at.elapsed() >= DROP_LOG_INTERVAL) {
             let redis = &self.config.url;
-            warn!(%redis, dropped, "Redis takes records more slowly than they come. Do: make [redis] period_ms longer");
-            self.told_drops = Some((Instant::now(), dropped));
+            warn!(%redis, dropped, "Redis accepts records more slowly than they arrive. Do: increase [redis] period_ms");
+            self.logged_drops = Some((Instant::now(), dropped));
         }
     }
 }

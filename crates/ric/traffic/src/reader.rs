@@ -1,4 +1,4 @@
-//! The other end of Redis: records, as an xApp reads them.
+//! The reader of records from Redis, for xApps.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ use super::publisher::{FIRST_PAUSE, LAST_PAUSE, remedy};
 use super::record::Record;
 use super::server::RedisUrl;
 
-/// How long it waits for records before it looks whether anybody still wants them, and Redis is still there.
+/// The time without records after which it checks whether the reader still exists, and Redis.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Records that wait to be taken. Then no more are read: a stream keeps them, and a channel's subscriber is cut off by Redis
 /// in the end, and connects again.
@@ -25,10 +25,10 @@ const MAX_WAITING: usize = 256;
 /// Entries that are read from a stream at once.
 const MAX_ENTRIES: usize = 64;
 
-/// Which way records come through Redis.
+/// The kind of Redis channel that records are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
-    /// What is published while somebody listens.
+    /// Publish and subscribe: records that are published while the reader is connected.
     PubSub,
     /// The streams, from now on: what comes while the connection is lost is read afterwards, as far as they keep it.
     Stream,
@@ -63,10 +63,10 @@ pub struct RedisReader {
 }
 
 impl RedisReader {
-    /// Begins to read; Redis need not be there yet.
+    /// Starts to read. Redis need not be running yet.
     ///
     /// # Errors
-    /// Where the system refuses a thread.
+    /// If the system refuses a thread.
     pub fn start(url: RedisUrl, prefix: &str, via: Via) -> io::Result<Self> {
         let (sender, records) = sync_channel(MAX_WAITING);
         let ended = Arc::new(AtomicBool::new(false));
@@ -79,21 +79,21 @@ impl RedisReader {
             sender,
             ended: Arc::clone(&ended),
             told: false,
-            told_unreadable: false,
+            has_logged_malformed: false,
             pause: FIRST_PAUSE,
         };
         std::thread::Builder::new().name("redis".to_owned()).spawn(move || thread.run())?;
         Ok(RedisReader { records, ended })
     }
 
-    /// The next record and its node, if one comes within `patience`.
+    /// Waits for the next record; returns it with its node.
     #[must_use]
     pub fn next(&self, patience: Duration) -> Option<(String, Record)> {
         match self.records.recv_timeout(patience) {
             Ok(record) => Some(record),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                panic!("the thread that reads from Redis lasts as long as its reader")
+                panic!("the thread that reads from Redis has ended")
             }
         }
     }
@@ -114,7 +114,7 @@ struct Thread {
     sender: SyncSender<(String, Record)>,
     ended: Arc<AtomicBool>,
     told: bool,
-    told_unreadable: bool,
+    has_logged_malformed: bool,
     pause: Duration,
 }
 
@@ -133,7 +133,7 @@ impl Thread {
             {
                 if !std::mem::replace(&mut self.told, true) {
                     let remedy = remedy(&error);
-                    warn!(redis = %self.url, %error, "records cannot be read; it is tried again and again. Do: {remedy}");
+                    warn!(redis = %self.url, %error, "cannot read records; retrying. Do: {remedy}");
                 }
                 std::thread::sleep(self.pause);
                 self.pause = (2 * self.pause).min(LAST_PAUSE);
@@ -147,7 +147,7 @@ impl Thread {
 
     fn connected(&mut self) {
         if std::mem::take(&mut self.told) {
-            info!(redis = %self.url, "records are read again");
+            info!(redis = %self.url, "reading records again");
         }
         self.pause = FIRST_PAUSE;
     }
@@ -204,8 +204,8 @@ impl Thread {
             // it ends soon where nobody takes them any more
             Ok(record) => drop(self.sender.send(record)),
             Err(error) => {
-                if !std::mem::replace(&mut self.told_unreadable, true) {
-                    warn!(redis = %self.url, %error, "what comes by these names is not what `ferric ric` forwards: passed over");
+                if !std::mem::replace(&mut self.has_logged_malformed, true) {
+                    warn!(redis = %self.url, %error, "not a record of `ferric ric`: ignored");
                 }
             }
         }

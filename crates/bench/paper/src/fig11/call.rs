@@ -174,9 +174,9 @@ impl<'a> Actor<'a> {
             self.guard.handle_answer(now, answer);
         }
         let mut events = Vec::new();
-        while let Some(news) = self.guard.poll_news() {
-            anyhow::ensure!(!news.is_failure(), "the xApp: {news}");
-            events.push(news.to_string());
+        while let Some(event) = self.guard.poll_event() {
+            anyhow::ensure!(!event.is_failure(), "the xApp: {event}");
+            events.push(event.to_string());
         }
         Ok(events)
     }

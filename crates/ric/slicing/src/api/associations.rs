@@ -1,4 +1,4 @@
-//! `/v1/associations` and `/v1/nodes/{node}/associations`: rules by which UEs belong to slices.
+//! `/v1/associations` and `/v1/nodes/{node}/associations`: rules that associate UEs with slices.
 
 use std::collections::HashMap;
 
@@ -9,25 +9,30 @@ use serde::{Deserialize, Serialize};
 use super::super::SlicingController;
 use super::super::associations::{Rule, RuleOfUe, RuleState};
 use super::ues::{SNssaiDocument, plmn};
-use super::{AppDesk, list, named};
+use super::{AppQueue, list, named};
 use iapp_rest::Job;
 use rest::{Problem, Request, Response, Route, not_null};
 
-pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
-    let mut routes = routes_of(desk, "/v1/associations", "/v1/associations/{association}", |_| None);
+pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
+    let mut routes = routes_of(queue, "/v1/associations", "/v1/associations/{association}", |_| None);
     let (all, one) = ("/v1/nodes/{node}/associations", "/v1/nodes/{node}/associations/{association}");
-    routes.extend(routes_of(desk, all, one, |request| Some(request.parameter(0).to_owned())));
+    routes.extend(routes_of(queue, all, one, |request| Some(request.parameter(0).to_owned())));
     routes
 }
 
-/// The routes of the rules of one node, or of those for all.
-fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Request) -> Option<String>) -> Vec<Route> {
+/// Returns the routes for the rules of one node, or for those of all nodes.
+fn routes_of(
+    queue: &AppQueue,
+    all: &'static str,
+    one: &'static str,
+    node: fn(&Request) -> Option<String>,
+) -> Vec<Route> {
     let id = move |request: &Request| {
         let at = usize::from(node(request).is_some());
         request.number::<u32>(at, "association")
     };
     vec![
-        Route::queued(Method::GET, all, desk, move |request| {
+        Route::queued(Method::GET, all, queue, move |request| {
             let node = node(request);
             let job: Job<SlicingController> = Box::new(move |app, _, reply| {
                 let answer = is_known(app, node.as_deref())
@@ -36,9 +41,9 @@ fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Req
             });
             Ok(job)
         }),
-        Route::queued(Method::POST, all, desk, move |request| {
+        Route::queued(Method::POST, all, queue, move |request| {
             let (node, path) = (node(request), request.path.clone());
-            let rule = request.json::<Wanted>()?.rule(node.clone())?;
+            let rule = request.json::<RuleBody>()?.rule(node.clone())?;
             let job: Job<SlicingController> = Box::new(move |app, ric, reply| {
                 if let Err(problem) = is_known(app, node.as_deref()) {
                     return reply.send(Err(problem));
@@ -51,7 +56,7 @@ fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Req
             });
             Ok(job)
         }),
-        Route::queued(Method::DELETE, all, desk, move |request| {
+        Route::queued(Method::DELETE, all, queue, move |request| {
             let node = node(request);
             let job: Job<SlicingController> = Box::new(move |app, ric, reply| {
                 let answer = is_known(app, node.as_deref()).map(|()| {
@@ -63,40 +68,43 @@ fn routes_of(desk: &AppDesk, all: &'static str, one: &'static str, node: fn(&Req
             });
             Ok(job)
         }),
-        Route::queued(Method::GET, one, desk, move |request| {
+        Route::queued(Method::GET, one, queue, move |request| {
             let (node, id) = (node(request), id(request)?);
             let job: Job<SlicingController> = Box::new(move |app, _, reply| {
                 reply.send(Document::one(app, id, |rule| rule.node == node).map(Response::ok));
             });
             Ok(job)
         }),
-        Route::queued(Method::DELETE, one, desk, move |request| {
+        Route::queued(Method::DELETE, one, queue, move |request| {
             let (node, id) = (node(request), id(request)?);
             let job: Job<SlicingController> = Box::new(move |app, ric, reply| {
                 let deleted = app.rules.delete(|rule| rule.id == id && rule.node == node, &mut app.database);
                 app.apply_all_rules(ric);
-                app.changed_rules(reply, if deleted > 0 { Ok(Response::no_content()) } else { Err(no_rule(id)) });
+                app.changed_rules(
+                    reply,
+                    if deleted > 0 { Ok(Response::no_content()) } else { Err(rule_not_found(id)) },
+                );
             });
             Ok(job)
         }),
     ]
 }
 
-fn no_rule(id: u32) -> Problem {
+fn rule_not_found(id: u32) -> Problem {
     Problem::not_found(format!("there is no association {id} here"))
 }
 
-/// The node is there, or was when rules were made for it.
+/// Checks that a node exists, or existed when rules were added for it.
 fn is_known(app: &SlicingController, node: Option<&str>) -> Result<(), Problem> {
     let Some(name) = node else { return Ok(()) };
     let has_rules = app.rules.all().iter().any(|rule| rule.node.as_deref() == node);
     if has_rules { Ok(()) } else { named(&app.database, name).map(drop) }
 }
 
-/// A rule as it is asked for.
+/// The body of a new rule.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: an association")]
-struct Wanted {
+struct RuleBody {
     #[serde(default, deserialize_with = "not_null")]
     plmn: Option<String>,
     #[serde(default, deserialize_with = "not_null")]
@@ -107,13 +115,13 @@ struct Wanted {
     ul: Option<u32>,
 }
 
-impl Wanted {
+impl RuleBody {
     fn rule(self, node: Option<String>) -> Result<Rule, Problem> {
         if self.plmn.is_none() && self.s_nssai.is_none() {
-            return Err(Problem::unprocessable("neither `plmn` nor `s_nssai`: which UEs are meant?"));
+            return Err(Problem::unprocessable("neither `plmn` nor `s_nssai`: which UEs does it select?"));
         }
         if self.dl.is_none() && self.ul.is_none() {
-            return Err(Problem::unprocessable("neither `dl` nor `ul`: in which slice do they belong?"));
+            return Err(Problem::unprocessable("neither `dl` nor `ul`: which slice do they get?"));
         }
         if [self.dl, self.ul].contains(&Some(NO_SLICE)) {
             return Err(Problem::unprocessable(format!("{NO_SLICE} means no slice")));
@@ -124,7 +132,7 @@ impl Wanted {
     }
 }
 
-/// A rule as a file keeps it.
+/// A rule in the rule file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct StoredRule {
@@ -149,11 +157,11 @@ impl StoredRule {
 
     pub fn rule(self) -> Result<Rule, Problem> {
         let StoredRule { id, node, plmn, s_nssai, dl, ul } = self;
-        Ok(Rule { id, ..Wanted { plmn, s_nssai, dl, ul }.rule(node)? })
+        Ok(Rule { id, ..RuleBody { plmn, s_nssai, dl, ul }.rule(node)? })
     }
 }
 
-/// A rule, and whom it fits.
+/// A rule and the UEs that it matches.
 #[derive(Serialize)]
 struct Document {
     id: u32,
@@ -167,7 +175,7 @@ struct Document {
     dl: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ul: Option<u32>,
-    /// Nobody: the rule does nothing so far.
+    /// Empty if the rule matches no UE.
     ues: Vec<UeOfRule>,
 }
 
@@ -193,32 +201,32 @@ impl Document {
         }
     }
 
-    /// The rules that `is_it` picks.
-    fn all(app: &SlicingController, is_it: impl Fn(&Rule) -> bool) -> Vec<Document> {
+    /// Returns the rules that a predicate selects.
+    fn all(app: &SlicingController, is_selected: impl Fn(&Rule) -> bool) -> Vec<Document> {
         let mut ues: HashMap<u32, Vec<UeOfRule>> = HashMap::new();
         for node in app.database.nodes() {
             for (rnti, ue) in node.ues.iter() {
                 let RuleOfUe::Fits(id, state) = &ue.rule else { continue };
-                let Some(rule) = app.rules.get(*id).filter(|rule| is_it(rule)) else { continue };
+                let Some(rule) = app.rules.get(*id).filter(|rule| is_selected(rule)) else { continue };
                 let (state, reason) = match state {
                     RuleState::Waiting => {
                         let missing = rule.missing(node);
                         ("waiting", missing.map(|(direction, id)| format!("there is no {direction} slice {id}")))
                     }
                     RuleState::Unanswered(why) => ("waiting", Some(why.clone())),
-                    RuleState::UnderWay => ("under way", None),
+                    RuleState::InProgress => ("under way", None),
                     RuleState::Moved => ("moved", None),
                     RuleState::Refused(why) => ("refused", Some(why.clone())),
                 };
                 ues.entry(*id).or_default().push(UeOfRule { node: node.name.clone(), rnti, state, reason });
             }
         }
-        let rules = app.rules.all().iter().filter(|rule| is_it(rule));
+        let rules = app.rules.all().iter().filter(|rule| is_selected(rule));
         rules.map(|rule| Document::of(rule, ues.remove(&rule.id).unwrap_or_default())).collect()
     }
 
-    /// The rule of that id, where `is_it` picks it.
-    fn one(app: &SlicingController, id: u32, is_it: impl Fn(&Rule) -> bool) -> Result<Document, Problem> {
-        Document::all(app, |rule| rule.id == id && is_it(rule)).pop().ok_or_else(|| no_rule(id))
+    /// Returns the rule of an id if a predicate selects it.
+    fn one(app: &SlicingController, id: u32, is_selected: impl Fn(&Rule) -> bool) -> Result<Document, Problem> {
+        Document::all(app, |rule| rule.id == id && is_selected(rule)).pop().ok_or_else(|| rule_not_found(id))
     }
 }

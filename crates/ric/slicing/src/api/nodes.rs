@@ -1,25 +1,25 @@
-//! `/v1/nodes`: what is connected, what it offers, and what is read of it.
+//! `/v1/nodes`: connected nodes, their RAN functions, and the sources of their statistics.
 
 use rest::Method;
 use serde::Serialize;
 
 use super::super::SlicingController;
 use super::super::node::{Node, Source, SourceState};
-use super::{AppDesk, Feed, Read, list, reading};
+use super::{AppQueue, Feed, Read, list, reading};
 use iapp_rest::Job;
 use rest::{Response, Route};
 
-pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
+pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
     vec![
-        Route::queued(Method::GET, "/v1/nodes", desk, |_| {
+        Route::queued(Method::GET, "/v1/nodes", queue, |_| {
             let job: Job<SlicingController> = Box::new(|app, _, reply| {
                 let nodes: Vec<_> = app.database.nodes().iter().map(Summary::of).collect();
                 reply.send(Ok(Response::ok(list("nodes", nodes))));
             });
             Ok(job)
         }),
-        reading("/v1/nodes/{node}", desk, |_| {
-            let read: Read = Box::new(|node| Ok(Response::ok(Whole::of(node))));
+        reading("/v1/nodes/{node}", queue, |_| {
+            let read: Read = Box::new(|node| Ok(Response::ok(NodeDocument::of(node))));
             Ok(read)
         }),
     ]
@@ -41,7 +41,7 @@ impl Summary {
 }
 
 #[derive(Serialize)]
-struct Whole {
+struct NodeDocument {
     #[serde(flatten)]
     summary: Summary,
     functions: Vec<Function>,
@@ -67,13 +67,13 @@ struct SourceDocument {
     unread: u64,
 }
 
-impl Whole {
+impl NodeDocument {
     fn of(node: &Node) -> Self {
         let functions = node.functions.iter();
         let functions =
             functions.map(|(id, revision, oid)| Function { id: id.0, revision: *revision, oid: oid.clone() });
         let sources = node.sources.iter().map(SourceDocument::of).collect();
-        Whole { summary: Summary::of(node), functions: functions.collect(), sources }
+        NodeDocument { summary: Summary::of(node), functions: functions.collect(), sources }
     }
 }
 

@@ -13,7 +13,7 @@ use super::super::controls::{Answer, Plan, Planning, Subject};
 use super::super::direction::{Direction, SlicesOf};
 use super::super::node::{Node, Slices};
 use super::parameters::{DirectionDocument, SliceDocument, scheduler_for};
-use super::{AppDesk, Read, direction, order, reading, slices_of};
+use super::{AppQueue, Read, direction, order, reading, slices_of};
 use iapp_rest::Job;
 use rest::{Problem, Request, Response, Route};
 
@@ -21,9 +21,9 @@ const ALL: &str = "/v1/nodes/{node}/slices";
 const DIRECTION: &str = "/v1/nodes/{node}/slices/{direction}";
 const SLICE: &str = "/v1/nodes/{node}/slices/{direction}/{slice}";
 
-pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
+pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
     vec![
-        reading(ALL, desk, |_| {
+        reading(ALL, queue, |_| {
             let read: Read = Box::new(|node| {
                 let slices = slices_of(node)?;
                 let [dl, ul] = [Direction::Downlink, Direction::Uplink].map(|of| DirectionDocument::of(slices.of(of)));
@@ -31,13 +31,13 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
             });
             Ok(read)
         }),
-        reading(DIRECTION, desk, |request| {
+        reading(DIRECTION, queue, |request| {
             let direction = direction(request, 1)?;
             let read: Read =
                 Box::new(move |node| Ok(Response::ok(DirectionDocument::of(slices_of(node)?.of(direction)))));
             Ok(read)
         }),
-        changing(Method::PUT, DIRECTION, desk, |request| {
+        changing(Method::PUT, DIRECTION, queue, |request| {
             let (direction, wanted) = (direction(request, 1)?, request.json::<DirectionDocument>()?.slices()?);
             let plan: Planning = Box::new(move |node| Ok(replace(slices_of(node)?, direction, &wanted)));
             let answer: Answer = Box::new(move |node, done| {
@@ -46,14 +46,14 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
             });
             Ok((plan, answer))
         }),
-        changing(Method::POST, DIRECTION, desk, |request| {
+        changing(Method::POST, DIRECTION, queue, |request| {
             let (direction, wanted) = (direction(request, 1)?, request.json::<SliceDocument>()?);
             // what is wrong with it is told before anything is asked
             wanted.slice(wanted.id.unwrap_or(0), None, "")?;
             let path = request.path.clone();
             Ok(add(direction, wanted, path))
         }),
-        changing(Method::DELETE, DIRECTION, desk, |request| {
+        changing(Method::DELETE, DIRECTION, queue, |request| {
             let direction = direction(request, 1)?;
             let plan: Planning = Box::new(move |node| {
                 let ids: Vec<u32> = slices_of(node)?.of(direction).slices.iter().map(|slice| slice.id).collect();
@@ -65,7 +65,7 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
             let answer: Answer = Box::new(|_, done| done.map(|_| Response::no_content()));
             Ok((plan, answer))
         }),
-        reading(SLICE, desk, |request| {
+        reading(SLICE, queue, |request| {
             let (direction, id) = (direction(request, 1)?, request.number(2, "slice")?);
             let read: Read = Box::new(move |node| {
                 let slice = slices_of(node)?.slice(direction, id).ok_or_else(|| no_slice(direction, id))?;
@@ -73,7 +73,7 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
             });
             Ok(read)
         }),
-        changing(Method::PUT, SLICE, desk, |request| {
+        changing(Method::PUT, SLICE, queue, |request| {
             let (direction, id) = (direction(request, 1)?, request.number(2, "slice")?);
             let wanted = request.json::<SliceDocument>()?;
             if let Some(other) = wanted.id.filter(|other| *other != id) {
@@ -83,7 +83,7 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
             wanted.slice(id, None, "")?;
             Ok(set(direction, id, wanted, request.path.clone()))
         }),
-        changing(Method::DELETE, SLICE, desk, |request| {
+        changing(Method::DELETE, SLICE, queue, |request| {
             let (direction, id) = (direction(request, 1)?, request.number(2, "slice")?);
             let plan: Planning = Box::new(move |_| Ok(Plan::one(ControlMessage::Delete(direction.ids(vec![id])))));
             let answer: Answer = Box::new(move |node, done| match done {
@@ -110,10 +110,10 @@ struct Both {
 fn changing(
     method: Method,
     path: &'static str,
-    desk: &AppDesk,
+    queue: &AppQueue,
     prepare: impl Fn(&Request) -> Result<(Planning, Answer), Problem> + Send + 'static,
 ) -> Route {
-    Route::queued(method, path, desk, move |request| {
+    Route::queued(method, path, queue, move |request| {
         let (node, (plan, answer)) = (request.parameter(0).to_owned(), prepare(request)?);
         let job: Job<SlicingController> = Box::new(move |app, ric, reply| order(app, ric, &node, plan, reply, answer));
         Ok(job)
@@ -154,7 +154,7 @@ fn add(direction: Direction, wanted: SliceDocument, path: String) -> (Planning, 
         Ok(Plan { subject, ..Plan::one(adding(slices, direction, slice)) })
     });
     let answer: Answer = Box::new(move |node, done| {
-        let (subject, slice) = what_was_set(direction, node, done)?;
+        let (subject, slice) = slice_after(direction, node, done)?;
         Ok(Response::created(&format!("{path}/{}", subject.id), slice))
     });
     (plan, answer)
@@ -169,14 +169,14 @@ fn set(direction: Direction, id: u32, wanted: SliceDocument, path: String) -> (P
         Ok(Plan { subject, ..Plan::one(adding(slices, direction, slice)) })
     });
     let answer: Answer = Box::new(move |node, done| {
-        let (subject, slice) = what_was_set(direction, node, done)?;
+        let (subject, slice) = slice_after(direction, node, done)?;
         Ok(if subject.is_new { Response::created(&path, slice) } else { Response::ok(slice) })
     });
     (plan, answer)
 }
 
 /// The slice that an order was about, as it is now.
-fn what_was_set(
+fn slice_after(
     direction: Direction,
     node: &Node,
     done: Result<Option<Subject>, Problem>,

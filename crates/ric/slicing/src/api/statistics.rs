@@ -1,15 +1,15 @@
-//! `/v1/nodes/{node}/statistics/…`: the last report of each kind, as the node told it.
+//! `/v1/nodes/{node}/statistics/…`: the last report of each kind.
 
 use per::Describe;
 use serde_json::{Map, Value};
 
-use super::super::node::Latest;
-use super::{AppDesk, Feed, Read, reading, told};
+use super::super::node::LatestReport;
+use super::{AppQueue, Feed, Read, reading, told};
 use per::json;
 use rest::{Problem, Response, Route};
 
-pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
-    vec![reading("/v1/nodes/{node}/statistics/{model}", desk, |request| {
+pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
+    vec![reading("/v1/nodes/{node}/statistics/{model}", queue, |request| {
         let read: Read = match request.parameter(1) {
             "mac" => Box::new(|node| latest("ues", told(node, Feed::Mac, node.mac.as_ref())?)),
             "rlc" => Box::new(|node| latest("bearers", told(node, Feed::Rlc, node.rlc.as_ref())?)),
@@ -28,9 +28,12 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
     })]
 }
 
-/// A report: its time, its records, and how many more there were than are kept.
-fn latest<T: Clone + Describe + Send + 'static>(list: &'static str, latest: &Latest<T>) -> Result<Response, Problem> {
-    let Latest { timestamp_us, records, left_out } = latest.clone();
+/// Returns a report: its time, its records, and the number of omitted records.
+fn latest<T: Clone + Describe + Send + 'static>(
+    list: &'static str,
+    latest: &LatestReport<T>,
+) -> Result<Response, Problem> {
+    let LatestReport { timestamp_us, records, left_out } = latest.clone();
     Ok(Response::lazy(move || {
         let records = records.iter().map(|record| json::of(record)).collect();
         let mut document = Map::new();

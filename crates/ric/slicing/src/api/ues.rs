@@ -1,4 +1,4 @@
-//! `/v1/nodes/{node}/ues`: who is there, and in which slices.
+//! `/v1/nodes/{node}/ues`: UEs and their slices.
 
 use e2sm::common::{Cgi, PlmnIdentity, SNssai, Sd, Sst};
 use e2sm::slice::{ControlMessage, NO_SLICE, UeSlices};
@@ -10,33 +10,33 @@ use super::super::associations::SNssaiPattern;
 use super::super::controls::Plan;
 use super::super::direction::Direction;
 use super::super::node::{Node, Slices};
-use super::{AppDesk, Read, named, order, reading, slices_of};
+use super::{AppQueue, Read, named, order, reading, slices_of};
 use iapp_rest::Job;
 use rest::{Problem, Request, Response, Route, not_null};
 
-pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
+pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
     vec![
-        reading("/v1/nodes/{node}/ues", desk, |_| {
+        reading("/v1/nodes/{node}/ues", queue, |_| {
             let read: Read = Box::new(|node| {
                 let ues = node.rntis().into_iter().map(|rnti| UeDocument::of(node, rnti)).collect();
                 Ok(Response::ok(List { ues, left_out: node.ues.left_out }))
             });
             Ok(read)
         }),
-        reading("/v1/nodes/{node}/ues/{rnti}", desk, |request| {
+        reading("/v1/nodes/{node}/ues/{rnti}", queue, |request| {
             let rnti = rnti(request)?;
             let read: Read = Box::new(move |node| Ok(Response::ok(UeDocument::of(node, known(node, rnti)?))));
             Ok(read)
         }),
-        reading("/v1/nodes/{node}/ues/{rnti}/slices", desk, |request| {
+        reading("/v1/nodes/{node}/ues/{rnti}/slices", queue, |request| {
             let rnti = rnti(request)?;
             let read: Read = Box::new(move |node| {
                 slices_of(node)?;
-                Ok(Response::ok(Membership::of(node.slices_of(known(node, rnti)?))))
+                Ok(Response::ok(SliceAssociation::of(node.slices_of(known(node, rnti)?))))
             });
             Ok(read)
         }),
-        Route::queued(Method::PUT, "/v1/nodes/{node}/ues/{rnti}/slices", desk, |request| {
+        Route::queued(Method::PUT, "/v1/nodes/{node}/ues/{rnti}/slices", queue, |request| {
             let (node, rnti, wanted) = (request.parameter(0).to_owned(), rnti(request)?, request.json::<Change>()?);
             wanted.check()?;
             let job: Job<SlicingController> = Box::new(move |app, ric, reply| {
@@ -48,8 +48,8 @@ pub(super) fn routes(desk: &AppDesk) -> Vec<Route> {
                     Ok(Plan::one(wanted.control(node.slices_of(rnti))))
                 };
                 let answer = move |node: &Node, done: Result<_, Problem>| match done {
-                    Ok(_) => Ok(Response::ok(Membership::of(node.slices_of(rnti)))),
-                    // the node has the last word on who is there
+                    Ok(_) => Ok(Response::ok(SliceAssociation::of(node.slices_of(rnti)))),
+                    // the node knows best which UEs exist
                     Err(problem)
                         if problem.status() == StatusCode::UNPROCESSABLE_ENTITY && known(node, rnti).is_err() =>
                     {
@@ -82,10 +82,10 @@ struct List {
 #[derive(Serialize)]
 struct UeDocument {
     rnti: u16,
-    /// What only RRC tells.
+    /// Reported by RRC only.
     #[serde(flatten)]
     service: Option<Service>,
-    slices: Membership,
+    slices: SliceAssociation,
 }
 
 #[derive(Serialize)]
@@ -105,25 +105,25 @@ impl UeDocument {
             plmn: ue.plmn.to_string(),
             s_nssais: ue.s_nssais.iter().map(SNssaiDocument::of).collect(),
         });
-        UeDocument { rnti, service, slices: Membership::of(node.slices_of(rnti)) }
+        UeDocument { rnti, service, slices: SliceAssociation::of(node.slices_of(rnti)) }
     }
 }
 
-/// The slices that a UE is in; null: in none.
+/// The slices of a UE; null for none.
 #[derive(Serialize)]
-struct Membership {
+struct SliceAssociation {
     dl: Option<u32>,
     ul: Option<u32>,
 }
 
-impl Membership {
+impl SliceAssociation {
     fn of(ue: UeSlices) -> Self {
         let of = |id| (id != NO_SLICE).then_some(id);
-        Membership { dl: of(ue.dl_id), ul: of(ue.ul_id) }
+        SliceAssociation { dl: of(ue.dl_id), ul: of(ue.ul_id) }
     }
 }
 
-/// The slices that a UE is to be in; null: in none; what is not there stays.
+/// The new slices of a UE; null for none; an absent direction stays.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: slices of a UE")]
 struct Change {
@@ -133,7 +133,7 @@ struct Change {
     ul: Option<Option<u32>>,
 }
 
-/// What is there, even if it is null.
+/// Reads a present value, null included.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u32>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
@@ -149,7 +149,7 @@ impl Change {
         Ok(())
     }
 
-    /// Nodes take any slice for none in a direction that has no slices.
+    /// Checks the slices, since nodes accept any slice in a direction without slices.
     fn check_in(self, there: &Slices) -> Result<(), Problem> {
         for (direction, wanted) in [(Direction::Downlink, self.dl), (Direction::Uplink, self.ul)] {
             if let Some(Some(id)) = wanted.filter(|_| there.of(direction).slices.is_empty()) {
@@ -166,7 +166,7 @@ impl Change {
     }
 }
 
-/// An S-NSSAI as TS 23.003 28.4.2 writes its parts: the type, and six hexadecimal digits.
+/// An S-NSSAI in the notation of TS 23.003 28.4.2: the type, and six hexadecimal digits.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: an S-NSSAI")]
 pub(super) struct SNssaiDocument {
@@ -203,7 +203,7 @@ impl SNssaiDocument {
     }
 }
 
-/// A network by its digits.
+/// Reads a PLMN from its digits.
 pub(super) fn plmn(digits: &str) -> Result<PlmnIdentity, Problem> {
     let problem = |_| Problem::unprocessable(format!("plmn: `{digits}` is not five or six digits")).with("at", "plmn");
     digits.parse().map_err(problem)

@@ -19,15 +19,15 @@
 //! let mut guard = FlowGuard::new(GuardConfig::new(flow, Duration::from_millis(20)));
 //! let bearer = BearerRecord { rnti: 0x4601, rb_id: 1, tx_sdu_wait_us: 45_000, ..BearerRecord::default() };
 //! guard.handle_rlc(&RlcRecord { timestamp_us: 0, bearers: vec![bearer] });
-//! while let Some(news) = guard.poll_news() {
+//! while let Some(news) = guard.poll_event() {
 //!     println!("{news}"); // a packet of bearer 1 of UE 0x4601 waits for 45.0 ms, longer than 20.0 ms
 //! }
 //! // what is to be done is known once the node has told what is set: guard.handle_tc(…), then
 //! assert!(guard.poll_control().is_none());
 //! ```
 
+mod event;
 mod measured;
-mod news;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -39,18 +39,18 @@ use e2sm::tc::{Bdp, ControlMessage, FiveTuple};
 use ferric::e2::Time;
 
 use super::record::{BearerRecord, RlcRecord, TcRecord};
-use plan::Reading;
+use plan::TcView;
 
-pub use measured::{Measured, Waited};
-pub use news::News;
+pub use event::GuardEvent;
+pub use measured::{WaitStatistics, WaitTimes};
 pub use plan::{Shadowed, Step};
 
 /// Controls that may go without a sign of what became of them, before the guard gives up.
 const MAX_UNANSWERED: u32 = 3;
 /// Where nobody knows what became of a control, what the node tells is not looked at for so long: it may be older.
 const SETTLE: Duration = Duration::from_secs(1);
-/// News that nobody takes: then no more are kept.
-const MAX_NEWS: usize = 64;
+/// GuardEvent that nobody takes: then no more are kept.
+const MAX_EVENTS: usize = 64;
 
 /// What a guard is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,11 +129,11 @@ pub struct FlowGuard {
     bdp: Bdp,
     /// How long packets wait in the flow's queue of TC.
     tc_us: u32,
-    measured: Measured,
+    measured: WaitTimes,
     silent: Option<Silent>,
     told_silence: bool,
     controls: VecDeque<ControlMessage<'static>>,
-    news: VecDeque<News>,
+    news: VecDeque<GuardEvent>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -165,7 +165,7 @@ impl FlowGuard {
             did: Did::default(),
             bdp: Bdp::default(),
             tc_us: 0,
-            measured: Measured::default(),
+            measured: WaitTimes::default(),
             silent: None,
             told_silence: false,
             controls: VecDeque::new(),
@@ -194,7 +194,7 @@ impl FlowGuard {
 
     /// How long packets waited, before and after.
     #[must_use]
-    pub fn measured(&self) -> &Measured {
+    pub fn measured(&self) -> &WaitTimes {
         &self.measured
     }
 
@@ -208,14 +208,14 @@ impl FlowGuard {
         let limit_us = u32::try_from(self.config.limit.as_micros()).unwrap_or(u32::MAX);
         if self.goal == Goal::Watch && waits_us > limit_us {
             let (rnti, rb_id) = (worst.rnti, worst.rb_id);
-            self.tell(News::LimitPassed { rnti, rb_id, waits_us, limit_us });
+            self.tell(GuardEvent::LimitPassed { rnti, rb_id, waits_us, limit_us });
             self.goal = Goal::Protect;
         }
     }
 
     /// What the node tells of TC: what is set, and what its queues do.
     pub fn handle_tc(&mut self, now: Time, record: &TcRecord) {
-        let reading = Reading::new(record, self.config.flow);
+        let reading = TcView::new(record, self.config.flow);
         let queue = reading.apart();
         let lane = record.lanes.iter().find(|lane| Some(lane.shaper.id) == queue).or(record.lanes.first());
         self.tc_us = lane.map_or(0, |lane| lane.queue.sojourn_us());
@@ -229,7 +229,7 @@ impl FlowGuard {
             Goal::Keep => match reading.missing() {
                 Ok(None) => self.look_for_silence(now, lane.map_or(0, |lane| lane.queue.forwarded_packets)),
                 _ => {
-                    self.tell(News::Gone);
+                    self.tell(GuardEvent::Gone);
                     self.goal = Goal::Watch;
                 }
             },
@@ -240,9 +240,9 @@ impl FlowGuard {
                     self.goal = Goal::Keep;
                     self.silent = None;
                     self.told_silence = false;
-                    self.tell(News::Protected { queue });
+                    self.tell(GuardEvent::Protected { queue });
                 }
-                Err(Shadowed { filter }) => self.give_up(News::Shadowed { filter }),
+                Err(Shadowed { filter }) => self.give_up(GuardEvent::Shadowed { filter }),
             },
             // what was asked for before is to show first
             Goal::Undo { .. } if self.is_to_show(now, &reading) => {}
@@ -251,25 +251,25 @@ impl FlowGuard {
                 None => {
                     self.pending = None;
                     self.goal = Goal::Rest;
-                    self.tell(News::Undone);
+                    self.tell(GuardEvent::Undone);
                 }
             },
         }
     }
 
     /// What was there before the guard: another one's work, all of it or a part.
-    fn look_at_first(&mut self, reading: &Reading<'_>) {
+    fn look_at_first(&mut self, reading: &TcView<'_>) {
         let is_first = !std::mem::replace(&mut self.was_read, true);
         if !is_first || !matches!(self.goal, Goal::Watch | Goal::Protect) || reading.own().is_none() {
             return;
         }
         match reading.missing() {
             Ok(None) => {
-                self.tell(News::FoundDone { queue: reading.apart() });
+                self.tell(GuardEvent::FoundDone { queue: reading.apart() });
                 self.goal = Goal::Keep;
             }
             Ok(Some(_)) => {
-                self.tell(News::FoundHalfDone);
+                self.tell(GuardEvent::FoundHalfDone);
                 self.goal = Goal::Protect;
             }
             Err(Shadowed { .. }) => {} // told when it matters
@@ -277,12 +277,12 @@ impl FlowGuard {
     }
 
     /// Whether a step towards protection was acknowledged and does not show yet.
-    fn is_to_show(&self, now: Time, reading: &Reading<'_>) -> bool {
+    fn is_to_show(&self, now: Time, reading: &TcView<'_>) -> bool {
         let Some(Pending { step, shown_by: Some(by) }) = self.pending else { return false };
         now < by && reading.missing() == Ok(Some(step))
     }
 
-    fn to_undo(&self, reading: &Reading<'_>, own_only: bool) -> Option<Step> {
+    fn to_undo(&self, reading: &TcView<'_>, own_only: bool) -> Option<Step> {
         let step = reading.left(self.queue)?;
         let did = match step {
             Step::Unpace => self.did.pacer,
@@ -305,7 +305,7 @@ impl FlowGuard {
             // not shown yet: what the node tells may be older than its answer
             Some(pending) if pending.step == step => {
                 if pending.shown_by.is_some_and(|by| now >= by) {
-                    self.give_up(News::NotShown { step });
+                    self.give_up(GuardEvent::NotShown { step });
                 }
             }
             _ if self.hold_until.is_some_and(|until| now < until) => {}
@@ -330,23 +330,23 @@ impl FlowGuard {
                     Step::Pace => self.did.pacer = true,
                     Step::MoveFilter { .. } | Step::Unpace | Step::DeleteFilter { .. } | Step::DeleteQueue { .. } => {}
                 }
-                self.tell(News::Done { step });
+                self.tell(GuardEvent::Done { step });
             }
-            Answer::Refused(reason) => self.give_up(News::Refused { step, reason }),
+            Answer::Refused(reason) => self.give_up(GuardEvent::Refused { step, reason }),
             Answer::Unknown => {
                 // what the node tells next shows whether it was done
                 self.pending = None;
                 self.hold_until = Some(now + SETTLE);
                 self.unanswered += 1;
-                self.tell(News::Unanswered { step });
+                self.tell(GuardEvent::Unanswered { step });
                 if self.unanswered >= MAX_UNANSWERED {
-                    self.give_up(News::GaveUp);
+                    self.give_up(GuardEvent::GaveUp);
                 }
             }
         }
     }
 
-    fn give_up(&mut self, news: News) {
+    fn give_up(&mut self, news: GuardEvent) {
         self.tell(news);
         self.pending = None;
         self.controls.clear();
@@ -359,15 +359,15 @@ impl FlowGuard {
             Some(silent) if silent.forwarded_packets == forwarded_packets => {
                 if now >= silent.since + self.config.silence && !std::mem::replace(&mut self.told_silence, true) {
                     let queue = self.queue.unwrap_or_default();
-                    self.tell(News::Silent { queue, time: self.config.silence });
+                    self.tell(GuardEvent::Silent { queue, time: self.config.silence });
                 }
             }
             _ => self.silent = Some(Silent { forwarded_packets, since: now }),
         }
     }
 
-    fn tell(&mut self, news: News) {
-        if self.news.len() < MAX_NEWS {
+    fn tell(&mut self, news: GuardEvent) {
+        if self.news.len() < MAX_EVENTS {
             self.news.push_back(news);
         }
     }
@@ -378,7 +378,7 @@ impl FlowGuard {
     }
 
     /// What happened, for people.
-    pub fn poll_news(&mut self) -> Option<News> {
+    pub fn poll_event(&mut self) -> Option<GuardEvent> {
         self.news.pop_front()
     }
 }

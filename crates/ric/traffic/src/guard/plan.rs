@@ -88,14 +88,14 @@ pub struct Shadowed {
 
 /// What is set, read for a flow.
 #[derive(Debug)]
-pub(super) struct Reading<'r> {
+pub(super) struct TcView<'r> {
     record: &'r TcRecord,
     flow: FiveTuple,
 }
 
-impl<'r> Reading<'r> {
+impl<'r> TcView<'r> {
     pub fn new(record: &'r TcRecord, flow: FiveTuple) -> Self {
-        Reading { record, flow }
+        TcView { record, flow }
     }
 
     fn filters(&self) -> &'r [OsiFilter] {

@@ -119,8 +119,8 @@ fn bearers(waits_ms: &[u32]) -> RlcRecord {
     RlcRecord { timestamp_us: 5, bearers: waits_ms.iter().enumerate().map(bearer).collect() }
 }
 
-fn news(guard: &mut FlowGuard) -> Vec<News> {
-    std::iter::from_fn(|| guard.poll_news()).collect()
+fn news(guard: &mut FlowGuard) -> Vec<GuardEvent> {
+    std::iter::from_fn(|| guard.poll_event()).collect()
 }
 
 const ACTIONS: [&str; 3] = ["+queue 1", "+filter 0 to 1", "+pacer"];
@@ -133,8 +133,8 @@ fn three_actions_once() {
     guard.handle_rlc(&bearers(&[3, 21]));
     assert_eq!(node.run(&mut guard, 1000), ACTIONS);
     let told = news(&mut guard);
-    assert_eq!(told[0], News::LimitPassed { rnti: 0x4602, rb_id: 1, waits_us: 21_000, limit_us: 20_000 });
-    assert_eq!(told.last(), Some(&News::Protected { queue: Some(1) }));
+    assert_eq!(told[0], GuardEvent::LimitPassed { rnti: 0x4602, rb_id: 1, waits_us: 21_000, limit_us: 20_000 });
+    assert_eq!(told.last(), Some(&GuardEvent::Protected { queue: Some(1) }));
     assert!(guard.is_protected());
     // still above: nothing more
     guard.handle_rlc(&bearers(&[90]));
@@ -165,7 +165,10 @@ fn both_buffers_count() {
     node.set.lanes[0].queue.mean_sojourn_us = Some(15_000.0);
     node.run(&mut guard, 0);
     guard.handle_rlc(&bearers(&[6]));
-    assert_eq!(news(&mut guard), [News::LimitPassed { rnti: 0x4601, rb_id: 1, waits_us: 21_000, limit_us: 20_000 }]);
+    assert_eq!(
+        news(&mut guard),
+        [GuardEvent::LimitPassed { rnti: 0x4601, rb_id: 1, waits_us: 21_000, limit_us: 20_000 }]
+    );
     node.run(&mut guard, 1000);
     node.set.lanes[0].queue.mean_sojourn_us = Some(900_000.0);
     node.set.lanes[1].queue.mean_sojourn_us = Some(1000.0);
@@ -198,7 +201,7 @@ fn what_is_there_is_found() {
     assert_eq!(node.run(&mut first, 0), ACTIONS);
     let mut again = guard();
     assert_eq!(node.run(&mut again, 0), [""; 0]);
-    assert_eq!(news(&mut again), [News::FoundDone { queue: Some(1) }]);
+    assert_eq!(news(&mut again), [GuardEvent::FoundDone { queue: Some(1) }]);
     again.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut again, 1000), [""; 0]);
     // the same where RLC is heard of first
@@ -206,13 +209,13 @@ fn what_is_there_is_found() {
     again.handle_rlc(&bearers(&[70]));
     news(&mut again);
     assert_eq!(node.run(&mut again, 0), [""; 0]);
-    assert_eq!(news(&mut again), [News::FoundDone { queue: Some(1) }]);
+    assert_eq!(news(&mut again), [GuardEvent::FoundDone { queue: Some(1) }]);
 
     // a run that died before the pacer: finished at once, whatever waits
     node.set.pacer.kind = PacerKind::Off;
     let mut again = guard();
     assert_eq!(node.run(&mut again, 0), ["+pacer"]);
-    assert_eq!(news(&mut again)[0], News::FoundHalfDone);
+    assert_eq!(news(&mut again)[0], GuardEvent::FoundHalfDone);
 
     // one that died after the queue: the queue is used
     let mut node = Node::new();
@@ -254,7 +257,7 @@ fn filters_that_are_there() {
     let mut shadowed = guard();
     shadowed.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut shadowed, 0), [""; 0]);
-    assert_eq!(news(&mut shadowed).last(), Some(&News::Shadowed { filter: 7 }));
+    assert_eq!(news(&mut shadowed).last(), Some(&GuardEvent::Shadowed { filter: 7 }));
     assert!(shadowed.is_at_rest());
 }
 
@@ -280,7 +283,7 @@ fn what_the_node_tells_may_be_old() {
     guard.handle_tc(at(5005), &without);
     assert!(!guard.is_at_rest());
     guard.handle_tc(at(5006), &without);
-    assert_eq!(news(&mut guard).last(), Some(&News::NotShown { step: Step::AddFilter { queue_id: 1 } }));
+    assert_eq!(news(&mut guard).last(), Some(&GuardEvent::NotShown { step: Step::AddFilter { queue_id: 1 } }));
     assert!(guard.is_at_rest());
 }
 
@@ -296,7 +299,7 @@ fn answers_that_are_none_and_refusals() {
         guard.handle_tc(at(now + 999), &node.set);
         assert_eq!(guard.poll_control(), None, "what is told may be older");
     }
-    assert_eq!(news(&mut guard).last(), Some(&News::GaveUp));
+    assert_eq!(news(&mut guard).last(), Some(&GuardEvent::GaveUp));
     assert!(guard.is_at_rest());
 
     let mut refused = FlowGuard::new(guard.config);
@@ -310,7 +313,7 @@ fn answers_that_are_none_and_refusals() {
     refused.handle_answer(at(1), Answer::Done);
     refused.handle_rlc(&bearers(&[700]));
     refused.handle_tc(at(2), &node.set);
-    assert_eq!((refused.poll_control(), refused.poll_news()), (None, None));
+    assert_eq!((refused.poll_control(), refused.poll_event()), (None, None));
 }
 
 #[test]
@@ -337,7 +340,7 @@ fn everything_is_undone_or_only_what_one_did() {
     let mut third = guard();
     third.undo(false);
     assert_eq!(node.run(&mut third, 0), UNDONE);
-    assert_eq!(news(&mut third).last(), Some(&News::Undone));
+    assert_eq!(news(&mut third).last(), Some(&GuardEvent::Undone));
     node.set.lanes.push(lane(3));
     let mut third = guard();
     third.undo(false);
@@ -381,7 +384,7 @@ fn what_others_take_away_is_told_and_watched_for_again() {
     news(&mut guard);
     node.filters().clear();
     assert_eq!(node.run(&mut guard, 1000), [""; 0]);
-    assert_eq!(news(&mut guard), [News::Gone]);
+    assert_eq!(news(&mut guard), [GuardEvent::Gone]);
     guard.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut guard, 2000), ["+filter 0 to 1"]);
     guard.undo(true);
@@ -397,11 +400,11 @@ fn a_filter_that_nothing_fits_is_told_once() {
     node.set.lanes[1].queue.forwarded_packets = 3;
     guard.handle_tc(at(1000), &node.set);
     guard.handle_tc(at(5999), &node.set);
-    assert_eq!(guard.poll_news(), None);
+    assert_eq!(guard.poll_event(), None);
     for ms in [6000, 6010] {
         guard.handle_tc(at(ms), &node.set);
     }
     let told = news(&mut guard);
-    assert_eq!(told, [News::Silent { queue: 1, time: Duration::from_secs(5) }]);
+    assert_eq!(told, [GuardEvent::Silent { queue: 1, time: Duration::from_secs(5) }]);
     assert!(told[0].to_string().starts_with("matched packets: 0 in the last 5 s: queue 1"));
 }

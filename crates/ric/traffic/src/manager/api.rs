@@ -5,7 +5,7 @@ use e2sm::tc::{
     OsiFilter, PacerControl, PolicerControl, QueueControl, QueueKind, SchedulerControl, ShaperControl,
 };
 
-use super::told::{Part, Told};
+use super::document::{Part, TcDocument};
 use super::{Order, TcManager};
 use crate::resource::{ClassifierBody, FilterBody, PacerBody, PolicerBody, QueueBody, SchedulerBody, ShaperBody};
 use iapp_rest::Job;
@@ -13,16 +13,16 @@ use rest::{Method, Problem, Request, RequestQueue, Response, Route};
 
 type Manager = RequestQueue<Job<TcManager>>;
 /// What a request means.
-type Meaning = Result<ControlMessage<'static>, Problem>;
+type ControlOrProblem = Result<ControlMessage<'static>, Problem>;
 
 /// The path of a part of TC, or of one of several.
 macro_rules! path {
     ($($rest:literal)?) => { concat!("/v1/nodes/{node}/tc", $($rest)?) };
 }
 
-pub(super) fn routes(desk: &Manager) -> Vec<Route> {
+pub(super) fn routes(queue: &Manager) -> Vec<Route> {
     let mut routes = vec![
-        Route::queued(Method::GET, path!(), desk, |request| {
+        Route::queued(Method::GET, path!(), queue, |request| {
             let name = request.parameter(0).to_owned();
             Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
                 let told = manager.by_name(&name, ric).and_then(|(_, node)| node.told());
@@ -30,44 +30,44 @@ pub(super) fn routes(desk: &Manager) -> Vec<Route> {
             }))
         }),
         // the parts
-        get(path!("/scheduler"), desk, Part::Scheduler),
-        get(path!("/pacer"), desk, Part::Pacer),
-        get(path!("/classifier"), desk, Part::Classifier),
-        get(path!("/filters"), desk, Part::Filters),
-        get(path!("/queues"), desk, Part::Queues),
-        get(path!("/policers"), desk, Part::Policers),
-        get(path!("/shapers"), desk, Part::Shapers),
-        get_one(path!("/filters/{filter}"), desk, Part::Filters),
-        get_one(path!("/queues/{queue}"), desk, Part::Queues),
-        get_one(path!("/policers/{queue}"), desk, Part::Policers),
-        get_one(path!("/shapers/{queue}"), desk, Part::Shapers),
+        get(path!("/scheduler"), queue, Part::Scheduler),
+        get(path!("/pacer"), queue, Part::Pacer),
+        get(path!("/classifier"), queue, Part::Classifier),
+        get(path!("/filters"), queue, Part::Filters),
+        get(path!("/queues"), queue, Part::Queues),
+        get(path!("/policers"), queue, Part::Policers),
+        get(path!("/shapers"), queue, Part::Shapers),
+        get_one(path!("/filters/{filter}"), queue, Part::Filters),
+        get_one(path!("/queues/{queue}"), queue, Part::Queues),
+        get_one(path!("/policers/{queue}"), queue, Part::Policers),
+        get_one(path!("/shapers/{queue}"), queue, Part::Shapers),
     ];
-    routes.extend(queues(desk));
-    routes.extend(filters(desk));
-    routes.extend(of_queues(desk));
-    routes.extend(single(desk));
+    routes.extend(queues(queue));
+    routes.extend(filters(queue));
+    routes.extend(of_queues(queue));
+    routes.extend(single(queue));
     routes
 }
 
-fn queues(desk: &Manager) -> [Route; 3] {
+fn queues(queue: &Manager) -> [Route; 3] {
     [
-        add(path!("/queues"), desk, Part::Queues, |request| {
+        add(path!("/queues"), queue, Part::Queues, |request| {
             let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Queue(QueueControl::Add(parameters)))
         }),
-        set_one(Method::PUT, path!("/queues/{queue}"), desk, Part::Queues, |request, id| {
+        set_one(Method::PUT, path!("/queues/{queue}"), queue, Part::Queues, |request, id| {
             let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Queue(QueueControl::Modify(ModifyQueue { id, parameters })))
         }),
         // the SM wants to hear which discipline it has
-        Route::queued(Method::DELETE, path!("/queues/{queue}"), desk, |request| {
+        Route::queued(Method::DELETE, path!("/queues/{queue}"), queue, |request| {
             let id = request.number(1, "queue")?;
             Ok(order(request.parameter(0), move |told| delete_queue(told, id), |_, _| Response::no_content()))
         }),
     ]
 }
 
-fn delete_queue(told: &Told, id: u32) -> Meaning {
+fn delete_queue(told: &TcDocument, id: u32) -> ControlOrProblem {
     let queue = there(told, Part::Queues, id)?;
     let kind = match queue["kind"].as_str() {
         Some("codel") => QueueKind::CoDel,
@@ -77,19 +77,19 @@ fn delete_queue(told: &Told, id: u32) -> Meaning {
     Ok(ControlMessage::Queue(QueueControl::Delete(DeleteQueue { id, kind })))
 }
 
-fn filters(desk: &Manager) -> [Route; 3] {
+fn filters(queue: &Manager) -> [Route; 3] {
     [
-        add(path!("/filters"), desk, Part::Filters, |request| {
+        add(path!("/filters"), queue, Part::Filters, |request| {
             let body: FilterBody = request.json()?;
             let filter = NewFilter::Osi(NewOsiFilter { flow: body.flow(), queue_id: queue_id(body.queue_id)? });
             Ok(ControlMessage::Classifier(ClassifierControl::Add(filter)))
         }),
-        set_one(Method::PUT, path!("/filters/{filter}"), desk, Part::Filters, |request, id| {
+        set_one(Method::PUT, path!("/filters/{filter}"), queue, Part::Filters, |request, id| {
             let body: FilterBody = request.json()?;
             let filter = OsiFilter { id, flow: body.flow(), queue_id: queue_id(body.queue_id)? };
             Ok(ControlMessage::Classifier(ClassifierControl::Modify(ModifyFilter::Osi(filter))))
         }),
-        set_one(Method::DELETE, path!("/filters/{filter}"), desk, Part::Filters, |_, id| {
+        set_one(Method::DELETE, path!("/filters/{filter}"), queue, Part::Filters, |_, id| {
             Ok(ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::Osi(id))))
         }),
     ]
@@ -103,36 +103,36 @@ fn queue_id(id: u32) -> Result<u32, Problem> {
     }
 }
 
-fn of_queues(desk: &Manager) -> [Route; 4] {
+fn of_queues(queue: &Manager) -> [Route; 4] {
     [
-        set_one(Method::PUT, path!("/policers/{queue}"), desk, Part::Policers, |request, id| {
+        set_one(Method::PUT, path!("/policers/{queue}"), queue, Part::Policers, |request, id| {
             let change = request.json::<PolicerBody>()?.change(id);
             Ok(ControlMessage::Policer(PolicerControl::Modify(change)))
         }),
-        set_one(Method::DELETE, path!("/policers/{queue}"), desk, Part::Policers, |_, id| {
+        set_one(Method::DELETE, path!("/policers/{queue}"), queue, Part::Policers, |_, id| {
             Ok(ControlMessage::Policer(PolicerControl::Delete(id)))
         }),
-        set_one(Method::PUT, path!("/shapers/{queue}"), desk, Part::Shapers, |request, id| {
+        set_one(Method::PUT, path!("/shapers/{queue}"), queue, Part::Shapers, |request, id| {
             let change = request.json::<ShaperBody>()?.change(id);
             Ok(ControlMessage::Shaper(ShaperControl::Modify(change)))
         }),
-        set_one(Method::DELETE, path!("/shapers/{queue}"), desk, Part::Shapers, |_, id| {
+        set_one(Method::DELETE, path!("/shapers/{queue}"), queue, Part::Shapers, |_, id| {
             Ok(ControlMessage::Shaper(ShaperControl::Delete(id)))
         }),
     ]
 }
 
-fn single(desk: &Manager) -> [Route; 3] {
+fn single(queue: &Manager) -> [Route; 3] {
     [
-        set(path!("/scheduler"), desk, Part::Scheduler, |request| {
+        set(path!("/scheduler"), queue, Part::Scheduler, |request| {
             let scheduler = request.json::<SchedulerBody>()?.scheduler().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Scheduler(SchedulerControl::Modify(scheduler)))
         }),
-        set(path!("/pacer"), desk, Part::Pacer, |request| {
+        set(path!("/pacer"), queue, Part::Pacer, |request| {
             let pacer = request.json::<PacerBody>()?.parameters().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Pacer(PacerControl::Modify(pacer)))
         }),
-        set(path!("/classifier"), desk, Part::Classifier, |request| {
+        set(path!("/classifier"), queue, Part::Classifier, |request| {
             let filter = request.json::<ClassifierBody>()?.filter().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Classifier(ClassifierControl::Add(filter)))
         }),
@@ -140,22 +140,22 @@ fn single(desk: &Manager) -> [Route; 3] {
 }
 
 /// Reads a part.
-fn get(path: &'static str, desk: &Manager, part: Part) -> Route {
-    read(path, desk, part, |_, _| Ok(None))
+fn get(path: &'static str, queue: &Manager, part: Part) -> Route {
+    read(path, queue, part, |_, _| Ok(None))
 }
 
 /// Reads one of a part.
-fn get_one(path: &'static str, desk: &Manager, part: Part) -> Route {
-    read(path, desk, part, |request, part| request.number(1, part.noun()).map(Some))
+fn get_one(path: &'static str, queue: &Manager, part: Part) -> Route {
+    read(path, queue, part, |request, part| request.number(1, part.noun()).map(Some))
 }
 
 fn read(
     path: &'static str,
-    desk: &Manager,
+    queue: &Manager,
     part: Part,
     which: impl Fn(&Request, Part) -> Result<Option<u32>, Problem> + Send + 'static,
 ) -> Route {
-    Route::queued(Method::GET, path, desk, move |request| {
+    Route::queued(Method::GET, path, queue, move |request| {
         let (name, id) = (request.parameter(0).to_owned(), which(request, part)?);
         Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
             let told = manager.by_name(&name, ric).and_then(|(_, node)| node.told());
@@ -164,14 +164,14 @@ fn read(
     })
 }
 
-fn found(told: &Told, part: Part, id: Option<u32>) -> Result<Response, Problem> {
+fn found(told: &TcDocument, part: Part, id: Option<u32>) -> Result<Response, Problem> {
     match (told.part(part, id), id) {
         (Some(value), _) => Ok(Response::ok(value)),
         (None, id) => Err(nothing(part, id.unwrap_or_default())),
     }
 }
 
-fn there(told: &Told, part: Part, id: u32) -> Result<serde_json::Value, Problem> {
+fn there(told: &TcDocument, part: Part, id: u32) -> Result<serde_json::Value, Problem> {
     told.part(part, Some(id)).ok_or_else(|| nothing(part, id))
 }
 
@@ -182,11 +182,11 @@ fn nothing(part: Part, id: u32) -> Problem {
 /// Adds one to a part: 201, with its number, and where it is.
 fn add(
     path: &'static str,
-    desk: &Manager,
+    queue: &Manager,
     part: Part,
-    meaning: impl Fn(&Request) -> Meaning + Send + 'static,
+    meaning: impl Fn(&Request) -> ControlOrProblem + Send + 'static,
 ) -> Route {
-    Route::queued(Method::POST, path, desk, move |request| {
+    Route::queued(Method::POST, path, queue, move |request| {
         let control = meaning(request)?;
         let path = request.path.clone();
         Ok(order(
@@ -210,15 +210,15 @@ fn add(
 fn set_one(
     method: Method,
     path: &'static str,
-    desk: &Manager,
+    queue: &Manager,
     part: Part,
-    meaning: impl Fn(&Request, u32) -> Meaning + Send + 'static,
+    meaning: impl Fn(&Request, u32) -> ControlOrProblem + Send + 'static,
 ) -> Route {
     let deletes = method == Method::DELETE;
-    Route::queued(method, path, desk, move |request| {
+    Route::queued(method, path, queue, move |request| {
         let id = request.number(1, part.noun())?;
         let control = meaning(request, id)?;
-        let plan = move |told: &Told| there(told, part, id).map(|_| control);
+        let plan = move |told: &TcDocument| there(told, part, id).map(|_| control);
         Ok(order(request.parameter(0), plan, move |_, after| match after.part(part, Some(id)) {
             Some(one) if !deletes => Response::ok(one),
             _ => Response::no_content(),
@@ -229,11 +229,11 @@ fn set_one(
 /// Changes what there is one of: 200 with what it is then.
 fn set(
     path: &'static str,
-    desk: &Manager,
+    queue: &Manager,
     part: Part,
-    meaning: impl Fn(&Request) -> Meaning + Send + 'static,
+    meaning: impl Fn(&Request) -> ControlOrProblem + Send + 'static,
 ) -> Route {
-    Route::queued(Method::PUT, path, desk, move |request| {
+    Route::queued(Method::PUT, path, queue, move |request| {
         let control = meaning(request)?;
         Ok(order(request.parameter(0), |_| Ok(control), move |_, after| Response::ok(after.part(part, None))))
     })
@@ -241,8 +241,8 @@ fn set(
 
 fn order(
     node: &str,
-    plan: impl FnOnce(&Told) -> Meaning + Send + 'static,
-    answer: impl FnOnce(&Told, &Told) -> Response + Send + 'static,
+    plan: impl FnOnce(&TcDocument) -> ControlOrProblem + Send + 'static,
+    answer: impl FnOnce(&TcDocument, &TcDocument) -> Response + Send + 'static,
 ) -> Job<TcManager> {
     let name = node.to_owned();
     let (plan, answer) = (Box::new(plan), Box::new(answer));

@@ -1,12 +1,12 @@
-//! The TC SM manager: what is set in TC and what it counts, and controls relayed, by REST.
+//! The TC SM manager: the configuration and counters of TC, and controls, by REST.
 //!
-//! An internal app that subscribes to TC of every node that offers it. Each node has one control under way at a time; others
-//! wait in order. A control is answered once the node has acknowledged it *and* told anew what is set: so the answer has the
-//! number that a new queue or filter was given, and a GET after it shows what was done.
+//! An internal app that subscribes to TC of every node that offers it. A node executes one control at a time; others wait in
+//! order. A control is answered once the node has acknowledged it *and* sent its next report: the response contains the id of a
+//! new queue or filter, and a GET after it shows the change.
 
 mod api;
 mod controls;
-mod told;
+mod document;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,16 +20,19 @@ use tracing::{info, warn};
 
 use super::subscription;
 use controls::problem_of;
+use document::TcDocument;
 use iapp_rest::{add_iapp, encoding_problem, misuse_problem, node_lost};
 use rest::{Problem, Reply, Response, Route, StatusCode};
-use told::Told;
 
-/// How often nodes tell.
+/// The reporting period.
 const PERIOD_MS: u32 = 100;
-/// Controls that may wait for a node; more are told 503.
+/// The most waiting controls per node; further ones are answered with 503.
 const MAX_WAITING: usize = 64;
 
-/// Adds it to a RIC. Its resources come back.
+/// Adds the TC SM manager to a RIC. Returns the routes of its resources.
+///
+/// # Errors
+/// If the system refuses a file descriptor.
 pub fn add_to(server: &mut Server) -> Result<Vec<Route>, ferric::Error> {
     Ok(api::routes(&add_iapp(server, TcManager::default())?))
 }
@@ -46,36 +49,36 @@ struct TcNode {
     function: RanFunctionId,
     wire: Wire,
     state: Subscription,
-    /// What it told last.
+    /// Its last report.
     set: Option<IndicationMessage<'static>>,
     running: Option<Running>,
     waiting: VecDeque<Order>,
-    told_unreadable: bool,
+    has_logged_undecodable: bool,
 }
 
 enum Subscription {
     Asked(Ticket),
     Stands(SubscriptionId),
-    /// There are no reports, and why.
+    /// There is no subscription, with the reason.
     None(String),
 }
 
-/// Says which control is meant, by what is set when its turn comes.
-type Plan = Box<dyn FnOnce(&Told) -> Result<ControlMessage<'static>, Problem> + Send>;
-/// Answers by what is set before and after.
-type Answer = Box<dyn FnOnce(&Told, &Told) -> Response + Send>;
+/// Returns the control, from the configuration when the order starts.
+type Plan = Box<dyn FnOnce(&TcDocument) -> Result<ControlMessage<'static>, Problem> + Send>;
+/// Returns the response, from the configuration before and after.
+type Answer = Box<dyn FnOnce(&TcDocument, &TcDocument) -> Response + Send>;
 
-/// Something to be done.
+/// A waiting request.
 struct Order {
     plan: Plan,
     answer: Answer,
     reply: Reply,
 }
 
-/// A control that is under way.
+/// A control without a response yet.
 struct Running {
     control: ControlMessage<'static>,
-    before: Told,
+    before: TcDocument,
     answer: Answer,
     reply: Reply,
     stage: Stage,
@@ -96,12 +99,12 @@ impl TcManager {
         Ok((id, node.ok_or_else(|| Problem::not_found(format!("node {name} offers no traffic control (TC)")))?))
     }
 
-    /// Has something done, at once or when what came before is done.
+    /// Queues a request, and starts it if no other is running.
     fn order(&mut self, name: &str, order: Order, ric: &mut IappContext<'_>) {
         match self.by_name(name, ric) {
             Err(problem) => order.reply.send(Err(problem)),
             Ok((_, node)) if node.waiting.len() >= MAX_WAITING => {
-                let problem = Problem::unavailable("too many requests wait for this node; ask again later");
+                let problem = Problem::unavailable("request queue of this node full (64); try again later");
                 order.reply.send(Err(problem));
             }
             Ok((id, node)) => {
@@ -128,7 +131,8 @@ impl TcManager {
             Err(misuse) => Subscription::None(misuse.to_string()),
         };
         let waiting = VecDeque::new();
-        let known = TcNode { name, function, wire, state, set: None, running: None, waiting, told_unreadable: false };
+        let known =
+            TcNode { name, function, wire, state, set: None, running: None, waiting, has_logged_undecodable: false };
         if let Some(before) = self.nodes.insert(node.id, known) {
             before.end();
         }
@@ -150,7 +154,7 @@ impl TcManager {
                 node.running = Some(running);
             }
             Some(problem) => {
-                info!(node = node.name, "traffic control is not changed: {}", problem.document()["detail"]);
+                info!(node = node.name, "control of TC failed: {}", problem.document()["detail"]);
                 running.reply.send(Err(problem));
                 node.go_on(*id, ric);
             }
@@ -159,21 +163,21 @@ impl TcManager {
 }
 
 impl TcNode {
-    /// What is set.
-    fn told(&self) -> Result<Told, Problem> {
+    /// Returns the last report as a document.
+    fn told(&self) -> Result<TcDocument, Problem> {
         match (&self.set, &self.state) {
-            (Some(set), Subscription::Stands(_)) => Ok(Told::new(&self.name, set)),
+            (Some(set), Subscription::Stands(_)) => Ok(TcDocument::new(&self.name, set)),
             (_, Subscription::None(why)) => {
-                let detail = format!("node {} does not tell what is set: {why}", self.name);
+                let detail = format!("node {} does not report its TC: {why}", self.name);
                 Err(Problem::new(StatusCode::BAD_GATEWAY, detail))
             }
-            _ => Err(Problem::unavailable(format!("node {} has not told yet what is set", self.name))),
+            _ => Err(Problem::unavailable(format!("node {} has not reported its TC yet", self.name))),
         }
     }
 
-    /// Begins what waits, where nothing is under way. What the node has not told yet is waited for.
+    /// Starts the next request if none is running and the node has reported its TC.
     fn go_on(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
-        // it was done, and whoever asked for it does not wait for a node that tells nothing more: nor do those behind them
+        // an acknowledged control whose client is gone does not wait for a report, which may never arrive
         self.running.take_if(|running| running.stage == Stage::Done && running.reply.is_closed());
         let is_known = self.set.is_some() || matches!(self.state, Subscription::None(_));
         while is_known
@@ -181,7 +185,7 @@ impl TcNode {
             && let Some(Order { plan, answer, reply }) = self.waiting.pop_front()
         {
             if reply.is_closed() {
-                continue; // nobody waits for it any more
+                continue; // its client is gone
             }
             let begun = self.told().and_then(|before| {
                 let control = plan(&before)?;
@@ -206,13 +210,13 @@ impl TcNode {
         ric.control(id, self.function, &header, &message).map_err(misuse_problem)
     }
 
-    /// Takes a report.
+    /// Decodes and stores a report.
     fn keep(&mut self, id: NodeId, message: &[u8], ric: &mut IappContext<'_>) {
         match IndicationMessage::decode_owned(message, self.wire) {
             Ok(set) => self.set = Some(set),
             Err(error) => {
-                if !std::mem::replace(&mut self.told_unreadable, true) {
-                    warn!(node = self.name, %error, "what is told of traffic control cannot be read");
+                if !std::mem::replace(&mut self.has_logged_undecodable, true) {
+                    warn!(node = self.name, %error, "cannot decode a report of TC");
                 }
                 return;
             }
@@ -220,19 +224,19 @@ impl TcNode {
         if self.running.as_ref().is_some_and(|running| running.stage == Stage::Done)
             && let (Some(running), Some(set)) = (self.running.take(), &self.set)
         {
-            running.reply.send(Ok((running.answer)(&running.before, &Told::new(&self.name, set))));
+            running.reply.send(Ok((running.answer)(&running.before, &TcDocument::new(&self.name, set))));
         }
         self.go_on(id, ric);
     }
 
-    /// There are no more reports.
+    /// Records that there is no subscription.
     fn silence(&mut self, why: String) {
         self.state = Subscription::None(why);
         self.set = None;
         self.fail();
     }
 
-    /// Nothing that was asked for comes to an end here.
+    /// Answers all requests with an error.
     fn fail(&mut self) {
         let running = self.running.take().map(|running| running.reply);
         let waiting = self.waiting.drain(..).map(|order| order.reply);
@@ -266,8 +270,8 @@ impl Iapp for TcManager {
             IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
                 let asked = |node: &&mut TcNode| matches!(node.state, Subscription::Asked(asked) if asked == *ticket);
                 if let Some(node) = self.nodes.values_mut().find(asked) {
-                    warn!(node = node.name, ?error, "the node gives no subscription to traffic control");
-                    node.silence(format!("it gives no subscription ({error:?})"));
+                    warn!(node = node.name, ?error, "cannot subscribe to TC");
+                    node.silence(format!("the subscription failed ({error:?})"));
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {

@@ -13,7 +13,7 @@ use ferric::e2::Time;
 use ferric::link::Address;
 use ferric::xapp::XappConfig;
 use tracing::info;
-use traffic::guard::Waited;
+use traffic::guard::WaitStatistics;
 use traffic::record::Record;
 use traffic::{FlowGuard, GuardConfig, LinkEvent, RedisFiles, RedisReader, RedisUrl, TcClient, TrafficLink, Via};
 
@@ -176,7 +176,7 @@ impl App<'_> {
         if let Some(redis) = &self.redis {
             let mut patience = PATIENCE;
             while let Some((node, record)) = redis.next(patience) {
-                events.push(LinkEvent::Told(node, record));
+                events.push(LinkEvent::Record(node, record));
                 patience = Duration::ZERO;
                 if events.len() >= 256 {
                     break; // the link must be served too
@@ -195,7 +195,7 @@ impl App<'_> {
     fn handle(&mut self, event: LinkEvent) {
         let now = self.now();
         match event {
-            LinkEvent::Told(node, record) => {
+            LinkEvent::Record(node, record) => {
                 if self.args.node.as_ref().is_some_and(|wanted| *wanted != node) {
                     return;
                 }
@@ -214,18 +214,18 @@ impl App<'_> {
                     Record::Tc(record) => guard.handle_tc(now, &record),
                 }
             }
-            LinkEvent::Answered(node, answer) => {
+            LinkEvent::Outcome(node, answer) => {
                 if let Some(guard) = self.guards.get_mut(&node) {
                     guard.handle_answer(now, answer);
                 }
             }
-            LinkEvent::Lost(node) => {
+            LinkEvent::NodeLost(node) => {
                 if let Some(guard) = self.guards.remove(&node) {
                     program::outln!("node={node} lost");
                     print_delays(&node, &guard);
                 }
             }
-            LinkEvent::Lacking(node) => {
+            LinkEvent::MissingFunctions(node) => {
                 info!(node, "node does not offer both RLC and TC statistics");
                 self.lacking += 1;
             }
@@ -236,7 +236,7 @@ impl App<'_> {
     fn act(&mut self) {
         let mut controls: Vec<(String, ControlMessage<'static>)> = Vec::new();
         for (node, guard) in &mut self.guards {
-            while let Some(news) = guard.poll_news() {
+            while let Some(news) = guard.poll_event() {
                 program::outln!("node={node} {news}");
                 self.failed += u64::from(news.is_failure());
             }
@@ -248,7 +248,7 @@ impl App<'_> {
             match (&self.rest, &mut self.link) {
                 (Some(rest), _) => {
                     let answer = rest.control(&node, &control);
-                    self.handle(LinkEvent::Answered(node, answer));
+                    self.handle(LinkEvent::Outcome(node, answer));
                 }
                 (None, Some(link)) => link.control(&node, &control),
                 (None, None) => unreachable!("without REST there is a link"),
@@ -280,8 +280,8 @@ impl App<'_> {
 }
 
 fn print_delays(node: &str, guard: &FlowGuard) {
-    let fields = |when: &str, waited: Option<Waited>| {
-        waited.map_or_else(String::new, |Waited { records, median_us, p95_us, max_us }| {
+    let fields = |when: &str, waited: Option<WaitStatistics>| {
+        waited.map_or_else(String::new, |WaitStatistics { records, median_us, p95_us, max_us }| {
             let ms = |us: u32| f64::from(us) / 1e3;
             let (p50, p95, max) = (ms(median_us), ms(p95_us), ms(max_us));
             format!(" {when}_p50_ms={p50:.1} {when}_p95_ms={p95:.1} {when}_max_ms={max:.1} {when}_records={records}")

@@ -1,4 +1,4 @@
-//! What a node tells of TC, as REST answers it.
+//! The report of a node's TC as a REST document.
 
 use e2sm::tc::{Classifier, IndicationMessage, Lane, PacerKind};
 use serde::Serialize;
@@ -6,44 +6,44 @@ use serde_json::{Value, json};
 
 use crate::resource::{FilterBody, KindOfClassifier, KindOfPacer, KindOfQueue, SchedulerBody};
 
-/// All of it.
+/// The whole report.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Told {
+pub(super) struct TcDocument {
     node: String,
-    /// When, by the node's clock.
+    /// The time of the report, by the node's clock.
     timestamp_us: i64,
     scheduler: SchedulerBody,
-    pacer: ToldPacer,
-    classifier: ToldClassifier,
-    filters: Vec<ToldFilter>,
-    queues: Vec<ToldQueue>,
-    policers: Vec<ToldPolicer>,
-    shapers: Vec<ToldShaper>,
+    pacer: PacerDocument,
+    classifier: ClassifierDocument,
+    filters: Vec<FilterDocument>,
+    queues: Vec<QueueDocument>,
+    policers: Vec<PolicerDocument>,
+    shapers: Vec<ShaperDocument>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct ToldPacer {
+struct PacerDocument {
     kind: KindOfPacer,
     rate_kbps: f32,
     window_ms: u32,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct ToldClassifier {
+struct ClassifierDocument {
     kind: KindOfClassifier,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct ToldFilter {
+struct FilterDocument {
     id: u32,
     #[serde(flatten)]
     filter: FilterBody,
-    /// What its queue has sent on: where this does not grow, no packet fits the filter.
+    /// The packets that its queue has forwarded; if it does not grow, no packet matches the filter.
     queue_forwarded_packets: u32,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct ToldQueue {
+struct QueueDocument {
     id: u32,
     kind: KindOfQueue,
     octets: u32,
@@ -57,7 +57,7 @@ struct ToldQueue {
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct ToldPolicer {
+struct PolicerDocument {
     id: u32,
     active: bool,
     drop_rate_kbps: f32,
@@ -69,7 +69,7 @@ struct ToldPolicer {
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct ToldShaper {
+struct ShaperDocument {
     id: u32,
     active: bool,
     max_rate_kbps: u32,
@@ -77,7 +77,7 @@ struct ToldShaper {
     window_ms: u32,
 }
 
-/// A part of it that has a path of its own.
+/// A part of the document with its own path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Scheduler,
@@ -90,7 +90,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// One of them, for people.
+    /// Its noun, for messages.
     pub fn noun(self) -> &'static str {
         match self {
             Part::Scheduler => "scheduler",
@@ -104,7 +104,7 @@ impl Part {
     }
 }
 
-impl Told {
+impl TcDocument {
     pub fn new(node: &str, message: &IndicationMessage<'_>) -> Self {
         let (kind, filters) = match &message.classifier {
             Classifier::RoundRobin => (KindOfClassifier::RoundRobin, &[][..]),
@@ -115,7 +115,7 @@ impl Told {
             let lane = message.lanes.iter().find(|lane| lane.shaper.id == id);
             lane.map_or(0, |lane| lane.queue.forwarded_packets)
         };
-        let filters = filters.iter().map(|filter| ToldFilter {
+        let filters = filters.iter().map(|filter| FilterDocument {
             id: filter.id,
             filter: FilterBody::new(filter.flow, filter.queue_id),
             queue_forwarded_packets: forwarded(filter.queue_id),
@@ -125,12 +125,12 @@ impl Told {
             PacerKind::Off => KindOfPacer::Off,
             PacerKind::Bdp5g => KindOfPacer::Bdp5g,
         };
-        Told {
+        TcDocument {
             node: node.to_owned(),
             timestamp_us: message.timestamp_us,
             scheduler: (&message.scheduler).into(),
-            pacer: ToldPacer { kind: pacer, rate_kbps: meter.rate_kbps, window_ms: meter.window_ms },
-            classifier: ToldClassifier { kind },
+            pacer: PacerDocument { kind: pacer, rate_kbps: meter.rate_kbps, window_ms: meter.window_ms },
+            classifier: ClassifierDocument { kind },
             filters: filters.collect(),
             queues: message.lanes.iter().map(queue).collect(),
             policers: message.lanes.iter().map(policer).collect(),
@@ -138,7 +138,7 @@ impl Told {
         }
     }
 
-    /// A part of it, or one of those, by its number.
+    /// Returns a part, or one element of it by its id.
     pub fn part(&self, part: Part, id: Option<u32>) -> Option<Value> {
         let value = match part {
             Part::Scheduler => json!(self.scheduler),
@@ -156,7 +156,7 @@ impl Told {
         }
     }
 
-    /// The numbers that queues or filters have.
+    /// Returns the ids of queues or filters.
     pub fn ids(&self, part: Part) -> Vec<u32> {
         match part {
             Part::Filters => self.filters.iter().map(|filter| filter.id).collect(),
@@ -165,9 +165,9 @@ impl Told {
     }
 }
 
-fn queue(lane: &Lane) -> ToldQueue {
+fn queue(lane: &Lane) -> QueueDocument {
     let queue = lane.queue;
-    ToldQueue {
+    QueueDocument {
         id: lane.shaper.id,
         kind: queue.kind.into(),
         octets: queue.octets,
@@ -180,9 +180,9 @@ fn queue(lane: &Lane) -> ToldQueue {
     }
 }
 
-fn policer(lane: &Lane) -> ToldPolicer {
+fn policer(lane: &Lane) -> PolicerDocument {
     let policer = lane.policer;
-    ToldPolicer {
+    PolicerDocument {
         id: policer.id,
         active: policer.active,
         drop_rate_kbps: policer.max_rate_kbps,
@@ -194,9 +194,9 @@ fn policer(lane: &Lane) -> ToldPolicer {
     }
 }
 
-fn shaper(lane: &Lane) -> ToldShaper {
+fn shaper(lane: &Lane) -> ShaperDocument {
     let shaper = lane.shaper;
-    ToldShaper {
+    ShaperDocument {
         id: shaper.id,
         active: shaper.active,
         max_rate_kbps: shaper.max_rate_kbps,

@@ -1,0 +1,132 @@
+//! Events of a guard, for people.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::Step;
+
+/// An event of a [`FlowGuard`](super::FlowGuard).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuardEvent {
+    /// Packets wait longer than the limit.
+    LimitPassed {
+        /// The UE.
+        rnti: u32,
+        /// Its radio bearer.
+        rb_id: u8,
+        /// Their waiting time.
+        waits_us: u32,
+        /// The limit.
+        limit_us: u32,
+    },
+    /// Everything was configured before.
+    FoundDone {
+        /// The flow's queue.
+        queue: Option<u32>,
+    },
+    /// A part was configured before; the rest follows.
+    FoundHalfDone,
+    /// The node has executed a step.
+    Done {
+        /// The step.
+        step: Step,
+    },
+    /// The node reports that everything is configured.
+    Protected {
+        /// The flow's queue.
+        queue: Option<u32>,
+    },
+    /// Another client has removed a part.
+    Gone,
+    /// The flow's queue forwards no packets.
+    Silent {
+        /// The queue.
+        queue: u32,
+        /// The time without packets.
+        time: Duration,
+    },
+    /// Everything is removed.
+    Undone,
+    /// The node refuses: the guard gives up.
+    Refused {
+        /// The step.
+        step: Step,
+        /// The reason.
+        reason: String,
+    },
+    /// Another filter matches the flow first: the guard gives up.
+    Shadowed {
+        /// That filter.
+        filter: u32,
+    },
+    /// The node has acknowledged a step and its reports do not show it: the guard gives up.
+    NotShown {
+        /// The step.
+        step: Step,
+    },
+    /// The outcome is unknown; the next report will show it.
+    Unanswered {
+        /// The step.
+        step: Step,
+    },
+    /// Too many controls without an outcome: the guard gives up.
+    GaveUp,
+}
+
+impl GuardEvent {
+    /// Whether the guard gives up with this event.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            GuardEvent::Refused { .. } | GuardEvent::Shadowed { .. } | GuardEvent::NotShown { .. } | GuardEvent::GaveUp
+        )
+    }
+}
+
+/// Milliseconds.
+fn ms(us: u32) -> f64 {
+    f64::from(us) / 1e3
+}
+
+impl fmt::Display for GuardEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of_queue = |queue: &Option<u32>| queue.map_or_else(String::new, |id| format!(" in queue {id}"));
+        match self {
+            GuardEvent::LimitPassed { rnti, rb_id, waits_us, limit_us } => {
+                let (waits_ms, limit_ms) = (ms(*waits_us), ms(*limit_us));
+                write!(
+                    f,
+                    "a packet of bearer {rb_id} of UE {rnti:#06x} waits for {waits_ms:.1} ms, longer than {limit_ms:.1} ms"
+                )
+            }
+            GuardEvent::FoundDone { queue } => write!(f, "found it done: the flow goes{}, paced", of_queue(queue)),
+            GuardEvent::FoundHalfDone => f.write_str("found it half done: a filter for the flow, but not the rest"),
+            GuardEvent::Done { step } => write!(f, "done: {step}"),
+            GuardEvent::Protected { queue } => write!(f, "protected: the flow goes{}, paced", of_queue(queue)),
+            GuardEvent::Gone => f.write_str("somebody has taken some of it away; watching again"),
+            GuardEvent::Silent { queue, time } => {
+                let seconds = time.as_secs();
+                write!(
+                    f,
+                    "matched packets: 0 in the last {seconds} s: queue {queue} has sent nothing on; look at the 5-tuple, \
+                     unless the flow is silent"
+                )
+            }
+            GuardEvent::Undone => f.write_str("undone: nothing of it is left"),
+            GuardEvent::Refused { step, reason } => write!(f, "refused: {step}: {reason}"),
+            GuardEvent::Shadowed { filter } => {
+                write!(f, "filter {filter} fits the flow first, and leaves it in the first queue: delete it")
+            }
+            GuardEvent::NotShown { step } => {
+                write!(f, "not done: {step}: the node acknowledges it, and what it tells does not show it")
+            }
+            GuardEvent::Unanswered { step } => {
+                write!(f, "no answer: {step}; what the node tells next shows whether it is done")
+            }
+            GuardEvent::GaveUp => {
+                f.write_str("no answer again and again: gave up; look at the RIC's log and the node's")
+            }
+        }
+    }
+}
