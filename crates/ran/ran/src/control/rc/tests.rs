@@ -111,9 +111,9 @@ fn handed_over_ue_keeps_its_id() {
     let nowhere =
         Cgi::NrCgi(NrCgi { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), nr_cell_identity: Bits::new(1, 36) });
     for (ue, cell, why) in [
-        (Ue(2), cell_of(1), "the UE has left"),
-        (Ue(1), cell_of(0), "the UE is in that cell"),
-        (Ue(1), nowhere, "there is no such cell in this RAN"),
+        (Ue(2), cell_of(1), "the UE is not in the source cell"),
+        (Ue(1), cell_of(0), "the UE is already in the target cell"),
+        (Ue(1), nowhere, "the target cell does not exist in this RAN"),
     ] {
         assert_eq!(nodes[0].control(at(20), RIC, Some(ue), &to(cell)).unwrap_err().reason, why);
     }

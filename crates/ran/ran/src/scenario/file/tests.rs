@@ -30,7 +30,7 @@ fn places_are_reused() {
     let check = |stay_s| Scenario::from_toml(&text(stay_s), &folders).map(|scenario| scenario.ues.len());
     assert_eq!(check(60.0).unwrap(), 8_000);
     let error = check(6000.0).unwrap_err().to_string();
-    assert!(error.contains("that cell has no place left"), "{error}");
+    assert!(error.contains("the target cell is full"), "{error}");
 }
 
 #[test]
@@ -478,10 +478,7 @@ fn mistakes() {
             ue("count = 500000\narrives_s = 9\n[[ue]]\ncount = 1"),
             "line 7: ue[1]: count: too many UEs: 0 of 500000 are left",
         ),
-        (
-            ue("count = 5000"),
-            "line 3: ue[0]: UE 4096: that cell has no place left: 4096 are taken, or rest for 10 s since their UEs left",
-        ),
+        (ue("count = 5000"), "line 3: ue[0]: UE 4096: the target cell is full: its 4096 UE indices are in use"),
         (ue("name = \"a\"\n[[ue]]\nname = \"a\""), "line 6: ue[1]: name: name is used by another [[ue]]"),
         // flows
         (flow(""), "line 3: ue[0].flow[0]: missing key `kind`: one of cbr, poisson, "),
