@@ -25,7 +25,11 @@ impl Catalogue {
     /// A catalogue with the configured facts about nodes.
     #[must_use]
     pub fn new(nodes: Vec<NodeConfig>) -> Self {
-        Catalogue { nodes, ..Catalogue::default() }
+        Catalogue {
+            nodes,
+            #[cfg(feature = "models")]
+            models: Vec::new(),
+        }
     }
 
     /// Adds service models from shared objects. The first model with a function's object identifier reads its definition.

@@ -44,7 +44,9 @@ use ferric::e2::xapp::FunctionHint;
 use ferric::server::Server;
 
 pub use catalogue::Catalogue;
-pub use config::{ConfigError, NodeConfig, RicConfig};
+#[cfg(feature = "file")]
+pub use config::ConfigError;
+pub use config::{NodeConfig, RicConfig};
 
 /// A RIC that listens, with its internal apps.
 pub struct Ric {
