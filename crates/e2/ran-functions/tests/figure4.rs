@@ -196,7 +196,7 @@ impl Iapp for Owner {
             let f1 = in_cu.gnb_cu_ue_f1ap_id_list.as_ref().unwrap().iter().next().unwrap().gnb_cu_ue_f1ap_id;
             for (node, is_cu) in &nodes {
                 let ue = if *is_cu { per::IntoOwned::into_owned(name.clone()) } else { du_name(Ue(f1.0.into())) };
-                let controller = GlobalRicId::new(HOME, GUESTS_RIC.into());
+                let controller = GlobalRicId::new(HOME, GUESTS_RIC);
                 let header = ControlHeader { command: Command::Expose }.encode().unwrap();
                 let message = ControlMessage { controller, ues: vec![ue].into() }.encode().unwrap();
                 ric.control(*node, ASSOCIATION, &header, &message).unwrap();

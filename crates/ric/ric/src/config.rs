@@ -115,7 +115,10 @@ pub struct RicConfig {
     pub models: Vec<Arc<model_plugin::Model>>,
 }
 
-#[cfg_attr(not(feature = "slicing"), allow(clippy::derivable_impls, reason = "the period of statistics has a default of its own"))]
+#[cfg_attr(
+    not(feature = "slicing"),
+    allow(clippy::derivable_impls, reason = "the period of statistics has a default of its own")
+)]
 impl Default for RicConfig {
     fn default() -> Self {
         RicConfig {

@@ -131,7 +131,9 @@ impl<S: RcSource> RcFunction<S> {
             ControlActions::One(action) => Ok(Plan::Execute(vec![step(action)?])),
             ControlActions::Several(actions) => actions.iter().map(step).collect::<Result<_, _>>().map(Plan::Execute),
             ControlActions::Filtered(filtered) => self.filtered(controller, control, filtered, context),
-            ControlActions::Query(id, parameters) => self.read_parameters(controller, control, *id, parameters, context),
+            ControlActions::Query(id, parameters) => {
+                self.read_parameters(controller, control, *id, parameters, context)
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use ferric::e2ap::Version;
 
+use e2sm::kpm::Revision;
+
 use super::*;
 
 #[test]
