@@ -71,7 +71,6 @@
 #![forbid(unsafe_code)]
 
 mod agent;
-mod answer;
 mod budget;
 mod change;
 mod connection;
@@ -79,6 +78,7 @@ mod controller;
 pub mod e42;
 mod notice;
 mod outbox;
+mod protocol_error;
 mod rights;
 mod time;
 mod timers;

@@ -208,8 +208,10 @@ impl Ric {
             self.said += out.len();
             out.clear();
         }
-        while let Some(assoc) =
-            self.host.poll_transmit(&mut out).or_else(|| self.host.poll_news(&self.controller, &mut out, |_| true))
+        while let Some(assoc) = self
+            .host
+            .poll_transmit(&mut out)
+            .or_else(|| self.host.poll_announcement(&self.controller, &mut out, |_| true))
         {
             let message = RicMessage::decode(&out).expect("what is sent can be read");
             if assoc == GOOD_XAPP {

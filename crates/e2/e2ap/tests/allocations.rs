@@ -23,7 +23,7 @@ fn an_indication_costs_none() {
         for version in Version::ALL {
             let mut out = Vec::new();
             let first = allocations(|| e2ap::encode(&message, version, &mut out).unwrap());
-            assert!(first > 0, "the count would tell");
+            assert!(first > 0, "the allocator counts");
             let octets = out.clone();
             out.clear();
             assert_eq!(allocations(|| e2ap::encode(&message, version, &mut out).unwrap()), 0, "encode {size}");

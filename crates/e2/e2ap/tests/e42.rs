@@ -137,7 +137,7 @@ fn hostile_octets_are_handled() {
             let gather = Gather::new();
             if let Ok(pdu) = decode(&changed, version, &gather) {
                 read += 1;
-                // what was read can be told and, unless it has what the wire cannot, be written
+                // a decoded message can be formatted and, unless it has a value that the wire format lacks, encoded
                 common::json(&pdu);
                 let _ = pdu.encode(version, &mut Vec::new());
             }

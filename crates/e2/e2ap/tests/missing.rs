@@ -133,9 +133,10 @@ fn ies_with_criticality_notify_are_reported() {
     assert_eq!(decoded.unknown.len(), 3);
     let report = decoded.to_report().unwrap();
     assert_eq!(report.procedure_code, Some(decoded.pdu.procedure_code()));
-    let told: Vec<_> = report.ies.unwrap().iter().map(|ie| (ie.ie_id.0, ie.criticality, ie.type_of_error)).collect();
+    let reported: Vec<_> =
+        report.ies.unwrap().iter().map(|ie| (ie.ie_id.0, ie.criticality, ie.type_of_error)).collect();
     let not_understood = |id| (id, Criticality::Notify, TypeOfError::NotUnderstood);
-    assert_eq!(told, [not_understood(256), not_understood(258)]);
+    assert_eq!(reported, [not_understood(256), not_understood(258)]);
 
     // the maximum of the list
     let many = vec![more[0]; 300];

@@ -226,8 +226,13 @@ fn outlines_agree_with_every_message() {
         let number = |value: &serde_json::Value| value.as_u64().map(|n| u32::try_from(n).unwrap());
         assert_eq!(outline.transaction_id.map(|id| id.0), number(&ies["transaction_id"]), "{}", path.display());
         let request_id = outline.request_id.map(|id| (id.requestor.into(), id.instance.into()));
-        let told = &ies["request_id"];
-        assert_eq!(request_id, number(&told["requestor"]).zip(number(&told["instance"])), "{}", path.display());
+        let expected_id = &ies["request_id"];
+        assert_eq!(
+            request_id,
+            number(&expected_id["requestor"]).zip(number(&expected_id["instance"])),
+            "{}",
+            path.display()
+        );
         assert_eq!(
             outline.ran_function_id.map(|id| id.0.into()),
             number(&ies["ran_function_id"]),

@@ -433,15 +433,15 @@ fn procedures_are_rejected_before_their_first_version() {
 fn version_is_inferred_from_setup_request() {
     let mut setups = 0;
     for (path, version, octets) in common::every_vector() {
-        let told = Version::of_setup(&octets);
+        let decoded = Version::of_setup(&octets);
         if path.file_name().unwrap().to_str().unwrap().starts_with("e2_setup_request") {
             // v01.01 reads all of v01.00; v02.03 and v03.01 write the same request
             let expected = if version < V2_03 { V1_01 } else { V2_03 };
-            assert_eq!(told, Some(expected), "{}", path.display());
+            assert_eq!(decoded, Some(expected), "{}", path.display());
             assert!(decode(&octets, expected, &Gather::new()).is_ok(), "{}", path.display());
             setups += 1;
         } else {
-            assert_eq!(told, None, "{}", path.display());
+            assert_eq!(decoded, None, "{}", path.display());
         }
     }
     assert!(setups >= 20);

@@ -12,7 +12,7 @@ use e2ap::{
     E2NodeComponentInterfaceF1, E2NodeComponentInterfaceType, GlobalE2NodeId, GnbCuUpId, GnbDuId, GnbId, PlmnIdentity,
 };
 use ferric::agent::{AgentLoop, ControllerId, NodeConfig, NodeHandle};
-use ferric::e2::topology::{Joining, Part, RanEvent, UeName};
+use ferric::e2::topology::{Part, RanEvent, UeMergeState, UeName};
 use ferric::e2::{Indication, NodeId};
 use ferric::server::{Iapp, IappContext as Commands, IappEvent};
 use per::Octets;
@@ -73,7 +73,7 @@ impl Iapp for Watcher {
             }
             IappEvent::Ran(RanEvent::Complete(station)) => {
                 let station = ric.ran().station(*station).unwrap();
-                let ues: Vec<_> = ric.ran().ues_of(station.id()).map(|ue| ric.ran().joining(ue)).collect();
+                let ues: Vec<_> = ric.ran().ues_of(station.id()).map(|ue| ric.ran().merge_state(ue)).collect();
                 events.push(format!("{} is complete, {ues:?}", station.key()));
             }
             IappEvent::Ran(RanEvent::Incomplete(station)) => {
@@ -113,7 +113,7 @@ fn parts_form_a_base_station() {
     add(&mut agents, gnb(None, Some(6)), vec![e1(6)]);
     expect_events(&mut agents, &["CuUp(6) came"]);
     let (cu, controller) = add(&mut agents, gnb(None, None), vec![f1(5), e1(6)]);
-    let joined = format!("gnb-00101-e00 is complete, [{:?}]", Joining::Joined);
+    let joined = format!("gnb-00101-e00 is complete, [{:?}]", UeMergeState::Joined);
     // what the app learned from the CU-CP is joined with the DU and the CU-UP before the base station is reported as
     // complete
     let mut received = Vec::new();

@@ -56,7 +56,7 @@ impl Database {
 
     pub fn handle_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
-            IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_told(node, ric),
+            IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.update_node(node, ric),
             IappEvent::NodeLost(id) => {
                 self.nodes.retain(|node| node.id != *id);
                 self.nodes.iter_mut().for_each(|node| node.ues.remove_of_reporter(*id));
@@ -180,7 +180,7 @@ impl Database {
     }
 
     /// A node is there, or tells of other functions than before.
-    fn node_told(&mut self, told: &e2::Node, ric: &mut IappContext<'_>) {
+    fn update_node(&mut self, told: &e2::Node, ric: &mut IappContext<'_>) {
         let at = match self.nodes.binary_search_by_key(&told.id, |node| node.id) {
             Ok(at) => at,
             Err(at) => {

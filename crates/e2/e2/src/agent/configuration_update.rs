@@ -13,8 +13,8 @@ use e2ap::{
 
 use super::update::{Due, GivenUp, Phase};
 use super::{Agent, AgentEvent, AgentMisuse};
-use crate::answer::or_unspecified;
 use crate::change::{all, list};
+use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
 /// The components that were reported to the RIC. One of the lists is empty, depending on the version.

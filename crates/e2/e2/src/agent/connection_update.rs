@@ -9,8 +9,8 @@ use e2ap::{
 use per::Gather;
 
 use super::{Agent, AgentEvent, AgentMisuse};
-use crate::answer::or_unspecified;
 use crate::change::list;
+use crate::protocol_error::or_unspecified;
 use crate::{ConnectionResult, ConnectionUpdate};
 
 /// An update that awaits the caller's answer.

@@ -7,7 +7,7 @@ use e2ap::{ErrorIndication, ProcedureCode};
 use super::Agent;
 use super::setup::State;
 use super::update::GivenUp;
-use crate::answer::goes_on;
+use crate::protocol_error::goes_on;
 use crate::{Notice, Time};
 
 impl Agent {

@@ -4,7 +4,6 @@
 //! of the RIC becomes an [`AgentEvent`], which names the methods that answer it. The caller answers at once or later, or calls
 //! [`Agent::decline`] for an event that it does not know. Each procedure has a file of its own; this file dispatches.
 
-mod answer;
 mod config;
 mod configuration_update;
 mod connection_update;
@@ -14,6 +13,7 @@ mod error_indication;
 mod indication;
 mod modification;
 mod modification_required;
+mod protocol_error;
 mod query;
 mod removal;
 mod reset;
@@ -34,9 +34,9 @@ use e2ap::{
 };
 use per::Gather;
 
-use crate::answer::{about, in_version, not_supported, report as report_of};
 use crate::budget::Budget;
 use crate::outbox::Outbox;
+use crate::protocol_error::{about, in_version, not_supported, report as report_of};
 use crate::{AssocId, CloseReason, Notice, Time};
 
 pub use config::{AgentConfig, AgentConfigError, Function};

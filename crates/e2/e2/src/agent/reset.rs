@@ -5,7 +5,7 @@
 use e2ap::{Cause, CriticalityDiagnostics, ProcedureCode, ResetRequest, ResetResponse, TransactionId};
 
 use super::{Agent, AgentEvent, AgentMisuse};
-use crate::answer::or_unspecified;
+use crate::protocol_error::or_unspecified;
 use crate::{CloseReason, Notice, Time};
 
 /// A reset that awaits its answer.

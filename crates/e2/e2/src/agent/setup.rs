@@ -22,9 +22,9 @@ use e2ap::{
 
 use super::service_update::revisions;
 use super::{Agent, AgentEvent};
-use crate::answer::or_unspecified;
 use crate::budget::Budget;
 use crate::change::all;
+use crate::protocol_error::or_unspecified;
 use crate::{CloseReason, Notice, Time};
 
 #[derive(Debug)]

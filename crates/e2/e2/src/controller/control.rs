@@ -10,7 +10,7 @@ use per::Octets;
 
 use super::records::{Control, Request};
 use super::{Consumer, ControlOutcome, Controller, Event, Misuse, NodeId, RequestEvent, Ticket};
-use crate::answer::or_unspecified;
+use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
 impl Controller {

@@ -4,7 +4,7 @@ use e2ap::{CriticalityDiagnostics, Decoded, Kind, Pdu, Version};
 use per::Gather;
 
 use super::{Controller, Event, Indication, NodeId, Routed};
-use crate::{AssocId, Notice, Time, answer};
+use crate::{AssocId, Notice, Time, protocol_error};
 
 impl Controller {
     /// Decodes and dispatches a PDU that is not a plain indication of an active subscription.
@@ -87,7 +87,7 @@ impl Controller {
                 return Some(report);
             }
             (message, Some(diagnostics)) => {
-                let answer = answer::report(message, state.codec.outline(pdu), diagnostics);
+                let answer = protocol_error::report(message, state.codec.outline(pdu), diagnostics);
                 self.complain(now, assoc, notice, answer);
             }
             (_, None) => self.remark(now, assoc, notice),

@@ -6,7 +6,7 @@ use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode, peek::Outline};
 
 use super::records::Request;
 use super::{Assoc, ConnectionOutcome, ControlOutcome, Controller, NodeId, QueryOutcome};
-use crate::answer::goes_on;
+use crate::protocol_error::goes_on;
 use crate::{AssocId, Notice, Time};
 
 impl Controller {

@@ -7,7 +7,6 @@
 //! procedures. [`dispatch`] decodes and dispatches received PDUs, [`answer`] answers erroneous ones, and [`restore`]
 //! suspends and resumes subscriptions. This file holds the machine itself and its timers.
 
-mod answer;
 mod associations;
 mod config;
 mod configuration_update;
@@ -24,6 +23,7 @@ mod modification_required;
 mod node;
 mod outcomes;
 mod procedures;
+mod protocol_error;
 mod query;
 mod quotas;
 mod records;

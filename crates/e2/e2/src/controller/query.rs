@@ -8,7 +8,7 @@ use e2ap::{
 
 use super::records::{Query, Request};
 use super::{Consumer, Controller, Event, Misuse, NodeId, QueryOutcome, RequestEvent, Ticket};
-use crate::answer::or_unspecified;
+use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
 impl Controller {

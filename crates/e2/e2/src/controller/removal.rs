@@ -8,7 +8,7 @@
 use e2ap::{Cause, CriticalityDiagnostics, E2RemovalRequest, E2RemovalResponse, ProcedureCode, Version};
 
 use super::{Controller, Event, LostReason, Misuse, NodeId};
-use crate::answer::or_unspecified;
+use crate::protocol_error::or_unspecified;
 use crate::{AssocId, CloseReason, Time};
 
 impl Controller {

@@ -5,7 +5,7 @@
 use e2ap::{Cause, CriticalityDiagnostics, ProcedureCode, ResetRequest, ResetResponse, Version};
 
 use super::{Controller, Misuse, NodeId, SubscriptionEnd};
-use crate::answer::or_unspecified;
+use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
 impl Controller {

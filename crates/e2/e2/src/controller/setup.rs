@@ -143,7 +143,7 @@ impl Controller {
     }
 
     /// Sets the authenticated identity of a peer and the nodes that it may set up as. Without it, it may be any node.
-    pub fn vouch(&mut self, assoc: AssocId, rights: NodeRights) {
+    pub fn set_node_rights(&mut self, assoc: AssocId, rights: NodeRights) {
         if let Some(state) = self.assocs.get_mut(&assoc) {
             state.rights = Some(rights);
         }

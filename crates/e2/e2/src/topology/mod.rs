@@ -20,7 +20,7 @@ use crate::{Components, NodeId, Time};
 use ue::Ues;
 
 pub use base_station::{BaseStation, BaseStationKey, MissingPart, Part};
-pub use ue::{Joining, Ue, UeName, UeRef, UeView};
+pub use ue::{Ue, UeMergeState, UeName, UeRef, UeView};
 
 /// Identifies a base station from its first node to the loss of its last one. An id is not reused before 2^32 others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -107,7 +107,7 @@ impl RanDatabase {
     }
 
     /// Adds a node that has set up, or updates one whose components have changed.
-    pub fn node_told(&mut self, node: NodeId, id: GlobalE2NodeId, components: &Components) {
+    pub fn update_node(&mut self, node: NodeId, id: GlobalE2NodeId, components: &Components) {
         let key = BaseStationKey::of(&id);
         let next = BaseStationId(self.next_station);
         let station = *self.by_key.entry(key).or_insert(next);
@@ -180,9 +180,9 @@ impl RanDatabase {
 
     /// Returns whether several parts of the base station know the UE, and if not, why.
     #[must_use]
-    pub fn joining(&self, ue: &Ue) -> Joining {
+    pub fn merge_state(&self, ue: &Ue) -> UeMergeState {
         let nodes = self.station(ue.station()).map_or(0, |station| station.nodes().count());
-        ue.joining(nodes)
+        ue.merge_state(nodes)
     }
 }
 

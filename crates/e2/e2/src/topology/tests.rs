@@ -69,9 +69,9 @@ const STATION: BaseStationId = BaseStationId(1);
 /// A gNB of three parts.
 fn split() -> RanDatabase {
     let mut ran = RanDatabase::new(100);
-    ran.node_told(CU, gnb(7, None, None), &all([ng(), f1(5), e1(6)]));
-    ran.node_told(DU, gnb(7, Some(5), None), &all([f1(5)]));
-    ran.node_told(UP, gnb(7, None, Some(6)), &all([e1(6)]));
+    ran.update_node(CU, gnb(7, None, None), &all([ng(), f1(5), e1(6)]));
+    ran.update_node(DU, gnb(7, Some(5), None), &all([f1(5)]));
+    ran.update_node(UP, gnb(7, None, Some(6)), &all([e1(6)]));
     events(&mut ran);
     ran
 }
@@ -79,7 +79,7 @@ fn split() -> RanDatabase {
 #[test]
 fn unsplit_base_station_is_complete() {
     let mut ran = RanDatabase::new(100);
-    ran.node_told(CU, gnb(7, None, None), &all([ng()]));
+    ran.update_node(CU, gnb(7, None, None), &all([ng()]));
     assert_eq!(events(&mut ran), [RanEvent::NodeCame { node: CU, station: STATION }, RanEvent::Complete(STATION)]);
     ran.node_lost(CU);
     assert_eq!(events(&mut ran), [RanEvent::NodeLost { node: CU, station: STATION }, RanEvent::StationLost(STATION)]);
@@ -91,21 +91,21 @@ fn unsplit_base_station_is_complete() {
 #[test]
 fn parts_form_a_base_station_in_any_order() {
     let mut ran = RanDatabase::new(100);
-    ran.node_told(DU, gnb(7, Some(5), None), &all([]));
+    ran.update_node(DU, gnb(7, Some(5), None), &all([]));
     let missing = |ran: &RanDatabase| ran.station(STATION).unwrap().missing().map(|part| part.0).collect::<Vec<_>>();
     assert_eq!(missing(&ran), [Part::Control], "a DU has an F1, whether it says so or not");
-    ran.node_told(CU, gnb(7, None, None), &all([ng(), f1(5), f1(55), e1(6)]));
+    ran.update_node(CU, gnb(7, None, None), &all([ng(), f1(5), f1(55), e1(6)]));
     assert_eq!(missing(&ran), [Part::Du(55), Part::CuUp(6)]);
-    ran.node_told(UP, gnb(7, None, Some(6)), &all([e1(6)]));
+    ran.update_node(UP, gnb(7, None, Some(6)), &all([e1(6)]));
     let other_du = NodeId(4);
     let came = |node| RanEvent::NodeCame { node, station: STATION };
     assert_eq!(events(&mut ran), [came(DU), came(CU), came(UP)]);
-    ran.node_told(other_du, gnb(7, Some(55), None), &all([f1(55)]));
+    ran.update_node(other_du, gnb(7, Some(55), None), &all([f1(55)]));
     assert_eq!(events(&mut ran), [came(other_du), RanEvent::Complete(STATION)]);
     assert_eq!(ran.station(STATION).unwrap().node(Part::Du(55)), Some(other_du));
 
     // another base station is another one
-    ran.node_told(NodeId(9), gnb(8, Some(5), None), &all([]));
+    ran.update_node(NodeId(9), gnb(8, Some(5), None), &all([]));
     assert_eq!(ran.station_of(NodeId(9)).unwrap().id(), BaseStationId(2));
     assert_eq!(ran.station_of(DU).unwrap().id(), STATION);
     events(&mut ran);
@@ -114,7 +114,7 @@ fn parts_form_a_base_station_in_any_order() {
     let lost = |node| RanEvent::NodeLost { node, station: STATION };
     assert_eq!(events(&mut ran), [lost(UP), RanEvent::Incomplete(STATION)]);
     // its CU-CP gives the interface up: what is left is whole
-    ran.node_told(CU, gnb(7, None, None), &all([ng(), f1(5), f1(55)]));
+    ran.update_node(CU, gnb(7, None, None), &all([ng(), f1(5), f1(55)]));
     assert_eq!(events(&mut ran), [RanEvent::Complete(STATION)]);
     assert_eq!(missing(&ran), []);
     assert_eq!(MissingPart(Part::Du(3)).to_string(), "the DU 3, which an F1 or W1 leads to");
@@ -126,19 +126,19 @@ fn cells_come_from_f1_setups() {
     let whole = octets(F1_SETUP);
     let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(5) });
     let with = |request: &[u8]| component(E2NodeComponentInterfaceType::F1, id.clone(), request.to_vec());
-    ran.node_told(DU, gnb(7, Some(5), None), &all([with(&whole)]));
+    ran.update_node(DU, gnb(7, Some(5), None), &all([with(&whole)]));
     let cells =
         |ran: &RanDatabase| ran.station(STATION).unwrap().cells().map(|(_, cell)| cell.to_string()).collect::<Vec<_>>();
     assert_eq!(cells(&ran), ["nr-00101-123456789", "nr-00101-12345678a", "nr-00101-12345678b"]);
     // one that is cut, and what is none, harm nobody
     for length in 0..whole.len() {
-        ran.node_told(DU, gnb(7, Some(5), None), &all([with(&whole[..length])]));
+        ran.update_node(DU, gnb(7, Some(5), None), &all([with(&whole[..length])]));
         assert!(cells(&ran).len() <= 3);
     }
     for at in 0..whole.len() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0xff;
-        ran.node_told(DU, gnb(7, Some(5), None), &all([with(&bytes)]));
+        ran.update_node(DU, gnb(7, Some(5), None), &all([with(&bytes)]));
     }
 }
 
@@ -156,12 +156,12 @@ fn names_of_one_ue_are_merged() {
     let du = ran.learn_ue(at(1), DU, &[UeName::F1ap(20), UeName::Local(0x4601)]).unwrap();
     let up = ran.learn_ue(at(1), UP, &[UeName::E1ap(30)]).unwrap();
     assert_ne!(du, up, "nothing says yet that they are one");
-    assert_eq!(ran.joining(ran.ue(du).unwrap()), Joining::Alone);
+    assert_eq!(ran.merge_state(ran.ue(du).unwrap()), UeMergeState::Alone);
     let cu = ran.learn_ue(at(2), CU, &[ngap(1), UeName::F1ap(20), UeName::E1ap(30)]).unwrap();
     assert_eq!(cu, du);
     assert_eq!(events(&mut ran), [RanEvent::UesJoined { stays: du, gone: up }]);
     let ue = ran.find_ue(UP, &UeName::E1ap(30)).unwrap();
-    assert_eq!((ue.id(), ran.joining(ue), ue.views().len(), ue.heard()), (du, Joining::Joined, 3, at(2)));
+    assert_eq!((ue.id(), ran.merge_state(ue), ue.views().len(), ue.heard()), (du, UeMergeState::Joined, 3, at(2)));
     assert_eq!(ran.find_ue(DU, &UeName::Local(0x4601)).unwrap().id(), du);
     assert!(ran.find_ue(CU, &UeName::Local(0x4601)).is_none(), "it means something to the DU only");
     assert!(ran.ue(up).is_none());
@@ -169,7 +169,7 @@ fn names_of_one_ue_are_merged() {
 
     // what only one part knows it by cannot be joined, and that is said
     let local = ran.learn_ue(at(3), DU, &[UeName::Local(0x4602)]).unwrap();
-    assert_eq!(ran.joining(ran.ue(local).unwrap()), Joining::NoSharedName);
+    assert_eq!(ran.merge_state(ran.ue(local).unwrap()), UeMergeState::NoSharedName);
 
     // a part that leaves takes its view with it
     ran.node_lost(DU);
@@ -240,7 +240,7 @@ fn indexes_agree_after_random_reports() {
             0 => {
                 ran.node_lost(node);
                 let (du, up) = ((node == DU).then_some(5), (node == UP).then_some(6));
-                ran.node_told(node, gnb(7, du, up), &all([]));
+                ran.update_node(node, gnb(7, du, up), &all([]));
             }
             1..6 => {
                 for name in &names {

@@ -61,7 +61,7 @@ impl UeName {
 
 /// Whether several parts of a base station know a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Joining {
+pub enum UeMergeState {
     /// The base station has one node.
     SoleNode,
     /// Several parts have reported it.
@@ -123,12 +123,12 @@ impl Ue {
         self.heard
     }
 
-    pub(super) fn joining(&self, nodes: usize) -> Joining {
+    pub(super) fn merge_state(&self, nodes: usize) -> UeMergeState {
         match self.views.len() {
-            0 | 1 if nodes <= 1 => Joining::SoleNode,
-            0 | 1 if self.names().any(UeName::is_shared) => Joining::Alone,
-            0 | 1 => Joining::NoSharedName,
-            _ => Joining::Joined,
+            0 | 1 if nodes <= 1 => UeMergeState::SoleNode,
+            0 | 1 if self.names().any(UeName::is_shared) => UeMergeState::Alone,
+            0 | 1 => UeMergeState::NoSharedName,
+            _ => UeMergeState::Joined,
         }
     }
 }

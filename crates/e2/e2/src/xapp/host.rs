@@ -20,7 +20,7 @@ pub struct XappHost {
     pub(super) by_consumer: BTreeMap<Consumer, AssocId>,
     /// The nodes that were announced to all sessions; a new session starts with these.
     pub(super) announced: BTreeSet<NodeId>,
-    /// Sessions that [`XappHost::poll_news`] has a message for, oldest first.
+    /// Sessions that [`XappHost::poll_announcement`] has a message for, oldest first.
     pub(super) behind: VecDeque<AssocId>,
     pub(super) hints: Vec<FunctionHint>,
     /// The rights of authenticated sessions; the others may do everything.

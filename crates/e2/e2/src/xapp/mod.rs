@@ -1,11 +1,11 @@
 //! The RIC-xApp protocol between an xApp and a near-RT RIC. `docs/xapp-protocol.md` describes it.
 
+mod announcements;
+mod authorization;
 mod client;
 mod decode;
 mod encode;
 mod host;
-mod news;
-mod permits;
 mod protocol;
 pub(crate) mod wire;
 
@@ -14,4 +14,4 @@ pub use host::{FunctionHint, XappHost};
 pub use protocol::{
     ENVELOPE_OCTETS, Envelope, FunctionInfo, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
 };
-pub use wire::Taking;
+pub use wire::DeliveryChange;

@@ -75,26 +75,26 @@ impl Envelope<'_> {
     }
 }
 
-/// The start or end of an xApp's part in a subscription, as a message of the RIC reports it.
+/// The start or end of the delivery of a subscription's indications to an xApp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taking {
+pub enum DeliveryChange {
     /// The xApp receives the indications from now on.
     Begins(SubscriptionId),
     /// The xApp receives no further indications.
     Ends(SubscriptionId),
 }
 
-impl Taking {
-    /// Reads it from the first octets of a message; `None` for other messages.
+impl DeliveryChange {
+    /// Decodes the change from the first octets of a message; returns `None` for other messages.
     #[must_use]
     pub fn of(message: &[u8]) -> Option<Self> {
         let mut take = Take(message);
         match take.u8().ok()? {
             kind::SUBSCRIBED => {
                 take.u32().ok()?; // its ticket
-                take.u32().ok().map(|id| Taking::Begins(SubscriptionId(id)))
+                take.u32().ok().map(|id| DeliveryChange::Begins(SubscriptionId(id)))
             }
-            kind::SUBSCRIPTION_ENDED => take.u32().ok().map(|id| Taking::Ends(SubscriptionId(id))),
+            kind::SUBSCRIPTION_ENDED => take.u32().ok().map(|id| DeliveryChange::Ends(SubscriptionId(id))),
             _ => None,
         }
     }
@@ -285,18 +285,18 @@ mod tests {
         let of = |message: RicMessage<'_>| {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
-            Taking::of(&bytes)
+            DeliveryChange::of(&bytes)
         };
         let (ticket, admitted) = (Ticket(7), vec![RicActionId(1)]);
         let subscribed = RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted: Vec::new() };
-        assert_eq!(of(RicMessage::Request(subscribed)), Some(Taking::Begins(subscription)));
+        assert_eq!(of(RicMessage::Request(subscribed)), Some(DeliveryChange::Begins(subscription)));
         let ended = RequestEvent::SubscriptionEnded { subscription, end: SubscriptionEnd::Reset };
-        assert_eq!(of(RicMessage::Request(ended)), Some(Taking::Ends(subscription)));
+        assert_eq!(of(RicMessage::Request(ended)), Some(DeliveryChange::Ends(subscription)));
         assert_eq!(of(RicMessage::NodeLost(NodeId(1))), None);
         let mut bytes = Vec::new();
         XappMessage::Unsubscribe { subscription }.encode(&mut bytes);
-        assert_eq!(Taking::of(&bytes), None, "a message of the xApp");
-        assert_eq!(Taking::of(&[]), None);
-        assert_eq!(Taking::of(&[kind::SUBSCRIBED, 0, 0, 0, 0, 1]), None);
+        assert_eq!(DeliveryChange::of(&bytes), None, "a message of the xApp");
+        assert_eq!(DeliveryChange::of(&[]), None);
+        assert_eq!(DeliveryChange::of(&[kind::SUBSCRIBED, 0, 0, 0, 0, 1]), None);
     }
 }

@@ -399,8 +399,10 @@ impl RicWorld {
             self.out.push(format!("{} < {}", self.name(assoc), short::show(&pdu.pdu)));
             bytes.clear();
         }
-        while let Some(assoc) =
-            self.host.poll_transmit(&mut bytes).or_else(|| self.host.poll_news(&self.controller, &mut bytes, |_| true))
+        while let Some(assoc) = self
+            .host
+            .poll_transmit(&mut bytes)
+            .or_else(|| self.host.poll_announcement(&self.controller, &mut bytes, |_| true))
         {
             let message = RicMessage::decode(&bytes).expect("a host writes what a client can read");
             self.out.push(format!("{} < {}", self.name(assoc), show_message(&message)));

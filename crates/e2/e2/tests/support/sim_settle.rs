@@ -77,7 +77,8 @@ impl World {
         loop {
             let World { host, controller, xapps, .. } = self;
             let has_room = |assoc| xapps.iter().flatten().any(|x| x.assoc == assoc && x.has_room_for_news());
-            let to = host.poll_transmit(&mut bytes).or_else(|| host.poll_news(controller, &mut bytes, has_room));
+            let to =
+                host.poll_transmit(&mut bytes).or_else(|| host.poll_announcement(controller, &mut bytes, has_room));
             let Some(assoc) = to else { return };
             self.digest(assoc, &bytes);
             // else it was closed just now, with something more to be told

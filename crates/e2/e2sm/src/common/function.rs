@@ -1,21 +1,21 @@
-//! How a RAN function presents itself.
+//! The name of a RAN function, and the numbers and names of its styles.
 
 use per::{Per, PrintableString};
 
-/// RANfunction-Name: the head of every RAN function definition.
+/// RANfunction-Name: the first field of every RAN function definition.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct RanFunctionName<'a> {
-    /// Such as `ORAN-E2SM-KPM`.
+    /// The short name, such as `ORAN-E2SM-KPM`.
     #[per(size = 1..=150, extensible)]
     pub short_name: PrintableString<'a>,
-    /// The service model's object identifier, dotted.
+    /// The object identifier of the service model, in dotted notation.
     #[per(size = 1..=1000, extensible)]
     pub e2sm_oid: PrintableString<'a>,
-    /// What the function does, for people.
+    /// A description for human readers.
     #[per(size = 1..=150, extensible)]
     pub description: PrintableString<'a>,
-    /// Which of several functions of this model in the node.
+    /// The instance, if the node has several functions of this service model.
     pub instance: Option<i64>,
 }
 

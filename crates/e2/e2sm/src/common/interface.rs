@@ -6,7 +6,7 @@ use ids::{
 };
 use per::Per;
 
-/// InterfaceType: which kind of interface.
+/// InterfaceType: the kind of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum InterfaceType {
@@ -26,7 +26,7 @@ pub enum InterfaceType {
     W1,
 }
 
-/// InterfaceIdentifier: one interface, by what is at its other end.
+/// InterfaceIdentifier: an interface, identified by its other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum InterfaceIdentifier {
@@ -124,7 +124,7 @@ pub struct InterfaceIdW1 {
 pub struct InterfaceMessageId {
     /// The procedure's code.
     pub interface_procedure_id: i64,
-    /// Which of its messages.
+    /// The type of the message within the procedure.
     pub message_type: InterfaceMessageType,
 }
 
@@ -132,15 +132,15 @@ pub struct InterfaceMessageId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum InterfaceMessageType {
-    /// What begins the procedure.
+    /// The message that starts the procedure.
     InitiatingMessage,
-    /// What says that it was done.
+    /// The response of a successful procedure.
     SuccessfulOutcome,
-    /// What says that it was not.
+    /// The response of a failed procedure.
     UnsuccessfulOutcome,
 }
 
-/// RRC-MessageID: an RRC message, by its channel and number there (TS 36.331 and TS 38.331).
+/// RRC-MessageID: an RRC message, identified by its channel and its number within the channel (TS 36.331 and TS 38.331).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct RrcMessageId {
@@ -160,7 +160,7 @@ pub enum RrcType {
     Nr(RrcClassNr),
 }
 
-/// RRCclass-LTE: the channels of TS 36.331, as it names them.
+/// RRCclass-LTE: the channels of TS 36.331 by the names of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 #[allow(missing_docs)]
@@ -179,7 +179,7 @@ pub enum RrcClassLte {
     ScMcch,
 }
 
-/// RRCclass-NR: the channels of TS 38.331, as it names them.
+/// RRCclass-NR: the channels of TS 38.331 by the names of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 #[allow(missing_docs)]

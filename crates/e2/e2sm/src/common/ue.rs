@@ -7,7 +7,7 @@ use ids::{
 };
 use per::{List, One, Per};
 
-/// UEID: a UE, by the names that the kind of node has for it.
+/// UEID: the identities of a UE that its kind of node uses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible, fast)]
 pub enum UeId<'a> {
@@ -35,10 +35,10 @@ pub struct UeIdGnb<'a> {
     pub amf_ue_ngap_id: AmfUeNgapId,
     /// The AMF.
     pub guami: Guami,
-    /// The UE on F1, where CU and DU are apart; more than one with NR-DC only.
+    /// The UE on F1, with a CU-DU split; more than one with NR-DC only.
     #[per(size = 1..=4)]
     pub gnb_cu_ue_f1ap_id_list: Option<List<'a, GnbCuUeF1apIdItem>>,
-    /// The UE on E1, where CP and UP are apart.
+    /// The UE on E1, with a CP-UP split.
     #[per(size = 1..=65535)]
     pub gnb_cu_cp_ue_e1ap_id_list: Option<List<'a, GnbCuCpUeE1apIdItem>>,
     /// The UE within the node.
@@ -47,7 +47,7 @@ pub struct UeIdGnb<'a> {
     pub m_ng_ran_ue_xnap_id: Option<NgRanNodeUeXnapId>,
     /// No longer used.
     pub global_gnb_id: Option<GlobalGnbId>,
-    /// The master node, told by the secondary one under dual connectivity.
+    /// The master node, which the secondary node reports under dual connectivity.
     #[per(addition)]
     pub global_ng_ran_node_id: Option<GlobalNgRanNodeId>,
     /// The UE in its cell (E2SM v05.00).
@@ -102,13 +102,13 @@ pub struct UeIdNgEnb {
     pub amf_ue_ngap_id: AmfUeNgapId,
     /// The AMF.
     pub guami: Guami,
-    /// The UE on W1, where CU and DU are apart.
+    /// The UE on W1, with a CU-DU split.
     pub ng_enb_cu_ue_w1ap_id: Option<NgEnbCuUeW1apId>,
     /// The UE at the master node, under dual connectivity.
     pub m_ng_ran_ue_xnap_id: Option<NgRanNodeUeXnapId>,
     /// No longer used.
     pub global_ng_enb_id: Option<GlobalNgEnbId>,
-    /// The master node, told by the secondary one under dual connectivity.
+    /// The master node, which the secondary node reports under dual connectivity.
     #[per(addition)]
     pub global_ng_ran_node_id: Option<GlobalNgRanNodeId>,
     /// The UE in its cell (E2SM v05.00).
@@ -133,13 +133,13 @@ pub struct UeIdNgEnbDu {
 pub struct UeIdEnGnb<'a> {
     /// The UE at the master eNB.
     pub m_enb_ue_x2ap_id: EnbUeX2apId,
-    /// More bits of it.
+    /// The extension of the id to more bits.
     pub m_enb_ue_x2ap_id_extension: Option<EnbUeX2apIdExtension>,
     /// The master eNB.
     pub global_enb_id: GlobalEnbId,
-    /// The UE on F1, where CU and DU are apart.
+    /// The UE on F1, with a CU-DU split.
     pub gnb_cu_ue_f1ap_id: Option<GnbCuUeF1apId>,
-    /// The UE on E1, where CP and UP are apart.
+    /// The UE on E1, with a CP-UP split.
     #[per(size = 1..=65535)]
     pub gnb_cu_cp_ue_e1ap_id_list: Option<List<'a, GnbCuCpUeE1apIdItem>>,
     /// The UE within the node.
@@ -159,16 +159,16 @@ pub struct UeIdEnb {
     pub gummei: Gummei,
     /// The UE at the master eNB, under dual connectivity.
     pub m_enb_ue_x2ap_id: Option<EnbUeX2apId>,
-    /// More bits of it.
+    /// The extension of the id to more bits.
     pub m_enb_ue_x2ap_id_extension: Option<EnbUeX2apIdExtension>,
-    /// The master eNB, told by the secondary one under dual connectivity.
+    /// The master eNB, which the secondary node reports under dual connectivity.
     pub global_enb_id: Option<GlobalEnbId>,
     /// The UE in its cell (E2SM v05.00).
     #[per(addition, since = 3)]
     pub cell_rnti: Option<CellRnti>,
 }
 
-/// PartialUEID: a UE by some of its names (E2SM v05.00).
+/// PartialUEID: some of the identities of a UE (E2SM v05.00).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct PartialUeId {
@@ -192,7 +192,7 @@ pub struct PartialUeId {
     pub ng_enb_cu_ue_w1ap_id: Option<NgEnbCuUeW1apId>,
     /// The UE at the master eNB, under dual connectivity.
     pub m_enb_ue_x2ap_id: Option<EnbUeX2apId>,
-    /// More bits of it.
+    /// The extension of the id to more bits.
     pub m_enb_ue_x2ap_id_extension: Option<EnbUeX2apIdExtension>,
     /// The master eNB.
     pub global_enb_id: Option<GlobalEnbId>,

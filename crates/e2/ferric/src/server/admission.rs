@@ -102,7 +102,7 @@ impl Server {
             match self.config.rights.of_node(identity) {
                 Admission::Unknown => false,
                 Admission::Known(rights) => {
-                    self.controller.vouch(assoc, rights);
+                    self.controller.set_node_rights(assoc, rights);
                     false
                 }
                 Admission::Refused => true,

@@ -81,7 +81,7 @@ impl Apps {
         match &event {
             Event::NodeUp(id) | Event::NodeChanged(id) => {
                 if let Some(node) = controller.node(*id) {
-                    self.ran.node_told(*id, node.global_id, &node.components);
+                    self.ran.update_node(*id, node.global_id, &node.components);
                 }
             }
             Event::NodeLost { node, .. } => self.ran.node_lost(*node),
@@ -221,7 +221,7 @@ impl Apps {
         let Apps { host, xapp_links, workers, full, out, .. } = self;
         let mut octets = 0;
         while octets < ANNOUNCEMENT_OCTETS
-            && let Some(assoc) = host.poll_news(controller, out, |assoc| match workers.loop_of(assoc) {
+            && let Some(assoc) = host.poll_announcement(controller, out, |assoc| match workers.loop_of(assoc) {
                 0 => {
                     let has_room = xapp_links.xapps.has_room(assoc, room_octets);
                     if !has_room {

@@ -284,7 +284,7 @@ impl Server {
     pub fn poll(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
         let hello_deadline = self.hello_deadlines.front().map(|(by, _)| *by);
         let deadline = [self.controller.poll_timeout(), hello_deadline].into_iter().flatten().min();
-        let timeout = if self.apps.host.has_news() { Some(Duration::ZERO) } else { timeout };
+        let timeout = if self.apps.host.has_announcements() { Some(Duration::ZERO) } else { timeout };
         let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout);
         let begin_sleep = self.apps.workers.begin_sleep(&self.inboxes);
         let timeout = [timeout, begin_sleep, self.log_limiter.report_deadline()].into_iter().flatten().min();

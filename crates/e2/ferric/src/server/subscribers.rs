@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use e2::xapp::Taking;
+use e2::xapp::DeliveryChange;
 use e2::{AssocId, SubscriptionId};
 
 #[derive(Default)]
@@ -22,9 +22,9 @@ impl SubscriberTable {
     }
 
     /// Applies a message to an xApp that begins or ends a subscription.
-    pub fn change(&mut self, xapp: AssocId, taking: Taking) {
+    pub fn change(&mut self, xapp: AssocId, taking: DeliveryChange) {
         match taking {
-            Taking::Begins(subscription) => {
+            DeliveryChange::Begins(subscription) => {
                 let at = subscription.0 as usize;
                 if at >= self.subscribers.len() {
                     self.subscribers.resize_with(at + 1, Vec::new);
@@ -34,7 +34,7 @@ impl SubscriberTable {
                     self.subscribers[at].push(xapp);
                 }
             }
-            Taking::Ends(subscription) => {
+            DeliveryChange::Ends(subscription) => {
                 self.leave(xapp, subscription);
                 if let Some(by_xapp) = self.by_xapp.get_mut(&xapp) {
                     by_xapp.remove(&subscription);
@@ -68,15 +68,15 @@ mod tests {
         let (a, b) = (SubscriptionId(0), SubscriptionId(300));
         assert_eq!(subscribers.of(b), []);
         for (xapp, subscription) in [(one, a), (one, b), (two, b)] {
-            subscribers.change(xapp, Taking::Begins(subscription));
+            subscribers.change(xapp, DeliveryChange::Begins(subscription));
         }
         // announced again, like a subscription that was resumed
-        subscribers.change(one, Taking::Begins(b));
+        subscribers.change(one, DeliveryChange::Begins(b));
         assert_eq!((subscribers.of(a), subscribers.of(b)), (&[one][..], &[one, two][..]));
-        subscribers.change(one, Taking::Ends(b));
-        subscribers.change(two, Taking::Ends(a)); // a subscription that it never had
+        subscribers.change(one, DeliveryChange::Ends(b));
+        subscribers.change(two, DeliveryChange::Ends(a)); // a subscription that it never had
         assert_eq!((subscribers.of(a), subscribers.of(b)), (&[one][..], &[two][..]));
-        subscribers.change(one, Taking::Begins(b));
+        subscribers.change(one, DeliveryChange::Begins(b));
         subscribers.forget(one);
         assert_eq!((subscribers.of(a), subscribers.of(b)), (&[][..], &[two][..]));
         subscribers.forget(one);

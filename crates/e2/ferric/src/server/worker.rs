@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use e2::xapp::{Envelope, Taking};
+use e2::xapp::{DeliveryChange, Envelope};
 use e2::{AssocId, SubscriptionId};
 use e2ap::{Codec, RicIndicationType};
 use link::{Class, Events, Link, Poll, Scratch};
@@ -465,13 +465,13 @@ impl Relay {
         let [first, second] = payload;
         let mut beginning = [0; 16];
         let octets = beginning.iter_mut().zip(first.iter().chain(second)).map(|(to, from)| *to = *from).count();
-        let change = Taking::of(&beginning[..octets]);
-        if let Some(ends @ Taking::Ends(_)) = change {
+        let change = DeliveryChange::of(&beginning[..octets]);
+        if let Some(ends @ DeliveryChange::Ends(_)) = change {
             self.subscribers.change(xapp, ends);
         }
         self.xapp_links.send(xapp, &[first, second]);
         // a lost xApp was removed already
-        if let Some(begins @ Taking::Begins(_)) = change
+        if let Some(begins @ DeliveryChange::Begins(_)) = change
             && self.xapp_links.xapps.get_mut(xapp).is_some()
         {
             self.subscribers.change(xapp, begins);

@@ -41,7 +41,7 @@ use crate::pending::Pending;
 use crate::wall_clock::{WallClock, ntp_timestamp};
 use subscription::{Action, HoldTime, Service, Trigger};
 
-pub use source::{Fate, Interface, Message, MessageId, NiSource, Way};
+pub use source::{Fate, Interface, Message, MessageDirection, MessageId, NiSource};
 
 /// The configuration of the function.
 #[derive(Clone, Debug)]
@@ -62,12 +62,12 @@ impl Default for NiConfig {
     }
 }
 
-/// Messages that are looked at before the other functions of the node have their turn.
-const MESSAGES_AT_ONCE: usize = 256;
+/// The maximum number of messages that one call of `report` processes, so that other functions are not delayed.
+const MAX_MESSAGES_PER_CALL: usize = 256;
 
 /// A message that waits for a control.
 #[derive(Debug)]
-struct Asked {
+struct HeldMessage {
     message: Message,
     key: RequestKey,
     passes: bool,
@@ -79,18 +79,18 @@ pub struct NiFunction<S: NiSource> {
     config: NiConfig,
     wall_clock: WallClock,
     actions: Vec<Action>,
-    held: Pending<Asked>,
-    /// Messages are left over from the last turn.
+    held: Pending<HeldMessage>,
+    /// Whether the last call of `report` left messages at the taps.
     is_behind: bool,
-    /// The latest time that was told.
+    /// The time of the latest call.
     now: Time,
 }
 
 impl<S: NiSource> NiFunction<S> {
-    /// A function without subscriptions.
+    /// Returns a function without subscriptions.
     ///
     /// # Panics
-    /// Where the source offers no interface.
+    /// If the source offers no interface.
     #[must_use]
     pub fn new(source: Rc<RefCell<S>>, config: NiConfig) -> Self {
         definition::function(source.borrow().interfaces(), &config);
@@ -161,7 +161,7 @@ impl<S: NiSource> NiFunction<S> {
             return self.decide(message.id, policy.unwrap_or(Fate::Pass));
         };
         for (key, id) in to_report {
-            // a subscription that is gone by now is forgotten by the `unsubscribe` to come
+            // fails if the subscription has ended: `unsubscribe` follows and removes it here
             let _ = reports.report(key, id, &header, &body);
         }
         match insert {
@@ -170,7 +170,7 @@ impl<S: NiSource> NiFunction<S> {
         }
     }
 
-    /// Has a message wait, and asks the controller.
+    /// Holds a message and sends an insert indication to the controller.
     fn hold(
         &mut self,
         message: Message,
@@ -182,15 +182,18 @@ impl<S: NiSource> NiFunction<S> {
     ) {
         let until = self.now + Duration::from_millis(hold_time.wait_ms.into());
         let id = message.id;
-        let Ok(number) = self.held.insert(until, Asked { message, key, passes: hold_time.passes }) else {
-            warn!(most = self.config.max_held, "as many messages wait as may: this one goes on unasked");
+        let Ok(number) = self.held.insert(until, HeldMessage { message, key, passes: hold_time.passes }) else {
+            warn!(
+                limit = self.config.max_held,
+                "table of held messages full: message passes without a control request"
+            );
             return self.decide(id, Fate::Pass);
         };
         let mut process = Vec::new();
         let call_process_id = CallProcessIdFormat1 { call_process_id: number.into() };
-        let asked = CallProcessId::Format1(call_process_id).encode(&mut process).is_ok()
+        let is_sent = CallProcessId::Format1(call_process_id).encode(&mut process).is_ok()
             && reports.insert(key, action, &process, header, body).is_ok();
-        if !asked {
+        if !is_sent {
             // no indication was sent, so that no control follows
             self.held.remove(number);
             self.decide(id, Fate::Pass);
@@ -203,7 +206,7 @@ impl<S: NiSource> NiFunction<S> {
         let header = IndicationHeader::Format1(IndicationHeaderFormat1 {
             interface_type: interface.kind,
             interface_id: interface.id,
-            interface_direction: direction(message.way),
+            interface_direction: ni_direction(message.direction),
             timestamp: Some(NiTimeStamp(ntp_timestamp(self.wall_clock.at(message.at)).to_be_bytes())),
         });
         let octets = Octets::from(&message.octets[..]);
@@ -223,8 +226,8 @@ impl<S: NiSource> NiFunction<S> {
     }
 
     /// Releases a held message without a control.
-    fn release(&self, asked: &Asked) {
-        self.decide(asked.message.id, if asked.passes { Fate::Pass } else { Fate::Drop });
+    fn release(&self, held: &HeldMessage) {
+        self.decide(held.message.id, if held.passes { Fate::Pass } else { Fate::Drop });
     }
 
     /// Applies the control for a held message.
@@ -238,23 +241,23 @@ impl<S: NiSource> NiFunction<S> {
             Ok(CallProcessId::Format1(id)) => u32::try_from(id.call_process_id).ok(),
             _ => None,
         };
-        let asked = number.and_then(|number| Some((number, self.held.get(number)?)));
-        let Some((number, asked)) = asked.filter(|(_, asked)| asked.key.controller == controller) else {
+        let held = number.and_then(|number| Some((number, self.held.get(number)?)));
+        let Some((number, held)) = held.filter(|(_, held)| held.key.controller == controller) else {
             info!("unknown or expired call process id: control rejected");
             return Err(CauseRicRequest::RicCallProcessIdInvalid);
         };
-        if wanted.interface != asked.message.interface || wanted.way != asked.message.way {
+        if wanted.interface != held.message.interface || wanted.direction != held.message.direction {
             info!("control states another interface or direction than the held message: control rejected");
             return Err(CauseRicRequest::ControlMessageInvalid);
         }
-        let Some(asked) = self.held.remove(number) else { return Err(CauseRicRequest::RicCallProcessIdInvalid) };
+        let Some(held) = self.held.remove(number) else { return Err(CauseRicRequest::RicCallProcessIdInvalid) };
         let fate = match &wanted.octets[..] {
             [] => Fate::Drop,
-            same if same == asked.message.octets => Fate::Pass,
+            same if same == held.message.octets => Fate::Pass,
             other => Fate::Replace(other.to_vec()),
         };
         let is_sent = fate != Fate::Drop;
-        self.decide(asked.message.id, fate);
+        self.decide(held.message.id, fate);
         Ok(is_sent)
     }
 }
@@ -262,7 +265,7 @@ impl<S: NiSource> NiFunction<S> {
 /// The decoded content of a control.
 struct ControlContent {
     interface: usize,
-    way: Way,
+    direction: MessageDirection,
     octets: Vec<u8>,
 }
 
@@ -275,9 +278,9 @@ impl ControlContent {
         let ControlHeader::Format1(header) = ControlHeader::decode(&request.header).map_err(unreadable)?;
         let ControlMessage::Format1(message) = ControlMessage::decode(&request.message).map_err(unreadable)?;
         let invalid = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
-        let way = match header.interface_direction {
-            NiDirection::Incoming => Way::Incoming,
-            NiDirection::Outgoing => Way::Outgoing,
+        let direction = match header.interface_direction {
+            NiDirection::Incoming => MessageDirection::Incoming,
+            NiDirection::Outgoing => MessageDirection::Outgoing,
             NiDirection::Both => {
                 info!("control states direction `both`: control rejected");
                 return Err(invalid);
@@ -288,14 +291,14 @@ impl ControlContent {
             info!(kind = ?header.interface_type, "unknown interface: control rejected");
             invalid
         })?;
-        Ok(ControlContent { interface, way, octets: message.interface_message.to_cow().into_owned() })
+        Ok(ControlContent { interface, direction, octets: message.interface_message.to_cow().into_owned() })
     }
 }
 
-const fn direction(way: Way) -> NiDirection {
-    match way {
-        Way::Incoming => NiDirection::Incoming,
-        Way::Outgoing => NiDirection::Outgoing,
+const fn ni_direction(direction: MessageDirection) -> NiDirection {
+    match direction {
+        MessageDirection::Incoming => NiDirection::Incoming,
+        MessageDirection::Outgoing => NiDirection::Outgoing,
     }
 }
 
@@ -333,7 +336,7 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
             Action::new(&self.config, &trigger, key, wanted)
         })?;
         if !was_watched {
-            self.source.borrow_mut().watch(now, true);
+            self.source.borrow_mut().set_watched(now, true);
         }
         Ok(admission)
     }
@@ -342,12 +345,12 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         let before = self.actions.len();
         self.actions.retain(|action| action.key != key);
         // no control follows
-        for asked in self.held.remove_matching(|asked| asked.key == key) {
-            self.release(&asked);
+        for held in self.held.remove_matching(|held| held.key == key) {
+            self.release(&held);
         }
         if before > 0 && self.actions.is_empty() {
             self.is_behind = false;
-            self.source.borrow_mut().watch(self.now, false);
+            self.source.borrow_mut().set_watched(self.now, false);
         }
     }
 
@@ -368,8 +371,8 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
             info!(controller = controller.0, "controller does not see all UEs: injection rejected");
             return Err(failed(CauseRicRequest::ControlFailedToExecute));
         }
-        let ControlContent { interface, way, octets } = wanted;
-        let injected = self.source.borrow_mut().inject(now, controller, interface, way, &octets);
+        let ControlContent { interface, direction, octets } = wanted;
+        let injected = self.source.borrow_mut().inject(now, controller, interface, direction, &octets);
         if let Err(why) = injected {
             info!(%why, "cannot inject message");
             return Err(failed(CauseRicRequest::ControlFailedToExecute));
@@ -382,21 +385,21 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
             return None;
         }
         let behind = self.is_behind.then_some(self.now);
-        [behind, self.held.next_deadline(), self.source.borrow().next_look()].into_iter().flatten().min()
+        [behind, self.held.next_deadline(), self.source.borrow().next_poll()].into_iter().flatten().min()
     }
 
     fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
         self.now = now;
         self.wall_clock.update(now);
-        for asked in self.held.remove_expired(now) {
+        for held in self.held.remove_expired(now) {
             debug!("time to wait expired");
-            self.release(&asked);
+            self.release(&held);
         }
         if self.actions.is_empty() {
             return;
         }
         self.is_behind = true;
-        for _ in 0..MESSAGES_AT_ONCE {
+        for _ in 0..MAX_MESSAGES_PER_CALL {
             let message = self.source.borrow_mut().next_message(now);
             let Some(message) = message else {
                 self.is_behind = false;

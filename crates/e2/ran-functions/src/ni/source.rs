@@ -17,7 +17,7 @@ pub struct Interface {
 
 /// The direction of a message, seen from the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
+pub enum MessageDirection {
     /// To the node.
     Incoming,
     /// From the node.
@@ -38,7 +38,7 @@ pub struct Message {
     /// The index of the interface in [`NiSource::interfaces`].
     pub interface: usize,
     /// The direction.
-    pub way: Way,
+    pub direction: MessageDirection,
     /// The PDU of the application protocol.
     pub octets: Vec<u8>,
     /// The UE that the message concerns, if any.
@@ -65,14 +65,14 @@ pub trait NiSource {
     fn interfaces(&self) -> &[Interface];
 
     /// Starts or stops watching. On stop, messages that [`NiSource::next_message`] did not return yet pass.
-    fn watch(&mut self, now: Time, is_watched: bool);
+    fn set_watched(&mut self, now: Time, is_watched: bool);
 
     /// Returns the next message that arrived at a tap until `now`, in order. It waits there until it is decided.
     fn next_message(&mut self, now: Time) -> Option<Message>;
 
     /// Returns the time of the next call of [`NiSource::next_message`]; with `None` the host calls
     /// [`AgentLoop::wake`](ferric::agent::AgentLoop::wake).
-    fn next_look(&self) -> Option<Time> {
+    fn next_poll(&self) -> Option<Time> {
         None
     }
 
@@ -89,7 +89,7 @@ pub trait NiSource {
         now: Time,
         origin: ControllerId,
         interface: usize,
-        way: Way,
+        direction: MessageDirection,
         octets: &[u8],
     ) -> Result<(), Cow<'static, str>>;
 }

@@ -13,7 +13,7 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicAction
 use tracing::debug;
 
 use super::definition::{EVERY_NTH, FATE, FATE_DROP, FATE_PASS, FATE_REPLACE, REPLACEMENT, STYLE};
-use super::{Fate, Interface, Message, NiConfig, NiSource, Way};
+use super::{Fate, Interface, Message, MessageDirection, NiConfig, NiSource};
 
 const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 const NOT_AVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
@@ -75,13 +75,13 @@ impl Trigger {
 
     /// Returns whether the trigger selects a message.
     pub fn matches(&self, message: &Message, pdu: &PduView<'_>) -> bool {
-        let way = match message.way {
-            Way::Incoming => NiDirection::Incoming,
-            Way::Outgoing => NiDirection::Outgoing,
+        let direction = match message.direction {
+            MessageDirection::Incoming => NiDirection::Incoming,
+            MessageDirection::Outgoing => NiDirection::Outgoing,
         };
         let kind = NiMessageTypeApproach1::of(pdu);
         self.interfaces.contains(&message.interface)
-            && (self.direction == NiDirection::Both || self.direction == way)
+            && (self.direction == NiDirection::Both || self.direction == direction)
             && self.message.procedure_code == kind.procedure_code
             && (self.message.type_of_message == TypeOfMessage::Nothing
                 || self.message.type_of_message == kind.type_of_message)

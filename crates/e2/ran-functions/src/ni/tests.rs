@@ -42,7 +42,7 @@ type Fates = Vec<(u64, Fate)>;
 struct Ng {
     waiting: Vec<Message>,
     fates: Fates,
-    injected: Vec<(Way, Vec<u8>)>,
+    injected: Vec<(MessageDirection, Vec<u8>)>,
     is_watched: bool,
 }
 
@@ -59,7 +59,7 @@ impl NiSource for Ng {
         INTERFACES.get_or_init(|| [Interface { kind: NiType::Ng, id: gnb() }])
     }
 
-    fn watch(&mut self, _now: Time, is_watched: bool) {
+    fn set_watched(&mut self, _now: Time, is_watched: bool) {
         self.is_watched = is_watched;
     }
 
@@ -67,7 +67,7 @@ impl NiSource for Ng {
         (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
     }
 
-    fn next_look(&self) -> Option<Time> {
+    fn next_poll(&self) -> Option<Time> {
         self.waiting.first().map(|message| message.at)
     }
 
@@ -80,13 +80,13 @@ impl NiSource for Ng {
         _now: Time,
         _origin: ControllerId,
         _interface: usize,
-        way: Way,
+        direction: MessageDirection,
         octets: &[u8],
     ) -> Result<(), std::borrow::Cow<'static, str>> {
-        if way == Way::Incoming {
+        if direction == MessageDirection::Incoming {
             return Err("nobody acts on it".into());
         }
-        self.injected.push((way, octets.to_vec()));
+        self.injected.push((direction, octets.to_vec()));
         Ok(())
     }
 }
@@ -174,7 +174,7 @@ impl Bench {
             id: MessageId(self.messages),
             at: millis(at_ms),
             interface: 0,
-            way: Way::Outgoing,
+            direction: MessageDirection::Outgoing,
             octets,
             ue: ue.map(Ue),
         };
@@ -195,13 +195,13 @@ impl Bench {
         &mut self,
         controller: ControllerId,
         process: Option<Vec<u8>>,
-        way: NiDirection,
+        direction: NiDirection,
         octets: &[u8],
     ) -> Result<Option<Vec<u8>>, Cause> {
         let header = ControlHeader::Format1(ControlHeaderFormat1 {
             interface_type: NiType::Ng,
             interface_id: gnb(),
-            interface_direction: way,
+            interface_direction: direction,
             ric_control_message_priority: None,
         });
         let message = ControlMessage::Format1(InterfaceMessage { interface_message: Octets::from(octets) });
@@ -330,7 +330,7 @@ fn held_message_waits_for_control() {
     assert_eq!(sent, [Sent { controller: FIRST, action: 0, process: Some(process(1)), octets: pdu(37, 7) }]);
     assert_eq!((bench.fates(), bench.function.held()), (vec![], 1));
     assert_eq!(bench.function.next_report(), Some(millis(201)));
-    // who was not asked, another way, another number
+    // who was not asked, another direction, another number
     let out = NiDirection::Outgoing;
     let invalid = Err(Cause::RicRequest(CauseRicRequest::RicCallProcessIdInvalid));
     assert_eq!(bench.control(GUEST, Some(process(1)), out, &pdu(37, 7)), invalid);
@@ -402,7 +402,7 @@ fn messages_are_injected() {
     assert_eq!(bench.control(FIRST, None, NiDirection::Outgoing, &pdu(37, 1)), Ok(outcome(true)));
     assert_eq!(bench.control(FIRST, None, NiDirection::Incoming, &pdu(37, 1)), failed);
     assert_eq!(bench.control(GUEST, None, NiDirection::Outgoing, &pdu(37, 1)), failed, "it does not see all UEs");
-    assert_eq!(bench.source.borrow().injected, [(Way::Outgoing, pdu(37, 1))]);
+    assert_eq!(bench.source.borrow().injected, [(MessageDirection::Outgoing, pdu(37, 1))]);
     let request = ControlRequest {
         request_id: RicRequestId { requestor: 9, instance: 9 },
         ran_function_id: RanFunctionId(5),

@@ -30,7 +30,7 @@ use ids::{
     AmfUeNgapId, EnbUeX2apId, GlobalEnbId, GlobalGnbId, GlobalNgRanNodeId, GnbId, MmeUeS1apId, NgRanNodeUeXnapId,
 };
 use ran_functions::kpm::KpmSource;
-use ran_functions::ni::{Fate, Interface, Message, MessageId, NiSource, Way};
+use ran_functions::ni::{Fate, Interface, Message, MessageDirection, MessageId, NiSource};
 use ran_functions::rc;
 
 use crate::interfaces::{TAC, enb_id, encoded, nr_cgi, plmn};
@@ -157,14 +157,21 @@ impl Node {
                 continue;
             }
             let octets = self.transition_message(ue, is_inactive);
-            self.tap_message(now, 0, Way::Outgoing, octets, Some(ue));
+            self.tap_message(now, 0, MessageDirection::Outgoing, octets, Some(ue));
         }
     }
 
     /// Takes a message to its tap, where it waits if a subscription exists and there is room.
-    fn tap_message(&mut self, at: Time, interface: usize, way: Way, octets: Vec<u8>, ue: Option<Ue>) {
+    fn tap_message(
+        &mut self,
+        at: Time,
+        interface: usize,
+        direction: MessageDirection,
+        octets: Vec<u8>,
+        ue: Option<Ue>,
+    ) {
         self.taps.last_id += 1;
-        let message = Message { id: MessageId(self.taps.last_id), at, interface, way, octets, ue };
+        let message = Message { id: MessageId(self.taps.last_id), at, interface, direction, octets, ue };
         if self.taps.next_poll.is_some() && self.taps.waiting.len() < MAX_WAITING {
             self.taps.waiting.push_back(message);
         } else {
@@ -174,7 +181,7 @@ impl Node {
 
     /// Delivers a message to its receiver. The node itself reads no incoming messages.
     fn deliver(&mut self, message: Message) {
-        if message.way == Way::Outgoing {
+        if message.direction == MessageDirection::Outgoing {
             self.taps.sent += 1;
             if let Some(neighbour) = self.taps.neighbour(message.interface) {
                 let from = self.mobility.number();
@@ -195,13 +202,13 @@ impl Node {
             (id, xnap::PROCEDURE_UE_CONTEXT_RELEASE, xn_ue_context_release(source_ue, ue))
         };
         self.mobility.events.report(message_event(ue, id, procedure, octets.clone()));
-        self.tap_message(self.last_read(), interface, Way::Outgoing, octets, Some(ue));
+        self.tap_message(self.last_read(), interface, MessageDirection::Outgoing, octets, Some(ue));
     }
 
     /// Takes a message from a neighbour.
     pub fn receive_from_neighbour(&mut self, message: NeighbourMessage) {
         let Some(interface) = self.taps.to_neighbour(message.from) else { return };
-        self.tap_message(self.last_read(), interface, Way::Incoming, message.octets, message.ue);
+        self.tap_message(self.last_read(), interface, MessageDirection::Incoming, message.octets, message.ue);
     }
 }
 
@@ -237,7 +244,7 @@ impl NiSource for Node {
         &self.taps.interfaces
     }
 
-    fn watch(&mut self, now: Time, is_watched: bool) {
+    fn set_watched(&mut self, now: Time, is_watched: bool) {
         if !is_watched {
             self.taps.next_poll = None;
             for message in std::mem::take(&mut self.taps.waiting) {
@@ -261,7 +268,7 @@ impl NiSource for Node {
         Some(message)
     }
 
-    fn next_look(&self) -> Option<Time> {
+    fn next_poll(&self) -> Option<Time> {
         self.taps.next_poll
     }
 
@@ -279,10 +286,10 @@ impl NiSource for Node {
         now: Time,
         _origin: ControllerId,
         interface: usize,
-        way: Way,
+        direction: MessageDirection,
         octets: &[u8],
     ) -> Result<(), Cow<'static, str>> {
-        if way == Way::Incoming {
+        if direction == MessageDirection::Incoming {
             return Err("the emulated node ignores messages of its core network and of neighbours".into());
         }
         let protocol = self.taps.interfaces.get(interface).map(|interface| interface.kind.protocol());
@@ -290,7 +297,7 @@ impl NiSource for Node {
         Pdu::decode(protocol, octets).map_err(|error| format!("not a PDU of the interface's protocol: {error}"))?;
         let id = MessageId(self.taps.last_id + 1);
         self.taps.last_id = id.0;
-        self.deliver(Message { id, at: now, interface, way, octets: octets.to_vec(), ue: None });
+        self.deliver(Message { id, at: now, interface, direction, octets: octets.to_vec(), ue: None });
         Ok(())
     }
 }
@@ -317,7 +324,7 @@ mod tests {
     #[test]
     fn ues_become_inactive_and_active() {
         let mut node = testing::node();
-        node.watch(START, true);
+        node.set_watched(START, true);
         let all = messages(&mut node, START, 20);
         assert!(all.len() > 10, "{} transitions", all.len());
         let state = |message: &Message| {
@@ -336,8 +343,8 @@ mod tests {
         all[1..].iter().for_each(|message| node.decide(START, message.id, Fate::Pass));
         node.decide(START, all[0].id, Fate::Pass);
         assert_eq!((node.taps.sent, node.taps.dropped), (count - 1, 1));
-        node.watch(START, false);
-        assert_eq!(node.next_look(), None);
+        node.set_watched(START, false);
+        assert_eq!(node.next_poll(), None);
         assert_eq!(messages(&mut node, START + SECOND * 20, 5), []);
     }
 
@@ -346,14 +353,14 @@ mod tests {
         let mut node = testing::node();
         let good = node.transition_message(Ue(1), false);
         let origin = ControllerId(1);
-        node.inject(START, origin, 0, Way::Outgoing, &good).unwrap();
+        node.inject(START, origin, 0, MessageDirection::Outgoing, &good).unwrap();
         assert_eq!(node.taps.sent, 1);
         assert!(
-            node.inject(START, origin, 0, Way::Outgoing, b"hello")
+            node.inject(START, origin, 0, MessageDirection::Outgoing, b"hello")
                 .unwrap_err()
                 .starts_with("not a PDU of the interface's protocol")
         );
-        assert!(node.inject(START, origin, 0, Way::Incoming, &good).is_err());
+        assert!(node.inject(START, origin, 0, MessageDirection::Incoming, &good).is_err());
     }
 
     /// Two nodes, of which the second gets a UE of the first.
@@ -362,7 +369,7 @@ mod tests {
         for (node, is_watched) in nodes.iter_mut().zip(is_watched) {
             node.advance(START);
             if is_watched {
-                node.watch(START, true);
+                node.set_watched(START, true);
             }
         }
         nodes[0].hand_over(Ue(2), &cell_of(1)).unwrap();
@@ -391,15 +398,18 @@ mod tests {
                 old.interfaces().first().map(|ng| Interface { kind: NiType::Xn, ..*ng }).unwrap()
             );
             let message = on_xn(&mut new, now).unwrap();
-            assert_eq!((message.way, message.ue, &message.octets), (Way::Outgoing, Some(Ue(4)), &release));
+            assert_eq!(
+                (message.direction, message.ue, &message.octets),
+                (MessageDirection::Outgoing, Some(Ue(4)), &release)
+            );
             assert_eq!(on_xn(&mut old, now), None, "it is held");
             new.decide(now, message.id, fate);
             let message = on_xn(&mut old, now);
             assert_eq!(message.as_ref().map(|message| &message.octets), received.as_ref());
             if let Some(message) = message {
                 assert_eq!(
-                    (message.way, message.ue),
-                    (Way::Incoming, Some(Ue(2))),
+                    (message.direction, message.ue),
+                    (MessageDirection::Incoming, Some(Ue(2))),
                     "the UE as the old node identifies it"
                 );
                 old.decide(now, message.id, Fate::Pass);
@@ -411,7 +421,7 @@ mod tests {
         assert_eq!(on_xn(&mut old, now).unwrap().octets, release);
         let [mut old, mut new] = handover([true, true]);
         new.advance(now);
-        new.watch(now, false);
+        new.set_watched(now, false);
         assert_eq!(on_xn(&mut old, now).unwrap().octets, release);
     }
 
@@ -424,7 +434,7 @@ mod tests {
         let config = crate::RanConfig { scenario, ..Default::default() };
         let [mut old, mut new] = testing::nodes(&config).try_into().unwrap();
         for node in [&mut old, &mut new] {
-            node.watch(START, true);
+            node.set_watched(START, true);
         }
         let kinds: Vec<_> = new.interfaces().iter().map(|at| at.kind).collect();
         assert_eq!(kinds, [NiType::S1, NiType::X2]);
@@ -455,7 +465,7 @@ mod tests {
     fn injected_message_reaches_neighbour() {
         let [mut old, mut new] = handover([true, false]);
         let octets = xn_ue_context_release(Ue(7), Ue(7));
-        new.inject(START, ControllerId(1), 1, Way::Outgoing, &octets).unwrap();
+        new.inject(START, ControllerId(1), 1, MessageDirection::Outgoing, &octets).unwrap();
         let message = on_xn(&mut old, START + SECOND).unwrap();
         assert_eq!((message.ue, message.octets), (None, octets));
     }

@@ -7,7 +7,7 @@ use e2ap::{
 };
 
 use super::{Agent, AgentEvent};
-use crate::answer::malformed;
+use crate::protocol_error::malformed;
 use crate::{Notice, Time};
 
 impl Agent {

@@ -51,7 +51,7 @@ impl XappHost {
         }
     }
 
-    /// Reports that the send queue of an xApp's link has room again, after [`XappHost::poll_news`] found none.
+    /// Reports that the send queue of an xApp's link has room again, after [`XappHost::poll_announcement`] found none.
     pub fn handle_room(&mut self, assoc: AssocId) {
         if let Some(Session::Open { unannounced, changed, behind, .. }) = self.sessions.get_mut(&assoc)
             && !(unannounced.is_empty() && changed.is_empty())
@@ -67,7 +67,7 @@ impl XappHost {
     /// All nodes together can exceed the send queue of a link, and nodes may come up faster than an xApp reads. Each xApp
     /// therefore receives one announcement after the other while its link `has_room`, and then none before
     /// [`XappHost::handle_room`].
-    pub fn poll_news(
+    pub fn poll_announcement(
         &mut self,
         controller: &Controller,
         out: &mut Vec<u8>,
@@ -97,9 +97,9 @@ impl XappHost {
         None
     }
 
-    /// Whether [`XappHost::poll_news`] must be called again.
+    /// Whether [`XappHost::poll_announcement`] must be called again.
     #[must_use]
-    pub fn has_news(&self) -> bool {
+    pub fn has_announcements(&self) -> bool {
         !self.behind.is_empty()
     }
 

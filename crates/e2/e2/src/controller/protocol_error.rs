@@ -8,7 +8,7 @@ use e2ap::{
 };
 
 use super::{Controller, Deadline, NodeId};
-use crate::answer::{about, in_version, malformed, not_supported};
+use crate::protocol_error::{about, in_version, malformed, not_supported};
 use crate::{AssocId, CloseReason, Notice, Time};
 
 /// Invalid PDUs after which an association that has not set up is closed.
