@@ -1,4 +1,4 @@
-//! What a packet costs in traffic control: `cargo bench -p ferric-radio --bench tc`.
+//! The processor time per packet in traffic control: `cargo bench -p ferric-radio --bench tc`.
 
 use std::hint::black_box;
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use radio::tc::{
 use radio::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 
 const SLOTS: u64 = 200_000;
-const PACKETS_A_SLOT: u64 = 5;
+const PACKETS_PER_SLOT: u64 = 5;
 
 fn packet(number: u64) -> Packet {
     Packet {
@@ -33,15 +33,15 @@ fn packet(number: u64) -> Packet {
     }
 }
 
-/// Nanoseconds a packet, to make it and have it go all the way; the best of five.
+/// Nanoseconds per packet from its creation to its departure; the best of five runs.
 fn measure(configuration: &Configuration) -> f64 {
     let run = || {
-        let mut tc = TrafficControl::new(configuration).expect("it makes sense");
+        let mut tc = TrafficControl::new(configuration).expect("the configuration is valid");
         let began = Instant::now();
         for slot in 0..SLOTS {
             let now = Time::from_nanos(slot * 500_000);
-            for number in 0..PACKETS_A_SLOT {
-                tc.push(now, packet(slot * PACKETS_A_SLOT + number));
+            for number in 0..PACKETS_PER_SLOT {
+                tc.push(now, packet(slot * PACKETS_PER_SLOT + number));
             }
             let mut rlc_octets = 0;
             while let Some(packet) = tc.pop(now, RlcState { rlc_octets, rlc_room_octets: 1_000_000 }) {
@@ -49,7 +49,7 @@ fn measure(configuration: &Configuration) -> f64 {
             }
             tc.transmitted(now, rlc_octets, true);
         }
-        began.elapsed().as_nanos() as f64 / (SLOTS * PACKETS_A_SLOT) as f64
+        began.elapsed().as_nanos() as f64 / (SLOTS * PACKETS_PER_SLOT) as f64
     };
     (0..5).map(|_| run()).fold(f64::INFINITY, f64::min)
 }
@@ -77,8 +77,8 @@ fn main() {
     for (name, configuration) in [
         ("one FIFO, no pacer", &Configuration::default()),
         ("four FIFOs, three filters, 5G-BDP", &separated),
-        ("four CoDels, by chance, deficit round robin, 5G-BDP", &managed),
+        ("four CoDels, stochastic, deficit round robin, 5G-BDP", &managed),
     ] {
-        println!("{name:<55} {:5.1} ns a packet", measure(configuration));
+        println!("{name:<55} {:5.1} ns per packet", measure(configuration));
     }
 }

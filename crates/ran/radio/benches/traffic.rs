@@ -1,4 +1,4 @@
-//! What a packet costs at a flow's ends: `cargo bench -p ferric-radio --bench traffic`.
+//! The processor time per packet at the ends of a flow: `cargo bench -p ferric-radio --bench traffic`.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -14,7 +14,7 @@ const SLOT_OCTETS: u32 = 3_750;
 /// 200 ms of that.
 const BUFFER_OCTETS: u32 = 1_500_000;
 
-/// Nanoseconds a packet, either way, with a link of slots and a buffer between the ends; the best of five.
+/// Nanoseconds per packet in either direction, over a slotted link with a buffer; the best of five runs.
 fn measure(specification: &FlowSpecification) -> f64 {
     (0..5).map(|_| run(specification)).fold(f64::INFINITY, f64::min)
 }
@@ -41,14 +41,14 @@ fn run(specification: &FlowSpecification) -> f64 {
                 }
             }
             flow.uplink(now, &mut fresh);
-            fresh.drain(..).for_each(|packet| flow.left_ran(now, &packet));
+            fresh.drain(..).for_each(|packet| flow.deliver_to_core(now, &packet));
         }
         let mut room = SLOT_OCTETS;
         while queue.front().is_some_and(|packet| packet.octets <= room) {
-            let packet = queue.pop_front().expect("it is there");
+            let packet = queue.pop_front().expect("the queue is not empty");
             room -= packet.octets;
             queued -= packet.octets;
-            flow.reached_ue(now, &packet);
+            flow.deliver_to_ue(now, &packet);
         }
     }
     let counts = flow.counts();
@@ -60,10 +60,10 @@ fn main() {
     for (name, kind) in [
         ("constant bit rate, 30 Mbit/s", Kind::ConstantBitRate { rate_bps: 30_000_000, packet_octets: 1_428 }),
         ("Poisson, 30 Mbit/s", Kind::Poisson { rate_bps: 30_000_000, packet_octets: 1_428 }),
-        ("echoes, one a millisecond", Kind::Echo { interval_ms: 1.0, packet_octets: 200 }),
+        ("echoes, one per millisecond", Kind::Echo { interval_ms: 1.0, packet_octets: 200 }),
         ("greedy CUBIC, 60 Mbit/s", Kind::Greedy(Tcp::default())),
         ("greedy BBR, 60 Mbit/s", Kind::Greedy(bbr)),
     ] {
-        println!("{name:<32} {:5.1} ns a packet", measure(&FlowSpecification::new(kind)));
+        println!("{name:<32} {:5.1} ns per packet", measure(&FlowSpecification::new(kind)));
     }
 }

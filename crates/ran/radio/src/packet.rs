@@ -70,7 +70,7 @@ pub struct Packet {
     pub octets: u32,
     /// Its ECN field.
     pub ecn: Ecn,
-    /// Whether it goes before others where a scheduler asks (differentiated services code point, RFC 2474).
+    /// Its differentiated services code point (RFC 2474).
     pub dscp: u8,
     /// Its number in its flow and direction, counted from 0.
     pub number: u64,
@@ -88,10 +88,10 @@ pub enum Content {
     /// Octets without meaning.
     #[default]
     Filler,
-    /// The opening of a TCP connection (RFC 9293 3.5).
-    Synchronize {
-        /// Where it answers one from the other end: when that was sent. `None` where it asks.
-        answers: Option<Time>,
+    /// A TCP SYN or SYN-ACK (RFC 9293 3.5).
+    Syn {
+        /// For a SYN-ACK, when the SYN that it answers was sent; `None` for a SYN.
+        syn_sent: Option<Time>,
     },
     /// A TCP segment.
     Segment(Segment),

@@ -28,9 +28,9 @@ impl Link {
                 }
             }
             self.flow.uplink(now, &mut self.fresh);
-            self.fresh.drain(..).for_each(|packet| self.flow.left_ran(now, &packet));
+            self.fresh.drain(..).for_each(|packet| self.flow.deliver_to_core(now, &packet));
             if let Some(packet) = self.queue.pop_front() {
-                self.flow.reached_ue(now, &packet);
+                self.flow.deliver_to_ue(now, &packet);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What uses a TCP connection: one transfer, or a user who asks for one thing after the other.
+//! Applications over a TCP connection.
 
 use super::dialogue::Dialogue;
 use super::end::Ends;
@@ -6,7 +6,7 @@ use super::path::{Path, Side};
 use super::specification::{Direction, FlowSpecification, Kind};
 use crate::{Random, Time};
 
-/// What uses a connection.
+/// The application of a flow.
 #[derive(Clone, Debug)]
 pub enum Application {
     None,
@@ -14,15 +14,15 @@ pub enum Application {
     Dialogue(Box<Dialogue>),
 }
 
-/// So much data, once.
+/// A transfer of data in one or both directions.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     start: Time,
-    is_begun: bool,
-    /// [`u64::MAX`]: without end.
+    has_started: bool,
+    /// [`u64::MAX`] for unlimited data.
     octets: u64,
     direction: Direction,
-    /// Which segment follows the last, of what the server sends and of what the UE does.
+    /// The segment that follows the last one, in the server's stream and in the UE's.
     ends: [u64; 2],
 }
 
@@ -38,40 +38,40 @@ impl Application {
             _ => return Application::None,
         };
         let (start, direction) = (*start, *direction);
-        Application::Transfer(Transfer { start, is_begun: false, octets, direction, ends: [u64::MAX; 2] })
+        Application::Transfer(Transfer { start, has_started: false, octets, direction, ends: [u64::MAX; 2] })
     }
 
-    /// When it does something of its own accord.
+    /// When the application next acts by itself.
     pub fn due(&self) -> Time {
         match self {
-            Application::Transfer(transfer) if !transfer.is_begun => transfer.start,
+            Application::Transfer(transfer) if !transfer.has_started => transfer.start,
             Application::None | Application::Transfer(_) => Time::NEVER,
             Application::Dialogue(dialogue) => dialogue.due(),
         }
     }
 
-    /// Does what is due.
+    /// Performs the action that is due.
     pub fn act(&mut self, now: Time, ends: &mut Ends, path: &mut Path) {
         match self {
             Application::None => {}
-            Application::Transfer(transfer) => transfer.begin(now, ends, path),
+            Application::Transfer(transfer) => transfer.start(now, ends, path),
             Application::Dialogue(dialogue) => dialogue.act(now, ends, path),
         }
     }
 
-    /// A segment has come to that side.
-    pub fn arrived(&mut self, side: Side, now: Time, ends: &mut Ends, path: &mut Path) {
+    /// Processes a segment that has arrived at `side`.
+    pub fn on_segment(&mut self, side: Side, now: Time, ends: &mut Ends, path: &mut Path) {
         match self {
             Application::None => {}
-            Application::Transfer(transfer) => transfer.arrived(side, now, ends, path),
-            Application::Dialogue(dialogue) => dialogue.arrived(side, now, ends, path),
+            Application::Transfer(transfer) => transfer.on_segment(side, now, ends, path),
+            Application::Dialogue(dialogue) => dialogue.on_segment(side, now, ends, path),
         }
     }
 }
 
 impl Transfer {
-    fn begin(&mut self, now: Time, ends: &mut Ends, path: &mut Path) {
-        self.is_begun = true;
+    fn start(&mut self, now: Time, ends: &mut Ends, path: &mut Path) {
+        self.has_started = true;
         for side in [Side::Server, Side::Ue] {
             if side.sends(self.direction) {
                 self.ends[side as usize] = ends.of(side).write(now, self.octets, path);
@@ -79,7 +79,7 @@ impl Transfer {
         }
     }
 
-    fn arrived(&mut self, side: Side, now: Time, ends: &mut Ends, path: &mut Path) {
+    fn on_segment(&mut self, side: Side, now: Time, ends: &mut Ends, path: &mut Path) {
         let end = &mut self.ends[side.other() as usize];
         if ends.of(side).received() >= *end {
             *end = u64::MAX;

@@ -1,48 +1,48 @@
-//! What a flow has sent and received, and how long it took.
+//! Packet counters and delays of a flow.
 
 use super::durations::Durations;
 use crate::Time;
 
-/// What a flow's ends have seen so far.
+/// The counters and delays of a flow since its start.
 #[derive(Clone, Debug, Default)]
 pub struct FlowCounts {
     /// From the server to the UE.
     pub downlink: DirectionCounts,
     /// From the UE to the server.
     pub uplink: DirectionCounts,
-    /// Round trips: of requests and their echoes, or of TCP's segments and their acknowledgements.
+    /// Round-trip times: of requests and their echoes, or of TCP segments and their acknowledgements.
     pub rtt: Durations,
-    /// Some of the round trips, if the specification asks for that.
+    /// Samples of the round-trip times; empty unless the specification requests them.
     pub rtt_samples: Samples,
-    /// From what was asked for to its last octet: finite transfers, web pages, segments of a video.
+    /// Times from the request to the last octet: of finite transfers, web pages and video segments.
     pub completed: Durations,
 }
 
-/// What went one way.
+/// The packets of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct DirectionCounts {
     /// Packets sent.
     pub sent_packets: u64,
     /// Their octets, with all headers of layers 3 and up.
     pub sent_octets: u64,
-    /// Packets that came to the other end.
+    /// Packets received by the other end.
     pub received_packets: u64,
     /// Their octets.
     pub received_octets: u64,
-    /// Packets that were sent before one that has come, and have not come themselves.
+    /// Packets that have not arrived although a later one has.
     pub lost_packets: u64,
-    /// Packets that came with a congestion mark.
+    /// Packets received with a congestion mark.
     pub marked_packets: u64,
-    /// TCP segments that had come before.
+    /// TCP segments received more than once.
     pub duplicate_packets: u64,
-    /// From the sender's end to the receiver's.
+    /// The delay from end to end.
     pub delay: Durations,
-    /// The number that is expected next.
+    /// The packet number that is expected next.
     next: u64,
 }
 
 impl DirectionCounts {
-    /// What has neither come nor been found lost.
+    /// Packets that have neither arrived nor been counted as lost.
     #[must_use]
     pub fn in_flight_packets(&self) -> u64 {
         self.sent_packets.saturating_sub(self.received_packets + self.lost_packets)
@@ -53,61 +53,61 @@ impl DirectionCounts {
         self.sent_octets += u64::from(octets);
     }
 
-    pub(super) fn received(&mut self, number: u64, octets: u32, took_ns: u64) {
+    pub(super) fn received(&mut self, number: u64, octets: u32, delay_ns: u64) {
         self.received_packets += 1;
         self.received_octets += u64::from(octets);
         if number >= self.next {
             self.lost_packets += number - self.next;
             self.next = number + 1;
         } else {
-            // it was late, not lost
+            // the packet was late, not lost
             self.lost_packets = self.lost_packets.saturating_sub(1);
         }
-        self.delay.record_ns(took_ns);
+        self.delay.record_ns(delay_ns);
     }
 }
 
-/// Some of what was measured, in order, from the beginning to the end. When there is no more room, every second one goes,
-/// and from then on half as many are kept.
+/// A bounded number of samples, evenly spread over all measurements, in order. When it is full, every second sample is
+/// removed, and from then on half as many are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    kept: Vec<(Time, u64)>,
-    most: usize,
-    /// Every how many-th is kept.
+    samples: Vec<(Time, u64)>,
+    capacity: usize,
+    /// One measurement in `stride` is kept.
     stride: u64,
-    seen: u64,
+    measured: u64,
 }
 
 impl Samples {
-    /// No more than `most`.
-    pub(super) fn new(most: usize) -> Self {
-        Samples { kept: Vec::new(), most, stride: 1, seen: 0 }
+    /// Creates a store for up to `capacity` samples.
+    pub(super) fn new(capacity: usize) -> Self {
+        Samples { samples: Vec::new(), capacity, stride: 1, measured: 0 }
     }
 
-    /// When each was measured, and how many nanoseconds it was.
+    /// The time and the value in nanoseconds of each sample.
     #[must_use]
     pub fn as_slice(&self) -> &[(Time, u64)] {
-        &self.kept
+        &self.samples
     }
 
     pub(super) fn record_ns(&mut self, now: Time, value_ns: u64) {
-        if self.most == 0 {
+        if self.capacity == 0 {
             return;
         }
-        if self.seen.is_multiple_of(self.stride) {
-            if self.kept.len() == self.most {
+        if self.measured.is_multiple_of(self.stride) {
+            if self.samples.len() == self.capacity {
                 let mut at = 0;
-                self.kept.retain(|_| {
+                self.samples.retain(|_| {
                     at += 1;
                     at % 2 == 1
                 });
                 self.stride *= 2;
             }
-            if self.seen.is_multiple_of(self.stride) {
-                self.kept.push((now, value_ns));
+            if self.measured.is_multiple_of(self.stride) {
+                self.samples.push((now, value_ns));
             }
         }
-        self.seen += 1;
+        self.measured += 1;
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_losses_until_they_fill() {
+    fn gap_counts_as_loss_until_filled() {
         let mut counts = DirectionCounts::default();
         (0..6).for_each(|_| counts.sent(100));
         for number in [0, 1, 4] {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_thinned_not_cut() {
+    fn full_samples_are_thinned_evenly() {
         let mut samples = Samples::new(8);
         (0..100).for_each(|i| samples.record_ns(Time::from_nanos(i), i));
         let kept: Vec<u64> = samples.as_slice().iter().map(|(_, value)| *value).collect();

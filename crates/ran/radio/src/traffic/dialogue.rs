@@ -1,4 +1,4 @@
-//! A user who asks a server for one thing after the other, over one TCP connection.
+//! Requests and responses of a user over one TCP connection.
 
 use std::collections::VecDeque;
 
@@ -9,81 +9,81 @@ use super::specification::{FlowSpecification, Kind};
 use super::users::{VideoPlayer, Web};
 use crate::{Random, Time};
 
-/// Who asks first does so within so many seconds.
-pub const FIRST_WITHIN_S: f64 = 5.0;
+/// The first request follows the start of a flow within this time.
+pub const MAX_FIRST_REQUEST_S: f64 = 5.0;
 
-/// Requests and answers.
+/// The requests of a client and the responses to them.
 #[derive(Clone, Debug)]
 pub struct Dialogue {
-    asker: Side,
-    habit: Habit,
+    client: Side,
+    behavior: Behavior,
     random: Random,
-    /// When the user asks next; never while he waits for an answer first.
-    asks_at: Time,
-    /// What was asked for and has not come, the oldest first: no more than the habit asks for ahead.
-    asked: VecDeque<Asked>,
+    /// When the next request is sent; never while a response must arrive first.
+    next_request: Time,
+    /// Requests without a complete response, oldest first. Their number is bounded by the behavior.
+    pending: VecDeque<Request>,
 }
 
 #[derive(Clone, Debug)]
-enum Habit {
+enum Behavior {
     Web(Web),
-    Video { player: VideoPlayer, is_playing: bool, session_ends: Time },
+    Video { player: VideoPlayer, is_playing: bool, session_end: Time },
 }
 
-/// A request, and what will answer it.
+/// A request and its response.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
-    at: Time,
-    /// Which segment follows it in the stream of requests.
+struct Request {
+    sent: Time,
+    /// The segment that follows the request in the client's stream.
     request_end: u64,
-    octets: u64,
-    /// Which segment follows the answer in the stream of answers, once it is written.
-    answer_end: Option<u64>,
+    response_octets: u64,
+    /// The segment that follows the response in the server's stream, once the response is written.
+    response_end: Option<u64>,
 }
 
 impl Dialogue {
     /// # Panics
     ///
-    /// Where nobody asks in that kind of flow.
+    /// If this kind of flow has no requests over TCP.
     pub fn new(specification: &FlowSpecification, mut random: Random) -> Self {
-        let answerer = if Side::Server.sends(specification.direction) { Side::Server } else { Side::Ue };
+        let server = if Side::Server.sends(specification.direction) { Side::Server } else { Side::Ue };
         let start = specification.start;
-        let habit = match &specification.kind {
-            Kind::Web(web) => Habit::Web(web.clone()),
-            Kind::VideoPlayer(player) => Habit::Video {
+        let behavior = match &specification.kind {
+            Kind::Web(web) => Behavior::Web(web.clone()),
+            Kind::VideoPlayer(player) => Behavior::Video {
                 is_playing: random.uniform() < player.on_s / (player.on_s + player.off_s),
-                session_ends: later(start, random.exponential(player.on_s)),
+                session_end: after_s(start, random.exponential(player.on_s)),
                 player: player.clone(),
             },
-            _ => panic!("only users ask"),
+            _ => panic!("the flow has no requests over TCP"),
         };
-        let asks_at = later(start, random.uniform() * FIRST_WITHIN_S);
-        Dialogue { asker: answerer.other(), habit, random, asks_at, asked: VecDeque::new() }
+        let next_request = after_s(start, random.uniform() * MAX_FIRST_REQUEST_S);
+        Dialogue { client: server.other(), behavior, random, next_request, pending: VecDeque::new() }
     }
 
     pub fn due(&self) -> Time {
-        self.asks_at
+        self.next_request
     }
 
-    /// The user asks, or begins or ends a session.
+    /// Sends a request, or starts or ends a session.
     pub fn act(&mut self, now: Time, ends: &mut Ends, path: &mut Path) {
-        let (request, octets, next) = match &mut self.habit {
-            Habit::Web(web) => {
+        let (request, octets, next) = match &mut self.behavior {
+            Behavior::Web(web) => {
                 let octets = web.page_least_octets + self.random.exponential(web.page_more_octets as f64) as u64;
                 (octets * u64::from(web.request_permille) / 1_000, octets, Time::NEVER)
             }
-            Habit::Video { player, is_playing, session_ends } => {
-                while now >= *session_ends {
+            Behavior::Video { player, is_playing, session_end } => {
+                while now >= *session_end {
                     *is_playing = !*is_playing;
                     let mean_s = if *is_playing { player.on_s } else { player.off_s };
-                    *session_ends = later(*session_ends, self.random.exponential(mean_s));
+                    *session_end = after_s(*session_end, self.random.exponential(mean_s));
                 }
                 if !*is_playing {
-                    self.asks_at = *session_ends;
+                    self.next_request = *session_end;
                     return;
                 }
-                if self.asked.len() >= player.ahead as usize {
-                    self.asks_at = Time::NEVER;
+                if self.pending.len() >= player.ahead as usize {
+                    self.next_request = Time::NEVER;
                     return;
                 }
                 let mean = player.bitrate_bps as f64 / 8.0 * player.segment_ms as f64 / 1e3;
@@ -91,46 +91,46 @@ impl Dialogue {
                 (u64::from(player.request_octets), octets, after(now, player.segment_ms * 1_000_000))
             }
         };
-        self.asks_at = next;
-        let request_end = ends.of(self.asker).write(now, request.max(1), path);
-        self.asked.push_back(Asked { at: now, request_end, octets, answer_end: None });
+        self.next_request = next;
+        let request_end = ends.of(self.client).write(now, request.max(1), path);
+        self.pending.push_back(Request { sent: now, request_end, response_octets: octets, response_end: None });
     }
 
-    /// A segment has come to that side.
-    pub fn arrived(&mut self, side: Side, now: Time, ends: &mut Ends, path: &mut Path) {
+    /// Processes a segment that has arrived at `side`.
+    pub fn on_segment(&mut self, side: Side, now: Time, ends: &mut Ends, path: &mut Path) {
         let end = ends.of(side);
         let received = end.received();
-        if side != self.asker {
-            let unanswered = self.asked.iter_mut().filter(|asked| asked.answer_end.is_none());
-            for asked in unanswered.take_while(|asked| asked.request_end <= received) {
-                asked.answer_end = Some(end.write(now, asked.octets, path));
+        if side != self.client {
+            let unanswered = self.pending.iter_mut().filter(|request| request.response_end.is_none());
+            for request in unanswered.take_while(|request| request.request_end <= received) {
+                request.response_end = Some(end.write(now, request.response_octets, path));
             }
             return;
         }
-        while let Some(asked) = self.asked.front().copied() {
-            if asked.answer_end.is_none_or(|end| received < end) {
+        while let Some(request) = self.pending.front().copied() {
+            if request.response_end.is_none_or(|end| received < end) {
                 break;
             }
-            self.asked.pop_front();
-            path.count_completed(now, asked.at);
-            self.apply_harq_feedback(now, asked.at);
+            self.pending.pop_front();
+            path.count_completed(now, request.sent);
+            self.schedule_request(now, request.sent);
         }
     }
 
-    /// The answer to what was asked then has come.
-    fn apply_harq_feedback(&mut self, now: Time, asked_at: Time) {
-        match &self.habit {
-            Habit::Web(web) => self.asks_at = later(now, self.random.exponential(web.reading_s)),
-            // a player that waited for this goes on, but asks for no two segments at once
-            Habit::Video { player, .. } if self.asks_at == Time::NEVER => {
-                let last = self.asked.back().map_or(asked_at, |asked| asked.at);
-                self.asks_at = after(last, player.segment_ms * 1_000_000).max(now);
+    /// Schedules the next request after the response to the request of `request_sent`.
+    fn schedule_request(&mut self, now: Time, request_sent: Time) {
+        match &self.behavior {
+            Behavior::Web(web) => self.next_request = after_s(now, self.random.exponential(web.reading_s)),
+            // a player that waited for this response continues, with a segment's time between two requests
+            Behavior::Video { player, .. } if self.next_request == Time::NEVER => {
+                let last = self.pending.back().map_or(request_sent, |request| request.sent);
+                self.next_request = after(last, player.segment_ms * 1_000_000).max(now);
             }
-            Habit::Video { .. } => {}
+            Behavior::Video { .. } => {}
         }
     }
 }
 
-fn later(time: Time, seconds: f64) -> Time {
+fn after_s(time: Time, seconds: f64) -> Time {
     after(time, (seconds * 1e9) as u64)
 }

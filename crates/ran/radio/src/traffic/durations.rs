@@ -1,10 +1,10 @@
-//! How long things took: exact mean and extremes, and quantiles within one percent, in a few kilooctets.
+//! A histogram of durations: exact mean and extremes, and quantiles within one percent, in a few kilooctets.
 
-/// Microseconds below this have a bucket each.
+/// Each microsecond below this has its own bucket.
 const EXACT_US: u64 = 128;
-/// Buckets of each power of two above.
+/// The number of buckets of each higher power of two.
 const STEPS: u64 = 64;
-/// The longest that is told apart: two minutes. What takes longer counts in the last bucket.
+/// The longest duration that has its own bucket: two minutes. Longer ones count in the last bucket.
 const LONGEST_US: u64 = (1 << 27) - 1;
 
 /// A bounded histogram of durations.
@@ -14,37 +14,37 @@ pub struct Durations {
     sum_ns: u128,
     min_ns: u64,
     max_ns: u64,
-    /// As long as the longest so far needs.
+    /// Only up to the bucket of the longest duration so far.
     buckets: Vec<u32>,
 }
 
 impl Durations {
-    /// How many there are.
+    /// The number of durations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean, exact. None of none, as for all that follows.
+    /// The exact mean; `None` without durations.
     #[must_use]
     pub fn mean_ms(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64 / 1e6)
     }
 
-    /// The shortest, exact.
+    /// The exact minimum; `None` without durations.
     #[must_use]
     pub fn min_ms(&self) -> Option<f64> {
         (self.count > 0).then_some(self.min_ns as f64 / 1e6)
     }
 
-    /// The longest, exact.
+    /// The exact maximum; `None` without durations.
     #[must_use]
     pub fn max_ms(&self) -> Option<f64> {
         (self.count > 0).then_some(self.max_ns as f64 / 1e6)
     }
 
-    /// What the share `quantile` of them does not exceed: 0.5 is the median. Within one percent or a microsecond, up to
-    /// two minutes.
+    /// A quantile; 0.5 is the median. It is exact within one percent or a microsecond, up to two minutes; `None` without
+    /// durations.
     #[must_use]
     pub fn quantile_ms(&self, quantile: f64) -> Option<f64> {
         if self.count == 0 {
@@ -60,12 +60,12 @@ impl Durations {
         Some(middle_ns.clamp(self.min_ns as f64, self.max_ns as f64) / 1e6)
     }
 
-    pub(super) fn record_ns(&mut self, nanos: u64) {
-        self.min_ns = if self.count == 0 { nanos } else { self.min_ns.min(nanos) };
-        self.max_ns = self.max_ns.max(nanos);
+    pub(super) fn record_ns(&mut self, duration_ns: u64) {
+        self.min_ns = if self.count == 0 { duration_ns } else { self.min_ns.min(duration_ns) };
+        self.max_ns = self.max_ns.max(duration_ns);
         self.count += 1;
-        self.sum_ns += u128::from(nanos);
-        let bucket = bucket_of(nanos / 1000);
+        self.sum_ns += u128::from(duration_ns);
+        let bucket = bucket_of(duration_ns / 1000);
         if bucket >= self.buckets.len() {
             self.buckets.resize(bucket + 1, 0);
         }
@@ -82,7 +82,7 @@ fn bucket_of(us: u64) -> usize {
     (EXACT_US + octave * STEPS + (us >> (octave + 1)) - STEPS) as usize
 }
 
-/// The middle of what counts in a bucket.
+/// The middle of a bucket.
 fn middle_us(bucket: u64) -> f64 {
     let Some(above) = bucket.checked_sub(EXACT_US) else { return bucket as f64 + 0.5 };
     let (octave, step) = (above / STEPS, above % STEPS);
@@ -101,7 +101,7 @@ mod tests {
         let mut durations = Durations::default();
         assert_eq!(durations.quantile_ms(0.5), None);
         let mut all: Vec<u64> = (0..10_000).map(|_| random.exponential(30e6) as u64 + 20_000).collect();
-        all.iter().for_each(|nanos| durations.record_ns(*nanos));
+        all.iter().for_each(|duration_ns| durations.record_ns(*duration_ns));
         all.sort_unstable();
         for quantile in [0.01, 0.1, 0.5, 0.9, 0.99, 0.999] {
             let exact = all[(quantile * 10_000.0) as usize - 1] as f64 / 1e6;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_lies_in_its_bucket() {
+    fn buckets_are_contiguous_and_cover_their_values() {
         let mut last = 0;
         for us in (0..100_000).chain((100_000..LONGEST_US).step_by(997)) {
             let bucket = bucket_of(us);

@@ -1,32 +1,32 @@
-//! An end of a flow: what it sends of its own accord, what it answers, and its halves of TCP.
+//! The ends of a flow: their UDP source, their replies, and their TCP sender and receiver.
 
 use super::path::{Path, Side};
 use super::source::Source;
 use super::specification::{FlowSpecification, Kind};
-use super::tcp::{self, Handshake, Outgoing, Receiver, SYNCHRONIZE_OCTETS, Sender, TcpState};
+use super::tcp::{self, Handshake, Outgoing, Receiver, SYN_OCTETS, Sender, TcpState};
 use crate::{Acknowledgement, Content, Ecn, Packet, Random, Segment, Time};
 
-/// An end.
+/// An end of a flow.
 #[derive(Clone, Debug)]
 pub struct End {
     side: Side,
     source: Option<Source>,
-    answer: Answer,
+    reply: Reply,
     connection: Option<Box<Connection>>,
     due: Time,
     is_stopped: bool,
 }
 
-/// What it sends when something comes that is no part of TCP.
+/// The reply to a UDP packet.
 #[derive(Clone, Copy, Debug)]
-enum Answer {
+enum Reply {
     None,
-    /// As much as came.
-    Same,
+    /// A packet of the same size.
+    Echo,
     Octets(u32),
 }
 
-/// Both ends.
+/// Both ends of a flow.
 #[derive(Clone, Debug)]
 pub struct Ends {
     pub server: End,
@@ -48,7 +48,7 @@ struct Connection {
     handshake: Handshake,
     sender: Sender,
     receiver: Receiver,
-    /// The congestion notification of what is sent for the first time.
+    /// The ECN field of segments that are not retransmissions.
     ecn: Ecn,
 }
 
@@ -56,25 +56,25 @@ impl End {
     pub fn new(side: Side, specification: &FlowSpecification, random: &mut Random) -> Self {
         let kind = &specification.kind;
         let sends = side.sends(specification.direction);
-        // who echoes does so with what came; who answers sends the data, and the other end asks
-        let (needs_scheduling_request, answer) = match kind {
-            Kind::Echo { .. } | Kind::Voip { echoed: true } => (sends, Answer::Same),
-            Kind::KeepAlive { answer_octets, .. } => (!sends, Answer::Octets(*answer_octets)),
-            _ => (sends, Answer::None),
+        // with echoes, the sender of the data starts; with keep-alives, the receiver of the data does
+        let (is_initiator, reply) = match kind {
+            Kind::Echo { .. } | Kind::Voip { echoed: true } => (sends, Reply::Echo),
+            Kind::KeepAlive { answer_octets, .. } => (!sends, Reply::Octets(*answer_octets)),
+            _ => (sends, Reply::None),
         };
-        let mut chance = || Random::new(random.next_u64(), 0);
-        let source = if needs_scheduling_request { Source::new(kind, specification.start, chance()) } else { None };
+        let mut new_random = || Random::new(random.next_u64(), 0);
+        let source = if is_initiator { Source::new(kind, specification.start, new_random()) } else { None };
         let connection = kind.tcp().map(|tcp| {
             Box::new(Connection {
                 handshake: Handshake::new(),
-                sender: Sender::new(tcp, chance()),
+                sender: Sender::new(tcp, new_random()),
                 receiver: Receiver::new(tcp.delayed_ack_ms),
                 ecn: if tcp.ecn { Ecn::Ect } else { Ecn::NotEct },
             })
         });
-        let answer = if needs_scheduling_request { Answer::None } else { answer };
-        let mut end = End { side, source, answer, connection, due: Time::NEVER, is_stopped: false };
-        end.settle();
+        let reply = if is_initiator { Reply::None } else { reply };
+        let mut end = End { side, source, reply, connection, due: Time::NEVER, is_stopped: false };
+        end.update_due();
         end
     }
 
@@ -82,12 +82,12 @@ impl End {
         self.connection.as_ref().map(|connection| connection.sender.state())
     }
 
-    /// When it has something to do.
+    /// When the end next has work to do.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     pub fn act(&mut self, now: Time, path: &mut Path) {
         if let Some(source) = self.source.as_mut().filter(|source| source.next() <= now) {
             let octets = source.send();
@@ -102,7 +102,7 @@ impl End {
                 connection.acknowledge(self.side, now, path);
             }
         }
-        self.settle();
+        self.update_due();
     }
 
     pub fn stop(&mut self) {
@@ -112,88 +112,89 @@ impl End {
             connection.handshake.stop();
             connection.sender.stop();
         }
-        self.settle();
+        self.update_due();
     }
 
-    /// A packet comes that is no part of TCP.
-    pub fn request(&mut self, now: Time, packet: &Packet, path: &mut Path) {
-        let octets = match self.answer {
+    /// Processes a UDP packet: sends the reply, if there is one.
+    pub fn on_request(&mut self, now: Time, packet: &Packet, path: &mut Path) {
+        let octets = match self.reply {
             _ if self.is_stopped => return,
-            Answer::None => return,
-            Answer::Same => packet.octets,
-            Answer::Octets(octets) => octets,
+            Reply::None => return,
+            Reply::Echo => packet.octets,
+            Reply::Octets(octets) => octets,
         };
         let (newest, newest_sent) = (packet.number, packet.sent);
         let answer = Acknowledgement { newest, newest_sent, ..Acknowledgement::default() };
         path.send(self.side, now, octets, Ecn::NotEct, Content::Acknowledgement(answer));
     }
 
-    /// The other end opens the connection, or answers.
-    pub fn synchronize(&mut self, now: Time, packet: &Packet, answers: Option<Time>, path: &mut Path) {
-        let connection = self.connection.as_mut().expect("only TCP opens connections");
+    /// Processes a SYN, or a SYN-ACK, which carries `syn_sent`.
+    pub fn on_syn(&mut self, now: Time, packet: &Packet, syn_sent: Option<Time>, path: &mut Path) {
+        let connection = self.connection.as_mut().expect("only TCP flows have SYNs");
         if self.is_stopped {
             return;
         }
-        match answers {
+        match syn_sent {
             None => {
-                connection.handshake.asked();
-                let content = Content::Synchronize { answers: Some(packet.sent) };
-                path.send(self.side, now, SYNCHRONIZE_OCTETS, Ecn::NotEct, content);
+                connection.handshake.on_syn();
+                let content = Content::Syn { syn_sent: Some(packet.sent) };
+                path.send(self.side, now, SYN_OCTETS, Ecn::NotEct, content);
             }
             Some(sent) => {
-                if let Some(opened) = connection.handshake.apply_harq_feedback() {
+                if let Some(established) = connection.handshake.on_syn_ack() {
                     let rtt_ns = now.as_nanos().saturating_sub(sent.as_nanos());
-                    connection.sender.opened(now, rtt_ns, opened);
+                    connection.sender.on_established(now, rtt_ns, established);
                     connection.send(self.side, now, path);
                 }
             }
         }
-        self.settle();
+        self.update_due();
     }
 
-    /// A TCP segment comes.
-    pub fn segment(&mut self, now: Time, packet: &Packet, segment: Segment, path: &mut Path) {
-        let connection = self.connection.as_mut().expect("only TCP sends segments");
-        connection.handshake.heard();
-        if !connection.receiver.take(now, packet, segment) {
+    /// Processes a TCP segment.
+    pub fn on_segment(&mut self, now: Time, packet: &Packet, segment: Segment, path: &mut Path) {
+        let connection = self.connection.as_mut().expect("only TCP flows have segments");
+        connection.handshake.on_data();
+        if !connection.receiver.receive(now, packet, segment) {
             path.count_duplicate(self.side);
         }
         if connection.receiver.due() <= now && !self.is_stopped {
             connection.acknowledge(self.side, now, path);
         }
-        self.settle();
+        self.update_due();
     }
 
-    /// An acknowledgement comes, or a reply to a request.
-    pub fn acknowledgement(&mut self, now: Time, told: &Acknowledgement, path: &mut Path) {
+    /// Processes a TCP acknowledgement, or the reply to a UDP packet.
+    pub fn on_acknowledgement(&mut self, now: Time, ack: &Acknowledgement, path: &mut Path) {
         let rtt_ns = match &mut self.connection {
             Some(_) if self.is_stopped => return,
             Some(connection) => {
-                let rtt_ns = connection.sender.acknowledge(now, told);
+                let rtt_ns = connection.sender.on_acknowledgement(now, ack);
                 connection.send(self.side, now, path);
-                self.settle();
+                self.update_due();
                 rtt_ns
             }
-            None => now.as_nanos().saturating_sub(told.newest_sent.as_nanos()),
+            None => now.as_nanos().saturating_sub(ack.newest_sent.as_nanos()),
         };
         path.count_rtt(now, rtt_ns);
     }
 
-    /// All TCP segments below this have come.
+    /// All TCP segments below this number have been received.
     pub fn received(&self) -> u64 {
         self.connection.as_ref().map_or(0, |connection| connection.receiver.cumulative())
     }
 
-    /// The application writes: the number of the segment that follows what it has written.
+    /// Writes data of the application. Returns the number of the segment that follows the data.
     pub fn write(&mut self, now: Time, octets: u64, path: &mut Path) -> u64 {
-        let connection = self.connection.as_mut().expect("only applications over TCP write");
+        let connection = self.connection.as_mut().expect("only TCP flows have applications");
         let end = connection.sender.write(octets);
         connection.send(self.side, now, path);
-        self.settle();
+        self.update_due();
         end
     }
 
-    fn settle(&mut self) {
+    /// Recomputes when the next action is due.
+    fn update_due(&mut self) {
         if self.is_stopped {
             self.due = Time::NEVER;
             return;
@@ -209,25 +210,25 @@ impl Connection {
         self.handshake.due().min(self.sender.due())
     }
 
-    /// Sends what may be sent, and first of all opens the connection.
+    /// Opens the connection if necessary, and sends the segments that may be sent.
     fn send(&mut self, side: Side, now: Time, path: &mut Path) {
-        if !self.handshake.is_open() {
-            if self.sender.has_data() && self.handshake.needs_scheduling_request(now) {
-                path.send(side, now, SYNCHRONIZE_OCTETS, Ecn::NotEct, Content::Synchronize { answers: None });
+        if !self.handshake.is_established() {
+            if self.sender.has_data() && self.handshake.poll_syn(now) {
+                path.send(side, now, SYN_OCTETS, Ecn::NotEct, Content::Syn { syn_sent: None });
             }
             return;
         }
         let ecn = self.ecn;
         self.sender.send(now, |Outgoing { segment, octets, is_retransmission }| {
-            // what is sent again is not to be marked (RFC 3168 6.1.5)
+            // retransmissions are not ECN-capable (RFC 3168 6.1.5)
             let ecn = if is_retransmission { Ecn::NotEct } else { ecn };
             path.send(side, now, octets + tcp::HEADERS_OCTETS, ecn, Content::Segment(segment));
         });
     }
 
     fn acknowledge(&mut self, side: Side, now: Time, path: &mut Path) {
-        let (told, blocks) = self.receiver.acknowledge();
+        let (ack, blocks) = self.receiver.acknowledge();
         let octets = tcp::acknowledgement_octets(blocks);
-        path.send(side, now, octets, Ecn::NotEct, Content::Acknowledgement(told));
+        path.send(side, now, octets, Ecn::NotEct, Content::Acknowledgement(ack));
     }
 }

@@ -1,9 +1,9 @@
-//! Flows: a server beyond the core, a UE, and what they send each other. Both ends are one value, driven in virtual
-//! time; the RAN between them is the caller.
+//! Traffic flows between a server behind the core and a UE. A [`Flow`] holds both ends and runs in virtual time; the
+//! caller is the RAN between them.
 //!
-//! What the server sends comes out of [`Flow::downlink`] when it has crossed the core; what the RAN has delivered goes
-//! into [`Flow::reached_ue`]; what the UE sends, acknowledgements among it, comes out of [`Flow::uplink`]; and what has
-//! crossed the RAN that way goes into [`Flow::left_ran`]. [`Flow::next_event`] says when there is something to fetch.
+//! [`Flow::downlink`] returns the server's packets that have crossed the core, and [`Flow::deliver_to_ue`] takes those
+//! that the RAN has delivered. [`Flow::uplink`] returns the UE's packets, including acknowledgements, and
+//! [`Flow::deliver_to_core`] takes those that leave the RAN. [`Flow::next_event`] returns when to call next.
 
 mod application;
 mod counts;
@@ -31,7 +31,7 @@ use self::end::{End, Ends};
 use self::path::{Path, Side};
 use crate::{Content, FiveTuple, FlowId, Packet, Random, Time};
 
-/// A flow, both its ends.
+/// A traffic flow with its two ends.
 #[derive(Clone, Debug)]
 pub struct Flow {
     specification: FlowSpecification,
@@ -42,11 +42,11 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow. `tuple` is that of the downlink; `random` is its chance.
+    /// Creates a flow. `tuple` is the 5-tuple of its downlink packets, `random` its source of randomness.
     ///
     /// # Panics
     ///
-    /// Where [`FlowSpecification::check`] refuses the specification.
+    /// If [`FlowSpecification::check`] rejects the specification.
     #[must_use]
     pub fn new(id: FlowId, specification: FlowSpecification, tuple: FiveTuple, mut random: Random) -> Self {
         if let Err(error) = specification.check() {
@@ -58,70 +58,71 @@ impl Flow {
         let application = Application::new(&specification, Random::new(random.next_u64(), 0));
         let ends = Ends { server, ue };
         let mut flow = Flow { specification, path, ends, application, next_event: Time::NEVER };
-        flow.settle();
+        flow.update_next_event();
         flow
     }
 
-    /// What it is.
+    /// The specification of the flow.
     #[must_use]
     pub fn specification(&self) -> &FlowSpecification {
         &self.specification
     }
 
-    /// When there is something to fetch or to do; [`Time::NEVER`] where nothing is unless something comes.
+    /// When the flow next has packets to fetch or work to do; [`Time::NEVER`] if only a received packet can cause any.
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Time {
         self.next_event
     }
 
-    /// Appends what reaches the base station from the core by now. A packet's `entered` says when it did.
+    /// Appends the packets that have reached the base station from the core until `now`. A packet's `entered` is the time of
+    /// its arrival.
     pub fn downlink(&mut self, now: Time, out: &mut Vec<Packet>) {
         if now < self.next_event {
             return;
         }
         self.advance(now);
         self.path.take_downlink(now, out);
-        self.settle();
+        self.update_next_event();
     }
 
-    /// Appends what the UE's end hands to its modem by now.
+    /// Appends the packets that the UE's end has handed to its modem until `now`.
     pub fn uplink(&mut self, now: Time, out: &mut Vec<Packet>) {
         if now < self.next_event {
             return;
         }
         self.advance(now);
         self.path.take_uplink(out);
-        self.settle();
+        self.update_next_event();
     }
 
-    /// The RAN has delivered a packet of the downlink.
-    pub fn reached_ue(&mut self, now: Time, packet: &Packet) {
+    /// Takes a downlink packet that the RAN has delivered to the UE.
+    pub fn deliver_to_ue(&mut self, now: Time, packet: &Packet) {
         self.advance(now);
         self.arrive(Side::Ue, now, packet);
-        self.settle();
+        self.update_next_event();
     }
 
-    /// A packet of the uplink leaves the base station for the core.
-    pub fn left_ran(&mut self, now: Time, packet: &Packet) {
+    /// Takes an uplink packet that leaves the base station for the core.
+    pub fn deliver_to_core(&mut self, now: Time, packet: &Packet) {
         self.path.leave_ran(now, packet);
-        self.settle();
+        self.update_next_event();
     }
 
-    /// Both ends end: what is on the way may still arrive, and nothing more is sent.
+    /// Stops both ends. Packets in flight may still arrive; no more are sent.
     pub fn stop(&mut self, now: Time) {
         self.advance(now);
-        self.end();
-        self.settle();
+        self.stop_ends();
+        self.update_next_event();
     }
 
-    /// What was sent and received so far.
+    /// The counters of packets sent and received so far.
     #[must_use]
     pub fn counts(&self) -> &FlowCounts {
         &self.path.counts
     }
 
-    /// What the TCP sender of a direction is at, if there is one and it has sent something.
+    /// The state of the TCP sender of a direction, if there is one and it has sent a segment.
     #[must_use]
     pub fn tcp(&self, direction: Direction) -> Option<TcpState> {
         match direction {
@@ -132,7 +133,7 @@ impl Flow {
         .filter(|state| state.sent_segments > 0)
     }
 
-    /// Does what is due until then, in order. The server goes first where both have something to do.
+    /// Processes all events until `now` in order of time. At equal times the server goes first.
     fn advance(&mut self, now: Time) {
         loop {
             let arrival = self.path.next_arrival();
@@ -143,11 +144,11 @@ impl Flow {
                 return;
             }
             if at == self.specification.stop {
-                self.end();
+                self.stop_ends();
             } else if at == application {
                 self.application.act(at, &mut self.ends, &mut self.path);
             } else if at == arrival {
-                let packet = self.path.arrived();
+                let packet = self.path.pop_arrival();
                 self.arrive(Side::Server, at, &packet);
             } else if at == server {
                 self.ends.server.act(at, &mut self.path);
@@ -157,42 +158,43 @@ impl Flow {
         }
     }
 
-    fn end(&mut self) {
+    fn stop_ends(&mut self) {
         self.specification.stop = Time::NEVER;
         self.application = Application::None;
         self.ends.server.stop();
         self.ends.ue.stop();
     }
 
-    /// A packet comes to an end.
+    /// Delivers a packet to an end.
     fn arrive(&mut self, side: Side, now: Time, packet: &Packet) {
-        self.path.count(side, now, packet);
+        self.path.count_received(side, now, packet);
         let end = self.ends.of(side);
         match &packet.content {
-            Content::Filler => end.request(now, packet, &mut self.path),
-            Content::Synchronize { answers } => end.synchronize(now, packet, *answers, &mut self.path),
+            Content::Filler => end.on_request(now, packet, &mut self.path),
+            Content::Syn { syn_sent } => end.on_syn(now, packet, *syn_sent, &mut self.path),
             Content::Segment(segment) => {
-                end.segment(now, packet, *segment, &mut self.path);
-                self.application.arrived(side, now, &mut self.ends, &mut self.path);
+                end.on_segment(now, packet, *segment, &mut self.path);
+                self.application.on_segment(side, now, &mut self.ends, &mut self.path);
             }
-            Content::Acknowledgement(told) => end.acknowledgement(now, told, &mut self.path),
-            Content::Live(_) => panic!("a flow of the model sends no live packets"),
+            Content::Acknowledgement(ack) => end.on_acknowledgement(now, ack, &mut self.path),
+            Content::Live(_) => panic!("a simulated flow received a live packet"),
         }
     }
 
-    fn settle(&mut self) {
+    /// Recomputes when the next event is due.
+    fn update_next_event(&mut self) {
         let ends = self.ends.server.due().min(self.ends.ue.due()).min(self.application.due());
         self.next_event = ends.min(self.path.next_event()).min(self.specification.stop);
     }
 }
 
-/// So many nanoseconds later.
+/// Returns `time` plus `duration_ns`, saturating.
 #[inline]
-fn after(time: Time, nanos: u64) -> Time {
-    Time::from_nanos(time.as_nanos().saturating_add(nanos))
+fn after(time: Time, duration_ns: u64) -> Time {
+    Time::from_nanos(time.as_nanos().saturating_add(duration_ns))
 }
 
-/// How long so many octets take at that rate.
+/// The transmission time of some octets at a rate.
 fn transmission_ns(octets: u32, rate_bps: u64) -> u64 {
     u64::from(octets) * 8_000_000_000 / rate_bps
 }

@@ -1,4 +1,4 @@
-//! What lies between a flow's ends beside the RAN: the core, and the UE's way to its modem.
+//! The path between the ends of a flow outside the RAN: the core, and the UE's modem queue.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use super::counts::{FlowCounts, Samples};
 use super::specification::{Direction, FlowSpecification};
 use crate::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 
-/// One of the two ends.
+/// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Server,
@@ -22,7 +22,7 @@ impl Side {
         }
     }
 
-    /// Whether what goes that way comes from here.
+    /// Whether this end sends the data of a flow in this direction.
     pub fn sends(self, direction: Direction) -> bool {
         match self {
             Side::Server => direction != Direction::Up,
@@ -31,20 +31,20 @@ impl Side {
     }
 }
 
-/// Packets between the ends and the RAN, and what they count for. What the queues hold is bounded by what the ends send
-/// in the core's delay, and between two calls of the RAN.
+/// The packets between the ends and the RAN, and the counters. The queues are bounded by what the ends send within the
+/// core's delay and between two calls of the RAN.
 #[derive(Clone, Debug)]
 pub struct Path {
     id: FlowId,
     dscp: u8,
     downlink: FiveTuple,
     uplink: FiveTuple,
-    core_ns: u64,
-    /// On the way to the base station; `entered` says when each is there.
+    core_delay_ns: u64,
+    /// Packets in flight to the base station; `entered` is their arrival time.
     to_ran: VecDeque<Packet>,
-    /// On the way to the server, likewise.
+    /// Packets in flight to the server; `entered` is their arrival time.
     from_ran: VecDeque<Packet>,
-    /// What the UE has handed to its modem.
+    /// Packets that the UE has handed to its modem.
     modem: VecDeque<Packet>,
     pub counts: FlowCounts,
 }
@@ -56,7 +56,7 @@ impl Path {
             dscp: specification.dscp,
             downlink: tuple,
             uplink: tuple.reversed(),
-            core_ns: (specification.one_way_delay_ms * 1e6) as u64,
+            core_delay_ns: (specification.one_way_delay_ms * 1e6) as u64,
             to_ran: VecDeque::new(),
             from_ran: VecDeque::new(),
             modem: VecDeque::new(),
@@ -64,7 +64,7 @@ impl Path {
         }
     }
 
-    /// An end sends a packet.
+    /// Sends a packet from an end.
     pub fn send(&mut self, side: Side, now: Time, octets: u32, ecn: Ecn, content: Content) {
         let (tuple, counts) = match side {
             Side::Server => (self.downlink, &mut self.counts.downlink),
@@ -72,7 +72,7 @@ impl Path {
         };
         let number = counts.sent_packets;
         counts.sent(octets);
-        let entered = if side == Side::Server { after(now, self.core_ns) } else { now };
+        let entered = if side == Side::Server { after(now, self.core_delay_ns) } else { now };
         let (flow, dscp) = (self.id, self.dscp);
         let packet = Packet { flow, tuple, octets, ecn, dscp, number, sent: now, entered, content };
         match side {
@@ -81,20 +81,20 @@ impl Path {
         }
     }
 
-    /// A packet leaves the base station for the core.
+    /// Takes a packet that leaves the base station for the core.
     pub fn leave_ran(&mut self, now: Time, packet: &Packet) {
-        let entered = after(now, self.core_ns);
+        let entered = after(now, self.core_delay_ns);
         self.from_ran.push_back(Packet { entered, ..packet.clone() });
     }
 
-    /// When the next packet comes to the server.
+    /// When the next packet arrives at the server.
     pub fn next_arrival(&self) -> Time {
         self.from_ran.front().map_or(Time::NEVER, |packet| packet.entered)
     }
 
-    /// The packet that has come to the server.
-    pub fn arrived(&mut self) -> Packet {
-        self.from_ran.pop_front().expect("it has come")
+    /// Removes and returns the packet that has arrived at the server.
+    pub fn pop_arrival(&mut self) -> Packet {
+        self.from_ran.pop_front().expect("a packet has arrived")
     }
 
     pub fn take_downlink(&mut self, now: Time, out: &mut Vec<Packet>) {
@@ -107,8 +107,8 @@ impl Path {
         out.extend(self.modem.drain(..));
     }
 
-    /// A packet has come to an end.
-    pub fn count(&mut self, side: Side, now: Time, packet: &Packet) {
+    /// Counts a packet that has arrived at an end.
+    pub fn count_received(&mut self, side: Side, now: Time, packet: &Packet) {
         let counts = match side {
             Side::Server => &mut self.counts.uplink,
             Side::Ue => &mut self.counts.downlink,
@@ -117,7 +117,7 @@ impl Path {
         counts.received(packet.number, packet.octets, now.as_nanos().saturating_sub(packet.sent.as_nanos()));
     }
 
-    /// A segment had come before.
+    /// Counts a segment that had arrived before.
     pub fn count_duplicate(&mut self, side: Side) {
         match side {
             Side::Server => self.counts.uplink.duplicate_packets += 1,
@@ -125,18 +125,18 @@ impl Path {
         }
     }
 
-    /// A round trip is over.
+    /// Records a round-trip time.
     pub fn count_rtt(&mut self, now: Time, rtt_ns: u64) {
         self.counts.rtt.record_ns(rtt_ns);
         self.counts.rtt_samples.record_ns(now, rtt_ns);
     }
 
-    /// Something that was begun then is complete.
-    pub fn count_completed(&mut self, now: Time, begun: Time) {
-        self.counts.completed.record_ns(now.as_nanos().saturating_sub(begun.as_nanos()));
+    /// Records the completion of a transfer, page or video segment that was started at `start`.
+    pub fn count_completed(&mut self, now: Time, start: Time) {
+        self.counts.completed.record_ns(now.as_nanos().saturating_sub(start.as_nanos()));
     }
 
-    /// When there is something to fetch, or something comes to the server.
+    /// When the next packet can be fetched or arrives at the server.
     pub fn next_event(&self) -> Time {
         let to_ran = self.to_ran.front().map_or(Time::NEVER, |packet| packet.entered);
         let modem = self.modem.front().map_or(Time::NEVER, |packet| packet.entered);

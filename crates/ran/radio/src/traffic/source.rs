@@ -1,19 +1,19 @@
-//! Sources of packets that nobody answers.
+//! Sources of UDP packets.
 
 use super::specification::{Kind, OnOffVideo};
 use super::{after, transmission_ns};
 use crate::{Random, Time};
 
-/// IPv4 and UDP.
+/// The octets of the IPv4 and UDP headers.
 pub const UDP_HEADERS_OCTETS: u32 = 28;
-/// A G.711 packet: 160 octets of sound under RTP, and the headers below.
+/// The octets of a G.711 packet: 160 of audio with an RTP header, and the UDP and IPv4 headers.
 const VOIP_OCTETS: u32 = 172 + UDP_HEADERS_OCTETS;
 const VOIP_INTERVAL_NS: u64 = 20_000_000;
 
-/// A source of packets.
+/// A source of UDP packets.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// When it sends the next one.
+    /// When the next packet is sent.
     next: Time,
     packet_octets: u32,
     arrivals: Arrivals,
@@ -21,22 +21,22 @@ pub struct Source {
 
 #[derive(Clone, Debug)]
 enum Arrivals {
-    Even(Even),
+    Even(EvenIntervals),
     Poisson { mean_ns: f64, random: Random },
     Video(Video),
 }
 
 impl Source {
-    /// The source of a kind of flow, if it has one that sends of its own accord, beginning at `start`.
+    /// Creates the source for a kind of flow, starting at `start`; `None` for TCP.
     pub fn new(kind: &Kind, start: Time, mut random: Random) -> Option<Self> {
         let (packet_octets, arrivals) = match kind {
             Kind::ConstantBitRate { rate_bps, packet_octets } => {
                 let bits = u64::from(*packet_octets) * 8;
-                (*packet_octets, Arrivals::Even(Even::new(bits * 1_000_000_000, *rate_bps)))
+                (*packet_octets, Arrivals::Even(EvenIntervals::new(bits * 1_000_000_000, *rate_bps)))
             }
-            Kind::Voip { .. } => (VOIP_OCTETS, Arrivals::Even(Even::new(VOIP_INTERVAL_NS, 1))),
+            Kind::Voip { .. } => (VOIP_OCTETS, Arrivals::Even(EvenIntervals::new(VOIP_INTERVAL_NS, 1))),
             Kind::Echo { interval_ms, packet_octets } => {
-                (*packet_octets, Arrivals::Even(Even::new((interval_ms * 1e6) as u64, 1)))
+                (*packet_octets, Arrivals::Even(EvenIntervals::new((interval_ms * 1e6) as u64, 1)))
             }
             Kind::Poisson { rate_bps, packet_octets } => {
                 let mean_ns = f64::from(*packet_octets) * 8e9 / *rate_bps as f64;
@@ -48,9 +48,9 @@ impl Source {
             Kind::OnOffVideo(video) => {
                 let first = random.exponential(video.on_s);
                 let video = Video {
-                    segment_begins: start,
-                    session_ends: start_of_pause(video, start, first),
-                    left_octets: 0,
+                    segment_start: start,
+                    session_end: session_end(video, start, first),
+                    remaining_octets: 0,
                     specification: video.clone(),
                     random,
                 };
@@ -65,12 +65,12 @@ impl Source {
         Some(source)
     }
 
-    /// When it sends the next packet.
+    /// When the next packet is sent.
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// Sends the packet that is due: of how many octets it is.
+    /// Sends the packet that is due and returns its octets.
     pub fn send(&mut self) -> u32 {
         match &mut self.arrivals {
             Arrivals::Even(even) => self.next = after(self.next, even.next_ns()),
@@ -87,23 +87,23 @@ impl Source {
     }
 }
 
-/// Intervals of a whole number of nanoseconds that have the right mean: the fraction is carried on.
+/// Intervals in whole nanoseconds with an exact mean: the fraction is carried over to the next interval.
 #[derive(Clone, Debug)]
-struct Even {
+struct EvenIntervals {
     whole_ns: u64,
-    rest: u64,
+    remainder: u64,
     divisor: u64,
     carry: u64,
 }
 
-impl Even {
-    /// Intervals of `dividend / divisor` nanoseconds.
+impl EvenIntervals {
+    /// Creates intervals of `dividend / divisor` nanoseconds.
     fn new(dividend: u64, divisor: u64) -> Self {
-        Even { whole_ns: dividend / divisor, rest: dividend % divisor, divisor, carry: 0 }
+        EvenIntervals { whole_ns: dividend / divisor, remainder: dividend % divisor, divisor, carry: 0 }
     }
 
     fn next_ns(&mut self) -> u64 {
-        self.carry += self.rest;
+        self.carry += self.remainder;
         if self.carry < self.divisor {
             return self.whole_ns;
         }
@@ -112,40 +112,41 @@ impl Even {
     }
 }
 
-/// Segments in bursts, in sessions.
+/// The state of an on-off video source.
 #[derive(Clone, Debug)]
 struct Video {
     specification: OnOffVideo,
     random: Random,
-    segment_begins: Time,
-    session_ends: Time,
-    /// What is left of the segment.
-    left_octets: u64,
+    segment_start: Time,
+    session_end: Time,
+    /// The rest of the segment.
+    remaining_octets: u64,
 }
 
 impl Video {
-    /// Octets of a packet that is sent now, and when the next one is.
+    /// Returns the octets of the packet that is sent now, and when the next one is sent.
     fn send(&mut self, now: Time) -> (u32, Time) {
         let video = &self.specification;
-        if self.left_octets == 0 {
-            self.left_octets = (video.bitrate_bps * video.segment_ms).div_ceil(8_000);
+        if self.remaining_octets == 0 {
+            self.remaining_octets = (video.bitrate_bps * video.segment_ms).div_ceil(8_000);
         }
-        let octets = self.left_octets.min(u64::from(video.packet_octets)) as u32;
-        self.left_octets -= u64::from(octets);
-        if self.left_octets > 0 {
+        let octets = self.remaining_octets.min(u64::from(video.packet_octets)) as u32;
+        self.remaining_octets -= u64::from(octets);
+        if self.remaining_octets > 0 {
             return (octets, after(now, transmission_ns(octets, video.burst_bps)));
         }
-        self.segment_begins = after(self.segment_begins, video.segment_ms * 1_000_000);
-        if self.segment_begins >= self.session_ends {
+        self.segment_start = after(self.segment_start, video.segment_ms * 1_000_000);
+        if self.segment_start >= self.session_end {
             let pause_s = self.random.exponential(video.off_s);
-            self.segment_begins = after(self.session_ends, (pause_s * 1e9) as u64);
+            self.segment_start = after(self.session_end, (pause_s * 1e9) as u64);
             let length_s = self.random.exponential(video.on_s);
-            self.session_ends = start_of_pause(video, self.segment_begins, length_s);
+            self.session_end = session_end(video, self.segment_start, length_s);
         }
-        (octets, self.segment_begins.max(now))
+        (octets, self.segment_start.max(now))
     }
 }
 
-fn start_of_pause(video: &OnOffVideo, begin: Time, length_s: f64) -> Time {
-    if video.off_s == 0.0 { Time::NEVER } else { after(begin, (length_s * 1e9) as u64) }
+/// When a session of `length_s` that starts at `start` ends; never without pauses.
+fn session_end(video: &OnOffVideo, start: Time, length_s: f64) -> Time {
+    if video.off_s == 0.0 { Time::NEVER } else { after(start, (length_s * 1e9) as u64) }
 }

@@ -1,32 +1,32 @@
-//! What a flow is to be.
+//! The specification of a flow.
 
 use std::fmt;
 
 use super::users::{VideoPlayer, Web};
 use crate::Time;
 
-/// What a flow is to be. [`FlowSpecification::new`] has the defaults.
+/// The specification of a flow. [`FlowSpecification::new`] sets the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpecification {
-    /// What is sent when.
+    /// The traffic model.
     pub kind: Kind,
-    /// When it begins. Default: [`Time::START`]. A flow that is made later than it begins sends at once what it would
-    /// have sent.
+    /// When the flow starts. Default: [`Time::START`]. A flow that is created after its start sends at once what it would
+    /// have sent until then.
     pub start: Time,
-    /// From when on its ends send nothing. Default: [`Time::NEVER`].
+    /// When both ends stop sending. Default: [`Time::NEVER`].
     pub stop: Time,
-    /// Which way the data goes. Default: down.
+    /// The direction of the data. Default: down.
     pub direction: Direction,
-    /// What the core and the internet take each way. Default: 5 ms.
+    /// The one-way delay of the core and the internet. Default: 5 ms.
     pub one_way_delay_ms: f64,
-    /// Differentiated services code point of all its packets (RFC 2474). Default: 0.
+    /// The differentiated services code point of all packets (RFC 2474). Default: 0.
     pub dscp: u8,
-    /// How many round trips are kept with their times, at most. Default: none.
+    /// The maximum number of round-trip times that are kept with their time of measurement. Default: 0.
     pub rtt_samples: usize,
 }
 
 impl FlowSpecification {
-    /// A flow of that kind, all else by default.
+    /// Creates a specification of this kind with the defaults for everything else.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         FlowSpecification {
@@ -40,27 +40,27 @@ impl FlowSpecification {
         }
     }
 
-    /// Whether it can be had.
+    /// Checks that all values are allowed.
     ///
     /// # Errors
     ///
-    /// The first field that has a value that is not allowed.
+    /// Names the first field whose value is not allowed, and the allowed values.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let delay = (0.0..=1_000.0).contains(&self.one_way_delay_ms);
         within(delay, "one_way_delay_ms", "from 0 to 1000")?;
         within(self.dscp < 64, "dscp", "from 0 to 63")?;
         within(self.rtt_samples <= 1_000_000, "rtt_samples", "from 0 to 1000000")?;
         within(self.stop > self.start, "stop", "later than the start")?;
-        if self.kind.needs_scheduling_request() {
+        if self.kind.is_request_response() {
             let one_way = self.direction != Direction::Both;
-            within(one_way, "direction", "down or up, where one end needs_scheduling_request and the other answers")?;
+            within(one_way, "direction", "down or up when one end sends requests and the other answers")?;
         }
         self.kind.check()
     }
 }
 
-/// Which way the data of a flow goes. Where one end asks and the other answers, it is the way of the answers, except
-/// with [`Kind::Echo`] and [`Kind::Voip`], where it is the way of what is echoed.
+/// The direction of a flow's data. When one end sends requests and the other answers, it is the direction of the answers,
+/// except for [`Kind::Echo`] and [`Kind::Voip`], where it is the direction of the packets that are echoed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// From the server to the UE.
@@ -68,79 +68,79 @@ pub enum Direction {
     Down,
     /// From the UE to the server.
     Up,
-    /// Both ways, each as specified.
+    /// Both directions, each as specified.
     Both,
 }
 
-/// What is sent when. Octets of packets count all headers from layer 3 on.
+/// The traffic model. Octets of packets include all headers of layer 3 and above.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Packets at even intervals.
     ConstantBitRate {
-        /// Bits a second, with all headers from layer 3 on.
+        /// Bits per second, including all headers of layer 3 and above.
         rate_bps: u64,
-        /// Of each packet.
+        /// The size of each packet.
         packet_octets: u32,
     },
-    /// Packets at random, none depending on another.
+    /// Packets with exponentially distributed intervals.
     Poisson {
-        /// Mean bits a second.
+        /// The mean rate in bits per second.
         rate_bps: u64,
-        /// Of each packet.
+        /// The size of each packet.
         packet_octets: u32,
     },
-    /// Video as bursts of packets that nobody acknowledges.
+    /// Video over UDP in bursts, without acknowledgements.
     OnOffVideo(OnOffVideo),
-    /// A call by G.711: 172 octets of UDP payload every 20 ms.
+    /// A G.711 call: 172 octets of UDP payload every 20 ms.
     Voip {
-        /// Whether the other end sends each packet back at once, as `irtt` has it, so that there are round trips.
+        /// Whether the other end returns each packet at once, as `irtt` does, which measures round-trip times.
         echoed: bool,
     },
-    /// Packets at even intervals that the other end sends back at once, as `irtt` and `ping` do.
+    /// Packets at even intervals that the other end returns at once, as `irtt` and `ping` do.
     Echo {
-        /// Between two of them.
+        /// The interval between two packets.
         interval_ms: f64,
-        /// Of each packet, there and back.
+        /// The size of each packet in both directions.
         packet_octets: u32,
     },
-    /// Now and then a request, and its answer: what a UE does that nobody uses.
+    /// Occasional requests and their answers: the background traffic of an unused UE.
     KeepAlive {
-        /// Mean time from one to the next, which is exponentially distributed.
+        /// The mean of the exponentially distributed interval between two requests.
         interval_s: f64,
-        /// Of a request.
+        /// The size of a request.
         request_octets: u32,
-        /// Of its answer.
+        /// The size of an answer.
         answer_octets: u32,
     },
-    /// TCP with no end of data.
+    /// TCP with unlimited data.
     Greedy(Tcp),
-    /// TCP with so much data.
+    /// TCP with a finite amount of data.
     Transfer {
-        /// What is transferred, without headers.
+        /// The data, without headers.
         octets: u64,
-        /// How.
+        /// The connection.
         tcp: Tcp,
     },
-    /// Web pages over TCP.
+    /// A reader of web pages over TCP.
     Web(Web),
-    /// Segments of a video over TCP.
+    /// A player of segmented video over TCP.
     VideoPlayer(VideoPlayer),
 }
 
 impl Kind {
-    /// Keep-alives of the usual size, at that mean interval.
+    /// Creates keep-alives of the usual size with a mean interval.
     #[must_use]
     pub fn keep_alive(interval_s: f64) -> Self {
         Kind::KeepAlive { interval_s, request_octets: 800, answer_octets: 1_500 }
     }
 
-    /// Whether its packets are TCP's; else they are UDP's.
+    /// Whether the transport is TCP; otherwise it is UDP.
     #[must_use]
     pub fn is_tcp(&self) -> bool {
         self.tcp().is_some()
     }
 
-    /// The connection, if there is one.
+    /// The TCP settings, if the transport is TCP.
     pub(super) fn tcp(&self) -> Option<&Tcp> {
         match self {
             Kind::Greedy(tcp) | Kind::Transfer { tcp, .. } => Some(tcp),
@@ -150,8 +150,8 @@ impl Kind {
         }
     }
 
-    /// Whether one end asks and the other answers.
-    fn needs_scheduling_request(&self) -> bool {
+    /// Whether one end sends requests and the other answers.
+    fn is_request_response(&self) -> bool {
         let is_echoed = matches!(self, Kind::Echo { .. } | Kind::Voip { echoed: true });
         is_echoed || matches!(self, Kind::KeepAlive { .. } | Kind::Web(_) | Kind::VideoPlayer(_))
     }
@@ -186,20 +186,20 @@ impl Kind {
     }
 }
 
-/// A player that is sent segments in bursts, in sessions.
+/// Video that a server sends in sessions, each segment as a burst.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnOffVideo {
-    /// Mean bits a second while it plays. Default: 6 Mbit/s.
+    /// The mean rate during a session, in bits per second. Default: 6 Mbit/s.
     pub bitrate_bps: u64,
-    /// How much of the film a segment holds. Default: 2000.
+    /// The playing time of a segment. Default: 2000.
     pub segment_ms: u64,
-    /// Bits a second while a segment is sent. Default: 30 Mbit/s.
+    /// The rate at which a segment is sent, in bits per second. Default: 30 Mbit/s.
     pub burst_bps: u64,
-    /// Of each packet. Default: 1428.
+    /// The size of each packet. Default: 1428.
     pub packet_octets: u32,
-    /// Mean length of a session, which is exponentially distributed. Default: 60.
+    /// The mean of the exponentially distributed length of a session. Default: 60.
     pub on_s: f64,
-    /// Mean pause between two sessions, likewise; 0: it never pauses. Default: 20.
+    /// The mean of the exponentially distributed pause between sessions; 0 for no pauses. Default: 20.
     pub off_s: f64,
 }
 
@@ -229,22 +229,22 @@ impl OnOffVideo {
     }
 }
 
-/// How the ends of a TCP connection behave. The end that writes first opens it, which takes a round trip.
+/// The settings of both ends of a TCP connection. The end that writes first opens it, which takes a round trip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
-    /// Who says how much may be on the way. Default: CUBIC with HyStart++.
+    /// The congestion control. Default: CUBIC with HyStart++.
     pub control: CongestionControl,
-    /// Data in a full segment. Default: 1400.
+    /// The data in a full segment (RFC 9293: MSS). Default: 1400.
     pub segment_octets: u32,
-    /// The most that the receiver has room for. Default: 6 MiB, to which Linux lets its window grow.
+    /// The receive window. Default: 6 MiB, the maximum of Linux.
     pub receive_window_octets: u64,
-    /// What may be sent before the first acknowledgement (RFC 6928). Default: 10.
+    /// The initial congestion window (RFC 6928). Default: 10.
     pub initial_window_segments: u32,
-    /// Whether marks take the place of losses (RFC 3168). Default: no.
+    /// Whether the connection uses ECN, so that packets are marked instead of dropped (RFC 3168). Default: no.
     pub ecn: bool,
-    /// How long an acknowledgement may wait for a second segment (RFC 9293 3.8.6.3). Default: 40, as in Linux.
+    /// The longest time that an acknowledgement waits for a second segment (RFC 9293 3.8.6.3). Default: 40, as in Linux.
     pub delayed_ack_ms: u64,
-    /// The least that the retransmission timer runs. Default: 200, as in Linux; RFC 6298 2.4 asks for 1000.
+    /// The minimum of the retransmission timeout. Default: 200, as in Linux; RFC 6298 2.4 requires 1000.
     pub rto_min_ms: u64,
 }
 
@@ -269,7 +269,7 @@ impl Tcp {
         within(window.contains(&self.receive_window_octets), "receive_window_octets", "from a segment to 64 MiB")?;
         within((1..=100).contains(&self.initial_window_segments), "initial_window_segments", "from 1 to 100")?;
         let has_marks = self.control != CongestionControl::Bbr;
-        within(!self.ecn || has_marks, "ecn", "off with BBR, whose version 1 does not heed marks")?;
+        within(!self.ecn || has_marks, "ecn", "off with BBR, whose version 1 ignores congestion marks")?;
         within(self.delayed_ack_ms <= 500, "delayed_ack_ms", "from 0 to 500")?;
         within((1..=60_000).contains(&self.rto_min_ms), "rto_min_ms", "from 1 to 60000")
     }
@@ -280,15 +280,15 @@ impl Tcp {
     }
 }
 
-/// Who says how much a TCP sender may have on the way.
+/// The congestion control algorithm of a TCP sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
     /// CUBIC (RFC 9438).
     Cubic {
-        /// How it begins.
+        /// When slow start ends.
         slow_start: SlowStart,
     },
-    /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00), which paces and does not heed marks.
+    /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00). It paces, and ignores congestion marks.
     Bbr,
 }
 
@@ -298,13 +298,13 @@ impl Default for CongestionControl {
     }
 }
 
-/// How the window grows before the first loss.
+/// The condition that ends slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SlowStart {
-    /// Until round trips grow (RFC 9406).
+    /// Growing round-trip times (HyStart++, RFC 9406).
     #[default]
     HyStart,
-    /// Until something is lost (RFC 5681 3.1).
+    /// The first loss (RFC 5681 3.1).
     Plain,
 }
 
@@ -312,7 +312,7 @@ pub(super) fn check_rate(rate_bps: u64, field: &'static str) -> Result<(), OutOf
     within((1..=10_000_000_000).contains(&rate_bps), field, "from 1 to 10000000000")
 }
 
-/// What is on its way through the core is bounded by this.
+/// Limits the packet rate, which bounds the number of packets in flight through the core.
 fn check_frequency(rate_bps: u64, packet_octets: u32, field: &'static str) -> Result<(), OutOfRange> {
     let is_allowed = rate_bps / (8 * u64::from(packet_octets)) <= 1_000_000;
     within(is_allowed, field, "so low that there are no more than 1000000 packets a second")
@@ -330,12 +330,12 @@ pub(super) fn within(is_allowed: bool, field: &'static str, allowed: &'static st
     if is_allowed { Ok(()) } else { Err(OutOfRange { field, allowed }) }
 }
 
-/// A field of a specification has a value that is not allowed.
+/// The error for a field of a specification whose value is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
-    /// Which field.
+    /// The name of the field.
     pub field: &'static str,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: &'static str,
 }
 

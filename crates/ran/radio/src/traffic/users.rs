@@ -1,22 +1,22 @@
-//! What users do with TCP and without, and how many of them do what.
+//! The behavior of users, and their mix.
 
 use super::after;
-use super::dialogue::FIRST_WITHIN_S;
+use super::dialogue::MAX_FIRST_REQUEST_S;
 use super::specification::{Direction, FlowSpecification, Kind, OutOfRange, Tcp, check_rate, check_seconds, within};
 use crate::{Random, Time};
 
-/// A reader of web pages: asks for one, waits until all of it is there, reads, and asks for the next.
+/// A reader of web pages: requests a page, waits for all of it, reads, and requests the next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Web {
-    /// Mean time to read a page, which is exponentially distributed. Default: 6.
+    /// The mean of the exponentially distributed time to read a page. Default: 6.
     pub reading_s: f64,
-    /// The least that a page has. Default: 60 kB.
+    /// The minimum size of a page. Default: 60 kB.
     pub page_least_octets: u64,
-    /// The mean of what it has more than that, which is exponentially distributed. Default: 2 MB.
+    /// The mean of the exponentially distributed rest of its size. Default: 2 MB.
     pub page_more_octets: u64,
-    /// What is asked in thousandths of what is answered. Default: 20.
+    /// The size of a request in thousandths of that of the page. Default: 20.
     pub request_permille: u32,
-    /// The connection.
+    /// The TCP connection.
     pub tcp: Tcp,
 }
 
@@ -42,22 +42,22 @@ impl Web {
     }
 }
 
-/// A player of videos: asks for the next segment each time that one was played, unless it waits for too many, in sessions.
+/// A video player: in sessions, requests one segment per playing time of a segment, up to a limit of outstanding ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VideoPlayer {
-    /// Mean bits a second while it plays; segments have from 0.7 to 1.3 times that. Default: 6 Mbit/s.
+    /// The mean rate during a session, in bits per second; that of each segment is 0.7 to 1.3 times as high. Default: 6 Mbit/s.
     pub bitrate_bps: u64,
-    /// How much of the film a segment holds. Default: 2000.
+    /// The playing time of a segment. Default: 2000.
     pub segment_ms: u64,
-    /// The most segments that it has asked for and not got. Default: 3.
+    /// The maximum number of outstanding segments. Default: 3.
     pub ahead: u32,
-    /// Mean length of a session, which is exponentially distributed. Default: 60.
+    /// The mean of the exponentially distributed length of a session. Default: 60.
     pub on_s: f64,
-    /// Mean pause between two sessions, likewise. Default: 20.
+    /// The mean of the exponentially distributed pause between sessions. Default: 20.
     pub off_s: f64,
-    /// Of a request. Default: 1000.
+    /// The size of a request. Default: 1000.
     pub request_octets: u32,
-    /// The connection.
+    /// The TCP connection.
     pub tcp: Tcp,
 }
 
@@ -87,22 +87,22 @@ impl VideoPlayer {
     }
 }
 
-/// What share of the users does what.
+/// The shares of the kinds of users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserMix {
-    /// Keep-alives alone. Default: 0.15.
+    /// Users with keep-alives only. Default: 0.15.
     pub idle: f64,
-    /// Web pages. Default: 0.4.
+    /// Readers of web pages. Default: 0.4.
     pub web: f64,
-    /// Videos, a third each of 3, 6 and 12 Mbit/s. Default: 0.3.
+    /// Video players, a third each with 3, 6 and 12 Mbit/s. Default: 0.3.
     pub video: f64,
-    /// A steady flow both ways, from 0.2 to 2 Mbit/s, that has to be in time. Default: 0.15.
+    /// Users with a constant bit rate of 0.2 to 2 Mbit/s in both directions. Default: 0.15.
     pub steady: f64,
-    /// How often they do something, against what is usual: times to read and pauses are divided by this. Default: 1.
+    /// The activity of the users: reading times and pauses are divided by it. Default: 1.
     pub activity: f64,
-    /// What the core and the internet take each way. Default: 10 ms.
+    /// The one-way delay of the core and the internet. Default: 10 ms.
     pub one_way_delay_ms: f64,
-    /// Their connections.
+    /// Their TCP connections.
     pub tcp: Tcp,
 }
 
@@ -121,11 +121,11 @@ impl Default for UserMix {
 }
 
 impl UserMix {
-    /// Whether it can be had.
+    /// Checks that all values are allowed.
     ///
     /// # Errors
     ///
-    /// The first field that has a value that is not allowed.
+    /// Names the first field whose value is not allowed, and the allowed values.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let shares = [(self.idle, "idle"), (self.web, "web"), (self.video, "video"), (self.steady, "steady")];
         for (share, field) in shares {
@@ -138,7 +138,7 @@ impl UserMix {
         self.tcp.check()
     }
 
-    /// What a user does who comes now.
+    /// Draws the flow of a user who arrives at `now`.
     #[must_use]
     pub fn draw(&self, now: Time, random: &mut Random) -> FlowSpecification {
         let share = random.uniform();
@@ -156,8 +156,8 @@ impl UserMix {
             return self.flow(now, Direction::Down, Kind::VideoPlayer(player));
         }
         let rate_bps = 200_000 + (random.uniform() * 1_800_000.0) as u64;
-        // they do not send in step
-        let start = after(now, (random.uniform() * FIRST_WITHIN_S * 1e9) as u64);
+        // a random start keeps users from sending in step
+        let start = after(now, (random.uniform() * MAX_FIRST_REQUEST_S * 1e9) as u64);
         self.flow(start, Direction::Both, Kind::ConstantBitRate { rate_bps, packet_octets: 1_000 })
     }
 

@@ -111,7 +111,7 @@ impl Ue {
         for packet in self.packets.drain(..) {
             match self.flows.get_mut(packet.flow.0 as usize) {
                 Some(flow) => {
-                    flow.reached_ue(now, &packet);
+                    flow.deliver_to_ue(now, &packet);
                     self.next_flow = self.next_flow.min(flow.next_event());
                 }
                 None => self.live_at_ue.push(packet),
@@ -124,7 +124,7 @@ impl Ue {
         for packet in self.packets.drain(..) {
             match self.flows.get_mut(packet.flow.0 as usize) {
                 Some(flow) => {
-                    flow.left_ran(now, &packet);
+                    flow.deliver_to_core(now, &packet);
                     self.next_flow = self.next_flow.min(flow.next_event());
                 }
                 None => self.live_at_core.push(packet),

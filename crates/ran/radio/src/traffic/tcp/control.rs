@@ -1,4 +1,4 @@
-//! Congestion control: how many segments may be on the way.
+//! The congestion control algorithms.
 
 use std::time::Duration;
 
@@ -8,39 +8,40 @@ use super::rate::RateSample;
 use crate::traffic::specification::{CongestionControl, Tcp};
 use crate::{Random, Time};
 
-/// What a sender is busy with.
+/// The loss recovery state of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is missing.
+    /// No loss is outstanding.
     Open,
-    /// Sending again what was lost (RFC 6675 5).
+    /// Fast recovery: retransmission of lost segments (RFC 6675 5).
     Recovery,
-    /// Sending again, after a timeout, what may be lost.
+    /// Retransmission after a timeout.
     Timeout,
 }
 
-/// What an acknowledgement tells.
+/// The information of an acknowledgement for congestion control.
 #[derive(Clone, Debug)]
-pub struct Acknowledged {
+pub struct AckEvent {
     pub now: Time,
-    /// Segments that it is the first to say have come.
+    /// Segments that it newly acknowledges.
     pub delivered: u64,
-    /// Segments that it has shown lost.
+    /// Segments that it shows to be lost.
     pub lost: u64,
     pub in_flight: u64,
-    /// In flight before it came.
+    /// Segments in flight before it arrived.
     pub in_flight_before: u64,
-    /// The first segment that is not acknowledged, and the next to be sent for the first time.
-    pub first: u64,
-    pub next: u64,
+    /// The first segment that is not acknowledged (RFC 9293: SND.UNA).
+    pub first_unacknowledged: u64,
+    /// The next new segment (RFC 9293: SND.NXT).
+    pub next_sequence: u64,
     pub rtt_ns: u64,
     pub smoothed_rtt_s: f64,
     pub sample: Option<RateSample>,
-    /// Whether the window, not the application or the receiver, bounded what was sent in the last round trip.
-    pub is_window_used: bool,
+    /// Whether the congestion window limited the sender in the last round trip, not the application or the receiver.
+    pub is_window_limited: bool,
 }
 
-/// One of the algorithms.
+/// A congestion control algorithm with its state.
 #[derive(Clone, Debug)]
 pub enum Control {
     Cubic(Cubic),
@@ -57,16 +58,16 @@ impl Control {
         }
     }
 
-    /// The connection stands, after a round trip of so long. Where its opening was lost on its way, it begins with one segment
+    /// Processes the end of the handshake, which took `rtt_ns`. If the SYN was lost, the initial window is one segment
     /// (RFC 5681 3.1).
-    pub fn on_opened(&mut self, now: Time, rtt_ns: u64, was_lost: bool) {
+    pub fn on_established(&mut self, now: Time, rtt_ns: u64, was_syn_lost: bool) {
         match self {
-            Control::Cubic(cubic) => cubic.on_opened(was_lost),
-            Control::Bbr(bbr) => bbr.on_opened(now, rtt_ns, was_lost),
+            Control::Cubic(cubic) => cubic.on_established(was_syn_lost),
+            Control::Bbr(bbr) => bbr.on_established(now, rtt_ns, was_syn_lost),
         }
     }
 
-    /// Segments that may be in flight.
+    /// The congestion window in segments.
     pub fn window(&self) -> u64 {
         match self {
             Control::Cubic(cubic) => cubic.window() as u64,
@@ -74,7 +75,7 @@ impl Control {
         }
     }
 
-    /// Nanoseconds between two segments, where they are paced.
+    /// The interval between two segments, if the algorithm paces.
     pub fn pacing_interval_ns(&self) -> Option<u64> {
         match self {
             Control::Cubic(_) => None,
@@ -89,23 +90,23 @@ impl Control {
         }
     }
 
-    /// Whether it sends less than it could, of its own accord.
-    pub fn is_holding_back(&self) -> bool {
+    /// Whether the algorithm sends less than the path allows, to measure the minimum round-trip time.
+    pub fn is_probing_rtt(&self) -> bool {
         match self {
             Control::Cubic(_) => false,
             Control::Bbr(bbr) => bbr.is_probing_rtt(),
         }
     }
 
-    pub fn on_acknowledged(&mut self, event: &Acknowledged) {
+    pub fn on_ack(&mut self, event: &AckEvent) {
         match self {
-            Control::Cubic(cubic) => cubic.on_acknowledged(event),
-            Control::Bbr(bbr) => bbr.on_acknowledged(event),
+            Control::Cubic(cubic) => cubic.on_ack(event),
+            Control::Bbr(bbr) => bbr.on_ack(event),
         }
     }
 
-    /// Something was lost, for the first time in this window: what was in flight before that was told, what is now, and
-    /// how much was told to have come.
+    /// Processes the first loss in a window: with the segments in flight before and after the acknowledgement that showed it,
+    /// and those that it newly acknowledged.
     pub fn on_loss(&mut self, in_flight_before: u64, in_flight: u64, delivered: u64) {
         match self {
             Control::Cubic(cubic) => cubic.on_loss(in_flight_before),
@@ -113,7 +114,7 @@ impl Control {
         }
     }
 
-    /// All that was lost has come.
+    /// Processes the end of a recovery: all lost segments have been delivered.
     pub fn on_recovered(&mut self) {
         match self {
             Control::Cubic(cubic) => cubic.on_recovered(),
@@ -121,8 +122,8 @@ impl Control {
         }
     }
 
-    /// Congestion was marked, for the first time in this window, or a loss was noticed once it was repaired. Whether the
-    /// window is smaller for it.
+    /// Processes the first congestion mark in a window, or a loss that a probe has repaired. Returns whether the window was
+    /// reduced.
     pub fn on_mark(&mut self) -> bool {
         match self {
             Control::Cubic(cubic) => {
@@ -147,7 +148,7 @@ impl Control {
         }
     }
 
-    /// Nothing was outstanding, and the last was sent that long ago.
+    /// Processes a restart after an idle time, in which nothing was in flight.
     pub fn on_idle(&mut self, idle: Duration, rto_ns: u64) {
         match self {
             Control::Cubic(cubic) => cubic.on_idle(idle, rto_ns),

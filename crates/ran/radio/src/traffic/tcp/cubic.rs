@@ -1,29 +1,29 @@
-//! CUBIC (RFC 9438), with proportional rate reduction while it recovers (RFC 6937).
+//! CUBIC (RFC 9438) with proportional rate reduction during recovery (RFC 6937).
 
 use std::time::Duration;
 
-use super::control::{Acknowledged, Phase};
+use super::control::{AckEvent, Phase};
 use super::hystart::HyStart;
 use crate::Time;
 use crate::traffic::specification::SlowStart;
 
-/// What is left of the window after a loss (RFC 9438 4.6).
+/// The multiplicative decrease factor (RFC 9438 4.6).
 const BETA: f64 = 0.7;
-/// How steep the cubic function is, in segments a second cubed (RFC 9438 5.1).
+/// The coefficient of the cubic function, in segments per second cubed (RFC 9438 5.1).
 const C: f64 = 0.4;
-/// What makes a window that grows by addition equal to Reno's on average (RFC 9438 4.3).
+/// The additive increase factor that gives the same average window as Reno (RFC 9438 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// The least that a window shrinks to, but for a timeout.
+/// The minimum window except after a timeout.
 const MIN_WINDOW: f64 = 2.0;
 
-/// A window of segments.
+/// The state of CUBIC. Windows are in segments.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: f64,
     threshold: f64,
     initial_window: f64,
     hystart: Option<HyStart>,
-    /// The window where the last reduction began (RFC 9438 4.1: W_max).
+    /// The window at which the cubic function has its plateau (RFC 9438 4.1: W_max).
     plateau: f64,
     /// The window before the last reduction (RFC 9438 4.1: cwnd_prior).
     prior: f64,
@@ -31,20 +31,20 @@ pub struct Cubic {
     reduction: Option<Reduction>,
 }
 
-/// Growth since the last reduction.
+/// A congestion avoidance stage since the last reduction.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    began: Time,
-    /// Seconds from its beginning to the plateau (RFC 9438 4.2: K).
+    start: Time,
+    /// Seconds from its start to the plateau (RFC 9438 4.2: K).
     to_plateau_s: f64,
-    /// What Reno's window would be (RFC 9438 4.3: W_est).
+    /// The estimate of Reno's window (RFC 9438 4.3: W_est).
     reno: f64,
 }
 
-/// The window goes down with what comes (RFC 6937 3).
+/// Proportional rate reduction (RFC 6937 3).
 #[derive(Clone, Copy, Debug)]
 struct Reduction {
-    /// In flight when it began.
+    /// Segments in flight at the start of the recovery (RFC 6937: RecoverFS).
     flight: f64,
     delivered: f64,
     sent: f64,
@@ -64,8 +64,8 @@ impl Cubic {
         }
     }
 
-    pub fn on_opened(&mut self, was_lost: bool) {
-        if was_lost {
+    pub fn on_established(&mut self, was_syn_lost: bool) {
+        if was_syn_lost {
             self.window = 1.0;
         }
     }
@@ -78,16 +78,16 @@ impl Cubic {
         self.window < self.threshold
     }
 
-    pub fn on_acknowledged(&mut self, event: &Acknowledged) {
+    pub fn on_ack(&mut self, event: &AckEvent) {
         let delivered = event.delivered as f64;
         if let Some(reduction) = self.reduction.as_mut() {
             reduction.delivered += delivered;
-            let may_send = reduction.may_send(event.in_flight as f64, self.threshold, delivered);
-            self.window = event.in_flight as f64 + may_send;
+            let send_count = reduction.send_count(event.in_flight as f64, self.threshold, delivered);
+            self.window = event.in_flight as f64 + send_count;
             return;
         }
         let mut growth = delivered;
-        // the first slow start only (RFC 9406 4.3)
+        // HyStart++ applies to the first slow start only (RFC 9406 4.3)
         if self.threshold.is_infinite()
             && let Some(hystart) = &mut self.hystart
         {
@@ -96,8 +96,8 @@ impl Cubic {
                 self.threshold = self.window;
             }
         }
-        // a window that is not used says nothing of the path (RFC 9438 4.2, RFC 7661)
-        if !event.is_window_used || delivered == 0.0 {
+        // a window that did not limit the sender contains no information about the path (RFC 9438 4.2, RFC 7661)
+        if !event.is_window_limited || delivered == 0.0 {
             return;
         }
         if self.is_slow_start() {
@@ -107,19 +107,19 @@ impl Cubic {
         }
     }
 
-    /// RFC 9438 4.2 to 4.5.
+    /// Grows the window in congestion avoidance (RFC 9438 4.2 to 4.5).
     fn avoid_congestion(&mut self, now: Time, delivered: f64, rtt_s: f64) {
         let window = self.window;
         if self.epoch.is_none() && self.plateau < window {
             self.plateau = window;
         }
         let to_plateau_s = ((self.plateau - window) / C).cbrt();
-        let epoch = self.epoch.get_or_insert(Epoch { began: now, to_plateau_s, reno: window });
+        let epoch = self.epoch.get_or_insert(Epoch { start: now, to_plateau_s, reno: window });
         let cubic = |at_s: f64| C * (at_s - epoch.to_plateau_s).powi(3) + self.plateau;
-        let passed_s = now.since(epoch.began).as_secs_f64();
-        let target = cubic(passed_s + rtt_s).clamp(window, 1.5 * window);
+        let elapsed_s = now.since(epoch.start).as_secs_f64();
+        let target = cubic(elapsed_s + rtt_s).clamp(window, 1.5 * window);
         let alpha = if epoch.reno >= self.prior { 1.0 } else { ALPHA };
-        let cubic_now = cubic(passed_s);
+        let cubic_now = cubic(elapsed_s);
         epoch.reno += alpha * delivered / window;
         self.window = if cubic_now < epoch.reno {
             window.max(epoch.reno)
@@ -128,7 +128,7 @@ impl Cubic {
         };
     }
 
-    /// RFC 9438 4.6 and 4.7.
+    /// Reduces the threshold and the plateau (RFC 9438 4.6 and 4.7).
     fn reduce(&mut self) {
         self.prior = self.window;
         let has_shrunk = self.window < self.plateau;
@@ -137,25 +137,25 @@ impl Cubic {
         self.epoch = None;
     }
 
-    /// Something was lost for the first time in this window.
+    /// Processes the first loss in a window.
     pub fn on_loss(&mut self, in_flight_before: u64) {
         self.reduce();
         self.reduction = Some(Reduction { flight: in_flight_before.max(1) as f64, delivered: 0.0, sent: 0.0 });
     }
 
-    /// A mark came for the first time in this window (RFC 3168 6.1.2).
+    /// Processes the first congestion mark in a window (RFC 3168 6.1.2).
     pub fn on_mark(&mut self) {
         self.reduce();
         self.window = self.threshold;
     }
 
-    /// The retransmission timer went off (RFC 9438 4.8). What is reduced for the loss already is not reduced twice.
+    /// Processes a retransmission timeout (RFC 9438 4.8). A threshold that was reduced for the same loss is not reduced again.
     pub fn on_timeout(&mut self, phase: Phase) {
         if phase == Phase::Open {
             self.reduce();
         }
         self.window = 1.0;
-        // the next epoch begins at its plateau
+        // the next epoch starts at its plateau
         self.plateau = 0.0;
         self.epoch = None;
         self.reduction = None;
@@ -173,10 +173,10 @@ impl Cubic {
         }
     }
 
-    /// Nothing was sent for so long (RFC 5681 4.1; RFC 9438 5.8: that time does not count).
+    /// Processes a restart after an idle time (RFC 5681 4.1), which does not count for the epoch (RFC 9438 5.8).
     pub fn on_idle(&mut self, idle: Duration, rto_ns: u64) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.began += idle;
+            epoch.start += idle;
         }
         if idle.as_nanos() > u128::from(rto_ns) {
             if self.threshold.is_finite() {
@@ -189,15 +189,15 @@ impl Cubic {
 }
 
 impl Reduction {
-    /// How many segments may be sent now (RFC 6937 3.1, with the slow start reduction bound).
-    fn may_send(&self, in_flight: f64, threshold: f64, delivered: f64) -> f64 {
-        let may = if in_flight > threshold {
+    /// The number of segments that may be sent now (RFC 6937 3.1, with the slow start reduction bound).
+    fn send_count(&self, in_flight: f64, threshold: f64, delivered: f64) -> f64 {
+        let count = if in_flight > threshold {
             (self.delivered * threshold / self.flight).ceil() - self.sent
         } else {
             (threshold - in_flight).min((self.delivered - self.sent).max(delivered) + 1.0)
         };
-        // the first retransmission goes at once
-        may.max(if self.sent == 0.0 { 1.0 } else { 0.0 })
+        // the first retransmission is sent at once
+        count.max(if self.sent == 0.0 { 1.0 } else { 0.0 })
     }
 }
 
@@ -207,38 +207,38 @@ mod tests {
 
     const RTT_S: f64 = 0.2;
 
-    /// What all the segments of a window say, spread over a round trip from `at_s` on.
+    /// Acknowledges all segments of a window, spread over a round trip from `at_s`.
     fn round_trip(cubic: &mut Cubic, at_s: f64) {
         let window = cubic.window() as u64;
         for segment in 0..window {
             let now = Time::from_secs_f64(at_s + RTT_S * (segment + 1) as f64 / window as f64);
-            cubic.on_acknowledged(&acknowledged(now, true));
+            cubic.on_ack(&ack(now, true));
         }
     }
 
-    fn acknowledged(now: Time, is_window_used: bool) -> Acknowledged {
-        Acknowledged {
+    fn ack(now: Time, is_window_limited: bool) -> AckEvent {
+        AckEvent {
             now,
             delivered: 1,
             lost: 0,
             in_flight: 0,
             in_flight_before: 0,
-            first: 0,
-            next: 0,
+            first_unacknowledged: 0,
+            next_sequence: 0,
             rtt_ns: 200_000_000,
             smoothed_rtt_s: RTT_S,
             sample: None,
-            is_window_used,
+            is_window_limited,
         }
     }
 
     #[test]
-    fn the_window_follows_the_cubic_function_after_a_loss() {
+    fn window_follows_cubic_function_after_loss() {
         let mut cubic = Cubic::new(400, SlowStart::Plain);
         cubic.on_loss(400);
         cubic.on_recovered();
         assert!((cubic.window() - 280.0).abs() < 1e-9);
-        // By hand: K is the cube root of (400 - 280) / 0.4, which is 6.694 s, and W(t) = 0.4 (t - 6.694)^3 + 400
+        // calculated by hand: K is the cube root of (400 - 280) / 0.4, which is 6.694 s, and W(t) = 0.4 (t - 6.694)^3 + 400
         let points = [(2.0, 358.67), (4.0, 392.18), (6.0, 399.87), (8.0, 400.89), (10.0, 414.45), (12.0, 459.73)];
         let mut rounds = 0;
         for (at_s, expected) in points {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_loss_below_the_first_makes_room() {
+    fn second_loss_below_plateau_lowers_it() {
         let mut cubic = Cubic::new(100, SlowStart::Plain);
         cubic.on_loss(100);
         cubic.on_recovered();
@@ -263,8 +263,8 @@ mod tests {
     }
 
     #[test]
-    fn short_round_trips_grow_as_renos_do() {
-        // W = 14 after a loss at 20: the cubic function needs 2.5 s to be back, Reno's window 20 ms x 6 / 0.53
+    fn window_grows_as_reno_at_short_round_trips() {
+        // W = 14 after a loss at 20: the cubic function reaches 20 after 2.5 s, Reno's window 20 ms x 6 / 0.53
         let mut cubic = Cubic::new(20, SlowStart::Plain);
         cubic.on_loss(20);
         cubic.on_recovered();
@@ -272,24 +272,24 @@ mod tests {
         for _ in 0..11 {
             for _ in 0..cubic.window() as u64 {
                 now_ns += 1_000_000;
-                let mut event = acknowledged(Time::from_nanos(now_ns), true);
+                let mut event = ack(Time::from_nanos(now_ns), true);
                 event.smoothed_rtt_s = 0.02;
-                cubic.on_acknowledged(&event);
+                cubic.on_ack(&event);
             }
         }
         assert!((19.0..20.5).contains(&cubic.window()), "{}", cubic.window());
     }
 
     #[test]
-    fn a_timeout_begins_anew_and_a_window_that_is_not_used_stays() {
+    fn timeout_restarts_slow_start_and_unused_window_does_not_grow() {
         let mut cubic = Cubic::new(100, SlowStart::Plain);
         cubic.on_timeout(Phase::Open);
         assert_eq!((cubic.window(), cubic.threshold), (1.0, 70.0));
         cubic.on_timeout(Phase::Timeout);
         assert_eq!((cubic.window(), cubic.threshold), (1.0, 70.0));
-        (0..69).for_each(|_| cubic.on_acknowledged(&acknowledged(Time::START, true)));
+        (0..69).for_each(|_| cubic.on_ack(&ack(Time::START, true)));
         assert_eq!((cubic.window(), cubic.is_slow_start()), (70.0, false));
-        (0..1000).for_each(|_| cubic.on_acknowledged(&acknowledged(Time::from_millis(9_000), false)));
+        (0..1000).for_each(|_| cubic.on_ack(&ack(Time::from_millis(9_000), false)));
         assert_eq!(cubic.window(), 70.0);
         cubic.on_idle(Duration::from_secs(9), 300_000_000);
         assert_eq!((cubic.window(), cubic.threshold), (70.0, 70.0));
@@ -299,14 +299,14 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_lets_seven_tenths_out_while_it_recovers() {
+    fn recovery_sends_seven_tenths_of_delivered_segments() {
         let mut cubic = Cubic::new(100, SlowStart::Plain);
         cubic.on_loss(100);
         let (mut in_flight, mut sent) = (99, 0);
-        // 60 come, one each time; each is told, then sent for
+        // 60 acknowledgements of one segment each
         for _ in 0..60 {
             in_flight -= 1;
-            cubic.on_acknowledged(&Acknowledged { in_flight, ..acknowledged(Time::START, true) });
+            cubic.on_ack(&AckEvent { in_flight, ..ack(Time::START, true) });
             while in_flight < cubic.window() as u64 {
                 cubic.on_sent();
                 in_flight += 1;

@@ -1,90 +1,89 @@
-//! The opening of a connection (RFC 9293 3.5). Who writes first asks, and sends once that is answered; the third message is
-//! its first data. Where both write first, both ask, and both answer.
+//! The handshake of a connection (RFC 9293 3.5). The end that writes first sends a SYN, and data after the SYN-ACK; its first
+//! data takes the place of the third message. If both ends write at once, both send a SYN and a SYN-ACK.
 
 use super::rtt::{RTO_INITIAL_NS, RTO_MAX_NS};
 use crate::Time;
 use crate::traffic::after;
 
-/// IPv4, TCP, and what a synchronizing segment offers: a segment's size, a window's scale, timestamps, selective
-/// acknowledgements.
-pub const SYNCHRONIZE_OCTETS: u32 = 60;
+/// The octets of a SYN: the IPv4 and TCP headers with the options for maximum segment size, window scale, timestamps and
+/// selective acknowledgements.
+pub const SYN_OCTETS: u32 = 60;
 
-/// How far an end is.
+/// The state of the handshake at one end.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {
     state: State,
-    /// When it asks again.
+    /// When the SYN is retransmitted.
     due: Time,
-    /// How often it has asked again.
-    again: u32,
+    /// Retransmissions of the SYN.
+    retransmissions: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
-    Asked,
-    /// The other end has asked, and this one has answered.
-    Answered,
-    Open,
+    SynSent,
+    SynReceived,
+    Established,
 }
 
-/// The answer to what was asked has come.
+/// The result of a handshake at the end that sent a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// Whether it had to be asked more than once.
-    pub was_lost: bool,
+pub struct Established {
+    /// Whether the SYN was retransmitted.
+    pub was_syn_lost: bool,
 }
 
 impl Handshake {
     pub fn new() -> Self {
-        Handshake { state: State::Closed, due: Time::NEVER, again: 0 }
+        Handshake { state: State::Closed, due: Time::NEVER, retransmissions: 0 }
     }
 
     /// Whether data may be sent.
-    pub fn is_open(&self) -> bool {
-        self.state == State::Open
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
     }
 
-    /// When it asks again.
+    /// When the SYN is retransmitted.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// There is something to send: whether it is to ask now.
-    pub fn needs_scheduling_request(&mut self, now: Time) -> bool {
+    /// Returns whether a SYN is to be sent now, because there is data to send.
+    pub fn poll_syn(&mut self, now: Time) -> bool {
         match self.state {
-            State::Closed => self.state = State::Asked,
-            State::Asked if self.due <= now => self.again += 1,
-            State::Asked | State::Answered | State::Open => return false,
+            State::Closed => self.state = State::SynSent,
+            State::SynSent if self.due <= now => self.retransmissions += 1,
+            State::SynSent | State::SynReceived | State::Established => return false,
         }
         // RFC 6298 2.1, and 5.5 up to 2.5
-        let timeout_ns = (RTO_INITIAL_NS << self.again.min(16)).min(RTO_MAX_NS);
+        let timeout_ns = (RTO_INITIAL_NS << self.retransmissions.min(16)).min(RTO_MAX_NS);
         self.due = after(now, timeout_ns);
         true
     }
 
-    /// The other end asks: it is to be answered.
-    pub fn asked(&mut self) {
+    /// Processes a SYN. The caller answers it with a SYN-ACK.
+    pub fn on_syn(&mut self) {
         if self.state == State::Closed {
-            self.state = State::Answered;
+            self.state = State::SynReceived;
         }
     }
 
-    /// The other end has answered.
-    pub fn apply_harq_feedback(&mut self) -> Option<Opened> {
-        let is_first = self.state == State::Asked;
-        (self.state, self.due) = (State::Open, Time::NEVER);
-        is_first.then_some(Opened { was_lost: self.again > 0 })
+    /// Processes a SYN-ACK. Returns the result when it is the first one for this end's SYN.
+    pub fn on_syn_ack(&mut self) -> Option<Established> {
+        let is_first = self.state == State::SynSent;
+        (self.state, self.due) = (State::Established, Time::NEVER);
+        is_first.then_some(Established { was_syn_lost: self.retransmissions > 0 })
     }
 
-    /// Data has come: the other end has had the answer.
-    pub fn heard(&mut self) {
-        if self.state == State::Answered {
-            self.state = State::Open;
+    /// Processes data, which shows that the other end has received the SYN-ACK.
+    pub fn on_data(&mut self) {
+        if self.state == State::SynReceived {
+            self.state = State::Established;
         }
     }
 
-    /// Nobody waits for it any more.
+    /// Stops retransmissions of the SYN.
     pub fn stop(&mut self) {
         self.due = Time::NEVER;
     }
@@ -95,39 +94,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_is_open_once_that_is_answered_and_asks_ever_more_rarely() {
+    fn syn_ack_establishes_and_syn_retransmissions_back_off() {
         let mut end = Handshake::new();
         let at = Time::from_millis;
-        assert!(
-            end.needs_scheduling_request(at(0))
-                && !end.needs_scheduling_request(at(999))
-                && end.needs_scheduling_request(at(1000))
-        );
-        assert!(!end.needs_scheduling_request(at(2999)) && end.needs_scheduling_request(at(3000)) && !end.is_open());
-        assert_eq!(end.apply_harq_feedback(), Some(Opened { was_lost: true }));
-        assert_eq!((end.is_open(), end.due(), end.apply_harq_feedback()), (true, Time::NEVER, None));
+        assert!(end.poll_syn(at(0)) && !end.poll_syn(at(999)) && end.poll_syn(at(1000)));
+        assert!(!end.poll_syn(at(2999)) && end.poll_syn(at(3000)) && !end.is_established());
+        assert_eq!(end.on_syn_ack(), Some(Established { was_syn_lost: true }));
+        assert_eq!((end.is_established(), end.due(), end.on_syn_ack()), (true, Time::NEVER, None));
         let mut end = Handshake::new();
         let mut last = 0;
-        for asked_s in [0, 1, 3, 7, 15, 31, 63, 123, 183] {
-            last = asked_s * 1000;
-            assert!(end.needs_scheduling_request(at(last)) && !end.needs_scheduling_request(at(last)));
+        for sent_s in [0, 1, 3, 7, 15, 31, 63, 123, 183] {
+            last = sent_s * 1000;
+            assert!(end.poll_syn(at(last)) && !end.poll_syn(at(last)));
         }
         assert_eq!(end.due(), at(last + 60_000));
     }
 
     #[test]
-    fn who_is_asked_is_open_once_data_has_come_and_both_may_ask() {
+    fn data_establishes_passive_end_and_simultaneous_open_works() {
         let mut end = Handshake::new();
-        end.asked();
-        assert!(!end.is_open() && !end.needs_scheduling_request(Time::START));
-        end.heard();
-        assert!(end.is_open());
-        // both at once
+        end.on_syn();
+        assert!(!end.is_established() && !end.poll_syn(Time::START));
+        end.on_data();
+        assert!(end.is_established());
+        // simultaneous open
         let mut end = Handshake::new();
-        assert!(end.needs_scheduling_request(Time::START));
-        end.asked();
-        end.heard();
-        assert!(!end.is_open());
-        assert_eq!(end.apply_harq_feedback(), Some(Opened { was_lost: false }));
+        assert!(end.poll_syn(Time::START));
+        end.on_syn();
+        end.on_data();
+        assert!(!end.is_established());
+        assert_eq!(end.on_syn_ack(), Some(Established { was_syn_lost: false }));
     }
 }

@@ -1,18 +1,18 @@
-//! HyStart++: when slow start ends because round trips grow (RFC 9406).
+//! HyStart++: ends slow start when round-trip times grow (RFC 9406).
 
-use super::control::Acknowledged;
+use super::control::AckEvent;
 
-/// RFC 9406 4.3, with the recommended values.
+/// The recommended values of RFC 9406 4.3.
 const MIN_THRESHOLD_NS: u64 = 4_000_000;
 const MAX_THRESHOLD_NS: u64 = 16_000_000;
 const RTT_DIVISOR: u64 = 8;
 const SAMPLES_PER_ROUND: u32 = 8;
 const CONSERVATIVE_GROWTH_DIVISOR: f64 = 4.0;
 const CONSERVATIVE_ROUNDS: u32 = 5;
-/// Segments by which one acknowledgement lets the window grow, where nothing is paced.
+/// The maximum growth of the window per acknowledgement without pacing, in segments.
 const GROWTH_LIMIT: f64 = 8.0;
 
-/// Where slow start is.
+/// The state of HyStart++.
 #[derive(Clone, Debug)]
 pub struct HyStart {
     /// The round ends when this segment is acknowledged.
@@ -23,7 +23,7 @@ pub struct HyStart {
     conservative: Option<Conservative>,
 }
 
-/// Round trips have grown; perhaps by accident.
+/// Conservative slow start (CSS): round-trip times have grown, perhaps by accident.
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
     baseline_ns: u64,
@@ -37,13 +37,13 @@ impl Default for HyStart {
 }
 
 impl HyStart {
-    /// By how many segments the window may grow.
-    pub fn growth(&mut self, event: &Acknowledged) -> f64 {
-        if event.first > self.round_end {
+    /// Returns the growth of the window in segments.
+    pub fn growth(&mut self, event: &AckEvent) -> f64 {
+        if event.first_unacknowledged > self.round_end {
             self.last_round_ns = self.this_round_ns;
             self.this_round_ns = u64::MAX;
             self.samples = 0;
-            self.round_end = event.next;
+            self.round_end = event.next_sequence;
             if let Some(conservative) = &mut self.conservative {
                 conservative.rounds += 1;
             }
@@ -51,13 +51,14 @@ impl HyStart {
         self.this_round_ns = self.this_round_ns.min(event.rtt_ns);
         self.samples += 1;
         if self.samples >= SAMPLES_PER_ROUND {
-            self.compare();
+            self.compare_rounds();
         }
         let growth = (event.delivered as f64).min(GROWTH_LIMIT);
         if self.conservative.is_some() { growth / CONSERVATIVE_GROWTH_DIVISOR } else { growth }
     }
 
-    fn compare(&mut self) {
+    /// Starts or ends conservative slow start.
+    fn compare_rounds(&mut self) {
         if let Some(conservative) = self.conservative {
             if self.this_round_ns < conservative.baseline_ns {
                 self.conservative = None;

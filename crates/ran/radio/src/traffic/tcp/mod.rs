@@ -1,5 +1,5 @@
-//! TCP as it matters to a RAN: what is on the way, what of it is lost, and who decides how much it may be. A direction is
-//! a stream of its own, with a sender at one end and a receiver at the other; acknowledgements are packets without data.
+//! A TCP model with loss detection, loss recovery and congestion control. Each direction is a separate stream with a sender
+//! at one end and a receiver at the other; acknowledgements are packets without data.
 
 mod bbr;
 mod control;
@@ -12,43 +12,43 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
-pub use handshake::{Handshake, Opened, SYNCHRONIZE_OCTETS};
+pub use handshake::{Established, Handshake, SYN_OCTETS};
 pub use receiver::Receiver;
 pub use sender::{Outgoing, Sender};
 
-/// IPv4, TCP, and its timestamps (RFC 7323).
+/// The octets of the IPv4 and TCP headers with timestamps (RFC 7323).
 pub const HEADERS_OCTETS: u32 = 52;
 
-/// A TCP header with so many selective blocks (RFC 2018 3).
+/// The octets of an acknowledgement with a number of SACK blocks (RFC 2018 3).
 pub fn acknowledgement_octets(blocks: u32) -> u32 {
     HEADERS_OCTETS + if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
 
-/// What a TCP sender is at.
+/// The state and the counters of a TCP sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpState {
-    /// Segments that may be in flight.
+    /// The congestion window.
     pub window_segments: u64,
-    /// Segments in flight, as far as the sender knows.
+    /// Segments in flight according to the sender (RFC 6675: pipe).
     pub in_flight_segments: u64,
-    /// Whether the window still grows as at the beginning.
+    /// Whether the sender is in slow start, or in the startup state of BBR.
     pub is_slow_start: bool,
-    /// Smoothed round trip; nothing before the first.
+    /// The smoothed round-trip time; `None` before the first measurement.
     pub smoothed_rtt_ms: Option<f64>,
-    /// Segments sent for the first time.
+    /// Segments sent, without retransmissions.
     pub sent_segments: u64,
-    /// Segments delivered, as far as the sender knows.
+    /// Segments known to be delivered.
     pub delivered_segments: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmissions: u64,
-    /// How often the retransmission timer went off.
+    /// Expirations of the retransmission timer.
     pub timeouts: u64,
-    /// How often that was for nothing: what had been sent before came after all, and the window is what it was.
-    pub needless_timeouts: u64,
-    /// How often a segment was sent to see whether the last ones were lost; where that was an old one, it counts as sent again.
+    /// Timeouts that proved spurious, after which the congestion window was restored (RFC 4015).
+    pub spurious_timeouts: u64,
+    /// Tail loss probes (RFC 8985 7). A probe that repeats a segment also counts as a retransmission.
     pub probes: u64,
-    /// How often the window was reduced for losses, and for marks.
+    /// Reductions of the congestion window because of losses or congestion marks.
     pub reductions: u64,
-    /// The last measured rate of delivery, without headers.
+    /// The last measured delivery rate, without headers.
     pub delivery_rate_bps: f64,
 }

@@ -1,50 +1,50 @@
-//! How fast data is delivered (draft-ietf-ccwg-bbr 4.1, draft-cheng-iccrg-delivery-rate-estimation).
+//! DeliveryRate rate estimation (draft-ietf-ccwg-bbr 4.1, draft-cheng-iccrg-delivery-rate-estimation).
 
 use crate::Time;
 
-/// What has been delivered so far.
+/// The delivery rate estimator of a sender.
 #[derive(Clone, Debug, Default)]
-pub struct Delivery {
+pub struct DeliveryRate {
     /// Segments delivered.
     delivered: u64,
-    /// When the last of them was.
+    /// When the last of them was delivered.
     delivered_at: Time,
-    /// When the first of the present flight was sent.
+    /// When the first segment of the current flight was sent.
     first_sent: Time,
-    /// What was sent before this is delivered was sent by an application that had no more; 0: none is.
-    limited_until: u64,
-    /// What the acknowledgement at hand delivers.
+    /// Segments sent before the delivered count exceeds this are application-limited; 0 if none are.
+    app_limited_until: u64,
+    /// The stamp of the most recently sent segment that the current acknowledgement delivers.
     sample: Option<Stamp>,
     sample_sent: Time,
 }
 
-/// What a segment remembers from when it was sent.
+/// The state of the estimator when a segment was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     pub delivered: u64,
     delivered_at: Time,
     first_sent: Time,
-    is_limited: bool,
+    is_app_limited: bool,
 }
 
-/// A measured rate.
+/// A measured delivery rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Segments a second.
+    /// Segments per second.
     pub rate: f64,
-    /// Segments that had been delivered when the newest segment delivered now was sent.
+    /// Segments that had been delivered when the newest segment of the sample was sent.
     pub prior_delivered: u64,
-    /// Whether the application had no more to send then.
-    pub is_limited: bool,
+    /// Whether the sender was application-limited then.
+    pub is_app_limited: bool,
 }
 
-impl Delivery {
+impl DeliveryRate {
     /// Segments delivered so far.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// A segment is sent.
+    /// Returns the stamp of a segment that is sent now.
     pub fn stamp(&mut self, now: Time, in_flight: u64) -> Stamp {
         if in_flight == 0 {
             self.first_sent = now;
@@ -54,11 +54,11 @@ impl Delivery {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
-            is_limited: self.limited_until != 0,
+            is_app_limited: self.app_limited_until != 0,
         }
     }
 
-    /// A segment is delivered that was last sent then.
+    /// Counts the delivery of a segment that was last sent at `sent`.
     pub fn deliver(&mut self, now: Time, sent: Time, stamp: Stamp) {
         self.delivered += 1;
         self.delivered_at = now;
@@ -69,26 +69,26 @@ impl Delivery {
         }
     }
 
-    /// What the acknowledgement at hand has told, when all that it delivers was delivered.
+    /// Returns the sample of the current acknowledgement, after all its segments were counted.
     pub fn take_sample(&mut self, min_rtt_ns: u64) -> Option<RateSample> {
-        if self.limited_until != 0 && self.delivered > self.limited_until {
-            self.limited_until = 0;
+        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
         }
         let stamp = self.sample.take()?;
         let sending = self.sample_sent.as_nanos() - stamp.first_sent.as_nanos();
         let delivering = self.delivered_at.as_nanos() - stamp.delivered_at.as_nanos();
         self.first_sent = self.sample_sent;
         let interval = sending.max(delivering);
-        // faster than a round trip is an error of the measurement
+        // an interval shorter than a round trip is a measurement error
         (interval > 0 && interval >= min_rtt_ns).then(|| RateSample {
             rate: (self.delivered - stamp.delivered) as f64 * 1e9 / interval as f64,
             prior_delivered: stamp.delivered,
-            is_limited: stamp.is_limited,
+            is_app_limited: stamp.is_app_limited,
         })
     }
 
-    /// The application has no more to send.
-    pub fn limit(&mut self, in_flight: u64) {
-        self.limited_until = (self.delivered + in_flight).max(1);
+    /// Marks the segments in flight as application-limited.
+    pub fn mark_app_limited(&mut self, in_flight: u64) {
+        self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 }

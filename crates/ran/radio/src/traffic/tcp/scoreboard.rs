@@ -1,6 +1,6 @@
-//! What a TCP sender has sent and not had acknowledged: what of it has come all the same, and what is lost (RFC 6675,
-//! with losses told by the order of transmissions and their times as in RFC 8985, so that what is lost a second time, and
-//! what has few behind it, is noticed too).
+//! The scoreboard of a TCP sender: the state of all segments that are not cumulatively acknowledged (RFC 6675). Losses are
+//! detected from the order and the times of transmissions (RACK, RFC 8985), which also finds lost retransmissions and losses
+//! near the end of the data.
 
 use std::collections::VecDeque;
 
@@ -8,15 +8,15 @@ use super::rate::Stamp;
 use crate::traffic::after;
 use crate::{Acknowledgement, Time};
 
-/// So many later transmissions must have come before an earlier one is lost (RFC 6675 2, DupThresh).
+/// A transmission is lost when this number of later ones were delivered (RFC 6675 2, DupThresh).
 const DUPLICATE_THRESHOLD: u64 = 3;
 
-/// A segment that is not acknowledged cumulatively.
+/// A segment that is not cumulatively acknowledged.
 #[derive(Clone, Debug)]
 pub struct Outstanding {
-    /// Which transmission was the last.
+    /// The number of its last transmission.
     transmission: u64,
-    /// When that was sent.
+    /// When that transmission was sent.
     pub sent: Time,
     pub stamp: Stamp,
     pub octets: u32,
@@ -27,36 +27,37 @@ pub struct Outstanding {
 enum State {
     InFlight,
     Lost,
-    Come,
+    Delivered,
 }
 
-/// What an acknowledgement has told that was not known.
+/// The new information of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct News {
-    /// Segments that have come.
+pub struct AckSummary {
+    /// Newly delivered segments.
     pub delivered: u64,
-    /// Segments that were lost.
+    /// Newly lost segments.
     pub lost: u64,
-    /// Whether the first outstanding segment is another one now.
-    pub is_advance: bool,
+    /// Whether the cumulative acknowledgement has advanced.
+    pub has_advanced: bool,
 }
 
-/// The segments of the window, oldest first.
+/// The outstanding segments, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     first: u64,
     segments: VecDeque<Outstanding>,
     in_flight: u64,
     transmissions: u64,
-    /// Transmission and segment of what was sent and not yet passed by `DUPLICATE_THRESHOLD` later ones that came.
+    /// The transmission and segment numbers of transmissions that are not yet delivered or lost, in order of transmission.
     log: VecDeque<(u64, u64)>,
-    /// The latest transmission that has come, and one more; and how long that took.
+    /// One more than the latest delivered transmission.
     highest: u64,
+    /// The round-trip time of that transmission (RFC 8985: RACK.rtt).
     highest_rtt_ns: u64,
-    /// What is to be sent again, in the order in which it was found lost; some of it may have come since.
+    /// Lost segments in the order of detection; some may have been delivered since.
     lost: VecDeque<u64>,
-    /// The blocks of the acknowledgement before, from first to before end.
-    known: [(u64, u64); Acknowledgement::BLOCKS],
+    /// The SACK blocks of the previous acknowledgement, as first and end (exclusive).
+    previous_blocks: [(u64, u64); Acknowledgement::BLOCKS],
 }
 
 impl Scoreboard {
@@ -65,27 +66,27 @@ impl Scoreboard {
         self.first
     }
 
-    /// The segment that is sent next for the first time.
+    /// The next new segment.
     pub fn next(&self) -> u64 {
         self.first + self.segments.len() as u64
     }
 
-    /// Segments from the first one that is not acknowledged to the last one sent.
+    /// The number of segments from the first one that is not acknowledged to the last one sent.
     pub fn len(&self) -> u64 {
         self.segments.len() as u64
     }
 
-    /// Segments that have neither come nor been lost, as far as the sender knows (RFC 6675: pipe).
+    /// Segments that are neither known to be delivered nor lost (RFC 6675: pipe).
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Transmissions so far.
+    /// The number of transmissions so far.
     pub fn transmissions(&self) -> u64 {
         self.transmissions
     }
 
-    /// A segment is sent for the first time: which transmission that is.
+    /// Sends a new segment. Returns the number of the transmission.
     pub fn send(&mut self, now: Time, octets: u32, stamp: Stamp) -> u64 {
         let sequence = self.next();
         let transmission = self.transmit(sequence);
@@ -93,7 +94,7 @@ impl Scoreboard {
         transmission
     }
 
-    /// The segment that is to be sent again next.
+    /// The segment to retransmit next.
     pub fn next_lost(&mut self) -> Option<u64> {
         while let Some(sequence) = self.lost.front() {
             if self.get(*sequence).is_some_and(|segment| segment.state == State::Lost) {
@@ -104,8 +105,8 @@ impl Scoreboard {
         None
     }
 
-    /// The segment that [`Self::next_lost`] gave is sent again: which transmission that is, and its octets.
-    pub fn resend(&mut self, now: Time, sequence: u64, stamp: Stamp) -> (u64, u32) {
+    /// Retransmits the segment that [`Self::next_lost`] returned. Returns the number of the transmission and the octets.
+    pub fn retransmit(&mut self, now: Time, sequence: u64, stamp: Stamp) -> (u64, u32) {
         let transmission = self.transmit(sequence);
         let segment = self.segments.get_mut((sequence - self.first) as usize).expect("a lost segment is outstanding");
         segment.transmission = transmission;
@@ -117,15 +118,15 @@ impl Scoreboard {
         (transmission, octets)
     }
 
-    /// The last segment is sent again although nobody knows that it is lost: which it is, which transmission, and its octets.
-    /// `None` where nothing is in flight.
+    /// Retransmits the last segment as a probe, although it is not known to be lost. Returns its number, that of the
+    /// transmission, and the octets; `None` if the segment is not in flight.
     pub fn probe(&mut self, now: Time, stamp: Stamp) -> Option<(u64, u64, u32)> {
         let sequence = self.next().checked_sub(1)?;
         if self.segments.back()?.state != State::InFlight {
             return None;
         }
         let transmission = self.transmit(sequence);
-        // it is in flight already
+        // the segment was in flight already
         self.in_flight -= 1;
         let segment = self.segments.back_mut()?;
         (segment.transmission, segment.sent, segment.stamp) = (transmission, now, stamp);
@@ -144,74 +145,81 @@ impl Scoreboard {
         self.segments.get(usize::try_from(sequence.checked_sub(self.first)?).ok()?)
     }
 
-    /// An acknowledgement comes; `deliver` is told of each segment that it is the first to say has come. Where something has
-    /// come that was sent later, what took that much longer is lost (RFC 8985 6.2).
+    /// Processes an acknowledgement. Calls `deliver` for each newly delivered segment. Segments sent before the latest
+    /// delivered one are lost when they exceed its round-trip time by the reordering window (RFC 8985 6.2).
     pub fn acknowledge(
         &mut self,
         now: Time,
-        told: &Acknowledgement,
-        reordering_ns: u64,
+        ack: &Acknowledgement,
+        reordering_window_ns: u64,
         mut deliver: impl FnMut(&Outstanding),
-    ) -> News {
-        let mut news = News::default();
-        let cumulative = told.cumulative.min(self.next());
+    ) -> AckSummary {
+        let mut summary = AckSummary::default();
+        let cumulative = ack.cumulative.min(self.next());
         while self.first < cumulative {
-            let segment = self.segments.pop_front().expect("it lies below the next");
+            let segment = self.segments.pop_front().expect("a segment below the next one is outstanding");
             self.first += 1;
-            news.is_advance = true;
-            if segment.state != State::Come {
+            summary.has_advanced = true;
+            if segment.state != State::Delivered {
                 self.in_flight -= u64::from(segment.state == State::InFlight);
-                news.delivered += 1;
+                summary.delivered += 1;
                 deliver(&segment);
             }
         }
-        self.take_blocks(told, &mut news, &mut deliver);
-        let newest = (told.newest + 1).min(self.transmissions);
+        self.apply_blocks(ack, &mut summary, &mut deliver);
+        let newest = (ack.newest + 1).min(self.transmissions);
         if newest > self.highest {
             self.highest = newest;
-            self.highest_rtt_ns = now.as_nanos().saturating_sub(told.newest_sent.as_nanos());
+            self.highest_rtt_ns = now.as_nanos().saturating_sub(ack.newest_sent.as_nanos());
         }
-        news.lost = self.find_losses(now, reordering_ns);
-        news
+        summary.lost = self.detect_losses(now, reordering_window_ns);
+        summary
     }
 
-    fn take_blocks(&mut self, told: &Acknowledgement, news: &mut News, deliver: &mut impl FnMut(&Outstanding)) {
+    fn apply_blocks(
+        &mut self,
+        ack: &Acknowledgement,
+        summary: &mut AckSummary,
+        deliver: &mut impl FnMut(&Outstanding),
+    ) {
         let mut blocks = [(0, 0); Acknowledgement::BLOCKS];
-        for (place, block) in blocks.iter_mut().zip(told.selective) {
-            let (first, end) = (told.cumulative + u64::from(block.first), told.cumulative + u64::from(block.end));
+        for (range, block) in blocks.iter_mut().zip(ack.selective) {
+            let (first, end) = (ack.cumulative + u64::from(block.first), ack.cumulative + u64::from(block.end));
             let end = end.min(self.next());
             let mut sequence = first.max(self.first);
             while sequence < end {
-                // most of a block was told before
-                if let Some((_, end)) = self.known.iter().find(|(first, end)| (*first..*end).contains(&sequence)) {
+                // the previous acknowledgement contained most of the block
+                if let Some((_, end)) =
+                    self.previous_blocks.iter().find(|(first, end)| (*first..*end).contains(&sequence))
+                {
                     sequence = *end;
                     continue;
                 }
                 let segment = &mut self.segments[(sequence - self.first) as usize];
-                if segment.state != State::Come {
+                if segment.state != State::Delivered {
                     self.in_flight -= u64::from(segment.state == State::InFlight);
-                    segment.state = State::Come;
-                    news.delivered += 1;
+                    segment.state = State::Delivered;
+                    summary.delivered += 1;
                     deliver(segment);
                 }
                 sequence += 1;
             }
-            *place = (first, end);
+            *range = (first, end);
         }
-        self.known = blocks;
+        self.previous_blocks = blocks;
     }
 
-    /// How many segments are lost by now that were not yet.
-    pub fn find_losses(&mut self, now: Time, reordering_ns: u64) -> u64 {
+    /// Detects segments that are lost by now. Returns the number of newly lost ones.
+    pub fn detect_losses(&mut self, now: Time, reordering_window_ns: u64) -> u64 {
         let mut lost = 0;
         while let Some((transmission, sequence)) = self.log.front().copied() {
             let at = sequence.checked_sub(self.first).map(|at| at as usize);
             let segment = at.and_then(|at| self.segments.get_mut(at));
-            let is_this =
+            let is_current =
                 |segment: &&mut Outstanding| segment.state == State::InFlight && segment.transmission == transmission;
-            if let Some(segment) = segment.filter(is_this) {
+            if let Some(segment) = segment.filter(is_current) {
                 let is_passed = transmission + DUPLICATE_THRESHOLD < self.highest;
-                let late_at = after(segment.sent, self.highest_rtt_ns.saturating_add(reordering_ns));
+                let late_at = after(segment.sent, self.highest_rtt_ns.saturating_add(reordering_window_ns));
                 let is_late = transmission + 1 < self.highest && late_at <= now;
                 if !is_passed && !is_late {
                     break;
@@ -226,19 +234,22 @@ impl Scoreboard {
         lost
     }
 
-    /// When the next one is lost if nothing is told of it; never where nothing has come that was sent later.
-    pub fn next_late(&self, reordering_ns: u64) -> Time {
+    /// When the next segment counts as lost unless it is acknowledged (RFC 8985: RACK reordering timer); never if no later
+    /// transmission was delivered.
+    pub fn reordering_timeout(&self, reordering_window_ns: u64) -> Time {
         let first = self.log.front().filter(|(transmission, _)| transmission + 1 < self.highest);
         let segment = first.and_then(|(_, sequence)| self.get(*sequence));
-        segment.map_or(Time::NEVER, |segment| after(segment.sent, self.highest_rtt_ns.saturating_add(reordering_ns)))
+        segment.map_or(Time::NEVER, |segment| {
+            after(segment.sent, self.highest_rtt_ns.saturating_add(reordering_window_ns))
+        })
     }
 
-    /// The retransmission timer went off: whatever is in flight is lost (RFC 6675 5.1).
-    pub fn lose_all(&mut self) {
+    /// Marks all segments that are not delivered as lost, after a retransmission timeout (RFC 6675 5.1).
+    pub fn mark_all_lost(&mut self) {
         self.log.clear();
         self.lost.clear();
         for (sequence, segment) in (self.first..).zip(&mut self.segments) {
-            if segment.state != State::Come {
+            if segment.state != State::Delivered {
                 segment.state = State::Lost;
                 self.lost.push_back(sequence);
             }
@@ -246,13 +257,13 @@ impl Scoreboard {
         self.in_flight = 0;
     }
 
-    /// What [`Self::lose_all`] took for lost is in flight all the same, unless it has come.
-    pub fn lose_none(&mut self) {
+    /// Reverts [`Self::mark_all_lost`] after a spurious timeout: segments that are not delivered are in flight.
+    pub fn unmark_lost(&mut self) {
         self.lost.clear();
         self.log.clear();
         let mut log: Vec<(u64, u64)> = Vec::new();
         for (sequence, segment) in (self.first..).zip(&mut self.segments) {
-            if segment.state != State::Come {
+            if segment.state != State::Delivered {
                 self.in_flight += u64::from(segment.state == State::Lost);
                 segment.state = State::InFlight;
                 log.push((segment.transmission, sequence));
@@ -276,107 +287,107 @@ mod tests {
         board
     }
 
-    fn told(cumulative: u64, newest: u64, blocks: &[(u32, u32)]) -> Acknowledgement {
-        let mut told = Acknowledgement { cumulative, newest, ..Acknowledgement::default() };
-        for (place, (first, end)) in told.selective.iter_mut().zip(blocks) {
-            *place = Block { first: *first, end: *end };
+    fn ack(cumulative: u64, newest: u64, blocks: &[(u32, u32)]) -> Acknowledgement {
+        let mut ack = Acknowledgement { cumulative, newest, ..Acknowledgement::default() };
+        for (slot, (first, end)) in ack.selective.iter_mut().zip(blocks) {
+            *slot = Block { first: *first, end: *end };
         }
-        told
+        ack
     }
 
-    fn news(board: &mut Scoreboard, cumulative: u64, newest: u64, blocks: &[(u32, u32)]) -> (u64, u64) {
-        // all was sent at once, and takes no time
-        let news = board.acknowledge(Time::START, &told(cumulative, newest, blocks), 1, |_| {});
-        (news.delivered, news.lost)
+    fn acknowledge(board: &mut Scoreboard, cumulative: u64, newest: u64, blocks: &[(u32, u32)]) -> (u64, u64) {
+        // all segments are sent at the start and take no time
+        let summary = board.acknowledge(Time::START, &ack(cumulative, newest, blocks), 1, |_| {});
+        (summary.delivered, summary.lost)
     }
 
     #[test]
-    fn three_later_ones_tell_of_a_loss_and_a_second_loss_is_noticed() {
+    fn loss_is_detected_after_three_later_deliveries_also_of_retransmission() {
         let mut board = sent(10); // 1 and 2 are lost
-        assert_eq!(news(&mut board, 1, 0, &[]), (1, 0));
-        assert_eq!(news(&mut board, 1, 3, &[(2, 3)]), (1, 0));
-        assert_eq!(news(&mut board, 1, 4, &[(2, 4)]), (1, 1));
-        assert_eq!(news(&mut board, 1, 5, &[(2, 5)]), (1, 1));
+        assert_eq!(acknowledge(&mut board, 1, 0, &[]), (1, 0));
+        assert_eq!(acknowledge(&mut board, 1, 3, &[(2, 3)]), (1, 0));
+        assert_eq!(acknowledge(&mut board, 1, 4, &[(2, 4)]), (1, 1));
+        assert_eq!(acknowledge(&mut board, 1, 5, &[(2, 5)]), (1, 1));
         assert_eq!(board.in_flight(), 4);
         assert_eq!(board.next_lost(), Some(1));
-        assert_eq!(board.resend(Time::START, 1, Stamp::default()), (10, 1400));
+        assert_eq!(board.retransmit(Time::START, 1, Stamp::default()), (10, 1400));
         assert_eq!(board.next_lost(), Some(2));
-        assert_eq!(board.resend(Time::START, 2, Stamp::default()), (11, 1400));
+        assert_eq!(board.retransmit(Time::START, 2, Stamp::default()), (11, 1400));
         assert_eq!((board.next_lost(), board.in_flight()), (None, 6));
         board.send(Time::START, 1400, Stamp::default()); // transmission 12
-        // 6 to 9 come, 1 is lost again, 2 comes, and 10
-        assert_eq!(news(&mut board, 1, 9, &[(2, 9)]), (4, 0));
-        assert_eq!(news(&mut board, 1, 11, &[(1, 9)]), (1, 0));
-        assert_eq!(news(&mut board, 1, 12, &[(1, 10)]), (1, 0));
+        // 6 to 9 are delivered, 1 is lost again, 2 and 10 are delivered
+        assert_eq!(acknowledge(&mut board, 1, 9, &[(2, 9)]), (4, 0));
+        assert_eq!(acknowledge(&mut board, 1, 11, &[(1, 9)]), (1, 0));
+        assert_eq!(acknowledge(&mut board, 1, 12, &[(1, 10)]), (1, 0));
         board.send(Time::START, 1400, Stamp::default());
-        assert_eq!(news(&mut board, 1, 13, &[(1, 11)]), (1, 1));
+        assert_eq!(acknowledge(&mut board, 1, 13, &[(1, 11)]), (1, 1));
         assert_eq!(board.next_lost(), Some(1));
-        board.resend(Time::START, 1, Stamp::default());
-        assert_eq!(news(&mut board, 12, 14, &[]), (1, 0));
+        board.retransmit(Time::START, 1, Stamp::default());
+        assert_eq!(acknowledge(&mut board, 12, 14, &[]), (1, 0));
         assert_eq!((board.in_flight(), board.len(), board.next()), (0, 0, 12));
     }
 
     #[test]
-    fn a_lost_acknowledgement_is_made_up_for_by_the_next() {
+    fn next_acknowledgement_replaces_lost_one() {
         let mut board = sent(10);
-        assert_eq!(news(&mut board, 0, 7, &[(6, 8), (1, 3)]), (4, 3));
+        assert_eq!(acknowledge(&mut board, 0, 7, &[(6, 8), (1, 3)]), (4, 3));
         assert_eq!(board.in_flight(), 3);
-        // what was taken for lost had only been late
-        assert_eq!(news(&mut board, 8, 9, &[(1, 2)]), (5, 0));
+        // the segments that counted as lost had only been late
+        assert_eq!(acknowledge(&mut board, 8, 9, &[(1, 2)]), (5, 0));
         assert_eq!((board.in_flight(), board.next_lost()), (1, None));
     }
 
     #[test]
-    fn a_timeout_loses_all_that_has_not_come() {
+    fn timeout_marks_undelivered_segments_lost() {
         let mut board = sent(5);
-        news(&mut board, 1, 3, &[(2, 3)]);
-        board.lose_all();
+        acknowledge(&mut board, 1, 3, &[(2, 3)]);
+        board.mark_all_lost();
         assert_eq!(board.in_flight(), 0);
-        let mut again = Vec::new();
+        let mut retransmitted = Vec::new();
         while let Some(sequence) = board.next_lost() {
-            board.resend(Time::START, sequence, Stamp::default());
-            again.push(sequence);
+            board.retransmit(Time::START, sequence, Stamp::default());
+            retransmitted.push(sequence);
         }
-        assert_eq!((again, board.in_flight()), (vec![1, 2, 4], 3));
+        assert_eq!((retransmitted, board.in_flight()), (vec![1, 2, 4], 3));
     }
 
     #[test]
-    fn an_acknowledgement_of_what_was_never_sent_does_no_harm() {
+    fn acknowledgement_of_unsent_segments_is_harmless() {
         let mut board = sent(3);
-        assert_eq!(news(&mut board, 90, u64::MAX - 1, &[(5, 900)]), (3, 0));
+        assert_eq!(acknowledge(&mut board, 90, u64::MAX - 1, &[(5, 900)]), (3, 0));
         assert_eq!((board.first(), board.in_flight()), (3, 0));
     }
 
     #[test]
-    fn what_was_sent_long_before_what_has_come_is_lost() {
+    fn segment_is_lost_after_reordering_window() {
         let mut board = Scoreboard::default();
         let sent_ms = |board: &mut Scoreboard, ms| board.send(Time::from_millis(ms), 1400, Stamp::default());
         for ms in [0, 1, 4, 5] {
             sent_ms(&mut board, ms);
         }
-        // the last one has come: two were sent 4 ms before it and more, the third 1 ms
+        // the last one is delivered: two were sent at least 4 ms before it, the third 1 ms
         let newest_sent = Time::from_millis(5);
-        let told = Acknowledgement { newest_sent, ..told(0, 3, &[(3, 4)]) };
-        assert_eq!(board.next_late(4_000_000), Time::NEVER);
-        let news = board.acknowledge(Time::from_millis(25), &told, 4_000_000, |_| {});
-        assert_eq!((news.delivered, news.lost, board.in_flight()), (1, 2, 1));
+        let ack = Acknowledgement { newest_sent, ..ack(0, 3, &[(3, 4)]) };
+        assert_eq!(board.reordering_timeout(4_000_000), Time::NEVER);
+        let summary = board.acknowledge(Time::from_millis(25), &ack, 4_000_000, |_| {});
+        assert_eq!((summary.delivered, summary.lost, board.in_flight()), (1, 2, 1));
         assert_eq!(board.next_lost(), Some(0));
-        // 4 ms, the round trip of 20 ms, and 4 ms
-        assert_eq!(board.next_late(4_000_000), Time::from_millis(28));
-        assert_eq!(board.find_losses(Time::from_millis(27), 4_000_000), 0);
-        assert_eq!(board.find_losses(Time::from_millis(28), 4_000_000), 1);
-        assert_eq!(board.next_late(4_000_000), Time::NEVER);
+        // sent at 4 ms, the round trip of 20 ms, and the window of 4 ms
+        assert_eq!(board.reordering_timeout(4_000_000), Time::from_millis(28));
+        assert_eq!(board.detect_losses(Time::from_millis(27), 4_000_000), 0);
+        assert_eq!(board.detect_losses(Time::from_millis(28), 4_000_000), 1);
+        assert_eq!(board.reordering_timeout(4_000_000), Time::NEVER);
     }
 
     #[test]
-    fn a_probe_is_the_last_one_again_and_tells_of_those_before() {
+    fn probe_repeats_last_segment_and_reveals_losses_before_it() {
         let mut board = sent(3);
         let at = Time::from_millis(40);
         assert_eq!(board.probe(at, Stamp::default()), Some((2, 3, 1400)));
         assert_eq!((board.in_flight(), board.transmissions(), board.next()), (3, 4, 3));
-        let told = Acknowledgement { newest_sent: at, ..told(0, 3, &[(2, 3)]) };
-        let news = board.acknowledge(Time::from_millis(60), &told, 5_000_000, |_| {});
-        assert_eq!((news.delivered, news.lost, board.in_flight()), (1, 2, 0));
-        assert_eq!(board.probe(at, Stamp::default()), None, "that has come");
+        let ack = Acknowledgement { newest_sent: at, ..ack(0, 3, &[(2, 3)]) };
+        let summary = board.acknowledge(Time::from_millis(60), &ack, 5_000_000, |_| {});
+        assert_eq!((summary.delivered, summary.lost, board.in_flight()), (1, 2, 0));
+        assert_eq!(board.probe(at, Stamp::default()), None, "the last segment is delivered");
     }
 }

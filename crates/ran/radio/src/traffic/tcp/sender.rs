@@ -5,11 +5,11 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::control::{Acknowledged, Control, Phase};
-use super::rate::{Delivery, Stamp};
-use super::rtt::{RTO_INITIAL_NS, RoundTrips};
+use super::control::{AckEvent, Control, Phase};
+use super::rate::{DeliveryRate, Stamp};
+use super::rtt::{RTO_INITIAL_NS, RttEstimator};
 use super::scoreboard::{Outstanding, Scoreboard};
-use super::{Opened, TcpState};
+use super::{Established, TcpState};
 use crate::traffic::after;
 use crate::traffic::specification::Tcp;
 use crate::{Acknowledgement, Random, Segment, Time};
@@ -19,89 +19,92 @@ use crate::{Acknowledgement, Random, Segment, Time};
 pub struct Sender {
     control: Control,
     board: Scoreboard,
-    trips: RoundTrips,
-    delivery: Delivery,
+    rtt: RttEstimator,
+    delivery: DeliveryRate,
     phase: Phase,
-    /// Where what was sent ended when the present recovery began, or the last reduction for a mark.
+    /// The end of the data sent before the current recovery (RFC 6675: RecoveryPoint).
     recovery_end: u64,
+    /// The end of the data sent before the last reduction for a mark.
     mark_end: u64,
     marks: u64,
     receive_window: u64,
     segment_octets: u32,
-    /// What the application has written and is not sent for the first time.
+    /// The written data with segments that were not sent yet.
     messages: VecDeque<Message>,
     written: u64,
-    /// When the retransmission timer goes off.
+    /// When the retransmission timer expires.
     timer: Time,
     undo: Option<Box<Undo>>,
-    /// When what was overtaken is lost, unless something is told of it (RFC 8985 6.2).
-    late_at: Time,
-    tail: Tail,
-    /// When the next segment may go, where they are paced, and whether one waits for that.
+    /// When the reordering timer of RACK expires (RFC 8985 6.2).
+    reordering_timer: Time,
+    tail_probe: TailProbe,
+    /// When pacing permits the next segment.
     paced_until: Time,
+    /// Whether a segment waits for that.
     is_waiting: bool,
     last_sent: Time,
-    use_of_window: WindowUse,
+    window_use: WindowUse,
     state: TcpState,
 }
 
-/// What was before the timer went off, until it is known whether it was right (RFC 4015, by the numbers of transmissions in
-/// place of timestamps).
+/// The state before a timeout, until it is known whether the timeout was spurious (RFC 4015, with transmission numbers
+/// instead of timestamps).
 #[derive(Clone, Debug)]
 struct Undo {
     control: Control,
-    /// Transmissions until then.
+    /// The number of transmissions before the timeout.
     transmissions: u64,
 }
 
-/// What the application writes at once; its last segment may be short.
+/// The data of one write of the application; its last segment may be short.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     end: u64,
     last_octets: u32,
 }
 
-/// Tail loss probes (RFC 8985 7): where acknowledgements stay away, a segment asks for one before the timer goes off.
+/// Tail loss probes (RFC 8985 7): when acknowledgements are missing, a segment requests one before the retransmission timer
+/// expires.
 #[derive(Clone, Copy, Debug)]
-struct Tail {
-    /// When it is sent; never where there is no need.
+struct TailProbe {
+    /// When the next probe is due; never if none is scheduled.
     due: Time,
-    /// It is due.
-    is_wanted: bool,
-    /// The one that was sent, until it is known what became of it.
+    /// Whether a probe is due and not yet sent.
+    is_due: bool,
+    /// The probe that was sent, until it is acknowledged.
     sent: Option<Probe>,
-    /// How long the receiver may wait with an acknowledgement (TLP.max_ack_delay there).
-    delay_ns: u64,
+    /// The receiver's maximum delay of an acknowledgement (TLP.max_ack_delay).
+    max_ack_delay_ns: u64,
 }
 
-/// A probe.
+/// A tail loss probe.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// The segment that follows all that was sent (TLP.end_seq).
+    /// The segment that follows all sent ones (TLP.end_seq).
     end: u64,
-    /// Its transmission where it was sent again; `None` where it was new.
-    again: Option<u64>,
+    /// The number of the transmission if it was a retransmission; `None` if the segment was new.
+    retransmission: Option<u64>,
 }
 
-/// What is sent next: a segment that was lost, or one of a message.
+/// The next segment to send.
 enum Next {
-    Again(u64),
+    Lost(u64),
     New(Message),
 }
 
-/// Whether the window was the bound in the last round trip (RFC 7661 4.2).
+/// Whether the congestion window limited the sender in the last round trip (RFC 7661 4.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowUse {
     round_end: u64,
-    most_in_flight: u64,
-    was_bound: bool,
+    max_in_flight: u64,
+    was_limiting: bool,
 }
 
-/// A segment that is to go out.
+/// A segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
     pub segment: Segment,
-    /// Its data.
+    /// The octets of its data.
     pub octets: u32,
     pub is_retransmission: bool,
 }
@@ -111,8 +114,8 @@ impl Sender {
         Sender {
             control: Control::new(tcp, random),
             board: Scoreboard::default(),
-            trips: RoundTrips::new(tcp.rto_min_ms * 1_000_000),
-            delivery: Delivery::default(),
+            rtt: RttEstimator::new(tcp.rto_min_ms * 1_000_000),
+            delivery: DeliveryRate::default(),
             phase: Phase::Open,
             recovery_end: 0,
             mark_end: 0,
@@ -123,18 +126,23 @@ impl Sender {
             written: 0,
             timer: Time::NEVER,
             undo: None,
-            late_at: Time::NEVER,
-            tail: Tail { due: Time::NEVER, is_wanted: false, sent: None, delay_ns: tcp.delayed_ack_ms * 1_000_000 },
+            reordering_timer: Time::NEVER,
+            tail_probe: TailProbe {
+                due: Time::NEVER,
+                is_due: false,
+                sent: None,
+                max_ack_delay_ns: tcp.delayed_ack_ms * 1_000_000,
+            },
             paced_until: Time::START,
             is_waiting: false,
             last_sent: Time::START,
-            use_of_window: WindowUse::default(),
+            window_use: WindowUse::default(),
             state: TcpState::default(),
         }
     }
 
-    /// The application writes so many octets, [`u64::MAX`] for no end of them: the number of the segment that follows.
-    /// [`Self::send`] is to be called then.
+    /// Adds data of the application, [`u64::MAX`] octets for unlimited data. Returns the number of the segment that follows.
+    /// The caller then calls [`Self::send`].
     pub fn write(&mut self, octets: u64) -> u64 {
         let full = u64::from(self.segment_octets);
         let last_octets = if octets.is_multiple_of(full) { full } else { octets % full };
@@ -143,30 +151,30 @@ impl Sender {
         self.written
     }
 
-    /// Whether there is something to send for the first time.
+    /// Whether there is data that was not sent yet.
     pub fn has_data(&self) -> bool {
         !self.messages.is_empty()
     }
 
-    /// The connection stands: what its opening has told.
-    pub fn opened(&mut self, now: Time, rtt_ns: u64, opened: Opened) {
-        self.trips.sample(rtt_ns);
-        self.control.on_opened(now, rtt_ns, opened.was_lost);
+    /// Processes the end of the handshake.
+    pub fn on_established(&mut self, now: Time, rtt_ns: u64, established: Established) {
+        self.rtt.sample(rtt_ns);
+        self.control.on_established(now, rtt_ns, established.was_syn_lost);
     }
 
-    /// When something is to be done: [`Self::expire`], then [`Self::send`].
+    /// When [`Self::expire`] and then [`Self::send`] are to be called next.
     pub fn due(&self) -> Time {
-        let timer = self.timer.min(self.tail.due).min(self.late_at);
+        let timer = self.timer.min(self.tail_probe.due).min(self.reordering_timer);
         if self.is_waiting { timer.min(self.paced_until) } else { timer }
     }
 
-    /// What it is at.
+    /// The state and the counters.
     pub fn state(&self) -> TcpState {
         TcpState {
             window_segments: self.control.window(),
             in_flight_segments: self.board.in_flight(),
             is_slow_start: self.control.is_slow_start(),
-            smoothed_rtt_ms: self.trips.smoothed_ns().map(|ns| ns as f64 / 1e6),
+            smoothed_rtt_ms: self.rtt.smoothed_ns().map(|ns| ns as f64 / 1e6),
             sent_segments: self.board.next(),
             delivered_segments: self.delivery.delivered(),
             retransmissions: self.board.transmissions() - self.board.next(),
@@ -174,26 +182,26 @@ impl Sender {
         }
     }
 
-    /// The application has gone: nothing is sent any more.
+    /// Stops the sender: no more segments are sent.
     pub fn stop(&mut self) {
         self.messages.clear();
         self.is_waiting = false;
-        (self.timer, self.late_at, self.tail.due) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        (self.timer, self.reordering_timer, self.tail_probe.due) = (Time::NEVER, Time::NEVER, Time::NEVER);
     }
 
-    /// An acknowledgement comes; [`Self::send`] is to be called then. The round trip in nanoseconds.
-    pub fn acknowledge(&mut self, now: Time, told: &Acknowledgement) -> u64 {
-        let rtt_ns = now.as_nanos().saturating_sub(told.newest_sent.as_nanos());
-        self.trips.sample(rtt_ns);
+    /// Processes an acknowledgement. Returns the round-trip time in nanoseconds. The caller then calls [`Self::send`].
+    pub fn on_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) -> u64 {
+        let rtt_ns = now.as_nanos().saturating_sub(ack.newest_sent.as_nanos());
+        self.rtt.sample(rtt_ns);
         let in_flight_before = self.board.in_flight();
         let delivery = &mut self.delivery;
-        let reordering_ns = self.trips.reordering_ns();
+        let reordering_window_ns = self.rtt.reordering_window_ns();
         let deliver = |segment: &Outstanding| delivery.deliver(now, segment.sent, segment.stamp);
-        let news = self.board.acknowledge(now, told, reordering_ns, deliver);
-        self.look_at_timeout(told, news.is_advance);
-        // what is in flight after all may be late by now
-        self.late_at = self.board.next_late(reordering_ns).max(now);
-        let sample = self.delivery.take_sample(self.trips.min_ns());
+        let summary = self.board.acknowledge(now, ack, reordering_window_ns, deliver);
+        self.check_spurious_timeout(ack, summary.has_advanced);
+        // segments that a spurious timeout had marked as lost may be late by now
+        self.reordering_timer = self.board.reordering_timeout(reordering_window_ns).max(now);
+        let sample = self.delivery.take_sample(self.rtt.min_ns());
         if let Some(sample) = sample {
             self.state.delivery_rate_bps = sample.rate * f64::from(self.segment_octets) * 8.0;
         }
@@ -201,51 +209,51 @@ impl Sender {
             self.phase = Phase::Open;
             self.control.on_recovered();
         }
-        if news.lost > 0 {
-            self.recover(in_flight_before, news.delivered);
+        if summary.lost > 0 {
+            self.recover(in_flight_before, summary.delivered);
         }
-        self.look_at_probe(told);
-        if told.marked > self.marks {
-            self.marks = told.marked;
-            self.take_signal();
+        self.check_probe(ack);
+        if ack.marked > self.marks {
+            self.marks = ack.marked;
+            self.react_to_congestion();
         }
-        self.control.on_acknowledged(&Acknowledged {
+        self.control.on_ack(&AckEvent {
             now,
-            delivered: news.delivered,
-            lost: news.lost,
+            delivered: summary.delivered,
+            lost: summary.lost,
             in_flight: self.board.in_flight(),
             in_flight_before,
-            first: self.board.first(),
-            next: self.board.next(),
+            first_unacknowledged: self.board.first(),
+            next_sequence: self.board.next(),
             rtt_ns,
-            smoothed_rtt_s: self.trips.smoothed_ns().unwrap_or(rtt_ns) as f64 / 1e9,
+            smoothed_rtt_s: self.rtt.smoothed_ns().unwrap_or(rtt_ns) as f64 / 1e9,
             sample,
-            is_window_used: self.is_window_used(),
+            is_window_limited: self.is_window_limited(),
         });
-        if news.is_advance {
-            self.trips.advance();
+        if summary.has_advanced {
+            self.rtt.reset_backoff();
         }
-        if news.is_advance || news.delivered > 0 {
+        if summary.has_advanced || summary.delivered > 0 {
             self.start_timer(now);
         }
         rtt_ns
     }
 
-    /// Where the first acknowledgement of something after a timeout is for what had been sent before, that had only been late.
-    fn look_at_timeout(&mut self, told: &Acknowledgement, is_advance: bool) {
+    /// Undoes a timeout as spurious if the first new acknowledgement after it is for a transmission before it.
+    fn check_spurious_timeout(&mut self, ack: &Acknowledgement, has_advanced: bool) {
         let Some(undo) = &self.undo else { return };
-        if told.newest >= undo.transmissions {
+        if ack.newest >= undo.transmissions {
             self.undo = None;
-        } else if is_advance {
+        } else if has_advanced {
             self.control = undo.control.clone();
             self.phase = Phase::Open;
-            self.board.lose_none();
-            self.state.needless_timeouts += 1;
+            self.board.unmark_lost();
+            self.state.spurious_timeouts += 1;
             self.undo = None;
         }
     }
 
-    /// Something was found lost: the window is reduced once.
+    /// Starts a recovery after a loss, which reduces the window once.
     fn recover(&mut self, in_flight_before: u64, delivered: u64) {
         if self.phase != Phase::Open {
             return;
@@ -253,76 +261,80 @@ impl Sender {
         self.phase = Phase::Recovery;
         self.recovery_end = self.board.next();
         self.mark_end = self.recovery_end;
-        self.tail.sent = None;
-        self.tail.due = Time::NEVER;
+        self.tail_probe.sent = None;
+        self.tail_probe.due = Time::NEVER;
         self.state.reductions += 1;
         self.control.on_loss(in_flight_before, self.board.in_flight(), delivered);
     }
 
-    /// Whether a probe has repaired a loss that nobody knew of (RFC 8985 7.4).
-    fn look_at_probe(&mut self, told: &Acknowledgement) {
-        let Some(Probe { end, again }) = self.tail.sent.filter(|probe| told.cumulative >= probe.end) else { return };
+    /// Detects that a probe has repaired a loss, which counts as congestion (RFC 8985 7.4).
+    fn check_probe(&mut self, ack: &Acknowledgement) {
+        let Some(Probe { end, retransmission }) = self.tail_probe.sent.filter(|probe| ack.cumulative >= probe.end)
+        else {
+            return;
+        };
         debug_assert!(end <= self.board.next());
-        self.tail.sent = None;
-        if again.is_some_and(|transmission| told.newest >= transmission && !told.newest_is_duplicate) {
-            self.take_signal();
+        self.tail_probe.sent = None;
+        if retransmission.is_some_and(|transmission| ack.newest >= transmission && !ack.newest_is_duplicate) {
+            self.react_to_congestion();
         }
     }
 
-    /// Congestion was marked: once in a window, that is as good as a loss (RFC 3168 6.1.2).
-    fn take_signal(&mut self) {
+    /// Reduces the window for a mark or a repaired loss, at most once per window (RFC 3168 6.1.2).
+    fn react_to_congestion(&mut self) {
         if self.phase == Phase::Open && self.board.first() >= self.mark_end {
             self.mark_end = self.board.next();
             self.state.reductions += u64::from(self.control.on_mark());
         }
     }
 
-    fn is_window_used(&self) -> bool {
-        let is_half_used = self.control.window() < 2 * self.use_of_window.most_in_flight;
-        self.use_of_window.was_bound || (self.control.is_slow_start() && is_half_used)
+    fn is_window_limited(&self) -> bool {
+        let is_half_used = self.control.window() < 2 * self.window_use.max_in_flight;
+        self.window_use.was_limiting || (self.control.is_slow_start() && is_half_used)
     }
 
-    /// RFC 6298 5.1 to 5.3.
+    /// Starts the retransmission timer (RFC 6298 5.1 to 5.3).
     fn start_timer(&mut self, now: Time) {
-        self.timer = if self.board.len() == 0 { Time::NEVER } else { after(now, self.trips.rto_ns()) };
-        self.plan_probe(now);
+        self.timer = if self.board.len() == 0 { Time::NEVER } else { after(now, self.rtt.rto_ns()) };
+        self.schedule_probe(now);
     }
 
-    /// RFC 8985 7.2: while nothing is missing, two round trips after the last segment that was sent or acknowledged.
-    fn plan_probe(&mut self, now: Time) {
-        let is_whole = self.board.len() > 0 && self.board.in_flight() == self.board.len();
-        if !is_whole || self.phase != Phase::Open || self.tail.sent.is_some() {
-            self.tail.due = Time::NEVER;
+    /// Schedules a probe two round trips after the last segment was sent or acknowledged, unless a loss is outstanding (RFC 8985
+    /// 7.2).
+    fn schedule_probe(&mut self, now: Time) {
+        let is_all_in_flight = self.board.len() > 0 && self.board.in_flight() == self.board.len();
+        if !is_all_in_flight || self.phase != Phase::Open || self.tail_probe.sent.is_some() {
+            self.tail_probe.due = Time::NEVER;
             return;
         }
-        let trips_ns = self.trips.smoothed_ns().map_or(RTO_INITIAL_NS, |ns| 2 * ns);
-        let delay_ns = if self.board.len() == 1 { self.tail.delay_ns } else { 0 };
-        self.tail.due = after(now, trips_ns + delay_ns).min(self.timer);
+        let rtts_ns = self.rtt.smoothed_ns().map_or(RTO_INITIAL_NS, |ns| 2 * ns);
+        let delay_ns = if self.board.len() == 1 { self.tail_probe.max_ack_delay_ns } else { 0 };
+        self.tail_probe.due = after(now, rtts_ns + delay_ns).min(self.timer);
     }
 
-    /// What was overtaken may be lost by now; if a probe is due, it is to be sent; else if the retransmission timer goes off,
-    /// what is in flight is lost.
+    /// Processes expired timers: the reordering timer detects losses, the probe timer requests a probe, and otherwise the
+    /// retransmission timer marks all segments in flight as lost.
     pub fn expire(&mut self, now: Time) {
-        if self.late_at <= now {
+        if self.reordering_timer <= now {
             let in_flight = self.board.in_flight();
-            let reordering_ns = self.trips.reordering_ns();
-            if self.board.find_losses(now, reordering_ns) > 0 {
+            let reordering_window_ns = self.rtt.reordering_window_ns();
+            if self.board.detect_losses(now, reordering_window_ns) > 0 {
                 self.recover(in_flight, 0);
             }
-            self.late_at = self.board.next_late(reordering_ns);
+            self.reordering_timer = self.board.reordering_timeout(reordering_window_ns);
         }
-        if self.tail.due <= now {
-            self.tail.due = Time::NEVER;
-            self.tail.is_wanted = true;
+        if self.tail_probe.due <= now {
+            self.tail_probe.due = Time::NEVER;
+            self.tail_probe.is_due = true;
             return;
         }
         if now < self.timer {
             return;
         }
-        self.tail.sent = None;
+        self.tail_probe.sent = None;
         self.state.timeouts += 1;
         if self.phase == Phase::Open {
-            // nothing was known to be missing
+            // no loss was known, so the timeout may be spurious
             let transmissions = self.board.transmissions();
             self.undo = Some(Box::new(Undo { control: self.control.clone(), transmissions }));
         }
@@ -330,28 +342,28 @@ impl Sender {
         self.phase = Phase::Timeout;
         self.recovery_end = self.board.next();
         self.mark_end = self.recovery_end;
-        self.board.lose_all();
-        self.late_at = Time::NEVER;
-        self.trips.back_off();
+        self.board.mark_all_lost();
+        self.reordering_timer = Time::NEVER;
+        self.rtt.back_off();
         self.start_timer(now);
     }
 
-    /// Sends what may be sent now.
+    /// Sends the segments that may be sent now.
     pub fn send(&mut self, now: Time, mut emit: impl FnMut(Outgoing)) {
-        if std::mem::take(&mut self.tail.is_wanted) {
+        if std::mem::take(&mut self.tail_probe.is_due) {
             self.probe(now, &mut emit);
         }
-        let mut is_bound = false;
+        let mut is_window_limited = false;
         self.is_waiting = false;
         loop {
             let message = self.messages.front().filter(|_| self.board.len() < self.receive_window).copied();
             let next = match (self.board.next_lost(), message) {
-                (Some(sequence), _) => Next::Again(sequence),
+                (Some(sequence), _) => Next::Lost(sequence),
                 (None, Some(message)) => Next::New(message),
                 (None, None) => break,
             };
             if self.board.in_flight() >= self.control.window() {
-                is_bound = true;
+                is_window_limited = true;
                 break;
             }
             if now < self.paced_until {
@@ -359,29 +371,29 @@ impl Sender {
                 break;
             }
             if self.board.len() == 0 {
-                self.restart(now);
+                self.restart_after_idle(now);
             }
             let stamp = self.delivery.stamp(now, self.board.in_flight());
             let outgoing = match next {
-                Next::Again(sequence) => {
-                    let (transmission, octets) = self.board.resend(now, sequence, stamp);
+                Next::Lost(sequence) => {
+                    let (transmission, octets) = self.board.retransmit(now, sequence, stamp);
                     Outgoing { segment: Segment { sequence, transmission }, octets, is_retransmission: true }
                 }
                 Next::New(message) => self.send_new(now, message, stamp),
             };
-            self.sent(now);
+            self.on_sent(now);
             emit(outgoing);
         }
-        let is_short = self.messages.is_empty() && !is_bound && !self.is_waiting;
-        if is_short || self.control.is_holding_back() {
-            self.delivery.limit(self.board.in_flight());
+        let is_app_limited = self.messages.is_empty() && !is_window_limited && !self.is_waiting;
+        if is_app_limited || self.control.is_probing_rtt() {
+            self.delivery.mark_app_limited(self.board.in_flight());
         }
-        let used = &self.use_of_window;
+        let used = &self.window_use;
         let is_new_round = self.board.first() >= used.round_end;
-        let is_more = !used.was_bound && self.board.in_flight() > used.most_in_flight;
-        if is_new_round || is_bound || is_more {
-            let (round_end, most_in_flight) = (self.board.next(), self.board.in_flight());
-            self.use_of_window = WindowUse { round_end, most_in_flight, was_bound: is_bound };
+        let has_more_in_flight = !used.was_limiting && self.board.in_flight() > used.max_in_flight;
+        if is_new_round || is_window_limited || has_more_in_flight {
+            let (round_end, max_in_flight) = (self.board.next(), self.board.in_flight());
+            self.window_use = WindowUse { round_end, max_in_flight, was_limiting: is_window_limited };
         }
     }
 
@@ -396,7 +408,7 @@ impl Sender {
         Outgoing { segment: Segment { sequence, transmission }, octets, is_retransmission: false }
     }
 
-    /// RFC 8985 7.3: what is new, or else the last one again, whatever the window.
+    /// Sends a probe regardless of the congestion window: a new segment, or otherwise the last one again (RFC 8985 7.3).
     fn probe(&mut self, now: Time, mut emit: impl FnMut(Outgoing)) {
         let stamp = self.delivery.stamp(now, self.board.in_flight());
         let message = self.messages.front().filter(|_| self.board.len() < self.receive_window).copied();
@@ -407,15 +419,15 @@ impl Sender {
                 Outgoing { segment: Segment { sequence, transmission }, octets, is_retransmission: true }
             }
         };
-        let again = outgoing.is_retransmission.then_some(outgoing.segment.transmission);
-        self.tail.sent = Some(Probe { end: self.board.next(), again });
+        let retransmission = outgoing.is_retransmission.then_some(outgoing.segment.transmission);
+        self.tail_probe.sent = Some(Probe { end: self.board.next(), retransmission });
         self.state.probes += 1;
         self.timer = Time::NEVER;
-        self.sent(now);
+        self.on_sent(now);
         emit(outgoing);
     }
 
-    fn sent(&mut self, now: Time) {
+    fn on_sent(&mut self, now: Time) {
         self.control.on_sent();
         self.last_sent = now;
         if let Some(interval_ns) = self.control.pacing_interval_ns() {
@@ -424,14 +436,14 @@ impl Sender {
         if self.timer == Time::NEVER {
             self.start_timer(now);
         } else {
-            self.plan_probe(now);
+            self.schedule_probe(now);
         }
     }
 
-    /// Nothing was on the way: for how long?
-    fn restart(&mut self, now: Time) {
+    /// Reports the idle time to congestion control before the first segment after it.
+    fn restart_after_idle(&mut self, now: Time) {
         if self.board.next() > 0 {
-            self.control.on_idle(now.since(self.last_sent), self.trips.rto_ns());
+            self.control.on_idle(now.since(self.last_sent), self.rtt.rto_ns());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Flows without TCP.
+//! UDP flows.
 
 use super::link::{Link, Network, tuple};
 use crate::traffic::{Direction, Flow, FlowSpecification, Kind, OnOffVideo};
@@ -11,8 +11,8 @@ fn run(kind: Kind, direction: Direction, seconds: f64) -> Flow {
 }
 
 #[test]
-fn a_constant_rate_is_exact() {
-    // 10 Mbit/s at 1428 octets is a packet every 1.1424 ms: 8754 by the tenth second, and 4 more on the way or due
+fn constant_bit_rate_is_exact() {
+    // 10 Mbit/s at 1428 octets is a packet every 1.1424 ms: 8754 within ten seconds, of which 4 are in flight
     let flow = run(Kind::ConstantBitRate { rate_bps: 10_000_000, packet_octets: 1428 }, Direction::Down, 10.0);
     let counts = flow.counts();
     assert_eq!(counts.downlink.sent_packets, 8754);
@@ -29,7 +29,7 @@ fn a_constant_rate_is_exact() {
 }
 
 #[test]
-fn poisson_arrivals_have_their_mean_and_variance() {
+fn poisson_arrivals_have_correct_mean_and_variance() {
     let specification = FlowSpecification::new(Kind::Poisson { rate_bps: 8_000_000, packet_octets: 1000 });
     let mut flow = Flow::new(FlowId(1), specification, tuple(), Random::new(3, 0));
     let mut packets = Vec::new();
@@ -43,7 +43,7 @@ fn poisson_arrivals_have_their_mean_and_variance() {
 }
 
 #[test]
-fn a_call_is_a_packet_every_20_ms_each_way() {
+fn voip_sends_packet_every_20_ms_in_each_direction() {
     let flow = run(Kind::Voip { echoed: false }, Direction::Both, 9.999);
     let counts = flow.counts();
     assert_eq!((counts.downlink.sent_packets, counts.uplink.sent_packets), (500, 500));
@@ -52,11 +52,11 @@ fn a_call_is_a_packet_every_20_ms_each_way() {
 }
 
 #[test]
-fn what_is_echoed_measures_round_trips() {
+fn echoes_measure_round_trips() {
     for direction in [Direction::Down, Direction::Up] {
         let flow = run(Kind::Voip { echoed: true }, direction, 10.005);
         let counts = flow.counts();
-        // the last is on its way
+        // the last echo is in flight
         assert_eq!(counts.rtt.count(), 500);
         assert_eq!((counts.rtt.min_ms(), counts.rtt.max_ms()), (Some(10.0), Some(10.0)));
         assert_eq!(counts.downlink.sent_octets, counts.downlink.sent_packets * 200);
@@ -67,10 +67,10 @@ fn what_is_echoed_measures_round_trips() {
 }
 
 #[test]
-fn an_echo_through_a_slow_and_lossy_link() {
+fn echo_counts_losses_and_delays_of_link() {
     let kind = Kind::Echo { interval_ms: 20.0, packet_octets: 200 };
     let specification = FlowSpecification { rtt_samples: 100, ..FlowSpecification::new(kind) };
-    let mut down = Link::new(1_600_000, 10_000); // 1 ms a packet
+    let mut down = Link::new(1_600_000, 10_000); // 1 ms per packet
     down.loses = Box::new(|packet| packet.number % 10 == 3);
     let mut up = Link::new(0, u64::MAX);
     up.loses = Box::new(|packet| packet.number % 9 == 8);
@@ -90,7 +90,7 @@ fn an_echo_through_a_slow_and_lossy_link() {
 }
 
 #[test]
-fn a_video_comes_in_bursts_with_pauses() {
+fn on_off_video_sends_bursts_with_pauses() {
     let video = OnOffVideo { off_s: 0.0, ..OnOffVideo::default() };
     let flow = run(Kind::OnOffVideo(video.clone()), Direction::Down, 19.9);
     // ten segments of 6 Mbit/s times 2 s
@@ -114,13 +114,13 @@ fn a_video_comes_in_bursts_with_pauses() {
             flow.counts().downlink.sent_octets
         })
         .sum();
-    // three quarters of the time
+    // sessions take three quarters of the time
     let mean_bps = octets as f64 * 8.0 / 400.0 / 40.0;
     assert!((mean_bps / 4.5e6 - 1.0).abs() < 0.07, "{mean_bps}");
 }
 
 #[test]
-fn start_and_stop_are_kept() {
+fn flow_sends_between_start_and_stop() {
     let kind = Kind::ConstantBitRate { rate_bps: 8_000_000, packet_octets: 1000 };
     let start = Time::from_millis(500);
     let stop = Time::from_millis(600);
@@ -138,7 +138,7 @@ fn start_and_stop_are_kept() {
 }
 
 #[test]
-fn what_is_not_allowed_is_told() {
+fn invalid_specification_is_refused() {
     let refused = |change: &dyn Fn(&mut FlowSpecification)| {
         let mut specification = FlowSpecification::new(Kind::Voip { echoed: true });
         specification.check().unwrap();

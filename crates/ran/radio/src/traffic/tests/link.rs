@@ -1,4 +1,4 @@
-//! A RAN for tests: a link each way with a rate, a first-in first-out buffer, and losses, in virtual time.
+//! A simulated RAN for tests: a link per direction with a rate, a FIFO buffer and losses, in virtual time.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -6,23 +6,23 @@ use std::net::Ipv4Addr;
 use crate::traffic::{Flow, FlowSpecification, Kind, after, transmission_ns};
 use crate::{Ecn, FiveTuple, FlowId, Packet, Random, Time};
 
-/// One way.
+/// A link of one direction.
 pub struct Link {
-    /// 0: at once.
+    /// Bits per second; 0 for no transmission time.
     pub rate_bps: u64,
     pub buffer_octets: u64,
-    /// From how many octets in the buffer on a packet is marked.
+    /// Packets are marked when the buffer holds at least this.
     pub mark_octets: u64,
-    /// Until then nothing that enters comes out.
-    pub held_until: Time,
-    /// Which packets are lost.
+    /// Packets that enter leave no earlier than this.
+    pub blocked_until: Time,
+    /// Selects the packets that are lost.
     pub loses: Box<dyn FnMut(&Packet) -> bool>,
-    /// Whether the packet that is to come out is overtaken by the next.
+    /// Decides whether the departing packet is overtaken by the next one.
     pub is_overtaken: Box<dyn FnMut() -> bool>,
     pub lost: u64,
     pub overflowed: u64,
     pub carried_octets: u64,
-    pub most_queued_octets: u64,
+    pub max_queued_octets: u64,
     queued_octets: u64,
     queue: VecDeque<(Time, usize, Packet)>,
 }
@@ -33,13 +33,13 @@ impl Link {
             rate_bps,
             buffer_octets,
             mark_octets: u64::MAX,
-            held_until: Time::START,
+            blocked_until: Time::START,
             loses: Box::new(|_| false),
             is_overtaken: Box::new(|| false),
             lost: 0,
             overflowed: 0,
             carried_octets: 0,
-            most_queued_octets: 0,
+            max_queued_octets: 0,
             queued_octets: 0,
             queue: VecDeque::new(),
         }
@@ -56,19 +56,20 @@ impl Link {
                 packet.ecn = Ecn::Ce;
             }
             self.queued_octets += octets;
-            self.most_queued_octets = self.most_queued_octets.max(self.queued_octets);
-            let free = self.queue.back().map_or(now, |(done, ..)| (*done).max(now)).max(self.held_until);
-            let takes_ns = if self.rate_bps == 0 { 0 } else { transmission_ns(packet.octets, self.rate_bps) };
-            self.queue.push_back((after(free, takes_ns), flow, packet));
+            self.max_queued_octets = self.max_queued_octets.max(self.queued_octets);
+            let free = self.queue.back().map_or(now, |(departure, ..)| (*departure).max(now)).max(self.blocked_until);
+            let transmission_time_ns =
+                if self.rate_bps == 0 { 0 } else { transmission_ns(packet.octets, self.rate_bps) };
+            self.queue.push_back((after(free, transmission_time_ns), flow, packet));
         }
     }
 
     fn next(&self) -> Time {
-        self.queue.front().map_or(Time::NEVER, |(done, ..)| *done)
+        self.queue.front().map_or(Time::NEVER, |(departure, ..)| *departure)
     }
 
     fn leave(&mut self) -> (Time, usize, Packet) {
-        let (done, mut flow, mut packet) = self.queue.pop_front().unwrap();
+        let (departure, mut flow, mut packet) = self.queue.pop_front().unwrap();
         if let Some((_, next_flow, next)) = self.queue.front_mut()
             && (self.is_overtaken)()
         {
@@ -77,11 +78,11 @@ impl Link {
         }
         self.queued_octets -= u64::from(packet.octets);
         self.carried_octets += u64::from(packet.octets);
-        (done, flow, packet)
+        (departure, flow, packet)
     }
 }
 
-/// Flows that share a link each way.
+/// Flows that share a link per direction.
 pub struct Network {
     pub flows: Vec<Flow>,
     pub down: Link,
@@ -101,12 +102,12 @@ impl Network {
         Network { flows, down, up, now: Time::START, steps: 0, buffer: Vec::new() }
     }
 
-    /// One flow over links that lose nothing and take no time.
+    /// One flow over links without losses and transmission times.
     pub fn ideal(specification: FlowSpecification) -> Self {
         Network::new([specification], Link::new(0, u64::MAX), Link::new(0, u64::MAX))
     }
 
-    /// One greedy flow, or the like, down a link of that rate and buffer.
+    /// One flow over a downlink with a rate and a buffer, and an ideal uplink.
     pub fn bottleneck(kind: Kind, rate_bps: u64, buffer_octets: u64) -> Self {
         let down = Link::new(rate_bps, buffer_octets);
         Network::new([FlowSpecification::new(kind)], down, Link::new(0, u64::MAX))
@@ -116,8 +117,8 @@ impl Network {
         self.run(Time::from_secs_f64(seconds), |_| {});
     }
 
-    /// Runs until then; `look` is called after each step.
-    pub fn run(&mut self, until: Time, mut look: impl FnMut(&Network)) {
+    /// Runs until a time and calls `observe` after each step.
+    pub fn run(&mut self, until: Time, mut observe: impl FnMut(&Network)) {
         loop {
             let flows = self.flows.iter().map(Flow::next_event).min().unwrap();
             let next = flows.min(self.down.next()).min(self.up.next());
@@ -125,11 +126,11 @@ impl Network {
                 self.now = until;
                 return;
             }
-            assert!(next >= self.now, "time goes back: {next} after {}", self.now);
+            assert!(next >= self.now, "time runs backwards: {next} after {}", self.now);
             self.now = next;
             self.steps += 1;
             self.step();
-            look(self);
+            observe(self);
         }
     }
 
@@ -137,11 +138,11 @@ impl Network {
         let now = self.now;
         while self.down.next() <= now {
             let (at, flow, packet) = self.down.leave();
-            self.flows[flow].reached_ue(at, &packet);
+            self.flows[flow].deliver_to_ue(at, &packet);
         }
         while self.up.next() <= now {
             let (at, flow, packet) = self.up.leave();
-            self.flows[flow].left_ran(at, &packet);
+            self.flows[flow].deliver_to_core(at, &packet);
         }
         for at in 0..self.flows.len() {
             self.flows[at].downlink(now, &mut self.buffer);

@@ -20,8 +20,8 @@ fn state(network: &Network) -> TcpState {
     network.flows[0].tcp(Direction::Down).unwrap()
 }
 
-/// The share of the rate that the link has carried.
-fn use_of(network: &Network) -> f64 {
+/// The utilization of the downlink.
+fn utilization(network: &Network) -> f64 {
     network.down.carried_octets as f64 * 8.0 / network.now.as_secs_f64() / network.down.rate_bps as f64
 }
 
@@ -37,73 +37,73 @@ fn losing_share(share: f64, seed: u64) -> Box<dyn FnMut(&Packet) -> bool> {
 }
 
 #[test]
-fn cubic_fills_the_buffer() {
-    // 200 kB take 133 ms
+fn cubic_fills_buffer() {
+    // the buffer of 200 kB takes 133 ms
     let mut network = Network::bottleneck(Kind::Greedy(Tcp::default()), RATE_BPS, 200_000);
     network.run_s(30.0);
     let (state, rtt) = (state(&network), &network.flows[0].counts().rtt);
     assert!(state.reductions >= 3 && state.timeouts == 0, "{state:?}");
     assert!((130.0..146.0).contains(&rtt.quantile_ms(0.99).unwrap()), "{:?}", rtt.max_ms());
     assert!(rtt.quantile_ms(0.5).unwrap() > 100.0, "{:?}", rtt.quantile_ms(0.5));
-    assert!(use_of(&network) > 0.98, "{}", use_of(&network));
-    // what was lost was sent again, and nothing else
+    assert!(utilization(&network) > 0.98, "{}", utilization(&network));
+    // each lost segment was retransmitted once
     assert_eq!(state.retransmissions, network.down.overflowed);
 }
 
 #[test]
-fn bbr_fills_the_link_and_not_the_buffer() {
-    // 15 kB are the bandwidth-delay product; the buffer is a hundred times that
+fn bbr_fills_link_but_not_buffer() {
+    // the bandwidth-delay product is 15 kB; the buffer is a hundred times larger
     let mut network = Network::bottleneck(Kind::Greedy(bbr()), RATE_BPS, 1_500_000);
     network.run_s(5.0);
-    let startup_octets = network.down.most_queued_octets;
-    network.down.most_queued_octets = 0;
-    let mut least_window = u64::MAX;
-    network.run(Time::from_millis(35_000), |network| least_window = least_window.min(state(network).window_segments));
+    let startup_octets = network.down.max_queued_octets;
+    network.down.max_queued_octets = 0;
+    let mut min_window = u64::MAX;
+    network.run(Time::from_millis(35_000), |network| min_window = min_window.min(state(network).window_segments));
     let (state, rtt) = (state(&network), &network.flows[0].counts().rtt);
-    assert!(use_of(&network) > 0.95, "{} {state:?}", use_of(&network));
+    assert!(utilization(&network) > 0.95, "{} {state:?}", utilization(&network));
     assert_eq!((state.retransmissions, state.timeouts), (0, 0));
-    // two products in flight, and the room for lumps, of which one product is on the way
-    assert!(network.down.most_queued_octets < 40_000, "{}", network.down.most_queued_octets);
+    // in flight are two products and the allowance for bursts, of which one product is on the path
+    assert!(network.down.max_queued_octets < 40_000, "{}", network.down.max_queued_octets);
     assert!(startup_octets < 100_000, "{startup_octets}");
     assert!(rtt.quantile_ms(0.5).unwrap() < 30.0, "{:?}", rtt.quantile_ms(0.5));
-    // it has looked at the empty path
-    assert_eq!(least_window, 4);
+    // the sender has probed the round-trip time of the empty path
+    assert_eq!(min_window, 4);
     assert!((state.delivery_rate_bps / (12e6 * 1400.0 / 1452.0) - 1.0).abs() < 0.1, "{state:?}");
 }
 
 #[test]
-fn hystart_ends_slow_start_before_the_buffer_is_full() {
+fn hystart_ends_slow_start_before_buffer_is_full() {
     let lost_at_start = |tcp| {
         let mut network = Network::bottleneck(Kind::Greedy(tcp), RATE_BPS, 300_000);
         network.run_s(1.5);
-        (network.down.overflowed, network.down.most_queued_octets)
+        (network.down.overflowed, network.down.max_queued_octets)
     };
-    let (plain_lost, plain_most) = lost_at_start(plain());
-    let (lost, most) = lost_at_start(Tcp::default());
-    assert!(plain_lost > 50 && plain_most > 298_000, "{plain_lost} {plain_most}");
-    assert!(lost == 0 && most < 250_000, "{lost} {most}");
+    let (plain_lost, plain_max) = lost_at_start(plain());
+    let (lost, max) = lost_at_start(Tcp::default());
+    assert!(plain_lost > 50 && plain_max > 298_000, "{plain_lost} {plain_max}");
+    assert!(lost == 0 && max < 250_000, "{lost} {max}");
 }
 
 #[test]
-fn two_flows_share_fairly() {
-    for (tcp, least) in [(Tcp::default(), 0.35), (bbr(), 0.35)] {
+fn two_flows_share_link_fairly() {
+    for (tcp, min_share) in [(Tcp::default(), 0.35), (bbr(), 0.35)] {
         let first = FlowSpecification::new(Kind::Greedy(tcp.clone()));
         let second = FlowSpecification { start: Time::from_millis(3_000), ..first.clone() };
         let down = Link::new(RATE_BPS, 60_000);
         let mut network = Network::new([first, second], down, Link::new(0, u64::MAX));
         network.run_s(30.0);
-        let had = |network: &Network, flow: usize| network.flows[flow].counts().downlink.received_octets as f64;
-        let before = [0, 1].map(|flow| had(&network, flow));
+        let received = |network: &Network, flow: usize| network.flows[flow].counts().downlink.received_octets as f64;
+        let before = [0, 1].map(|flow| received(&network, flow));
         network.run_s(90.0);
-        let [a, b] = [0, 1].map(|flow| had(&network, flow) - before[flow]);
+        let [a, b] = [0, 1].map(|flow| received(&network, flow) - before[flow]);
         let share = a.min(b) / (a + b);
-        assert!(share > least, "{tcp:?}: {share}");
-        assert!(use_of(&network) > 0.95, "{tcp:?}");
+        assert!(share > min_share, "{tcp:?}: {share}");
+        assert!(utilization(&network) > 0.95, "{tcp:?}");
     }
 }
 
 #[test]
-fn what_is_lost_once_is_sent_again_once() {
+fn lost_segment_is_retransmitted_once() {
     type Case = (fn(u64) -> bool, u64);
     let cases: [Case; 4] = [
         (|n| n == 100, 1),
@@ -128,10 +128,10 @@ fn what_is_lost_once_is_sent_again_once() {
 }
 
 #[test]
-fn a_lost_tail_is_found_by_a_probe_and_where_that_is_lost_by_the_timer() {
+fn lost_tail_is_recovered_by_probe_or_timeout() {
     for tcp in [Tcp::default(), bbr()] {
-        // three are lost, the last of them is sent again and comes; then the others are
-        // (the first packet opens the connection)
+        // three are lost; the probe repeats the last one, and its acknowledgement reveals the others
+        // (packet 0 is the SYN)
         for (lost, expected) in [(98..101, (3, 1, 0)), (98..102, (4, 1, 1))] {
             let kind = Kind::Transfer { octets: 140_000, tcp: tcp.clone() };
             let mut network = Network::bottleneck(kind, RATE_BPS, 1_000_000);
@@ -146,23 +146,23 @@ fn a_lost_tail_is_found_by_a_probe_and_where_that_is_lost_by_the_timer() {
 }
 
 #[test]
-fn lost_acknowledgements_do_no_harm() {
+fn lost_acknowledgements_are_tolerated() {
     for tcp in [Tcp::default(), bbr()] {
         let mut network = Network::bottleneck(Kind::Greedy(tcp), RATE_BPS, 200_000);
         network.up.loses = losing_share(0.3, 5);
         network.run_s(20.0);
         let state = state(&network);
-        assert!(use_of(&network) > 0.95, "{} {state:?}", use_of(&network));
-        // when BBR looks at the empty path, four segments have but two acknowledgements, and both may be lost
+        assert!(utilization(&network) > 0.95, "{} {state:?}", utilization(&network));
+        // when BBR probes the round-trip time, four segments have only two acknowledgements, and both may be lost
         assert!(state.timeouts <= u64::from(state.reductions == 0), "{state:?}");
-        // blocks of lost acknowledgements come again with the next, but for few
+        // the next acknowledgement repeats almost all SACK blocks of a lost one
         let needless = state.retransmissions - network.down.overflowed.min(state.retransmissions);
         assert!(needless <= 5, "{needless} of {}", state.retransmissions);
     }
 }
 
 #[test]
-fn marks_reduce_without_loss() {
+fn marks_reduce_window_without_loss() {
     let mut network = Network::bottleneck(Kind::Greedy(Tcp { ecn: true, ..Tcp::default() }), RATE_BPS, 200_000);
     network.down.mark_octets = 30_000;
     network.run_s(30.0);
@@ -170,26 +170,26 @@ fn marks_reduce_without_loss() {
     assert!(state.reductions > 5, "{state:?}");
     assert_eq!((network.down.overflowed, state.retransmissions), (0, 0));
     assert!(network.flows[0].counts().downlink.marked_packets >= state.reductions);
-    assert!(network.down.most_queued_octets < 100_000, "{}", network.down.most_queued_octets);
-    assert!(use_of(&network) > 0.97, "{}", use_of(&network));
+    assert!(network.down.max_queued_octets < 100_000, "{}", network.down.max_queued_octets);
+    assert!(utilization(&network) > 0.97, "{}", utilization(&network));
 }
 
 #[test]
-fn random_losses_hurt_cubic_more_than_bbr() {
-    let used = |tcp| {
+fn random_losses_slow_cubic_more_than_bbr() {
+    let measure = |tcp| {
         let mut network = Network::bottleneck(Kind::Greedy(tcp), 30_000_000, 300_000);
         network.down.loses = losing_share(0.01, 3);
         network.run_s(30.0);
         assert!(state(&network).timeouts <= 2, "{:?}", state(&network));
-        use_of(&network)
+        utilization(&network)
     };
-    let (cubic, bbr) = (used(Tcp::default()), used(bbr()));
+    let (cubic, bbr) = (measure(Tcp::default()), measure(bbr()));
     assert!(cubic < 0.6 && bbr > 0.85, "{cubic} {bbr}");
 }
 
 #[test]
-fn transfers_end_whatever_happens_on_the_way() {
-    let (mut timeouts, mut needless) = (0, 0);
+fn transfers_complete_over_bad_links() {
+    let (mut timeouts, mut duplicates) = (0, 0);
     for seed in 0..60 {
         let mut random = Random::new(seed, 4);
         let tcp = [Tcp::default(), bbr(), plain(), Tcp { ecn: true, ..Tcp::default() }][seed as usize % 4].clone();
@@ -199,7 +199,7 @@ fn transfers_end_whatever_happens_on_the_way() {
         let link = |random: &mut Random| {
             let mut link = Link::new(rate_bps, 20_000 + (random.uniform() * 300e3) as u64);
             link.mark_octets = 10_000 + (random.uniform() * 100e3) as u64;
-            link.loses = losing_in_stretches(random.next_u64());
+            link.loses = losing_in_bursts(random.next_u64());
             let mut swaps = Random::new(random.next_u64(), 0);
             link.is_overtaken = Box::new(move || swaps.uniform() < 0.01);
             link
@@ -216,14 +216,14 @@ fn transfers_end_whatever_happens_on_the_way() {
             assert_eq!((state.sent_segments, state.delivered_segments, state.in_flight_segments), (2143, 2143, 0));
             timeouts += state.timeouts;
         }
-        needless += flow.counts().downlink.duplicate_packets + flow.counts().uplink.duplicate_packets;
+        duplicates += flow.counts().downlink.duplicate_packets + flow.counts().uplink.duplicate_packets;
     }
-    // it was hard, and led to mistakes
-    assert!(timeouts > 100 && needless > 300, "{timeouts} {needless}");
+    // the links were bad enough to cause timeouts and spurious retransmissions
+    assert!(timeouts > 100 && duplicates > 300, "{timeouts} {duplicates}");
 }
 
-/// Good times and bad ones: 0.1 % are lost, then for a while half of them, or all.
-fn losing_in_stretches(seed: u64) -> Box<dyn FnMut(&Packet) -> bool> {
+/// Alternates between periods in which 0.1 % of the packets are lost, half of them, or all.
+fn losing_in_bursts(seed: u64) -> Box<dyn FnMut(&Packet) -> bool> {
     let mut random = Random::new(seed, 1);
     let (mut until, mut share) = (Time::START, 0.0);
     Box::new(move |packet| {
@@ -240,18 +240,18 @@ fn losing_in_stretches(seed: u64) -> Box<dyn FnMut(&Packet) -> bool> {
 }
 
 #[test]
-fn transfers_end_in_both_directions() {
+fn transfers_complete_in_both_directions() {
     for direction in [Direction::Down, Direction::Up, Direction::Both] {
         let kind = Kind::Transfer { octets: 1_000_001, tcp: Tcp::default() };
         let mut network = Network::ideal(FlowSpecification { direction, ..FlowSpecification::new(kind) });
         network.run_s(10.0);
         let flow = &network.flows[0];
         assert_eq!(flow.next_event(), Time::NEVER);
-        // one opens the connection, or both do, with an answer each
-        let opening = if direction == Direction::Both { 2 } else { 1 };
+        // one end opens the connection, or both do: a SYN and a SYN-ACK each
+        let handshakes = if direction == Direction::Both { 2 } else { 1 };
         let data = |counts: &crate::traffic::DirectionCounts, segments: u64| {
-            let acknowledgements = counts.received_packets - opening - segments;
-            counts.received_octets - opening * 60 - acknowledgements * 52
+            let acknowledgements = counts.received_packets - handshakes - segments;
+            counts.received_octets - handshakes * 60 - acknowledgements * 52
         };
         let counts = flow.counts();
         // 714 full segments and one of 401 octets, with headers
@@ -272,28 +272,28 @@ fn transfers_end_in_both_directions() {
     }
 }
 
-/// Each way takes 5 ms.
+/// The one-way delay is 5 ms.
 #[test]
-fn opening_a_connection_takes_a_round_trip_and_where_it_is_lost_a_second_more() {
-    // segments, whether the question and the answer are lost, and when the last segment comes
+fn handshake_takes_round_trip_and_a_second_more_after_loss() {
+    // segments, whether the SYN and the SYN-ACK are lost, and when the last segment arrives
     let cases = [
-        // asked at 0, answered at 5, sent at 10
+        // SYN at 0, SYN-ACK at 5, data at 10
         (1, false, false, 15.0),
         (10, false, false, 15.0),
-        // asked again a second later, whichever of the two was lost
+        // the SYN is retransmitted after a second, whichever of the two was lost
         (1, true, false, 1015.0),
         (1, false, true, 1015.0),
-        // then one segment goes at first: its acknowledgement waits for 40 ms, and lets two out
+        // the initial window is one segment: its acknowledgement is delayed by 40 ms and permits two more
         (3, true, false, 1065.0),
     ];
-    for (segments, question, answer, completed_ms) in cases {
+    for (segments, is_syn_lost, is_syn_ack_lost, completed_ms) in cases {
         for tcp in [Tcp::default(), bbr()] {
-            // BBR paces: its first window takes a third of a round trip
+            // BBR paces: the initial window takes a third of a round trip
             let slack_ms = if tcp == bbr() { 4.0 } else { 0.0 };
             let kind = Kind::Transfer { octets: 1_400 * segments, tcp };
             let mut network = Network::ideal(FlowSpecification::new(kind));
-            network.down.loses = losing(move |n| question && n == 0);
-            network.up.loses = losing(move |n| answer && n == 0);
+            network.down.loses = losing(move |n| is_syn_lost && n == 0);
+            network.up.loses = losing(move |n| is_syn_ack_lost && n == 0);
             network.run_s(3.0);
             let completed = network.flows[0].counts().completed.max_ms().unwrap();
             assert!((completed_ms..=completed_ms + slack_ms).contains(&completed), "{segments}: {completed}");
@@ -303,7 +303,7 @@ fn opening_a_connection_takes_a_round_trip_and_where_it_is_lost_a_second_more() 
 }
 
 #[test]
-fn who_gets_no_answer_backs_off_and_does_not_spin() {
+fn sender_without_acknowledgements_backs_off() {
     for tcp in [Tcp::default(), bbr()] {
         let mut network = Network::bottleneck(Kind::Greedy(tcp), RATE_BPS, 200_000);
         network.run_s(1.0);
@@ -313,35 +313,35 @@ fn who_gets_no_answer_backs_off_and_does_not_spin() {
         network.run_s(1000.0);
         let after = state(&network);
         let timeouts = after.timeouts - before.timeouts;
-        // from some 0.2 s doubling to 60 s: 8 and then one a minute
+        // the timeout doubles from about 0.2 s to 60 s: 8 timeouts, and then one per minute
         assert!((18..30).contains(&timeouts), "{timeouts}");
         assert_eq!(after.retransmissions - before.retransmissions, timeouts);
         assert!(network.steps - steps < 200, "{}", network.steps - steps);
-        // and goes on when it is there again
+        // the sender resumes when acknowledgements arrive again
         network.up.loses = Box::new(|_| false);
         network.run_s(1065.0);
         assert!(state(&network).delivered_segments > after.delivered_segments + 2_000);
     }
 }
 
-/// What a RAN bridges by sending again below comes late, not never.
+/// Packets that the RAN delivers by its own retransmissions are late, not lost.
 #[test]
-fn an_outage_in_which_nothing_is_lost_costs_nothing_but_its_time() {
+fn outage_without_losses_does_not_reduce_window() {
     for control in [Tcp::default().control, CongestionControl::Bbr] {
-        // no more than the buffer holds
+        // less than the buffer
         let tcp = Tcp { receive_window_octets: 60_000, control, ..Tcp::default() };
         let mut network = Network::bottleneck(Kind::Greedy(tcp), RATE_BPS, 200_000);
         network.run_s(2.0);
         let before = state(&network);
-        network.down.held_until = Time::from_millis(2_500);
+        network.down.blocked_until = Time::from_millis(2_500);
         network.run_s(2.6);
         let after = state(&network);
-        assert_eq!((after.timeouts, after.needless_timeouts, after.probes), (1, 1, 1), "{after:?}");
-        // the first segment, and the probe where nothing new may be sent
+        assert_eq!((after.timeouts, after.spurious_timeouts, after.probes), (1, 1, 1), "{after:?}");
+        // the first segment, and the probe if no new segment may be sent
         assert!((1..=2).contains(&after.retransmissions) && after.reductions == 0, "{after:?}");
         assert!(after.window_segments >= before.window_segments, "{before:?} {after:?}");
     }
-    // whatever comes, and whenever: time goes on, and so does the flow
+    // the flow makes progress after any sequence of outages
     for seed in 0..20 {
         let mut random = Random::new(seed, 3);
         let tcp = if seed % 2 == 0 { Tcp::default() } else { bbr() };
@@ -350,9 +350,9 @@ fn an_outage_in_which_nothing_is_lost_costs_nothing_but_its_time() {
         for _ in 0..20 {
             network.run(network.now + Duration::from_secs_f64(random.exponential(0.3)), |_| {});
             let held = Duration::from_secs_f64(random.exponential(0.4));
-            (network.down.held_until, network.up.held_until) = (network.now + held, network.now);
+            (network.down.blocked_until, network.up.blocked_until) = (network.now + held, network.now);
             if random.uniform() < 0.3 {
-                network.up.held_until = network.now + held;
+                network.up.blocked_until = network.now + held;
             }
         }
         let before = state(&network).delivered_segments;
@@ -362,23 +362,23 @@ fn an_outage_in_which_nothing_is_lost_costs_nothing_but_its_time() {
 }
 
 #[test]
-fn a_receive_window_bounds_what_is_in_flight() {
+fn receive_window_bounds_segments_in_flight() {
     let tcp = Tcp { receive_window_octets: 7_000, ..Tcp::default() };
     let mut network = Network::bottleneck(Kind::Greedy(tcp), 1_000_000_000, 1_000_000);
-    let mut most = 0;
+    let mut max = 0;
     network.run(Time::from_millis(10_000), |network| {
         let state = network.flows[0].tcp(Direction::Down);
-        most = most.max(state.map_or(0, |state| state.in_flight_segments));
+        max = max.max(state.map_or(0, |state| state.in_flight_segments));
     });
-    assert_eq!(most, 5);
-    // five segments each 10 ms, or less where the fifth is acknowledged late
+    assert_eq!(max, 5);
+    // five segments per 10 ms, or less if the acknowledgement of the fifth is delayed
     let rate_bps = state(&network).delivered_segments as f64 * 1400.0 * 8.0 / 10.0;
     assert!((1.2e6..5.6e6).contains(&rate_bps), "{rate_bps}");
-    // a window that is never used does not grow
+    // an unused congestion window does not grow
     assert!(state(&network).window_segments <= 11, "{:?}", state(&network));
 }
 
-/// What comes out of a flow, in order.
+/// The packets that a flow sends, in order.
 fn output(seed: u64, tcp: &Tcp) -> Vec<(u64, Time, u32, Content)> {
     use super::link::tuple;
     use crate::FlowId;
@@ -386,10 +386,10 @@ fn output(seed: u64, tcp: &Tcp) -> Vec<(u64, Time, u32, Content)> {
     let mut network = Network::bottleneck(Kind::Greedy(tcp.clone()), RATE_BPS, 100_000);
     network.flows[0] = Flow::new(FlowId(0), specification, tuple(), Random::new(seed, 0));
     let log = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
-    let seen = log.clone();
+    let recorded = log.clone();
     let mut random = Random::new(seed, 1);
     network.down.loses = Box::new(move |packet| {
-        seen.borrow_mut().push((packet.number, packet.sent, packet.octets, packet.content.clone()));
+        recorded.borrow_mut().push((packet.number, packet.sent, packet.octets, packet.content.clone()));
         random.uniform() < 0.01
     });
     network.run_s(5.0);
@@ -397,7 +397,7 @@ fn output(seed: u64, tcp: &Tcp) -> Vec<(u64, Time, u32, Content)> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_packets() {
+fn same_seed_gives_same_packets() {
     for tcp in [Tcp::default(), bbr()] {
         let first = output(11, &tcp);
         assert!(first.len() > 1000);
@@ -407,7 +407,7 @@ fn the_same_seed_gives_the_same_packets() {
 }
 
 #[test]
-fn packets_are_conserved_and_windows_kept() {
+fn packets_are_conserved_and_windows_respected() {
     for seed in 0..18 {
         let mut random = Random::new(seed, 9);
         let tcp = if seed % 2 == 0 { Tcp::default() } else { bbr() };
@@ -429,15 +429,15 @@ fn packets_are_conserved_and_windows_kept() {
                 let direction = [Direction::Down, Direction::Up][way];
                 let Some(state) = network.flows[0].tcp(direction) else { continue };
                 let now_sent = state.sent_segments + state.retransmissions;
-                let may = state.in_flight_segments <= state.window_segments.max(1);
-                // a probe goes whatever the window
-                assert!(may || now_sent == sent[way] || state.probes > probes[way], "{seed} {state:?}");
+                let is_within_window = state.in_flight_segments <= state.window_segments.max(1);
+                // a probe ignores the window
+                assert!(is_within_window || now_sent == sent[way] || state.probes > probes[way], "{seed} {state:?}");
                 assert!(state.sent_segments - state.delivered_segments <= window, "{seed}");
                 (sent[way], probes[way]) = (now_sent, state.probes);
             }
         });
         assert!(sent[0] + sent[1] > 300, "{seed} {sent:?}");
-        // nothing new, and all that is on the way comes: nothing is left
+        // after the stop all packets in flight arrive, and no more are sent
         network.flows[0].stop(network.now);
         let sent = |network: &Network| network.flows[0].counts().downlink.sent_packets;
         let before = sent(&network);

@@ -1,11 +1,11 @@
-//! What users do, over ideal and over slow links.
+//! Users over fast and slow links.
 
 use super::link::{Link, Network};
 use crate::traffic::{Direction, FlowSpecification, Kind, UserMix, VideoPlayer, Web};
 use crate::{Random, Time};
 
-/// Down a link of that rate and a buffer of half a second.
-fn at(kind: Kind, rate_bps: u64, seconds: f64) -> Network {
+/// Runs a flow over a downlink with a rate and a buffer of half a second.
+fn over(kind: Kind, rate_bps: u64, seconds: f64) -> Network {
     let mut network = Network::bottleneck(kind, rate_bps, rate_bps / 16);
     network.run_s(seconds);
     network
@@ -16,36 +16,36 @@ fn downlink_bps(network: &Network) -> f64 {
 }
 
 #[test]
-fn who_reads_pages_waits_for_them() {
-    let fast = at(Kind::Web(Web::default()), 100_000_000, 2000.0);
+fn web_user_waits_for_each_page() {
+    let fast = over(Kind::Web(Web::default()), 100_000_000, 2000.0);
     let counts = fast.flows[0].counts();
-    // a page of 2.06 MB every 6 s and what it takes to load: 2.7 Mbit/s with headers, 6 percent of it by chance
+    // a page of 2.06 MB per 6 s and its loading time: 2.7 Mbit/s with headers, within a standard deviation of 6 percent
     assert!((2.3e6..3.1e6).contains(&downlink_bps(&fast)), "{}", downlink_bps(&fast));
     assert!((230..340).contains(&counts.completed.count()), "{}", counts.completed.count());
     let page_ms = counts.completed.quantile_ms(0.5).unwrap();
     assert!((150.0..700.0).contains(&page_ms), "{page_ms}");
-    // two hundredths for requests, and what acknowledgements take
+    // two percent for requests, and the acknowledgements
     let uplink = counts.uplink.received_octets as f64 / counts.downlink.received_octets as f64;
     assert!((0.03..0.06).contains(&uplink), "{uplink}");
 
-    // 16.5 Mbit a page at 2 Mbit/s: 8 s each, and the link is idle while the user reads
-    let slow = at(Kind::Web(Web::default()), 2_000_000, 2000.0);
+    // 16.5 Mbit per page at 2 Mbit/s take 8 s, and the link is idle while the user reads
+    let slow = over(Kind::Web(Web::default()), 2_000_000, 2000.0);
     let page_s = slow.flows[0].counts().completed.mean_ms().unwrap() / 1e3;
     assert!((6.5..11.0).contains(&page_s), "{page_s}");
     assert!((0.9e6..1.4e6).contains(&downlink_bps(&slow)), "{}", downlink_bps(&slow));
 }
 
 #[test]
-fn a_player_gets_its_rate_and_asks_for_no_more_than_three_ahead() {
+fn player_reaches_bitrate_and_requests_at_most_three_segments_ahead() {
     let player = VideoPlayer { on_s: 1e6, off_s: 1.0, ..VideoPlayer::default() };
-    let fast = at(Kind::VideoPlayer(player.clone()), 50_000_000, 400.0);
+    let fast = over(Kind::VideoPlayer(player.clone()), 50_000_000, 400.0);
     let rate = downlink_bps(&fast);
     assert!((5.7e6..6.7e6).contains(&rate), "{rate}");
     assert!((194..=200).contains(&fast.flows[0].counts().completed.count()));
     assert!(fast.flows[0].counts().completed.quantile_ms(0.5).unwrap() < 700.0);
 
-    // a link of half the rate is full, and no segment waits for more than three
-    let slow = at(Kind::VideoPlayer(player), 3_000_000, 400.0);
+    // a link of half the rate is full, and a segment waits for at most three others
+    let slow = over(Kind::VideoPlayer(player), 3_000_000, 400.0);
     assert!(downlink_bps(&slow) > 2.85e6, "{}", downlink_bps(&slow));
     let segment = &slow.flows[0].counts().completed;
     assert!((9_000.0..14_000.0).contains(&segment.quantile_ms(0.5).unwrap()), "{:?}", segment.quantile_ms(0.5));
@@ -53,7 +53,7 @@ fn a_player_gets_its_rate_and_asks_for_no_more_than_three_ahead() {
 }
 
 #[test]
-fn a_server_may_ask_a_ue() {
+fn server_can_be_the_client() {
     let player = VideoPlayer { on_s: 1e6, off_s: 1.0, ..VideoPlayer::default() };
     let specification =
         FlowSpecification { direction: Direction::Up, ..FlowSpecification::new(Kind::VideoPlayer(player)) };
@@ -65,7 +65,7 @@ fn a_server_may_ask_a_ue() {
 }
 
 #[test]
-fn keep_alives_are_few_and_answered() {
+fn keep_alives_are_rare_and_answered() {
     let mut network = Network::ideal(FlowSpecification::new(Kind::keep_alive(10.0)));
     network.run_s(10_000.0);
     let counts = network.flows[0].counts();
@@ -76,15 +76,15 @@ fn keep_alives_are_few_and_answered() {
 }
 
 #[test]
-fn a_stopped_user_asks_for_nothing() {
-    let mut network = at(Kind::Web(Web::default()), 100_000_000, 60.0);
+fn stopped_user_sends_no_requests() {
+    let mut network = over(Kind::Web(Web::default()), 100_000_000, 60.0);
     network.flows[0].stop(network.now);
     network.run_s(61.0);
     assert_eq!(network.flows[0].next_event(), Time::NEVER);
 }
 
 #[test]
-fn users_are_as_the_mix_says_and_bring_what_they_should() {
+fn mix_draws_users_by_share_with_expected_rates() {
     let mix = UserMix::default();
     mix.check().unwrap();
     let mut random = Random::new(5, 0);
@@ -94,19 +94,19 @@ fn users_are_as_the_mix_says_and_bring_what_they_should() {
         let specification = mix.draw(start, &mut random);
         specification.check().unwrap();
         assert!(specification.start >= start);
-        let place = match specification.kind {
+        let kind = match specification.kind {
             Kind::KeepAlive { .. } => 0,
             Kind::Web(_) => 1,
             Kind::VideoPlayer(_) => 2,
             Kind::ConstantBitRate { .. } => 3,
             ref other => panic!("{other:?}"),
         };
-        users[place] += 1;
+        users[kind] += 1;
         let mut network = Network::new([specification], Link::new(50_000_000, 3_000_000), Link::new(0, u64::MAX));
         network.run_s(61.0);
-        rates[place] += network.flows[0].counts().downlink.received_octets as f64 * 8.0 / 60.0;
+        rates[kind] += network.flows[0].counts().downlink.received_octets as f64 * 8.0 / 60.0;
     }
-    let mean = |place: usize| rates[place] / f64::from(users[place]) / 1e6;
+    let mean = |kind: usize| rates[kind] / f64::from(users[kind]) / 1e6;
     assert!(users[0] > 15 && users[1] > 60 && users[2] > 40 && users[3] > 15, "{users:?}");
     assert!(mean(0) < 0.01, "{}", mean(0));
     assert!((1.8..3.5).contains(&mean(1)), "{}", mean(1));
@@ -115,7 +115,7 @@ fn users_are_as_the_mix_says_and_bring_what_they_should() {
 }
 
 #[test]
-fn what_is_no_mix_is_told() {
+fn invalid_mix_is_refused() {
     let refused = |mix: UserMix| mix.check().unwrap_err().to_string();
     assert_eq!(refused(UserMix { idle: 0.5, ..UserMix::default() }), "idle, web, video and steady must be 1 in sum");
     assert_eq!(refused(UserMix { web: -0.1, ..UserMix::default() }), "web must be from 0 to 1");
