@@ -1,14 +1,14 @@
-//! Where a link leads: addresses and their URLs.
+//! Addresses of links and their URLs.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Port of a `tcp://`, `tls://` or `sctp://` address that names none: what most E2 stacks listen on.
+/// The port of a `tcp://`, `tls://` or `sctp://` address that contains none: the registered port of E2.
 pub const DEFAULT_PORT: u16 = 36421;
 
-/// Most addresses that one `sctp://` address may list.
+/// The most hosts in one `sctp://` address.
 const MAX_SCTP_HOSTS: usize = 8;
 
 /// The address of a listener, or of a link's peer.
@@ -32,9 +32,9 @@ pub enum Address {
         /// Port; 0 lets the system choose when listening.
         port: u16,
     },
-    /// The same within TLS 1.3.
+    /// Framed TCP within TLS 1.3.
     Tls {
-        /// As for TCP; the certificate of who listens there must be for it.
+        /// As for TCP; the certificate of the listener must be valid for it.
         host: String,
         /// As for TCP.
         port: u16,
@@ -54,7 +54,7 @@ pub enum Address {
     Memory(String),
 }
 
-/// Why a text is not an [`Address`].
+/// The reason why a text is not an [`Address`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressError {
     text: String,
@@ -82,9 +82,9 @@ impl fmt::Display for AddressError {
                  `memory:name`",
             ),
             Reason::Host => f.write_str("expected a host name or an IP address, such as `ric.example` or `127.0.0.1`"),
-            Reason::Ipv6Brackets => f.write_str("an IPv6 address stands in brackets, such as `[::1]:36421`"),
+            Reason::Ipv6Brackets => f.write_str("an IPv6 address takes brackets, such as `[::1]:36421`"),
             Reason::Port => f.write_str("expected a port from 0 to 65535 after the last `:`"),
-            Reason::HostCount => write!(f, "at most {MAX_SCTP_HOSTS} addresses make up an SCTP end"),
+            Reason::HostCount => write!(f, "an SCTP endpoint has at most {MAX_SCTP_HOSTS} addresses"),
             Reason::OneHost => f.write_str("TCP and TLS take one host; only `sctp://` takes several"),
             Reason::Path => f.write_str("expected a path of 1 to 107 octets after `unix:` or `shm:`"),
             Reason::Name => f.write_str("expected a name of 1 to 255 octets after `memory:`"),
@@ -95,10 +95,10 @@ impl fmt::Display for AddressError {
 impl std::error::Error for AddressError {}
 
 impl Address {
-    /// Reads a URL. One that may name a port and does not has `default_port`: [`FromStr`] takes that of E2.
+    /// Parses a URL. `default_port` applies if the URL can contain a port and does not; [`FromStr`] uses [`DEFAULT_PORT`].
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The text is not an address; the error states the reason.
     pub fn from_url(text: &str, default_port: u16) -> Result<Self, AddressError> {
         parse(text, default_port).map_err(|reason| AddressError { text: text.to_owned(), reason })
     }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_port_is_the_default() {
+    fn missing_port_is_the_default() {
         assert_eq!("tcp://ric.example".parse(), Ok(Address::Tcp { host: "ric.example".into(), port: 36421 }));
         assert_eq!("sctp://[::]".parse(), Ok(Address::Sctp { hosts: vec!["::".into()], port: 36421 }));
         for url in ["tcp://ric.example", "tls://ric.example", "sctp://10.0.0.1,10.0.0.2"] {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn error_states_the_reason() {
         for (text, expected) in [
             ("", "tcp://host:port"),
             ("http://x", "sctp://host,host:port"),

@@ -1,4 +1,4 @@
-//! How links behave: plain values with documented defaults.
+//! The configuration of links.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ impl Ppid {
 pub struct Config {
     /// Longest PDU that is sent or received, in octets. Default: 1 MiB.
     pub max_pdu_octets: usize,
-    /// Bound of what waits to be written, in octets; each PDU counts its own octets, framing and
-    /// [`PDU_OVERHEAD_OCTETS`](crate::PDU_OVERHEAD_OCTETS) for book-keeping. Default: 4 MiB.
+    /// Bound of the outbox, in octets; each PDU counts its own octets, its framing and
+    /// [`PDU_OVERHEAD_OCTETS`](crate::PDU_OVERHEAD_OCTETS). Default: 4 MiB.
     pub outbox_octets: usize,
     /// Kernel send buffer (`SO_SNDBUF`); the kernel doubles it and caps it at `net.core.wmem_max`. `None` leaves the system's
-    /// default, except that SCTP asks for `max_pdu_octets`: its kernel takes no message longer than the send buffer, and what
-    /// is longer fails with [`Error::SendTooLong`](crate::Error::SendTooLong). Default: `None`.
+    /// default, except that SCTP asks for `max_pdu_octets`: the kernel takes no message longer than the send buffer, and a
+    /// longer one fails with [`Error::SendTooLong`](crate::Error::SendTooLong). Default: `None`.
     pub send_buffer_octets: Option<usize>,
     /// Kernel receive buffer (`SO_RCVBUF`); the kernel doubles it and caps it at `net.core.rmem_max`. `None` leaves the
     /// system's default, except that SCTP asks for twice `max_pdu_octets`. Default: `None`.
@@ -36,27 +36,27 @@ pub struct Config {
     pub listen_backlog: u16,
     /// Sends small TCP segments at once (`TCP_NODELAY`). Batching is the outbox's job. Default: true.
     pub tcp_nodelay: bool,
-    /// Idle time after which TCP probes the peer, so that a vanished one is noticed. SCTP has heartbeats of its own.
+    /// Idle time after which TCP probes the peer, so that a dead peer is detected. SCTP has its own heartbeats.
     /// Default: 15 s.
     pub tcp_keepalive: Option<Duration>,
-    /// SCTP streams to ask for, in each direction. PDUs for streams that the peer did not agree to are folded onto those
-    /// that it did (modulo). Default: 8.
+    /// SCTP streams to ask for, in each direction. PDUs for streams beyond those that the peer accepts are mapped onto
+    /// the accepted ones (modulo). Default: 8.
     pub sctp_streams: u16,
     /// SCTP payload protocol identifier of sent PDUs. Any is accepted from the peer; on an accepted association the peer's
-    /// own takes this one's place as soon as it has sent one of E2's three. Default: [`Ppid::E2_CP`].
+    /// identifier replaces this one as soon as it has sent one of the three of E2. Default: [`Ppid::E2_CP`].
     pub sctp_ppid: Ppid,
-    /// Octets of a shared-memory link's ring, each way: a power of two from 4 KiB to 64 MiB, or the next. The listener's counts
-    /// for both ends. Memory is taken as it is first written to. Default: 256 KiB.
+    /// Octets of a shared-memory link's ring in each direction: rounded up to a power of two from 4 KiB to 64 MiB. The
+    /// listener's value applies to both ends. Memory is allocated when it is first written to. Default: 256 KiB.
     pub shm_ring_octets: usize,
-    /// How long a shared-memory link that has been reading looks for more before it sleeps like every other link. It spares
-    /// system calls on both ends and costs processor time; all else in the same event loop waits meanwhile. For loops that
-    /// have a processor and one link to themselves. Default: 0.
+    /// How long a shared-memory link polls for more after it has read something, before it sleeps like every other link. This
+    /// saves system calls on both ends and costs processor time; the rest of the event loop waits meanwhile. For event loops
+    /// with one link and a dedicated processor. Default: 0.
     pub shm_spin: Duration,
-    /// What `tls://` links show and believe; they fail with [`Error::TlsMissing`](crate::Error::TlsMissing) without it.
+    /// The credentials of `tls://` links; without them these links fail with [`Error::TlsMissing`](crate::Error::TlsMissing).
     /// Default: `None`.
     #[cfg(feature = "tls")]
     pub tls: Option<crate::Tls>,
-    /// Who looks on at what crosses the link. Default: nobody.
+    /// The observer of the PDUs on the link. Default: `None`.
     pub tap: Option<Tap>,
 }
 

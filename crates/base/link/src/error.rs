@@ -1,11 +1,11 @@
-//! What can go wrong, by whose fault.
+//! Errors of links and their causes.
 
 use std::fmt;
 use std::io;
 
 use crate::Address;
 
-/// Why an operation on a link or a listener failed.
+/// The reason why an operation on a link or a listener failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,21 +18,21 @@ pub enum Error {
     },
     /// The link broke: reset, aborted, timed out or unreachable.
     Lost(io::Error),
-    /// The peer announced a PDU of no octets, which no E2AP PDU is.
+    /// The peer announced a PDU of 0 octets, which is never an E2AP PDU.
     EmptyPdu,
     /// The peer announced, or is sending, a PDU longer than [`Config::max_pdu_octets`](crate::Config::max_pdu_octets).
     PduTooLong {
-        /// Octets announced; for SCTP, which announces nothing, those that had arrived.
+        /// Octets announced; for SCTP, which announces no length, the octets that had arrived.
         announced_octets: u64,
         /// The limit.
         limit_octets: usize,
     },
-    /// The peer's indices in the memory that we share with it contradict each other.
+    /// The peer's indices in the shared memory are inconsistent.
     SharedMemoryCorrupt,
-    /// The peer and we cannot agree on TLS.
+    /// The TLS handshake or a TLS record failed.
     #[cfg(feature = "tls")]
     Tls(crate::TlsFault),
-    /// PDUs that must not be dropped fill the outbox: the peer does not read. Disconnect it.
+    /// PDUs that must not be dropped fill the outbox, because the peer does not read. Disconnect the peer.
     OutboxFull {
         /// The outbox's bound.
         limit_octets: usize,
@@ -46,49 +46,49 @@ pub enum Error {
         /// The limit.
         limit_octets: usize,
     },
-    /// A connection could not be made.
+    /// A connection could not be set up.
     Connect {
-        /// Where to.
+        /// The address of the peer.
         address: Address,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// A listener could not be bound.
     Bind {
-        /// Where.
+        /// The address to listen on.
         address: Address,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
-    /// A connection was closed right after it was accepted, since the process or the system is out of resources.
+    /// A connection was closed immediately after it was accepted, because the process or the system is out of resources.
     TurnedAway(io::Error),
-    /// A `tls://` address, but no certificates for it ([`Config::tls`](crate::Config)), or no TLS in this build (the Cargo
-    /// feature `tls`).
+    /// A `tls://` address is used without certificates ([`Config::tls`](crate::Config)) or in a build without the Cargo feature
+    /// `tls`.
     TlsMissing,
     /// This host's kernel has no SCTP.
     SctpUnsupported,
-    /// A system call failed in a way that says nothing about the peer.
+    /// A system call failed for a reason that is unrelated to the peer.
     Io {
-        /// What was being done.
+        /// The failed operation.
         operation: &'static str,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
     },
 }
 
-/// Whose fault an [`Error`] is.
+/// The party that caused an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// The peer closed, broke the framing or does not read.
     Peer,
-    /// The caller asked for what a link does not do.
+    /// The caller requested an operation that a link does not support.
     Misuse,
     /// The host or the network failed.
     Environment,
 }
 
 impl Error {
-    /// Whose fault it is.
+    /// Returns the party that caused the error.
     pub fn family(&self) -> Family {
         match self {
             Error::Closed
@@ -109,7 +109,7 @@ impl Error {
         }
     }
 
-    /// Sorts a failed read or write: what says that the connection is gone is [`Error::Lost`].
+    /// Converts the errno of a failed read or write; an errno of a broken connection becomes [`Error::Lost`].
     pub(crate) fn from_transfer(operation: &'static str, errno: rustix::io::Errno) -> Error {
         use rustix::io::Errno;
         match errno {
@@ -146,8 +146,8 @@ impl fmt::Display for Error {
             #[cfg(feature = "tls")]
             Error::TlsMissing => f.write_str("a tls:// address takes a CA, a certificate and a key"),
             #[cfg(not(feature = "tls"))]
-            Error::TlsMissing => f.write_str("a tls:// address takes a build with TLS (the Cargo feature `tls`)"),
-            Error::SharedMemoryCorrupt => f.write_str("the peer wrote nonsense into the shared memory"),
+            Error::TlsMissing => f.write_str("a tls:// address requires a build with the Cargo feature `tls`"),
+            Error::SharedMemoryCorrupt => f.write_str("the peer wrote inconsistent indices into the shared memory"),
             Error::OutboxFull { limit_octets } => {
                 write!(f, "the peer does not read: {limit_octets} octets that must not be dropped are waiting")
             }
@@ -157,7 +157,7 @@ impl fmt::Display for Error {
             }
             Error::Connect { address, source } => write!(f, "cannot connect to {address}: {source}"),
             Error::Bind { address, source } => write!(f, "cannot listen on {address}: {source}"),
-            Error::TurnedAway(source) => write!(f, "turned a connection away: {source}"),
+            Error::TurnedAway(source) => write!(f, "rejected a connection: {source}"),
             Error::SctpUnsupported => {
                 f.write_str("this host's kernel has no SCTP: load its module (`modprobe sctp`) or use a tcp:// address")
             }

@@ -6,10 +6,10 @@ use crate::scratch::Spares;
 /// Octets of the length before each PDU.
 pub(crate) const HEADER_OCTETS: usize = 4;
 
-/// Cuts what arrives into PDUs.
+/// Splits the received octets into PDUs.
 ///
-/// Whole PDUs are handed out from the chunk they arrived in. Only an unfinished one is copied, each of its octets once, into a
-/// buffer that at most doubles what has arrived, whatever length the peer announced.
+/// Whole PDUs are passed on from the chunk they arrived in. Only an incomplete PDU is copied, each octet once, into a buffer
+/// of at most twice the octets that have arrived, whatever length the peer announced.
 pub(crate) struct Deframer {
     /// The unfinished PDU, with its header; empty and without memory between PDUs.
     carry: Carry,
@@ -26,7 +26,7 @@ impl Deframer {
         self.carry.bytes.len()
     }
 
-    /// Takes the next octets of the stream and gives each PDU that they complete to `sink`; returns how many there were.
+    /// Processes the next octets of the stream and passes each completed PDU to `sink`; returns the number of PDUs.
     pub(crate) fn push(
         &mut self,
         mut chunk: &[u8],
@@ -58,7 +58,7 @@ impl Deframer {
         Ok(pdus)
     }
 
-    /// Octets of the frame that begins here, header included, once its header is here.
+    /// Returns the length of the frame at the start of `bytes`, header included; `None` while the header is incomplete.
     fn announced(&self, bytes: &[u8]) -> Result<Option<usize>, Error> {
         let Some(header) = bytes.first_chunk::<HEADER_OCTETS>() else { return Ok(None) };
         let announced = u32::from_be_bytes(*header);
@@ -70,14 +70,14 @@ impl Deframer {
     }
 }
 
-/// The octets of a PDU that has not arrived whole.
+/// The received octets of an incomplete PDU.
 #[derive(Default)]
 pub(crate) struct Carry {
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Carry {
-    /// Moves octets from the front of `chunk` until `total` are here or the chunk is empty.
+    /// Moves octets from the front of `chunk` until `total` octets are present or the chunk is empty.
     fn take_up_to(&mut self, total: usize, chunk: &mut &[u8]) {
         let missing = total.saturating_sub(self.bytes.len());
         let (taken, rest) = chunk.split_at(missing.min(chunk.len()));
@@ -85,7 +85,7 @@ impl Carry {
         *chunk = rest;
     }
 
-    /// Appends, growing to at most twice what is here and at most `total` (or what is needed now).
+    /// Appends octets. The capacity grows to at most twice the present octets and at most `total`, or to what is needed now.
     pub(crate) fn append(&mut self, bytes: &[u8], total: usize) {
         let needed = self.bytes.len() + bytes.len();
         if needed > self.bytes.capacity() {
@@ -95,7 +95,7 @@ impl Carry {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Forgets the octets and gives the memory back.
+    /// Discards the octets and returns the buffer to `spares`.
     pub(crate) fn release(&mut self, spares: &mut Spares) {
         spares.give(std::mem::take(&mut self.bytes));
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn any_cut_of_the_stream_gives_the_same_pdus() {
+    fn chunk_boundaries_do_not_change_the_pdus() {
         let pdus: Vec<Vec<u8>> = (1..40_usize).map(|i| vec![u8::try_from(i).unwrap(); i * i % 97 + 1]).collect();
         let stream = framed(&pdus);
         for step in 1..stream.len() {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_follows_what_arrived_not_what_was_announced() {
+    fn memory_follows_received_not_announced_octets() {
         let limit = 1 << 20;
         let mut deframer = Deframer::new(limit);
         let mut spares = Spares::none();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_never_takes_more_than_itself() {
+    fn buffer_is_never_larger_than_the_frame() {
         let mut deframer = Deframer::new(1 << 20);
         let mut spares = Spares::none();
         let stream = framed(&[vec![1; 3000]]);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lengths_are_refused_as_soon_as_they_are_read() {
+    fn invalid_lengths_are_rejected_when_read() {
         for (header, split) in [(0_u32, 0), (0, 2), (101, 0), (101, 3), (u32::MAX, 0), (u32::MAX, 1)] {
             let mut deframer = Deframer::new(100);
             let mut spares = Spares::none();
@@ -169,7 +169,7 @@ mod tests {
             if result.is_ok() {
                 result = deframer.push(second, &mut spares, &mut |_| pdus += 1);
             }
-            assert_eq!(pdus, 1, "what came before is delivered");
+            assert_eq!(pdus, 1, "the PDU before is delivered");
             match result.unwrap_err() {
                 Error::EmptyPdu => assert_eq!(header, 0),
                 Error::PduTooLong { announced_octets, limit_octets: 100 } => {

@@ -1,9 +1,9 @@
-//! Who a peer is, as its certificate says.
+//! The identity of a peer, from its certificate.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Names kept of a certificate, and octets of each; what is beyond is as if it were not there.
+/// The most names kept of a certificate, and the most octets of a name; others are ignored.
 #[cfg(feature = "tls")]
 pub(crate) const NAMES: usize = 64;
 #[cfg(feature = "tls")]
@@ -16,18 +16,18 @@ pub struct Identity {
     pub alternative_names: Vec<String>,
     /// The subject's common name.
     pub common_name: Option<String>,
-    /// Of the whole certificate.
+    /// The fingerprint of the whole certificate.
     pub fingerprint: Fingerprint,
 }
 
 impl Identity {
-    /// What it goes by: the first alternative name, else the common name.
+    /// Returns the first alternative name, or the common name if there is none.
     pub fn name(&self) -> Option<&str> {
         self.alternative_names.first().or(self.common_name.as_ref()).map(String::as_str)
     }
 
-    /// Whether it is what `name` names: one of the alternative names, or the common name where there are none (RFC 9525
-    /// forbids the common name else), or `sha256:` and the fingerprint. DNS names differ by more than case.
+    /// Whether `name` matches: it is one of the alternative names, `sha256:` and the fingerprint, or, if there are no alternative
+    /// names (RFC 9525 forbids it otherwise), the common name. Alternative names are compared without regard to case.
     pub fn is(&self, name: &str) -> bool {
         if let Ok(fingerprint) = name.parse::<Fingerprint>() {
             return fingerprint == self.fingerprint;
@@ -46,8 +46,8 @@ impl fmt::Display for Identity {
     }
 }
 
-/// The SHA-256 of a certificate, written `sha256:` and 64 hexadecimal digits. Colons between them, as `openssl x509
-/// -fingerprint -sha256` writes, are read too.
+/// The SHA-256 of a certificate, written `sha256:` and 64 hexadecimal digits. Colons between the digits, as in the
+/// output of `openssl x509 -fingerprint -sha256`, are accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -64,7 +64,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// A text that is no [`Fingerprint`].
+/// The text is not a [`Fingerprint`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FingerprintError;
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_common_name_counts_only_where_there_is_no_other() {
+    fn common_name_counts_only_without_alternative_names() {
         let both = identity(&["gnb1.example", "urn:x:gnb1"], Some("gnb1"));
         assert_eq!(both.to_string(), "gnb1.example");
         assert!(both.is("gnb1.example") && both.is("GNB1.example") && both.is("urn:x:gnb1"));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_are_read_as_openssl_writes_them() {
+    fn fingerprints_are_read_in_openssl_format() {
         let identity = identity(&[], None);
         assert!(identity.is(&identity.fingerprint.to_string()));
         assert!(identity.is(&format!("sha256:{}", ["AB"; 32].join(":"))));

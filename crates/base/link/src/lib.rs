@@ -1,4 +1,4 @@
-//! Message links under one contract: framed TCP, TLS 1.3, Unix socket, shared memory, kernel SCTP and memory.
+//! Message links with one interface: framed TCP, TLS 1.3, Unix socket, shared memory, kernel SCTP and memory.
 //!
 //! A [`Link`] carries opaque PDUs between two peers, whole and in order, and never blocks. It owns no thread, no timer and
 //! no event loop: the caller waits for readiness (with [`Poll`] or anything else that understands file descriptors) and
@@ -7,29 +7,29 @@
 //! # The contract
 //!
 //! - **Connect.** [`Link::connect`] starts a connection. While [`Link::state`] is [`State::Connecting`], wait until the link
-//!   is writable and call [`Link::flush`] (or [`Link::finish_connect`]). PDUs may be sent meanwhile: they wait in the outbox.
-//! - **Receive.** When the link is readable, [`Link::receive`] hands every whole PDU to a closure, borrowed from the read
-//!   buffer. It reads until nothing is left or the caller's budget is spent, so that one busy peer cannot starve the others.
-//! - **Send.** [`Link::send`] puts one PDU into the outbox; [`Link::flush`] writes what has gathered in as few system calls as
+//!   is writable and call [`Link::flush`] (or [`Link::finish_connect`]). PDUs may be sent meanwhile; they wait in the outbox.
+//! - **Receive.** When the link is readable, [`Link::receive`] passes every whole PDU to a closure, borrowed from the read
+//!   buffer. It reads until the link is empty or the caller's budget is spent, so that one busy peer cannot starve the others.
+//! - **Send.** [`Link::send`] puts one PDU into the outbox; [`Link::flush`] writes the queued PDUs in as few system calls as
 //!   possible. Call it once after each round of sends. While [`Link::wants_write`] is true, wait for writability too.
-//! - **Bounds.** The outbox is bounded in octets. When it is full, the oldest [`Class::Report`] PDUs make room, whole ones,
-//!   counted by [`Link::dropped_reports`]. [`Class::Keep`] PDUs are never dropped: when they alone fill the bound, `send`
+//! - **Bounds.** The outbox is bounded in octets. When it is full, the oldest [`Class::Report`] PDUs are dropped, always whole,
+//!   and counted by [`Link::dropped_reports`]. [`Class::Keep`] PDUs are never dropped: when they alone reach the bound, `send`
 //!   fails with [`Error::OutboxFull`] and the caller disconnects the peer. Incoming PDUs are bounded by
-//!   [`Config::max_pdu_octets`], and memory for them grows with the octets that arrived, never with what a peer announced.
-//! - **Close.** What a peer sent before it closed is delivered first; then `receive` fails with [`Error::Closed`].
-//!   After any error from `receive` the link is of no more use and is dropped.
+//!   [`Config::max_pdu_octets`], and memory for them grows with the octets that arrived, never with the length that a peer announced.
+//! - **Close.** PDUs that a peer sent before it closed are delivered first; then `receive` fails with [`Error::Closed`].
+//!   After any error from `receive` the link is unusable; drop it.
 //!
 //! # On the wire
 //!
 //! TCP and Unix stream sockets, TLS and rings in shared memory carry a 4-octet big-endian length before each PDU. SCTP
-//! and memory keep message boundaries themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory
+//! and memory links preserve message boundaries themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory
 //! only; on the other links every PDU arrives on stream 0.
 //!
 //! # Features
 //!
-//! `tls` has `tls://` addresses work; without it they parse, and fail with [`Error::TlsMissing`]. A link that was accepted
-//! over TLS is [`State::Connecting`] until its handshake is over, which [`Link::receive`] sees to; then [`Link::identity`]
-//! tells who the peer is. How long a handshake may take is the caller's business, as all time is.
+//! `tls` enables `tls://` addresses; without it they parse, and fail with [`Error::TlsMissing`]. A link that was accepted
+//! over TLS is [`State::Connecting`] until [`Link::receive`] has completed the handshake; then [`Link::identity`] returns the
+//! identity of the peer. The caller limits the duration of a handshake, as this crate has no timers.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! The link: one contract over every transport.
+//! The link: one interface over every transport.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,30 +21,30 @@ use crate::{Address, Config, Error, Identity, Scratch};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u16);
 
-/// What becomes of a PDU when the peer reads too slowly.
+/// The handling of a PDU when the peer reads too slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Never dropped: requests, responses, errors.
+    /// The PDU is never dropped: requests, responses, errors.
     Keep,
-    /// The oldest are dropped, whole and counted, to make room: reports.
+    /// The oldest PDUs of this class are dropped and counted to make room: reports.
     Report,
 }
 
-/// Where a link stands.
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Wait until it is writable, then call [`Link::flush`] or [`Link::finish_connect`].
     Connecting,
-    /// PDUs flow.
+    /// PDUs can be sent and received.
     Established,
     /// Connecting or receiving failed, or the peer closed.
     Closed,
 }
 
-/// What [`Link::receive`] did.
+/// The result of [`Link::receive`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// PDUs given to the sink.
+    /// PDUs passed to the sink.
     pub pdus: usize,
     /// Octets read, with framing and unfinished PDUs.
     pub octets: usize,
@@ -52,21 +52,21 @@ pub struct Received {
     pub more: bool,
 }
 
-/// What [`Link::send`] did.
+/// The result of [`Link::send`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The PDU is in the outbox. False for a report that finds no room even when every other report is dropped.
+    /// The PDU is in the outbox. False for a report for which there is no room even without all other reports.
     pub queued: bool,
     /// Reports dropped by this call, the given one included if it was not queued.
     pub dropped_reports: u32,
 }
 
-/// What [`Link::flush`] did.
+/// The result of [`Link::flush`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flushed {
-    /// Octets handed to the kernel.
+    /// Octets passed to the kernel.
     pub octets: usize,
-    /// Something still waits: call again when the link is writable.
+    /// Some octets are not written yet: call again when the link is writable.
     pub waiting: bool,
 }
 
@@ -76,11 +76,11 @@ pub struct Flushed {
 pub enum PathEvent {
     /// An address of the peer can be reached (again).
     Reachable(IpAddr),
-    /// An address of the peer can't be reached; others may serve.
+    /// An address of the peer cannot be reached; other addresses may be reachable.
     Unreachable(IpAddr),
-    /// An address of the peer has become the one that is sent to.
+    /// An address of the peer has become the primary destination.
     Primary(IpAddr),
-    /// The peer's end restarted within the association: what it knew is gone.
+    /// The peer restarted within the association and has lost its state.
     Restarted,
     /// The peer is shutting the association down.
     ShuttingDown,
@@ -89,16 +89,16 @@ pub enum PathEvent {
 impl fmt::Display for PathEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PathEvent::Reachable(ip) => write!(f, "its address {ip} can be reached"),
-            PathEvent::Unreachable(ip) => write!(f, "its address {ip} cannot be reached; others may serve"),
-            PathEvent::Primary(ip) => write!(f, "its address {ip} is the one that is sent to"),
-            PathEvent::Restarted => f.write_str("its end began anew within the association"),
-            PathEvent::ShuttingDown => f.write_str("it shuts the association down"),
+            PathEvent::Reachable(ip) => write!(f, "the peer's address {ip} is reachable"),
+            PathEvent::Unreachable(ip) => write!(f, "the peer's address {ip} is unreachable"),
+            PathEvent::Primary(ip) => write!(f, "the peer's address {ip} is the primary destination"),
+            PathEvent::Restarted => f.write_str("the peer restarted within the association"),
+            PathEvent::ShuttingDown => f.write_str("the peer is shutting down the association"),
         }
     }
 }
 
-/// Path events kept for [`Link::poll_path_event`]; beyond these the oldest go.
+/// The most path events kept for [`Link::poll_path_event`]; the oldest are dropped.
 const PATH_EVENTS: usize = 16;
 
 /// One end of a link. See the [crate's documentation](crate) for the contract.
@@ -121,15 +121,14 @@ pub(crate) enum Transport {
 }
 
 impl Link {
-    /// Begins to connect. Host names are looked up with the system's resolver, which may block; nothing else does.
+    /// Starts to connect. Host names are looked up with the system's resolver, which may block; nothing else blocks.
     ///
-    /// A TCP host with several addresses is tried at one after the other; the addresses of an SCTP peer make one
-    /// association.
+    /// The addresses of a TCP host are tried in turn; the addresses of an SCTP peer belong to one association.
     ///
     /// # Errors
     ///
     /// [`Error::Connect`] if it fails at once, as it does for Unix and memory; otherwise
-    /// [`finish_connect`](Self::finish_connect) tells. [`Error::SctpUnsupported`] on a host without SCTP.
+    /// [`finish_connect`](Self::finish_connect) returns the result. [`Error::SctpUnsupported`] on a host without SCTP.
     pub fn connect(address: &Address, config: &Config) -> Result<Link, Error> {
         if let Address::Tls { host, port } = address {
             return connect_tls(address, host, *port, config);
@@ -159,18 +158,18 @@ impl Link {
         Link { transport, state, peer, longest_send_octets, path_events: VecDeque::new(), tap }
     }
 
-    /// Where it stands.
+    /// Returns the state of the link.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The address that was connected to, or that the connection came from. Unix, shared-memory and memory peers have none:
-    /// an accepted link then has the listener's.
+    /// The address of the peer. Unix, shared-memory and memory clients have none: an accepted link then has the address of the
+    /// listener.
     pub fn peer(&self) -> &Address {
         &self.peer
     }
 
-    /// Who the peer is, as its certificate says: of an established link over TLS. Of others nobody vouches for anything.
+    /// The identity in the verified certificate of the peer. `None` for a link that is not TLS or not established.
     pub fn identity(&self) -> Option<&Identity> {
         match &self.transport {
             #[cfg(feature = "tls")]
@@ -179,12 +178,12 @@ impl Link {
         }
     }
 
-    /// Looks whether a connection that was begun stands by now. [`flush`](Self::flush) and [`receive`](Self::receive) do so too.
+    /// Continues to connect and returns the state. [`flush`](Self::flush) and [`receive`](Self::receive) do so too.
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] when no address of the peer takes the connection; `Error::Tls` when there is no trust in either
-    /// way; [`Error::Closed`] for a closed link.
+    /// [`Error::Connect`] when no address of the peer takes the connection; `Error::Tls` when the TLS handshake
+    /// fails; [`Error::Closed`] for a closed link.
     pub fn finish_connect(&mut self) -> Result<State, Error> {
         let finished = match (self.state, &mut self.transport) {
             (State::Established, _) => return Ok(State::Established),
@@ -214,16 +213,16 @@ impl Link {
         Ok(self.state)
     }
 
-    /// Reads until nothing is left or about `budget_octets` are read, and gives each whole PDU to `sink`, in order.
+    /// Reads until the link is empty or about `budget_octets` are read, and passes each whole PDU to `sink`, in order.
     ///
-    /// PDUs are borrowed from `scratch`. When [`Received::more`] is set, come back without waiting for readiness, after others
-    /// had their turn (readiness is level-triggered: waiting does no harm).
+    /// PDUs are borrowed from `scratch`. When [`Received::more`] is set, serve the other links and call again; waiting for readiness
+    /// in between is not necessary, but does no harm, since readiness is level-triggered.
     ///
     /// # Errors
     ///
-    /// After any error the link is closed; what came before it was given to `sink`. [`Error::Closed`] is the orderly end;
-    /// [`Error::ClosedMidPdu`], [`Error::EmptyPdu`] and [`Error::PduTooLong`] are the peer's faults, [`Error::Lost`] is the
-    /// network's.
+    /// After any error the link is closed; the PDUs before it were passed to `sink`. [`Error::Closed`] is the orderly end;
+    /// [`Error::ClosedMidPdu`], [`Error::EmptyPdu`] and [`Error::PduTooLong`] are caused by the peer, [`Error::Lost`] by
+    /// the network.
     pub fn receive(
         &mut self,
         scratch: &mut Scratch,
@@ -301,7 +300,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] when the connection is gone, [`Error::Connect`] when it never came to be. What the peer sent before
+    /// [`Error::Lost`] when the connection is gone, [`Error::Connect`] when it could not be set up. PDUs that the peer sent before
     /// can still be [received](Self::receive).
     pub fn flush(&mut self) -> Result<Flushed, Error> {
         if self.finish_connect()? == State::Connecting {
@@ -317,11 +316,11 @@ impl Link {
         }
     }
 
-    /// Whether to wait for writability: it is connecting, or something waits to be written.
+    /// Whether to wait for writability: the link is connecting, or octets are waiting to be written.
     pub fn wants_write(&self) -> bool {
         match self.state {
             State::Connecting => match &self.transport {
-                // During the handshake the peer's answers are waited for.
+                // During the handshake the link waits for the peer's answers.
                 #[cfg(feature = "tls")]
                 Transport::Tls(link) => link.wants_write(false),
                 _ => true,
@@ -336,7 +335,7 @@ impl Link {
         }
     }
 
-    /// What waits to be written, as it counts against [`Config::outbox_octets`].
+    /// The octets in the outbox, as they count against [`Config::outbox_octets`].
     pub fn queued_octets(&self) -> usize {
         match &self.transport {
             Transport::Memory(link) => link.queued_octets(),
@@ -344,7 +343,7 @@ impl Link {
         }
     }
 
-    /// What of [`queued_octets`](Self::queued_octets) is of [`Class::Keep`].
+    /// The part of [`queued_octets`](Self::queued_octets) that is of [`Class::Keep`].
     pub fn kept_octets(&self) -> usize {
         match &self.transport {
             Transport::Memory(link) => link.kept_octets(),
@@ -360,12 +359,12 @@ impl Link {
         }
     }
 
-    /// The next change of the paths beneath an SCTP association that receiving came upon; always `None` on other links.
+    /// Returns the next change of the paths of an SCTP association; always `None` on other links.
     pub fn poll_path_event(&mut self) -> Option<PathEvent> {
         self.path_events.pop_front()
     }
 
-    /// Writes what the kernel takes at once and closes in an orderly way. Dropping a link closes it too, unwritten.
+    /// Writes what the kernel takes now and closes in an orderly way. Dropping a link closes it without writing.
     pub fn close(mut self) {
         // A connection that is gone is closed already.
         let _ = self.flush();
@@ -377,7 +376,7 @@ impl Link {
         }
     }
 
-    /// The outbox of a link whose peer does not read from it.
+    /// The outbox; `None` for a memory link, where the peer reads directly from it.
     fn outbox(&self) -> Option<&Outbox> {
         match &self.transport {
             Transport::Stream(link) => Some(&link.outbox),
@@ -409,7 +408,7 @@ fn open(address: &Address, config: &Config) -> io::Result<(Transport, State)> {
             let link = StreamLink::connect_tcp(resolve(host, *port)?, config)?;
             (Transport::Stream(link), State::Connecting)
         }
-        Address::Tls { .. } => unreachable!("`connect_tls` does that"),
+        Address::Tls { .. } => unreachable!("`connect_tls` handles TLS"),
         Address::Unix(path) => (Transport::Stream(StreamLink::connect_unix(path, config)?), State::Established),
         Address::Sctp { hosts, port } => (Transport::Sctp(SctpLink::connect(hosts, *port, config)?), State::Connecting),
         Address::Shm(path) => (Transport::Shm(ShmLink::connect(path, config)?), State::Connecting),

@@ -1,4 +1,4 @@
-//! Listeners: where links come from.
+//! Listeners.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,15 +18,15 @@ use crate::stream::{self, StreamLink};
 use crate::tls::TlsLink;
 use crate::{Address, Config, Error, Link, sctp};
 
-/// Connections that broke before they were accepted, passed over by one call.
+/// The most connections that one call skips because they broke before they were accepted.
 const PASSED_OVER: usize = 64;
 
-/// Accepts links. Dropping it stops listening; a Unix socket's file is removed.
+/// Accepts links. Dropping a listener stops listening and removes the file of a Unix socket.
 pub struct Listener {
     kind: Kind,
     local: Address,
     config: Config,
-    /// A file descriptor kept aside, so that a connection can still be turned away when the process has no other left.
+    /// A reserved file descriptor, so that a connection can still be rejected when the process has no other left.
     reserve: Option<OwnedFd>,
 }
 
@@ -43,12 +43,12 @@ enum Kind {
 impl Listener {
     /// Listens on an address. Host names are looked up with the system's resolver, which may block.
     ///
-    /// Port 0 lets the system choose: see [`local_address`](Self::local_address). `tcp://[::]` and `sctp://[::]` take IPv4
-    /// too. A Unix socket file that nobody listens on any more is replaced.
+    /// Port 0 lets the system choose: see [`local_address`](Self::local_address). `tcp://[::]` and `sctp://[::]` accept
+    /// IPv4 too. A stale Unix socket file is replaced.
     ///
     /// # Errors
     ///
-    /// [`Error::Bind`] says what failed; [`Error::SctpUnsupported`] what to do about it.
+    /// [`Error::Bind`], or [`Error::SctpUnsupported`] on a host without SCTP.
     pub fn bind(address: &Address, config: &Config) -> Result<Self, Error> {
         let failed = |source| match source {
             source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
@@ -112,12 +112,12 @@ impl Listener {
                 (Transport::Stream(link), None)
             }
         };
-        // A peer without an address of its own (Unix, shared memory), or gone already, goes by ours.
+        // A peer without an address (Unix, shared memory) or one that is gone already gets the address of the listener.
         let peer = peer.unwrap_or_else(|| self.local.clone());
         Ok(Some(Link::accepted(transport, peer, &self.config)))
     }
 
-    /// Where it listens, with the port that the system chose if 0 was asked for.
+    /// The address of the listener, with the port that the system chose if port 0 was requested.
     pub fn local_address(&self) -> &Address {
         &self.local
     }
@@ -131,7 +131,7 @@ fn open(address: &Address, config: &Config) -> io::Result<(Kind, Address)> {
             let local = local.as_ref().map_or_else(|| address.clone(), stream::tcp_address);
             (Kind::Tcp(socket), local)
         }
-        Address::Tls { .. } => unreachable!("`listen_tls` does that"),
+        Address::Tls { .. } => unreachable!("`listen_tls` handles TLS"),
         Address::Unix(path) => (Kind::Unix(stream::listen_unix(path, config)?, path.clone()), address.clone()),
         Address::Shm(path) => (Kind::Shm(stream::listen_unix(path, config)?, path.clone()), address.clone()),
         Address::Sctp { hosts, port } => {
@@ -167,7 +167,7 @@ fn accept_socket(listener: &OwnedFd, reserve: &mut Option<OwnedFd>) -> Result<Op
     for _ in 0..PASSED_OVER {
         let errno = match rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
             Ok(socket) => {
-                // Taken up again as soon as there is room.
+                // Reserved again as soon as a descriptor is free.
                 if reserve.is_none() {
                     *reserve = new_reserve().ok();
                 }
@@ -192,13 +192,13 @@ fn accept_socket(listener: &OwnedFd, reserve: &mut Option<OwnedFd>) -> Result<Op
             | Errno::PERM
             | Errno::TIMEDOUT => {}
             Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => {
-                // The kernel says so even when nobody waits: free the reserve, and see.
+                // The kernel returns this even if no connection waits: free the reserve and try again.
                 drop(reserve.take());
                 let turned_away = rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK);
-                let nobody = matches!(turned_away, Err(Errno::AGAIN));
+                let is_empty = matches!(turned_away, Err(Errno::AGAIN));
                 drop(turned_away);
                 *reserve = new_reserve().ok();
-                return if nobody { Ok(None) } else { Err(Error::TurnedAway(errno.into())) };
+                return if is_empty { Ok(None) } else { Err(Error::TurnedAway(errno.into())) };
             }
             _ => return Err(Error::Io { operation: "accept", source: errno.into() }),
         }
@@ -221,7 +221,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Kind::Unix(_, path) | Kind::Shm(_, path) = &self.kind {
-            // Gone already is as good.
+            // The file may be gone already.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -1,4 +1,4 @@
-//! Links within this process: two bounded queues, and an eventfd a side so that they poll like sockets.
+//! Links within this process: two bounded queues, and one eventfd per end so that they poll like sockets.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -15,7 +15,7 @@ use crate::{Class, Config, Error, Flushed, Received, Scratch, Sent, StreamId};
 static LISTENERS: Mutex<Option<HashMap<String, Arc<Backlog>>>> = Mutex::new(None);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing in here calls foreign code under a lock, so what a panic elsewhere left behind is whole.
+    // No foreign code runs under these locks, so the state is consistent after a panic elsewhere.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -23,10 +23,10 @@ fn new_doorbell() -> io::Result<OwnedFd> {
     Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
 
-/// One direction: the writer's outbox is the queue itself, so the bounds and what is dropped are those of every link.
+/// One direction. The writer's outbox is the queue itself, so bounds and dropped reports are those of every link.
 struct Pipe {
     queue: Mutex<Queue>,
-    /// Readable, once flushed, while the queue holds something or the writer is gone.
+    /// Readable, once flushed, while the queue is not empty or the writer is gone.
     doorbell: OwnedFd,
 }
 
@@ -90,7 +90,7 @@ impl MemoryLink {
         queue.outbox.push(stream, parts, class)
     }
 
-    /// Tells the reader. What is sent lies in the reader's reach already, so nothing ever waits to be written.
+    /// Wakes the reader. Sent PDUs are in the reader's queue already, so nothing ever waits to be written.
     pub(crate) fn flush(&mut self) -> Result<Flushed, Error> {
         let mut queue = locked(&self.outgoing.queue);
         if queue.reader_gone {
@@ -179,7 +179,7 @@ impl Drop for MemoryLink {
         outgoing.writer_gone = true;
         self.outgoing.ring(&mut outgoing);
         drop(outgoing);
-        // What was sent to us and not read goes now, not when the other end is dropped too.
+        // Free unread PDUs now, not when the other end is dropped too.
         let mut incoming = locked(&self.incoming.queue);
         incoming.reader_gone = true;
         incoming.outbox.discard();
@@ -238,7 +238,7 @@ impl Drop for MemoryListener {
         if let Some(listeners) = locked(&LISTENERS).as_mut() {
             listeners.remove(&self.name);
         }
-        // Those that wait see their peer close.
+        // Links that were not accepted see their peer close.
         let waiting = locked(&self.backlog.waiting).take();
         drop(waiting);
     }

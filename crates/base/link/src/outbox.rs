@@ -1,8 +1,8 @@
-//! What waits to be written: bounded in octets, dropping the oldest reports when full.
+//! The send queue of a link: bounded in octets; drops the oldest reports when it is full.
 //!
-//! Two lanes, one per [`Class`], each a ring of octets and a ring of entries; the order of arrival joins them. Dropping the
-//! oldest report is taking from the front of its lane, so nothing is ever moved to close a gap, and the octets of PDUs that are
-//! sent one after the other lie one after the other: a burst leaves in one gathered write.
+//! There is one queue per [`Class`], each a ring of octets and a ring of entries; sequence numbers order the entries of both.
+//! The oldest report is dropped from the front of its queue, so no octets are moved to close a gap. PDUs sent in succession
+//! are contiguous, and a burst is written in one gathered write.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -11,19 +11,19 @@ use std::ops::Range;
 use crate::frame::HEADER_OCTETS;
 use crate::{Class, Error, Sent, StreamId};
 
-/// What each waiting PDU counts against [`Config::outbox_octets`](crate::Config::outbox_octets) beside its own octets and
-/// framing: the memory that its book-keeping takes.
+/// The overhead of each queued PDU in [`Config::outbox_octets`](crate::Config::outbox_octets), beside its octets and framing:
+/// the memory for its queue entry.
 pub const PDU_OVERHEAD_OCTETS: usize = 24;
 
-/// A lane that is larger than this gives its memory back when it runs empty.
+/// A queue that is larger than this frees its memory when it becomes empty.
 const RETAINED_OCTETS: usize = 256 * 1024;
 const RETAINED_ENTRIES: usize = 4096;
 
-/// Entries looked at for one gathered write when both lanes are in use.
+/// The most entries of one gathered write when both queues are in use.
 const GATHER_ENTRIES: usize = 512;
 
 struct Entry {
-    /// Counts all PDUs of both lanes.
+    /// The sequence number of the PDU, across both queues.
     order: u64,
     /// Octets still to be written, framing included.
     octets: usize,
@@ -31,17 +31,17 @@ struct Entry {
 }
 
 #[derive(Default)]
-struct Lane {
+struct SendQueue {
     bytes: VecDeque<u8>,
     entries: VecDeque<Entry>,
 }
 
-impl Lane {
+impl SendQueue {
     fn cost(&self) -> usize {
         self.bytes.len() + self.entries.len() * PDU_OVERHEAD_OCTETS
     }
 
-    /// Makes room for `more` octets; grows by doubling, but not beyond `limit` for the sake of doubling.
+    /// Makes room for `more` octets. Doubles the capacity, but exceeds `limit` only if the octets need it.
     fn reserve(&mut self, more: usize, limit: usize) {
         let needed = self.bytes.len() + more;
         let capacity = self.bytes.capacity();
@@ -67,7 +67,7 @@ impl Lane {
     fn relax_if_empty(&mut self) {
         if self.entries.is_empty() {
             debug_assert!(self.bytes.is_empty());
-            // An empty ring starts anew at its beginning, so that the next burst does not wrap.
+            // An empty ring restarts at its beginning, so that the next burst does not wrap.
             self.bytes.clear();
             if self.bytes.capacity() > RETAINED_OCTETS {
                 self.bytes = VecDeque::new();
@@ -81,11 +81,11 @@ impl Lane {
 
 /// The outbox of one direction of a link.
 pub(crate) struct Outbox {
-    keep: Lane,
-    report: Lane,
-    /// Class of the oldest PDU if its beginning was written already, so that it can't be dropped.
+    keep: SendQueue,
+    report: SendQueue,
+    /// The class of the oldest PDU if a part of it was written already, so that it cannot be dropped.
     begun: Option<Class>,
-    /// The rest of a begun report that was taken out of the way so that younger reports could be dropped. Written first.
+    /// The rest of a partly written report, moved here so that younger reports could be dropped. Written first.
     torn: VecDeque<u8>,
     next_order: u64,
     framed: bool,
@@ -97,8 +97,8 @@ impl Outbox {
     /// `framed` puts a length before each PDU.
     pub(crate) fn new(framed: bool, limit_octets: usize) -> Self {
         Outbox {
-            keep: Lane::default(),
-            report: Lane::default(),
+            keep: SendQueue::default(),
+            report: SendQueue::default(),
             begun: None,
             torn: VecDeque::new(),
             next_order: 0,
@@ -112,12 +112,12 @@ impl Outbox {
         self.keep.entries.is_empty() && self.report.entries.is_empty() && self.torn.is_empty()
     }
 
-    /// What counts against the bound.
+    /// The octets that count against the bound.
     pub(crate) fn queued_octets(&self) -> usize {
         self.keep.cost() + self.report.cost() + self.torn_cost()
     }
 
-    /// What of it no younger PDU can displace.
+    /// The part of [`queued_octets`](Self::queued_octets) that no younger PDU can displace.
     pub(crate) fn kept_octets(&self) -> usize {
         self.keep.cost()
     }
@@ -130,15 +130,15 @@ impl Outbox {
         if self.torn.is_empty() { 0 } else { self.torn.len() + PDU_OVERHEAD_OCTETS }
     }
 
-    /// Throws everything away, memory included, since nobody will read it. What was dropped before stays counted.
+    /// Discards all PDUs and frees the memory. The count of dropped reports stays.
     pub(crate) fn discard(&mut self) {
-        self.keep = Lane::default();
-        self.report = Lane::default();
+        self.keep = SendQueue::default();
+        self.report = SendQueue::default();
         self.torn = VecDeque::new();
         self.begun = None;
     }
 
-    /// Adds one PDU, dropping the oldest reports if there is no room otherwise.
+    /// Adds one PDU. Drops the oldest reports if there is no room otherwise.
     pub(crate) fn push(&mut self, stream: StreamId, parts: &[&[u8]], class: Class) -> Result<Sent, Error> {
         let pdu_octets: usize = parts.iter().map(|part| part.len()).sum();
         let octets = pdu_octets + if self.framed { HEADER_OCTETS } else { 0 };
@@ -163,20 +163,20 @@ impl Outbox {
         let framed = self.framed;
         let order = self.next_order;
         self.next_order += 1;
-        let lane = self.lane_mut(class);
-        lane.reserve(octets, limit_octets);
+        let queue = self.queue_mut(class);
+        queue.reserve(octets, limit_octets);
         if framed {
             let announced = u32::try_from(pdu_octets).expect("an outbox's bound, and so a PDU in it, is below 4 GiB");
-            lane.bytes.extend(&announced.to_be_bytes());
+            queue.bytes.extend(&announced.to_be_bytes());
         }
         for part in parts {
-            lane.bytes.extend(*part);
+            queue.bytes.extend(*part);
         }
-        lane.entries.push_back(Entry { order, octets, stream });
+        queue.entries.push_back(Entry { order, octets, stream });
         Ok(Sent { queued: true, dropped_reports })
     }
 
-    /// What dropping reports can't free.
+    /// The octets that dropping reports cannot free.
     fn immovable_octets(&self) -> usize {
         let begun_report = match (self.begun, self.report.entries.front()) {
             (Some(Class::Report), Some(entry)) => entry.octets + PDU_OVERHEAD_OCTETS,
@@ -187,9 +187,9 @@ impl Outbox {
 
     fn drop_oldest_report(&mut self) {
         if self.begun == Some(Class::Report) {
-            // The rest of the begun report is written before anything else, so it may as well wait apart.
-            debug_assert!(self.torn.is_empty(), "nothing else is begun while a torn report waits");
-            let octets = self.report.entries.pop_front().expect("a begun report is in its lane").octets;
+            // The rest of the partly written report is written first, so it can be stored separately.
+            debug_assert!(self.torn.is_empty(), "no other PDU is partly written while a torn report waits");
+            let octets = self.report.entries.pop_front().expect("a partly written report is in its queue").octets;
             self.torn.extend(self.report.bytes.drain(..octets));
             self.begun = None;
         }
@@ -198,29 +198,29 @@ impl Outbox {
         self.dropped_reports += 1;
     }
 
-    fn lane(&self, class: Class) -> &Lane {
+    fn queue(&self, class: Class) -> &SendQueue {
         match class {
             Class::Keep => &self.keep,
             Class::Report => &self.report,
         }
     }
 
-    fn lane_mut(&mut self, class: Class) -> &mut Lane {
+    fn queue_mut(&mut self, class: Class) -> &mut SendQueue {
         match class {
             Class::Keep => &mut self.keep,
             Class::Report => &mut self.report,
         }
     }
 
-    /// The lane whose first PDU is older.
-    fn oldest_lane(&self) -> Option<Class> {
+    /// The class of the oldest PDU.
+    fn oldest_class(&self) -> Option<Class> {
         self.entries().next().map(|message| message.class)
     }
 
-    /// All that is to be written, if it lies in one piece and in one lane, as it mostly does.
+    /// Returns all octets to write if they are contiguous and in one queue, which is the usual case.
     pub(crate) fn in_one_slice(&self) -> Option<&[u8]> {
-        let lane = if self.keep.entries.is_empty() { &self.report } else { &self.keep };
-        let (first, second) = lane.bytes.as_slices();
+        let queue = if self.keep.entries.is_empty() { &self.report } else { &self.keep };
+        let (first, second) = queue.bytes.as_slices();
         let is_all = second.is_empty() && self.torn.is_empty();
         (is_all && (self.keep.entries.is_empty() || self.report.entries.is_empty())).then_some(first)
     }
@@ -245,10 +245,10 @@ impl Outbox {
         let (first, second) = self.torn.as_slices();
         let mut room = add([first, second]);
         if self.keep.entries.is_empty() || self.report.entries.is_empty() {
-            // The usual case: one lane, which is in order as it lies.
-            let lane = if self.keep.entries.is_empty() { &self.report } else { &self.keep };
+            // The usual case: one queue, which is already in order.
+            let queue = if self.keep.entries.is_empty() { &self.report } else { &self.keep };
             if room {
-                add(lane.slices(0..lane.bytes.len()));
+                add(queue.slices(0..queue.bytes.len()));
             }
             return (filled, octets);
         }
@@ -261,19 +261,19 @@ impl Outbox {
                 continue;
             }
             if let Some((class, range)) = run.replace((message.class, message.range)) {
-                room = room && add(self.lane(class).slices(range));
+                room = room && add(self.queue(class).slices(range));
                 if !room {
                     return (filled, octets);
                 }
             }
         }
         if let Some((class, range)) = run {
-            add(self.lane(class).slices(range));
+            add(self.queue(class).slices(range));
         }
         (filled, octets)
     }
 
-    /// Notes that the next `octets` of what [`gather`](Self::gather) gave were written.
+    /// Removes the next `octets` of those that [`gather`](Self::gather) returned, after they were written.
     pub(crate) fn wrote(&mut self, mut octets: usize) {
         let torn = octets.min(self.torn.len());
         self.torn.drain(..torn);
@@ -282,25 +282,25 @@ impl Outbox {
             self.torn = VecDeque::new();
         }
         if octets == self.keep.bytes.len() + self.report.bytes.len() {
-            for lane in [&mut self.keep, &mut self.report] {
-                lane.bytes.clear();
-                lane.entries.clear();
-                lane.relax_if_empty();
+            for queue in [&mut self.keep, &mut self.report] {
+                queue.bytes.clear();
+                queue.entries.clear();
+                queue.relax_if_empty();
             }
             self.begun = None;
             return;
         }
         while octets > 0 {
-            let class = self.oldest_lane().expect("no more is written than was gathered");
-            let lane = self.lane_mut(class);
-            let entry = lane.entries.front_mut().expect("the oldest lane is not empty");
+            let class = self.oldest_class().expect("no more is written than was gathered");
+            let queue = self.queue_mut(class);
+            let entry = queue.entries.front_mut().expect("the oldest queue is not empty");
             let taken = octets.min(entry.octets);
             entry.octets -= taken;
             octets -= taken;
-            lane.bytes.drain(..taken);
+            queue.bytes.drain(..taken);
             if entry.octets == 0 {
-                lane.entries.pop_front();
-                lane.relax_if_empty();
+                queue.entries.pop_front();
+                queue.relax_if_empty();
                 self.begun = None;
             } else {
                 self.begun = Some(class);
@@ -310,17 +310,17 @@ impl Outbox {
 
     /// The PDUs to write next, in order, for links that keep message boundaries.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (StreamId, [&[u8]; 2])> {
-        self.entries().map(|message| (message.stream, self.lane(message.class).slices(message.range)))
+        self.entries().map(|message| (message.stream, self.queue(message.class).slices(message.range)))
     }
 
-    /// Notes that the next `count` of what [`messages`](Self::messages) gave were written.
+    /// Removes the next `count` PDUs of those that [`messages`](Self::messages) returned, after they were written.
     pub(crate) fn wrote_messages(&mut self, count: usize) {
         for _ in 0..count {
-            let class = self.oldest_lane().expect("no more is written than was given");
-            let lane = self.lane_mut(class);
-            let entry = lane.entries.pop_front().expect("the oldest lane is not empty");
-            lane.bytes.drain(..entry.octets);
-            lane.relax_if_empty();
+            let class = self.oldest_class().expect("no more is written than was given");
+            let queue = self.queue_mut(class);
+            let entry = queue.entries.pop_front().expect("the oldest queue is not empty");
+            queue.bytes.drain(..entry.octets);
+            queue.relax_if_empty();
         }
     }
 
@@ -329,14 +329,14 @@ impl Outbox {
     }
 }
 
-/// One PDU, and where its octets lie in its lane.
+/// One PDU and the position of its octets in its queue.
 struct Located {
     class: Class,
     stream: StreamId,
     range: Range<usize>,
 }
 
-/// Walks both lanes in order of arrival.
+/// Iterates over both queues in order of arrival.
 struct Entries<'a> {
     outbox: &'a Outbox,
     next: [usize; 2],
@@ -349,19 +349,18 @@ impl Iterator for Entries<'_> {
     fn next(&mut self) -> Option<Located> {
         let keep = self.outbox.keep.entries.get(self.next[0]);
         let report = self.outbox.report.entries.get(self.next[1]);
-        let (class, lane, entry) = match (keep, report) {
+        let (class, queue, entry) = match (keep, report) {
             (None, None) => return None,
             (Some(keep), Some(report)) if report.order < keep.order => (Class::Report, 1, report),
             (Some(keep), _) => (Class::Keep, 0, keep),
             (None, Some(report)) => (Class::Report, 1, report),
         };
-        let start = self.offset[lane];
-        self.next[lane] += 1;
-        self.offset[lane] += entry.octets;
+        let start = self.offset[queue];
+        self.next[queue] += 1;
+        self.offset[queue] += entry.octets;
         Some(Located { class, stream: entry.stream, range: start..start + entry.octets })
     }
 }
 
 #[cfg(test)]
-#[path = "outbox_tests.rs"]
 mod tests;

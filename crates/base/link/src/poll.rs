@@ -1,4 +1,4 @@
-//! A small level-triggered wrapper of epoll, and a way for other threads to wake it.
+//! A small level-triggered wrapper of epoll, and a waker for other threads.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,12 +10,12 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
-/// What to be told about a file descriptor. Errors and hang-ups are always told.
+/// The readiness to report for a file descriptor. Errors and hang-ups are always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interest {
-    /// It can be read.
+    /// Report when the source can be read.
     pub read: bool,
-    /// It can be written.
+    /// Report when the source can be written.
     pub write: bool,
 }
 
@@ -36,15 +36,15 @@ impl Interest {
 /// One file descriptor's readiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What it was added with.
+    /// The token that the source was added with.
     pub token: u64,
-    /// Read or accept; also set when it failed, since reading tells why.
+    /// The source can be read or can accept; also set when it failed, since reading returns the error.
     pub readable: bool,
-    /// Write; also set when it failed, since that ends a connect.
+    /// The source can be written; also set when it failed, since that ends a connect.
     pub writable: bool,
 }
 
-/// What [`Poll::wait`] reports.
+/// The events that [`Poll::wait`] reports.
 #[derive(Default)]
 pub struct Events {
     ready: Vec<Event>,
@@ -54,7 +54,7 @@ pub struct Events {
 const BATCH: usize = 256;
 
 impl Events {
-    /// No events yet.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Events::default()
     }
@@ -88,12 +88,12 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// Makes one that waits for nothing yet.
+    /// Creates a poll without sources.
     pub fn new() -> io::Result<Self> {
         Ok(Poll { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
     }
 
-    /// Begins to watch a link, a listener or another source.
+    /// Adds a link, a listener or another source.
     pub fn add(&self, source: &impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), interest.flags())?)
     }
@@ -103,7 +103,7 @@ impl Poll {
         Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), interest.flags())?)
     }
 
-    /// Stops watching. Dropping a source does the same.
+    /// Removes a source. Dropping the source does the same.
     pub fn remove(&self, source: &impl AsFd) -> io::Result<()> {
         Ok(epoll::delete(&self.epoll, source)?)
     }
@@ -116,7 +116,7 @@ impl Poll {
             tv_nsec: timeout.subsec_nanos().into(),
         });
         events.ready.clear();
-        // The kernel's events hold a pointer that we never use; ours can go from thread to thread.
+        // The kernel's events contain a pointer and are not `Send`; the converted events are.
         let mut room = [MaybeUninit::uninit(); BATCH];
         match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
             Ok((reported, _)) => events.ready.extend(reported.iter().map(|event| Event::from(*event))),
@@ -140,8 +140,8 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Makes a waker whose rings `poll` reports with `token`. One or many rings between two waits are one event; there is
-    /// nothing to acknowledge.
+    /// Creates a waker whose wake-ups `poll` reports with `token`. Several wake-ups between two waits are one event; no
+    /// acknowledgement is needed.
     pub fn new(poll: &Poll, token: u64) -> io::Result<Self> {
         let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         // Edge-triggered, so that the counter never needs to be read back.
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_from_another_thread_ends_the_wait_once() {
+    fn wake_from_another_thread_ends_one_wait() {
         let poll = Poll::new().unwrap();
         let waker = Waker::new(&poll, u64::MAX).unwrap();
         let thread = std::thread::spawn({
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_below_a_millisecond_is_neither_zero_nor_rounded_up() {
+    fn timeout_below_a_millisecond_is_exact() {
         let poll = Poll::new().unwrap();
         let shortest = (0..50)
             .map(|_| {

@@ -1,9 +1,9 @@
-//! From host names to socket addresses, and back.
+//! Conversion of host names to socket addresses and back.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// All socket addresses of a host. A name is looked up with the system's resolver, which may block.
+/// Returns all socket addresses of a host. A name is looked up with the system's resolver, which may block.
 pub(crate) fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
     if addresses.is_empty() {
@@ -12,7 +12,7 @@ pub(crate) fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-/// The same address as an IPv6 socket takes it.
+/// Returns the address as an IPv6 socket takes it.
 pub(crate) fn mapped(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V4(v4) => SocketAddr::new(IpAddr::V6(v4.ip().to_ipv6_mapped()), v4.port()),
@@ -20,7 +20,7 @@ pub(crate) fn mapped(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The host of a socket address as an [`Address`](crate::Address) spells it; IPv4 seen through an IPv6 socket is IPv4.
+/// Returns the host of a socket address in the notation of [`Address`](crate::Address); an IPv4-mapped address becomes IPv4.
 pub(crate) fn host_of(address: &SocketAddr) -> String {
     match address.ip().to_canonical() {
         IpAddr::V6(ip) => match address {
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ipv4_survives_the_way_through_an_ipv6_socket() {
+    fn mapped_ipv4_address_is_restored() {
         let v4: SocketAddr = "192.0.2.1:5".parse().unwrap();
         assert!(mapped(v4).is_ipv6());
         assert_eq!(host_of(&mapped(v4)), "192.0.2.1");

@@ -1,6 +1,6 @@
 //! The read buffer that all links of one event loop share.
 
-/// Octets read at once.
+/// The most octets of one read.
 pub(crate) const READ_OCTETS: usize = 128 * 1024;
 
 /// Buffers kept for the next unfinished PDU, and the largest that is kept.
@@ -9,8 +9,8 @@ const SPARE_OCTETS: usize = 256 * 1024;
 
 /// The read buffer of an event loop: one for all its links.
 ///
-/// An idle link owns no read buffer. What arrives is read in here and handed out from here; only the tail of a PDU that has not
-/// arrived whole is kept with its link, in a buffer that comes from here and returns to here.
+/// An idle link owns no read buffer. All links read into this buffer and pass PDUs on from it; only an incomplete PDU is kept
+/// with its link, in a spare buffer that is returned afterwards.
 pub struct Scratch {
     read: Vec<u8>,
     spares: Spares,

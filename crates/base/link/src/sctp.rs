@@ -1,6 +1,6 @@
-//! Kernel SCTP: one-to-one sockets (RFC 6458), many messages per system call, several addresses an end.
+//! Kernel SCTP: one-to-one sockets (RFC 6458), many messages per system call, several addresses per endpoint.
 //!
-//! It has unsafe code, since no safe binding knows SCTP's control messages.
+//! This module has unsafe code, since no safe binding supports SCTP's control messages.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -53,7 +53,7 @@ pub(crate) struct SctpLink {
     /// The beginning of a message that has not arrived whole.
     carry: Carry,
     max_pdu_octets: usize,
-    /// What is sent.
+    /// The payload protocol identifier of sent PDUs.
     ppid: Ppid,
     /// Whether `ppid` is to be the peer's, once it has sent one.
     mirrors_ppid: bool,
@@ -136,7 +136,7 @@ fn set_buffers(socket: &Socket, config: &Config) -> io::Result<()> {
 /// Goes beyond the system's bound (net.core.wmem_max, rmem_max), as the privileged may.
 fn force_buffer(socket: &Socket, option: i32, octets: usize) {
     if let Ok(octets) = i32::try_from(octets) {
-        // Without the privilege it stays at the bound, and `SctpLink::longest_message_octets` tells.
+        // Without the privilege it stays at the bound, which `SctpLink::longest_message_octets` reflects.
         let _ = set_option(socket, libc::SOL_SOCKET, option, &octets.to_ne_bytes());
     }
 }
@@ -154,7 +154,7 @@ impl SctpLink {
         }
     }
 
-    /// Begins to set up one association with all the hosts' addresses.
+    /// Starts to set up one association with all the hosts' addresses.
     pub(crate) fn connect(hosts: &[String], port: u16, config: &Config) -> io::Result<Self> {
         let (socket, addresses) = new_socket(hosts, port, config)?;
         match set_option(&socket, libc::IPPROTO_SCTP, SCTP_SOCKOPT_CONNECTX, &pack_addresses(&addresses)) {
@@ -216,7 +216,7 @@ impl SctpLink {
     ) -> Result<Received, Error> {
         let (buffer, spares) = scratch.parts();
         let mut received = Received::default();
-        // Notifications are not what the caller asked for, but spend its budget.
+        // Notifications are not passed to the caller, but count against its budget.
         let mut spent_octets = 0;
         loop {
             let room = (budget_octets - spent_octets).div_ceil(SLOT_OCTETS).clamp(1, BATCH);
@@ -468,7 +468,7 @@ fn receive_batch(socket: BorrowedFd<'_>, buffer: &mut [u8], slots: &mut [Slot]) 
     Ok(received)
 }
 
-/// The stream and payload protocol identifier that a received message's control messages tell.
+/// The stream and payload protocol identifier in the control messages of a received message.
 fn receive_info(mut control: &[u8]) -> Option<(StreamId, Ppid)> {
     loop {
         let (length, rest) = control.split_first_chunk()?;

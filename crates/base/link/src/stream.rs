@@ -46,7 +46,7 @@ impl StreamLink {
         Ok(StreamLink::new(socket, Vec::new(), config))
     }
 
-    /// Begins to connect to the first of a host's addresses that takes it; the others are tried when that fails.
+    /// Starts to connect to the first of a host's addresses that takes it; the others are tried when that fails.
     pub(crate) fn connect_tcp(mut addresses: Vec<SocketAddr>, config: &Config) -> io::Result<Self> {
         // One socket serves both IP versions, so that the file descriptor stays the same from one try to the next.
         let socket = match tcp_socket(&addresses, config) {
@@ -71,7 +71,7 @@ impl StreamLink {
         Ok(StreamLink::new(socket.into(), Vec::new(), config))
     }
 
-    /// Begins to connect to the next address; fails with `why`, or the last reason, when none is left.
+    /// Starts to connect to the next address; fails with `why`, or the last reason, when none is left.
     fn try_next(&mut self, mut why: io::Error) -> io::Result<()> {
         let socket = SockRef::from(&self.socket);
         let is_ipv6 = socket.domain()? == Domain::IPV6;
@@ -92,7 +92,7 @@ impl StreamLink {
         Err(why)
     }
 
-    /// Whether the connection stands; fails when it was refused by every address.
+    /// Whether the connection is established; fails when every address refused it.
     pub(crate) fn finish_connect(&mut self) -> io::Result<bool> {
         if let Some(error) = SockRef::from(&self.socket).take_error()? {
             self.try_next(error)?;
@@ -177,7 +177,7 @@ impl StreamLink {
         Ok(flushed)
     }
 
-    /// Tells the peer that nothing more comes.
+    /// Shuts down the sending direction.
     pub(crate) fn shut_down(&self) {
         // It fails only if the connection is gone already.
         let _ = rustix::net::shutdown(&self.socket, Shutdown::Write);

@@ -1,4 +1,4 @@
-//! Looking on: what crosses links, shown to somebody else, such as a recorder.
+//! Observers of the PDUs on links, such as a recorder.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{Address, Ppid, StreamId};
 
-/// Which way a PDU goes.
+/// The direction of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// To the peer: it is in the outbox.
@@ -16,35 +16,35 @@ pub enum Direction {
     Received,
 }
 
-/// The two ends of a link, as an [`Onlooker`] is told of them.
+/// The two ends of a link, as passed to an [`Onlooker`].
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
-    /// What was connected to, or where the connection came from.
+    /// The address of the peer.
     pub peer: &'a Address,
     /// Our own end, where it has an address: Unix and memory links have none.
     pub local: Option<SocketAddr>,
     /// Whether the peer connected to us.
     pub accepted: bool,
-    /// What the configuration says that our PDUs are on SCTP.
+    /// The configured payload protocol identifier of sent PDUs.
     pub ppid: Ppid,
-    /// The name of what PDUs are written in: see [`Tap::speaking`].
+    /// The name of the encoding of the PDUs: see [`Tap::speaking`].
     pub encoding: &'static str,
 }
 
-/// Somebody who looks on at links.
+/// An observer of links.
 pub trait Onlooker: Send + Sync {
-    /// A link begins; what comes back is told what crosses it, and is dropped with it.
+    /// Called for each new link. The returned observer receives its PDUs and is dropped with the link.
     fn begin(&self, ends: Ends<'_>) -> Box<dyn Watch>;
 }
 
-/// Who looks on at one link. Called from the loop that owns the link: it must not block.
+/// An observer of one link. It is called from the event loop that owns the link and must not block.
 pub trait Watch: Send + Sync {
-    /// One whole PDU, in parts. One that is sent has been put into the outbox; should it be a report, it may still be
-    /// dropped there, when the peer reads slowly.
+    /// Called for each whole PDU, given in parts. A sent PDU is in the outbox; a report may still be dropped there if the
+    /// peer reads slowly.
     fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]);
 }
 
-/// Lets somebody look on at links: see [`Config::tap`](crate::Config::tap).
+/// The handle of an observer: see [`Config::tap`](crate::Config::tap).
 #[derive(Clone)]
 pub struct Tap {
     onlooker: Arc<dyn Onlooker>,
@@ -52,25 +52,25 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Shows what crosses links to `onlooker`.
+    /// Creates a tap that passes PDUs to `onlooker`.
     pub fn new(onlooker: Arc<dyn Onlooker>) -> Self {
         Tap { onlooker, encoding: "per" }
     }
 
-    /// The same onlooker, told that PDUs are in that encoding. A link knows nothing of it; without this it is `per`.
+    /// Returns a tap for the same observer with another name of the encoding. The default is `per`.
     #[must_use]
     pub fn speaking(&self, encoding: &'static str) -> Self {
         Tap { onlooker: Arc::clone(&self.onlooker), encoding }
     }
 
     pub(crate) fn begin(&self, socket: impl AsFd, peer: &Address, accepted: bool, ppid: Ppid) -> Box<dyn Watch> {
-        // a descriptor that is no socket has no address
+        // A descriptor that is not a socket has no address.
         let local = rustix::net::getsockname(socket).ok().and_then(|any| SocketAddr::try_from(any).ok());
         self.onlooker.begin(Ends { peer, local, accepted, ppid, encoding: self.encoding })
     }
 }
 
-/// The same onlooker, told the same, or not.
+/// Taps are equal if they have the same observer and encoding.
 impl PartialEq for Tap {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.onlooker, &other.onlooker) && self.encoding == other.encoding
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_onlooker_sees_both_directions_and_the_end() {
+    fn onlooker_sees_both_directions_and_the_end() {
         for (url, has_address) in [("tcp://127.0.0.1:0", true), ("memory:onlooker", false)] {
             let notes = Notes::default();
             let tap = Tap::new(Arc::new(Reader(Arc::clone(&notes))));
@@ -139,7 +139,7 @@ mod tests {
             while got == 0 {
                 got = ours.receive(&mut scratch, 1024, &mut |_, _| {}).unwrap().pdus;
             }
-            assert!(ours.send(StreamId(0), &[b""], Class::Keep).is_err(), "what is not sent is not shown");
+            assert!(ours.send(StreamId(0), &[b""], Class::Keep).is_err(), "a PDU that is not sent is not observed");
             drop(ours);
             let expected = [
                 format!("begin accepted=false local={has_address}"),

@@ -21,7 +21,7 @@ fn without_descriptors(test: impl FnOnce(&mut Vec<std::fs::File>)) {
 
 /// One test, since both parts take the process's descriptors.
 #[test]
-fn without_file_descriptors_connections_are_turned_away_and_the_listener_lives() {
+fn without_file_descriptors_connections_are_rejected_and_the_listener_survives() {
     over_tcp();
     over_shared_memory();
 }
@@ -39,7 +39,7 @@ fn over_tcp() {
             let error = listener.accept().err().unwrap();
             assert!(matches!(error, Error::TurnedAway(_)), "{error:?}");
         }
-        // Nobody waits any more, so the loop does not spin.
+        // No connection waits any more, so the loop does not spin.
         assert!(listener.accept().unwrap().is_none());
         for client in &mut waiting {
             use std::io::Read;

@@ -20,8 +20,8 @@ fn has_sctp() -> bool {
         Err(Error::SctpUnsupported) if !required => {
             // Written past the test harness, which hides what passing tests print.
             use std::io::Write;
-            static TOLD: std::sync::Once = std::sync::Once::new();
-            TOLD.call_once(|| {
+            static REPORTED: std::sync::Once = std::sync::Once::new();
+            REPORTED.call_once(|| {
                 let _ = writeln!(
                     std::io::stderr(),
                     "\nSCTP not tested here: {}; see kernel-sctp/run",
@@ -90,7 +90,7 @@ fn receive_raw(socket: &socket2::Socket) -> (Vec<u8>, u16, [u8; 4]) {
 }
 
 #[test]
-fn stream_and_payload_protocol_are_on_the_wire_as_e2_wants_them() {
+fn stream_and_payload_protocol_are_on_the_wire_as_e2_requires() {
     if !has_sctp() {
         return;
     }
@@ -131,7 +131,7 @@ fn an_accepted_link_answers_with_the_payload_protocol_of_its_peer() {
     let mut listener = Listener::bind(&any, &Config::default()).unwrap();
     let Address::Sctp { port, .. } = listener.local_address() else { panic!("an SCTP listener") };
     let to = format!("127.0.0.1:{port}").parse::<std::net::SocketAddr>().unwrap();
-    // Of a peer whose identifier isn't E2's, nothing is taken over.
+    // An identifier of the peer that is not E2's is not adopted.
     for (sent, answered) in [(72_u32, [0, 0, 0, 72]), (71, [0, 0, 0, 71]), (0, [0, 0, 0, 70]), (60, [0, 0, 0, 70])] {
         let peer =
             socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, Some(socket2::Protocol::SCTP)).unwrap();
@@ -173,13 +173,13 @@ fn set_receive_info(socket: &socket2::Socket) {
 }
 
 #[test]
-fn every_address_of_a_listener_is_in_the_association_and_its_paths_are_told() {
+fn association_has_every_address_of_the_listener_and_reports_its_paths() {
     if !has_sctp() {
         return;
     }
     let mut listener = Listener::bind(&"sctp://127.0.0.1,127.0.0.2:0".parse().unwrap(), &Config::default()).unwrap();
     let Address::Sctp { port, .. } = *listener.local_address() else { unreachable!() };
-    // The client knows one address; the listener tells it of the other.
+    // The client knows one address; the listener announces the other.
     let first = Address::Sctp { hosts: vec!["127.0.0.1".into()], port };
     let mut client = Link::connect(&first, &Config::default()).unwrap();
     wait_readable(&listener);
@@ -195,7 +195,7 @@ fn every_address_of_a_listener_is_in_the_association_and_its_paths_are_told() {
     });
     let (_, remote) = ours.and_then(|line| line.split_once("<->")).unwrap_or_else(|| panic!("{associations}"));
     assert!(remote.contains("127.0.0.1") && remote.contains("127.0.0.2"), "{remote}");
-    // The kernel tries the second path by itself, within some seconds, and tells when it works.
+    // The kernel tries the second path by itself, within some seconds, and reports when it works.
     let second_path = PathEvent::Reachable("127.0.0.2".parse().unwrap());
     let mut events = Vec::new();
     while !events.contains(&second_path) {
@@ -206,7 +206,7 @@ fn every_address_of_a_listener_is_in_the_association_and_its_paths_are_told() {
 }
 
 #[test]
-fn a_peer_that_shuts_down_is_told_as_a_path_event() {
+fn peer_shutdown_is_a_path_event() {
     if !has_sctp() {
         return;
     }

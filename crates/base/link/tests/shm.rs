@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ferric_link::{Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, State, StreamId};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Tells the child what to do: `write` or `idle`, and where.
+/// The role of the child, `write` or `idle`, and the path of the socket.
 const CHILD: &str = "FERRIC_LINK_SHM_CHILD";
 
 fn socket_path(name: &str) -> PathBuf {
@@ -19,7 +19,7 @@ fn wait(link: &impl std::os::fd::AsFd, interest: Interest) {
     poll.add(link, 0, interest).unwrap();
     let mut events = Events::new();
     poll.wait(&mut events, Some(PATIENCE)).unwrap();
-    assert!(events.get(0).is_some(), "nothing happens any more");
+    assert!(events.get(0).is_some(), "no further event");
 }
 
 fn interest(link: &Link) -> Interest {
@@ -34,7 +34,7 @@ fn established(address: &Address, config: &Config) -> Link {
     link
 }
 
-/// Not a test but the other process, when it is told so.
+/// Not a test, but the other process if `CHILD` is set.
 #[test]
 fn child() {
     let Ok(order) = std::env::var(CHILD) else { return };
@@ -102,7 +102,7 @@ fn a_writer_that_is_killed_leaves_whole_pdus_and_is_noticed() {
 }
 
 #[test]
-fn a_reader_that_is_killed_is_noticed_by_who_waits_for_room() {
+fn a_reader_that_is_killed_is_noticed_by_a_waiting_writer() {
     let path = socket_path("reader");
     let mut listener = Listener::bind(&Address::Shm(path.clone()), &Config::default()).unwrap();
     let mut child = spawn("idle", &path);
@@ -114,7 +114,7 @@ fn a_reader_that_is_killed_is_noticed_by_who_waits_for_room() {
     assert!(server.wants_write());
     // Once the child has read away what it filled its socket with, nothing happens.
     let mut scratch = Scratch::new();
-    server.receive(&mut scratch, 1000, &mut |_, _| panic!("the child says nothing")).unwrap();
+    server.receive(&mut scratch, 1000, &mut |_, _| panic!("the child sends nothing")).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     wait(&server, Interest::READ_WRITE);
@@ -125,7 +125,7 @@ fn a_reader_that_is_killed_is_noticed_by_who_waits_for_room() {
 }
 
 #[test]
-fn what_a_peer_wrote_before_it_went_is_read() {
+fn pdus_written_before_the_close_are_read() {
     let address = Address::Shm(socket_path("went"));
     let mut listener = Listener::bind(&address, &Config::default()).unwrap();
     let theirs = address.clone();

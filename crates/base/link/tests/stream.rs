@@ -1,4 +1,4 @@
-//! What only stream sockets can meet: peers that break the framing, seen from the wire.
+//! Tests of stream sockets only: peers that violate the framing.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -85,7 +85,7 @@ fn framed(pdu: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn frames_are_what_the_documentation_says() {
+fn frames_match_the_documentation() {
     for mut raw in Raw::both(&Config::default()) {
         raw.link.send(StreamId(7), &[b"ab", b"c"], Class::Keep).unwrap();
         raw.link.send(StreamId(0), &[&[9; 300]], Class::Report).unwrap();
@@ -97,7 +97,7 @@ fn frames_are_what_the_documentation_says() {
 }
 
 #[test]
-fn a_peer_that_closes_mid_pdu_is_told_from_one_that_closes() {
+fn close_mid_pdu_differs_from_orderly_close() {
     for cut in [1, 3, 4, 5, 103] {
         for mut raw in Raw::both(&Config::default()) {
             raw.peer.write_all(&framed(b"whole")).unwrap();
@@ -161,7 +161,7 @@ fn the_socket_file_of_a_dead_listener_is_replaced_and_other_files_are_not() {
 }
 
 #[test]
-fn a_host_name_works_on_both_sides_and_a_wrong_one_is_told() {
+fn host_name_works_on_both_sides_and_unknown_one_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     // `localhost` may name ::1 first: the link goes on to 127.0.0.1.

@@ -102,7 +102,7 @@ fn fault(result: &Result<Identity, Error>) -> &TlsFault {
 }
 
 #[test]
-fn each_end_learns_who_the_other_is() {
+fn each_end_has_the_identity_of_the_other() {
     let authority = Authority::new();
     let client =
         tls(&authority, &["gnb1.example"], |params| params.distinguished_name.push(DnType::CommonName, "gnb1"));
@@ -114,7 +114,7 @@ fn each_end_learns_who_the_other_is() {
     assert_eq!(gnb.common_name.as_deref(), Some("gnb1"));
     assert_ne!(gnb.fingerprint, ric.fingerprint);
     assert!(gnb.is(&gnb.fingerprint.to_string()));
-    // Of what is no TLS nobody says who it is.
+    // A link without TLS has no identity.
     let mut listener = Listener::bind(&"tcp://127.0.0.1:0".parse().unwrap(), &Config::default()).unwrap();
     let _client = Link::connect(listener.local_address(), &Config::default()).unwrap();
     assert_eq!(listener.accept().unwrap().unwrap().identity(), None);
@@ -137,7 +137,7 @@ fn the_fingerprint_is_that_of_openssl() {
 }
 
 #[test]
-fn who_cannot_be_believed_is_told_why() {
+fn untrusted_peer_is_rejected_with_the_reason() {
     let (ours, others) = (Authority::new(), Authority::new());
     let good = || tls(&ours, &["127.0.0.1"], |_| ()).unwrap();
     let day = |year: i32| {
@@ -152,7 +152,7 @@ fn who_cannot_be_believed_is_told_why() {
     let for_clients = |params: &mut rcgen::CertificateParams| {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     };
-    // Clients that the server turns away; they hear it in an alert, after the handshake is over for them.
+    // Clients that the server rejects. The alert arrives after the handshake is complete at the client.
     for (bad, expected) in [
         (tls(&ours, &["a"], day(2020)), TlsFault::Expired),
         (tls(&ours, &["a"], day(2090)), TlsFault::NotYetValid),
@@ -163,7 +163,7 @@ fn who_cannot_be_believed_is_told_why() {
         assert_eq!(fault(&server), &expected);
         assert!(matches!(fault(&client), TlsFault::Refused(_)), "{client:?}");
     }
-    // Servers that the client turns away.
+    // Servers that the client rejects.
     for (bad, expected) in [
         (tls(&ours, &["127.0.0.1"], day(2020)), TlsFault::Expired),
         (tls(&ours, &["127.0.0.1"], day(2090)), TlsFault::NotYetValid),
@@ -185,27 +185,27 @@ fn who_cannot_be_believed_is_told_why() {
     assert!(client.unwrap().is("localhost") && server.is_ok());
 }
 
-/// A certificate of `authority` in the hands of somebody who believes `trusted`.
+/// Credentials with a certificate of `authority` and trust in `trusted`.
 fn foreign(authority: &Authority, trusted: &Authority, name: &str) -> Result<Tls, TlsFileError> {
     let files = issue(authority, &[name], |_| ());
     Tls::load(&TlsFiles { ca: trusted.ca(), ..files })
 }
 
 #[test]
-fn what_to_do_is_said() {
+fn errors_state_the_remedy() {
     use rustls::AlertDescription as Alert;
     for (fault, expected) in [
-        (TlsFault::NoCertificate, "give it one"),
-        (TlsFault::UnknownCa, "which CA signed it"),
+        (TlsFault::NoCertificate, "configure one at the peer"),
+        (TlsFault::UnknownCa, "add the CA that signed it"),
         (TlsFault::Expired, "renew it"),
         (TlsFault::NotYetValid, "clocks"),
         (TlsFault::WrongName, "subject alternative name"),
         (TlsFault::WrongUse, "clientAuth"),
-        (TlsFault::Refused(Alert::CertificateExpired), "our certificate has expired"),
+        (TlsFault::Refused(Alert::CertificateExpired), "our certificate as expired"),
         (TlsFault::Refused(Alert::UnknownCA), "the CA of our certificate"),
         (TlsFault::Refused(Alert::BadCertificate), "BadCertificate"),
         (TlsFault::NotTls, "tls:// one"),
-        (TlsFault::Unfinished, "its log"),
+        (TlsFault::Unfinished, "log of the peer"),
     ] {
         let message = Error::Tls(fault).to_string();
         assert!(message.contains(expected), "{message}");
@@ -242,12 +242,12 @@ fn end_of(link: &mut Link) -> Error {
 }
 
 #[test]
-fn what_is_no_tls_is_told_from_it() {
+fn plain_tcp_is_reported_as_not_tls() {
     // A PDU over plain TCP; HTTP; a record that is too long; one of nothing.
     let framed = [&[0, 0, 0, 60][..], &[7; 60]].concat();
     for octets in [&framed[..], b"GET / HTTP/1.1\r\n\r\n", &[22, 3, 1, 0xff, 0xff], &[22, 3, 1, 0, 0, 22, 3, 1, 0, 0]] {
         let (mut link, mut client) = strange_client();
-        // Told at once, while the peer waits for an answer.
+        // Reported at once, while the peer waits for an answer.
         client.write_all(octets).unwrap();
         match end_of(&mut link) {
             Error::Tls(TlsFault::NotTls) => {}
@@ -280,7 +280,7 @@ fn half_a_handshake_waits_and_takes_little() {
 }
 
 #[test]
-fn a_connection_that_is_cut_is_told_from_one_that_is_closed() {
+fn cut_connection_differs_from_closed_one() {
     let tls = tls(&Authority::new(), &["127.0.0.1"], |_| ()).unwrap();
     for is_cut in [false, true] {
         let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &config(tls.clone())).unwrap();
@@ -295,7 +295,7 @@ fn a_connection_that_is_cut_is_told_from_one_that_is_closed() {
         client.send(StreamId(0), &[b"last"], Class::Keep).unwrap();
         client.flush().unwrap();
         if is_cut {
-            // Whoever cuts it, nothing can be said on it any more.
+            // Nothing can be sent on a cut connection.
             rustix::net::shutdown(&client, rustix::net::Shutdown::Both).unwrap();
             drop(client);
         } else {
@@ -315,7 +315,7 @@ fn a_connection_that_is_cut_is_told_from_one_that_is_closed() {
 }
 
 #[test]
-fn a_server_that_speaks_no_tls_is_told() {
+fn server_without_tls_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let tls = tls(&Authority::new(), &["a"], |_| ()).unwrap();
@@ -329,11 +329,11 @@ fn a_server_that_speaks_no_tls_is_told() {
     peer.write_all(b"SSH-2.0-something\r\n").unwrap();
     drop(peer);
     assert!(matches!(end_of(&mut link), Error::Tls(_) | Error::Lost(_)));
-    // And where nobody is, that is said as over TCP.
+    // Without a listener, the error is that of TCP.
     drop(listener);
     let mut link = Link::connect(&address, &config(tls)).unwrap();
     let error = end_of(&mut link);
-    assert!(matches!(&error, Error::Connect { address: told, .. } if *told == address), "{error:?}");
+    assert!(matches!(&error, Error::Connect { address: reported, .. } if *reported == address), "{error:?}");
 }
 
 #[test]
@@ -349,44 +349,44 @@ fn without_certificates_there_is_no_tls() {
 }
 
 #[test]
-fn files_that_cannot_be_used_are_told_by_name() {
+fn unusable_files_are_named() {
     let authority = Authority::new();
     let good = issue(&authority, &["a"], |_| ());
     let other = issue(&authority, &["b"], |_| ());
-    let says = |files: TlsFiles| Tls::load(&files).unwrap_err().to_string();
+    let error_of = |files: TlsFiles| Tls::load(&files).unwrap_err().to_string();
     let missing = authority.path("missing.pem");
     for (files, which) in [
         (TlsFiles { ca: missing.clone(), ..good.clone() }, "CA"),
         (TlsFiles { certificate: missing.clone(), ..good.clone() }, "certificate"),
         (TlsFiles { key: missing.clone(), ..good.clone() }, "key"),
     ] {
-        let message = says(files);
+        let message = error_of(files);
         assert!(message.contains(&format!("the {which} file {}", missing.display())), "{message}");
         assert!(message.contains("No such file"), "{message}");
     }
-    let message = says(TlsFiles { key: other.key.clone(), ..good.clone() });
+    let message = error_of(TlsFiles { key: other.key.clone(), ..good.clone() });
     assert!(message.contains("is not that of the certificate"), "{message}");
     // Swapped, empty, and no certificate at all.
-    let message = says(TlsFiles { key: good.certificate.clone(), ..good.clone() });
+    let message = error_of(TlsFiles { key: good.certificate.clone(), ..good.clone() });
     assert!(message.contains("no private key as PEM"), "{message}");
-    let message = says(TlsFiles { certificate: good.key.clone(), ..good.clone() });
+    let message = error_of(TlsFiles { certificate: good.key.clone(), ..good.clone() });
     assert!(message.contains("no certificate as PEM"), "{message}");
     let broken = authority.path("broken.pem");
     for text in
         ["", "text", "-----BEGIN CERTIFICATE-----\nAAAA", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"]
     {
         std::fs::write(&broken, text).unwrap();
-        let message = says(TlsFiles { ca: broken.clone(), ..good.clone() });
+        let message = error_of(TlsFiles { ca: broken.clone(), ..good.clone() });
         assert!(message.contains("no certificate as PEM"), "{message}");
     }
     std::fs::write(&broken, "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n").unwrap();
-    let message = says(TlsFiles { ca: broken.clone(), ..good.clone() });
+    let message = error_of(TlsFiles { ca: broken.clone(), ..good.clone() });
     assert!(message.contains("CA file") && message.contains("cannot be used"), "{message}");
-    let message = says(TlsFiles { certificate: broken, ..good });
+    let message = error_of(TlsFiles { certificate: broken, ..good });
     assert!(message.contains("certificate file") && message.contains("cannot be used"), "{message}");
 }
 
-/// New links take what the files hold now; what cannot be used changes nothing, and is told once.
+/// New links use the new content of the files; unusable content changes nothing and is reported once.
 #[test]
 fn files_that_change_are_read_again() {
     let authority = Authority::new();
@@ -413,7 +413,7 @@ fn files_that_change_are_read_again() {
         other => panic!("{other:?}"),
     }
     assert_eq!(shown(), first);
-    assert!(matches!(renew(), Renewal::Unchanged), "it is told once");
+    assert!(matches!(renew(), Renewal::Unchanged), "it is reported once");
     std::fs::copy(&renewed.key, &files.key).unwrap();
     assert!(matches!(server.renew(), Renewal::Unchanged), "too early");
     assert!(matches!(renew(), Renewal::Renewed));

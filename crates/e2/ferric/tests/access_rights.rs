@@ -560,7 +560,7 @@ fn certificate_problem_is_reported_to_the_xapp() {
         params.not_after = date_time_ymd(2020, 1, 1);
     });
     let error = Xapp::connect(&scene.ric.xapp, "x", config(expired)).err().unwrap().to_string();
-    assert!(error.contains("our certificate has expired; renew it"), "{error}");
+    assert!(error.contains("our certificate as expired; renew it"), "{error}");
     let error = Xapp::connect(&scene.ric.xapp, "x", XappConfig::default()).err().unwrap().to_string();
     assert!(error.contains("a CA, a certificate and a key"), "{error}");
 }

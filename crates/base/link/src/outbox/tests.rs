@@ -1,8 +1,8 @@
-//! The outbox against a model of it that is too simple to be wrong.
+//! Tests of the outbox against a simple model.
 
 use super::*;
 
-/// A small generator of numbers (xorshift64*), so that a failing run replays from its seed.
+/// A small random number generator (xorshift64*), so that a failing run can be repeated from its seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -142,17 +142,17 @@ fn run(seed: u64, framed: bool) {
 }
 
 #[test]
-fn a_framed_outbox_is_like_its_model() {
+fn framed_outbox_matches_model() {
     (0..1500).for_each(|seed| run(seed, true));
 }
 
 #[test]
-fn an_outbox_of_messages_is_like_its_model() {
+fn message_outbox_matches_model() {
     (0..1500).for_each(|seed| run(seed, false));
 }
 
 #[test]
-fn a_burst_of_one_class_is_one_slice() {
+fn burst_of_one_class_is_one_slice() {
     let mut outbox = Outbox::new(true, 1 << 20);
     for round in 0..10 {
         for _ in 0..50 {
@@ -166,7 +166,7 @@ fn a_burst_of_one_class_is_one_slice() {
 }
 
 #[test]
-fn memory_is_kept_for_small_bursts_and_given_back_after_large_ones() {
+fn memory_is_kept_after_small_bursts_and_freed_after_large_ones() {
     let mut outbox = Outbox::new(true, 8 << 20);
     let burst = |outbox: &mut Outbox, pdus: usize| {
         for _ in 0..pdus {
@@ -187,13 +187,13 @@ fn memory_is_kept_for_small_bursts_and_given_back_after_large_ones() {
 }
 
 #[test]
-fn a_begun_report_is_finished_and_the_next_oldest_goes() {
+fn partly_written_report_is_finished_and_next_oldest_is_dropped() {
     let mut outbox = Outbox::new(true, 3 * (104 + PDU_OVERHEAD_OCTETS));
     for content in 1..=3 {
         outbox.push(StreamId(0), &[&[content; 100]], Class::Report).unwrap();
     }
     outbox.wrote(50);
-    // 50 octets are free: not enough for one more, so the second goes, not the begun first.
+    // 50 octets are free, too few for one more: the second report is dropped, since the first is partly written.
     assert_eq!(
         outbox.push(StreamId(0), &[&[4; 100]], Class::Report).unwrap(),
         Sent { queued: true, dropped_reports: 1 }

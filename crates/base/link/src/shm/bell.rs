@@ -1,9 +1,9 @@
-//! The socket beneath a shared-memory link: it wakes the peer, tells that there is room, and hangs up when the peer dies.
+//! The socket beneath a shared-memory link: it wakes the peer, signals room in the ring, and hangs up when the peer dies.
 //!
 //! An eventfd would be cheaper by some hundred nanoseconds a ring, but both ends share its one file description: a hostile
-//! peer can make it blocking and fill it, and whoever rings then hangs. Each end of a socket is a description of its own.
+//! peer can make it blocking and fill it, and the next ring then blocks. Each end of a socket has its own file description.
 //!
-//! Two kinds of octets go through it. A [`BELL`] is sent for each time that the reader asked to be rung for. [`FILLER`]
+//! Two kinds of octets go through it. A [`BELL`] is sent for each wake-up that the reader requested. [`FILLER`]
 //! is what a writer stuffs the socket with while the ring is full (and a client while it waits to be accepted): a
 //! socket that takes no more is not writable, and becomes so when the reader, having emptied the ring, empties the
 //! socket too. So readiness for both reading and writing is the socket's own.
@@ -34,7 +34,7 @@ const HUSH_ROUNDS: usize = 4;
 pub(super) enum Hushed {
     /// The socket is not readable any more, or for a good reason.
     Quiet,
-    /// Nothing will come any more.
+    /// The peer has hung up.
     HungUp,
 }
 
@@ -52,7 +52,7 @@ impl Bell {
         Bell { socket, owed: 0, due: 0 }
     }
 
-    /// Rings for the peer, once, which has asked for it. Where the socket is full of filling, later: see [`is_due`](Self::is_due).
+    /// Rings once for the peer, which has requested it. If the socket is full of filler, the ring is deferred: see [`is_due`](Self::is_due).
     pub(super) fn ring(&mut self) -> Result<(), Error> {
         self.due = self.due.saturating_add(1);
         self.ring_due()
@@ -118,7 +118,7 @@ impl Bell {
                 Some(0) => return Ok(Hushed::HungUp),
                 Some(count) => &room[..count],
             };
-            // Asked after looking: a ring follows its announcement, so what lay here before that is of no use.
+            // Checked after the peek: a ring follows its announcement, so octets received before it are obsolete.
             let is_expected = is_expected();
             let useless = octets.iter().take_while(|octet| match **octet {
                 FILLER => true,
@@ -208,7 +208,7 @@ mod tests {
         writer.fill().unwrap();
         assert_eq!(readiness(&writer), (false, false));
         assert_eq!(readiness(&reader), (true, true));
-        // more of it changes nothing
+        // More filler changes nothing.
         writer.fill().unwrap();
         while readiness(&reader).0 {
             assert_eq!(reader.hush(|| false).unwrap(), Hushed::Quiet);
@@ -229,7 +229,7 @@ mod tests {
         }
         assert_eq!(readiness(&reader), (true, true), "the second ring");
         assert_eq!(reader.owed, 0);
-        // It turns out that nobody meant it.
+        // The ring turns out to be spurious.
         assert_eq!(reader.hush(|| false).unwrap(), Hushed::Quiet);
         assert!(!readiness(&reader).0);
         // A ring that is under way when it is looked for wakes the reader later.

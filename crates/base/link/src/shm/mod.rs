@@ -25,7 +25,7 @@ use crate::{Class, Config, Error, Flushed, Received, Scratch, Sent, StreamId};
 use bell::{Bell, Hushed, SEND_BUFFER_OCTETS};
 use ring::{MAX_RING_OCTETS, MIN_RING_OCTETS, Rings};
 
-/// What the listener's end says first, with the memory: a name with a version, and the octets of each ring.
+/// The first message of the listener's end, sent with the memory: a name with a version, and the octets of each ring.
 const HELLO: &[u8; 16] = b"ferric-shm v1\0\0\0";
 const HELLO_OCTETS: usize = HELLO.len() + 8;
 
@@ -41,8 +41,8 @@ pub(crate) struct ShmLink {
     /// `None` while a client waits to be given the memory.
     rings: Option<Rings>,
     pub(crate) outbox: Outbox,
-    /// Octets that lie in the ring and that the peer was not told of.
-    untold_octets: usize,
+    /// Octets in the ring that were not published to the peer yet.
+    unpublished_octets: usize,
     deframer: Deframer,
     hung_up: bool,
     spin: Duration,
@@ -54,14 +54,14 @@ impl ShmLink {
             bell,
             rings,
             outbox: Outbox::new(true, config.outbox_octets),
-            untold_octets: 0,
+            unpublished_octets: 0,
             deframer: Deframer::new(config.max_pdu_octets),
             hung_up: false,
             spin: config.shm_spin,
         }
     }
 
-    /// Calls at the listener's door, which succeeds or fails at once, and waits to be given the memory.
+    /// Connects to the listener's socket, which succeeds or fails at once, and waits for the memory.
     pub(crate) fn connect(path: &Path, config: &Config) -> io::Result<Self> {
         let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
         socket.set_send_buffer_size(SEND_BUFFER_OCTETS)?;
@@ -72,7 +72,7 @@ impl ShmLink {
         Ok(ShmLink::new(bell, None, config))
     }
 
-    /// Makes the memory and gives it to the client.
+    /// Creates the memory and sends it to the client.
     pub(crate) fn accepted(socket: OwnedFd, config: &Config) -> io::Result<Self> {
         SockRef::from(&socket).set_send_buffer_size(SEND_BUFFER_OCTETS)?;
         let ring_octets = config.shm_ring_octets.clamp(MIN_RING_OCTETS, MAX_RING_OCTETS).next_power_of_two();
@@ -95,7 +95,7 @@ impl ShmLink {
         Ok(ShmLink::new(Bell::new(socket), Some(rings), config))
     }
 
-    /// Whether the memory is here; fails when what the listener's end sends is none.
+    /// Whether the memory has arrived; fails if the listener's end sends something else.
     pub(crate) fn finish_connect(&mut self) -> io::Result<bool> {
         if self.rings.is_some() {
             return Ok(true);
@@ -117,7 +117,7 @@ impl ShmLink {
         }
         let (name, size) = hello.split_at(HELLO.len());
         if octets < HELLO_OCTETS || name != HELLO {
-            return invalid("who listens there is no shared-memory listener of this version");
+            return invalid("the peer is no shared-memory listener of this version");
         }
         let size = u64::from_le_bytes(size.try_into().expect("what is left has eight octets"));
         let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -165,7 +165,7 @@ impl ShmLink {
                 };
             }
             if !self.spin.is_zero() {
-                // What was read is acted upon before anybody spins: the ring for it was not read yet, so that the socket is
+                // The caller processes what was read before this end spins: the ring for it was not read yet, so that the socket is
                 // readable still, and the caller comes back at once.
                 if received.octets > 0 {
                     return Ok(received);
@@ -201,7 +201,7 @@ impl ShmLink {
                 for part in parts {
                     rings.put(part);
                 }
-                self.untold_octets += HEADER_OCTETS + octets;
+                self.unpublished_octets += HEADER_OCTETS + octets;
                 return Ok(Sent { queued: true, dropped_reports: 0 });
             }
         }
@@ -211,22 +211,22 @@ impl ShmLink {
     /// Whether there is something to flush. What it is that is waited for, room in the ring or in the socket: the socket is
     /// writable when it has come.
     pub(crate) fn wants_write(&self) -> bool {
-        self.untold_octets > 0 || !self.outbox.is_empty() || self.bell.is_due()
+        self.unpublished_octets > 0 || !self.outbox.is_empty() || self.bell.is_due()
     }
 
     pub(crate) fn flush(&mut self) -> Result<Flushed, Error> {
         let rings = self.rings.as_mut().expect("an established link has its memory");
         let mut flushed = Flushed::default();
         if rings.is_reader_gone() {
-            // what it wrote before it went is still to be read: that it is gone matters to who has something for it
-            return match self.untold_octets == 0 && self.outbox.is_empty() {
+            // PDUs that the peer wrote before it closed can still be read; an error matters only if there is something to send.
+            return match self.unpublished_octets == 0 && self.outbox.is_empty() {
                 true => Ok(flushed),
                 false => Err(Error::Lost(io::ErrorKind::BrokenPipe.into())),
             };
         }
         self.bell.ring_due()?;
-        if self.untold_octets > 0 {
-            flushed.octets = std::mem::take(&mut self.untold_octets);
+        if self.unpublished_octets > 0 {
+            flushed.octets = std::mem::take(&mut self.unpublished_octets);
             if rings.publish() {
                 self.bell.ring()?;
             }
@@ -250,7 +250,7 @@ impl ShmLink {
     }
 }
 
-/// Writes what of the outbox there is room for; returns the octets.
+/// Writes as much of the outbox as fits into the ring; returns the octets.
 fn put(rings: &mut Rings, outbox: &Outbox, room: usize) -> usize {
     let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
     let (filled, _) = outbox.gather(&mut slices);
@@ -263,7 +263,7 @@ fn put(rings: &mut Rings, outbox: &Outbox, room: usize) -> usize {
     room - left
 }
 
-/// Looks for something to read, without sleeping, for a while; returns whether there is something.
+/// Polls for something to read without sleeping, for a while; returns whether there is something.
 fn spin(rings: &Rings, patience: Duration) -> Result<bool, Error> {
     let begun = Instant::now();
     while begun.elapsed() < patience {

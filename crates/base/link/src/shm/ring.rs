@@ -1,8 +1,8 @@
 //! A byte ring each way in memory that two processes share.
 //!
 //! The peer may write anything anywhere in this memory at any time. So nothing in here is ever behind a plain reference:
-//! the memory is seen as atomic words only, of which every value is a value; octets are copied out before anybody looks at
-//! them; each end keeps its own index in its own memory, and believes of the other's only what is possible.
+//! the memory is seen as atomic words only, of which every value is a value; octets are copied out before they are
+//! examined; each end keeps its own index in its own memory, and believes of the other's only what is possible.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -27,7 +27,7 @@ const WORD_OCTETS: usize = size_of::<u64>();
 #[repr(C, align(128))]
 struct Line<T>(T);
 
-/// What the two ends of a direction tell each other.
+/// The shared state of the two ends of a direction.
 #[repr(C)]
 struct Control {
     /// Octets ever written. Only the writer stores here.
@@ -66,7 +66,7 @@ impl Mapping {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the kernel chooses the address, so that no memory in use is replaced.
         let base = unsafe { rustix::mm::mmap(std::ptr::null_mut(), octets, protection, MapFlags::SHARED, memfd, 0)? };
-        let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address 0 unasked");
+        let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address 0 unless requested");
         Ok(Mapping { base, ring_octets })
     }
 
@@ -201,7 +201,7 @@ fn store_words(words: &[AtomicU64], octets: &[[u8; WORD_OCTETS]]) {
     }
 }
 
-/// Copies memory that somebody else may write to meanwhile, as far as the compiler knows: to it, this is an instruction like
+/// Copies memory that the peer may write to meanwhile, as far as the compiler knows: to it, this is an instruction like
 /// any other, and what it reads is whatever it reads.
 ///
 /// # Safety
@@ -230,13 +230,13 @@ unsafe fn copy_words(_: *const u64, _: *mut u64, _: usize) {
 pub(super) struct Rings {
     mapping: Mapping,
     side: Side,
-    /// What we have written, told or not. The copy in the shared memory is never read back.
+    /// Octets that this end has written, published or not. The copy in the shared memory is never read back.
     written: u64,
-    /// What the peer had read when we last looked.
+    /// Octets that the peer had read when last checked.
     known_read: u64,
-    /// What we have read.
+    /// Octets that this end has read.
     read: u64,
-    /// Whether we have asked to be rung for, and have not seen yet that we were.
+    /// Whether this end has requested a ring and has not seen it taken yet.
     asleep: bool,
 }
 
@@ -288,14 +288,14 @@ impl Rings {
     /// Whether so many octets can be [`put`](Self::put). Looks at the peer's index only where its last value does not do.
     pub(super) fn has_room(&mut self, octets: usize) -> bool {
         let free = |rings: &Rings| rings.outgoing().octets() as u64 - rings.written.wrapping_sub(rings.known_read);
-        // An index that cannot be is told by whoever flushes.
+        // `flush` reports an impossible index.
         free(self) >= octets as u64 || self.room().is_ok_and(|room| room >= octets)
     }
 
     /// Octets that can be [`put`](Self::put).
     pub(super) fn room(&mut self) -> Result<usize, Error> {
         let outgoing = self.outgoing();
-        // The reader's loads came before its store: what it has read may be written over.
+        // The reader's loads precede its store: octets that it has read may be overwritten.
         let head = outgoing.control.head.0.load(Ordering::Acquire);
         let waiting = self.written.wrapping_sub(head);
         match (outgoing.octets() as u64).checked_sub(waiting) {
@@ -307,13 +307,13 @@ impl Rings {
         }
     }
 
-    /// Writes octets, of which there are no more than there is [`room`](Self::room) for. The peer is not told yet.
+    /// Writes octets, of which there are no more than there is [`room`](Self::room) for. They are not published yet.
     pub(super) fn put(&mut self, octets: &[u8]) {
         self.outgoing().store(self.written, octets);
         self.written = self.written.wrapping_add(octets.len() as u64);
     }
 
-    /// Tells the peer what was put; returns whether it sleeps and is to be rung for, once.
+    /// Publishes the octets to the peer; returns whether the peer sleeps and must be rung for, once.
     pub(super) fn publish(&self) -> bool {
         let control = self.outgoing().control;
         control.tail.0.store(self.written, Ordering::Release);
@@ -328,7 +328,7 @@ impl Rings {
         self.outgoing().control.gone.0.load(Ordering::Relaxed) != 0
     }
 
-    /// Tells the peer that nobody reads any more.
+    /// Marks this end as no longer reading.
     pub(super) fn leave(&self) {
         self.incoming().control.gone.0.store(1, Ordering::Relaxed);
     }
@@ -360,7 +360,7 @@ impl Rings {
 
     /// Whether the peer took the flag since we [slept](Self::sleep): then it has rung, or is about to.
     pub(super) fn is_woken(&self) -> bool {
-        // The flag is taken before it is rung: who has heard the ring sees it taken.
+        // The flag is taken before the ring: an end that has received the ring sees it taken.
         self.asleep && self.incoming().control.asleep.0.load(Ordering::Acquire) == 0
     }
 
@@ -371,12 +371,12 @@ impl Rings {
         woken
     }
 
-    /// Whether we have asked to be rung for, and nobody has been heard of since.
+    /// Whether this end has requested a ring and has received none since.
     pub(super) fn is_resting(&self) -> bool {
         self.asleep && !self.is_woken()
     }
 
-    /// Asks to be rung for; returns whether there is indeed nothing to read. Where there is, read on.
+    /// Requests a ring; returns whether there is indeed nothing to read. Otherwise, continue reading.
     pub(super) fn sleep(&mut self) -> Result<bool, Error> {
         if !self.asleep {
             self.incoming().control.asleep.0.store(1, Ordering::Relaxed);
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_indices_are_told() {
+    fn impossible_indices_are_errors() {
         let ring = MIN_RING_OCTETS as u64;
         for lie in [ring + 1, u64::MAX, 1 << 63, u64::MAX - ring] {
             let (mut maker, mut guest) = pair(MIN_RING_OCTETS);
@@ -474,7 +474,7 @@ mod tests {
     #[test]
     fn one_ring_for_each_sleep() {
         let (mut writer, mut reader) = pair(MIN_RING_OCTETS);
-        // both sleep at first
+        // Both ends sleep at first.
         assert!(!reader.was_woken());
         writer.put(b"x");
         assert!(writer.publish());

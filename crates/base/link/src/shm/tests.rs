@@ -47,7 +47,7 @@ fn smuggle(client: &mut ShmLink, octets: &[u8]) {
 fn end_of(server: &mut Link, pdus: &mut Vec<Vec<u8>>) -> Error {
     let mut scratch = Scratch::new();
     loop {
-        assert!(is_readable(server), "the end is told");
+        assert!(is_readable(server), "the end is readable");
         match server.receive(&mut scratch, 1 << 20, &mut |_, pdu: &[u8]| pdus.push(pdu.to_vec())) {
             Ok(_) => {}
             Err(error) => {
@@ -113,7 +113,7 @@ fn octets_that_were_never_written_are_octets() {
 }
 
 #[test]
-fn ringing_for_nothing_keeps_nobody_awake() {
+fn spurious_rings_do_not_keep_the_reader_awake() {
     let (mut server, mut client) = connected(&Config::default());
     let mut scratch = Scratch::new();
     for _ in 0..3 {
@@ -128,7 +128,7 @@ fn ringing_for_nothing_keeps_nobody_awake() {
             assert!(rounds < 10);
         }
     }
-    // What is meant is heard still.
+    // A real ring still wakes the reader.
     client.send(StreamId(0), &[b"meant"], Class::Keep).unwrap();
     client.flush().unwrap();
     assert!(is_readable(&server));
@@ -138,7 +138,7 @@ fn ringing_for_nothing_keeps_nobody_awake() {
 }
 
 #[test]
-fn a_peer_that_goes_in_the_middle_of_a_pdu_is_told_from_one_that_closes() {
+fn close_mid_pdu_differs_from_orderly_close() {
     let (mut server, mut client) = connected(&Config::default());
     smuggle(&mut client, &[0, 0, 0, 1, 9, 0, 0, 0, 100, 1, 2, 3]);
     drop(client);
@@ -149,7 +149,7 @@ fn a_peer_that_goes_in_the_middle_of_a_pdu_is_told_from_one_that_closes() {
 }
 
 #[test]
-fn a_full_ring_waits_for_the_reader_and_wakes_the_writer() {
+fn full_ring_waits_for_the_reader_and_wakes_the_writer() {
     let config = Config { shm_ring_octets: MIN_RING_OCTETS, ..Config::default() };
     let (mut server, mut client) = connected(&config);
     for _ in 0..30 {
@@ -175,8 +175,8 @@ fn a_full_ring_waits_for_the_reader_and_wakes_the_writer() {
 }
 
 #[test]
-fn who_is_no_shared_memory_listener_is_told() {
-    let says = |greet: &dyn Fn(&OwnedFd)| {
+fn other_listener_is_reported() {
+    let error_of = |greet: &dyn Fn(&OwnedFd)| {
         let path = socket_path("stranger");
         let listener = UnixListener::bind(&path).unwrap();
         let mut link = Link::connect(&Address::Shm(path.clone()), &Config::default()).unwrap();
@@ -199,16 +199,16 @@ fn who_is_no_shared_memory_listener_is_told() {
         }
     };
     let hello = |size: u64| [&HELLO[..], &size.to_le_bytes()].concat();
-    assert!(says(&|_| ()).contains("connection refused"), "{}", says(&|_| ()));
-    let message = says(&plain(b"220 mail.example ESMTP\r\n".to_vec()));
+    assert!(error_of(&|_| ()).contains("connection refused"), "{}", error_of(&|_| ()));
+    let message = error_of(&plain(b"220 mail.example ESMTP\r\n".to_vec()));
     assert!(message.contains("no shared-memory listener"), "{message}");
-    assert!(says(&plain(HELLO.to_vec())).contains("no shared-memory listener"));
+    assert!(error_of(&plain(HELLO.to_vec())).contains("no shared-memory listener"));
     for size in [0, 4095, 12288, 1 << 40, u64::MAX] {
-        assert!(says(&plain(hello(size))).contains("no agreed size"), "{size}");
+        assert!(error_of(&plain(hello(size))).contains("no agreed size"), "{size}");
     }
-    // No descriptor came with it, as when this process has none left.
-    assert!(says(&plain(hello(4096))).contains("open files"), "{}", says(&plain(hello(4096))));
-    let unsealed = says(&|socket: &OwnedFd| {
+    // The message has no descriptor, as when this process has none left.
+    assert!(error_of(&plain(hello(4096))).contains("open files"), "{}", error_of(&plain(hello(4096))));
+    let unsealed = error_of(&|socket: &OwnedFd| {
         let memfd = rustix::fs::memfd_create("x", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         rustix::fs::ftruncate(&memfd, 1 << 20).unwrap();
         let descriptors = [memfd.as_fd()];

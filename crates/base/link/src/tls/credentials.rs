@@ -1,4 +1,4 @@
-//! What an end shows, and whom it believes: PEM files.
+//! Certificates, keys and trusted CAs, read from PEM files.
 
 use std::fmt;
 use std::io;
@@ -14,21 +14,21 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use crate::FileStamp;
 
-/// Certificates read from one file; what comes behind them is left.
+/// The most certificates read from one file; the rest is ignored.
 const MAX_CERTIFICATES: usize = 1024;
 
-/// The PEM files that TLS takes. Both ends take the same three, since each shows a certificate to the other.
+/// The PEM files of a TLS link. Both ends take the same three, since each presents a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// Certificates of the CAs whose word counts for who the peer is.
+    /// Certificates of the CAs that are trusted to sign the certificate of the peer.
     pub ca: PathBuf,
-    /// Our own certificate, and after it those that lead to its CA, if any.
+    /// Our own certificate, followed by the intermediate certificates, if any.
     pub certificate: PathBuf,
     /// The private key of our certificate: PKCS #8, PKCS #1 or SEC 1, not encrypted.
     pub key: PathBuf,
 }
 
-/// Which of [`TlsFiles`].
+/// One of [`TlsFiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsFile {
     /// [`TlsFiles::ca`]
@@ -49,23 +49,23 @@ impl fmt::Display for TlsFile {
     }
 }
 
-/// Why [`TlsFiles`] cannot be used.
+/// The reason why [`TlsFiles`] cannot be used.
 #[derive(Debug)]
 pub enum TlsFileError {
     /// A file cannot be read.
     Read {
-        /// Which.
+        /// The kind of file.
         file: TlsFile,
-        /// Where it should be.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
-    /// A file does not hold what it should, as PEM.
+    /// A file does not contain the expected PEM section.
     NoPem {
-        /// Which.
+        /// The kind of file.
         file: TlsFile,
-        /// Where.
+        /// The path of the file.
         path: PathBuf,
     },
     /// The key is not that of the certificate.
@@ -75,13 +75,13 @@ pub enum TlsFileError {
         /// The key.
         key: PathBuf,
     },
-    /// A certificate or key is of a kind that TLS 1.3 does not use, or broken.
+    /// A certificate or key is malformed or of a type that TLS 1.3 does not support.
     Unusable {
-        /// Which.
+        /// The kind of file.
         file: TlsFile,
-        /// Where.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         source: rustls::Error,
     },
 }
@@ -105,7 +105,7 @@ impl fmt::Display for TlsFileError {
             ),
             TlsFileError::KeyDoesNotFit { certificate, key } => write!(
                 f,
-                "the key {} is not that of the certificate {}; the certificate comes first in its file, before those of CAs",
+                "the key {} is not that of the certificate {}; the certificate must come first in its file, before those of CAs",
                 key.display(),
                 certificate.display()
             ),
@@ -126,10 +126,10 @@ impl std::error::Error for TlsFileError {
     }
 }
 
-/// What `tls://` links show and believe: see [`Config::tls`](crate::Config::tls). TLS 1.3 only, and every connection is
-/// verified anew: no resumption, no early data.
+/// The credentials of `tls://` links: see [`Config::tls`](crate::Config::tls). TLS 1.3 only; every connection is verified in
+/// full, without resumption or early data.
 ///
-/// All copies of one are renewed together, by [`Tls::renew`]: links that stand keep what they have shown and seen.
+/// [`Tls::renew`] renews all clones together. Established links are not affected.
 #[derive(Clone)]
 pub struct Tls {
     shared: Arc<Shared>,
@@ -142,12 +142,12 @@ struct Shared {
 
 struct Loaded {
     credentials: Credentials,
-    /// How the files looked when they were read last, whatever came of it.
+    /// The stamps of the files when they were last read, successfully or not.
     seen: [Option<FileStamp>; 3],
     looked: Instant,
 }
 
-/// What new links take.
+/// The TLS configurations of new links.
 #[derive(Clone)]
 pub(super) struct Credentials {
     pub client: Arc<ClientConfig>,
@@ -160,38 +160,38 @@ impl TlsFiles {
     }
 }
 
-/// What came of [`Tls::renew`].
+/// The result of [`Tls::renew`].
 #[derive(Debug)]
 pub enum Renewal {
-    /// The files are as they were, or were looked at within the last second.
+    /// The files have not changed, or were checked within the last second.
     Unchanged,
-    /// New links take what they hold now.
+    /// New links use the new content of the files.
     Renewed,
-    /// They cannot be used as they are now: new links take what was there before. This is told once for each change.
+    /// The new content cannot be used: new links use the previous credentials. Reported once for each change.
     Failed(TlsFileError),
 }
 
-/// The files are not looked at more often than that, however many links come.
+/// The minimum interval between two checks of the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl Tls {
-    /// Reads the files, and sees whether they fit together.
+    /// Reads the files and checks that they match.
     ///
     /// # Errors
     ///
-    /// [`TlsFileError`] tells which file is wrong, and what to do.
+    /// [`TlsFileError`] names the file and states the remedy.
     pub fn load(files: &TlsFiles) -> Result<Tls, TlsFileError> {
-        // before they are read: what is written meanwhile is read again
+        // Taken before the files are read, so that a change in between is detected later.
         let seen = files.stamps();
         let state = Loaded { credentials: Credentials::load(files)?, seen, looked: Instant::now() };
         Ok(Tls { shared: Arc::new(Shared { files: files.clone(), state: Mutex::new(state) }) })
     }
 
-    /// Reads the files again where they are not what they were: a renewed certificate, another CA. Who listens or connects
-    /// calls this before new links; it looks at the files once a second at most.
+    /// Reads the files again if they have changed. Call this before connecting and accepting; it checks the files at most once
+    /// a second.
     ///
-    /// A certificate that is replaced before its key does not fit it for a moment: that fails, and the next change is
-    /// tried again.
+    /// A certificate that is replaced before its key does not match it for a moment: the renewal fails and is repeated at the
+    /// next change.
     #[must_use]
     pub fn renew(&self) -> Renewal {
         let mut state = self.lock();
@@ -218,7 +218,7 @@ impl Tls {
     }
 
     fn lock(&self) -> MutexGuard<'_, Loaded> {
-        // nothing is left half done where a thread panicked
+        // The state is consistent even if a thread panicked.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -233,56 +233,56 @@ impl Credentials {
     }
 }
 
-/// The PEM files of a server that is no link, such as one of HTTP: it need not ask for certificates.
+/// The PEM files of a server other than a link, such as an HTTP server. Client certificates are optional.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsServerFiles {
     /// As [`TlsFiles::certificate`].
     pub certificate: PathBuf,
     /// As [`TlsFiles::key`].
     pub key: PathBuf,
-    /// Certificates of the CAs of those who may connect. None: nobody is asked for a certificate.
+    /// Certificates of the CAs that are trusted to sign client certificates. `None`: no client certificate is requested.
     pub client_ca: Option<PathBuf>,
 }
 
 impl TlsServerFiles {
-    /// Reads the files, and sees whether they fit together. TLS 1.3 only, without resumption, as for links.
+    /// Reads the files and checks that they match. TLS 1.3 only, without resumption, as for links.
     ///
     /// # Errors
     ///
-    /// [`TlsFileError`] tells which file is wrong, and what to do.
+    /// [`TlsFileError`] names the file and states the remedy.
     pub fn load(&self) -> Result<ServerConfig, TlsFileError> {
         let roots = self.client_ca.as_deref().map(roots).transpose()?;
         server(&Own::read(&self.certificate, &self.key)?, roots)
     }
 
-    /// The files that there are.
+    /// Returns the paths of all configured files.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         [Some(&self.certificate), Some(&self.key), self.client_ca.as_ref()].into_iter().flatten().map(PathBuf::as_path)
     }
 }
 
-/// The PEM files of a client that is no link.
+/// The PEM files of a client other than a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsClientFiles {
     /// As [`TlsFiles::ca`].
     pub ca: PathBuf,
-    /// Our own certificate and its key. None: we show none.
+    /// Our own certificate and its key. `None`: no client certificate is presented.
     pub own: Option<(PathBuf, PathBuf)>,
 }
 
 impl TlsClientFiles {
-    /// Reads the files, and sees whether they fit together. TLS 1.3 only, without resumption, as for links.
+    /// Reads the files and checks that they match. TLS 1.3 only, without resumption, as for links.
     ///
     /// # Errors
     ///
-    /// [`TlsFileError`] tells which file is wrong, and what to do.
+    /// [`TlsFileError`] names the file and states the remedy.
     pub fn load(&self) -> Result<ClientConfig, TlsFileError> {
         let own = self.own.as_ref().map(|(certificate, key)| Own::read(certificate, key)).transpose()?;
         client(own.as_ref(), roots(&self.ca)?)
     }
 }
 
-/// What an end shows, and where that stood.
+/// Our own certificate chain and key, with their paths.
 struct Own<'a> {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
@@ -297,7 +297,7 @@ impl<'a> Own<'a> {
         Ok(Own { chain, key, paths })
     }
 
-    /// What is wrong with it.
+    /// Attributes a rustls error to one of the files.
     fn fault(&self, source: rustls::Error) -> TlsFileError {
         let [certificate, key] = self.paths.map(Path::to_path_buf);
         match source {
@@ -317,7 +317,7 @@ fn roots(ca: &Path) -> Result<Arc<RootCertStore>, TlsFileError> {
     Ok(Arc::new(roots))
 }
 
-/// A client that takes nobody whom `roots` do not know.
+/// Creates the configuration of a client that accepts servers with a certificate signed by one of `roots`.
 fn client(own: Option<&Own<'_>>, roots: Arc<RootCertStore>) -> Result<ClientConfig, TlsFileError> {
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -333,7 +333,7 @@ fn client(own: Option<&Own<'_>>, roots: Arc<RootCertStore>) -> Result<ClientConf
     Ok(client)
 }
 
-/// A server; with `roots`, one that takes nobody without a certificate.
+/// Creates the configuration of a server; with `roots`, clients must present a certificate signed by one of them.
 fn server(own: &Own<'_>, roots: Option<Arc<RootCertStore>>) -> Result<ServerConfig, TlsFileError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone())

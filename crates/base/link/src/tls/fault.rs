@@ -1,32 +1,32 @@
-//! Why two ends cannot agree on TLS, and what to do about it.
+//! Causes of failed TLS connections, with remedies.
 
 use std::fmt;
 
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 
-/// What went wrong within TLS.
+/// The cause of a failed TLS connection.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TlsFault {
-    /// The peer, a client, showed no certificate.
+    /// The client presented no certificate.
     NoCertificate,
     /// The peer's certificate was signed by none of our CAs.
     UnknownCa,
-    /// The peer's certificate is not valid any more.
+    /// The peer's certificate has expired.
     Expired,
     /// The peer's certificate is not valid yet.
     NotYetValid,
-    /// The peer's certificate is for other names than the one that was connected to.
+    /// The peer's certificate is not valid for the host name of the address.
     WrongName,
-    /// The peer's certificate is not for its end of a connection: extended key usage.
+    /// The extended key usage of the peer's certificate does not permit its role.
     WrongUse,
-    /// The peer refuses our certificate: it says so in an alert.
+    /// The peer rejected our certificate with an alert.
     Refused(AlertDescription),
-    /// What the peer sends is no TLS.
+    /// The peer does not speak TLS.
     NotTls,
-    /// The peer closed before the handshake was over.
+    /// The peer closed during the handshake.
     Unfinished,
-    /// Anything else: versions or algorithms without overlap, broken records, bad signatures.
+    /// Any other failure: no common version or algorithm, malformed records, invalid signatures.
     Protocol(rustls::Error),
 }
 
@@ -35,7 +35,7 @@ impl From<rustls::Error> for TlsFault {
         use CertificateError as Bad;
         match error {
             rustls::Error::NoCertificatesPresented => TlsFault::NoCertificate,
-            // The latter where a CA was made anew under its old name.
+            // `BadSignature` occurs if a CA was recreated with the same name.
             rustls::Error::InvalidCertificate(Bad::UnknownIssuer | Bad::BadSignature) => TlsFault::UnknownCa,
             rustls::Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => TlsFault::Expired,
             rustls::Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. }) => {
@@ -74,28 +74,28 @@ impl fmt::Display for TlsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use AlertDescription as Alert;
         f.write_str(match self {
-            TlsFault::NoCertificate => "the peer shows no certificate; give it one that our CA signed, and its key",
+            TlsFault::NoCertificate => "the peer shows no certificate; configure one at the peer that our CA signed",
             TlsFault::UnknownCa => {
-                "the peer's certificate is signed by none of our CAs; see which CA signed it, and what our CA file holds"
+                "the peer's certificate is signed by none of our CAs; add the CA that signed it to our CA file"
             }
-            TlsFault::Expired => "the peer's certificate has expired; renew it, or set this host's clock right",
-            TlsFault::NotYetValid => "the peer's certificate is not valid yet; see whether both hosts' clocks are right",
+            TlsFault::Expired => "the peer's certificate has expired; renew it, or correct this host's clock",
+            TlsFault::NotYetValid => "the peer's certificate is not valid yet; check the clocks of both hosts",
             TlsFault::WrongName => {
-                "the peer's certificate is not for the host that was connected to; use a name that it holds, or add this \
-                 one to it as a subject alternative name"
+                "the peer's certificate is not valid for the host name of the address; use a name that it contains, or add \
+                 this name to it as a subject alternative name"
             }
             TlsFault::WrongUse => {
-                "the peer's certificate is not for its end of a connection; who listens needs the extended key usage \
-                 serverAuth, who connects clientAuth"
+                "the peer's certificate does not permit its role; a listener needs the extended key usage serverAuth, a \
+                 client clientAuth"
             }
-            TlsFault::Refused(Alert::CertificateExpired) => "the peer says that our certificate has expired; renew it",
+            TlsFault::Refused(Alert::CertificateExpired) => "the peer rejects our certificate as expired; renew it",
             TlsFault::Refused(Alert::UnknownCA) => {
-                "the peer does not know the CA of our certificate; give it that CA, or us another certificate"
+                "the peer does not know the CA of our certificate; configure that CA at the peer"
             }
-            TlsFault::Refused(Alert::CertificateRequired) => "the peer wants a certificate of us, and got none",
-            TlsFault::Refused(alert) => return write!(f, "the peer refuses our certificate ({alert:?})"),
+            TlsFault::Refused(Alert::CertificateRequired) => "the peer requires a certificate from us; configure one",
+            TlsFault::Refused(alert) => return write!(f, "the peer rejects our certificate ({alert:?})"),
             TlsFault::NotTls => "the peer does not speak TLS; is its address a tls:// one too?",
-            TlsFault::Unfinished => "the peer closed in the middle of the handshake; its log may say why",
+            TlsFault::Unfinished => "the peer closed in the middle of the handshake; see the log of the peer",
             TlsFault::Protocol(error) => return write!(f, "{error}"),
         })
     }

@@ -1,8 +1,8 @@
 //! TLS 1.3 over TCP, with a certificate at each end. The framing beneath is that of plain TCP.
 //!
-//! rustls does no I/O of its own: octets go in and come out of it in memory, and the socket is ours. What is read from the
-//! socket is always handed out whole, so that readiness stays the socket's: during the handshake, record by record, for
-//! nothing of what comes after it; then, as much as the budget allows.
+//! rustls does no I/O: it takes and returns octets in memory, and this module owns the socket. All octets read from the socket
+//! are processed at once, so that the readiness of the link is that of the socket. The handshake is read record by record, so
+//! that no octet after it is read; afterwards, reads are limited by the budget.
 
 mod credentials;
 mod fault;
@@ -24,7 +24,7 @@ use crate::{Config, Error, Flushed, Received, Scratch, StreamId};
 pub use credentials::{Renewal, Tls, TlsClientFiles, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};
 pub use fault::TlsFault;
 
-/// Octets, encrypted, that wait behind the outbox for the socket.
+/// The most encrypted octets that wait for the socket, beside the outbox.
 const BUFFER_OCTETS: usize = 64 * 1024;
 /// Slices of one gathered write.
 const WRITE_SLICES: usize = 64;
@@ -52,33 +52,33 @@ impl TlsLink {
         TlsLink { stream, is_connected, tls, record: Vec::new(), identity: None }
     }
 
-    /// Begins to connect to a host that must show a certificate for `host`.
+    /// Starts to connect to a host that must present a certificate for `host`.
     pub(crate) fn connect(host: &str, addresses: Vec<SocketAddr>, tls: &Tls, config: &Config) -> io::Result<Self> {
-        // A link-local address may name its interface after a `%`, which is nothing that a certificate knows.
+        // A link-local address may name its interface after a `%`, which no certificate contains.
         let name = host.split('%').next().unwrap_or(host).to_owned();
         let name = ServerName::try_from(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let connection = ClientConnection::new(tls.credentials().client, name).map_err(io::Error::other)?;
         Ok(TlsLink::new(StreamLink::connect_tcp(addresses, config)?, false, connection.into()))
     }
 
-    /// Takes over an accepted socket, whose peer must show a certificate.
+    /// Takes over an accepted socket. The peer must present a certificate.
     pub(crate) fn accepted(socket: OwnedFd, tls: &Tls, config: &Config) -> io::Result<Self> {
         let connection = ServerConnection::new(tls.credentials().server).map_err(io::Error::other)?;
         Ok(TlsLink::new(StreamLink::accepted(socket, config, true)?, true, connection.into()))
     }
 
-    /// Whether there is a connection, on which the ends then shake hands.
+    /// Whether the TCP connection is established, so that the handshake can proceed.
     pub(crate) fn is_connected(&self) -> bool {
         self.is_connected
     }
 
-    /// Who the peer is, once the handshake is over.
+    /// The identity of the peer, once the handshake is complete.
     pub(crate) fn identity(&self) -> Option<&Identity> {
         self.identity.as_ref()
     }
 
-    /// Whether the handshake is over, as far as this end is concerned: a server may still refuse what its client showed, which
-    /// [`receive`](Self::receive) tells. Fails with [`Error::Tls`], or with [`Error::Lost`] where there is no connection.
+    /// Whether the handshake is complete at this end. A server may still reject the certificate of its client;
+    /// [`receive`](Self::receive) then returns the error. Fails with [`Error::Tls`], or with [`Error::Lost`] without a connection.
     pub(crate) fn finish_connect(&mut self) -> Result<bool, Error> {
         if !self.is_connected {
             self.is_connected = self.stream.finish_connect().map_err(Error::Lost)?;
@@ -101,7 +101,7 @@ impl TlsLink {
         }
     }
 
-    /// Reads the next record, and no octet more; returns whether it is here whole.
+    /// Reads the next record and no octet beyond it; returns whether it is complete.
     fn read_record(&mut self) -> Result<bool, Error> {
         loop {
             let have = self.record.len();
@@ -122,7 +122,7 @@ impl TlsLink {
             if have == total && have > RECORD_HEADER_OCTETS {
                 let mut record = self.record.as_slice();
                 while !record.is_empty() {
-                    // It refuses more only when it holds much undelivered, and during the handshake nothing is delivered.
+                    // rustls refuses input only if much decrypted data is pending, which never happens during the handshake.
                     let taken = self.tls.read_tls(&mut record).map_err(|_| Error::Tls(TlsFault::NotTls))?;
                     if taken == 0 {
                         return Err(Error::Tls(TlsFault::NotTls));
@@ -145,12 +145,12 @@ impl TlsLink {
         }
     }
 
-    /// Has what was read decrypted and acted upon; returns whether the peer said that nothing more comes.
+    /// Decrypts and processes the octets read; returns whether the peer has sent close_notify.
     fn process(&mut self) -> Result<bool, Error> {
         match self.tls.process_new_packets() {
             Ok(state) => Ok(state.peer_has_closed()),
             Err(error) => {
-                // The peer is told why, if the socket takes it.
+                // Send the alert to the peer, if the socket takes it.
                 let _ = self.write_records();
                 Err(Error::Tls(error.into()))
             }
@@ -169,7 +169,7 @@ impl TlsLink {
             let (buffer, _) = scratch.parts();
             let room = (budget_octets.saturating_sub(spent_octets)).clamp(1, buffer.len());
             let octets = match rustix::io::read(&self.stream.socket, &mut buffer[..room]) {
-                // Whoever cuts a connection could not have said that it ends.
+                // The peer closed without close_notify: the connection may have been cut by a third party.
                 Ok(0) => return Err(Error::Lost(io::ErrorKind::UnexpectedEof.into())),
                 Ok(octets) => octets,
                 Err(Errno::INTR) => continue,
@@ -183,7 +183,7 @@ impl TlsLink {
                 let mut encrypted = &buffer[start..octets];
                 match self.tls.read_tls(&mut encrypted) {
                     Ok(taken) if taken > 0 => start += taken,
-                    // All that was decrypted has been taken out of it, so it has room.
+                    // All decrypted octets were consumed, so rustls has room.
                     _ => return Err(Error::Tls(TlsFault::NotTls)),
                 }
                 let is_over = self.process()?;
@@ -208,7 +208,7 @@ impl TlsLink {
                 }
             }
             if octets < room {
-                // What the peer's messages made necessary, such as new keys.
+                // The peer's messages may require an answer, such as new keys.
                 self.write_records()?;
                 return Ok(received);
             }
@@ -236,7 +236,7 @@ impl TlsLink {
             }
             let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
             let (filled, _) = self.stream.outbox.gather(&mut slices);
-            // It takes what its buffer, which is empty now, has room for.
+            // rustls takes as much as fits its buffer, which is empty here.
             let written = self.tls.writer().write_vectored(&slices[..filled]);
             let written = written.map_err(|source| Error::Io { operation: "encrypt", source })?;
             self.stream.outbox.wrote(written);
@@ -260,7 +260,7 @@ impl TlsLink {
         Ok(octets)
     }
 
-    /// Tells the peer that nothing more comes.
+    /// Sends close_notify to the peer.
     pub(crate) fn shut_down(&mut self) {
         self.tls.send_close_notify();
         // It fails only if the connection is gone already.
@@ -271,7 +271,7 @@ impl TlsLink {
 
 impl Drop for TlsLink {
     fn drop(&mut self) {
-        // Whoever ends a link says so, even if it does not wait until all is written: it was not cut by somebody else.
+        // Send close_notify even if not all is written, so that the peer can distinguish this from a cut connection.
         if !self.tls.is_handshaking() {
             self.shut_down();
         }

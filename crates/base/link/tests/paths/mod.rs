@@ -1,5 +1,5 @@
 //! Two hosts with two networks between them, of which one fails, and then the other: network namespaces in the guest that
-//! `kernel-sctp/run` brings. Elsewhere these would be changes to the host's own network, which are no test's business.
+//! `kernel-sctp/run` brings. Elsewhere these would be changes to the host's own network, which a test must not make.
 
 use std::net::IpAddr;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use ferric_link::{
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Where the guest's network can be changed with.
 const BUSYBOX: &str = "FERRIC_GUEST_BUSYBOX";
-/// Tells the child which host it is.
+/// Marks the child as the far host.
 const CHILD: &str = "FERRIC_LINK_FAR_HOST";
 
 const FAR: &str = "sctp://10.99.0.2,10.99.1.2:36421";
@@ -44,14 +44,14 @@ fn set_up_network(host: u8, interface: &str) {
     let begun = Instant::now();
     for network in 0..2 {
         while !ip(&format!("addr add 10.99.{network}.{host}/24 dev {interface}{network}")) {
-            assert!(begun.elapsed() < PATIENCE, "{interface}{network} does not come");
+            assert!(begun.elapsed() < PATIENCE, "{interface}{network} does not appear");
             std::thread::sleep(Duration::from_millis(20));
         }
         assert!(ip(&format!("link set {interface}{network} up")));
     }
 }
 
-/// Not a test but the far host, when it is told so: it sends back what it gets, until its peer goes.
+/// Not a test, but the far host if `CHILD` is set: it echoes PDUs until its peer closes.
 #[test]
 fn far_host() {
     if std::env::var_os(CHILD).is_none() {
@@ -84,7 +84,7 @@ fn wait(source: &impl std::os::fd::AsFd, interest: Interest) {
     poll.add(source, 0, interest).unwrap();
     let mut events = Events::new();
     poll.wait(&mut events, Some(PATIENCE)).unwrap();
-    assert!(events.get(0).is_some(), "nothing happens any more");
+    assert!(events.get(0).is_some(), "no further event");
 }
 
 struct FarHost(Child);
@@ -97,7 +97,7 @@ impl Drop for FarHost {
     }
 }
 
-/// The near end, which sends a PDU every few milliseconds and counts what comes back.
+/// The near end, which sends a PDU every few milliseconds and counts the echoed ones.
 struct Near {
     link: Link,
     poll: Poll,
@@ -194,30 +194,30 @@ fn an_association_survives_the_loss_of_either_path() {
         if let Ok(State::Established) = link.finish_connect() {
             break link;
         }
-        assert!(begun.elapsed() < PATIENCE, "nobody listens");
+        assert!(begun.elapsed() < PATIENCE, "the far host does not listen");
         std::thread::sleep(Duration::from_millis(50));
     };
     let poll = Poll::new().unwrap();
     poll.add(&link, 0, Interest::READ).unwrap();
     let mut near = Near { link, poll, scratch: Scratch::new(), sent: 0, got: 0, events: Vec::new() };
     let [first, second] = FAR_PATHS.map(IpAddr::from);
-    let told = |event: PathEvent| move |near: &Near| near.events.contains(&event);
+    let reported = |event: PathEvent| move |near: &Near| near.events.contains(&event);
     near.traffic("traffic", |near| near.got > 50);
 
     // The first path, which is in use, fails while PDUs are under way.
     near.events.clear();
     assert!(ip("link set near0 down"));
-    near.traffic("the loss of the first path", told(PathEvent::Unreachable(first)));
+    near.traffic("the loss of the first path", reported(PathEvent::Unreachable(first)));
     let sent = near.sent;
     near.traffic("traffic on the second path", |near| near.got > sent + 50);
 
     // It comes back; then the second fails.
     near.events.clear();
     assert!(ip("link set near0 up"));
-    near.traffic("the return of the first path", told(PathEvent::Reachable(first)));
+    near.traffic("the return of the first path", reported(PathEvent::Reachable(first)));
     near.events.clear();
     assert!(ip("link set near1 down"));
-    near.traffic("the loss of the second path", told(PathEvent::Unreachable(second)));
+    near.traffic("the loss of the second path", reported(PathEvent::Unreachable(second)));
     let sent = near.sent;
     near.traffic("traffic on the first path", |near| near.got > sent + 50);
 

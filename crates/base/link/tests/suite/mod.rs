@@ -92,7 +92,7 @@ fn small_buffers(kind: Kind) -> Config {
     Config { send_buffer_octets: Some(16 * 1024), receive_buffer_octets: Some(16 * 1024), ..kind.config() }
 }
 
-/// A link with what came out of it.
+/// A link with the PDUs that it received.
 struct End {
     link: Link,
     scratch: Scratch,
@@ -131,7 +131,7 @@ fn wait_readable(source: &impl std::os::fd::AsFd) {
     assert!(events.iter().next().is_some_and(|event| event.readable), "nothing to read");
 }
 
-/// Receives and flushes, as readiness tells, until `done`.
+/// Receives and flushes according to readiness until `done`.
 fn run(ends: &mut [&mut End], mut done: impl FnMut(&mut [&mut End]) -> bool) {
     let poll = Poll::new().unwrap();
     let mut events = Events::new();
@@ -144,7 +144,7 @@ fn run(ends: &mut [&mut End], mut done: impl FnMut(&mut [&mut End]) -> bool) {
             poll.modify(&end.link, token, wanted(end)).unwrap();
         }
         poll.wait(&mut events, Some(PATIENCE)).unwrap();
-        assert!(events.iter().next().is_some(), "nothing happens any more");
+        assert!(events.iter().next().is_some(), "no further event");
         for event in events.iter() {
             let end = &mut ends[usize::try_from(event.token).unwrap()];
             if event.readable && end.ended.is_none() {
@@ -200,15 +200,15 @@ macro_rules! for_every_test {
             many_small_pdus_arrive_in_order,
             the_longest_pdu_passes,
             pdus_sent_while_connecting_arrive,
-            streams_are_told_apart_where_there_are_streams,
+            stream_ids_are_kept_on_links_with_streams,
             the_budget_ends_a_round,
-            what_came_before_the_close_is_delivered,
-            a_vanished_peer_is_noticed,
+            pdus_before_the_close_are_delivered,
+            vanished_peer_is_detected,
             a_slow_reader_loses_its_oldest_reports_only,
             pdus_to_keep_fill_the_outbox_and_none_is_lost,
             a_pdu_beyond_the_receivers_limit_ends_the_link,
-            misuse_is_told_and_changes_nothing,
-            nobody_listens,
+            misuse_is_an_error_and_changes_nothing,
+            connect_without_listener_fails,
             an_address_is_taken_once,
             one_listener_serves_many_links,
             a_dropped_listener_leaves_its_links_alone,
@@ -219,7 +219,7 @@ pub(crate) use for_every_test;
 
 pub fn both_ends_know_each_other(kind: Kind) {
     let mut listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
-    assert!(listener.accept().unwrap().is_none(), "nobody has connected");
+    assert!(listener.accept().unwrap().is_none(), "no client has connected");
     let address = listener.local_address().clone();
     assert_eq!(address.to_string().parse(), Ok(address.clone()));
     let client = Link::connect(&address, &kind.config()).unwrap();
@@ -323,7 +323,7 @@ pub fn pdus_sent_while_connecting_arrive(kind: Kind) {
     assert_eq!(server.pdus(), [b"early"]);
 }
 
-pub fn streams_are_told_apart_where_there_are_streams(kind: Kind) {
+pub fn stream_ids_are_kept_on_links_with_streams(kind: Kind) {
     let few = Config { sctp_streams: 2, ..kind.config() };
     let (mut client, mut server) = connected_unlike(kind, &kind.config(), &few);
     let sent: Vec<StreamId> = (0..6).map(StreamId).collect();
@@ -362,7 +362,7 @@ pub fn the_budget_ends_a_round(kind: Kind) {
     assert!((0..100).zip(server.pdus()).all(|(number, pdu)| pdu == numbered(number, 1000)));
 }
 
-pub fn what_came_before_the_close_is_delivered(kind: Kind) {
+pub fn pdus_before_the_close_are_delivered(kind: Kind) {
     let (mut client, mut server) = connected(kind, &kind.config());
     for number in 0..100 {
         client.send(&numbered(number, 300));
@@ -382,7 +382,7 @@ pub fn what_came_before_the_close_is_delivered(kind: Kind) {
     assert!(!server.link.wants_write());
 }
 
-pub fn a_vanished_peer_is_noticed(kind: Kind) {
+pub fn vanished_peer_is_detected(kind: Kind) {
     let (mut client, mut server) = connected(kind, &kind.config());
     server.send(b"last words");
     server.link.flush().unwrap();
@@ -401,7 +401,7 @@ pub fn a_vanished_peer_is_noticed(kind: Kind) {
         }
         poll.wait(&mut Events::new(), Some(Duration::from_millis(1))).unwrap();
     }
-    let error = failed_send.expect("writing to nobody fails");
+    let error = failed_send.expect("writing to a closed peer fails");
     assert!(matches!(error, Error::Lost(_)), "{error:?}");
     assert_eq!(error.family(), Family::Peer);
     run(&mut [&mut client], |ends| ends[0].ended.is_some());
@@ -488,7 +488,7 @@ pub fn a_pdu_beyond_the_receivers_limit_ends_the_link(kind: Kind) {
     assert_eq!(server.link.state(), State::Closed);
 }
 
-pub fn misuse_is_told_and_changes_nothing(kind: Kind) {
+pub fn misuse_is_an_error_and_changes_nothing(kind: Kind) {
     let config = Config { max_pdu_octets: 1000, ..kind.config() };
     let (mut client, mut server) = connected(kind, &config);
     let error = client.link.send(STREAM, &[&[], &[]], Class::Keep).unwrap_err();
@@ -503,7 +503,7 @@ pub fn misuse_is_told_and_changes_nothing(kind: Kind) {
     assert_eq!(server.pdus(), [[5; 1000]]);
 }
 
-pub fn nobody_listens(kind: Kind) {
+pub fn connect_without_listener_fails(kind: Kind) {
     let listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
     let address = listener.local_address().clone();
     drop(listener);
@@ -518,8 +518,8 @@ pub fn nobody_listens(kind: Kind) {
         }
     };
     match &error {
-        Error::Connect { address: told, source } => {
-            assert_eq!(told, &address);
+        Error::Connect { address: reported, source } => {
+            assert_eq!(reported, &address);
             let expected = [std::io::ErrorKind::ConnectionRefused, std::io::ErrorKind::NotFound];
             assert!(expected.contains(&source.kind()), "{source:?}");
         }
@@ -533,8 +533,8 @@ pub fn an_address_is_taken_once(kind: Kind) {
     let first = Listener::bind(&kind.address(), &kind.config()).unwrap();
     let address = first.local_address().clone();
     match Listener::bind(&address, &kind.config()) {
-        Err(Error::Bind { address: told, source }) => {
-            assert_eq!(told, address);
+        Err(Error::Bind { address: reported, source }) => {
+            assert_eq!(reported, address);
             assert_eq!(source.kind(), std::io::ErrorKind::AddrInUse);
         }
         Err(other) => panic!("{other:?}"),
