@@ -1,4 +1,4 @@
-//! Outer-loop link adaptation: whatever the channel does, the wanted part of first transmissions is lost.
+//! Outer-loop link adaptation meets the target error rate of first transmissions on all channels.
 
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
@@ -10,7 +10,7 @@ use radio::{CellConfig, FiveTuple, HandoverConfig, LinkCounts, Network, OuterLoo
 
 const UES: u64 = 4;
 
-/// A cell whose UEs have more to send and to receive than it carries.
+/// A cell whose UEs are backlogged in both directions.
 fn network(seed: u64, config: CellConfig, channel: impl Fn(&Network, u64, &mut Random) -> Channel) -> Network {
     let mut network = Network::new([config], HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
     for number in 0..UES {
@@ -29,7 +29,7 @@ fn network(seed: u64, config: CellConfig, channel: impl Fn(&Network, u64, &mut R
     network
 }
 
-/// UEs around a cell that move so fast.
+/// UEs around a cell, moving at a speed.
 fn moving(seed: u64, speed_m_per_s: f64, branches: u8) -> impl Fn(&Network, u64, &mut Random) -> Channel {
     move |network, number, random| {
         let site = Site { power_dbm: 20.0, ..Site::new(network.cell(0).grid(), Position::default()) };
@@ -46,7 +46,7 @@ fn moving(seed: u64, speed_m_per_s: f64, branches: u8) -> impl Fn(&Network, u64,
     }
 }
 
-/// What became of the blocks of UEs whose mean SINR, down or up, is within what MCSs need, and not near its ends.
+/// The sum over links whose mean SINR is well within the range of the MCSs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     links: u32,
@@ -55,13 +55,13 @@ struct Sum {
 }
 
 impl Sum {
-    /// The part of first transmissions that was lost.
+    /// The error rate of first transmissions.
     fn part(self) -> f64 {
         self.lost as f64 / self.blocks as f64
     }
 }
 
-/// Over ten seconds after four others.
+/// Measures for ten seconds, after a warm-up of four seconds.
 fn run(mut network: Network) -> Sum {
     let counts = |network: &Network| -> Vec<LinkCounts> {
         network.cell(0).ues().flat_map(|(_, ue)| [*ue.downlink().counts(), *ue.uplink().counts()]).collect()
@@ -94,11 +94,11 @@ fn bler_target_is_met_on_fading_channels() {
             let part = of(Some(OuterLoop { target, ..OuterLoop::default() }));
             assert!((part - target).abs() < tolerance, "{speed_m_per_s} m/s: {part} of blocks, not {target}");
         }
-        assert!(of(None) > 0.2, "what was reported is old by then");
+        assert!(of(None) > 0.2, "the reported quality is outdated at this speed");
     }
 }
 
-/// Also where the channel stays as it is between two MCSs, and with LTE.
+/// Also for constant SINRs between those of two MCSs, and for LTE.
 #[test]
 fn bler_target_is_met_on_static_channels() {
     for carrier in [Carrier::default(), Carrier::lte()] {
@@ -111,7 +111,7 @@ fn bler_target_is_met_on_static_channels() {
     }
 }
 
-/// An MCS that the channel says is the one that is used; and at the ends of the table nothing runs away.
+/// A fixed MCS is used as it is, and the offset is bounded at the ends of the table.
 #[test]
 fn fixed_mcs_is_not_adapted() {
     let fixed = |network: &Network, number: u64, _: &mut Random| {

@@ -1,4 +1,4 @@
-//! 5G-BDP in a cell: RLC stays short, and the cell as full as without it.
+//! 5G-BDP in a cell keeps the RLC buffer short without a loss of throughput.
 
 use std::net::Ipv4Addr;
 
@@ -9,7 +9,7 @@ use radio::{Cell, CellConfig, FiveTuple, Random, Subscription, Time, Ue};
 
 const UES: u64 = 4;
 
-/// A channel with that MCS in both directions, on which so many blocks of the downlink are not understood.
+/// A channel with an MCS for both directions and a block error rate in the downlink.
 fn channel(cell: &Cell, mcs: u8, block_error_rate: Option<f64>) -> Channel {
     let of = |direction| (cell.adaptation(direction), mcs);
     let mut channel = Fixed::mcs(of(Direction::Downlink), of(Direction::Uplink));
@@ -17,7 +17,7 @@ fn channel(cell: &Cell, mcs: u8, block_error_rate: Option<f64>) -> Channel {
     Channel::Fixed(channel)
 }
 
-/// A cell that has more to send to each UE than it can.
+/// A cell with a backlog for each UE.
 fn overloaded(pacer: PacerChoice, block_error_rate: Option<f64>) -> Cell {
     let mut config = CellConfig::default();
     config.tc.pacer = pacer;
@@ -40,8 +40,8 @@ fn overloaded(pacer: PacerChoice, block_error_rate: Option<f64>) -> Cell {
     cell
 }
 
-/// What two seconds of a cell delivered in octets, the share of its blocks that were used, and the octets in RLC in the mean.
-/// Where the channels vary, each UE's is good and bad for a quarter of a second in turn.
+/// Measures a cell for two seconds: delivered octets, the share of used PRBs, and the mean octets in RLC. With varying
+/// channels, that of each UE alternates between good and bad every quarter of a second.
 fn run(mut cell: Cell, varies: bool) -> (f64, f64, f64) {
     let delivered =
         |cell: &Cell| -> u64 { cell.ues().map(|(_, ue)| ue.bearers()[0].downlink().counts().delivered_octets).sum() };

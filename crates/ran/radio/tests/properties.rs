@@ -1,5 +1,5 @@
-//! Whatever is done to a network while it runs: nothing is lost but what is counted as lost, slices get what they are
-//! promised, and the same seed is the same run.
+//! Invariants of a network under random changes: every packet is accounted for, slices receive their reservation, and the
+//! same seed gives the same run.
 
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
@@ -19,7 +19,7 @@ fn whole(random: &mut Random, below: u32) -> u32 {
     (random.uniform() * f64::from(below)) as u32
 }
 
-/// Any kind of carrier, the smallest ones among them.
+/// A random carrier, possibly a very small one.
 fn carrier(random: &mut Random) -> Carrier {
     let lte = Carrier::lte();
     match whole(random, 7) {
@@ -97,7 +97,7 @@ fn network(seed: u64, random: &mut Random) -> Network {
     network
 }
 
-/// Something that a controller could do.
+/// A random action of a controller.
 fn meddle(network: &mut Network, random: &mut Random) {
     let cell = whole(random, CELLS as u32) as usize;
     let direction = if random.uniform() < 0.7 { Direction::Downlink } else { Direction::Uplink };
@@ -126,7 +126,7 @@ fn meddle(network: &mut Network, random: &mut Random) {
             tc.classifier =
                 if random.uniform() < 0.5 { ClassifierChoice::Stochastic } else { ClassifierChoice::RoundRobin };
             tc.pacer = if random.uniform() < 0.5 { PacerChoice::Bdp5g } else { PacerChoice::Off };
-            // one that does not fit is refused, and nothing changes
+            // an invalid configuration is refused without an effect
             let _ = network.cell_mut(cell).set_traffic_control(&tc);
         }
         4 => {
@@ -165,20 +165,20 @@ fn meddle(network: &mut Network, random: &mut Random) {
     }
 }
 
-/// In each cell, at any time: what came to RLC is what went, what waits and what is under way.
+/// Checks in each cell that the packets of RLC are delivered, dropped, queued or in flight.
 fn check_layers(network: &Network, seed: u64) {
     for cell in (0..CELLS).map(|cell| network.cell(cell)) {
         for (_, ue) in cell.ues() {
             for bearer in ue.bearers() {
                 let totals = bearer.tc().totals();
-                let gone = totals.went.octets + totals.waiting.octets + totals.dropped.octets;
-                assert_eq!(totals.came.octets, gone, "seed {seed}: traffic control of UE {}", ue.number());
+                let accounted = totals.departed.octets + totals.waiting.octets + totals.dropped.octets;
+                assert_eq!(totals.arrived.octets, accounted, "seed {seed}: traffic control of UE {}", ue.number());
                 for rlc in [bearer.downlink(), bearer.uplink()] {
                     let counts = rlc.counts();
-                    let there = (rlc.in_flight().0 + rlc.waiting_packets()) as u64;
-                    // the first that waits may be under way in part
+                    let pending = (rlc.in_flight().0 + rlc.waiting_packets()) as u64;
+                    // the first queued SDU may be in flight in part
                     let rest = rest(counts);
-                    assert!(rest == there || rest + 1 == there, "seed {seed}: {counts:?} and {there}");
+                    assert!(rest == pending || rest + 1 == pending, "seed {seed}: {counts:?} and {pending}");
                 }
             }
             for link in [ue.downlink().counts(), ue.uplink().counts()] {
@@ -193,13 +193,13 @@ fn check_layers(network: &Network, seed: u64) {
     }
 }
 
-/// What came to RLC and neither went nor was dropped.
+/// Packets that RLC has neither delivered nor dropped.
 fn rest(counts: &RlcCounts) -> u64 {
-    let gone = counts.delivered_packets + counts.lost_packets + counts.full_packets + counts.discarded_packets;
-    counts.in_packets - gone
+    let accounted = counts.delivered_packets + counts.lost_packets + counts.full_packets + counts.discarded_packets;
+    counts.in_packets - accounted
 }
 
-/// Blocks that each UE was sent and has sent in its cell.
+/// The blocks of each UE in its cell, in the downlink and the uplink.
 fn blocks(network: &Network) -> Vec<[u64; 2]> {
     let mut blocks = vec![[0, 0]; UES as usize];
     for (_, ue) in (0..CELLS).flat_map(|cell| network.cell(cell).ues()) {
@@ -216,7 +216,7 @@ fn run(seed: u64) -> Vec<String> {
         check_layers(&network, seed);
         meddle(&mut network, &mut random);
     }
-    // all stop, and what waits goes through
+    // all flows stop, and queued packets are delivered
     network.advance(Time::from_millis(2100));
     for cell in 0..CELLS {
         let cell = network.cell_mut(cell);
@@ -235,13 +235,13 @@ fn run(seed: u64) -> Vec<String> {
     let before = blocks(&network);
     network.advance(Time::from_millis(12_000));
     let after = blocks(&network);
-    // nothing is on its way when it is counted
+    // no packets are in flight in the core when they are counted
     (0..CELLS).for_each(|cell| network.cell_mut(cell).set_locked(true));
     network.advance(Time::from_millis(13_000));
     check_layers(&network, seed);
-    let mut told = Vec::new();
+    let mut log = Vec::new();
     for number in 0..UES {
-        // over all its stays
+        // over all cells it was in
         let stays = (0..CELLS).flat_map(|cell| {
             let cell = network.cell(cell);
             (0..cell.ue_indices())
@@ -253,14 +253,14 @@ fn run(seed: u64) -> Vec<String> {
             for (rlc, sum) in [(counts.dl_rlc, &mut down_lost), (counts.ul_rlc, &mut up_lost)] {
                 *sum += rlc.lost_packets + rlc.full_packets + rlc.discarded_packets;
             }
-            told.push(format!("{counts:?}"));
+            log.push(format!("{counts:?}"));
         }
         let ue = (0..CELLS).flat_map(|cell| network.cell(cell).ues()).find(|(_, ue)| ue.number() == number);
-        let (_, ue) = ue.expect("it is somewhere");
+        let (_, ue) = ue.expect("the UE is in a cell");
         let dropped: u64 = ue.bearers().iter().map(|bearer| bearer.tc().totals().dropped.packets).sum();
         let flows = || ue.flows().iter().map(Flow::counts);
         let sum = |count: &dyn Fn(&traffic::FlowCounts) -> u64| flows().map(count).sum::<u64>();
-        // some links are so slow that something waits still: then it goes on
+        // a backlog may remain on slow links, but it must shrink
         let (mut down_rest, mut up_rest) = (0, 0);
         for bearer in ue.bearers() {
             down_rest += bearer.tc().totals().waiting.packets + rest(bearer.downlink().counts());
@@ -277,7 +277,7 @@ fn run(seed: u64) -> Vec<String> {
         let received = sum(&|flow| flow.uplink.received_packets);
         assert_eq!(sent, received + up_lost + up_rest, "seed {seed}: uplink of UE {number}");
     }
-    told
+    log
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn same_seed_gives_same_run() {
     assert_ne!(run(1000), run(1001));
 }
 
-/// A slice that always has something to send gets its share in each second, whatever the others do.
+/// A backlogged slice receives its share in each second, independent of the others.
 #[test]
 fn backlogged_slice_never_falls_below_its_share() {
     for seed in 0..10 {
@@ -331,7 +331,7 @@ fn backlogged_slice_never_falls_below_its_share() {
         let slicing = Slicing::Nvs { reservations, is_shared: true };
         cell.set_slicing(Direction::Downlink, slicing, &["PF", "RR", "MT"], "");
         (0..6).for_each(|place| cell.set_slice(place, Direction::Downlink, Some((place as u32).div_ceil(2).min(2))));
-        // what the cell would carry for that UE alone: not all slots are as long
+        // the capacity of the cell for that UE alone, because slots differ in length
         let pattern = network.cell(0).grid().pattern().to_vec();
         let blocks = network.cell(0).blocks(Direction::Downlink);
         let mcs = network.cell(0).ue(0).unwrap().downlink().mcs();
@@ -342,8 +342,8 @@ fn backlogged_slice_never_falls_below_its_share() {
         let mut before = octets(&network);
         for second in 1..=10 {
             network.advance(Time::from_millis(500 + 1000 * second));
-            let got = (octets(&network) - before) as f64 / whole_per_s;
-            assert!(got > share - 0.02, "seed {seed}, second {second}: {got} of {share}");
+            let received = (octets(&network) - before) as f64 / whole_per_s;
+            assert!(received > share - 0.02, "seed {seed}, second {second}: {received} of {share}");
             before = octets(&network);
         }
     }

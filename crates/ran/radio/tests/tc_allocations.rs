@@ -1,4 +1,4 @@
-//! Traffic control allocates nothing in steady state.
+//! Traffic control does not allocate in steady state.
 
 use std::net::Ipv4Addr;
 
@@ -32,7 +32,7 @@ fn packet(number: u64) -> Packet {
     }
 }
 
-/// A second: four packets come each millisecond, and the MAC would take five.
+/// Runs for a second: four packets arrive per millisecond, and the MAC could transmit five.
 fn run(tc: &mut TrafficControl, second: u64) {
     for ms in second * 1000..(second + 1) * 1000 {
         let now = Time::from_millis(ms);
@@ -46,7 +46,7 @@ fn run(tc: &mut TrafficControl, second: u64) {
 }
 
 #[test]
-fn steady_state_allocates_nothing() {
+fn steady_state_does_not_allocate() {
     let codel = DisciplineChoice::EcnCoDel(DelayTarget::default());
     let everything = Configuration {
         classifier: ClassifierChoice::Stochastic,
@@ -58,9 +58,9 @@ fn steady_state_allocates_nothing() {
         let mut tc = TrafficControl::new(&configuration).unwrap();
         run(&mut tc, 0);
         let before = CountingAllocator::count();
-        assert!(before > 0, "the allocator counts");
+        assert!(before > 0, "the allocator counts allocations");
         run(&mut tc, 1);
         assert_eq!(CountingAllocator::count(), before, "{configuration:?}");
-        assert!(tc.totals().went.packets > 7000);
+        assert!(tc.totals().departed.packets > 7000);
     }
 }

@@ -1,4 +1,4 @@
-//! Flows allocate nothing in steady state.
+//! Flows do not allocate in steady state.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -10,7 +10,7 @@ use testkit::CountingAllocator;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// A link of 12 Mbit/s in slots of a millisecond, with a buffer.
+/// A link of 12 Mbit/s with slots of 1 ms and a buffer.
 struct Link {
     flow: Flow,
     fresh: Vec<Packet>,
@@ -37,7 +37,7 @@ impl Link {
 }
 
 #[test]
-fn steady_state_allocates_nothing() {
+fn steady_state_does_not_allocate() {
     let bbr = Tcp { control: CongestionControl::Bbr, ..Tcp::default() };
     let constant = Kind::ConstantBitRate { rate_bps: 5_000_000, packet_octets: 1_000 };
     let video = OnOffVideo { bitrate_bps: 2_000_000, burst_bps: 10_000_000, off_s: 0.0, ..OnOffVideo::default() };
@@ -54,10 +54,10 @@ fn steady_state_allocates_nothing() {
         };
         let flow = Flow::new(FlowId(0), specification.clone(), tuple, Random::new(1, 0));
         let mut link = Link { flow, fresh: Vec::new(), queue: VecDeque::new() };
-        // CUBIC has overflown the buffer by then, and BBR probed the round trip
+        // by then CUBIC has overflowed the buffer, and BBR has probed the round-trip time
         link.run(0..60);
         let before = CountingAllocator::count();
-        assert!(before > 0, "the allocator counts");
+        assert!(before > 0, "the allocator counts allocations");
         link.run(60..120);
         assert_eq!(CountingAllocator::count(), before, "{:?}", specification.kind);
         let counts = link.flow.counts();

@@ -49,7 +49,7 @@ const FIRST_RNTI: u16 = 0x4601;
 /// The id that RAN functions use for a UE: its place in the cell, and the number of UEs that had the place before. A place
 /// is reused some time after its UE has left; an id never is.
 pub fn ue_of(stay: &UeEntry) -> Ue {
-    Ue(u64::from(stay.generation) << PLACE_BITS | stay.place as u64)
+    Ue(u64::from(stay.generation) << PLACE_BITS | stay.index as u64)
 }
 
 /// The place of a UE, which it may have left.
@@ -283,7 +283,7 @@ impl Node {
             let simulation = self.simulation.borrow();
             let cell = simulation.model.network.cell(self.cell_number());
             let is_new =
-                |stay: &&UeEntry| self.contexts.get(stay.place).is_none_or(|context| context.ue != ue_of(stay));
+                |stay: &&UeEntry| self.contexts.get(stay.index).is_none_or(|context| context.ue != ue_of(stay));
             let stays = (0..cell.ue_indices()).map(|place| cell.ue_entry(place)).filter(is_new);
             stays.map(|stay| UeContext::new(stay, &simulation.bearers)).collect()
         };

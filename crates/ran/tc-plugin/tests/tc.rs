@@ -51,7 +51,7 @@ fn drain(tc: &mut TrafficControl, now: Time, mut rlc_octets: u32) -> Vec<Packet>
 }
 
 fn arrived_packets(tc: &TrafficControl) -> Vec<u64> {
-    tc.configuration().queues.iter().map(|queue| tc.counts(queue.id).unwrap().came.packets).collect()
+    tc.configuration().queues.iter().map(|queue| tc.counts(queue.id).unwrap().arrived.packets).collect()
 }
 
 #[test]

@@ -361,21 +361,21 @@ impl Cell {
 
     /// The UE with an index.
     #[must_use]
-    pub fn ue(&self, place: usize) -> Option<&Ue> {
-        self.ue_table.ue(place)
+    pub fn ue(&self, index: usize) -> Option<&Ue> {
+        self.ue_table.ue(index)
     }
 
     /// The UE with an index, mutably.
-    pub fn ue_mut(&mut self, place: usize) -> Option<&mut Ue> {
-        self.ue_table.ue_mut(place)
+    pub fn ue_mut(&mut self, index: usize) -> Option<&mut Ue> {
+        self.ue_table.ue_mut(index)
     }
 
     /// The counters of the UE with an index. They stay readable after its departure until the index is reused.
     #[must_use]
-    pub fn counts(&self, place: usize) -> Option<UeCounts> {
-        match self.ue_table.ue(place) {
+    pub fn counts(&self, index: usize) -> Option<UeCounts> {
+        match self.ue_table.ue(index) {
             Some(ue) => Some(counts_of(ue, self.now())),
-            None => self.ue_table.last(place).copied(),
+            None => self.ue_table.last(index).copied(),
         }
     }
 
@@ -388,10 +388,10 @@ impl Cell {
     /// The current or last UE of an index.
     ///
     /// # Panics
-    /// When `place` is not below [`Cell::ue_indices`].
+    /// When `index` is not below [`Cell::ue_indices`].
     #[must_use]
-    pub fn ue_entry(&self, place: usize) -> &UeEntry {
-        self.ue_table.ue_entry(place)
+    pub fn ue_entry(&self, index: usize) -> &UeEntry {
+        self.ue_table.ue_entry(index)
     }
 
     /// Whether the cell is locked: it schedules no UE.
@@ -438,8 +438,8 @@ impl Cell {
     }
 
     /// Assigns a UE to a slice of a direction, or to none.
-    pub fn set_slice(&mut self, place: usize, direction: Direction, slice: Option<u32>) {
-        if let Some(ue) = self.ue_mut(place) {
+    pub fn set_slice(&mut self, index: usize, direction: Direction, slice: Option<u32>) {
+        if let Some(ue) = self.ue_mut(index) {
             ue.link_mut(direction).slice = slice;
         }
     }
@@ -483,12 +483,12 @@ impl Cell {
     }
 
     /// Removes a UE, with its bearers and queued packets, for handover or release.
-    pub fn leave(&mut self, place: usize) -> Option<Box<Ue>> {
+    pub fn leave(&mut self, index: usize) -> Option<Box<Ue>> {
         let now = self.now();
-        let ue = self.ue_table.ue_mut(place)?;
+        let ue = self.ue_table.ue_mut(index)?;
         ue.depart(now);
         let counts = counts_of(ue, now);
-        let ue = self.ue_table.release(place, counts, now)?;
+        let ue = self.ue_table.release(index, counts, now)?;
         for queue in &self.config.tc.queues {
             let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));
             let counts = counts.fold(tc::QueueCounts::default(), |sum, counts| sum.and(counts.left_behind()));

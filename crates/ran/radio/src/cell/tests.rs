@@ -1,4 +1,4 @@
-//! A cell carries what it can, and what a slice or a queue is told shows.
+//! The throughput of a cell, and the effects of slices, queues, HARQ and DRX.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn ue(cell: &Cell, number: u64, mcs: u8) -> Ue {
     Ue::new(number, Subscription::default(), address, channel, Random::new(1, number), cell.config())
 }
 
-/// UEs at MCS 20, each with that much to receive.
+/// A cell with UEs at MCS 20 that each receive a constant bit rate.
 fn busy(config: CellConfig, ues: u64, bits_per_second: u64) -> Cell {
     let mut cell = Cell::new(config).unwrap();
     for number in 0..ues {
@@ -39,7 +39,7 @@ fn busy(config: CellConfig, ues: u64, bits_per_second: u64) -> Cell {
     cell
 }
 
-/// What each UE received in some seconds, in Mbit/s.
+/// The downlink throughput of each UE over some seconds, in Mbit/s.
 fn mbps(cell: &mut Cell, seconds: u64) -> Vec<f64> {
     let octets = |cell: &Cell| -> Vec<u64> {
         cell.ues().map(|(_, ue)| ue.bearers()[0].downlink().counts().delivered_octets).collect()
@@ -56,15 +56,15 @@ fn nvs(shares: &[f64], is_shared: bool) -> Slicing {
 fn set_slices(cell: &mut Cell, slicing: Slicing, of_ues: &[u32]) {
     let count = of_ues.iter().max().map_or(0, |most| *most as usize + 1);
     cell.set_slicing(Direction::Downlink, slicing, &vec!["PF"; count], "");
-    for (place, slice) in of_ues.iter().enumerate() {
-        cell.set_slice(place, Direction::Downlink, Some(*slice));
+    for (index, slice) in of_ues.iter().enumerate() {
+        cell.set_slice(index, Direction::Downlink, Some(*slice));
     }
 }
 
 #[test]
 fn paper_cell_carries_sixty_megabits() {
     let mut cell = busy(CellConfig::default(), 2, 60_000_000);
-    // until the first packets have crossed the core
+    // wait until the first packets have crossed the core
     mbps(&mut cell, 1);
     let before = *cell.usage(Direction::Downlink);
     let each = mbps(&mut cell, 4);
@@ -75,7 +75,7 @@ fn paper_cell_carries_sixty_megabits() {
     assert!(usage.used_prbs as f64 > 0.999 * usage.prbs as f64);
 }
 
-/// FlexRIC paper, Fig. 13: half and two thirds of the cell for a UE, whoever comes; and what is idle is lent or lost.
+/// FlexRIC paper, Fig. 13: a UE keeps half or two thirds of the cell when others arrive; idle slots are shared or unused.
 #[test]
 fn slices_are_isolated_or_share_unused_slots() {
     let mut cell = busy(CellConfig::default(), 2, 60_000_000);
@@ -85,26 +85,26 @@ fn slices_are_isolated_or_share_unused_slots() {
     add(&mut third, 5001, Kind::ConstantBitRate { rate_bps: 60_000_000, packet_octets: 1400 }, cell.now());
     cell.arrive(Box::new(third));
     let share = |cell: &mut Cell| mbps(cell, 3)[0] / all;
-    assert!((share(&mut cell) - 1.0 / 3.0).abs() < 0.02, "three share alike");
+    assert!((share(&mut cell) - 1.0 / 3.0).abs() < 0.02, "three UEs have equal shares");
     set_slices(&mut cell, nvs(&[0.5, 0.5], true), &[0, 1, 1]);
     assert!((share(&mut cell) - 0.5).abs() < 0.02);
     set_slices(&mut cell, nvs(&[0.66, 0.34], true), &[0, 1, 1]);
     assert!((share(&mut cell) - 0.66).abs() < 0.02);
-    for place in [1, 2] {
+    for index in [1, 2] {
         let now = cell.now();
-        cell.ue_mut(place).unwrap().stop_flow(now, FlowId(0));
+        cell.ue_mut(index).unwrap().stop_flow(now, FlowId(0));
     }
-    // what waits is served first
+    // first the queued packets are served
     mbps(&mut cell, 2);
-    assert!(share(&mut cell) > 0.95, "what nobody else wants");
+    assert!(share(&mut cell) > 0.95, "idle slots are shared");
     set_slices(&mut cell, nvs(&[0.66, 0.34], false), &[0, 1, 1]);
     assert!((share(&mut cell) - 0.66).abs() < 0.02);
     cell.set_slicing(Direction::Downlink, Slicing::None, &[], "");
     assert!(share(&mut cell) > 0.95);
 }
 
-/// FlexRIC paper, Fig. 11: a greedy flow fills RLC's buffer, a call behind it suffers; a queue of its own and a pacer that
-/// keeps RLC short help it, and the cell stays full.
+/// FlexRIC paper, Fig. 11: a greedy flow fills the RLC buffer and delays a call. A separate queue for the call and a pacer that
+/// keeps the RLC buffer short reduce its delay, and the cell remains fully used.
 #[test]
 fn separate_queue_and_pacer_keep_call_delay_low() {
     let call_rtt_ms = |is_controlled: bool| {
@@ -149,13 +149,13 @@ fn same_seed_gives_same_run() {
             cell.arrive(Box::new(ue));
         }
         cell.advance(Time::from_millis(1000));
-        (0..8).map(|place| cell.counts(place).unwrap()).collect::<Vec<_>>()
+        (0..8).map(|index| cell.counts(index).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
 }
 
-/// HARQ on a bad channel: every block is understood or given up, sums agree, and RLC makes good for the rest.
+/// HARQ on a bad channel: every block is decoded or abandoned, the sums agree, and RLC retransmits the rest.
 #[test]
 fn harq_counters_balance() {
     let mut cell = Cell::new(CellConfig::default()).unwrap();
@@ -180,7 +180,7 @@ fn harq_counters_balance() {
         let understood: u64 = link.rounds.iter().sum();
         assert_eq!(link.blocks, understood + link.lost_blocks, "{link:?}");
         assert!(link.rounds[0] > link.rounds[1] && link.rounds[1] > link.rounds[2] && link.lost_blocks > 0);
-        // 0.4 of each round
+        // the error rate of each transmission is 0.4
         let first = link.rounds[0] as f64 / link.blocks as f64;
         assert!((first - 0.6).abs() < 0.05, "{first}");
         assert!((link.lost_blocks as f64 / link.blocks as f64 - 0.4f64.powi(4)).abs() < 0.02);
@@ -191,7 +191,7 @@ fn harq_counters_balance() {
     }
 }
 
-/// A round trip needs a scheduling request, a grant and what both take.
+/// A round trip includes the delays of a scheduling request and a grant.
 #[test]
 fn uplink_needs_scheduling_request() {
     for number in [0, 1, 250] {
@@ -203,14 +203,14 @@ fn uplink_needs_scheduling_request() {
         cell.advance(Time::from_millis(60_000));
         let rtt = &cell.ue(0).unwrap().flows()[ping.0 as usize].counts().rtt;
         let (min, median, max) = (rtt.min_ms().unwrap(), rtt.quantile_ms(0.5).unwrap(), rtt.max_ms().unwrap());
-        // requests can be sent each 10 ms, in a slot of the uplink; the grant and what it is for take some slots more
+        // request occasions are 10 ms apart, in uplink slots; the grant and its transmission take some slots more
         assert!(min - delay_ms > 3.0 && (8.0..20.0).contains(&(median - delay_ms)), "UE {number}: {median} ms");
         assert!(max - delay_ms < 40.0, "UE {number}: {max} ms");
     }
 }
 
-/// With few HARQ processes, many lost blocks, requests at any time or rarely: whatever was granted is used, and all that a UE
-/// has comes through.
+/// With few HARQ processes, many lost blocks, and frequent or rare scheduling requests, all grants are used and all data of a
+/// UE is delivered.
 #[test]
 fn uplink_never_stalls_under_block_errors() {
     for (processes, transmissions, request_period_slots, fdd) in
@@ -241,8 +241,8 @@ fn uplink_never_stalls_under_block_errors() {
         for second in 1..=10 {
             cell.advance(Time::from_millis(1000 * second));
             let (usage, counts) = (cell.usage(Direction::Uplink), cell.counts(0).unwrap());
-            let on_the_way = u64::from(cell.config().grant_slots) * u64::from(cell.prbs(Direction::Uplink));
-            assert!(usage.used_prbs - counts.ul.prbs <= on_the_way, "{harq:?}: grants are lost");
+            let in_flight = u64::from(cell.config().grant_slots) * u64::from(cell.prbs(Direction::Uplink));
+            assert!(usage.used_prbs - counts.ul.prbs <= in_flight, "{harq:?}: grants are lost");
             let waiting = cell.ue(0).unwrap().bearers()[0].uplink().waiting_octets();
             assert!(waiting < 60_000, "{harq:?}: {waiting} octets wait after {second} s");
         }
@@ -254,7 +254,7 @@ fn uplink_never_stalls_under_block_errors() {
     }
 }
 
-/// A UE that sleeps hears in each of its cycles, also where that begins in a slot of the uplink.
+/// A sleeping UE receives in each of its DRX cycles, even if a cycle starts in an uplink slot.
 #[test]
 fn ue_in_drx_receives_in_each_cycle() {
     for cycle_ms in [64.0, 33.3, 0.3] {
@@ -270,8 +270,7 @@ fn ue_in_drx_receives_in_each_cycle() {
     }
 }
 
-/// A controller moves flows from bearer to bearer, and each has a large buffer that fills: what a UE has to send in all is more
-/// than a number of 32 bits tells.
+/// A controller moves flows from bearer to bearer, and the large buffer of each fills: the backlog of the UE exceeds 32 bits.
 #[test]
 fn buffer_status_of_many_full_bearers_saturates() {
     let rlc = RlcConfig { buffer_octets: 1_000_000_000, ..RlcConfig::default() };
@@ -319,7 +318,7 @@ fn lte_and_fdd_carry_traffic() {
     }
 }
 
-/// What one UE's bearer refuses, none takes: also not those that were asked before it.
+/// A configuration that one UE's bearer refuses is applied to none, not even to those checked before it.
 #[test]
 fn traffic_control_is_reconfigured_for_all_ues_or_none() {
     use crate::tc::{ClassifierChoice, DisciplineChoice, FlowPattern, OsiFilter, PacerChoice, QueueId};
@@ -358,11 +357,10 @@ fn traffic_control_is_reconfigured_for_all_ues_or_none() {
     assert!(cell.ues().flat_map(|(_, ue)| ue.bearers()).all(|bearer| *bearer.tc().configuration() == roomy));
 }
 
-/// A cell passes over UEs that have nothing to do in a slot, and nothing shows of that. Whom somebody may have changed, it looks
-/// at in the next slot.
+/// A cell skips idle UEs without an effect on the result. A UE that a caller may have changed is processed in the next slot.
 #[test]
 fn idle_ues_lose_no_events() {
-    let run = |mode, is_looked_at| {
+    let run = |mode, is_accessed| {
         let rlc = RlcConfig { mode, discard: Some(Duration::from_millis(30)), ..RlcConfig::default() };
         let mut cell = Cell::new(CellConfig { rlc, ..CellConfig::default() }).unwrap();
         for number in 0..24 {
@@ -379,16 +377,16 @@ fn idle_ues_lose_no_events() {
         }
         let mut waiting = Vec::new();
         for slot in 0..4000 {
-            // what waits for too long is thrown away, whatever comes of it later
+            // packets that wait too long while the cell is locked are discarded
             cell.set_locked(slot % 200 > 140);
-            if is_looked_at {
-                (0..24).for_each(|place| assert!(cell.ue_mut(place).is_some()));
+            if is_accessed {
+                (0..24).for_each(|index| assert!(cell.ue_mut(index).is_some()));
             }
             cell.step();
             let up = cell.ues().map(|(_, ue)| ue.bearers()[0].uplink().waiting_packets());
             waiting.push(up.sum::<usize>());
         }
-        ((0..24).map(|place| cell.counts(place).unwrap()).collect::<Vec<_>>(), waiting)
+        ((0..24).map(|index| cell.counts(index).unwrap()).collect::<Vec<_>>(), waiting)
     };
     for mode in [Mode::Acknowledged, Mode::Unacknowledged] {
         let (counts, waiting) = run(mode, true);
@@ -398,7 +396,7 @@ fn idle_ues_lose_no_events() {
     }
 }
 
-/// A process is another block's when what became of the one before is known: with few of them, a UE waits for answers.
+/// A HARQ process is reused after the feedback of its block: with few processes, a UE waits for feedback.
 #[test]
 fn harq_processes_bound_blocks_in_flight() {
     let blocks_per_s = |processes: u8| {
@@ -410,11 +408,11 @@ fn harq_processes_bound_blocks_in_flight() {
         cell.advance(Time::from_millis(1500));
         cell.ue(0).unwrap().downlink().counts().blocks - before
     };
-    // the answer comes 8 slots after the block, of which there are 2000 in a second
+    // the feedback arrives 8 slots after the block; a second has 2000 slots
     assert_eq!([1, 2, 7, 8, 16].map(blocks_per_s), [250, 500, 1750, 2000, 2000]);
 }
 
-/// What is lost is sent again after a round trip, in either direction: the uplink's grant for it is a part of that.
+/// A lost block is retransmitted after a HARQ round trip in either direction, which includes the grant in the uplink.
 #[test]
 fn lost_block_is_retransmitted_after_round_trip() {
     for (grant_slots, uplink) in [(4, 8), (1, 8), (7, 9)] {
@@ -436,7 +434,7 @@ fn lost_block_is_retransmitted_after_round_trip() {
         let tuple = tuple(&lossy, 5002, FiveTuple::UDP);
         lossy.add_flow(|id, random| Flow::new(id, specification, tuple, random));
         cell.arrive(Box::new(lossy));
-        // the slots in which something was sent, each time for four times
+        // the slots of all transmissions; each block is transmitted four times
         let mut sent = [Vec::new(), Vec::new()];
         let mut prbs = [0; 2];
         for slot in 0..4000 {

@@ -17,8 +17,8 @@ pub const INDEX_REUSE_DELAY: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UeEntry {
     /// Its index.
-    pub place: usize,
-    /// How many UEs had that index before.
+    pub index: usize,
+    /// The number of UEs that had the index before.
     pub generation: u32,
     /// Its number in the network, never reused.
     pub number: u64,
@@ -27,9 +27,9 @@ pub struct UeEntry {
 }
 
 #[derive(Debug)]
-struct Place {
+struct Slot {
     ue: Option<Box<Ue>>,
-    stay: UeEntry,
+    entry: UeEntry,
     /// The counters of the departed UE.
     last: Option<Box<UeCounts>>,
 }
@@ -37,7 +37,7 @@ struct Place {
 /// The UE table of a cell.
 #[derive(Debug, Default)]
 pub(super) struct UeTable {
-    places: Vec<Place>,
+    slots: Vec<Slot>,
     /// By index: the time until which a UE needs no processing, unless an event or a caller changes it. Most UEs are idle in
     /// most slots, and the state of all of them exceeds the caches.
     idle_until: Vec<Time>,
@@ -48,62 +48,62 @@ pub(super) struct UeTable {
 
 impl UeTable {
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.slots.len()
     }
 
-    /// How many UEs can arrive now.
+    /// The number of UEs that can arrive now.
     pub fn free_capacity(&self, now: Time) -> usize {
-        let rested = self.free.partition_point(|(left, _)| now.since(*left) >= INDEX_REUSE_DELAY);
-        MAX_UES_PER_CELL - self.places.len() + rested
+        let reusable = self.free.partition_point(|(left, _)| now.since(*left) >= INDEX_REUSE_DELAY);
+        MAX_UES_PER_CELL - self.slots.len() + reusable
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (usize, &Ue)> {
-        self.places.iter().enumerate().filter_map(|(at, place)| Some((at, place.ue.as_deref()?)))
+        self.slots.iter().enumerate().filter_map(|(at, slot)| Some((at, slot.ue.as_deref()?)))
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Ue)> {
         self.idle_until.fill(Time::START);
-        self.places.iter_mut().enumerate().filter_map(|(at, place)| Some((at, place.ue.as_deref_mut()?)))
+        self.slots.iter_mut().enumerate().filter_map(|(at, slot)| Some((at, slot.ue.as_deref_mut()?)))
     }
 
     /// The UEs that may need processing now. The caller updates the returned idle time of each.
     pub fn due(&mut self, now: Time) -> impl Iterator<Item = (usize, &mut Ue, &mut Time)> {
-        let all = self.places.iter_mut().zip(&mut self.idle_until).enumerate();
-        all.filter_map(move |(at, (place, idle_until))| {
+        let all = self.slots.iter_mut().zip(&mut self.idle_until).enumerate();
+        all.filter_map(move |(at, (slot, idle_until))| {
             if *idle_until > now {
                 debug_assert!(
-                    place.ue.as_deref().is_none_or(|ue| ue.idle_until() > now),
+                    slot.ue.as_deref().is_none_or(|ue| ue.idle_until() > now),
                     "UE {at} needs processing but is marked idle"
                 );
                 return None;
             }
-            Some((at, place.ue.as_deref_mut()?, idle_until))
+            Some((at, slot.ue.as_deref_mut()?, idle_until))
         })
     }
 
-    pub fn ue(&self, place: usize) -> Option<&Ue> {
-        self.places.get(place)?.ue.as_deref()
+    pub fn ue(&self, index: usize) -> Option<&Ue> {
+        self.slots.get(index)?.ue.as_deref()
     }
 
     /// A UE for access that leaves its idle time as it is.
-    pub fn ue_unchanged(&mut self, place: usize) -> Option<&mut Ue> {
-        self.places.get_mut(place)?.ue.as_deref_mut()
+    pub fn ue_unchanged(&mut self, index: usize) -> Option<&mut Ue> {
+        self.slots.get_mut(index)?.ue.as_deref_mut()
     }
 
     /// A UE for a change: it is processed in the next slot.
-    pub fn ue_mut(&mut self, place: usize) -> Option<&mut Ue> {
-        let ue = self.places.get_mut(place)?.ue.as_deref_mut()?;
-        self.idle_until[place] = Time::START;
+    pub fn ue_mut(&mut self, index: usize) -> Option<&mut Ue> {
+        let ue = self.slots.get_mut(index)?.ue.as_deref_mut()?;
+        self.idle_until[index] = Time::START;
         Some(ue)
     }
 
-    pub fn ue_entry(&self, place: usize) -> &UeEntry {
-        &self.places[place].stay
+    pub fn ue_entry(&self, index: usize) -> &UeEntry {
+        &self.slots[index].entry
     }
 
     /// The counters of the departed UE of an index.
-    pub fn last(&self, place: usize) -> Option<&UeCounts> {
-        self.places.get(place)?.last.as_deref()
+    pub fn last(&self, index: usize) -> Option<&UeCounts> {
+        self.slots.get(index)?.last.as_deref()
     }
 
     pub fn departed_counts(&self) -> &[(Subscription, UeCounts)] {
@@ -115,30 +115,29 @@ impl UeTable {
         let (number, subscription) = (ue.number(), *ue.subscription());
         if let Some((_, at)) = self.free.front().copied().filter(|(left, _)| now.since(*left) >= INDEX_REUSE_DELAY) {
             self.free.pop_front();
-            let place = &mut self.places[at];
-            let turn = place.stay.generation.wrapping_add(1);
-            let before =
-                std::mem::replace(&mut place.stay, UeEntry { place: at, generation: turn, number, subscription });
-            place.ue = Some(ue);
+            let slot = &mut self.slots[at];
+            let generation = slot.entry.generation.wrapping_add(1);
+            let before = std::mem::replace(&mut slot.entry, UeEntry { index: at, generation, number, subscription });
+            slot.ue = Some(ue);
             self.idle_until[at] = Time::START;
-            if let Some(counts) = place.last.take() {
+            if let Some(counts) = slot.last.take() {
                 self.add_departed(before.subscription, *counts);
             }
             return at;
         }
-        let at = self.places.len();
+        let at = self.slots.len();
         assert!(at < MAX_UES_PER_CELL, "a UE arrives in a full cell");
-        let stay = UeEntry { place: at, generation: 0, number, subscription };
-        self.places.push(Place { ue: Some(ue), stay, last: None });
+        let entry = UeEntry { index: at, generation: 0, number, subscription };
+        self.slots.push(Slot { ue: Some(ue), entry, last: None });
         self.idle_until.push(Time::START);
         at
     }
 
     /// Removes a UE and keeps its counters.
     pub fn release(&mut self, at: usize, counts: UeCounts, now: Time) -> Option<Box<Ue>> {
-        let place = self.places.get_mut(at)?;
-        let ue = place.ue.take()?;
-        place.last = Some(Box::new(counts));
+        let slot = self.slots.get_mut(at)?;
+        let ue = slot.ue.take()?;
+        slot.last = Some(Box::new(counts));
         self.idle_until[at] = Time::NEVER;
         self.free.push_back((now, at));
         Some(ue)

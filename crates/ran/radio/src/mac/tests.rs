@@ -1,10 +1,10 @@
-//! The schedulers keep their promises.
+//! Slice and UE schedulers.
 
 use super::*;
 use crate::Random;
 
 const PRBS: u32 = 106;
-/// Octets of a resource block, in these tests.
+/// The octets of a resource block in these tests.
 const OCTETS_PER_PRB: u32 = 55;
 
 fn candidate(ue: u32, slice: u32, prbs: u32) -> Candidate {
@@ -28,7 +28,10 @@ fn slot(scheduler: &mut Scheduler, candidates: &[Candidate]) -> Vec<Grant> {
     for grant in &grants {
         let candidate = candidates.iter().find(|candidate| candidate.ue == grant.ue).unwrap();
         assert!(grant.prbs <= candidate.prbs && grant.prbs > 0, "{grant:?} of {candidate:?}");
-        assert!(!candidate.is_retransmission || grant.prbs == candidate.prbs, "all of it or nothing");
+        assert!(
+            !candidate.is_retransmission || grant.prbs == candidate.prbs,
+            "a retransmission is complete or not sent"
+        );
         assert_eq!(grants.iter().filter(|other| other.ue == grant.ue).count(), 1);
         scheduler.count(grant.slice, Allocation { prbs: grant.prbs, octets: grant.prbs * OCTETS_PER_PRB });
     }
@@ -41,7 +44,7 @@ fn nvs(reservations: &[Reservation], is_shared: bool) -> Scheduler {
     Scheduler::new(Box::new(Nvs::new(reservations, is_shared, 2000.0)), ue_schedulers)
 }
 
-/// Resource blocks of each slice over many slots, as shares; those in none last.
+/// The shares of the resource blocks that each slice received over many slots; UEs without a slice are last.
 fn shares(scheduler: &mut Scheduler, slots: u32, mut wanted: impl FnMut(u32) -> Vec<u32>) -> Vec<f64> {
     let mut sums = vec![0; scheduler.slices() + 1];
     for at in 0..slots {
@@ -60,7 +63,7 @@ fn near(shares: &[f64], expected: &[f64], tolerance: f64) {
 
 #[test]
 fn first_nvs_slots_match_hand_calculation() {
-    // Both begin at their promises, weigh 1, and the first comes first. Then the averages are
+    // both averages start at the reservation with weight 1, and the first slice is served first; then the averages are
     //   a: 0.5 + 0.01 (1 - 0.5) = 0.505, weight 0.990099; b: 0.5 - 0.005 = 0.495, weight 1.010101
     let mut scheduler = nvs(&[Reservation::Capacity(0.5), Reservation::Capacity(0.5)], true);
     let both = [candidate(0, 0, 1000), candidate(1, 1, 1000)];
@@ -74,7 +77,7 @@ fn first_nvs_slots_match_hand_calculation() {
     assert_eq!(turns, [0, 1, 0, 0, 1, 0]);
 
     let mut nvs = Nvs::new(&[Reservation::Rate { reserved_bps: 10e6, reference_bps: 40e6 }], true, 2000.0);
-    // 1000 octets in each of 2000 slots a second are 16 Mbit/s: 10 + 0.01 (16 - 10)
+    // 1000 octets in each of 2000 slots per second are 16 Mbit/s: 10 + 0.01 (16 - 10)
     nvs.account(PRBS, 1.0, &[Allocation { prbs: 20, octets: 1000 }, Allocation::default()]);
     let averages: Vec<f64> = nvs.averages().collect();
     near(&averages, &[10.06e6, 0.75 * 0.99], 1e-6);
@@ -85,7 +88,7 @@ fn backlogged_slices_receive_their_reservation() {
     let capacities = |shares: &[f64]| shares.iter().map(|share| Reservation::Capacity(*share)).collect::<Vec<_>>();
     let mut scheduler = nvs(&capacities(&[0.5, 0.3, 0.2]), true);
     near(&shares(&mut scheduler, 2000, |_| vec![1000; 3]), &[0.5, 0.3, 0.2, 0.0], 0.005);
-    // what is promised to nobody is for UEs in none
+    // the unreserved part is for UEs without a slice
     let mut scheduler = nvs(&capacities(&[0.5, 0.2]), true);
     near(&shares(&mut scheduler, 2000, |_| vec![1000; 3]), &[0.5, 0.2, 0.3], 0.005);
     // a rate of a quarter of the cell: 106 blocks of 55 octets in 2000 slots are 93.28 Mbit/s
@@ -105,7 +108,7 @@ fn idle_slices_share_or_waste_slots() {
     near(&shares(&mut nvs(&rate, false), 2000, |_| vec![0, 1000]), &[0.0, 0.75, 0.0], 0.005);
 }
 
-/// Whatever arrives: blocks are unused only where all that wait are served, and a slice that always waits has its share.
+/// For random arrivals, blocks are unused only if all backlogs are served, and a backlogged slice receives its share.
 #[test]
 fn nvs_is_work_conserving_and_keeps_reservations() {
     for seed in 0..200 {
@@ -113,10 +116,10 @@ fn nvs_is_work_conserving_and_keeps_reservations() {
         let count = 1 + (random.uniform() * 5.0) as usize;
         let raw: Vec<f64> = (0..count).map(|_| 0.05 + random.uniform()).collect();
         let scale = (0.2 + 0.8 * random.uniform()) / raw.iter().sum::<f64>();
-        let promised: Vec<f64> = raw.iter().map(|share| share * scale).collect();
-        let reservations: Vec<_> = promised.iter().map(|share| Reservation::Capacity(*share)).collect();
+        let reserved: Vec<f64> = raw.iter().map(|share| share * scale).collect();
+        let reservations: Vec<_> = reserved.iter().map(|share| Reservation::Capacity(*share)).collect();
         let mut scheduler = nvs(&reservations, true);
-        // the first slice always waits
+        // the first slice is always backlogged
         let mut waiting: Vec<u32> = vec![0; count + 1];
         let load: Vec<f64> = (0..=count).map(|_| random.uniform() * 60.0).collect();
         let (mut first, slots) = (0, 1500);
@@ -139,11 +142,12 @@ fn nvs_is_work_conserving_and_keeps_reservations() {
             }
         }
         let share = f64::from(first) / f64::from(PRBS * slots);
-        assert!(share >= promised[0] - 0.02, "seed {seed}: {share} of {}", promised[0]);
+        assert!(share >= reserved[0] - 0.02, "seed {seed}: {share} of {}", reserved[0]);
     }
 }
 
-/// What was admitted just at the bound, added in another order, is taken: a controller must not be able to end the cell.
+/// Reservations that add up to exactly 1 are accepted in any order of addition: a controller must not be able to panic the
+/// cell.
 #[test]
 fn reservations_summing_to_one_are_accepted_in_any_order() {
     let mut random = Random::new(11, 0);
@@ -185,7 +189,7 @@ fn quotas_guarantee_and_limit_prbs() {
     };
     let two = || vec![quota(0, 60, 100), quota(0, 0, 30)];
     let share = |blocks: u32| f64::from(blocks) / 106.0;
-    // 63 blocks are 60 %, and who has least for each UE gets the rest
+    // 63 blocks are 60 %, and the group with the lowest average per UE receives the rest
     let all = shared(two(), &[500, 500, 500]);
     assert!(all[0] >= share(63) && all[1] <= share(31), "{all:?}");
     near(&all, &[0.6, 0.2, 0.2], 0.02);
@@ -205,9 +209,9 @@ fn ue_schedulers_follow_their_metrics() {
         Candidate { rate_octets: 8000, average_octets: 4000.0, ..candidate(1, 0, 500) },
     ];
     let first = |name: &str| slot(&mut with(name), &two)[0];
-    assert_eq!((first("PF").ue, first("MT").ue), (0, 1), "who got little, who can get most");
+    assert_eq!((first("PF").ue, first("MT").ue), (0, 1), "lowest average, highest rate");
     assert_eq!(first("PF").prbs, PRBS);
-    // also where a cell is so small that nobody gets an octet a slot
+    // also in a cell so small that no UE receives an octet per slot
     let small = [
         Candidate { rate_octets: 20, average_octets: 0.01, ..candidate(0, 0, 500) },
         Candidate { rate_octets: 40, average_octets: 0.5, ..candidate(1, 0, 500) },
@@ -222,9 +226,9 @@ fn ue_schedulers_follow_their_metrics() {
     let grants = slot(&mut in_turn, &[candidate(0, 0, 10), candidate(1, 0, 500), candidate(2, 0, 500)]);
     let mut prbs: Vec<_> = grants.iter().map(|grant| (grant.ue, grant.prbs)).collect();
     prbs.sort_unstable();
-    assert_eq!(prbs, [(0, 10), (1, 48), (2, 48)], "what one does not want is the others'");
+    assert_eq!(prbs, [(0, 10), (1, 48), (2, 48)], "the others receive the blocks that one UE does not need");
     assert!(ue_scheduler("best").is_none());
-    // who can get as much as others is not starved by them
+    // a UE with the same rate as others is not starved
     let mut best = with("MT");
     let mut blocks = [0; 3];
     for _ in 0..300 {
@@ -245,7 +249,7 @@ fn retransmissions_go_first_and_complete() {
     assert_eq!((of(1), of(2), of(0)), (Some((40, true)), None, Some((66, false))), "70 do not fit beside 40");
 }
 
-/// A block that was sent while its slice had more is not stuck for ever, and its slice pays for it.
+/// A block that was sent before its slice was reduced is retransmitted nevertheless, and charged to its slice.
 #[test]
 fn retransmission_may_exceed_reduced_slice() {
     let pf = || ue_scheduler("PF").unwrap();
@@ -257,7 +261,7 @@ fn retransmission_may_exceed_reduced_slice() {
     assert_eq!((of(0), of(1), of(2)), (Some(80), None, Some(26)));
 }
 
-/// Where slots are not shared, a slice that sends much again takes nothing of the others' share for it.
+/// Without sharing, a slice with many retransmissions does not reduce the share of the others.
 #[test]
 fn retransmissions_are_accounted_without_sharing() {
     for is_shared in [true, false] {
@@ -276,7 +280,7 @@ fn retransmissions_are_accounted_without_sharing() {
     }
 }
 
-/// What is sent again counts to its group's quota, and takes nothing of what else the group has to send beyond that.
+/// Retransmissions count towards the quota of their group, once.
 #[test]
 fn quotas_count_retransmissions_once() {
     let pf = || ue_scheduler("PF").unwrap();
@@ -289,7 +293,11 @@ fn quotas_count_retransmissions_once() {
         [of(0), of(1), of(2)]
     };
     // 53 blocks are half
-    assert_eq!(given(&[again, candidate(1, 0, 10)]), [30, 10, 0], "there is room for both");
-    assert_eq!(given(&[again, candidate(1, 0, 500)]), [30, 23, 0], "together they are bounded");
-    assert_eq!(given(&[again, candidate(1, 0, 500), candidate(2, 1, 500)]), [30, 23, 53], "and the others have theirs");
+    assert_eq!(given(&[again, candidate(1, 0, 10)]), [30, 10, 0], "both fit");
+    assert_eq!(given(&[again, candidate(1, 0, 500)]), [30, 23, 0], "the sum is bounded");
+    assert_eq!(
+        given(&[again, candidate(1, 0, 500), candidate(2, 1, 500)]),
+        [30, 23, 53],
+        "the other group keeps its share"
+    );
 }

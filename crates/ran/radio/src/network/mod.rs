@@ -126,22 +126,22 @@ struct Site {
     cell: Cell,
     /// In order of time.
     arrivals: VecDeque<Arrival>,
-    /// Of them those that come from other cells: a place is kept for each.
+    /// The number of arrivals that are handovers. An index is reserved for each.
     handed_over: usize,
-    /// UEs that came anew and found no place.
+    /// New UEs that found no free index.
     rejected_arrivals: u64,
-    take_events: VecDeque<NetworkEvent>,
+    events: VecDeque<NetworkEvent>,
     /// The neighbour measurements of each UE, by index.
     neighbours: Vec<Neighbours>,
     next_epoch: Time,
 }
 
 impl Site {
-    fn push_event(&mut self, happening: NetworkEvent) {
-        if self.take_events.len() >= MAX_EVENTS {
-            self.take_events.pop_front();
+    fn push_event(&mut self, event: NetworkEvent) {
+        if self.events.len() >= MAX_EVENTS {
+            self.events.pop_front();
         }
-        self.take_events.push_back(happening);
+        self.events.push_back(event);
     }
 
     fn schedule_arrival(&mut self, arrival: Arrival) {
@@ -175,39 +175,39 @@ impl Site {
                 self.rejected_arrivals += 1;
                 continue;
             }
-            let place = self.cell.arrive(ue);
-            self.push_event(NetworkEvent::Arrived { ue: *self.cell.ue_entry(place), from });
+            let index = self.cell.arrive(ue);
+            self.push_event(NetworkEvent::Arrived { ue: *self.cell.ue_entry(index), from });
         }
         let mut from = 0;
-        while let Some(place) = self.next_to_leave(from, now) {
-            from = place + 1;
-            self.leave(place, None);
+        while let Some(index) = self.next_to_leave(from, now) {
+            from = index + 1;
+            self.leave(index, None);
         }
         let triggered = handover.a3_offset_db.map_or(Vec::new(), |offset_db| self.measure(offset_db, handover));
         if handover.is_automatic {
             return triggered;
         }
-        for (place, to) in triggered {
-            let ue = *self.cell.ue_entry(place);
+        for (index, to) in triggered {
+            let ue = *self.cell.ue_entry(index);
             self.push_event(NetworkEvent::HandoverTriggered { ue, to });
         }
         Vec::new()
     }
 
     /// Removes a UE, for a handover or for good.
-    fn leave(&mut self, place: usize, to: Option<usize>) -> Option<Box<Ue>> {
-        let left = self.cell.leave(place)?;
-        if let Some(neighbours) = self.neighbours.get_mut(place) {
+    fn leave(&mut self, index: usize, to: Option<usize>) -> Option<Box<Ue>> {
+        let left = self.cell.leave(index)?;
+        if let Some(neighbours) = self.neighbours.get_mut(index) {
             *neighbours = Neighbours::default();
         }
-        let ue = *self.cell.ue_entry(place);
+        let ue = *self.cell.ue_entry(index);
         self.push_event(NetworkEvent::Departed { ue, to });
         Some(left)
     }
 
     /// The first UE at index `from` or above whose departure is due.
     fn next_to_leave(&self, from: usize, now: Time) -> Option<usize> {
-        (from..self.cell.ue_indices()).find(|place| self.cell.ue(*place).is_some_and(|ue| ue.leaves_at() <= now))
+        (from..self.cell.ue_indices()).find(|index| self.cell.ue(*index).is_some_and(|ue| ue.leaves_at() <= now))
     }
 
     /// Evaluates event A3 of all UEs. Returns the triggered handovers as (UE index, target cell).
@@ -216,13 +216,13 @@ impl Site {
         let now = there.now();
         neighbours.resize_with(there.ue_indices(), Neighbours::default);
         let mut triggered = Vec::new();
-        for (place, ue) in there.ues() {
+        for (index, ue) in there.ues() {
             let Some(geometry) = ue.channel().geometry() else { continue };
             let own_dbm = geometry.rsrp_dbm(geometry.serving());
             let others = (0..geometry.sites().len()).filter(|site| *site != geometry.serving());
             let better = others.map(|site| (site, geometry.rsrp_dbm(site) - own_dbm));
-            let to = neighbours[place].measure(now, better, offset_db, handover);
-            triggered.extend(to.map(|to| (place, to)));
+            let to = neighbours[index].measure(now, better, offset_db, handover);
+            triggered.extend(to.map(|to| (index, to)));
         }
         triggered
     }
@@ -253,7 +253,7 @@ impl Network {
                 arrivals: VecDeque::new(),
                 handed_over: 0,
                 rejected_arrivals: 0,
-                take_events: VecDeque::new(),
+                events: VecDeque::new(),
                 neighbours: Vec::new(),
                 next_epoch: Time::START,
             })
@@ -290,7 +290,7 @@ impl Network {
     /// # Panics
     /// When there is no such cell.
     pub fn take_events(&mut self, cell: usize) -> impl Iterator<Item = NetworkEvent> + '_ {
-        self.sites[cell].take_events.drain(..)
+        self.sites[cell].events.drain(..)
     }
 
     /// The number of the next UE.
@@ -325,7 +325,7 @@ impl Network {
     ///
     /// # Errors
     /// When the handover is rejected; the UE stays in its cell.
-    pub fn hand_over(&mut self, cell: usize, place: usize, to: usize) -> Result<(), HandoverError> {
+    pub fn hand_over(&mut self, cell: usize, index: usize, to: usize) -> Result<(), HandoverError> {
         let target = self.sites.get(to).ok_or(HandoverError::UnknownCell)?;
         if to == cell {
             return Err(HandoverError::SameCell);
@@ -341,12 +341,12 @@ impl Network {
         if now.since(there).max(there.since(now)) > interruption {
             return Err(HandoverError::ClocksApart);
         }
-        let mut ue = site.leave(place, Some(to)).ok_or(HandoverError::UnknownUe)?;
+        let mut ue = site.leave(index, Some(to)).ok_or(HandoverError::UnknownUe)?;
         ue.set_serving_cell(to);
-        let stay = *site.cell.ue_entry(place);
+        let entry = *site.cell.ue_entry(index);
         let target = &mut self.sites[to];
         let at = now.min(there) + interruption;
-        target.schedule_arrival(Arrival { at, from: Some((cell, stay)), ue });
+        target.schedule_arrival(Arrival { at, from: Some((cell, entry)), ue });
         Ok(())
     }
 
@@ -414,9 +414,9 @@ impl Network {
         if site.next_epoch > until {
             return;
         }
-        for (place, to) in site.begin_epoch(&self.handover) {
+        for (index, to) in site.begin_epoch(&self.handover) {
             // a rejected handover leaves the UE in its cell
-            let _ = self.hand_over(cell, place, to);
+            let _ = self.hand_over(cell, index, to);
         }
     }
 }

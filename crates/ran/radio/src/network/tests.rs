@@ -1,4 +1,4 @@
-//! UEs come and go, and the number of threads does not show.
+//! Arrivals, departures and handovers of UEs, independent of the number of threads.
 
 use std::net::Ipv4Addr;
 
@@ -14,7 +14,7 @@ fn network(cells: usize, threads: usize) -> Network {
     Network::new(configs, HandoverConfig::default(), NonZeroUsize::new(threads).unwrap()).unwrap()
 }
 
-/// A UE that hears its cell at that SINR, and has something to receive.
+/// Adds a UE with a SINR and a downlink flow.
 fn add(network: &mut Network, cell: usize, sinr_db: f64, arrives: Time, leaves: Option<Time>) {
     let number = network.next_number();
     let address = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 45, 0, 2)) + number as u32);
@@ -34,23 +34,22 @@ fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
 }
 
-/// What happened, without whose number and choice it is: the place and the turn of who came or left or wants to, and where
-/// from or where to.
+/// A network event without the number and subscription of the UE: its index and generation, and the other cell.
 #[derive(Debug, PartialEq)]
-enum Told {
-    Came([usize; 2], Option<(usize, usize)>),
-    Left([usize; 2], Option<usize>),
-    Wants([usize; 2], usize),
+enum Event {
+    Arrived([usize; 2], Option<(usize, usize)>),
+    Departed([usize; 2], Option<usize>),
+    Triggered([usize; 2], usize),
 }
 
-fn told(network: &mut Network, cell: usize) -> Vec<Told> {
-    let at = |stay: UeEntry| [stay.place, stay.generation as usize];
-    let told = |happening| match happening {
-        NetworkEvent::Arrived { ue, from } => Told::Came(at(ue), from.map(|(cell, stay)| (cell, stay.place))),
-        NetworkEvent::Departed { ue, to } => Told::Left(at(ue), to),
-        NetworkEvent::HandoverTriggered { ue, to } => Told::Wants(at(ue), to),
+fn events(network: &mut Network, cell: usize) -> Vec<Event> {
+    let at = |entry: UeEntry| [entry.index, entry.generation as usize];
+    let event = |event| match event {
+        NetworkEvent::Arrived { ue, from } => Event::Arrived(at(ue), from.map(|(cell, entry)| (cell, entry.index))),
+        NetworkEvent::Departed { ue, to } => Event::Departed(at(ue), to),
+        NetworkEvent::HandoverTriggered { ue, to } => Event::Triggered(at(ue), to),
     };
-    network.take_events(cell).map(told).collect()
+    network.take_events(cell).map(event).collect()
 }
 
 #[test]
@@ -68,8 +67,8 @@ fn result_is_independent_of_threads_and_step_size() {
         network.hand_over(1, 0, 3).unwrap();
         go_on(&mut network, 700);
         (0..5)
-            .flat_map(|cell| (0..network.cell(cell).ue_indices()).map(move |place| (cell, place)))
-            .map(|(cell, place)| network.cell(cell).counts(place).unwrap())
+            .flat_map(|cell| (0..network.cell(cell).ue_indices()).map(move |index| (cell, index)))
+            .map(|(cell, index)| network.cell(cell).counts(index).unwrap())
             .collect::<Vec<_>>()
     };
     let at_once = run(1, 700);
@@ -85,7 +84,7 @@ fn handover_keeps_queued_packets() {
     network.advance(ms(20));
     assert_eq!(network.cell(0).ues().count(), 0);
     network.advance(ms(40));
-    assert_eq!(told(&mut network, 0), [Told::Came([0, 0], None)]);
+    assert_eq!(events(&mut network, 0), [Event::Arrived([0, 0], None)]);
     assert_eq!(network.hand_over(0, 0, 0), Err(HandoverError::SameCell));
     assert_eq!(network.hand_over(0, 0, 2), Err(HandoverError::UnknownCell));
     assert_eq!(network.hand_over(0, 1, 1), Err(HandoverError::UnknownUe));
@@ -93,17 +92,17 @@ fn handover_keeps_queued_packets() {
     let before = network.cell(0).ue(0).unwrap().flows()[0].counts().downlink.clone();
     network.hand_over(0, 0, 1).unwrap();
     network.advance(ms(520));
-    assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 0), "it is on its way");
+    assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 0), "the UE is in transit");
     network.advance(ms(700));
-    assert_eq!(told(&mut network, 0), [Told::Left([0, 0], Some(1))]);
-    assert_eq!(told(&mut network, 1), [Told::Came([0, 0], Some((0, 0)))]);
-    assert!(network.cell(0).counts(0).unwrap().dl.blocks > 0, "what was counted stays");
+    assert_eq!(events(&mut network, 0), [Event::Departed([0, 0], Some(1))]);
+    assert_eq!(events(&mut network, 1), [Event::Arrived([0, 0], Some((0, 0)))]);
+    assert!(network.cell(0).counts(0).unwrap().dl.blocks > 0, "the counters remain");
     network.advance(ms(1500));
     let after = network.cell(1).ue(0).unwrap().flows()[0].counts().downlink.clone();
     assert!(after.received_packets > before.received_packets);
-    assert_eq!(after.lost_packets, 0, "in acknowledged mode nothing gets lost");
+    assert_eq!(after.lost_packets, 0, "acknowledged mode loses no packets");
     network.advance(ms(2100));
-    assert_eq!(told(&mut network, 1), [Told::Left([0, 0], None)]);
+    assert_eq!(events(&mut network, 1), [Event::Departed([0, 0], None)]);
     assert_eq!(network.cell(1).ues().count(), 0);
 }
 
@@ -116,7 +115,7 @@ fn cell_advances_independently() {
     assert_eq!((network.cell(0).now(), network.cell(1).now()), (ms(400), ms(400)));
 }
 
-/// A UE drives from one cell to the other, 600 m away.
+/// A UE moves from one cell to the other, 600 m away.
 #[test]
 fn event_a3_triggers_handover() {
     let run = |is_automatic, x_m, motion| {
@@ -140,17 +139,17 @@ fn event_a3_triggers_handover() {
     let drive = Motion::Straight { speed_m_per_s: 30.0, heading_deg: 90.0 };
     let mut network = run(true, 50.0, drive);
     assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 1));
-    assert_eq!(told(&mut network, 0)[..2], [Told::Came([0, 0], None), Told::Left([0, 0], Some(1))]);
+    assert_eq!(events(&mut network, 0)[..2], [Event::Arrived([0, 0], None), Event::Departed([0, 0], Some(1))]);
     let mut network = run(false, 50.0, drive);
-    assert_eq!(network.cell(0).ues().count(), 1, "it waits for a word");
-    assert!(told(&mut network, 0).contains(&Told::Wants([0, 0], 1)));
-    // who is not heard asks again, each 1.024 s in 15 s
+    assert_eq!(network.cell(0).ues().count(), 1, "the UE stays until a handover is requested");
+    assert!(events(&mut network, 0).contains(&Event::Triggered([0, 0], 1)));
+    // the report is repeated every 1.024 s, here for 15 s
     let mut network = run(false, 590.0, Motion::Still);
-    let asked = told(&mut network, 0).iter().filter(|told| **told == Told::Wants([0, 0], 1)).count();
-    assert_eq!(asked, 15);
+    let triggered = events(&mut network, 0).iter().filter(|event| **event == Event::Triggered([0, 0], 1)).count();
+    assert_eq!(triggered, 15);
 }
 
-/// A UE whose channel says an MCS goes to a cell whose table has fewer of them.
+/// A UE with a fixed MCS moves to a cell whose table has fewer MCSs.
 #[test]
 fn fixed_mcs_is_clamped_in_target_cell() {
     let carrier = crate::phy::Carrier { downlink_mcs: crate::phy::McsTable::Qam256, ..Default::default() };
@@ -169,7 +168,7 @@ fn fixed_mcs_is_clamped_in_target_cell() {
     assert!(network.cell(1).counts(0).unwrap().dl_rlc.delivered_packets > 0);
 }
 
-/// What a cell counts of a queue grows, whoever comes and goes, and is of what went through this cell.
+/// The queue counters of a cell never decrease at handovers, and count only packets of this cell.
 #[test]
 fn queue_counters_survive_handover() {
     use crate::tc::QueueId;
@@ -178,30 +177,34 @@ fn queue_counters_survive_handover() {
     (0..4).for_each(|n| add(&mut network, n % 2, 12.0, Time::START, None));
     let counts = |network: &Network| [0, 1].map(|cell| network.cell(cell).queue_counts(QueueId(0)));
     let (mut before, mut to) = (counts(&network), 0);
-    for turn in 1..=40 {
-        network.advance(ms(100 * turn));
+    for round in 1..=40 {
+        network.advance(ms(100 * round));
         let now = counts(&network);
         for (now, before) in now.iter().zip(&before) {
-            assert!(now.came.packets >= before.came.packets && now.went.octets >= before.went.octets, "turn {turn}");
-            assert!(now.sojourn.mean(ms(100 * turn)) <= Duration::from_millis(50));
-            assert_eq!(now.came, now.went.and(now.waiting).and(now.dropped.all()));
+            assert!(
+                now.arrived.packets >= before.arrived.packets && now.departed.octets >= before.departed.octets,
+                "round {round}"
+            );
+            assert!(now.sojourn.mean(ms(100 * round)) <= Duration::from_millis(50));
+            assert_eq!(now.arrived, now.departed.and(now.waiting).and(now.dropped.all()));
         }
         before = now;
-        let place = network.cell(1 - to).ues().next().map(|(place, _)| place);
-        if let Some(place) = place {
-            network.hand_over(1 - to, place, to).unwrap();
+        let index = network.cell(1 - to).ues().next().map(|(index, _)| index);
+        if let Some(index) = index {
+            network.hand_over(1 - to, index, to).unwrap();
             let after = counts(&network);
-            assert!((0..2).all(|cell| after[cell].went == before[cell].went), "turn {turn}");
+            assert!((0..2).all(|cell| after[cell].departed == before[cell].departed), "round {round}");
         }
         to = 1 - to;
     }
-    // all is counted once
-    let went = |network: &Network| {
-        let ues = (0..2).flat_map(|cell| network.cell(cell).ues()).map(|(_, ue)| ue.bearers()[0].tc().totals().went);
-        ues.map(|went| went.packets).sum::<u64>()
+    // each packet is counted once
+    let departed = |network: &Network| {
+        let ues =
+            (0..2).flat_map(|cell| network.cell(cell).ues()).map(|(_, ue)| ue.bearers()[0].tc().totals().departed);
+        ues.map(|departed| departed.packets).sum::<u64>()
     };
     network.advance(ms(4500));
-    assert_eq!(went(&network), counts(&network).iter().map(|counts| counts.went.packets).sum::<u64>());
+    assert_eq!(departed(&network), counts(&network).iter().map(|counts| counts.departed.packets).sum::<u64>());
 }
 
 #[test]
@@ -212,11 +215,10 @@ fn ue_released_during_handover_departs_after_arrival() {
     network.hand_over(0, 0, 1).unwrap();
     network.advance(ms(700));
     assert_eq!((network.cell(0).ues().count(), network.cell(1).ues().count()), (0, 0));
-    assert_eq!(told(&mut network, 1), [Told::Came([0, 0], Some((0, 0))), Told::Left([0, 0], None)]);
+    assert_eq!(events(&mut network, 1), [Event::Arrived([0, 0], Some((0, 0))), Event::Departed([0, 0], None)]);
 }
 
-/// UEs come and go for as long as one likes: a place is given again, but not before it has rested, and what was counted of
-/// all of them is kept.
+/// Indices are reused after the delay, for any number of UEs, and the counters of all UEs are kept.
 #[test]
 fn ue_indices_are_reused() {
     const ARRIVALS: u64 = 10_500;
@@ -225,46 +227,46 @@ fn ue_indices_are_reused() {
     let config = CellConfig { carrier, ..CellConfig::default() };
     let mut network = Network::new([config], HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
     for number in 0..ARRIVALS {
-        let came_ms = 3 * number;
-        add(&mut network, 0, 15.0, ms(came_ms), Some(ms(came_ms + 60)));
+        let arrival_ms = 3 * number;
+        add(&mut network, 0, 15.0, ms(arrival_ms), Some(ms(arrival_ms + 60)));
     }
     let mut left: Vec<Option<(u32, u64)>> = Vec::new();
-    let (mut came, mut gone, mut octets) = (0, 0, 0);
-    for turn in 0..=(3 * ARRIVALS / 500 + 1) {
-        let now_ms = 500 * turn;
+    let (mut arrived, mut departed_ues, mut octets) = (0, 0, 0);
+    for round in 0..=(3 * ARRIVALS / 500 + 1) {
+        let now_ms = 500 * round;
         network.advance(ms(now_ms));
-        for happening in network.take_events(0).collect::<Vec<_>>() {
-            match happening {
+        for event in network.take_events(0).collect::<Vec<_>>() {
+            match event {
                 NetworkEvent::Arrived { ue, .. } => {
-                    assert_eq!(ue.number, came, "each comes, in its order");
-                    came += 1;
-                    left.resize(left.len().max(ue.place + 1), None);
-                    // what it had told last was within the half second before
-                    let before = left[ue.place].take();
+                    assert_eq!(ue.number, arrived, "UEs arrive in order");
+                    arrived += 1;
+                    left.resize(left.len().max(ue.index + 1), None);
+                    // events are read every half second: the UE may have departed that much earlier than recorded
+                    let before = left[ue.index].take();
                     assert!(before.is_none_or(|(_, left_ms)| now_ms >= left_ms + 9_500), "{ue:?} after {before:?}");
-                    assert_eq!(ue.generation, before.map_or(0, |(turn, _)| turn + 1));
+                    assert_eq!(ue.generation, before.map_or(0, |(generation, _)| generation + 1));
                 }
                 NetworkEvent::Departed { ue, .. } => {
-                    gone += 1;
-                    assert_eq!(left[ue.place].replace((ue.generation, now_ms)), None);
+                    departed_ues += 1;
+                    assert_eq!(left[ue.index].replace((ue.generation, now_ms)), None);
                 }
-                NetworkEvent::HandoverTriggered { .. } => unreachable!("nobody hears another cell"),
+                NetworkEvent::HandoverTriggered { .. } => unreachable!("there is only one cell"),
             }
         }
         let cell = network.cell(0);
-        let there = (0..cell.ue_indices())
-            .filter_map(|place| cell.counts(place))
+        let counts = (0..cell.ue_indices())
+            .filter_map(|index| cell.counts(index))
             .chain(cell.departed_counts().iter().map(|(_, sum)| *sum));
-        let sum: u64 = there.map(|counts| counts.dl.block_octets).sum();
-        assert!(sum >= octets, "what was counted is not forgotten");
+        let sum: u64 = counts.map(|counts| counts.dl.block_octets).sum();
+        assert!(sum >= octets, "counters of departed UEs are kept");
         octets = sum;
     }
-    assert_eq!((came, gone, network.rejected_arrivals(0)), (ARRIVALS, ARRIVALS, 0));
+    assert_eq!((arrived, departed_ues, network.rejected_arrivals(0)), (ARRIVALS, ARRIVALS, 0));
     assert!(network.cell(0).ue_indices() <= MAX_UES_PER_CELL && octets > 10_000 * 1_000, "{octets}");
-    assert_eq!(network.cell(0).departed_counts().len(), 1, "all have chosen the same");
+    assert_eq!(network.cell(0).departed_counts().len(), 1, "all UEs have the same subscription");
 }
 
-/// Who finds no place is turned away, or stays where it is; for who is on its way a place is kept.
+/// A full cell rejects new UEs and handovers, and reserves an index for a UE in transit.
 #[test]
 fn full_cell_rejects_arrivals() {
     let mut network = network(2, 1);
@@ -274,13 +276,17 @@ fn full_cell_rejects_arrivals() {
     network.advance(ms(20));
     assert_eq!(network.hand_over(1, 0, 0), Ok(()));
     assert_eq!(network.hand_over(1, 1, 0), Err(HandoverError::CellFull));
-    assert_eq!(network.cell(1).ues().count(), 1, "it stays");
-    // before the one that is on its way
+    assert_eq!(network.cell(1).ues().count(), 1, "the UE stays in its cell");
+    // arrives before the UE in transit
     add(&mut network, 0, 15.0, ms(30), None);
     network.advance(ms(90));
     assert_eq!((network.cell(0).ues().count(), network.rejected_arrivals(0)), (MAX_UES_PER_CELL, 1));
     network.advance(ms(200));
-    assert_eq!((network.cell(0).ues().count(), network.cell(0).free_capacity()), (1, 0), "places rest");
+    assert_eq!(
+        (network.cell(0).ues().count(), network.cell(0).free_capacity()),
+        (1, 0),
+        "released indices are not reused yet"
+    );
     network.advance(ms(100) + INDEX_REUSE_DELAY + EPOCH);
     assert_eq!(network.cell(0).free_capacity(), MAX_UES_PER_CELL - 1);
     assert_eq!(network.hand_over(1, 1, 0), Ok(()));

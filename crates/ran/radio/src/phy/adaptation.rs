@@ -132,7 +132,7 @@ impl Link {
     }
 }
 
-/// What the receiver has combined of a transport block (chase combining: two equal transmissions gain 3 dB).
+/// The soft-combining state of a transport block (chase combining: two equal transmissions gain 3 dB).
 #[derive(Clone, Copy, Debug)]
 pub struct Reception {
     /// The block is decoded when the block error rate is at most this.

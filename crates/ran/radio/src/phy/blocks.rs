@@ -59,16 +59,17 @@ impl TransportBlocks {
         self.prbs
     }
 
-    /// How many MCSs there are: they are counted from 0.
+    /// The number of MCS indices, which start at 0.
     #[must_use]
     pub fn mcs_count(&self) -> u8 {
         self.mcs_count
     }
 
-    /// What an allocation carries, in a slot with so many symbols of this direction, as [`Grid::slot_kind`] tells them.
+    /// The octets of a transport block on `prbs` PRBs in a slot with `symbols` symbols of this direction, as returned by
+    /// [`Grid::slot_kind`].
     ///
     /// # Panics
-    /// Where the carrier has no such MCS, so many PRBs, or a slot with so many symbols.
+    /// If the carrier does not have this MCS, number of PRBs, or number of symbols.
     #[must_use]
     pub fn octets(&self, mcs: u8, prbs: u16, symbols: u8) -> u32 {
         match symbols {
@@ -77,11 +78,11 @@ impl TransportBlocks {
         }
     }
 
-    /// The least number of PRBs that carries so many octets, or all where none does; 0 for no octets, and in a slot that
-    /// carries none.
+    /// The least number of PRBs that carries `octets`, or all PRBs if none does; 0 for no octets, and in a slot without
+    /// capacity.
     ///
     /// # Panics
-    /// Where the carrier has no such MCS, or a slot with so many symbols.
+    /// If the carrier does not have this MCS or number of symbols.
     #[must_use]
     pub fn prbs_for(&self, mcs: u8, octets: u32, symbols: u8) -> u16 {
         if symbols == 0 {
@@ -103,8 +104,8 @@ impl TransportBlocks {
     }
 }
 
-/// What an MCS stands for. LTE's tables have no code rates: it is what its TBS index makes of half of 20 MHz, two control
-/// symbols and two antenna ports.
+/// The modulation and code rate of an MCS. The tables of LTE have no code rates: the rate is computed from the TBS index for 50
+/// PRBs, two control symbols and two antenna ports.
 pub(super) fn modulation(grid: &Grid, direction: Direction, mcs: u8) -> Modulation {
     const PRBS: u16 = 50;
     let carrier = grid.carrier();

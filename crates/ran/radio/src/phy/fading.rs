@@ -1,11 +1,11 @@
-//! Fading: waves that come over many paths add up to more or to less, and differently a little further on.
+//! Fast fading: the interference of waves over many paths.
 
 use crate::Random;
 
 use super::path_loss::LIGHT_M_PER_S;
 
-/// The most branches, as [`super::Terminal`] checks.
-const MOST_BRANCHES: usize = 8;
+/// The maximum number of diversity branches, as [`super::Terminal`] checks.
+const MAX_BRANCHES: usize = 8;
 
 /// How much a channel fades.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ impl Default for Fading {
 /// (first order autoregression). Together they have a mean power of 1.
 #[derive(Clone, Debug)]
 pub(super) struct Gain {
-    scattered: [[f64; 2]; MOST_BRANCHES],
+    scattered: [[f64; 2]; MAX_BRANCHES],
     branches: u8,
     least_speed_m_per_s: f64,
     /// The amplitude of the constant wave, and that of the other waves' two parts.
@@ -42,7 +42,7 @@ pub(super) struct Gain {
 impl Gain {
     pub fn new(fading: &Fading, rice_factor_db: Option<f64>, frequency_mhz: f64, random: &mut Random) -> Self {
         let mut gain = Gain {
-            scattered: [[0.0; 2]; MOST_BRANCHES],
+            scattered: [[0.0; 2]; MAX_BRANCHES],
             branches: fading.branches,
             least_speed_m_per_s: fading.least_speed_m_per_s,
             constant: 0.0,
@@ -50,13 +50,13 @@ impl Gain {
             frequency_hz: 0.0,
             db: 0.0,
         };
-        gain.come_from(rice_factor_db, frequency_mhz);
+        gain.set_propagation(rice_factor_db, frequency_mhz);
         gain.renew(0.0, random);
         gain
     }
 
-    /// The waves come from another site from the next update on.
-    pub fn come_from(&mut self, rice_factor_db: Option<f64>, frequency_mhz: f64) {
+    /// Sets the propagation from the serving site, from the next update on.
+    pub fn set_propagation(&mut self, rice_factor_db: Option<f64>, frequency_mhz: f64) {
         let rice = rice_factor_db.map_or(0.0, |db| 10.0_f64.powf(db / 10.0));
         self.constant = (rice / (rice + 1.0)).sqrt();
         self.others = (0.5 / (rice + 1.0)).sqrt();

@@ -1,4 +1,4 @@
-//! Where a UE is among the base stations, and what it hears of each.
+//! The radio channel of a UE at a position among base stations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,28 +9,29 @@ use super::site::{GeometryError, Site, Terminal};
 use super::{Mover, Position};
 use crate::{Random, Time};
 
-/// How often the place and what depends on it are looked at again: a car has moved by a metre.
-const PLACE_INTERVAL: Duration = Duration::from_millis(40);
-/// How often fading is. What coheres for longer than that is followed, what does not is as good as new each time.
+/// The interval of updates of the position and the path loss. A car moves about a metre in it.
+const POSITION_INTERVAL: Duration = Duration::from_millis(40);
+/// The interval of updates of fading. With a longer coherence time, successive values are correlated; with a shorter one they
+/// are practically independent.
 const FADING_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The way between a UE and a site.
+/// The path between a UE and a site.
 #[derive(Clone, Debug)]
 struct Path {
-    /// Shadowing over its standard deviation: of mean 0 and variance 1, with memory.
+    /// The normalized shadowing: mean 0, variance 1, spatially correlated.
     shadow: f64,
-    /// Where its chance comes from: each pair of UE and cell has its own.
+    /// The source of randomness of this pair of UE and cell.
     random: Random,
-    /// With shadowing, the antennas' gain taken off.
+    /// The path loss with shadowing, minus the antenna gain.
     loss_db: f64,
-    /// What comes from the site, on one resource element.
+    /// The received power of the site per resource element.
     rsrp_dbm: f64,
 }
 
-/// A UE among the base stations.
+/// The channel of a UE at a position among base stations.
 ///
-/// Shadowing of each cell goes by how far the UE has moved, fading of the serving cell's channel by how fast it moves; both
-/// directions have the same of both. Reported powers are without fading, as after layer 3's filter.
+/// The shadowing of each cell depends on the distance that the UE has moved, the fading of the serving cell on its speed. Both
+/// directions share them. Reported powers exclude fading, as after layer 3 filtering.
 #[derive(Clone, Debug)]
 pub struct Geometry {
     sites: Arc<[Site]>,
@@ -39,11 +40,11 @@ pub struct Geometry {
     mover: Mover,
     paths: Box<[Path]>,
     gain: Gain,
-    /// SINRs of the serving cell, without fading.
+    /// The SINRs in the serving cell, without fading.
     sinr_db: f64,
     uplink_sinr_db: f64,
-    place: Clock,
-    fading: Clock,
+    position_clock: Clock,
+    fading_clock: Clock,
 }
 
 /// A periodic timer: last and next time.
@@ -59,9 +60,9 @@ impl Clock {
         if now < self.next {
             return None;
         }
-        let passed = now - self.last.unwrap_or(now);
+        let elapsed = now - self.last.unwrap_or(now);
         *self = Clock { last: Some(now), next: now + interval };
-        Some(passed.as_secs_f64())
+        Some(elapsed.as_secs_f64())
     }
 }
 
@@ -88,21 +89,31 @@ impl Geometry {
             Path { shadow: random.normal(), random, loss_db: 0.0, rsrp_dbm: 0.0 }
         };
         let paths = (0..sites.len() as u64).map(path).collect();
-        let (place, fading) = Default::default();
-        let mut geometry =
-            Geometry { sites, serving, terminal, mover, paths, gain, sinr_db: 0.0, uplink_sinr_db: 0.0, place, fading };
+        let (position_clock, fading_clock) = Default::default();
+        let mut geometry = Geometry {
+            sites,
+            serving,
+            terminal,
+            mover,
+            paths,
+            gain,
+            sinr_db: 0.0,
+            uplink_sinr_db: 0.0,
+            position_clock,
+            fading_clock,
+        };
         geometry.update_paths(0.0);
         Ok(geometry)
     }
 
     /// Advances the channel to `now`.
     pub fn update(&mut self, now: Time, random: &mut Random) {
-        let Some(seconds) = self.fading.tick(now, FADING_INTERVAL) else { return };
+        let Some(seconds) = self.fading_clock.tick(now, FADING_INTERVAL) else { return };
         self.gain.update(seconds, self.mover.speed_m_per_s(), random);
         if !self.mover.moves() {
             return;
         }
-        if let Some(seconds) = self.place.tick(now, PLACE_INTERVAL) {
+        if let Some(seconds) = self.position_clock.tick(now, POSITION_INTERVAL) {
             let before = self.mover.position();
             self.mover.advance(seconds, random);
             // the straight distance; around a corner it is shorter than the path, a negligible difference for shadowing
@@ -133,7 +144,7 @@ impl Geometry {
         assert!(site < self.sites.len(), "site {site} of {}", self.sites.len());
         self.serving = site;
         let site = &self.sites[site];
-        self.gain.come_from(site.propagation.rice_factor_db(), site.frequency_mhz);
+        self.gain.set_propagation(site.propagation.rice_factor_db(), site.frequency_mhz);
         self.update_sinr();
     }
 

@@ -1,4 +1,4 @@
-//! What the parts make up together.
+//! The parts of the physical layer together.
 
 use super::*;
 use crate::Random;
@@ -56,16 +56,16 @@ fn two_transmissions_gain_3_db() {
 
 #[test]
 fn fixed_channel_reports_configured_values() {
-    fn sent<T: Send>(_: &T) {}
+    fn assert_send<T: Send>(_: &T) {}
     let grid = Carrier::default().check().unwrap();
     let (down, up) = (Adaptation::new(&grid, Direction::Downlink), Adaptation::new(&grid, Direction::Uplink));
     let mut random = Random::new(1, 0);
     let mut channel = Channel::Fixed(Fixed::mcs((&down, 20), (&up, 10)));
-    sent(&channel);
+    assert_send(&channel);
     channel.update(crate::Time::from_millis(5), &mut random);
     let (downlink, uplink) = (channel.link(Direction::Downlink), channel.link(Direction::Uplink));
     assert_eq!((downlink.mcs(&down), uplink.mcs(&up)), (20, 10));
-    // what a UE with this channel reports is the CQI that has the MCS's modulation and code rate
+    // a UE with this channel reports the CQI with the modulation and code rate of the MCS
     assert_eq!(down.cqi(channel.sinr_db()), Cqi(11));
     assert!(channel.uplink_sinr_db() < channel.sinr_db() && channel.geometry().is_none());
     let mut reception = Reception::new(&mut random);
@@ -94,7 +94,7 @@ fn channel_delegates_to_its_parts() {
     for slot in 0..12 {
         channel.update(crate::Time::from_nanos(slot * 500_000), &mut random);
     }
-    assert_ne!(channel.sinr_db(), before, "surroundings move around who stands");
+    assert_ne!(channel.sinr_db(), before, "the channel of a standing UE fades too");
     let geometry = channel.geometry().unwrap();
     assert_eq!((channel.rsrp_dbm(), channel.sinr_db()), (geometry.rsrp_dbm(0), geometry.sinr_db()));
     assert_eq!(

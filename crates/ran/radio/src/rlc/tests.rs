@@ -1,4 +1,4 @@
-//! Nothing is lost but what is counted as lost, nothing is twice, and all of it is in order.
+//! RLC delivers in order and without duplicates, and counts every loss.
 
 use std::net::Ipv4Addr;
 
@@ -43,17 +43,17 @@ fn sdu_segmentation_matches_hand_calculation() {
         (rlc.waiting_octets(), rlc.waiting_packets(), rlc.head_wait(ms(5))),
         (1100, 2, Duration::from_millis(5))
     );
-    // 6 of headers and 394, then 8 and 392
+    // 6 octets of headers and 394 of data, then 8 and 392
     assert_eq!(pull(&mut rlc, ms(2), 400), (400, vec![Piece { sn: 0, octets: 394 }]));
     assert_eq!(pull(&mut rlc, ms(3), 400), (400, vec![Piece { sn: 0, octets: 392 }]));
     assert_eq!(rlc.waiting_octets(), 314);
-    // the rest of 214 with 8, and the next with 6
+    // the rest of 214 with 8 octets of headers, and the next SDU with 6
     let (used, last) = pull(&mut rlc, ms(4), 400);
     assert_eq!((used, &*last), (222 + 106, &[Piece { sn: 0, octets: 214 }, Piece { sn: 1, octets: 100 }][..]));
     let counts = rlc.counts();
     assert_eq!((counts.sent_packets, counts.sent_octets, counts.segments, counts.sent_pieces), (2, 1100, 3, 4));
     assert_eq!((counts.sojourn_ns, counts.last_sojourn_ns), (7_000_000, 3_000_000), "4 ms and 3 ms");
-    // the second is whole first, and waits for the first
+    // the second SDU is complete first, and waits for the first
     let mut out = Vec::new();
     rlc.received(ms(5), last[1], &mut out);
     rlc.received(ms(5), last[0], &mut out);
@@ -102,7 +102,7 @@ fn full_buffer_drops_and_discard_timer_discards() {
     let discard = Some(Duration::from_millis(100));
     let mut rlc = Rlc::new(RlcConfig { discard, ..RlcConfig::default() });
     (0..3).for_each(|number| assert!(rlc.push(ms(50 * number), packet(number, 96))));
-    // a part of the first was sent: it goes on
+    // the first SDU was sent in part and is completed
     pull(&mut rlc, ms(1), 20);
     assert_eq!((rlc.waiting_packets(), rlc.demand_octets(ms(160))), (3, 8 + 86 + 2 * 106));
     rlc.discard_late(ms(160));
@@ -110,7 +110,7 @@ fn full_buffer_drops_and_discard_timer_discards() {
     let (_, pieces) = pull(&mut rlc, ms(160), 1000);
     assert_eq!((pieces.len(), rlc.counts().discarded_packets), (2, 1));
 
-    // while nothing is sent, what is new finds the room of what is too old
+    // without transmissions, new SDUs take the space of discarded ones
     let mut rlc = Rlc::new(RlcConfig { buffer_octets: 250, discard, ..RlcConfig::default() });
     let took: Vec<bool> = (0..8).map(|number| rlc.push(ms(40 * number), packet(number, 96))).collect();
     assert_eq!(took, [true, true, false, true, true, false, true, true]);
@@ -132,7 +132,7 @@ fn demand_counts_due_segments_and_held_counts_received_ones() {
     let mut out = Vec::new();
     pieces[2..].iter().for_each(|piece| rlc.received(ms(9), *piece, &mut out));
     assert_eq!((rlc.in_flight(), rlc.held(), out.len()), ((4, 400), (2, 106), 0));
-    // the rest of the fourth, then a status report each: 15 ms after the failures
+    // the rest of the fourth SDU, then the status reports, 15 ms after the failures
     let rest = 94 + LATER_HEADER_OCTETS;
     let again = 100 + LATER_HEADER_OCTETS;
     assert_eq!(
@@ -141,7 +141,7 @@ fn demand_counts_due_segments_and_held_counts_received_ones() {
     );
 }
 
-/// Random traffic over a random channel, with a change of the cell in between.
+/// Random traffic over a random channel, with a handover in between.
 #[test]
 fn rlc_counters_balance() {
     for seed in 0..300 {
@@ -177,7 +177,7 @@ fn rlc_counters_balance() {
             }
             let counts = *rlc.counts();
             let (in_flight, flying_octets) = rlc.in_flight();
-            // the first that waits may be in_flight in part
+            // the first queued SDU may be in flight in part
             let half = u64::from(rlc.head_sent > 0);
             let packets =
                 counts.full_packets + counts.discarded_packets + counts.delivered_packets + counts.lost_packets;
@@ -195,7 +195,11 @@ fn rlc_counters_balance() {
             let waiting = u64::from(rlc.waiting_octets());
             assert_eq!(counts.in_octets, octets + flying_octets + waiting - unsent, "seed {seed} at {at}");
         }
-        assert_eq!((rlc.in_flight(), rlc.waiting_packets()), ((0, 0), 0), "seed {seed}: all is told at the end");
+        assert_eq!(
+            (rlc.in_flight(), rlc.waiting_packets()),
+            ((0, 0), 0),
+            "seed {seed}: all feedback has arrived at the end"
+        );
         let numbers = numbers(&out);
         assert!(numbers.is_sorted_by(|a, b| a < b), "seed {seed}: in order, and once");
         assert_eq!(numbers.len() as u64, rlc.counts().delivered_packets);
@@ -203,7 +207,7 @@ fn rlc_counters_balance() {
     }
 }
 
-/// What is lost again and again does not fall to ever smaller pieces, whose headers would fill what the air still carries.
+/// Segments that are lost repeatedly are not split ever further, because their headers would fill the remaining capacity.
 #[test]
 fn repeated_losses_do_not_fragment_segments() {
     let mut rlc = Rlc::new(RlcConfig::default());
@@ -215,7 +219,7 @@ fn repeated_losses_do_not_fragment_segments() {
         let (_, pieces) = pull(&mut rlc, ms(now), 20 + (random.uniform() * 4000.0) as u32);
         pieces.into_iter().for_each(|piece| rlc.failed(ms(now), piece));
     }
-    // until the last status report has come
+    // until the last status report has arrived
     let demand = rlc.demand_octets(ms(now + 20));
     assert!(demand < 20 * 1400 + 60 * LATER_HEADER_OCTETS, "{demand} octets for 20 SDUs of 1400");
     let (used, pieces) = pull(&mut rlc, ms(now + 20), 100_000);

@@ -127,8 +127,8 @@ impl Configuration {
         if self.queues.len() > MAX_QUEUES {
             return Err(ConfigurationError::TooManyQueues(self.queues.len()));
         }
-        for (place, queue) in self.queues.iter().enumerate() {
-            if self.place(queue.id) != Some(place) {
+        for (index, queue) in self.queues.iter().enumerate() {
+            if self.position(queue.id) != Some(index) {
                 return Err(ConfigurationError::DuplicateQueue(queue.id));
             }
             self.check_queue(queue)?;
@@ -168,7 +168,7 @@ impl Configuration {
             return Err(ConfigurationError::ZeroRate(queue.id));
         }
         match divert {
-            Some(Divert { to, .. }) if self.place(to).is_none() => {
+            Some(Divert { to, .. }) if self.position(to).is_none() => {
                 Err(ConfigurationError::UnknownDivertQueue { queue: queue.id, to })
             }
             _ => Ok(()),
@@ -179,12 +179,12 @@ impl Configuration {
         if filters.len() > MAX_FILTERS {
             return Err(ConfigurationError::TooManyFilters(filters.len()));
         }
-        for (place, filter) in filters.iter().enumerate() {
-            let before = &filters[..place];
+        for (index, filter) in filters.iter().enumerate() {
+            let before = &filters[..index];
             if before.iter().any(|other| other.id == filter.id) {
                 return Err(ConfigurationError::DuplicateFilter(filter.id));
             }
-            if self.place(filter.queue).is_none() {
+            if self.position(filter.queue).is_none() {
                 return Err(ConfigurationError::UnknownQueue { filter: filter.id, queue: filter.queue });
             }
             if filter.flow.is_unmatchable() {
@@ -198,7 +198,7 @@ impl Configuration {
     }
 
     /// The position of a queue in the configuration.
-    pub(super) fn place(&self, id: QueueId) -> Option<usize> {
+    pub(super) fn position(&self, id: QueueId) -> Option<usize> {
         self.queues.iter().position(|queue| queue.id == id)
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn make(configuration: &Configuration, before: Option<&dyn Classifier
         ClassifierChoice::Osi(filters) => {
             let entry = |filter: &OsiFilter| Entry {
                 filter: *filter,
-                place: configuration.place(filter.queue).expect("the configuration was checked"),
+                index: configuration.position(filter.queue).expect("the configuration is validated"),
                 matched_packets: before.map_or(0, |before| before.matched_packets(filter.id)),
             };
             Box::new(Osi(filters.iter().map(entry).collect()))
@@ -41,9 +41,9 @@ struct RoundRobin {
 
 impl Classifier for RoundRobin {
     fn classify(&mut self, _packet: &Packet, queues: usize) -> Option<usize> {
-        let place = if self.next < queues { self.next } else { 0 };
-        self.next = place + 1;
-        Some(place)
+        let index = if self.next < queues { self.next } else { 0 };
+        self.next = index + 1;
+        Some(index)
     }
 }
 
@@ -74,7 +74,7 @@ struct Osi(Vec<Entry>);
 
 struct Entry {
     filter: OsiFilter,
-    place: usize,
+    index: usize,
     matched_packets: u64,
 }
 
@@ -83,7 +83,7 @@ impl Classifier for Osi {
         let first = self.0.iter_mut().find(|entry| entry.filter.flow.matches(&packet.tuple));
         Some(first.map_or(0, |entry| {
             entry.matched_packets += 1;
-            entry.place
+            entry.index
         }))
     }
 

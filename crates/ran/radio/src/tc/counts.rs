@@ -94,21 +94,21 @@ impl Drops {
     }
 }
 
-/// Counters of a queue since its configuration, or since its UE arrived in the cell: `came` = `went` + `waiting` + all
+/// Counters of a queue since its configuration, or since its UE arrived in the cell: `arrived` = `departed` + `waiting` + all
 /// `dropped`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounts {
-    /// What was to be put into it; also what it took over from a queue that was removed.
-    pub came: Amount,
-    /// What went on to PDCP.
-    pub went: Amount,
-    /// What waits.
+    /// Packets put into the queue, including those that were dropped and those taken over from a removed queue.
+    pub arrived: Amount,
+    /// Packets forwarded to PDCP.
+    pub departed: Amount,
+    /// Queued packets.
     pub waiting: Amount,
-    /// What was dropped.
+    /// Dropped packets.
     pub dropped: Drops,
-    /// Packets that went on with a congestion mark in place of being dropped.
+    /// Packets that were marked instead of dropped.
     pub marked_packets: u64,
-    /// Packets that its policer sent to another queue, which counts them as come.
+    /// Packets that its policer diverted to another queue, which counts them as arrived.
     pub diverted_packets: u64,
     /// Sojourn times of departed packets.
     pub sojourn: Sojourn,
@@ -119,8 +119,8 @@ impl QueueCounts {
     #[must_use]
     pub fn and(self, other: QueueCounts) -> QueueCounts {
         QueueCounts {
-            came: self.came.and(other.came),
-            went: self.went.and(other.went),
+            arrived: self.arrived.and(other.arrived),
+            departed: self.departed.and(other.departed),
             waiting: self.waiting.and(other.waiting),
             dropped: self.dropped.and(other.dropped),
             marked_packets: self.marked_packets + other.marked_packets,
@@ -131,22 +131,22 @@ impl QueueCounts {
 
     /// The counters that remain when the UE departs and takes the queued packets along.
     pub(crate) fn left_behind(self) -> QueueCounts {
-        QueueCounts { came: self.came.without(self.waiting), waiting: Amount::default(), ..self }
+        QueueCounts { arrived: self.arrived.without(self.waiting), waiting: Amount::default(), ..self }
     }
 
     /// Fresh counters of a queue that holds packets.
     pub(super) fn with_waiting(waiting: Amount) -> QueueCounts {
-        QueueCounts { came: waiting, waiting, ..QueueCounts::default() }
+        QueueCounts { arrived: waiting, waiting, ..QueueCounts::default() }
     }
 }
 
-/// Counters of a bearer, removed queues included: `came` = `went` + `waiting` + `dropped`.
+/// Counters of a bearer, removed queues included: `arrived` = `departed` + `waiting` + `dropped`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets from SDAP.
-    pub came: Amount,
+    pub arrived: Amount,
     /// Packets forwarded to PDCP.
-    pub went: Amount,
+    pub departed: Amount,
     /// Queued packets.
     pub waiting: Amount,
     /// Dropped packets.
@@ -159,19 +159,19 @@ pub struct Totals {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BearerCounts {
     /// Packets from SDAP.
-    pub came_packets: u64,
+    pub arrived_packets: u64,
     /// Packets forwarded to PDCP.
-    pub went_packets: u64,
+    pub departed_packets: u64,
     /// Packets dropped for any reason.
     pub dropped_packets: u64,
-    /// Sum of the sojourn times of departed packets: divide by `went_packets` for the mean.
+    /// Sum of the sojourn times of departed packets: divide by `departed_packets` for the mean.
     pub sojourn_ns: u64,
 }
 
 impl AddAssign for BearerCounts {
     fn add_assign(&mut self, other: Self) {
-        self.came_packets += other.came_packets;
-        self.went_packets += other.went_packets;
+        self.arrived_packets += other.arrived_packets;
+        self.departed_packets += other.departed_packets;
         self.dropped_packets += other.dropped_packets;
         self.sojourn_ns += other.sojourn_ns;
     }
@@ -182,8 +182,8 @@ impl Sub for BearerCounts {
 
     fn sub(self, before: Self) -> BearerCounts {
         BearerCounts {
-            came_packets: self.came_packets - before.came_packets,
-            went_packets: self.went_packets - before.went_packets,
+            arrived_packets: self.arrived_packets - before.arrived_packets,
+            departed_packets: self.departed_packets - before.departed_packets,
             dropped_packets: self.dropped_packets - before.dropped_packets,
             sojourn_ns: self.sojourn_ns - before.sojourn_ns,
         }

@@ -7,7 +7,7 @@
 //! 2. the queue's policer, which may drop it or send it to another queue;
 //! 3. the queue, first in, first out, bounded in octets; its [`Discipline`] may mark and drop;
 //! 4. the [`Scheduler`], which chooses among the queues that hold packets and whose shapers let them go;
-//! 5. the [`Pacer`], which decides how much goes on to PDCP and RLC.
+//! 5. the [`Pacer`], which decides how much is forwarded to PDCP and RLC.
 //!
 //! Each part can be exchanged at run time by a [`Configuration`], also for a custom one. Only a [`Discipline`] can drop
 //! packets: an invalid result of a custom part is replaced by that of the built-in default, and counted ([`Faults`]).
@@ -67,13 +67,13 @@ pub struct TrafficControl {
     pacer_meter: Meter,
     /// Since when the pacer has left RLC empty while packets wait.
     starved_since: Option<Time>,
-    came: Amount,
-    went: Amount,
-    /// What queues had dropped that are no more, or that count anew.
+    arrived: Amount,
+    departed: Amount,
+    /// Drops of removed queues, and of queues before their counters were reset.
     dropped_before: Amount,
-    /// What such queues had marked.
+    /// Marked packets of the same queues.
     marked_before: u64,
-    /// How long the packets waited that went on.
+    /// The sum of the sojourn times of departed packets.
     sojourn_ns: u64,
     /// Counters at the UE's arrival in its cell.
     before_arrival: BearerCounts,
@@ -99,8 +99,8 @@ impl TrafficControl {
             pacer: pacer::make(&configuration.pacer),
             pacer_meter: Meter::new(PACER_WINDOW_MS),
             starved_since: None,
-            came: Amount::default(),
-            went: Amount::default(),
+            arrived: Amount::default(),
+            departed: Amount::default(),
             dropped_before: Amount::default(),
             marked_before: 0,
             sojourn_ns: 0,
@@ -123,9 +123,8 @@ impl TrafficControl {
         &self.configuration
     }
 
-    /// Sets everything anew. What does not change goes on as it was: queues that stay keep their packets, whatever becomes of
-    /// their disciplines and limits. The packets of queues that are removed go to the first queue, in the order in which
-    /// they have come.
+    /// Changes the configuration. Unchanged parts keep their state, and queues that remain keep their packets even if their
+    /// discipline or limit changes. The packets of removed queues move to the first queue, in the order of their arrival.
     ///
     /// # Errors
     /// When the configuration is invalid, or with [`ConfigurationError::FirstQueueFull`]. Nothing has changed then.
@@ -172,7 +171,7 @@ impl TrafficControl {
     /// Those of [`TrafficControl::configure`].
     pub fn check(&self, next: &Configuration) -> Result<(), ConfigurationError> {
         next.check()?;
-        let removed = || self.queues.iter().filter(|queue| next.place(queue.id()).is_none());
+        let removed = || self.queues.iter().filter(|queue| next.position(queue.id()).is_none());
         let octets = removed().map(|queue| queue.counts().waiting.octets).sum();
         let first = &next.queues[0];
         let there = self.queues.iter().find(|queue| queue.id() == first.id);
@@ -205,28 +204,28 @@ impl TrafficControl {
 
     fn update_masks(&mut self) {
         (self.backlogged, self.shaped) = (0, 0);
-        for (place, queue) in self.queues.iter().enumerate() {
-            self.backlogged |= u64::from(queue.head().is_some()) << place;
-            self.shaped |= u64::from(queue.is_shaped()) << place;
+        for (index, queue) in self.queues.iter().enumerate() {
+            self.backlogged |= u64::from(queue.head().is_some()) << index;
+            self.shaped |= u64::from(queue.is_shaped()) << index;
         }
     }
 
     /// Enqueues a packet from SDAP and sets its time of entry.
     pub fn push(&mut self, now: Time, mut packet: Packet) {
         packet.entered = now;
-        self.came.add(&packet);
-        let mut place = self.classifier.classify(&packet, self.queues.len()).unwrap_or(usize::MAX);
-        if place >= self.queues.len() {
+        self.arrived.add(&packet);
+        let mut index = self.classifier.classify(&packet, self.queues.len()).unwrap_or(usize::MAX);
+        if index >= self.queues.len() {
             self.faults.classifier += 1;
-            place = 0;
+            index = 0;
         }
-        match self.queues[place].police(now, &packet) {
+        match self.queues[index].police(now, &packet) {
             PolicerVerdict::Pass => {}
-            PolicerVerdict::Divert(other) => place = other,
+            PolicerVerdict::Divert(other) => index = other,
             PolicerVerdict::Drop => return,
         }
-        if self.queues[place].push(now, packet, &mut self.faults) {
-            self.backlogged |= 1 << place;
+        if self.queues[index].push(now, packet, &mut self.faults) {
+            self.backlogged |= 1 << index;
         }
     }
 
@@ -238,16 +237,16 @@ impl TrafficControl {
             if ready == 0 || !self.is_pacer_open(now, below) {
                 return None;
             }
-            let place = self.choose(now, ready);
-            let queue = &mut self.queues[place];
+            let index = self.choose(now, ready);
+            let queue = &mut self.queues[index];
             let packet = queue.pop(now, &mut self.faults);
             if queue.head().is_none() {
-                self.backlogged &= !(1 << place);
+                self.backlogged &= !(1 << index);
             }
             // `None`: the discipline has dropped all packets of the queue
             if let Some(packet) = packet {
-                self.scheduler.served(place, packet.octets);
-                self.went.add(&packet);
+                self.scheduler.served(index, packet.octets);
+                self.departed.add(&packet);
                 self.sojourn_ns += now.since(packet.entered).as_nanos() as u64;
                 self.pacer.forwarded(now, packet.octets);
                 self.pacer_meter.record(now, packet.octets);
@@ -261,10 +260,10 @@ impl TrafficControl {
         let mut ready = self.backlogged;
         let mut shaped = ready & self.shaped;
         while shaped != 0 {
-            let place = shaped.trailing_zeros();
+            let index = shaped.trailing_zeros();
             shaped &= shaped - 1;
-            if !self.queues[place as usize].is_open(now) {
-                ready &= !(1 << place);
+            if !self.queues[index as usize].is_open(now) {
+                ready &= !(1 << index);
             }
         }
         ready
@@ -292,7 +291,7 @@ impl TrafficControl {
     fn choose(&mut self, now: Time, ready: u64) -> usize {
         let candidates = Candidates { ready, queues: &self.queues, now };
         match self.scheduler.choose(&candidates) {
-            Some(place) if candidates.is_ready(place) => place,
+            Some(index) if candidates.is_ready(index) => index,
             _ => {
                 self.faults.scheduler += 1;
                 scheduler::Scheduler::choose(&mut self.fallback, &candidates).expect("at least one queue is ready")
@@ -305,7 +304,7 @@ impl TrafficControl {
         let mut waiting_octets = 0;
         if rlc_was_emptied && self.backlogged != 0 {
             let ready = self.ready(now);
-            let queues = self.queues.iter().enumerate().filter(|(place, _)| ready >> place & 1 == 1);
+            let queues = self.queues.iter().enumerate().filter(|(index, _)| ready >> index & 1 == 1);
             waiting_octets = queues.map(|(_, queue)| queue.counts().waiting.octets).sum();
         }
         self.pacer.transmitted(now, Transmission { octets, rlc_was_emptied, waiting_octets });
@@ -321,8 +320,8 @@ impl TrafficControl {
     #[must_use]
     pub fn totals(&self) -> Totals {
         let without_queues = Totals {
-            came: self.came,
-            went: self.went,
+            arrived: self.arrived,
+            departed: self.departed,
             waiting: Amount::default(),
             dropped: self.dropped_before,
             marked_packets: self.marked_before,
@@ -338,10 +337,10 @@ impl TrafficControl {
     /// The counters since the UE arrived in its cell.
     #[must_use]
     pub fn bearer_counts(&self) -> BearerCounts {
-        let Totals { came, went, dropped, .. } = self.totals();
+        let Totals { arrived, departed, dropped, .. } = self.totals();
         let all = BearerCounts {
-            came_packets: came.packets,
-            went_packets: went.packets,
+            arrived_packets: arrived.packets,
+            departed_packets: departed.packets,
             dropped_packets: dropped.packets,
             sojourn_ns: self.sojourn_ns,
         };

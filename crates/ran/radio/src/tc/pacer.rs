@@ -12,7 +12,7 @@ pub trait Pacer: Send {
     /// again; it is called only while a packet waits. `None` is a fault: the packet is forwarded.
     fn allowance(&mut self, now: Time, below: RlcState) -> Option<u32>;
 
-    /// A packet of that length went on.
+    /// Reports that a packet was forwarded.
     fn forwarded(&mut self, now: Time, octets: u32) {
         let _ = (now, octets);
     }

@@ -57,7 +57,7 @@ impl ManagedQueue {
         queue
     }
 
-    /// What has not changed goes on as it was; what has begins anew.
+    /// Applies a new configuration. Unchanged parts keep their state.
     pub(super) fn configure(&mut self, now: Time, next: &QueueConfiguration, all: &Configuration) {
         if next.discipline != self.configuration.discipline {
             self.discipline = discipline::make(&next.discipline);
@@ -78,10 +78,10 @@ impl ManagedQueue {
         self.configuration = next.clone();
         // the target queue may have another position now
         let divert = next.policer.and_then(|policer| policer.divert);
-        if let (Some(Divert { to, .. }), Some((_, place))) =
+        if let (Some(Divert { to, .. }), Some((_, target))) =
             (divert, self.policer.as_mut().and_then(|policer| policer.divert.as_mut()))
         {
-            *place = all.place(to).expect("the configuration is validated");
+            *target = all.position(to).expect("the configuration is validated");
         }
     }
 
@@ -124,16 +124,16 @@ impl ManagedQueue {
     pub(super) fn police(&mut self, now: Time, packet: &Packet) -> PolicerVerdict {
         let Some(policer) = &mut self.policer else { return PolicerVerdict::Pass };
         if !policer.limit.is_open(now) {
-            self.counts.came.add(packet);
+            self.counts.arrived.add(packet);
             self.counts.dropped.policed.add(packet);
             return PolicerVerdict::Drop;
         }
         policer.limit.take(packet.octets);
         policer.meter.record(now, packet.octets);
-        let Some((limit, before_arrival)) = &mut policer.divert else { return PolicerVerdict::Pass };
+        let Some((limit, target)) = &mut policer.divert else { return PolicerVerdict::Pass };
         if !limit.is_open(now) {
             self.counts.diverted_packets += 1;
-            return PolicerVerdict::Divert(*before_arrival);
+            return PolicerVerdict::Divert(*target);
         }
         limit.take(packet.octets);
         PolicerVerdict::Pass
@@ -141,7 +141,7 @@ impl ManagedQueue {
 
     /// Enqueues a packet. Returns false when it was dropped.
     pub(super) fn push(&mut self, now: Time, mut packet: Packet, faults: &mut Faults) -> bool {
-        self.counts.came.add(&packet);
+        self.counts.arrived.add(&packet);
         if u64::from(packet.octets) > self.room_octets() {
             self.counts.dropped.full.add(&packet);
             return false;
@@ -168,7 +168,7 @@ impl ManagedQueue {
             if !self.apply_verdict(verdict, &mut packet, faults) {
                 continue;
             }
-            self.counts.went.add(&packet);
+            self.counts.departed.add(&packet);
             self.counts.sojourn.record(now, now.since(packet.entered));
             if let Some(shaper) = &mut self.shaper {
                 shaper.limit.take(packet.octets);
@@ -202,7 +202,7 @@ impl ManagedQueue {
     /// Takes over the packets of a removed queue, merged in order of arrival. The caller has checked that they fit.
     pub(super) fn take_over(&mut self, removed: ManagedQueue) {
         for packet in &removed.packets {
-            self.counts.came.add(packet);
+            self.counts.arrived.add(packet);
             self.counts.waiting.add(packet);
         }
         let mut merged = VecDeque::with_capacity(self.packets.len() + removed.packets.len());

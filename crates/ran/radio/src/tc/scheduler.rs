@@ -18,8 +18,8 @@ pub trait Scheduler: Send {
     fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize>;
 
     /// Reports a packet that the queue at a position has sent.
-    fn served(&mut self, place: usize, octets: u32) {
-        let _ = (place, octets);
+    fn served(&mut self, index: usize, octets: u32) {
+        let _ = (index, octets);
     }
 }
 
@@ -62,24 +62,24 @@ impl Candidates<'_> {
 
     /// Whether the queue at a position exists and is ready.
     #[must_use]
-    pub fn is_ready(&self, place: usize) -> bool {
-        place < self.queues.len() && self.ready >> place & 1 == 1
+    pub fn is_ready(&self, index: usize) -> bool {
+        index < self.queues.len() && self.ready >> index & 1 == 1
     }
 
     /// The first ready queue at a position or after it, cyclically.
     #[must_use]
-    pub fn ready_from(&self, place: usize) -> usize {
-        let from = u32::try_from(place).ok().and_then(|place| self.ready.checked_shr(place)).unwrap_or_default();
-        if from == 0 { self.ready.trailing_zeros() as usize } else { place + from.trailing_zeros() as usize }
+    pub fn ready_from(&self, index: usize) -> usize {
+        let from = u32::try_from(index).ok().and_then(|index| self.ready.checked_shr(index)).unwrap_or_default();
+        if from == 0 { self.ready.trailing_zeros() as usize } else { index + from.trailing_zeros() as usize }
     }
 
     /// All queues, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Candidate> {
-        self.queues.iter().enumerate().map(|(place, queue)| {
+        self.queues.iter().enumerate().map(|(index, queue)| {
             let head = queue.head();
             Candidate {
                 id: queue.id(),
-                ready: self.is_ready(place),
+                ready: self.is_ready(index),
                 packets: u32::try_from(queue.counts().waiting.packets).unwrap_or(u32::MAX),
                 octets: u32::try_from(queue.counts().waiting.octets).unwrap_or(u32::MAX),
                 head_octets: head.map_or(0, |packet| packet.octets),
@@ -113,8 +113,8 @@ impl Current {
     pub(super) fn after(self, before: &Configuration, configuration: &Configuration) -> Self {
         match (self, Current::new(configuration)) {
             (Current::DeficitRoundRobin(old), Current::DeficitRoundRobin(new)) => {
-                let place = |place: usize| configuration.place(before.queues.get(place)?.id);
-                Current::DeficitRoundRobin(new.after(&old, place))
+                let position = |index: usize| configuration.position(before.queues.get(index)?.id);
+                Current::DeficitRoundRobin(new.after(&old, position))
             }
             (_, new) => new,
         }
@@ -135,8 +135,8 @@ impl Scheduler for Current {
         self.part().choose(candidates)
     }
 
-    fn served(&mut self, place: usize, octets: u32) {
-        self.part().served(place, octets);
+    fn served(&mut self, index: usize, octets: u32) {
+        self.part().served(index, octets);
     }
 }
 
@@ -148,8 +148,8 @@ pub(super) struct RoundRobin {
 
 impl Scheduler for RoundRobin {
     fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
-        let place = candidates.ready_from(self.next);
-        self.next = place + 1;
-        Some(place)
+        let index = candidates.ready_from(self.next);
+        self.next = index + 1;
+        Some(index)
     }
 }

@@ -1,4 +1,4 @@
-//! Traffic control as a whole.
+//! The stages of traffic control together.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -12,7 +12,7 @@ mod reconfiguration;
 
 const OPEN: RlcState = RlcState { rlc_octets: 0, rlc_room_octets: u32::MAX };
 
-/// A packet of a UDP flow to a port of that number.
+/// A packet of a UDP flow to a port.
 fn packet(flow: u32, number: u64, octets: u32) -> Packet {
     Packet {
         flow: FlowId(flow),
@@ -42,7 +42,7 @@ fn fifos(number: usize) -> Vec<QueueConfiguration> {
     queues(&vec![DisciplineChoice::Fifo; number])
 }
 
-/// Filters that send flows to queue 1, 2, … in that order.
+/// Filters that classify flows to queues 1, 2, … in order.
 fn to_queues(flows: &[u16]) -> ClassifierChoice {
     let filter = |(id, flow): (u32, &u16)| OsiFilter {
         id,
@@ -57,12 +57,12 @@ fn drain(tc: &mut TrafficControl, now: Time) -> Vec<(u32, u64)> {
 }
 
 fn assert_nothing_lost(tc: &TrafficControl) {
-    let Totals { came, went, waiting, dropped, .. } = tc.totals();
-    assert_eq!(came, went.and(waiting).and(dropped));
+    let Totals { arrived, departed, waiting, dropped, .. } = tc.totals();
+    assert_eq!(arrived, departed.and(waiting).and(dropped));
     let mut all = Amount::default();
     for queue in &tc.configuration().queues {
         let counts = tc.counts(queue.id).unwrap();
-        assert_eq!(counts.came, counts.went.and(counts.waiting).and(counts.dropped.all()), "{counts:?}");
+        assert_eq!(counts.arrived, counts.departed.and(counts.waiting).and(counts.dropped.all()), "{counts:?}");
         all = all.and(counts.waiting);
     }
     assert_eq!(all, waiting);
@@ -80,7 +80,7 @@ fn default_configuration_forwards_in_order() {
     assert_eq!((first.number, first.entered), (0, Time::START));
     assert_eq!(drain(&mut tc, Time::from_millis(11)), [(1, 1), (1, 2), (1, 3), (1, 4)]);
     let counts = tc.counts(QueueId(0)).unwrap();
-    assert_eq!((counts.came.packets, counts.went.octets, counts.waiting), (5, 5000, Amount::default()));
+    assert_eq!((counts.arrived.packets, counts.departed.octets, counts.waiting), (5, 5000, Amount::default()));
     // 10 + 10 + 9 + 8 + 7 ms
     let ms = |ms: f64| Duration::from_secs_f64(ms / 1e3);
     let mean = counts.sojourn.mean(Time::from_millis(11));
@@ -133,8 +133,8 @@ fn first_matching_filter_decides() {
     for packet in [packet(1, 0, 100), packet(2, 0, 100), tcp, other, packet(2, 1, 100)] {
         tc.push(Time::START, packet);
     }
-    assert_eq!([0, 1, 2].map(|id| tc.counts(QueueId(id)).unwrap().came.packets), [2, 2, 1]);
-    // one that matches nothing is seen
+    assert_eq!([0, 1, 2].map(|id| tc.counts(QueueId(id)).unwrap().arrived.packets), [2, 2, 1]);
+    // packets without a matching filter are counted
     assert_eq!([7, 3, 4, 9].map(|id| tc.matched_packets(id)), [0, 2, 1, 0]);
 }
 
@@ -149,7 +149,7 @@ fn stochastic_classifier_keeps_flows_and_spreads_them() {
         }
     }
     for queue in 0..8 {
-        let packets = tc.counts(QueueId(queue)).unwrap().came.packets;
+        let packets = tc.counts(QueueId(queue)).unwrap().arrived.packets;
         assert!(packets.is_multiple_of(2) && (180..320).contains(&packets), "queue {queue}: {packets}");
     }
 }

@@ -43,11 +43,11 @@ pub struct Subscription {
     pub five_qi: u8,
 }
 
-/// What a base station knows of a UE that wants to send.
+/// The uplink state of a UE in its base station: reported data, grants and scheduling requests.
 ///
-/// A UE with data is never silent for good: it may ask unless something is known, granted or asked already
-/// ([`Ue::needs_scheduling_request`]). What is known is granted once a slot has room, each grant is carried out in its slot, and a request
-/// arrives a slot later; and a grant that is carried out may ask for more or leaves nothing known.
+/// A UE with data cannot stall. It sends a scheduling request unless data is reported, a grant is outstanding, or a request
+/// is in flight ([`Ue::needs_scheduling_request`]). Reported data is granted once a slot has room, each grant is used in its
+/// slot, and a request arrives one slot later. A used grant carries a new buffer status report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requests {
     /// Reported octets minus granted ones.

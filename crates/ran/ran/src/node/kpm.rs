@@ -199,7 +199,7 @@ impl CounterSnapshot {
         // subtracts what was counted before the snapshot
         let mut before = Counters::default();
         let former =
-            self.stays.iter().filter(|(stay, _)| stay != cell.ue_entry(stay.place) && is_matched(&stay.subscription));
+            self.stays.iter().filter(|(stay, _)| stay != cell.ue_entry(stay.index) && is_matched(&stay.subscription));
         former.for_each(|(_, counters)| before += *counters);
         sum - before
     }

@@ -204,8 +204,8 @@ impl TcSource for Node {
             queue: Queue {
                 octets: wrapped(counts.waiting.octets),
                 packets: wrapped(counts.waiting.packets),
-                forwarded_octets: wrapped(counts.went.octets),
-                forwarded_packets: wrapped(counts.went.packets),
+                forwarded_octets: wrapped(counts.departed.octets),
+                forwarded_packets: wrapped(counts.departed.packets),
                 dropped_packets: wrapped(if is_marking { counts.marked_packets } else { dropped }),
                 last_sojourn_us: counts.sojourn.last.as_micros() as i64,
                 mean_sojourn_us: (counts.sojourn.mean(now).as_secs_f64() * 1e6) as f32,

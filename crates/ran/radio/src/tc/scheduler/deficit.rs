@@ -22,25 +22,25 @@ impl DeficitRoundRobin {
         DeficitRoundRobin { queues: quanta.iter().map(account).collect(), current: 0 }
     }
 
-    /// Continues from the state of `before`, whose queues have the positions that `place` returns, if they still exist.
-    pub(super) fn after(mut self, before: &DeficitRoundRobin, place: impl Fn(usize) -> Option<usize>) -> Self {
+    /// Continues from the state of `before`, whose queues have the positions that `position` returns, if they still exist.
+    pub(super) fn after(mut self, before: &DeficitRoundRobin, position: impl Fn(usize) -> Option<usize>) -> Self {
         for (at, old) in before.queues.iter().enumerate() {
-            if let Some(account) = place(at).and_then(|place| self.queues.get_mut(place)) {
+            if let Some(account) = position(at).and_then(|index| self.queues.get_mut(index)) {
                 account.credit_octets = old.credit_octets.min(account.quantum_octets);
             }
         }
         // when the current queue was removed, the next one continues
         let gone = (before.current + self.queues.len() - 1) % self.queues.len();
-        self.current = place(before.current).unwrap_or(gone);
+        self.current = position(before.current).unwrap_or(gone);
         self
     }
 
     /// Adds its quantum to each ready queue, in turn from the one after the current, until one has positive credit.
-    fn go_round(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
+    fn next_with_credit(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
         let queues = self.queues.len();
-        (1..=queues).map(|step| (self.current + step) % queues).find(|place| {
-            let account = &mut self.queues[*place];
-            if !candidates.is_ready(*place) {
+        (1..=queues).map(|step| (self.current + step) % queues).find(|index| {
+            let account = &mut self.queues[*index];
+            if !candidates.is_ready(*index) {
                 // an idle queue does not accumulate credit
                 account.credit_octets = account.credit_octets.min(0);
                 return false;
@@ -56,24 +56,24 @@ impl Scheduler for DeficitRoundRobin {
         if candidates.is_ready(self.current) && self.queues[self.current].credit_octets > 0 {
             return Some(self.current);
         }
-        let place = self.go_round(candidates).or_else(|| {
+        let index = self.next_with_credit(candidates).or_else(|| {
             // all credits are negative: skip the rounds that cannot make one positive
-            let mut ready = self.queues.iter().enumerate().filter(|(place, _)| candidates.is_ready(*place));
+            let mut ready = self.queues.iter().enumerate().filter(|(index, _)| candidates.is_ready(*index));
             let rounds = |account: &Account| -account.credit_octets / account.quantum_octets;
             let (_, first) = ready.next()?;
             let least = ready.fold(rounds(first), |least, (_, account)| least.min(rounds(account)));
-            for (place, account) in self.queues.iter_mut().enumerate() {
-                if candidates.is_ready(place) {
+            for (index, account) in self.queues.iter_mut().enumerate() {
+                if candidates.is_ready(index) {
                     account.credit_octets += least * account.quantum_octets;
                 }
             }
-            self.go_round(candidates)
+            self.next_with_credit(candidates)
         })?;
-        self.current = place;
-        Some(place)
+        self.current = index;
+        Some(index)
     }
 
-    fn served(&mut self, place: usize, octets: u32) {
-        self.queues[place].credit_octets -= i64::from(octets);
+    fn served(&mut self, index: usize, octets: u32) {
+        self.queues[index].credit_octets -= i64::from(octets);
     }
 }

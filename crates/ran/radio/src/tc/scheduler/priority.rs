@@ -12,13 +12,13 @@ impl Priority {
     /// Creates the scheduler with a priority for each queue, lowest number first.
     pub(super) fn new(priorities: &[u32]) -> Self {
         let mut order: Vec<usize> = (0..priorities.len()).collect();
-        order.sort_by_key(|place| priorities[*place]);
+        order.sort_by_key(|index| priorities[*index]);
         Priority { order }
     }
 }
 
 impl Scheduler for Priority {
     fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
-        self.order.iter().copied().find(|place| candidates.is_ready(*place))
+        self.order.iter().copied().find(|index| candidates.is_ready(*index))
     }
 }

@@ -1,33 +1,33 @@
-//! Parts of one's own, and what becomes of answers that make no sense.
+//! Custom parts, and the handling of their invalid results.
 
 use std::sync::{Arc, Mutex};
 
 use super::*;
 
-/// Answers that make no sense, whatever it is asked.
-struct Senseless;
+/// Returns an invalid result from every method.
+struct Invalid;
 
-impl Classifier for Senseless {
+impl Classifier for Invalid {
     fn classify(&mut self, packet: &Packet, queues: usize) -> Option<usize> {
         packet.number.is_multiple_of(2).then_some(queues)
     }
 }
 
-impl Discipline for Senseless {
+impl Discipline for Invalid {
     fn leaving(&mut self, _now: Time, _packet: &Packet, _waiting: Amount) -> Option<Verdict> {
         None
     }
 }
 
-impl Scheduler for Senseless {
+impl Scheduler for Invalid {
     fn choose(&mut self, candidates: &Candidates<'_>) -> Option<usize> {
-        // the second queue holds nothing
+        // the second queue is empty
         [None, Some(1), Some(64), Some(usize::MAX)]
             [(candidates.iter().map(|one| one.packets as usize).sum::<usize>()) % 4]
     }
 }
 
-impl Pacer for Senseless {
+impl Pacer for Invalid {
     fn allowance(&mut self, _now: Time, _below: RlcState) -> Option<u32> {
         None
     }
@@ -36,12 +36,12 @@ impl Pacer for Senseless {
 #[test]
 fn invalid_result_falls_back_to_default_and_is_counted() {
     let mut queues = fifos(2);
-    queues[0].discipline = DisciplineChoice::own("senseless", || Senseless);
+    queues[0].discipline = DisciplineChoice::own("invalid", || Invalid);
     let configuration = Configuration {
-        classifier: ClassifierChoice::own("senseless", || Senseless),
+        classifier: ClassifierChoice::own("invalid", || Invalid),
         queues,
-        scheduler: SchedulerChoice::own("senseless", || Senseless),
-        pacer: PacerChoice::own("senseless", || Senseless),
+        scheduler: SchedulerChoice::own("invalid", || Invalid),
+        pacer: PacerChoice::own("invalid", || Invalid),
     };
     let mut tc = TrafficControl::new(&configuration).unwrap();
     for number in 0..8 {
@@ -52,7 +52,7 @@ fn invalid_result_falls_back_to_default_and_is_counted() {
     assert_nothing_lost(&tc);
 }
 
-/// Lets nothing go.
+/// Forwards no packets.
 struct Shut;
 
 impl Pacer for Shut {
@@ -74,17 +74,17 @@ fn blocking_pacer_is_overridden_after_one_second() {
     assert_eq!(tc.pop(Time::from_millis(6000), OPEN), None);
     assert_eq!(tc.pop(Time::from_millis(6999), OPEN), None);
     assert_eq!(tc.faults().pacer, 0);
-    // from now on, whenever RLC is empty
+    // from now on packets pass whenever RLC is empty
     assert!(tc.pop(Time::from_millis(7000), OPEN).is_some());
     assert_eq!(tc.pop(Time::from_millis(7000), held), None);
     assert!(tc.pop(Time::from_millis(7001), OPEN).is_some());
     assert_eq!(tc.faults().pacer, 2);
 }
 
-/// Lets everything go every other second, and tells what it is told.
-struct Witness(Arc<Mutex<Vec<Transmission>>>);
+/// Forwards packets in every other second, and records transmissions.
+struct Recorder(Arc<Mutex<Vec<Transmission>>>);
 
-impl Pacer for Witness {
+impl Pacer for Recorder {
     fn allowance(&mut self, now: Time, _below: RlcState) -> Option<u32> {
         Some((now.as_secs_f64() as u32) % 2)
     }
@@ -96,25 +96,25 @@ impl Pacer for Witness {
 
 #[test]
 fn slow_pacer_is_not_overridden() {
-    let pacer = PacerChoice::own("witness", || Witness(Arc::default()));
+    let pacer = PacerChoice::own("recorder", || Recorder(Arc::default()));
     let mut tc = TrafficControl::new(&Configuration { pacer, ..Configuration::default() }).unwrap();
     for number in 0..3 {
         tc.push(Time::START, packet(0, number, 100));
     }
-    for (ms, goes) in [(1, false), (999, false), (1000, true), (2000, false), (2999, false), (3000, true)] {
-        assert_eq!(tc.pop(Time::from_millis(ms), OPEN).is_some(), goes, "{ms}");
+    for (ms, is_forwarded) in [(1, false), (999, false), (1000, true), (2000, false), (2999, false), (3000, true)] {
+        assert_eq!(tc.pop(Time::from_millis(ms), OPEN).is_some(), is_forwarded, "{ms}");
     }
     assert_eq!(tc.faults(), Faults::default());
 }
 
 #[test]
 fn pacer_sees_only_octets_it_held_back() {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let witness = told.clone();
+    let recorded = Arc::new(Mutex::new(Vec::new()));
+    let shared = recorded.clone();
     let mut configuration = Configuration {
         classifier: to_queues(&[1]),
         queues: fifos(2),
-        pacer: PacerChoice::own("witness", move || Witness(witness.clone())),
+        pacer: PacerChoice::own("recorder", move || Recorder(shared.clone())),
         ..Configuration::default()
     };
     configuration.queues[1].shaper = Some(ShaperSettings { rate_bps: 8000, window_ms: 1 });
@@ -123,15 +123,15 @@ fn pacer_sees_only_octets_it_held_back() {
     let mut opportunity = |tc: &mut TrafficControl, octets, rlc_was_emptied, waiting_octets| {
         tc.transmitted(Time::from_millis(1500), octets, rlc_was_emptied);
         expected.push(Transmission { octets, rlc_was_emptied, waiting_octets });
-        assert_eq!(*told.lock().unwrap(), expected);
+        assert_eq!(*recorded.lock().unwrap(), expected);
     };
     opportunity(&mut tc, 10, true, 0);
     tc.push(Time::START, packet(1, 0, 700));
     tc.push(Time::START, packet(1, 1, 700));
-    // the bucket of a millisecond is full: it could go
+    // the bucket of a millisecond is full: the packet may be forwarded
     opportunity(&mut tc, 10, true, 1400);
     opportunity(&mut tc, 10, false, 0);
-    // it went, and left a debt
+    // the packet was forwarded and left a negative balance
     assert!(tc.pop(Time::from_millis(1500), OPEN).is_some());
     opportunity(&mut tc, 20, true, 0);
     tc.push(Time::START, packet(0, 0, 300));
@@ -163,7 +163,7 @@ fn custom_part_is_recreated_when_it_or_queues_change() {
     assert_eq!(configure(&Configuration { queues: fifos(1), ..configuration }), 4);
 }
 
-/// Drops what comes with an even number, marks what goes with one that three divides.
+/// Drops arriving packets with an even number, and marks departing ones whose number is divisible by three.
 struct Arithmetic;
 
 impl Discipline for Arithmetic {
@@ -185,16 +185,16 @@ fn discipline_drops_and_marks_on_arrival_and_departure() {
         let ecn = if number < 6 { Ecn::Ect } else { Ecn::NotEct };
         tc.push(Time::START, Packet { ecn, ..packet(0, number, 100) });
     }
-    let went: Vec<(u64, Ecn)> =
+    let departed: Vec<(u64, Ecn)> =
         std::iter::from_fn(|| tc.pop(Time::START, OPEN)).map(|packet| (packet.number, packet.ecn)).collect();
-    assert_eq!(went, [(1, Ecn::Ect), (3, Ecn::Ce), (5, Ecn::Ect), (7, Ecn::NotEct), (11, Ecn::NotEct)]);
+    assert_eq!(departed, [(1, Ecn::Ect), (3, Ecn::Ce), (5, Ecn::Ect), (7, Ecn::NotEct), (11, Ecn::NotEct)]);
     let counts = tc.counts(QueueId(0)).unwrap();
     assert_eq!((counts.marked_packets, counts.dropped.managed.packets), (1, 7));
     assert_eq!(tc.totals().marked_packets, 1);
     assert_nothing_lost(&tc);
 }
 
-/// The longest queue first.
+/// Serves the longest queue first.
 struct Longest(u32);
 
 impl Scheduler for Longest {
@@ -204,7 +204,7 @@ impl Scheduler for Longest {
         all.iter().enumerate().filter(|(_, one)| one.ready).max_by_key(|(_, one)| one.octets).map(|(place, _)| place)
     }
 
-    fn served(&mut self, _place: usize, octets: u32) {
+    fn served(&mut self, _index: usize, octets: u32) {
         self.0 += octets;
     }
 }

@@ -1,4 +1,4 @@
-//! What holds whatever comes: seeded sequences of packets, hand-overs, opportunities and configurations.
+//! Invariants under seeded random sequences of packets, dequeues, transmission opportunities and configurations.
 
 use super::*;
 use crate::Random;
@@ -7,7 +7,7 @@ fn below(random: &mut Random, bound: u64) -> u64 {
     random.next_u64() % bound
 }
 
-/// A number of 1 to 4 queues, and everything else, by chance. Some have no queue that another one had.
+/// A random configuration with 1 to 4 queues. Consecutive ones may have no queue in common.
 fn any_configuration(random: &mut Random) -> Configuration {
     let target = DelayTarget { target_ms: 5, interval_ms: 20 };
     let ids: Vec<QueueId> = (0..6).filter(|_| below(random, 2) == 0).map(QueueId).collect();
@@ -56,20 +56,20 @@ fn any_configuration(random: &mut Random) -> Configuration {
     }
 }
 
-/// Which queue has given the packet that was just popped.
-fn giver(before: &HashMap<QueueId, u64>, tc: &TrafficControl) -> QueueId {
+/// The queue of the packet that was just dequeued.
+fn served_queue(before: &HashMap<QueueId, u64>, tc: &TrafficControl) -> QueueId {
     let ids = tc.configuration().queues.iter().map(|queue| queue.id);
-    let mut givers = ids.filter(|id| tc.counts(*id).unwrap().went.packets != before[id]);
-    let giver = givers.next().expect("one has given");
-    assert_eq!(givers.next(), None);
-    giver
+    let mut served = ids.filter(|id| tc.counts(*id).unwrap().departed.packets != before[id]);
+    let queue = served.next().expect("a packet was dequeued");
+    assert_eq!(served.next(), None);
+    queue
 }
 
-fn went(tc: &TrafficControl) -> HashMap<QueueId, u64> {
-    tc.configuration().queues.iter().map(|queue| (queue.id, tc.counts(queue.id).unwrap().went.packets)).collect()
+fn departed(tc: &TrafficControl) -> HashMap<QueueId, u64> {
+    tc.configuration().queues.iter().map(|queue| (queue.id, tc.counts(queue.id).unwrap().departed.packets)).collect()
 }
 
-/// A run of that seed. The packets that went on, by number and time.
+/// Runs a seed. Returns the forwarded packets by number and time.
 fn run(seed: u64) -> Vec<(u64, u64)> {
     let mut random = Random::new(seed, 0);
     let mut tc = TrafficControl::new(&any_configuration(&mut random)).unwrap();
@@ -106,16 +106,16 @@ fn run(seed: u64) -> Vec<(u64, u64)> {
                 tc.transmitted(now, octets, rlc_octets == 0);
             }
             _ => loop {
-                let before = went(&tc);
+                let before = departed(&tc);
                 let Some(packet) = tc.pop(now, RlcState { rlc_octets, rlc_room_octets: 1_000_000 - rlc_octets }) else {
                     let shaped = tc.configuration().queues.iter().any(|queue| queue.shaper.is_some());
                     let open = tc.configuration().pacer == PacerChoice::Off || rlc_octets == 0;
-                    assert!(!open || shaped || tc.totals().waiting.packets == 0, "something waits");
+                    assert!(!open || shaped || tc.totals().waiting.packets == 0, "packets are held without reason");
                     break;
                 };
                 rlc_octets += packet.octets;
-                // each queue gives in the order in which it took
-                if let Some(last) = last.insert(giver(&before, &tc), packet.number) {
+                // each queue is first in, first out
+                if let Some(last) = last.insert(served_queue(&before, &tc), packet.number) {
                     assert!(last < packet.number);
                 }
                 log.push((packet.number, now_us));
@@ -124,9 +124,9 @@ fn run(seed: u64) -> Vec<(u64, u64)> {
         assert_nothing_lost(&tc);
     }
     assert_eq!(tc.faults(), Faults::default());
-    let Totals { came, went, marked_packets, .. } = tc.totals();
-    assert_eq!((came.packets, went.packets), (number, log.len() as u64));
-    assert!(went.packets > 100 && marked_packets <= went.packets && refused < 30);
+    let Totals { arrived, departed, marked_packets, .. } = tc.totals();
+    assert_eq!((arrived.packets, departed.packets), (number, log.len() as u64));
+    assert!(departed.packets > 100 && marked_packets <= departed.packets && refused < 30);
     log
 }
 
@@ -177,7 +177,7 @@ fn flow_order_survives_reconfiguration() {
             *seen = Some(packet.number);
         }
     }
-    assert!(tc.totals().went.packets > 3000);
+    assert!(tc.totals().departed.packets > 3000);
 }
 
 #[test]
@@ -196,9 +196,9 @@ fn priority_is_never_inverted() {
         let waiting = |tc: &TrafficControl, id| tc.counts(QueueId(id)).unwrap().waiting.packets > 0;
         let best = (0..4).filter(|id| waiting(&tc, *id)).map(|id| priorities[id as usize]).min().unwrap();
         if number > 500 && below(&mut random, 10) > 0 {
-            let before = went(&tc);
+            let before = departed(&tc);
             tc.pop(Time::START, OPEN).unwrap();
-            assert_eq!(priorities[giver(&before, &tc).0 as usize], best);
+            assert_eq!(priorities[served_queue(&before, &tc).0 as usize], best);
         }
     }
 }
@@ -216,7 +216,7 @@ fn deficit_round_robin_is_fair_within_quantum_and_packet() {
             ..Configuration::default()
         };
         let mut tc = TrafficControl::new(&configuration).unwrap();
-        // three flows of packets of lengths of their own, always backlogged
+        // three backlogged flows with different packet lengths
         let octets = |random: &mut Random, flow| 40 + below(random, [1461, 200, 1461][flow]) as u32;
         let mut numbers = 0..;
         for flow in (0..3).cycle().take(90) {
@@ -259,7 +259,7 @@ fn idle_queue_accumulates_no_credit() {
     assert_eq!(flows, [1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1]);
 }
 
-/// Who sets quanta, or adds and removes other queues, while a round is far from its end, favours nobody.
+/// Changing quanta, or adding and removing other queues, within a round favours no queue.
 #[test]
 fn deficits_survive_reconfiguration() {
     let mut configuration = Configuration {
@@ -269,7 +269,7 @@ fn deficits_survive_reconfiguration() {
         ..Configuration::default()
     };
     let mut tc = TrafficControl::new(&configuration).unwrap();
-    let mut went = [0; 2];
+    let mut departed = [0; 2];
     for turn in 0..1000 {
         for number in 0..10 {
             for flow in 0..2 {
@@ -277,9 +277,9 @@ fn deficits_survive_reconfiguration() {
             }
         }
         for _ in 0..10 {
-            went[tc.pop(Time::START, OPEN).unwrap().flow.0 as usize] += 1;
+            departed[tc.pop(Time::START, OPEN).unwrap().flow.0 as usize] += 1;
         }
-        // a queue before the others comes and goes
+        // a queue before the others is added and removed
         let quanta = vec![100_000 + turn as u32 % 2, 200_000];
         configuration.queues.retain(|queue| queue.id != QueueId(7));
         configuration.scheduler = SchedulerChoice::DeficitRoundRobin(quanta.clone());
@@ -290,8 +290,8 @@ fn deficits_survive_reconfiguration() {
         }
         tc.configure(Time::START, &configuration).unwrap();
     }
-    // 1,000,000 octets are three rounds and half the turn of the second queue, which goes first; a packet more a round where a
-    // quantum grew
-    assert!((3000..=3003).contains(&went[0]), "{went:?}");
+    // 1,000,000 octets are three rounds and half the quantum of the second queue, which is served first; a grown quantum
+    // permits one packet more per round
+    assert!((3000..=3003).contains(&departed[0]), "{departed:?}");
     assert_nothing_lost(&tc);
 }

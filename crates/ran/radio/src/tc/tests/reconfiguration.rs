@@ -1,4 +1,4 @@
-//! What may be set, what it does while packets wait, and what is refused.
+//! Valid and invalid configurations, and their effect on queued packets.
 
 use super::*;
 
@@ -15,10 +15,10 @@ fn packets_of_removed_queue_move_to_first_queue_in_order() {
     tc.configure(Time::from_millis(5), &configuration).unwrap();
     assert_nothing_lost(&tc);
     let counts = tc.counts(QueueId(0)).unwrap();
-    assert_eq!((counts.came.packets, counts.waiting.octets, tc.totals().came.packets), (6, 6000, 6));
+    assert_eq!((counts.arrived.packets, counts.waiting.octets, tc.totals().arrived.packets), (6, 6000, 6));
     assert_eq!(tc.counts(QueueId(1)), None);
     assert_eq!(drain(&mut tc, Time::from_millis(6)), [(2, 0), (0, 1), (1, 2), (0, 3), (0, 4), (2, 4)]);
-    // what waited there counts
+    // packets that were queued there are counted
     assert_eq!(tc.counts(QueueId(0)).unwrap().sojourn.max, Duration::from_millis(6));
     assert_nothing_lost(&tc);
 }
@@ -44,7 +44,7 @@ fn queue_is_not_removed_when_packets_would_be_lost() {
         "queue 1 is not empty: 10000 octets would have to move to queue 0, which has room for 9000"
     );
     assert_eq!((tc.configuration().clone(), tc.totals()), before);
-    // one packet less, and it goes
+    // with one packet less the queue can be removed
     assert_eq!(drain(&mut tc, Time::START).len(), 11);
     tc.check(&without).unwrap();
     tc.configure(Time::START, &without).unwrap();
@@ -66,20 +66,20 @@ fn unchanged_parts_keep_their_state() {
         tc.push(Time::START, packet(2, number, 100));
     }
     assert_eq!(tc.pop(Time::START, OPEN).map(|packet| packet.flow.0), Some(1));
-    // in mid-turn: another queue's limit and the pacer change, the turn goes on
+    // another queue's limit and the pacer change within a round: the round continues
     configuration.queues[0].limit_octets = 7;
     configuration.pacer = PacerChoice::Bdp5g;
     tc.configure(Time::START, &configuration).unwrap();
     assert_eq!([(); 2].map(|()| tc.pop(Time::START, OPEN).unwrap().flow.0), [1, 2]);
     assert_eq!((tc.matched_packets(0), tc.matched_packets(1)), (6, 6));
-    // queues change places: what waits, and what was counted, stays with its number, and filters go on counting
+    // queues change positions: packets and counters stay with the queue id, and filters continue to count
     configuration.queues.swap(1, 2);
     configuration.queues[0].limit_octets = 5000;
     tc.configure(Time::START, &configuration).unwrap();
     tc.push(Time::START, packet(1, 6, 100));
-    assert_eq!(tc.counts(QueueId(1)).unwrap().came.packets, 7);
+    assert_eq!(tc.counts(QueueId(1)).unwrap().arrived.packets, 7);
     assert_eq!((tc.matched_packets(0), tc.matched_packets(1)), (7, 6));
-    // another discipline keeps what waits, as does a limit below that: nothing comes in
+    // another discipline or a lower limit keeps the queued packets, and new ones are dropped
     configuration.queues[2].discipline = DisciplineChoice::CoDel(DelayTarget::default());
     configuration.queues[2].limit_octets = 300;
     tc.configure(Time::START, &configuration).unwrap();
@@ -93,7 +93,7 @@ fn unchanged_parts_keep_their_state() {
 #[test]
 fn shaper_keeps_rate_without_delaying_others() {
     let mut configuration = Configuration { classifier: to_queues(&[1]), queues: fifos(2), ..Configuration::default() };
-    // 1000 octets a millisecond, of which 10 ms may come at once
+    // 1000 octets per millisecond, with bursts of up to 10 ms
     configuration.queues[1].shaper = Some(ShaperSettings { rate_bps: 8_000_000, window_ms: 10 });
     let mut tc = TrafficControl::new(&configuration).unwrap();
     let mut octets = [0; 2];
@@ -114,14 +114,14 @@ fn shaper_keeps_rate_without_delaying_others() {
     let rate = tc.shaper_rate_bps(Time::from_millis(1000), QueueId(1));
     assert!((rate - 8_000_000.0).abs() < 8.0 * 900.0 * 100.0, "{rate}");
     assert_eq!(tc.shaper_rate_bps(Time::from_millis(1000), QueueId(0)), 0.0);
-    // what it holds back starves no pacer: nothing could have gone on
+    // packets held back by the shaper do not count as starvation by the pacer
     assert_nothing_lost(&tc);
 }
 
 #[test]
 fn policer_drops_and_diverts() {
     let mut configuration = Configuration { classifier: to_queues(&[1]), queues: fifos(2), ..Configuration::default() };
-    // of 4 Mbit/s, 1 stay, 1 is diverted and 2 are dropped
+    // of 4 Mbit/s, 1 Mbit/s passes, 1 is diverted and 2 are dropped
     configuration.queues[1].policer = Some(PolicerSettings {
         drop_rate_bps: 2_000_000,
         divert: Some(Divert { rate_bps: 1_000_000, to: QueueId(0) }),
@@ -132,14 +132,14 @@ fn policer_drops_and_diverts() {
         drain(&mut tc, Time::from_millis(ms));
     }
     let [diverted, stayed] = [0, 1].map(|id| tc.counts(QueueId(id)).unwrap());
-    // the buckets hold 100 ms of their rates, and let one packet more go
+    // the buckets hold 100 ms of their rates, and let one more packet pass
     let near = |packets: u64, expected: u64, slack: u64| {
         assert!(packets.abs_diff(expected) <= slack, "{packets} instead of {expected}");
     };
-    near(stayed.went.packets, 2500 + 25, 1);
-    near(diverted.went.packets, 2500 + 25, 2);
+    near(stayed.departed.packets, 2500 + 25, 1);
+    near(diverted.departed.packets, 2500 + 25, 2);
     near(stayed.dropped.policed.packets, 5000 - 50, 2);
-    assert_eq!(stayed.diverted_packets, diverted.came.packets);
+    assert_eq!(stayed.diverted_packets, diverted.arrived.packets);
     assert_eq!(tc.policer_rate_bps(Time::from_millis(10_000), QueueId(1)), 2_000_000.0);
     assert_nothing_lost(&tc);
 }
@@ -172,8 +172,8 @@ fn invalid_configuration_is_rejected_with_reason() {
     let divert = |rate_bps, to| Some(Divert { rate_bps, to: QueueId(to) });
     refused(&|it| it.queues[2].policer = police(0, None), rate);
     refused(&|it| it.queues[2].policer = police(1, divert(0, 0)), rate);
-    let there = "the policer of queue 2 diverts packets to queue 7, which does not exist";
-    refused(&|it| it.queues[2].policer = police(1, divert(1, 7)), there);
+    let error = "the policer of queue 2 diverts packets to queue 7, which does not exist";
+    refused(&|it| it.queues[2].policer = police(1, divert(1, 7)), error);
     refused(&|it| it.classifier = to_queues(&[1, 2, 3]), "filter 2 refers to queue 3, which does not exist");
     let filter = |id, flow| OsiFilter { id, flow, queue: QueueId(0) };
     let any = FlowPattern::default();

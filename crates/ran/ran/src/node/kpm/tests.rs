@@ -289,7 +289,7 @@ fn cu_up_delay_and_loss() {
     let delay = of("DRB.PdcpSduDelayDl", 0).unwrap();
     assert!((3_800.0..4_200.0).contains(&delay), "{delay} times 0.1 ms");
     let drops = of("DRB.PdcpPacketDropRateDl", 0).unwrap();
-    let came = (after.came.packets - before.came.packets) as f64;
+    let came = (after.arrived.packets - before.arrived.packets) as f64;
     let dropped = (after.dropped.packets - before.dropped.packets) as f64;
     assert!((drops - 1e6 * dropped / came).abs() <= 1.0 && (drops - 750_000.0).abs() < 10_000.0, "{drops}");
     // the UE that has left is included

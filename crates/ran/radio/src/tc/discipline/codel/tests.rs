@@ -32,7 +32,7 @@ fn at(us: u64) -> Time {
     Time::from_nanos(us * 1000)
 }
 
-/// A look every 10 us at a packet that has waited so long: when the verdict was that.
+/// Dequeues every 10 us a packet with a sojourn time. Returns the times of a verdict.
 fn verdicts(codel: &mut CoDel, us: std::ops::Range<u64>, sojourn_us: u64, ecn: Ecn, verdict: Verdict) -> Vec<u64> {
     let mut when = Vec::new();
     for us in us.step_by(10) {
@@ -46,7 +46,7 @@ fn verdicts(codel: &mut CoDel, us: std::ops::Range<u64>, sojourn_us: u64, ecn: E
     when
 }
 
-/// The times above, rounded up to the looks.
+/// The drop times of the control law, rounded up to the next dequeue.
 fn due(first_us: f64, counts: std::ops::RangeInclusive<u32>) -> Vec<u64> {
     let mut due_us = first_us;
     let mut all = vec![first_us as u64];
@@ -60,7 +60,7 @@ fn due(first_us: f64, counts: std::ops::RangeInclusive<u32>) -> Vec<u64> {
 #[test]
 fn drop_intervals_follow_control_law() {
     let mut codel = CoDel::dropping(DelayTarget::default());
-    // above the target from 10 ms on, so that the first drop comes an interval later
+    // above the target from 10 ms on: the first drop follows an interval later
     let dropped = verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop);
     assert_eq!(dropped[..4], [110_000, 210_000, 280_720, 338_450]);
     assert_eq!(dropped, due(110_000.0, 1..=dropped.len() as u32 - 1));
@@ -72,7 +72,7 @@ fn drop_intervals_follow_control_law() {
 fn no_drop_below_target_or_with_single_packet() {
     let mut codel = CoDel::dropping(DelayTarget::default());
     assert_eq!(verdicts(&mut codel, 10_000..1_000_000, 4999, Ecn::NotEct, Verdict::Drop), [0; 0]);
-    // one that has been above it for less than an interval starts a new interval
+    // a sojourn time below the target restarts the interval
     assert_eq!(verdicts(&mut codel, 1_000_000..1_099_990, 5000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     assert_eq!(verdicts(&mut codel, 1_099_990..1_100_000, 4000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     assert_eq!(verdicts(&mut codel, 1_100_000..1_200_000, 5000, Ecn::NotEct, Verdict::Drop), [0; 0]);
@@ -90,11 +90,11 @@ fn packet_after_drop_passes() {
     assert_eq!(look(10_000, 0), Verdict::Pass);
     assert_eq!(look(110_000, 0), Verdict::Drop);
     assert_eq!(look(110_000, 0), Verdict::Pass);
-    // a late look: the drops at 210 and 280.7 ms are made up for, and the one at 338 ms is not due
+    // a late dequeue performs the drops of 210 and 280.7 ms; that of 338 ms is not due
     assert_eq!(look(300_000, 0), Verdict::Drop);
     assert_eq!(look(300_000, 0), Verdict::Drop);
     assert_eq!(look(300_000, 0), Verdict::Pass);
-    // the packet behind a drop may be below the target: the state ends
+    // the packet after a drop is below the target: the dropping state ends
     assert_eq!(look(340_000, 0), Verdict::Drop);
     assert_eq!(look(340_000, 339_000), Verdict::Pass);
     assert_eq!(look(400_000, 0), Verdict::Pass);
@@ -103,14 +103,14 @@ fn packet_after_drop_passes() {
 #[test]
 fn soon_reentered_dropping_state_keeps_rate() {
     let mut codel = CoDel::dropping(DelayTarget::default());
-    // 14 drops: the count is 14 at the end, and was 1 at the beginning
+    // 14 drops: the count grows from 1 to 14
     assert_eq!(verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop).len(), 14);
     assert_eq!(verdicts(&mut codel, 700_000..710_000, 1000, Ecn::NotEct, Verdict::Drop), [0; 0]);
-    // 13 is how much it has grown, so that the second drop comes after 100 ms / sqrt(13)
+    // the count has grown by 13, so the second drop follows after 100 ms / sqrt(13)
     let again = verdicts(&mut codel, 710_000..1_000_000, 6000, Ecn::NotEct, Verdict::Drop);
     assert_eq!(again, due(810_000.0, 13..=12 + again.len() as u32 - 1));
     assert_eq!(again[1], 837_740);
-    // after more than 16 intervals it begins with 1
+    // after more than 16 intervals the count restarts at 1
     assert_eq!(verdicts(&mut codel, 1_000_000..3_000_000, 1000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     let afresh = verdicts(&mut codel, 3_000_000..3_250_000, 6000, Ecn::NotEct, Verdict::Drop);
     assert_eq!(afresh, [3_100_000, 3_200_000]);
@@ -127,7 +127,7 @@ fn ecn_capable_packets_are_marked() {
     assert_eq!(verdicts(&mut codel, 10_000..700_000, 6000, Ecn::NotEct, Verdict::Drop), marked);
 }
 
-/// The dequeue of RFC 8289 5, in whole: queue, state and control law in one place, in microseconds.
+/// A reference implementation of RFC 8289 5: queue, state and control law, in microseconds.
 #[derive(Default)]
 struct Reference {
     queue: std::collections::VecDeque<u64>,
@@ -142,7 +142,7 @@ impl Reference {
     const TARGET: f64 = 5_000.0;
     const INTERVAL: f64 = 100_000.0;
 
-    /// The packet, by when it came, and whether it may be dropped.
+    /// Returns the arrival time of the packet and whether it may be dropped.
     fn next(&mut self, now: f64) -> (Option<u64>, bool) {
         let Some(entered) = self.queue.pop_front() else {
             self.first_above = None;
@@ -187,7 +187,7 @@ impl Reference {
     }
 }
 
-/// Loads that come and go, and looks at odd moments: packet by packet as the RFC has it.
+/// Under varying load and irregular dequeues, each packet is treated as by the pseudocode of the RFC.
 #[test]
 fn codel_matches_rfc_pseudocode() {
     let mut most = 0;
@@ -214,8 +214,8 @@ fn codel_matches_rfc_pseudocode() {
                 tc.push(at(now_us), packet(0, Ecn::NotEct));
             }
             if random.uniform() < 0.5 {
-                let went = tc.pop(at(now_us), below).map(|packet| packet.entered.as_nanos() / 1000);
-                assert_eq!(went, reference.dequeue(now_us as f64, &mut dropped), "seed {seed} at {now_us} us");
+                let departed = tc.pop(at(now_us), below).map(|packet| packet.entered.as_nanos() / 1000);
+                assert_eq!(departed, reference.dequeue(now_us as f64, &mut dropped), "seed {seed} at {now_us} us");
             }
         }
         assert_eq!(tc.totals().dropped.packets, dropped);
