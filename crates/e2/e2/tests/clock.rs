@@ -1,5 +1,5 @@
-//! A clock that jumps: forward by years, as after a suspended host, and backward, as no monotonic clock should. The machines
-//! lose patience where time says so, once, and go on.
+//! Clock jumps: forward by years, as after a suspended host, and backward, which a monotonic clock must not do. Time limits
+//! expire once, and both sides continue.
 
 use core::time::Duration;
 
@@ -44,7 +44,7 @@ impl Pair {
         assert!(self.agent.is_up());
     }
 
-    /// Carries PDUs until both are silent.
+    /// Delivers PDUs until neither side sends.
     fn exchange(&mut self) {
         let mut pdu = Vec::new();
         loop {
@@ -60,7 +60,7 @@ impl Pair {
     }
 
     fn node(&self) -> NodeId {
-        self.ric.nodes().next().expect("the node is there").id
+        self.ric.nodes().next().expect("a node is connected").id
     }
 
     fn subscribe(&mut self, ticket: u32) {
@@ -74,7 +74,7 @@ impl Pair {
         self.ric.control(self.now, Consumer(1), Ticket(ticket), node, FUNCTION, b"h", b"m", None, true).unwrap();
     }
 
-    /// Time passes for both, as their loops would have it.
+    /// Calls the timeout handlers of both sides.
     fn tick(&mut self) {
         self.ric.handle_timeout(self.now);
         self.agent.handle_timeout(self.now);
@@ -86,12 +86,12 @@ impl Pair {
 }
 
 #[test]
-fn forward_by_years() {
+fn forward_clock_jump_times_out_requests_once() {
     let mut pair = Pair::new();
     pair.ric_events();
     pair.subscribe(1);
     pair.control(2);
-    // nothing arrives; then the host wakes up
+    // no PDU arrives; then the host resumes
     let mut lost = Vec::new();
     while pair.ric.poll_transmit(&mut lost).is_some() {}
     pair.now = pair.now + YEARS;
@@ -110,11 +110,11 @@ fn forward_by_years() {
         )
     };
     assert_eq!((events.iter().filter(failed).count(), events.iter().filter(timed_out).count()), (1, 1), "{events:?}");
-    // once
+    // only once
     pair.tick();
     assert!(!pair.ric_events().iter().any(|event| failed(&event) || timed_out(&event)));
 
-    // the association stands, since nothing says otherwise, and is of use
+    // the association has not ended and still works
     pair.exchange();
     pair.ric_events();
     pair.subscribe(3);
@@ -122,7 +122,7 @@ fn forward_by_years() {
     let asked = std::iter::from_fn(|| pair.agent.poll_event())
         .filter_map(|event| if let AgentEvent::Subscribe(request) = event { Some(request.request_id) } else { None })
         .last();
-    pair.agent.admit(asked.expect("it is asked for"), &[RicActionId(1)], &[]).unwrap();
+    pair.agent.admit(asked.expect("the agent received the subscription"), &[RicActionId(1)], &[]).unwrap();
     pair.exchange();
     assert!(pair.ric_events().iter().any(|event| matches!(
         event,
@@ -131,7 +131,7 @@ fn forward_by_years() {
 }
 
 #[test]
-fn backward() {
+fn backward_clock_jump_times_out_requests() {
     let mut pair = Pair::new();
     let before = pair.now;
     pair.subscribe(1);
@@ -140,7 +140,7 @@ fn backward() {
     pair.exchange();
     pair.control(2);
     pair.exchange();
-    // whatever was set before and after, it ends once time has passed both
+    // all time limits set before and after the jump expire once the clock has passed both
     pair.now = before + Duration::from_secs(60);
     for _ in 0..3 {
         pair.tick();
@@ -157,11 +157,11 @@ fn backward() {
         events.iter().any(|event| matches!(event, Event::Request { event: RequestEvent::Controlled { .. }, .. })),
         "{events:?}"
     );
-    assert!(pair.ric.poll_timeout().is_none_or(|due| due > pair.now), "nothing is due for ever");
+    assert!(pair.ric.poll_timeout().is_none_or(|due| due > pair.now), "no expired timer is left");
 }
 
 #[test]
-fn to_and_fro_between_any_two_calls() {
+fn random_clock_jumps_are_survived() {
     let mut state = 1_u64;
     let mut next = |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -176,7 +176,7 @@ fn to_and_fro_between_any_two_calls() {
         });
         pair.tick();
         if pair.ric.nodes().next().is_none() || !pair.agent.is_up() {
-            // some time-out ended the association at one of its ends: it begins anew
+            // a timeout has closed the association at one end: reconnect
             pair.ric.handle_close(pair.now, ASSOC, CloseReason::Transport);
             pair.agent.handle_close(pair.now, CloseReason::Transport);
             pair.connect();

@@ -1,4 +1,4 @@
-//! FlexRIC's xApps and a RIC, in virtual time: by hand, tampered with, and as recorded.
+//! FlexRIC's xApps and a RIC in virtual time: hand-written, tampered and recorded dialogues.
 
 mod support;
 
@@ -33,16 +33,16 @@ fn request(requestor: u16) -> RicRequestId {
     RicRequestId { requestor, instance: 0 }
 }
 
-/// A RIC with its host, and nobody else.
+/// A RIC with its E42 host.
 struct World {
     now: Time,
     ric: Controller,
-    /// What nodes write.
+    /// The encoding of the nodes.
     codec: Codec,
     host: E42Host,
-    /// What nodes are sent.
+    /// The PDUs sent to nodes.
     to_nodes: Vec<(AssocId, Pdu<'static>)>,
-    /// What xApps are sent.
+    /// The PDUs sent to xApps.
     to_xapps: Vec<(AssocId, Vec<u8>)>,
     closed: Vec<(AssocId, CloseReason)>,
     notices: Vec<Notice>,
@@ -62,26 +62,26 @@ impl World {
         }
     }
 
-    /// With a node that has set up.
+    /// Returns a world with a node that has set up.
     fn with_node() -> World {
         let mut world = World::new(E42Version::V2);
-        world.node_comes(NODE, 7);
+        world.connect_node(NODE, 7);
         world
     }
 
-    fn node_comes(&mut self, assoc: AssocId, number: u32) {
+    fn connect_node(&mut self, assoc: AssocId, number: u32) {
         self.ric.handle_open_in(self.now, assoc, self.codec);
-        self.node_says(assoc, setup(node_id(number)));
+        self.send_from_node(assoc, setup(node_id(number)));
         assert!(matches!(self.to_nodes.pop(), Some((_, Pdu::E2SetupResponse(_)))));
     }
 
-    fn node_says<'a>(&mut self, assoc: AssocId, pdu: impl Into<Pdu<'a>>) {
+    fn send_from_node<'a>(&mut self, assoc: AssocId, pdu: impl Into<Pdu<'a>>) {
         let mut bytes = Vec::new();
         self.codec.encode(&pdu.into(), VERSION, &mut bytes).unwrap();
-        self.node_sends(assoc, &bytes);
+        self.send_bytes_from_node(assoc, &bytes);
     }
 
-    fn node_sends(&mut self, assoc: AssocId, bytes: &[u8]) {
+    fn send_bytes_from_node(&mut self, assoc: AssocId, bytes: &[u8]) {
         if let Routed::Indication(indication) = self.ric.handle_pdu(self.now, assoc, bytes) {
             for consumer in self.ric.consumers(indication.subscription) {
                 let mut out = Vec::new();
@@ -93,9 +93,9 @@ impl World {
         self.settle();
     }
 
-    fn xapp_comes(&mut self, assoc: AssocId) -> XappId {
+    fn connect_xapp(&mut self, assoc: AssocId) -> XappId {
         self.host.handle_open(assoc);
-        self.xapp_says(assoc, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+        self.send_from_xapp(assoc, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
         let (to, bytes) = self.to_xapps.pop().unwrap();
         assert_eq!(to, assoc);
         let gather = Gather::new();
@@ -105,13 +105,13 @@ impl World {
         }
     }
 
-    fn xapp_says(&mut self, assoc: AssocId, pdu: E42Pdu<'_>) {
+    fn send_from_xapp(&mut self, assoc: AssocId, pdu: E42Pdu<'_>) {
         let mut bytes = Vec::new();
         pdu.encode(E42Version::V2, &mut bytes).unwrap();
-        self.xapp_sends(assoc, &bytes);
+        self.send_bytes_from_xapp(assoc, &bytes);
     }
 
-    fn xapp_sends(&mut self, assoc: AssocId, bytes: &[u8]) {
+    fn send_bytes_from_xapp(&mut self, assoc: AssocId, bytes: &[u8]) {
         self.host.handle_pdu(self.now, assoc, bytes, &mut self.ric);
         self.settle();
     }
@@ -146,8 +146,8 @@ impl World {
         }
     }
 
-    /// The only thing that an xApp was told.
-    fn told(&mut self, assoc: AssocId) -> Pdu<'static> {
+    /// Returns the only PDU sent to an xApp.
+    fn sent_to_xapp(&mut self, assoc: AssocId) -> Pdu<'static> {
         assert_eq!(self.to_xapps.len(), 1, "{:?}", self.to_xapps);
         let (to, bytes) = self.to_xapps.pop().unwrap();
         assert_eq!(to, assoc);
@@ -155,20 +155,20 @@ impl World {
         e2ap::decode(&bytes, VERSION, &gather).unwrap().pdu.into_owned()
     }
 
-    /// The only thing that a node was asked.
-    fn asked(&mut self) -> Pdu<'static> {
+    /// Returns the only PDU sent to a node.
+    fn sent_to_node(&mut self) -> Pdu<'static> {
         assert_eq!(self.to_nodes.len(), 1, "{:?}", self.to_nodes);
         self.to_nodes.pop().unwrap().1
     }
 
-    /// A subscription of an xApp that stands; the controller's request id.
+    /// Subscribes for an xApp. Returns the controller's request id.
     fn subscribed(&mut self, xapp: AssocId, id: XappId, requestor: u16) -> RicRequestId {
-        self.xapp_says(xapp, subscribe(id, 7, requestor, b"trigger"));
-        let Pdu::RicSubscriptionRequest(asked) = self.asked() else { panic!("a subscription") };
-        self.node_says(NODE, admit(asked.request_id));
-        let Pdu::RicSubscriptionResponse(response) = self.told(xapp) else { panic!("a response") };
+        self.send_from_xapp(xapp, subscribe(id, 7, requestor, b"trigger"));
+        let Pdu::RicSubscriptionRequest(request_at_node) = self.sent_to_node() else { panic!("a subscription") };
+        self.send_from_node(NODE, admit(request_at_node.request_id));
+        let Pdu::RicSubscriptionResponse(response) = self.sent_to_xapp(xapp) else { panic!("a response") };
         assert_eq!(response.request_id, request(requestor));
-        asked.request_id
+        request_at_node.request_id
     }
 }
 
@@ -263,108 +263,110 @@ const A: AssocId = AssocId(11);
 const B: AssocId = AssocId(12);
 
 #[test]
-fn a_session_from_its_setup_to_its_end() {
+fn session_runs_from_setup_to_close() {
     let mut world = World::with_node();
-    let xapp = world.xapp_comes(A);
+    let xapp = world.connect_xapp(A);
     let id = world.subscribed(A, xapp, 1);
-    assert_ne!(id, request(1), "towards the node it has the controller's name");
+    assert_ne!(id, request(1), "the node sees the controller's request id");
 
     for octets in [1, 200, 40_000] {
         let message = vec![0x5E; octets];
-        world.node_says(NODE, indication(id, &message));
-        assert_eq!(world.told(A), indication(request(1), &message).into());
+        world.send_from_node(NODE, indication(id, &message));
+        assert_eq!(world.sent_to_xapp(A), indication(request(1), &message).into());
     }
 
-    world.xapp_says(A, control(xapp, 2, Some(RicControlAckRequest::Ack)));
-    let Pdu::RicControlRequest(asked) = world.asked() else { panic!("a control") };
-    assert_eq!(asked.ack_request, Some(RicControlAckRequest::Ack));
-    assert_eq!((asked.header, asked.message), (b"header".into(), b"message".into()));
+    world.send_from_xapp(A, control(xapp, 2, Some(RicControlAckRequest::Ack)));
+    let Pdu::RicControlRequest(request_at_node) = world.sent_to_node() else { panic!("a control") };
+    assert_eq!(request_at_node.ack_request, Some(RicControlAckRequest::Ack));
+    assert_eq!((request_at_node.header, request_at_node.message), (b"header".into(), b"message".into()));
     let acknowledge = RicControlAcknowledge {
-        request_id: asked.request_id,
+        request_id: request_at_node.request_id,
         ran_function_id: FUNCTION,
         call_process_id: None,
         status: None,
         outcome: Some(b"outcome".into()),
     };
-    world.node_says(NODE, acknowledge.clone());
-    assert_eq!(world.told(A), RicControlAcknowledge { request_id: request(2), ..acknowledge }.into());
+    world.send_from_node(NODE, acknowledge.clone());
+    assert_eq!(world.sent_to_xapp(A), RicControlAcknowledge { request_id: request(2), ..acknowledge }.into());
 
-    world.xapp_says(A, delete(xapp, 1));
+    world.send_from_xapp(A, delete(xapp, 1));
     let ran_function_id = FUNCTION;
-    assert_eq!(world.asked(), RicSubscriptionDeleteRequest { request_id: id, ran_function_id }.into());
-    assert_eq!(world.told(A), RicSubscriptionDeleteResponse { request_id: request(1), ran_function_id }.into());
-    world.node_says(NODE, RicSubscriptionDeleteResponse { request_id: id, ran_function_id });
+    assert_eq!(world.sent_to_node(), RicSubscriptionDeleteRequest { request_id: id, ran_function_id }.into());
+    assert_eq!(world.sent_to_xapp(A), RicSubscriptionDeleteResponse { request_id: request(1), ran_function_id }.into());
+    world.send_from_node(NODE, RicSubscriptionDeleteResponse { request_id: id, ran_function_id });
 
-    // the name is free again; the end of the session leaves nothing
+    // the request id is free again; the end of the session deletes the subscription
     world.subscribed(A, xapp, 1);
     world.host.handle_close(world.now, A, &mut world.ric);
     world.settle();
-    assert!(matches!(world.asked(), Pdu::RicSubscriptionDeleteRequest(_)));
+    assert!(matches!(world.sent_to_node(), Pdu::RicSubscriptionDeleteRequest(_)));
     assert_eq!((world.host.sessions(), world.notices), (0, Vec::new()));
 }
 
-/// FlexRIC's xApps read PER, whatever the node writes.
+/// FlexRIC's xApps decode PER only, whatever the node's encoding.
 #[test]
-fn a_node_of_another_encoding_is_told_in_per() {
+fn node_of_another_encoding_is_forwarded_in_per() {
     let mut world = World::new(E42Version::V2);
     world.codec = Codec::FLAT;
-    world.node_comes(NODE, 7);
-    let xapp = world.xapp_comes(A);
+    world.connect_node(NODE, 7);
+    let xapp = world.connect_xapp(A);
     let id = world.subscribed(A, xapp, 1);
     for octets in [1, 200, 40_000] {
         let message = vec![0x5E; octets];
-        world.node_says(NODE, indication(id, &message));
-        assert_eq!(world.told(A), indication(request(1), &message).into());
+        world.send_from_node(NODE, indication(id, &message));
+        assert_eq!(world.sent_to_xapp(A), indication(request(1), &message).into());
     }
 }
 
 #[test]
-fn xapps_share_what_is_equal_and_keep_their_names() {
+fn equal_subscriptions_are_shared_under_own_request_ids() {
     let mut world = World::with_node();
-    let (a, b) = (world.xapp_comes(A), world.xapp_comes(B));
+    let (a, b) = (world.connect_xapp(A), world.connect_xapp(B));
     assert_ne!(a, b);
     let id = world.subscribed(A, a, 1);
-    world.xapp_says(B, subscribe(b, 7, 9, b"trigger"));
-    assert!(world.to_nodes.is_empty(), "one subscription is enough");
-    assert!(matches!(world.told(B), Pdu::RicSubscriptionResponse(response) if response.request_id == request(9)));
-    world.node_says(NODE, indication(id, b"x"));
-    let told: Vec<_> =
+    world.send_from_xapp(B, subscribe(b, 7, 9, b"trigger"));
+    assert!(world.to_nodes.is_empty(), "the subscription is shared");
+    assert!(
+        matches!(world.sent_to_xapp(B), Pdu::RicSubscriptionResponse(response) if response.request_id == request(9))
+    );
+    world.send_from_node(NODE, indication(id, b"x"));
+    let received: Vec<_> =
         world.to_xapps.drain(..).map(|(to, pdu)| (to, e2ap::peek::indication(&pdu).unwrap().request_id)).collect();
-    assert_eq!(told, [(A, request(1)), (B, request(9))]);
+    assert_eq!(received, [(A, request(1)), (B, request(9))]);
     // one leaves, the other stays
-    world.xapp_says(A, delete(a, 1));
-    assert!(matches!(world.told(A), Pdu::RicSubscriptionDeleteResponse(_)));
+    world.send_from_xapp(A, delete(a, 1));
+    assert!(matches!(world.sent_to_xapp(A), Pdu::RicSubscriptionDeleteResponse(_)));
     assert!(world.to_nodes.is_empty());
 }
 
 #[test]
-fn nobody_speaks_for_another() {
+fn xapp_cannot_use_the_id_of_another() {
     let mut world = World::with_node();
-    let (a, b) = (world.xapp_comes(A), world.xapp_comes(B));
+    let (a, b) = (world.connect_xapp(A), world.connect_xapp(B));
     world.subscribed(A, a, 1);
-    world.xapp_says(B, subscribe(a, 7, 2, b"other"));
-    assert!(matches!(world.told(B), Pdu::RicSubscriptionFailure(failure) if failure.request_id == request(2)));
-    world.xapp_says(B, delete(a, 1));
-    assert!(matches!(world.told(B), Pdu::RicSubscriptionDeleteFailure(_)));
-    world.xapp_says(B, control(a, 3, None));
-    assert!(matches!(world.told(B), Pdu::RicControlFailure(failure) if failure.request_id == request(3)));
-    // under its own number it has no such subscription
-    world.xapp_says(B, delete(b, 1));
-    let Pdu::RicSubscriptionDeleteFailure(failure) = world.told(B) else { panic!() };
+    world.send_from_xapp(B, subscribe(a, 7, 2, b"other"));
+    assert!(matches!(world.sent_to_xapp(B), Pdu::RicSubscriptionFailure(failure) if failure.request_id == request(2)));
+    world.send_from_xapp(B, delete(a, 1));
+    assert!(matches!(world.sent_to_xapp(B), Pdu::RicSubscriptionDeleteFailure(_)));
+    world.send_from_xapp(B, control(a, 3, None));
+    assert!(matches!(world.sent_to_xapp(B), Pdu::RicControlFailure(failure) if failure.request_id == request(3)));
+    // B has no such subscription under its own id
+    world.send_from_xapp(B, delete(b, 1));
+    let Pdu::RicSubscriptionDeleteFailure(failure) = world.sent_to_xapp(B) else { panic!() };
     assert_eq!(failure.cause, Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)));
     assert!(world.to_nodes.is_empty() && world.closed.is_empty());
-    // said at powers of two
+    // logged at powers of two
     let misuses = world.notices.iter().filter(|notice| matches!(notice, Notice::XappMisuse { .. })).count();
     assert_eq!(misuses, 2);
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_subscription_is_refused() {
     let mut world = World::with_node();
-    let xapp = world.xapp_comes(A);
+    let xapp = world.connect_xapp(A);
     let mut refused = |pdu: E42Pdu<'_>| {
-        world.xapp_says(A, pdu);
-        match world.told(A) {
+        world.send_from_xapp(A, pdu);
+        match world.sent_to_xapp(A) {
             Pdu::RicSubscriptionFailure(RicSubscriptionFailure { cause: Some(cause), .. })
             | Pdu::RicControlFailure(RicControlFailure { cause: Some(cause), .. }) => cause,
             other => panic!("{other:?}"),
@@ -375,33 +377,33 @@ fn what_makes_no_sense_is_refused() {
     let other_function = E42SubscriptionRequest { ran_function_id: RanFunctionId(5), ..good };
     let invalid = Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid);
     assert_eq!(refused(E42Pdu::SubscriptionRequest(other_function)), invalid);
-    // a name that is taken
+    // a request id in use
     world.subscribed(A, xapp, 1);
-    world.xapp_says(A, subscribe(xapp, 7, 1, b"another"));
-    assert!(matches!(world.told(A), Pdu::RicSubscriptionFailure(_)));
+    world.send_from_xapp(A, subscribe(xapp, 7, 1, b"another"));
+    assert!(matches!(world.sent_to_xapp(A), Pdu::RicSubscriptionFailure(_)));
     assert!(world.to_nodes.is_empty());
 }
 
 #[test]
-fn answers_that_are_bad_news_or_do_not_come() {
+fn failures_and_timeouts_are_forwarded() {
     let mut world = World::with_node();
-    let xapp = world.xapp_comes(A);
+    let xapp = world.connect_xapp(A);
     // the node refuses
-    world.xapp_says(A, subscribe(xapp, 7, 1, b"one"));
-    let Pdu::RicSubscriptionRequest(asked) = world.asked() else { panic!() };
+    world.send_from_xapp(A, subscribe(xapp, 7, 1, b"one"));
+    let Pdu::RicSubscriptionRequest(request_at_node) = world.sent_to_node() else { panic!() };
     let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
     let failure = RicSubscriptionFailure {
-        request_id: asked.request_id,
+        request_id: request_at_node.request_id,
         ran_function_id: FUNCTION,
         actions_not_admitted: None,
         cause: Some(cause),
         criticality_diagnostics: None,
     };
-    world.node_says(NODE, failure.clone());
-    assert_eq!(world.told(A), RicSubscriptionFailure { request_id: request(1), ..failure }.into());
-    // the node says nothing
-    world.xapp_says(A, subscribe(xapp, 7, 2, b"two"));
-    world.xapp_says(A, control(xapp, 3, Some(RicControlAckRequest::Ack)));
+    world.send_from_node(NODE, failure.clone());
+    assert_eq!(world.sent_to_xapp(A), RicSubscriptionFailure { request_id: request(1), ..failure }.into());
+    // the node does not answer
+    world.send_from_xapp(A, subscribe(xapp, 7, 2, b"two"));
+    world.send_from_xapp(A, control(xapp, 3, Some(RicControlAckRequest::Ack)));
     world.to_nodes.clear();
     world.wait(Duration::from_secs(6));
     let names: Vec<_> = world
@@ -413,31 +415,31 @@ fn answers_that_are_bad_news_or_do_not_come() {
         .collect();
     let unsuccessful = e2ap::Kind::Unsuccessful;
     assert_eq!(names, [Some((unsuccessful, 8, 2)), Some((unsuccessful, 4, 3))]);
-    // no answer was asked for: none is given
-    world.xapp_says(A, control(xapp, 4, None));
+    // no acknowledgement was requested: none is sent
+    world.send_from_xapp(A, control(xapp, 4, None));
     world.wait(Duration::from_secs(6));
     assert!(world.to_xapps.is_empty());
 }
 
 #[test]
-fn a_node_that_resets_ends_what_cannot_be_told() {
+fn deletion_by_node_is_logged_and_ends_subscription() {
     let mut world = World::with_node();
-    let xapp = world.xapp_comes(A);
+    let xapp = world.connect_xapp(A);
     let id = world.subscribed(A, xapp, 1);
     let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
     let gone = e2ap::RicSubscriptionWithCause { request_id: id, ran_function_id: FUNCTION, cause };
-    world.node_says(NODE, e2ap::RicSubscriptionDeleteRequired { subscriptions: Some(vec![gone].into()) });
+    world.send_from_node(NODE, e2ap::RicSubscriptionDeleteRequired { subscriptions: Some(vec![gone].into()) });
     assert!(world.to_xapps.is_empty());
     let end = SubscriptionEnd::ByNode(cause);
     assert!(world.notices.contains(&Notice::EndUntold { request_id: request(1), end }), "{:?}", world.notices);
-    world.xapp_says(A, delete(xapp, 1));
-    assert!(matches!(world.told(A), Pdu::RicSubscriptionDeleteFailure(_)));
+    world.send_from_xapp(A, delete(xapp, 1));
+    assert!(matches!(world.sent_to_xapp(A), Pdu::RicSubscriptionDeleteFailure(_)));
 }
 
 #[test]
-fn only_what_xapps_can_read_is_told() {
+fn node_without_components_is_hidden() {
     let mut world = World::with_node();
-    // a gNB of v1 that tells of no component
+    // a gNB of v1 without components
     world.ric.handle_open(world.now, AssocId(2));
     let mut without = setup(node_id(9));
     without.transaction_id = None;
@@ -451,39 +453,39 @@ fn only_what_xapps_can_read_is_told() {
     assert_eq!(world.ric.nodes().count(), 2);
 
     world.host.handle_open(A);
-    world.xapp_says(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+    world.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
     let gather = Gather::new();
     let E42Pdu::SetupResponse(response) = e42::decode(&world.to_xapps[0].1, E42Version::V2, &gather).unwrap() else {
         panic!()
     };
     assert_eq!(response.nodes.iter().map(|node| node.global_e2_node_id).collect::<Vec<_>>(), [node_id(7)]);
     assert_eq!(world.notices, [Notice::NodesUntold { count: 1 }]);
-    // as often as it is asked, the answer is the same
-    world.xapp_says(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+    // a repeated setup has the same answer
+    world.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
     assert_eq!(world.to_xapps[0], world.to_xapps[1]);
     assert_eq!(world.host.sessions(), 1);
 }
 
 #[test]
-fn an_xapp_built_for_v1_is_answered_in_v1() {
+fn v1_xapp_is_answered_in_v1() {
     let mut world = World::with_node();
     world.host = E42Host::new(E42Version::V1, 1 << 20);
     world.host.handle_open(A);
     let mut bytes = Vec::new();
     let setup = E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() });
     setup.encode(E42Version::V1, &mut bytes).unwrap();
-    world.xapp_sends(A, &bytes);
+    world.send_bytes_from_xapp(A, &bytes);
     let (_, response) = world.to_xapps.pop().unwrap();
     let gather = Gather::new();
     let E42Pdu::SetupResponse(response) = e42::decode(&response, E42Version::V1, &gather).unwrap() else { panic!() };
     assert!(response.nodes[0].components.is_none());
     bytes.clear();
     control(response.xapp_id, 1, Some(RicControlAckRequest::Ack)).encode(E42Version::V1, &mut bytes).unwrap();
-    world.xapp_sends(A, &bytes);
-    let Pdu::RicControlRequest(asked) = world.asked() else { panic!() };
-    let (request_id, ran_function_id) = (asked.request_id, FUNCTION);
+    world.send_bytes_from_xapp(A, &bytes);
+    let Pdu::RicControlRequest(request_at_node) = world.sent_to_node() else { panic!() };
+    let (request_id, ran_function_id) = (request_at_node.request_id, FUNCTION);
     let ack = RicControlAcknowledge { request_id, ran_function_id, call_process_id: None, status: None, outcome: None };
-    world.node_says(NODE, ack);
+    world.send_from_node(NODE, ack);
     let (_, answer) = world.to_xapps.pop().unwrap();
     let gather = Gather::new();
     let Pdu::RicControlAcknowledge(answer) = e2ap::decode(&answer, Version::V1_01, &gather).unwrap().pdu else {
@@ -492,36 +494,36 @@ fn an_xapp_built_for_v1_is_answered_in_v1() {
     assert_eq!((answer.request_id, answer.status), (request(1), Some(RicControlStatus::Success)));
 }
 
-/// What only later versions can say of a node is no reason to end: an xApp of v1 is not told of it.
+/// A node id that v1 cannot express does not end the session: an xApp of v1 does not see the node.
 #[test]
-fn a_node_that_v1_cannot_name_is_not_told_in_v1() {
+fn node_that_v1_cannot_name_is_hidden_in_v1() {
     let GlobalE2NodeId::Gnb(mut id) = node_id(8) else { panic!() };
     let GlobalE2NodeId::Gnb(whole) = node_id(9) else { panic!() };
     id.global_en_gnb_id = Some(e2ap::GlobalEnGnbId {
         plmn_identity: whole.global_gnb_id.plmn_identity,
         en_gnb_id: e2ap::EnGnbId::new(0x200, 22),
     });
-    for (version, told) in [(E42Version::V1, 1), (E42Version::V2, 2), (E42Version::V3, 2)] {
+    for (version, received) in [(E42Version::V1, 1), (E42Version::V2, 2), (E42Version::V3, 2)] {
         let mut world = World::with_node();
         world.host = E42Host::new(version, 1 << 20);
         world.ric.handle_open(world.now, AssocId(2));
-        world.node_says(AssocId(2), setup(GlobalE2NodeId::Gnb(id)));
+        world.send_from_node(AssocId(2), setup(GlobalE2NodeId::Gnb(id)));
         assert_eq!(world.ric.nodes().count(), 2);
         world.host.handle_open(A);
         let mut bytes = Vec::new();
         let setup = E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() });
         setup.encode(version, &mut bytes).unwrap();
-        world.xapp_sends(A, &bytes);
+        world.send_bytes_from_xapp(A, &bytes);
         let gather = Gather::new();
         let E42Pdu::SetupResponse(response) = e42::decode(&world.to_xapps[0].1, version, &gather).unwrap() else {
             panic!()
         };
-        assert_eq!((response.nodes.len(), world.notices.len()), (told, 2 - told), "{version}");
+        assert_eq!((response.nodes.len(), world.notices.len()), (received, 2 - received), "{version}");
     }
 }
 
 #[test]
-fn who_speaks_out_of_turn_is_turned_away() {
+fn unexpected_message_closes_session() {
     for (bytes, greeted) in [
         (&b"\x01"[..], false),
         (b"garbage, and more of it", false),
@@ -529,35 +531,35 @@ fn who_speaks_out_of_turn_is_turned_away() {
         (&[0x20, 0x0E, 0x00, 0x03, 0, 0, 0], true),
     ] {
         let mut world = World::with_node();
-        world.xapp_comes(B);
+        world.connect_xapp(B);
         if greeted {
-            world.xapp_comes(A);
+            world.connect_xapp(A);
         } else {
             world.host.handle_open(A);
         }
-        world.xapp_sends(A, bytes);
+        world.send_bytes_from_xapp(A, bytes);
         assert_eq!(world.closed, [(A, CloseReason::Misbehaved)], "{bytes:?}");
-        // what it says until it is gone is not heard, and the other one has lost nothing
-        world.xapp_sends(A, bytes);
+        // further messages are ignored, and the other session continues
+        world.send_bytes_from_xapp(A, bytes);
         assert_eq!((world.closed.len(), world.host.sessions()), (1, 1));
     }
     let mut world = World::with_node();
     world.host.handle_open(A);
-    world.xapp_says(A, subscribe(XappId(1), 7, 1, b""));
+    world.send_from_xapp(A, subscribe(XappId(1), 7, 1, b""));
     assert_eq!(world.closed, [(A, CloseReason::Misbehaved)]);
     assert!(world.to_nodes.is_empty());
 }
 
 #[test]
-fn tampered_dialogues_break_nothing() {
+fn tampered_dialogue_does_not_affect_other_xapp() {
     let mut answered = 0;
     for seed in 0..300 {
         let mut random = Random::new(seed);
         let mut world = World::with_node();
-        let witness = world.xapp_comes(B);
+        let witness = world.connect_xapp(B);
         let id = world.subscribed(B, witness, 1);
-        let xapp = world.xapp_comes(A);
-        for said in [
+        let xapp = world.connect_xapp(A);
+        for request in [
             subscribe(xapp, 7, 1, b"one"),
             control(xapp, 2, Some(RicControlAckRequest::Ack)),
             subscribe(xapp, 7, 3, b"two"),
@@ -565,29 +567,29 @@ fn tampered_dialogues_break_nothing() {
             delete(xapp, 3),
         ] {
             let mut bytes = Vec::new();
-            said.encode(E42Version::V2, &mut bytes).unwrap();
+            request.encode(E42Version::V2, &mut bytes).unwrap();
             if random.below(3) == 0 {
                 let at = random.below(bytes.len());
                 bytes[at] = random.below(256) as u8;
             }
-            world.xapp_sends(A, &bytes);
-            for (_, asked) in std::mem::take(&mut world.to_nodes) {
-                if let Pdu::RicSubscriptionRequest(asked) = asked {
-                    world.node_says(NODE, admit(asked.request_id));
+            world.send_bytes_from_xapp(A, &bytes);
+            for (_, request_at_node) in std::mem::take(&mut world.to_nodes) {
+                if let Pdu::RicSubscriptionRequest(request_at_node) = request_at_node {
+                    world.send_from_node(NODE, admit(request_at_node.request_id));
                 }
             }
         }
         answered += world.to_xapps.len();
         world.to_xapps.clear();
-        world.node_says(NODE, indication(id, b"for the witness"));
-        assert_eq!(world.told(B), indication(request(1), b"for the witness").into());
+        world.send_from_node(NODE, indication(id, b"for the witness"));
+        assert_eq!(world.sent_to_xapp(B), indication(request(1), b"for the witness").into());
     }
     assert!(answered > 300, "{answered}");
 }
 
-/// A dialogue of FlexRIC's own xApps and its emulated gNB: to both ends this RIC says the same as FlexRIC's.
+/// A dialogue of FlexRIC's xApps and its emulated gNB: this RIC sends the same PDUs as FlexRIC's.
 #[test]
-fn a_recorded_dialogue_of_flexric() {
+fn recorded_flexric_dialogue_is_reproduced() {
     let found = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .map(|dir| dir.join("../shared/vectors/flexric-e2ap-v2.json"))
@@ -613,10 +615,10 @@ fn a_recorded_dialogue_of_flexric() {
     let (ric, xapp, node) = ("nearRT-RIC", "xapp_gtp_mac_rl", "emu_agent_gnb");
     let mut world = World::new(E42Version::V2);
     world.ric.handle_open(world.now, NODE);
-    world.node_sends(NODE, &recorded("initiatingMessage", "E2setup", None, node));
+    world.send_bytes_from_node(NODE, &recorded("initiatingMessage", "E2setup", None, node));
     world.to_nodes.clear();
     world.host.handle_open(A);
-    world.xapp_sends(A, &recorded("initiatingMessage", "E42setup", None, "rc-vec"));
+    world.send_bytes_from_xapp(A, &recorded("initiatingMessage", "E42setup", None, "rc-vec"));
     let (_, mut response) = world.to_xapps.pop().unwrap();
     let expected = recorded("successfulOutcome", "E42setup", None, ric);
     let number = response[12..14].to_vec();
@@ -628,33 +630,36 @@ fn a_recorded_dialogue_of_flexric() {
         bytes[at..at + 2].copy_from_slice(&number);
         bytes
     };
-    let in_nodes_words = |mut bytes: Vec<u8>, id: RicRequestId| {
+    let with_request_id = |mut bytes: Vec<u8>, id: RicRequestId| {
         assert!(e2ap::peek::replace_request_id(&mut bytes, id));
         bytes
     };
     for function in [142, 143, 144, 148] {
-        world.xapp_sends(A, &own(recorded("initiatingMessage", "E42RICsubscription", Some(function), xapp)));
-        let Pdu::RicSubscriptionRequest(asked) = world.asked() else { panic!("a subscription") };
-        assert_eq!(asked.ran_function_id, RanFunctionId(function));
+        world.send_bytes_from_xapp(A, &own(recorded("initiatingMessage", "E42RICsubscription", Some(function), xapp)));
+        let Pdu::RicSubscriptionRequest(request_at_node) = world.sent_to_node() else { panic!("a subscription") };
+        assert_eq!(request_at_node.ran_function_id, RanFunctionId(function));
         let response = recorded("successfulOutcome", "RICsubscription", Some(function), node);
-        world.node_sends(NODE, &in_nodes_words(response, asked.request_id));
-        let told = world.to_xapps.pop().unwrap().1;
-        assert_eq!(told, recorded("successfulOutcome", "RICsubscription", Some(function), ric), "{function}");
+        world.send_bytes_from_node(NODE, &with_request_id(response, request_at_node.request_id));
+        let received = world.to_xapps.pop().unwrap().1;
+        assert_eq!(received, recorded("successfulOutcome", "RICsubscription", Some(function), ric), "{function}");
 
-        let id = e2ap::peek::outline(&told).unwrap().request_id.unwrap();
+        let id = e2ap::peek::outline(&received).unwrap().request_id.unwrap();
         let report = recorded("initiatingMessage", "RICindication", Some(function), node);
-        world.node_sends(NODE, &in_nodes_words(report.clone(), asked.request_id));
-        assert_eq!(world.to_xapps.pop().unwrap().1, in_nodes_words(report, id));
+        world.send_bytes_from_node(NODE, &with_request_id(report.clone(), request_at_node.request_id));
+        assert_eq!(world.to_xapps.pop().unwrap().1, with_request_id(report, id));
 
-        world.xapp_sends(A, &own(recorded("initiatingMessage", "E42RICsubscriptionDelete", Some(function), xapp)));
-        assert!(matches!(world.asked(), Pdu::RicSubscriptionDeleteRequest(_)));
-        let told = world.to_xapps.pop().unwrap().1;
-        assert_eq!(told, recorded("successfulOutcome", "RICsubscriptionDelete", Some(function), ric), "{function}");
+        world.send_bytes_from_xapp(
+            A,
+            &own(recorded("initiatingMessage", "E42RICsubscriptionDelete", Some(function), xapp)),
+        );
+        assert!(matches!(world.sent_to_node(), Pdu::RicSubscriptionDeleteRequest(_)));
+        let received = world.to_xapps.pop().unwrap().1;
+        assert_eq!(received, recorded("successfulOutcome", "RICsubscriptionDelete", Some(function), ric), "{function}");
     }
-    world.xapp_sends(A, &own(recorded("initiatingMessage", "E42RICcontrol", Some(142), "xapp_mac_ctrl")));
-    let Pdu::RicControlRequest(asked) = world.asked() else { panic!("a control") };
+    world.send_bytes_from_xapp(A, &own(recorded("initiatingMessage", "E42RICcontrol", Some(142), "xapp_mac_ctrl")));
+    let Pdu::RicControlRequest(request_at_node) = world.sent_to_node() else { panic!("a control") };
     let acknowledge = recorded("successfulOutcome", "RICcontrol", Some(142), node);
-    world.node_sends(NODE, &in_nodes_words(acknowledge, asked.request_id));
+    world.send_bytes_from_node(NODE, &with_request_id(acknowledge, request_at_node.request_id));
     assert_eq!(world.to_xapps.pop().unwrap().1, recorded("successfulOutcome", "RICcontrol", Some(142), ric));
     assert!(world.closed.is_empty() && world.notices.is_empty(), "{:?}", world.notices);
 }

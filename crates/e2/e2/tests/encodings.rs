@@ -1,4 +1,4 @@
-//! Agent and controller over each encoding: setup, subscription, indication, and what cannot be read.
+//! Agent and controller in each encoding: setup, subscription, indication, and undecodable PDUs.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Pair {
         pair
     }
 
-    /// Until nobody has anything to send.
+    /// Delivers PDUs until neither side sends.
     fn settle(&mut self) {
         loop {
             let mut pdu = Vec::new();
@@ -56,12 +56,12 @@ impl Pair {
 }
 
 #[test]
-fn a_subscription_brings_indications_in_every_encoding() {
+fn subscription_delivers_indications_in_every_encoding() {
     for codec in Codec::ALL {
         for version in Version::ALL {
             let mut pair = Pair::new(*codec, *codec, version);
             assert!(pair.agent.is_up(), "{codec} {version}");
-            let Some(Event::NodeUp(node)) = pair.ric.poll_event() else { panic!("{codec}: the node is up") };
+            let Some(Event::NodeUp(node)) = pair.ric.poll_event() else { panic!("{codec}: the node is not up") };
             let known = pair.ric.node(node).unwrap();
             assert_eq!((known.codec, known.functions[0].definition.len()), (*codec, 40));
             let _ = pair.agent.poll_event();
@@ -70,7 +70,9 @@ fn a_subscription_brings_indications_in_every_encoding() {
             let spec = SubscriptionSpec { event_trigger: vec![1, 2], actions: vec![action] };
             pair.ric.subscribe(pair.now, Consumer(1), Ticket(1), node, RanFunctionId(2), spec).unwrap();
             pair.settle();
-            let Some(AgentEvent::Subscribe(request)) = pair.agent.poll_event() else { panic!("{codec}: asked") };
+            let Some(AgentEvent::Subscribe(request)) = pair.agent.poll_event() else {
+                panic!("{codec}: no subscription at the agent")
+            };
             assert_eq!(request.event_trigger, [1, 2]);
             pair.agent.admit(request.request_id, &[RicActionId(1)], &[]).unwrap();
             pair.settle();
@@ -86,7 +88,7 @@ fn a_subscription_brings_indications_in_every_encoding() {
                     .write_indication(request.request_id, RicActionId(1), kind, b"head", &payload, &mut pdu)
                     .unwrap();
                 let Routed::Indication(indication) = pair.ric.handle_pdu(pair.now, ASSOC, &pdu) else {
-                    panic!("{codec} {version}: an indication of {size} octets is routed")
+                    panic!("{codec} {version}: an indication of {size} octets is not routed")
                 };
                 assert_eq!((indication.codec, indication.pdu), (*codec, &pdu[..]));
                 let gather = Gather::new();
@@ -100,9 +102,10 @@ fn a_subscription_brings_indications_in_every_encoding() {
     }
 }
 
-/// A link that was told another encoding at each end: the RIC answers in its own, says so, and closes in time.
+/// The ends of a link are configured with different encodings: the RIC answers in its own, logs it, and closes the link after
+/// the setup timeout.
 #[test]
-fn ends_that_disagree_do_not_come_up() {
+fn mismatched_encodings_do_not_connect() {
     let mut pair = Pair::new(Codec::FLAT, Codec::Per, Version::V2_03);
     assert!(!pair.agent.is_up());
     let notice = pair.ric.poll_event();

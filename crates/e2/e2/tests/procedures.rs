@@ -1,7 +1,7 @@
-//! `docs/procedures.md`: which procedure is carried out in which version and role, where, and what tests it.
+//! Checks `docs/procedures.md`: the procedures by version and role, with their handlers and tests.
 //!
-//! The table is made from the handlers' marks, a line in the head comment of each, and from the scenarios that the marks
-//! name:
+//! The table is generated from the handlers' marks, one line in the head comment of each, and from the scenarios that the
+//! marks name:
 //!
 //! ```text
 //! //! Procedure: RIC Query. Clause: E2AP v03.01 8.2.9. Role: ric. Since: v03.01. Scenarios: query*
@@ -24,7 +24,7 @@ struct Mark {
     file: String,
 }
 
-/// The mark of a file, if it has one.
+/// Returns the mark of a file, if it has one.
 fn mark(file: &str, text: &str) -> Option<Mark> {
     let line = text.lines().find_map(|line| line.strip_prefix("//! Procedure: "))?;
     let field = |name: &str| {
@@ -34,7 +34,7 @@ fn mark(file: &str, text: &str) -> Option<Mark> {
     };
     Some(Mark {
         procedure: line.split_once(". ").expect("a name").0.to_owned(),
-        // "E2AP v03.01 8.2.9" has a full stop of its own, but none with a space behind it
+        // "E2AP v03.01 8.2.9" contains a period, but none followed by a space
         clause: field("Clause"),
         role: field("Role"),
         since: field("Since").parse().unwrap_or_else(|_| panic!("{file}: since which version?")),
@@ -57,17 +57,17 @@ fn marks(root: &Path) -> Vec<Mark> {
     marks
 }
 
-/// The versions that a scenario speaks.
+/// Returns the versions that a scenario uses.
 fn versions(text: &str) -> BTreeSet<Version> {
     let lines = || text.lines().filter(|line| !line.starts_with('#'));
     let words = || lines().flat_map(str::split_whitespace);
     let each = words().filter_map(|word| word.strip_prefix("each=")).flat_map(|each| each.split(','));
-    let said = words().filter_map(|word| word.strip_prefix("version=").or(word.strip_prefix("v=")));
-    let said: BTreeSet<Version> = each.chain(said).filter_map(|text| text.parse().ok()).collect();
+    let stated = words().filter_map(|word| word.strip_prefix("version=").or(word.strip_prefix("v=")));
+    let versions: BTreeSet<Version> = each.chain(stated).filter_map(|text| text.parse().ok()).collect();
     let header = lines().next().unwrap_or_default();
-    // what a test world speaks unless it is told otherwise
-    let usual = !["each=", "v=", "version="].iter().any(|word| header.contains(word));
-    if usual { said.into_iter().chain([Version::V2_03]).collect() } else { said }
+    // the default version of the test worlds applies unless the first line states one
+    let is_default = !["each=", "v=", "version="].iter().any(|word| header.contains(word));
+    if is_default { versions.into_iter().chain([Version::V2_03]).collect() } else { versions }
 }
 
 fn matches(glob: &str, name: &str) -> bool {
@@ -85,7 +85,7 @@ fn has(version: Version, code: ProcedureCode) -> bool {
 }
 
 #[test]
-fn the_table_of_procedures_is_true() {
+fn table_of_procedures_is_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let marks = marks(root);
     let scenarios: Vec<(String, BTreeSet<Version>)> = std::fs::read_dir(root.join("tests/scenarios"))
@@ -123,7 +123,7 @@ fn the_table_of_procedures_is_true() {
             writeln!(table, "| [`{0}`](../crates/e2/e2/{0}) | `{globs}` |", mark.file).unwrap();
         }
     }
-    assert_eq!(marks.len(), 32, "nothing else is marked");
+    assert_eq!(marks.len(), 32, "every mark names a procedure and a role");
 
     let real = HEAD.to_owned() + &table;
     let path = root.join("../../../docs/procedures.md");
@@ -132,7 +132,7 @@ fn the_table_of_procedures_is_true() {
         std::fs::write(&path, real).unwrap();
     } else {
         let command = "FERRIC_BLESS=1 cargo test -p ferric-e2 --test procedures";
-        assert!(written == real, "docs/procedures.md is not what the marks say; `{command}` writes it anew");
+        assert!(written == real, "docs/procedures.md differs from the marks; `{command}` updates it");
     }
 }
 

@@ -1,14 +1,14 @@
-//! Scenarios: small files of what happens and what comes of it.
+//! Scenarios: files of inputs and their expected outputs.
 //!
-//! A file's first line names the machine under test and its configuration: `ric max-nodes=1`, `agent fns=2 v=1.01`. A
-//! line that begins with `>` is something that happens; the lines up to the next one are all that comes of it: `a < …`
-//! is a PDU to the peer `a`, `! …` news or a line in the log, `a closed: …` an association that is closed, `= …` an
-//! answer to `> state`. A line that begins with `#` is a remark. PDUs are written as `tests/support/short.rs` has them.
+//! The first line of a file names the state machine under test and its configuration: `ric max-nodes=1`, `agent fns=2 v=1.01`.
+//! A line that begins with `>` is an input; the lines up to the next input are its complete output: `a < …` is a PDU to the
+//! peer `a`, `! …` an event or a log line, `a closed: …` a closed association, `= …` the answer to `> state`. A line that
+//! begins with `#` is a comment. `tests/support/short.rs` defines the notation of PDUs.
 //!
-//! A first line with `each=1.01,2.03` has the scenario played in each of these versions. It is written as the last one has
-//! it; in v1, which has no transactions, the words `tx=…` are left out.
+//! With `each=1.01,2.03` in the first line, the scenario runs in each of these versions. The file is in the notation of the
+//! last one; for v1, which has no transactions, the words `tx=…` are removed.
 //!
-//! `FERRIC_BLESS=1 cargo test -p ferric-e2 --test scenarios` writes what comes into the files: read the difference.
+//! `FERRIC_BLESS=1 cargo test -p ferric-e2 --test scenarios` writes the real output into the files: review the difference.
 
 mod support;
 
@@ -32,7 +32,7 @@ impl World {
         match words[0] {
             "ric" => World::Ric(Box::new(RicWorld::new(&args))),
             "agent" => World::Agent(Box::new(AgentWorld::new(&args))),
-            other => panic!("no machine is called {other}"),
+            other => panic!("unknown state machine {other}"),
         }
     }
 
@@ -44,14 +44,14 @@ impl World {
     }
 }
 
-/// The versions that a scenario is to be played in: none where it says everything itself.
+/// Returns the versions that a scenario runs in; empty if it does not use `each=`.
 fn versions(text: &str) -> Vec<&str> {
     let first = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
     let each = first.split_whitespace().find_map(|word| word.strip_prefix("each="));
     each.map_or(Vec::new(), |each| each.split(',').collect())
 }
 
-/// A scenario as it is in `version`, if it is so in `written`.
+/// Translates a scenario from the version `written` to `version`.
 fn translated(text: &str, written: &str, version: &str) -> String {
     let (old, new) = (format!(" v{written}"), format!(" v{version}"));
     let line = |line: &str| {
@@ -62,7 +62,7 @@ fn translated(text: &str, written: &str, version: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// The file with what really comes of what happens in it.
+/// Runs a scenario. Returns the file with its real output.
 fn replay(text: &str, version: Option<&str>) -> String {
     let mut world = None;
     let mut real = String::new();
@@ -70,7 +70,9 @@ fn replay(text: &str, version: Option<&str>) -> String {
         match line.strip_prefix("> ") {
             Some(input) => {
                 writeln!(real, "{line}").unwrap();
-                for output in world.as_mut().map_or_else(|| panic!("no machine"), |w: &mut World| w.input(input)) {
+                for output in
+                    world.as_mut().map_or_else(|| panic!("input before the first line"), |w: &mut World| w.input(input))
+                {
                     writeln!(real, "{output}").unwrap();
                 }
             }
@@ -79,14 +81,14 @@ fn replay(text: &str, version: Option<&str>) -> String {
                 world = Some(World::new(line, version));
                 writeln!(real, "{line}").unwrap();
             }
-            None => {} // what is expected: compared as a whole
+            None => {} // expected output: the caller compares the whole file
         }
     }
     real
 }
 
 #[test]
-fn every_scenario_comes_out_as_written() {
+fn scenarios_produce_expected_output() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
     let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();

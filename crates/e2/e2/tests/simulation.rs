@@ -1,17 +1,17 @@
-//! One controller, three nodes, two xApps and an iApp, for sixty seconds of virtual time and a thousand seeds, while things
-//! go wrong: [`support::sim_faults::Fault`] lists what. Each of
+//! Simulation of one controller, three nodes, two xApps and an iApp with injected faults
+//! ([`support::sim_faults::Fault`]), for sixty seconds of virtual time and a thousand seeds. Each of
 //!
 //! - delay, cut, half-open association, partition,
 //! - restart of a node, of an xApp, of the RIC, clock jump, slow reader,
-//! - and in every other seed, where peers and the network lie: repetition, reordering, misdirection, tampering, mutation,
+//! - and in every other seed, with hostile peers and a hostile network: repetition, reordering, misdirection, tampering, mutation,
 //!   invention
 //!
-//! happens often, and what it takes timers to get over does too; the test counts. All along nobody is told what is not so.
-//! Once nothing goes wrong any more, everybody comes up, all that was asked for is answered, nodes and RIC agree on what
-//! stands, request ids are free again, and what nodes report comes to each consumer exactly once.
+//! occurs often, and so do the timeouts that recover from it; the test checks the counts. The invariants hold at all times.
+//! After the last fault all nodes reconnect, all requests are answered, nodes and RIC agree on the active subscriptions,
+//! request ids are free again, and each consumer receives each report exactly once.
 //!
-//! A run that fails prints its seed; `FERRIC_SEED=<seed> cargo test -p ferric-e2 --test simulation` replays it alone and
-//! prints what happens in it. `FERRIC_SEEDS=<number>` runs another number of them.
+//! A failing run prints its seed; `FERRIC_SEED=<seed> cargo test -p ferric-e2 --test simulation` replays it alone and
+//! prints its events. `FERRIC_SEEDS=<number>` sets the number of seeds.
 
 mod support;
 
@@ -23,13 +23,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use support::sim_faults::{Fault, Tally};
 use support::sim_world::{BEGINNING, World};
 
-/// How long things go wrong.
+/// The duration of the fault injection.
 const SPAN: Duration = Duration::from_secs(60);
 const SEEDS: u64 = 1000;
 
-/// One run; gives back its digest, and what happened in it.
+/// Runs one seed. Returns its digest and its counters.
 fn run(seed: u64, trace: bool) -> (u64, Tally) {
-    // in every other run there are liars
+    // every other run is hostile
     let mut world = World::new(seed, seed % 2 == 1, trace);
     world.settle();
     while world.now - BEGINNING < SPAN {
@@ -44,7 +44,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().and_then(|text| text.parse().ok())
 }
 
-/// Runs all seeds on all cores; the lowest that fails, and what happened in the others.
+/// Runs all seeds on all cores. Returns the lowest failing seed and the counters of the others.
 fn run_all(seeds: u64) -> (Option<u64>, Tally) {
     let (next, done) = (AtomicU64::new(0), Mutex::new((None, Tally::default())));
     let work = || {
@@ -54,12 +54,12 @@ fn run_all(seeds: u64) -> (Option<u64>, Tally) {
                 return;
             }
             let result = catch_unwind(AssertUnwindSafe(|| run(seed, false)));
-            let mut done = done.lock().expect("nobody panics with it");
+            let mut done = done.lock().expect("no thread panics with the lock");
             match result {
                 Ok((_, tally)) => done.1.add(&tally),
                 Err(_) => {
                     done.0 = done.0.into_iter().chain([seed]).min();
-                    // those before it end by themselves
+                    // lower seeds are already running and finish
                     next.store(seeds, Ordering::Relaxed);
                 }
             }
@@ -70,11 +70,11 @@ fn run_all(seeds: u64) -> (Option<u64>, Tally) {
             scope.spawn(work);
         }
     });
-    done.into_inner().expect("nobody panicked with it")
+    done.into_inner().expect("no thread panicked with the lock")
 }
 
 #[test]
-fn whatever_happens_everybody_knows_the_same() {
+fn faults_leave_all_parties_consistent() {
     if let Some(seed) = number("FERRIC_SEED") {
         run(seed, true);
         return;
@@ -89,26 +89,26 @@ fn whatever_happens_everybody_knows_the_same() {
         let count = faults.get(fault).copied().unwrap_or(0);
         assert!(count >= seeds / 4, "{fault:?} happened {count} times in {seeds} seeds");
     }
-    for what in [
+    for event in [
         "a node came up",
         "an indication was routed",
         "a node did not answer in time",
         "the RIC did not answer in time",
-        "an association did not set up in time",
-        "a link ended by its keep-alives",
-        "no connection was to be had",
+        "a setup timed out",
+        "keep-alives closed a link",
+        "a connection attempt failed",
         "a subscription was restored",
-        "a subscription waited for its node in vain",
+        "a suspended subscription ended",
         "a slow xApp lost a report",
         "an xApp that did not read was closed",
     ] {
-        let count = seen.get(what).copied().unwrap_or(0);
-        assert!(count >= seeds / 20, "{what}: {count} times in {seeds} seeds");
+        let count = seen.get(event).copied().unwrap_or(0);
+        assert!(count >= seeds / 20, "{event}: {count} times in {seeds} seeds");
     }
 }
 
 #[test]
-fn a_seed_replays() {
+fn seed_is_reproducible() {
     for seed in 0..20 {
         assert_eq!(run(seed, false).0, run(seed, false).0, "seed {seed}");
     }

@@ -1,4 +1,4 @@
-//! The worked example of `docs/xapp-protocol.md`: its octets are what the messages that it names are written as.
+//! Compares the example of `docs/xapp-protocol.md` with the encoded messages.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn change() -> SubscriptionChange {
     }
 }
 
-/// What either side says.
+/// A message of either side.
 #[derive(Debug, PartialEq)]
 enum Message<'a> {
     Xapp(XappMessage),
@@ -55,7 +55,7 @@ impl<'a> Message<'a> {
         octets
     }
 
-    /// From 0x80 on the RIC says it.
+    /// Decodes a message; types from 0x80 are sent by the RIC.
     fn decode(octets: &'a [u8]) -> Result<Self, ProtocolError> {
         match octets.first() {
             Some(0x80..) => RicMessage::decode(octets).map(Message::Ric),
@@ -68,7 +68,7 @@ macro_rules! messages {
     ($(($name:literal, $message:expr $(,)?)),* $(,)?) => { vec![$(($name, Message::from($message))),*] };
 }
 
-/// The messages of the example, in its order.
+/// Returns the messages of the example in the order of the document.
 fn example() -> Vec<(&'static str, Message<'static>)> {
     let (node, function) = (NodeId(1), RanFunctionId(2));
     let action =
@@ -195,28 +195,29 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
     ]
 }
 
-/// The example's lines: a message's name, then its octets in hexadecimal digits, over several lines perhaps.
-fn written(document: &str) -> Vec<(String, Vec<u8>)> {
-    let block = document.split("```hex\n").nth(1).expect("a block of octets").split("```").next().unwrap();
+/// Parses the example: each message has a name and hexadecimal octets on one or more lines.
+fn documented(document: &str) -> Vec<(String, Vec<u8>)> {
+    let block = document.split("```hex\n").nth(1).expect("the document has a hex block").split("```").next().unwrap();
     let mut messages: Vec<(String, Vec<u8>)> = Vec::new();
     for line in block.lines() {
         let (name, rest) = line.split_once(':').map_or((None, line), |(name, rest)| (Some(name.trim()), rest));
         if let Some(name) = name {
             messages.push((name.to_owned(), Vec::new()));
         }
-        let octets = rest.split_whitespace().map(|digits| u8::from_str_radix(digits, 16).expect("two digits"));
-        messages.last_mut().expect("a name first").1.extend(octets);
+        let octets =
+            rest.split_whitespace().map(|digits| u8::from_str_radix(digits, 16).expect("two hexadecimal digits"));
+        messages.last_mut().expect("the first line has a name").1.extend(octets);
     }
     messages
 }
 
 #[test]
-fn the_example_of_the_document_is_true() {
+fn documented_example_matches_implementation() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/xapp-protocol.md");
-    let written = written(&std::fs::read_to_string(path).unwrap());
+    let documented = documented(&std::fs::read_to_string(path).unwrap());
     let example = example();
-    assert_eq!(written.len(), example.len());
-    for ((name, octets), (wanted, message)) in written.iter().zip(&example) {
+    assert_eq!(documented.len(), example.len());
+    for ((name, octets), (wanted, message)) in documented.iter().zip(&example) {
         let real = message.encode();
         assert_eq!(name, wanted);
         assert_eq!(octets, &real, "{name}: {real:02x?}");
@@ -225,23 +226,23 @@ fn the_example_of_the_document_is_true() {
 }
 
 #[test]
-fn what_is_cut_or_goes_on_is_no_message() {
+fn truncated_or_extended_message_is_rejected() {
     for (name, message) in example() {
         let mut octets = message.encode();
         for end in 0..octets.len() {
             assert!(Message::decode(&octets[..end]).is_err(), "{name} cut to {end} octets");
         }
         match &message {
-            Message::Xapp(_) => assert!(RicMessage::decode(&octets).is_err(), "{name} is no RIC's"),
-            Message::Ric(_) => assert!(XappMessage::decode(&octets).is_err(), "{name} is no xApp's"),
+            Message::Xapp(_) => assert!(RicMessage::decode(&octets).is_err(), "{name} decoded as a message of the RIC"),
+            Message::Ric(_) => assert!(XappMessage::decode(&octets).is_err(), "{name} decoded as a message of an xApp"),
         }
         octets.push(0);
-        assert!(Message::decode(&octets).is_err(), "{name} and an octet more");
+        assert!(Message::decode(&octets).is_err(), "{name} with an extra octet");
     }
 }
 
 #[test]
-fn an_action_can_be_followed_by_every_wait_that_any_version_has() {
+fn time_to_wait_of_every_version_round_trips() {
     for kind in [RicSubsequentActionType::Continue, RicSubsequentActionType::Wait] {
         for time_to_wait in [RicTimeToWait::Zero, RicTimeToWait::W1ms, RicTimeToWait::W60s] {
             let action = Action {

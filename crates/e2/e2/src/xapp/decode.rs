@@ -144,7 +144,7 @@ impl<'a> RicMessage<'a> {
                 admitted: take.ids(MAX_ACTIONS)?,
                 not_admitted: take.causes()?,
             }),
-            kind::SUBSCRIBE_FAILED => RicMessage::Request(RequestEvent::SubscriptionFailed {
+            kind::SUBSCRIPTION_FAILED => RicMessage::Request(RequestEvent::SubscriptionFailed {
                 ticket: Ticket(take.u32()?),
                 error: match take.u8()? {
                     0 => SubscribeError::Misuse(take.code()?),

@@ -95,7 +95,7 @@ fn put_event(put: &mut Put<'_>, event: &RequestEvent) {
             put.u8(kind::SUBSCRIBED).u32(ticket.0).u32(subscription.0).ids(admitted).causes(not_admitted);
         }
         RequestEvent::SubscriptionFailed { ticket, error } => {
-            put.u8(kind::SUBSCRIBE_FAILED).u32(ticket.0);
+            put.u8(kind::SUBSCRIPTION_FAILED).u32(ticket.0);
             match error {
                 SubscribeError::Misuse(code) => put.u8(0).u8(*code as u8),
                 SubscribeError::Refused { cause, .. } => put.u8(1).per(cause),

@@ -46,7 +46,7 @@ pub(super) mod kind {
     pub const NODE_UP: u8 = 0x82;
     pub const NODE_LOST: u8 = 0x83;
     pub const SUBSCRIBED: u8 = 0x84;
-    pub const SUBSCRIBE_FAILED: u8 = 0x85;
+    pub const SUBSCRIPTION_FAILED: u8 = 0x85;
     pub const SUBSCRIPTION_ENDED: u8 = 0x86;
     pub const ENVELOPE: u8 = 0x87;
     pub const CONTROLLED: u8 = 0x88;

@@ -1,4 +1,4 @@
-//! An agent, and a RIC whose words a test speaks.
+//! An agent, and a RIC whose messages a test states.
 
 use e2::{Agent, AgentConfig, AgentEvent, CloseReason, Function, Time};
 use e2ap::{RanFunctionId, RanFunctionRevision, RicActionId, RicIndicationType, Version};
@@ -25,7 +25,7 @@ pub struct AgentWorld {
 }
 
 impl AgentWorld {
-    /// What the first line of a scenario says, behind `agent`.
+    /// Creates the world from the arguments in the first line of a scenario, after `agent`.
     pub fn new(args: &Args<'_>) -> Self {
         let mut config = AgentConfig::new(short::gnb(1), functions(&args.numbers("fns")));
         let version = args.get("v").map_or(Version::V2_03, |text| text.parse().unwrap());
@@ -36,7 +36,7 @@ impl AgentWorld {
         AgentWorld { now: Time::from_nanos(1_000_000_000), agent: Agent::new(config), version, out: Vec::new() }
     }
 
-    /// Does what a line says; gives back what came of it.
+    /// Executes an input line. Returns its output.
     pub fn input(&mut self, line: &str) -> Vec<String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let args = Args::new(&words[1..]);
@@ -144,7 +144,7 @@ impl AgentWorld {
                 }
                 result
             }
-            other => panic!("nobody says {other} to an agent"),
+            other => panic!("unknown input {other}"),
         };
         if let Err(misuse) = result {
             self.out.push(format!("! misuse: {misuse}"));
@@ -155,7 +155,7 @@ impl AgentWorld {
 
     fn sent(&mut self, bytes: &[u8]) {
         let gather = Default::default();
-        let pdu = e2ap::decode(bytes, self.version, &gather).expect("a machine writes what its peer can read");
+        let pdu = e2ap::decode(bytes, self.version, &gather).expect("a sent PDU decodes");
         self.out.push(format!("ric < {}", short::show(&pdu.pdu)));
     }
 
@@ -217,7 +217,7 @@ impl AgentWorld {
                 AgentEvent::ModificationRefused { request_id: id, cause } => {
                     format!("not agreed id={}/{} {cause:?}", id.requestor, id.instance)
                 }
-                other => panic!("not shown: {other:?}"),
+                other => panic!("no notation for {other:?}"),
             };
             self.out.push(format!("! {line}"));
         }

@@ -1,4 +1,4 @@
-//! Messages from short lines.
+//! Parses messages from the short notation.
 
 use e2ap::*;
 use per::{Octets, PrintableString};
@@ -9,7 +9,7 @@ pub fn gnb(number: u32) -> GlobalE2NodeId {
     GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 28))
 }
 
-/// A setup request, as v02.03 or (without a transaction id) as v01.01.
+/// Returns a setup request of v02.03 or (without a transaction id) of v01.01.
 pub fn setup(tx: Option<TransactionId>, node: u32, functions: &[u16]) -> E2SetupRequest<'static> {
     let components = vec![E2NodeComponentConfigAdditionItem {
         interface_type: E2NodeComponentInterfaceType::Ng,
@@ -38,7 +38,7 @@ pub fn setup(tx: Option<TransactionId>, node: u32, functions: &[u16]) -> E2Setup
     }
 }
 
-/// A list of what numbers name; none where the line does not have `key`.
+/// Returns the list of items numbered by `key`; `None` without `key`.
 fn some<T, N: std::str::FromStr>(args: &Args<'_>, key: &str, item: impl Fn(N) -> T) -> Option<Items<'static, T>> {
     args.has(key).then(|| args.numbers(key).into_iter().map(item).collect())
 }
@@ -56,7 +56,7 @@ fn rejected(args: &Args<'_>) -> Option<Items<'static, RanFunctionIdCauseItem>> {
     some(args, "reject", |id| RanFunctionIdCauseItem { id: RanFunctionId(id), cause: args.cause() })
 }
 
-/// The address 10.0.0.n and E2's port.
+/// Returns the address 10.0.0.n with the port of E2.
 pub fn tnl(n: u8) -> TnlInformation<'static> {
     let address = per::BitString::new(u64::from(u32::from_be_bytes([10, 0, 0, n])), 32);
     TnlInformation { address, port: Some(per::Bits::new(36421, 16)) }
@@ -66,7 +66,7 @@ pub fn connection(n: u8) -> E2ConnectionUpdateItem<'static> {
     E2ConnectionUpdateItem { tnl_information: tnl(n), tnl_usage: TnlUsage::Both }
 }
 
-/// The F1 interface to a DU, set up by messages of so many octets.
+/// Returns the component of the F1 interface to a DU, with setup messages of this length.
 pub fn component(du: i64, octets: usize) -> E2NodeComponentConfigAdditionItem<'static> {
     E2NodeComponentConfigAdditionItem {
         interface_type: E2NodeComponentInterfaceType::F1,
@@ -78,7 +78,7 @@ pub fn component(du: i64, octets: usize) -> E2NodeComponentConfigAdditionItem<'s
     }
 }
 
-/// The same, as v01.01 has it.
+/// Returns the same component in the form of v01.01.
 pub fn component_v1(du: i64, octets: usize) -> E2NodeComponentConfigUpdateItemV1<'static> {
     E2NodeComponentConfigUpdateItemV1 {
         component_type: E2NodeComponentTypeV1::GnbDu,
@@ -92,7 +92,7 @@ pub fn component_v1(du: i64, octets: usize) -> E2NodeComponentConfigUpdateItemV1
     }
 }
 
-/// Components by their DUs' numbers; without a transaction id as v01.01 has them.
+/// Returns an update of components by the numbers of their DUs; without a transaction id in the form of v01.01.
 fn config_update(args: &Args<'_>) -> E2NodeConfigurationUpdate<'static> {
     let octets = args.number("octets").unwrap_or(2);
     let v1 = args.tx().is_none();
@@ -150,7 +150,7 @@ fn config_update_ack(args: &Args<'_>) -> E2NodeConfigurationUpdateAcknowledge<'s
     }
 }
 
-/// The message that a line says.
+/// Returns the message of a line.
 pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
     let revision = RanFunctionRevision(args.number("rev").unwrap_or(1));
     let accepted = |functions: Vec<u16>| {
@@ -499,6 +499,6 @@ pub fn build(name: &str, args: &Args<'_>) -> Pdu<'static> {
             criticality_diagnostics: None,
         }
         .into(),
-        other => panic!("no message is called {other}"),
+        other => panic!("unknown message {other}"),
     }
 }

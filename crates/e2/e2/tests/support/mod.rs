@@ -1,5 +1,5 @@
-//! What the tests of this crate share: short forms of messages, and worlds in virtual time.
-#![allow(dead_code)] // each test uses some of it
+//! Shared test support: a short notation of messages, and worlds in virtual time.
+#![allow(dead_code)] // each test uses a part
 
 pub mod agent_world;
 pub mod build;

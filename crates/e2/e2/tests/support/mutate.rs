@@ -1,5 +1,5 @@
-//! Changes in messages that respect what they are made of: a value, an item of a list, an IE. What comes out has the right
-//! lengths and is mostly readable, and so gets far into the machines.
+//! Structural changes of messages: of a value, a list item, or an IE. The result has correct lengths and mostly decodes, so
+//! that it gets past the decoders.
 
 use e2ap::{
     Cause, CauseMisc, CauseProtocol, CauseRicRequest, GlobalE2NodeId, Items, Pdu, RanFunctionId,
@@ -12,7 +12,7 @@ use per::{Gather, Octets};
 use super::random::Random;
 use super::short::gnb;
 
-/// Changes a message of `version`, or of whatever version it can be read in. Whether it is another one now.
+/// Changes a message of `version`, or of any version in which it decodes. Returns whether it has changed.
 pub fn mutate(pdu: &mut Vec<u8>, version: Version, random: &mut Random) -> bool {
     let changed = match random.below(3) {
         0 => change_ies(pdu, random),
@@ -27,7 +27,7 @@ pub fn mutate(pdu: &mut Vec<u8>, version: Version, random: &mut Random) -> bool 
     }
 }
 
-/// One value is another.
+/// Changes one value.
 fn change_value(pdu: &[u8], version: Version, random: &mut Random) -> Option<Vec<u8>> {
     let gather = Gather::new();
     let mut changed = e2ap::decode(pdu, version, &gather).ok()?.pdu;
@@ -35,12 +35,12 @@ fn change_value(pdu: &[u8], version: Version, random: &mut Random) -> Option<Vec
     let at = random.below(fields.len());
     fields.get_mut(at)?.change(random);
     let mut out = Vec::new();
-    // some values nobody can write
+    // some values cannot be encoded
     changed.encode(version, &mut out).ok()?;
     Some(out)
 }
 
-/// An IE is missing, there twice, in another place, of another criticality, under another id, or has other octets.
+/// Removes, repeats or moves an IE, or changes its criticality, id or octets.
 fn change_ies(pdu: &[u8], random: &mut Random) -> Option<Vec<u8>> {
     let (head, mut ies) = take_apart(pdu)?;
     let (at, other) = (random.below(ies.len()), random.below(ies.len()));
@@ -69,7 +69,7 @@ struct Ie {
     value: Vec<u8>,
 }
 
-/// A length in PER, below the size of a fragment, and what follows it.
+/// Splits a PER length, below the size of a fragment, from the octets that follow it.
 fn length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     match *bytes {
         [short @ 0..0x80, ref rest @ ..] => Some((usize::from(short), rest)),
@@ -87,7 +87,7 @@ fn put_length(length: usize, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Kind, procedure and criticality, and the IEs.
+/// Splits a PDU into kind, procedure and criticality, and its IEs.
 fn take_apart(pdu: &[u8]) -> Option<([u8; 3], Vec<Ie>)> {
     let (head, rest) = pdu.split_first_chunk::<3>()?;
     let (len, rest) = length(rest)?;
@@ -118,7 +118,7 @@ fn put_together(head: [u8; 3], ies: &[Ie]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Something in a message that can be another.
+/// A part of a message that can be changed.
 trait Value {
     fn change(&mut self, random: &mut Random);
 }
@@ -128,7 +128,7 @@ impl Value for RicRequestId {
         match random.below(8) {
             0 => self.requestor = *random.pick(&[0, 1020, 1022, u16::MAX]),
             1 => self.instance = u16::MAX,
-            // that of another request, likely
+            // probably the id of another request
             _ => self.instance = random.below(24) as u16,
         }
     }
@@ -182,7 +182,7 @@ impl Value for Cause {
 
 impl Value for GlobalE2NodeId {
     fn change(&mut self, random: &mut Random) {
-        // another of those that are there, or one that is not
+        // another one of the message, or a new one
         *self = gnb(random.below(4) as u32);
     }
 }
@@ -221,7 +221,7 @@ impl<T: Value + Clone> Value for Items<'_, T> {
     }
 }
 
-/// Items whose fields are values.
+/// Implements `Value` for items by their fields.
 macro_rules! items {
     ($($item:ty { $($field:ident),* $(,)? })*) => {$(
         impl Value for $item {
@@ -259,7 +259,7 @@ items! {
     e2ap::RicActionRefusedToBeModified { id, cause }
     e2ap::RicActionConfirmedForRemoval { id }
     e2ap::RicActionRefusedToBeRemoved { id, cause }
-    // of these it is the list that matters
+    // only their lists are changed
     e2ap::E2NodeComponentConfigUpdateItemV1<'_> {}
     e2ap::E2NodeComponentConfigAdditionItem<'_> {}
     e2ap::E2NodeComponentConfigUpdateItem<'_> {}
@@ -281,7 +281,7 @@ impl Value for RanFunctionRevision {
     }
 }
 
-/// The values of a message.
+/// Returns the values of a message.
 fn fields<'m, 'a>(pdu: &'m mut Pdu<'a>) -> Vec<&'m mut dyn Value>
 where
     'a: 'm,

@@ -1,6 +1,6 @@
-//! Random numbers that are the same in every run.
+//! Reproducible random numbers.
 
-/// Where choices come from.
+/// A source of choices.
 #[derive(Clone)]
 pub struct Random(Source);
 
@@ -8,13 +8,13 @@ pub struct Random(Source);
 enum Source {
     /// xorshift64*.
     Seeded(u64),
-    /// A fuzzer's octets, the next one last; once they are used up, every choice is the first.
+    /// A fuzzer's octets, the next one last. When they are used up, every choice is the first.
     Octets(Vec<u8>),
 }
 
 impl Random {
     pub fn new(seed: u64) -> Self {
-        // spread: seeds that follow each other give unlike sequences, and none is zero
+        // consecutive seeds give different sequences, and no state is zero
         Random(Source::Seeded(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))
     }
 
@@ -22,7 +22,7 @@ impl Random {
         Random(Source::Octets(octets.iter().rev().copied().collect()))
     }
 
-    /// Whether there is anything left to choose by.
+    /// Whether a fuzzer's octets are used up.
     pub fn is_used_up(&self) -> bool {
         matches!(&self.0, Source::Octets(octets) if octets.is_empty())
     }
@@ -39,11 +39,11 @@ impl Random {
         }
     }
 
-    /// Below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         match &mut self.0 {
             Source::Seeded(_) => (((self.next() >> 32) * end as u64) >> 32) as usize,
-            // no more octets than it takes, so that what one of them means is easily found out
+            // uses as few octets as possible, so that a fuzzer finds the effect of each
             Source::Octets(_) if end < 2 => 0,
             Source::Octets(octets) if end <= 256 => usize::from(octets.pop().unwrap_or(0)) % end,
             Source::Octets(octets) => {
@@ -52,7 +52,7 @@ impl Random {
         }
     }
 
-    /// Once in `n`.
+    /// Returns true once in `n` calls on average.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

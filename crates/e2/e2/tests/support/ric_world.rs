@@ -1,4 +1,4 @@
-//! A controller and an xApp host, and peers whose words a test speaks.
+//! A controller and an xApp host, and peers whose messages a test states.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use e2ap::{RicActionId, RicActionType, RicIndicationType, Version};
 use super::build::{connection, tnl};
 use super::short::{self, Args};
 
-/// `1500ms`, `5s`.
+/// Parses a duration: `1500ms`, `5s`.
 pub fn duration(text: &str) -> Duration {
     match text.strip_suffix("ms") {
         Some(ms) => Duration::from_millis(ms.parse().unwrap()),
@@ -35,13 +35,13 @@ pub struct RicWorld {
     xapps: BTreeMap<String, (AssocId, XappClient)>,
     next_assoc: u64,
     next_ticket: u32,
-    /// What nodes speak that do not say otherwise.
+    /// The default version of nodes.
     version: Version,
     out: Vec<String>,
 }
 
 impl RicWorld {
-    /// What the first line of a scenario says, behind `ric`.
+    /// Creates the world from the arguments in the first line of a scenario, after `ric`.
     pub fn new(args: &Args<'_>) -> Self {
         let mut config = ControllerConfig::default();
         if let Some(nodes) = args.number("max-nodes") {
@@ -86,7 +86,7 @@ impl RicWorld {
         }
     }
 
-    /// Does what a line says; gives back what came of it.
+    /// Executes an input line. Returns its output.
     pub fn input(&mut self, line: &str) -> Vec<String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[0] {
@@ -127,7 +127,7 @@ impl RicWorld {
             }
             "functions" => {
                 let node = NodeId(Args::new(&words[1..]).number("node").unwrap());
-                let node = self.controller.node(node).expect("it is there");
+                let node = self.controller.node(node).expect("the node is known");
                 let functions: Vec<_> = node
                     .functions
                     .iter()
@@ -137,7 +137,7 @@ impl RicWorld {
             }
             "components" => {
                 let node = NodeId(Args::new(&words[1..]).number("node").unwrap());
-                let components = &self.controller.node(node).expect("it is there").components;
+                let components = &self.controller.node(node).expect("the node is known").components;
                 self.out.push(format!("= components {}", components.listed.len() + components.listed_v1.len()));
             }
             name if name.starts_with("iapp") => self.iapp(name, &words[1..]),
@@ -312,7 +312,7 @@ impl RicWorld {
                 self.out.push(format!("= held {}", self.controller.requests_of(consumer)));
                 Ok(())
             }
-            other => panic!("no iApp says {other}"),
+            other => panic!("unknown iApp command {other}"),
         };
         self.misuse(result);
     }
@@ -359,7 +359,7 @@ impl RicWorld {
             }
             "welcome" => RicMessage::NodeLost(NodeId(1)).encode(&mut pdu),
             "hex" => pdu = short::hex(&words[1..].concat()),
-            other => panic!("no xApp says {other}"),
+            other => panic!("unknown xApp command {other}"),
         }
         self.host.handle_pdu(self.now, assoc, &pdu, &mut self.controller);
     }
@@ -395,7 +395,7 @@ impl RicWorld {
         while let Some(assoc) = self.controller.poll_transmit(&mut bytes) {
             let version = self.nodes.values().find(|peer| peer.assoc == assoc).map_or(Version::V2_03, |p| p.version);
             let gather = Default::default();
-            let pdu = e2ap::decode(&bytes, version, &gather).expect("a machine writes what its peer can read");
+            let pdu = e2ap::decode(&bytes, version, &gather).expect("a sent PDU decodes");
             self.out.push(format!("{} < {}", self.name(assoc), short::show(&pdu.pdu)));
             bytes.clear();
         }
@@ -404,7 +404,7 @@ impl RicWorld {
             .poll_transmit(&mut bytes)
             .or_else(|| self.host.poll_announcement(&self.controller, &mut bytes, |_| true))
         {
-            let message = RicMessage::decode(&bytes).expect("a host writes what a client can read");
+            let message = RicMessage::decode(&bytes).expect("a message of the host decodes");
             self.out.push(format!("{} < {}", self.name(assoc), show_message(&message)));
             bytes.clear();
         }
@@ -433,7 +433,7 @@ impl RicWorld {
                 e2::LostReason::Removed => format!("! node-lost {} {global_id}: removed", node.0),
                 e2::LostReason::Closed(reason) => format!("! node-lost {} {global_id}: {reason}", node.0),
                 e2::LostReason::SetupAgain => format!("! node-lost {} {global_id}: it sets up again", node.0),
-                other => panic!("not shown: {other:?}"),
+                other => panic!("no notation for {other:?}"),
             },
             Event::Request { consumer, event } => format!("! iapp{} {}", consumer.0, show_request_event(event)),
             Event::ConnectionUpdated { node, outcome } => match outcome {
@@ -444,12 +444,12 @@ impl RicWorld {
             },
             Event::RemovalRefused { node, cause } => format!("! {} stays: {cause}", node.0),
             Event::Notice { assoc, notice } => format!("! {}: {notice}", self.name(*assoc)),
-            other => panic!("not shown: {other:?}"),
+            other => panic!("no notation for {other:?}"),
         }
     }
 }
 
-/// An event, as an app sees it.
+/// Formats an event of an app.
 fn show_request_event(event: &RequestEvent) -> String {
     match event {
         RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
@@ -474,7 +474,7 @@ fn show_request_event(event: &RequestEvent) -> String {
         }
         RequestEvent::Queried { ticket, outcome } => format!("queried t={} {outcome:?}", ticket.0),
         RequestEvent::Controlled { ticket, outcome } => format!("controlled t={} {outcome:?}", ticket.0),
-        other => panic!("not shown: {other:?}"),
+        other => panic!("no notation for {other:?}"),
     }
 }
 
@@ -503,7 +503,7 @@ pub fn show_message(message: &RicMessage<'_>) -> String {
             format!("node-changed {} v{} fns={}", node.id.0, node.version, functions.join(","))
         }
         RicMessage::NodeLost(node) => format!("node-lost {}", node.0),
-        // an xApp's refusals are shown with the text of the cause
+        // for xApps a cause is formatted as text
         RicMessage::Request(RequestEvent::SubscriptionFailed {
             ticket,
             error: SubscribeError::Refused { cause, .. },

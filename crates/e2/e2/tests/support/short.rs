@@ -7,7 +7,7 @@ use e2ap::*;
 pub use super::build::{build, gnb};
 pub use super::show::show;
 
-/// The words of a line behind the message's name: `key=value`, or a lone `flag`.
+/// The arguments of a line after the message's name: `key=value`, or a `flag` without a value.
 pub struct Args<'l>(HashMap<&'l str, &'l str>);
 
 impl<'l> Args<'l> {
@@ -24,12 +24,12 @@ impl<'l> Args<'l> {
     }
 
     pub fn number<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
-        self.get(key).map(|text| text.parse().unwrap_or_else(|_| panic!("{key}={text} is no number")))
+        self.get(key).map(|text| text.parse().unwrap_or_else(|_| panic!("{key}={text} is not a number")))
     }
 
     pub fn numbers<T: std::str::FromStr>(&self, key: &str) -> Vec<T> {
         let numbers = self.get(key).unwrap_or_default().split(',').filter(|n| !n.is_empty());
-        numbers.map(|text| text.parse().unwrap_or_else(|_| panic!("{key}: {text} is no number"))).collect()
+        numbers.map(|text| text.parse().unwrap_or_else(|_| panic!("{key}: {text} is not a number"))).collect()
     }
 
     pub fn tx(&self) -> Option<TransactionId> {
@@ -84,11 +84,11 @@ pub fn cause(name: &str) -> Cause {
         "transport" => Cause::Transport(CauseTransport::TransportResourceUnavailable),
         "notify" => Cause::Protocol(CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify),
         "reject" => Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject),
-        other => panic!("no cause is called {other}"),
+        other => panic!("unknown cause {other}"),
     }
 }
 
-/// A message as `version` has it: v01.00 has no OIDs, and v1 a status in an acknowledgement.
+/// Adapts a message to `version`: v01.00 has no OIDs, and v1 has a status in acknowledgements.
 fn carried(mut pdu: Pdu<'static>, version: Version) -> Pdu<'static> {
     if let Pdu::RicControlAcknowledge(ack) = &mut pdu
         && version < Version::V2_03
@@ -108,8 +108,8 @@ fn carried(mut pdu: Pdu<'static>, version: Version) -> Pdu<'static> {
     pdu
 }
 
-/// The octets that a line says: a message in `version`; `hex` and octets; or a message that was tampered with: `cut=5`
-/// takes octets from its end, `plus=200` adds an IE with that id and criticality reject (`plusi` with ignore, `plusn` with notify), and
+/// Returns the octets of a line: a message in `version`; `hex` and octets; or a tampered message: `cut=5`
+/// removes octets from its end, `plus=200` adds an IE with that id and criticality reject (`plusi` with ignore, `plusn` with notify), and
 /// `minus` drops its last IE, if that has one octet.
 pub fn bytes(words: &[&str], version: Version) -> Vec<u8> {
     if words[0] == "hex" {
@@ -121,8 +121,8 @@ pub fn bytes(words: &[&str], version: Version) -> Vec<u8> {
     carried(build(words[0], &args), version).encode(version, &mut out).unwrap_or_else(|e| panic!("{words:?}: {e}"));
     for (key, criticality) in [("plus", 0), ("plusi", 0x40), ("plusn", 0x80)] {
         if let Some(id) = args.number::<u16>(key) {
-            // a short message: its length is one octet, its number of IEs stands three behind it
-            assert!(out[3] < 0x80 - 5, "too long to be tampered with");
+            // a short message: its length has one octet, and its number of IEs follows three octets later
+            assert!(out[3] < 0x80 - 5, "too long for this change");
             out[3] += 5;
             out[6] += 1;
             out.extend(id.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Messages to short lines.
+//! Formats messages in the short notation.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ fn list<T>(items: impl IntoIterator<Item = T>, show: impl Fn(T) -> String) -> St
     items.into_iter().map(show).collect::<Vec<_>>().join(",")
 }
 
-/// ` key=…` of a list's items, or nothing where there is no list.
+/// Formats a list as ` key=…`; without a list, returns an empty string.
 fn named<T>(key: &str, items: &Option<Items<'_, T>>, show: impl Fn(&T) -> String) -> String {
     items.as_ref().map_or(String::new(), |items| format!(" {key}={}", list(items.iter(), show)))
 }
@@ -18,7 +18,7 @@ fn wait(wait: Option<TimeToWait>) -> String {
     wait.map_or(String::new(), |wait| format!(" wait={}", wait.seconds()))
 }
 
-/// The last octet of an address.
+/// Returns the last octet of an address.
 fn host(tnl: &TnlInformation<'_>) -> String {
     tnl.address.to_octets().last().map_or(String::new(), u8::to_string)
 }
@@ -42,7 +42,7 @@ fn ack(ack: &E2NodeComponentConfigurationAck) -> String {
     ack.failure_cause.map_or(String::new(), |cause| format!(" ({cause})"))
 }
 
-/// The line that says a message; as [`build`] reads it where machines send it.
+/// Formats a message; [`build`] parses the result for those messages that the state machines send.
 pub fn show(pdu: &Pdu<'_>) -> String {
     let mut line = String::new();
     let tx = |tx: Option<TransactionId>| tx.map_or(String::new(), |tx| format!(" tx={}", tx.0));

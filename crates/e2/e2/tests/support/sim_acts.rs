@@ -1,5 +1,5 @@
-//! What everybody does in the simulation's world: apps ask, nodes answer and report, and both ends have procedures of their
-//! own. Much of it makes no sense where it is done, and is refused.
+//! Actions in the simulation: apps send commands, nodes answer and report, and both ends start procedures. Many of them are
+//! invalid in the current state and are refused.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use e2ap::{Cause, CauseMisc, RanFunctionId, RicActionId, RicActionType, RicIndic
 
 use super::build::{component, connection};
 use super::random::Random;
-use super::sim_parts::{Knowledge, Said, What, Xapp, offering};
+use super::sim_parts::{Knowledge, MessageKind, SentMessage, Xapp, offering};
 use super::sim_world::{AGENTS, IAPP, REQUESTS, World, XAPPS};
 
 const INTERVENTION: Cause = Cause::Misc(CauseMisc::OmIntervention);
@@ -29,11 +29,11 @@ impl World {
         SubscriptionSpec { event_trigger: vec![self.random.below(2) as u8], actions: actions.collect() }
     }
 
-    /// An app wants something, which may make no sense.
+    /// An app sends a command, which may be invalid.
     pub fn command(&mut self) {
         let anybody = NodeId(1 + self.random.below(20) as u32);
         let node = self.controller.nodes().nth(self.random.below(AGENTS)).map_or(anybody, |n| n.id);
-        let function = RanFunctionId(2 + self.random.below(3) as u16); // 4 is none
+        let function = RanFunctionId(2 + self.random.below(3) as u16); // 4 does not exist
         let function = if self.random.once_in(4) { function } else { RanFunctionId(2) };
         let (what, who) = (self.random.below(14), self.random.below(XAPPS + 1));
         if who == XAPPS {
@@ -44,19 +44,19 @@ impl World {
         let Some(xapp) = &mut self.xapps[who] else { return };
         let subscription = own(&xapp.knows, &mut self.random).unwrap_or(other);
         let (client, mut pdu) = (&mut xapp.client, Vec::new());
-        let what = match what {
-            0..5 => What::Command(client.subscribe(node, function, spec, &mut pdu)),
+        let kind = match what {
+            0..5 => MessageKind::Command(client.subscribe(node, function, spec, &mut pdu)),
             5..7 => {
                 client.unsubscribe(subscription, &mut pdu);
-                What::Leave
+                MessageKind::Leave
             }
-            7..10 => What::Command(client.control(node, function, &[1], &[2], Some(&[3]), what < 9, &mut pdu)),
-            10..12 => What::Command(client.query(node, function, &[1], &[2], &mut pdu)),
-            _ => What::Change(client.modify(subscription, change, &mut pdu)),
+            7..10 => MessageKind::Command(client.control(node, function, &[1], &[2], Some(&[3]), what < 9, &mut pdu)),
+            10..12 => MessageKind::Command(client.query(node, function, &[1], &[2], &mut pdu)),
+            _ => MessageKind::Change(client.modify(subscription, change, &mut pdu)),
         };
-        xapp.said.push_back(Said { pdu, what });
+        xapp.sent.push_back(SentMessage { pdu, kind });
         if !self.random.once_in(3) {
-            self.hear_xapp(who);
+            self.read_xapp(who);
         }
     }
 
@@ -71,7 +71,7 @@ impl World {
             5..7 => {
                 let known = self.iapp.active.contains(&subscription);
                 let result = controller.unsubscribe(now, IAPP, subscription);
-                assert_eq!(result.is_ok(), known, "one leaves what is one's own, and nothing else");
+                assert_eq!(result.is_ok(), known, "an iApp can end its own subscriptions only");
                 return;
             }
             7..10 => controller.control(now, IAPP, ticket, node, function, &[1], &[2], None, what < 9),
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// A change that leaves a subscription its first action.
+    /// Returns a change that keeps the first action.
     fn change(&mut self) -> SubscriptionChange {
         let mut change = SubscriptionChange::default();
         match self.random.below(3) {
@@ -99,7 +99,7 @@ impl World {
         change
     }
 
-    pub fn xapp_comes(&mut self) {
+    pub fn connect_some_xapp(&mut self) {
         let at = self.random.below(XAPPS);
         self.connect_xapp(at);
     }
@@ -112,18 +112,18 @@ impl World {
         self.host.handle_open(assoc);
         let (mut xapp, mut pdu) = (Xapp::new(assoc), Vec::new());
         xapp.client.hello("simulated", &mut pdu);
-        xapp.said.push_back(Said { pdu, what: What::Hello });
+        xapp.sent.push_back(SentMessage { pdu, kind: MessageKind::Hello });
         self.xapps[at] = Some(xapp);
     }
 
-    pub fn an_xapp_is_heard(&mut self) {
+    pub fn read_some_xapp(&mut self) {
         let at = self.random.below(XAPPS);
-        while self.hear_xapp(at) {
+        while self.read_xapp(at) {
             self.settle();
         }
     }
 
-    /// A RAN function answers something that waits for it, if anything does.
+    /// A RAN function answers a pending request, if there is one.
     pub fn answer(&mut self) {
         let at = self.random.below(AGENTS);
         let (refuse, control) = (self.random.once_in(4), self.random.once_in(2));
@@ -137,13 +137,13 @@ impl World {
                 true => node.agent.refuse_connection_update(INTERVENTION, None),
                 false => node.agent.connection_updated(&ConnectionResult { set_up: update.add, failed: Vec::new() }),
             };
-            result.expect("it waits");
+            result.expect("the request is pending");
         } else if let Some((id, change)) = node.waiting_changes.pop() {
             let result = match refuse {
                 true => node.agent.refuse_modification(id, INTERVENTION),
                 false => node.agent.modified(id, &change.all_done()),
             };
-            result.expect("it waits");
+            result.expect("the request is pending");
             if let Some(actions) = node.active.get_mut(&id).filter(|_| !refuse) {
                 actions.retain(|id, _| !change.remove.contains(id));
                 actions.extend(change.add.iter().map(|added| (added.action.id, added.action.kind)));
@@ -153,19 +153,21 @@ impl World {
                 true => node.agent.fail_query(id, Cause::Misc(CauseMisc::HardwareFailure)),
                 false => node.agent.answer_query(id, &[7]),
             };
-            result.expect("it waits");
+            result.expect("the request is pending");
         } else if control && let Some((id, _)) = node.waiting_controls.pop() {
             let result = match refuse {
                 true => node.agent.fail(id, Cause::Misc(CauseMisc::HardwareFailure), None),
                 false => node.agent.acknowledge(id, Some(&[7])),
             };
-            result.expect("it waits");
+            result.expect("the request is pending");
         } else if let Some((id, actions)) = node.waiting_subscriptions.pop() {
             if refuse {
-                node.agent.refuse(id, Cause::Misc(CauseMisc::ControlProcessingOverload)).expect("it waits");
+                node.agent
+                    .refuse(id, Cause::Misc(CauseMisc::ControlProcessingOverload))
+                    .expect("the request is pending");
             } else {
                 let not: Vec<_> = actions[1..].iter().map(|(id, _)| (*id, INTERVENTION)).collect();
-                node.agent.admit(id, &[actions[0].0], &not).expect("it waits");
+                node.agent.admit(id, &[actions[0].0], &not).expect("the request is pending");
                 node.active.insert(id, BTreeMap::from([actions[0]]));
             }
         }
@@ -180,12 +182,12 @@ impl World {
         }
     }
 
-    /// A node says something about a subscription of its; gives back its number, unless it only carries out a policy.
+    /// A node sends an indication of a subscription. Returns its number; `None` for a policy.
     pub fn report(&mut self, at: usize, id: RicRequestId) -> Option<u64> {
         let octets = if self.random.once_in(20) { 20_000 } else { 10 };
         self.next_report += 1;
         let (number, node, mut pdu) = (self.next_report, &mut self.nodes[at], Vec::new());
-        let (&action, &kind) = node.active[&id].iter().next().expect("it has one at least");
+        let (&action, &kind) = node.active[&id].iter().next().expect("a subscription has an action");
         let (header, message) = (number.to_be_bytes(), vec![2; octets]);
         let written = match kind {
             RicActionType::Policy => return None,
@@ -194,12 +196,12 @@ impl World {
                 node.agent.write_indication(id, action, RicIndicationType::Report, &header, &message, &mut pdu)
             }
         };
-        written.expect("it stands");
+        written.expect("the subscription is active");
         self.wires[node.wire?].up.pdus.push_back(pdu);
         Some(number)
     }
 
-    /// A node begins a procedure of its own. Whatever makes no sense in its state is refused.
+    /// A node starts a procedure. One that is invalid in its state is refused.
     pub fn node_acts(&mut self) {
         let (at, what) = (self.random.below(AGENTS), self.random.below(6));
         let revision = 1 + self.random.below(9) as u16;
@@ -208,12 +210,12 @@ impl World {
         let first = node.active.iter().next().and_then(|(id, actions)| Some((*id, *actions.keys().next()?)));
         match (what, first) {
             (0, _) => {
-                // a function comes, changes or goes
+                // a function is added, changed or removed
                 if node.functions.remove(&3).is_none() || revision > 4 {
                     node.functions.insert(3, revision);
                 }
                 let offered = node.functions.clone();
-                node.agent.update_functions(now, offering(&offered)).expect("there can be such a node");
+                node.agent.update_functions(now, offering(&offered)).expect("the functions are valid");
                 node.waiting_controls.retain(|(_, function)| offered.contains_key(&function.0));
                 node.waiting_queries.retain(|(_, function)| offered.contains_key(&function.0));
             }
@@ -229,7 +231,7 @@ impl World {
         self.note(|| format!("agent {at} acts: {what}"));
     }
 
-    /// The RIC begins a procedure about a node as a whole. One may be under way, or not in the node's version.
+    /// The RIC starts a node-level procedure. It fails if one is pending or if the node's version does not have it.
     pub fn ric_acts(&mut self) {
         let (what, which, now) = (self.random.below(8), self.random.below(AGENTS), self.ric_now());
         let Some(id) = self.controller.nodes().nth(which).map(|n| n.id) else { return };
@@ -245,7 +247,7 @@ impl World {
     }
 }
 
-/// One of the app's own subscriptions, mostly.
+/// Returns one of the app's own subscriptions in most cases.
 fn own(knows: &Knowledge, random: &mut Random) -> Option<SubscriptionId> {
     let own: Vec<_> = knows.active.iter().copied().collect();
     if own.is_empty() || random.once_in(6) { None } else { Some(*random.pick(&own)) }

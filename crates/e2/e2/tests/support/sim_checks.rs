@@ -1,4 +1,4 @@
-//! What holds in the simulation's world at any time, and in the end.
+//! Invariants of the simulation, and its checks at the end.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,25 +8,25 @@ use e2ap::{RanFunctionId, RicActionType, RicRequestId};
 
 use super::short::gnb;
 use super::sim_acts::action;
-use super::sim_parts::{Knowledge, Said, What};
+use super::sim_parts::{Knowledge, MessageKind, SentMessage};
 use super::sim_world::{AGENTS, IAPP, REQUESTS, World, XAPPS};
 
 impl World {
-    /// What holds at any time.
+    /// Checks the invariants.
     pub fn check_all(&mut self) {
         self.check();
         self.check_routes();
         self.check_reports();
     }
 
-    /// Nothing goes wrong any more: all is well in the end.
+    /// Ends the faults and checks that everything recovers.
     pub fn finish(&mut self) {
         self.quiesce();
         self.start_over();
         self.end();
     }
 
-    /// The controller and its consumers know the same.
+    /// Checks that the controller and its consumers agree.
     fn check(&self) {
         let sessions: BTreeMap<AssocId, &Knowledge> =
             self.xapps.iter().flatten().filter(|xapp| xapp.greeted).map(|xapp| (xapp.assoc, &xapp.knows)).collect();
@@ -35,18 +35,28 @@ impl World {
             for consumer in self.controller.consumers(subscription) {
                 let assoc = self.host.assoc(*consumer);
                 assert!(*consumer == IAPP || assoc.is_some_and(|a| sessions.contains_key(&a)), "{consumer:?} is dead");
-                assert!(has.entry(assoc).or_default().insert(subscription), "a consumer is there once");
+                assert!(has.entry(assoc).or_default().insert(subscription), "a consumer is listed once");
             }
         }
         let mut held = 0;
         for (assoc, knows) in sessions.iter().map(|(a, k)| (Some(*a), *k)).chain([(None, &self.iapp)]) {
-            assert_eq!(has.remove(&assoc).unwrap_or_default(), knows.active, "{assoc:?} takes what it was told");
+            assert_eq!(
+                has.remove(&assoc).unwrap_or_default(),
+                knows.active,
+                "{assoc:?} consumes its active subscriptions"
+            );
             let consumer = match assoc {
                 None => IAPP,
-                some => (1 << 16..).map(Consumer).find(|c| self.host.assoc(*c) == some).expect("it said hello"),
+                some => {
+                    (1 << 16..).map(Consumer).find(|c| self.host.assoc(*c) == some).expect("the session has a consumer")
+                }
             };
             let count = self.controller.requests_of(consumer);
-            assert_eq!(count, knows.pending.len() + knows.active.len(), "{consumer:?} has what it waits for or has");
+            assert_eq!(
+                count,
+                knows.pending.len() + knows.active.len(),
+                "{consumer:?} has its pending and active requests"
+            );
             held += count;
         }
         assert!(self.controller.requests() <= REQUESTS as usize);
@@ -54,7 +64,7 @@ impl World {
         assert_eq!(self.host.sessions(), sessions.len());
     }
 
-    /// Who asks for changed routes only knows all of them.
+    /// Checks that polling changed routes is sufficient to know all routes.
     fn check_routes(&mut self) {
         let World { controller, routes, .. } = self;
         while let Some(changed) = controller.poll_route() {
@@ -70,10 +80,10 @@ impl World {
         }
     }
 
-    /// Where nobody lies, nothing is reported twice or late.
+    /// Checks that no report is repeated or late in runs that are not hostile.
     fn check_reports(&mut self) {
         let hostile = self.hostile;
-        for knows in self.everybody() {
+        for knows in self.all_apps() {
             let mut last = BTreeMap::new();
             for (subscription, number) in &knows.reports {
                 let before = last.insert(*subscription, *number);
@@ -82,22 +92,22 @@ impl World {
                     "{subscription:?}: {number} comes once, and after {before:?}"
                 );
             }
-            // the last ones are enough to go on from
+            // the latest ones suffice for the next check
             knows.reports = last.into_iter().collect();
         }
     }
 
-    fn everybody(&mut self) -> impl Iterator<Item = &mut Knowledge> {
+    fn all_apps(&mut self) -> impl Iterator<Item = &mut Knowledge> {
         self.xapps.iter_mut().flatten().map(|xapp| &mut xapp.knows).chain([&mut self.iapp])
     }
 
-    /// Everything that is on its way arrives, and everything that waits is answered.
+    /// Delivers all PDUs in transit and answers all pending requests.
     fn flow(&mut self) {
         self.settle();
         loop {
             let mut moved = false;
             for at in 0..XAPPS {
-                while self.hear_xapp(at) {
+                while self.read_xapp(at) {
                     self.settle();
                     moved = true;
                 }
@@ -117,7 +127,7 @@ impl World {
         }
     }
 
-    /// A while in which nothing goes wrong.
+    /// Runs for a while without faults.
     fn calm(&mut self, rounds: usize) {
         for _ in 0..rounds {
             self.flow();
@@ -127,23 +137,23 @@ impl World {
         }
     }
 
-    /// No more faults, until nothing more happens.
+    /// Ends the faults and runs until nothing is pending.
     fn quiesce(&mut self) {
         self.end_of_faults();
         for _ in 0..4 {
-            self.recall(); // who left meanwhile, too
+            self.recall(); // nodes removed in the meantime, too
             self.calm(40);
         }
         self.check_routes();
         self.check_reports();
-        assert!(self.nodes.iter().all(|node| node.agent.is_up()), "everybody comes up at last");
-        for knows in self.everybody() {
-            assert!(knows.is_settled(), "every command and change has its answer, and what waited came back or ended");
+        assert!(self.nodes.iter().all(|node| node.agent.is_up()), "every node is up");
+        for knows in self.all_apps() {
+            assert!(knows.is_settled(), "every command and change is answered, and no subscription is suspended");
         }
         self.agree();
     }
 
-    /// Nodes and controller have the same functions and subscriptions.
+    /// Checks that nodes and controller have the same functions and subscriptions.
     fn agree(&self) {
         assert_eq!(self.controller.nodes().count(), AGENTS);
         for node in &self.nodes {
@@ -157,43 +167,43 @@ impl World {
         let here: BTreeSet<_> =
             (0..REQUESTS).map(SubscriptionId).filter(|s| !self.controller.consumers(*s).is_empty()).collect();
         assert_eq!(at_nodes, here, "nodes and controller agree");
-        assert_eq!(self.controller.requests(), here.len(), "and nothing else runs");
+        assert_eq!(self.controller.requests(), here.len(), "no other request is pending");
     }
 
-    /// Everybody leaves what they have.
+    /// Ends all subscriptions.
     fn leave(&mut self) {
         for subscription in self.iapp.active.clone() {
             let now = self.ric_now();
-            self.controller.unsubscribe(now, IAPP, subscription).expect("it is its own");
+            self.controller.unsubscribe(now, IAPP, subscription).expect("the iApp owns the subscription");
         }
         for xapp in self.xapps.iter_mut().flatten() {
             for subscription in &xapp.knows.active {
                 let mut pdu = Vec::new();
                 xapp.client.unsubscribe(*subscription, &mut pdu);
-                xapp.said.push_back(Said { pdu, what: What::Leave });
+                xapp.sent.push_back(SentMessage { pdu, kind: MessageKind::Leave });
             }
         }
         self.calm(2);
-        assert!(self.everybody().all(|knows| knows.active.is_empty()));
+        assert!(self.all_apps().all(|knows| knows.active.is_empty()));
         assert_eq!(self.controller.requests(), 0, "no request is left over");
-        assert!(self.nodes.iter().all(|node| node.active.is_empty()), "nor at the nodes");
+        assert!(self.nodes.iter().all(|node| node.active.is_empty()), "no subscription is left at the nodes");
     }
 
-    /// It all works as if nothing had ever gone wrong: everybody subscribes anew, and gets each report exactly once.
+    /// Checks normal operation after the faults: each app subscribes again and receives each report exactly once.
     fn start_over(&mut self) {
         self.leave();
         (0..XAPPS).for_each(|at| self.connect_xapp(at));
-        self.calm(20); // request ids rest
+        self.calm(20); // until request ids may be reused
         let nodes: Vec<_> = self.controller.nodes().map(|node| node.id).collect();
         let (function, now) = (RanFunctionId(2), self.ric_now());
-        // the iApp shares the first xApp's
+        // the iApp shares the first xApp's subscriptions
         let spec =
             |what: u8| SubscriptionSpec { event_trigger: vec![what], actions: vec![action(1, RicActionType::Report)] };
         for node in &nodes {
             for (at, xapp) in self.xapps.iter_mut().flatten().enumerate() {
                 let mut pdu = Vec::new();
                 let ticket = xapp.client.subscribe(*node, function, spec(at as u8), &mut pdu);
-                xapp.said.push_back(Said { pdu, what: What::Command(ticket) });
+                xapp.sent.push_back(SentMessage { pdu, kind: MessageKind::Command(ticket) });
             }
             self.next_ticket += 1;
             let ticket = Ticket(self.next_ticket);
@@ -202,9 +212,9 @@ impl World {
         }
         self.calm(6);
         assert_eq!(self.xapps.iter().flatten().count(), XAPPS);
-        for knows in self.everybody() {
-            assert_eq!((knows.pending.len(), knows.active.len()), (0, AGENTS), "all of them stand");
-            assert_eq!(knows.nodes.len() % AGENTS, 0, "an xApp knows the nodes, the iApp was not told");
+        for knows in self.all_apps() {
+            assert_eq!((knows.pending.len(), knows.active.len()), (0, AGENTS), "all subscriptions are active");
+            assert_eq!(knows.nodes.len() % AGENTS, 0, "an xApp knows the nodes, the iApp does not");
             knows.reports.clear();
         }
         let mut reported: BTreeMap<SubscriptionId, Vec<u64>> = BTreeMap::new();
@@ -220,7 +230,7 @@ impl World {
                 self.flow();
             }
         }
-        for knows in self.everybody() {
+        for knows in self.all_apps() {
             let mut got: BTreeMap<SubscriptionId, Vec<u64>> = BTreeMap::new();
             for (subscription, number) in std::mem::take(&mut knows.reports) {
                 got.entry(subscription).or_default().push(number);
@@ -230,7 +240,7 @@ impl World {
         }
     }
 
-    /// Everybody goes.
+    /// Disconnects all apps.
     fn end(&mut self) {
         let now = self.ric_now();
         for xapp in std::mem::take(&mut self.xapps).into_iter().flatten() {
@@ -241,12 +251,12 @@ impl World {
         self.iapp = Knowledge::default();
         self.calm(2);
         self.agree();
-        assert_eq!(self.controller.requests(), 0, "nobody wants anything");
+        assert_eq!(self.controller.requests(), 0, "no request is left");
         assert_eq!(self.controller.requests_of(IAPP), 0);
     }
 }
 
-/// The name of what a node knows by its request id.
+/// Returns the subscription of a node's request id.
 fn place(id: &RicRequestId) -> SubscriptionId {
     SubscriptionId(u32::from(id.instance))
 }

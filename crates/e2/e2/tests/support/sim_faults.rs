@@ -1,4 +1,4 @@
-//! What goes wrong in the simulation's world.
+//! Faults in the simulation.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -10,47 +10,46 @@ use super::mutate::mutate;
 use super::sim_parts::{Clock, Knowledge, Node};
 use super::sim_world::{AGENTS, World};
 
-/// After so long keep-alives find that nobody answers.
+/// The time after which keep-alives detect a dead peer.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(12);
 
-/// A kind of fault. Besides, each link is as slow as it likes: what was sent first over one may arrive after what was sent
-/// last over another.
+/// A kind of fault. In addition, links have independent delays: PDUs of different links are reordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// What is on its way is held for seconds, longer than answers are waited for.
+    /// PDUs in transit are delayed by seconds, longer than the response timeout.
     Delay,
-    /// A link breaks; what was on its way is lost, and both ends learn of it.
+    /// A link breaks; PDUs in transit are lost, and both ends notice.
     Cut,
-    /// A link breaks, and only one end learns of it before keep-alives tell the other.
+    /// A link breaks, and only one end notices before the keep-alive timeout of the other.
     HalfOpen,
-    /// Nothing gets from a node to the RIC or back for seconds or half a minute, nor does a new connection.
+    /// No PDU and no connection gets through between a node and the RIC, for two to thirty seconds.
     Partition,
     /// A PDU arrives twice.
     Repetition,
     /// Two PDUs of a link change places.
     Reordering,
-    /// A PDU arrives over another's link.
+    /// A PDU arrives over another link.
     Misdirection,
-    /// A PDU arrives with other octets, or cut short.
+    /// A PDU arrives with changed octets, or truncated.
     Tampering,
-    /// A PDU arrives with another value, item or IE than it had, well-formed.
+    /// A PDU arrives with a changed value, item or IE, well-formed.
     Mutation,
-    /// A PDU arrives that nobody sent.
+    /// A PDU arrives that no peer sent.
     Invention,
-    /// A node begins anew and knows nothing; the RIC need not notice.
+    /// A node restarts without state; the RIC may not notice.
     NodeRestart,
-    /// An xApp goes without a word; it comes back some time.
+    /// An xApp disconnects without notice and reconnects later.
     XappRestart,
-    /// The RIC begins anew and knows nothing. It is away for seconds; not all nodes notice.
+    /// The RIC restarts without state. It is down for seconds; not all nodes notice.
     RicRestart,
     /// A host's clock jumps, forward or back.
     ClockJump,
-    /// An xApp does not read for seconds: reports are dropped, and who is told too much is closed.
+    /// An xApp does not read for seconds: reports are dropped, and an xApp with too many other messages is closed.
     SlowReader,
 }
 
 impl Fault {
-    /// Those of networks and hosts that are bad, and of nobody's malice.
+    /// The faults of unreliable networks and hosts.
     pub const HONEST: [Fault; 9] = [
         Fault::Delay,
         Fault::Cut,
@@ -62,7 +61,7 @@ impl Fault {
         Fault::ClockJump,
         Fault::SlowReader,
     ];
-    /// Those of peers and networks that lie.
+    /// The faults of hostile peers and networks.
     pub const HOSTILE: [Fault; 6] = [
         Fault::Repetition,
         Fault::Reordering,
@@ -73,7 +72,7 @@ impl Fault {
     ];
 }
 
-/// What happened, for who wants to know that it did.
+/// Counts faults and events, to check that they occur.
 #[derive(Default)]
 pub struct Tally {
     pub faults: BTreeMap<Fault, u64>,
@@ -96,11 +95,11 @@ impl Tally {
 }
 
 impl World {
-    /// Something goes wrong, if there is anything that can.
+    /// Injects a random fault, if possible.
     pub fn fault(&mut self) {
         let kinds = if self.hostile && self.random.once_in(2) { &Fault::HOSTILE[..] } else { &Fault::HONEST };
         let fault = *self.random.pick(kinds);
-        // after it there is little left to go wrong
+        // it leaves little state for other faults
         if fault == Fault::RicRestart && !self.random.once_in(4) {
             return;
         }
@@ -139,7 +138,7 @@ impl World {
         true
     }
 
-    /// An association breaks: both ends learn of it, or one.
+    /// Breaks an association: both ends notice, or one.
     fn lose_wire(&mut self, both: bool) -> bool {
         let Some(at) = self.live_wire() else { return false };
         let agent_learns = self.random.once_in(2);
@@ -166,7 +165,7 @@ impl World {
         true
     }
 
-    /// A PDU on its way is repeated, overtaken, misdirected or tampered with.
+    /// Repeats, reorders, misdirects or changes a PDU in transit.
     fn harm(&mut self, fault: Fault) -> bool {
         let several = if fault == Fault::Reordering { 2 } else { 1 };
         let lane = self.lane_where(|lane, _| lane.pdus.len() >= several);
@@ -199,7 +198,7 @@ impl World {
                 }
                 let pdus = &mut self.wires[at].lane(up).pdus;
                 let same = pdus[one] == changed;
-                // the true one is lost, or comes behind
+                // the original is lost, or follows
                 match self.random.once_in(2) {
                     true => pdus[one] = changed,
                     false => pdus.insert(one, changed),
@@ -228,7 +227,7 @@ impl World {
         let Some(to) = self.live_wire() else { return false };
         let mut pdu: Vec<u8> = (0..self.random.below(40)).map(|_| self.random.next() as u8).collect();
         if let Some(head) = pdu.first_chunk_mut::<2>().filter(|_| self.random.once_in(2)) {
-            // at least a procedure that there is
+            // an existing procedure
             *head = [*self.random.pick(&[0x00, 0x20, 0x40]), self.random.below(16) as u8];
         }
         let up = self.random.once_in(2);
@@ -273,7 +272,7 @@ impl World {
     }
 
     fn jump(&mut self) -> bool {
-        // clocks that jump back do so a little: else all waits longer than a seed takes
+        // backward jumps are small: otherwise all timers outlast the run
         let forward = !self.random.once_in(3);
         let span = if forward { self.some_ms(&[900, 6000, 40_000]) } else { self.some_ms(&[30, 700, 2500]) };
         let which = self.random.below(AGENTS + 1);
@@ -292,7 +291,7 @@ impl World {
         true
     }
 
-    /// Nothing goes wrong any more. What lies have done is healed by new associations; what else went wrong heals by itself.
+    /// Ends all faults. Hostile runs recover by new associations, other runs without help.
     pub fn end_of_faults(&mut self) {
         for node in &mut self.nodes {
             node.cut_off_until = self.now;
@@ -313,7 +312,7 @@ impl World {
         }
     }
 
-    /// A wire that somebody holds.
+    /// Picks a wire that is open at one end or both.
     fn live_wire(&mut self) -> Option<usize> {
         let held = |(_, wire): &(usize, &super::sim_parts::Wire)| wire.agent_holds || wire.ric_holds;
         let live: Vec<usize> = self.wires.iter().enumerate().filter(held).map(|(at, _)| at).collect();
@@ -328,7 +327,7 @@ impl World {
         }
     }
 
-    /// Who was at the wire's lower end is not there any more.
+    /// Drops the agent's end of a wire.
     pub fn drop_agents_end(&mut self, at: usize) {
         let wire = &mut self.wires[at];
         wire.agent_holds = false;
@@ -351,7 +350,7 @@ impl World {
         }
     }
 
-    /// Keep-alives find who is not there.
+    /// Closes links whose keep-alives have expired.
     pub fn keep_alive(&mut self) {
         for at in 0..self.wires.len() {
             let wire = &mut self.wires[at];
@@ -360,7 +359,7 @@ impl World {
             }
             wire.noticed_at = None;
             if wire.agent_holds || wire.ric_holds {
-                self.tally.saw("a link ended by its keep-alives");
+                self.tally.saw("keep-alives closed a link");
                 self.close_at_agent(at);
                 self.close_at_ric(at);
                 self.wires[at].noticed_at = None;

@@ -1,4 +1,4 @@
-//! The parts of the simulation's world: a node and its owner, the links, an xApp, and what an app knows.
+//! The parts of the simulation: nodes, links, xApps, and the expected state of apps.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,32 +11,32 @@ use e2ap::{RanFunctionId, RanFunctionRevision, RicActionId, RicActionType, RicRe
 
 use super::short::gnb;
 
-/// Reports that an xApp's link keeps for it; the oldest go first.
-const REPORTS_KEPT: usize = 6;
-/// What else an xApp's link keeps for it; one that reads less is closed.
-const TOLD_KEPT: usize = 24;
-/// Above this, it is not told of further nodes until it has read.
-const TOLD_BEFORE_NEWS: usize = 8;
+/// The maximum number of queued reports of an xApp; beyond it, the oldest are dropped.
+const MAX_QUEUED_REPORTS: usize = 6;
+/// The maximum number of other queued messages of an xApp; beyond it, the xApp is closed.
+const MAX_QUEUED_MESSAGES: usize = 24;
+/// The number of queued messages from which an xApp receives no node announcements.
+const MAX_QUEUED_BEFORE_ANNOUNCEMENTS: usize = 8;
 
-/// A host's clock: it may be off.
+/// A host's clock with an offset.
 #[derive(Clone, Copy, Default)]
 pub struct Clock {
     skew_nanos: i64,
 }
 
 impl Clock {
-    /// What it shows at that moment.
+    /// Returns the time that the clock shows at `moment`.
     pub fn at(self, moment: Time) -> Time {
         Time::from_nanos(moment.as_nanos().saturating_add_signed(self.skew_nanos))
     }
 
-    /// The moment at which it shows that.
+    /// Returns the moment at which the clock shows `shown`.
     pub fn moment(self, shown: Time) -> Time {
         Time::from_nanos(shown.as_nanos().saturating_add_signed(-self.skew_nanos))
     }
 
     pub fn jump(&mut self, forward: bool, span: Duration) {
-        let nanos = i64::try_from(span.as_nanos()).expect("a short span");
+        let nanos = i64::try_from(span.as_nanos()).expect("the jump fits");
         self.skew_nanos += if forward { nanos } else { -nanos };
     }
 }
@@ -45,7 +45,7 @@ impl Clock {
 #[derive(Default)]
 pub struct Lane {
     pub pdus: VecDeque<Vec<u8>>,
-    /// Nothing arrives before.
+    /// No PDU arrives until this time.
     pub held_until: Time,
 }
 
@@ -66,7 +66,7 @@ pub struct Wire {
     pub down: Lane,
     pub agent_holds: bool,
     pub ric_holds: bool,
-    /// When keep-alives find at the latest that there is nobody at the other end.
+    /// The time at which keep-alives detect that the other end is closed.
     pub noticed_at: Option<Time>,
 }
 
@@ -81,25 +81,25 @@ impl Wire {
     }
 }
 
-/// What an xApp has said and the RIC has not heard yet.
-pub struct Said {
+/// A message of an xApp that the RIC has not read yet.
+pub struct SentMessage {
     pub pdu: Vec<u8>,
-    pub what: What,
+    pub kind: MessageKind,
 }
 
-pub enum What {
+pub enum MessageKind {
     Hello,
-    /// Something that is answered.
+    /// A command, which is answered.
     Command(Ticket),
     /// A change, which is answered.
     Change(Ticket),
     Leave,
 }
 
-/// What the RIC's link has for an xApp.
-enum Waiting {
-    Told,
-    /// A report: of what, and its number.
+/// A message queued for an xApp.
+enum Queued {
+    Message,
+    /// A report: its subscription and its number.
     Report(SubscriptionId, u64),
 }
 
@@ -107,12 +107,12 @@ pub struct Xapp {
     pub assoc: AssocId,
     pub client: XappClient,
     pub knows: Knowledge,
-    /// The RIC has heard its hello.
+    /// Whether the RIC has read its Hello.
     pub greeted: bool,
-    pub said: VecDeque<Said>,
-    /// It reads nothing before.
+    pub sent: VecDeque<SentMessage>,
+    /// The xApp reads nothing until this time.
     pub reads_at: Time,
-    waiting: VecDeque<Waiting>,
+    queue: VecDeque<Queued>,
     reports: usize,
 }
 
@@ -123,43 +123,43 @@ impl Xapp {
             client: XappClient::new(),
             knows: Knowledge::default(),
             greeted: false,
-            said: VecDeque::new(),
+            sent: VecDeque::new(),
             reads_at: Time::default(),
-            waiting: VecDeque::new(),
+            queue: VecDeque::new(),
             reports: 0,
         }
     }
 
-    /// Its link has something for it that is never dropped. Whether there is room for it.
-    pub fn tell(&mut self) -> bool {
-        self.waiting.push_back(Waiting::Told);
-        self.waiting.len() - self.reports <= TOLD_KEPT
+    /// Queues a message that is never dropped. Returns whether the limit is kept.
+    pub fn queue_message(&mut self) -> bool {
+        self.queue.push_back(Queued::Message);
+        self.queue.len() - self.reports <= MAX_QUEUED_MESSAGES
     }
 
-    /// Its link has a report for it. Whether an older one had to make room.
+    /// Queues a report. Returns whether an older one was dropped.
     pub fn report(&mut self, subscription: SubscriptionId, number: u64) -> bool {
-        self.waiting.push_back(Waiting::Report(subscription, number));
+        self.queue.push_back(Queued::Report(subscription, number));
         self.reports += 1;
-        if self.reports <= REPORTS_KEPT {
+        if self.reports <= MAX_QUEUED_REPORTS {
             return false;
         }
-        let oldest = self.waiting.iter().position(|w| matches!(w, Waiting::Report(..)));
-        self.waiting.remove(oldest.expect("there are some"));
+        let oldest = self.queue.iter().position(|w| matches!(w, Queued::Report(..)));
+        self.queue.remove(oldest.expect("a report is queued"));
         self.reports -= 1;
         true
     }
 
-    pub fn has_room_for_news(&self) -> bool {
-        self.waiting.len() - self.reports < TOLD_BEFORE_NEWS
+    pub fn has_room_for_announcement(&self) -> bool {
+        self.queue.len() - self.reports < MAX_QUEUED_BEFORE_ANNOUNCEMENTS
     }
 
-    /// It reads all that there is for it. Whether there was anything.
+    /// Reads all queued messages. Returns whether there were any.
     pub fn read(&mut self, now: Time) -> bool {
-        if self.reads_at > now || self.waiting.is_empty() {
+        if self.reads_at > now || self.queue.is_empty() {
             return false;
         }
-        for waiting in self.waiting.drain(..) {
-            if let Waiting::Report(subscription, number) = waiting {
+        for queued in self.queue.drain(..) {
+            if let Queued::Report(subscription, number) = queued {
                 self.knows.reports.push((subscription, number));
             }
         }
@@ -173,64 +173,62 @@ pub struct Node {
     pub version: Version,
     pub number: u32,
     pub clock: Clock,
-    /// The wire that the agent is on.
+    /// The agent's wire.
     pub wire: Option<usize>,
-    /// No way leads to the RIC before.
+    /// The RIC is unreachable until this time.
     pub cut_off_until: Time,
     pub waiting_subscriptions: Vec<(RicRequestId, Vec<(RicActionId, RicActionType)>)>,
     pub waiting_controls: Vec<(RicRequestId, RanFunctionId)>,
     pub waiting_queries: Vec<(RicRequestId, RanFunctionId)>,
     pub waiting_changes: Vec<(RicRequestId, SubscriptionChange)>,
     pub waiting_connection: Option<ConnectionUpdate>,
-    /// The subscriptions that stand, and their actions.
+    /// The active subscriptions and their actions.
     pub active: BTreeMap<RicRequestId, BTreeMap<RicActionId, RicActionType>>,
-    /// What it offers.
+    /// The offered RAN functions with their revisions.
     pub functions: BTreeMap<u16, u16>,
-    /// It left in order, and comes back when it is asked to.
+    /// Whether the node was removed; [`super::sim_world::World::recall`] reconnects it.
     pub removed: bool,
 }
 
-/// What an app knows: what it asked for, and what it was told.
+/// The state of an app: its pending commands, and what the RIC has reported.
 #[derive(Default)]
 pub struct Knowledge {
     pub pending: BTreeSet<Ticket>,
-    /// Changes that were asked for.
+    /// The pending changes.
     pub changing: BTreeSet<Ticket>,
     pub active: BTreeSet<SubscriptionId>,
-    /// Those of them that wait for their node.
+    /// The suspended ones of them.
     pub suspended: BTreeSet<SubscriptionId>,
-    /// Those of them that may be given again to who asks for the same.
+    /// Those of them that an equal Subscribe may return again.
     pub came_back: BTreeSet<SubscriptionId>,
     pub nodes: BTreeSet<NodeId>,
-    /// The numbers of what was reported to it, in order.
+    /// The numbers of the received reports, in order.
     pub reports: Vec<(SubscriptionId, u64)>,
 }
 
 impl Knowledge {
     pub fn answered(&mut self, ticket: Ticket) {
-        assert!(self.pending.remove(&ticket), "{ticket:?} is answered once, and was asked for");
+        assert!(self.pending.remove(&ticket), "{ticket:?} is pending and answered once");
     }
 
     pub fn changed(&mut self, ticket: Ticket) {
-        assert!(self.changing.remove(&ticket), "{ticket:?} is answered once, and was asked for");
+        assert!(self.changing.remove(&ticket), "{ticket:?} is pending and answered once");
     }
 
     pub fn subscribed(&mut self, ticket: Ticket, subscription: SubscriptionId) {
         self.answered(ticket);
         let again = self.came_back.remove(&subscription);
-        assert!(
-            self.active.insert(subscription) || again,
-            "{subscription:?} is given once, and once when it came back"
-        );
+        assert!(self.active.insert(subscription) || again, "{subscription:?} is new, or restored and returned once");
     }
 
     pub fn waits(&mut self, subscription: SubscriptionId) {
-        assert!(self.active.contains(&subscription), "{subscription:?} stood");
+        assert!(self.active.contains(&subscription), "{subscription:?} was active");
         assert!(self.suspended.insert(subscription), "{subscription:?} is suspended once");
         self.came_back.insert(subscription);
     }
 
-    /// A node is lost, perhaps before what waited for it stood again: who asks for that may be given it once more.
+    /// A node is lost, perhaps again before the restoration: an equal Subscribe may return the suspended subscriptions once
+    /// more.
     pub fn lost(&mut self) {
         self.came_back.extend(&self.suspended);
     }
@@ -239,15 +237,15 @@ impl Knowledge {
         assert!(self.suspended.remove(&subscription), "{subscription:?} was suspended");
     }
 
-    /// Whether it had waited for its node.
+    /// Ends a subscription. Returns whether it was suspended.
     pub fn ended(&mut self, subscription: SubscriptionId) -> bool {
         let waited = self.suspended.remove(&subscription);
         self.came_back.remove(&subscription);
-        assert!(self.active.remove(&subscription), "{subscription:?} ends once, and stood");
+        assert!(self.active.remove(&subscription), "{subscription:?} was active and ends once");
         waited
     }
 
-    /// Nothing is under way.
+    /// Whether nothing is pending.
     pub fn is_settled(&self) -> bool {
         self.pending.is_empty() && self.changing.is_empty() && self.suspended.is_empty()
     }
@@ -264,7 +262,7 @@ pub fn offering(functions: &BTreeMap<u16, u16>) -> Vec<Function> {
 }
 
 impl Node {
-    /// What waited for an answer does so no more.
+    /// Forgets the requests that wait for an answer.
     pub fn forget(&mut self, everything: bool) {
         self.waiting_controls.clear();
         self.waiting_queries.clear();

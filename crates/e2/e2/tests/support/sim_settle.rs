@@ -1,4 +1,4 @@
-//! Does what the simulation's machines want until they want nothing more.
+//! Processes the output of the simulation's state machines until there is none.
 
 use e2::xapp::RicMessage;
 use e2::{AgentEvent, CloseReason, Event, Notice, RequestEvent, SubscriptionEnd};
@@ -29,7 +29,7 @@ impl World {
             }
             match self.host.handle_event(event, &self.controller) {
                 Some(Event::Request { consumer: IAPP, event }) => apply(&mut self.iapp, event, &mut self.tally),
-                Some(event) => assert_eq!(event.consumer(), None, "news for nobody: {event:?}"),
+                Some(event) => assert_eq!(event.consumer(), None, "event of an unknown consumer: {event:?}"),
                 None => {}
             }
         }
@@ -45,9 +45,9 @@ impl World {
         while let Some((assoc, reason)) = self.controller.poll_close() {
             self.note(|| format!("ric closes {assoc:?}: {reason}"));
             if reason == CloseReason::SetupTimeout {
-                self.tally.saw("an association did not set up in time");
+                self.tally.saw("a setup timed out");
             }
-            let at = self.wires.iter().position(|w| w.assoc == assoc).expect("it is one of ours");
+            let at = self.wires.iter().position(|w| w.assoc == assoc).expect("the wire exists");
             self.wires[at].ric_holds = false;
             self.wires[at].up.pdus.clear();
             self.close_at_agent(at);
@@ -56,7 +56,7 @@ impl World {
 
     fn settle_xapps(&mut self) {
         loop {
-            self.tell_xapps();
+            self.deliver_to_xapps();
             let (now, host) = (self.now, &mut self.host);
             let mut has_read = false;
             for xapp in self.xapps.iter_mut().flatten() {
@@ -69,43 +69,43 @@ impl World {
                 break;
             }
         }
-        assert!(self.host.poll_close().is_none(), "these xApps behave");
+        assert!(self.host.poll_close().is_none(), "no xApp is misbehaving");
     }
 
-    fn tell_xapps(&mut self) {
+    fn deliver_to_xapps(&mut self) {
         let mut bytes = Vec::new();
         loop {
             let World { host, controller, xapps, .. } = self;
-            let has_room = |assoc| xapps.iter().flatten().any(|x| x.assoc == assoc && x.has_room_for_news());
+            let has_room = |assoc| xapps.iter().flatten().any(|x| x.assoc == assoc && x.has_room_for_announcement());
             let to =
                 host.poll_transmit(&mut bytes).or_else(|| host.poll_announcement(controller, &mut bytes, has_room));
             let Some(assoc) = to else { return };
             self.digest(assoc, &bytes);
-            // else it was closed just now, with something more to be told
+            // an xApp closed just now may still have output
             let at = self.xapps.iter().position(|x| x.as_ref().is_some_and(|x| x.assoc == assoc));
             if let Some(at) = at {
-                self.tell_xapp(at, &bytes);
+                self.deliver_to_xapp(at, &bytes);
             }
             bytes.clear();
         }
     }
 
-    fn tell_xapp(&mut self, at: usize, bytes: &[u8]) {
+    fn deliver_to_xapp(&mut self, at: usize, bytes: &[u8]) {
         let Some(xapp) = &mut self.xapps[at] else { return };
         let Xapp { knows, .. } = xapp;
-        match RicMessage::decode(bytes).expect("a host speaks the protocol") {
+        match RicMessage::decode(bytes).expect("a message of the host decodes") {
             RicMessage::NodeUp(node) => assert!(knows.nodes.insert(node.id), "{:?} is new", node.id),
             RicMessage::NodeLost(node) => {
-                assert!(knows.nodes.remove(&node), "{node:?} was told of");
+                assert!(knows.nodes.remove(&node), "{node:?} is known");
                 knows.lost();
             }
             RicMessage::NodeChanged(node) => assert!(knows.nodes.contains(&node.id), "{:?} is known", node.id),
             RicMessage::Request(event) => apply(knows, event, &mut self.tally),
             RicMessage::Welcome { .. } | RicMessage::Refused(_) => {}
-            other => panic!("not in this world: {other:?}"),
+            other => panic!("unexpected message: {other:?}"),
         }
         if let Some(xapp) = self.xapps[at].as_mut()
-            && !xapp.tell()
+            && !xapp.queue_message()
         {
             let assoc = xapp.assoc;
             self.xapps[at] = None;
@@ -153,7 +153,7 @@ impl World {
                 other => node.agent.decline(&other),
             }
         }
-        // what a reset of its own forgot
+        // a reset by the node discards its pending requests
         let node = &mut self.nodes[at];
         let mut bytes = Vec::new();
         while node.agent.poll_transmit(&mut bytes) {
@@ -176,7 +176,7 @@ impl World {
         let (node, now) = (&mut self.nodes[at], self.now);
         if now < self.ric_down_until.max(node.cut_off_until) {
             node.agent.handle_close(node.clock.at(now), CloseReason::Transport);
-            self.tally.saw("no connection was to be had");
+            self.tally.saw("a connection attempt failed");
             return;
         }
         let assoc = self.assoc();
@@ -188,7 +188,7 @@ impl World {
     }
 }
 
-/// Updates what an app knows of its requests.
+/// Updates the state of an app by an event.
 fn apply(knows: &mut Knowledge, event: RequestEvent, tally: &mut Tally) {
     match event {
         RequestEvent::Subscribed { ticket, subscription, .. } => knows.subscribed(ticket, subscription),
@@ -207,9 +207,9 @@ fn apply(knows: &mut Knowledge, event: RequestEvent, tally: &mut Tally) {
         RequestEvent::SubscriptionEnded { subscription, end } => {
             let waited = knows.ended(subscription);
             if waited && end == SubscriptionEnd::NodeLost {
-                tally.saw("a subscription waited for its node in vain");
+                tally.saw("a suspended subscription ended");
             }
         }
-        other => panic!("not in this simulation: {other:?}"),
+        other => panic!("unexpected event: {other:?}"),
     }
 }

@@ -1,5 +1,5 @@
-//! The world of the simulation: who is in it, how time passes, and how PDUs cross it. [`super::sim_acts`] has what everybody
-//! does in it, [`super::sim_settle`] carries about what the machines want, [`super::sim_faults`] spoils it.
+//! The world of the simulation: its parties, virtual time, and the delivery of PDUs. [`super::sim_acts`] contains the actions,
+//! [`super::sim_settle`] processes the output of the state machines, [`super::sim_faults`] injects faults.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -9,21 +9,21 @@ use e2ap::Version;
 
 use super::random::Random;
 use super::sim_faults::Tally;
-use super::sim_parts::{Clock, Knowledge, Lane, Node, What, Wire, Xapp};
+use super::sim_parts::{Clock, Knowledge, Lane, MessageKind, Node, Wire, Xapp};
 
 pub const AGENTS: usize = 3;
 pub const XAPPS: usize = 2;
 pub const IAPP: Consumer = Consumer(1);
 
-/// Request ids that there are: few, so that they are used again.
+/// The number of request ids: few, so that they are reused.
 pub const REQUESTS: u32 = 24;
 
-/// Where the hosts' clocks begin; so late that they may jump back.
+/// The start of the hosts' clocks: late enough for backward jumps.
 pub const BEGINNING: Time = Time::from_nanos(1_000_000_000_000_000);
 
 pub struct World {
     pub random: Random,
-    /// Peers and the network lie.
+    /// Whether peers and network are hostile.
     pub hostile: bool,
     pub trace: bool,
     pub now: Time,
@@ -31,27 +31,27 @@ pub struct World {
     pub controller: Controller,
     pub host: XappHost,
     pub ric_clock: Clock,
-    /// Nobody gets a connection before.
+    /// Connection attempts fail until this time.
     pub ric_down_until: Time,
     pub nodes: Vec<Node>,
     pub wires: Vec<Wire>,
     pub xapps: Vec<Option<Xapp>>,
     pub iapp: Knowledge,
-    /// What somebody knows of routes who only asks for those that may have changed.
+    /// The routes known to an observer that polls changed routes only.
     pub routes: BTreeMap<SubscriptionId, (AssocId, Vec<Consumer>)>,
     pub next_assoc: u64,
     pub next_ticket: u32,
-    /// Numbers what nodes report.
+    /// The number of the latest report.
     pub next_report: u64,
     pub tally: Tally,
-    /// Of everything that was sent: two runs of a seed have the same.
+    /// The digest of everything sent: equal in all runs of a seed.
     pub digest: u64,
 }
 
 impl World {
     pub fn new(seed: u64, hostile: bool, trace: bool) -> Self {
         let mut random = Random::new(seed);
-        // a v3 node is only asked what v3 has where it is known for one
+        // the RIC uses v3 procedures only with nodes known to speak v3
         let newest = seed.is_multiple_of(3);
         let versions: &[Version] =
             if newest { &[Version::V3_01] } else { &[Version::V1_01, Version::V2_03, Version::V3_01] };
@@ -61,7 +61,7 @@ impl World {
             max_requests_per_consumer: 8,
             max_suspended: 6,
             version: newest.then_some(Version::V3_01),
-            // so that some set up too late, and some wait in vain
+            // some setups and restorations time out
             setup_timeout: Duration::from_secs(4),
             restore_within: Duration::from_secs(*random.pick(&[3, 60])),
             ..Default::default()
@@ -91,7 +91,7 @@ impl World {
         world
     }
 
-    /// A RIC that knows nothing.
+    /// Starts a RIC without state.
     pub fn begin_ric(&mut self) {
         self.controller = Controller::new(self.config.clone());
         self.controller.track_routes();
@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// What the RIC's clock shows.
+    /// Returns the time of the RIC's clock.
     pub fn ric_now(&self) -> Time {
         self.ric_clock.at(self.now)
     }
@@ -119,7 +119,7 @@ impl World {
         match self.random.below(200) {
             0..80 => drop(self.deliver()),
             80..110 => self.answer(),
-            110..114 => self.an_xapp_is_heard(),
+            110..114 => self.read_some_xapp(),
             114..140 => self.command(),
             140..175 => self.indicate(),
             175..190 => {
@@ -129,13 +129,13 @@ impl World {
             190..192 => self.node_acts(),
             192 => self.ric_acts(),
             193 => self.recall(),
-            194 => self.xapp_comes(),
+            194 => self.connect_some_xapp(),
             _ => self.fault(),
         }
         self.settle();
     }
 
-    /// One of the lanes that are such: which wire's, and whether it is the way up.
+    /// Picks a lane that satisfies `is`. Returns its wire and whether it is the lane to the RIC.
     pub fn lane_where(&mut self, is: impl Fn(&Lane, Time) -> bool) -> Option<(usize, bool)> {
         let (now, lanes) = (self.now, self.wires.iter().enumerate());
         let lanes = lanes.flat_map(|(at, wire)| [(at, true, &wire.up), (at, false, &wire.down)]);
@@ -143,15 +143,15 @@ impl World {
         (!lanes.is_empty()).then(|| *self.random.pick(&lanes))
     }
 
-    /// One PDU arrives, from a random end of a random wire. Whether there was one.
+    /// Delivers a PDU from a random end of a random wire. Returns whether there was one.
     pub fn deliver(&mut self) -> bool {
         let Some((at, up)) = self.lane_where(Lane::is_ready) else { return false };
         let wire = &mut self.wires[at];
-        let pdu = wire.lane(up).pdus.pop_front().expect("chosen since it is full");
+        let pdu = wire.lane(up).pdus.pop_front().expect("the lane is not empty");
         match up {
             true if wire.ric_holds => {
                 let assoc = wire.assoc;
-                self.ric_hears(assoc, &pdu);
+                self.deliver_to_ric(assoc, &pdu);
             }
             false if wire.agent_holds => {
                 let now = self.now;
@@ -159,7 +159,7 @@ impl World {
                     node.agent.handle_pdu(node.clock.at(now), &pdu);
                 }
             }
-            // a host that knows nothing of the link says so; one that is gone says nothing
+            // a restarted host resets an unknown link; a host that is down does not
             true if self.random.once_in(2) => self.close_at_agent(at),
             false if self.random.once_in(2) => self.close_at_ric(at),
             _ => {}
@@ -167,14 +167,14 @@ impl World {
         true
     }
 
-    fn ric_hears(&mut self, assoc: AssocId, pdu: &[u8]) {
+    fn deliver_to_ric(&mut self, assoc: AssocId, pdu: &[u8]) {
         let now = self.ric_now();
         let Routed::Indication(indication) = self.controller.handle_pdu(now, assoc, pdu) else { return };
         self.tally.saw("an indication was routed");
         let (node, subscription) = (indication.node, indication.subscription);
         let gather = per::Gather::new();
-        let message = indication.decode(&gather).expect("what is routed can be read");
-        // else it was tampered with
+        let message = indication.decode(&gather).expect("a routed indication decodes");
+        // an invalid header has been tampered with
         let number = message.header.to_cow().as_ref().try_into().map_or(u64::MAX, u64::from_be_bytes);
         let consumers = self.controller.consumers(subscription);
         assert!(!consumers.is_empty());
@@ -184,28 +184,28 @@ impl World {
                 self.iapp.reports.push((subscription, number));
                 continue;
             }
-            let assoc = self.host.assoc(*consumer).expect("who takes something is there");
+            let assoc = self.host.assoc(*consumer).expect("a consumer is connected");
             let xapp = self.xapps.iter_mut().flatten().find(|x| x.assoc == assoc);
-            let xapp = xapp.expect("who takes something is there");
-            assert!(xapp.knows.active.contains(&subscription), "what an xApp gets it was told of before");
+            let xapp = xapp.expect("a consumer is connected");
+            assert!(xapp.knows.active.contains(&subscription), "an xApp receives reports of active subscriptions only");
             if xapp.report(subscription, number) {
                 self.tally.saw("a slow xApp lost a report");
             }
         }
     }
 
-    /// The RIC reads what an xApp has said.
-    pub fn hear_xapp(&mut self, at: usize) -> bool {
+    /// The RIC reads a message of an xApp. Returns whether there was one.
+    pub fn read_xapp(&mut self, at: usize) -> bool {
         let Some(xapp) = &mut self.xapps[at] else { return false };
-        let Some(said) = xapp.said.pop_front() else { return false };
-        match said.what {
-            What::Hello => xapp.greeted = true,
-            What::Command(ticket) => drop(xapp.knows.pending.insert(ticket)),
-            What::Change(ticket) => drop(xapp.knows.changing.insert(ticket)),
-            What::Leave => {}
+        let Some(message) = xapp.sent.pop_front() else { return false };
+        match message.kind {
+            MessageKind::Hello => xapp.greeted = true,
+            MessageKind::Command(ticket) => drop(xapp.knows.pending.insert(ticket)),
+            MessageKind::Change(ticket) => drop(xapp.knows.changing.insert(ticket)),
+            MessageKind::Leave => {}
         }
         let (assoc, now) = (xapp.assoc, self.ric_now());
-        self.host.handle_pdu(now, assoc, &said.pdu, &mut self.controller);
+        self.host.handle_pdu(now, assoc, &message.pdu, &mut self.controller);
         true
     }
 
@@ -221,7 +221,7 @@ impl World {
             self.settle();
         }
         self.now = end;
-        self.timeout(); // too often does no harm
+        self.timeout(); // extra calls are harmless
     }
 
     fn timeout(&mut self) {
@@ -232,11 +232,11 @@ impl World {
         self.keep_alive();
     }
 
-    /// Nodes that left in order come back.
+    /// Reconnects the removed nodes.
     pub fn recall(&mut self) {
         for node in &mut self.nodes {
             if std::mem::take(&mut node.removed) {
-                node.agent.connect().expect("it was removed");
+                node.agent.connect().expect("the agent was removed");
             }
         }
     }
