@@ -139,12 +139,12 @@ fn table_of_procedures_is_current() {
 const HEAD: &str = "\
 # Procedures
 
-Every elementary procedure of E2AP, in every version that has it, on both sides. Clauses are those of v03.01. A number says
-how many scenarios play the procedure in that version and role; `–` says that the version does not have it. Scenarios are the
-files of these names in [crates/e2/e2/tests/scenarios](../crates/e2/e2/tests/scenarios). The simulation and the tampered dialogues
-beside them meet every procedure, too.
+Every elementary procedure of E2AP, in every version that has it, on both sides. Clauses are those of v03.01. The numbers
+count the scenarios of the procedure in that version and role; `–` means that the version does not have it. Scenarios are files
+of these names in [crates/e2/e2/tests/scenarios](../crates/e2/e2/tests/scenarios). The simulation and the tampered dialogues
+also cover every procedure.
 
-This page is made from the marks in the handlers' head comments: `FERRIC_BLESS=1 cargo test -p ferric-e2 --test procedures`.
+This page is generated from the marks in the handlers' head comments: `FERRIC_BLESS=1 cargo test -p ferric-e2 --test procedures`.
 
 | procedure | clause | role | v01.00 | v01.01 | v02.03 | v03.01 | handler | scenarios |
 |---|---|---|---|---|---|---|---|---|

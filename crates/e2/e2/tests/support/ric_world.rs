@@ -185,7 +185,7 @@ impl RicWorld {
         let gather = Default::default();
         assert_eq!(indication.decode(&gather).unwrap().action_id, action_id);
         let consumers = self.controller.consumers(subscription).to_vec();
-        assert!(!consumers.is_empty(), "a subscription that stands has somebody");
+        assert!(!consumers.is_empty(), "an active subscription has a consumer");
         for consumer in consumers {
             let what = format!("indication node={} s={} action={}", node.0, subscription.0, action_id.0);
             let sn = sn.map_or(String::new(), |sn| format!(" sn={}", sn.0));

@@ -31,17 +31,17 @@ impl World {
 
     /// An app sends a command, which may be invalid.
     pub fn command(&mut self) {
-        let anybody = NodeId(1 + self.random.below(20) as u32);
-        let node = self.controller.nodes().nth(self.random.below(AGENTS)).map_or(anybody, |n| n.id);
+        let random_node = NodeId(1 + self.random.below(20) as u32);
+        let node = self.controller.nodes().nth(self.random.below(AGENTS)).map_or(random_node, |n| n.id);
         let function = RanFunctionId(2 + self.random.below(3) as u16); // 4 does not exist
         let function = if self.random.once_in(4) { function } else { RanFunctionId(2) };
-        let (what, who) = (self.random.below(14), self.random.below(XAPPS + 1));
-        if who == XAPPS {
+        let (what, app) = (self.random.below(14), self.random.below(XAPPS + 1));
+        if app == XAPPS {
             return self.iapp_commands(what, node, function);
         }
         let (spec, change) = (self.spec(), self.change());
         let other = SubscriptionId(self.random.below(REQUESTS as usize) as u32);
-        let Some(xapp) = &mut self.xapps[who] else { return };
+        let Some(xapp) = &mut self.xapps[app] else { return };
         let subscription = own(&xapp.knows, &mut self.random).unwrap_or(other);
         let (client, mut pdu) = (&mut xapp.client, Vec::new());
         let kind = match what {
@@ -56,7 +56,7 @@ impl World {
         };
         xapp.sent.push_back(SentMessage { pdu, kind });
         if !self.random.once_in(3) {
-            self.read_xapp(who);
+            self.read_xapp(app);
         }
     }
 
