@@ -1,7 +1,7 @@
 //! NVS, the network virtualization substrate (Kokku, Mahindra, Zhang and Rangarajan, 2012; FlexRIC paper, appendix B).
 //!
 //! Each slot goes to the slice with the largest weight among those with something to send. The weight is the reservation
-//! divided by the average of what the slice received. What this slice leaves of the slot goes to the next one. UEs without a
+//! divided by the average that the slice received. The rest of the slot goes to the next one. UEs without a
 //! slice form a slice whose reservation is the unreserved part of the cell.
 
 use super::{Allocation, Division, Share, SliceScheduler};
@@ -131,7 +131,7 @@ impl SliceScheduler for Nvs {
             if slice.is_rate {
                 slice.average += SMOOTHING * (f64::from(allocation.octets) * 8.0 * self.slots_per_s - slice.average);
             } else {
-                // a half slot counts half: otherwise a slice that always gets the short slots would miss its share
+                // a half slot counts half: otherwise a slice that always receives the short slots would miss its share
                 slice.average += SMOOTHING * length * (used - slice.average);
             }
         }

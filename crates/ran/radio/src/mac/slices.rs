@@ -28,10 +28,10 @@ pub trait SliceScheduler: Send {
     /// The number of slices.
     fn slices(&self) -> usize;
 
-    /// Divides a slot. Shares are served in their order, each from what is left. A slice may have several.
+    /// Divides a slot. Shares are served in order, each from the remaining resource blocks. A slice may have several.
     fn divide(&mut self, division: &Division<'_>, shares: &mut Vec<Share>);
 
-    /// Reports what each slice, and then UEs without one, received. Called once per slot; `length` is the capacity of the
+    /// Reports the resource blocks that each slice received, and then those of UEs without a slice. Called once per slot; `length` is the capacity of the
     /// slot relative to a full one, 0 to 1.
     fn account(&mut self, prbs: u32, length: f64, allocations: &[Allocation]) {
         let _ = (prbs, length, allocations);

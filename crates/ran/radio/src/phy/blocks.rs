@@ -14,9 +14,9 @@ const SUBCARRIERS: u32 = 12;
 /// In LTE an allocation with two layers is two transport blocks of one layer each; here they count as one.
 #[derive(Clone, Debug)]
 pub struct TransportBlocks {
-    /// Octets by slot kind, MCS and PRBs from 0 on.
+    /// Octets by slot kind, MCS and number of PRBs, which starts at 0.
     octets: Arc<[u32]>,
-    /// The slot kind of each number of symbols; `NO_KIND`: no slot has so many.
+    /// The slot kind of each number of symbols; `NO_KIND` if no slot has this number.
     kinds: [u8; SYMBOLS as usize + 1],
     mcs_count: u8,
     prbs: u16,
@@ -117,9 +117,9 @@ pub(super) fn modulation(grid: &Grid, direction: Direction, mcs: u8) -> Modulati
         return table.modulations()[usize::from(mcs)];
     }
     let ((order, tbs_index), resource_elements) = match direction {
-        // of 14 symbols, two are the control channel's, and reference signals have 12 resource elements of the others
+        // two of the 14 symbols are for control, and reference signals take 12 resource elements of the others
         Direction::Downlink => (lte_sizes::downlink(mcs), 12 * 12 - 12),
-        // two are reference signals
+        // two symbols are reference signals
         Direction::Uplink => (lte_sizes::uplink(mcs), 12 * 12),
     };
     let coded = u32::from(PRBS) * resource_elements * u32::from(order);
@@ -238,7 +238,7 @@ mod tests {
         assert!((0.1..0.12).contains(&rate(Direction::Downlink, 0)), "{}", rate(Direction::Downlink, 0));
         for direction in [Direction::Downlink, Direction::Uplink] {
             let efficiencies = (0..29).map(|mcs| modulation(&grid, direction, mcs).efficiency());
-            // where the order steps up, the TBS index does not
+            // where the modulation order rises, the TBS index does not
             assert!(efficiencies.is_sorted_by(|lower, higher| higher - lower > -0.005));
         }
     }

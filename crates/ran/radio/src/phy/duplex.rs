@@ -2,7 +2,7 @@
 
 use super::carrier::{CarrierError, Rat};
 
-/// Symbols of a slot with the normal cyclic prefix (TS 38.211 table 4.3.2-1; LTE's subframes have as many).
+/// Symbols of a slot with the normal cyclic prefix (TS 38.211 table 4.3.2-1), and of an LTE subframe.
 pub(super) const SYMBOLS: u8 = 14;
 
 /// The duplex mode of a carrier.

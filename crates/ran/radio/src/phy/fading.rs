@@ -7,13 +7,13 @@ use super::path_loss::LIGHT_M_PER_S;
 /// The maximum number of diversity branches, as [`super::Terminal`] checks.
 const MAX_BRANCHES: usize = 8;
 
-/// How much a channel fades.
+/// The fading parameters of a UE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fading {
-    /// How many independent gains a transmission averages over, because it has so many antennas or is so much wider than
-    /// what fades together: 1 to 8. 4, which leaves a standard deviation of 2.3 dB.
+    /// The diversity order: the number of independent gains that a transmission averages over, from several antennas or a
+    /// bandwidth above the coherence bandwidth; 1 to 8. Default: 4, which gives a standard deviation of 2.3 dB.
     pub branches: u8,
-    /// Where the UE moves slower, or stands, its surroundings move as if it moved so fast. 0.3.
+    /// The minimum speed for the Doppler shift, which accounts for moving surroundings of a slow or standing UE. Default: 0.3.
     pub least_speed_m_per_s: f64,
 }
 
@@ -25,14 +25,14 @@ impl Default for Fading {
 
 /// The gain of a fading channel.
 ///
-/// Each branch is a constant wave, where there is line of sight, and a complex normal variable that remembers its past
-/// (first order autoregression). Together they have a mean power of 1.
+/// Each branch is the sum of a constant wave, if there is line of sight, and a complex normal variable with first-order
+/// autoregression. Their mean power is 1.
 #[derive(Clone, Debug)]
 pub(super) struct Gain {
     scattered: [[f64; 2]; MAX_BRANCHES],
     branches: u8,
     least_speed_m_per_s: f64,
-    /// The amplitude of the constant wave, and that of the other waves' two parts.
+    /// The amplitude of the constant wave, and that of the real and imaginary parts of the scattered waves.
     constant: f64,
     others: f64,
     frequency_hz: f64,
@@ -63,15 +63,16 @@ impl Gain {
         self.frequency_hz = frequency_mhz * 1e6;
     }
 
-    /// In dB.
+    /// The gain in dB.
     pub fn db(&self) -> f64 {
         self.db
     }
 
-    /// Lets time pass.
+    /// Advances the gain by a time at a speed.
     pub fn update(&mut self, seconds: f64, speed_m_per_s: f64, random: &mut Random) {
         let doppler_hz = speed_m_per_s.max(self.least_speed_m_per_s) * self.frequency_hz / LIGHT_M_PER_S;
-        // power's autocorrelation, the square of the gain's, is one half after 9 / (16 pi f) (Clarke's model)
+        // the autocorrelation of the power, which is the square of that of the gain, is one half after 9 / (16 pi f) (Clarke's
+        // model)
         let coherence_s = 9.0 / (16.0 * std::f64::consts::PI) / doppler_hz;
         self.renew((-0.5 * seconds / coherence_s).exp2(), random);
     }
@@ -84,7 +85,7 @@ impl Gain {
             *imaginary = keep * *imaginary + renew * random.normal();
             power += (self.constant + self.others * *real).powi(2) + (self.others * *imaginary).powi(2);
         }
-        // all branches at nothing at once is nothing that happens; the logarithm shall be a number all the same
+        // a power of 0 practically does not occur, but its logarithm must be finite
         self.db = 10.0 * (power / f64::from(self.branches)).max(1e-9).log10();
     }
 }
@@ -115,11 +116,11 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_one_and_branches_calm_it() {
+    fn mean_power_is_one_and_diversity_reduces_variance() {
         for branches in [1, 2, 4, 8] {
             let powers = powers(Fading { branches, ..Fading::default() }, None, 0.005, 1.5);
             assert!((mean(powers.iter().copied()) - 1.0).abs() < 0.02, "{branches}");
-            // a sum of so many exponential variables
+            // the mean of `branches` exponential variables
             let expected = 1.0 / f64::from(branches);
             assert!((variance(&powers) / expected - 1.0).abs() < 0.06, "{branches}: {}", variance(&powers));
         }
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_coherence_time_half_of_it_is_left() {
+    fn power_autocorrelation_is_half_after_coherence_time() {
         let speed_m_per_s = 1.0;
         let doppler_hz = speed_m_per_s * FREQUENCY_HZ / LIGHT_M_PER_S;
         let coherence_s = 0.179 / doppler_hz;
@@ -139,12 +140,12 @@ mod tests {
             let pairs = powers.iter().zip(&powers[later..]);
             mean(pairs.map(|(now, later)| (now - 1.0) * (later - 1.0)).collect::<Vec<_>>().into_iter())
         };
-        let kept = product(2) / product(0);
-        assert!((kept - 0.5).abs() < 0.03, "{kept}");
+        let correlation = product(2) / product(0);
+        assert!((correlation - 0.5).abs() < 0.03, "{correlation}");
     }
 
     #[test]
-    fn who_stands_among_what_stands_does_not_fade() {
+    fn standing_ue_in_static_surroundings_does_not_fade() {
         let still = Fading { least_speed_m_per_s: 0.0, ..Fading::default() };
         let powers = powers(still, None, 0.005, 0.0);
         assert!(powers.iter().all(|power| *power == powers[0]));

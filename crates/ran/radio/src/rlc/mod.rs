@@ -373,7 +373,7 @@ impl Rlc {
         }
     }
 
-    /// Receives a segment and delivers what is complete and in order.
+    /// Receives a segment and delivers SDUs that are complete and in order.
     pub fn received(&mut self, now: Time, piece: Piece, out: &mut Vec<Packet>) {
         self.counts.received_pieces += 1;
         self.counts.received_octets += u64::from(piece.octets);

@@ -215,7 +215,7 @@ pub enum SchedulerChoice {
 /// The choice of a pacer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PacerChoice {
-    /// Forwards everything at once, including what RLC then drops.
+    /// Forwards all packets at once, even those that RLC then drops.
     Off,
     /// Keeps about as much in RLC as the MAC drains between two updates (5G-BDP).
     Bdp5g,

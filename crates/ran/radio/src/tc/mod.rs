@@ -1,12 +1,12 @@
-//! Traffic control: the sublayer between SDAP and PDCP that keeps a bearer's flows apart, and what waits out of RLC, where it
-//! could not be told apart any more (FlexRIC paper, 6.1.1 and Fig. 10). There is one for each data radio bearer.
+//! Traffic control: the sublayer between SDAP and PDCP that queues the flows of a bearer separately. Their packets wait here
+//! instead of in RLC, where flows share one queue (FlexRIC paper, 6.1.1 and Fig. 10). Each data radio bearer has an instance.
 //!
 //! A packet passes
 //!
 //! 1. the [`Classifier`], which chooses a queue;
 //! 2. the queue's policer, which may drop it or send it to another queue;
 //! 3. the queue, first in, first out, bounded in octets; its [`Discipline`] may mark and drop;
-//! 4. the [`Scheduler`], which chooses among the queues that hold packets and whose shapers let them go;
+//! 4. the [`Scheduler`], which chooses among the queues with packets and an open shaper;
 //! 5. the [`Pacer`], which decides how much is forwarded to PDCP and RLC.
 //!
 //! Each part can be exchanged at run time by a [`Configuration`], also for a custom one. Only a [`Discipline`] can drop
@@ -255,7 +255,7 @@ impl TrafficControl {
         }
     }
 
-    /// The queues that hold packets and whose shapers are open.
+    /// The queues with packets and an open shaper.
     fn ready(&mut self, now: Time) -> u64 {
         let mut ready = self.backlogged;
         let mut shaped = ready & self.shaped;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::configuration::{ClassifierChoice, DisciplineChoice, PacerChoice, SchedulerChoice};
 use super::{Classifier, Discipline, Pacer, Scheduler};
 
-/// A factory of a custom part; each bearer gets an instance. Two factories are equal when one is a clone of the other.
+/// A factory of a custom part; each bearer has its own instance. Two factories are equal when one is a clone of the other.
 pub struct Own<P: ?Sized> {
     name: Arc<str>,
     make: Arc<dyn Fn() -> Box<P> + Send + Sync>,

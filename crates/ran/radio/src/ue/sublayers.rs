@@ -6,7 +6,7 @@ use crate::tc::RlcState;
 use crate::{Packet, Time};
 
 impl Ue {
-    /// Runs what is due at the beginning of a slot.
+    /// Processes due reports, flows and timers at the beginning of a slot.
     pub(crate) fn begin_slot(&mut self, now: Time, tables: &[Adaptation; 2]) {
         if self.next_report <= now {
             self.report(now, tables);

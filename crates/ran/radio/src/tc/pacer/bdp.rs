@@ -1,13 +1,13 @@
 //! 5G-BDP (Irazabal et al., "Dynamic buffer sizing and pacing as enablers of 5G low-latency services"): RLC holds about the
-//! bandwidth-delay product of what the MAC drains; everything else waits in the queues that the classifier separates.
+//! bandwidth-delay product of the MAC; all other packets wait in the queues that the classifier separates.
 //!
 //! - The delay is a *round*: from one forwarding opportunity to the next one after feedback. A round is four slots when
 //!   packets are forwarded every slot and the bearer is served every fourth, and likewise when it is served every slot and
 //!   packets are forwarded every fourth.
-//! - The bandwidth-delay product is the mean of what drains in a round. A round in which RLC ran empty because nothing was
-//!   queued above says little about the MAC's capacity: it counts only when it drained more than the mean.
-//! - Opportunities vary. When one empties RLC while packets wait above, the margin grows by an eighth of what drained, and
-//!   doubles with each such round in a row. The margin shrinks by what remained in RLC in all of the last 32 rounds.
+//! - The bandwidth-delay product is the mean of the octets drained in a round. A round in which RLC ran empty because no packets
+//!   were queued above contains little information about the MAC's capacity: it counts only if it drained more than the mean.
+//! - Opportunities vary. When one empties RLC while packets wait above, the margin grows by an eighth of the drained octets, and
+//!   doubles with each such round in a row. The margin shrinks by the octets that remained in RLC in each of the last 32 rounds.
 
 use super::{Pacer, RlcState, Transmission};
 use crate::Time;
@@ -16,7 +16,7 @@ use crate::Time;
 const PACKET_OCTETS: u32 = 1514;
 /// The target before anything has drained: ten packets, as the initial window of TCP in RFC 6928.
 const INITIAL_OCTETS: u32 = 10 * PACKET_OCTETS;
-/// The number of rounds whose common remainder reduces the margin.
+/// The number of rounds whose minimum remainder reduces the margin.
 const LOOK_BACK_ROUNDS: u32 = 32;
 
 /// The 5G-BDP pacer.
@@ -24,7 +24,7 @@ const LOOK_BACK_ROUNDS: u32 = 32;
 pub(super) struct Bdp {
     asked: Option<Time>,
     round: Round,
-    /// Eight times the mean of what drains in a round; each round has a weight of an eighth. `None` before the first.
+    /// Eight times the mean of the octets drained in a round; each round has a weight of an eighth. `None` before the first.
     drained_octets_8: Option<u64>,
     spare_octets: u64,
     starved_in_a_row: u32,

@@ -69,8 +69,8 @@ struct Message {
 struct TailProbe {
     /// When the next probe is due; never if none is scheduled.
     due: Time,
-    /// Whether a probe is due and not yet sent.
-    is_due: bool,
+    /// Whether the next call of [`Sender::send`] sends a probe.
+    is_requested: bool,
     /// The probe that was sent, until it is acknowledged.
     sent: Option<Probe>,
     /// The receiver's maximum delay of an acknowledgement (TLP.max_ack_delay).
@@ -129,7 +129,7 @@ impl Sender {
             reordering_timer: Time::NEVER,
             tail_probe: TailProbe {
                 due: Time::NEVER,
-                is_due: false,
+                is_requested: false,
                 sent: None,
                 max_ack_delay_ns: tcp.delayed_ack_ms * 1_000_000,
             },
@@ -325,7 +325,7 @@ impl Sender {
         }
         if self.tail_probe.due <= now {
             self.tail_probe.due = Time::NEVER;
-            self.tail_probe.is_due = true;
+            self.tail_probe.is_requested = true;
             return;
         }
         if now < self.timer {
@@ -350,7 +350,7 @@ impl Sender {
 
     /// Sends the segments that may be sent now.
     pub fn send(&mut self, now: Time, mut emit: impl FnMut(Outgoing)) {
-        if std::mem::take(&mut self.tail_probe.is_due) {
+        if std::mem::take(&mut self.tail_probe.is_requested) {
             self.probe(now, &mut emit);
         }
         let mut is_window_limited = false;
