@@ -1,25 +1,26 @@
 # Each line can be run by hand.
 
-# Where release builds are.
+# The folder of release builds.
 programs = $(or $(CARGO_TARGET_DIR),target)/release
 comma = ,
 
 .PHONY: demo test bench soak docs deny
 
-# A RIC, a base station with 32 UEs and an xApp, all in one. DEMO_SECONDS=10 ends it by itself.
+# A RIC, a base station with 32 UEs and an xApp in one process. DEMO_SECONDS=10 ends it by itself. It is built with the features
+# that it needs, in a folder of its own, so that target/release/ferric always is the complete program.
 demo:
-	cargo run --release -p ferric-cli --no-default-features --features demo$(if $(DEMO_REST),$(comma)rest) -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS)) $(if $(DEMO_REST),--rest $(DEMO_REST))
+	cargo run --release --target-dir $(or $(CARGO_TARGET_DIR),target)/demo -p ferric-cli --bin ferric --no-default-features --features demo$(if $(DEMO_REST),$(comma)rest) -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS)) $(if $(DEMO_REST),--rest $(DEMO_REST))
 
-# Everything that must hold: format, lints, tests, SCTP on a real kernel, a real Redis, a minute of fuzzing (FUZZ_SECONDS=600: ten).
+# Everything that CI runs: format, lints, tests, SCTP on a real kernel, a real Redis, a minute of fuzzing (FUZZ_SECONDS=600: ten).
 test:
 	./scripts/test
 
-# The figures of the README.
+# The figures of docs/figures.md.
 bench:
 	cargo build --release -p ferric-cli -p ferric-bench-cli
 	$(programs)/ferric bench e2
 
-# Half an hour of everything that can go wrong (SOAK_MINUTES=5: five): nothing lost, nothing doubled, nothing grows.
+# Half an hour of faults (SOAK_MINUTES=5: five): nothing lost, nothing doubled, no growth.
 soak:
 	cargo build --release -p ferric-cli -p ferric-bench-cli
 	$(programs)/ferric bench soak --minutes $(or $(SOAK_MINUTES),30)
