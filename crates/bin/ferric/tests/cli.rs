@@ -139,7 +139,7 @@ fn invalid_configuration_file_is_refused() {
     let file = File::new("type.toml", b"xapp = 7\n");
     run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "line 1"]);
     let file = File::new("value.toml", b"e2 = [\"http://127.0.0.1\"]\n");
-    run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "e2: ", "tcp://host:port"]);
+    run(&["ric", "--config", file.name()]).complains(1, &[file.name(), "e2[0]: ", "tcp://host:port"]);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn start_ric() -> (Program, String, String) {
 fn xapp_without_a_ric_fails() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    for (address, why) in [(nobody, "refused"), (silent.local_addr().unwrap(), "did not answer")] {
+    for (address, why) in [(nobody, "refused"), (silent.local_addr().unwrap(), "no answer from the RIC in time")] {
         let address = format!("tcp://{address}");
         for app in ["kpm", "ping"] {
             let begun = Instant::now();
@@ -249,7 +249,7 @@ fn rc_controls_are_executed_or_refused() {
         }
         let outcome = to(["--cell", "fffffffff"]);
         assert!(!outcome.status.success() && outcome.stdout.contains("refused: "), "{outcome:?}");
-        let why = outcome.stdout.contains("there is no such cell in this RAN");
+        let why = outcome.stdout.contains("the target cell does not exist in this RAN");
         assert!(why, "{outcome:?}");
         let outcome = ask(&["drx", "--ue", "f1ap-1", "--cycle-ms", "320"]);
         assert!(!outcome.status.success() && outcome.stdout.contains("there is no such UE"), "{outcome:?}");
@@ -312,11 +312,11 @@ fn xapps_reconnect_to_a_restarted_ric() {
     ric.stop();
     kpm.end().complains(1, &["connection to the RIC lost"]);
     for app in [&mut kpm_too, &mut ping] {
-        app.logs("connecting again");
+        app.logs("connection to the RIC lost; reconnecting");
     }
     let ric = start();
     for app in [&mut kpm_too, &mut ping] {
-        app.logs("the RIC is back");
+        app.logs("reconnected to the RIC");
     }
     // lines from before the restart are read at once; later ones are new
     for (app, line) in [(&mut kpm_too, "{"), (&mut ping, "node=")] {

@@ -61,7 +61,7 @@ fn prefix_in_use_is_refused() {
     let second = run(&["ran", "--live", "1", "--live-prefix", &prefix]);
     second.complains(
         1,
-        &["another ferric that runs has the network namespace", "do: end that one, or use another prefix"],
+        &["belongs to another running ferric", "do: end that one, or use another prefix"],
     );
     first.stop();
     run(&["ran", "--live", "1", "--live-prefix", "A B"]).complains(1, &["invalid name prefix: use 1 to 10"]);

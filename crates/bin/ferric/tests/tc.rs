@@ -168,7 +168,7 @@ fn errors_are_reported() {
     let nothing = std::env::temp_dir().join(format!("ferric-tc-nothing-{}", std::process::id()));
     std::fs::write(&nothing, "\n").unwrap();
     let nothing = nothing.to_str().unwrap();
-    says(&[&https[..], &["--rest-ca", nothing]].concat(), &["contains no PEM certificate"]);
+    says(&[&https[..], &["--rest-ca", nothing]].concat(), &["contains no certificate as PEM"]);
     let http = ["--protocol", "udp", "--rest", "http://127.0.0.1:1"];
     says(&[&http[..], &["--rest-ca", nothing]].concat(), &["--rest-ca requires https://"]);
     says(&[&http[..], &["--rest-token", nothing]].concat(), &["contains no token"]);

@@ -77,7 +77,7 @@ fn tls_page_is_correct() {
     let Some(folder) = certificates("kpm") else { return };
     let page = PAGE;
 
-    let (_, rights) = page.split_once("## Rights").unwrap();
+    let (_, rights) = page.split_once("## Access rules").unwrap();
     let files = ["ca.pem", "ric.pem", "ric.key"].map(|name| folder.path(name));
     let [ca, certificate, key] = files;
     let config = format!(
@@ -173,10 +173,10 @@ fn rest_over_tls_with_tokens() {
         undoing.line(&format!("node=gnb-00101-e00 refused: set no pacer: {why}"));
         assert_eq!(undoing.end().code(), Some(1));
     };
-    refused(&["--rest-token", &folder.path("read.token")], "this token may only read");
+    refused(&["--rest-token", &folder.path("read.token")], "this token permits reading only");
     refused(&["--rest-token", &folder.path("else.token")], "the bearer token is unknown");
     refused(&[], "no bearer token");
-    ric.logs("a REST request is refused: this token may only read");
+    ric.logs("REST request refused: this token permits reading only");
 
     // the RIC's certificate is for other names: the token is not sent
     let other_name = url.replace("127.0.0.1", "localhost");

@@ -250,5 +250,5 @@ fn invalid_plugins_are_not_loaded() {
     // a service model is not a plug-in for traffic control
     folder.compile(env!("CARGO_MANIFEST_DIR"), "tests/parts/not-a-part.c", "temperature", |source| source);
     let error = Plugin::load("temperature", folder.path()).unwrap_err();
-    assert!(error.to_string().contains("exports no `ferric_tc_v1`"), "{error}");
+    assert!(error.to_string().contains("symbol `ferric_tc_v1` not found"), "{error}");
 }
