@@ -1,6 +1,9 @@
 //! Types that several protocols have in the same form.
 
-use ids::{PlmnIdentity, SNssai};
+#[cfg(any(feature = "ngap", feature = "e1ap", feature = "f1ap"))]
+use ids::PlmnIdentity;
+#[cfg(any(feature = "ngap", feature = "e1ap"))]
+use ids::SNssai;
 use per::{Per, PrintableString};
 
 /// A part of a message that is never encoded here: a component that is absent, or an alternative that is not used.
