@@ -106,9 +106,9 @@ fn over_the_link() {
     assert!(first.stdout.contains("longer than 1.0 ms") && first.stdout.contains("before_p50_ms="), "{}", first.stdout);
     network.shows(&protected());
     // a second run finds everything set
-    let again = network.xapp_until("found it done", &[&link[..], &["--restore"]].concat());
+    let again = network.xapp_until("already configured", &[&link[..], &["--restore"]].concat());
     assert_eq!(done(&again), [""; 0]);
-    assert!(again.stdout.contains("found it done: the flow goes in queue 1, paced"), "{}", again.stdout);
+    assert!(again.stdout.contains("already configured: the flow goes in queue 1, paced"), "{}", again.stdout);
     // and restores only its own changes
     network.shows(&protected());
     // a part of the configuration is removed

@@ -1,4 +1,4 @@
-//! UEs that come, and the slices that they belong to, on LTE as on NR.
+//! Association of UEs with slices by rules, for LTE and NR.
 
 use e2sm::rrc::Event;
 use ran::{RanConfig, Scenario};
@@ -26,14 +26,14 @@ fn slices_of(rnti: u16) -> String {
     format!("/v1/nodes/{NAME}/ues/{rnti}/slices")
 }
 
-/// The states of a rule's UEs.
+/// Returns the states of a rule's UEs.
 fn states(rule: &Value) -> Vec<(u64, &str)> {
     let ues = rule["ues"].as_array().unwrap().iter();
     ues.map(|ue| (ue["rnti"].as_u64().unwrap(), ue["state"].as_str().unwrap())).collect()
 }
 
 #[test]
-fn a_ue_that_comes_is_moved_to_its_slice() {
+fn attached_ue_is_moved_to_its_slice() {
     let (ric, station) = ric();
     has_slices(&ric, &[1, 2]);
     let made = ric.rest.request("POST", RULES, json!({ "plmn": "00102", "dl": 1 }));
@@ -41,7 +41,7 @@ fn a_ue_that_comes_is_moved_to_its_slice() {
     assert_eq!(made.expect(201), json!({ "id": 1, "node": NAME, "plmn": "00102", "dl": 1, "ues": [] }));
     ric.rest.request("POST", RULES, json!({ "s_nssai": { "sst": 1, "sd": "0000FF" }, "dl": 2 })).expect(201);
     let one = format!("{RULES}/1");
-    assert_eq!(ric.rest.get(&one)["ues"], json!([]), "it fits nobody, and says so");
+    assert_eq!(ric.rest.get(&one)["ues"], json!([]), "the rule matches no UE");
 
     station.attach(10, [1, 2], &[(1, Some(0xFF))]);
     station.attach(11, [1, 1], &[(1, Some(0xFF))]);
@@ -54,38 +54,38 @@ fn a_ue_that_comes_is_moved_to_its_slice() {
     let rule = ric.rest.eventually(&one, |rule| states(rule) == [(10, "moved"), (13, "moved")]);
     assert_eq!(rule["ues"][0]["node"], NAME);
     assert_eq!(ric.rest.get(&format!("/v1/nodes/{NAME}/ues/12"))["slices"]["dl"], Value::Null);
-    // and those who go are forgotten
+    // detached UEs are removed
     station.detach(13);
     ric.rest.eventually(&one, |rule| states(rule) == [(10, "moved")]);
 }
 
 #[test]
-fn a_ue_that_is_there_is_moved_when_the_rule_comes_and_stays_when_it_goes() {
+fn new_rule_moves_present_ue_and_deleted_rule_leaves_it() {
     let (ric, station) = ric();
     has_slices(&ric, &[1, 2]);
     station.attach(10, [1, 1], &[(1, None)]);
     station.attach_as(11, [1, 1], &[(1, Some(7))], Event::HandedOver(cell(2)));
     ric.rest.eventually(&format!("/v1/nodes/{NAME}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 2);
-    // without a differentiator: all of that type
+    // without a slice differentiator, the rule matches all S-NSSAIs of the type
     let rule =
         ric.rest.request("POST", RULES, json!({ "s_nssai": { "sst": 1 }, "plmn": "00101", "dl": 1 })).expect(201);
     let path = format!("{RULES}/{}", rule["id"]);
     ric.rest.eventually(&path, |rule| states(rule) == [(10, "moved"), (11, "moved")]);
-    // what somebody wants explicitly stays
+    // an explicit association has priority
     ric.rest.request("PUT", &slices_of(10), json!({ "dl": 2 })).expect(200);
     assert_eq!(ric.rest.request("DELETE", &path, None).status, 204);
     ric.rest.request("DELETE", &path, None).expect_problem(404, &["no association 1 here"]);
     ric.rest.request("GET", &path, None).expect_problem(404, &["no association 1 here"]);
     assert_eq!(ric.rest.get(&slices_of(10))["dl"], 2);
     assert_eq!(ric.rest.get(&slices_of(11))["dl"], 1);
-    // the next one that comes goes nowhere
+    // a UE that attaches later is not moved
     station.attach(12, [1, 1], &[(1, None)]);
     ric.rest.eventually(&format!("/v1/nodes/{NAME}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 3);
     assert_eq!(ric.rest.get(&slices_of(12))["dl"], Value::Null);
 }
 
 #[test]
-fn a_rule_makes_no_slice_and_waits_for_it() {
+fn rule_waits_for_its_slices() {
     let (ric, station) = ric();
     station.attach(10, [1, 1], &[(1, None)]);
     let rule = ric.rest.request("POST", RULES, json!({ "plmn": "00101", "dl": 3, "ul": 4 })).expect(201);
@@ -99,7 +99,7 @@ fn a_rule_makes_no_slice_and_waits_for_it() {
     let ul = format!("/v1/nodes/{NAME}/slices/ul");
     ric.rest.request("POST", &ul, json!({ "id": 4, "share_percent": 100 })).expect(201);
     ric.rest.eventually(&slices_of(10), |slices| *slices == json!({ "dl": 3, "ul": 4 }));
-    // where its slice goes, it waits for the next of that name
+    // after its slice is deleted, the UE waits for a new one of the same id
     assert_eq!(ric.rest.request("DELETE", &format!("{DL}/3"), None).status, 204);
     ric.rest.eventually(&path, |rule| states(rule) == [(10, "waiting")]);
     has_slices(&ric, &[3, 5]);
@@ -108,7 +108,7 @@ fn a_rule_makes_no_slice_and_waits_for_it() {
 }
 
 #[test]
-fn the_first_that_fits_decides_whenever_it_was_made_and_the_next_when_it_goes() {
+fn first_matching_rule_decides_and_the_next_replaces_it() {
     let (ric, station) = ric();
     has_slices(&ric, &[1, 2, 3]);
     station.attach(10, [1, 1], &[(1, None)]);
@@ -117,7 +117,7 @@ fn the_first_that_fits_decides_whenever_it_was_made_and_the_next_when_it_goes() 
     };
     ric.rest.request("POST", "/v1/associations", json!({ "plmn": "00101", "dl": 1 })).expect(201);
     is_in(1);
-    // a younger one of the same kind changes nothing, a node's own does
+    // a newer rule for all nodes changes nothing; a rule of the node does
     ric.rest.request("POST", "/v1/associations", json!({ "s_nssai": { "sst": 1 }, "dl": 3 })).expect(201);
     ric.rest.request("POST", RULES, json!({ "plmn": "00101", "dl": 2 })).expect(201);
     is_in(2);
@@ -127,11 +127,11 @@ fn the_first_that_fits_decides_whenever_it_was_made_and_the_next_when_it_goes() 
     is_in(3);
     ric.rest.eventually("/v1/associations/2", |rule| states(rule) == [(10, "moved")]);
     assert_eq!(ric.rest.request("DELETE", "/v1/associations", None).status, 204);
-    assert_eq!(ric.rest.get(&slices_of(10))["dl"], 3, "no rule fits: it stays");
+    assert_eq!(ric.rest.get(&slices_of(10))["dl"], 3, "no rule matches: the UE stays");
 }
 
 #[test]
-fn rules_that_are_kept_outlive_the_ric() {
+fn stored_rules_survive_a_restart_of_the_ric() {
     let folder = std::env::temp_dir().join(format!("ferric-rules-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("rules.json");
@@ -161,10 +161,12 @@ fn rules_that_are_kept_outlive_the_ric() {
     station.attach(10, [1, 1], &[(1, None)]);
     ric.rest.eventually(&slices_of(10), |slices| slices["dl"] == 2);
     assert_eq!(ric.rest.request("POST", RULES, json!({ "plmn": "00109", "dl": 1 })).expect(201)["id"], 6);
-    // what cannot be kept is told
+    // a rule that cannot be stored is reported
     std::fs::remove_dir_all(&folder).unwrap();
     let rule = json!({ "plmn": "00108", "dl": 1 });
-    ric.rest.request("POST", RULES, rule.clone()).expect_problem(500, &["it is done", "cannot be kept", "rules.json"]);
+    ric.rest
+        .request("POST", RULES, rule.clone())
+        .expect_problem(500, &["the change is in effect", "cannot store", "rules.json"]);
     ric.rest.request("POST", RULES, rule).expect_problem(409, &["rule 7 is identical"]);
     std::fs::create_dir_all(&folder).unwrap();
     assert_eq!(ric.rest.request("DELETE", RULES, None).status, 204);
@@ -174,7 +176,7 @@ fn rules_that_are_kept_outlive_the_ric() {
 }
 
 #[test]
-fn a_rule_for_all_nodes_comes_after_a_nodes_own() {
+fn rule_of_the_node_precedes_rules_for_all_nodes() {
     let (ric, station) = ric();
     let _ran = TestRan::start(&ric.e2, RanConfig { scenario: Scenario::crowd(1, 3, 1), ..RanConfig::default() });
     let other = "/v1/nodes/gnb-00101-e00/slices/dl";
@@ -212,7 +214,7 @@ fn a_rule_for_all_nodes_comes_after_a_nodes_own() {
 }
 
 #[test]
-fn what_the_node_refuses_is_told_by_the_rule() {
+fn rule_shows_the_refusal_of_the_node() {
     let (ric, station) = ric();
     has_slices(&ric, &[1]);
     station.attach(10, [1, 1], &[]);
@@ -233,7 +235,7 @@ fn what_the_node_refuses_is_told_by_the_rule() {
 }
 
 #[test]
-fn rules_that_make_no_sense_are_refused() {
+fn malformed_rules_are_refused() {
     let (ric, _station) = ric();
     for (rule, reason) in [
         (json!({ "dl": 1 }), "neither `plmn` nor `s_nssai`"),
@@ -269,7 +271,7 @@ fn rules_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_function_that_goes_takes_what_it_told_with_it() {
+fn removed_function_removes_its_reports() {
     let (ric, station) = ric();
     has_slices(&ric, &[1]);
     station.offer_slices(false);
@@ -288,7 +290,7 @@ fn a_function_that_goes_takes_what_it_told_with_it() {
 }
 
 #[test]
-fn what_a_cu_cp_tells_concerns_the_du_with_the_slices() {
+fn ues_of_a_cu_cp_are_served_by_the_du_with_slices() {
     let ric = TestRic::start();
     let station = Station::split(&ric.e2);
     let (cu, du) = ("/v1/nodes/gnb-00101-77", "/v1/nodes/gnb-00101-77-du-5");
@@ -321,7 +323,7 @@ fn what_a_cu_cp_tells_concerns_the_du_with_the_slices() {
 }
 
 #[test]
-fn a_ue_whose_du_is_not_known_is_moved_nowhere() {
+fn ue_of_an_unknown_du_is_not_moved() {
     let ric = TestRic::start();
     let station = Station::split(&ric.e2);
     for du in [5, 6] {
@@ -335,7 +337,7 @@ fn a_ue_whose_du_is_not_known_is_moved_nowhere() {
 }
 
 #[test]
-fn a_ue_that_gets_another_name_leaves_its_old_one() {
+fn ue_with_a_new_identity_loses_the_old_one() {
     let (ric, station) = ric();
     has_slices(&ric, &[1]);
     ric.rest.request("POST", RULES, json!({ "plmn": "00101", "dl": 1 })).expect(201);

@@ -1,4 +1,4 @@
-//! What the traffic xApp does and what comes of it: a guard driven over the link for xApps, and a RAN that obeys.
+//! The guard of the traffic xApp, connected over the link for xApps, with an emulated RAN.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use traffic::{FlowGuard, GuardConfig, LinkEvent, TrafficLink};
 
 const NODE: &str = "gnb-00101-e00";
 
-/// A guard, and the link that it is driven over.
+/// A guard, with its link to the RIC.
 struct Driver {
     link: TrafficLink,
     guard: FlowGuard,
@@ -25,14 +25,14 @@ struct Driver {
     /// The last records.
     rlc: Option<RlcRecord>,
     tc: Option<TcRecord>,
-    told: Vec<String>,
+    events: Vec<String>,
 }
 
 impl Driver {
     fn new(running: &RicAndRan, config: GuardConfig) -> Driver {
         let xapp = Xapp::connect(&running.ric.xapp, "guard", XappConfig::default()).unwrap();
         let (link, guard) = (TrafficLink::new(xapp, Some(10)), FlowGuard::new(config));
-        Driver { link, guard, begun: Instant::now(), is_lost: false, rlc: None, tc: None, told: Vec::new() }
+        Driver { link, guard, begun: Instant::now(), is_lost: false, rlc: None, tc: None, events: Vec::new() }
     }
 
     fn turn(&mut self) {
@@ -60,7 +60,7 @@ impl Driver {
         while let Some(control) = self.guard.poll_control() {
             self.link.control(NODE, &control);
         }
-        self.told.extend(std::iter::from_fn(|| self.guard.poll_event()).map(|news| news.to_string()));
+        self.events.extend(std::iter::from_fn(|| self.guard.poll_event()).map(|event| event.to_string()));
     }
 
     fn until(&mut self, what: &str, mut holds: impl FnMut(&Driver) -> bool) {
@@ -70,31 +70,31 @@ impl Driver {
         });
     }
 
-    /// A queue, as the node told last.
+    /// Returns a queue of the node's last report.
     fn lane(&self, at: usize) -> Option<LaneRecord> {
         self.tc.as_ref()?.lanes.get(at).copied()
     }
 }
 
 #[test]
-fn everything_is_done_and_undone() {
+fn guard_takes_and_undoes_all_steps() {
     let running = RicAndRan::start(Vec::new(), RanConfig::default());
     let flow = FiveTuple { destination_port: Some(5060), ..FiveTuple::default() };
     let mut driver = Driver::new(&running, GuardConfig::new(flow, Duration::ZERO));
     driver.until("protection", |driver| driver.guard.is_protected());
     driver.guard.undo(true);
-    driver.until("all of it undone", |driver| driver.guard.is_at_rest());
+    driver.until("all of it undone", |driver| driver.guard.is_finished());
     assert_eq!(driver.lane(1), None);
     drop(running);
     driver.until("the loss", |driver| driver.is_lost);
-    let done: Vec<_> = driver.told.iter().filter_map(|line| line.strip_prefix("done: ")).collect();
+    let done: Vec<_> = driver.events.iter().filter_map(|line| line.strip_prefix("done: ")).collect();
     let (doing, undoing) = done.split_at(3);
     let queue = "add a second FIFO queue";
     assert_eq!(doing, [queue, "add a filter that sends the flow to queue 1", "set the 5G-BDP pacer"]);
     assert_eq!(undoing, ["set no pacer", "delete filter 0", "delete queue 1"]);
 }
 
-/// A call, and a greedy download of the same UE that begins later.
+/// Returns a scenario with a call, and a greedy download of the same UE that starts later.
 fn call_and_download() -> Scenario {
     let flow = |kind, begin_s: u64, port| {
         let start = radio::Time::START + Duration::from_secs(begin_s);
@@ -112,10 +112,10 @@ fn call_and_download() -> Scenario {
     Scenario { cells: vec![cell], ues: vec![ue], ..Scenario::default() }
 }
 
-/// The paper's 6.1.1: the download fills RLC, the call waits behind it, the xApp sees it and takes the call out of it. What
-/// waits then waits in the download's own queue.
+/// FlexRIC paper, 6.1.1: the download fills RLC and the call waits behind it, until the xApp moves the call to another queue.
+/// Then only the download waits, in its own queue.
 #[test]
-fn a_call_beside_a_download() {
+fn call_does_not_wait_behind_a_download() {
     let running = RicAndRan::start(Vec::new(), RanConfig { scenario: call_and_download(), ..RanConfig::default() });
     let flow = FiveTuple { destination_port: Some(5060), protocol: Some(17), ..FiveTuple::default() };
     let limit = Duration::from_millis(20);
@@ -129,7 +129,7 @@ fn a_call_beside_a_download() {
         let download = driver.lane(0).map(|lane| lane.queue.last_sojourn_us);
         waits.is_some_and(|us| us < 20_000) && download.is_some_and(|us| us > 20_000)
     });
-    // and the call is there, and does not wait
+    // the call is in its own queue, and does not wait
     let before = driver.lane(1).unwrap().queue.forwarded_packets;
     let mut longest_us = 0;
     driver.until("a second of the call", |driver| {
@@ -138,5 +138,5 @@ fn a_call_beside_a_download() {
         queue.forwarded_packets >= before + 50
     });
     assert!(longest_us < 20_000, "{longest_us} us in the call's queue");
-    assert!(!driver.told.iter().any(|line| line.contains("matched packets: 0")), "{:?}", driver.told);
+    assert!(!driver.events.iter().any(|line| line.contains("matched packets: 0")), "{:?}", driver.events);
 }

@@ -1,4 +1,4 @@
-//! What a RIC answers is what its OpenAPI document says.
+//! The responses of a RIC conform to its OpenAPI document.
 
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use system_tests::{TestRan, TestRic};
 
 const NODE: &str = "gnb-00101-e00";
 
-/// Why `value` is not as `schema` says: the part of JSON Schema that the document uses.
+/// Returns the reason why `value` does not conform to `schema`. Supports the part of JSON Schema that the document uses.
 fn fault(value: &Value, schema: &Value, document: &Value, at: &str) -> Option<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         return fault(value, document.pointer(&reference[1..]).unwrap(), document, at);
@@ -58,7 +58,7 @@ fn fault(value: &Value, schema: &Value, document: &Value, at: &str) -> Option<St
     }
     members.iter().find_map(|(name, member)| match schema["properties"].get(name) {
         Some(schema) => fault(member, schema, document, &format!("{at}.{name}")),
-        None if schema["additionalProperties"] == false => Some(format!("{at}.{name} is not told of")),
+        None if schema["additionalProperties"] == false => Some(format!("{at}.{name} is not in the schema")),
         None => None,
     })
 }
@@ -73,9 +73,9 @@ fn schema<'d>(document: &'d Value, method: &str, path: &str, status: u16) -> &'d
 }
 
 /// A request, and the status that it is answered with.
-type Asked = (&'static str, &'static str, Option<Value>, u16);
+type TestRequest = (&'static str, &'static str, Option<Value>, u16);
 
-fn traffic_control() -> Vec<Asked> {
+fn traffic_control() -> Vec<TestRequest> {
     macro_rules! tc {
         ($method:literal $path:literal $($body:tt)+) => { ($method, concat!("/v1/nodes/{node}/tc", $path), $($body)+) };
     }
@@ -114,7 +114,7 @@ fn traffic_control() -> Vec<Asked> {
 }
 
 #[test]
-fn answers_are_as_the_document_says() {
+fn responses_conform_to_the_document() {
     let ric = TestRic::start();
     let _ran = TestRan::start(&ric.e2, RanConfig { scenario: Scenario::crowd(1, 2, 1), ..RanConfig::default() });
     ric.await_slices(NODE);
@@ -123,8 +123,8 @@ fn answers_are_as_the_document_says() {
     }
     let node = format!("/v1/nodes/{NODE}");
     ric.rest.eventually(&format!("{node}/tc"), |_| true);
-    let told = |ues: &Value| ues["ues"].as_array().unwrap().iter().filter(|ue| ue["plmn"].is_string()).count();
-    let ues = ric.rest.eventually(&format!("{node}/ues"), |ues| told(ues) == 2);
+    let count = |ues: &Value| ues["ues"].as_array().unwrap().iter().filter(|ue| ue["plmn"].is_string()).count();
+    let ues = ric.rest.eventually(&format!("{node}/ues"), |ues| count(ues) == 2);
     let rnti = ues["ues"][0]["rnti"].as_u64().unwrap().to_string();
     let document = ric.rest.get("/v1/openapi.json");
     let slice = json!({ "id": 1, "share_percent": 10 });
@@ -171,7 +171,7 @@ fn answers_are_as_the_document_says() {
         ("DELETE", "/v1/nodes/{node}/slices/dl", None, 204),
     ];
     let requests = requests.into_iter().chain(traffic_control());
-    let mut asked = std::collections::BTreeSet::new();
+    let mut requested = std::collections::BTreeSet::new();
     for (method, path, body, status) in requests {
         let answer = ric.rest.request(method, &path.replace("{node}", NODE).replace("{rnti}", &rnti), body);
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
@@ -194,12 +194,12 @@ fn answers_are_as_the_document_says() {
             let schema = schema(&document, method, &documented, status);
             assert_eq!(fault(&answer.json(), schema, &document, ""), None, "{method} {path}: {answer:?}");
         }
-        asked.insert((method.to_lowercase(), documented));
+        requested.insert((method.to_lowercase(), documented));
     }
-    let told = document["paths"].as_object().unwrap().iter().flat_map(|(path, item)| {
+    let documented = document["paths"].as_object().unwrap().iter().flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().keys().filter(|key| *key != "parameters");
         methods.map(move |method| (method.clone(), path.clone()))
     });
-    let left: Vec<_> = told.filter(|operation| !asked.contains(operation)).collect();
-    assert_eq!(left, [], "never asked for");
+    let left: Vec<_> = documented.filter(|operation| !requested.contains(operation)).collect();
+    assert_eq!(left, [], "operations without a test request");
 }

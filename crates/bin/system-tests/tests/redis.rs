@@ -1,4 +1,4 @@
-//! Statistics go through a real Redis, which is killed, refuses, and is slow.
+//! Forwarding of statistics to a Redis server, which is killed, refuses, or is slow.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ fn ran() -> RanConfig {
     RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() }
 }
 
-/// A RIC that forwards, and a RAN; and what became of the reports.
+/// Starts a RIC that forwards statistics, and a RAN. Also returns the statistics of the forwarder.
 fn start(config: RedisConfig) -> (RicAndRan, impl Fn() -> ForwarderStats) {
     let forwarder = Forwarder::start(config).unwrap();
     let watch = forwarder.watch();
@@ -31,7 +31,7 @@ fn config(url: &str) -> RedisConfig {
     RedisConfig { period_ms: 10, ..RedisConfig::new(url.parse().unwrap()) }
 }
 
-/// The next records of both models.
+/// Returns the next records of both models.
 fn both(reader: &RedisReader) -> (Record, Record) {
     let end = Instant::now() + PATIENCE;
     let (mut rlc, mut tc) = (None, None);
@@ -52,7 +52,7 @@ fn both(reader: &RedisReader) -> (Record, Record) {
 }
 
 #[test]
-fn published_and_added_to_bounded_streams() {
+fn records_are_published_and_added_to_bounded_streams() {
     let Some(redis) = Redis::start(&[]) else { return };
     let mut config = config(&redis.url());
     (config.stream_length, config.prefix, config.period_ms) = (20, "here".to_owned(), 2);
@@ -61,7 +61,7 @@ fn published_and_added_to_bounded_streams() {
         let (Record::Rlc(rlc), Record::Tc(tc)) =
             both(&RedisReader::start(redis.url().parse().unwrap(), "here", via).unwrap())
         else {
-            panic!("each is what it is")
+            panic!("the records have the wrong models")
         };
         let rntis: HashSet<_> = rlc.bearers.iter().map(|bearer| bearer.rnti).collect();
         assert_eq!(rntis, [0x4601, 0x4602, 0x4603, 0x4604].into(), "{via}");
@@ -71,11 +71,11 @@ fn published_and_added_to_bounded_streams() {
     eventually("more records than a stream may keep", || forwarded().records > 1000);
     let mut connection = redis::Client::open(redis.url()).unwrap().get_connection().unwrap();
     for model in ["rlc", "tc"] {
-        // Redis cuts whole blocks off, of 100 entries unless it was told otherwise
+        // Redis trims whole blocks, of 100 entries by default
         let length = connection.xlen(format!("here:{model}")).unwrap();
         assert!((20..=20 + 100).contains(&length), "{model}: {length}");
     }
-    // an entry has the very JSON that is published
+    // an entry contains the published JSON
     let entries = connection.xrevrange_count("here:rlc", "+", "-", 1).unwrap();
     let (node, record): (String, String) = (entries.ids[0].get("node").unwrap(), entries.ids[0].get("record").unwrap());
     let value: serde_json::Value = serde_json::from_str(&record).unwrap();
@@ -85,7 +85,7 @@ fn published_and_added_to_bounded_streams() {
 }
 
 #[test]
-fn nobody_notices_that_redis_is_killed_and_comes_back() {
+fn restart_of_redis_does_not_affect_the_ric() {
     let Some(mut redis) = Redis::start(&[]) else { return };
     let (mut running, forwarded) = start(RedisConfig { queue_octets: 16_384, ..config(&redis.url()) });
     let url = || redis.url().parse().unwrap();
@@ -107,7 +107,7 @@ fn nobody_notices_that_redis_is_killed_and_comes_back() {
     eventually("records again", || forwarded().records > restarted.records + 10);
     witness.look(Duration::from_millis(200));
 
-    // a node that comes back is forwarded again
+    // a node that reconnects is forwarded again
     drop(witness);
     running.ran.restart();
     eventually("the node", || log().matches("statistics go to Redis").count() > 2);
@@ -115,13 +115,13 @@ fn nobody_notices_that_redis_is_killed_and_comes_back() {
     eventually("its records", || forwarded().records > before.records + 10);
 
     let (log, url) = (log(), redis.url());
-    let told = |what: &str| log.lines().filter(|line| line.contains(&url) && line.contains(what)).count();
-    assert_eq!(told("cannot be forwarded"), 1, "{log}");
+    let logged = |what: &str| log.lines().filter(|line| line.contains(&url) && line.contains(what)).count();
+    assert_eq!(logged("cannot be forwarded"), 1, "{log}");
     assert!(log.contains("start a Redis there"), "{log}");
-    assert_eq!(told("accepts records again"), 1, "{log}");
+    assert_eq!(logged("accepts records again"), 1, "{log}");
 }
 
-/// An xApp that takes the same statistics over the RIC's own link, and misses none.
+/// An xApp that receives the same statistics over the link for xApps, and checks that none is missing.
 struct Witness {
     xapp: Xapp,
     next: Option<u16>,
@@ -167,14 +167,14 @@ impl Witness {
 }
 
 #[test]
-fn a_redis_that_refuses() {
+fn refusal_of_redis_is_logged_once() {
     let Some(redis) = Redis::start(&["--requirepass", "secret"]) else { return };
     let (_running, forwarded) = start(config(&redis.url()));
     eventually("what to do", || log().contains("give user and password in the URL"));
     assert_eq!(forwarded().records, 0);
     let mut admin =
         redis::Client::open(format!("redis://:secret@127.0.0.1:{}", redis.port())).unwrap().get_connection().unwrap();
-    // then it lets everybody in, but one of the streams is none
+    // now Redis accepts connections without a password, but one key is no stream
     admin.set("ferric:tc", "something else").unwrap();
     redis::cmd("CONFIG").arg(&["SET", "requirepass", ""]).exec(&mut admin).unwrap();
     eventually("RLC's records", || forwarded().records > 10);
@@ -187,9 +187,9 @@ fn a_redis_that_refuses() {
     assert!(!log.contains("secret"), "{log}");
 }
 
-/// What listens there is no Redis, or one that never answers: what to do is said, and the bound is kept.
+/// The server is no Redis, or never answers: the log contains the remedy, and the queue stays bounded.
 #[test]
-fn what_is_no_redis() {
+fn other_or_mute_server_is_logged() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let web = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = |listener: &TcpListener| format!("redis://{}", listener.local_addr().unwrap());

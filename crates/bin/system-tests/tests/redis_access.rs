@@ -16,7 +16,7 @@ fn start(url: RedisUrl) -> (RicAndRan, impl Fn() -> ForwarderStats) {
     (RicAndRan::start(vec![Box::new(forwarder)], ran), watch)
 }
 
-/// A server over TLS that asks for certificates and a password; its URL.
+/// Starts a server over TLS that requires certificates and a password. Returns its URL.
 fn secured(authority: &Authority) -> Option<(Redis, String)> {
     let files = authority.issue(&["127.0.0.1"], |_| ());
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
@@ -37,7 +37,7 @@ fn secured(authority: &Authority) -> Option<(Redis, String)> {
 }
 
 #[test]
-fn over_tls_with_certificates_and_a_password() {
+fn tls_with_certificates_and_a_password_works() {
     let authority = Authority::new();
     let Some((_redis, url)) = secured(&authority) else { return };
     let url: RedisUrl = url.parse().unwrap();
@@ -58,10 +58,10 @@ fn over_tls_with_certificates_and_a_password() {
     let (_running, forwarded) = start(url.with_files(&strange).unwrap());
     eventually("what to do", || log().contains("look at the certificates: those that we take and show"));
     assert_eq!(forwarded().records, 0);
-    let nobody = RedisFiles { own: None, ..all.clone() };
-    let (_running, forwarded) = start(url.with_files(&nobody).unwrap());
+    let without_certificate = RedisFiles { own: None, ..all.clone() };
+    let (_running, forwarded) = start(url.with_files(&without_certificate).unwrap());
     // in TLS 1.3 the server refuses after the handshake: its alert is read, or else that it has closed
-    eventually("that it is told", || log().matches("reports cannot be forwarded to Redis").count() > 1);
+    eventually("a logged warning", || log().matches("reports cannot be forwarded to Redis").count() > 1);
     assert_eq!(forwarded().records, 0);
     let wordless = RedisFiles { password: None, ..all };
     let (_running, _) = start(url.with_files(&wordless).unwrap());
@@ -70,7 +70,7 @@ fn over_tls_with_certificates_and_a_password() {
 }
 
 #[test]
-fn a_redis_without_room() {
+fn full_redis_is_logged() {
     let Some(redis) = Redis::start(&["--maxmemory", "1mb", "--maxmemory-policy", "noeviction"]) else { return };
     let (_running, forwarded) = start(redis.url().parse().unwrap());
     eventually("what to do", || log().contains("give Redis more memory (maxmemory)"));
@@ -82,15 +82,15 @@ fn a_redis_without_room() {
 }
 
 #[test]
-fn what_cannot_be_used() {
+fn unusable_files_and_urls_are_refused() {
     let authority = Authority::new();
     let url = |text: &str| text.parse::<RedisUrl>().unwrap();
     let none = RedisFiles::default;
-    let says = |url: RedisUrl, files: &RedisFiles| url.with_files(files).unwrap_err().to_string();
+    let error = |url: RedisUrl, files: &RedisFiles| url.with_files(files).unwrap_err().to_string();
     let ca = RedisFiles { ca: Some(authority.ca()), ..none() };
-    assert!(says(url("redis://127.0.0.1"), &ca).contains("are for rediss://"));
+    assert!(error(url("redis://127.0.0.1"), &ca).contains("are for rediss://"));
     let nowhere = RedisFiles { ca: Some("/nowhere/ca.pem".into()), ..none() };
-    assert!(says(url("rediss://127.0.0.1"), &nowhere).contains("cannot read the CA file /nowhere/ca.pem"));
+    assert!(error(url("rediss://127.0.0.1"), &nowhere).contains("cannot read the CA file /nowhere/ca.pem"));
     for text in ["", "\n", "one\ntwo"] {
         let files = RedisFiles { password: Some(authority.write("password", text)), ..none() };
         let error = url("redis://127.0.0.1").with_files(&files).unwrap_err();
@@ -98,8 +98,8 @@ fn what_cannot_be_used() {
     }
     let broken = authority.write("broken", "-----BEGIN CERTIFICATE-----\nbroken\n-----END CERTIFICATE-----\n");
     let no_pem = "holds no certificate as PEM";
-    assert!(says(url("rediss://127.0.0.1"), &RedisFiles { ca: Some(broken), ..none() }).contains("the CA file"));
+    assert!(error(url("rediss://127.0.0.1"), &RedisFiles { ca: Some(broken), ..none() }).contains("the CA file"));
     let empty = authority.write("empty", "nothing\n");
-    assert!(says(url("rediss://127.0.0.1"), &RedisFiles { ca: Some(empty), ..none() }).contains(no_pem));
+    assert!(error(url("rediss://127.0.0.1"), &RedisFiles { ca: Some(empty), ..none() }).contains(no_pem));
     assert!("rediss://127.0.0.1/#insecure".parse::<RedisUrl>().is_err());
 }

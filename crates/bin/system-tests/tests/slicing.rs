@@ -1,4 +1,4 @@
-//! The slicing controller, from curl's side: a real RIC, a real emulated RAN, real HTTP.
+//! The slicing controller with a RIC, an emulated RAN and an HTTP client.
 
 use e2sm::Wire;
 use ferric::e2ap::Version;
@@ -28,7 +28,7 @@ fn nvs(slices: &[Value]) -> Value {
 }
 
 #[test]
-fn nodes_are_told_with_what_is_read_of_them() {
+fn nodes_are_listed_with_their_sources() {
     let (ric, _ran) = ric();
     let nodes = ric.rest.eventually("/v1/nodes", |nodes| nodes["nodes"][0]["ues"] == 4);
     assert_eq!(nodes["nodes"][0], json!({ "id": NODE, "e2ap": "2.03", "ues": 4, "has_slices": true }));
@@ -46,7 +46,7 @@ fn nodes_are_told_with_what_is_read_of_them() {
 }
 
 #[test]
-fn a_slice_of_half_the_cell() {
+fn slice_of_half_the_cell_is_set() {
     let (ric, _ran) = ric();
     assert_eq!(ric.rest.get(DL), json!({ "algorithm": "NONE", "slices": [] }));
     let wanted = nvs(&[share(1, 50.0), share(2, 50.0)]);
@@ -82,7 +82,7 @@ fn slices_are_added_changed_and_deleted_one_by_one() {
     ric.rest.request("GET", &one, None).expect_problem(404, &["there is no downlink slice 1"]);
     let ids: Vec<_> = ric.rest.get(DL)["slices"].as_array().unwrap().iter().map(|slice| slice["id"].clone()).collect();
     assert_eq!(ids, [2, 7, 3]);
-    // what the node reports is the same; one report may have been on its way
+    // the node reports the same; one older report may arrive first
     let of_node = format!("/v1/nodes/{NODE}");
     let reports = |node: &Value| {
         let mut sources = node["sources"].as_array().unwrap().iter();
@@ -94,12 +94,12 @@ fn slices_are_added_changed_and_deleted_one_by_one() {
     assert_eq!(both["dl"]["slices"].as_array().unwrap().len(), 3);
     assert_eq!(both["ul"], json!({ "algorithm": "NONE", "slices": [] }));
     assert_eq!(ric.rest.request("DELETE", DL, None).status, 204);
-    assert_eq!(ric.rest.request("DELETE", DL, None).status, 204, "it is as it should be");
+    assert_eq!(ric.rest.request("DELETE", DL, None).status, 204, "deleting no slices is no error");
     assert_eq!(ric.rest.get(DL)["slices"], json!([]));
 }
 
 #[test]
-fn more_than_there_is_is_refused_with_the_numbers() {
+fn excess_of_capacity_is_refused_with_numbers() {
     let (ric, _ran) = ric();
     let wanted = nvs(&[share(1, 50.0), share(2, 40.0)]);
     ric.rest.request("PUT", DL, wanted.clone()).expect(200);
@@ -110,14 +110,14 @@ fn more_than_there_is_is_refused_with_the_numbers() {
     assert_eq!(problem["cause"], "RIC request: FunctionResourceLimit");
     assert_eq!(problem["reason"], problem["detail"]);
     ric.rest.request("POST", DL, json!({ "share_percent": 10.1 })).expect_problem(409, &["100.1 %"]);
-    // of which the last part is what nobody else gives up
+    // a modified slice counts with its new share
     ric.rest.request("PUT", DL, nvs(&[share(3, 60.0), share(2, 41.0)])).expect_problem(409, &["101.0 %"]);
     assert_eq!(ric.rest.get(DL), wanted, "nothing has changed");
     assert_eq!(ric.rest.eventually(DL, |_| true), wanted);
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_the_words_of_the_node() {
+fn refusal_contains_the_reason_of_the_node() {
     let (ric, _ran) = ric();
     let rate = |required: f32, reference: f32| json!({ "id": 1, "rate": { "required_mbps": required, "reference_mbps": reference } });
     let positions = |id: u32, first: u32, last: u32| json!({ "id": id, "positions": { "first": first, "last": last } });
@@ -145,7 +145,7 @@ fn what_cannot_be_is_refused_in_the_words_of_the_node() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_the_node_is_asked() {
+fn malformed_request_is_refused_without_the_node() {
     let (ric, _ran) = ric();
     let slice = |slice: Value| nvs(&[slice]);
     let over = |algorithm: &str, sharing: bool| json!({ "algorithm": algorithm, "sharing": sharing, "slices": [] });
@@ -175,7 +175,7 @@ fn what_makes_no_sense_is_refused_before_the_node_is_asked() {
     }
     ric.rest
         .request("PUT", &format!("{DL}/2"), share(1, 5.0))
-        .expect_problem(422, &["the path says slice 2, the body says 1"]);
+        .expect_problem(422, &["the path contains slice 2, the body contains 1"]);
     ric.rest.request("POST", DL, json!({ "id": 1 })).expect_problem(422, &["just one of"]);
     for (method, path, status) in [
         ("GET", "/v1/nodes/gnb-00101-e00/slices/sideways", 404),
@@ -197,7 +197,7 @@ fn what_makes_no_sense_is_refused_before_the_node_is_asked() {
 }
 
 #[test]
-fn every_kind_of_slice_in_both_directions() {
+fn all_kinds_of_slices_work_in_both_directions() {
     let (ric, _ran) = ric();
     let kinds = [
         nvs(&[
@@ -213,7 +213,7 @@ fn every_kind_of_slice_in_both_directions() {
 }
 
 #[test]
-fn slices_that_a_base_station_has_besides() {
+fn scn19_and_edf_slices_work_in_both_directions() {
     let ric = TestRic::start();
     let _station = Station::start(&ric.e2);
     ric.await_slices(station::NAME);
@@ -240,15 +240,15 @@ fn slices_that_a_base_station_has_besides() {
     refused.expect_problem(422, &["may take from slice 9, which would not be there"]);
 }
 
-/// Each of `kinds`, in both directions: as it is set it is told, and as it is told it can be set.
+/// Checks for each of `kinds`, in both directions, that the response equals the request and is accepted as a request.
 #[track_caller]
 fn round_trips(ric: &TestRic, node: &str, kinds: &[Value]) {
     for direction in ["dl", "ul"] {
         let path = format!("/v1/nodes/{node}/slices/{direction}");
-        // each after the other: what was there leaves
+        // each replaces the one before
         for wanted in kinds {
             assert_eq!(ric.rest.request("PUT", &path, wanted.clone()).expect(200), *wanted);
-            // as the node itself tells it
+            // as the node reports it
             let of_slices = |source: &&Value| source["model"] == "slice";
             let reports = |node: &Value| {
                 let source = node["sources"].as_array().unwrap().iter().find(of_slices).unwrap();
@@ -258,24 +258,24 @@ fn round_trips(ric: &TestRic, node: &str, kinds: &[Value]) {
             let until = reports(&ric.rest.get(&of_node)) + 2;
             ric.rest.eventually(&of_node, |node| reports(node) >= until);
             assert_eq!(ric.rest.get(&path), *wanted);
-            // and as it is told it can be set
+            // the response is accepted as a request
             assert_eq!(ric.rest.request("PUT", &path, ric.rest.get(&path)).expect(200), *wanted);
         }
-        // a slice goes with those that are there, and with the first the direction is its algorithm's
+        // a slice must have the algorithm of the others; the first slice decides the algorithm
         let mixed = ric.rest.request("POST", &path, json!({ "share_percent": 1, "id": 77 }));
         mixed.expect_problem(422, &["has no slices of that kind"]);
         assert_eq!(ric.rest.request("DELETE", &path, None).status, 204);
         ric.rest.request("POST", &path, json!({ "share_percent": 1, "id": 77 })).expect(201);
-        let told = ric.rest.get(&path);
-        assert_eq!(told["algorithm"], "NVS");
-        assert_eq!(ric.rest.request("PUT", &path, told.clone()).expect(200), told);
+        let reported = ric.rest.get(&path);
+        assert_eq!(reported["algorithm"], "NVS");
+        assert_eq!(ric.rest.request("PUT", &path, reported.clone()).expect(200), reported);
         let none = json!({ "algorithm": "NONE", "slices": [] });
         assert_eq!(ric.rest.request("PUT", &path, none).expect(200)["slices"], json!([]));
     }
 }
 
 #[test]
-fn a_direction_that_is_set_anew_changes_as_a_whole_or_not_at_all() {
+fn put_of_a_direction_is_atomic() {
     let (ric, _ran) = ric();
     let before = nvs(&[share(1, 50.0), share(2, 50.0)]);
     ric.rest.request("PUT", DL, before.clone()).expect(200);
@@ -283,11 +283,11 @@ fn a_direction_that_is_set_anew_changes_as_a_whole_or_not_at_all() {
     let rnti = ues["ues"][0]["rnti"].as_u64().unwrap();
     let of_ue = format!("/v1/nodes/{NODE}/ues/{rnti}/slices");
     assert_eq!(ric.rest.request("PUT", &of_ue, json!({ "dl": 2 })).expect(200), json!({ "dl": 2, "ul": null }));
-    // those that leave make room for who comes
+    // deleted slices free capacity for the new ones
     let swapped = nvs(&[share(2, 30.0), share(3, 70.0)]);
     assert_eq!(ric.rest.request("PUT", DL, swapped.clone()).expect(200), swapped);
-    assert_eq!(ric.rest.get(&of_ue)["dl"], 2, "who stays stays");
-    // another algorithm: the old slices leave first, and come back with their UEs where the others cannot be
+    assert_eq!(ric.rest.get(&of_ue)["dl"], 2, "a UE of a remaining slice stays in it");
+    // another algorithm: the old slices are deleted first, and restored with their UEs if the new ones are refused
     let positions = |last: u32| json!({ "algorithm": "STATIC", "slices": [{ "id": 9, "positions": { "first": 0, "last": last } }] });
     let problem = ric.rest.request("PUT", DL, positions(99)).expect_problem(422, &["positions 0 to 99", "is undone"]);
     assert_eq!(problem["restored"], true);
@@ -300,7 +300,7 @@ fn a_direction_that_is_set_anew_changes_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn ues_are_moved_from_slice_to_slice() {
+fn ues_are_moved_between_slices() {
     let (ric, _ran) = ric();
     ric.rest.request("PUT", DL, nvs(&[share(1, 50.0), share(2, 50.0)])).expect(200);
     let path = format!("/v1/nodes/{NODE}/ues");
@@ -317,7 +317,7 @@ fn ues_are_moved_from_slice_to_slice() {
     assert_eq!(ric.rest.get(&one)["slices"]["dl"], 1);
     ric.rest.request("PUT", &slices, json!({ "dl": 9 })).expect_problem(422, &["there is no downlink slice 9"]);
     ric.rest.request("PUT", &slices, json!({ "ul": 1 })).expect_problem(422, &["there is no uplink slice 1"]);
-    // a direction without slices has none to be in, and another is left as it is
+    // null in a direction without slices is accepted; the other direction does not change
     assert_eq!(ric.rest.request("PUT", &slices, json!({ "dl": 2, "ul": null })).expect(200)["dl"], 2);
     assert_eq!(ric.rest.request("DELETE", &format!("{DL}/2"), None).status, 204);
     assert_eq!(ric.rest.get(&slices), json!({ "dl": null, "ul": null }));
@@ -334,13 +334,13 @@ fn ues_are_moved_from_slice_to_slice() {
 }
 
 #[test]
-fn statistics_are_what_the_node_told_last() {
+fn statistics_are_the_last_report() {
     let (ric, _ran) = ric();
     let path = |model: &str| format!("/v1/nodes/{NODE}/statistics/{model}");
     let mac = ric.rest.eventually(&path("mac"), |mac| mac["ues"].as_array().unwrap().len() == 4);
     assert_eq!(mac["left_out"], 0);
     assert!(mac["ues"][0]["dl_aggr_tbs_octets"].is_u64(), "{mac}");
-    // it goes on
+    // later reports replace it
     let then = mac["timestamp_us"].as_i64().unwrap();
     ric.rest.eventually(&path("mac"), |mac| mac["timestamp_us"].as_i64().unwrap() > then);
     let rlc = ric.rest.eventually(&path("rlc"), |rlc| rlc["bearers"].as_array().unwrap().len() == 4);
@@ -353,7 +353,7 @@ fn statistics_are_what_the_node_told_last() {
 }
 
 #[test]
-fn what_a_controller_leaves_behind_is_seen_and_removed_by_the_next() {
+fn next_ric_reads_and_deletes_existing_slices() {
     let first = TestRic::start();
     let address = first.e2.clone();
     let _ran = TestRan::start(&address, RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() });
@@ -376,7 +376,7 @@ fn what_a_controller_leaves_behind_is_seen_and_removed_by_the_next() {
 }
 
 #[test]
-fn many_clients_at_once_get_each_an_answer() {
+fn concurrent_clients_each_get_a_response() {
     let (ric, _ran) = ric();
     std::thread::scope(|scope| {
         for id in 1..=20 {
@@ -395,8 +395,8 @@ fn many_clients_at_once_get_each_an_answer() {
 }
 
 #[test]
-fn nodes_of_every_version_and_wire_form_are_served_alike() {
-    // E2AP v01.00 has no object identifiers: FlexRIC's functions are known by their definitions
+fn all_versions_and_wire_forms_behave_alike() {
+    // E2AP v01.00 has no object identifiers: functions of FlexRIC are identified by their definitions
     for (version, wire) in [
         (Version::V1_00, Wire::Plain),
         (Version::V1_01, Wire::Per),

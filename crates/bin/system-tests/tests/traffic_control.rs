@@ -12,7 +12,7 @@ struct Client {
 }
 
 impl Client {
-    /// Of a RAN whose TC speaks a wire form.
+    /// Starts a RIC, and a RAN whose TC uses a wire form.
     fn start(wire: Wire) -> Client {
         let periodic = PeriodicConfig { wire, ..PeriodicConfig::default() };
         let running = RicAndRan::start(
@@ -21,7 +21,7 @@ impl Client {
         );
         let base = "/v1/nodes/gnb-00101-e00/tc".to_owned();
         let client = Client { base, running };
-        eventually("a node that has told", || client.get("").0 == 200);
+        eventually("a report of the node", || client.get("").0 == 200);
         client
     }
 
@@ -78,10 +78,10 @@ impl Client {
                 _ => {}
             }
         }
-        let (status, mut told) = self.get("");
-        assert_eq!(status, 200, "{told}");
-        strip(&mut told);
-        told
+        let (status, mut document) = self.get("");
+        assert_eq!(status, 200, "{document}");
+        strip(&mut document);
+        document
     }
 }
 
@@ -91,7 +91,7 @@ fn voip(queue_id: u32) -> Value {
 
 /// The three actions of the paper, and all of it taken away.
 #[test]
-fn a_flow_gets_a_queue_of_its_own() {
+fn flow_gets_its_own_queue() {
     for wire in [Wire::Plain, Wire::Per, Wire::Flat] {
         let client = Client::start(wire);
         let fresh = client.set();
@@ -107,7 +107,7 @@ fn a_flow_gets_a_queue_of_its_own() {
         assert_eq!(filter["protocol"], "udp");
         assert_eq!(filter["source_port"], Value::Null);
         assert_eq!(location.as_deref(), Some("/v1/nodes/gnb-00101-e00/tc/filters/0"));
-        // nobody calls: a filter that matches nothing shows
+        // there is no call: the counter shows that the filter matches nothing
         let matched = || client.get("/filters/0").1["queue_forwarded_packets"].as_u64().unwrap();
         let all = || client.get("/queues/0").1["forwarded_packets"].as_u64().unwrap();
         let (matched_before, all_before) = (matched(), all());
@@ -116,7 +116,7 @@ fn a_flow_gets_a_queue_of_its_own() {
         assert_eq!(client.put("/pacer", json!({"kind": "5g_bdp"}))["kind"], "5g_bdp");
         assert_eq!(client.get("/queues/1").1["kind"], "fifo");
 
-        // in use: the node refuses, and why is told, whether or not the wire form has words for it
+        // in use: the node refuses, and the response has the reason, whether or not the wire form can carry one
         let reason = client.refused("DELETE", "/queues/1", None, 422);
         assert!(reason.contains("filter") && reason.contains("sends packets to queue 1"), "{reason}");
 
@@ -129,7 +129,7 @@ fn a_flow_gets_a_queue_of_its_own() {
 }
 
 #[test]
-fn every_part_is_set() {
+fn all_parts_are_configurable() {
     let client = Client::start(Wire::Per);
     let codel = json!({"kind": "codel", "target_ms": 5, "interval_ms": 100});
     assert_eq!(client.ask("POST", "/queues", Some(&codel)).1["kind"], "codel");
@@ -140,8 +140,8 @@ fn every_part_is_set() {
     let quanta = json!({"kind": "deficit_round_robin", "quanta_octets": [500, 1500]});
     assert_eq!(client.put("/scheduler", quanta.clone()), quanta);
     let policer = client.put("/policers/0", json!({"drop_rate_kbps": 9000, "deviation_queue_id": 1}));
-    let told = (&policer["drop_rate_kbps"], &policer["deviation_queue_id"], &policer["active"]);
-    assert_eq!(told, (&json!(9000.0), &json!(1), &json!(true)));
+    let reported = (&policer["drop_rate_kbps"], &policer["deviation_queue_id"], &policer["active"]);
+    assert_eq!(reported, (&json!(9000.0), &json!(1), &json!(true)));
     let shaper = client.put("/shapers/1", json!({"window_ms": 100, "max_rate_kbps": 15_000}));
     assert_eq!((&shaper["max_rate_kbps"], &shaper["window_ms"]), (&json!(15_000), &json!(100)));
     assert_eq!(client.ask("POST", "/filters", Some(&voip(1))).0, 201);
@@ -158,7 +158,7 @@ fn every_part_is_set() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_reason() {
+fn refusals_contain_the_reason() {
     let client = Client::start(Wire::Per);
     let refused = |method: &str, path: &str, body: Value, status| client.refused(method, path, Some(&body), status);
     assert_eq!(refused("POST", "/filters", voip(7), 422), "there is no queue 7");
@@ -195,7 +195,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let quanta = json!({"kind": "deficit_round_robin", "quanta_octets": [1500]});
     let reason = plain.refused("PUT", "/scheduler", Some(&quanta), 422);
     assert!(reason.contains("cannot be encoded for this node"), "{reason}");
-    // nor has it words: what does not go with what the node told is said
+    // the wire form cannot carry a reason: the RIC derives one from the last report
     let refused = |method: &str, path: &str, body: Value| plain.refused(method, path, Some(&body), 422);
     let shaper = json!({"window_ms": 0, "max_rate_kbps": 1});
     assert_eq!(refused("PUT", "/shapers/0", shaper), "a shaper's rate and its window are above 0");
@@ -209,7 +209,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
 }
 
 #[test]
-fn nodes_that_are_not_there() {
+fn unknown_nodes_are_not_found() {
     let client = Client::start(Wire::Plain);
     let base = client.base.replace("e00", "e77");
     for (method, path) in [("GET", ""), ("GET", "/queues"), ("DELETE", "/queues/0")] {
@@ -218,9 +218,9 @@ fn nodes_that_are_not_there() {
     }
 }
 
-/// Requests of several clients are done one after the other: each is told the number of its own queue.
+/// Requests of several clients are executed one after the other: each response contains the id of its own queue.
 #[test]
-fn clients_do_not_get_in_each_others_way() {
+fn concurrent_clients_are_served_in_order() {
     let client = Client::start(Wire::Plain);
     let mut ids: Vec<_> = std::thread::scope(|scope| {
         let ask = || client.ask("POST", "/queues", Some(&json!({"kind": "fifo"})));
@@ -231,9 +231,9 @@ fn clients_do_not_get_in_each_others_way() {
     assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
-/// A node that is gone is not there, and one that comes back is asked anew.
+/// A lost node is not found, and a node that reconnects is subscribed to again.
 #[test]
-fn a_node_that_comes_back() {
+fn reconnected_node_is_subscribed_again() {
     let mut client = Client::start(Wire::Plain);
     assert_eq!(client.ask("POST", "/queues", Some(&json!({"kind": "fifo"}))).0, 201);
     client.running.ran.restart();

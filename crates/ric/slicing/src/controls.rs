@@ -6,13 +6,13 @@
 use std::collections::{HashMap, VecDeque};
 
 use e2sm::Wire;
-use e2sm::slice::{ControlHeader, ControlMessage, ControlOutcome as Told};
+use e2sm::slice::{ControlHeader, ControlMessage, ControlOutcome as SliceControlOutcome};
 use ferric::e2::{ControlOutcome, NodeId, Ticket};
 use ferric::server::{IappContext, IappEvent, RequestEvent};
 use tracing::{info, warn};
 
 use super::database::Database;
-use super::model::Feed;
+use super::model::ReportModel;
 use super::node::Node;
 use iapp_rest::{encoding_problem, misuse_problem, node_lost, problem_of};
 use rest::{Problem, Reply, Response};
@@ -40,7 +40,7 @@ pub(super) enum Origin {
 }
 
 impl Origin {
-    /// Whether nobody waits for the response any more; such an order is not started.
+    /// Whether the client is gone. Such an order is not started.
     fn is_gone(&self) -> bool {
         matches!(self, Origin::Client(reply, _) if reply.is_closed())
     }
@@ -117,7 +117,7 @@ impl Controls {
             return order.origin.finish(database.node_mut(node), Err(problem));
         }
         queue.waiting.push_back(order);
-        self.go_on(node, database, ric);
+        self.start_waiting(node, database, ric);
     }
 
     /// Handles an event. Returns the node that has finished a control.
@@ -132,7 +132,7 @@ impl Controls {
                 self.controlled(*ticket, outcome, database, ric)
             }
             IappEvent::NodeLost(node) => {
-                // what is under way is told of by itself
+                // the running control reports its own outcome
                 let waiting = self.nodes.get_mut(node).map(|queue| std::mem::take(&mut queue.waiting));
                 waiting.into_iter().flatten().for_each(|order| order.origin.finish(None, Err(node_lost())));
                 self.nodes.retain(|_, queue| queue.running.is_some());
@@ -151,31 +151,31 @@ impl Controls {
     ) -> Option<NodeId> {
         let mut queues = self.nodes.iter_mut();
         let found = queues.find(|(_, queue)| queue.running.as_ref().is_some_and(|(running, ..)| *running == ticket));
-        let (node, (_, asked, running)) = found.and_then(|(node, queue)| Some((*node, queue.running.take()?)))?;
+        let (node, (_, control, running)) = found.and_then(|(node, queue)| Some((*node, queue.running.take()?)))?;
         let known = database.node_mut(node);
-        let wire = known.as_ref().and_then(|node| node.source(Feed::Slice)).map(|source| source.wire);
-        match problem_of(outcome, |outcome| words(outcome, wire)) {
+        let wire = known.as_ref().and_then(|node| node.source(ReportModel::Slice)).map(|source| source.wire);
+        match problem_of(outcome, |outcome| diagnostic(outcome, wire)) {
             None => {
                 if let Some(slices) = known.and_then(|node| node.slices.as_mut()) {
-                    slices.done(&asked);
+                    slices.apply(&control);
                 }
                 self.next(node, Running { is_begun: true, ..running }, database, ric);
             }
             Some(problem) => self.failed(node, running, problem, database, ric),
         }
-        self.go_on(node, database, ric);
+        self.start_waiting(node, database, ric);
         Some(node)
     }
 
-    /// The next control of an order, or its end.
+    /// Sends the next control of an order, or finishes the order.
     fn next(&mut self, node: NodeId, mut running: Running, database: &mut Database, ric: &mut IappContext<'_>) {
         let Some(control) = running.plan.steps.pop_front() else {
             let undone =
-                |problem: Problem| problem.with_more_detail("what was done before is undone").with("restored", true);
+                |problem: Problem| problem.with_more_detail("earlier changes are undone").with("restored", true);
             let result = running.failed.map_or(Ok(running.plan.subject), |problem| Err(undone(problem)));
             let known = database.node_mut(node);
             if let (Origin::Client(..), Ok(_), Some(known)) = (&running.origin, &result, &known) {
-                info!(node = known.name, "slices are changed by REST");
+                info!(node = known.name, "slices changed by REST");
             }
             return running.origin.finish(known, result);
         };
@@ -185,7 +185,7 @@ impl Controls {
         }
     }
 
-    /// A control of an order was not done.
+    /// Handles a failed control: undoes the controls before it, or finishes the order.
     fn failed(
         &mut self,
         node: NodeId,
@@ -197,25 +197,24 @@ impl Controls {
         let name = database.node(node).map(|node| node.name.clone());
         match running.failed {
             Some(first) => {
-                warn!(node = name, "slices are left half changed: {}", why.detail());
-                let problem =
-                    first.with_more_detail(&format!("what was done before could not be undone: {}", why.detail()));
+                warn!(node = name, "slices are partly changed; cannot undo: {}", why.detail());
+                let problem = first.with_more_detail(&format!("cannot undo earlier changes: {}", why.detail()));
                 running.origin.finish(database.node_mut(node), Err(problem.with("restored", false)));
             }
-            // a node that does not answer is not asked to undo anything
+            // a node that does not answer would not answer the undoing controls either
             None if running.is_begun && why.status().is_client_error() => {
                 let plan = Plan { steps: running.plan.undo, ..Plan::default() };
                 self.next(node, Running { plan, failed: Some(why), ..running }, database, ric);
             }
             None => {
-                info!(node = name, "slices are not changed: {}", why.detail());
+                info!(node = name, "cannot change slices: {}", why.detail());
                 running.origin.finish(database.node_mut(node), Err(why));
             }
         }
     }
 
-    /// Begins what waits, where nothing is under way.
-    fn go_on(&mut self, node: NodeId, database: &mut Database, ric: &mut IappContext<'_>) {
+    /// Starts waiting orders if none is running.
+    fn start_waiting(&mut self, node: NodeId, database: &mut Database, ric: &mut IappContext<'_>) {
         while let Some(queue) = self.nodes.get_mut(&node) {
             if queue.running.is_some() {
                 return;
@@ -244,7 +243,8 @@ fn send(
     ric: &mut IappContext<'_>,
 ) -> Result<Ticket, Problem> {
     let known = database.node(node).ok_or_else(node_lost)?;
-    let source = known.source(Feed::Slice).ok_or_else(|| Problem::not_found("the node offers no SLICE function"))?;
+    let source =
+        known.source(ReportModel::Slice).ok_or_else(|| Problem::not_found("the node offers no SLICE function"))?;
     let (mut header, mut message) = (Vec::new(), Vec::new());
     ControlHeader::default()
         .encode(source.wire, &mut header)
@@ -253,8 +253,8 @@ fn send(
     ric.control(node, source.function, &header, &message).map_err(misuse_problem)
 }
 
-/// What the RAN function says about its refusal.
-fn words(outcome: Option<&[u8]>, wire: Option<Wire>) -> Option<String> {
-    let told = Told::decode_owned(outcome?, wire?).ok()?;
-    Some(told.diagnostic.to_string())
+/// Returns the diagnostic with which the RAN function refuses a control.
+fn diagnostic(outcome: Option<&[u8]>, wire: Option<Wire>) -> Option<String> {
+    let outcome = SliceControlOutcome::decode_owned(outcome?, wire?).ok()?;
+    Some(outcome.diagnostic.to_string())
 }

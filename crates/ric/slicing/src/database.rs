@@ -1,6 +1,6 @@
-//! The internal database of RAN statistics: the last that each node told, until the node is lost.
+//! The internal database of RAN statistics: the last reports of each connected node.
 //!
-//! It subscribes to what a node offers of [`Feed`] when the node comes, and again where the node tells of other functions.
+//! It subscribes to each [`ReportModel`] that a node offers when the node connects, and again when its RAN functions change.
 
 use e2sm::Arena;
 use e2sm::common::{Cgi, NrCgi};
@@ -12,16 +12,16 @@ use per::Gather;
 use tracing::{info, warn};
 
 use super::associations::RuleOfUe;
-use super::model::Feed;
+use super::model::ReportModel;
 use super::node::{Node, ReportContent, Source, SourceState};
 use super::ues::Ue;
 
-/// What all nodes told last.
+/// The last reports of all nodes.
 #[derive(Debug)]
 pub(super) struct Database {
-    /// From report to report, in milliseconds.
+    /// The reporting period, in milliseconds.
     period_ms: u32,
-    /// By id.
+    /// Sorted by id.
     nodes: Vec<Node>,
     arena: Arena,
 }
@@ -49,7 +49,7 @@ impl Database {
         self.nodes.iter_mut()
     }
 
-    /// By the name that the log writes.
+    /// Returns the node of a name, as logged.
     pub fn named(&self, name: &str) -> Option<&Node> {
         self.nodes.iter().find(|node| node.name == name)
     }
@@ -62,55 +62,58 @@ impl Database {
                 self.nodes.iter_mut().for_each(|node| node.ues.remove_of_reporter(*id));
             }
             IappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
-                if let Some((_, source)) = self.find(&SourceState::Asked(*ticket)) {
+                if let Some((_, source)) = self.find(&SourceState::Requested(*ticket)) {
                     source.state = SourceState::Subscribed(*subscription);
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
-                if let Some((node, source)) = self.find(&SourceState::Asked(*ticket)) {
-                    source.silence(node, why(error));
+                if let Some((node, source)) = self.find(&SourceState::Requested(*ticket)) {
+                    source.set_unavailable(node, why(error));
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some((node, source)) = self.find(&SourceState::Subscribed(*subscription)) {
-                    source.silence(node, format!("the subscription has ended: {end:?}"));
+                    source.set_unavailable(node, format!("the subscription ended: {end:?}"));
                 }
             }
             _ => {}
         }
     }
 
-    /// Takes an indication. What is more than numbers is told.
+    /// Decodes and stores an indication. Returns content that needs further processing.
     pub fn handle_indication(&mut self, indication: &Indication<'_>) -> Option<ReportContent> {
         let at = self.nodes.binary_search_by_key(&indication.node, |node| node.id).ok()?;
         let node = self.nodes.get_mut(at)?;
         let source = node.sources.iter_mut().find(|source| source.function == indication.ran_function_id)?;
         source.reports += 1;
-        let (feed, wire) = (source.feed, source.wire);
+        let (model, wire) = (source.model, source.wire);
         self.arena.reset();
         let gather = Gather::new();
-        let kept = match indication.payload {
-            Some((_, message)) => node.keep(feed, wire, message, &self.arena).map_err(|error| error.to_string()),
+        let stored = match indication.payload {
+            Some((_, message)) => {
+                node.store_report(model, wire, message, &self.arena).map_err(|error| error.to_string())
+            }
             None => match indication.decode(&gather) {
-                Ok(whole) => {
-                    node.keep(feed, wire, &whole.message.to_cow(), &self.arena).map_err(|error| error.to_string())
-                }
+                Ok(decoded) => node
+                    .store_report(model, wire, &decoded.message.to_cow(), &self.arena)
+                    .map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
             },
         };
-        kept.inspect_err(|error| {
-            let name = &node.name;
-            let Some(source) = node.sources.iter_mut().find(|source| source.feed == feed) else { return };
-            source.unread += 1;
-            // a node that always sends such is told of a few times
-            if source.unread.is_power_of_two() {
-                warn!(node = name, model = feed.name(), unread = source.unread, %error, "a report cannot be read");
-            }
-        })
-        .ok()
+        stored
+            .inspect_err(|error| {
+                let name = &node.name;
+                let Some(source) = node.sources.iter_mut().find(|source| source.model == model) else { return };
+                source.unread += 1;
+                // logged at powers of two: a node may send only such reports
+                if source.unread.is_power_of_two() {
+                    warn!(node = name, model = model.name(), unread = source.unread, %error, "cannot decode a report");
+                }
+            })
+            .ok()
     }
 
-    /// What happened to UEs, as a node tells. The nodes that serve them are told.
+    /// Handles events of UEs that a node reports. Returns the nodes that serve these UEs.
     pub fn handle_notifications(
         &mut self,
         node: NodeId,
@@ -126,9 +129,9 @@ impl Database {
                     before.ues.leave(&notification.ue_id);
                 }
             }
-            // who tells it keeps it too, for nodes that are to come
-            for place in [node, serving] {
-                if let Some(known) = self.node_mut(place) {
+            // the reporting node stores it too, for serving nodes that connect later
+            for id in [node, serving] {
+                if let Some(known) = self.node_mut(id) {
                     known.ues.notified(node, notification);
                 }
             }
@@ -139,10 +142,10 @@ impl Database {
         concerned
     }
 
-    /// The node that has the slices of a cell that `node` tells of: that node, or else the DU of its base station that has told
-    /// of the cell, or the only one that there is.
+    /// Returns the node that has the slices of a cell that `node` reports: that node, or the DU of its base station that reported
+    /// the cell, or the only DU.
     fn serving(&self, node: NodeId, cell: &Cgi, ran: &RanDatabase) -> NodeId {
-        let has_slices = |id: &NodeId| self.node(*id).is_some_and(|node| node.source(Feed::Slice).is_some());
+        let has_slices = |id: &NodeId| self.node(*id).is_some_and(|node| node.source(ReportModel::Slice).is_some());
         let Some(station) = ran.station_of(node).filter(|_| !has_slices(&node)) else { return node };
         let Cgi::NrCgi(nr_cgi) = *cell else { return node };
         let of_cell = |cell: &NrCgi| *cell == nr_cgi;
@@ -154,14 +157,14 @@ impl Database {
         }
     }
 
-    /// A node has come, or tells of other cells: UEs that were told of before are where they are served.
-    pub fn place_ues(&mut self, come: NodeId, ran: &RanDatabase) {
-        for (teller, _) in ran.station_of(come).into_iter().flat_map(|station| station.nodes()) {
-            let Some(told) = self.node(teller) else { continue };
-            let ues = told.ues.iter().filter(|(_, ue)| ue.reporter == teller);
+    /// Adds UEs that were reported before to the nodes that serve them, after a node has connected or changed its cells.
+    pub fn place_ues(&mut self, changed: NodeId, ran: &RanDatabase) {
+        for (reporter, _) in ran.station_of(changed).into_iter().flat_map(|station| station.nodes()) {
+            let Some(reporting) = self.node(reporter) else { continue };
+            let ues = reporting.ues.iter().filter(|(_, ue)| ue.reporter == reporter);
             let served: Vec<_> =
-                ues.map(|(rnti, ue)| (self.serving(teller, &ue.cell, ran), rnti, ue.clone())).collect();
-            for (serving, rnti, ue) in served.into_iter().filter(|(serving, ..)| *serving != teller) {
+                ues.map(|(rnti, ue)| (self.serving(reporter, &ue.cell, ran), rnti, ue.clone())).collect();
+            for (serving, rnti, ue) in served.into_iter().filter(|(serving, ..)| *serving != reporter) {
                 if let Some(known) = self.node_mut(serving)
                     && known.ues.get(rnti).is_none()
                 {
@@ -171,7 +174,7 @@ impl Database {
         }
     }
 
-    /// The source in a certain state, and the name of its node.
+    /// Returns the source in a certain state, and the name of its node.
     fn find(&mut self, wanted: &SourceState) -> Option<(&str, &mut Source)> {
         self.nodes.iter_mut().find_map(|node| {
             let source = node.sources.iter_mut().find(|source| source.state == *wanted)?;
@@ -179,43 +182,43 @@ impl Database {
         })
     }
 
-    /// A node is there, or tells of other functions than before.
-    fn update_node(&mut self, told: &e2::Node, ric: &mut IappContext<'_>) {
-        let at = match self.nodes.binary_search_by_key(&told.id, |node| node.id) {
+    /// Adds or updates a node, and subscribes to its RAN functions.
+    fn update_node(&mut self, reported: &e2::Node, ric: &mut IappContext<'_>) {
+        let at = match self.nodes.binary_search_by_key(&reported.id, |node| node.id) {
             Ok(at) => at,
             Err(at) => {
-                self.nodes.insert(at, Node::new(told));
+                self.nodes.insert(at, Node::new(reported));
                 at
             }
         };
         let node = &mut self.nodes[at];
-        node.told(told);
-        for feed in Feed::ALL {
-            let offered = told.functions.iter().find_map(|function| Some((function.id, feed.wire_of(function)?)));
-            let known = node.source(feed).map(|source| (source.function, source.wire));
+        node.update(reported);
+        for model in ReportModel::ALL {
+            let offered = reported.functions.iter().find_map(|function| Some((function.id, model.wire_of(function)?)));
+            let known = node.source(model).map(|source| (source.function, source.wire));
             if offered == known {
                 continue;
             }
-            // what was subscribed to went with its function
-            node.forget(feed);
+            // the subscription ended with its function
+            node.remove_reports(model);
             let Some((function, wire)) = offered else { continue };
-            let state = match feed.order(wire, self.period_ms) {
-                Ok(order) => match ric.subscribe(told.id, function, order) {
-                    Ok(ticket) => SourceState::Asked(ticket),
-                    Err(misuse) => SourceState::Silent(misuse.to_string()),
+            let state = match model.order(wire, self.period_ms) {
+                Ok(order) => match ric.subscribe(reported.id, function, order) {
+                    Ok(ticket) => SourceState::Requested(ticket),
+                    Err(misuse) => SourceState::Unavailable(misuse.to_string()),
                 },
-                Err(error) => SourceState::Silent(error.to_string()),
+                Err(error) => SourceState::Unavailable(error.to_string()),
             };
-            if let SourceState::Silent(why) = &state {
-                warn!(node = node.name, model = feed.name(), "no statistics: {why}");
+            if let SourceState::Unavailable(why) = &state {
+                warn!(node = node.name, model = model.name(), "no statistics: {why}");
             }
-            node.sources.push(Source { feed, function, wire, state, reports: 0, unread: 0 });
+            node.sources.push(Source { model, function, wire, state, reports: 0, unread: 0 });
         }
-        let tells_of_ues = node.source(Feed::Rrc).is_some();
-        let feeds: Vec<_> = node.sources.iter().map(|source| source.feed.name()).collect();
-        info!(node = node.name, ?feeds, "is read for the REST interface");
-        if !tells_of_ues {
-            self.nodes.iter_mut().for_each(|node| node.ues.remove_of_reporter(told.id));
+        let reports_ues = node.source(ReportModel::Rrc).is_some();
+        let models: Vec<_> = node.sources.iter().map(|source| source.model.name()).collect();
+        info!(node = node.name, ?models, "subscribed to statistics for REST");
+        if !reports_ues {
+            self.nodes.iter_mut().for_each(|node| node.ues.remove_of_reporter(reported.id));
         }
     }
 }

@@ -24,7 +24,7 @@ use associations::Rules;
 use controls::Controls;
 use database::Database;
 use iapp_rest::add_iapp;
-use model::Feed;
+use model::ReportModel;
 use node::ReportContent;
 use rest::{Problem, Reply, Response, Route};
 use rule_file::RuleWriter;
@@ -44,9 +44,9 @@ struct SlicingController {
 /// # Errors
 /// If the system refuses a thread or a file descriptor.
 pub fn add_to(server: &mut Server, period: Duration, rules: Option<RuleFile>) -> Result<Vec<Route>, ferric::Error> {
-    let kept = rules.map(RuleFile::start).transpose();
-    let kept = kept.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
-    let (rules, rule_writer) = kept.map_or_else(Default::default, |(rules, rule_writer)| (rules, Some(rule_writer)));
+    let stored = rules.map(RuleFile::start).transpose();
+    let stored = stored.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
+    let (rules, rule_writer) = stored.map_or_else(Default::default, |(rules, rule_writer)| (rules, Some(rule_writer)));
     let period_ms = period.as_millis().try_into().unwrap_or(u32::MAX);
     let app =
         SlicingController { database: Database::new(period_ms), controls: Controls::default(), rules, rule_writer };
@@ -62,7 +62,7 @@ impl SlicingController {
     /// Answers a request that changed rules, once they are stored.
     fn changed_rules(&mut self, reply: Reply, answer: Result<Response, Problem>) {
         match (&self.rule_writer, &answer) {
-            (Some(rule_writer), Ok(_)) => rule_writer.keep(&self.rules, reply, answer),
+            (Some(rule_writer), Ok(_)) => rule_writer.write(&self.rules, reply, answer),
             _ => reply.send(answer),
         }
     }

@@ -7,7 +7,7 @@ use ferric::e2ap::{RicActionId, RicActionType};
 
 /// A service model whose reports fill the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Feed {
+pub(super) enum ReportModel {
     Mac,
     Rlc,
     Pdcp,
@@ -16,39 +16,40 @@ pub(super) enum Feed {
     Rrc,
 }
 
-impl Feed {
-    pub const ALL: [Feed; 6] = [Feed::Mac, Feed::Rlc, Feed::Pdcp, Feed::Tc, Feed::Slice, Feed::Rrc];
+impl ReportModel {
+    pub const ALL: [ReportModel; 6] =
+        [ReportModel::Mac, ReportModel::Rlc, ReportModel::Pdcp, ReportModel::Tc, ReportModel::Slice, ReportModel::Rrc];
 
-    /// Its name in REST.
+    /// Returns its name in REST.
     pub fn name(self) -> &'static str {
         match self {
-            Feed::Mac => "mac",
-            Feed::Rlc => "rlc",
-            Feed::Pdcp => "pdcp",
-            Feed::Tc => "tc",
-            Feed::Slice => "slice",
-            Feed::Rrc => "rrc",
+            ReportModel::Mac => "mac",
+            ReportModel::Rlc => "rlc",
+            ReportModel::Pdcp => "pdcp",
+            ReportModel::Tc => "tc",
+            ReportModel::Slice => "slice",
+            ReportModel::Rrc => "rrc",
         }
     }
 
     fn model(self) -> Model {
         match self {
-            Feed::Mac => mac::MODEL,
-            Feed::Rlc => rlc::MODEL,
-            Feed::Pdcp => pdcp::MODEL,
-            Feed::Tc => tc::MODEL,
-            Feed::Slice => slice::MODEL,
-            Feed::Rrc => rrc::MODEL,
+            ReportModel::Mac => mac::MODEL,
+            ReportModel::Rlc => rlc::MODEL,
+            ReportModel::Pdcp => pdcp::MODEL,
+            ReportModel::Tc => tc::MODEL,
+            ReportModel::Slice => slice::MODEL,
+            ReportModel::Rrc => rrc::MODEL,
         }
     }
 
-    /// The wire form that a function of this model speaks; `None` where it is another model's. Nodes that speak E2AP v01.00
-    /// tell no object identifier: FlexRIC's are known by their definitions.
+    /// Returns the wire form of a RAN function, or `None` if it belongs to another model. E2AP v01.00 has no object identifier:
+    /// there, functions of FlexRIC are identified by their definitions.
     pub fn wire_of(self, function: &RanFunction) -> Option<Wire> {
         let model = self.model();
         if function.oid.is_empty() {
-            let is_flexrics = function.id.0 == model.function_id && *function.definition == *model.name.as_bytes();
-            return is_flexrics.then_some(Wire::Plain).filter(|plain| model.wires.contains(plain));
+            let is_flexric = function.id.0 == model.function_id && *function.definition == *model.name.as_bytes();
+            return is_flexric.then_some(Wire::Plain).filter(|plain| model.wires.contains(plain));
         }
         model.wire_of(&function.oid)
     }
@@ -57,7 +58,7 @@ impl Feed {
     pub fn order(self, wire: Wire, period_ms: u32) -> Result<SubscriptionOrder, e2sm::Error> {
         let mut event_trigger = Vec::new();
         match self {
-            Feed::Rrc => rrc::EventTriggerDefinition::ALL.encode(wire, &mut event_trigger)?,
+            ReportModel::Rrc => rrc::EventTriggerDefinition::ALL.encode(wire, &mut event_trigger)?,
             _ => EventTriggerDefinition { period_ms }.encode(wire, &mut event_trigger)?,
         }
         let report = Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };

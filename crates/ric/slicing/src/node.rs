@@ -10,7 +10,7 @@ use ferric::e2ap::{RanFunctionId, Version};
 use tracing::warn;
 
 use super::direction::Direction;
-use super::model::Feed;
+use super::model::ReportModel;
 use super::ues::Ues;
 
 /// The most UEs, and records of each kind of statistics, per node; further ones are omitted and counted.
@@ -19,7 +19,7 @@ pub(super) const MAX_RECORDS: usize = 8192;
 /// A RAN function whose reports fill the database.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    pub feed: Feed,
+    pub model: ReportModel,
     pub function: RanFunctionId,
     pub wire: Wire,
     pub state: SourceState,
@@ -32,10 +32,10 @@ pub(super) struct Source {
 /// The state of the subscription to a source.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SourceState {
-    Asked(Ticket),
+    Requested(Ticket),
     Subscribed(SubscriptionId),
     /// There is no subscription, with the reason.
-    Silent(String),
+    Unavailable(String),
 }
 
 /// The last report of one kind.
@@ -50,8 +50,8 @@ pub(super) struct LatestReport<T> {
 
 impl<T: Clone> LatestReport<T> {
     fn new(records: &[T], timestamp_us: i64) -> Self {
-        let kept = records.len().min(MAX_RECORDS);
-        LatestReport { timestamp_us, records: records[..kept].to_vec(), left_out: records.len() - kept }
+        let count = records.len().min(MAX_RECORDS);
+        LatestReport { timestamp_us, records: records[..count].to_vec(), left_out: records.len() - count }
     }
 }
 
@@ -59,7 +59,7 @@ impl<T: Clone> LatestReport<T> {
 pub(super) enum ReportContent {
     Statistics,
     Slices,
-    /// Events of UEs, whose serving nodes are to be determined.
+    /// Events of UEs. Their serving nodes are not determined yet.
     Ues(Vec<rrc::Notification<'static>>),
 }
 
@@ -90,19 +90,19 @@ pub(super) struct Node {
 
 impl Source {
     /// Records that there is no subscription.
-    pub fn silence(&mut self, node: &str, why: String) {
-        warn!(node, model = self.feed.name(), "no statistics: {why}");
-        self.state = SourceState::Silent(why);
+    pub fn set_unavailable(&mut self, node: &str, why: String) {
+        warn!(node, model = self.model.name(), "no statistics: {why}");
+        self.state = SourceState::Unavailable(why);
     }
 }
 
 impl Node {
     /// A node without reports.
-    pub fn new(told: &e2::Node) -> Self {
+    pub fn new(node: &e2::Node) -> Self {
         Node {
-            id: told.id,
-            name: told.global_id.to_string(),
-            version: told.version,
+            id: node.id,
+            name: node.global_id.to_string(),
+            version: node.version,
             functions: Vec::new(),
             sources: Vec::new(),
             mac: None,
@@ -114,28 +114,28 @@ impl Node {
         }
     }
 
-    /// Updates its RAN functions.
-    pub fn told(&mut self, told: &e2::Node) {
-        self.version = told.version;
-        let functions = told.functions.iter();
+    /// Updates its version and RAN functions.
+    pub fn update(&mut self, node: &e2::Node) {
+        self.version = node.version;
+        let functions = node.functions.iter();
         self.functions = functions.map(|function| (function.id, function.revision.0, function.oid.clone())).collect();
     }
 
     /// Removes the reports of a model whose function was changed or removed.
-    pub fn forget(&mut self, feed: Feed) {
-        self.sources.retain(|source| source.feed != feed);
-        match feed {
-            Feed::Mac => self.mac = None,
-            Feed::Rlc => self.rlc = None,
-            Feed::Pdcp => self.pdcp = None,
-            Feed::Tc => self.tc = None,
-            Feed::Slice => self.slices = None,
-            Feed::Rrc => self.ues.remove_of_reporter(self.id),
+    pub fn remove_reports(&mut self, model: ReportModel) {
+        self.sources.retain(|source| source.model != model);
+        match model {
+            ReportModel::Mac => self.mac = None,
+            ReportModel::Rlc => self.rlc = None,
+            ReportModel::Pdcp => self.pdcp = None,
+            ReportModel::Tc => self.tc = None,
+            ReportModel::Slice => self.slices = None,
+            ReportModel::Rrc => self.ues.remove_of_reporter(self.id),
         }
     }
 
-    pub fn source(&self, feed: Feed) -> Option<&Source> {
-        self.sources.iter().find(|source| source.feed == feed)
+    pub fn source(&self, model: ReportModel) -> Option<&Source> {
+        self.sources.iter().find(|source| source.model == model)
     }
 
     /// Returns the C-RNTIs of all reported UEs.
@@ -156,37 +156,37 @@ impl Node {
     }
 
     /// Decodes and stores a report.
-    pub fn keep(
+    pub fn store_report(
         &mut self,
-        feed: Feed,
+        model: ReportModel,
         wire: Wire,
         message: &[u8],
         arena: &Arena,
     ) -> Result<ReportContent, e2sm::Error> {
-        match feed {
-            Feed::Mac => {
-                let told = mac::IndicationMessage::decode(message, wire, arena)?;
-                self.mac = Some(LatestReport::new(&told.ues, told.timestamp_us));
+        match model {
+            ReportModel::Mac => {
+                let report = mac::IndicationMessage::decode(message, wire, arena)?;
+                self.mac = Some(LatestReport::new(&report.ues, report.timestamp_us));
             }
-            Feed::Rlc => {
-                let told = rlc::IndicationMessage::decode(message, wire, arena)?;
-                self.rlc = Some(LatestReport::new(&told.bearers, told.timestamp_us));
+            ReportModel::Rlc => {
+                let report = rlc::IndicationMessage::decode(message, wire, arena)?;
+                self.rlc = Some(LatestReport::new(&report.bearers, report.timestamp_us));
             }
-            Feed::Pdcp => {
-                let told = pdcp::IndicationMessage::decode(message, wire, arena)?;
-                self.pdcp = Some(LatestReport::new(&told.bearers, told.timestamp_us));
+            ReportModel::Pdcp => {
+                let report = pdcp::IndicationMessage::decode(message, wire, arena)?;
+                self.pdcp = Some(LatestReport::new(&report.bearers, report.timestamp_us));
             }
-            Feed::Tc => self.tc = Some(tc::IndicationMessage::decode_owned(message, wire)?),
-            Feed::Slice => {
-                let told = slice::IndicationMessage::decode_owned(message, wire)?;
-                let ues = told.ues.iter().take(MAX_RECORDS).map(|ue| (ue.rnti, *ue)).collect();
-                self.slices = Some(Slices { set: told.slices, ues });
+            ReportModel::Tc => self.tc = Some(tc::IndicationMessage::decode_owned(message, wire)?),
+            ReportModel::Slice => {
+                let report = slice::IndicationMessage::decode_owned(message, wire)?;
+                let ues = report.ues.iter().take(MAX_RECORDS).map(|ue| (ue.rnti, *ue)).collect();
+                self.slices = Some(Slices { set: report.slices, ues });
                 self.slices_reported();
                 return Ok(ReportContent::Slices);
             }
-            Feed::Rrc => {
-                let told = rrc::IndicationMessage::decode_owned(message, wire)?;
-                let notifications = told.notifications.iter().take(MAX_RECORDS).cloned().collect();
+            ReportModel::Rrc => {
+                let report = rrc::IndicationMessage::decode_owned(message, wire)?;
+                let notifications = report.notifications.iter().take(MAX_RECORDS).cloned().collect();
                 return Ok(ReportContent::Ues(notifications));
             }
         }
@@ -207,18 +207,18 @@ impl Slices {
     }
 
     /// Applies an acknowledged control, as the node's next report will.
-    pub fn done(&mut self, control: &ControlMessage<'static>) {
+    pub fn apply(&mut self, control: &ControlMessage<'static>) {
         match control {
             ControlMessage::AddOrModify(wanted) => {
                 merge(&mut self.set.dl, &wanted.dl);
                 merge(&mut self.set.ul, &wanted.ul);
             }
             ControlMessage::Delete(ids) => {
-                let stays = |ids: &[u32], slices: &DirectionSlices<'static>| {
+                let remaining = |ids: &[u32], slices: &DirectionSlices<'static>| {
                     slices.slices.iter().filter(|slice| !ids.contains(&slice.id)).cloned().collect()
                 };
-                self.set.dl.slices = stays(&ids.dl, &self.set.dl);
-                self.set.ul.slices = stays(&ids.ul, &self.set.ul);
+                self.set.dl.slices = remaining(&ids.dl, &self.set.dl);
+                self.set.ul.slices = remaining(&ids.ul, &self.set.ul);
                 for ue in self.ues.values_mut() {
                     ue.dl_id = if ids.dl.contains(&ue.dl_id) { NO_SLICE } else { ue.dl_id };
                     ue.ul_id = if ids.ul.contains(&ue.ul_id) { NO_SLICE } else { ue.ul_id };
@@ -234,16 +234,16 @@ impl Slices {
     }
 }
 
-fn merge(there: &mut DirectionSlices<'static>, wanted: &DirectionSlices<'static>) {
+fn merge(existing: &mut DirectionSlices<'static>, wanted: &DirectionSlices<'static>) {
     if !wanted.scheduler.is_empty() {
-        there.scheduler = wanted.scheduler.clone();
+        existing.scheduler = wanted.scheduler.clone();
     }
-    let mut slices = there.slices.to_vec();
+    let mut slices = existing.slices.to_vec();
     for slice in &wanted.slices {
         match slices.iter_mut().find(|known| known.id == slice.id) {
             Some(known) => *known = slice.clone(),
             None => slices.push(slice.clone()),
         }
     }
-    there.slices = slices.into();
+    existing.slices = slices.into();
 }

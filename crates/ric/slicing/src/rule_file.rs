@@ -160,7 +160,7 @@ struct Change {
 
 impl RuleWriter {
     /// Queues all rules to be written, and the response to a request.
-    pub fn keep(&self, rules: &Rules, reply: Reply, answer: Result<Response, Problem>) {
+    pub fn write(&self, rules: &Rules, reply: Reply, answer: Result<Response, Problem>) {
         let Some(changes) = &self.changes else { return };
         let associations = rules.all().iter().map(StoredRule::of).collect();
         let text = match serde_json::to_string_pretty(&StoredRules { last_id: rules.last_id(), associations }) {
@@ -187,7 +187,7 @@ impl Drop for RuleWriter {
 }
 
 fn not_stored(why: &str) -> Problem {
-    let detail = format!("it is done, and lost when the RIC ends: the rules cannot be kept: {why}");
+    let detail = format!("the change is in effect, but lost when the RIC stops: cannot store the rules: {why}");
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
 }
 
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn file_in_use_is_refused() {
-        let folder = std::env::temp_dir().join(format!("ferric-kept-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("ferric-rules-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let (path, link) = (folder.join("rules.json"), folder.join("link.json"));
         let first = RuleFile::load(&path).unwrap();
@@ -262,7 +262,7 @@ mod tests {
         assert!(matches!(RuleFile::load(&link), Err(RuleFileError::InUse(_))));
         drop(first);
         let through = RuleFile::load(&link).unwrap();
-        // what lies where it writes first is nobody's
+        // a file at the temporary path is not overwritten through a link
         let other = folder.join("other");
         fs::write(&other, "precious").unwrap();
         std::os::unix::fs::symlink(&other, folder.join("rules.json.new")).unwrap();
@@ -276,23 +276,23 @@ mod tests {
 
     #[test]
     fn malformed_file_is_refused_with_the_position() {
-        let says = |text: &str, pieces: &[&str]| {
+        let is_refused = |text: &str, pieces: &[&str]| {
             let why = read(text).unwrap_err();
             pieces.iter().for_each(|piece| assert!(why.contains(piece), "{piece}: {why}"));
         };
-        says("", &["line 1 column 0"]);
-        says("{\"last_id\": 1, \"associations\": []} x", &["line 1 column 36"]);
-        says("{\"associations\": []}", &["missing field `last_id`"]);
+        is_refused("", &["line 1 column 0"]);
+        is_refused("{\"last_id\": 1, \"associations\": []} x", &["line 1 column 36"]);
+        is_refused("{\"associations\": []}", &["missing field `last_id`"]);
         let rules = |rules: &str| format!("{{\"last_id\": 3, \"associations\": [{rules}]}}");
-        says(&rules(r#"{"id": 1, "plmn": "00101", "dl": 1, "x": 1}"#), &["associations[0]", "unknown field `x`"]);
-        says(&rules(r#"{"id": 1, "plmn": 101, "dl": 1}"#), &["associations[0].plmn", "line 1"]);
-        says(&rules(r#"{"id": 1, "plmn": "101", "dl": 1}"#), &["associations[0]", "five or six digits"]);
-        says(&rules(r#"{"id": 1, "dl": 1}"#), &["associations[0]", "which UEs does it select?"]);
+        is_refused(&rules(r#"{"id": 1, "plmn": "00101", "dl": 1, "x": 1}"#), &["associations[0]", "unknown field `x`"]);
+        is_refused(&rules(r#"{"id": 1, "plmn": 101, "dl": 1}"#), &["associations[0].plmn", "line 1"]);
+        is_refused(&rules(r#"{"id": 1, "plmn": "101", "dl": 1}"#), &["associations[0]", "five or six digits"]);
+        is_refused(&rules(r#"{"id": 1, "dl": 1}"#), &["associations[0]", "which UEs does it select?"]);
         let same = r#"{"id": 1, "plmn": "00101", "dl": 1}"#;
-        says(&rules(&format!("{same}, {same}")), &["associations[1].id: 1 is not above"]);
-        says(&rules(r#"{"id": 4, "plmn": "00101", "dl": 1}"#), &["last_id: 3 is below"]);
+        is_refused(&rules(&format!("{same}, {same}")), &["associations[1].id: 1 is not above"]);
+        is_refused(&rules(r#"{"id": 4, "plmn": "00101", "dl": 1}"#), &["last_id: 3 is below"]);
         let many: Vec<String> =
             (1..=MAX_RULES + 1).map(|id| format!(r#"{{"id": {id}, "plmn": "00101", "dl": {id}}}"#)).collect();
-        says(&rules(&many.join(",")), &["1025 rules are more than 1024"]);
+        is_refused(&rules(&many.join(",")), &["1025 rules are more than 1024"]);
     }
 }

@@ -105,7 +105,7 @@ mod tests {
 
     const NODE: NodeId = NodeId(1);
 
-    fn told(number: u32, rnti: u16, event: Event) -> Notification<'static> {
+    fn notification(number: u32, rnti: u16, event: Event) -> Notification<'static> {
         let (ran_ueid, cell_rnti) = (None, None);
         Notification {
             event,
@@ -129,22 +129,22 @@ mod tests {
     #[test]
     fn c_rnti_and_identity_are_unique() {
         let mut ues = Ues::default();
-        let of = |number| told(number, 0, Event::Present).ue_id;
-        ues.notified(NODE, &told(1, 10, Event::Attached));
-        ues.notified(NODE, &told(2, 11, Event::Attached));
+        let of = |number| notification(number, 0, Event::Present).ue_id;
+        ues.notified(NODE, &notification(1, 10, Event::Attached));
+        ues.notified(NODE, &notification(2, 11, Event::Attached));
         assert_eq!(names(&ues), [(10, &of(1)), (11, &of(2))]);
         // the first UE gets the C-RNTI of the second, whose departure was not reported
-        ues.notified(NODE, &told(1, 11, Event::Present));
+        ues.notified(NODE, &notification(1, 11, Event::Present));
         assert_eq!(names(&ues), [(11, &of(1))]);
-        ues.notified(NODE, &told(2, 12, Event::Attached));
+        ues.notified(NODE, &notification(2, 12, Event::Attached));
         ues.leave(&of(1));
         ues.leave(&of(7));
         assert_eq!(names(&ues), [(12, &of(2))]);
-        ues.notified(NodeId(2), &told(3, 13, Event::Attached));
+        ues.notified(NodeId(2), &notification(3, 13, Event::Attached));
         ues.remove_of_reporter(NODE);
         assert_eq!(names(&ues), [(13, &of(3))]);
-        ues.notified(NODE, &told(3, 13, Event::Detached));
-        ues.notified(NODE, &told(4, 14, Event::Detached));
+        ues.notified(NODE, &notification(3, 13, Event::Detached));
+        ues.notified(NODE, &notification(4, 14, Event::Detached));
         assert_eq!(names(&ues), []);
     }
 
@@ -152,11 +152,11 @@ mod tests {
     fn ues_are_bounded() {
         let mut ues = Ues::default();
         for number in 0..MAX_RECORDS as u32 + 3 {
-            ues.notified(NODE, &told(number, number as u16, Event::Attached));
+            ues.notified(NODE, &notification(number, number as u16, Event::Attached));
         }
         assert_eq!((names(&ues).len(), ues.left_out), (MAX_RECORDS, 3));
         // a stored UE can change
-        ues.notified(NODE, &told(5, 60_000, Event::Attached));
+        ues.notified(NODE, &notification(5, 60_000, Event::Attached));
         assert_eq!((names(&ues).len(), ues.left_out), (MAX_RECORDS, 3));
     }
 }

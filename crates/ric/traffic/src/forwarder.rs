@@ -28,7 +28,7 @@ pub struct Forwarder {
     backlog: Arc<Backlog>,
     counters: Arc<Counters>,
     sources: HashMap<(NodeId, RanFunctionId), Source>,
-    asked: HashMap<Ticket, (Arc<str>, &'static str)>,
+    requested: HashMap<Ticket, (Arc<str>, &'static str)>,
 }
 
 /// A RAN function with a subscription.
@@ -68,7 +68,7 @@ impl Forwarder {
         let counters = Arc::new(Counters::default());
         let period_ms = config.period_ms;
         publisher::start(config, Arc::clone(&backlog), Arc::clone(&counters))?;
-        Ok(Forwarder { period_ms, backlog, counters, sources: HashMap::new(), asked: HashMap::new() })
+        Ok(Forwarder { period_ms, backlog, counters, sources: HashMap::new(), requested: HashMap::new() })
     }
 
     /// Returns a function that reads the counts, from any thread.
@@ -92,7 +92,7 @@ impl Forwarder {
                 continue; // it is subscribed to
             }
             match ric.subscribe(node.id, function.id, subscription(self.period_ms, wire)) {
-                Ok(ticket) => drop(self.asked.insert(ticket, (Arc::clone(&name), MODELS[model].0))),
+                Ok(ticket) => drop(self.requested.insert(ticket, (Arc::clone(&name), MODELS[model].0))),
                 Err(misuse) => warn!(
                     node = &*name,
                     function = function.id.0,
@@ -104,7 +104,7 @@ impl Forwarder {
     }
 
     fn refused(&mut self, ticket: Ticket, error: &SubscribeError) {
-        if let Some((node, model)) = self.asked.remove(&ticket) {
+        if let Some((node, model)) = self.requested.remove(&ticket) {
             warn!(node = &*node, model, ?error, "subscription failed: statistics are not forwarded");
         }
     }
@@ -120,7 +120,7 @@ impl Iapp for Forwarder {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.subscribe(node, ric),
             IappEvent::NodeLost(node) => self.sources.retain(|(of, _), _| of != node),
             IappEvent::Request(RequestEvent::Subscribed { ticket, .. }) => {
-                if let Some((node, model)) = self.asked.remove(ticket) {
+                if let Some((node, model)) = self.requested.remove(ticket) {
                     info!(node = &*node, model, period_ms = self.period_ms, "statistics go to Redis");
                 }
             }

@@ -42,7 +42,7 @@ struct Session {
     /// The reporting period; `None` if records come by Redis.
     period_ms: Option<u32>,
     nodes: HashMap<NodeId, LinkNode>,
-    asked: HashMap<Ticket, Source>,
+    requested: HashMap<Ticket, Source>,
     sources: HashMap<SubscriptionId, Source>,
     /// Controls without an outcome: their node, and the wire form of the outcome.
     controls: HashMap<Ticket, (String, Wire)>,
@@ -75,7 +75,7 @@ impl TrafficLink {
         let session = Session {
             period_ms,
             nodes: HashMap::new(),
-            asked: HashMap::new(),
+            requested: HashMap::new(),
             sources: HashMap::new(),
             controls: HashMap::new(),
             arena: Arena::new(),
@@ -84,7 +84,7 @@ impl TrafficLink {
         TrafficLink { xapp, session }
     }
 
-    /// What comes within `patience`.
+    /// Returns the events that arrive within `patience`.
     ///
     /// # Errors
     /// As [`Xapp::poll`].
@@ -133,12 +133,12 @@ impl Session {
                 self.events.push(LinkEvent::NodeLost(name));
             }
             XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
-                if let Some(source) = self.asked.remove(&ticket) {
+                if let Some(source) = self.requested.remove(&ticket) {
                     self.sources.insert(subscription, source);
                 }
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: failure }) => {
-                if let Some(source) = self.asked.remove(&ticket) {
+                if let Some(source) = self.requested.remove(&ticket) {
                     warn!(node = source.node, ?failure, "cannot subscribe");
                 }
             }
@@ -173,7 +173,7 @@ impl Session {
         let (Some(period_ms), false, Some(rlc), Some(tc)) = (self.period_ms, is_same, rlc, tc) else { return };
         for (model, (function, wire)) in [(Model::Rlc, rlc), (Model::Tc, tc)] {
             let ticket = ric.subscribe(node.id, function, subscription(period_ms, wire));
-            self.asked.insert(ticket, Source { node: name.clone(), model, wire });
+            self.requested.insert(ticket, Source { node: name.clone(), model, wire });
         }
     }
 
@@ -211,8 +211,8 @@ fn answer(outcome: e2::ControlOutcome, wire: Wire) -> Answer {
         e2::ControlOutcome::Acknowledged(_) | e2::ControlOutcome::Sent => Answer::Done,
         e2::ControlOutcome::Failed { cause, outcome } => {
             let outcome = outcome.and_then(|outcome| ControlOutcome::decode_owned(&outcome, wire).ok());
-            let told = outcome.map(|outcome| outcome.diagnostic.to_string()).filter(|told| !told.is_empty());
-            Answer::Refused(told.unwrap_or_else(|| format!("{cause} (the node's log says why)")))
+            let diagnostic = outcome.map(|outcome| outcome.diagnostic.to_string()).filter(|text| !text.is_empty());
+            Answer::Refused(diagnostic.unwrap_or_else(|| format!("{cause} (see the log of the node)")))
         }
         e2::ControlOutcome::TimedOut | e2::ControlOutcome::NodeLost => Answer::Unknown,
         e2::ControlOutcome::Misuse(code) => Answer::Refused(format!("the RIC refuses the control: {code:?}")),

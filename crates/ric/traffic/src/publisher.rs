@@ -112,7 +112,7 @@ pub(super) fn start(config: RedisConfig, backlog: Arc<Backlog>, counters: Arc<Co
         has_logged_undecodable: false,
         pause: FIRST_PAUSE,
     };
-    // it ends when nobody pushes any more: nobody waits for it, since Redis may keep it for its patience
+    // the thread ends after the last push; it is not joined, since Redis may block it until the timeout
     std::thread::Builder::new().name("redis".to_owned()).spawn(move || publisher.run())?;
     Ok(())
 }
@@ -124,10 +124,10 @@ struct Publisher {
     backlog: Arc<Backlog>,
     counters: Arc<Counters>,
     arena: Arena,
-    /// What was told of Redis, until it takes records again: each kind of trouble is told once.
+    /// The logged errors of Redis, until it accepts records again: each kind is logged once.
     trouble: Option<(ErrorKind, Option<String>)>,
     refused_at: Option<Instant>,
-    /// When it was told that reports were dropped, and how many there were.
+    /// The time of the last log line about dropped reports, with their number.
     logged_drops: Option<(Instant, u64)>,
     has_logged_undecodable: bool,
     /// The next one.
@@ -156,7 +156,7 @@ impl Publisher {
         }
     }
 
-    /// Sends what comes, until nobody pushes any more.
+    /// Sends reports, until the last sender is gone.
     fn serve(&mut self, connection: &mut Connection) -> Result<(), RedisError> {
         loop {
             let reports = self.backlog.take();
@@ -227,7 +227,7 @@ impl Publisher {
                 if self.trouble.take().is_some() {
                     let dropped = self.backlog.dropped() + self.counters.lost.load(Relaxed);
                     info!(redis = %self.config.url, dropped, "Redis accepts records again");
-                    // those are told
+                    // those are logged
                     self.logged_drops = Some((Instant::now(), self.backlog.dropped()));
                 }
             }
@@ -237,8 +237,8 @@ impl Publisher {
     /// Logs drops by a Redis that is too slow.
     fn log_drops(&mut self) {
         let dropped = self.backlog.dropped();
-        let (told_at, told) = self.logged_drops.map_or((None, 0), |(at, told)| (Some(at), told));
-        if dropped > told && told_at.is_none_or(|at| at.elapsed() >= DROP_LOG_INTERVAL) {
+        let (logged_at, logged) = self.logged_drops.map_or((None, 0), |(at, logged)| (Some(at), logged));
+        if dropped > logged && logged_at.is_none_or(|at| at.elapsed() >= DROP_LOG_INTERVAL) {
             let redis = &self.config.url;
             warn!(%redis, dropped, "Redis accepts records more slowly than they arrive. Do: increase [redis] period_ms");
             self.logged_drops = Some((Instant::now(), dropped));

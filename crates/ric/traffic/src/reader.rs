@@ -30,7 +30,7 @@ const MAX_ENTRIES: usize = 64;
 pub enum Via {
     /// Publish and subscribe: records that are published while the reader is connected.
     PubSub,
-    /// The streams, from now on: what comes while the connection is lost is read afterwards, as far as they keep it.
+    /// The streams, from now on: records added while the connection is lost are read afterwards, as far as the streams hold them.
     Stream,
 }
 
@@ -78,7 +78,7 @@ impl RedisReader {
             via,
             sender,
             ended: Arc::clone(&ended),
-            told: false,
+            is_logged: false,
             has_logged_malformed: false,
             pause: FIRST_PAUSE,
         };
@@ -113,7 +113,7 @@ struct Thread {
     via: Via,
     sender: SyncSender<(String, Record)>,
     ended: Arc<AtomicBool>,
-    told: bool,
+    is_logged: bool,
     has_logged_malformed: bool,
     pause: Duration,
 }
@@ -131,7 +131,7 @@ impl Thread {
             if let Err(error) = read
                 && !self.has_ended()
             {
-                if !std::mem::replace(&mut self.told, true) {
+                if !std::mem::replace(&mut self.is_logged, true) {
                     let remedy = remedy(&error);
                     warn!(redis = %self.url, %error, "cannot read records; retrying. Do: {remedy}");
                 }
@@ -146,7 +146,7 @@ impl Thread {
     }
 
     fn connected(&mut self) {
-        if std::mem::take(&mut self.told) {
+        if std::mem::take(&mut self.is_logged) {
             info!(redis = %self.url, "reading records again");
         }
         self.pause = FIRST_PAUSE;
@@ -201,7 +201,7 @@ impl Thread {
 
     fn pass_on(&mut self, json: &[u8]) {
         match Record::from_json(json) {
-            // it ends soon where nobody takes them any more
+            // the thread ends soon after the reader is dropped
             Ok(record) => drop(self.sender.send(record)),
             Err(error) => {
                 if !std::mem::replace(&mut self.has_logged_malformed, true) {

@@ -1,10 +1,10 @@
-//! The records that are forwarded: an indication each, as JSON.
+//! The forwarded records: each is an indication as JSON.
 //!
-//! A record is what `ferric decode` makes of the indication's message (`rlc-plain:IndicationMessage`,
-//! `tc-plain:IndicationMessage`), with two fields before it: `node`, as the log writes it, and `model`, `rlc` or `tc`. So the
-//! names of fields are those of [`e2sm::rlc`] and [`e2sm::tc`], and units stand last in them.
+//! A record is the output of `ferric decode` for the indication's message (`rlc-plain:IndicationMessage`,
+//! `tc-plain:IndicationMessage`), preceded by two fields: `node`, as logged, and `model`, which is `rlc` or `tc`. The names of
+//! fields are those of [`e2sm::rlc`] and [`e2sm::tc`], with units last.
 //!
-//! [`RlcRecord`] and [`TcRecord`] are the part of them that a decision needs, from JSON or from the message itself.
+//! [`RlcRecord`] and [`TcRecord`] are the parts of them that a decision needs, from JSON or from the message itself.
 
 use e2sm::tc::{Classifier, FiveTuple, OsiFilter, PacerKind, QueueKind};
 use e2sm::{Arena, Wire, rlc, tc};
@@ -17,7 +17,7 @@ use per::json;
 /// Returns the record of an indication message, as JSON.
 ///
 /// # Errors
-/// If the message is not one of the model.
+/// If the message cannot be decoded as one of the model.
 pub fn to_json(model: &str, node: &str, message: &[u8], wire: Wire, arena: &Arena) -> Result<String, e2sm::Error> {
     let value = match model {
         "rlc" => described(&rlc::IndicationMessage::decode(message, wire, arena)?),
@@ -33,24 +33,24 @@ pub fn to_json(model: &str, node: &str, message: &[u8], wire: Wire, arena: &Aren
 fn described(message: &dyn Describe) -> Map<String, Value> {
     match json::of(message) {
         Value::Object(map) => map,
-        other => panic!("a message is a sequence, and not {other}"),
+        other => panic!("a message is not a sequence: {other}"),
     }
 }
 
-/// A record that was read.
+/// A record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// Of RLC.
+    /// A record of RLC.
     Rlc(RlcRecord),
-    /// Of TC.
+    /// A record of TC.
     Tc(TcRecord),
 }
 
 impl Record {
-    /// Reads a record of JSON: its node, and what it tells.
+    /// Parses a record of JSON. Returns its node and its content.
     ///
     /// # Errors
-    /// Where it is not such a record.
+    /// If the text is not such a record.
     pub fn from_json(text: &[u8]) -> Result<(String, Record), serde_json::Error> {
         #[derive(Deserialize)]
         struct Head {
@@ -72,36 +72,35 @@ impl Record {
     }
 }
 
-/// What RLC's buffers do, of each bearer.
+/// The RLC buffers of all bearers.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct RlcRecord {
-    /// When, by the node's clock, in microseconds of Unix time.
+    /// The time of the report by the node's clock, in microseconds of Unix time.
     pub timestamp_us: i64,
     /// The bearers of all UEs.
     pub bearers: Vec<BearerRecord>,
 }
 
-/// How long packets wait in a bearer's RLC buffer.
+/// The RLC buffer of a bearer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct BearerRecord {
-    /// The UE: its C-RNTI.
+    /// The UE's C-RNTI.
     pub rnti: u32,
     /// The radio bearer of that UE.
     pub rb_id: u8,
-    /// Octets that wait to be sent.
+    /// Octets in the buffer.
     pub tx_buffer_octets: u32,
-    /// From an SDU's coming to its first transmission, in the mean over the last 100 ms.
+    /// The mean time from the arrival of an SDU to its first transmission, over the last 100 ms.
     pub tx_sdu_mean_time_to_tx_us: f64,
-    /// How long the first SDU has waited.
+    /// The waiting time of the first SDU.
     pub tx_sdu_wait_us: u32,
 }
 
 impl BearerRecord {
-    /// How long packets wait, in microseconds: as long as those that were sent, or, where the next one has waited longer by
-    /// now, as long as that.
+    /// Returns the waiting time of packets, in microseconds: the mean of the sent ones, or that of the next one if it is longer.
     #[must_use]
     pub fn sojourn_us(&self) -> u32 {
-        // what is no time, or longer than an hour, saturates
+        // the cast saturates: NaN and negative values become 0
         (self.tx_sdu_mean_time_to_tx_us as u32).max(self.tx_sdu_wait_us)
     }
 }
@@ -119,23 +118,23 @@ impl From<&rlc::IndicationMessage<'_>> for RlcRecord {
     }
 }
 
-/// What is set in TC, and what its queues do.
+/// The configuration and the queues of TC.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TcRecord {
-    /// When, by the node's clock, in microseconds of Unix time.
+    /// The time of the report by the node's clock, in microseconds of Unix time.
     pub timestamp_us: i64,
-    /// What decides how much goes on to RLC.
+    /// The pacer, which limits the octets in RLC.
     pub pacer: PacerRecord,
-    /// What chooses a queue.
+    /// The classifier, which selects the queue of a packet.
     pub classifier: ClassifierRecord,
-    /// The queues; the first one takes what no filter fits.
+    /// The queues. The first one takes packets that no filter matches.
     pub lanes: Vec<LaneRecord>,
 }
 
 /// The pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct PacerRecord {
-    /// How it decides.
+    /// Its algorithm.
     #[serde(with = "PacerName")]
     pub kind: PacerKind,
 }
@@ -143,18 +142,18 @@ pub struct PacerRecord {
 /// The classifier.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub enum ClassifierRecord {
-    /// Each queue in turn.
+    /// The queues in rotation.
     RoundRobin,
-    /// The queue of the first filter that fits.
+    /// The queue of the first filter that matches.
     Osi(#[serde(deserialize_with = "filters")] Vec<OsiFilter>),
-    /// Any queue.
+    /// A random queue.
     Stochastic,
 }
 
-/// A queue, and its policer.
+/// A queue with its shaper and policer.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct LaneRecord {
-    /// Its shaper, which has its number.
+    /// Its shaper, which has the id of the queue.
     pub shaper: ShaperRecord,
     /// Its policer.
     pub policer: PolicerRecord,
@@ -165,16 +164,16 @@ pub struct LaneRecord {
 /// A shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct ShaperRecord {
-    /// The queue's number.
+    /// The queue's id.
     pub id: u32,
 }
 
 /// A policer.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct PolicerRecord {
-    /// Whether it does anything.
+    /// Whether it is active.
     pub active: bool,
-    /// Where packets above the limit go.
+    /// The queue for packets above the limit.
     pub deviation_id: u32,
 }
 
@@ -184,22 +183,22 @@ pub struct QueueRecord {
     /// Its discipline.
     #[serde(with = "QueueName")]
     pub kind: QueueKind,
-    /// Packets that wait.
+    /// Waiting packets.
     pub packets: u32,
-    /// Packets that went on.
+    /// Forwarded packets.
     pub forwarded_packets: u32,
-    /// How long packets waited that went on of late, in the mean; none where the node tells no number.
+    /// The mean waiting time of the packets forwarded recently; `None` if the node reports no number.
     pub mean_sojourn_us: Option<f32>,
-    /// How long the last packet waited, however long ago it went on.
+    /// The waiting time of the last forwarded packet, whenever that was.
     pub last_sojourn_us: i64,
 }
 
 impl QueueRecord {
-    /// How long packets wait, in microseconds: as long as those that went on of late, or, where none did and some wait, as
-    /// long as the last one. What went on long ago says nothing of an empty queue.
+    /// Returns the waiting time of packets, in microseconds: the mean of those forwarded recently; if there are none and some
+    /// wait, that of the last one. An empty queue has none: its last packet may have been forwarded long ago.
     #[must_use]
     pub fn sojourn_us(&self) -> u32 {
-        // what is no time is none, and what is longer than an hour saturates
+        // the cast saturates: NaN and negative values become 0
         match self.mean_sojourn_us.unwrap_or_default() as u32 {
             0 if self.packets > 0 => u32::try_from(self.last_sojourn_us.max(0)).unwrap_or(u32::MAX),
             mean_us => mean_us,
@@ -207,7 +206,7 @@ impl QueueRecord {
     }
 }
 
-// The names that the model's own types have in JSON.
+// The JSON names of the model's own types.
 
 #[derive(Deserialize)]
 #[serde(remote = "PacerKind")]
@@ -284,9 +283,8 @@ mod tests {
         (0..text.len() / 2).map(octet).collect()
     }
 
-    /// What is read from a record's JSON is what is read from the message.
     #[test]
-    fn both_ways_give_the_same() {
+    fn record_of_json_equals_record_of_message() {
         let arena = Arena::new();
         for name in ["fifo", "chance", "separated"] {
             let message = vector(&format!("tc/plain-indication-{name}.hex"));
@@ -305,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record() {
+    fn malformed_records_are_refused() {
         let arena = Arena::new();
         assert!(to_json("tc", "gnb", &[1, 2, 3], Wire::Plain, &arena).is_err());
         for text in ["", "{}", "[]", r#"{"node":"a","model":"mac"}"#, r#"{"node":"a","model":"rlc","timestamp_us":1}"#]
@@ -315,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_wait_as_long_as_the_longest_that_is_known() {
+    fn bearer_sojourn_is_the_longest_known() {
         let bearer = |mean: f64, wait| {
             BearerRecord { tx_sdu_mean_time_to_tx_us: mean, tx_sdu_wait_us: wait, ..BearerRecord::default() }
                 .sojourn_us()
@@ -325,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_queue_has_no_sojourn() {
+    fn empty_queue_has_no_sojourn() {
         let queue = |packets, mean_sojourn_us, last_sojourn_us| {
             let (kind, mean_sojourn_us) = (QueueKind::Fifo, Some(mean_sojourn_us));
             QueueRecord { kind, packets, forwarded_packets: 9, mean_sojourn_us, last_sojourn_us }.sojourn_us()

@@ -1,7 +1,7 @@
-//! TC as REST has it: the bodies of requests, what is answered, and the controls that they mean.
+//! TC in REST: the bodies of requests and responses, and the corresponding controls.
 //!
-//! Below `/v1/nodes/{node}/tc`: `queues`, `filters`, `policers` and `shapers`, each with a number; `scheduler`, `pacer` and
-//! `classifier`, of which there is one each.
+//! Below `/v1/nodes/{node}/tc`: `queues`, `filters`, `policers` and `shapers`, each with an id; `scheduler`, `pacer` and
+//! `classifier`, of which each node has one.
 
 use std::net::Ipv4Addr;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use rest::not_null;
 
-/// A queue's discipline, and what it goes by.
+/// The discipline of a queue, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueueBody {
@@ -45,7 +45,7 @@ impl From<QueueKind> for KindOfQueue {
 }
 
 impl QueueBody {
-    /// What it means, or why it means nothing.
+    /// Returns the parameters of the queue, or the reason why the body is invalid.
     pub fn parameters(self) -> Result<QueueParameters, &'static str> {
         let QueueBody { kind, target_ms, interval_ms } = self;
         match (kind, target_ms.zip(interval_ms)) {
@@ -76,7 +76,7 @@ impl From<QueueParameters> for QueueBody {
     }
 }
 
-/// A filter: the packets that fit all that is said of them go to a queue. A port says something of TCP and UDP.
+/// A filter, which sends packets that match all of its fields to a queue. Ports match only TCP and UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterBody {
@@ -88,7 +88,7 @@ pub(crate) struct FilterBody {
     pub destination_port: Option<u16>,
 }
 
-/// An IP protocol: by its name, where it is one of these, or its number.
+/// An IP protocol, by name or number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a protocol is `tcp`, `udp`, `icmp` or a number of 0 to 255")]
 pub(crate) enum Protocol {
@@ -151,11 +151,11 @@ impl FilterBody {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PolicerBody {
-    /// Packets above this are dropped.
+    /// Packets above this rate are dropped.
     pub drop_rate_kbps: u32,
-    /// Packets above this go to another queue. Left out: none do.
+    /// Packets above this rate go to another queue. Default: no packets do.
     pub deviation_rate_kbps: Option<u32>,
-    /// That queue. Left out: this one.
+    /// The other queue. Default: this one.
     pub deviation_queue_id: Option<u32>,
     #[serde(default = "yes")]
     pub active: bool,
@@ -172,7 +172,7 @@ pub(crate) struct ShaperBody {
 }
 
 impl PolicerBody {
-    /// The control, for a queue.
+    /// Returns the change for a queue.
     pub fn change(self, id: u32) -> ChangePolicer {
         ChangePolicer {
             id,
@@ -196,7 +196,7 @@ impl From<ChangePolicer> for PolicerBody {
 }
 
 impl ShaperBody {
-    /// The control, for a queue.
+    /// Returns the change for a queue.
     pub fn change(self, id: u32) -> ChangeShaper {
         let ShaperBody { window_ms, max_rate_kbps, active } = self;
         ChangeShaper { id, window_ms, max_rate_kbps, active }
@@ -214,15 +214,15 @@ fn yes() -> bool {
     true
 }
 
-/// What takes from the queues.
+/// The scheduler, which serves the queues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SchedulerBody {
     pub kind: KindOfScheduler,
-    /// Of each queue, the lowest number first.
+    /// The priority of each queue; the lowest number is served first.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub priorities: Option<Vec<u32>>,
-    /// Of each queue, what it may send a turn.
+    /// The octets that each queue may send per round.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub quanta_octets: Option<Vec<u32>>,
 }
@@ -235,14 +235,14 @@ pub(crate) enum KindOfScheduler {
     DeficitRoundRobin,
 }
 
-/// Queues that a node may have, by the SM.
+/// The most queues of a node, by the service model.
 const MAX_QUEUES: usize = 1024;
 
 impl SchedulerBody {
     pub fn scheduler(self) -> Result<Scheduler<'static>, &'static str> {
         let SchedulerBody { kind, priorities, quanta_octets } = self;
         if priorities.iter().chain(&quanta_octets).any(|of_queues| of_queues.len() > MAX_QUEUES) {
-            return Err("there are not so many queues");
+            return Err("a node has at most 1024 queues");
         }
         match (kind, priorities, quanta_octets) {
             (KindOfScheduler::RoundRobin, None, None) => Ok(Scheduler::RoundRobin),
@@ -268,15 +268,15 @@ impl From<&Scheduler<'_>> for SchedulerBody {
     }
 }
 
-/// What decides how much goes on to RLC.
+/// The pacer, which limits the octets in RLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PacerBody {
     pub kind: KindOfPacer,
-    /// Octets in the bearer's RLC buffer. Left out: the base station knows.
+    /// Octets in the bearer's RLC buffer. Default: the base station measures them.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub drb_octets: Option<u32>,
-    /// When that was, in microseconds of Unix time.
+    /// The time of `drb_octets`, in microseconds of Unix time.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub timestamp_us: Option<i64>,
 }
@@ -294,7 +294,7 @@ impl PacerBody {
         let PacerBody { kind, drb_octets, timestamp_us } = self;
         match kind {
             KindOfPacer::Off if drb_octets.is_some() || timestamp_us.is_some() => {
-                Err("no pacer has neither `drb_octets` nor `timestamp_us`")
+                Err("a pacer of kind `off` has neither `drb_octets` nor `timestamp_us`")
             }
             KindOfPacer::Off => Ok(PacerParameters::Off),
             KindOfPacer::Bdp5g => {
@@ -316,7 +316,7 @@ impl From<PacerParameters> for PacerBody {
     }
 }
 
-/// What chooses a queue. That by headers (`osi`) comes with its first filter.
+/// The classifier, which selects the queue of a packet. The classifier by headers (`osi`) is set by adding a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClassifierBody {
@@ -336,24 +336,24 @@ impl ClassifierBody {
         match self.kind {
             KindOfClassifier::RoundRobin => Ok(NewFilter::RoundRobin),
             KindOfClassifier::Stochastic => Ok(NewFilter::Stochastic),
-            KindOfClassifier::Osi => Err("add a filter: that makes the classifier by headers the one in use"),
+            KindOfClassifier::Osi => Err("add a filter instead: the first filter sets the classifier `osi`"),
         }
     }
 }
 
-/// A request that means a control: the other way round from what the manager reads.
+/// The REST request for a control.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcRequest {
     /// The method.
     pub method: &'static str,
-    /// The path below `/v1/nodes/{node}/tc`: `/queues/1`.
+    /// The path, relative to `/v1/nodes/{node}/tc`: `/queues/1`.
     pub path: String,
     /// The body.
     pub body: Option<Value>,
 }
 
 impl TcRequest {
-    /// The request that means a control; none where REST has no such thing, as with a second scheduler.
+    /// Returns the request for a control, or `None` if REST cannot express it, as with a second scheduler.
     #[must_use]
     pub fn of(control: &ControlMessage<'_>) -> Option<Self> {
         let (method, path, body) = match control {
@@ -406,6 +406,6 @@ impl TcRequest {
 fn body(body: impl Serialize) -> Option<Value> {
     match serde_json::to_value(body) {
         Ok(value) => Some(value),
-        Err(error) => panic!("a body of numbers and names is JSON: {error}"),
+        Err(error) => panic!("cannot serialize a request body: {error}"),
     }
 }

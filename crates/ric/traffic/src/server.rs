@@ -1,4 +1,4 @@
-//! Where a Redis server is, and what it wants to see.
+//! The URL and the credentials of a Redis server.
 
 use std::fmt;
 use std::io;
@@ -12,33 +12,33 @@ use redis::{
     TlsCertificates,
 };
 
-/// A Redis that has not answered within this is gone.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The timeout of connecting, reading and writing.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A Redis server: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, `rediss://…` over TLS, `redis+unix:///PATH`. It is written
-/// without its password.
+/// A Redis server: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, `rediss://…` over TLS, `redis+unix:///PATH`. Its
+/// `Display` omits the password.
 #[derive(Clone)]
 pub struct RedisUrl {
     text: String,
     client: Client,
 }
 
-/// Files with what does not stand in a server's URL. Default: none.
+/// Files with credentials that are not part of the URL. Default: none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedisFiles {
-    /// PEM file of the CA that the server's certificate must be signed by. None: those of this host.
+    /// PEM file of the CA that signed the server's certificate. Default: the CAs of this host.
     pub ca: Option<PathBuf>,
-    /// PEM files of our own certificate and its key, where the server asks for one.
+    /// PEM files of the client certificate and its key, if the server requests one.
     pub own: Option<(PathBuf, PathBuf)>,
-    /// The password, alone in a file.
+    /// A file that contains only the password.
     pub password: Option<PathBuf>,
 }
 
 impl RedisUrl {
-    /// The same server, with what some files hold.
+    /// Returns the same server with the credentials of some files.
     ///
     /// # Errors
-    /// Where a file cannot be used, or what it is for is not in the URL.
+    /// If a file cannot be used, or the URL does not use TLS and a file is for TLS.
     pub fn with_files(&self, files: &RedisFiles) -> Result<Self, RedisUrlError> {
         let mut info = connection_info(&self.text)?;
         if let Some(path) = &files.password {
@@ -69,9 +69,9 @@ impl RedisUrl {
     }
 
     pub(super) fn connect(&self) -> Result<Connection, RedisError> {
-        let connection = self.client.get_connection_with_timeout(PATIENCE)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
-        connection.set_write_timeout(Some(PATIENCE))?;
+        let connection = self.client.get_connection_with_timeout(TIMEOUT)?;
+        connection.set_read_timeout(Some(TIMEOUT))?;
+        connection.set_write_timeout(Some(TIMEOUT))?;
         Ok(connection)
     }
 }
@@ -121,20 +121,20 @@ impl fmt::Debug for RedisUrl {
     }
 }
 
-/// Why something is no server's URL, or its files cannot be used.
+/// The reason why a URL or one of its files cannot be used.
 #[derive(Debug)]
 pub enum RedisUrlError {
-    /// The client's words.
+    /// The URL is malformed, with the reason.
     Malformed(String),
-    /// Whom the server is, is always looked at.
+    /// The URL disables the verification of the server, which is not supported.
     Insecure,
-    /// Files for TLS, and none is spoken.
+    /// There are files for TLS, but the URL does not use TLS.
     NoTls,
     /// The files for TLS cannot be used.
     Tls(TlsFileError),
     /// A file cannot be read.
     Read(PathBuf, io::Error),
-    /// A file holds no password.
+    /// A file does not contain a password.
     Password(PathBuf),
 }
 

@@ -14,7 +14,7 @@ use super::SlicingController;
 use super::controls::{Answer, Order, Origin, Planning};
 use super::direction::{Direction, SlicesOf};
 use super::node::{Node, Slices, SourceState};
-use super::{Database, Feed};
+use super::{Database, ReportModel};
 use iapp_rest::Job;
 use rest::{Problem, Reply, Request, RequestQueue, Response, Route};
 
@@ -56,20 +56,20 @@ fn named<'d>(database: &'d Database, name: &str) -> Result<&'d Node, Problem> {
 }
 
 /// Returns the last report of a model, or the reason why there is none.
-fn told<'n, T>(node: &Node, feed: Feed, latest: Option<&'n T>) -> Result<&'n T, Problem> {
+fn reported<'n, T>(node: &Node, model: ReportModel, latest: Option<&'n T>) -> Result<&'n T, Problem> {
     if let Some(latest) = latest {
         return Ok(latest);
     }
-    let name = feed.name();
-    Err(match node.source(feed).map(|source| &source.state) {
+    let name = model.name();
+    Err(match node.source(model).map(|source| &source.state) {
         None => Problem::not_found(format!("the node offers no {name} function")),
-        Some(SourceState::Silent(why)) => Problem::new(StatusCode::BAD_GATEWAY, format!("no {name}: {why}")),
+        Some(SourceState::Unavailable(why)) => Problem::new(StatusCode::BAD_GATEWAY, format!("no {name}: {why}")),
         Some(_) => Problem::unavailable(format!("the node has not reported {name} yet")),
     })
 }
 
 fn slices_of(node: &Node) -> Result<&Slices, Problem> {
-    told(node, Feed::Slice, node.slices.as_ref())
+    reported(node, ReportModel::Slice, node.slices.as_ref())
 }
 
 /// Returns the direction that a path names.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::super::SlicingController;
 use super::super::node::{Node, Source, SourceState};
-use super::{AppQueue, Feed, Read, list, reading};
+use super::{AppQueue, Read, ReportModel, list, reading};
 use iapp_rest::Job;
 use rest::{Response, Route};
 
@@ -35,7 +35,7 @@ struct Summary {
 
 impl Summary {
     fn of(node: &Node) -> Self {
-        let has_slices = node.source(Feed::Slice).is_some();
+        let has_slices = node.source(ReportModel::Slice).is_some();
         Summary { id: node.name.clone(), e2ap: node.version.to_string(), ues: node.rntis().len(), has_slices }
     }
 }
@@ -80,13 +80,13 @@ impl NodeDocument {
 impl SourceDocument {
     fn of(source: &Source) -> Self {
         let (state, reason) = match &source.state {
-            SourceState::Asked(_) => ("asked", None),
+            SourceState::Requested(_) => ("asked", None),
             SourceState::Subscribed(_) => ("subscribed", None),
-            SourceState::Silent(why) => ("silent", Some(why.clone())),
+            SourceState::Unavailable(why) => ("silent", Some(why.clone())),
         };
-        let Source { feed, function, wire, reports, unread, .. } = source;
+        let Source { model, function, wire, reports, unread, .. } = source;
         SourceDocument {
-            model: feed.name(),
+            model: model.name(),
             function: function.0,
             wire: wire.name(),
             state,

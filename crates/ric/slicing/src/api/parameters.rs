@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 
 use rest::{Problem, not_null};
 
-/// The scheduler that shares out what slices leave unused, and the one that does not.
+/// The schedulers that give unused resources of a slice to others, and that leave them unused.
 const NVS: &str = "NVS";
 const NVS_PARTITION: &str = "NVS-PARTITION";
-/// What a direction without slices and without a scheduler's name has.
+/// The algorithm of a direction without slices and without a scheduler.
 const NONE: &str = "NONE";
-/// The most characters of a name.
+/// The maximum length of a name.
 const MAX_NAME: usize = 255;
 
 /// The slices of a direction.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: the slices of a direction")]
 pub(super) struct DirectionDocument {
-    /// What divides the direction among its slices.
+    /// The algorithm that divides the direction among its slices.
     pub algorithm: String,
-    /// Whether others get what a slice leaves unused. NVS only.
+    /// Whether other slices get unused resources of a slice. NVS only.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub sharing: Option<bool>,
     pub slices: Vec<SliceDocument>,
 }
 
-/// A slice. Just one of its last five fields is there.
+/// A slice. Exactly one of its last five fields is present.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: a slice")]
 pub(super) struct SliceDocument {
@@ -37,7 +37,7 @@ pub(super) struct SliceDocument {
     pub id: Option<u32>,
     #[serde(default)]
     pub label: String,
-    /// What divides the slice among its UEs; where it is empty, the base station chooses.
+    /// The scheduler of its UEs; if empty, the base station chooses one.
     #[serde(default)]
     pub ue_scheduler: String,
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub(super) struct SliceDocument {
     pub deadline: Option<DeadlineDocument>,
 }
 
-/// A rate, and what the cell is taken to carry if the slice had it all.
+/// A rate, and the reference rate of the whole cell.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: a rate")]
 pub(super) struct RateDocument {
@@ -68,7 +68,7 @@ pub(super) struct PositionsDocument {
     last: u32,
 }
 
-/// A share as long as it is asked for.
+/// A share that the slice gets on demand.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object: a share on demand")]
 pub(super) struct OnDemandDocument {
@@ -84,7 +84,7 @@ pub(super) struct DeadlineDocument {
     deadline_slots: u32,
     guaranteed_prbs: u32,
     max_replenish_prbs: u32,
-    /// Slices whose blocks it may take.
+    /// The slices from which it may take resource blocks.
     #[serde(default)]
     over: Vec<u32>,
 }
@@ -96,7 +96,7 @@ impl DirectionDocument {
             (NVS_PARTITION, None | Some(Algorithm::Nvs)) => (NVS.to_owned(), Some(false)),
             (NVS, None | Some(Algorithm::Nvs)) => (NVS.to_owned(), Some(true)),
             ("", None) => (NONE.to_owned(), None),
-            // what the slices are decides where the name says nothing, or is left from others
+            // the slices decide if the name is empty, or names the algorithm of former slices
             (name, Some(algorithm)) if name.is_empty() || known(name).is_some() => {
                 (algorithm.to_string(), (algorithm == Algorithm::Nvs).then_some(true))
             }
@@ -176,7 +176,7 @@ impl SliceDocument {
         document
     }
 
-    /// The same for a node, in a direction of that algorithm.
+    /// Returns the slice for a node, in a direction of that algorithm.
     pub fn slice(&self, id: u32, algorithm: Option<Algorithm>, place: &str) -> Result<Slice<'static>, Problem> {
         let refused = |why: &str| {
             if place.is_empty() {
@@ -223,7 +223,7 @@ impl SliceDocument {
             }),
             _ => {
                 return Err(refused(
-                    "a slice has just one of `share_percent`, `rate`, `positions`, `on_demand` and `deadline`",
+                    "a slice has exactly one of `share_percent`, `rate`, `positions`, `on_demand` and `deadline`",
                 ));
             }
         };
@@ -235,7 +235,7 @@ impl SliceDocument {
     }
 }
 
-/// The algorithm that a scheduler's name means.
+/// Returns the algorithm of a scheduler's name.
 fn known(scheduler: &str) -> Option<Algorithm> {
     match scheduler {
         NVS | NVS_PARTITION => Some(Algorithm::Nvs),
@@ -246,10 +246,10 @@ fn known(scheduler: &str) -> Option<Algorithm> {
     }
 }
 
-/// What a direction's scheduler must be called for its first slices, of that algorithm; empty where it may stay.
-pub(super) fn scheduler_for(there: &DirectionSlices<'_>, algorithm: Algorithm) -> PrintableString<'static> {
-    match known(&there.scheduler) {
-        Some(other) if other != algorithm && there.slices.is_empty() => match algorithm {
+/// Returns the scheduler that a direction needs for its first slices, of that algorithm; empty if it needs no change.
+pub(super) fn scheduler_for(existing: &DirectionSlices<'_>, algorithm: Algorithm) -> PrintableString<'static> {
+    match known(&existing.scheduler) {
+        Some(other) if other != algorithm && existing.slices.is_empty() => match algorithm {
             Algorithm::Nvs => PrintableString::literal(NVS),
             Algorithm::Static => PrintableString::literal("STATIC"),
             Algorithm::Scn19 => PrintableString::literal("SCN19"),
@@ -268,7 +268,7 @@ fn name(text: &str, field: &str) -> Result<PrintableString<'static>, Problem> {
     })
 }
 
-/// A share has seven digits: more are rounding.
+/// A share has seven significant digits; further ones are rounding errors.
 fn percent(share: f32) -> f32 {
     ((f64::from(share) * 1e7).round() / 1e5) as f32
 }

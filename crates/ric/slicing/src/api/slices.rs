@@ -1,4 +1,4 @@
-//! `/v1/nodes/{node}/slices/…`: the slices of each direction, told and set.
+//! `/v1/nodes/{node}/slices/…`: reads and changes the slices of each direction.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
         }),
         changing(Method::POST, DIRECTION, queue, |request| {
             let (direction, wanted) = (direction(request, 1)?, request.json::<SliceDocument>()?);
-            // what is wrong with it is told before anything is asked
+            // a malformed slice is refused before the node is involved
             wanted.slice(wanted.id.unwrap_or(0), None, "")?;
             let path = request.path.clone();
             Ok(add(direction, wanted, path))
@@ -77,7 +77,7 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             let (direction, id) = (direction(request, 1)?, request.number(2, "slice")?);
             let wanted = request.json::<SliceDocument>()?;
             if let Some(other) = wanted.id.filter(|other| *other != id) {
-                let detail = format!("id: the path says slice {id}, the body says {other}");
+                let detail = format!("id: the path contains slice {id}, the body contains {other}");
                 return Err(Problem::unprocessable(detail).with("at", "id"));
             }
             wanted.slice(id, None, "")?;
@@ -88,11 +88,11 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             let plan: Planning = Box::new(move |_| Ok(Plan::one(ControlMessage::Delete(direction.ids(vec![id])))));
             let answer: Answer = Box::new(move |node, done| match done {
                 Ok(_) => Ok(Response::no_content()),
-                // the node has the last word on what is there
+                // the node decides whether the slice exists
                 Err(problem) => {
-                    let is_nothing = slices_of(node).is_ok_and(|slices| slices.slice(direction, id).is_none());
+                    let is_missing = slices_of(node).is_ok_and(|slices| slices.slice(direction, id).is_none());
                     let is_refused = problem.status() == StatusCode::UNPROCESSABLE_ENTITY;
-                    Err(if is_nothing && is_refused { problem.with_status(StatusCode::NOT_FOUND) } else { problem })
+                    Err(if is_missing && is_refused { problem.with_status(StatusCode::NOT_FOUND) } else { problem })
                 }
             });
             Ok((plan, answer))
@@ -106,7 +106,7 @@ struct Both {
     ul: DirectionDocument,
 }
 
-/// A resource by which slices are changed, of the node that the path's first parameter names.
+/// A route that changes slices of the node that the path's first parameter names.
 fn changing(
     method: Method,
     path: &'static str,
@@ -124,19 +124,19 @@ fn no_slice(direction: Direction, id: u32) -> Problem {
     Problem::not_found(format!("there is no {direction} slice {id}"))
 }
 
-/// The algorithm that a slice must be of, since others are there.
-fn algorithm_beside(slices: &Slices, direction: Direction, id: u32) -> Option<Algorithm> {
+/// Returns the algorithm of the other slices, which a slice must have too.
+fn algorithm_of_others(slices: &Slices, direction: Direction, id: u32) -> Option<Algorithm> {
     let other = slices.of(direction).slices.iter().find(|slice| slice.id != id);
     other.map(|slice| slice.parameters.algorithm())
 }
 
-/// Adds a slice to a direction, or modifies it there.
-fn adding(there: &Slices, direction: Direction, slice: Slice<'static>) -> ControlMessage<'static> {
-    let scheduler = scheduler_for(there.of(direction), slice.parameters.algorithm());
+/// Returns the control that adds or modifies a slice of a direction.
+fn adding(existing: &Slices, direction: Direction, slice: Slice<'static>) -> ControlMessage<'static> {
+    let scheduler = scheduler_for(existing.of(direction), slice.parameters.algorithm());
     ControlMessage::AddOrModify(direction.alone(DirectionSlices { scheduler, slices: vec![slice].into() }))
 }
 
-/// Adds a slice: under the id that it has, or the first that is free.
+/// Adds a slice with its id, or with the first free one.
 fn add(direction: Direction, wanted: SliceDocument, path: String) -> (Planning, Answer) {
     let plan: Planning = Box::new(move |node| {
         let slices = slices_of(node)?;
@@ -146,10 +146,10 @@ fn add(direction: Direction, wanted: SliceDocument, path: String) -> (Planning, 
                 return Err(Problem::conflict(detail).with("id", id));
             }
             Some(id) => id,
-            // there are at most 1024
+            // a node has at most 1024 slices, so that an id is free
             None => (1..).find(|id| slices.slice(direction, *id).is_none()).unwrap_or(NO_SLICE),
         };
-        let slice = wanted.slice(id, algorithm_beside(slices, direction, id), "")?;
+        let slice = wanted.slice(id, algorithm_of_others(slices, direction, id), "")?;
         let subject = Some(Subject { id, is_new: true });
         Ok(Plan { subject, ..Plan::one(adding(slices, direction, slice)) })
     });
@@ -160,11 +160,11 @@ fn add(direction: Direction, wanted: SliceDocument, path: String) -> (Planning, 
     (plan, answer)
 }
 
-/// Sets a slice, whether it was there or not.
+/// Adds or replaces a slice.
 fn set(direction: Direction, id: u32, wanted: SliceDocument, path: String) -> (Planning, Answer) {
     let plan: Planning = Box::new(move |node| {
         let slices = slices_of(node)?;
-        let slice = wanted.slice(id, algorithm_beside(slices, direction, id), "")?;
+        let slice = wanted.slice(id, algorithm_of_others(slices, direction, id), "")?;
         let subject = Some(Subject { id, is_new: slices.slice(direction, id).is_none() });
         Ok(Plan { subject, ..Plan::one(adding(slices, direction, slice)) })
     });
@@ -175,50 +175,50 @@ fn set(direction: Direction, id: u32, wanted: SliceDocument, path: String) -> (P
     (plan, answer)
 }
 
-/// The slice that an order was about, as it is now.
+/// Returns the slice of an order after the order.
 fn slice_after(
     direction: Direction,
     node: &Node,
     done: Result<Option<Subject>, Problem>,
 ) -> Result<(Subject, SliceDocument), Problem> {
-    let gone = || Problem::conflict("the slice is gone again already");
+    let gone = || Problem::conflict("the slice was deleted in the meantime");
     let subject = done?.ok_or_else(gone)?;
     let slice = slices_of(node)?.slice(direction, subject.id).ok_or_else(gone)?;
     Ok((subject, SliceDocument::of(slice)))
 }
 
-/// A direction is to have just these slices.
+/// Plans the controls that replace all slices of a direction.
 ///
-/// The node takes a control as a whole or not at all, but it adds and deletes by different ones. Where some slices leave,
-/// those of NVS first give up what they are promised in the same control that sets the others, so that a refusal changes
-/// nothing; other algorithms have no slice of nothing: theirs leave first, and come back where the others are refused.
-fn replace(there: &Slices, direction: Direction, wanted: &DirectionSlices<'static>) -> Plan {
-    let old = there.of(direction);
-    let stays = |id: u32| wanted.slices.iter().any(|slice| slice.id == id);
-    let leaving: Vec<&Slice<'static>> = old.slices.iter().filter(|slice| !stays(slice.id)).collect();
+/// The node executes a control as a whole or not at all, but adding and deleting need different controls. NVS slices that are
+/// to be deleted first get a share of zero in the control that sets the others, so that a refusal changes nothing. Other
+/// algorithms have no empty slice: theirs are deleted first, and restored if the node refuses the new ones.
+fn replace(existing: &Slices, direction: Direction, wanted: &DirectionSlices<'static>) -> Plan {
+    let old = existing.of(direction);
+    let remains = |id: u32| wanted.slices.iter().any(|slice| slice.id == id);
+    let removed: Vec<&Slice<'static>> = old.slices.iter().filter(|slice| !remains(slice.id)).collect();
     let set = |slices: DirectionSlices<'static>| ControlMessage::AddOrModify(direction.alone(slices));
-    let says_nothing = wanted.slices.is_empty() && wanted.scheduler.is_empty();
-    if leaving.is_empty() {
-        return if says_nothing { Plan::default() } else { Plan::one(set(wanted.clone())) };
+    let is_empty = wanted.slices.is_empty() && wanted.scheduler.is_empty();
+    if removed.is_empty() {
+        return if is_empty { Plan::default() } else { Plan::one(set(wanted.clone())) };
     }
-    let ids: Vec<u32> = leaving.iter().map(|slice| slice.id).collect();
+    let ids: Vec<u32> = removed.iter().map(|slice| slice.id).collect();
     let delete = ControlMessage::Delete(direction.ids(ids.clone()));
-    if says_nothing {
+    if is_empty {
         return Plan::one(delete);
     }
     let is_nvs = |slice: &Slice<'_>| slice.parameters.algorithm() == Algorithm::Nvs;
-    if !wanted.slices.is_empty() && wanted.slices.iter().all(is_nvs) && leaving.iter().all(|slice| is_nvs(slice)) {
-        let nothing = Parameters::Nvs(NvsParameters::Capacity(Share { reserved: 0.0 }));
+    if !wanted.slices.is_empty() && wanted.slices.iter().all(is_nvs) && removed.iter().all(|slice| is_nvs(slice)) {
+        let no_share = Parameters::Nvs(NvsParameters::Capacity(Share { reserved: 0.0 }));
         let mut slices = wanted.slices.to_vec();
-        slices.extend(leaving.into_iter().map(|slice| Slice { parameters: nothing.clone(), ..slice.clone() }));
+        slices.extend(removed.into_iter().map(|slice| Slice { parameters: no_share.clone(), ..slice.clone() }));
         let slices = DirectionSlices { slices: slices.into(), ..wanted.clone() };
         return Plan { steps: [set(slices), delete].into(), undo: [set(old.clone())].into(), subject: None };
     }
-    let of_leaving: Vec<UeSlices> =
-        there.ues.values().filter(|ue| ids.contains(&direction.slice_of(ue))).copied().collect();
+    let of_removed: Vec<UeSlices> =
+        existing.ues.values().filter(|ue| ids.contains(&direction.slice_of(ue))).copied().collect();
     let mut undo = VecDeque::from([set(old.clone())]);
-    if !of_leaving.is_empty() {
-        undo.push_back(ControlMessage::Associate(of_leaving.into()));
+    if !of_removed.is_empty() {
+        undo.push_back(ControlMessage::Associate(of_removed.into()));
     }
     Plan { steps: [delete, set(wanted.clone())].into(), undo, subject: None }
 }

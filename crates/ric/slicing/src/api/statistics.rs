@@ -4,19 +4,19 @@ use per::Describe;
 use serde_json::{Map, Value};
 
 use super::super::node::LatestReport;
-use super::{AppQueue, Feed, Read, reading, told};
+use super::{AppQueue, Read, ReportModel, reading, reported};
 use per::json;
 use rest::{Problem, Response, Route};
 
 pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
     vec![reading("/v1/nodes/{node}/statistics/{model}", queue, |request| {
         let read: Read = match request.parameter(1) {
-            "mac" => Box::new(|node| latest("ues", told(node, Feed::Mac, node.mac.as_ref())?)),
-            "rlc" => Box::new(|node| latest("bearers", told(node, Feed::Rlc, node.rlc.as_ref())?)),
-            "pdcp" => Box::new(|node| latest("bearers", told(node, Feed::Pdcp, node.pdcp.as_ref())?)),
+            "mac" => Box::new(|node| latest("ues", reported(node, ReportModel::Mac, node.mac.as_ref())?)),
+            "rlc" => Box::new(|node| latest("bearers", reported(node, ReportModel::Rlc, node.rlc.as_ref())?)),
+            "pdcp" => Box::new(|node| latest("bearers", reported(node, ReportModel::Pdcp, node.pdcp.as_ref())?)),
             "tc" => Box::new(|node| {
-                let told = told(node, Feed::Tc, node.tc.as_ref())?.clone();
-                Ok(Response::lazy(move || json::of(&told)))
+                let report = reported(node, ReportModel::Tc, node.tc.as_ref())?.clone();
+                Ok(Response::lazy(move || json::of(&report)))
             }),
             other => {
                 return Err(Problem::not_found(format!(

@@ -100,32 +100,32 @@ impl fmt::Display for GuardEvent {
                     "a packet of bearer {rb_id} of UE {rnti:#06x} waits for {waits_ms:.1} ms, longer than {limit_ms:.1} ms"
                 )
             }
-            GuardEvent::FoundDone { queue } => write!(f, "found it done: the flow goes{}, paced", of_queue(queue)),
-            GuardEvent::FoundHalfDone => f.write_str("found it half done: a filter for the flow, but not the rest"),
+            GuardEvent::FoundDone { queue } => write!(f, "already configured: the flow goes{}, paced", of_queue(queue)),
+            GuardEvent::FoundHalfDone => f.write_str("partly configured: a filter for the flow, but not the rest"),
             GuardEvent::Done { step } => write!(f, "done: {step}"),
             GuardEvent::Protected { queue } => write!(f, "protected: the flow goes{}, paced", of_queue(queue)),
-            GuardEvent::Gone => f.write_str("somebody has taken some of it away; watching again"),
+            GuardEvent::Gone => f.write_str("another client has removed a step; watching again"),
             GuardEvent::Silent { queue, time } => {
                 let seconds = time.as_secs();
                 write!(
                     f,
-                    "matched packets: 0 in the last {seconds} s: queue {queue} has sent nothing on; look at the 5-tuple, \
-                     unless the flow is silent"
+                    "matched packets: 0 in the last {seconds} s: queue {queue} has forwarded no packets; check the 5-tuple, \
+                     unless the flow is idle"
                 )
             }
-            GuardEvent::Undone => f.write_str("undone: nothing of it is left"),
+            GuardEvent::Undone => f.write_str("undone: all steps are removed"),
             GuardEvent::Refused { step, reason } => write!(f, "refused: {step}: {reason}"),
             GuardEvent::Shadowed { filter } => {
-                write!(f, "filter {filter} fits the flow first, and leaves it in the first queue: delete it")
+                write!(f, "filter {filter} matches the flow first and sends it to the first queue; delete that filter")
             }
             GuardEvent::NotShown { step } => {
-                write!(f, "not done: {step}: the node acknowledges it, and what it tells does not show it")
+                write!(f, "not done: {step}: the node acknowledged it, but its reports do not show it")
             }
             GuardEvent::Unanswered { step } => {
-                write!(f, "no answer: {step}; what the node tells next shows whether it is done")
+                write!(f, "no answer: {step}; the next report shows whether it is done")
             }
             GuardEvent::GaveUp => {
-                f.write_str("no answer again and again: gave up; look at the RIC's log and the node's")
+                f.write_str("no answer to three controls: gave up; check the logs of the RIC and of the node")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What is missing to keep a flow from waiting, and what is there of it to be taken away: looked up in what is set.
+//! Determines the next step to protect a flow, or to undo its protection, from the configuration of TC.
 
 use std::fmt;
 
@@ -9,33 +9,33 @@ use e2sm::tc::{
 
 use crate::record::{ClassifierRecord, TcRecord};
 
-/// One change of what is set: a control.
+/// A change of the configuration, by one control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// A second queue, first in, first out.
+    /// Adds a second FIFO queue.
     AddQueue,
-    /// A filter that sends the flow to a queue.
+    /// Adds a filter that sends the flow to a queue.
     AddFilter {
         /// The queue.
         queue_id: u32,
     },
-    /// The flow's filter sends it to another queue.
+    /// Changes the flow's filter to send it to another queue.
     MoveFilter {
         /// The filter.
         id: u32,
         /// The queue.
         queue_id: u32,
     },
-    /// The pacer is 5G-BDP.
+    /// Sets the 5G-BDP pacer.
     Pace,
-    /// No pacer.
+    /// Removes the pacer.
     Unpace,
-    /// No such filter.
+    /// Deletes a filter.
     DeleteFilter {
         /// The filter.
         id: u32,
     },
-    /// No such queue.
+    /// Deletes a queue.
     DeleteQueue {
         /// The queue.
         id: u32,
@@ -43,7 +43,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The control, for a flow. The pacer is told what RLC's buffer holds, and when that was.
+    /// Returns the control for a flow. The pacer gets the octets in the RLC buffer, with their time.
     #[must_use]
     pub fn control(self, flow: FiveTuple, bdp: Bdp) -> ControlMessage<'static> {
         match self {
@@ -79,14 +79,14 @@ impl fmt::Display for Step {
     }
 }
 
-/// A filter of somebody else stands before any of ours: it fits the flow, and sends it to the queue that all else goes to.
+/// A filter of another client matches the flow first, and sends it to the default queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shadowed {
     /// That filter.
     pub filter: u32,
 }
 
-/// What is set, read for a flow.
+/// The configuration of TC from the view of a flow.
 #[derive(Debug)]
 pub(super) struct TcView<'r> {
     record: &'r TcRecord,
@@ -105,27 +105,27 @@ impl<'r> TcView<'r> {
         }
     }
 
-    /// The queue of what no filter fits.
+    /// Returns the default queue: that of packets which no filter matches.
     fn first(&self) -> Option<u32> {
         self.record.lanes.first().map(|lane| lane.shaper.id)
     }
 
-    /// The flow's very filter.
+    /// Returns the filter for exactly this flow.
     pub fn own(&self) -> Option<OsiFilter> {
         self.filters().iter().copied().find(|filter| filter.flow == self.flow)
     }
 
-    /// The queue that the flow has for itself, or shares with some others: not the one that all else goes to.
-    pub fn apart(&self) -> Option<u32> {
-        let fits = self.filters().iter().find(|filter| covers(&filter.flow, &self.flow))?;
-        (Some(fits.queue_id) != self.first()).then_some(fits.queue_id)
+    /// Returns the queue of the flow if it is not the default queue. Other flows may share it.
+    pub fn separate_queue(&self) -> Option<u32> {
+        let matching = self.filters().iter().find(|filter| covers(&filter.flow, &self.flow))?;
+        (Some(matching.queue_id) != self.first()).then_some(matching.queue_id)
     }
 
     pub fn is_paced(&self) -> bool {
         self.record.pacer.kind == PacerKind::Bdp5g
     }
 
-    /// FIFO queues that nobody sends packets to.
+    /// Returns the FIFO queues to which no filter or policer sends packets.
     fn spare(&self) -> impl Iterator<Item = u32> {
         let first = self.first();
         let fifos =
@@ -139,18 +139,18 @@ impl<'r> TcView<'r> {
             || others.any(|lane| lane.policer.active && lane.policer.deviation_id == id)
     }
 
-    /// The next step to keep the flow from waiting; none where all is done.
+    /// Returns the next step to protect the flow, or `None` if it is protected.
     pub fn missing(&self) -> Result<Option<Step>, Shadowed> {
-        if self.apart().is_some() {
+        if self.separate_queue().is_some() {
             return Ok((!self.is_paced()).then_some(Step::Pace));
         }
-        let fits = self.filters().iter().find(|filter| covers(&filter.flow, &self.flow));
-        if let Some(other) = fits
+        let matching = self.filters().iter().find(|filter| covers(&filter.flow, &self.flow));
+        if let Some(other) = matching
             && other.flow != self.flow
         {
             return Err(Shadowed { filter: other.id });
         }
-        let step = match (self.spare().next(), fits) {
+        let step = match (self.spare().next(), matching) {
             (None, _) => Step::AddQueue,
             (Some(queue_id), None) => Step::AddFilter { queue_id },
             (Some(queue_id), Some(own)) => Step::MoveFilter { id: own.id, queue_id },
@@ -158,10 +158,10 @@ impl<'r> TcView<'r> {
         Ok(Some(step))
     }
 
-    /// The next step to take away what keeps the flow from waiting; none where nothing of it is left. `queue` is known to have
-    /// been the flow's. Where it is not known, a single FIFO queue that nobody sends packets to is taken for it.
+    /// Returns the next step to undo the protection, or `None` if nothing is left to undo. `queue` is the flow's queue, if known;
+    /// otherwise a single unused FIFO queue is taken for it.
     ///
-    /// The pacer goes first and the filter after it: where the pacer is gone the packets wait in RLC, as they did.
+    /// The pacer is removed before the filter: without the pacer, packets wait in RLC as before the protection.
     pub fn left(&self, queue: Option<u32>) -> Option<Step> {
         match self.own() {
             Some(_) if self.is_paced() => Some(Step::Unpace),
@@ -175,7 +175,7 @@ impl<'r> TcView<'r> {
     }
 }
 
-/// Whether all packets that fit the narrow one fit the wide one.
+/// Whether all packets that match `narrow` match `wide`.
 fn covers(wide: &FiveTuple, narrow: &FiveTuple) -> bool {
     fn any_or<T: PartialEq>(wide: Option<T>, narrow: Option<T>) -> bool {
         wide.is_none() || wide == narrow

@@ -1,4 +1,4 @@
-//! A guard against a node that is a few lines: what it does, how often, and what it finds.
+//! Tests of the guard with a minimal node.
 
 use e2sm::tc::{
     ClassifierControl, DeleteFilter, ModifyFilter, NewFilter, OsiFilter, PacerControl, PacerKind, PacerParameters,
@@ -30,7 +30,7 @@ fn lane(id: u32) -> LaneRecord {
     }
 }
 
-/// A node, as far as a guard can tell.
+/// A node as a guard sees it.
 struct Node {
     set: TcRecord,
     done: Vec<String>,
@@ -55,7 +55,7 @@ impl Node {
         filters
     }
 
-    fn obey(&mut self, control: &ControlMessage<'_>) {
+    fn execute(&mut self, control: &ControlMessage<'_>) {
         match control {
             ControlMessage::Queue(QueueControl::Add(QueueParameters::Fifo)) => {
                 let id = (0..).find(|id| self.set.lanes.iter().all(|lane| lane.shaper.id != *id)).unwrap();
@@ -89,13 +89,13 @@ impl Node {
         }
     }
 
-    /// Tells what is set and does what comes of it, until nothing does.
+    /// Reports its configuration and executes the resulting controls, repeatedly. Returns the executed controls.
     fn run(&mut self, guard: &mut FlowGuard, mut ms: u64) -> Vec<String> {
         for _ in 0..20 {
             ms += 10;
             guard.handle_tc(at(ms), &self.set.clone());
             while let Some(control) = guard.poll_control() {
-                self.obey(&control);
+                self.execute(&control);
                 assert_eq!(guard.poll_control(), None, "one at a time");
                 guard.handle_answer(at(ms), Answer::Done);
             }
@@ -119,32 +119,36 @@ fn bearers(waits_ms: &[u32]) -> RlcRecord {
     RlcRecord { timestamp_us: 5, bearers: waits_ms.iter().enumerate().map(bearer).collect() }
 }
 
-fn news(guard: &mut FlowGuard) -> Vec<GuardEvent> {
+fn events(guard: &mut FlowGuard) -> Vec<GuardEvent> {
     std::iter::from_fn(|| guard.poll_event()).collect()
 }
 
 const ACTIONS: [&str; 3] = ["+queue 1", "+filter 0 to 1", "+pacer"];
 
 #[test]
-fn three_actions_once() {
+fn passed_limit_triggers_three_steps_once() {
     let (mut guard, mut node) = (guard(), Node::new());
     guard.handle_rlc(&bearers(&[3, 20]));
-    assert_eq!((node.run(&mut guard, 0), news(&mut guard)), (vec![], vec![]), "at the limit is not above it");
+    assert_eq!(
+        (node.run(&mut guard, 0), events(&mut guard)),
+        (vec![], vec![]),
+        "a wait equal to the limit does not pass it"
+    );
     guard.handle_rlc(&bearers(&[3, 21]));
     assert_eq!(node.run(&mut guard, 1000), ACTIONS);
-    let told = news(&mut guard);
-    assert_eq!(told[0], GuardEvent::LimitPassed { rnti: 0x4602, rb_id: 1, waits_us: 21_000, limit_us: 20_000 });
-    assert_eq!(told.last(), Some(&GuardEvent::Protected { queue: Some(1) }));
+    let reported = events(&mut guard);
+    assert_eq!(reported[0], GuardEvent::LimitPassed { rnti: 0x4602, rb_id: 1, waits_us: 21_000, limit_us: 20_000 });
+    assert_eq!(reported.last(), Some(&GuardEvent::Protected { queue: Some(1) }));
     assert!(guard.is_protected());
     // still above: nothing more
     guard.handle_rlc(&bearers(&[90]));
-    assert_eq!((node.run(&mut guard, 2000), news(&mut guard)), (vec![], vec![]));
+    assert_eq!((node.run(&mut guard, 2000), events(&mut guard)), (vec![], vec![]));
     assert_eq!(guard.measured().before().map(|waited| waited.max_us), Some(21_000));
     assert_eq!(guard.measured().after().map(|waited| waited.max_us), Some(90_000));
 }
 
 #[test]
-fn one_ue_may_be_all_that_counts() {
+fn configured_ue_alone_decides() {
     let mut guard = FlowGuard::new(GuardConfig { rnti: Some(0x4601), ..guard().config });
     let mut node = Node::new();
     guard.handle_rlc(&bearers(&[3, 500]));
@@ -153,20 +157,19 @@ fn one_ue_may_be_all_that_counts() {
     assert_eq!(node.run(&mut guard, 1000), ACTIONS);
 }
 
-/// How long packets wait is the time in RLC and the time in the flow's queue of TC.
 #[test]
-fn both_buffers_count() {
+fn waiting_time_includes_rlc_and_tc() {
     let (mut guard, mut node) = (guard(), Node::new());
-    // the last packet has waited for long, long ago
+    // the last packet waited long, but was forwarded long ago
     node.set.lanes[0].queue.last_sojourn_us = 900_000;
     node.run(&mut guard, 0);
     guard.handle_rlc(&bearers(&[6]));
-    assert_eq!(news(&mut guard), []);
+    assert_eq!(events(&mut guard), []);
     node.set.lanes[0].queue.mean_sojourn_us = Some(15_000.0);
     node.run(&mut guard, 0);
     guard.handle_rlc(&bearers(&[6]));
     assert_eq!(
-        news(&mut guard),
+        events(&mut guard),
         [GuardEvent::LimitPassed { rnti: 0x4601, rb_id: 1, waits_us: 21_000, limit_us: 20_000 }]
     );
     node.run(&mut guard, 1000);
@@ -177,14 +180,13 @@ fn both_buffers_count() {
     assert_eq!(guard.measured().after().map(|waited| waited.max_us), Some(5000));
 }
 
-/// The pacer is told what RLC holds, and when.
 #[test]
-fn the_pacer_is_told() {
+fn pacer_gets_octets_in_rlc_with_their_time() {
     let (mut guard, mut node) = (guard(), Node::new());
     guard.handle_rlc(&bearers(&[70]));
     for _ in 0..2 {
         guard.handle_tc(at(1), &node.set);
-        node.obey(&guard.poll_control().unwrap());
+        node.execute(&guard.poll_control().unwrap());
         guard.handle_answer(at(1), Answer::Done);
     }
     guard.handle_tc(at(1), &node.set);
@@ -193,7 +195,7 @@ fn the_pacer_is_told() {
 }
 
 #[test]
-fn what_is_there_is_found() {
+fn existing_steps_are_detected() {
     // all of it, by an earlier run
     let mut node = Node::new();
     let mut first = guard();
@@ -201,30 +203,30 @@ fn what_is_there_is_found() {
     assert_eq!(node.run(&mut first, 0), ACTIONS);
     let mut again = guard();
     assert_eq!(node.run(&mut again, 0), [""; 0]);
-    assert_eq!(news(&mut again), [GuardEvent::FoundDone { queue: Some(1) }]);
+    assert_eq!(events(&mut again), [GuardEvent::FoundDone { queue: Some(1) }]);
     again.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut again, 1000), [""; 0]);
-    // the same where RLC is heard of first
+    // the same if the first report is of RLC
     let mut again = guard();
     again.handle_rlc(&bearers(&[70]));
-    news(&mut again);
+    events(&mut again);
     assert_eq!(node.run(&mut again, 0), [""; 0]);
-    assert_eq!(news(&mut again), [GuardEvent::FoundDone { queue: Some(1) }]);
+    assert_eq!(events(&mut again), [GuardEvent::FoundDone { queue: Some(1) }]);
 
-    // a run that died before the pacer: finished at once, whatever waits
+    // an earlier run ended before the pacer: it is set at once, whatever packets wait
     node.set.pacer.kind = PacerKind::Off;
     let mut again = guard();
     assert_eq!(node.run(&mut again, 0), ["+pacer"]);
-    assert_eq!(news(&mut again)[0], GuardEvent::FoundHalfDone);
+    assert_eq!(events(&mut again)[0], GuardEvent::FoundHalfDone);
 
-    // one that died after the queue: the queue is used
+    // an earlier run ended after the queue: the queue is used
     let mut node = Node::new();
     node.set.lanes.push(lane(4));
     let mut again = guard();
     again.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut again, 0), ["+filter 0 to 4", "+pacer"]);
 
-    // a queue that others use is none for us
+    // a queue of other flows is not used
     let mut node = Node::new();
     node.set.lanes.push(lane(1));
     node.filters().push(OsiFilter {
@@ -238,36 +240,36 @@ fn what_is_there_is_found() {
 }
 
 #[test]
-fn filters_that_are_there() {
-    // ours, into the queue of all others
+fn existing_filters_are_considered() {
+    // the flow's filter, into the default queue
     let mut node = Node::new();
     node.filters().push(OsiFilter { id: 0, flow: voip(), queue_id: 0 });
     assert_eq!(node.run(&mut guard(), 0), ["+queue 1", "filter 0 to 1", "+pacer"]);
 
-    // a wider one that comes first: it sends the flow elsewhere already, or is in the way
+    // a wider filter that matches first: it separates the flow already, or shadows its filter
     let udp = FiveTuple { protocol: Some(17), ..FiveTuple::default() };
     let mut node = Node::new();
     node.set.lanes.push(lane(1));
     node.filters().push(OsiFilter { id: 7, flow: udp, queue_id: 1 });
-    let mut content = guard();
-    content.handle_rlc(&bearers(&[70]));
-    assert_eq!(node.run(&mut content, 0), ["+pacer"]);
+    let mut separated = guard();
+    separated.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut separated, 0), ["+pacer"]);
     node.set.pacer.kind = PacerKind::Off;
     node.filters()[0].queue_id = 0;
     let mut shadowed = guard();
     shadowed.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut shadowed, 0), [""; 0]);
-    assert_eq!(news(&mut shadowed).last(), Some(&GuardEvent::Shadowed { filter: 7 }));
-    assert!(shadowed.is_at_rest());
+    assert_eq!(events(&mut shadowed).last(), Some(&GuardEvent::Shadowed { filter: 7 }));
+    assert!(shadowed.is_finished());
 }
 
 #[test]
-fn what_the_node_tells_may_be_old() {
+fn outdated_reports_repeat_no_step() {
     let (mut guard, mut node) = (guard(), Node::new());
     guard.handle_rlc(&bearers(&[70]));
     let old = node.set.clone();
     guard.handle_tc(at(0), &old);
-    node.obey(&guard.poll_control().unwrap());
+    node.execute(&guard.poll_control().unwrap());
     guard.handle_tc(at(1), &old);
     guard.handle_tc(at(2), &node.set);
     assert_eq!(guard.poll_control(), None, "not answered");
@@ -275,20 +277,20 @@ fn what_the_node_tells_may_be_old() {
     guard.handle_tc(at(4), &old);
     assert_eq!(guard.poll_control(), None, "no second queue");
     guard.handle_tc(at(5), &node.set);
-    node.obey(&guard.poll_control().unwrap());
+    node.execute(&guard.poll_control().unwrap());
     assert_eq!(node.done, ["+queue 1", "+filter 0 to 1"]);
     guard.handle_answer(at(6), Answer::Done);
-    // a node that acknowledges and does nothing
+    // the node acknowledges a control, but does not execute it
     let without = TcRecord { classifier: ClassifierRecord::RoundRobin, ..node.set.clone() };
     guard.handle_tc(at(5005), &without);
-    assert!(!guard.is_at_rest());
+    assert!(!guard.is_finished());
     guard.handle_tc(at(5006), &without);
-    assert_eq!(news(&mut guard).last(), Some(&GuardEvent::NotShown { step: Step::AddFilter { queue_id: 1 } }));
-    assert!(guard.is_at_rest());
+    assert_eq!(events(&mut guard).last(), Some(&GuardEvent::NotShown { step: Step::AddFilter { queue_id: 1 } }));
+    assert!(guard.is_finished());
 }
 
 #[test]
-fn answers_that_are_none_and_refusals() {
+fn guard_gives_up_after_unknown_outcomes_or_a_refusal() {
     let (mut guard, node) = (guard(), Node::new());
     guard.handle_rlc(&bearers(&[70]));
     for round in 0..3 {
@@ -297,19 +299,19 @@ fn answers_that_are_none_and_refusals() {
         assert!(guard.poll_control().is_some());
         guard.handle_answer(at(now), Answer::Unknown);
         guard.handle_tc(at(now + 999), &node.set);
-        assert_eq!(guard.poll_control(), None, "what is told may be older");
+        assert_eq!(guard.poll_control(), None, "the report may be older");
     }
-    assert_eq!(news(&mut guard).last(), Some(&GuardEvent::GaveUp));
-    assert!(guard.is_at_rest());
+    assert_eq!(events(&mut guard).last(), Some(&GuardEvent::GaveUp));
+    assert!(guard.is_finished());
 
     let mut refused = FlowGuard::new(guard.config);
     refused.handle_rlc(&bearers(&[70]));
     refused.handle_tc(at(0), &node.set);
     assert!(refused.poll_control().is_some());
     refused.handle_answer(at(1), Answer::Refused("there may be 64 queues".into()));
-    let told = news(&mut refused).pop().unwrap();
-    assert_eq!(told.to_string(), "refused: add a second FIFO queue: there may be 64 queues");
-    assert!(told.is_failure() && refused.is_at_rest());
+    let event = events(&mut refused).pop().unwrap();
+    assert_eq!(event.to_string(), "refused: add a second FIFO queue: there may be 64 queues");
+    assert!(event.is_failure() && refused.is_finished());
     refused.handle_answer(at(1), Answer::Done);
     refused.handle_rlc(&bearers(&[700]));
     refused.handle_tc(at(2), &node.set);
@@ -317,30 +319,30 @@ fn answers_that_are_none_and_refusals() {
 }
 
 #[test]
-fn everything_is_undone_or_only_what_one_did() {
+fn undo_covers_all_steps_or_own_steps() {
     const UNDONE: [&str; 3] = ["-pacer", "-filter 0", "-queue 1"];
     let mut node = Node::new();
     let mut first = guard();
     first.handle_rlc(&bearers(&[70]));
     node.run(&mut first, 0);
-    // a second one that has done nothing
+    // a second guard, which took no steps
     let mut second = guard();
     node.run(&mut second, 0);
     second.undo(true);
     assert_eq!(node.run(&mut second, 1000), [""; 0]);
-    assert!(second.is_at_rest());
+    assert!(second.is_finished());
     first.undo(true);
     assert_eq!(node.run(&mut first, 1000), UNDONE);
-    assert!(first.is_at_rest());
+    assert!(first.is_finished());
 
-    // by another run, and what was half undone before
+    // steps of another run, and those that it left half undone
     let mut again = guard();
     again.handle_rlc(&bearers(&[70]));
     node.run(&mut again, 0);
     let mut third = guard();
     third.undo(false);
     assert_eq!(node.run(&mut third, 0), UNDONE);
-    assert_eq!(news(&mut third).last(), Some(&GuardEvent::Undone));
+    assert_eq!(events(&mut third).last(), Some(&GuardEvent::Undone));
     node.set.lanes.push(lane(3));
     let mut third = guard();
     third.undo(false);
@@ -348,9 +350,9 @@ fn everything_is_undone_or_only_what_one_did() {
     node.set.lanes.extend([lane(3), lane(4)]);
     let mut third = guard();
     third.undo(false);
-    assert_eq!(node.run(&mut third, 0), [""; 0], "which of them it would be is not known");
+    assert_eq!(node.run(&mut third, 0), [""; 0], "the queue of the flow is unknown");
 
-    // a pacer that was there stays
+    // a pacer of another client remains
     let mut node = Node::new();
     node.set.pacer.kind = PacerKind::Bdp5g;
     let mut late = guard();
@@ -361,30 +363,30 @@ fn everything_is_undone_or_only_what_one_did() {
 }
 
 #[test]
-fn one_that_is_to_undo_waits_for_what_is_under_way() {
+fn undo_waits_for_the_control_in_progress() {
     let (mut guard, mut node) = (guard(), Node::new());
     guard.handle_rlc(&bearers(&[70]));
     guard.handle_tc(at(0), &node.set);
     let before = node.set.clone();
-    node.obey(&guard.poll_control().unwrap());
+    node.execute(&guard.poll_control().unwrap());
     guard.undo(true);
     guard.handle_tc(at(1), &before);
     guard.handle_answer(at(2), Answer::Done);
     guard.handle_tc(at(3), &before);
-    assert!(!guard.is_at_rest(), "the queue is to show first");
+    assert!(!guard.is_finished(), "a report must show the queue first");
     assert_eq!(node.run(&mut guard, 4), ["+queue 1", "-queue 1"]);
-    assert!(guard.is_at_rest());
+    assert!(guard.is_finished());
 }
 
 #[test]
-fn what_others_take_away_is_told_and_watched_for_again() {
+fn removal_by_others_is_reported_and_watching_resumes() {
     let (mut guard, mut node) = (guard(), Node::new());
     guard.handle_rlc(&bearers(&[70]));
     node.run(&mut guard, 0);
-    news(&mut guard);
+    events(&mut guard);
     node.filters().clear();
     assert_eq!(node.run(&mut guard, 1000), [""; 0]);
-    assert_eq!(news(&mut guard), [GuardEvent::Gone]);
+    assert_eq!(events(&mut guard), [GuardEvent::Gone]);
     guard.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut guard, 2000), ["+filter 0 to 1"]);
     guard.undo(true);
@@ -392,11 +394,11 @@ fn what_others_take_away_is_told_and_watched_for_again() {
 }
 
 #[test]
-fn a_filter_that_nothing_fits_is_told_once() {
+fn filter_without_matches_is_reported_once() {
     let (mut guard, mut node) = (guard(), Node::new());
     guard.handle_rlc(&bearers(&[70]));
     node.run(&mut guard, 0);
-    news(&mut guard);
+    events(&mut guard);
     node.set.lanes[1].queue.forwarded_packets = 3;
     guard.handle_tc(at(1000), &node.set);
     guard.handle_tc(at(5999), &node.set);
@@ -404,7 +406,7 @@ fn a_filter_that_nothing_fits_is_told_once() {
     for ms in [6000, 6010] {
         guard.handle_tc(at(ms), &node.set);
     }
-    let told = news(&mut guard);
-    assert_eq!(told, [GuardEvent::Silent { queue: 1, time: Duration::from_secs(5) }]);
-    assert!(told[0].to_string().starts_with("matched packets: 0 in the last 5 s: queue 1"));
+    let reported = events(&mut guard);
+    assert_eq!(reported, [GuardEvent::Silent { queue: 1, time: Duration::from_secs(5) }]);
+    assert!(reported[0].to_string().starts_with("matched packets: 0 in the last 5 s: queue 1"));
 }

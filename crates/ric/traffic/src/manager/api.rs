@@ -25,8 +25,8 @@ pub(super) fn routes(queue: &Manager) -> Vec<Route> {
         Route::queued(Method::GET, path!(), queue, |request| {
             let name = request.parameter(0).to_owned();
             Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
-                let told = manager.by_name(&name, ric).and_then(|(_, node)| node.told());
-                reply.send(told.map(Response::ok));
+                let document = manager.by_name(&name, ric).and_then(|(_, node)| node.document());
+                reply.send(document.map(Response::ok));
             }))
         }),
         // the parts
@@ -62,13 +62,13 @@ fn queues(queue: &Manager) -> [Route; 3] {
         // the SM wants to hear which discipline it has
         Route::queued(Method::DELETE, path!("/queues/{queue}"), queue, |request| {
             let id = request.number(1, "queue")?;
-            Ok(order(request.parameter(0), move |told| delete_queue(told, id), |_, _| Response::no_content()))
+            Ok(order(request.parameter(0), move |document| delete_queue(document, id), |_, _| Response::no_content()))
         }),
     ]
 }
 
-fn delete_queue(told: &TcDocument, id: u32) -> ControlOrProblem {
-    let queue = there(told, Part::Queues, id)?;
+fn delete_queue(document: &TcDocument, id: u32) -> ControlOrProblem {
+    let queue = entry(document, Part::Queues, id)?;
     let kind = match queue["kind"].as_str() {
         Some("codel") => QueueKind::CoDel,
         Some("ecn_codel") => QueueKind::EcnCoDel,
@@ -158,28 +158,29 @@ fn read(
     Route::queued(Method::GET, path, queue, move |request| {
         let (name, id) = (request.parameter(0).to_owned(), which(request, part)?);
         Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
-            let told = manager.by_name(&name, ric).and_then(|(_, node)| node.told());
-            reply.send(told.and_then(|told| found(&told, part, id)));
+            let document = manager.by_name(&name, ric).and_then(|(_, node)| node.document());
+            reply.send(document.and_then(|document| part_of(&document, part, id)));
         }))
     })
 }
 
-fn found(told: &TcDocument, part: Part, id: Option<u32>) -> Result<Response, Problem> {
-    match (told.part(part, id), id) {
+/// Returns a part of the document, or one of its entries.
+fn part_of(document: &TcDocument, part: Part, id: Option<u32>) -> Result<Response, Problem> {
+    match (document.part(part, id), id) {
         (Some(value), _) => Ok(Response::ok(value)),
-        (None, id) => Err(nothing(part, id.unwrap_or_default())),
+        (None, id) => Err(not_found(part, id.unwrap_or_default())),
     }
 }
 
-fn there(told: &TcDocument, part: Part, id: u32) -> Result<serde_json::Value, Problem> {
-    told.part(part, Some(id)).ok_or_else(|| nothing(part, id))
+fn entry(document: &TcDocument, part: Part, id: u32) -> Result<serde_json::Value, Problem> {
+    document.part(part, Some(id)).ok_or_else(|| not_found(part, id))
 }
 
-fn nothing(part: Part, id: u32) -> Problem {
+fn not_found(part: Part, id: u32) -> Problem {
     Problem::not_found(format!("there is no {} {id}", part.noun()))
 }
 
-/// Adds one to a part: 201, with its number, and where it is.
+/// A route that adds an entry to a part. The response, 201, contains its id and path.
 fn add(
     path: &'static str,
     queue: &Manager,
@@ -194,11 +195,11 @@ fn add(
             |_| Ok(control),
             move |before, after| {
                 let known = before.ids(part);
-                // its number is the node's choice: it is the one that was not there
+                // the node assigns the id: it is the one that did not exist before
                 let id = after.ids(part).into_iter().rfind(|id| !known.contains(id));
                 match id.and_then(|id| Some((id, after.part(part, Some(id))?))) {
                     Some((id, one)) => Response::created(&format!("{path}/{id}"), one),
-                    // somebody has taken it away again, or the node has not done what it acknowledged
+                    // another client has deleted it, or the node has not executed the acknowledged control
                     None => Response::ok(after.part(part, None)),
                 }
             },
@@ -218,7 +219,7 @@ fn set_one(
     Route::queued(method, path, queue, move |request| {
         let id = request.number(1, part.noun())?;
         let control = meaning(request, id)?;
-        let plan = move |told: &TcDocument| there(told, part, id).map(|_| control);
+        let plan = move |document: &TcDocument| entry(document, part, id).map(|_| control);
         Ok(order(request.parameter(0), plan, move |_, after| match after.part(part, Some(id)) {
             Some(one) if !deletes => Response::ok(one),
             _ => Response::no_content(),

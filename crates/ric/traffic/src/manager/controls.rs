@@ -1,4 +1,4 @@
-//! What became of a control, as REST tells it.
+//! The outcomes of controls as problems of REST.
 
 use e2sm::Wire;
 use e2sm::tc::{
@@ -18,13 +18,13 @@ pub(super) fn problem_of(
     set: &IndicationMessage<'_>,
 ) -> Option<Problem> {
     iapp_rest::problem_of(outcome, |outcome| {
-        let told = outcome.and_then(|outcome| Outcome::decode_owned(outcome, wire).ok());
-        let told = told.map(|told| told.diagnostic.to_string()).filter(|told| !told.is_empty());
-        told.or_else(|| reading(control, set))
+        let outcome = outcome.and_then(|outcome| Outcome::decode_owned(outcome, wire).ok());
+        let diagnostic = outcome.map(|outcome| outcome.diagnostic.to_string()).filter(|text| !text.is_empty());
+        diagnostic.or_else(|| reading(control, set))
     })
 }
 
-/// Why a node may have refused a control: what it told does not go with it. FlexRIC's layout has no words for it.
+/// Returns the probable reason of a refusal, from the last report: FlexRIC's layout has no field for a diagnostic.
 pub(super) fn reading(control: &ControlMessage<'_>, set: &IndicationMessage<'_>) -> Option<String> {
     let filters = match &set.classifier {
         Classifier::Osi(filters) => &filters[..],

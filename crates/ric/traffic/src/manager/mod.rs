@@ -57,8 +57,8 @@ struct TcNode {
 }
 
 enum Subscription {
-    Asked(Ticket),
-    Stands(SubscriptionId),
+    Requested(Ticket),
+    Active(SubscriptionId),
     /// There is no subscription, with the reason.
     None(String),
 }
@@ -109,7 +109,7 @@ impl TcManager {
             }
             Ok((id, node)) => {
                 node.waiting.push_back(order);
-                node.go_on(id, ric);
+                node.start_waiting(id, ric);
             }
         }
     }
@@ -127,7 +127,7 @@ impl TcManager {
             return;
         }
         let state = match ric.subscribe(node.id, function, subscription(PERIOD_MS, wire)) {
-            Ok(ticket) => Subscription::Asked(ticket),
+            Ok(ticket) => Subscription::Requested(ticket),
             Err(misuse) => Subscription::None(misuse.to_string()),
         };
         let waiting = VecDeque::new();
@@ -139,7 +139,7 @@ impl TcManager {
     }
 
     fn of_subscription(&mut self, id: SubscriptionId) -> Option<&mut TcNode> {
-        self.nodes.values_mut().find(|node| matches!(node.state, Subscription::Stands(stands) if stands == id))
+        self.nodes.values_mut().find(|node| matches!(node.state, Subscription::Active(active) if active == id))
     }
 
     fn controlled(&mut self, ticket: Ticket, outcome: &ControlOutcome, ric: &mut IappContext<'_>) {
@@ -156,7 +156,7 @@ impl TcManager {
             Some(problem) => {
                 info!(node = node.name, "control of TC failed: {}", problem.document()["detail"]);
                 running.reply.send(Err(problem));
-                node.go_on(*id, ric);
+                node.start_waiting(*id, ric);
             }
         }
     }
@@ -164,9 +164,9 @@ impl TcManager {
 
 impl TcNode {
     /// Returns the last report as a document.
-    fn told(&self) -> Result<TcDocument, Problem> {
+    fn document(&self) -> Result<TcDocument, Problem> {
         match (&self.set, &self.state) {
-            (Some(set), Subscription::Stands(_)) => Ok(TcDocument::new(&self.name, set)),
+            (Some(set), Subscription::Active(_)) => Ok(TcDocument::new(&self.name, set)),
             (_, Subscription::None(why)) => {
                 let detail = format!("node {} does not report its TC: {why}", self.name);
                 Err(Problem::new(StatusCode::BAD_GATEWAY, detail))
@@ -176,7 +176,7 @@ impl TcNode {
     }
 
     /// Starts the next request if none is running and the node has reported its TC.
-    fn go_on(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
+    fn start_waiting(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
         // an acknowledged control whose client is gone does not wait for a report, which may never arrive
         self.running.take_if(|running| running.stage == Stage::Done && running.reply.is_closed());
         let is_known = self.set.is_some() || matches!(self.state, Subscription::None(_));
@@ -187,7 +187,7 @@ impl TcNode {
             if reply.is_closed() {
                 continue; // its client is gone
             }
-            let begun = self.told().and_then(|before| {
+            let begun = self.document().and_then(|before| {
                 let control = plan(&before)?;
                 Ok((before, self.send(id, &control, ric)?, control))
             });
@@ -210,8 +210,8 @@ impl TcNode {
         ric.control(id, self.function, &header, &message).map_err(misuse_problem)
     }
 
-    /// Decodes and stores a report.
-    fn keep(&mut self, id: NodeId, message: &[u8], ric: &mut IappContext<'_>) {
+    /// Decodes and stores a report, and answers the request that waits for it.
+    fn handle_report(&mut self, id: NodeId, message: &[u8], ric: &mut IappContext<'_>) {
         match IndicationMessage::decode_owned(message, self.wire) {
             Ok(set) => self.set = Some(set),
             Err(error) => {
@@ -226,11 +226,11 @@ impl TcNode {
         {
             running.reply.send(Ok((running.answer)(&running.before, &TcDocument::new(&self.name, set))));
         }
-        self.go_on(id, ric);
+        self.start_waiting(id, ric);
     }
 
     /// Records that there is no subscription.
-    fn silence(&mut self, why: String) {
+    fn set_unavailable(&mut self, why: String) {
         self.state = Subscription::None(why);
         self.set = None;
         self.fail();
@@ -262,21 +262,21 @@ impl Iapp for TcManager {
                 }
             }
             IappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
-                let asked = |node: &&mut TcNode| matches!(node.state, Subscription::Asked(asked) if asked == *ticket);
-                if let Some(node) = self.nodes.values_mut().find(asked) {
-                    node.state = Subscription::Stands(*subscription);
+                let is_requested = |node: &&mut TcNode| matches!(node.state, Subscription::Requested(requested) if requested == *ticket);
+                if let Some(node) = self.nodes.values_mut().find(is_requested) {
+                    node.state = Subscription::Active(*subscription);
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
-                let asked = |node: &&mut TcNode| matches!(node.state, Subscription::Asked(asked) if asked == *ticket);
-                if let Some(node) = self.nodes.values_mut().find(asked) {
+                let is_requested = |node: &&mut TcNode| matches!(node.state, Subscription::Requested(requested) if requested == *ticket);
+                if let Some(node) = self.nodes.values_mut().find(is_requested) {
                     warn!(node = node.name, ?error, "cannot subscribe to TC");
-                    node.silence(format!("the subscription failed ({error:?})"));
+                    node.set_unavailable(format!("the subscription failed ({error:?})"));
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some(node) = self.of_subscription(*subscription) {
-                    node.silence(format!("its subscription ended ({end:?})"));
+                    node.set_unavailable(format!("its subscription ended ({end:?})"));
                 }
             }
             IappEvent::Request(RequestEvent::Controlled { ticket, outcome }) => self.controlled(*ticket, outcome, ric),
@@ -287,11 +287,11 @@ impl Iapp for TcManager {
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         let Some(node) = self.nodes.get_mut(&indication.node) else { return };
         match indication.payload {
-            Some((_, message)) => node.keep(indication.node, message, ric),
+            Some((_, message)) => node.handle_report(indication.node, message, ric),
             None => {
                 let gather = Gather::new();
                 if let Ok(decoded) = indication.decode(&gather) {
-                    node.keep(indication.node, &decoded.message.to_cow(), ric);
+                    node.handle_report(indication.node, &decoded.message.to_cow(), ric);
                 }
             }
         }

@@ -157,7 +157,7 @@ impl App<'_> {
     }
 
     fn are_idle(&self) -> bool {
-        self.guards.values().all(FlowGuard::is_at_rest)
+        self.guards.values().all(FlowGuard::is_finished)
     }
 
     /// Whether `--undo` is complete.
