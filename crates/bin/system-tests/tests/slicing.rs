@@ -154,8 +154,8 @@ fn malformed_request_is_refused_without_the_node() {
     for (wanted, status, reason) in [
         (slice(json!({ "id": 1, "shre_percent": 5 })), 422, "slices[0].shre_percent: unknown field `shre_percent`"),
         (slice(json!({ "id": 1, "shre_percent": 5 })), 422, "did you mean `share_percent`?"),
-        (slice(json!({ "id": 1 })), 422, "slices[0]: a slice has just one of `share_percent`"),
-        (slice(pair), 422, "slices[0]: a slice has just one of"),
+        (slice(json!({ "id": 1 })), 422, "slices[0]: a slice has exactly one of `share_percent`"),
+        (slice(pair), 422, "slices[0]: a slice has exactly one of"),
         (slice(json!({ "share_percent": 5 })), 422, "slices[0]: it has no id"),
         (slice(json!({ "id": u32::MAX, "share_percent": 5 })), 422, "means no slice"),
         (slice(json!({ "id": -1, "share_percent": 5 })), 422, "slices[0].id"),
@@ -176,7 +176,7 @@ fn malformed_request_is_refused_without_the_node() {
     ric.rest
         .request("PUT", &format!("{DL}/2"), share(1, 5.0))
         .expect_problem(422, &["the path contains slice 2, the body contains 1"]);
-    ric.rest.request("POST", DL, json!({ "id": 1 })).expect_problem(422, &["just one of"]);
+    ric.rest.request("POST", DL, json!({ "id": 1 })).expect_problem(422, &["exactly one of"]);
     for (method, path, status) in [
         ("GET", "/v1/nodes/gnb-00101-e00/slices/sideways", 404),
         ("GET", "/v1/nodes/gnb-00101-e00/slices/dl/one", 404),
@@ -289,7 +289,7 @@ fn put_of_a_direction_is_atomic() {
     assert_eq!(ric.rest.get(&of_ue)["dl"], 2, "a UE of a remaining slice stays in it");
     // another algorithm: the old slices are deleted first, and restored with their UEs if the new ones are refused
     let positions = |last: u32| json!({ "algorithm": "STATIC", "slices": [{ "id": 9, "positions": { "first": 0, "last": last } }] });
-    let problem = ric.rest.request("PUT", DL, positions(99)).expect_problem(422, &["positions 0 to 99", "is undone"]);
+    let problem = ric.rest.request("PUT", DL, positions(99)).expect_problem(422, &["positions 0 to 99", "are undone"]);
     assert_eq!(problem["restored"], true);
     assert_eq!(ric.rest.get(DL), swapped);
     assert_eq!(ric.rest.get(&of_ue)["dl"], 2);
