@@ -168,7 +168,7 @@ fn refusals_contain_the_reason() {
     assert_eq!(refused("PUT", "/scheduler", two, 422), "the scheduler is told of 2 queues, and there are 1");
     assert_eq!(client.refused("DELETE", "/queues/0", None, 422), "queue 0 is the last one");
     let shaper = json!({"window_ms": 0, "max_rate_kbps": 1});
-    assert!(refused("PUT", "/shapers/0", shaper, 422).contains("its window have a length"));
+    assert!(refused("PUT", "/shapers/0", shaper, 422).contains("rate and window of queue 0 must be above 0"));
     // what is not there
     assert_eq!(client.refused("DELETE", "/queues/7", None, 404), "there is no queue 7");
     assert_eq!(refused("PUT", "/filters/3", voip(0), 404), "there is no filter 3");
