@@ -84,7 +84,7 @@ fn octets_come_in_pieces_and_strings_end_in_nul() {
 }
 
 #[test]
-fn offsets_that_lead_nowhere_are_refused() {
+fn invalid_offsets_are_refused() {
     for (octets, expected) in [
         (&[][..], ErrorKind::Truncated),
         (&[4, 0, 0], ErrorKind::Truncated),

@@ -18,7 +18,7 @@ fn allocations(run: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn encoding_into_a_used_buffer() {
+fn encoding_into_a_used_buffer_does_not_allocate() {
     let (mut out, octets) = (Vec::with_capacity(70_000), vec![7; 65_000]);
     assert_eq!(allocations(|| drop(Vec::<u8>::with_capacity(9))), 1, "the count counts");
     for count in [0, 1, 125, 126, 127, 128, 1000, 16379, 16383, 16384, 65_000] {
@@ -66,7 +66,7 @@ fn encoding_into_a_used_buffer() {
 }
 
 #[test]
-fn reading_what_borrows() {
+fn reading_borrowed_values_does_not_allocate() {
     let octets = vec![7; 40_000];
     let mut bytes = Vec::new();
     for count in [0, 1, 1000, 40_000] {
@@ -85,7 +85,7 @@ fn reading_what_borrows() {
 
 /// A count is only a promise: memory comes with the items that are there.
 #[test]
-fn memory_for_what_is_announced() {
+fn memory_for_announced_items_is_bounded() {
     let octets = |run: &dyn Fn()| {
         let before = CountingAllocator::requested_octets();
         run();

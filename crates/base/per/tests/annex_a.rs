@@ -1,5 +1,5 @@
 //! The worked examples of X.691 Annex A, aligned. VisibleString is written as PrintableString is; strings of digits,
-//! which have four bits each there, are told as octets and bits; a SET's components stand in the order of their tags.
+//! which have four bits each there, are given as octets and bits; a SET's components stand in the order of their tags.
 
 #![allow(missing_docs)]
 

@@ -134,7 +134,7 @@ fn least() -> All<'static> {
 }
 
 #[test]
-fn every_construct_comes_back() {
+fn every_construct_round_trips() {
     for value in [full(), least()] {
         let mut out = Vec::new();
         encode(&value, 0, Some(*b"PERF"), &mut out).unwrap();
@@ -148,7 +148,7 @@ fn every_construct_comes_back() {
 
 /// Octets that PER had cut into fragments are one vector, and what is read borrows from the buffer.
 #[test]
-fn fragments_are_put_together() {
+fn fragments_are_joined() {
     let mut per_octets = Vec::new();
     let payload: Vec<u8> = (0..40_000u32).map(|i| i as u8).collect();
     per::encode(&Octets::from(&payload[..]), 0, &mut per_octets).unwrap();
@@ -162,7 +162,7 @@ fn fragments_are_put_together() {
 }
 
 #[test]
-fn constraints_hold_both_ways() {
+fn constraints_are_checked_in_both_directions() {
     let refuse = |change: fn(&mut All<'static>), kind: ErrorKind, at: &str| {
         let mut value = full();
         change(&mut value);
@@ -207,7 +207,7 @@ fn constraints_hold_both_ways() {
 }
 
 #[test]
-fn what_is_missing_or_unknown_is_said() {
+fn missing_and_unknown_fields_are_errors() {
     #[derive(Flat)]
     struct Parts {
         a: Option<u8>,
@@ -275,7 +275,7 @@ fn hostile_structure_is_bounded() {
 }
 
 #[test]
-fn the_schema_says_what_is_declared() {
+fn schema_matches_the_declarations() {
     let mut schema = Schema::default();
     All::declare(&mut schema);
     let text = schema.text(per::flat::schema::Header {

@@ -71,7 +71,7 @@ fn recursion_is_bounded() {
 }
 
 #[test]
-fn the_end_of_a_value() {
+fn only_padding_may_follow_a_value() {
     // fewer than eight bits of padding, whatever they hold
     assert_eq!(decode::<bool>(&[0x80], 0), Ok(true));
     assert_eq!(decode::<bool>(&[0xFF], 0), Ok(true));
@@ -95,7 +95,7 @@ fn the_end_of_a_value() {
 }
 
 #[test]
-fn malformed_lengths_and_numbers() {
+fn malformed_lengths_and_numbers_are_errors() {
     for (bytes, expected) in [
         (&[][..], ErrorKind::Truncated),
         (&[0x80], ErrorKind::Truncated),
@@ -116,7 +116,7 @@ fn malformed_lengths_and_numbers() {
     let wide = [9, 1, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(kind(Reader::new(&wide, 0).semi_constrained(i64::MIN)), ErrorKind::OutOfRange);
     assert_eq!(Reader::new(&[8; 9], 0).semi_constrained(i64::MIN), Ok(i64::MIN + 0x0808_0808_0808_0808));
-    // X.691 11.5.7.4: 3 octets at most, of which two bits could tell 4
+    // X.691 11.5.7.4: 3 octets at most, of which two bits could encode 4
     assert_eq!(kind(Reader::new(&[0xC0, 0, 0, 0, 0], 0).constrained(0, 65536)), ErrorKind::OutOfRange);
     assert_eq!(kind(Reader::new(&[0x80, 1, 0, 1], 0).constrained(0, 65536)), ErrorKind::OutOfRange);
     assert_eq!(kind(Reader::new(&[0xFF], 0).constrained(0, 254)), ErrorKind::OutOfRange);
@@ -135,7 +135,7 @@ fn malformed_lengths_and_numbers() {
 }
 
 #[test]
-fn what_cannot_be_written() {
+fn invalid_values_are_not_written() {
     let size = |lo, hi| Size { lo, hi, extensible: false };
     let mut out = vec![1, 2, 3];
     let mut writer = Writer::new(&mut out, 0);
@@ -155,14 +155,14 @@ fn what_cannot_be_written() {
 }
 
 #[test]
-fn characters() {
+fn non_ascii_characters_are_errors() {
     assert_eq!(decode::<PrintableString<'_>>(b"\x04a_@z", 0).unwrap().as_str(), "a_@z", "ASCII, as peers send it");
     let error = decode::<PrintableString<'_>>(b"\x02a\xFF", 0).unwrap_err();
     assert_eq!((error.kind, error.bit), (ErrorKind::BadCharacter, 0));
 }
 
 #[test]
-fn positions_of_errors() {
+fn errors_contain_their_position() {
     // inside an open type, bits count from the start of the input
     let bytes = [0x03, 0x00, 0x02, 0x05];
     let error = Reader::new(&bytes, 0)
@@ -178,7 +178,7 @@ fn positions_of_errors() {
 }
 
 #[test]
-fn open_types_in_fragments() {
+fn fragmented_open_types_need_a_gather() {
     let octets = vec![7; 40_000];
     let value = Deep::B(common::types::Deeper::B(Octets::from(&octets[..])));
     let mut bytes = Vec::new();
@@ -202,7 +202,7 @@ fn open_types_in_fragments() {
 
 /// Many short strings that must be put together: kept and dropped in time and stack that do not grow with the square.
 #[test]
-fn many_gathered_octets() {
+fn many_octets_are_gathered() {
     let gather = Gather::new();
     let store = Heap::gathering(&gather);
     let kept: Vec<_> = (0..200_000u32).map(|i| store.keep(i.to_be_bytes().to_vec())).collect();

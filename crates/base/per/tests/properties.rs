@@ -109,7 +109,7 @@ fn everything(random: &mut Random) -> Everything<'static> {
 }
 
 #[test]
-fn round_trips() {
+fn values_round_trip() {
     let mut random = Random::new(21);
     for _ in 0..3000 {
         let (value, phase) = (everything(&mut random), random.below(8) as u32);
@@ -152,7 +152,7 @@ fn survives(bytes: &[u8]) {
 }
 
 #[test]
-fn garbage() {
+fn garbage_does_not_panic() {
     let mut random = Random::new(22);
     for _ in 0..20_000 {
         let count = random.below(200);
@@ -206,7 +206,7 @@ struct Remembering<'a> {
 /// Lists whose items often repeat the labels of the one before, at every place within an octet: with a memo and
 /// without, the values and the errors are the same.
 #[test]
-fn memos_read_what_a_plain_decode_reads() {
+fn memo_decode_equals_plain_decode() {
     let mut random = Random::new(23);
     let (mut good, mut bad) = (0, 0);
     for _ in 0..20_000 {

@@ -18,11 +18,11 @@ where
         Ok(value) => value,
         Err(error) => return (error.to_string().into(), false),
     };
-    let (told, again) = (common::json::of(&value), common::encode_at(phase, &value));
+    let (json, again) = (common::json::of(&value), common::encode_at(phase, &value));
     let owned = value.into_owned();
-    assert_eq!(common::json::of(&owned), told, "the owned value is the same");
+    assert_eq!(common::json::of(&owned), json, "the owned value is the same");
     assert_eq!(common::encode_at(phase, &owned), again);
-    (told, again.as_deref() == Ok(bytes))
+    (json, again.as_deref() == Ok(bytes))
 }
 
 #[test]
