@@ -1,11 +1,11 @@
-//! What can be wrong with a buffer.
+//! Errors of reading and writing buffers.
 
 use core::fmt;
 
 /// A buffer that could not be read, or grew too long to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// Octets from the start of the buffer to where.
     pub at: usize,

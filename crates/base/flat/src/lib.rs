@@ -26,20 +26,20 @@
 //! # Places
 //!
 //! A *place* is where a field or an item lies inside its table or vector: the scalar itself, or the offset that leads
-//! to a table, vector or string. Reader and writer both work by places, so that a codec says for each field only what
-//! is to be read or written there.
+//! to a table, vector or string. Reader and writer both use places, so that a codec only states what to read or write
+//! at each field.
 //!
 //! # Reading
 //!
 //! Every offset, length and vtable is checked when it is followed; there is no pass of verification before. Offsets
 //! lead forward only, so that there are no cycles; tables inside each other are bounded by [`MAX_DEPTH`], and all that
 //! is visited in a buffer by the buffer's length, so that offsets which share what they lead to cannot multiply the
-//! work. Alignment is not demanded of what is read.
+//! work. Alignment is not required when reading.
 //!
 //! # Writing
 //!
-//! The usual builder works from the back to the front, in a buffer of its own. This one appends: a table's place comes
-//! before what its offsets lead to, which is all that the format demands, and nothing is copied a second time. Equal
+//! The usual builder works from the back to the front, in its own buffer. This one appends: a table's place comes
+//! before what its offsets lead to, which is all that the format requires, and nothing is copied a second time. Equal
 //! vtables are written once, as far as the last few are remembered.
 
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
-//! Following offsets in a buffer that may hold anything.
+//! A reader of buffers with untrusted content.
 
 use crate::{Error, ErrorKind};
 
-/// Tables inside each other before a buffer is refused. A type can hold itself through tables only, so this bounds the
+/// The deepest nesting of tables in a buffer. A type can contain itself through tables only, so this bounds the
 /// stack that hostile octets can make a decoder use.
 pub const MAX_DEPTH: u8 = 64;
 
@@ -15,7 +15,7 @@ pub struct Reader<'a> {
     visits_left: usize,
 }
 
-/// A table whose vtable was checked.
+/// A table with a checked vtable.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
     at: usize,
@@ -24,17 +24,17 @@ pub struct Table<'a> {
     depth: u8,
 }
 
-/// A vector whose items lie within the buffer.
+/// A vector; its items are within the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Vector {
     /// The first item's place.
     pub first: usize,
-    /// How many items there are.
+    /// The number of items.
     pub count: usize,
 }
 
 impl<'a> Table<'a> {
-    /// The place of a field, where it is there.
+    /// The place of a field, if it is present.
     #[inline]
     #[must_use]
     pub fn place(&self, slot: usize) -> Option<usize> {
@@ -45,7 +45,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The only field that is there, as slot and place; `None` where there is none or more than one.
+    /// The slot and place of the only field that is present; `None` if there is none or more than one.
     #[inline]
     #[must_use]
     pub fn only(&self) -> Option<(usize, usize)> {
@@ -54,7 +54,7 @@ impl<'a> Table<'a> {
         fields.next().is_none().then_some(only)
     }
 
-    /// Where the table lies: octets from the start of the buffer.
+    /// The position of the table: octets from the start of the buffer.
     #[must_use]
     pub fn position(&self) -> usize {
         self.at
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         Reader { bytes, depth: 0, visits_left: bytes.len() }
     }
 
-    /// The place of the root table's offset, after a look at the file identifier where one is demanded.
+    /// The place of the root table's offset, after a check of the file identifier if one is required.
     ///
     /// # Errors
     /// [`ErrorKind::BadIdentifier`], [`ErrorKind::Truncated`].
@@ -92,12 +92,12 @@ impl<'a> Reader<'a> {
         octets.copied().ok_or(Error { kind: ErrorKind::Truncated, at: place })
     }
 
-    /// Where the offset at `place` leads to.
+    /// The position that the offset at `place` points to.
     #[inline]
     fn follow(&self, place: usize) -> Result<usize, Error> {
         match u32::from_le_bytes(self.scalar(place)?) {
             0 => Err(Error { kind: ErrorKind::BadTable, at: place }),
-            // a place lies within the buffer, and both numbers are far below the range of usize
+            // A place is within the buffer, and both numbers are far below the range of usize
             offset => Ok(place.saturating_add(offset as usize)),
         }
     }
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         Ok(Table { at, slots, depth: self.depth })
     }
 
-    /// The table is read.
+    /// Ends the reading of a table.
     #[inline]
     pub fn leave(&mut self, table: &Table<'a>) {
         self.depth = table.depth - 1;
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         behind.get(..count).ok_or(Error { kind: ErrorKind::Truncated, at })
     }
 
-    /// The characters of the string that the offset at `place` leads to, which nobody has looked at yet.
+    /// The characters of the string that the offset at `place` leads to, not validated yet.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], [`ErrorKind::BadTable`], [`ErrorKind::BadString`].

@@ -1,4 +1,4 @@
-//! Schemas: what is in the tables, as `flatc` reads it.
+//! Schemas of tables, in the syntax of `flatc`.
 
 use core::fmt::{self, Write as _};
 
@@ -10,7 +10,7 @@ pub struct Schema {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Declaration {
-    /// Known, but not yet complete: a table may hold itself.
+    /// Known, but not yet complete: a table may contain itself.
     Begun(&'static str),
     Table(&'static str, Vec<Field>),
     Enum(Vec<&'static str>),
@@ -23,11 +23,11 @@ pub struct Field {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// Whether a reader demands it.
+    /// Whether the field is required.
     pub mandatory: bool,
 }
 
-/// What a field or an item is.
+/// The type of a field or an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
     /// A number or truth value, by its name in schemas.
@@ -42,7 +42,7 @@ pub enum Type {
     Vector(Box<Type>),
 }
 
-/// What a schema's text says of the whole.
+/// The properties of a schema as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'t> {
     /// The comment at the top, a line each.
@@ -56,12 +56,12 @@ pub struct Header<'t> {
 }
 
 impl Schema {
-    /// Declares a table, whose fields are asked for where it is not known yet. `path` tells types of one name apart.
+    /// Declares a table; its fields are requested only if it is not known yet. `path` distinguishes types with the same name.
     ///
     /// # Panics
-    /// Where another type has that name: a fault of who declares.
+    /// Panics if another type has that name.
     pub fn table(&mut self, name: &'static str, path: &'static str, fields: &dyn Fn(&mut Self) -> Vec<Field>) -> Type {
-        // `dyn`: hundreds of types are declared, by tools and tests alone
+        // `dyn`: hundreds of types are declared, by tools and tests only.
         if let Some((_, known)) = self.declarations.iter().find(|(known, _)| *known == name) {
             let same = matches!(known, Declaration::Begun(known) | Declaration::Table(known, _) if *known == path);
             assert!(same, "{name} is declared twice: {path} and {known:?}");
@@ -76,7 +76,7 @@ impl Schema {
     /// Declares an enumeration of octets, whose values count from 0.
     ///
     /// # Panics
-    /// Where another type has that name: a fault of who declares.
+    /// Panics if another type has that name.
     pub fn enumeration(&mut self, name: &'static str, symbols: &[&'static str]) -> Type {
         let declaration = Declaration::Enum(symbols.to_vec());
         match self.declarations.iter().find(|(known, _)| *known == name) {
@@ -90,7 +90,7 @@ impl Schema {
     #[must_use]
     pub fn text(&self, header: Header<'_>) -> String {
         let mut out = String::new();
-        // writing to a string does not fail
+        // Writing to a string does not fail.
         let _ = self.print(header, &mut out);
         out
     }
@@ -100,7 +100,7 @@ impl Schema {
             writeln!(out, "// {line}")?;
         }
         writeln!(out, "\nnamespace {};", header.namespace)?;
-        // flatc takes the name of what comes later for a table's
+        // flatc assumes that a name declared later is that of a table.
         for (name, declaration) in &self.declarations {
             let Declaration::Enum(symbols) = declaration else { continue };
             writeln!(out, "\nenum {name}: ubyte {{")?;

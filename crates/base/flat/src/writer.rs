@@ -1,8 +1,8 @@
-//! Appending a buffer to what the caller has.
+//! A writer that appends a buffer to the caller's octets.
 
 use crate::{Error, ErrorKind};
 
-/// Vtables that are remembered: a message has few kinds of tables, and those of a list come one after the other.
+/// The number of remembered vtables: a message has few kinds of tables, and those of a list are adjacent.
 const VTABLES: usize = 16;
 
 /// Appends one buffer to the caller's octets.
@@ -12,7 +12,7 @@ const VTABLES: usize = 16;
 pub struct Writer<'b> {
     out: &'b mut Vec<u8>,
     start: usize,
-    /// Where the last vtables lie, the oldest overwritten first; 0 is none.
+    /// The positions of the last vtables, the oldest overwritten first; 0 is none.
     vtables: [u32; VTABLES],
     next: usize,
 }
@@ -25,10 +25,10 @@ pub struct Places<const N: usize> {
 }
 
 impl<const N: usize> Places<N> {
-    /// The place of the field in `slot`, which the table was said to have.
+    /// The place of the field in `slot`, which must be declared in the table.
     ///
     /// # Panics
-    /// Where the table has no such slot: a fault of the codec.
+    /// Panics if the table has no such slot.
     #[inline]
     #[must_use]
     pub fn place(&self, slot: usize) -> usize {
@@ -38,7 +38,7 @@ impl<const N: usize> Places<N> {
 }
 
 impl<'b> Writer<'b> {
-    /// A buffer behind what `out` holds already, with a file identifier if there is one.
+    /// Starts a buffer after the content of `out`, with an optional file identifier.
     #[must_use]
     pub fn new(out: &'b mut Vec<u8>, identifier: Option<[u8; 4]>) -> Self {
         let start = out.len();
@@ -61,7 +61,7 @@ impl<'b> Writer<'b> {
         self.out.len() - self.start
     }
 
-    /// All is written.
+    /// Finishes the buffer.
     ///
     /// # Errors
     /// [`ErrorKind::TooLong`].
@@ -76,17 +76,17 @@ impl<'b> Writer<'b> {
     /// A scalar, its least significant octet first.
     ///
     /// # Panics
-    /// Where `place` is none that this writer gave for a scalar of that width: a fault of the codec.
+    /// Panics if `place` is not one that this writer returned for a scalar of that width.
     #[inline]
     pub fn scalar<const N: usize>(&mut self, place: usize, octets: [u8; N]) {
         let at = self.start + place;
         self.out[at..at + N].copy_from_slice(&octets);
     }
 
-    /// Lets the offset at `place` lead to what comes next.
+    /// Sets the offset at `place` to the current position.
     #[inline]
     fn lead(&mut self, place: usize) {
-        // what does not fit is found in `finish`
+        // `finish` detects an offset that does not fit.
         let offset = (self.position() - place) as u32;
         self.scalar(place, offset.to_le_bytes());
     }
@@ -98,7 +98,7 @@ impl<'b> Writer<'b> {
         self.out.extend_from_slice(&[0; 8][..zeros]);
     }
 
-    /// A table at the offset `place`, whose field in slot `i` takes `widths[i]` octets: 1, 2, 4 or 8, or 0 where it is
+    /// A table at the offset `place`, where the field in slot `i` takes `widths[i]` octets: 1, 2, 4 or 8, or 0 where it is
     /// absent. The fields are zero until they are written.
     #[inline]
     pub fn table<const N: usize>(&mut self, place: usize, widths: [u8; N]) -> Places<N> {
@@ -135,7 +135,7 @@ impl<'b> Writer<'b> {
         self.begin(place, slots, end, wide, |slot| offsets[slot])
     }
 
-    /// Writes the vtable, where it is a new one, and the table as zeros.
+    /// Writes the vtable, if it is new, and the table as zeros.
     #[inline]
     fn begin(&mut self, place: usize, slots: usize, end: u16, wide: bool, offset: impl Fn(usize) -> u16) -> usize {
         let length = 4 + 2 * slots as u16;
@@ -157,7 +157,7 @@ impl<'b> Writer<'b> {
                 for slot in 0..slots {
                     self.out.extend_from_slice(&offset(slot).to_le_bytes());
                 }
-                // a position that does not fit is not found again, and `finish` refuses the buffer
+                // A position that does not fit is not remembered, and `finish` refuses the buffer.
                 self.vtables[self.next] = u32::try_from(vtable).unwrap_or(0);
                 self.next = (self.next + 1) % VTABLES;
                 vtable
@@ -176,7 +176,7 @@ impl<'b> Writer<'b> {
     }
 
     /// A vector at the offset `place`, of `count` items of `width` octets (1, 2, 4 or 8), which are zero until they are
-    /// written; gives the first item's place.
+    /// written; returns the place of the first item.
     #[inline]
     pub fn vector(&mut self, place: usize, count: usize, width: u8) -> usize {
         if width == 8 {

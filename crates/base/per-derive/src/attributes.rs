@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Expr, ExprRange, LitInt, RangeLimits, Type};
 
-/// Everything that `#[per(…)]` can say; where each makes sense is told at the derive.
+/// All options of `#[per(…)]`; the derive macros document where each is allowed.
 #[derive(Default)]
 pub struct Attributes {
     pub extensible: bool,

@@ -37,9 +37,9 @@ fn sequence(input: &DeriveInput, out: &Impl<'_>, fields: &FieldsNamed) -> syn::R
         let (inner, is_option) = option(&field.ty).map_or((&field.ty, false), |inner| (inner, true));
         let ty = Impl::rename(input, inner);
         let slot = Literal::usize_unsuffixed(slot);
-        let (told, at) = (plain(ident), format!("{name}.{}", plain(ident)));
+        let (label, at) = (plain(ident), format!("{name}.{}", plain(ident)));
         let mandatory = !is_option && own.default.is_none();
-        members.push(quote!((#told, #mandatory, <#ty as ::per::flat::Type>::declare)));
+        members.push(quote!((#label, #mandatory, <#ty as ::per::flat::Type>::declare)));
 
         let read = own.flat_read_or_return(&ty, &at, out.inlined)?;
         let (there, absent) = match (&own.default, is_option) {
@@ -98,7 +98,7 @@ fn newtype(out: &Impl<'_>, attributes: &Attributes, ty: &Type) -> syn::Result<To
     ))
 }
 
-/// A type of one value: that it is there is all that it says.
+/// A type with a single value: only its presence carries information.
 fn unit(out: &Impl<'_>) -> TokenStream {
     impls(
         out,
@@ -118,10 +118,10 @@ fn choice(input: &DeriveInput, out: &Impl<'_>, attributes: &Attributes, data: &D
         let own = attributes::of(&variant.attrs)?;
         let ident = &variant.ident;
         let (index, slot) = (Literal::usize_unsuffixed(slot), Literal::usize_unsuffixed(slot));
-        let told = snake(&plain(ident));
+        let label = snake(&plain(ident));
         let at = format!("{name}.{}", plain(ident));
         let Some(field) = variant.fields.iter().next() else {
-            members.push(quote!((#told, false, <bool as ::per::flat::Type>::declare)));
+            members.push(quote!((#label, false, <bool as ::per::flat::Type>::declare)));
             reads.push(quote!(#index => { reader.null(place)?; Self::#ident }));
             writes.push(quote!(Self::#ident => {
                 let place = writer.choice(place, #slot, 1);
@@ -133,7 +133,7 @@ fn choice(input: &DeriveInput, out: &Impl<'_>, attributes: &Attributes, data: &D
         let ty = Impl::rename(input, &field.ty);
         let read = own.flat_read_or_return(&ty, &at, out.inlined)?;
         let write = own.flat_write_or_return(&quote!(value), &at, out.inlined)?;
-        members.push(quote!((#told, false, <#ty as ::per::flat::Type>::declare)));
+        members.push(quote!((#label, false, <#ty as ::per::flat::Type>::declare)));
         reads.push(quote!(#index => Self::#ident(#read)));
         writes.push(quote!(Self::#ident(value) => {
             let place = writer.choice(place, #slot, <#ty as ::per::flat::Type>::WIDTH);

@@ -28,13 +28,13 @@ use syn::{Data, DeriveInput, Fields};
 /// On fields: `range` and `size` as above; `default = value`; `addition` for what follows the extension marker, in
 /// order; `group = 1` for additions in double brackets; `since = 2` and `until = 1` for revisions that have the
 /// component (its type is then an `Option`, or it has a default), with `mandatory` where it is not OPTIONAL in them.
-/// What the revision lacks is not looked for when reading, and is an error when writing.
+/// A component that the revision lacks is not read, and is an error when writing.
 ///
-/// On a type whose speed matters, `fast`: the codecs of its components become part of its own, where otherwise one copy of
+/// `fast`, for a type that must be fast: the codecs of its components are inlined into its own; otherwise one copy of
 /// each is called. On a type of which one message holds hundreds, `hot`: its own reading becomes part of its holder's too.
 ///
 /// On variants: `addition`; `since` and `until`; `range` and `size` for the payload. A fieldless enum that is a CHOICE
-/// of NULLs says `#[per(choice)]`. The alternatives stand in the order of their tags, which under automatic tagging is
+/// of NULLs takes `#[per(choice)]`. The alternatives stand in the order of their tags, which under automatic tagging is
 /// the order of the ASN.1 text.
 ///
 /// At most 64 additions. A default is left out by the writer; a reader takes it where it was written all the same.
@@ -44,7 +44,7 @@ pub fn derive_per(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Derives the FlatBuffers codec alone, for a type whose PER codec is written by hand; nothing without the feature
+/// Derives the FlatBuffers codec alone, for a type with a hand-written PER codec; expands to nothing without the feature
 /// `flat` of crate `per`. It takes what [`Per`](macro@Per) takes, and a struct without fields, which is `true`.
 #[proc_macro_derive(Flat, attributes(per))]
 pub fn derive_flat(input: proc_macro::TokenStream) -> proc_macro::TokenStream {

@@ -23,7 +23,7 @@ struct Component<'a> {
 }
 
 impl Component<'_> {
-    /// Whether a bit of the preamble tells if the component is there.
+    /// Whether the preamble has a presence bit for the component.
     fn has_bit(&self) -> bool {
         self.own.default.is_some() || self.is_option && !self.own.mandatory
     }
@@ -37,7 +37,7 @@ impl Component<'_> {
         self.own.read_or_return(&self.ty, &self.before(), &self.at, self.inlined)
     }
 
-    /// Reads the component where `present` says that it is there.
+    /// Reads the component if `present` is true.
     fn read_if(&self, present: &TokenStream) -> syn::Result<TokenStream> {
         let read = self.read()?;
         Ok(match &self.own.default {
@@ -143,15 +143,15 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, fields: &FieldsNamed
         quote!(#field: ::per::IntoOwned::into_owned(self.#field))
     });
     let into_owned = if out.borrows { out.owning(&quote!(#ident { #(#owned),* })) } else { out.owning(&quote!(self)) };
-    let told = all().map(|c| {
-        let (field, told) = (c.ident, plain(c.ident));
+    let fields = all().map(|c| {
+        let (field, label) = (c.ident, plain(c.ident));
         if c.is_option {
-            quote!(if let Some(value) = &self.#field { visitor.field(#told); ::per::Describe::describe(value, visitor); })
+            quote!(if let Some(value) = &self.#field { visitor.field(#label); ::per::Describe::describe(value, visitor); })
         } else {
-            quote!(visitor.field(#told); ::per::Describe::describe(&self.#field, visitor);)
+            quote!(visitor.field(#label); ::per::Describe::describe(&self.#field, visitor);)
         }
     });
-    let describe = out.describe(&quote!(visitor.begin_record(); #(#told)* visitor.end_record();));
+    let describe = out.describe(&quote!(visitor.begin_record(); #(#fields)* visitor.end_record();));
     Ok(quote!(#decode #encode #into_owned #describe))
 }
 
@@ -374,7 +374,7 @@ fn encode(
     ))
 }
 
-/// What is inside an `Option<…>`.
+/// The type inside an `Option<…>`.
 pub fn option(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;

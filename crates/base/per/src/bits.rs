@@ -15,14 +15,14 @@ pub enum BitString<'a> {
     Short {
         /// The bits, the last one least significant.
         value: u64,
-        /// How many count.
+        /// The number of bits.
         count: u8,
     },
     /// More bits: whole octets, of which the last may be used in part.
     Long {
         /// The octets; unused bits at the end are zero in what we make.
         octets: Octets<'a>,
-        /// How many bits count.
+        /// The number of bits.
         count: usize,
     },
 }
@@ -34,7 +34,7 @@ impl BitString<'_> {
         BitString::Short { value, count }
     }
 
-    /// How many bits.
+    /// The number of bits.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -257,7 +257,7 @@ impl Encode for BitString<'_> {
 pub struct Bits {
     /// The bits, the last one least significant.
     pub value: u64,
-    /// How many count: at most 64.
+    /// The number of bits: at most 64.
     pub count: u8,
 }
 

@@ -1,20 +1,20 @@
-//! What a type with a codec can do, and the codecs of Rust's own types.
+//! The codec traits, and the codecs of Rust's built-in types.
 
 use crate::{Describe, Error, ErrorKind, Heap, Reader, Store, Visitor, Writer};
 
 /// A type that can be read; lists and gathered fragments go to an `S`.
 pub trait Decode<'a, S: Store<'a>>: Sized {
-    /// Reads a value. `before` is the value that stood at the same place in the previous item of a list, if any:
-    /// [`crate::Memo`] uses it to read what is repeated only once.
+    /// Reads a value. `before` is the value at the same position in the previous item of a list, if any:
+    /// [`crate::Memo`] uses it to avoid reading repeated content again.
     ///
     /// # Errors
-    /// Whatever is wrong with the encoding.
+    /// The encoding is invalid.
     fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error>;
 
     /// Reads a value.
     ///
     /// # Errors
-    /// Whatever is wrong with the encoding.
+    /// The encoding is invalid.
     #[inline]
     fn decode(reader: &mut Reader<'a, S>) -> Result<Self, Error> {
         Self::decode_after(reader, None)
@@ -29,8 +29,8 @@ pub trait Encode {
     /// A value outside its constraints, or one that the writer's revision cannot carry.
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error>;
 
-    /// Octets that the encoding will take at least: lets the writer leave the right room for a length.
-    // not in the vtable of `dyn Encode`: the hints of most types are of no use, and need not be compiled
+    /// The least number of octets of the encoding, so that the writer can reserve the right room for a length.
+    // Not in the vtable of `dyn Encode`: the hints of most types are unused and need not be compiled.
     #[inline]
     fn size_hint(&self) -> usize
     where
@@ -40,12 +40,12 @@ pub trait Encode {
     }
 }
 
-/// A type whose values have a length that a field constrains: strings and lists.
+/// A type whose length can be constrained by a field: strings and lists.
 pub trait DecodeSized<'a, S: Store<'a>>: Sized {
     /// Reads a value of constrained size.
     ///
     /// # Errors
-    /// Whatever is wrong with the encoding.
+    /// The encoding is invalid.
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, before: Option<&Self>) -> Result<Self, Error>;
 }
 
@@ -60,9 +60,9 @@ pub trait EncodeSized {
 
 /// A type that can be kept longer than the bytes it was read from.
 pub trait IntoOwned {
-    /// The same type, borrowing nothing.
+    /// The same type without borrowed content.
     type Owned: 'static;
-    /// Copies what is borrowed.
+    /// Copies the borrowed content.
     fn into_owned(self) -> Self::Owned;
 }
 
@@ -73,7 +73,7 @@ pub struct Size {
     pub lo: usize,
     /// The greatest length; from 65536 on it does not shape the encoding.
     pub hi: usize,
-    /// Whether lengths outside are allowed, behind an extension bit.
+    /// Whether lengths outside the constraint are allowed, with an extension bit.
     pub extensible: bool,
 }
 
@@ -81,7 +81,7 @@ impl Size {
     /// No constraint.
     pub const ANY: Size = Size { lo: 0, hi: usize::MAX, extensible: false };
 
-    /// Whether there is just one length, which is then not written.
+    /// Whether exactly one length is allowed, which is then not encoded.
     #[inline]
     pub(crate) fn is_fixed(self) -> bool {
         self.lo == self.hi && self.hi < 65536
@@ -91,7 +91,7 @@ impl Size {
 /// Reads all of `bytes` as one value, lists on the heap.
 ///
 /// # Errors
-/// Whatever is wrong with the encoding, octets that follow it included.
+/// The encoding is invalid, or octets follow it.
 pub fn decode<'a, T: Decode<'a, Heap<'a>>>(bytes: &'a [u8], revision: u8) -> Result<T, Error> {
     let mut reader = Reader::new(bytes, revision);
     let value = T::decode(&mut reader)?;
@@ -99,7 +99,7 @@ pub fn decode<'a, T: Decode<'a, Heap<'a>>>(bytes: &'a [u8], revision: u8) -> Res
     Ok(value)
 }
 
-/// Appends one value to `out`. After an error `out` is as it was.
+/// Appends one value to `out`. After an error `out` is unchanged.
 ///
 /// # Errors
 /// A value outside its constraints, or one that `revision` cannot carry.
@@ -171,7 +171,7 @@ impl<'a, S: Store<'a>> Decode<'a, S> for u64 {
 impl Encode for u64 {
     #[inline]
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
-        // what i64 does not hold is below the range, and refused for it
+        // A value beyond i64 becomes negative, which is below the range and refused.
         writer.constrained(i64::try_from(*self).unwrap_or(-1), 0, i64::MAX)
     }
 }
@@ -231,7 +231,7 @@ impl Describe for bool {
     }
 }
 
-/// OCTET STRING of one length, kept in place.
+/// OCTET STRING of a fixed length, stored inline.
 impl<'a, S: Store<'a>, const N: usize> Decode<'a, S> for [u8; N] {
     fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
         const { assert!(N < 65536, "longer strings have a length determinant: use Octets") }
@@ -274,7 +274,7 @@ impl<const N: usize> Describe for [u8; N] {
     }
 }
 
-/// A place for a value where it would make its holder large.
+/// A boxed value, for components that would make their container large.
 impl<'a, S: Store<'a>, T: Decode<'a, S>> Decode<'a, S> for Box<T> {
     fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
         reader.descend()?;
@@ -322,7 +322,7 @@ impl<T: Describe> Describe for Option<T> {
     }
 }
 
-/// Used by derived codecs: an integer with a range of its own, extensible or not, `hi` being `None` where there is no
+/// Used by derived codecs: an integer with its own range, extensible or not, `hi` being `None` where there is no
 /// upper bound (X.691 13).
 #[doc(hidden)]
 #[inline]
@@ -370,7 +370,7 @@ pub fn encode_integer(
 /// Used by derived codecs: reads component `at`. One copy for all types that have such a component.
 ///
 /// # Errors
-/// Those of the component.
+/// The errors of the component.
 #[doc(hidden)]
 #[inline(never)]
 pub fn decode_component<'a, S: Store<'a>, T: Decode<'a, S>>(
@@ -383,7 +383,7 @@ pub fn decode_component<'a, S: Store<'a>, T: Decode<'a, S>>(
 /// Used by derived codecs: [`decode_component`] under a SIZE constraint.
 ///
 /// # Errors
-/// Those of the component.
+/// The errors of the component.
 #[doc(hidden)]
 #[inline(never)]
 pub fn decode_component_sized<'a, S: Store<'a>, T: DecodeSized<'a, S>>(
@@ -397,7 +397,7 @@ pub fn decode_component_sized<'a, S: Store<'a>, T: DecodeSized<'a, S>>(
 /// Used by derived codecs: [`decode_integer`] for component `at`.
 ///
 /// # Errors
-/// Those of the component.
+/// The errors of the component.
 #[doc(hidden)]
 #[inline(never)]
 pub fn decode_component_integer<'a, S: Store<'a>, T: TryFrom<i64>>(
@@ -413,7 +413,7 @@ pub fn decode_component_integer<'a, S: Store<'a>, T: TryFrom<i64>>(
 /// Used by derived codecs: writes component `at`. One copy for all types that have such a component.
 ///
 /// # Errors
-/// Those of the component.
+/// The errors of the component.
 #[doc(hidden)]
 #[inline(never)]
 pub fn encode_component<T: Encode>(value: &T, writer: &mut Writer<'_>, at: &'static str) -> Result<(), Error> {
@@ -423,7 +423,7 @@ pub fn encode_component<T: Encode>(value: &T, writer: &mut Writer<'_>, at: &'sta
 /// Used by derived codecs: [`encode_component`] under a SIZE constraint.
 ///
 /// # Errors
-/// Those of the component.
+/// The errors of the component.
 #[doc(hidden)]
 #[inline(never)]
 pub fn encode_component_sized<T: EncodeSized>(
@@ -438,7 +438,7 @@ pub fn encode_component_sized<T: EncodeSized>(
 /// Used by derived codecs: [`encode_integer`] for component `at`.
 ///
 /// # Errors
-/// Those of the component.
+/// The errors of the component.
 #[doc(hidden)]
 #[inline(never)]
 pub fn encode_component_integer(

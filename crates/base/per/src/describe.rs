@@ -1,12 +1,12 @@
-//! Walking over a value without knowing its type: what turns any message into JSON.
+//! Traversal of a value without knowledge of its type, for example to convert any message to JSON.
 
-/// A value that can name its parts.
+/// A value whose parts can be visited.
 pub trait Describe {
-    /// Tells the value to `visitor`, parts in order.
+    /// Calls `visitor` for each part of the value, in order.
     fn describe(&self, visitor: &mut dyn Visitor);
 }
 
-/// Who is told a value's parts.
+/// A visitor of the parts of a value.
 pub trait Visitor {
     /// NULL, or an optional part that is absent.
     fn null(&mut self);
@@ -22,11 +22,11 @@ pub trait Visitor {
     fn symbol(&mut self, name: &'static str);
     /// OCTET STRING, in one or several pieces.
     fn octets(&mut self, pieces: &mut dyn Iterator<Item = &[u8]>);
-    /// BIT STRING: its octets, first bit most significant, and how many bits count.
+    /// BIT STRING: its octets, first bit most significant, and the number of bits.
     fn bits(&mut self, octets: &[u8], count: usize);
     /// A SEQUENCE begins, or a CHOICE, which has one field.
     fn begin_record(&mut self);
-    /// The next value is this field's.
+    /// The next value is that of this field.
     fn field(&mut self, name: &str);
     /// The SEQUENCE or CHOICE ends.
     fn end_record(&mut self);

@@ -1,11 +1,11 @@
-//! What can be wrong with an encoding, or with a value that is to be encoded.
+//! Errors of decoding and encoding.
 
 use core::fmt;
 
-/// A value that could not be read or written, and where.
+/// A failure to read or write a value, with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// Bits from the start of the outermost input (reading) or output (writing).
     pub bit: usize,
@@ -13,8 +13,8 @@ pub struct Error {
     pub at: &'static str,
 }
 
-/// The kinds of [`Error`]. The first group is the fault of who sent the bytes,
-/// the second of who gave the value to encode.
+/// The kinds of [`Error`]. The sender of the bytes causes the first group,
+/// the caller that encodes a value the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -24,11 +24,11 @@ pub enum ErrorKind {
     TrailingOctets,
     /// A number outside its constraint, or wider than 64 bits.
     OutOfRange,
-    /// A length outside the size constraint, or a fragment count that X.691 11.9.3.8 does not know.
+    /// A length outside the size constraint, or a fragment count that X.691 11.9.3.8 does not define.
     BadLength,
     /// An enumeration or choice index that the root does not have.
     UnknownIndex,
-    /// An extension addition of an enumeration or choice that this revision does not know.
+    /// An extension addition of an enumeration or choice that is unknown in this revision.
     UnknownExtension,
     /// A character that the string type does not have.
     BadCharacter,
@@ -38,24 +38,24 @@ pub enum ErrorKind {
     TooManyItems,
     /// Types nested deeper than the reader's limit.
     TooDeep,
-    /// An open type came in fragments and the reader was given no place to gather them.
+    /// An open type is fragmented and the reader has no [`crate::Gather`] to reassemble it.
     Fragmented,
-    /// FlatBuffers: an offset, a vtable, a string's end or a file identifier that is none.
+    /// FlatBuffers: an offset, a vtable, a string's end or a file identifier is invalid.
     BadTable,
-    /// Writing, and reading FlatBuffers: a component that is demanded is not there.
+    /// Writing, and reading FlatBuffers: a mandatory component is missing.
     Missing,
     /// Writing: a component, alternative or value that this revision's wire format cannot carry.
     NotInRevision,
 }
 
 impl Error {
-    /// An error that does not know its component yet.
+    /// Creates an error without a component.
     #[must_use]
     pub const fn new(kind: ErrorKind, bit: usize) -> Self {
         Error { kind, bit, at: "" }
     }
 
-    /// Names the component, unless a more inner one was named already.
+    /// Sets the component, unless a more deeply nested one was set already.
     #[must_use]
     #[cold]
     pub const fn within(self, at: &'static str) -> Self {

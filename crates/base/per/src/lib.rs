@@ -61,33 +61,33 @@
 //! | BIT STRING | [`BitString`]; [`Bits`] for at most 64 bits |
 //! | PrintableString, VisibleString, IA5String without FROM | [`PrintableString`] |
 //! | SEQUENCE OF | [`List`]; [`Memo`] around one that its neighbours repeat |
-//! | ENUMERATED, CHOICE, SEQUENCE | an enum, an enum with payloads, a struct: [`derive@Per`] tells how |
-//! | an open type, an information object's field | code of one's own, with [`Reader::open_type`] and [`Writer::open_type`] |
+//! | ENUMERATED, CHOICE, SEQUENCE | an enum, an enum with payloads, a struct: see [`derive@Per`] |
+//! | an open type, an information object's field | custom code with [`Reader::open_type`] and [`Writer::open_type`] |
 //!
-//! Not known, because E2 has none of them: SET, permitted alphabets, other character strings, named bits, object
+//! Not supported, because E2 has none of them: SET, permitted alphabets, other character strings, named bits, object
 //! identifiers, integers beyond 64 bits, the unaligned variant.
 //!
 //! # Revisions
 //!
 //! One Rust type may have several wire formats: a component with `#[per(since = 2)]` or `#[per(until = 1)]` is in the
-//! encoding only where the reader's or writer's revision allows. What the numbers mean is the message crate's affair.
+//! encoding only where the reader's or writer's revision allows. The message crate defines the numbers.
 //!
 //! # Reading
 //!
 //! [`decode`] reads a whole PDU; [`Reader`] goes field by field, where only some are of interest. Strings are borrowed
-//! from the input. Lists, and octets that do not lie in one piece, go to a [`Store`]: [`Heap`], or an arena that the
-//! caller brings. An OCTET STRING of 16384 octets or more comes in fragments ([`Octets::chunks`]); an open type of that
+//! from the input. Lists, and octets that are not contiguous, go to a [`Store`]: [`Heap`], or an arena that the
+//! caller supplies. An OCTET STRING of 16384 octets or more comes in fragments ([`Octets::chunks`]); an open type of that
 //! length must be put together before it can be read, for which a [`Heap`] needs a [`Gather`].
 //!
-//! A reader takes what X.691 lets a sender choose, and more: numbers and lengths in longer forms than needed, any
-//! padding bits, defaults that are written out, fragments of any allowed size, any ASCII in a PrintableString. It takes
-//! nothing else: values outside their constraint, indices that nobody knows and octets behind a value are errors.
+//! A reader accepts every choice that X.691 leaves to the sender, and more: numbers and lengths in longer forms than needed, any
+//! padding bits, defaults that are written out, fragments of any allowed size, any ASCII in a PrintableString. It accepts
+//! nothing else: values outside their constraint, unknown indices and octets after a value are errors.
 //!
 //! # Writing
 //!
-//! [`encode`] appends to the caller's buffer the one canonical encoding (a [`Real`] that was read keeps its form). An
-//! open type's length is filled in when its value is there; [`Encode::size_hint`] makes room for it beforehand, and a
-//! wrong hint costs a move within the buffer. A buffer that has grown enough is all the memory that is needed.
+//! [`encode`] appends to the caller's buffer the one canonical encoding (a [`Real`] that was read keeps its form). The
+//! length of an open type is filled in after its value; [`Encode::size_hint`] makes room for it beforehand, and a
+//! wrong hint costs a move within the buffer. No memory is needed beside the buffer.
 //!
 //! # Another encoding
 //!
@@ -96,11 +96,11 @@
 //!
 //! # Errors and panics
 //!
-//! Bytes never cause a panic: whatever they hold becomes a value or an [`Error`] with the bit at fault. The memory that
+//! Bytes never cause a panic: they decode to a value or an [`Error`] with the position of the bit. The memory that
 //! a decode takes is bounded by [`MAX_ITEMS`] and the input's length, the stack by [`MAX_DEPTH`].
 
 #![forbid(unsafe_code)]
-// Bits are cut out of wider words everywhere here; each cast stands behind a range check or a mask.
+// This crate extracts bits from wider words throughout; each cast follows a range check or a mask.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_possible_wrap)]
 
 extern crate self as per;
@@ -136,8 +136,8 @@ pub use real::Real;
 pub use text::PrintableString;
 pub use writer::{OpenType, Writer};
 
-/// What follows is there with the feature `flat` only: hand-written codecs beside derived ones, in crates that need not
-/// know whether anybody asked for the feature.
+/// Expands to its items with the feature `flat` only: for hand-written codecs in crates that cannot know whether the feature
+/// is enabled.
 #[cfg(feature = "flat")]
 #[doc(hidden)]
 #[macro_export]

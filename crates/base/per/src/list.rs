@@ -1,4 +1,4 @@
-//! Lists (SEQUENCE OF), where their items live, and how repeated ones are read once.
+//! Lists (SEQUENCE OF), the storage of their items, and memoization of repeated items.
 
 use core::cell::{Cell, OnceCell};
 use core::fmt;
@@ -10,17 +10,17 @@ use crate::{
     Decode, DecodeSized, Describe, Encode, EncodeSized, Error, ErrorKind, IntoOwned, Reader, Size, Visitor, Writer,
 };
 
-/// Where decoded lists and gathered fragments are kept.
+/// The storage of decoded lists and gathered fragments.
 ///
-/// [`Heap`] is the ready one. A service model that reads thousands of items a second brings an arena.
+/// [`Heap`] is the default. A service model that reads thousands of items a second can supply an arena.
 pub trait Store<'a>: Copy {
     /// A list that grows.
     type Growing<T: 'a>: Growing<'a, T>;
 
-    /// Begins a list of about `count` items. The count is only a promise of who wrote the bytes.
+    /// Creates a list of about `count` items. The count is from the encoding and cannot be trusted.
     fn begin<T: 'a>(self, count: usize) -> Self::Growing<T>;
 
-    /// Keeps octets that had to be put together, or gives them back where this store has no place for them.
+    /// Stores gathered octets, or returns them if this store cannot keep any.
     ///
     /// # Errors
     /// The octets.
@@ -34,7 +34,7 @@ pub struct Heap<'a> {
 }
 
 impl<'a> Heap<'a> {
-    /// A store that can gather open types of 16384 octets or more.
+    /// Creates a store that can gather open types of 16384 octets or more.
     #[must_use]
     pub fn gathering(gather: &'a Gather) -> Self {
         Heap { gather: Some(gather) }
@@ -43,11 +43,11 @@ impl<'a> Heap<'a> {
 
 /// A list that grows, in its [`Store`].
 pub trait Growing<'a, T> {
-    /// The item that came last.
+    /// The last item.
     fn last(&self) -> Option<&T>;
-    /// One more item.
+    /// Appends an item.
     fn push(&mut self, item: T);
-    /// That was all.
+    /// Finishes the list.
     fn end(self) -> List<'a, T>;
 }
 
@@ -71,7 +71,7 @@ impl<'a> Store<'a> for Heap<'a> {
 
     #[inline]
     fn begin<T: 'a>(self, count: usize) -> Vec<T> {
-        // most lists are short, and longer ones may grow as their items arrive
+        // Most lists are short, and longer ones can grow as their items are read.
         Vec::with_capacity(count.min(64))
     }
 
@@ -83,15 +83,15 @@ impl<'a> Store<'a> for Heap<'a> {
     }
 }
 
-/// Octets that had to be put together; lives as long as the values that borrow from them. As small as a pointer until it
-/// is needed, which is seldom.
+/// Gathered octets; lives as long as the values that borrow from them. It has the size of a pointer until it is needed, which
+/// is rare.
 #[derive(Debug, Default)]
 pub struct Gather(OnceCell<Box<Gathered>>);
 
 #[derive(Debug)]
 struct Gathered {
     count: Cell<usize>,
-    /// Each bucket has twice the places of the one before, and none moves when the next is added.
+    /// Each bucket has twice the capacity of the one before, and none moves when the next is added.
     buckets: [OnceCell<Bucket>; usize::BITS as usize],
 }
 
@@ -104,7 +104,7 @@ impl Gather {
         Gather(OnceCell::new())
     }
 
-    /// Keeps `octets`.
+    /// Stores `octets`.
     pub fn keep(&self, octets: Vec<u8>) -> &[u8] {
         let Gathered { count, buckets } = &**self.0.get_or_init(|| {
             Box::new(Gathered { count: Cell::new(0), buckets: [const { OnceCell::new() }; usize::BITS as usize] })
@@ -120,9 +120,9 @@ impl Gather {
 /// A SEQUENCE OF: a slice of items, borrowed from an arena or owned.
 #[derive(Clone)]
 pub enum List<'a, T> {
-    /// Items that live elsewhere.
+    /// Borrowed items.
     Borrowed(&'a [T]),
-    /// Items of its own.
+    /// Owned items.
     Owned(Vec<T>),
 }
 
@@ -192,7 +192,7 @@ impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
 impl<T: IntoOwned + Clone> IntoOwned for List<'_, T> {
     type Owned = List<'static, T::Owned>;
     fn into_owned(self) -> List<'static, T::Owned> {
-        // plain loops: they are compiled for every item type, and collecting in place is long
+        // Plain loops: they are compiled for every item type, and the code of an in-place collect is long.
         let mut owned = Vec::with_capacity(self.len());
         match self {
             List::Borrowed(items) => {
@@ -218,10 +218,10 @@ impl<'a, S: Store<'a>, T: Decode<'a, S>> DecodeSized<'a, S> for List<'a, T> {
 }
 
 impl<'a, T> List<'a, T> {
-    /// Reads a list whose items stand in something that `item` takes off: a protocol IE container, say.
+    /// Reads a list whose items are wrapped, for example in a protocol IE container; `item` removes the wrapper.
     ///
     /// # Errors
-    /// Those of `item`; a length outside `size`.
+    /// The errors of `item`; a length outside `size`.
     #[inline(always)]
     pub fn decode_items<S: Store<'a>>(
         reader: &mut Reader<'a, S>,
@@ -258,7 +258,7 @@ impl<'a, T> List<'a, T> {
     /// The writing side of [`List::decode_items`].
     ///
     /// # Errors
-    /// Those of `item`; a length outside `size`.
+    /// The errors of `item`; a length outside `size`.
     #[inline]
     pub fn encode_items(
         &self,
@@ -282,7 +282,7 @@ impl<'a, T> List<'a, T> {
     }
 }
 
-/// How much of a list was read.
+/// The progress of reading a list.
 #[derive(Clone, Copy)]
 struct Progress {
     bounds: Size,
@@ -290,14 +290,14 @@ struct Progress {
     at: usize,
     /// The items announced so far.
     total: usize,
-    /// The announced items that are left to read.
+    /// The announced items that are not read yet.
     left: usize,
     /// Whether no fragment follows.
     is_last: bool,
 }
 
 impl Progress {
-    // short where the size is known at compile time
+    // Short if the size is known at compile time.
     #[inline(always)]
     fn begin<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, size: Size) -> Result<Progress, Error> {
         let bounds = reader.effective_size(size)?;
@@ -369,15 +369,15 @@ impl<T: Describe> Describe for List<'_, T> {
 }
 
 /// A value that remembers the bits it was read from, so that the same bits in the next item of a list are not read
-/// again: the value before is taken instead. KPM repeats a list of measurement names for every UE.
+/// again: the previous value is reused. KPM repeats a list of measurement names for every UE.
 #[derive(Clone)]
 pub struct Memo<'a, T> {
     value: T,
-    /// Where the bits lie: the octets they touch, the first one's offset, and how many there are.
+    /// The position of the bits: the octets that contain them, the offset in the first octet, and the number of bits.
     octets: &'a [u8],
     offset: usize,
     bits: usize,
-    /// List items inside, which count against the budget of a PDU each time.
+    /// The number of list items inside, which count against the budget of a PDU at each repetition.
     items: u32,
 }
 
@@ -408,7 +408,7 @@ impl<T: fmt::Debug> fmt::Debug for Memo<'_, T> {
 }
 
 impl<T> Memo<'_, T> {
-    /// Whether the reader stands before the very same bits, at the same place within an octet.
+    /// Whether the next bits of the reader are the same, at the same position within an octet.
     fn repeats<'a, S: Store<'a>>(&self, reader: &Reader<'a, S>) -> bool {
         let at = reader.position();
         if self.bits == 0 || self.bits > reader.remaining() || at & 7 != self.offset {
@@ -474,7 +474,7 @@ impl<T: Describe> Describe for Memo<'_, T> {
     }
 }
 
-/// One value that lives where lists do: what would make its holder large stands elsewhere.
+/// A single value in the storage of lists, for components that would make their container large.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct One<'a, T>(List<'a, T>);
 
@@ -488,7 +488,7 @@ impl<T> Deref for One<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // made with one item everywhere
+        // Every constructor makes exactly one item.
         &self.0[0]
     }
 }
@@ -500,7 +500,7 @@ impl<T: fmt::Debug> fmt::Debug for One<'_, T> {
 }
 
 impl<'a, T: 'a> One<'a, T> {
-    /// A value in its place among the lists.
+    /// Creates a boxed value.
     #[inline]
     pub(crate) fn kept<S: Store<'a>>(store: S, value: T) -> Self {
         let mut place = store.begin(1);

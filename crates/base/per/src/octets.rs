@@ -11,8 +11,8 @@ use crate::{
 
 /// An OCTET STRING, borrowed from where it was read.
 ///
-/// From 16384 octets on PER cuts a string into fragments: then [`Octets::as_slice`] has nothing to give, and
-/// [`Octets::chunks`] gives the pieces, [`Octets::to_cow`] puts them together.
+/// PER fragments a string of 16384 octets or more: then [`Octets::as_slice`] returns `None`, [`Octets::chunks`] returns the
+/// fragments, and [`Octets::to_cow`] joins them.
 #[derive(Clone)]
 pub struct Octets<'a>(Repr<'a>);
 
@@ -28,7 +28,7 @@ enum Repr<'a> {
 }
 
 impl<'a> Octets<'a> {
-    /// How many octets.
+    /// The number of octets.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -38,13 +38,13 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the string is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The octets, where they lie in one piece.
+    /// The octets, if they are contiguous.
     #[must_use]
     pub fn as_slice(&self) -> Option<&[u8]> {
         match &self.0 {
@@ -54,7 +54,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// The octets, gathered where they lie in pieces.
+    /// The octets, joined if they are fragmented.
     #[must_use]
     pub fn to_cow(&self) -> Cow<'_, [u8]> {
         match self.as_slice() {
@@ -63,7 +63,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// The pieces, in order.
+    /// The fragments, in order.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'_> {
         match &self.0 {
@@ -192,14 +192,14 @@ impl<'a, S: Store<'a>> DecodeSized<'a, S> for Octets<'a> {
     }
 }
 
-/// Whether octets under that constraint are not aligned (X.691 17.6).
+/// Whether octets with that constraint are not aligned (X.691 17.6).
 #[inline]
 fn is_bit_field(bounds: Size) -> bool {
     bounds.is_fixed() && bounds.lo <= 2
 }
 
-/// Octets under a size constraint (X.691 17; also PrintableString, whose characters take an octet each). `is_bit_field`
-/// tells which bounds make them a field of bits that is not aligned.
+/// Octets under a size constraint (X.691 17; also PrintableString, with one octet per character). `is_bit_field` returns
+/// whether bounds make them an unaligned bit field.
 #[inline]
 pub(crate) fn decode_octets<'a, S: Store<'a>>(
     reader: &mut Reader<'a, S>,

@@ -2,17 +2,17 @@
 
 use crate::{Error, ErrorKind, Heap, Size, Store};
 
-/// List items that one PDU may hold before it is refused. Bounds what a few hostile octets can make us allocate.
+/// The most list items of one PDU. Bounds the memory that a few hostile octets can make a decoder allocate.
 pub const MAX_ITEMS: u32 = 1 << 18;
 
-/// Open types, lists and boxes inside each other before a PDU is refused. A type can hold itself through these only,
-/// so this bounds the stack that hostile octets can make a decoder use.
+/// The deepest nesting of open types, lists and boxes in a PDU. A type can contain itself through these only, so this bounds
+/// the stack that hostile octets can make a decoder use.
 pub const MAX_DEPTH: u8 = 32;
 
 /// A cursor over one aligned-PER encoding.
 ///
 /// Positions are absolute: a reader of an open type inside the input shares the input's slice,
-/// so every error tells a bit offset from the start of the PDU.
+/// so every error contains a bit offset from the start of the PDU.
 #[derive(Clone, Debug)]
 pub struct Reader<'a, S = Heap<'a>> {
     bytes: &'a [u8],
@@ -38,7 +38,7 @@ pub(crate) enum Length {
 }
 
 impl<'a> Reader<'a, Heap<'a>> {
-    /// A reader whose lists go to the heap, for wire formats of `revision`.
+    /// Creates a reader that stores lists on the heap, for wire formats of `revision`.
     #[must_use]
     pub fn new(bytes: &'a [u8], revision: u8) -> Self {
         Reader::with_store(bytes, revision, Heap::default())
@@ -46,13 +46,13 @@ impl<'a> Reader<'a, Heap<'a>> {
 }
 
 impl<'a, S: Store<'a>> Reader<'a, S> {
-    /// A reader whose lists and gathered fragments go to `store`.
+    /// Creates a reader that puts lists and gathered fragments into `store`.
     #[must_use]
     pub fn with_store(bytes: &'a [u8], revision: u8, store: S) -> Self {
         Reader { bytes, start: 0, pos: 0, end: bytes.len() * 8, revision, depth: 0, items_left: MAX_ITEMS, store }
     }
 
-    /// Which revision of the wire format is read; the meaning of the number is the message crate's.
+    /// The revision of the wire format that is read; the message crate defines the numbers.
     #[must_use]
     pub fn revision(&self) -> u8 {
         self.revision
@@ -64,7 +64,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         self.pos
     }
 
-    /// Bits that are left of this value.
+    /// Remaining bits of this value.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.end - self.pos
@@ -78,14 +78,14 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         self.bytes
     }
 
-    /// An error at the present position.
+    /// Returns an error at the present position.
     #[cold]
     #[must_use]
     pub fn error(&self, kind: ErrorKind) -> Error {
         Error::new(kind, self.pos)
     }
 
-    /// One bit.
+    /// Reads one bit.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], as for every method that reads.
@@ -99,7 +99,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(bit == 1)
     }
 
-    /// `count` bits, the first one most significant. At most 64.
+    /// Reads `count` bits, the first one most significant. At most 64.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`].
@@ -130,7 +130,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         (word << shift >> (128 - count)) as u64
     }
 
-    /// One octet from the next octet boundary.
+    /// Reads one octet from the next octet boundary.
     #[inline]
     fn octet(&mut self) -> Result<u8, Error> {
         self.align();
@@ -142,13 +142,13 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(octet)
     }
 
-    /// Skips to the next octet boundary. Padding bits are not looked at.
+    /// Skips to the next octet boundary. Padding bits are not checked.
     #[inline]
     pub fn align(&mut self) {
         self.pos = self.end.min((self.pos + 7) & !7);
     }
 
-    /// `count` whole octets from the next octet boundary, borrowed.
+    /// Reads `count` whole octets from the next octet boundary, borrowed.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`].
@@ -163,10 +163,10 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(&self.bytes[start..start + count])
     }
 
-    /// A whole number in `lo..=hi` (X.691 11.5).
+    /// Reads a whole number in `lo..=hi` (X.691 11.5).
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] where the bits allow more than the constraint.
+    /// [`ErrorKind::OutOfRange`] when the bits encode a number outside the constraint.
     // the bounds are known where it is called: there, one of the cases is left
     #[inline(always)]
     pub fn constrained(&mut self, lo: i64, hi: i64) -> Result<i64, Error> {
@@ -224,7 +224,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
     }
 
-    /// A whole number of at least `lo` (X.691 11.7).
+    /// Reads a whole number of at least `lo` (X.691 11.7).
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] above `i64::MAX`.
@@ -240,7 +240,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         lo.checked_add_unsigned(offset).ok_or(Error::new(ErrorKind::OutOfRange, at))
     }
 
-    /// Any whole number (X.691 11.8).
+    /// Reads any whole number (X.691 11.8).
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] outside `i64`.
@@ -267,7 +267,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// A normally small number (X.691 11.6): an extension addition's index.
+    /// Reads a normally small number (X.691 11.6): an extension addition's index.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] above `u32::MAX`.
@@ -292,7 +292,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// A general length determinant (X.691 11.9.3.5 to 11.9.3.8).
+    /// Reads a general length determinant (X.691 11.9.3.5 to 11.9.3.8).
     #[inline]
     pub(crate) fn length(&mut self) -> Result<Length, Error> {
         let first = self.octet()?;
@@ -307,7 +307,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// The length of a value of constrained size (X.691 11.9.4.1), without its extension bit.
+    /// Reads the length of a value of constrained size (X.691 11.9.4.1), without its extension bit.
     #[inline]
     pub(crate) fn sized_length(&mut self, size: Size) -> Result<Length, Error> {
         if size.hi >= 65536 {
@@ -322,11 +322,11 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         if size.extensible && self.bit()? { Ok(Size::ANY) } else { Ok(size) }
     }
 
-    /// Reads the value inside an open type (X.691 11.2) with `read`, which must leave nothing but padding.
+    /// Reads the value inside an open type (X.691 11.2) with `read`, which must leave only padding.
     ///
     /// # Errors
     /// Those of `read`; [`ErrorKind::TrailingOctets`]; [`ErrorKind::Fragmented`] from 16384 octets on where the store
-    /// cannot keep gathered octets. An error inside gathered octets tells the bit where the open type begins.
+    /// cannot keep gathered octets. An error inside gathered octets contains the bit where the open type begins.
     #[inline]
     pub fn open_type<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let outer = self.enter_open_type()?;
@@ -338,7 +338,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// Makes the value inside an open type all that there is to read.
+    /// Restricts the reader to the value inside an open type.
     fn enter_open_type(&mut self) -> Result<Outer<'a>, Error> {
         let at = self.pos;
         let (bytes, start, end) = (self.bytes, self.start, self.end);
@@ -356,7 +356,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// Continues behind the open type, in which nothing but padding may be left.
+    /// Continues after the open type, in which only padding may remain.
     fn leave_open_type(&mut self, outer: &Outer<'a>) -> Result<(), Error> {
         let end = self.finish();
         (self.bytes, self.start, self.pos, self.end) = (outer.bytes, outer.start, outer.next, outer.end);
@@ -364,7 +364,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         end
     }
 
-    /// Makes the next `count` octets all that there is to read.
+    /// Restricts the reader to the next `count` octets.
     #[inline]
     fn enter(&mut self, count: usize) -> Result<(), Error> {
         if self.depth >= MAX_DEPTH {
@@ -390,8 +390,8 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(Reader { bytes, start: 0, pos: 0, end: bytes.len() * 8, depth: self.depth + 1, ..self.clone() })
     }
 
-    /// Ends what [`Reader::open_type_reader`] began: checks that `inner` has left nothing but padding, and counts the
-    /// list items that it read against this reader's budget.
+    /// Finishes an open type after [`Reader::open_type_reader`]: checks that `inner` has left only padding, and counts its list
+    /// items against the budget of this reader.
     ///
     /// # Errors
     /// [`ErrorKind::TrailingOctets`].
@@ -401,7 +401,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         inner.finish()
     }
 
-    /// A reader of just the octets in an open type, which this reader then stands behind. Hand it back to
+    /// Returns a reader of the octets in an open type, and moves this reader after it. Pass the returned reader to
     /// [`Reader::end_open_type`].
     ///
     /// # Errors
@@ -435,7 +435,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// Passes over an open type without looking inside.
+    /// Skips an open type without decoding it.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], [`ErrorKind::BadLength`].
@@ -459,7 +459,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
         let known = count.min(64) as u32;
         let bitmap = self.bits(known)? << (64 - known);
-        // Nobody defines more than 64 additions; later ones are passed over like any unknown ones.
+        // No known type has more than 64 additions; later ones are skipped like any unknown ones.
         let mut more = 0;
         for _ in known as usize..count {
             more += usize::from(self.bit()?);
@@ -467,7 +467,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(Additions { bitmap, more })
     }
 
-    /// Passes over the additions that nobody took.
+    /// Skips the additions that were not read.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], [`ErrorKind::BadLength`].
@@ -478,7 +478,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(())
     }
 
-    /// Begins a value that may hold values of its own kind; [`Reader::ascend`] ends it.
+    /// Starts a value that may contain values of its own type; [`Reader::ascend`] ends it.
     #[inline]
     pub(crate) fn descend(&mut self) -> Result<(), Error> {
         if self.depth >= MAX_DEPTH {
@@ -529,7 +529,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(())
     }
 
-    /// Passes over bits that were compared already.
+    /// Skips bits that were compared already.
     #[inline]
     pub(crate) fn advance(&mut self, bits: usize) {
         debug_assert!(bits <= self.remaining());
@@ -537,7 +537,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     }
 }
 
-/// What a reader continues with behind an open type.
+/// The state of a reader outside an open type, restored after it.
 struct Outer<'a> {
     bytes: &'a [u8],
     start: usize,
@@ -563,7 +563,7 @@ pub struct Additions {
 }
 
 impl Additions {
-    /// Whether the next addition in order of definition is there.
+    /// Whether the next addition in order of definition is present.
     #[inline]
     pub fn take(&mut self) -> bool {
         let there = self.bitmap >> 63 == 1;

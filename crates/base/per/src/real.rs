@@ -7,7 +7,7 @@ use crate::codec::owned_as_is;
 use crate::reader::Length;
 use crate::{Decode, Describe, Encode, Error, ErrorKind, IntoOwned, Reader, Store, Visitor, Writer};
 
-/// A REAL: what came from the wire keeps its content octets, so that it encodes to the same bytes again even where
+/// A REAL: a value from the wire keeps its content octets, so that it encodes to the same bytes again even where
 /// they hold more than an `f64`; what we make ourselves is an `f64`, written as the shortest binary form.
 #[derive(Clone)]
 pub enum Real<'a> {
@@ -62,7 +62,7 @@ impl<'a, S: Store<'a>> Decode<'a, S> for Real<'a> {
                 value_of(octets).ok_or(Error::new(ErrorKind::BadReal, at))?;
                 Ok(Real::Wire(Cow::Borrowed(octets)))
             }
-            // 16384 octets of digits: nobody's measurement
+            // 16384 octets of digits: more than any measurement has
             Length::Fragment(_) => Err(Error::new(ErrorKind::BadReal, at)),
         }
     }

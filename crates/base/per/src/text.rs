@@ -26,7 +26,7 @@ impl<'a> PrintableString<'a> {
     /// A string that is known when the program is built.
     ///
     /// # Panics
-    /// Where `text` is not ASCII: a fault of the program.
+    /// Panics if `text` is not ASCII.
     #[must_use]
     pub const fn literal(text: &'a str) -> Self {
         assert!(text.is_ascii(), "a PrintableString is ASCII");

@@ -15,33 +15,33 @@ pub struct Writer<'b> {
 }
 
 impl<'b> Writer<'b> {
-    /// A writer behind what `out` holds already, for wire formats of `revision`.
+    /// Creates a writer that appends to `out`, for wire formats of `revision`.
     #[must_use]
     pub fn new(out: &'b mut Vec<u8>, revision: u8) -> Self {
         let start = out.len();
         Writer { out, free: 0, start, revision }
     }
 
-    /// Which revision of the wire format is written; the meaning of the number is the message crate's.
+    /// The revision of the wire format that is written; the message crate defines the numbers.
     #[must_use]
     pub fn revision(&self) -> u8 {
         self.revision
     }
 
-    /// An error at the present position.
+    /// Returns an error at the present position.
     #[cold]
     #[must_use]
     pub fn error(&self, kind: ErrorKind) -> Error {
         Error::new(kind, (self.out.len() - self.start) * 8 - self.free as usize)
     }
 
-    /// One bit.
+    /// Writes one bit.
     #[inline]
     pub fn bit(&mut self, bit: bool) {
         self.bits(u64::from(bit), 1);
     }
 
-    /// The `count` least significant bits of `value`, most significant first. At most 64.
+    /// Writes the `count` least significant bits of `value`, most significant first. At most 64.
     #[inline]
     pub fn bits(&mut self, value: u64, count: u32) {
         debug_assert!(count <= 64);
@@ -56,7 +56,7 @@ impl<'b> Writer<'b> {
             self.free -= count;
             return;
         }
-        // what the last octet did not take: 1 to 64 bits
+        // The bits that do not fit into the last octet: 1 to 64.
         let left = count - self.free;
         if self.free > 0
             && let Some(last) = self.out.last_mut()
@@ -77,27 +77,27 @@ impl<'b> Writer<'b> {
         self.free = count.wrapping_neg() & 7;
     }
 
-    /// One octet at the next octet boundary.
+    /// Writes one octet at the next octet boundary.
     #[inline]
     fn octet(&mut self, octet: u8) {
         self.align();
         self.out.push(octet);
     }
 
-    /// Zero bits up to the next octet boundary.
+    /// Writes zero bits up to the next octet boundary.
     #[inline]
     pub fn align(&mut self) {
         self.free = 0;
     }
 
-    /// Whole octets from the next octet boundary.
+    /// Writes whole octets from the next octet boundary.
     #[inline]
     pub fn octets(&mut self, octets: &[u8]) {
         self.align();
         self.out.extend_from_slice(octets);
     }
 
-    /// A whole number in `lo..=hi` (X.691 11.5).
+    /// Writes a whole number in `lo..=hi` (X.691 11.5).
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`].
@@ -128,7 +128,7 @@ impl<'b> Writer<'b> {
         self.octets(&offset.to_be_bytes()[8 - count as usize..]);
     }
 
-    /// A whole number of at least `lo` (X.691 11.7).
+    /// Writes a whole number of at least `lo` (X.691 11.7).
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] below `lo`.
@@ -140,7 +140,7 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// Any whole number (X.691 11.8), in the fewest octets of two's complement.
+    /// Writes any whole number (X.691 11.8), in the fewest octets of two's complement.
     pub fn unconstrained(&mut self, value: i64) {
         let magnitude = if value < 0 { !value } else { value };
         let count = (64 - (magnitude as u64).leading_zeros()) / 8 + 1;
@@ -153,7 +153,7 @@ impl<'b> Writer<'b> {
         self.octets(&value.to_be_bytes()[8 - count as usize..]);
     }
 
-    /// A normally small number (X.691 11.6): an extension addition's index.
+    /// Writes a normally small number (X.691 11.6): an extension addition's index.
     pub fn normally_small(&mut self, value: u32) {
         if value < 64 {
             self.bits(u64::from(value), 7);
@@ -251,10 +251,10 @@ impl<'b> Writer<'b> {
         self.octets(octets);
     }
 
-    /// Writes an open type (X.691 11.2): `write` appends the value, whose length is put before it afterwards.
+    /// Writes an open type (X.691 11.2): `write` appends the value; its length is inserted before it afterwards.
     ///
-    /// `hint` is how many octets the value will take at least. Where it falls in the same class as the true
-    /// length (below 128, below 16384) nothing is moved to make room.
+    /// `hint` is the least number of octets of the value. No octets are moved if it is in the same class (below 128, below
+    /// 16384) as the true length.
     ///
     /// # Errors
     /// Those of `write`.
@@ -266,13 +266,13 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// Begins an open type whose end comes later, by [`Writer::end_open_type`].
+    /// Starts an open type; [`Writer::end_open_type`] ends it.
     #[inline]
     #[must_use]
     pub fn begin_open_type(&mut self, hint: usize) -> OpenType {
         self.align();
         let at = self.out.len();
-        // two arms, since the compiler makes a call of a length that it does not know
+        // Two arms, since a copy of a length unknown to the compiler becomes a function call.
         let reserved = if hint < 128 {
             self.out.push(0);
             1
@@ -283,7 +283,7 @@ impl<'b> Writer<'b> {
         OpenType { at, reserved }
     }
 
-    /// Ends what [`Writer::begin_open_type`] began: its length is now known.
+    /// Ends an open type after [`Writer::begin_open_type`] and writes its length.
     #[inline]
     pub fn end_open_type(&mut self, open: OpenType) {
         self.align();
@@ -299,8 +299,7 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// The room kept for the length was the wrong one, or the value must be cut into fragments: the octets move within
-    /// the buffer.
+    /// Moves the octets within the buffer, if the reserved room for the length is wrong or the value must be fragmented.
     #[cold]
     fn move_open_type(&mut self, at: usize, reserved: usize, length: usize) {
         let (whole, rest) = (length / FRAGMENT, length % FRAGMENT);
@@ -312,8 +311,8 @@ impl<'b> Writer<'b> {
         if end > self.out.len() {
             self.out.resize(end, 0);
         }
-        // From the last piece to the first, since all but the first stay or move up. Then the lengths, whose places
-        // are free only now.
+        // From the last piece to the first, since all but the first stay or move up. The lengths are written last, since their
+        // positions are free only then.
         let last_from = from + length - last;
         self.out.copy_within(last_from..last_from + last, end - last);
         for i in (0..fragments).rev() {
@@ -337,7 +336,7 @@ impl<'b> Writer<'b> {
 /// The octets of the largest fragment (X.691 11.9.3.8).
 const FRAGMENT: usize = 65536;
 
-/// An open type that was begun and whose length is not known yet.
+/// An open type that was started and has no length yet.
 #[derive(Debug)]
 pub struct OpenType {
     at: usize,

@@ -1,6 +1,6 @@
 //! FlatBuffers: a second encoding of the types that are declared for PER.
 //!
-//! Whatever derives [`Per`](derive@crate::Per) has this codec too. Its slots are the positions in the declaration, which
+//! Every type that derives [`Per`](derive@crate::Per) has this codec too. Its slots are the positions in the declaration, which
 //! therefore only ever grows at its end.
 //!
 //! | ASN.1 | FlatBuffers |
@@ -54,7 +54,7 @@ pub use writer::Writer;
 
 use crate::{Error, ErrorKind, Heap, Size, Store};
 
-/// What a type is in FlatBuffers.
+/// The FlatBuffers representation of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number, which lies at its place itself.
@@ -85,7 +85,7 @@ pub trait Decode<'a, S: Store<'a>>: Type + Sized {
     /// Reads the value at `place`.
     ///
     /// # Errors
-    /// Whatever is wrong with the encoding.
+    /// The encoding is invalid.
     fn read(reader: &mut Reader<'a, S>, place: usize) -> Result<Self, Error>;
 }
 
@@ -98,12 +98,12 @@ pub trait Encode: Type {
     fn write(&self, writer: &mut Writer<'_>, place: usize) -> Result<(), Error>;
 }
 
-/// A type whose values have a length that a field constrains.
+/// A type whose length can be constrained by a field.
 pub trait DecodeSized<'a, S: Store<'a>>: Type + Sized {
     /// Reads the value of constrained size at `place`.
     ///
     /// # Errors
-    /// Whatever is wrong with the encoding.
+    /// The encoding is invalid.
     fn read_sized(reader: &mut Reader<'a, S>, place: usize, size: Size) -> Result<Self, Error>;
 }
 
@@ -119,7 +119,7 @@ pub trait EncodeSized: Type {
 /// Reads `bytes` as one buffer, lists on the heap.
 ///
 /// # Errors
-/// Whatever is wrong with the encoding.
+/// The encoding is invalid.
 pub fn decode<'a, T: Decode<'a, Heap<'a>>>(
     bytes: &'a [u8],
     revision: u8,
@@ -131,7 +131,7 @@ pub fn decode<'a, T: Decode<'a, Heap<'a>>>(
 /// Reads `bytes` as one buffer, lists in `store`.
 ///
 /// # Errors
-/// Whatever is wrong with the encoding.
+/// The encoding is invalid.
 pub fn decode_in<'a, S: Store<'a>, T: Decode<'a, S>>(
     bytes: &'a [u8],
     revision: u8,
@@ -143,7 +143,7 @@ pub fn decode_in<'a, S: Store<'a>, T: Decode<'a, S>>(
     T::read(&mut reader, place)
 }
 
-/// Where the value of a buffer lies.
+/// The position of the value of a buffer.
 fn root_place<'a, S: Store<'a>>(
     reader: &mut Reader<'a, S>,
     identifier: Option<[u8; 4]>,
@@ -172,7 +172,7 @@ pub fn encode<T: Encode>(value: &T, revision: u8, identifier: Option<[u8; 4]>, o
     encode_with(revision, identifier, out, &mut write as &mut Write<'_>)
 }
 
-/// Appends a buffer whose root `write` writes at the place that it is given. After an error `out` is as it was.
+/// Appends a buffer; `write` writes its root at the given place. After an error `out` is unchanged.
 ///
 /// # Errors
 /// Those of `write`; a buffer beyond 2 GiB.

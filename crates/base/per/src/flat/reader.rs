@@ -14,7 +14,7 @@ pub struct Reader<'a, S = Heap<'a>> {
 }
 
 impl<'a> Reader<'a, Heap<'a>> {
-    /// A reader whose lists go to the heap.
+    /// Creates a reader that stores lists on the heap.
     #[must_use]
     pub fn new(bytes: &'a [u8], revision: u8) -> Self {
         Reader::with_store(bytes, revision, Heap::default())
@@ -22,7 +22,7 @@ impl<'a> Reader<'a, Heap<'a>> {
 }
 
 impl<'a, S: Store<'a>> Reader<'a, S> {
-    /// A reader whose lists go to `store`.
+    /// Creates a reader that puts lists into `store`.
     #[must_use]
     pub fn with_store(bytes: &'a [u8], revision: u8, store: S) -> Self {
         Reader { raw: ::flat::Reader::new(bytes), revision, items_left: MAX_ITEMS, store }
