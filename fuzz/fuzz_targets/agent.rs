@@ -66,6 +66,8 @@ fn drain(agent: &mut Agent, owner: &mut Owner) {
             | AgentEvent::ComponentsUpdated { .. }
             | AgentEvent::GivenUp { .. }
             | AgentEvent::ModificationRefused { .. } => {}
+            // the target must know every event that changes what the agent holds
+            event => panic!("the fuzz target does not handle {event:?}"),
         }
     }
     let mut out = Vec::new();

@@ -33,7 +33,7 @@ fn drain(controller: &mut Controller, host: &mut XappHost) {
         assert!(e2ap::Version::ALL.into_iter().any(read), "unreadable: {out:02x?}");
         out.clear();
     }
-    while host.poll_transmit(&mut out).or_else(|| host.poll_news(controller, &mut out, |_| true)).is_some() {
+    while host.poll_transmit(&mut out).or_else(|| host.poll_announcement(controller, &mut out, |_| true)).is_some() {
         RicMessage::decode(&out).expect("what is sent can be read");
         out.clear();
     }

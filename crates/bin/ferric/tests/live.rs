@@ -59,7 +59,7 @@ fn prefix_in_use_is_refused() {
     let prefix = prefix('g');
     let first = start(&prefix);
     let second = run(&["ran", "--live", "1", "--live-prefix", &prefix]);
-    second.complains(1, &["belongs to another running ferric", "do: end that one, or use another prefix"]);
+    second.complains(1, &["belongs to another running ferric", "do: end that process, or use another name prefix"]);
     first.stop();
     run(&["ran", "--live", "1", "--live-prefix", "A B"]).complains(1, &["invalid name prefix: use 1 to 10"]);
     run(&["ran", "--live", "0"]).complains(2, &["0 is not in 1..=256"]);

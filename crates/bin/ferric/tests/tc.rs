@@ -171,7 +171,7 @@ fn errors_are_reported() {
     says(&[&https[..], &["--rest-ca", nothing]].concat(), &["contains no certificate as PEM"]);
     let http = ["--protocol", "udp", "--rest", "http://127.0.0.1:1"];
     says(&[&http[..], &["--rest-ca", nothing]].concat(), &["--rest-ca requires https://"]);
-    says(&[&http[..], &["--rest-token", nothing]].concat(), &["contains no token"]);
+    says(&[&http[..], &["--rest-token", nothing]].concat(), &["does not contain a token"]);
     says(&[&http[..], &["--rest-token", "/nowhere/token"]].concat(), &["cannot read /nowhere/token"]);
     let redis = ["--protocol", "udp", "--redis", "rediss://127.0.0.1"];
     says(&[&redis[..], &["--redis-ca", nothing]].concat(), &["TLS of Redis", "holds no certificate as PEM"]);
@@ -182,7 +182,7 @@ fn errors_are_reported() {
     refused(&["--source", "10.0.0.256"], "such as 10.0.0.2:5060");
     refused(&["--rest", "ftp://ric.example"], "not http://HOST:PORT or https://HOST:PORT");
     refused(&["--rest", "https://ric.example", "--rest-cert", "tc.pem"], "--rest-key");
-    refused(&["--redis", "rediss://127.0.0.1/#insecure"], "`#insecure` is not taken");
+    refused(&["--redis", "rediss://127.0.0.1/#insecure"], "`#insecure` is not supported");
     refused(&["--from", "mqtt", "--redis", "redis://127.0.0.1"], "`pubsub` or by `stream`");
     refused(&["--rnti", "0x10000"], "up to 0xffff");
 

@@ -131,7 +131,7 @@ fn rest_over_tls_with_tokens() {
         include_str!("../../../../docs/slicing-controller.md"),
         include_str!("../../../../docs/traffic-controller.md"),
     );
-    let (_, access) = page.split_once("## Who may speak to it").unwrap();
+    let (_, access) = page.split_once("## Access control").unwrap();
     let commands = block(access, "sh");
     let (make, start) = commands.split_once("ferric ").unwrap();
     folder

@@ -182,7 +182,7 @@ fn add(ric: &TestRic) -> Client {
 }
 
 #[test]
-fn a_node_that_is_lost_in_the_middle_of_a_request_is_told() {
+fn loss_of_node_during_request_is_reported() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::ready(&ric);
     let mut first = add(&ric);
@@ -202,7 +202,7 @@ fn a_node_that_is_lost_in_the_middle_of_a_request_is_told() {
 }
 
 #[test]
-fn a_node_that_does_not_answer_in_time_is_told() {
+fn node_timeout_is_reported() {
     let ric = TestRic::start(|config: &mut RicConfig| {
         config.server.controller.control_timeout = Duration::from_millis(50);
     });
@@ -225,7 +225,7 @@ fn a_node_that_does_not_answer_in_time_is_told() {
 }
 
 #[test]
-fn refusals_without_words_are_told_by_their_cause() {
+fn refusals_without_text_state_their_cause() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::ready(&ric);
     for (cause, outcome, status, told) in [
@@ -248,7 +248,7 @@ fn refusals_without_words_are_told_by_their_cause() {
 
 /// A rule's control that is not answered is asked for again once the node tells where the UE is.
 #[test]
-fn a_rule_whose_control_is_not_answered_is_tried_again() {
+fn rule_is_retried_when_its_control_times_out() {
     let ric = TestRic::start(|config: &mut RicConfig| {
         config.server.controller.control_timeout = Duration::from_millis(50);
     });
@@ -303,7 +303,7 @@ fn a_rule_whose_control_is_not_answered_is_tried_again() {
 
 /// It acknowledges a control of TC and tells nothing more: who waits for that waits in vain, and nobody after them.
 #[test]
-fn a_node_that_does_not_tell_what_it_did_holds_up_one_request() {
+fn node_without_outcome_delays_one_request() {
     let ric = TestRic::start(|config: &mut RicConfig| {
         config.rest.as_mut().unwrap().response_timeout = Duration::from_millis(500);
     });
@@ -348,7 +348,7 @@ fn a_node_that_does_not_tell_what_it_did_holds_up_one_request() {
 }
 
 #[test]
-fn what_cannot_be_undone_is_told() {
+fn failed_rollback_is_reported() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::ready(&ric);
     let slices = |algorithm: &str, slice: serde_json::Value| json!({ "algorithm": algorithm, "slices": [slice] });
@@ -362,14 +362,15 @@ fn what_cannot_be_undone_is_told() {
     node.acknowledge();
     node.fail(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid), None);
     node.fail(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), None);
-    let problem =
-        client.receive().expect_problem(422, &["ControlMessageInvalid", "could not be undone", "FailedToExecute"]);
+    let problem = client
+        .receive()
+        .expect_problem(422, &["ControlMessageInvalid", "cannot undo earlier changes", "FailedToExecute"]);
     assert_eq!(problem["restored"], false);
     assert_eq!(ric.rest.get(SLICES)["slices"], json!([]), "as it is");
 }
 
 #[test]
-fn a_request_whose_client_is_gone_is_not_begun() {
+fn request_of_disconnected_client_is_not_started() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::ready(&ric);
     let mut first = add(&ric);
@@ -396,7 +397,7 @@ fn a_request_whose_client_is_gone_is_not_begun() {
 }
 
 #[test]
-fn too_many_requests_for_one_node_are_refused() {
+fn full_request_queue_of_node_is_refused() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::ready(&ric);
     let mut waiting: Vec<_> = (0..65).map(|_| add(&ric)).collect();
@@ -409,7 +410,7 @@ fn too_many_requests_for_one_node_are_refused() {
         one_more.set_patience(Duration::from_millis(200));
         match one_more.try_receive() {
             Some(answer) => {
-                answer.expect_problem(503, &["too many requests wait for this node"]);
+                answer.expect_problem(503, &["request queue of this node full"]);
                 refused += 1;
             }
             None => waiting.push(one_more),
@@ -422,14 +423,14 @@ fn too_many_requests_for_one_node_are_refused() {
 }
 
 #[test]
-fn a_node_that_says_nothing_of_its_slices_is_told_apart() {
+fn node_without_slice_reports_is_unavailable() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::set_up(&ric);
     let of = format!("/v1/nodes/{NODE}");
     let later = ric.rest.request("GET", SLICES, None);
-    later.expect_problem(503, &["has told nothing of slice yet"]);
+    later.expect_problem(503, &["has not reported slice yet"]);
     assert_eq!(later.header("retry-after"), Some("1"));
-    ric.rest.request("POST", SLICES, json!({ "share_percent": 5 })).expect_problem(503, &["nothing of slice yet"]);
+    ric.rest.request("POST", SLICES, json!({ "share_percent": 5 })).expect_problem(503, &["not reported slice yet"]);
     ric.rest.request("GET", &format!("{of}/statistics/rlc"), None).expect_problem(404, &["offers no rlc function"]);
     let (first, second) = (node.subscription(), node.subscription());
     for request in [first, second] {
@@ -459,7 +460,7 @@ fn a_node_that_says_nothing_of_its_slices_is_told_apart() {
 }
 
 #[test]
-fn reports_that_cannot_be_read_are_counted_and_change_nothing() {
+fn unreadable_reports_are_counted_and_ignored() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::set_up(&ric);
     for _ in 0..2 {
@@ -472,11 +473,11 @@ fn reports_that_cannot_be_read_are_counted_and_change_nothing() {
     let of = format!("/v1/nodes/{NODE}");
     let told = ric.rest.eventually(&of, |node| node["sources"].as_array().unwrap().iter().all(|s| s["unread"] == 4));
     assert_eq!(told["ues"], 0);
-    ric.rest.request("GET", SLICES, None).expect_problem(503, &["nothing of slice yet"]);
+    ric.rest.request("GET", SLICES, None).expect_problem(503, &["not reported slice yet"]);
 }
 
 #[test]
-fn a_ric_that_ends_in_the_middle_of_a_request_leaves_nobody_waiting() {
+fn stopping_ric_answers_pending_requests() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::ready(&ric);
     let mut client = add(&ric);
