@@ -198,10 +198,10 @@ fn errors_are_reported() {
     let network = Network::start(&[]);
     let nowhere = ["--ric", &network.xapp, "--rest", "http://127.0.0.1:1"];
     let mut xapp = program::start(&[&XAPP[..], &nowhere].concat());
-    xapp.line("node=gnb-00101-e00 no answer again and again");
+    xapp.line("node=gnb-00101-e00 no answer to three controls");
     xapp.interrupt();
     let outcome = xapp.end();
-    outcome.complains(1, &["no answer over REST", "controls failed"]);
-    assert!(outcome.stdout.contains("no answer again and again"), "{}", outcome.stdout);
+    outcome.complains(1, &["no response by REST", "controls failed"]);
+    assert!(outcome.stdout.contains("no answer to three controls"), "{}", outcome.stdout);
     network.shows(&bare());
 }

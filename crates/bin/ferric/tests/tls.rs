@@ -182,7 +182,7 @@ fn rest_over_tls_with_tokens() {
     let other_name = url.replace("127.0.0.1", "localhost");
     let tc = ["xapp", "tc", "--protocol", "udp", "--limit-ms", "1", "--ric", &xapp, "--rest", &other_name, "--undo"];
     let mut deceived = program::start(&[&tc[..], &options].concat());
-    deceived.line("node=gnb-00101-e00 no answer again and again");
+    deceived.line("node=gnb-00101-e00 no answer to three controls");
     deceived.end().complains(1, &["no answer over REST", "not valid for name"]);
     ran.stop();
     ric.stop();
