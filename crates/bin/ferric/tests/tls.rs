@@ -174,7 +174,7 @@ fn rest_over_tls_with_tokens() {
         assert_eq!(undoing.end().code(), Some(1));
     };
     refused(&["--rest-token", &folder.path("read.token")], "this token permits reading only");
-    refused(&["--rest-token", &folder.path("else.token")], "the bearer token is unknown");
+    refused(&["--rest-token", &folder.path("else.token")], "unknown bearer token");
     refused(&[], "no bearer token");
     ric.logs("REST request refused: this token permits reading only");
 
@@ -183,7 +183,7 @@ fn rest_over_tls_with_tokens() {
     let tc = ["xapp", "tc", "--protocol", "udp", "--limit-ms", "1", "--ric", &xapp, "--rest", &other_name, "--undo"];
     let mut deceived = program::start(&[&tc[..], &options].concat());
     deceived.line("node=gnb-00101-e00 no answer to three controls");
-    deceived.end().complains(1, &["no answer over REST", "not valid for name"]);
+    deceived.end().complains(1, &["no response by REST", "not valid for name"]);
     ran.stop();
     ric.stop();
 }
