@@ -143,7 +143,7 @@ fn over_redis_and_rest() {
     redis.kill();
     let flow = ["xapp", "tc", "--destination", ":5060", "--limit-ms", "1", "--restore"];
     let mut waiting = program::start(&[&flow[..], &["--redis", &redis.url(), "--rest", &network.rest]].concat());
-    waiting.logs("records cannot be read");
+    waiting.logs("cannot read records; retrying");
     redis.restart();
     waiting.line("node=gnb-00101-e00 protected");
     network.shows(&protected());
