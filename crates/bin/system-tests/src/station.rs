@@ -255,13 +255,13 @@ impl State {
             }
             Order::Detach(rnti) => {
                 let ue = Ue(rnti.into());
-                let (_, told) = self.ues.remove(&ue.0).unwrap();
-                self.news.push((ue, Notification { event: Event::Detached, ..told }));
+                let (_, attached) = self.ues.remove(&ue.0).unwrap();
+                self.news.push((ue, Notification { event: Event::Detached, ..attached }));
             }
             Order::HandOver(from, to) => {
-                let (_, told) = self.ues.remove(&from.into()).unwrap();
-                let event = Event::HandedOver(told.cell);
-                let notification = Notification { event, rnti: RntiValue(to), cell: cell(2), ..told };
+                let (_, attached) = self.ues.remove(&from.into()).unwrap();
+                let event = Event::HandedOver(attached.cell);
+                let notification = Notification { event, rnti: RntiValue(to), cell: cell(2), ..attached };
                 self.ues.insert(to.into(), (SliceAssociation::default(), notification.clone()));
                 self.news.push((Ue(to.into()), notification));
             }

@@ -165,7 +165,7 @@ fn refusals_contain_the_reason() {
     let codel = json!({"kind": "codel", "target_ms": 100, "interval_ms": 100});
     assert!(refused("POST", "/queues", codel, 422).contains("must be above 0 and below the interval"));
     let two = json!({"kind": "priority", "priorities": [1, 0]});
-    assert_eq!(refused("PUT", "/scheduler", two, 422), "the scheduler is told of 2 queues, and there are 1");
+    assert_eq!(refused("PUT", "/scheduler", two, 422), "the scheduler settings are for 2 queues, but there are 1");
     assert_eq!(client.refused("DELETE", "/queues/0", None, 422), "queue 0 is the last one");
     let shaper = json!({"window_ms": 0, "max_rate_kbps": 1});
     assert!(refused("PUT", "/shapers/0", shaper, 422).contains("rate and window of queue 0 must be above 0"));
@@ -205,7 +205,7 @@ fn refusals_contain_the_reason() {
     assert_eq!(refused("POST", "/queues", codel.clone()), no_time);
     assert_eq!(refused("PUT", "/queues/0", codel), no_time);
     let two = json!({"kind": "priority", "priorities": [1, 0]});
-    assert_eq!(refused("PUT", "/scheduler", two), "the scheduler is told of 2 queues, and there are 1");
+    assert_eq!(refused("PUT", "/scheduler", two), "the scheduler settings are for 2 queues, but there are 1");
 }
 
 #[test]

@@ -279,8 +279,8 @@ pub fn schema() -> String {
     });
     schema.text(Header {
         comment: &[
-            "E2AP v01.00 to v03.01 in FlatBuffers. Made from the declarations in crates/e2ap: do not edit.",
-            "One field of a Pdu is there. What a version lacks is absent; what it demands, E2AP's tables say.",
+            "E2AP v01.00 to v03.01 in FlatBuffers. Generated from the declarations in crates/e2/e2ap; do not edit.",
+            "Exactly one field of a Pdu is present. Fields that a version does not have are absent; E2AP states which are mandatory.",
         ],
         namespace: "ferric.e2ap",
         root: "Pdu",

@@ -108,8 +108,8 @@ models! {
 fn text(schema: &Schema, model: &str, what: &str, root: &str) -> String {
     schema.text(Header {
         comment: &[
-            &format!("{what} in FlatBuffers. Made from the declarations in crates/e2sm: do not edit."),
-            "Each message is a buffer of its own; what a revision lacks is absent.",
+            &format!("{what} in FlatBuffers. Generated from the declarations in crates/e2/e2sm; do not edit."),
+            "Each message is a separate buffer. Fields that a revision does not have are absent.",
         ],
         namespace: &format!("ferric.{model}"),
         root,

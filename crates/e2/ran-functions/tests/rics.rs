@@ -47,8 +47,8 @@ impl KpmSource for Three {
 
     fn take_snapshot(&self, (): &mut ()) {}
 
-    fn value(&self, (): &(), whom: MeasuredObject<'_>, _offer: usize, _label: &MeasurementLabel) -> Value {
-        match whom {
+    fn value(&self, (): &(), object: MeasuredObject<'_>, _offer: usize, _label: &MeasurementLabel) -> Value {
+        match object {
             MeasuredObject::Cell => Value::Integer(6),
             MeasuredObject::Ues(ues) => Value::Integer(ues.iter().map(|ue| ue.0 as u32).sum()),
         }
@@ -85,13 +85,13 @@ impl Iapp for Listener {
                 let revision = Revision::V3_00;
                 let offered = RanFunctionDefinition::decode_owned(&kpm.definition, revision).unwrap();
                 let measurements = [MeasurementRequest::named("DRB.UEThpDl")];
-                let wish = ReportRequest {
+                let request = ReportRequest {
                     measurements: &measurements,
                     granularity_period_ms: self.period_ms,
                     reporting_period_ms: self.period_ms,
                     scope: Scope::EveryUe(EveryUe::AnySignal),
                 };
-                let plan = wish.plan(&offered, revision).unwrap();
+                let plan = request.plan(&offered, revision).unwrap();
                 let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
                 plan.trigger.encode(revision, &mut event_trigger).unwrap();
                 plan.action.encode(revision, &mut definition).unwrap();

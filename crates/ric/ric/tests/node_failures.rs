@@ -62,7 +62,7 @@ impl Node {
         node
     }
 
-    /// The same, which has told that it has no slices.
+    /// A node that has set up and reported that it has no slices.
     fn ready(ric: &TestRic) -> Node {
         let mut node = Node::set_up(ric);
         for _ in 0..2 {
@@ -228,7 +228,7 @@ fn node_timeout_is_reported() {
 fn refusals_without_text_state_their_cause() {
     let ric = TestRic::start(|_| ());
     let mut node = Node::ready(&ric);
-    for (cause, outcome, status, told) in [
+    for (cause, outcome, status, detail) in [
         (Cause::Misc(CauseMisc::ControlProcessingOverload), None, 502, "the node refuses: misc"),
         (
             Cause::RicRequest(CauseRicRequest::ControlMessageInvalid),
@@ -240,13 +240,13 @@ fn refusals_without_text_state_their_cause() {
     ] {
         let mut client = add(&ric);
         node.fail(cause, outcome);
-        let problem = client.receive().expect_problem(status, &[told]);
+        let problem = client.receive().expect_problem(status, &[detail]);
         assert_eq!(problem["cause"], cause.to_string());
         assert_eq!(problem.get("reason"), None);
     }
 }
 
-/// A rule's control that is not answered is asked for again once the node tells where the UE is.
+/// The control of a rule timed out: it is sent again when the node reports the UE's slice.
 #[test]
 fn rule_is_retried_when_its_control_times_out() {
     let ric = TestRic::start(|config: &mut RicConfig| {
@@ -255,7 +255,7 @@ fn rule_is_retried_when_its_control_times_out() {
     let mut node = Node::with(&ric, &[slice::MODEL, rrc::MODEL]);
     let subscriptions = [node.subscription(), node.subscription()];
     subscriptions.iter().for_each(|request| node.admit(request));
-    let tell = |node: &mut Node, model: Model, header: &[u8], message: &[u8]| {
+    let report = |node: &mut Node, model: Model, header: &[u8], message: &[u8]| {
         let request = subscriptions.iter().find(|request| request.ran_function_id.0 == model.function_id).unwrap();
         node.indicate(request.request_id, model.function_id, header, message);
     };
@@ -264,11 +264,11 @@ fn rule_is_retried_when_its_control_times_out() {
     let one = slice::Slice { id: 1, label, ue_scheduler, parameters };
     let dl = slice::DirectionSlices { scheduler: PrintableString::literal("NVS"), slices: vec![one].into() };
     let slices = slice::SliceConfiguration { dl, ..Default::default() };
-    let (mut header, mut told) = (Vec::new(), Vec::new());
+    let (mut header, mut slice_message) = (Vec::new(), Vec::new());
     IndicationHeader::default().encode(Wire::Plain, &mut header).unwrap();
     let message = IndicationMessage { slices, ues: Default::default(), timestamp_us: 0 };
-    message.encode(Wire::Plain, &mut told).unwrap();
-    tell(&mut node, slice::MODEL, &header, &told);
+    message.encode(Wire::Plain, &mut slice_message).unwrap();
+    report(&mut node, slice::MODEL, &header, &slice_message);
     let plmn = e2sm::common::PlmnIdentity::from_codes(1, 1, 2);
     let attached = rrc::Notification {
         event: rrc::Event::Attached,
@@ -278,10 +278,10 @@ fn rule_is_retried_when_its_control_times_out() {
         plmn,
         s_nssais: Default::default(),
     };
-    let (mut rrc_header, mut news) = (Vec::new(), Vec::new());
+    let (mut rrc_header, mut rrc_message) = (Vec::new(), Vec::new());
     rrc::IndicationHeader::default().encode(Wire::Per, &mut rrc_header).unwrap();
-    rrc::IndicationMessage { notifications: vec![attached].into() }.encode(Wire::Per, &mut news).unwrap();
-    tell(&mut node, rrc::MODEL, &rrc_header, &news);
+    rrc::IndicationMessage { notifications: vec![attached].into() }.encode(Wire::Per, &mut rrc_message).unwrap();
+    report(&mut node, rrc::MODEL, &rrc_header, &rrc_message);
 
     ric.rest.request("POST", "/v1/associations", json!({ "plmn": "00101", "dl": 1 })).expect(201);
     node.control();
@@ -290,7 +290,7 @@ fn rule_is_retried_when_its_control_times_out() {
     assert!(ric.rest.eventually(rule, waits)["ues"][0]["reason"].as_str().unwrap().contains("did not answer in time"));
     let deadline = Instant::now() + PATIENCE;
     loop {
-        tell(&mut node, slice::MODEL, &header, &told);
+        report(&mut node, slice::MODEL, &header, &slice_message);
         node.acknowledge();
         let rule = ric.rest.eventually(rule, |rule| rule["ues"][0]["state"] != "under way");
         if rule["ues"][0]["state"] == "moved" {
@@ -301,7 +301,7 @@ fn rule_is_retried_when_its_control_times_out() {
     assert_eq!(ric.rest.get(&format!("/v1/nodes/{NODE}/ues/10/slices"))["dl"], 1);
 }
 
-/// It acknowledges a control of TC and tells nothing more: who waits for that waits in vain, and nobody after them.
+/// The node acknowledges a control of TC and reports no outcome: only that request waits until its time-out.
 #[test]
 fn node_without_outcome_delays_one_request() {
     let ric = TestRic::start(|config: &mut RicConfig| {
@@ -320,7 +320,7 @@ fn node_without_outcome_delays_one_request() {
     message.encode(Wire::Plain, &mut octets).unwrap();
     // both who read and who relay controls subscribe
     let subscriptions = [node.subscription(), node.subscription()];
-    let tell = |node: &mut Node| {
+    let report = |node: &mut Node| {
         for request in &subscriptions {
             node.indicate(request.request_id, tc::MODEL.function_id, b"\0\0\0\0", &octets);
         }
@@ -471,8 +471,8 @@ fn unreadable_reports_are_counted_and_ignored() {
         }
     }
     let of = format!("/v1/nodes/{NODE}");
-    let told = ric.rest.eventually(&of, |node| node["sources"].as_array().unwrap().iter().all(|s| s["unread"] == 4));
-    assert_eq!(told["ues"], 0);
+    let node = ric.rest.eventually(&of, |node| node["sources"].as_array().unwrap().iter().all(|s| s["unread"] == 4));
+    assert_eq!(node["ues"], 0);
     ric.rest.request("GET", SLICES, None).expect_problem(503, &["not reported slice yet"]);
 }
 

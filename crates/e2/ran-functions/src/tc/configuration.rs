@@ -119,7 +119,7 @@ impl fmt::Display for Fault {
             }),
             Fault::InvalidRate(id) => write!(f, "rate and window of queue {id} must be above 0"),
             Fault::QueueCount { requested, existing } => {
-                write!(f, "the scheduler is told of {requested} queues, and there are {existing}")
+                write!(f, "the scheduler settings are for {requested} queues, but there are {existing}")
             }
             Fault::InvalidQuantum => f.write_str("the quantum of each queue must be above 0"),
         }

@@ -189,8 +189,8 @@ fn invalid_controls_are_refused() {
     assert_eq!(refused(modify), format!("a target of 0 ms in 0 ms: {time}"));
 
     let priorities = |count| scheduler(Scheduler::Priority(vec![0; count].into()));
-    assert_eq!(refused(priorities(1)), "the scheduler is told of 1 queues, and there are 2");
-    assert_eq!(refused(priorities(3)), "the scheduler is told of 3 queues, and there are 2");
+    assert_eq!(refused(priorities(1)), "the scheduler settings are for 1 queues, but there are 2");
+    assert_eq!(refused(priorities(3)), "the scheduler settings are for 3 queues, but there are 2");
     let quanta = scheduler(Scheduler::DeficitRoundRobin(vec![5, 0].into()));
     assert_eq!(refused(quanta), "the quantum of each queue must be above 0");
     let one = "there is always one scheduler: it can only be modified";

@@ -69,10 +69,10 @@ pub(super) fn reading(control: &ControlMessage<'_>, set: &IndicationMessage<'_>)
             let (Scheduler::Priority(of_queues) | Scheduler::DeficitRoundRobin(of_queues)) = scheduler else {
                 return None;
             };
-            let (told, there) = (of_queues.len(), set.lanes.len());
+            let (configured, queues) = (of_queues.len(), set.lanes.len());
             let is_nothing = matches!(scheduler, Scheduler::DeficitRoundRobin(quanta) if quanta.contains(&0));
-            (told != there)
-                .then(|| format!("the scheduler is told of {told} queues, and there are {there}"))
+            (configured != queues)
+                .then(|| format!("the scheduler settings are for {configured} queues, but there are {queues}"))
                 .or_else(|| is_nothing.then(|| "with a quantum of 0 a queue never sends".to_owned()))
         }
         _ => None,
