@@ -326,7 +326,7 @@ fn node_without_outcome_delays_one_request() {
         }
     };
     subscriptions.iter().for_each(|request| node.admit(request));
-    tell(&mut node);
+    report(&mut node);
     let of = format!("/v1/nodes/{NODE}/tc");
     ric.rest.eventually(&of, |_| true);
     let pace = || begin(&ric, "PUT", &format!("{of}/pacer"), Some(json!({ "kind": "off" })));
@@ -337,7 +337,7 @@ fn node_without_outcome_delays_one_request() {
     loop {
         let mut next = pace();
         node.acknowledge();
-        tell(&mut node);
+        report(&mut node);
         let answer = next.receive();
         if answer.status == 200 {
             break;
