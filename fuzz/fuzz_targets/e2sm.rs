@@ -17,10 +17,11 @@ fn names() -> &'static [String] {
 fuzz_target!(|bytes: &[u8]| {
     let [first, choice, rest @ ..] = bytes else { return };
     let name = &names()[usize::from(u16::from_be_bytes([*first, *choice])) % names().len()];
-    if let Ok(value) = e2sm::registry::decode(name, rest) {
+    let arena = e2sm::Arena::new();
+    if let Ok(value) = e2sm::registry::decode(name, rest, &arena) {
         let mut again = Vec::new();
         value.encode(&mut again).expect("what was read can be written");
-        let read = e2sm::registry::decode(name, &again).expect("what was written can be read");
+        let read = e2sm::registry::decode(name, &again, &arena).expect("what was written can be read");
         let mut third = Vec::new();
         read.encode(&mut third).expect("what was read can be written");
         assert_eq!(again, third, "{name}");

@@ -77,10 +77,11 @@ fn message(bytes: &[u8], version: Version) {
 }
 
 fn model(name: &str, bytes: &[u8]) {
-    let Ok(value) = e2sm::registry::decode(name, bytes) else { return };
+    let arena = e2sm::Arena::new();
+    let Ok(value) = e2sm::registry::decode(name, bytes, &arena) else { return };
     let mut again = Vec::new();
     value.encode(&mut again).expect("what was read can be written");
-    let read = e2sm::registry::decode(name, &again).expect("what was written can be read");
+    let read = e2sm::registry::decode(name, &again, &arena).expect("what was written can be read");
     let mut third = Vec::new();
     read.encode(&mut third).expect("what was read can be written");
     assert_eq!(again, third, "{name}");

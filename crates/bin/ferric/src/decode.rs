@@ -76,13 +76,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             e2ap(&bytes, codec, version)?
         }
         _ => {
-            let value = e2sm::registry::decode(&args.ty, &bytes).map_err(|error| match error {
+            let arena = e2sm::Arena::new();
+            let value = e2sm::registry::decode(&args.ty, &bytes, &arena).map_err(|error| match error {
                 e2sm::Error::UnknownType => {
                     anyhow!("unknown type `{}`; `ferric decode --list` prints all types", args.ty)
                 }
                 error => anyhow::Error::new(error).context(format!("not a {}", args.ty)),
             })?;
-            json::of(&*value)
+            json::of(&value)
         }
     };
     program::outln!("{value:#}");

@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use e2sm::{Error, Wire, registry};
+use e2sm::{Arena, Error, Wire, registry};
 use serde_json::Value;
 use support::{hex, json};
 
@@ -72,17 +72,19 @@ fn in_flat(of_type: &str) -> String {
 fn every_vector_round_trips() {
     let mut seen = 0;
     every_vector(|name, of_type, octets| {
-        let value = registry::decode(of_type, octets).unwrap();
+        let arena = Arena::new();
+        let value = registry::decode(of_type, octets, &arena).unwrap();
         let mut flat = Vec::new();
         value.encode_as(Wire::Flat, &mut flat).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let again = registry::decode(&in_flat(of_type), &flat).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(json(&*again), json(&*value), "{name}");
+        let again =
+            registry::decode(&in_flat(of_type), &flat, &arena).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(json(&again), json(&value), "{name}");
         let mut per = Vec::new();
         again.encode_as(Wire::Per, &mut per).unwrap();
         // a REAL is encoded by its value
         if per != octets {
-            let read = registry::decode(of_type, &per).unwrap();
-            assert_eq!(json(&*read), json(&*value), "{name}");
+            let read = registry::decode(of_type, &per, &arena).unwrap();
+            assert_eq!(json(&read), json(&value), "{name}");
         }
         let mut same = Vec::new();
         again.encode(&mut same).unwrap();
@@ -98,8 +100,10 @@ fn buffers_of_flatc_decode() {
     every_vector(|name, of_type, octets| {
         let file = project(&format!("vectors/flat/{name}.hex"));
         if let (Ok(text), false) = (fs::read_to_string(&file), name.contains("/types")) {
-            let read = registry::decode(&in_flat(of_type), &hex(&text)).unwrap_or_else(|e| panic!("{name}: {e}"));
-            assert_eq!(json(&*read), json(&*registry::decode(of_type, octets).unwrap()), "{name}");
+            let (arena, flat) = (Arena::new(), hex(&text));
+            let read = registry::decode(&in_flat(of_type), &flat, &arena).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let expected = registry::decode(of_type, octets, &arena).unwrap();
+            assert_eq!(json(&read), json(&expected), "{name}");
             seen += 1;
         }
     });
@@ -118,7 +122,8 @@ fn modified_buffers_decode_or_fail() {
     };
     let (mut read, mut refused) = (0, 0);
     every_vector(|name, of_type, octets| {
-        let (of_type, value) = (in_flat(of_type), registry::decode(of_type, octets).unwrap());
+        let arena = Arena::new();
+        let (of_type, value) = (in_flat(of_type), registry::decode(of_type, octets, &arena).unwrap());
         let mut flat = Vec::new();
         value.encode_as(Wire::Flat, &mut flat).unwrap();
         for _ in 0..20 {
@@ -130,14 +135,15 @@ fn modified_buffers_decode_or_fail() {
                     _ => spoilt[at] = [0, 1, 4, 0x7F, 0x80, 0xFF][below(6)],
                 }
             }
-            let Ok(value) = registry::decode(&of_type, &spoilt) else {
+            let arena = Arena::new();
+            let Ok(value) = registry::decode(&of_type, &spoilt, &arena) else {
                 refused += 1;
                 continue;
             };
             let mut written = Vec::new();
             value.encode(&mut written).unwrap_or_else(|error| panic!("{name} {spoilt:02x?}: {error}"));
-            let again = registry::decode(&of_type, &written).unwrap();
-            assert_eq!(json(&*again), json(&*value), "{name} {spoilt:02x?}");
+            let again = registry::decode(&of_type, &written, &arena).unwrap();
+            assert_eq!(json(&again), json(&value), "{name} {spoilt:02x?}");
             read += 1;
         }
     });
@@ -146,11 +152,12 @@ fn modified_buffers_decode_or_fail() {
 
 #[test]
 fn missing_encodings_are_refused() {
-    let no_value = registry::decode("kpm-v03.00:MeasurementRecordItem", &[0x40]).unwrap();
+    let arena = Arena::new();
+    let no_value = registry::decode("kpm-v03.00:MeasurementRecordItem", &[0x40], &arena).unwrap();
     assert_eq!(no_value.encode_as(Wire::Plain, &mut Vec::new()), Err(Error::NotInWire(Wire::Plain)));
     let trigger = hex("00 08 01 00");
     for name in ["ccc-flat:RIC-Control-Header", "mac-plain-flat:ControlHeader", "none-flat:Nothing"] {
-        let refused = registry::decode(name, &trigger).err();
+        let refused = registry::decode(name, &trigger, &arena).err();
         assert!(matches!(refused, Some(Error::NotInWire(Wire::Flat) | Error::UnknownType)), "{name}: {refused:?}");
     }
 }

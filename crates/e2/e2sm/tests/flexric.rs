@@ -19,7 +19,8 @@ const MODELS: [(&str, e2sm::Model); 6] = [
 
 /// Decodes and encodes again.
 fn round(name: &str, bytes: &[u8]) {
-    let value = registry::decode(name, bytes).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
+    let arena = Arena::new();
+    let value = registry::decode(name, bytes, &arena).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
     let mut again = Vec::new();
     value.encode(&mut again).unwrap();
     assert_eq!(again, bytes, "{name}");
@@ -143,7 +144,7 @@ fn recorded_slice_controls_decode() {
 }
 
 fn refused(name: &str, bytes: &[u8]) -> (ErrorKind, usize) {
-    match registry::decode(name, bytes) {
+    match registry::decode(name, bytes, &Arena::new()) {
         Err(Error::Plain(error)) => (error.kind, error.octet),
         Err(error) => panic!("{name}: {error}"),
         Ok(_) => panic!("{name} {bytes:02x?} is read"),

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use e2sm::registry;
+use e2sm::{Arena, registry};
 use support::hex;
 
 /// xorshift64*: pseudo-random and reproducible.
@@ -26,12 +26,13 @@ impl Chance {
 
 /// Decodes; a decoded value can be described, and encodes to octets that decode to the same value.
 fn survive(name: &str, bytes: &[u8]) -> bool {
-    let Ok(value) = registry::decode(name, bytes) else { return false };
-    let expected = support::json(&*value);
+    let arena = Arena::new();
+    let Ok(value) = registry::decode(name, bytes, &arena) else { return false };
+    let expected = support::json(&value);
     let mut written = Vec::new();
     value.encode(&mut written).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
-    let again = registry::decode(name, &written).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
-    assert_eq!(support::json(&*again), expected, "{name} {bytes:02x?}");
+    let again = registry::decode(name, &written, &arena).unwrap_or_else(|error| panic!("{name} {bytes:02x?}: {error}"));
+    assert_eq!(support::json(&again), expected, "{name} {bytes:02x?}");
     true
 }
 

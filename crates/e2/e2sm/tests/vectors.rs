@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use e2sm::Arena;
 use serde_json::Value;
 use support::{hex, json};
 
@@ -87,8 +88,10 @@ fn compare(ours: &Value, theirs: &Value, at: &str) {
 
 /// Decodes a vector, compares it with the expected value and encodes it again.
 fn check(name: &str, of_type: &str, bytes: &[u8], theirs: &Value) {
-    let value = e2sm::registry::decode(of_type, bytes).unwrap_or_else(|error| panic!("{name} {of_type}: {error}"));
-    compare(&json(&*value), theirs, name);
+    let arena = Arena::new();
+    let value =
+        e2sm::registry::decode(of_type, bytes, &arena).unwrap_or_else(|error| panic!("{name} {of_type}: {error}"));
+    compare(&json(&value), theirs, name);
     let mut again = Vec::new();
     value.encode(&mut again).unwrap();
     assert_eq!(again, bytes, "{name} {of_type}");
@@ -153,9 +156,10 @@ fn ccc() {
         }
         let about: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let of_type = about["type"].as_str().unwrap();
-        let value = e2sm::registry::decode(&format!("ccc:{of_type}"), about["message"].to_string().as_bytes())
+        let (arena, text) = (Arena::new(), about["message"].to_string());
+        let value = e2sm::registry::decode(&format!("ccc:{of_type}"), text.as_bytes(), &arena)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert_eq!(json(&*value), about["message"], "{}", path.display());
+        assert_eq!(json(&value), about["message"], "{}", path.display());
         let mut again = Vec::new();
         value.encode(&mut again).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&again).unwrap(), about["message"], "{}", path.display());
@@ -170,9 +174,10 @@ fn hw() {
     let vectors = folder("hw");
     assert!(!vectors.is_empty());
     for (name, bytes, about) in vectors {
-        let value = e2sm::registry::decode(&format!("hw:{}", about["type"].as_str().unwrap()), &bytes)
+        let arena = Arena::new();
+        let value = e2sm::registry::decode(&format!("hw:{}", about["type"].as_str().unwrap()), &bytes, &arena)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(json(&*value), about["value"], "{name}");
+        assert_eq!(json(&value), about["value"], "{name}");
         let mut again = Vec::new();
         value.encode(&mut again).unwrap();
         assert_eq!(again, bytes, "{name}");
@@ -186,9 +191,10 @@ fn models_round_trip_in_every_encoding() {
         let vectors = folder(model);
         assert!(vectors.len() >= least, "{} vectors of {model}", vectors.len());
         for (name, bytes, about) in vectors {
-            let value = e2sm::registry::decode(about["type"].as_str().unwrap(), &bytes)
+            let arena = Arena::new();
+            let value = e2sm::registry::decode(about["type"].as_str().unwrap(), &bytes, &arena)
                 .unwrap_or_else(|error| panic!("{model} {name}: {error}"));
-            compare(&json(&*value), &about["value"], &format!("{model} {name}"));
+            compare(&json(&value), &about["value"], &format!("{model} {name}"));
             let mut again = Vec::new();
             value.encode(&mut again).unwrap();
             assert_eq!(again, bytes, "{model} {name}");

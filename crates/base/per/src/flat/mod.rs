@@ -139,37 +139,35 @@ pub fn decode_in<'a, S: Store<'a>, T: Decode<'a, S>>(
     store: S,
 ) -> Result<T, Error> {
     let mut reader = Reader::with_store(bytes, revision, store);
-    let place = root_place(&mut reader, identifier, T::KIND)?;
+    let place = reader.root_value(identifier, T::KIND)?;
     T::read(&mut reader, place)
 }
-
-/// The position of the value of a buffer.
-fn root_place<'a, S: Store<'a>>(
-    reader: &mut Reader<'a, S>,
-    identifier: Option<[u8; 4]>,
-    kind: Kind,
-) -> Result<usize, Error> {
-    let root = reader.root(identifier)?;
-    if let Kind::Table = kind {
-        return Ok(root);
-    }
-    let table = reader.table(root)?;
-    table.place(0).ok_or_else(|| reader.missing(&table, "value"))
-}
-
-type Write<'w> = dyn FnMut(&mut Writer<'_>, usize) -> Result<(), Error> + 'w;
 
 /// Appends one value as a buffer to `out`. After an error `out` is as it was.
 ///
 /// # Errors
 /// A value outside its constraints.
 pub fn encode<T: Encode>(value: &T, revision: u8, identifier: Option<[u8; 4]>, out: &mut Vec<u8>) -> Result<(), Error> {
-    let mut write = |writer: &mut Writer<'_>, root: usize| {
-        let place = if let Kind::Table = T::KIND { root } else { writer.choice(root, 0, T::WIDTH) };
-        value.write(writer, place)
-    };
-    // `dyn`: what is around the value is compiled once for all types
-    encode_with(revision, identifier, out, &mut write as &mut Write<'_>)
+    let (kind, width) = (T::KIND, T::WIDTH);
+    encode_root(revision, identifier, kind, width, out, &mut |writer, place| value.write(writer, place))
+}
+
+/// Writes a value at a place.
+type Write<'w> = dyn FnMut(&mut Writer<'_>, usize) -> Result<(), Error> + 'w;
+
+/// What is around the value is compiled once for all types.
+fn encode_root(
+    revision: u8,
+    identifier: Option<[u8; 4]>,
+    kind: Kind,
+    width: u8,
+    out: &mut Vec<u8>,
+    write: &mut Write<'_>,
+) -> Result<(), Error> {
+    encode_with(revision, identifier, out, |writer, root| {
+        let place = if let Kind::Table = kind { root } else { writer.choice(root, 0, width) };
+        write(writer, place)
+    })
 }
 
 /// Appends a buffer; `write` writes its root at the given place. After an error `out` is unchanged.

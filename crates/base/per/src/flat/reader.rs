@@ -2,6 +2,7 @@
 
 use ::flat::{Table, Vector};
 
+use super::Kind;
 use crate::{Error, ErrorKind, Heap, MAX_ITEMS, Size, Store};
 
 /// A reader of one buffer.
@@ -11,6 +12,12 @@ pub struct Reader<'a, S = Heap<'a>> {
     revision: u8,
     items_left: u32,
     store: S,
+}
+
+/// An item of a list: the place of its value, and the table around it where the value is a vector.
+pub(super) struct Item<'a> {
+    pub place: usize,
+    pub table: Option<Table<'a>>,
 }
 
 impl<'a> Reader<'a, Heap<'a>> {
@@ -44,6 +51,26 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// Another identifier.
     pub fn root(&self, identifier: Option<[u8; 4]>) -> Result<usize, Error> {
         Ok(self.raw.root(identifier)?)
+    }
+
+    /// Opens the table of an item that is a vector.
+    pub(super) fn item(&mut self, place: usize) -> Result<Item<'a>, Error> {
+        let table = self.table(place)?;
+        let place = table.place(0).ok_or_else(|| self.missing(&table, "value"))?;
+        Ok(Item { place, table: Some(table) })
+    }
+
+    /// Returns the place of a buffer's value: the root, or the field of the root if the value is not a table.
+    ///
+    /// # Errors
+    /// Another identifier; no value.
+    pub fn root_value(&mut self, identifier: Option<[u8; 4]>, kind: Kind) -> Result<usize, Error> {
+        let root = self.root(identifier)?;
+        if let Kind::Table = kind {
+            return Ok(root);
+        }
+        let table = self.table(root)?;
+        table.place(0).ok_or_else(|| self.missing(&table, "value"))
     }
 
     /// The table at `place`: what is read is inside of it, until [`Reader::leave`].

@@ -2,6 +2,7 @@
 
 use ::flat::schema::{self, Field, Schema};
 
+use super::reader::Item;
 use super::{Decode, DecodeSized, Encode, EncodeSized, Kind, Reader, Type, Writer};
 use crate::{BitString, Bits, Error, ErrorKind, Growing, List, Memo, Octets, One, PrintableString, Real, Size, Store};
 
@@ -441,17 +442,17 @@ impl<'a, S: Store<'a>, T: Decode<'a, S>> DecodeSized<'a, S> for List<'a, T> {
     fn read_sized(reader: &mut Reader<'a, S>, place: usize, size: Size) -> Result<Self, Error> {
         let vector = reader.list(place, T::WIDTH, size)?;
         let mut items = reader.store().begin(vector.count);
-        for i in 0..vector.count {
-            let place = vector.first + i * usize::from(T::WIDTH);
-            items.push(if let Kind::Vector { .. } = T::KIND {
-                let table = reader.table(place)?;
-                let value = table.place(0).ok_or_else(|| reader.missing(&table, "value"))?;
-                let item = T::read(reader, value)?;
+        let (mut place, mut left) = (vector.first, vector.count);
+        // a plain loop: it is compiled for every item type
+        while left > 0 {
+            let item =
+                if let Kind::Vector { .. } = T::KIND { reader.item(place)? } else { Item { place, table: None } };
+            items.push(T::read(reader, item.place)?);
+            if let Some(table) = item.table {
                 reader.leave(&table);
-                item
-            } else {
-                T::read(reader, place)?
-            });
+            }
+            place += usize::from(T::WIDTH);
+            left -= 1;
         }
         Ok(items.end())
     }
@@ -462,13 +463,8 @@ impl<T: Encode> EncodeSized for List<'_, T> {
     fn write_sized(&self, writer: &mut Writer<'_>, place: usize, size: Size) -> Result<(), Error> {
         let mut place = writer.list(place, self.len(), T::WIDTH, size)?;
         for item in self {
-            match T::KIND {
-                Kind::Vector { .. } => {
-                    let value = writer.choice(place, 0, T::WIDTH);
-                    item.write(writer, value)?;
-                }
-                _ => item.write(writer, place)?,
-            }
+            let value = if let Kind::Vector { .. } = T::KIND { writer.choice(place, 0, T::WIDTH) } else { place };
+            item.write(writer, value)?;
             place += usize::from(T::WIDTH);
         }
         Ok(())

@@ -1,9 +1,8 @@
 //! E2SM-CCC: JSON, and names of our own for its messages.
 
 use per::{Describe, Visitor};
-use serde_json::Value;
 
-use super::{Message, Read};
+use super::{Codec, Value};
 use crate::ccc::json::{self, Json};
 use crate::ccc::*;
 use crate::{Error, Wire};
@@ -16,30 +15,30 @@ impl<T: Json> Describe for Text<T> {
     }
 }
 
-impl<T: Json> Message for Text<T> {
-    fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        Ok(json::encode(&self.0, out)?)
-    }
-    fn encode_as(&self, wire: Wire, _: &mut Vec<u8>) -> Result<(), Error> {
-        Err(Error::NotInWire(wire))
+impl<T: Json> Value for Text<T> {
+    fn encode(&self, _: u8, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+        match wire {
+            Wire::Per => Ok(json::encode(&self.0, out)?),
+            wire => Err(Error::NotInWire(wire)),
+        }
     }
 }
 
-fn visit(value: &Value, visitor: &mut dyn Visitor) {
+fn visit(value: &serde_json::Value, visitor: &mut dyn Visitor) {
     match value {
-        Value::Null => visitor.null(),
-        Value::Bool(value) => visitor.boolean(*value),
-        Value::Number(number) => match number.as_i64() {
+        serde_json::Value::Null => visitor.null(),
+        serde_json::Value::Bool(value) => visitor.boolean(*value),
+        serde_json::Value::Number(number) => match number.as_i64() {
             Some(whole) => visitor.integer(whole),
             None => visitor.real(number.as_f64().unwrap_or(f64::NAN)), // always one, as nothing else was read
         },
-        Value::String(text) => visitor.text(text),
-        Value::Array(items) => {
+        serde_json::Value::String(text) => visitor.text(text),
+        serde_json::Value::Array(items) => {
             visitor.begin_list();
             items.iter().for_each(|item| visit(item, visitor));
             visitor.end_list();
         }
-        Value::Object(fields) => {
+        serde_json::Value::Object(fields) => {
             visitor.begin_record();
             for (name, value) in fields {
                 visitor.field(name);
@@ -52,15 +51,11 @@ fn visit(value: &Value, visitor: &mut dyn Visitor) {
 
 macro_rules! texts {
     ($($name:literal: $type:ty,)*) => {
-        &[$(($name, |bytes, _, wire| match wire {
-            // as it is specified, which is JSON here
-            Wire::Per => Ok(Box::new(Text(json::decode::<$type>(bytes)?))),
-            wire => Err(Error::NotInWire(wire)),
-        }),)*]
+        &[$(($name, Codec::Json(|bytes| Ok(Box::new(Text(json::decode::<$type>(bytes)?))))),)*]
     };
 }
 
-pub(super) static TYPES: &[(&str, Read)] = texts! {
+pub(super) static TYPES: &[(&str, Codec)] = texts! {
     "RANFunctionDefinition": RanFunctionDefinition,
     "RICEventTriggerDefinition": EventTriggerDefinition,
     "RICActionDefinition": ActionDefinition,

@@ -1,9 +1,9 @@
 //! What the models share.
 
-use super::{Read, readers};
+use super::{Codec, codecs};
 use crate::common::*;
 
-pub(super) static TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Codec)] = codecs! {
     "Beam-ID": BeamId,
     "Cell-RNTI": CellRnti,
     "CGI": Cgi,

@@ -1,46 +1,33 @@
 //! FlexRIC's models, in each of their wire forms.
 
+use std::marker::PhantomData;
+
 use per::{Describe, Encode, Visitor};
 
-use super::{Message, Read};
-use crate::plain::Plain;
+use super::{Codec, Value, per_codec};
+use crate::plain::{self, Plain};
 use crate::wire::{FlatEncode, model};
 use crate::{Error, Wire};
 
-/// A value that was read in a wire form.
-struct InWire<T> {
-    value: T,
-    wire: Wire,
+/// A value with a plain layout; `'a` is the lifetime of the octets that it was decoded from.
+struct Flexric<'a, T>(T, PhantomData<&'a ()>);
+
+impl<T> From<T> for Flexric<'_, T> {
+    fn from(value: T) -> Self {
+        Flexric(value, PhantomData)
+    }
 }
 
-impl<T: Describe> Describe for InWire<T> {
+impl<T: Describe> Describe for Flexric<'_, T> {
     fn describe(&self, visitor: &mut dyn Visitor) {
-        self.value.describe(visitor);
+        self.0.describe(visitor);
     }
 }
 
-impl<T: Describe + Encode + FlatEncode + Plain<'static>> Message for InWire<T> {
-    fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        model::encode(&self.value, self.wire, out)
+impl<'a, T: Describe + Encode + FlatEncode + Plain<'a>> Value for Flexric<'a, T> {
+    fn encode(&self, _: u8, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+        model::encode(&self.0, wire, out)
     }
-    fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
-        model::encode(&self.value, wire, out)
-    }
-}
-
-macro_rules! in_wire {
-    ($wire:expr, $($name:literal: $type:ty,)*) => {
-        &[$(($name, |bytes, _, asked| {
-            let wire = match ($wire, asked) {
-                (None, asked) => asked,
-                (Some(wire), Wire::Per) => wire,
-                (Some(_), asked) => return Err(Error::NotInWire(asked)),
-            };
-            let arena = crate::Arena::new();
-            let value: $type = model::decode(bytes, wire, &arena)?;
-            Ok(Box::new(super::InWire { value: per::IntoOwned::into_owned(value), wire }))
-        }),)*]
-    };
 }
 
 /// A model's messages: in PER or FlatBuffers, and in the plain layout.
@@ -51,8 +38,11 @@ macro_rules! models {
             use super::*;
             use crate::$model::*;
 
-            pub static PER: &[(&str, Read)] = in_wire!(None, $($name: $type,)*);
-            pub static PLAIN: &[(&str, Read)] = in_wire!(Some(Wire::Plain), $($name: $type,)*);
+            pub static PER: &[(&str, Codec)] = &[$(($name, per_codec!($type, Flexric::from)),)*];
+            pub static PLAIN: &[(&str, Codec)] = &[$(($name, Codec::Plain(|bytes, arena| {
+                let value: $type = plain::decode(bytes, arena)?;
+                Ok(Box::new(Flexric::from(value)))
+            })),)*];
         }
     )*};
 }

@@ -2,7 +2,7 @@
 
 use per::{List, Per};
 
-use super::{Read, readers};
+use super::{Codec, codecs};
 use crate::kpm::*;
 
 /// Lists that have a name of their own.
@@ -25,7 +25,7 @@ lists! {
     UeMeasurementReportList: UeMeasurementReportItem<'a>, 1..=65535;
 }
 
-pub(super) static TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Codec)] = codecs! {
     "E2SM-KPM-RANfunction-Description": RanFunctionDefinition<'_>,
     "E2SM-KPM-EventTriggerDefinition": EventTriggerDefinition,
     "E2SM-KPM-ActionDefinition": ActionDefinition<'_>,

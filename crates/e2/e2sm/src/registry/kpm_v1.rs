@@ -1,6 +1,6 @@
 //! E2SM-KPM v01.00.
 
-use super::{Read, readers};
+use super::{Codec, codecs};
 use crate::common::{
     EnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GnbId, NgEnbId, PlmnIdentity, RanFunctionName, RicFormatType,
     RicStyleName, RicStyleType,
@@ -8,7 +8,7 @@ use crate::common::{
 use crate::kpm::RicEventTriggerStyleItem;
 use crate::kpm::v1::*;
 
-pub(super) static TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Codec)] = codecs! {
     "E2SM-KPM-RANfunction-Description": RanFunctionDefinition<'_>,
     "E2SM-KPM-EventTriggerDefinition": EventTriggerDefinition<'_>,
     "E2SM-KPM-EventTriggerDefinition-Format1": EventTriggerDefinitionFormat1<'_>,

@@ -11,7 +11,8 @@
 //! # #[cfg(feature = "kpm")]
 //! # fn main() -> Result<(), e2sm::Error> {
 //! let bytes = [0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x2a];
-//! let value = e2sm::registry::decode("kpm-v03.00:E2SM-KPM-IndicationMessage", &bytes)?;
+//! let arena = e2sm::Arena::new();
+//! let value = e2sm::registry::decode("kpm-v03.00:E2SM-KPM-IndicationMessage", &bytes, &arena)?;
 //! let mut again = Vec::new();
 //! value.encode(&mut again)?;
 //! assert_eq!(again, bytes);
@@ -41,70 +42,152 @@ mod rc;
 use per::{Describe, Encode, Visitor};
 
 use crate::wire::FlatEncode;
-use crate::{Error, Wire};
+use crate::{Arena, Error, Wire};
 
 /// A value of a type that was named at run time.
-pub trait Message: Describe {
+pub struct Message<'a> {
+    value: Box<dyn Value + 'a>,
+    revision: u8,
+    wire: Wire,
+}
+
+impl Message<'_> {
     /// Appends the value in the encoding that it was decoded from, in canonical form.
     ///
     /// # Errors
     /// A decoded value can be encoded unless its PER used values beyond an extension marker that are not supported.
-    fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error>;
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.encode_as(self.wire, out)
+    }
 
     /// Appends the value in another encoding.
     ///
     /// # Errors
     /// [`Error::NotInWire`] if the type has no such encoding.
-    fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error>;
+    pub fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.value.encode(self.revision, wire, out)
+    }
 }
 
-// unused in a build without O-RAN's models in PER
-#[allow(dead_code)]
-struct Typed<T> {
-    value: T,
-    revision: u8,
-    wire: Wire,
-}
-
-impl<T: Describe> Describe for Typed<T> {
+impl Describe for Message<'_> {
     fn describe(&self, visitor: &mut dyn Visitor) {
         self.value.describe(visitor);
     }
 }
 
-impl<T: Describe + Encode + FlatEncode> Message for Typed<T> {
-    fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.encode_as(self.wire, out)
-    }
-    fn encode_as(&self, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
-        crate::wire::encode(&self.value, self.revision, wire, out)
+/// A decoded value with the encoders of its type.
+trait Value: Describe {
+    /// Appends the value in an encoding.
+    fn encode(&self, revision: u8, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error>;
+}
+
+impl<T: Describe + Encode + FlatEncode> Value for T {
+    fn encode(&self, revision: u8, wire: Wire, out: &mut Vec<u8>) -> Result<(), Error> {
+        crate::wire::encode(self, revision, wire, out)
     }
 }
 
-/// Decodes a type, given the number of the revision and the encoding.
-type Read = fn(&[u8], u8, Wire) -> Result<Box<dyn Message>, Error>;
+type Decoded<'a, E = per::Error> = Result<Box<dyn Value + 'a>, E>;
 
-/// A table of names and decoders.
+/// The decoders of a type. Only what differs from type to type is here: some hundred types have one.
+enum Codec {
+    /// PER, and FlatBuffers if they are built in.
+    #[cfg_attr(not(any(feature = "kpm", feature = "rc", feature = "flexric", feature = "hw")), allow(dead_code))]
+    Per {
+        per: for<'a> fn(&mut per::Reader<'a, &'a Arena>) -> Decoded<'a>,
+        #[cfg(feature = "flat")]
+        flat: for<'a> fn(&mut per::flat::Reader<'a, &'a Arena>, usize) -> Decoded<'a>,
+        #[cfg(feature = "flat")]
+        kind: per::flat::Kind,
+    },
+    /// FlexRIC's plain layout.
+    #[cfg(feature = "flexric")]
+    Plain(for<'a> fn(&'a [u8], &'a Arena) -> Decoded<'a, Error>),
+    /// JSON, which stands for PER here: the encoding that the model is specified in.
+    #[cfg(feature = "ccc")]
+    Json(fn(&[u8]) -> Decoded<'static, Error>),
+}
+
+impl Codec {
+    /// Returns the value with the encoding that it had.
+    fn decode<'a>(
+        &self,
+        bytes: &'a [u8],
+        revision: u8,
+        wire: Wire,
+        arena: &'a Arena,
+    ) -> Result<(Box<dyn Value + 'a>, Wire), Error> {
+        match (self, wire) {
+            (Codec::Per { per, .. }, Wire::Per) => {
+                let mut reader = per::Reader::with_store(bytes, revision, arena);
+                let value = per(&mut reader)?;
+                reader.finish()?;
+                Ok((value, wire))
+            }
+            #[cfg(feature = "flat")]
+            (Codec::Per { flat, kind, .. }, Wire::Flat) => {
+                let mut reader = per::flat::Reader::with_store(bytes, revision, arena);
+                let place = reader.root_value(None, *kind)?;
+                Ok((flat(&mut reader, place)?, wire))
+            }
+            #[cfg(feature = "flexric")]
+            (Codec::Plain(decode), Wire::Per) => Ok((decode(bytes, arena)?, Wire::Plain)),
+            #[cfg(feature = "ccc")]
+            (Codec::Json(decode), Wire::Per) => Ok((decode(bytes)?, wire)),
+            (_, wire) => Err(Error::NotInWire(wire)),
+        }
+    }
+}
+
+/// The codec of a type in PER and FlatBuffers; `$wrap` makes the decoded value a [`Value`].
 #[allow(unused_macros)]
-macro_rules! readers {
-    ($($name:literal: $type:ty,)*) => {
-        &[$(($name, |bytes, revision, wire| {
-            let arena = crate::Arena::new();
-            let value: $type = crate::wire::decode(bytes, revision, wire, &arena)?;
-            Ok(Box::new(super::Typed { value: per::IntoOwned::into_owned(value), revision, wire }))
-        }),)*]
+macro_rules! per_codec {
+    ($type:ty, $wrap:expr) => {
+        // functions, not closures: a pointer to a closure has a function around it
+        $crate::registry::Codec::Per {
+            per: {
+                fn decode<'a>(reader: &mut per::Reader<'a, &'a $crate::Arena>) -> $crate::registry::Decoded<'a> {
+                    let value: $type = per::Decode::decode(reader)?;
+                    Ok(Box::new($wrap(value)))
+                }
+                decode
+            },
+            #[cfg(feature = "flat")]
+            flat: {
+                fn read<'a>(
+                    reader: &mut per::flat::Reader<'a, &'a $crate::Arena>,
+                    place: usize,
+                ) -> $crate::registry::Decoded<'a> {
+                    let value: $type = per::flat::Decode::read(reader, place)?;
+                    Ok(Box::new($wrap(value)))
+                }
+                read
+            },
+            #[cfg(feature = "flat")]
+            kind: <$type as per::flat::Type>::KIND,
+        }
     };
 }
 #[allow(unused_imports)]
-use readers;
+use per_codec;
+
+/// A table of names and codecs.
+#[allow(unused_macros)]
+macro_rules! codecs {
+    ($($name:literal: $type:ty,)*) => {
+        &[$(($name, $crate::registry::per_codec!($type, core::convert::identity)),)*]
+    };
+}
+#[allow(unused_imports)]
+use codecs;
 
 /// The models of few messages.
 #[cfg(feature = "association")]
 mod association {
-    use super::Read;
+    use super::Codec;
     use crate::association::*;
 
-    pub(super) static TYPES: &[(&str, Read)] = readers! {
+    pub(super) static TYPES: &[(&str, Codec)] = codecs! {
         "UEA-RANfunction-Definition": RanFunctionDefinition<'_>,
         "UEA-EventTrigger": EventTrigger,
         "UEA-ControlHeader": ControlHeader,
@@ -116,10 +199,10 @@ mod association {
 
 #[cfg(feature = "rrc")]
 mod rrc {
-    use super::Read;
+    use super::Codec;
     use crate::rrc::*;
 
-    pub(super) static TYPES: &[(&str, Read)] = readers! {
+    pub(super) static TYPES: &[(&str, Codec)] = codecs! {
         "RanFunctionDefinition": RanFunctionDefinition<'_>,
         "EventTriggerDefinition": EventTriggerDefinition,
         "IndicationHeader": IndicationHeader,
@@ -129,20 +212,20 @@ mod rrc {
 
 #[cfg(feature = "hw")]
 mod hw {
-    use super::Read;
+    use super::Codec;
     use crate::hw::{Ping, RanFunctionDefinition};
 
-    pub(super) static TYPES: &[(&str, Read)] = readers! {
+    pub(super) static TYPES: &[(&str, Codec)] = codecs! {
         "HW-RANfunction-Definition": RanFunctionDefinition<'_>,
         "HW-Ping": Ping<'_>,
     };
 }
 
-/// Decodes all of `bytes` as the type of that name.
+/// Decodes all of `bytes` as the type of that name; lists are stored in `arena`.
 ///
 /// # Errors
 /// [`Error::UnknownType`]; a malformed encoding.
-pub fn decode(name: &str, bytes: &[u8]) -> Result<Box<dyn Message>, Error> {
+pub fn decode<'a>(name: &str, bytes: &'a [u8], arena: &'a Arena) -> Result<Message<'a>, Error> {
     let (module, type_name) = name.split_once(':').ok_or(Error::UnknownType)?;
     let (module, wire) = match module.strip_suffix("-flat") {
         Some(module) => (module, Wire::Flat),
@@ -150,8 +233,9 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Box<dyn Message>, Error> {
     };
     let is_module = |known: &str| known == module || wire == Wire::Flat && known.strip_suffix("-per") == Some(module);
     for (_, revision, types) in modules().filter(|(known, _, _)| is_module(known)) {
-        if let Some((_, read)) = types.iter().find(|(t, _)| *t == type_name) {
-            return read(bytes, revision, wire);
+        if let Some((_, codec)) = types.iter().find(|(t, _)| *t == type_name) {
+            let (value, wire) = codec.decode(bytes, revision, wire, arena)?;
+            return Ok(Message { value, revision, wire });
         }
     }
     Err(Error::UnknownType)
@@ -163,7 +247,7 @@ pub fn types() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// The types of a module by name. These tables are `static`: every use of a `const` would compile all of their codecs again.
-type Types = &'static [(&'static str, Read)];
+type Types = &'static [(&'static str, Codec)];
 
 /// The modules by name, each with the number of its revision.
 fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {

@@ -1,13 +1,13 @@
 //! E2SM-NI.
 
-use super::{Read, readers};
+use super::{Codec, codecs};
 use crate::common::{
     EnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, GnbId, NgEnbId, PlmnIdentity, RanFunctionName,
     RicFormatType, RicStyleName, RicStyleType,
 };
 use crate::ni::*;
 
-pub(super) static TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Codec)] = codecs! {
     "E2SM-NI-RANfunction-Description": RanFunctionDefinition<'_>,
     "E2SM-NI-RANfunction-Item": RanFunctionItem<'_>,
     "E2SM-NI-EventTriggerDefinition": EventTriggerDefinition<'_>,

@@ -2,7 +2,7 @@
 
 use per::{List, Per};
 
-use super::{Read, readers};
+use super::{Codec, codecs};
 use crate::rc::*;
 
 /// NeighborCell-List.
@@ -20,7 +20,7 @@ struct ListOfAdditionalSupportedFormats<'a>(List<'a, AdditionalSupportedFormat>)
 #[per(size = 1..=65535)]
 struct TestingList<'a>(List<'a, RanParameterTestingItem<'a>>);
 
-pub(super) static TYPES: &[(&str, Read)] = readers! {
+pub(super) static TYPES: &[(&str, Codec)] = codecs! {
     "AdditionalSupportedFormat": AdditionalSupportedFormat,
     "AdditionalSupportedFormat-UEGroupControl": AdditionalSupportedFormat,
     "Associated-UE-Info": AssociatedUeInfo<'_>,

@@ -129,11 +129,12 @@ pub(crate) fn encode<T: Encode + FlatEncode>(
     wire: Wire,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    match wire {
+    let result = match wire {
         // `dyn`: compiled once for all types
-        Wire::Per => Ok(per::encode(value as &dyn Encode, revision, out)?),
+        Wire::Per => per::encode(value as &dyn Encode, revision, out),
         #[cfg(feature = "flat")]
-        Wire::Flat => Ok(per::flat::encode(value, revision, None, out)?),
-        wire => Err(Error::NotInWire(wire)),
-    }
+        Wire::Flat => per::flat::encode(value, revision, None, out),
+        wire => return Err(Error::NotInWire(wire)),
+    };
+    result.map_err(Error::from)
 }
