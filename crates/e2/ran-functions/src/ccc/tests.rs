@@ -15,6 +15,7 @@ use per::Bits;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::testing::ExclusiveSource;
 
 const DU: &str = "O-GNBDUFunction";
 const CELL: &str = "O-NRCellDU";
@@ -169,8 +170,8 @@ impl FunctionTransport for Recorder {
 }
 
 struct Bench {
-    source: Rc<RefCell<Du>>,
-    function: CccFunction<Du>,
+    source: ExclusiveSource<Du>,
+    function: CccFunction<ExclusiveSource<Du>>,
     views: Views,
     sent: Recorder,
 }
@@ -179,8 +180,8 @@ impl Bench {
     fn new() -> Self {
         let ratios = vec![ratio(1, 30)];
         let du = Du { changes: 0, name: "north".into(), admin: AdministrativeState::Unlocked, ratios };
-        let source = Rc::new(RefCell::new(du));
-        let function = CccFunction::new(Rc::clone(&source), CccConfig { max_actions: 3, ..CccConfig::default() })
+        let source = ExclusiveSource::new(du);
+        let function = CccFunction::new(source.clone(), CccConfig { max_actions: 3, ..CccConfig::default() })
             .with_wall_clock(|| SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));
         Bench { source, function, views: Views::with_first(CONTROLLER), sent: Recorder::default() }
     }
@@ -330,7 +331,7 @@ fn periodic_reports_start_at_once() {
     let mut bench = Bench::new();
     bench.subscribe(&periodic_subscription(200), &[of_node("change")]).unwrap();
     assert_eq!(bench.until(900).len(), 1);
-    bench.source.borrow_mut().name = "south".into();
+    bench.source.lock().name = "south".into();
     let sent = bench.until(1900);
     assert_eq!(sent.len(), 1);
     let modified = (ChangeType::Modification, json!({ "gNBDUName": "south" }), Some(json!({ "gNBDUName": "north" })));
@@ -357,7 +358,7 @@ fn change_of_trigger_structure_is_reported() {
     assert_eq!(bench.until(10), []);
     // now the cell, and the policy with it
     bench.control(2, &on_cell(1, &[set(CELL, &json!({}), &json!({ "administrativeState": "LOCKED" }))])).unwrap();
-    bench.source.borrow_mut().ratios.remove(0);
+    bench.source.lock().ratios.remove(0);
     let sent = bench.until(20);
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].1, IndicationReason::UponChange);
@@ -447,7 +448,7 @@ fn control_outcome_lists_accepted_and_failed_structures() {
         of(Why::SemanticError, CELL, none(), none()),
     ];
     assert_eq!(failed, expected);
-    assert_eq!(bench.source.borrow().admin, AdministrativeState::Unlocked, "as a whole or not at all");
+    assert_eq!(bench.source.lock().admin, AdministrativeState::Unlocked, "as a whole or not at all");
 
     // nothing of it: a failure
     let elsewhere = on_cell(2, &[set(CELL, &json!({}), &json!({ "administrativeState": "LOCKED" }))]);

@@ -26,6 +26,7 @@ use ferric::e2ap::{
 use per::{Bits, List};
 
 use super::*;
+use crate::testing::ExclusiveSource;
 
 const FIRST: ControllerId = ControllerId(1);
 const GUEST: ControllerId = ControllerId(2);
@@ -218,8 +219,8 @@ impl FunctionTransport for Recorder {
 }
 
 struct Bench {
-    source: Rc<RefCell<Station>>,
-    function: RcFunction<Station>,
+    source: ExclusiveSource<Station>,
+    function: RcFunction<ExclusiveSource<Station>>,
     revision: Revision,
     wire: Wire,
     views: Views,
@@ -243,11 +244,11 @@ impl Bench {
 
     fn of(config: RcConfig) -> Self {
         let RcConfig { revision, wire, .. } = config;
-        let source = Rc::new(RefCell::new(Station::default()));
+        let source = ExclusiveSource::new(Station::default());
         let mut views = Views::with_first(FIRST);
         views.expose(GUEST, Ue(2)).unwrap();
         Bench {
-            function: RcFunction::new(Rc::clone(&source), config),
+            function: RcFunction::new(source.clone(), config),
             source,
             revision,
             wire,
@@ -322,7 +323,7 @@ impl Bench {
     }
 
     fn emit(&mut self, event: Event) {
-        self.source.borrow_mut().events.push_back(event);
+        self.source.lock().events.push_back(event);
         self.report();
     }
 
@@ -337,11 +338,11 @@ impl Bench {
     }
 
     fn resumed(&mut self) -> Vec<(ProcedureId, String)> {
-        std::mem::take(&mut self.source.borrow_mut().resumed)
+        std::mem::take(&mut self.source.lock().resumed)
     }
 
     fn done(&mut self) -> Vec<(Origin, Option<Ue>, ControlAction)> {
-        std::mem::take(&mut self.source.borrow_mut().done)
+        std::mem::take(&mut self.source.lock().done)
     }
 }
 
