@@ -55,9 +55,10 @@ where
 }
 
 /// A cell without UEs that measures a number.
-#[derive(Default)]
 struct Cell {
-    connections: u32,
+    /// A list that is built at run time.
+    measurements: Vec<SupportedMeasurement>,
+    counter: u32,
 }
 
 impl KpmSource for Cell {
@@ -68,7 +69,7 @@ impl KpmSource for Cell {
     }
 
     fn measurements(&self) -> &[SupportedMeasurement] {
-        &[SupportedMeasurement { name: "RRC.ConnMean", id: None, scope: dictionary::Scope::Cell }]
+        &self.measurements
     }
 
     fn ues(&self, _out: &mut Vec<Ue>) {}
@@ -81,7 +82,7 @@ impl KpmSource for Cell {
     fn take_snapshot(&self, (): &mut ()) {}
 
     fn value(&self, (): &(), _object: MeasuredObject<'_>, _measurement: usize, _label: &MeasurementLabel) -> Value {
-        Value::Integer(self.connections)
+        Value::Integer(self.counter)
     }
 }
 
@@ -98,7 +99,7 @@ impl Iapp for Listener {
         let revision = Revision::V3_00;
         let definition = &node.function(KPM).unwrap().definition;
         let request = ReportRequest {
-            measurements: &[MeasurementRequest::named("RRC.ConnMean")],
+            measurements: &[MeasurementRequest::named("VENDOR.Counter1")],
             granularity_period_ms: PERIOD_MS,
             reporting_period_ms: PERIOD_MS,
             scope: Scope::Node,
@@ -131,7 +132,13 @@ fn ric(address: &Address) -> (Server, Receiver<Value>) {
 fn function_reports_what_another_thread_writes() {
     let address: Address = "memory:fn-threads".parse().unwrap();
     let (mut server, values) = ric(&address);
-    let source = Arc::new(Mutex::new(Cell::default()));
+    let measurement = |number| SupportedMeasurement {
+        name: format!("VENDOR.Counter{number}").into(),
+        id: None,
+        scope: dictionary::Scope::Cell,
+    };
+    let measurements = (1..=2).map(measurement).collect();
+    let source = Arc::new(Mutex::new(Cell { measurements, counter: 0 }));
     let kpm = KpmFunction::new(Arc::clone(&source), KpmConfig::default());
     let functions: Vec<Box<dyn RanFunction + Send>> = vec![Box::new(kpm), Box::new(HwFunction::new())];
     let node = GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22));
@@ -141,11 +148,11 @@ fn function_reports_what_another_thread_writes() {
     let agent = std::thread::spawn(move || agents.run());
 
     let deadline = Instant::now() + Duration::from_secs(60);
-    for connections in 1..=20 {
-        source.lock().unwrap().connections = connections;
+    for counter in 1..=20 {
+        source.lock().unwrap().counter = counter;
         // reports that were sent before have lower values
-        while !values.try_iter().any(|value| value == Value::Integer(connections)) {
-            assert!(Instant::now() < deadline && !agent.is_finished(), "no report of {connections}");
+        while !values.try_iter().any(|value| value == Value::Integer(counter)) {
+            assert!(Instant::now() < deadline && !agent.is_finished(), "no report of {counter}");
             server.poll(Some(Duration::from_millis(1))).unwrap();
         }
     }

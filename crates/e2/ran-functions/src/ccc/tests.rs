@@ -1,5 +1,6 @@
 //! The function in virtual time, on a node with a cell.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::ccc::{
@@ -23,6 +24,7 @@ const RATIO: &str = "O-RRMPolicyRatio";
 
 /// A DU with one cell, which two slices may share.
 struct Du {
+    offers: Vec<SupportedStructure>,
     changes: u64,
     name: String,
     admin: AdministrativeState,
@@ -43,34 +45,31 @@ fn ratio(sst: u8, min: u8) -> RrmPolicyRatio {
     }
 }
 
-const OFFERS: &[SupportedStructure] = &[
-    SupportedStructure {
-        level: ConfigLevel::Node,
-        name: DU,
-        attributes: &[SupportedAttribute::read_only("gNBDUId"), SupportedAttribute::writable("gNBDUName")],
-        key: &[],
-    },
-    SupportedStructure {
-        level: ConfigLevel::Cell,
-        name: CELL,
-        attributes: &[SupportedAttribute::read_only("cellState"), SupportedAttribute::writable("administrativeState")],
-        key: &[],
-    },
-    SupportedStructure {
-        level: ConfigLevel::Cell,
-        name: RATIO,
-        attributes: &[
-            SupportedAttribute::writable("resourceType"),
-            SupportedAttribute::writable("rRMPolicyMemberList"),
-            SupportedAttribute::writable("rRMPolicyMinRatio"),
-        ],
-        key: &["resourceType", "rRMPolicyMemberList"],
-    },
-];
+/// A list that is built at run time.
+fn offers() -> Vec<SupportedStructure> {
+    let structure = |level, name: &str, attributes, key: &[&str]| SupportedStructure {
+        level,
+        name: name.to_owned().into(),
+        attributes: Cow::Owned(attributes),
+        key: key.iter().map(|name| (*name).to_owned().into()).collect(),
+    };
+    let of_du = vec![SupportedAttribute::read_only("gNBDUId"), SupportedAttribute::writable("gNBDUName")];
+    let of_cell = vec![SupportedAttribute::read_only("cellState"), SupportedAttribute::writable("administrativeState")];
+    let of_ratio = vec![
+        SupportedAttribute::writable("resourceType"),
+        SupportedAttribute::writable("rRMPolicyMemberList"),
+        SupportedAttribute::writable("rRMPolicyMinRatio"),
+    ];
+    vec![
+        structure(ConfigLevel::Node, DU, of_du, &[]),
+        structure(ConfigLevel::Cell, CELL, of_cell, &[]),
+        structure(ConfigLevel::Cell, RATIO, of_ratio, &["resourceType", "rRMPolicyMemberList"]),
+    ]
+}
 
 impl CccSource for Du {
     fn structures(&self) -> &[SupportedStructure] {
-        OFFERS
+        &self.offers
     }
 
     fn cells(&self) -> Vec<Cgi> {
@@ -179,7 +178,8 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let ratios = vec![ratio(1, 30)];
-        let du = Du { changes: 0, name: "north".into(), admin: AdministrativeState::Unlocked, ratios };
+        let du =
+            Du { offers: offers(), changes: 0, name: "north".into(), admin: AdministrativeState::Unlocked, ratios };
         let source = ExclusiveSource::new(du);
         let function = CccFunction::new(source.clone(), CccConfig { max_actions: 3, ..CccConfig::default() })
             .with_wall_clock(|| SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));

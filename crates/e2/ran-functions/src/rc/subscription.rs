@@ -410,7 +410,7 @@ fn insert_indication<S: RcSource>(
     let matches = |known: &&SupportedBreakpoint| {
         known.breakpoint == breakpoint && (known.insert.style, known.insert.indication) == (style, indication)
     };
-    let breakpoint = *source.breakpoints().iter().find(matches).ok_or(ACTION_NOT_SUPPORTED)?;
+    let breakpoint = source.breakpoints().iter().find(matches).ok_or(ACTION_NOT_SUPPORTED)?.clone();
     Ok(InsertIndication { breakpoint, parameters: ids(parameters) })
 }
 

@@ -20,9 +20,9 @@ impl KpmSource for Samples {
 
     fn measurements(&self) -> &[SupportedMeasurement] {
         &[
-            SupportedMeasurement { name: RRC, id: None, scope: OfferScope::Cell },
-            SupportedMeasurement { name: DIST, id: Some(5), scope: OfferScope::Cell },
-            SupportedMeasurement { name: CQI_DIST, id: Some(6), scope: OfferScope::CellAndUe },
+            SupportedMeasurement { name: Cow::Borrowed(RRC), id: None, scope: OfferScope::Cell },
+            SupportedMeasurement { name: Cow::Borrowed(DIST), id: Some(5), scope: OfferScope::Cell },
+            SupportedMeasurement { name: Cow::Borrowed(CQI_DIST), id: Some(6), scope: OfferScope::CellAndUe },
         ]
     }
 

@@ -5,6 +5,7 @@ mod reports;
 mod subscriptions;
 mod v1;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::common::{Cgi, FiveQi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RicStyleType, SNssai, Sst, True, UeId, UeIdGnbDu};
@@ -51,9 +52,9 @@ impl KpmSource for Counting {
 
     fn measurements(&self) -> &[SupportedMeasurement] {
         &[
-            SupportedMeasurement { name: VOLUME, id: Some(7), scope: OfferScope::CellAndUe },
-            SupportedMeasurement { name: RRC, id: None, scope: OfferScope::Cell },
-            SupportedMeasurement { name: CQI, id: Some(9), scope: OfferScope::Ue },
+            SupportedMeasurement { name: Cow::Borrowed(VOLUME), id: Some(7), scope: OfferScope::CellAndUe },
+            SupportedMeasurement { name: Cow::Borrowed(RRC), id: None, scope: OfferScope::Cell },
+            SupportedMeasurement { name: Cow::Borrowed(CQI), id: Some(9), scope: OfferScope::Ue },
         ]
     }
 

@@ -4,6 +4,7 @@ mod controls;
 mod procedures;
 mod reports;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -101,13 +102,13 @@ impl RcSource for Station {
         const INSERT: SupportedInsert = SupportedInsert {
             style: 3,
             indication: 1,
-            name: "Handover Control Request",
+            name: Cow::Borrowed("Handover Control Request"),
             action: ControlAction::HANDOVER,
         };
         &[SupportedBreakpoint {
             breakpoint: HANDOVER_PREPARATION,
-            call_process: "Mobility Management",
-            name: "Handover Preparation",
+            call_process: Cow::Borrowed("Mobility Management"),
+            name: Cow::Borrowed("Handover Preparation"),
             insert: INSERT,
         }]
     }
@@ -136,8 +137,8 @@ impl RcSource for Station {
 
     fn ue_parameters(&self) -> &[SupportedParameter] {
         &[
-            SupportedParameter { id: RSRP, name: "RSRP", is_layer_2: true },
-            SupportedParameter { id: SLICE, name: "Slice", is_layer_2: false },
+            SupportedParameter { id: RSRP, name: Cow::Borrowed("RSRP"), is_layer_2: true },
+            SupportedParameter { id: SLICE, name: Cow::Borrowed("Slice"), is_layer_2: false },
         ]
     }
 
