@@ -1,5 +1,6 @@
 //! Observers of the PDUs on links, such as a recorder.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -28,7 +29,7 @@ pub struct Ends<'a> {
     /// The configured payload protocol identifier of sent PDUs.
     pub ppid: Ppid,
     /// The name of the encoding of the PDUs: see [`Tap::speaking`].
-    pub encoding: &'static str,
+    pub encoding: &'a str,
 }
 
 /// An observer of links.
@@ -48,25 +49,25 @@ pub trait Watch: Send + Sync {
 #[derive(Clone)]
 pub struct Tap {
     onlooker: Arc<dyn Onlooker>,
-    encoding: &'static str,
+    encoding: Cow<'static, str>,
 }
 
 impl Tap {
     /// Creates a tap that passes PDUs to `onlooker`.
     pub fn new(onlooker: Arc<dyn Onlooker>) -> Self {
-        Tap { onlooker, encoding: "per" }
+        Tap { onlooker, encoding: Cow::Borrowed("per") }
     }
 
     /// Returns a tap for the same observer with another name of the encoding. The default is `per`.
     #[must_use]
-    pub fn speaking(&self, encoding: &'static str) -> Self {
-        Tap { onlooker: Arc::clone(&self.onlooker), encoding }
+    pub fn speaking(&self, encoding: impl Into<Cow<'static, str>>) -> Self {
+        Tap { onlooker: Arc::clone(&self.onlooker), encoding: encoding.into() }
     }
 
     pub(crate) fn begin(&self, socket: impl AsFd, peer: &Address, accepted: bool, ppid: Ppid) -> Box<dyn Watch> {
         // A descriptor that is not a socket has no address.
         let local = rustix::net::getsockname(socket).ok().and_then(|any| SocketAddr::try_from(any).ok());
-        self.onlooker.begin(Ends { peer, local, accepted, ppid, encoding: self.encoding })
+        self.onlooker.begin(Ends { peer, local, accepted, ppid, encoding: &self.encoding })
     }
 }
 

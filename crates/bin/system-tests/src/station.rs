@@ -218,7 +218,7 @@ fn run(ric: &Address, is_split: bool, orders: &Receiver<(Order, Sender<()>)>) {
     }
 }
 
-fn slice_function(state: &Rc<RefCell<State>>) -> SliceFunction<State> {
+fn slice_function(state: &Rc<RefCell<State>>) -> SliceFunction<Rc<RefCell<State>>> {
     let per = PeriodicConfig { wire: e2sm::Wire::Per, ..PeriodicConfig::default() };
     SliceFunction::new(Rc::clone(state), SliceConfig { periodic: per, ..SliceConfig::default() })
 }

@@ -177,7 +177,8 @@
 //! [`IappWaker`](server::IappWaker). A host with a custom event loop waits for the file descriptor of its agent; see
 //! [`AgentLoop::next_deadline`](agent::AgentLoop::next_deadline). `Server`, `Xapp` and
 //! [`SendAgentLoop`](agent::SendAgentLoop) may move to another thread; an `AgentLoop` with functions that are not
-//! `Send` stays on the thread that created it.
+//! `Send` stays on the thread that created it. The functions of crate `ran-functions` are `Send` if they share their source
+//! with the base station by `Arc<Mutex<_>>`.
 //!
 //! # Errors
 //!

@@ -60,6 +60,49 @@
 //!
 //! The documentation of each trait states what its methods return, with units. A custom RAN function is an implementation
 //! of [`ferric::agent::RanFunction`].
+//!
+//! # Threads
+//!
+//! A function and its base station share the source by a handle ([`SharedSource`]). With `Rc<RefCell<S>>`, as above, both
+//! belong to the thread of the agent. With `Arc<Mutex<S>>`, the base station updates the source on threads of its own, and the
+//! function is `Send` if the source is (KPM: and its snapshot): it can be part of a
+//! [`SendAgentLoop`](ferric::agent::SendAgentLoop), which runs on another thread.
+//!
+//! ```
+//! # use e2sm::mac::UeStats;
+//! # use ferric::agent::Ue;
+//! # use ferric::e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity};
+//! # use ran_functions::statistics::StatisticsSource;
+//! use std::sync::{Arc, Mutex};
+//!
+//! use ferric::agent::{RanFunction, SendAgentLoop};
+//! use ran_functions::PeriodicConfig;
+//! use ran_functions::statistics::MacFunction;
+//! #
+//! # struct Mac(Vec<(u16, u64)>);
+//! #
+//! # impl StatisticsSource<UeStats> for Mac {
+//! #     fn ues(&self, _: &mut Vec<Ue>) {}
+//! #     fn records(&self, _: Ue, _: &mut Vec<UeStats>) {}
+//! # }
+//!
+//! let mac = Arc::new(Mutex::new(Mac(vec![(0x4601, 0)])));
+//! let function = MacFunction::new(Arc::clone(&mac), PeriodicConfig::default());
+//! let functions: Vec<Box<dyn RanFunction + Send>> = vec![Box::new(function)];
+//! # let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22));
+//! let mut agents = SendAgentLoop::new_send(Default::default())?;
+//! agents.add(node, "tcp://127.0.0.1:36421".parse()?, functions);
+//! let stop = agents.stop_handle();
+//! let thread = std::thread::spawn(move || agents.run());
+//! mac.lock().expect("no thread panics").0[0].1 += 1500;
+//! # stop.stop();
+//! # thread.join().expect("the agent does not panic")?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A function holds the lock during a call of the agent, in which it also encodes its reports; the agent waits while the base
+//! station holds it. [`AgentLoop::wake`](ferric::agent::AgentLoop::wake), which CCC, NI, RC and RRC need for events of the base
+//! station, belongs to the thread of the agent: that thread calls `poll` with a timeout and then `wake`, in place of `run`.
 
 #![forbid(unsafe_code)]
 
@@ -96,6 +139,7 @@ mod cause;
 mod pending;
 #[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod schedule;
+mod shared_source;
 #[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod wall_clock;
 
@@ -104,3 +148,4 @@ mod testing;
 
 #[cfg(feature = "periodic")]
 pub use periodic::PeriodicConfig;
+pub use shared_source::SharedSource;

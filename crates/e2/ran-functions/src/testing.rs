@@ -1,4 +1,7 @@
-//! Test support: a transport that records indications, and requests of controllers.
+//! Test support: a handle of a source, a transport that records indications, and requests of controllers.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use e2sm::Wire;
 use e2sm::flexric::EventTriggerDefinition;
@@ -6,10 +9,44 @@ use ferric::agent::{ControllerId, FunctionTransport, RequestKey};
 use ferric::e2::{self, Action, ControlRequest, SubscriptionRequest, Time};
 use ferric::e2ap::{GlobalRicId, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 
+use crate::shared_source::SharedSource;
+
 /// The first controller, which sees every UE.
 pub const FIRST: ControllerId = ControllerId(1);
 /// A second controller, which sees only the UEs that are exposed to it.
 pub const GUEST: ControllerId = ControllerId(2);
+
+/// `Arc<Mutex<S>>` that panics where a function would wait for itself forever: it accesses the source again while it does.
+#[derive(Default)]
+pub struct ExclusiveSource<S>(Arc<Mutex<S>>);
+
+impl<S> ExclusiveSource<S> {
+    pub fn new(source: S) -> Self {
+        ExclusiveSource(Arc::new(Mutex::new(source)))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, S> {
+        self.0.try_lock().expect("the source is not accessed twice at a time")
+    }
+}
+
+impl<S> Clone for ExclusiveSource<S> {
+    fn clone(&self) -> Self {
+        ExclusiveSource(Arc::clone(&self.0))
+    }
+}
+
+impl<S> SharedSource for ExclusiveSource<S> {
+    type Source = S;
+
+    fn read(&self) -> impl Deref<Target = S> {
+        self.lock()
+    }
+
+    fn write(&self) -> impl DerefMut<Target = S> {
+        self.lock()
+    }
+}
 
 /// A report that a function sent.
 #[derive(Debug)]

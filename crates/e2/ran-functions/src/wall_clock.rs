@@ -14,13 +14,13 @@ const SMOOTHING: i64 = 128;
 /// A function receives the loop's time a little late, by the time that the loop spent in between. So the smallest offset
 /// between the two clocks is the most accurate; a greater one, caused by drift, is applied slowly.
 pub(crate) struct WallClock {
-    read: Box<dyn Fn() -> SystemTime>,
+    read: Box<dyn Fn() -> SystemTime + Send>,
     /// The wall clock minus the loop's time, in nanoseconds.
     offset_ns: Option<i64>,
 }
 
 impl WallClock {
-    pub fn new(read: impl Fn() -> SystemTime + 'static) -> Self {
+    pub fn new(read: impl Fn() -> SystemTime + Send + 'static) -> Self {
         WallClock { read: Box::new(read), offset_ns: None }
     }
 
@@ -69,8 +69,8 @@ pub(crate) fn ntp_timestamp(at: SystemTime) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::rc::Rc;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     use super::*;
 
@@ -82,13 +82,13 @@ mod tests {
 
     #[test]
     fn smallest_offset_applies_and_greater_ones_are_smoothed() {
-        let wall_ns = Rc::new(Cell::new(0));
-        let read = Rc::clone(&wall_ns);
-        let mut clock = WallClock::new(move || SystemTime::UNIX_EPOCH + Duration::from_nanos(read.get()));
+        let wall_ns = Arc::new(AtomicU64::new(0));
+        let read = Arc::clone(&wall_ns);
+        let mut clock = WallClock::new(move || SystemTime::UNIX_EPOCH + Duration::from_nanos(read.load(Relaxed)));
         let offset = 1_000_000_000_000;
         // the error of the clock after an update that comes late
         let mut error_ns = |now_ns: u64, late_ns: u64| {
-            wall_ns.set(offset + now_ns + late_ns);
+            wall_ns.store(offset + now_ns + late_ns, Relaxed);
             clock.update(Time::from_nanos(now_ns));
             let at = clock.at(Time::from_nanos(now_ns)).duration_since(SystemTime::UNIX_EPOCH).unwrap();
             at.as_nanos() as i64 - (offset + now_ns) as i64

@@ -7,6 +7,7 @@
 //! 4. It sends the association to every node of the base station (UE-to-controller association).
 //! 5. The guest's controller, which had subscribed long before, sees the UE, and no other.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -127,7 +128,7 @@ impl KpmSource for Du {
         cell()
     }
     fn measurements(&self) -> &[SupportedMeasurement] {
-        &[SupportedMeasurement { name: "DRB.UEThpDl", id: Some(1), scope: OfferScope::CellAndUe }]
+        &[SupportedMeasurement { name: Cow::Borrowed("DRB.UEThpDl"), id: Some(1), scope: OfferScope::CellAndUe }]
     }
     fn ues(&self, out: &mut Vec<Ue>) {
         out.extend(&self.ues);

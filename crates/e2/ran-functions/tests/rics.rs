@@ -1,5 +1,6 @@
 //! Functions on a real agent with real RICs, over memory links in one thread.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -33,7 +34,7 @@ impl KpmSource for Three {
     }
 
     fn measurements(&self) -> &[SupportedMeasurement] {
-        &[SupportedMeasurement { name: "DRB.UEThpDl", id: None, scope: dictionary::Scope::CellAndUe }]
+        &[SupportedMeasurement { name: Cow::Borrowed("DRB.UEThpDl"), id: None, scope: dictionary::Scope::CellAndUe }]
     }
 
     fn ues(&self, out: &mut Vec<Ue>) {

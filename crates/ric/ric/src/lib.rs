@@ -40,6 +40,8 @@ mod config;
 #[cfg(feature = "rest")]
 mod northbound;
 
+use std::borrow::Cow;
+
 use ferric::e2::xapp::FunctionHint;
 use ferric::server::Server;
 
@@ -76,8 +78,8 @@ impl Ric {
 /// or rules would be lost.
 pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let hints = config.nodes.iter().filter_map(|node| {
-        let revision = node.kpm?.to_string();
-        Some(FunctionHint { node: node.id.clone(), oids: e2sm::kpm::OIDS.to_vec(), revision })
+        let (oids, revision) = (e2sm::kpm::OIDS.map(Cow::Borrowed).to_vec(), node.kpm?.to_string());
+        Some(FunctionHint { node: node.id.clone(), oids, revision })
     });
     config.server.hints.extend(hints);
     #[cfg(feature = "rest")]

@@ -159,7 +159,7 @@ impl Agents {
         DummyCell: StatisticsSource<R>,
     {
         let config = PeriodicConfig { wire: self.encoding.wire(), ..PeriodicConfig::default() };
-        let function = StatisticsFunction::<R, DummyCell>::new(cell.clone(), config);
+        let function = StatisticsFunction::<R, _>::new(Rc::clone(cell), config);
         match cell.borrow().gathered() {
             Some(gathered) => Box::new(Timed::new(function, gathered, stages)),
             None => Box::new(function),

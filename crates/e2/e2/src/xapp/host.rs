@@ -1,5 +1,6 @@
 //! The RIC's side of the RIC-xApp protocol.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub struct FunctionHint {
     /// The node, in the display form of its [`e2ap::GlobalE2NodeId`].
     pub node: String,
     /// The object identifiers of the service model.
-    pub oids: Vec<&'static str>,
+    pub oids: Vec<Cow<'static, str>>,
     /// The name of the revision, at most 16 octets.
     pub revision: String,
 }

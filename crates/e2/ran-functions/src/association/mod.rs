@@ -6,8 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Duration;
 
 use e2sm::association::{
@@ -23,6 +21,7 @@ use ferric::e2ap::{
 use tracing::info;
 
 use crate::cause::{ACTION_NOT_SUPPORTED, CONTROL_FAILED, INFORMATION_UNAVAILABLE, RESOURCE_LIMIT, undecodable};
+use crate::shared_source::SharedSource;
 
 /// The UE IDs of a node, which the base station implements.
 pub trait UeDirectory {
@@ -37,8 +36,8 @@ pub trait UeDirectory {
 const MAX_SUBSCRIPTIONS: usize = 16;
 
 /// The RAN function of the UE-to-controller association service model.
-pub struct AssociationFunction<D> {
-    directory: Rc<RefCell<D>>,
+pub struct AssociationFunction<H> {
+    directory: H,
     subscriptions: Vec<Subscription>,
 }
 
@@ -52,10 +51,10 @@ struct Subscription {
     reported: Vec<u8>,
 }
 
-impl<D: UeDirectory> AssociationFunction<D> {
+impl<H: SharedSource<Source: UeDirectory>> AssociationFunction<H> {
     /// Creates a function without subscriptions.
     #[must_use]
-    pub fn new(directory: Rc<RefCell<D>>) -> Self {
+    pub fn new(directory: H) -> Self {
         AssociationFunction { directory, subscriptions: Vec::new() }
     }
 
@@ -78,7 +77,7 @@ impl<D: UeDirectory> AssociationFunction<D> {
         let mut controllers = context.controllers().into_iter();
         let target = controllers.find(|(_, ric)| *ric == Some(message.controller));
         let Some((controller, _)) = target else { return refused(Refusal::UnknownController, Vec::new()) };
-        let directory = self.directory.borrow();
+        let directory = self.directory.read();
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
         for ue_id in message.ues.iter() {
             match directory.find(ue_id) {
@@ -121,7 +120,7 @@ impl<D: UeDirectory> AssociationFunction<D> {
 
     /// The encoded list of controllers and of the UEs that each sees.
     fn state(&self, context: &FunctionContext<'_>) -> Vec<u8> {
-        let (directory, views) = (self.directory.borrow(), context.views());
+        let (directory, views) = (self.directory.read(), context.views());
         let view = |(id, ric): (ControllerId, Option<GlobalRicId>)| {
             let ues: Vec<_> =
                 views.exposed(id).filter_map(|ue| directory.ue_id(ue)).take(usize::from(u16::MAX)).collect();
@@ -135,7 +134,7 @@ impl<D: UeDirectory> AssociationFunction<D> {
     }
 }
 
-impl<D: UeDirectory> RanFunction for AssociationFunction<D> {
+impl<H: SharedSource<Source: UeDirectory>> RanFunction for AssociationFunction<H> {
     fn id(&self) -> RanFunctionId {
         RanFunctionId(FUNCTION_ID)
     }

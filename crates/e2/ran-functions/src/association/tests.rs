@@ -6,6 +6,7 @@ use ferric::e2::{Action, AgentMisuse, SubscriptionTimes};
 use ferric::e2ap::{self, CauseProtocol, RicRequestId};
 
 use super::*;
+use crate::testing::ExclusiveSource;
 
 const FIRST: ControllerId = ControllerId(0);
 const GUEST: ControllerId = ControllerId(1);
@@ -57,14 +58,14 @@ impl FunctionTransport for Rics {
 }
 
 struct Scene {
-    function: AssociationFunction<Du>,
+    function: AssociationFunction<ExclusiveSource<Du>>,
     views: Views,
     rics: Rics,
 }
 
 impl Scene {
     fn new() -> Scene {
-        let function = AssociationFunction::new(Rc::new(RefCell::new(Du)));
+        let function = AssociationFunction::new(ExclusiveSource::new(Du));
         Scene { function, views: Views::with_first(FIRST), rics: Rics::default() }
     }
 

@@ -153,7 +153,8 @@ impl<S: CccSource> Execution<'_, S> {
         if attributes.is_empty() {
             return refuse(Cause::SemanticError, Vec::new(), "no attributes to set");
         }
-        let is_writable = |name: &String| supported.attributes.iter().any(|known| known.name == name && known.writable);
+        let is_writable =
+            |name: &String| supported.attributes.iter().any(|known| known.name == *name && known.writable);
         let others: Vec<String> = attributes.keys().filter(|name| !is_writable(name)).cloned().collect();
         if !others.is_empty() {
             return refuse(Cause::NotSupported, others, "attributes not writable");
@@ -168,8 +169,8 @@ impl<S: CccSource> Execution<'_, S> {
         supported: &SupportedStructure,
         requested: &StructureControlled,
     ) -> Result<Option<RanConfigurationStructure>, Refusal> {
-        let all = self.source.read(scope, supported.name);
-        let is_key = |name: &str| supported.key.contains(&name);
+        let all = self.source.read(scope, &supported.name);
+        let is_key = |name: &str| supported.key.iter().any(|key| key == name);
         let described = &requested.old_values;
         if described.attributes().is_empty() {
             let key = requested.new_values.only(is_key);

@@ -58,11 +58,11 @@ pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function
 
 fn structure(supported: &SupportedStructure) -> model::SupportedStructure {
     let attribute = |attribute: &SupportedAttribute| model::SupportedAttribute {
-        name: attribute.name.to_owned(),
+        name: attribute.name.to_string(),
         supported_services: services(supported.level, attribute.writable),
     };
     model::SupportedStructure {
-        name: supported.name.to_owned(),
+        name: supported.name.to_string(),
         attributes: supported.attributes.iter().map(attribute).collect(),
     }
 }

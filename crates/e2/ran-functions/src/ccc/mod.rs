@@ -17,9 +17,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
 use std::time::SystemTime;
 
 use e2sm::ccc::{IndicationHeader, IndicationHeaderFormat1, TimeStamp};
@@ -30,6 +28,7 @@ use tracing::warn;
 
 use crate::admission::admit;
 use crate::cause::INFORMATION_UNAVAILABLE;
+use crate::shared_source::SharedSource;
 use crate::wall_clock::{WallClock, ntp_timestamp};
 use report::{Action, Trigger};
 
@@ -53,8 +52,8 @@ impl Default for CccConfig {
 }
 
 /// The RAN function of E2SM-CCC, for all controllers of its node.
-pub struct CccFunction<S: CccSource> {
-    source: Rc<RefCell<S>>,
+pub struct CccFunction<H: SharedSource<Source: CccSource>> {
+    source: H,
     config: CccConfig,
     wall_clock: WallClock,
     actions: Vec<Action>,
@@ -64,15 +63,18 @@ pub struct CccFunction<S: CccSource> {
     now: Time,
 }
 
-impl<S: CccSource> CccFunction<S> {
+impl<H: SharedSource<Source: CccSource>> CccFunction<H> {
     /// Creates a function without subscriptions.
     ///
     /// # Panics
     /// If the source supports no structures, or their names cannot be encoded.
     #[must_use]
-    pub fn new(source: Rc<RefCell<S>>, config: CccConfig) -> Self {
-        definition::function(&*source.borrow(), &config);
-        let change_count = source.borrow().change_count();
+    pub fn new(source: H, config: CccConfig) -> Self {
+        let change_count = {
+            let source = source.read();
+            definition::function(&*source, &config);
+            source.change_count()
+        };
         CccFunction {
             source,
             config,
@@ -85,7 +87,7 @@ impl<S: CccSource> CccFunction<S> {
 
     /// Replaces the system clock as the source of the time of day.
     #[must_use]
-    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + Send + 'static) -> Self {
         self.wall_clock = WallClock::new(wall_clock);
         self
     }
@@ -97,13 +99,13 @@ impl<S: CccSource> CccFunction<S> {
     }
 }
 
-impl<S: CccSource> RanFunction for CccFunction<S> {
+impl<H: SharedSource<Source: CccSource>> RanFunction for CccFunction<H> {
     fn id(&self) -> RanFunctionId {
         self.config.function_id
     }
 
     fn definition(&self) -> Function {
-        definition::function(&*self.source.borrow(), &self.config)
+        definition::function(&*self.source.read(), &self.config)
     }
 
     fn subscribe(
@@ -114,7 +116,7 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         _views: &Views,
     ) -> Result<Admission, Cause> {
         self.now = now;
-        let source = self.source.borrow();
+        let source = self.source.read();
         let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
         admit(&mut self.actions, self.config.max_actions, controller, request, |key, requested| {
             Action::new(now, &*source, &trigger, key, requested)
@@ -133,7 +135,7 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         _context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
         let received = self.time_stamp(now);
-        let outcome = control::execute(&mut *self.source.borrow_mut(), now, controller, request, received)?;
+        let outcome = control::execute(&mut *self.source.write(), now, controller, request, received)?;
         Ok(Some(outcome).filter(|outcome| !outcome.is_empty()))
     }
 
@@ -145,7 +147,7 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
         _views: &Views,
     ) -> Result<Vec<u8>, Cause> {
         self.now = now;
-        let outcome = report::query(&*self.source.borrow(), &request.header, &request.definition)?;
+        let outcome = report::query(&*self.source.read(), &request.header, &request.definition)?;
         let mut bytes = Vec::new();
         outcome.encode(&mut bytes).map_err(|error| {
             warn!(%error, "cannot encode a query outcome: a value of the source is out of range");
@@ -155,19 +157,19 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
     }
 
     fn controller_removed(&mut self, controller: ControllerId) {
-        self.source.borrow_mut().controller_removed(controller);
+        self.source.write().controller_removed(controller);
     }
 
     fn next_report(&self) -> Option<Time> {
-        let may_report_change = self.actions.iter().any(Action::reports_changes)
-            && self.source.borrow().change_count() != self.change_count;
+        let may_report_change =
+            self.actions.iter().any(Action::reports_changes) && self.source.read().change_count() != self.change_count;
         let due = self.actions.iter().filter_map(Action::due).min();
         if may_report_change { Some(due.map_or(self.now, |due| due.min(self.now))) } else { due }
     }
 
     fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
         let event_time = self.time_stamp(now);
-        let source = self.source.borrow();
+        let source = self.source.read();
         let change_count = source.change_count();
         let has_changed = change_count != std::mem::replace(&mut self.change_count, change_count);
         let (mut header, mut message) = (Vec::new(), Vec::new());
@@ -188,7 +190,7 @@ impl<S: CccSource> RanFunction for CccFunction<S> {
     }
 }
 
-impl<S: CccSource> fmt::Debug for CccFunction<S> {
+impl<H: SharedSource<Source: CccSource>> fmt::Debug for CccFunction<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CccFunction")
             .field("config", &self.config)

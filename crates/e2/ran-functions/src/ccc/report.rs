@@ -1,5 +1,7 @@
 //! Report actions and queries.
 
+use std::borrow::Cow;
+
 use e2sm::ccc::{
     ActionDefinition, ActionDefinitionFormat, AttributeName, CellQueried, CellReported, ChangeType,
     EventTriggerDefinition, EventTriggerDefinitionFormat, IndicationMessage, IndicationMessageFormat, IndicationReason,
@@ -36,8 +38,8 @@ pub(super) enum Trigger {
 #[derive(Clone, Debug)]
 pub(super) struct Selection {
     scope: ConfigScope,
-    name: &'static str,
-    key: &'static [&'static str],
+    name: Cow<'static, str>,
+    key: Cow<'static, [Cow<'static, str>]>,
     /// `None` selects all attributes.
     attributes: Option<Vec<String>>,
     report_type: ReportType,
@@ -210,12 +212,16 @@ impl Selection {
     /// Whether an attribute is selected; the key always is.
     fn contains(&self, attribute: &str) -> bool {
         self.attributes.as_ref().is_none_or(|selected| selected.iter().any(|name| name == attribute))
-            || self.key.contains(&attribute)
+            || self.is_key(attribute)
+    }
+
+    fn is_key(&self, attribute: &str) -> bool {
+        self.key.iter().any(|key| key == attribute)
     }
 
     /// Whether two structures have the same key.
     fn is_same(&self, a: &RanConfigurationStructure, b: &RanConfigurationStructure) -> bool {
-        let is_key = |name: &str| self.key.contains(&name);
+        let is_key = |name: &str| self.is_key(name);
         a.only(is_key) == b.only(is_key)
     }
 
@@ -243,7 +249,7 @@ impl Selection {
                 Some(old) if old == new => {}
                 Some(old) => {
                     let (before, after) = (old.attributes(), new.attributes());
-                    let differs = |name: &str| before.get(name) != after.get(name) || self.key.contains(&name);
+                    let differs = |name: &str| before.get(name) != after.get(name) || self.is_key(name);
                     all.push(StructureReported {
                         change_type: ChangeType::Modification,
                         values: match self.report_type {
@@ -305,7 +311,7 @@ pub(super) fn query<S: CccSource>(source: &S, header: &[u8], definition: &[u8]) 
 
 fn snapshot<S: CccSource>(source: &S, selections: &[Selection]) -> Snapshot {
     let read = |selection: &Selection| {
-        let structures = source.read(selection.scope, selection.name);
+        let structures = source.read(selection.scope, &selection.name);
         structures.iter().map(|structure| structure.only(|name| selection.contains(name))).collect()
     };
     selections.iter().map(read).collect()
@@ -354,11 +360,10 @@ impl<S: CccSource> Selector<'_, S> {
         let mut all = Vec::new();
         for (name, attributes, report_type) in structures {
             let supported = self.supported(level, name, attributes.as_deref().unwrap_or_default())?;
-            let (name, key) = (supported.name, supported.key);
             all.extend(scopes.iter().map(|scope| Selection {
                 scope: *scope,
-                name,
-                key,
+                name: supported.name.clone(),
+                key: supported.key.clone(),
                 attributes: attributes.clone(),
                 report_type,
             }));
@@ -375,7 +380,7 @@ impl<S: CccSource> Selector<'_, S> {
             INFORMATION_UNAVAILABLE
         })?;
         for attribute in attributes {
-            if !supported.attributes.iter().any(|known| known.name == attribute) {
+            if !supported.attributes.iter().any(|known| known.name == *attribute) {
                 debug!(structure = name, attribute, "attribute not supported");
                 return Err(INFORMATION_UNAVAILABLE);
             }

@@ -26,23 +26,23 @@ pub enum ConfigLevel {
 }
 
 /// A configuration structure that a base station supports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SupportedStructure {
     /// The level that the structure belongs to.
     pub level: ConfigLevel,
     /// The RAN configuration structure name, such as `O-NRCellDU`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The supported attributes.
-    pub attributes: &'static [SupportedAttribute],
+    pub attributes: Cow<'static, [SupportedAttribute]>,
     /// The attributes that identify one of several structures with this name in a scope; empty if there is only one.
-    pub key: &'static [&'static str],
+    pub key: Cow<'static, [Cow<'static, str>]>,
 }
 
 /// An attribute of a configuration structure that a base station supports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SupportedAttribute {
     /// The attribute name, such as `cellState`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Whether controls can set it.
     pub writable: bool,
 }
@@ -51,13 +51,13 @@ impl SupportedAttribute {
     /// An attribute that can be read only.
     #[must_use]
     pub const fn read_only(name: &'static str) -> Self {
-        SupportedAttribute { name, writable: false }
+        SupportedAttribute { name: Cow::Borrowed(name), writable: false }
     }
 
     /// An attribute that can be read and set.
     #[must_use]
     pub const fn writable(name: &'static str) -> Self {
-        SupportedAttribute { name, writable: true }
+        SupportedAttribute { name: Cow::Borrowed(name), writable: true }
     }
 }
 

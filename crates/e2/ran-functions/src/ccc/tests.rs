@@ -1,5 +1,6 @@
 //! The function in virtual time, on a node with a cell.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::ccc::{
@@ -15,6 +16,7 @@ use per::Bits;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::testing::ExclusiveSource;
 
 const DU: &str = "O-GNBDUFunction";
 const CELL: &str = "O-NRCellDU";
@@ -22,6 +24,7 @@ const RATIO: &str = "O-RRMPolicyRatio";
 
 /// A DU with one cell, which two slices may share.
 struct Du {
+    offers: Vec<SupportedStructure>,
     changes: u64,
     name: String,
     admin: AdministrativeState,
@@ -42,34 +45,31 @@ fn ratio(sst: u8, min: u8) -> RrmPolicyRatio {
     }
 }
 
-const OFFERS: &[SupportedStructure] = &[
-    SupportedStructure {
-        level: ConfigLevel::Node,
-        name: DU,
-        attributes: &[SupportedAttribute::read_only("gNBDUId"), SupportedAttribute::writable("gNBDUName")],
-        key: &[],
-    },
-    SupportedStructure {
-        level: ConfigLevel::Cell,
-        name: CELL,
-        attributes: &[SupportedAttribute::read_only("cellState"), SupportedAttribute::writable("administrativeState")],
-        key: &[],
-    },
-    SupportedStructure {
-        level: ConfigLevel::Cell,
-        name: RATIO,
-        attributes: &[
-            SupportedAttribute::writable("resourceType"),
-            SupportedAttribute::writable("rRMPolicyMemberList"),
-            SupportedAttribute::writable("rRMPolicyMinRatio"),
-        ],
-        key: &["resourceType", "rRMPolicyMemberList"],
-    },
-];
+/// A list that is built at run time.
+fn offers() -> Vec<SupportedStructure> {
+    let structure = |level, name: &str, attributes, key: &[&str]| SupportedStructure {
+        level,
+        name: name.to_owned().into(),
+        attributes: Cow::Owned(attributes),
+        key: key.iter().map(|name| (*name).to_owned().into()).collect(),
+    };
+    let of_du = vec![SupportedAttribute::read_only("gNBDUId"), SupportedAttribute::writable("gNBDUName")];
+    let of_cell = vec![SupportedAttribute::read_only("cellState"), SupportedAttribute::writable("administrativeState")];
+    let of_ratio = vec![
+        SupportedAttribute::writable("resourceType"),
+        SupportedAttribute::writable("rRMPolicyMemberList"),
+        SupportedAttribute::writable("rRMPolicyMinRatio"),
+    ];
+    vec![
+        structure(ConfigLevel::Node, DU, of_du, &[]),
+        structure(ConfigLevel::Cell, CELL, of_cell, &[]),
+        structure(ConfigLevel::Cell, RATIO, of_ratio, &["resourceType", "rRMPolicyMemberList"]),
+    ]
+}
 
 impl CccSource for Du {
     fn structures(&self) -> &[SupportedStructure] {
-        OFFERS
+        &self.offers
     }
 
     fn cells(&self) -> Vec<Cgi> {
@@ -169,8 +169,8 @@ impl FunctionTransport for Recorder {
 }
 
 struct Bench {
-    source: Rc<RefCell<Du>>,
-    function: CccFunction<Du>,
+    source: ExclusiveSource<Du>,
+    function: CccFunction<ExclusiveSource<Du>>,
     views: Views,
     sent: Recorder,
 }
@@ -178,9 +178,10 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let ratios = vec![ratio(1, 30)];
-        let du = Du { changes: 0, name: "north".into(), admin: AdministrativeState::Unlocked, ratios };
-        let source = Rc::new(RefCell::new(du));
-        let function = CccFunction::new(Rc::clone(&source), CccConfig { max_actions: 3, ..CccConfig::default() })
+        let du =
+            Du { offers: offers(), changes: 0, name: "north".into(), admin: AdministrativeState::Unlocked, ratios };
+        let source = ExclusiveSource::new(du);
+        let function = CccFunction::new(source.clone(), CccConfig { max_actions: 3, ..CccConfig::default() })
             .with_wall_clock(|| SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));
         Bench { source, function, views: Views::with_first(CONTROLLER), sent: Recorder::default() }
     }
@@ -330,7 +331,7 @@ fn periodic_reports_start_at_once() {
     let mut bench = Bench::new();
     bench.subscribe(&periodic_subscription(200), &[of_node("change")]).unwrap();
     assert_eq!(bench.until(900).len(), 1);
-    bench.source.borrow_mut().name = "south".into();
+    bench.source.lock().name = "south".into();
     let sent = bench.until(1900);
     assert_eq!(sent.len(), 1);
     let modified = (ChangeType::Modification, json!({ "gNBDUName": "south" }), Some(json!({ "gNBDUName": "north" })));
@@ -357,7 +358,7 @@ fn change_of_trigger_structure_is_reported() {
     assert_eq!(bench.until(10), []);
     // now the cell, and the policy with it
     bench.control(2, &on_cell(1, &[set(CELL, &json!({}), &json!({ "administrativeState": "LOCKED" }))])).unwrap();
-    bench.source.borrow_mut().ratios.remove(0);
+    bench.source.lock().ratios.remove(0);
     let sent = bench.until(20);
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].1, IndicationReason::UponChange);
@@ -447,7 +448,7 @@ fn control_outcome_lists_accepted_and_failed_structures() {
         of(Why::SemanticError, CELL, none(), none()),
     ];
     assert_eq!(failed, expected);
-    assert_eq!(bench.source.borrow().admin, AdministrativeState::Unlocked, "as a whole or not at all");
+    assert_eq!(bench.source.lock().admin, AdministrativeState::Unlocked, "as a whole or not at all");
 
     // nothing of it: a failure
     let elsewhere = on_cell(2, &[set(CELL, &json!({}), &json!({ "administrativeState": "LOCKED" }))]);

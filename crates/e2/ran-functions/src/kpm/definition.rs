@@ -121,7 +121,7 @@ pub(super) fn function<S: KpmSource>(source: &S, config: &KpmConfig) -> Function
     }
 }
 
-fn definition<S: KpmSource>(source: &S, config: &KpmConfig) -> RanFunctionDefinition<'static> {
+fn definition<'s, S: KpmSource>(source: &'s S, config: &KpmConfig) -> RanFunctionDefinition<'s> {
     let trigger = RicEventTriggerStyleItem {
         ric_event_trigger_style_type: RicStyleType(1),
         ric_event_trigger_style_name: RicStyleName(PrintableString::literal("Periodic report")),
@@ -140,9 +140,9 @@ fn definition<S: KpmSource>(source: &S, config: &KpmConfig) -> RanFunctionDefini
     }
 }
 
-fn style_item<S: KpmSource>(style: ReportStyle, source: &S, revision: Revision) -> RicReportStyleItem<'static> {
-    let item = |(at, measurement): (usize, &SupportedMeasurement)| MeasurementInfoActionItem {
-        meas_name: MeasurementTypeName(PrintableString::literal(measurement.name)),
+fn style_item<'s, S: KpmSource>(style: ReportStyle, source: &'s S, revision: Revision) -> RicReportStyleItem<'s> {
+    let item = |(at, measurement): (usize, &'s SupportedMeasurement)| MeasurementInfoActionItem {
+        meas_name: MeasurementTypeName(PrintableString::literal(&measurement.name)),
         meas_id: measurement.id.map(MeasurementTypeId),
         bin_range_def: bin_range_definition(source.bins(at)).filter(|_| revision > Revision::V2_01),
     };

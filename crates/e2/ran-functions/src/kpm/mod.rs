@@ -26,9 +26,7 @@ mod source;
 mod tests;
 mod v1;
 
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
 use std::time::SystemTime;
 
 use e2sm::Wire;
@@ -41,6 +39,7 @@ use tracing::warn;
 use crate::admission::admit;
 use crate::cause::{TRIGGER_NOT_SUPPORTED, undecodable};
 use crate::schedule::SkippedReports;
+use crate::shared_source::SharedSource;
 use crate::wall_clock::WallClock;
 use action::Action;
 use message::Writer;
@@ -85,11 +84,11 @@ impl Default for KpmConfig {
 /// The RAN function of E2SM-KPM, for all controllers of its node.
 ///
 /// Reports on UEs contain those that the controller may see; measurements of the cell cover the whole cell.
-pub struct KpmFunction<S: KpmSource> {
-    source: Rc<RefCell<S>>,
+pub struct KpmFunction<H: SharedSource<Source: KpmSource>> {
+    source: H,
     config: KpmConfig,
     wall_clock: WallClock,
-    actions: Vec<Action<S::Snapshot>>,
+    actions: Vec<Action<<H::Source as KpmSource>::Snapshot>>,
     /// The earliest of the actions' deadlines.
     next: Option<Time>,
     writer: Writer,
@@ -98,15 +97,15 @@ pub struct KpmFunction<S: KpmSource> {
     skipped: SkippedReports,
 }
 
-impl<S: KpmSource> KpmFunction<S> {
+impl<H: SharedSource<Source: KpmSource>> KpmFunction<H> {
     /// Creates a function without subscriptions.
     ///
     /// # Panics
     /// If the source has no measurement for any of the report styles, or a measurement with an invalid name, ID or
     /// distribution; if the revision does not have the configured encoding.
     #[must_use]
-    pub fn new(source: Rc<RefCell<S>>, config: KpmConfig) -> Self {
-        definition::check(&*source.borrow(), &config);
+    pub fn new(source: H, config: KpmConfig) -> Self {
+        definition::check(&*source.read(), &config);
         KpmFunction {
             source,
             config,
@@ -121,7 +120,7 @@ impl<S: KpmSource> KpmFunction<S> {
 
     /// Replaces the system clock as the source of the time of day in indication headers.
     #[must_use]
-    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + Send + 'static) -> Self {
         self.wall_clock = WallClock::new(wall_clock);
         self
     }
@@ -135,7 +134,7 @@ impl<S: KpmSource> KpmFunction<S> {
     /// Collects the records that are due, and sends the reports that are complete.
     fn collect(&mut self, now: Time, context: &mut FunctionContext<'_>) {
         self.wall_clock.update(now);
-        let mut source = self.source.borrow_mut();
+        let mut source = self.source.write();
         self.due.clear();
         let ends = self.actions.iter().enumerate().filter_map(|(at, action)| Some((action.last_period_end(now)?, at)));
         self.due.extend(ends);
@@ -167,13 +166,13 @@ impl<S: KpmSource> KpmFunction<S> {
     }
 }
 
-impl<S: KpmSource> RanFunction for KpmFunction<S> {
+impl<H: SharedSource<Source: KpmSource>> RanFunction for KpmFunction<H> {
     fn id(&self) -> RanFunctionId {
         self.config.function_id
     }
 
     fn definition(&self) -> Function {
-        definition::function(&*self.source.borrow(), &self.config)
+        definition::function(&*self.source.read(), &self.config)
     }
 
     fn subscribe(
@@ -184,7 +183,7 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
         views: &Views,
     ) -> Result<Admission, Cause> {
         let reporting_period_ms = reporting_period(&request.event_trigger, &self.config)?;
-        let mut source = self.source.borrow_mut();
+        let mut source = self.source.write();
         source.advance(now);
         let admission = admit(&mut self.actions, self.config.max_actions, controller, request, |key, requested| {
             Action::new(now, &*source, views, &self.config, reporting_period_ms, key, requested)
@@ -208,7 +207,7 @@ impl<S: KpmSource> RanFunction for KpmFunction<S> {
     }
 }
 
-impl<S: KpmSource> fmt::Debug for KpmFunction<S> {
+impl<H: SharedSource<Source: KpmSource>> fmt::Debug for KpmFunction<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KpmFunction")
             .field("config", &self.config)

@@ -1,5 +1,7 @@
 //! The interface to the base station.
 
+use std::borrow::Cow;
+
 use e2sm::common::{Cgi, FiveQi, SNssai, UeId};
 use e2sm::kpm::dictionary::Scope;
 use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
@@ -7,11 +9,11 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 
 /// A measurement that a base station supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportedMeasurement {
     /// The measurement name: 1 to 150 ASCII characters. See [`e2sm::kpm::dictionary`] for those of TS 28.552 and O-RAN, with
     /// their units.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The measurement ID, 1 to 65536, which a RIC may use in place of the name.
     pub id: Option<u32>,
     /// Whether it is measured for the cell, for UEs, or for both.
@@ -44,6 +46,8 @@ pub enum MeasuredObject<'a> {
 ///
 /// # Example
 /// ```
+/// use std::borrow::Cow;
+///
 /// use e2sm::common::{Cgi, GnbCuUeF1apId, NrCgi, PlmnIdentity, UeId, UeIdGnbDu};
 /// use e2sm::kpm::dictionary::Scope;
 /// use e2sm::kpm::{MeasurementLabel, Value};
@@ -64,7 +68,8 @@ pub enum MeasuredObject<'a> {
 ///     }
 ///
 ///     fn measurements(&self) -> &[SupportedMeasurement] {
-///         &[SupportedMeasurement { name: "DRB.PdcpSduVolumeDL", id: None, scope: Scope::CellAndUe }]
+///         const NAME: Cow<'static, str> = Cow::Borrowed("DRB.PdcpSduVolumeDL");
+///         &[SupportedMeasurement { name: NAME, id: None, scope: Scope::CellAndUe }]
 ///     }
 ///
 ///     fn ues(&self, out: &mut Vec<Ue>) {

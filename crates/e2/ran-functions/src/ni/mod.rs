@@ -19,9 +19,7 @@ mod subscription;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use ap::PduView;
@@ -38,6 +36,7 @@ use tracing::{debug, info, warn};
 
 use crate::admission::admit;
 use crate::pending::Pending;
+use crate::shared_source::SharedSource;
 use crate::wall_clock::{WallClock, ntp_timestamp};
 use subscription::{Action, HoldTime, Service, Trigger};
 
@@ -74,8 +73,13 @@ struct HeldMessage {
 }
 
 /// The RAN function of E2SM-NI, towards all controllers of its node.
-pub struct NiFunction<S: NiSource> {
-    source: Rc<RefCell<S>>,
+pub struct NiFunction<H: SharedSource<Source: NiSource>> {
+    source: H,
+    state: State,
+}
+
+/// The state of the function. Its methods get the source from the function, which accesses it once in each call.
+struct State {
     config: NiConfig,
     wall_clock: WallClock,
     actions: Vec<Action>,
@@ -86,44 +90,46 @@ pub struct NiFunction<S: NiSource> {
     now: Time,
 }
 
-impl<S: NiSource> NiFunction<S> {
+impl<H: SharedSource<Source: NiSource>> NiFunction<H> {
     /// Returns a function without subscriptions.
     ///
     /// # Panics
     /// If the source offers no interface.
     #[must_use]
-    pub fn new(source: Rc<RefCell<S>>, config: NiConfig) -> Self {
-        definition::function(source.borrow().interfaces(), &config);
-        NiFunction {
-            source,
+    pub fn new(source: H, config: NiConfig) -> Self {
+        definition::function(source.read().interfaces(), &config);
+        let state = State {
             wall_clock: WallClock::new(SystemTime::now),
             actions: Vec::new(),
             held: Pending::new(config.max_held),
             is_behind: false,
             now: Time::default(),
             config,
-        }
+        };
+        NiFunction { source, state }
     }
 
     /// Replaces the system's clock as the source of time stamps.
     #[must_use]
-    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
-        self.wall_clock = WallClock::new(wall_clock);
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + Send + 'static) -> Self {
+        self.state.wall_clock = WallClock::new(wall_clock);
         self
     }
 
     /// Returns the number of messages that wait for controls.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.held.len()
+        self.state.held.len()
     }
+}
 
+impl State {
     /// Processes a message at a tap.
-    fn process(&mut self, message: Message, reports: &mut FunctionContext<'_>) {
-        let interface = self.source.borrow().interfaces().get(message.interface).map(|interface| interface.kind);
+    fn process<S: NiSource>(&mut self, source: &mut S, message: Message, reports: &mut FunctionContext<'_>) {
+        let interface = source.interfaces().get(message.interface).map(|interface| interface.kind);
         let Some(pdu) = interface.and_then(|interface| PduView::read(interface.protocol(), &message.octets)) else {
             debug!("message is not a PDU of the interface's protocol: passed");
-            return self.decide(message.id, Fate::Pass);
+            return source.decide(self.now, message.id, Fate::Pass);
         };
         let views = reports.views();
         let sees = |key: RequestKey| message.ue.is_none_or(|ue| views.sees(key.controller, ue));
@@ -155,28 +161,27 @@ impl<S: NiSource> NiFunction<S> {
             }
         }
         if to_report.is_empty() && insert.is_none() {
-            return self.decide(message.id, policy.unwrap_or(Fate::Pass));
+            return source.decide(self.now, message.id, policy.unwrap_or(Fate::Pass));
         }
-        let Some((header, body)) = self.indication(&message) else {
-            return self.decide(message.id, policy.unwrap_or(Fate::Pass));
+        let Some((header, body)) = self.indication(source, &message) else {
+            return source.decide(self.now, message.id, policy.unwrap_or(Fate::Pass));
         };
         for (key, id) in to_report {
             // fails if the subscription has ended: `unsubscribe` follows and removes it here
             let _ = reports.report(key, id, &header, &body);
         }
         match insert {
-            Some((key, id, hold_time)) => self.hold(message, key, id, hold_time, (&header, &body), reports),
-            None => self.decide(message.id, policy.unwrap_or(Fate::Pass)),
+            Some(insert) => self.hold(source, message, insert, (&header, &body), reports),
+            None => source.decide(self.now, message.id, policy.unwrap_or(Fate::Pass)),
         }
     }
 
     /// Holds a message and sends an insert indication to the controller.
-    fn hold(
+    fn hold<S: NiSource>(
         &mut self,
+        source: &mut S,
         message: Message,
-        key: RequestKey,
-        action: RicActionId,
-        hold_time: HoldTime,
+        (key, action, hold_time): (RequestKey, RicActionId, HoldTime),
         (header, body): (&[u8], &[u8]),
         reports: &mut FunctionContext<'_>,
     ) {
@@ -187,7 +192,7 @@ impl<S: NiSource> NiFunction<S> {
                 limit = self.config.max_held,
                 "table of held messages full: message passes without a control request"
             );
-            return self.decide(id, Fate::Pass);
+            return source.decide(self.now, id, Fate::Pass);
         };
         let mut process = Vec::new();
         let call_process_id = CallProcessIdFormat1 { call_process_id: number.into() };
@@ -196,13 +201,13 @@ impl<S: NiSource> NiFunction<S> {
         if !is_sent {
             // no indication was sent, so that no control follows
             self.held.remove(number);
-            self.decide(id, Fate::Pass);
+            source.decide(self.now, id, Fate::Pass);
         }
     }
 
     /// Returns the header and message of an indication; `None` if they cannot be encoded.
-    fn indication(&self, message: &Message) -> Option<(Vec<u8>, Vec<u8>)> {
-        let interface = self.source.borrow().interfaces().get(message.interface).copied()?;
+    fn indication<S: NiSource>(&self, source: &S, message: &Message) -> Option<(Vec<u8>, Vec<u8>)> {
+        let interface = *source.interfaces().get(message.interface)?;
         let header = IndicationHeader::Format1(IndicationHeaderFormat1 {
             interface_type: interface.kind,
             interface_id: interface.id,
@@ -221,18 +226,15 @@ impl<S: NiSource> NiFunction<S> {
         }
     }
 
-    fn decide(&self, message: MessageId, fate: Fate) {
-        self.source.borrow_mut().decide(self.now, message, fate);
-    }
-
     /// Releases a held message without a control.
-    fn release(&self, held: &HeldMessage) {
-        self.decide(held.message.id, if held.passes { Fate::Pass } else { Fate::Drop });
+    fn release<S: NiSource>(&self, source: &mut S, held: &HeldMessage) {
+        source.decide(self.now, held.message.id, if held.passes { Fate::Pass } else { Fate::Drop });
     }
 
     /// Applies the control for a held message.
-    fn answer(
+    fn answer<S: NiSource>(
         &mut self,
+        source: &mut S,
         controller: ControllerId,
         call_process_id: &[u8],
         wanted: &ControlContent,
@@ -257,7 +259,7 @@ impl<S: NiSource> NiFunction<S> {
             other => Fate::Replace(other.to_vec()),
         };
         let is_sent = fate != Fate::Drop;
-        self.decide(held.message.id, fate);
+        source.decide(self.now, held.message.id, fate);
         Ok(is_sent)
     }
 }
@@ -313,13 +315,13 @@ fn outcome(is_sent: bool) -> Option<Vec<u8>> {
     outcome.encode(&mut bytes).is_ok().then_some(bytes)
 }
 
-impl<S: NiSource> RanFunction for NiFunction<S> {
+impl<H: SharedSource<Source: NiSource>> RanFunction for NiFunction<H> {
     fn id(&self) -> RanFunctionId {
-        self.config.function_id
+        self.state.config.function_id
     }
 
     fn definition(&self) -> Function {
-        definition::function(self.source.borrow().interfaces(), &self.config)
+        definition::function(self.source.read().interfaces(), &self.state.config)
     }
 
     fn subscribe(
@@ -329,28 +331,32 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         request: &SubscriptionRequest,
         _views: &Views,
     ) -> Result<Admission, Cause> {
-        self.now = now;
-        let trigger = Trigger::new(&*self.source.borrow(), &request.event_trigger)?;
-        let was_watched = !self.actions.is_empty();
-        let admission = admit(&mut self.actions, self.config.max_actions, controller, request, |key, wanted| {
-            Action::new(&self.config, &trigger, key, wanted)
+        let NiFunction { source, state } = self;
+        let mut source = source.write();
+        state.now = now;
+        let trigger = Trigger::new(&*source, &request.event_trigger)?;
+        let was_watched = !state.actions.is_empty();
+        let admission = admit(&mut state.actions, state.config.max_actions, controller, request, |key, wanted| {
+            Action::new(&state.config, &trigger, key, wanted)
         })?;
         if !was_watched {
-            self.source.borrow_mut().set_watched(now, true);
+            source.set_watched(now, true);
         }
         Ok(admission)
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {
-        let before = self.actions.len();
-        self.actions.retain(|action| action.key != key);
+        let NiFunction { source, state } = self;
+        let mut source = source.write();
+        let before = state.actions.len();
+        state.actions.retain(|action| action.key != key);
         // no control follows
-        for held in self.held.remove_matching(|held| held.key == key) {
-            self.release(&held);
+        for held in state.held.remove_matching(|held| held.key == key) {
+            state.release(&mut *source, &held);
         }
-        if before > 0 && self.actions.is_empty() {
-            self.is_behind = false;
-            self.source.borrow_mut().set_watched(self.now, false);
+        if before > 0 && state.actions.is_empty() {
+            state.is_behind = false;
+            source.set_watched(state.now, false);
         }
     }
 
@@ -361,19 +367,20 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
         request: &ControlRequest,
         reports: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        self.now = now;
-        let wanted = ControlContent::read(&*self.source.borrow(), request)?;
+        let NiFunction { source, state } = self;
+        let mut source = source.write();
+        state.now = now;
+        let wanted = ControlContent::read(&*source, request)?;
         let failed = |cause| ControlFailure { cause: Cause::RicRequest(cause), outcome: outcome(false) };
         if let Some(call_process_id) = &request.call_process_id {
-            return self.answer(controller, call_process_id, &wanted).map(outcome).map_err(failed);
+            return state.answer(&mut *source, controller, call_process_id, &wanted).map(outcome).map_err(failed);
         }
         if !reports.views().sees_all(controller) {
             info!(controller = controller.0, "controller does not see all UEs: injection rejected");
             return Err(failed(CauseRicRequest::ControlFailedToExecute));
         }
         let ControlContent { interface, direction, octets } = wanted;
-        let injected = self.source.borrow_mut().inject(now, controller, interface, direction, &octets);
-        if let Err(why) = injected {
+        if let Err(why) = source.inject(now, controller, interface, direction, &octets) {
             info!(%why, "cannot inject message");
             return Err(failed(CauseRicRequest::ControlFailedToExecute));
         }
@@ -381,41 +388,43 @@ impl<S: NiSource> RanFunction for NiFunction<S> {
     }
 
     fn next_report(&self) -> Option<Time> {
-        if self.actions.is_empty() {
+        let NiFunction { source, state } = self;
+        if state.actions.is_empty() {
             return None;
         }
-        let behind = self.is_behind.then_some(self.now);
-        [behind, self.held.next_deadline(), self.source.borrow().next_poll()].into_iter().flatten().min()
+        let behind = state.is_behind.then_some(state.now);
+        [behind, state.held.next_deadline(), source.read().next_poll()].into_iter().flatten().min()
     }
 
     fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        self.now = now;
-        self.wall_clock.update(now);
-        for held in self.held.remove_expired(now) {
+        let NiFunction { source, state } = self;
+        let mut source = source.write();
+        state.now = now;
+        state.wall_clock.update(now);
+        for held in state.held.remove_expired(now) {
             debug!("time to wait expired");
-            self.release(&held);
+            state.release(&mut *source, &held);
         }
-        if self.actions.is_empty() {
+        if state.actions.is_empty() {
             return;
         }
-        self.is_behind = true;
+        state.is_behind = true;
         for _ in 0..MAX_MESSAGES_PER_CALL {
-            let message = self.source.borrow_mut().next_message(now);
-            let Some(message) = message else {
-                self.is_behind = false;
+            let Some(message) = source.next_message(now) else {
+                state.is_behind = false;
                 break;
             };
-            self.process(message, reports);
+            state.process(&mut *source, message, reports);
         }
     }
 }
 
-impl<S: NiSource> fmt::Debug for NiFunction<S> {
+impl<H: SharedSource<Source: NiSource>> fmt::Debug for NiFunction<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NiFunction")
-            .field("config", &self.config)
-            .field("actions", &self.actions.len())
-            .field("held", &self.held.len())
+            .field("config", &self.state.config)
+            .field("actions", &self.state.actions.len())
+            .field("held", &self.state.held.len())
             .finish_non_exhaustive()
     }
 }

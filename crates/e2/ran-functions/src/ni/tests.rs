@@ -15,7 +15,7 @@ use ferric::e2ap::{
 use per::Bits;
 
 use super::*;
-use crate::testing::{FIRST, GUEST, millis, request_id};
+use crate::testing::{ExclusiveSource, FIRST, GUEST, millis, request_id};
 
 pub fn unhex(text: &str) -> Vec<u8> {
     let digits = |pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -141,8 +141,8 @@ impl FunctionTransport for Recorder {
 }
 
 struct Bench {
-    source: Rc<RefCell<Ng>>,
-    function: NiFunction<Ng>,
+    source: ExclusiveSource<Ng>,
+    function: NiFunction<ExclusiveSource<Ng>>,
     views: Views,
     recorder: Recorder,
     messages: u64,
@@ -150,9 +150,9 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let source = Rc::new(RefCell::new(Ng::default()));
+        let source = ExclusiveSource::new(Ng::default());
         let config = NiConfig { max_actions: 3, max_held: 2, ..NiConfig::default() };
-        let function = NiFunction::new(Rc::clone(&source), config);
+        let function = NiFunction::new(source.clone(), config);
         let views = Views::with_first(FIRST);
         Bench { source, function, views, recorder: Recorder::default(), messages: 0 }
     }
@@ -178,7 +178,7 @@ impl Bench {
             octets,
             ue: ue.map(Ue),
         };
-        self.source.borrow_mut().waiting.push(message);
+        self.source.lock().waiting.push(message);
         self.at(at_ms)
     }
 
@@ -188,7 +188,7 @@ impl Bench {
     }
 
     fn fates(&mut self) -> Fates {
-        std::mem::take(&mut self.source.borrow_mut().fates)
+        std::mem::take(&mut self.source.lock().fates)
     }
 
     fn control(
@@ -301,7 +301,7 @@ fn matching_messages_are_reported_and_all_pass() {
     let tests = vec![ie(85, NiProtocolIeTest::Equal, octets(7))];
     let trigger = trigger_with(37, NiType::Ng, tests, TypeOfMessage::InitiatingMessage);
     bench.subscribe(FIRST, &trigger, vec![action(0, RicActionType::Report, None)]).unwrap();
-    assert!(bench.source.borrow().is_watched);
+    assert!(bench.source.lock().is_watched);
     let sent = bench.comes(1, pdu(37, 7), None);
     assert_eq!(sent, [Sent { controller: FIRST, action: 0, process: None, octets: pdu(37, 7) }]);
     for other in [pdu(37, 8), pdu(38, 7), vec![0x20, 37, 0x40, 0], vec![], vec![0xFF; 9]] {
@@ -318,7 +318,7 @@ fn matching_messages_are_reported_and_all_pass() {
     for controller in [FIRST, GUEST] {
         bench.function.unsubscribe(RequestKey { controller, id: request_id(controller) });
     }
-    assert!(!bench.source.borrow().is_watched);
+    assert!(!bench.source.lock().is_watched);
     assert_eq!(bench.function.next_report(), None);
 }
 
@@ -402,7 +402,7 @@ fn messages_are_injected() {
     assert_eq!(bench.control(FIRST, None, NiDirection::Outgoing, &pdu(37, 1)), Ok(outcome(true)));
     assert_eq!(bench.control(FIRST, None, NiDirection::Incoming, &pdu(37, 1)), failed);
     assert_eq!(bench.control(GUEST, None, NiDirection::Outgoing, &pdu(37, 1)), failed, "it does not see all UEs");
-    assert_eq!(bench.source.borrow().injected, [(MessageDirection::Outgoing, pdu(37, 1))]);
+    assert_eq!(bench.source.lock().injected, [(MessageDirection::Outgoing, pdu(37, 1))]);
     let request = ControlRequest {
         request_id: RicRequestId { requestor: 9, instance: 9 },
         ran_function_id: RanFunctionId(5),
@@ -457,7 +457,7 @@ fn invalid_subscription_is_rejected_with_cause() {
     ] {
         assert_eq!(bench.subscribe(FIRST, &trigger, vec![action]), Err(cause), "{trigger:x?}");
     }
-    assert!(!bench.source.borrow().is_watched);
+    assert!(!bench.source.lock().is_watched);
     let admission = bench.subscribe(FIRST, &on(37), (0..4).map(|_| report()).collect()).unwrap();
     assert_eq!(admission.not_admitted, [(RicActionId(0), request(FunctionResourceLimit))]);
 }

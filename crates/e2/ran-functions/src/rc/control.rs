@@ -16,7 +16,7 @@ use tracing::{debug, warn};
 
 use super::definition::{OUTCOME_WITH_STRUCTURES, outcome_format};
 use super::events::element;
-use super::{Origin, RcConfig, RcFunction, RcSource, Refusal, Verdict, conditions, ues};
+use super::{Origin, RcConfig, RcSource, Refusal, State, Verdict, conditions, ues};
 
 /// The RAN parameter of a control outcome that contains the reason for a refusal as text. The ID is ferric's own, outside
 /// the range of the specification. If a parameter of the control is at fault, the outcome has the text under the ID of that
@@ -56,10 +56,11 @@ struct Step {
     targets: Vec<Option<Ue>>,
 }
 
-impl<S: RcSource> RcFunction<S> {
+impl State {
     /// Decodes and executes a control.
-    pub(super) fn execute(
+    pub(super) fn execute<S: RcSource>(
         &mut self,
+        source: &mut S,
         now: Time,
         controller: ControllerId,
         request: &ControlRequest,
@@ -80,14 +81,14 @@ impl<S: RcSource> RcFunction<S> {
         };
         let style = style_of(&control.actions);
         if let Some(call_process_id) = &request.call_process_id {
-            let answered = self.answer_insert(now, controller, call_process_id, &control, context);
+            let answered = self.answer_insert(source, now, controller, call_process_id, &control, context);
             return match answered {
                 Ok(()) => Ok(success(revision, style, Vec::new()).and_then(|formats| encode(Some(formats)))),
                 Err(refusal) => Err(fail(&refusal, single(style, reason_outcome(&refusal)))),
             };
         }
         let is_multiple = matches!(control.actions, ControlActions::Several(_));
-        let steps = match self.plan(controller, &control, context) {
+        let steps = match plan(source, controller, &control, context) {
             Ok(Plan::Execute(steps)) => steps,
             Ok(Plan::Return(outcome)) => {
                 return Ok(success(revision, style, outcome).and_then(|formats| encode(Some(formats))));
@@ -96,7 +97,7 @@ impl<S: RcSource> RcFunction<S> {
         };
         let mut outcomes = Vec::new();
         for Step { action, targets } in &steps {
-            match self.execute_action(now, controller, action, targets) {
+            match execute_action(source, now, controller, action, targets) {
                 Ok(outcome) => outcomes.push((action.id(), outcome)),
                 Err(refusal) if is_multiple => {
                     outcomes.push((action.id(), reason_outcome(&refusal)));
@@ -116,153 +117,10 @@ impl<S: RcSource> RcFunction<S> {
         Ok(formats.and_then(|formats| encode(Some(formats))))
     }
 
-    /// Checks a control.
-    fn plan(
-        &self,
-        controller: ControllerId,
-        control: &Control,
-        context: &FunctionContext<'_>,
-    ) -> Result<Plan, Refusal> {
-        let step = |action: &ControlAction| {
-            let targets = self.targets(controller, &control.target, action.id(), action.is_about_ue(), context)?;
-            Ok(Step { action: action.clone(), targets })
-        };
-        match &control.actions {
-            ControlActions::One(action) => Ok(Plan::Execute(vec![step(action)?])),
-            ControlActions::Several(actions) => actions.iter().map(step).collect::<Result<_, _>>().map(Plan::Execute),
-            ControlActions::Filtered(filtered) => self.filtered(controller, control, filtered, context),
-            ControlActions::Query(id, parameters) => {
-                self.read_parameters(controller, control, *id, parameters, context)
-            }
-        }
-    }
-
-    /// Checks a control whose action differs for the UEs that pass a filter.
-    fn filtered(
-        &self,
-        controller: ControllerId,
-        control: &Control,
-        filtered: &FilteredAction,
-        context: &FunctionContext<'_>,
-    ) -> Result<Plan, Refusal> {
-        let invalid = CauseRicRequest::ControlMessageInvalid;
-        let targets = self.targets(controller, &control.target, filtered.id, true, context)?;
-        let source = self.source.borrow();
-        let can_evaluate =
-            |filter: &EntityFilter<'_>| conditions::can_evaluate(&*source, &filter.entity_filter_definition, |_| true);
-        let tests: usize = filtered.filters.iter().map(|filter| filter.entity_filter_definition.0.len()).sum();
-        if tests > MAX_FILTER_TESTS {
-            return refuse(
-                CauseRicRequest::FunctionResourceLimit,
-                format!("filters have more than {MAX_FILTER_TESTS} tests"),
-            );
-        }
-        if let Some(filter) = filtered.filters.iter().find(|filter| !can_evaluate(filter)) {
-            return refuse(invalid, format!("filter {} tests an unsupported parameter", filter.entity_filter_id.0));
-        }
-        let step = |ue: Option<Ue>| {
-            let holds =
-                |testing: &RanParameterTesting<'_>| ue.is_some_and(|ue| conditions::hold(&*source, ue, testing));
-            let action = filtered.action(holds).map_err(|error| undecodable(&error))?;
-            if !action.is_about_ue() {
-                return refuse(invalid, format!("{} does not apply to UEs, so filters are not possible", action.id()));
-            }
-            Ok(Step { action, targets: vec![ue] })
-        };
-        targets.into_iter().map(step).collect::<Result<_, _>>().map(Plan::Execute)
-    }
-
-    /// The current values of parameters of one UE.
-    fn read_parameters(
-        &self,
-        controller: ControllerId,
-        control: &Control,
-        id: ActionId,
-        parameters: &[RanParameterId],
-        context: &FunctionContext<'_>,
-    ) -> Result<Plan, Refusal> {
-        let targets = self.targets(controller, &control.target, id, true, context)?;
-        let [Some(ue)] = targets[..] else {
-            return refuse(CauseRicRequest::ControlMessageInvalid, "parameters can be requested of one UE at a time");
-        };
-        let source = self.source.borrow();
-        let item = |id: &RanParameterId| match source.ue_parameter(ue, *id) {
-            Some(value) => Ok(RanParameterElementItem { ran_parameter_id: *id, value }),
-            None => Err(Refusal {
-                parameter: Some(*id),
-                ..Refusal::new(
-                    Cause::RicRequest(CauseRicRequest::ControlMessageInvalid),
-                    "the parameter is not supported",
-                )
-            }),
-        };
-        parameters.iter().map(item).collect::<Result<_, _>>().map(Plan::Return)
-    }
-
-    /// The UEs that an action applies to, of those that the controller may see; a single `None` if it does not apply to UEs.
-    fn targets(
-        &self,
-        controller: ControllerId,
-        target: &ControlTarget,
-        action: ActionId,
-        is_about_ue: bool,
-        context: &FunctionContext<'_>,
-    ) -> Result<Vec<Option<Ue>>, Refusal> {
-        let source = self.source.borrow();
-        if !source.control_actions().contains(&action) {
-            return refuse(CauseRicRequest::ActionNotSupported, format!("{action} is not offered"));
-        }
-        if !is_about_ue {
-            return Ok(vec![None]);
-        }
-        let visible = ues::visible(&*source, context.views(), controller);
-        let targets: Vec<Ue> = match target {
-            ControlTarget::Ue(ue_id) => ues::find(&*source, &visible, ue_id).into_iter().collect(),
-            ControlTarget::Partial(ue_id) => {
-                visible.into_iter().filter(|ue| ues::matches_partially(&source.ue_id(*ue), ue_id)).collect()
-            }
-            ControlTarget::Group(_, group) if !conditions::can_group(&*source, group) => {
-                return refuse(
-                    CauseRicRequest::ControlMessageInvalid,
-                    "the group is defined by an unsupported parameter",
-                );
-            }
-            ControlTarget::Group(_, group) => {
-                visible.into_iter().filter(|ue| conditions::is_in_group(&*source, *ue, group)).collect()
-            }
-            ControlTarget::NoUe => {
-                return refuse(CauseRicRequest::ControlMessageInvalid, format!("{action} requires a UE"));
-            }
-        };
-        match (targets.len(), target) {
-            (0, _) => refuse(CauseRicRequest::ControlFailedToExecute, "there is no such UE"),
-            (2.., ControlTarget::Partial(_)) => {
-                refuse(CauseRicRequest::ControlMessageInvalid, "the partial UE ID matches several UEs")
-            }
-            _ => Ok(targets.into_iter().map(Some).collect()),
-        }
-    }
-
-    /// Executes an action on each target, until one is refused.
-    fn execute_action(
-        &mut self,
-        now: Time,
-        controller: ControllerId,
-        action: &ControlAction,
-        targets: &[Option<Ue>],
-    ) -> Result<Outcome, Refusal> {
-        let mut source = self.source.borrow_mut();
-        let mut outcome = Vec::new();
-        for (done, ue) in targets.iter().enumerate() {
-            let parameters = source.control(now, Origin::Control(controller), *ue, action);
-            outcome.extend(parameters.map_err(|refusal| with_progress(refusal, done))?);
-        }
-        Ok(outcome)
-    }
-
     /// Resumes a suspended procedure with the answer of the controller.
-    fn answer_insert(
+    fn answer_insert<S: RcSource>(
         &mut self,
+        source: &mut S,
         now: Time,
         controller: ControllerId,
         call_process_id: &[u8],
@@ -301,10 +159,141 @@ impl<S: RcSource> RcFunction<S> {
             Some(Decision::Accept) | None => Verdict::Replace(action),
         };
         if let Some(insert) = self.pending.remove(number) {
-            self.resume(now, &insert.suspended, verdict, context);
+            self.resume(source, now, &insert.suspended, verdict, context);
         }
         Ok(())
     }
+}
+
+/// Checks a control.
+fn plan<S: RcSource>(
+    source: &S,
+    controller: ControllerId,
+    control: &Control,
+    context: &FunctionContext<'_>,
+) -> Result<Plan, Refusal> {
+    let step = |action: &ControlAction| {
+        let targets = find_targets(source, controller, &control.target, action.id(), action.is_about_ue(), context)?;
+        Ok(Step { action: action.clone(), targets })
+    };
+    match &control.actions {
+        ControlActions::One(action) => Ok(Plan::Execute(vec![step(action)?])),
+        ControlActions::Several(actions) => actions.iter().map(step).collect::<Result<_, _>>().map(Plan::Execute),
+        ControlActions::Filtered(filtered) => plan_filtered(source, controller, control, filtered, context),
+        ControlActions::Query(id, parameters) => read_parameters(source, controller, control, *id, parameters, context),
+    }
+}
+
+/// Checks a control whose action differs for the UEs that pass a filter.
+fn plan_filtered<S: RcSource>(
+    source: &S,
+    controller: ControllerId,
+    control: &Control,
+    filtered: &FilteredAction,
+    context: &FunctionContext<'_>,
+) -> Result<Plan, Refusal> {
+    let invalid = CauseRicRequest::ControlMessageInvalid;
+    let targets = find_targets(source, controller, &control.target, filtered.id, true, context)?;
+    let can_evaluate =
+        |filter: &EntityFilter<'_>| conditions::can_evaluate(source, &filter.entity_filter_definition, |_| true);
+    let tests: usize = filtered.filters.iter().map(|filter| filter.entity_filter_definition.0.len()).sum();
+    if tests > MAX_FILTER_TESTS {
+        return refuse(
+            CauseRicRequest::FunctionResourceLimit,
+            format!("filters have more than {MAX_FILTER_TESTS} tests"),
+        );
+    }
+    if let Some(filter) = filtered.filters.iter().find(|filter| !can_evaluate(filter)) {
+        return refuse(invalid, format!("filter {} tests an unsupported parameter", filter.entity_filter_id.0));
+    }
+    let step = |ue: Option<Ue>| {
+        let holds = |testing: &RanParameterTesting<'_>| ue.is_some_and(|ue| conditions::hold(source, ue, testing));
+        let action = filtered.action(holds).map_err(|error| undecodable(&error))?;
+        if !action.is_about_ue() {
+            return refuse(invalid, format!("{} does not apply to UEs, so filters are not possible", action.id()));
+        }
+        Ok(Step { action, targets: vec![ue] })
+    };
+    targets.into_iter().map(step).collect::<Result<_, _>>().map(Plan::Execute)
+}
+
+/// The current values of parameters of one UE.
+fn read_parameters<S: RcSource>(
+    source: &S,
+    controller: ControllerId,
+    control: &Control,
+    id: ActionId,
+    parameters: &[RanParameterId],
+    context: &FunctionContext<'_>,
+) -> Result<Plan, Refusal> {
+    let targets = find_targets(source, controller, &control.target, id, true, context)?;
+    let [Some(ue)] = targets[..] else {
+        return refuse(CauseRicRequest::ControlMessageInvalid, "parameters can be requested of one UE at a time");
+    };
+    let item = |id: &RanParameterId| match source.ue_parameter(ue, *id) {
+        Some(value) => Ok(RanParameterElementItem { ran_parameter_id: *id, value }),
+        None => Err(Refusal {
+            parameter: Some(*id),
+            ..Refusal::new(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid), "the parameter is not supported")
+        }),
+    };
+    parameters.iter().map(item).collect::<Result<_, _>>().map(Plan::Return)
+}
+
+/// The UEs that an action applies to, of those that the controller may see; a single `None` if it does not apply to UEs.
+fn find_targets<S: RcSource>(
+    source: &S,
+    controller: ControllerId,
+    target: &ControlTarget,
+    action: ActionId,
+    is_about_ue: bool,
+    context: &FunctionContext<'_>,
+) -> Result<Vec<Option<Ue>>, Refusal> {
+    if !source.control_actions().contains(&action) {
+        return refuse(CauseRicRequest::ActionNotSupported, format!("{action} is not offered"));
+    }
+    if !is_about_ue {
+        return Ok(vec![None]);
+    }
+    let visible = ues::visible(source, context.views(), controller);
+    let targets: Vec<Ue> = match target {
+        ControlTarget::Ue(ue_id) => ues::find(source, &visible, ue_id).into_iter().collect(),
+        ControlTarget::Partial(ue_id) => {
+            visible.into_iter().filter(|ue| ues::matches_partially(&source.ue_id(*ue), ue_id)).collect()
+        }
+        ControlTarget::Group(_, group) if !conditions::can_group(source, group) => {
+            return refuse(CauseRicRequest::ControlMessageInvalid, "the group is defined by an unsupported parameter");
+        }
+        ControlTarget::Group(_, group) => {
+            visible.into_iter().filter(|ue| conditions::is_in_group(source, *ue, group)).collect()
+        }
+        ControlTarget::NoUe => {
+            return refuse(CauseRicRequest::ControlMessageInvalid, format!("{action} requires a UE"));
+        }
+    };
+    match (targets.len(), target) {
+        (0, _) => refuse(CauseRicRequest::ControlFailedToExecute, "there is no such UE"),
+        (2.., ControlTarget::Partial(_)) => {
+            refuse(CauseRicRequest::ControlMessageInvalid, "the partial UE ID matches several UEs")
+        }
+        _ => Ok(targets.into_iter().map(Some).collect()),
+    }
+}
+
+/// Executes an action on each target, until one is refused.
+fn execute_action<S: RcSource>(
+    source: &mut S,
+    now: Time,
+    controller: ControllerId,
+    action: &ControlAction,
+    targets: &[Option<Ue>],
+) -> Result<Outcome, Refusal> {
+    let mut outcome = Vec::new();
+    for (done, ue) in targets.iter().enumerate() {
+        let parameters = source.control(now, Origin::Control(controller), *ue, action);
+        outcome.extend(parameters.map_err(|refusal| with_progress(refusal, done))?);
+    }
+    Ok(outcome)
 }
 
 /// The outcome with the reason of a refusal.

@@ -45,7 +45,7 @@ pub(super) fn function<S: RcSource>(source: &S, config: &RcConfig) -> Function {
     }
 }
 
-fn text(text: &'static str) -> PrintableString<'static> {
+fn text(text: &str) -> PrintableString<'_> {
     PrintableString::literal(text)
 }
 
@@ -55,11 +55,11 @@ fn style_name(styles: &[Style], number: i64) -> RicStyleName<'static> {
 }
 
 /// A list, or `None` if it is empty.
-fn non_empty<T>(items: Vec<T>) -> Option<List<'static, T>> {
+fn non_empty<'a, T>(items: Vec<T>) -> Option<List<'a, T>> {
     (!items.is_empty()).then(|| List::from(items))
 }
 
-fn parameter_item((id, name): (RanParameterId, &'static str)) -> OfferedRanParameter<'static> {
+fn parameter_item((id, name): (RanParameterId, &str)) -> OfferedRanParameter<'_> {
     OfferedRanParameter {
         ran_parameter_id: id,
         ran_parameter_name: RanParameterName(text(name)),
@@ -88,7 +88,7 @@ pub(super) fn report_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<i
     styles.into_iter().filter(|(_, is_supported)| *is_supported).map(|(style, _)| style).collect()
 }
 
-fn definition<S: RcSource>(source: &S, config: &RcConfig) -> RanFunctionDefinition<'static> {
+fn definition<'s, S: RcSource>(source: &'s S, config: &RcConfig) -> RanFunctionDefinition<'s> {
     let reports = report_styles(source, config);
     let is_new = config.revision != Revision::V1_03;
     RanFunctionDefinition {
@@ -113,31 +113,31 @@ fn definition<S: RcSource>(source: &S, config: &RcConfig) -> RanFunctionDefiniti
 }
 
 /// The event trigger definition; each report style has the event trigger style with the same number.
-fn event_trigger<S: RcSource>(source: &S, reports: &[i64]) -> Option<RanFunctionDefinitionEventTrigger<'static>> {
+fn event_trigger<'s, S: RcSource>(source: &'s S, reports: &[i64]) -> Option<RanFunctionDefinitionEventTrigger<'s>> {
     let styles = reports.iter().map(|style| EventTriggerStyleItem {
         ric_event_trigger_style_type: RicStyleType(*style),
         ric_event_trigger_style_name: style_name(&EVENT_TRIGGER_STYLES, *style),
         ric_event_trigger_format_type: RicFormatType(*style),
     });
-    let mut breakpoints = source.breakpoints().to_vec();
+    let mut breakpoints: Vec<_> = source.breakpoints().iter().collect();
     breakpoints
         .sort_unstable_by_key(|supported| (supported.breakpoint.call_process_type, supported.breakpoint.breakpoint));
     let processes = breakpoints.chunk_by(|a, b| a.breakpoint.call_process_type == b.breakpoint.call_process_type);
     let processes = processes.map(|breakpoints| EventTriggerCallProcessItem {
         call_process_type_id: RicCallProcessTypeId(breakpoints[0].breakpoint.call_process_type),
-        call_process_type_name: RicCallProcessTypeName(text(breakpoints[0].call_process)),
+        call_process_type_name: RicCallProcessTypeName(text(&breakpoints[0].call_process)),
         call_process_breakpoints_list: breakpoints
             .iter()
             .map(|supported| EventTriggerBreakpointItem {
                 call_process_breakpoint_id: RicCallProcessBreakpointId(supported.breakpoint.breakpoint),
-                call_process_breakpoint_name: RicCallProcessBreakpointName(text(supported.name)),
+                call_process_breakpoint_name: RicCallProcessBreakpointName(text(&supported.name)),
                 call_process_breakpoint_parameters_list: None,
             })
             .collect(),
     });
-    let of_ues = source.ue_parameters().iter().map(|supported| parameter_item((supported.id, supported.name)));
+    let of_ues = source.ue_parameters().iter().map(|supported| parameter_item((supported.id, &supported.name)));
     let layer_2 = source.ue_parameters().iter().filter(|supported| supported.is_layer_2);
-    let of_layer_2 = layer_2.map(|supported| parameter_item((supported.id, supported.name)));
+    let of_layer_2 = layer_2.map(|supported| parameter_item((supported.id, &supported.name)));
     Some(RanFunctionDefinitionEventTrigger {
         event_trigger_style_list: non_empty(styles.collect())?,
         l2_parameters_list: non_empty(of_layer_2.collect()),
@@ -147,10 +147,10 @@ fn event_trigger<S: RcSource>(source: &S, reports: &[i64]) -> Option<RanFunction
     })
 }
 
-fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'static> {
+fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'_> {
     let of_ues = if style == 4 { source.ue_parameters() } else { &[] };
     let parameters =
-        reportable(style).iter().copied().chain(of_ues.iter().map(|supported| (supported.id, supported.name)));
+        reportable(style).iter().copied().chain(of_ues.iter().map(|supported| (supported.id, &*supported.name)));
     // RC 7.4.2 to 7.4.6
     let message_format = match style {
         1 | 2 => 1,
@@ -169,15 +169,15 @@ fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'static>
     }
 }
 
-fn insert_styles(breakpoints: &[SupportedBreakpoint]) -> Vec<InsertStyleItem<'static>> {
-    let mut inserts: Vec<_> = breakpoints.iter().map(|supported| supported.insert).collect();
+fn insert_styles(breakpoints: &[SupportedBreakpoint]) -> Vec<InsertStyleItem<'_>> {
+    let mut inserts: Vec<_> = breakpoints.iter().map(|supported| &supported.insert).collect();
     inserts.sort_unstable_by_key(|insert| (insert.style, insert.indication));
     let mut styles: Vec<_> = inserts
         .chunk_by(|a, b| a.style == b.style)
         .map(|inserts| {
             let items = inserts.iter().map(|insert| InsertIndicationItem {
                 ric_insert_indication_id: RicInsertIndicationId(insert.indication),
-                ric_insert_indication_name: RicInsertIndicationName(text(insert.name)),
+                ric_insert_indication_name: RicInsertIndicationName(text(&insert.name)),
                 insert_indication_parameters_list: non_empty(parameters_of(insert.action).map(known).collect()),
             });
             InsertStyleItem {
@@ -286,13 +286,13 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
     styles
 }
 
-fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'static>> {
+fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'_>> {
     if source.breakpoints().is_empty() {
         return Vec::new();
     }
     let conditions = || {
         non_empty(
-            source.ue_parameters().iter().map(|supported| parameter_item((supported.id, supported.name))).collect(),
+            source.ue_parameters().iter().map(|supported| parameter_item((supported.id, &supported.name))).collect(),
         )
     };
     let item = |style: RicStyleType| {
@@ -313,8 +313,8 @@ fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'static>> {
     styles_of(source.policy_actions()).into_iter().map(item).collect()
 }
 
-fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'static>> {
-    let item = |style: i64, parameters: Vec<RanParameterDefinitionItem<'static>>| QueryStyleItem {
+fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'_>> {
+    let item = |style: i64, parameters| QueryStyleItem {
         ric_query_style_type: RicStyleType(style),
         ric_query_style_name: style_name(&QUERY_STYLES, style),
         ric_query_header_format_type: RicFormatType(1),
@@ -329,7 +329,7 @@ fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'static>> {
     };
     let neighbours = parameter(dictionary::node_information::NEIGHBOUR_RELATION_TABLE, "Neighbour Relation Table");
     let of_ues: Vec<_> =
-        source.ue_parameters().iter().map(|supported| parameter(supported.id, supported.name)).collect();
+        source.ue_parameters().iter().map(|supported| parameter(supported.id, &supported.name)).collect();
     let mut styles = vec![item(1, vec![neighbours])];
     if !of_ues.is_empty() {
         styles.push(item(2, of_ues));

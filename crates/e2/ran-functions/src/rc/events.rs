@@ -1,6 +1,5 @@
 //! Events of the base station: reports, inserts and policies.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use e2sm::common::{Cgi, RicStyleType, UeId};
@@ -15,13 +14,13 @@ use e2sm::rc::{
     MessageDirection, RanParameterElementFalse, RanParameterId, RanParameterItem, RanParameterValue,
     RanParameterValueType, RicEventTriggerConditionId, RicInsertIndicationId, RrcState,
 };
-use ferric::agent::{FunctionContext, RequestKey, Ue, Views};
+use ferric::agent::{FunctionContext, RequestKey, Ue};
 use ferric::e2::Time;
 use per::{Encode, List, Octets};
 use tracing::{debug, warn};
 
 use super::subscription::{Insert, MessageType, Service, Subscription, Trigger, UeChange, UeCondition, deadline};
-use super::{Event, Origin, ProcedureId, RcConfig, RcFunction, RcSource, Verdict, conditions, ues};
+use super::{Event, Origin, ProcedureId, RcConfig, RcSource, State, Verdict, conditions, ues};
 
 /// The maximum number of events that one call processes; the others remain for the next call.
 const MAX_EVENTS_PER_CALL: usize = 1024;
@@ -68,36 +67,35 @@ fn state_number(state: RrcState) -> RanParameterValue<'static> {
     })
 }
 
-impl<S: RcSource> RcFunction<S> {
+impl State {
     /// Processes the events until `now`, and resumes the procedures whose time to wait has expired.
-    pub(super) fn process_events(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+    pub(super) fn process_events<S: RcSource>(&mut self, source: &mut S, now: Time, context: &mut FunctionContext<'_>) {
         for _ in 0..MAX_EVENTS_PER_CALL {
-            let event = self.source.borrow_mut().next_event(now);
-            match event {
+            match source.next_event(now) {
                 None => break,
-                Some(Event::RrcState { ue, state }) => self.report_rrc_state(ue, state, context),
+                Some(Event::RrcState { ue, state }) => self.report_rrc_state(source, ue, state, context),
                 Some(Event::RrcMessage { ue, id, from_ue, octets }) => {
-                    self.report_message(ue, MessageType::Rrc(id), from_ue, &octets, context);
+                    self.report_message(source, ue, MessageType::Rrc(id), from_ue, &octets, context);
                 }
                 Some(Event::NiMessage { ue, interface, id, is_incoming, octets }) => {
-                    self.report_message(ue, MessageType::Ni(interface, id), is_incoming, &octets, context);
+                    self.report_message(source, ue, MessageType::Ni(interface, id), is_incoming, &octets, context);
                 }
-                Some(Event::CellChanged { cell, change }) => self.report_cell_change(cell, change, context),
+                Some(Event::CellChanged { cell, change }) => self.report_cell_change(source, cell, change, context),
                 Some(Event::Breakpoint { procedure, breakpoint, ue, wants }) => {
-                    let ue_id = self.source.borrow().ue_id(ue);
+                    let ue_id = source.ue_id(ue);
                     let suspended = SuspendedProcedure { procedure, breakpoint, ue, ue_id };
-                    self.decide(now, &suspended, &wants, context);
+                    self.decide(source, now, &suspended, &wants, context);
                 }
             }
         }
-        self.check_ues(now, context);
+        self.check_ues(source, now, context);
         for insert in self.pending.remove_expired(now) {
             let (procedure, continues) = (insert.suspended.procedure.0, insert.continues);
             debug!(procedure, continues, "time to wait for an answer to an insert has expired");
-            self.resume(now, &insert.suspended, insert.default_verdict(), context);
+            self.resume(source, now, &insert.suspended, insert.default_verdict(), context);
         }
         for key in std::mem::take(&mut self.on_demand) {
-            self.report_on_demand(key, context);
+            self.report_on_demand(source, key, context);
         }
     }
 
@@ -132,11 +130,11 @@ impl<S: RcSource> RcFunction<S> {
     fn report_to_each(
         &self,
         context: &mut FunctionContext<'_>,
-        report: impl Fn(&Self, &Trigger, RequestKey, &[RanParameterId], &FunctionContext<'_>) -> Option<Report>,
+        report: impl Fn(&Trigger, RequestKey, &[RanParameterId], &FunctionContext<'_>) -> Option<Report>,
     ) {
         for (at, subscription) in self.subscriptions.iter().enumerate() {
             let Service::Report { parameters } = &subscription.service else { continue };
-            let report = report(self, &subscription.trigger, subscription.key, parameters, context);
+            let report = report(&subscription.trigger, subscription.key, parameters, context);
             let Some((condition, message)) = report else { continue };
             self.send(at, condition, message, context);
         }
@@ -159,30 +157,29 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 4: an RRC state has changed.
-    fn report_rrc_state(&self, ue: Ue, state: RrcState, context: &mut FunctionContext<'_>) {
-        self.report_to_each(context, |this, trigger, key, parameters, context| {
+    fn report_rrc_state<S: RcSource>(&self, source: &S, ue: Ue, state: RrcState, context: &mut FunctionContext<'_>) {
+        self.report_to_each(context, |trigger, key, parameters, context| {
             let Trigger::UeChanges(conditions) = trigger else { return None };
-            let source = this.source.borrow();
             let is_met = |condition: &&UeCondition| {
                 let UeChange::EntersState(states) = &condition.change else { return false };
                 let has_state = states.iter().any(|selected| *selected == state || *selected == RrcState::Any);
-                has_state && condition.ues.as_ref().is_none_or(|ues| conditions::selects(&*source, ue, ues))
+                has_state && condition.ues.as_ref().is_none_or(|ues| conditions::selects(source, ue, ues))
             };
             let met = conditions.iter().find(is_met).filter(|_| context.views().sees(key.controller, ue))?;
-            let item = ue_item(&*source, ue, Some(state), parameters);
+            let item = ue_item(source, ue, Some(state), parameters);
             let message = IndicationMessageFormat2 { ue_parameter_list: List::from(vec![item]) };
             Some((Some(met.id), IndicationMessageFormats::Format2(message)))
         });
     }
 
     /// Report style 4: reports the UEs that have started to meet conditions since the previous evaluation.
-    fn check_ues(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+    fn check_ues<S: RcSource>(&mut self, source: &S, now: Time, context: &mut FunctionContext<'_>) {
         if self.next_ue_check.is_none_or(|next| now < next) {
             return;
         }
         self.next_ue_check = Some(now + Duration::from_millis(self.config.ue_check_period_ms.into()));
         for at in 0..self.subscriptions.len() {
-            let current = self.matches(&self.subscriptions[at], context.views());
+            let current = self.subscriptions[at].current_matches(source, context.views());
             let previous = std::mem::replace(&mut self.subscriptions[at].matches, current);
             let Subscription {
                 trigger: Trigger::UeChanges(conditions),
@@ -193,10 +190,9 @@ impl<S: RcSource> RcFunction<S> {
             else {
                 continue;
             };
-            let source = self.source.borrow();
             for (index, condition) in conditions.iter().enumerate() {
                 let new = current.difference(&previous).filter(|(of, _)| *of == index);
-                let items = new.map(|(_, ue)| ue_item(&*source, *ue, source.rrc_state(*ue), parameters));
+                let items = new.map(|(_, ue)| ue_item(source, *ue, source.rrc_state(*ue), parameters));
                 let ue_parameter_list: List<'static, _> = items.collect();
                 if !ue_parameter_list.is_empty() {
                     let message = IndicationMessageFormat2 { ue_parameter_list };
@@ -206,26 +202,10 @@ impl<S: RcSource> RcFunction<S> {
         }
     }
 
-    /// The index of each condition of a trigger on UE changes, with the UEs that meet it.
-    pub(super) fn matches(&self, subscription: &Subscription, views: &Views) -> BTreeSet<(usize, Ue)> {
-        let Trigger::UeChanges(conditions) = &subscription.trigger else { return BTreeSet::new() };
-        let source = self.source.borrow();
-        let visible = ues::visible(&*source, views, subscription.key.controller);
-        let mut matches = BTreeSet::new();
-        for (index, condition) in conditions.iter().enumerate() {
-            let UeChange::StartsToMeet(testing) = &condition.change else { continue };
-            let is_match = |ue: &Ue| {
-                conditions::hold(&*source, *ue, testing)
-                    && condition.ues.as_ref().is_none_or(|ues| conditions::selects(&*source, *ue, ues))
-            };
-            matches.extend(visible.iter().copied().filter(is_match).map(|ue| (index, ue)));
-        }
-        matches
-    }
-
     /// Report style 1: a message was sent or received.
-    fn report_message(
+    fn report_message<S: RcSource>(
         &self,
+        source: &S,
         ue: Ue,
         message_type: MessageType,
         is_incoming: bool,
@@ -238,20 +218,19 @@ impl<S: RcSource> RcFunction<S> {
             MessageType::Ni(..) => NI_MESSAGE,
         };
         let direction = if is_incoming { MessageDirection::Incoming } else { MessageDirection::Outgoing };
-        self.report_to_each(context, |this, trigger, key, parameters, context| {
+        self.report_to_each(context, |trigger, key, parameters, context| {
             let Trigger::Messages(conditions) = trigger else { return None };
-            let source = this.source.borrow();
             let is_met = |condition: &&super::subscription::MessageCondition| {
                 let ues = [&condition.ues, &condition.all_ues];
                 condition.matches(&message_type)
                     && condition.direction.is_none_or(|selected| selected == direction)
-                    && ues.into_iter().flatten().all(|ues| conditions::selects(&*source, ue, ues))
+                    && ues.into_iter().flatten().all(|ues| conditions::selects(source, ue, ues))
             };
             let met = conditions.iter().find(is_met).filter(|_| context.views().sees(key.controller, ue))?;
             let parameter = |id: &RanParameterId| match *id {
                 id if id == content => Some(element(id, RanParameterValue::ValueOctS(Octets::from(octets.to_vec())))),
-                UE_ID => this.octets(*id, &source.ue_id(ue)),
-                CELL_GLOBAL_ID => this.octets(*id, source.cells().first()?),
+                UE_ID => self.octets(*id, &source.ue_id(ue)),
+                CELL_GLOBAL_ID => self.octets(*id, source.cells().first()?),
                 _ => None,
             };
             let reported_list = parameters.iter().filter_map(parameter).collect();
@@ -261,14 +240,19 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 3: a cell or its neighbor relations have changed.
-    fn report_cell_change(&self, cell: Cgi, change: E2NodeInfoChangeId, context: &mut FunctionContext<'_>) {
-        self.report_to_each(context, |this, trigger, _, _, _| {
+    fn report_cell_change<S: RcSource>(
+        &self,
+        source: &S,
+        cell: Cgi,
+        change: E2NodeInfoChangeId,
+        context: &mut FunctionContext<'_>,
+    ) {
+        self.report_to_each(context, |trigger, _, _, _| {
             let Trigger::NodeChanges(conditions) = trigger else { return None };
             let is_met = |condition: &&super::subscription::NodeCondition| {
                 condition.change == change && condition.cells.as_ref().is_none_or(|cells| cells.contains(&cell))
             };
             let met = conditions.iter().find(is_met)?;
-            let source = this.source.borrow();
             let item = IndicationMessageFormat3Item {
                 cell_global_id: cell,
                 cell_context_info: None,
@@ -281,17 +265,16 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Report style 5: an on-demand report to one subscription.
-    fn report_on_demand(&self, key: RequestKey, context: &mut FunctionContext<'_>) {
-        self.report_to_each(context, |this, trigger, subscription, _, context| {
+    fn report_on_demand<S: RcSource>(&self, source: &S, key: RequestKey, context: &mut FunctionContext<'_>) {
+        self.report_to_each(context, |trigger, subscription, _, context| {
             let Trigger::OnDemand(ues) = trigger else { return None };
             if subscription != key {
                 return None;
             }
-            let source = this.source.borrow();
             let cells = source.cells();
-            let visible = ues::visible(&*source, context.views(), key.controller);
+            let visible = ues::visible(source, context.views(), key.controller);
             let selected =
-                visible.into_iter().filter(|ue| ues.as_ref().is_none_or(|ues| conditions::selects(&*source, *ue, ues)));
+                visible.into_iter().filter(|ue| ues.as_ref().is_none_or(|ues| conditions::selects(source, *ue, ues)));
             // the format requires a cell for each UE
             let of_ues = selected.filter_map(|ue| {
                 let cell_global_id = *cells.first()?;
@@ -309,48 +292,53 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// The indices of the subscriptions to the breakpoint of a suspended procedure that select its UE.
-    fn subscribed(&self, suspended: &SuspendedProcedure, context: &FunctionContext<'_>) -> Vec<usize> {
-        let source = self.source.borrow();
+    fn subscribed<S: RcSource>(
+        &self,
+        source: &S,
+        suspended: &SuspendedProcedure,
+        context: &FunctionContext<'_>,
+    ) -> Vec<usize> {
         let is_subscribed = |at: &usize| {
             let subscription = &self.subscriptions[*at];
             let Trigger::Breakpoint(breakpoint, ues) = &subscription.trigger else { return false };
             *breakpoint == suspended.breakpoint
                 && context.views().sees(subscription.key.controller, suspended.ue)
-                && ues.as_ref().is_none_or(|ues| conditions::selects(&*source, suspended.ue, ues))
+                && ues.as_ref().is_none_or(|ues| conditions::selects(source, suspended.ue, ues))
         };
         (0..self.subscriptions.len()).filter(is_subscribed).collect()
     }
 
     /// Applies a policy to a suspended procedure, or else sends an insert, or else resumes the procedure.
-    fn decide(
+    fn decide<S: RcSource>(
         &mut self,
+        source: &mut S,
         now: Time,
         suspended: &SuspendedProcedure,
         requested: &ControlAction,
         context: &mut FunctionContext<'_>,
     ) {
-        let subscribed = self.subscribed(suspended, context);
-        if self.apply_policy(now, &subscribed, suspended, requested, context)
+        let subscribed = self.subscribed(source, suspended, context);
+        if self.apply_policy(source, now, &subscribed, suspended, requested, context)
             || self.send_insert(now, &subscribed, suspended, requested, context)
         {
             return;
         }
-        self.resume(now, suspended, Verdict::Continue, context);
+        self.resume(source, now, suspended, Verdict::Continue, context);
     }
 
     /// Applies the first policy with a rule that holds. Returns whether there is one.
-    fn apply_policy(
-        &mut self,
+    fn apply_policy<S: RcSource>(
+        &self,
+        source: &mut S,
         now: Time,
         subscribed: &[usize],
         suspended: &SuspendedProcedure,
         requested: &ControlAction,
         context: &mut FunctionContext<'_>,
     ) -> bool {
-        let mut source = self.source.borrow_mut();
         let found = subscribed.iter().find_map(|at| {
             let Service::Policy { rules } = &self.subscriptions[*at].service else { return None };
-            let holds = |condition| conditions::hold(&*source, suspended.ue, condition);
+            let holds = |condition| conditions::hold(source, suspended.ue, condition);
             let rule = rules.iter().find(|rule| rule.condition.as_ref().is_none_or(holds))?;
             Some((self.subscriptions[*at].key, rule.action.clone(), rule.decision))
         });
@@ -363,13 +351,12 @@ impl<S: RcSource> RcFunction<S> {
                 debug!(action = %action.id(), reason = %refusal.reason, "policy action refused by the base station");
             }
         }
-        drop(source);
         let verdict = match decision {
             Some(Decision::Reject) => Verdict::Cancel,
             _ if has_parameters && is_requested => Verdict::Replace(&action),
             _ => Verdict::Continue,
         };
-        self.resume(now, suspended, verdict, context);
+        self.resume(source, now, suspended, verdict, context);
         true
     }
 
@@ -447,8 +434,9 @@ impl<S: RcSource> RcFunction<S> {
     }
 
     /// Resumes or cancels a suspended procedure, and reports its outcome (report style 2).
-    pub(super) fn resume(
+    pub(super) fn resume<S: RcSource>(
         &self,
+        source: &mut S,
         now: Time,
         suspended: &SuspendedProcedure,
         verdict: Verdict<'_>,
@@ -456,9 +444,9 @@ impl<S: RcSource> RcFunction<S> {
     ) {
         use dictionary::call_process_outcome::{CURRENT_RRC_STATE, CURRENT_UE_ID};
         // evaluated before, because the UE may have left the node afterwards
-        let subscribed = self.subscribed(suspended, context);
-        self.source.borrow_mut().resume(now, suspended.procedure, verdict);
-        let state = self.source.borrow().rrc_state(suspended.ue);
+        let subscribed = self.subscribed(source, suspended, context);
+        source.resume(now, suspended.procedure, verdict);
+        let state = source.rrc_state(suspended.ue);
         for at in subscribed {
             let subscription = &self.subscriptions[at];
             let Service::Report { parameters } = &subscription.service else { continue };

@@ -29,9 +29,7 @@ mod subscription;
 mod tests;
 mod ues;
 
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
 use std::time::Duration;
 
 use e2sm::Wire;
@@ -43,6 +41,7 @@ use ferric::e2ap::{Cause, RanFunctionId};
 use crate::admission::admit;
 use crate::cause::RESOURCE_LIMIT;
 use crate::pending::Pending;
+use crate::shared_source::SharedSource;
 use events::PendingInsert;
 use subscription::{Subscription, Trigger};
 
@@ -89,8 +88,13 @@ impl Default for RcConfig {
 const MAX_UE_CONDITIONS: usize = 16;
 
 /// The RAN function of E2SM-RC, for all controllers of its node.
-pub struct RcFunction<S: RcSource> {
-    source: Rc<RefCell<S>>,
+pub struct RcFunction<H: SharedSource<Source: RcSource>> {
+    source: H,
+    state: State,
+}
+
+/// The state of the function. Its methods get the source from the function, which accesses it once in each call.
+struct State {
     config: RcConfig,
     subscriptions: Vec<Subscription>,
     /// Suspended procedures.
@@ -105,16 +109,15 @@ pub struct RcFunction<S: RcSource> {
     now: Time,
 }
 
-impl<S: RcSource> RcFunction<S> {
+impl<H: SharedSource<Source: RcSource>> RcFunction<H> {
     /// Creates a function without subscriptions.
     ///
     /// # Panics
     /// If a name of the source is not 1 to 150 ASCII characters, or if the configured encoding is not compiled in.
     #[must_use]
-    pub fn new(source: Rc<RefCell<S>>, config: RcConfig) -> Self {
-        definition::function(&*source.borrow(), &config);
-        RcFunction {
-            source,
+    pub fn new(source: H, config: RcConfig) -> Self {
+        definition::function(&*source.read(), &config);
+        let state = State {
             pending: Pending::new(config.max_pending),
             config,
             subscriptions: Vec::new(),
@@ -122,12 +125,27 @@ impl<S: RcSource> RcFunction<S> {
             next_ue_check: None,
             skipped_inserts: 0,
             now: Time::default(),
-        }
+        };
+        RcFunction { source, state }
     }
 
-    fn begin(&mut self, now: Time) {
+    /// The number of suspended procedures.
+    #[must_use]
+    pub fn pending_procedures(&self) -> usize {
+        self.state.pending.len()
+    }
+
+    /// The number of procedures that continued without an insert because the table of suspended procedures was full.
+    #[must_use]
+    pub fn skipped_inserts(&self) -> u64 {
+        self.state.skipped_inserts
+    }
+}
+
+impl State {
+    fn begin<S: RcSource>(&mut self, now: Time, source: &mut S) {
         self.now = now;
-        self.source.borrow_mut().advance(now);
+        source.advance(now);
     }
 
     /// Schedules the evaluation of the conditions on UEs while any trigger has some.
@@ -137,27 +155,15 @@ impl<S: RcSource> RcFunction<S> {
         let next = self.next_ue_check.unwrap_or(self.now + period);
         self.next_ue_check = has_conditions.then_some(next);
     }
-
-    /// The number of suspended procedures.
-    #[must_use]
-    pub fn pending_procedures(&self) -> usize {
-        self.pending.len()
-    }
-
-    /// The number of procedures that continued without an insert because the table of suspended procedures was full.
-    #[must_use]
-    pub fn skipped_inserts(&self) -> u64 {
-        self.skipped_inserts
-    }
 }
 
-impl<S: RcSource> RanFunction for RcFunction<S> {
+impl<H: SharedSource<Source: RcSource>> RanFunction for RcFunction<H> {
     fn id(&self) -> RanFunctionId {
-        self.config.function_id
+        self.state.config.function_id
     }
 
     fn definition(&self) -> Function {
-        definition::function(&*self.source.borrow(), &self.config)
+        definition::function(&*self.source.read(), &self.state.config)
     }
 
     fn subscribe(
@@ -167,45 +173,47 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         request: &SubscriptionRequest,
         views: &Views,
     ) -> Result<Admission, Cause> {
-        self.begin(now);
-        let source = self.source.borrow();
-        let trigger = Trigger::new(&*source, &self.config, &request.event_trigger)?;
+        let RcFunction { source, state } = self;
+        let mut source = source.write();
+        state.begin(now, &mut *source);
+        let trigger = Trigger::new(&*source, &state.config, &request.event_trigger)?;
         let has_conditions = trigger.has_conditions();
         let mut with_conditions =
-            self.subscriptions.iter().filter(|subscription| subscription.trigger.has_conditions()).count();
-        let limit = self.config.max_actions;
-        let admission = admit(&mut self.subscriptions, limit, controller, request, |key, action| {
+            state.subscriptions.iter().filter(|subscription| subscription.trigger.has_conditions()).count();
+        let limit = state.config.max_actions;
+        let admission = admit(&mut state.subscriptions, limit, controller, request, |key, action| {
             with_conditions += usize::from(has_conditions);
             if with_conditions > MAX_UE_CONDITIONS {
                 return Err(RESOURCE_LIMIT);
             }
-            Subscription::new(&*source, &self.config, key, &trigger, action)
+            Subscription::new(&*source, &state.config, key, &trigger, action)
         })?;
-        drop(source);
-        if self.subscriptions.len() == admission.admitted.len() {
-            self.source.borrow_mut().set_events_enabled(true);
+        if state.subscriptions.len() == admission.admitted.len() {
+            source.set_events_enabled(true);
         }
-        let new = self.subscriptions.len() - admission.admitted.len();
-        for at in new..self.subscriptions.len() {
-            self.subscriptions[at].matches = self.matches(&self.subscriptions[at], views);
+        let new = state.subscriptions.len() - admission.admitted.len();
+        for subscription in &mut state.subscriptions[new..] {
+            subscription.matches = subscription.current_matches(&*source, views);
         }
-        self.schedule_ue_check();
+        state.schedule_ue_check();
         if matches!(trigger, Trigger::OnDemand(_)) {
-            self.on_demand.push(RequestKey { controller, id: request.request_id });
+            state.on_demand.push(RequestKey { controller, id: request.request_id });
         }
         Ok(admission)
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {
-        self.subscriptions.retain(|subscription| subscription.key != key);
-        self.on_demand.retain(|due| *due != key);
-        self.schedule_ue_check();
-        if self.subscriptions.is_empty() {
-            self.source.borrow_mut().set_events_enabled(false);
+        let RcFunction { source, state } = self;
+        let mut source = source.write();
+        state.subscriptions.retain(|subscription| subscription.key != key);
+        state.on_demand.retain(|due| *due != key);
+        state.schedule_ue_check();
+        if state.subscriptions.is_empty() {
+            source.set_events_enabled(false);
         }
         // the controller will not answer any more
-        for insert in self.pending.remove_matching(|insert| insert.key == key) {
-            self.source.borrow_mut().resume(self.now, insert.suspended.procedure, insert.default_verdict());
+        for insert in state.pending.remove_matching(|insert| insert.key == key) {
+            source.resume(state.now, insert.suspended.procedure, insert.default_verdict());
         }
     }
 
@@ -216,8 +224,10 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         request: &ControlRequest,
         context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        self.begin(now);
-        self.execute(now, controller, request, context)
+        let RcFunction { source, state } = self;
+        let mut source = source.write();
+        state.begin(now, &mut *source);
+        state.execute(&mut *source, now, controller, request, context)
     }
 
     fn query(
@@ -227,31 +237,36 @@ impl<S: RcSource> RanFunction for RcFunction<S> {
         request: &QueryRequest,
         views: &Views,
     ) -> Result<Vec<u8>, Cause> {
-        self.begin(now);
-        self.answer_query(controller, views, &request.header, &request.definition)
+        let RcFunction { source, state } = self;
+        let mut source = source.write();
+        state.begin(now, &mut *source);
+        state.answer_query(&*source, controller, views, &request.header, &request.definition)
     }
 
     fn next_report(&self) -> Option<Time> {
-        let on_demand = (!self.on_demand.is_empty()).then_some(self.now);
-        [on_demand, self.pending.next_deadline(), self.next_ue_check, self.source.borrow().next_event_time()]
+        let RcFunction { source, state } = self;
+        let on_demand = (!state.on_demand.is_empty()).then_some(state.now);
+        [on_demand, state.pending.next_deadline(), state.next_ue_check, source.read().next_event_time()]
             .into_iter()
             .flatten()
             .min()
     }
 
     fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
-        self.begin(now);
-        self.process_events(now, context);
+        let RcFunction { source, state } = self;
+        let mut source = source.write();
+        state.begin(now, &mut *source);
+        state.process_events(&mut *source, now, context);
     }
 }
 
-impl<S: RcSource> fmt::Debug for RcFunction<S> {
+impl<H: SharedSource<Source: RcSource>> fmt::Debug for RcFunction<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RcFunction")
-            .field("config", &self.config)
-            .field("subscriptions", &self.subscriptions.len())
-            .field("pending", &self.pending.len())
-            .field("skipped_inserts", &self.skipped_inserts)
+            .field("config", &self.state.config)
+            .field("subscriptions", &self.state.subscriptions.len())
+            .field("pending", &self.state.pending.len())
+            .field("skipped_inserts", &self.state.skipped_inserts)
             .finish_non_exhaustive()
     }
 }

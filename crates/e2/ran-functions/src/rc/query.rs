@@ -11,16 +11,17 @@ use ferric::agent::{ControllerId, Ue, Views};
 use ferric::e2ap::{Cause, CauseRicRequest};
 use tracing::debug;
 
-use super::{RcConfig, RcFunction, RcSource, conditions, ues};
+use super::{RcConfig, RcSource, State, conditions, ues};
 use crate::cause::{ACTION_NOT_SUPPORTED, INFORMATION_UNAVAILABLE, undecodable};
 
-impl<S: RcSource> RcFunction<S> {
+impl State {
     /// The outcome of a query: of the cells (style 1), or of the UEs that the controller may see (style 2).
     ///
     /// # Errors
     /// If the query cannot be decoded, or requests unsupported information.
-    pub(super) fn answer_query(
+    pub(super) fn answer_query<S: RcSource>(
         &self,
+        source: &S,
         controller: ControllerId,
         views: &Views,
         header: &[u8],
@@ -41,7 +42,6 @@ impl<S: RcSource> RcFunction<S> {
             return Err(ACTION_NOT_SUPPORTED);
         }
         let parameters: Vec<_> = definition.ran_p_list.iter().map(|item| item.ran_parameter_id).collect();
-        let source = self.source.borrow();
         let formats = match header.ric_style_type.0 {
             1 => {
                 let cells = source.cells();
@@ -55,12 +55,12 @@ impl<S: RcSource> RcFunction<S> {
             2 => {
                 let is_known = |id: &RanParameterId| source.ue_parameters().iter().any(|known| known.id == *id);
                 let ues = header.associated_ue_info.as_ref();
-                if !parameters.iter().all(is_known) || ues.is_some_and(|ues| !can_select(&*source, ues)) {
+                if !parameters.iter().all(is_known) || ues.is_some_and(|ues| !can_select(source, ues)) {
                     return Err(INFORMATION_UNAVAILABLE);
                 }
                 let item = |ue: Ue| {
                     let ue_filter_id = match ues {
-                        Some(ues) => Some(passes(&*source, ue, ues)?),
+                        Some(ues) => Some(passes(source, ue, ues)?),
                         None => None,
                     };
                     let parameter = |id: &RanParameterId| OptionalRanParameterItem {
@@ -72,7 +72,7 @@ impl<S: RcSource> RcFunction<S> {
                     let ran_p_list = parameters.iter().map(parameter).collect();
                     Some(QueryOutcomeFormat2ItemUe { ue_id: source.ue_id(ue), ran_p_list, ue_filter_id })
                 };
-                let visible = ues::visible(&*source, views, controller);
+                let visible = ues::visible(source, views, controller);
                 let ue_info_list = visible.into_iter().filter_map(item).collect();
                 QueryOutcomeFormats::Format2(QueryOutcomeFormat2 { ue_info_list })
             }

@@ -136,27 +136,27 @@ pub enum Verdict<'a> {
 }
 
 /// A breakpoint at which procedures can be suspended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportedBreakpoint {
     /// The call process type and the breakpoint.
     pub breakpoint: Breakpoint,
     /// The name of the call process type.
-    pub call_process: &'static str,
+    pub call_process: Cow<'static, str>,
     /// The name of the breakpoint.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The insert indication that is sent there.
     pub insert: SupportedInsert,
 }
 
 /// An insert indication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportedInsert {
     /// The insert style.
     pub style: i64,
     /// The insert indication ID within the style.
     pub indication: u16,
     /// The name of the insert indication.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The control action that the procedure requests, and with which the controller answers.
     pub action: ActionId,
 }
@@ -229,12 +229,12 @@ pub enum Event {
 }
 
 /// A parameter of UEs that a base station supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportedParameter {
     /// The RAN parameter ID.
     pub id: RanParameterId,
     /// The RAN parameter name: 1 to 150 ASCII characters.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Whether it is a layer 2 variable, for triggers on L2 state; otherwise it belongs to the UE context.
     pub is_layer_2: bool,
 }

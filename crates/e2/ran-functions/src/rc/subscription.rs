@@ -11,13 +11,13 @@ use e2sm::rc::{
     MessageTypeChoice, MessageTypeNi, OtherAction, RanParameterId, RanParameterTesting, RicEventTriggerConditionId,
     RrcState, TriggerTypeChoice, WantedRanParameter,
 };
-use ferric::agent::{RequestKey, Ue};
+use ferric::agent::{RequestKey, Ue, Views};
 use ferric::e2::{Action, Time};
 use ferric::e2ap::{Cause, CauseRicRequest, RicActionId, RicActionType, RicSubsequentActionType};
 use per::IntoOwned;
 use tracing::debug;
 
-use super::{EventKind, RcConfig, RcSource, SupportedBreakpoint, SupportedParameter, conditions, definition};
+use super::{EventKind, RcConfig, RcSource, SupportedBreakpoint, SupportedParameter, conditions, definition, ues};
 use crate::cause::{ACTION_NOT_SUPPORTED, RESOURCE_LIMIT, SEMANTIC_ERROR, TRIGGER_NOT_SUPPORTED, undecodable};
 
 /// The maximum number of tests of UEs in a trigger, since each is evaluated periodically.
@@ -358,6 +358,22 @@ impl Subscription {
         };
         Ok(Subscription { key, action: requested.id, trigger: trigger.clone(), service, matches: BTreeSet::new() })
     }
+
+    /// The index of each condition of a trigger on UE changes, with the UEs that meet it.
+    pub(super) fn current_matches<S: RcSource>(&self, source: &S, views: &Views) -> BTreeSet<(usize, Ue)> {
+        let Trigger::UeChanges(conditions) = &self.trigger else { return BTreeSet::new() };
+        let visible = ues::visible(source, views, self.key.controller);
+        let mut matches = BTreeSet::new();
+        for (index, condition) in conditions.iter().enumerate() {
+            let UeChange::StartsToMeet(testing) = &condition.change else { continue };
+            let is_match = |ue: &Ue| {
+                conditions::hold(source, *ue, testing)
+                    && condition.ues.as_ref().is_none_or(|ues| conditions::selects(source, *ue, ues))
+            };
+            matches.extend(visible.iter().copied().filter(is_match).map(|ue| (index, ue)));
+        }
+        matches
+    }
 }
 
 impl Insert {
@@ -394,7 +410,7 @@ fn insert_indication<S: RcSource>(
     let matches = |known: &&SupportedBreakpoint| {
         known.breakpoint == breakpoint && (known.insert.style, known.insert.indication) == (style, indication)
     };
-    let breakpoint = *source.breakpoints().iter().find(matches).ok_or(ACTION_NOT_SUPPORTED)?;
+    let breakpoint = source.breakpoints().iter().find(matches).ok_or(ACTION_NOT_SUPPORTED)?.clone();
     Ok(InsertIndication { breakpoint, parameters: ids(parameters) })
 }
 

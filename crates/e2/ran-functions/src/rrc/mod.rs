@@ -10,9 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
 
 use e2sm::Wire;
 use e2sm::rrc::{Event, EventTriggerDefinition, IndicationHeader, IndicationMessage, MODEL, Notification};
@@ -25,6 +23,7 @@ use tracing::warn;
 use crate::admission::{admit, require_plain_report};
 use crate::cause::{TRIGGER_NOT_SUPPORTED, undecodable};
 use crate::periodic::PeriodicConfig;
+use crate::shared_source::SharedSource;
 use crate::wall_clock::WallClock;
 
 /// The maximum number of notifications in an indication.
@@ -83,8 +82,8 @@ impl Action {
 }
 
 /// The RAN function of RRC notifications, for all controllers of its node.
-pub struct RrcFunction<S: RrcSource> {
-    source: Rc<RefCell<S>>,
+pub struct RrcFunction<H: SharedSource<Source: RrcSource>> {
+    source: H,
     config: RrcConfig,
     wall_clock: WallClock,
     actions: Vec<Action>,
@@ -92,15 +91,15 @@ pub struct RrcFunction<S: RrcSource> {
     now: Time,
 }
 
-impl<S: RrcSource> RrcFunction<S> {
+impl<H: SharedSource<Source: RrcSource>> RrcFunction<H> {
     /// Creates a function without subscriptions.
     #[must_use]
-    pub fn new(source: Rc<RefCell<S>>, config: RrcConfig) -> Self {
+    pub fn new(source: H, config: RrcConfig) -> Self {
         RrcFunction { source, config, wall_clock: WallClock::system(), actions: Vec::new(), now: Time::default() }
     }
 }
 
-impl<S: RrcSource> RanFunction for RrcFunction<S> {
+impl<H: SharedSource<Source: RrcSource>> RanFunction for RrcFunction<H> {
     fn id(&self) -> RanFunctionId {
         self.config.function_id
     }
@@ -135,15 +134,14 @@ impl<S: RrcSource> RanFunction for RrcFunction<S> {
     }
 
     fn next_report(&self) -> Option<Time> {
-        let is_due =
-            self.actions.iter().any(|action| action.is_initial_report_due) || self.source.borrow().has_events();
+        let is_due = self.actions.iter().any(|action| action.is_initial_report_due) || self.source.read().has_events();
         is_due.then_some(self.now)
     }
 
     fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
         self.now = now;
         self.wall_clock.update(now);
-        let mut source = self.source.borrow_mut();
+        let mut source = self.source.write();
         let mut events = Vec::new();
         source.take_events(&mut events);
         let mut header = Vec::new();
@@ -186,7 +184,7 @@ fn send(action: &Action, header: &[u8], all: &[Notification<'static>], context: 
     }
 }
 
-impl<S: RrcSource> fmt::Debug for RrcFunction<S> {
+impl<H: SharedSource<Source: RrcSource>> fmt::Debug for RrcFunction<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RrcFunction")
             .field("config", &self.config)

@@ -6,7 +6,7 @@ use ferric::e2ap::{CauseProtocol, CauseRicRequest, RicActionType};
 use per::Bits;
 
 use super::*;
-use crate::testing::{FIRST, GUEST, Recorder, millis, report, request_id, subscription};
+use crate::testing::{ExclusiveSource, FIRST, GUEST, Recorder, millis, report, request_id, subscription};
 
 #[derive(Default)]
 struct BaseStation {
@@ -49,8 +49,8 @@ impl RrcSource for BaseStation {
 }
 
 struct Bench {
-    function: RrcFunction<BaseStation>,
-    source: Rc<RefCell<BaseStation>>,
+    function: RrcFunction<ExclusiveSource<BaseStation>>,
+    source: ExclusiveSource<BaseStation>,
     views: Views,
     recorder: Recorder,
 }
@@ -58,8 +58,8 @@ struct Bench {
 impl Bench {
     fn new(ues: &[u64]) -> Self {
         let ues = ues.iter().map(|ue| Ue(*ue)).collect();
-        let source = Rc::new(RefCell::new(BaseStation { ues, new_events: Vec::new() }));
-        let function = RrcFunction::new(Rc::clone(&source), RrcConfig { max_actions: 2, ..RrcConfig::default() });
+        let source = ExclusiveSource::new(BaseStation { ues, new_events: Vec::new() });
+        let function = RrcFunction::new(source.clone(), RrcConfig { max_actions: 2, ..RrcConfig::default() });
         Bench { function, source, views: Views::with_first(FIRST), recorder: Recorder::default() }
     }
 
@@ -71,7 +71,7 @@ impl Bench {
     }
 
     fn happens(&mut self, ue: u64, event: Event) {
-        self.source.borrow_mut().new_events.push((Ue(ue), notification(Ue(ue), event)));
+        self.source.lock().new_events.push((Ue(ue), notification(Ue(ue), event)));
     }
 
     /// Calls the function while a report is due, and returns the notifications of each controller.
@@ -105,7 +105,7 @@ fn connected_ues_are_reported_before_events() {
     bench.function.unsubscribe(RequestKey { controller: FIRST, id: request_id(FIRST) });
     bench.happens(3, Event::Detached);
     assert_eq!(bench.run(), []);
-    assert!(!bench.source.borrow().has_events(), "events are taken without subscriptions too");
+    assert!(!bench.source.lock().has_events(), "events are taken without subscriptions too");
 }
 
 #[test]

@@ -17,9 +17,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
 
 use e2sm::slice::{
     ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, MODEL, NO_SLICE, UeSlices,
@@ -32,6 +30,7 @@ use tracing::{info, warn};
 
 use crate::cause::TRANSFER_SYNTAX_ERROR;
 use crate::periodic::{PeriodicActions, PeriodicConfig};
+use crate::shared_source::SharedSource;
 use crate::wall_clock::WallClock;
 use control::{Owners, Request};
 
@@ -55,8 +54,8 @@ impl Default for SliceConfig {
 }
 
 /// The RAN function of the SLICE service model, for all controllers of its node.
-pub struct SliceFunction<S: SliceSource> {
-    source: Rc<RefCell<S>>,
+pub struct SliceFunction<H: SharedSource<Source: SliceSource>> {
+    source: H,
     config: SliceConfig,
     wall_clock: WallClock,
     actions: PeriodicActions,
@@ -64,13 +63,13 @@ pub struct SliceFunction<S: SliceSource> {
     ues: Vec<Ue>,
 }
 
-impl<S: SliceSource> SliceFunction<S> {
+impl<H: SharedSource<Source: SliceSource>> SliceFunction<H> {
     /// Creates a function without subscriptions.
     ///
     /// # Panics
     /// If the service model does not have the configured encoding.
     #[must_use]
-    pub fn new(source: Rc<RefCell<S>>, config: SliceConfig) -> Self {
+    pub fn new(source: H, config: SliceConfig) -> Self {
         config.periodic.function(&MODEL);
         SliceFunction {
             source,
@@ -101,7 +100,7 @@ impl<S: SliceSource> SliceFunction<S> {
     }
 }
 
-impl<S: SliceSource> RanFunction for SliceFunction<S> {
+impl<H: SharedSource<Source: SliceSource>> RanFunction for SliceFunction<H> {
     fn id(&self) -> RanFunctionId {
         self.config.periodic.function_id(&MODEL)
     }
@@ -135,7 +134,7 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
         let message = ControlHeader::decode(&request.header, wire)
             .and_then(|_| ControlMessage::decode_owned(&request.message, wire))
             .map_err(|error| self.refuse(controller, TRANSFER_SYNTAX_ERROR, &error.to_string()))?;
-        let mut source = self.source.borrow_mut();
+        let mut source = self.source.write();
         // the control takes effect at `now`, not earlier
         source.advance(now);
         let request = Request {
@@ -165,8 +164,8 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
         let SliceFunction { source, config, wall_clock, actions, ues, .. } = self;
         wall_clock.update(now);
         let timestamp_us = wall_clock.unix_us(now);
-        source.borrow_mut().advance(now);
-        let (source, wire) = (source.borrow(), config.periodic.wire);
+        let (mut source, wire) = (source.write(), config.periodic.wire);
+        source.advance(now);
         ues.clear();
         source.ues(ues);
         let (mut header, mut message) = (Vec::new(), Vec::new());
@@ -188,7 +187,7 @@ impl<S: SliceSource> RanFunction for SliceFunction<S> {
     }
 
     fn controller_removed(&mut self, controller: ControllerId) {
-        let mut source = self.source.borrow_mut();
+        let mut source = self.source.write();
         let request = Request {
             source: &mut *source,
             owners: &mut self.owners,
@@ -215,7 +214,7 @@ fn slices_of<S: SliceSource>(source: &S, ue: Ue) -> Option<UeSlices> {
     has_slice.then(|| UeSlices { dl_id, ul_id, rnti: source.rnti(ue) })
 }
 
-impl<S: SliceSource> fmt::Debug for SliceFunction<S> {
+impl<H: SharedSource<Source: SliceSource>> fmt::Debug for SliceFunction<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SliceFunction")
             .field("config", &self.config)

@@ -10,7 +10,7 @@ use e2sm::slice::{
 use ferric::e2ap::{CauseProtocol, CauseRicRequest};
 
 use super::*;
-use crate::testing::{self, FIRST, GUEST, Recorder, millis, periodic_subscription};
+use crate::testing::{self, ExclusiveSource, FIRST, GUEST, Recorder, millis, periodic_subscription};
 
 /// Ten positions of ten blocks; UE n has the RNTI 100 + n. It has no EDF when it is `old`.
 #[derive(Default)]
@@ -65,8 +65,8 @@ impl SliceSource for BaseStation {
 }
 
 struct Bench {
-    function: SliceFunction<BaseStation>,
-    source: Rc<RefCell<BaseStation>>,
+    function: SliceFunction<ExclusiveSource<BaseStation>>,
+    source: ExclusiveSource<BaseStation>,
     views: Views,
     recorder: Recorder,
     wire: Wire,
@@ -75,9 +75,9 @@ struct Bench {
 impl Bench {
     fn speaking(wire: Wire) -> Self {
         let slice_associations = vec![SliceAssociation::default(); 3];
-        let source = Rc::new(RefCell::new(BaseStation { slice_associations, ..BaseStation::default() }));
+        let source = ExclusiveSource::new(BaseStation { slice_associations, ..BaseStation::default() });
         let periodic = PeriodicConfig { wire, ..PeriodicConfig::default() };
-        let function = SliceFunction::new(Rc::clone(&source), SliceConfig { periodic, max_slices: 4 });
+        let function = SliceFunction::new(source.clone(), SliceConfig { periodic, max_slices: 4 });
         let (views, recorder) = (Views::with_first(FIRST), Recorder::default());
         Bench { function, source, views, recorder, wire }
     }
@@ -116,15 +116,15 @@ impl Bench {
 
     /// Why nothing is added.
     fn refused(&mut self, controller: ControllerId, slices: Vec<Slice<'static>>) -> String {
-        let before = self.source.borrow().slices.clone();
+        let before = self.source.lock().slices.clone();
         let (cause, text) = self.add(controller, slices).unwrap_err();
         assert!(matches!(cause, Cause::RicRequest(_)), "{cause}");
-        assert_eq!(self.source.borrow().slices, before, "nothing has changed");
+        assert_eq!(self.source.lock().slices, before, "nothing has changed");
         text
     }
 
     fn ids(&self) -> Vec<u32> {
-        self.source.borrow().slices.dl.slices.iter().map(|slice| slice.id).collect()
+        self.source.lock().slices.dl.slices.iter().map(|slice| slice.id).collect()
     }
 }
 
@@ -222,17 +222,17 @@ fn slice_belongs_to_its_controller() {
     assert_eq!(bench.control(FIRST, &associate(&[(100, 1)])), owned(2));
     let unseen = bench.control(GUEST, &associate(&[(100, NO_SLICE), (101, 2)])).unwrap_err();
     assert_eq!(unseen.1, "there is no UE with RNTI 101");
-    assert_eq!(bench.source.borrow().slice_associations[0].dl, Some(2), "as a whole or not at all");
+    assert_eq!(bench.source.lock().slice_associations[0].dl, Some(2), "as a whole or not at all");
 
     bench.function.controller_removed(GUEST);
-    assert_eq!((bench.ids(), bench.source.borrow().slice_associations[0].dl), (vec![1], None));
+    assert_eq!((bench.ids(), bench.source.lock().slice_associations[0].dl), (vec![1], None));
     bench.add(FIRST, vec![capacity(2, 0.5)]).unwrap();
 }
 
 #[test]
 fn first_controller_changes_initial_slices() {
     let mut bench = Bench::new();
-    bench.source.borrow_mut().slices.dl.slices = vec![capacity(9, 0.5)].into();
+    bench.source.lock().slices.dl.slices = vec![capacity(9, 0.5)].into();
     assert_eq!(bench.refused(GUEST, vec![capacity(9, 0.1)]), "downlink slice 9 is another controller's");
     bench.add(FIRST, vec![capacity(9, 0.1)]).unwrap();
 }
@@ -249,7 +249,7 @@ fn only_sole_controller_changes_the_scheduler() {
     bench.control(GUEST, &choose("NVS", 2)).unwrap();
     let (_, text) = bench.control(GUEST, &choose("RR", 2)).unwrap_err();
     assert_eq!(text, "the downlink's scheduler was chosen by another controller that has slices there");
-    assert_eq!(&*bench.source.borrow().slices.dl.scheduler, "NVS");
+    assert_eq!(&*bench.source.lock().slices.dl.scheduler, "NVS");
 }
 
 #[test]
@@ -288,9 +288,9 @@ fn invalid_slices_are_refused() {
     assert_eq!(refused(vec![strange]), "downlink slice 1: the base station does not have that UE scheduler");
     assert_eq!(refused((0..5).map(|id| capacity(id, 0.1)).collect()), "the downlink may have 4 slices");
 
-    bench.source.borrow_mut().old = true;
+    bench.source.lock().old = true;
     assert_eq!(bench.refused(FIRST, vec![edf(1, 2, 5, &[])]), "the base station does not have the algorithm EDF");
-    bench.source.borrow_mut().broken = true;
+    bench.source.lock().broken = true;
     assert_eq!(bench.refused(FIRST, vec![capacity(1, 0.1)]), "the scheduler is being replaced ?");
 }
 
@@ -319,7 +319,7 @@ fn deleted_slice_releases_its_ues() {
     let leans = "downlink slice 2 may take from slice 1, which would not be there";
     assert_eq!(bench.control(FIRST, &delete(&[1], &[])), Err((invalid, leans.into())));
     bench.control(FIRST, &delete(&[2], &[])).unwrap();
-    let of = |bench: &Bench| bench.source.borrow().slice_associations.iter().map(|m| m.dl).collect::<Vec<_>>();
+    let of = |bench: &Bench| bench.source.lock().slice_associations.iter().map(|m| m.dl).collect::<Vec<_>>();
     assert_eq!(of(&bench), [Some(1), None, None]);
     assert_eq!(bench.control(FIRST, &associate(&[(100, 2)])), Err((invalid, "there is no downlink slice 2".into())));
     bench.control(FIRST, &associate(&[(100, NO_SLICE)])).unwrap();
@@ -332,13 +332,13 @@ fn slices_of_removed_controller_are_deleted() {
     bench.add(GUEST, vec![edf(1, 2, 100, &[])]).unwrap();
     bench.add(FIRST, vec![edf(2, 2, 100, &[1])]).unwrap();
     bench.function.controller_removed(GUEST);
-    assert_eq!(bench.source.borrow().slices.dl.slices.to_vec(), [edf(2, 2, 100, &[])]);
+    assert_eq!(bench.source.lock().slices.dl.slices.to_vec(), [edf(2, 2, 100, &[])]);
     bench.add(FIRST, vec![edf(1, 2, 100, &[2])]).unwrap();
     // slices that the base station refuses to delete remain, without an owner
     bench.add(GUEST, vec![edf(3, 2, 0, &[])]).unwrap();
-    bench.source.borrow_mut().broken = true;
+    bench.source.lock().broken = true;
     bench.function.controller_removed(GUEST);
-    bench.source.borrow_mut().broken = false;
+    bench.source.lock().broken = false;
     assert_eq!(bench.ids(), [2, 1, 3]);
     bench.control(FIRST, &delete(&[3], &[])).unwrap();
 }

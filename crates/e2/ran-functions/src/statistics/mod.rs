@@ -11,9 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
 use std::time::SystemTime;
 
 #[cfg(feature = "gtp")]
@@ -31,20 +29,21 @@ use ferric::e2ap::{Cause, RanFunctionId};
 use tracing::warn;
 
 use crate::periodic::{PeriodicActions, PeriodicConfig};
+use crate::shared_source::SharedSource;
 use crate::wall_clock::WallClock;
 
 /// The RAN function of MAC statistics.
 #[cfg(feature = "mac")]
-pub type MacFunction<S> = StatisticsFunction<mac::UeStats, S>;
+pub type MacFunction<H> = StatisticsFunction<mac::UeStats, H>;
 /// The RAN function of RLC statistics.
 #[cfg(feature = "rlc")]
-pub type RlcFunction<S> = StatisticsFunction<rlc::BearerStats, S>;
+pub type RlcFunction<H> = StatisticsFunction<rlc::BearerStats, H>;
 /// The RAN function of PDCP statistics.
 #[cfg(feature = "pdcp")]
-pub type PdcpFunction<S> = StatisticsFunction<pdcp::BearerStats, S>;
+pub type PdcpFunction<H> = StatisticsFunction<pdcp::BearerStats, H>;
 /// The RAN function of GTP statistics.
 #[cfg(feature = "gtp")]
-pub type GtpFunction<S> = StatisticsFunction<gtp::Tunnel, S>;
+pub type GtpFunction<H> = StatisticsFunction<gtp::Tunnel, H>;
 
 /// What a base station implements to report statistics in records of type `R`: `e2sm::mac::UeStats`,
 /// `e2sm::rlc::BearerStats`, `e2sm::pdcp::BearerStats` or `e2sm::gtp::Tunnel`.
@@ -97,8 +96,8 @@ record!("pdcp", pdcp::BearerStats, bearers);
 record!("gtp", gtp::Tunnel, tunnels);
 
 /// The RAN function of one statistics service model, for all controllers of its node.
-pub struct StatisticsFunction<R, S> {
-    source: Rc<RefCell<S>>,
+pub struct StatisticsFunction<R, H> {
+    source: H,
     config: PeriodicConfig,
     wall_clock: WallClock,
     actions: PeriodicActions,
@@ -109,13 +108,13 @@ pub struct StatisticsFunction<R, S> {
     message: Vec<u8>,
 }
 
-impl<R: StatisticsRecord, S: StatisticsSource<R>> StatisticsFunction<R, S> {
+impl<R: StatisticsRecord, H: SharedSource<Source: StatisticsSource<R>>> StatisticsFunction<R, H> {
     /// Creates a function without subscriptions.
     ///
     /// # Panics
     /// If the service model does not have the configured encoding.
     #[must_use]
-    pub fn new(source: Rc<RefCell<S>>, config: PeriodicConfig) -> Self {
+    pub fn new(source: H, config: PeriodicConfig) -> Self {
         config.function(&R::MODEL);
         let mut header = Vec::new();
         if let Err(error) = flexric::IndicationHeader::default().encode(config.wire, &mut header) {
@@ -135,7 +134,7 @@ impl<R: StatisticsRecord, S: StatisticsSource<R>> StatisticsFunction<R, S> {
 
     /// Replaces the system clock as the source of the time of day.
     #[must_use]
-    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + 'static) -> Self {
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + Send + 'static) -> Self {
         self.wall_clock = WallClock::new(wall_clock);
         self
     }
@@ -147,7 +146,7 @@ impl<R: StatisticsRecord, S: StatisticsSource<R>> StatisticsFunction<R, S> {
     }
 }
 
-impl<R: StatisticsRecord, S: StatisticsSource<R>> RanFunction for StatisticsFunction<R, S> {
+impl<R: StatisticsRecord, H: SharedSource<Source: StatisticsSource<R>>> RanFunction for StatisticsFunction<R, H> {
     fn id(&self) -> RanFunctionId {
         self.config.function_id(&R::MODEL)
     }
@@ -178,7 +177,7 @@ impl<R: StatisticsRecord, S: StatisticsSource<R>> RanFunction for StatisticsFunc
         let StatisticsFunction { source, config, wall_clock, actions, header, ues, records, message } = self;
         wall_clock.update(now);
         let timestamp_us = wall_clock.unix_us(now);
-        let mut source = source.borrow_mut();
+        let mut source = source.write();
         source.advance(now);
         ues.clear();
         source.ues(ues);
@@ -204,7 +203,7 @@ impl<R: StatisticsRecord, S: StatisticsSource<R>> RanFunction for StatisticsFunc
     }
 }
 
-impl<R, S> fmt::Debug for StatisticsFunction<R, S> {
+impl<R, H> fmt::Debug for StatisticsFunction<R, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StatisticsFunction")
             .field("config", &self.config)

@@ -7,7 +7,8 @@ use ferric::e2ap::{CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
 
 use super::*;
 use crate::testing::{
-    FIRST, GUEST, Recorder, Sent, control, millis, periodic_subscription, report, request_id, subscription,
+    ExclusiveSource, FIRST, GUEST, Recorder, Sent, control, millis, periodic_subscription, report, request_id,
+    subscription,
 };
 
 /// UE n has n bearers, and has sent n octets in each millisecond.
@@ -46,7 +47,7 @@ impl StatisticsSource<rlc::BearerStats> for Counting {
 const WALL_S: u64 = 1_700_000_000;
 
 struct Bench<R> {
-    function: StatisticsFunction<R, Counting>,
+    function: StatisticsFunction<R, ExclusiveSource<Counting>>,
     views: Views,
     recorder: Recorder,
 }
@@ -56,7 +57,7 @@ where
     Counting: StatisticsSource<R>,
 {
     fn new(config: PeriodicConfig) -> Self {
-        let source = Rc::new(RefCell::new(Counting { ues: vec![Ue(1), Ue(2), Ue(3)], millis: 0 }));
+        let source = ExclusiveSource::new(Counting { ues: vec![Ue(1), Ue(2), Ue(3)], millis: 0 });
         let wall_clock = || SystemTime::UNIX_EPOCH + Duration::from_secs(WALL_S);
         let function = StatisticsFunction::new(source, config).with_wall_clock(wall_clock);
         Bench { function, views: Views::with_first(FIRST), recorder: Recorder::default() }

@@ -14,9 +14,7 @@ mod configuration;
 mod tests;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
 
 use e2sm::tc::{
     ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, Lane, MODEL, Meter, Pacer,
@@ -30,6 +28,7 @@ use tracing::{debug, info, warn};
 
 use crate::cause::{ACTION_NOT_SUPPORTED, CONTROL_FAILED, CONTROL_MESSAGE_INVALID, TRANSFER_SYNTAX_ERROR};
 use crate::periodic::{PeriodicActions, PeriodicConfig};
+use crate::shared_source::SharedSource;
 use crate::wall_clock::WallClock;
 
 pub use configuration::{Configuration, QueueConfiguration};
@@ -86,20 +85,20 @@ pub trait TcSource {
 }
 
 /// The RAN function of the TC service model, for all controllers of its node.
-pub struct TcFunction<S: TcSource> {
-    source: Rc<RefCell<S>>,
+pub struct TcFunction<H: SharedSource<Source: TcSource>> {
+    source: H,
     config: PeriodicConfig,
     wall_clock: WallClock,
     actions: PeriodicActions,
 }
 
-impl<S: TcSource> TcFunction<S> {
+impl<H: SharedSource<Source: TcSource>> TcFunction<H> {
     /// Creates a function without subscriptions.
     ///
     /// # Panics
     /// If the service model does not have the configured encoding.
     #[must_use]
-    pub fn new(source: Rc<RefCell<S>>, config: PeriodicConfig) -> Self {
+    pub fn new(source: H, config: PeriodicConfig) -> Self {
         config.function(&MODEL);
         TcFunction { source, config, wall_clock: WallClock::system(), actions: PeriodicActions::default() }
     }
@@ -123,7 +122,7 @@ impl<S: TcSource> TcFunction<S> {
     }
 }
 
-impl<S: TcSource> RanFunction for TcFunction<S> {
+impl<H: SharedSource<Source: TcSource>> RanFunction for TcFunction<H> {
     fn id(&self) -> RanFunctionId {
         self.config.function_id(&MODEL)
     }
@@ -163,12 +162,12 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
         let control = ControlHeader::decode(&request.header, self.config.wire)
             .and_then(|_| ControlMessage::decode_owned(&request.message, self.config.wire))
             .map_err(|error| self.refuse(controller, TRANSFER_SYNTAX_ERROR, &error.to_string()))?;
+        let mut source = self.source.write();
         // the control takes effect at `now`, not earlier
-        self.source.borrow_mut().advance(now);
-        let next = self.source.borrow().configuration().after(&control);
+        source.advance(now);
+        let next = source.configuration().after(&control);
         let next = next.map_err(|fault| self.refuse(controller, CONTROL_MESSAGE_INVALID, &fault.to_string()))?;
-        let configured = self.source.borrow_mut().configure(next);
-        configured.map_err(|reason| {
+        source.configure(next).map_err(|reason| {
             let reason: String = reason.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
             self.refuse(controller, CONTROL_FAILED, &reason)
         })?;
@@ -182,7 +181,7 @@ impl<S: TcSource> RanFunction for TcFunction<S> {
     fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
         let TcFunction { source, config, wall_clock, actions } = self;
         wall_clock.update(now);
-        let mut source = source.borrow_mut();
+        let mut source = source.write();
         source.advance(now);
         let (mut header, mut message) = (Vec::new(), Vec::new());
         let encoded = IndicationHeader::default()
@@ -236,7 +235,7 @@ fn indication<S: TcSource>(source: &S, timestamp_us: i64) -> IndicationMessage<'
     IndicationMessage { scheduler, pacer: Pacer { kind, id: 0, meter }, classifier, lanes, timestamp_us }
 }
 
-impl<S: TcSource> fmt::Debug for TcFunction<S> {
+impl<H: SharedSource<Source: TcSource>> fmt::Debug for TcFunction<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TcFunction")
             .field("config", &self.config)

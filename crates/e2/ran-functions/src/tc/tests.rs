@@ -10,7 +10,7 @@ use ferric::agent::Ue;
 use ferric::e2ap::{CauseProtocol, CauseRicRequest};
 
 use super::*;
-use crate::testing::{self, FIRST, GUEST, Recorder, millis, periodic_subscription};
+use crate::testing::{self, ExclusiveSource, FIRST, GUEST, Recorder, millis, periodic_subscription};
 
 #[derive(Default)]
 struct BaseStation {
@@ -37,8 +37,8 @@ impl TcSource for BaseStation {
 }
 
 struct Bench {
-    function: TcFunction<BaseStation>,
-    source: Rc<RefCell<BaseStation>>,
+    function: TcFunction<ExclusiveSource<BaseStation>>,
+    source: ExclusiveSource<BaseStation>,
     views: Views,
     recorder: Recorder,
     wire: Wire,
@@ -46,8 +46,8 @@ struct Bench {
 
 impl Bench {
     fn speaking(wire: Wire) -> Self {
-        let source = Rc::new(RefCell::new(BaseStation::default()));
-        let function = TcFunction::new(Rc::clone(&source), PeriodicConfig { wire, ..PeriodicConfig::default() });
+        let source = ExclusiveSource::new(BaseStation::default());
+        let function = TcFunction::new(source.clone(), PeriodicConfig { wire, ..PeriodicConfig::default() });
         Bench { function, source, views: Views::with_first(FIRST), recorder: Recorder::default(), wire }
     }
 
@@ -80,15 +80,15 @@ impl Bench {
 
     /// Why a control does nothing.
     fn refused(&mut self, message: ControlMessage<'_>) -> String {
-        let before = self.source.borrow().configuration.clone();
+        let before = self.source.lock().configuration.clone();
         let (cause, text) = self.control(FIRST, &message).unwrap_err();
         assert_eq!(cause, Cause::RicRequest(CauseRicRequest::ControlMessageInvalid));
-        assert_eq!(self.source.borrow().configuration, before);
+        assert_eq!(self.source.lock().configuration, before);
         text
     }
 
     fn configuration(&self) -> Configuration {
-        self.source.borrow().configuration.clone()
+        self.source.lock().configuration.clone()
     }
 }
 
@@ -255,7 +255,7 @@ fn only_the_first_controller_may_configure() {
     assert!(bench.recorder.sent.is_empty());
 
     bench.views = Views::with_first(FIRST);
-    bench.source.borrow_mut().broken = true;
+    bench.source.lock().broken = true;
     assert_eq!(bench.control(FIRST, &FIFO), Err((failed, "no bearer".into())));
     let request = testing::control(vec![0x00, 0x00], vec![0xFF]);
     let mut reports = FunctionContext::new(&mut bench.views, &mut bench.recorder);

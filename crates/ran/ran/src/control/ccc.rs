@@ -3,6 +3,8 @@
 //! A locked cell serves no UE. RRM policies reserve resource blocks for slices, or limit them: the reservations add up to
 //! 100 % at most, and only the controller that created a policy changes it.
 
+use std::borrow::Cow;
+
 use e2sm::ccc::{
     AdministrativeState, Bwp, BwpContext, Cause, CellState, GnbCuCpFunction, GnbDuFunction, InitialBwp, NrCellCu,
     NrCellDu, OperationalState, PlmnInfo, RanConfigurationStructure as Structure, ResourceType, RrmPolicyMember,
@@ -78,60 +80,53 @@ const GNB_ID_LENGTH: SupportedAttribute = SupportedAttribute::read_only("gNBIdLe
 const CELL_LOCAL_ID: SupportedAttribute = SupportedAttribute::read_only("cellLocalId");
 const PLMN_INFO_LIST: SupportedAttribute = SupportedAttribute::read_only("pLMNInfoList");
 
+/// The attributes of the structures.
+static OF_CU_CP: [SupportedAttribute; 4] =
+    [GNB_ID, GNB_ID_LENGTH, SupportedAttribute::writable("gNBCUName"), SupportedAttribute::read_only("pLMNId")];
+static OF_CELL_OF_CU: [SupportedAttribute; 2] = [CELL_LOCAL_ID, PLMN_INFO_LIST];
+static OF_DU: [SupportedAttribute; 3] = [SupportedAttribute::writable("gNBDUName"), GNB_ID, GNB_ID_LENGTH];
+static OF_CELL_OF_DU: [SupportedAttribute; 9] = [
+    CELL_LOCAL_ID,
+    SupportedAttribute::read_only("operationalState"),
+    SupportedAttribute::writable("administrativeState"),
+    SupportedAttribute::read_only("cellState"),
+    PLMN_INFO_LIST,
+    SupportedAttribute::writable("nRPCI"),
+    SupportedAttribute::read_only("bSChannelBwDL"),
+    SupportedAttribute::read_only("bSChannelBwUL"),
+    SupportedAttribute::read_only("bWPList"),
+];
+static OF_RATIO: [SupportedAttribute; 5] = [
+    SupportedAttribute::writable("resourceType"),
+    SupportedAttribute::writable("rRMPolicyMemberList"),
+    SupportedAttribute::writable("rRMPolicyMaxRatio"),
+    SupportedAttribute::writable("rRMPolicyMinRatio"),
+    SupportedAttribute::writable("rRMPolicyDedicatedRatio"),
+];
+static KEY_OF_RATIO: [Cow<'static, str>; 2] = [Cow::Borrowed("resourceType"), Cow::Borrowed("rRMPolicyMemberList")];
+
+const fn offer(
+    level: ConfigLevel,
+    name: &'static str,
+    attributes: &'static [SupportedAttribute],
+    key: &'static [Cow<'static, str>],
+) -> SupportedStructure {
+    SupportedStructure {
+        level,
+        name: Cow::Borrowed(name),
+        attributes: Cow::Borrowed(attributes),
+        key: Cow::Borrowed(key),
+    }
+}
+
 /// The number of structures of a CU-CP, which come first.
 const CU_OFFERS: usize = 2;
-const OFFERS: &[SupportedStructure] = &[
-    SupportedStructure {
-        level: ConfigLevel::Node,
-        name: "O-GNBCUCPFunction",
-        attributes: &[
-            GNB_ID,
-            GNB_ID_LENGTH,
-            SupportedAttribute::writable("gNBCUName"),
-            SupportedAttribute::read_only("pLMNId"),
-        ],
-        key: &[],
-    },
-    SupportedStructure {
-        level: ConfigLevel::Cell,
-        name: "O-NRCellCU",
-        attributes: &[CELL_LOCAL_ID, PLMN_INFO_LIST],
-        key: &[],
-    },
-    SupportedStructure {
-        level: ConfigLevel::Node,
-        name: "O-GNBDUFunction",
-        attributes: &[SupportedAttribute::writable("gNBDUName"), GNB_ID, GNB_ID_LENGTH],
-        key: &[],
-    },
-    SupportedStructure {
-        level: ConfigLevel::Cell,
-        name: "O-NRCellDU",
-        attributes: &[
-            CELL_LOCAL_ID,
-            SupportedAttribute::read_only("operationalState"),
-            SupportedAttribute::writable("administrativeState"),
-            SupportedAttribute::read_only("cellState"),
-            PLMN_INFO_LIST,
-            SupportedAttribute::writable("nRPCI"),
-            SupportedAttribute::read_only("bSChannelBwDL"),
-            SupportedAttribute::read_only("bSChannelBwUL"),
-            SupportedAttribute::read_only("bWPList"),
-        ],
-        key: &[],
-    },
-    SupportedStructure {
-        level: ConfigLevel::Cell,
-        name: "O-RRMPolicyRatio",
-        attributes: &[
-            SupportedAttribute::writable("resourceType"),
-            SupportedAttribute::writable("rRMPolicyMemberList"),
-            SupportedAttribute::writable("rRMPolicyMaxRatio"),
-            SupportedAttribute::writable("rRMPolicyMinRatio"),
-            SupportedAttribute::writable("rRMPolicyDedicatedRatio"),
-        ],
-        key: &["resourceType", "rRMPolicyMemberList"],
-    },
+static OFFERS: [SupportedStructure; 5] = [
+    offer(ConfigLevel::Node, "O-GNBCUCPFunction", &OF_CU_CP, &[]),
+    offer(ConfigLevel::Cell, "O-NRCellCU", &OF_CELL_OF_CU, &[]),
+    offer(ConfigLevel::Node, "O-GNBDUFunction", &OF_DU, &[]),
+    offer(ConfigLevel::Cell, "O-NRCellDU", &OF_CELL_OF_DU, &[]),
+    offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &OF_RATIO, &KEY_OF_RATIO),
 ];
 
 fn plmn() -> PlmnIdentity {
@@ -151,11 +146,7 @@ fn administrative_state(is_locked: bool) -> AdministrativeState {
     if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked }
 }
 
-fn refuse<T>(
-    cause: Cause,
-    attributes: &[&str],
-    reason: impl Into<std::borrow::Cow<'static, str>>,
-) -> Result<T, Refusal> {
+fn refuse<T>(cause: Cause, attributes: &[&str], reason: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
     let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
     Err(Refusal { cause, attributes, reason: reason.into() })
 }
@@ -165,7 +156,7 @@ impl CccSource for Node {
         match self.node_type {
             NodeType::CuCp => &OFFERS[..CU_OFFERS],
             NodeType::Du => &OFFERS[CU_OFFERS..],
-            NodeType::Gnb | NodeType::CuUp | NodeType::Enb => OFFERS,
+            NodeType::Gnb | NodeType::CuUp | NodeType::Enb => &OFFERS,
         }
     }
 

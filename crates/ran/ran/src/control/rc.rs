@@ -215,18 +215,18 @@ impl RcSource for Node {
     }
 
     fn breakpoints(&self) -> &[SupportedBreakpoint] {
-        const HANDOVER: SupportedBreakpoint = SupportedBreakpoint {
+        static HANDOVER: SupportedBreakpoint = SupportedBreakpoint {
             breakpoint: HANDOVER_PREPARATION,
-            call_process: "Mobility Management",
-            name: "Handover Preparation",
+            call_process: Cow::Borrowed("Mobility Management"),
+            name: Cow::Borrowed("Handover Preparation"),
             insert: SupportedInsert {
                 style: 3,
                 indication: 1,
-                name: "Handover Control Request",
+                name: Cow::Borrowed("Handover Control Request"),
                 action: ControlAction::HANDOVER,
             },
         };
-        if self.node_type.has_rrc() { &[HANDOVER] } else { &[] }
+        if self.node_type.has_rrc() { std::slice::from_ref(&HANDOVER) } else { &[] }
     }
 
     fn resume(&mut self, now: Time, procedure: ProcedureId, verdict: Verdict<'_>) {
@@ -267,16 +267,19 @@ impl RcSource for Node {
     }
 
     fn ue_parameters(&self) -> &[SupportedParameter] {
+        const fn offer(id: RanParameterId, name: &'static str, is_layer_2: bool) -> SupportedParameter {
+            SupportedParameter { id, name: Cow::Borrowed(name), is_layer_2 }
+        }
         // layer 2 first
-        const OFFERS: &[SupportedParameter] = &[
-            SupportedParameter { id: DL_BUFFER_OCCUPANCY, name: "DL Buffer Occupancy", is_layer_2: true },
-            SupportedParameter { id: CQI, name: "CQI", is_layer_2: true },
-            SupportedParameter { id: RSRP_DBM, name: "SS-RSRP in dBm", is_layer_2: true },
-            SupportedParameter { id: SLICE_TYPE, name: "Slice/Service type", is_layer_2: false },
-            SupportedParameter { id: FIVE_QI, name: "5QI", is_layer_2: false },
+        static OFFERS: [SupportedParameter; 5] = [
+            offer(DL_BUFFER_OCCUPANCY, "DL Buffer Occupancy", true),
+            offer(CQI, "CQI", true),
+            offer(RSRP_DBM, "SS-RSRP in dBm", true),
+            offer(SLICE_TYPE, "Slice/Service type", false),
+            offer(FIVE_QI, "5QI", false),
         ];
         match self.node_type {
-            NodeType::Gnb | NodeType::Enb | NodeType::CuUp => OFFERS,
+            NodeType::Gnb | NodeType::Enb | NodeType::CuUp => &OFFERS,
             NodeType::CuCp => &OFFERS[2..],
             NodeType::Du => &OFFERS[..2],
         }

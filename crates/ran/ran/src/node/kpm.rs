@@ -1,5 +1,7 @@
 //! E2SM-KPM: measurements of the cell and of UEs, computed from counters.
 
+use std::borrow::Cow;
+
 use e2sm::common::{Cgi, FiveQi, SNssai, True, UeId};
 use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
 use e2sm::kpm::{MeasurementLabel, TestCondType, Value};
@@ -60,7 +62,7 @@ impl Kpi {
 }
 
 const fn kpi(kpi: Kpi, name: &'static str, scope: Scope, id: u32) -> (Kpi, SupportedMeasurement) {
-    (kpi, SupportedMeasurement { name, id: Some(id), scope })
+    (kpi, SupportedMeasurement { name: Cow::Borrowed(name), id: Some(id), scope })
 }
 
 pub(super) const KPIS: [(Kpi, SupportedMeasurement); 25] = [

@@ -71,10 +71,15 @@ fn ues(node: &Node) -> usize {
 
 #[test]
 fn node_types_have_their_own_functions() {
+    fn offers(node: &Node) -> Vec<&str> {
+        KpmSource::measurements(node).iter().map(|offer| &*offer.name).collect()
+    }
+    fn structures(node: &Node) -> Vec<&str> {
+        CccSource::structures(node).iter().map(|offer| &*offer.name).collect()
+    }
     let [cu_cp, cu_up, du, gnb] = nodes();
     let ids = [&cu_cp, &cu_up, &du, &gnb].map(|node| node.id().to_string());
     assert_eq!(ids, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
-    let offers = |node: &Node| KpmSource::measurements(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
     assert_eq!(offers(&cu_cp), ["RRC.ConnMean", "RRC.InactiveConnMean"]);
     let of_pdcp = [
         "DRB.PdcpSduVolumeDL",
@@ -92,7 +97,6 @@ fn node_types_have_their_own_functions() {
     let mut whole = offers(&gnb);
     whole.sort_unstable();
     assert_eq!(all, whole, "a split gNB has the measurements of a gNB, each once");
-    let structures = |node: &Node| CccSource::structures(node).iter().map(|offer| offer.name).collect::<Vec<_>>();
     assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU"]);
     assert_eq!(structures(&du), ["O-GNBDUFunction", "O-NRCellDU", "O-RRMPolicyRatio"]);
     let actions = [RcSource::control_actions(&cu_cp), RcSource::control_actions(&du)].concat();

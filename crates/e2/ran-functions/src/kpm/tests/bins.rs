@@ -20,9 +20,9 @@ impl KpmSource for Samples {
 
     fn measurements(&self) -> &[SupportedMeasurement] {
         &[
-            SupportedMeasurement { name: RRC, id: None, scope: OfferScope::Cell },
-            SupportedMeasurement { name: DIST, id: Some(5), scope: OfferScope::Cell },
-            SupportedMeasurement { name: CQI_DIST, id: Some(6), scope: OfferScope::CellAndUe },
+            SupportedMeasurement { name: Cow::Borrowed(RRC), id: None, scope: OfferScope::Cell },
+            SupportedMeasurement { name: Cow::Borrowed(DIST), id: Some(5), scope: OfferScope::Cell },
+            SupportedMeasurement { name: Cow::Borrowed(CQI_DIST), id: Some(6), scope: OfferScope::CellAndUe },
         ]
     }
 
@@ -115,12 +115,12 @@ fn ranges(ranges: &[(u16, i64, i64)]) -> BinRangeDefinition<'static> {
     }
 }
 
-fn function(revision: Revision) -> KpmFunction<Samples> {
+fn function(revision: Revision) -> KpmFunction<ExclusiveSource<Samples>> {
     let config = KpmConfig { revision, ..KpmConfig::default() };
-    KpmFunction::new(Rc::default(), config).with_wall_clock(wall_clock)
+    KpmFunction::new(ExclusiveSource::default(), config).with_wall_clock(wall_clock)
 }
 
-fn subscribe(function: &mut KpmFunction<Samples>, action: &[u8]) -> Result<Admission, Cause> {
+fn subscribe(function: &mut KpmFunction<ExclusiveSource<Samples>>, action: &[u8]) -> Result<Admission, Cause> {
     let trigger = every(20, Revision::V3_00);
     function.subscribe(millis(0), FIRST, &request(1, &trigger, &[action]), &Views::with_first(FIRST))
 }

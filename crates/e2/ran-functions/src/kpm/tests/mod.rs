@@ -5,6 +5,7 @@ mod reports;
 mod subscriptions;
 mod v1;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::common::{Cgi, FiveQi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RicStyleType, SNssai, Sst, True, UeId, UeIdGnbDu};
@@ -23,6 +24,7 @@ use ferric::e2ap::{CauseProtocol, CauseRicRequest, GlobalRicId, RicActionId, Ric
 use per::{Bits, List, Octets, PrintableString};
 
 use super::*;
+use crate::testing::ExclusiveSource;
 
 const VOLUME: &str = "DRB.PdcpSduVolumeDL";
 const RRC: &str = "RRC.ConnMean";
@@ -50,9 +52,9 @@ impl KpmSource for Counting {
 
     fn measurements(&self) -> &[SupportedMeasurement] {
         &[
-            SupportedMeasurement { name: VOLUME, id: Some(7), scope: OfferScope::CellAndUe },
-            SupportedMeasurement { name: RRC, id: None, scope: OfferScope::Cell },
-            SupportedMeasurement { name: CQI, id: Some(9), scope: OfferScope::Ue },
+            SupportedMeasurement { name: Cow::Borrowed(VOLUME), id: Some(7), scope: OfferScope::CellAndUe },
+            SupportedMeasurement { name: Cow::Borrowed(RRC), id: None, scope: OfferScope::Cell },
+            SupportedMeasurement { name: Cow::Borrowed(CQI), id: Some(9), scope: OfferScope::Ue },
         ]
     }
 
@@ -150,8 +152,8 @@ fn wall_clock() -> SystemTime {
 
 /// A function, its revision and its time.
 struct Bench {
-    function: KpmFunction<Counting>,
-    source: Rc<RefCell<Counting>>,
+    function: KpmFunction<ExclusiveSource<Counting>>,
+    source: ExclusiveSource<Counting>,
     revision: Revision,
     views: Views,
     sent: Vec<Sent>,
@@ -198,9 +200,9 @@ type Line = (Option<u64>, usize, Value, bool);
 
 impl Bench {
     fn new(config: KpmConfig, ues: &[u64]) -> Self {
-        let source = Rc::new(RefCell::new(Counting { ues: ues.iter().map(|ue| Ue(*ue)).collect(), millis: 0 }));
+        let source = ExclusiveSource::new(Counting { ues: ues.iter().map(|ue| Ue(*ue)).collect(), millis: 0 });
         let revision = config.revision;
-        let function = KpmFunction::new(Rc::clone(&source), config).with_wall_clock(wall_clock);
+        let function = KpmFunction::new(source.clone(), config).with_wall_clock(wall_clock);
         let views = Views::with_first(FIRST);
         Bench { function, source, revision, views, sent: Vec::new() }
     }

@@ -166,7 +166,7 @@ fn matching_ues_are_listed_for_each_period() {
         ActionDefinition { ric_style_type: RicStyleType(3), formats }.encode(revision, &mut action).unwrap();
         bench.subscribe(0, 1, &every(30, revision), &[&action]).unwrap();
         for (until, ues) in [(10, &[2][..]), (20, &[2, 1]), (30, &[3, 2, 1])] {
-            bench.source.borrow_mut().ues = ues.iter().map(|ue| Ue(*ue)).collect();
+            bench.source.lock().ues = ues.iter().map(|ue| Ue(*ue)).collect();
             bench.run_until(until);
         }
         let message = IndicationMessage::decode_owned(&bench.sent[0].message, revision).unwrap();
@@ -202,7 +202,7 @@ fn ues_without_values_in_some_periods() {
     bench.report_request(&report_request(&named(&[VOLUME]), 10, 30, Scope::EveryUe(EveryUe::AnySignal)));
     bench.run_until(35);
     assert_eq!(bench.sent.len(), 0, "no UEs to report on");
-    let ues = |bench: &Bench, ues: &[u64]| bench.source.borrow_mut().ues = ues.iter().map(|ue| Ue(*ue)).collect();
+    let ues = |bench: &Bench, ues: &[u64]| bench.source.lock().ues = ues.iter().map(|ue| Ue(*ue)).collect();
     ues(&bench, &[5]);
     bench.run_until(40);
     ues(&bench, &[4, 5]);

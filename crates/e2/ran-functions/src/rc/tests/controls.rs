@@ -92,7 +92,7 @@ impl RcSource for Bare {
 fn definition_without_support_is_empty() {
     for revision in Revision::ALL {
         let config = RcConfig { revision, ..RcConfig::default() };
-        let function = RcFunction::new(Rc::new(RefCell::new(Bare)), config);
+        let function = RcFunction::new(ExclusiveSource::new(Bare), config);
         let definition = RanFunctionDefinition::decode_owned(&function.definition().definition, revision).unwrap();
         assert_eq!((definition.insert, definition.control, definition.policy), (None, None, None));
         assert_eq!(definition.report.is_some(), revision == Revision::V1_03, "on demand");
@@ -168,7 +168,7 @@ fn refused_control_has_cause_and_reason() {
     }
 
     // the base station's own refusal
-    bench.source.borrow_mut().is_full = true;
+    bench.source.lock().is_full = true;
     let failure = bench.control(FIRST, &Control::of_ue(name(1), quota())).unwrap_err();
     assert_eq!(failure.cause, Cause::Misc(CauseMisc::ControlProcessingOverload));
     assert_eq!(
@@ -188,7 +188,7 @@ fn multiple_actions_are_checked_as_a_whole() {
     assert!(bench.done().is_empty(), "an action that requires a UE is not executed without one");
     bench.control(FIRST, &several(vec![quota(), quota()])).unwrap();
     assert_eq!(bench.done().len(), 2);
-    bench.source.borrow_mut().is_full = true;
+    bench.source.lock().is_full = true;
     let failure = bench.control(FIRST, &several(vec![quota()])).unwrap_err();
     assert_eq!(
         outcome_parameters(failure.outcome.as_ref(), revision),
@@ -305,7 +305,7 @@ fn outcome_states_style_and_progress() {
     assert_eq!(formats, [(2, 1), (3, 1), (4, 1), (9, 3), (255, 2)]);
 
     bench.done();
-    bench.source.borrow_mut().most = Some(1);
+    bench.source.lock().most = Some(1);
     let long = RanParameterItem {
         ran_parameter_id: RanParameterId(1),
         value_type: RanParameterValueType::ElementTrue(RanParameterElementTrue {
@@ -397,6 +397,6 @@ fn invalid_octets_are_refused() {
             let _ = bench.function.subscribe(bench.now, FIRST, &request, &bench.views);
             let _ = bench.query(FIRST, &octets(30), &octets(30));
         }
-        assert!(bench.function.subscriptions.len() <= 4);
+        assert!(bench.function.state.subscriptions.len() <= 4);
     }
 }

@@ -4,6 +4,7 @@ mod controls;
 mod procedures;
 mod reports;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use ferric::e2ap::{
 use per::{Bits, List};
 
 use super::*;
+use crate::testing::ExclusiveSource;
 
 const FIRST: ControllerId = ControllerId(1);
 const GUEST: ControllerId = ControllerId(2);
@@ -100,13 +102,13 @@ impl RcSource for Station {
         const INSERT: SupportedInsert = SupportedInsert {
             style: 3,
             indication: 1,
-            name: "Handover Control Request",
+            name: Cow::Borrowed("Handover Control Request"),
             action: ControlAction::HANDOVER,
         };
         &[SupportedBreakpoint {
             breakpoint: HANDOVER_PREPARATION,
-            call_process: "Mobility Management",
-            name: "Handover Preparation",
+            call_process: Cow::Borrowed("Mobility Management"),
+            name: Cow::Borrowed("Handover Preparation"),
             insert: INSERT,
         }]
     }
@@ -135,8 +137,8 @@ impl RcSource for Station {
 
     fn ue_parameters(&self) -> &[SupportedParameter] {
         &[
-            SupportedParameter { id: RSRP, name: "RSRP", is_layer_2: true },
-            SupportedParameter { id: SLICE, name: "Slice", is_layer_2: false },
+            SupportedParameter { id: RSRP, name: Cow::Borrowed("RSRP"), is_layer_2: true },
+            SupportedParameter { id: SLICE, name: Cow::Borrowed("Slice"), is_layer_2: false },
         ]
     }
 
@@ -218,8 +220,8 @@ impl FunctionTransport for Recorder {
 }
 
 struct Bench {
-    source: Rc<RefCell<Station>>,
-    function: RcFunction<Station>,
+    source: ExclusiveSource<Station>,
+    function: RcFunction<ExclusiveSource<Station>>,
     revision: Revision,
     wire: Wire,
     views: Views,
@@ -243,11 +245,11 @@ impl Bench {
 
     fn of(config: RcConfig) -> Self {
         let RcConfig { revision, wire, .. } = config;
-        let source = Rc::new(RefCell::new(Station::default()));
+        let source = ExclusiveSource::new(Station::default());
         let mut views = Views::with_first(FIRST);
         views.expose(GUEST, Ue(2)).unwrap();
         Bench {
-            function: RcFunction::new(Rc::clone(&source), config),
+            function: RcFunction::new(source.clone(), config),
             source,
             revision,
             wire,
@@ -322,7 +324,7 @@ impl Bench {
     }
 
     fn emit(&mut self, event: Event) {
-        self.source.borrow_mut().events.push_back(event);
+        self.source.lock().events.push_back(event);
         self.report();
     }
 
@@ -337,11 +339,11 @@ impl Bench {
     }
 
     fn resumed(&mut self) -> Vec<(ProcedureId, String)> {
-        std::mem::take(&mut self.source.borrow_mut().resumed)
+        std::mem::take(&mut self.source.lock().resumed)
     }
 
     fn done(&mut self) -> Vec<(Origin, Option<Ue>, ControlAction)> {
-        std::mem::take(&mut self.source.borrow_mut().done)
+        std::mem::take(&mut self.source.lock().done)
     }
 }
 

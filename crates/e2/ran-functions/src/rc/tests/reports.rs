@@ -133,16 +133,16 @@ fn ues_that_start_to_meet_conditions_are_reported() {
         bench.subscribe(GUEST, RicActionType::Report, &plan).unwrap();
         bench.look();
         assert!(bench.sent().is_empty(), "UE 2 met it before");
-        bench.source.borrow_mut().fade_db = 5;
+        bench.source.lock().fade_db = 5;
         bench.look();
         let sent = bench.sent();
         assert_eq!((sent.len(), sent[0].key, condition(&sent[0], revision)), (1, key, Some(1)));
         assert_eq!(told_of(&sent[0], revision), [(name(1), vec![201, 1])]);
         bench.look();
         assert!(bench.sent().is_empty(), "once");
-        bench.source.borrow_mut().fade_db = -10;
+        bench.source.lock().fade_db = -10;
         bench.look();
-        bench.source.borrow_mut().fade_db = 10;
+        bench.source.lock().fade_db = 10;
         bench.look();
         let sent = bench.sent();
         let all: Vec<_> = sent.iter().map(|sent| (sent.key.controller, told_of(sent, revision).len())).collect();
@@ -158,7 +158,7 @@ fn ue_context_changes_are_reported() {
     let mut bench = Bench::new(revision);
     let plan = Plan::report_ue_context(procedures::test(SLICE, Comparison::Equal, 2), &[SLICE]);
     let key = bench.subscribe(FIRST, RicActionType::Report, &plan).unwrap();
-    bench.source.borrow_mut().slice = 2;
+    bench.source.lock().slice = 2;
     bench.look();
     let sent = bench.sent();
     assert_eq!(told_of(&sent[0], revision), [(name(1), vec![2]), (name(2), vec![2])]);

@@ -52,11 +52,11 @@ fn share(node: &mut Node, from: Time, seconds: u32, sst: u8) -> f64 {
 #[test]
 fn offered_structures_are_readable() {
     let node = node();
-    for offer in OFFERS {
+    for offer in &OFFERS {
         let place = if offer.level == ConfigLevel::Node { ConfigScope::Node } else { cell_scope(&node) };
-        for structure in node.read(place, offer.name) {
+        for structure in node.read(place, &offer.name) {
             let attributes = structure.attributes();
-            assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == name)));
+            assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == *name)));
             assert_eq!(attributes.len(), offer.attributes.len(), "{}", offer.name);
         }
     }

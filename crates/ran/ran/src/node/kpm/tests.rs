@@ -41,7 +41,7 @@ fn measurements_are_in_the_dictionary() {
     let since = snapshot(&node);
     node.advance(START + SECOND);
     for (at, (_, offer)) in KPIS.iter().enumerate() {
-        let entry = dictionary::find(offer.name).unwrap();
+        let entry = dictionary::find(&offer.name).unwrap();
         assert_eq!(entry.scope, offer.scope, "{}", offer.name);
         let object = if offer.scope == OfUe { MeasuredObject::Ues(&[Ue(1)]) } else { MeasuredObject::Cell };
         match node.value(&since, object, at, &MeasurementLabel::NO_LABEL) {
