@@ -173,8 +173,8 @@
 //! Nothing starts a thread, except a server with [`ServerConfig::loops`](server::ServerConfig::loops) above one and a
 //! [`Recorder`](record::Recorder). An [`AgentLoop`](agent::AgentLoop), a [`Server`](server::Server) and an
 //! [`Xapp`](xapp::Xapp) each belong to one thread and are driven by their `poll` or `run`; handlers run on that thread
-//! and must not block. Other threads end a loop with its [`StopHandle`], and reach iApps with an
-//! [`IappWaker`](server::IappWaker). A host with a custom event loop waits for the file descriptor of its agent; see
+//! and must not block. Other threads end a loop with its [`StopHandle`], reach iApps with an
+//! [`IappWaker`](server::IappWaker), and have RAN functions asked for reports with an [`AgentWaker`](agent::AgentWaker). A host with a custom event loop waits for the file descriptor of its agent; see
 //! [`AgentLoop::next_deadline`](agent::AgentLoop::next_deadline). `Server`, `Xapp` and
 //! [`SendAgentLoop`](agent::SendAgentLoop) may move to another thread; an `AgentLoop` with functions that are not
 //! `Send` stays on the thread that created it. The functions of crate `ran-functions` are `Send` if they share their source

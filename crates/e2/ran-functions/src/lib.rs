@@ -101,8 +101,8 @@
 //! ```
 //!
 //! A function holds the lock during a call of the agent, in which it also encodes its reports; the agent waits while the base
-//! station holds it. [`AgentLoop::wake`](ferric::agent::AgentLoop::wake), which CCC, NI, RC and RRC need for events of the base
-//! station, belongs to the thread of the agent: that thread calls `poll` with a timeout and then `wake`, in place of `run`.
+//! station holds it. For events of the base station (CCC, NI, RC, RRC), the base station releases the lock and then calls
+//! [`AgentWaker::wake`](ferric::agent::AgentWaker::wake).
 
 #![forbid(unsafe_code)]
 

@@ -4,12 +4,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use e2sm::common::{Cgi, GnbCuUeF1apId, NrCgi, PlmnIdentity, UeId, UeIdGnbDu};
+use e2sm::common::{Cgi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RntiValue, UeId, UeIdGnbDu};
 use e2sm::kpm::{
     IndicationMessage, MeasurementLabel, MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision, Scope,
     Value, dictionary,
 };
-use e2sm::{gtp, mac, pdcp, rlc};
+use e2sm::rrc::{self, Event, EventTriggerDefinition, Notification};
+use e2sm::{Wire, gtp, mac, pdcp, rlc};
 use ferric::agent::{RanFunction, SendAgentLoop, Ue};
 use ferric::e2::{self, SubscriptionSpec};
 use ferric::e2ap::{self, GlobalE2NodeId, GnbId, RanFunctionId, RicActionId, RicActionType};
@@ -22,12 +23,13 @@ use ran_functions::hw::HwFunction;
 use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, MeasuredObject, SupportedMeasurement};
 use ran_functions::ni::{NiFunction, NiSource};
 use ran_functions::rc::{RcFunction, RcSource};
-use ran_functions::rrc::{RrcFunction, RrcSource};
+use ran_functions::rrc::{RrcConfig, RrcFunction, RrcSource};
 use ran_functions::slice::{SliceFunction, SliceSource};
 use ran_functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunction, StatisticsSource};
 use ran_functions::tc::{TcFunction, TcSource};
 
 const KPM: RanFunctionId = RanFunctionId(2);
+const RRC: RanFunctionId = RanFunctionId(rrc::MODEL.function_id);
 const PERIOD_MS: u32 = 2;
 
 fn assert_send<T: Send>() {}
@@ -65,7 +67,7 @@ impl KpmSource for Cell {
     type Snapshot = ();
 
     fn cell(&self) -> Cgi {
-        Cgi::NrCgi(NrCgi { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), nr_cell_identity: Bits::new(1, 36) })
+        cell()
     }
 
     fn measurements(&self) -> &[SupportedMeasurement] {
@@ -75,8 +77,7 @@ impl KpmSource for Cell {
     fn ues(&self, _out: &mut Vec<Ue>) {}
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
-        let gnb_cu_ue_f1ap_id = GnbCuUeF1apId(ue.0 as u32);
-        UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id, ran_ueid: None, cell_rnti: None })
+        ue_id(ue.0 as u32)
     }
 
     fn take_snapshot(&self, (): &mut ()) {}
@@ -84,6 +85,104 @@ impl KpmSource for Cell {
     fn value(&self, (): &(), _object: MeasuredObject<'_>, _measurement: usize, _label: &MeasurementLabel) -> Value {
         Value::Integer(self.counter)
     }
+}
+
+/// A base station whose UEs another thread attaches.
+#[derive(Default)]
+struct Ues(Vec<(Ue, Notification<'static>)>);
+
+impl RrcSource for Ues {
+    fn ues(&self, _out: &mut Vec<Ue>) {}
+
+    fn present(&self, _ue: Ue) -> Notification<'static> {
+        unreachable!("no UE is connected at first")
+    }
+
+    fn has_events(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
+        out.append(&mut self.0);
+    }
+}
+
+fn cell() -> Cgi {
+    Cgi::NrCgi(NrCgi { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), nr_cell_identity: Bits::new(1, 36) })
+}
+
+fn ue_id(number: u32) -> UeId<'static> {
+    UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(number), ran_ueid: None, cell_rnti: None })
+}
+
+fn attachment(rnti: u16) -> Notification<'static> {
+    Notification {
+        event: Event::Attached,
+        ue_id: ue_id(rnti.into()),
+        rnti: RntiValue(rnti),
+        cell: cell(),
+        plmn: PlmnIdentity::from_codes(1, 1, 2),
+        s_nssais: Default::default(),
+    }
+}
+
+/// Subscribes to the attachments of each node, and passes their RNTIs on; 0 when the subscription is admitted.
+struct AttachListener(Sender<u16>);
+
+impl Iapp for AttachListener {
+    fn name(&self) -> &str {
+        "attach-listener"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
+        if let IappEvent::Request(e2::RequestEvent::Subscribed { .. }) = event {
+            self.0.send(0).unwrap();
+        }
+        let IappEvent::NodeUp(node) = event else { return };
+        let mut event_trigger = Vec::new();
+        let trigger = EventTriggerDefinition { attach: true, ..EventTriggerDefinition::default() };
+        trigger.encode(Wire::Per, &mut event_trigger).unwrap();
+        let (id, kind) = (RicActionId(1), RicActionType::Report);
+        let actions = vec![e2::Action { id, kind, definition: None, subsequent: None }];
+        ric.subscribe(node.id, RRC, SubscriptionSpec { event_trigger, actions }).unwrap();
+    }
+
+    fn on_indication(&mut self, indication: &e2::Indication<'_>, _ric: &mut IappContext<'_>) {
+        let (_, message) = indication.payload.unwrap();
+        let message = rrc::IndicationMessage::decode_owned(message, Wire::Per).unwrap();
+        message.notifications.iter().for_each(|notification| self.0.send(notification.rnti.0).unwrap());
+    }
+}
+
+#[test]
+fn event_of_another_thread_is_reported_when_it_wakes_the_agent() {
+    let address: Address = "memory:fn-waker".parse().unwrap();
+    let config = ServerConfig { e2: vec![address.clone().into()], xapp: None, ..ServerConfig::default() };
+    let mut server = Server::bind(config).unwrap();
+    let (sender, attached) = channel();
+    server.add_iapp(Box::new(AttachListener(sender)));
+    let source = Arc::new(Mutex::new(Ues::default()));
+    let function = RrcFunction::new(Arc::clone(&source), RrcConfig::default());
+    let functions: Vec<Box<dyn RanFunction + Send>> = vec![Box::new(function)];
+    let node = GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22));
+    let mut agents = SendAgentLoop::new_send(Default::default()).unwrap();
+    agents.add(node, address.into(), functions);
+    let (stop, waker) = (agents.stop_handle(), agents.waker().unwrap());
+    let agent = std::thread::spawn(move || agents.run());
+
+    let deadline = Instant::now() + Duration::from_secs(60);
+    for rnti in 0..=20 {
+        if rnti > 0 {
+            source.lock().unwrap().0.push((Ue(u64::from(rnti)), attachment(rnti)));
+            waker.wake();
+        }
+        while !attached.try_iter().any(|reported| reported == rnti) {
+            assert!(Instant::now() < deadline && !agent.is_finished(), "no report of {rnti}");
+            server.poll(Some(Duration::from_millis(1))).unwrap();
+        }
+    }
+    stop.stop();
+    agent.join().unwrap().unwrap();
 }
 
 /// Subscribes to the measurement of each node, and passes its values on.

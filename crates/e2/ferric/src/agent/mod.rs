@@ -46,6 +46,7 @@ mod node;
 mod poll;
 mod schedule;
 mod views;
+mod wake;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
@@ -65,6 +66,11 @@ pub use function::{
     Admission, ChangeAnswer, ControlFailure, FunctionContext, FunctionTransport, RanFunction, RequestKey,
 };
 pub use views::{ControllerId, MAX_EXPOSED_UES, TooManyUes, Ue, Views};
+pub use wake::AgentWaker;
+
+/// The kinds of tokens: connections, and the waker.
+const KIND_AGENT: u64 = 1;
+const KIND_WAKE: u64 = 2;
 
 /// Identifies a node within its event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -94,6 +100,7 @@ pub struct AgentLoop<F: RanFunction + ?Sized = dyn RanFunction> {
     scratch: Scratch,
     clock: Clock,
     stop: StopHandle,
+    waker: Option<AgentWaker>,
     config: AgentLoopConfig,
     peers: Peers,
     nodes: Vec<Node<F>>,
@@ -154,7 +161,8 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             scratch: Scratch::new(),
             clock: Clock::new(),
             stop,
-            peers: Peers::new(poll::KIND_AGENT, &config.link),
+            waker: None,
+            peers: Peers::new(KIND_AGENT, &config.link),
             config,
             nodes: Vec::new(),
             connections: ConnectionTable::default(),
@@ -372,6 +380,19 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     /// Asks the functions of a node again for their [`RanFunction::next_report`], after the host has changed it.
     pub fn wake(&mut self, node: NodeHandle) {
         self.renew(node.0);
+    }
+
+    /// Returns a handle with which any thread has the functions of all nodes asked again, as by [`AgentLoop::wake`]. All
+    /// wakers of a loop are clones of one.
+    ///
+    /// # Errors
+    /// When the system refuses an eventfd.
+    pub fn waker(&mut self) -> Result<AgentWaker, Error> {
+        if let Some(waker) = &self.waker {
+            return Ok(waker.clone());
+        }
+        let waker = AgentWaker::new(&self.poll).map_err(Error::epoll)?;
+        Ok(self.waker.insert(waker).clone())
     }
 
     /// Returns a handle that ends [`AgentLoop::run`].

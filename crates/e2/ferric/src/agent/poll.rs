@@ -7,12 +7,11 @@ use link::Link;
 use tracing::warn;
 
 use super::schedule::DeadlineOwner;
-use super::{AgentLoop, ControllerId, RanFunction};
+use super::{AgentLoop, ControllerId, KIND_WAKE, RanFunction};
 use crate::endpoint::ppid_of;
 use crate::event_loop::STOP_TOKEN;
 use crate::{Error, endpoint, event_loop, peers};
 
-pub(super) const KIND_AGENT: u64 = 1;
 /// Follows the reason why a connection was never established.
 const UNREACHABLE: &str = "cannot connect to the RIC; retrying";
 /// The most octets that are read from one link before other links are served.
@@ -40,6 +39,10 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             at += 1;
             if event.token == STOP_TOKEN {
                 return Ok(());
+            }
+            if event.token == peers::token(KIND_WAKE, 0) {
+                (0..self.nodes.len()).for_each(|node| self.renew(node));
+                continue;
             }
             let assoc = AssocId(event.token);
             // in this order: a machine must know that its link is established before it gets the first PDU; and a link
