@@ -1,7 +1,7 @@
 //! Identification of the service model of a RAN function, for logs and diagnosis.
 
 // partly unused in a build with some of the models
-#![cfg_attr(not(all(feature = "kpm", feature = "rrc")), allow(unused_imports, unused_variables, dead_code))]
+#![cfg_attr(not(feature = "all"), allow(unused_imports, unused_variables, dead_code))]
 
 use crate::{Arena, Error, Wire};
 
