@@ -329,39 +329,39 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// cannot keep gathered octets. An error inside gathered octets contains the bit where the open type begins.
     #[inline]
     pub fn open_type<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        let outer = self.enter_open_type()?;
-        let result = read(self);
-        let end = self.leave_open_type(&outer);
-        match (result, end) {
-            (Ok(value), Ok(())) => Ok(value),
-            (Err(error), _) | (_, Err(error)) => Err(outer.locate(error)),
-        }
-    }
-
-    /// Restricts the reader to the value inside an open type.
-    fn enter_open_type(&mut self) -> Result<Outer<'a>, Error> {
-        let at = self.pos;
-        let (bytes, start, end) = (self.bytes, self.start, self.end);
-        match self.length()? {
+        let (at, start, end) = (self.pos, self.start, self.end);
+        let outer = match self.length()? {
             Length::Whole(count) => {
                 self.enter(count)?;
-                Ok(Outer { bytes, start, next: self.end, end, gathered_at: None })
+                None
             }
-            Length::Fragment(first) => {
-                let inner = self.gathered(first, at)?;
-                let outer = Outer { bytes, start, next: self.pos, end, gathered_at: Some(at) };
-                *self = inner;
-                Ok(outer)
+            Length::Fragment(first) => Some(self.enter_gathered(first, at)?),
+        };
+        // one copy of `read` for both
+        let result = match read(self) {
+            Ok(value) => self.finish().map(|()| value),
+            Err(error) => Err(error),
+        };
+        self.pos = self.end;
+        (self.start, self.end) = (start, end);
+        self.depth -= 1;
+        match outer {
+            None => result,
+            Some(outer) => {
+                (self.bytes, self.pos) = (outer.bytes, outer.next);
+                // positions in gathered octets mean nothing outside of them
+                result.map_err(|error| Error { bit: at, ..error })
             }
         }
     }
 
-    /// Continues after the open type, in which only padding may remain.
-    fn leave_open_type(&mut self, outer: &Outer<'a>) -> Result<(), Error> {
-        let end = self.finish();
-        (self.bytes, self.start, self.pos, self.end) = (outer.bytes, outer.start, outer.next, outer.end);
-        self.depth -= 1;
-        end
+    /// Restricts the reader to the octets of a fragmented open type.
+    #[cold]
+    fn enter_gathered(&mut self, first: usize, at: usize) -> Result<Outer<'a>, Error> {
+        let inner = self.gathered(first, at)?;
+        let outer = Outer { bytes: self.bytes, next: self.pos };
+        *self = inner;
+        Ok(outer)
     }
 
     /// Restricts the reader to the next `count` octets.
@@ -537,21 +537,10 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     }
 }
 
-/// The state of a reader outside an open type, restored after it.
+/// Where a reader continues after a fragmented open type.
 struct Outer<'a> {
     bytes: &'a [u8],
-    start: usize,
     next: usize,
-    end: usize,
-    /// The bit where the open type begins, if its octets were gathered from fragments.
-    gathered_at: Option<usize>,
-}
-
-impl Outer<'_> {
-    /// Positions in gathered octets mean nothing outside of them.
-    fn locate(&self, error: Error) -> Error {
-        Error { bit: self.gathered_at.unwrap_or(error.bit), ..error }
-    }
 }
 
 /// The extension additions of a sequence that are not read yet.
