@@ -61,7 +61,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A connection was closed immediately after it was accepted, because the process or the system is out of resources.
-    TurnedAway(io::Error),
+    ConnectionRejected(io::Error),
     /// A `tls://` address is used without certificates ([`Config::tls`](crate::Config)) or in a build without the Cargo feature
     /// `tls`.
     TlsMissing,
@@ -103,7 +103,7 @@ impl Error {
             Error::SendEmpty | Error::SendTooLong { .. } | Error::TlsMissing => Family::Misuse,
             Error::Connect { .. }
             | Error::Bind { .. }
-            | Error::TurnedAway(_)
+            | Error::ConnectionRejected(_)
             | Error::SctpUnsupported
             | Error::Io { .. } => Family::Environment,
         }
@@ -157,7 +157,7 @@ impl fmt::Display for Error {
             }
             Error::Connect { address, source } => write!(f, "cannot connect to {address}: {source}"),
             Error::Bind { address, source } => write!(f, "cannot listen on {address}: {source}"),
-            Error::TurnedAway(source) => write!(f, "rejected a connection: {source}"),
+            Error::ConnectionRejected(source) => write!(f, "rejected a connection: {source}"),
             Error::SctpUnsupported => {
                 f.write_str("this host's kernel has no SCTP: load its module (`modprobe sctp`) or use a tcp:// address")
             }
@@ -170,7 +170,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Lost(source)
-            | Error::TurnedAway(source)
+            | Error::ConnectionRejected(source)
             | Error::Connect { source, .. }
             | Error::Bind { source, .. }
             | Error::Io { source, .. } => Some(source),

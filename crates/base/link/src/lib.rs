@@ -79,6 +79,6 @@ pub use listener::Listener;
 pub use outbox::PDU_OVERHEAD_OCTETS;
 pub use poll::{Event, Events, Interest, Poll, Waker};
 pub use scratch::Scratch;
-pub use tap::{Direction, Ends, Onlooker, Tap, Watch};
+pub use tap::{Direction, LinkEnds, LinkObserver, Tap, TapObserver};
 #[cfg(feature = "tls")]
 pub use tls::{Renewal, Tls, TlsClientFiles, TlsFault, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};

@@ -12,7 +12,7 @@ use crate::resolve::resolve;
 use crate::sctp::{self, SctpLink};
 use crate::shm::ShmLink;
 use crate::stream::StreamLink;
-use crate::tap::{Direction, Watch};
+use crate::tap::{Direction, LinkObserver};
 #[cfg(feature = "tls")]
 use crate::tls::TlsLink;
 use crate::{Address, Config, Error, Identity, Scratch};
@@ -108,7 +108,7 @@ pub struct Link {
     peer: Address,
     longest_send_octets: usize,
     path_events: VecDeque<PathEvent>,
-    tap: Option<Box<dyn Watch>>,
+    tap: Option<Box<dyn LinkObserver>>,
 }
 
 pub(crate) enum Transport {

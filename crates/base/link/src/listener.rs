@@ -71,7 +71,7 @@ impl Listener {
     ///
     /// None ends the listener: call again when it is readable. Connections that broke while they waited are passed over
     /// silently. When the process or the system has no file descriptor or memory left, the connection is closed at once and
-    /// reported as [`Error::TurnedAway`], so that the listener does not stay readable for ever. [`Error::Io`] reports anything
+    /// reported as [`Error::ConnectionRejected`], so that the listener does not stay readable for ever. [`Error::Io`] reports anything
     /// else.
     pub fn accept(&mut self) -> Result<Option<Link>, Error> {
         let socket = match &mut self.kind {
@@ -86,7 +86,7 @@ impl Listener {
         let Some(socket) = accept_socket(socket, &mut self.reserve)? else { return Ok(None) };
         let failed = |source: io::Error| match Errno::from_io_error(&source) {
             // The memory to share takes a descriptor too.
-            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOSPC) => Error::TurnedAway(source),
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOSPC) => Error::ConnectionRejected(source),
             _ => Error::Io { operation: "accept", source },
         };
         let (transport, peer) = match &self.kind {
@@ -198,7 +198,7 @@ fn accept_socket(listener: &OwnedFd, reserve: &mut Option<OwnedFd>) -> Result<Op
                 let is_empty = matches!(turned_away, Err(Errno::AGAIN));
                 drop(turned_away);
                 *reserve = new_reserve().ok();
-                return if is_empty { Ok(None) } else { Err(Error::TurnedAway(errno.into())) };
+                return if is_empty { Ok(None) } else { Err(Error::ConnectionRejected(errno.into())) };
             }
             _ => return Err(Error::Io { operation: "accept", source: errno.into() }),
         }

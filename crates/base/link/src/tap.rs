@@ -17,9 +17,9 @@ pub enum Direction {
     Received,
 }
 
-/// The two ends of a link, as passed to an [`Onlooker`].
+/// The two ends of a link, as passed to an [`TapObserver`].
 #[derive(Clone, Copy, Debug)]
-pub struct Ends<'a> {
+pub struct LinkEnds<'a> {
     /// The address of the peer.
     pub peer: &'a Address,
     /// Our own end, where it has an address: Unix and memory links have none.
@@ -28,18 +28,18 @@ pub struct Ends<'a> {
     pub accepted: bool,
     /// The configured payload protocol identifier of sent PDUs.
     pub ppid: Ppid,
-    /// The name of the encoding of the PDUs: see [`Tap::speaking`].
+    /// The name of the encoding of the PDUs: see [`Tap::with_encoding`].
     pub encoding: &'a str,
 }
 
 /// An observer of links.
-pub trait Onlooker: Send + Sync {
+pub trait TapObserver: Send + Sync {
     /// Called for each new link. The returned observer receives its PDUs and is dropped with the link.
-    fn begin(&self, ends: Ends<'_>) -> Box<dyn Watch>;
+    fn begin(&self, ends: LinkEnds<'_>) -> Box<dyn LinkObserver>;
 }
 
 /// An observer of one link. It is called from the event loop that owns the link and must not block.
-pub trait Watch: Send + Sync {
+pub trait LinkObserver: Send + Sync {
     /// Called for each whole PDU, given in parts. A sent PDU is in the outbox; a report may still be dropped there if the
     /// peer reads slowly.
     fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]);
@@ -48,33 +48,33 @@ pub trait Watch: Send + Sync {
 /// The handle of an observer: see [`Config::tap`](crate::Config::tap).
 #[derive(Clone)]
 pub struct Tap {
-    onlooker: Arc<dyn Onlooker>,
+    observer: Arc<dyn TapObserver>,
     encoding: Cow<'static, str>,
 }
 
 impl Tap {
-    /// Creates a tap that passes PDUs to `onlooker`.
-    pub fn new(onlooker: Arc<dyn Onlooker>) -> Self {
-        Tap { onlooker, encoding: Cow::Borrowed("per") }
+    /// Creates a tap that passes PDUs to `observer`.
+    pub fn new(observer: Arc<dyn TapObserver>) -> Self {
+        Tap { observer, encoding: Cow::Borrowed("per") }
     }
 
     /// Returns a tap for the same observer with another name of the encoding. The default is `per`.
     #[must_use]
-    pub fn speaking(&self, encoding: impl Into<Cow<'static, str>>) -> Self {
-        Tap { onlooker: Arc::clone(&self.onlooker), encoding: encoding.into() }
+    pub fn with_encoding(&self, encoding: impl Into<Cow<'static, str>>) -> Self {
+        Tap { observer: Arc::clone(&self.observer), encoding: encoding.into() }
     }
 
-    pub(crate) fn begin(&self, socket: impl AsFd, peer: &Address, accepted: bool, ppid: Ppid) -> Box<dyn Watch> {
+    pub(crate) fn begin(&self, socket: impl AsFd, peer: &Address, accepted: bool, ppid: Ppid) -> Box<dyn LinkObserver> {
         // A descriptor that is not a socket has no address.
         let local = rustix::net::getsockname(socket).ok().and_then(|any| SocketAddr::try_from(any).ok());
-        self.onlooker.begin(Ends { peer, local, accepted, ppid, encoding: &self.encoding })
+        self.observer.begin(LinkEnds { peer, local, accepted, ppid, encoding: &self.encoding })
     }
 }
 
 /// Taps are equal if they have the same observer and encoding.
 impl PartialEq for Tap {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.onlooker, &other.onlooker) && self.encoding == other.encoding
+        Arc::ptr_eq(&self.observer, &other.observer) && self.encoding == other.encoding
     }
 }
 
@@ -98,15 +98,15 @@ mod tests {
     struct Reader(Notes);
     struct Page(Notes);
 
-    impl Onlooker for Reader {
-        fn begin(&self, ends: Ends<'_>) -> Box<dyn Watch> {
+    impl TapObserver for Reader {
+        fn begin(&self, ends: LinkEnds<'_>) -> Box<dyn LinkObserver> {
             let line = format!("begin accepted={} local={}", ends.accepted, ends.local.is_some());
             self.0.lock().unwrap().push(line);
             Box::new(Page(Arc::clone(&self.0)))
         }
     }
 
-    impl Watch for Page {
+    impl LinkObserver for Page {
         fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]) {
             self.0.lock().unwrap().push(format!("{direction:?} {} {:?}", stream.0, parts.concat()));
         }
@@ -119,8 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn onlooker_sees_both_directions_and_the_end() {
-        for (url, has_address) in [("tcp://127.0.0.1:0", true), ("memory:onlooker", false)] {
+    fn observer_sees_both_directions_and_the_end() {
+        for (url, has_address) in [("tcp://127.0.0.1:0", true), ("memory:observer", false)] {
             let notes = Notes::default();
             let tap = Tap::new(Arc::new(Reader(Arc::clone(&notes))));
             let tapped = Config { tap: Some(tap), ..Config::default() };

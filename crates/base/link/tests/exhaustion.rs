@@ -37,7 +37,7 @@ fn over_tcp() {
         for _ in 0..3 {
             poll.wait(&mut events, None).unwrap();
             let error = listener.accept().err().unwrap();
-            assert!(matches!(error, Error::TurnedAway(_)), "{error:?}");
+            assert!(matches!(error, Error::ConnectionRejected(_)), "{error:?}");
         }
         // No connection waits any more, so the loop does not spin.
         assert!(listener.accept().unwrap().is_none());
@@ -68,7 +68,7 @@ fn over_shared_memory() {
                 Err(error) => error,
                 Ok(link) => panic!("{} with {free} free", link.is_some()),
             };
-            assert!(matches!(error, Error::TurnedAway(_)), "{error:?}");
+            assert!(matches!(error, Error::ConnectionRejected(_)), "{error:?}");
             if free == 0 {
                 hoard.pop();
             }

@@ -12,7 +12,7 @@ use bench::pinger::{PingConfig, PingController};
 use bench::process::Process;
 use e2ap::Codec;
 use ferric::Endpoint;
-use ferric::link::{self, Direction, Ends, Onlooker, StreamId, Tap, Watch};
+use ferric::link::{self, Direction, LinkEnds, LinkObserver, StreamId, Tap, TapObserver};
 use hdrhistogram::Histogram;
 
 use crate::plot::{Panel, Plot, Series, X};
@@ -165,13 +165,13 @@ struct Traffic {
 
 struct Counting(Arc<Traffic>);
 
-impl Onlooker for Counting {
-    fn begin(&self, _: Ends<'_>) -> Box<dyn Watch> {
+impl TapObserver for Counting {
+    fn begin(&self, _: LinkEnds<'_>) -> Box<dyn LinkObserver> {
         Box::new(Counting(self.0.clone()))
     }
 }
 
-impl Watch for Counting {
+impl LinkObserver for Counting {
     fn pdu(&self, direction: Direction, _: StreamId, parts: &[&[u8]]) {
         let Traffic { codec, controls, indications, others } = &*self.0;
         let octets = parts.iter().map(|part| part.len() as u64).sum();

@@ -41,7 +41,7 @@ impl Endpoint {
     /// Returns the configuration of its links, whose tap knows the encoding.
     #[cfg(feature = "server")]
     pub(crate) fn link(&self, config: &link::Config) -> link::Config {
-        let tap = config.tap.as_ref().map(|tap| tap.speaking(self.codec.name()));
+        let tap = config.tap.as_ref().map(|tap| tap.with_encoding(self.codec.name()));
         link::Config { tap, ..config.clone() }
     }
 }

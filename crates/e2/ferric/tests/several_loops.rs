@@ -16,7 +16,7 @@ use common::{PATIENCE, eventually, eventually_some};
 use e2ap::{RicActionType, RicIndicationType};
 use ferric::agent::AgentLoop;
 use ferric::e2::SubscriptionId;
-use ferric::link::{Direction, Ends, Onlooker, StreamId, Tap, Watch};
+use ferric::link::{Direction, LinkEnds, LinkObserver, StreamId, Tap, TapObserver};
 use ferric::server::{Server, ServerConfig};
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
@@ -276,7 +276,7 @@ fn workers_continue_while_the_main_loop_rests() {
         xapps[last].poll(Some(Duration::ZERO), |_, _| ()).unwrap();
     }
 
-    // far more inserts than the ring and the stash hold: the node must wait, and nothing is lost
+    // far more inserts than the ring and the queue behind it hold: the node must wait, and nothing is lost
     const INSERTS: u64 = 3000;
     let at = direct.unwrap();
     let (subscription, request_id, action) = ids[at];
@@ -333,13 +333,13 @@ fn workers_continue_while_the_main_loop_rests() {
 /// Panics as soon as it sees a PDU on a worker.
 struct Faulty;
 
-impl Onlooker for Faulty {
-    fn begin(&self, _ends: Ends<'_>) -> Box<dyn Watch> {
+impl TapObserver for Faulty {
+    fn begin(&self, _ends: LinkEnds<'_>) -> Box<dyn LinkObserver> {
         Box::new(Faulty)
     }
 }
 
-impl Watch for Faulty {
+impl LinkObserver for Faulty {
     fn pdu(&self, _direction: Direction, _stream: StreamId, _parts: &[&[u8]]) {
         let thread = std::thread::current();
         assert!(!thread.name().is_some_and(|name| name.starts_with("loop-")), "an intentional panic");

@@ -25,15 +25,15 @@ pub(super) const SEND_BUFFER_OCTETS: usize = 16 * 1024;
 const FILLER_OCTETS: usize = 2048;
 /// Pieces of filling in a row: more than the send buffer has room for.
 const FILLERS: usize = 64;
-/// Octets looked at at once, and how often in a row: more has the socket stay readable.
-const HUSH_OCTETS: usize = 4096;
-const HUSH_ROUNDS: usize = 4;
+/// The octets that one round of [`Bell::drain`] reads, and its rounds. If more are there, the socket stays readable.
+const DRAIN_OCTETS: usize = 4096;
+const DRAIN_ROUNDS: usize = 4;
 
-/// What [`Bell::hush`] found.
+/// What [`Bell::drain`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hushed {
-    /// The socket is not readable any more, or for a good reason.
-    Quiet,
+pub(super) enum Drained {
+    /// The socket is not readable, or a wake-up is pending.
+    Open,
     /// The peer has hung up.
     HungUp,
 }
@@ -42,27 +42,28 @@ pub(super) enum Hushed {
 pub(super) struct Bell {
     socket: OwnedFd,
     /// Rings that were announced to us and not read yet.
-    owed: u32,
+    announced_wakeups: u32,
     /// Rings that we announced and that the socket had no room for.
-    due: u32,
+    deferred_wakeups: u32,
 }
 
 impl Bell {
     pub(super) fn new(socket: OwnedFd) -> Bell {
-        Bell { socket, owed: 0, due: 0 }
+        Bell { socket, announced_wakeups: 0, deferred_wakeups: 0 }
     }
 
-    /// Rings once for the peer, which has requested it. If the socket is full of filler, the ring is deferred: see [`is_due`](Self::is_due).
+    /// Rings once for the peer, which has requested it. If the socket is full of filler, the ring is deferred:
+    /// see [`has_deferred_wakeups`](Self::has_deferred_wakeups).
     pub(super) fn ring(&mut self) -> Result<(), Error> {
-        self.due = self.due.saturating_add(1);
-        self.ring_due()
+        self.deferred_wakeups = self.deferred_wakeups.saturating_add(1);
+        self.ring_deferred()
     }
 
     /// Rings as often as there was no room for before.
-    pub(super) fn ring_due(&mut self) -> Result<(), Error> {
-        while self.due > 0 {
+    pub(super) fn ring_deferred(&mut self) -> Result<(), Error> {
+        while self.deferred_wakeups > 0 {
             match send(self.as_fd(), &[BELL]) {
-                Ok(()) => self.due -= 1,
+                Ok(()) => self.deferred_wakeups -= 1,
                 Err(Errno::AGAIN) => break,
                 Err(errno) => return Err(Error::from_transfer("ring", errno)),
             }
@@ -71,8 +72,8 @@ impl Bell {
     }
 
     /// Whether rings wait for the socket to be writable. The peer, which counts them, must get each.
-    pub(super) fn is_due(&self) -> bool {
-        self.due > 0
+    pub(super) fn has_deferred_wakeups(&self) -> bool {
+        self.deferred_wakeups > 0
     }
 
     /// Makes the socket not writable until the peer has read from it.
@@ -90,51 +91,51 @@ impl Bell {
         Ok(())
     }
 
-    /// One more ring is here or under way.
-    pub(super) fn announced(&mut self) {
-        self.owed = self.owed.saturating_add(1);
+    /// Counts one more announced ring: it is in the socket, or will be.
+    pub(super) fn expect_wakeup(&mut self) {
+        self.announced_wakeups = self.announced_wakeups.saturating_add(1);
     }
 
-    /// Reads what is of no use any more: filling, and the rings that were announced. A ring that was not stays, so that
-    /// the socket stays readable, unless `is_expected` says that none can be meant.
-    pub(super) fn hush(&mut self, mut is_expected: impl FnMut() -> bool) -> Result<Hushed, Error> {
-        if self.owed == 1 {
+    /// Reads filling and announced rings. Another ring stays, and the socket readable, if `is_expected` returns true: it was
+    /// sent but not announced yet.
+    pub(super) fn drain(&mut self, mut is_expected: impl FnMut() -> bool) -> Result<Drained, Error> {
+        if self.announced_wakeups == 1 {
             // The usual case costs one system call.
             let mut first = [FILLER];
             match receive(self.as_fd(), &mut first, RecvFlags::empty())? {
-                None => return Ok(Hushed::Quiet),
-                Some(0) => return Ok(Hushed::HungUp),
+                None => return Ok(Drained::Open),
+                Some(0) => return Ok(Drained::HungUp),
                 Some(_) if first != [FILLER] => {
-                    self.owed = 0;
-                    return Ok(Hushed::Quiet);
+                    self.announced_wakeups = 0;
+                    return Ok(Drained::Open);
                 }
                 Some(_) => {}
             }
         }
-        let mut room = [0; HUSH_OCTETS];
-        for _ in 0..HUSH_ROUNDS {
+        let mut room = [0; DRAIN_OCTETS];
+        for _ in 0..DRAIN_ROUNDS {
             let octets = match receive(self.as_fd(), &mut room, RecvFlags::PEEK)? {
-                None => return Ok(Hushed::Quiet),
-                Some(0) => return Ok(Hushed::HungUp),
+                None => return Ok(Drained::Open),
+                Some(0) => return Ok(Drained::HungUp),
                 Some(count) => &room[..count],
             };
             // Checked after the peek: a ring follows its announcement, so octets received before it are obsolete.
             let is_expected = is_expected();
             let useless = octets.iter().take_while(|octet| match **octet {
                 FILLER => true,
-                _ if self.owed > 0 => {
-                    self.owed -= 1;
+                _ if self.announced_wakeups > 0 => {
+                    self.announced_wakeups -= 1;
                     true
                 }
                 _ => !is_expected,
             });
             let count = useless.count();
             if count == 0 {
-                return Ok(Hushed::Quiet);
+                return Ok(Drained::Open);
             }
             receive(self.as_fd(), &mut room[..count], RecvFlags::empty())?;
         }
-        Ok(Hushed::Quiet)
+        Ok(Drained::Open)
     }
 }
 
@@ -211,7 +212,7 @@ mod tests {
         // More filler changes nothing.
         writer.fill().unwrap();
         while readiness(&reader).0 {
-            assert_eq!(reader.hush(|| false).unwrap(), Hushed::Quiet);
+            assert_eq!(reader.drain(|| false).unwrap(), Drained::Open);
         }
         assert_eq!(readiness(&writer), (false, true));
     }
@@ -222,30 +223,30 @@ mod tests {
         writer.ring().unwrap();
         writer.fill().unwrap();
         writer.ring().unwrap();
-        assert!(!writer.is_due(), "there is room for rings behind filling");
-        reader.announced();
+        assert!(!writer.has_deferred_wakeups(), "there is room for rings behind filling");
+        reader.expect_wakeup();
         for _ in 0..10 {
-            assert_eq!(reader.hush(|| true).unwrap(), Hushed::Quiet);
+            assert_eq!(reader.drain(|| true).unwrap(), Drained::Open);
         }
         assert_eq!(readiness(&reader), (true, true), "the second ring");
-        assert_eq!(reader.owed, 0);
+        assert_eq!(reader.announced_wakeups, 0);
         // The ring turns out to be spurious.
-        assert_eq!(reader.hush(|| false).unwrap(), Hushed::Quiet);
+        assert_eq!(reader.drain(|| false).unwrap(), Drained::Open);
         assert!(!readiness(&reader).0);
-        // A ring that is under way when it is looked for wakes the reader later.
-        reader.announced();
-        assert_eq!(reader.hush(|| true).unwrap(), Hushed::Quiet);
-        assert_eq!(reader.owed, 1);
+        // A ring that was announced but has not arrived yet wakes the reader later.
+        reader.expect_wakeup();
+        assert_eq!(reader.drain(|| true).unwrap(), Drained::Open);
+        assert_eq!(reader.announced_wakeups, 1);
         writer.ring().unwrap();
-        assert_eq!(reader.hush(|| true).unwrap(), Hushed::Quiet);
-        assert_eq!((reader.owed, readiness(&reader).0), (0, false));
+        assert_eq!(reader.drain(|| true).unwrap(), Drained::Open);
+        assert_eq!((reader.announced_wakeups, readiness(&reader).0), (0, false));
     }
 
     #[test]
     fn no_ring_is_lost_for_lack_of_room() {
         let (mut writer, mut reader) = pair();
         let mut rung = 0;
-        while !writer.is_due() {
+        while !writer.has_deferred_wakeups() {
             writer.ring().unwrap();
             rung += 1;
             assert!(rung < 10_000);
@@ -254,13 +255,13 @@ mod tests {
         rung += 1;
         let mut heard = 0;
         while heard < rung {
-            reader.announced();
-            assert_eq!(reader.hush(|| true).unwrap(), Hushed::Quiet);
-            assert_eq!(reader.owed, 0, "a ring for each");
+            reader.expect_wakeup();
+            assert_eq!(reader.drain(|| true).unwrap(), Drained::Open);
+            assert_eq!(reader.announced_wakeups, 0, "a ring for each");
             heard += 1;
-            writer.ring_due().unwrap();
+            writer.ring_deferred().unwrap();
         }
-        assert!(!writer.is_due() && !readiness(&reader).0);
+        assert!(!writer.has_deferred_wakeups() && !readiness(&reader).0);
     }
 
     #[test]
@@ -273,7 +274,7 @@ mod tests {
             writer.ring().unwrap();
             drop(writer);
             let mut rounds = 0;
-            while reader.hush(|| false).unwrap() == Hushed::Quiet {
+            while reader.drain(|| false).unwrap() == Drained::Open {
                 rounds += 1;
                 assert!(rounds < 5);
             }

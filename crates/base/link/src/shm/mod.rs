@@ -22,7 +22,7 @@ use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use crate::frame::{Deframer, HEADER_OCTETS};
 use crate::outbox::Outbox;
 use crate::{Class, Config, Error, Flushed, Received, Scratch, Sent, StreamId};
-use bell::{Bell, Hushed, SEND_BUFFER_OCTETS};
+use bell::{Bell, Drained, SEND_BUFFER_OCTETS};
 use ring::{MAX_RING_OCTETS, MIN_RING_OCTETS, Rings};
 
 /// The first message of the listener's end, sent with the memory: a name with a version, and the octets of each ring.
@@ -176,14 +176,14 @@ impl ShmLink {
             }
             // In this order: the rings that may be read away below are those of earlier sleeps.
             if rings.was_woken() {
-                self.bell.announced();
+                self.bell.expect_wakeup();
             }
             if !rings.sleep()? {
                 continue;
             }
-            match self.bell.hush(|| rings.is_woken())? {
-                Hushed::Quiet => return Ok(received),
-                Hushed::HungUp => self.hung_up = true,
+            match self.bell.drain(|| rings.is_woken())? {
+                Drained::Open => return Ok(received),
+                Drained::HungUp => self.hung_up = true,
             }
         }
     }
@@ -211,7 +211,7 @@ impl ShmLink {
     /// Whether there is something to flush. What it is that is waited for, room in the ring or in the socket: the socket is
     /// writable when it has come.
     pub(crate) fn wants_write(&self) -> bool {
-        self.unpublished_octets > 0 || !self.outbox.is_empty() || self.bell.is_due()
+        self.unpublished_octets > 0 || !self.outbox.is_empty() || self.bell.has_deferred_wakeups()
     }
 
     pub(crate) fn flush(&mut self) -> Result<Flushed, Error> {
@@ -224,7 +224,7 @@ impl ShmLink {
                 false => Err(Error::Lost(io::ErrorKind::BrokenPipe.into())),
             };
         }
-        self.bell.ring_due()?;
+        self.bell.ring_deferred()?;
         if self.unpublished_octets > 0 {
             flushed.octets = std::mem::take(&mut self.unpublished_octets);
             if rings.publish() {
@@ -245,7 +245,7 @@ impl ShmLink {
                 self.bell.ring()?;
             }
         }
-        flushed.waiting |= self.bell.is_due();
+        flushed.waiting |= self.bell.has_deferred_wakeups();
         Ok(flushed)
     }
 }

@@ -10,7 +10,7 @@ use e2ap::{Codec, GlobalE2NodeId, GnbId, PlmnIdentity};
 use e2sm::{mac, pdcp, rlc};
 use ferric::Endpoint;
 use ferric::agent::{AgentLoop, AgentLoopConfig, RanFunction};
-use ferric::link::{self, Direction, Ends, Onlooker, StreamId, Tap, Watch};
+use ferric::link::{self, Direction, LinkEnds, LinkObserver, StreamId, Tap, TapObserver};
 use ran_functions::PeriodicConfig;
 use ran_functions::hw::HwFunction;
 use ran_functions::statistics::{StatisticsFunction, StatisticsRecord, StatisticsSource};
@@ -87,13 +87,13 @@ struct Sent {
 
 struct Counting(Arc<Sent>);
 
-impl Onlooker for Counting {
-    fn begin(&self, _: Ends<'_>) -> Box<dyn Watch> {
+impl TapObserver for Counting {
+    fn begin(&self, _: LinkEnds<'_>) -> Box<dyn LinkObserver> {
         Box::new(Counting(self.0.clone()))
     }
 }
 
-impl Watch for Counting {
+impl LinkObserver for Counting {
     fn pdu(&self, direction: Direction, _: StreamId, parts: &[&[u8]]) {
         // the loop sends each PDU in one part
         if let (Direction::Sent, [pdu]) = (direction, parts)

@@ -120,7 +120,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     fn connect(&mut self, now: Time, id: ControllerId) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         self.config.link.sctp_ppid = ppid_of(connection.machine.node_id());
-        self.config.link.tap = self.config.link.tap.take().map(|tap| tap.speaking(connection.codec.name()));
+        self.config.link.tap = self.config.link.tap.take().map(|tap| tap.with_encoding(connection.codec.name()));
         connection.first = None;
         endpoint::renew_certificates(&self.config.link);
         let linked = Link::connect(&connection.address, &self.config.link);

@@ -43,7 +43,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use link::{Direction, Ends, Onlooker, StreamId, Tap, Watch};
+use link::{Direction, LinkEnds, LinkObserver, StreamId, Tap, TapObserver};
 
 use crate::Error;
 use write::{Conversation, Entry, Writer};
@@ -164,8 +164,8 @@ struct ProtocolTap {
     protocol: Protocol,
 }
 
-impl Onlooker for ProtocolTap {
-    fn begin(&self, ends: Ends<'_>) -> Box<dyn Watch> {
+impl TapObserver for ProtocolTap {
+    fn begin(&self, ends: LinkEnds<'_>) -> Box<dyn LinkObserver> {
         let number = self.shared.links.fetch_add(1, Ordering::Relaxed) + 1;
         let conversation = Arc::new(Conversation::new(number, self.protocol, &ends));
         Box::new(LinkRecorder { shared: Arc::clone(&self.shared), conversation })
@@ -178,7 +178,7 @@ struct LinkRecorder {
     conversation: Arc<Conversation>,
 }
 
-impl Watch for LinkRecorder {
+impl LinkObserver for LinkRecorder {
     fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]) {
         let LinkRecorder { shared, conversation } = self;
         let octets: usize = parts.iter().map(|part| part.len()).sum();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use e2ap::{Pdu, Version};
-use link::{Address, Direction, Ends, Ppid, StreamId};
+use link::{Address, Direction, LinkEnds, Ppid, StreamId};
 use per::Gather;
 use tracing::{error, warn};
 
@@ -60,7 +60,7 @@ struct Progress {
 }
 
 impl Conversation {
-    pub fn new(number: u64, protocol: Protocol, ends: &Ends<'_>) -> Self {
+    pub fn new(number: u64, protocol: Protocol, ends: &LinkEnds<'_>) -> Self {
         let local = ends.local.map(|local| SocketAddr::new(local.ip().to_canonical(), local.port()));
         let made_port = FIRST_MADE_PORT + (number % u64::from(FIRST_MADE_PORT)) as u16;
         let (peer_ip, peer_port) = match ends.peer {
