@@ -61,9 +61,9 @@ impl Crowd {
         let least_reports = LEAST_REPORTS;
         let meter = Meter { controllers: &[*controller], agents: *agents, seconds, least_reports };
         meter.measure_one(|| {
-            let ControllerCount { reports, octets, unread, .. } = ask(&mut controller)?;
-            if unread > 0 {
-                bail!("the controller could not decode {unread} reports");
+            let ControllerCount { reports, octets, undecodable, .. } = ask(&mut controller)?;
+            if undecodable > 0 {
+                bail!("the controller could not decode {undecodable} reports");
             }
             Ok((reports, octets))
         })

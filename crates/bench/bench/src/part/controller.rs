@@ -33,7 +33,7 @@ pub struct ControllerCount {
     /// Octets of the reports' messages.
     pub octets: u64,
     /// Reports that could not be stored.
-    pub unread: u64,
+    pub undecodable: u64,
 }
 
 #[derive(Default)]
@@ -41,7 +41,7 @@ struct Counters {
     subscribed: AtomicU64,
     reports: AtomicU64,
     octets: AtomicU64,
-    unread: AtomicU64,
+    undecodable: AtomicU64,
 }
 
 struct Statistics {
@@ -72,14 +72,14 @@ impl Iapp for Statistics {
     }
 
     fn on_indication(&mut self, indication: &Indication<'_>, _ric: &mut IappContext<'_>) {
-        let Counters { reports, octets, unread, .. } = &*self.counters;
+        let Counters { reports, octets, undecodable, .. } = &*self.counters;
         let (node, function) = (indication.node, indication.ran_function_id);
         match indication.payload {
             Some((_, message)) if self.store.store(node, function, message) => {
                 reports.fetch_add(1, Relaxed);
                 octets.fetch_add(message.len() as u64, Relaxed);
             }
-            _ => _ = unread.fetch_add(1, Relaxed),
+            _ => _ = undecodable.fetch_add(1, Relaxed),
         }
     }
 }
@@ -100,7 +100,7 @@ impl Controller {
             subscribed: counters.subscribed.load(Relaxed),
             reports: counters.reports.load(Relaxed),
             octets: counters.octets.load(Relaxed),
-            unread: counters.unread.load(Relaxed),
+            undecodable: counters.undecodable.load(Relaxed),
         });
         Ok(server.run()?)
     }

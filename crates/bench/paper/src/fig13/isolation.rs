@@ -120,14 +120,14 @@ pub(super) fn report(measured: &Isolation) -> FigureReport {
         }
     }
     let columns =
-        [&["time", "what"][..], &mbps_columns, &["white_share_percent", "promised_percent", "farthest_points"]];
+        [&["time", "what"][..], &mbps_columns, &["white_share_percent", "configured_percent", "max_deviation_points"]];
     let mut summary = Table::new(columns.concat());
     let phases = measured.phases();
-    for (number, (phase, (what, promised))) in (1..).zip(phases.iter().zip(PHASES)) {
+    for (number, (phase, (what, configured))) in (1..).zip(phases.iter().zip(PHASES)) {
         let mut row = vec![Cell::from(f64::from(number)), what.into()];
         row.extend(phase.mbps.map(throughput_cell));
-        let promised = promised.map(f64::from);
-        row.extend([Some(phase.share_percent), promised, phase.max_deviation_points].map(Cell::from));
+        let configured = configured.map(f64::from);
+        row.extend([Some(phase.share_percent), configured, phase.max_deviation_points].map(Cell::from));
         summary.row(row);
     }
     let max_deviation = max_deviation_points(&phases);

@@ -83,8 +83,8 @@ impl Verdict {
 
     /// Whether the claim holds; a comparison with NaN fails.
     fn holds(&self) -> bool {
-        let promised = f64::from(GRAY_PERCENT);
-        let is_kept = |percent: f64| (percent - promised).abs() <= TOLERANCE_POINTS;
+        let expected = f64::from(GRAY_PERCENT);
+        let is_kept = |percent: f64| (percent - expected).abs() <= TOLERANCE_POINTS;
         self.busy_percent.into_iter().all(is_kept) && is_kept(self.idle_percent[0]) && self.gain >= LEAST_GAIN
     }
 }

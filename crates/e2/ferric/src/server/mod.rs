@@ -335,7 +335,7 @@ impl Server {
         self.process_pending(now);
         self.assign_nodes();
         self.apps.workers.ring_bells();
-        self.inboxes.iter().for_each(WorkerInbox::settled);
+        self.inboxes.iter().for_each(WorkerInbox::publish_progress);
         Ok(())
     }
 

@@ -63,15 +63,15 @@ impl Progress {
 
 /// The most octets that a worker keeps while its ring to the main loop is full; beyond it, the worker suspends
 /// reading.
-const STASH_OCTETS: usize = 4 * 1024 * 1024;
+const MAX_QUEUED_OCTETS: usize = 4 * 1024 * 1024;
 
-/// A worker's ring to the main loop. Nothing is dropped: what finds no room is stashed here, and reading from its
+/// A worker's ring to the main loop. Nothing is dropped: a record that finds no room is queued here, and reading from its
 /// links is suspended until it is written.
 pub(super) struct WorkerOutbox {
     pub writer: Writer,
-    stash: VecDeque<(RecordHeader, Vec<u8>)>,
-    stash_octets: usize,
-    /// The records that were sent, stashed ones included.
+    queued: VecDeque<(RecordHeader, Vec<u8>)>,
+    queued_octets: usize,
+    /// The records that were sent, queued ones included.
     sent: u64,
     progress: Arc<Progress>,
     /// The records that this worker knows to be done, as of its previous read of the main loop's ring.
@@ -80,16 +80,16 @@ pub(super) struct WorkerOutbox {
 
 impl WorkerOutbox {
     pub fn new(writer: Writer, progress: Arc<Progress>) -> Self {
-        WorkerOutbox { writer, stash: VecDeque::new(), stash_octets: 0, sent: 0, progress, done: 0 }
+        WorkerOutbox { writer, queued: VecDeque::new(), queued_octets: 0, sent: 0, progress, done: 0 }
     }
 
     /// Sends a record and returns its number.
     pub fn send(&mut self, head: RecordHeader, parts: &[&[u8]]) -> u64 {
         self.sent += 1;
-        if !self.stash.is_empty() || !self.writer.write(head, parts) {
+        if !self.queued.is_empty() || !self.writer.write(head, parts) {
             let payload = parts.concat();
-            self.stash_octets += payload.len() + size_of::<(RecordHeader, Vec<u8>)>();
-            self.stash.push_back((head, payload));
+            self.queued_octets += payload.len() + size_of::<(RecordHeader, Vec<u8>)>();
+            self.queued.push_back((head, payload));
         }
         self.sent
     }
@@ -102,13 +102,13 @@ impl WorkerOutbox {
 
     /// Updates the progress of the main loop. To be called before the main loop's ring is read and before anything is
     /// routed by it: the consequences of a record that is done must not be overtaken.
-    pub fn look(&mut self) {
+    pub fn update_progress(&mut self) {
         self.done = self.progress.done.load(Ordering::Acquire);
-        while let Some((head, payload)) = self.stash.front()
+        while let Some((head, payload)) = self.queued.front()
             && self.writer.write(*head, &[payload])
         {
-            self.stash_octets -= payload.len() + size_of::<(RecordHeader, Vec<u8>)>();
-            self.stash.pop_front();
+            self.queued_octets -= payload.len() + size_of::<(RecordHeader, Vec<u8>)>();
+            self.queued.pop_front();
         }
     }
 
@@ -118,22 +118,22 @@ impl WorkerOutbox {
         record <= self.done
     }
 
-    /// Returns whether a record is still stashed.
+    /// Returns whether a record still waits for room in the ring.
     #[inline]
-    pub fn is_stashed(&self, record: u64) -> bool {
-        record > self.sent - self.stash.len() as u64
+    pub fn is_queued(&self, record: u64) -> bool {
+        record > self.sent - self.queued.len() as u64
     }
 
     /// Returns whether reading from all links is to be suspended.
     #[inline]
-    pub fn is_crowded(&self) -> bool {
-        self.stash_octets > STASH_OCTETS
+    pub fn is_over_limit(&self) -> bool {
+        self.queued_octets > MAX_QUEUED_OCTETS
     }
 
     /// Has the doorbell rung upon progress if there is something to wait for. To be followed by
     /// [`Doorbell::begin_sleep`] and [`WorkerOutbox::has_progress`].
     pub fn await_progress(&self, paused: bool) {
-        if paused || !self.stash.is_empty() {
+        if paused || !self.queued.is_empty() {
             self.progress.awaited.store(true, Ordering::Relaxed);
         }
     }
@@ -190,7 +190,7 @@ mod tests {
         for number in 1..=RECORDS {
             assert_eq!(up.send(RecordHeader::Received(AssocId(number)), &[&[0; 1000], b"rest"]), number);
         }
-        assert!(!up.is_stashed(1) && up.is_stashed(RECORDS) && !up.is_crowded());
+        assert!(!up.is_queued(1) && up.is_queued(RECORDS) && !up.is_over_limit());
         let mut done = 0;
         while done < RECORDS {
             assert!(!up.is_done(done + 1));
@@ -201,14 +201,14 @@ mod tests {
             assert!(!up.has_progress(), "a record that is only read is not done");
             progress.set_done(done, &bell);
             assert!(up.has_progress());
-            assert!(!up.is_done(done), "progress counts after `look`");
-            up.look();
+            assert!(!up.is_done(done), "progress counts after `update_progress`");
+            up.update_progress();
             assert!(up.is_done(done) && !up.is_done(done + 1));
         }
-        assert!(!up.is_stashed(RECORDS));
+        assert!(!up.is_queued(RECORDS));
         for _ in 0..6000 {
             up.send(RecordHeader::Received(AssocId(0)), &[&[0; 1000]]);
         }
-        assert!(up.is_crowded(), "reading from links is suspended");
+        assert!(up.is_over_limit(), "reading from links is suspended");
     }
 }

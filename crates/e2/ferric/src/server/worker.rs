@@ -150,7 +150,7 @@ impl Worker {
         for (reader, end) in self.others.iter().zip(&mut self.ends) {
             *end = reader.as_ref().map_or(0, Reader::end);
         }
-        self.relay.up.look();
+        self.relay.up.update_progress();
         self.execute();
         for (reader, end) in self.others.iter_mut().zip(&self.ends) {
             if let Some(reader) = reader {
@@ -269,7 +269,7 @@ impl Worker {
             return;
         }
         let (codec, mut sent_up, mut held_up) = (peer.codec, peer.sent_up, false);
-        let received = if relay.up.is_crowded() {
+        let received = if relay.up.is_over_limit() {
             held_up = true;
             Ok(link::Received::default())
         } else {
@@ -290,7 +290,7 @@ impl Worker {
         peer.sent_up = sent_up;
         peer.log_paths();
         let outcome = match received {
-            Ok(_) if held_up || relay.up.is_stashed(sent_up) => {
+            Ok(_) if held_up || relay.up.is_queued(sent_up) => {
                 paused.push(assoc);
                 nodes.pause(poll, assoc)
             }
@@ -309,7 +309,7 @@ impl Worker {
             return;
         }
         let mut sent_up = peer.sent_up;
-        let crowded = up.is_crowded();
+        let crowded = up.is_over_limit();
         let received = if crowded {
             Ok(link::Received::default())
         } else {
@@ -320,7 +320,7 @@ impl Worker {
         peer.sent_up = sent_up;
         peer.log_paths();
         let outcome = match received {
-            Ok(_) if crowded || up.is_stashed(sent_up) => {
+            Ok(_) if crowded || up.is_queued(sent_up) => {
                 paused.push(assoc);
                 xapps.pause(poll, assoc)
             }
@@ -335,7 +335,7 @@ impl Worker {
     /// Resumes reading from links without PDUs on their way to the main loop.
     fn resume(&mut self) {
         let Worker { poll, nodes, relay: Relay { xapp_links, up, .. }, paused, .. } = self;
-        if up.is_crowded() {
+        if up.is_over_limit() {
             return;
         }
         paused.retain(|assoc| {

@@ -116,8 +116,8 @@ impl WorkerInbox {
         );
     }
 
-    /// Notes that all consequences of the records that were read are written.
-    pub fn settled(&self) {
+    /// Tells the worker that all consequences of the records that were read are written.
+    pub fn publish_progress(&self) {
         self.progress.set_done(self.done, &self.bell);
     }
 }
