@@ -18,11 +18,11 @@ impl<T: Ord> Default for Timers<T> {
 }
 
 impl<T: Ord> Timers<T> {
-    /// Adds a deadline. If the queue holds more than twice the `live` ones, the obsolete ones, for which `is_meant` returns
+    /// Adds a deadline. If the queue holds more than twice the `live` ones, the obsolete ones, for which `is_current` returns
     /// false, are removed first, so that many short-lived requests do not accumulate.
-    pub fn set(&mut self, at: Time, what: T, live: usize, mut is_meant: impl FnMut(&T) -> bool) {
+    pub fn set(&mut self, at: Time, what: T, live: usize, mut is_current: impl FnMut(&T) -> bool) {
         if self.heap.len() >= 2 * live + 64 {
-            self.heap.retain(|Reverse((_, what))| is_meant(what));
+            self.heap.retain(|Reverse((_, what))| is_current(what));
         }
         self.heap.push(Reverse((at, what)));
     }
@@ -54,6 +54,6 @@ mod tests {
         }
         let left: Vec<_> = std::iter::from_fn(|| timers.pop(Time::from_nanos(u64::MAX))).collect();
         assert!(left.is_sorted(), "earliest first");
-        assert!((99_990..100_000).all(|number| left.contains(&number)), "what is meant stays");
+        assert!((99_990..100_000).all(|number| left.contains(&number)), "valid deadlines stay");
     }
 }

@@ -18,10 +18,10 @@ pub struct ControllerConfig {
     pub node_versions: HashMap<String, Version>,
     /// The first RIC requestor id in use; the next ones follow when its 65536 instances are used up. Default: 1021.
     pub first_requestor: u16,
-    /// The maximum number of requests in progress or resting. Default: 262144.
+    /// The maximum number of requests in progress or not reusable yet. Default: 262144.
     pub max_requests: u32,
-    /// The time that a request id rests before it is reused. Default: 10 s.
-    pub request_rest: Duration,
+    /// The time after which a freed request id is reused. Default: 10 s.
+    pub request_reuse_delay: Duration,
     /// The time limit of the setup on a new association. Default: 10 s.
     pub setup_timeout: Duration,
     /// The time limit of the answer to a subscription request. Default: 5 s.
@@ -73,7 +73,7 @@ impl Default for ControllerConfig {
             node_versions: HashMap::new(),
             first_requestor: 1021,
             max_requests: 262_144,
-            request_rest: Duration::from_secs(10),
+            request_reuse_delay: Duration::from_secs(10),
             setup_timeout: Duration::from_secs(10),
             subscription_timeout: Duration::from_secs(5),
             delete_timeout: Duration::from_secs(5),

@@ -87,7 +87,7 @@ impl Controller {
                 self.finish_control(now, place, outcome);
             }
             // its timeout has passed and was reported
-            (Some(place), None) if self.requests.rests(place) => {}
+            (Some(place), None) if self.requests.is_in_reuse_delay(place) => {}
             _ => self.unknown_request(now, node, id, function, message),
         }
     }

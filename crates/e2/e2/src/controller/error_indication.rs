@@ -28,7 +28,7 @@ impl Controller {
         if let Some(place) = request_id.and_then(|id| self.requests.place(id)) {
             return self.request_failed(now, node, place, procedure_code, reason);
         }
-        match procedures.meant(procedure_code, transaction_id) {
+        match procedures.find_pending(procedure_code, transaction_id) {
             // the peer does not support the procedure; the RIC may retry it later
             Some(code @ ProcedureCode::RIC_SERVICE_QUERY) => drop(procedures.drop(code)),
             Some(code @ ProcedureCode::E2_CONNECTION_UPDATE) => {

@@ -6,8 +6,8 @@ use e2ap::RicRequestId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
-/// Identifies a subscription towards a node; several consumers may share it. The id of an ended subscription rests, as its
-/// request id does, before it is reused.
+/// Identifies a subscription towards a node; several consumers may share it. The id of an ended subscription is reused
+/// after a delay, as its request id is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriptionId(pub u32);
 

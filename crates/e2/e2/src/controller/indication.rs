@@ -33,8 +33,8 @@ impl Controller {
         let place = self.requests.place(id);
         // in flight when the subscription ended, or ahead of the response: not an error
         match place.map(|place| (place, self.requests.get(place))) {
-            Some((place, None)) if self.requests.rests(place) => {
-                self.requests.heard(now, place);
+            Some((place, None)) if self.requests.is_in_reuse_delay(place) => {
+                self.requests.record_late_message(now, place);
                 self.strays += 1;
             }
             Some((_, Some(Request::Subscription(s)))) if s.node == node && !s.is_active() => self.strays += 1,

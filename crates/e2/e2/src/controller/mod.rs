@@ -135,7 +135,7 @@ impl Controller {
     #[must_use]
     pub fn new(config: ControllerConfig) -> Self {
         Controller {
-            requests: RequestTable::new(config.first_requestor, config.max_requests, config.request_rest),
+            requests: RequestTable::new(config.first_requestor, config.max_requests, config.request_reuse_delay),
             quotas: Quotas::new(config.max_requests_per_consumer, config.max_octets_per_consumer),
             config,
             assocs: HashMap::new(),
@@ -424,8 +424,10 @@ impl Controller {
         let live = 5 * assocs.len() + requests.in_use();
         timers.set(at, deadline, live, |deadline| match *deadline {
             Deadline::Setup(assoc, by) => assocs.get(&assoc).is_some_and(|a| a.node.is_none() && a.setup_by == by),
-            Deadline::Procedure(assoc, code, by) => assocs.get(&assoc).is_some_and(|a| a.procedures.is_meant(code, by)),
-            Deadline::Request(place, deadline) => requests.is_meant(place, deadline),
+            Deadline::Procedure(assoc, code, by) => {
+                assocs.get(&assoc).is_some_and(|a| a.procedures.is_current_deadline(code, by))
+            }
+            Deadline::Request(place, deadline) => requests.is_current_deadline(place, deadline),
         });
     }
 
@@ -436,7 +438,7 @@ impl Controller {
     }
 
     fn request_timeout(&mut self, now: Time, place: u32, deadline: u32) {
-        if !self.requests.is_meant(place, deadline) {
+        if !self.requests.is_current_deadline(place, deadline) {
             return; // answered in time
         }
         match self.requests.get(place) {

@@ -27,7 +27,7 @@ impl Procedures {
     }
 
     /// Whether the deadline is still that of a pending procedure.
-    pub fn is_meant(&self, code: ProcedureCode, by: Time) -> bool {
+    pub fn is_current_deadline(&self, code: ProcedureCode, by: Time) -> bool {
         self.0.get(&code).is_some_and(|pending| pending.by == by)
     }
 
@@ -47,14 +47,18 @@ impl Procedures {
     }
 
     /// Finds the procedure that a transaction id, a procedure code or both refer to. v1 has no transaction ids.
-    pub fn meant(&self, code: Option<ProcedureCode>, transaction_id: Option<TransactionId>) -> Option<ProcedureCode> {
+    pub fn find_pending(
+        &self,
+        code: Option<ProcedureCode>,
+        transaction_id: Option<TransactionId>,
+    ) -> Option<ProcedureCode> {
         if code.is_none() && transaction_id.is_none() {
             return None;
         }
-        let meant = |(c, p): &(&ProcedureCode, &Pending)| {
+        let matches = |(c, p): &(&ProcedureCode, &Pending)| {
             code.is_none_or(|code| code == **c) && p.transaction_id == transaction_id
         };
-        self.0.iter().find(meant).map(|(code, _)| *code)
+        self.0.iter().find(matches).map(|(code, _)| *code)
     }
 }
 
@@ -76,7 +80,7 @@ impl Controller {
         // every node has an association
         let state = self.assocs.get_mut(&assoc).ok_or(Misuse::UnknownNode)?;
         if state.procedures.has(code) {
-            return Err(Misuse::UnderWay);
+            return Err(Misuse::InProgress);
         }
         self.transaction = self.transaction.wrapping_add(1);
         let transaction_id = (version >= Version::V2_03).then_some(TransactionId(self.transaction.into()));
@@ -92,7 +96,8 @@ impl Controller {
     }
 
     pub(super) fn procedure_timeout(&mut self, now: Time, assoc: AssocId, code: ProcedureCode, by: Time) {
-        let Some(state) = self.assocs.get_mut(&assoc).filter(|state| state.procedures.is_meant(code, by)) else {
+        let Some(state) = self.assocs.get_mut(&assoc).filter(|state| state.procedures.is_current_deadline(code, by))
+        else {
             return;
         };
         state.procedures.drop(code);

@@ -1,7 +1,7 @@
 //! The table of RIC request ids. Ids are unique per controller, so that an indication is forwarded to an xApp unchanged.
 //!
-//! The table is dense: the slot of an id is `(requestor - first) * 65536 + instance`. A freed id rests before it is reused,
-//! so that late messages of a slow node do not reach the new request; each late message extends the rest.
+//! The table is dense: the slot of an id is `(requestor - first) * 65536 + instance`. A freed id is not reused for a
+//! delay, so that late messages of a slow node do not reach the new request; each late message restarts the delay.
 
 use core::time::Duration;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -18,7 +18,7 @@ struct Slot {
     /// The sequence number of the slot's deadline: only the last one is valid.
     deadline: u32,
     /// The time of the last message for the request that used this slot before.
-    heard: Time,
+    last_message: Time,
     /// Whether the slot is listed in `touched`.
     touched: bool,
 }
@@ -27,26 +27,26 @@ struct Slot {
 pub(super) struct RequestTable {
     first_requestor: u16,
     max: u32,
-    rest: Duration,
+    reuse_delay: Duration,
     slots: Vec<Slot>,
     in_use: usize,
     /// Freed slots and the times of their release, oldest first.
-    resting: VecDeque<(Time, u32)>,
+    released: VecDeque<(Time, u32)>,
     of_node: HashMap<NodeId, BTreeSet<u32>>,
     /// Slots whose route may have changed since the last poll, each once; `None` unless routes are tracked.
     touched: Option<Vec<u32>>,
 }
 
 impl RequestTable {
-    pub fn new(first_requestor: u16, max: u32, rest: Duration) -> Self {
+    pub fn new(first_requestor: u16, max: u32, reuse_delay: Duration) -> Self {
         let room = (u32::from(u16::MAX - first_requestor) + 1).saturating_mul(65536);
         RequestTable {
             first_requestor,
             max: max.min(room),
-            rest,
+            reuse_delay,
             slots: Vec::new(),
             in_use: 0,
-            resting: VecDeque::new(),
+            released: VecDeque::new(),
             of_node: HashMap::new(),
             touched: None,
         }
@@ -108,14 +108,14 @@ impl RequestTable {
     }
 
     /// Whether the slot was used before and is free: late messages about it are not the node's fault.
-    pub fn rests(&self, place: u32) -> bool {
+    pub fn is_in_reuse_delay(&self, place: u32) -> bool {
         self.slots.get(place as usize).is_some_and(|slot| slot.request.is_none())
     }
 
     /// Records a late message for the request that used this slot before.
-    pub fn heard(&mut self, now: Time, place: u32) {
+    pub fn record_late_message(&mut self, now: Time, place: u32) {
         if let Some(slot) = self.slots.get_mut(place as usize) {
-            slot.heard = now;
+            slot.last_message = now;
         }
     }
 
@@ -127,30 +127,31 @@ impl RequestTable {
         })
     }
 
-    pub fn is_meant(&self, place: u32, deadline: u32) -> bool {
+    /// Whether the deadline is the last one of a request that has not ended.
+    pub fn is_current_deadline(&self, place: u32, deadline: u32) -> bool {
         self.slots.get(place as usize).is_some_and(|slot| slot.request.is_some() && slot.deadline == deadline)
     }
 
-    /// Returns a slot that has rested long enough.
-    fn rested(&mut self, now: Time) -> Option<u32> {
+    /// Returns a freed slot whose reuse delay has passed.
+    fn next_reusable(&mut self, now: Time) -> Option<u32> {
         // bounded, so that one call does not walk through the whole queue
-        for _ in 0..self.resting.len().min(64) {
-            let (since, place) = *self.resting.front()?;
-            if now - since < self.rest {
+        for _ in 0..self.released.len().min(64) {
+            let (since, place) = *self.released.front()?;
+            if now - since < self.reuse_delay {
                 return None;
             }
-            self.resting.pop_front();
-            if now - self.slots[place as usize].heard >= self.rest {
+            self.released.pop_front();
+            if now - self.slots[place as usize].last_message >= self.reuse_delay {
                 return Some(place);
             }
-            self.resting.push_back((now, place));
+            self.released.push_back((now, place));
         }
         None
     }
 
-    /// Stores a request and returns its slot; `None` if all ids are in use or resting.
+    /// Stores a request and returns its slot; `None` if all ids are in use, or not reusable yet.
     pub fn add(&mut self, now: Time, request: Request) -> Option<u32> {
-        let place = match self.rested(now) {
+        let place = match self.next_reusable(now) {
             Some(place) => place,
             None if self.slots.len() < self.max as usize => {
                 self.slots.push(Slot::default());
@@ -168,7 +169,7 @@ impl RequestTable {
         self.touch(place);
         let request = *self.slots.get_mut(place as usize)?.request.take()?;
         self.in_use -= 1;
-        self.resting.push_back((now, place));
+        self.released.push_back((now, place));
         self.forget_node(place, request.node());
         Some(request)
     }
