@@ -129,7 +129,7 @@ pub fn run(ric: &Address, in_time: f32, mut print: impl FnMut(String) -> bool) -
             }
             XappEvent::NodeLost(node) => drop(nodes.remove(&node.id)),
             XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
-                eprintln!("subscription failed: {failure:?}")
+                eprintln!("subscription failed: {failure}")
             }
             _ => {}
         })?;

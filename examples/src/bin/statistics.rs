@@ -71,7 +71,7 @@ pub fn run(ric: &Address, period_ms: u32, mut print: impl FnMut(String) -> bool)
                 }
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
-                eprintln!("subscription failed: {failure:?}")
+                eprintln!("subscription failed: {failure}")
             }
             _ => {}
         })?;

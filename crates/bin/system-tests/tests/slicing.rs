@@ -338,7 +338,7 @@ fn statistics_are_the_last_report() {
     let (ric, _ran) = ric();
     let path = |model: &str| format!("/v1/nodes/{NODE}/statistics/{model}");
     let mac = ric.rest.eventually(&path("mac"), |mac| mac["ues"].as_array().unwrap().len() == 4);
-    assert_eq!(mac["left_out"], 0);
+    assert_eq!(mac["omitted"], 0);
     assert!(mac["ues"][0]["dl_aggr_tbs_octets"].is_u64(), "{mac}");
     // later reports replace it
     let then = mac["timestamp_us"].as_i64().unwrap();

@@ -173,13 +173,13 @@ pub enum Notice {
         /// The request.
         request_id: Option<RicRequestId>,
     },
-    /// Nodes were left out of an E42 setup response: E42 cannot represent them, or there was no room.
-    NodesUntold {
+    /// Nodes were omitted from an E42 setup response: E42 cannot represent them, or the message is full.
+    NodesOmitted {
         /// Their number.
         count: usize,
     },
     /// A subscription of an E42 xApp ended, which E42 has no message for.
-    EndUntold {
+    EndNotReported {
         /// The xApp's request id.
         request_id: RicRequestId,
         /// Why it ended.
@@ -308,15 +308,15 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
-            Notice::NodesUntold { count } => {
+            Notice::NodesOmitted { count } => {
                 write!(
                     f,
-                    "{count} nodes left out of the setup response: E42 cannot represent them or the message is full"
+                    "{count} nodes omitted from the setup response: E42 cannot represent them, or the message is full"
                 )
             }
-            Notice::EndUntold { request_id, end } => write!(
+            Notice::EndNotReported { request_id, end } => write!(
                 f,
-                "subscription {}/{} ended ({end:?}): not reported, since E42 has no message for that",
+                "subscription {}/{} ended ({end}): not reported, since E42 has no message for that",
                 request_id.requestor, request_id.instance
             ),
             Notice::XappMisuse { what } => write!(f, "refused: {what}"),

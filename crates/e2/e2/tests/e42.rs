@@ -431,7 +431,7 @@ fn deletion_by_node_is_logged_and_ends_subscription() {
     world.send_from_node(NODE, e2ap::RicSubscriptionDeleteRequired { subscriptions: Some(vec![gone].into()) });
     assert!(world.to_xapps.is_empty());
     let end = SubscriptionEnd::ByNode(cause);
-    assert!(world.notices.contains(&Notice::EndUntold { request_id: request(1), end }), "{:?}", world.notices);
+    assert!(world.notices.contains(&Notice::EndNotReported { request_id: request(1), end }), "{:?}", world.notices);
     world.send_from_xapp(A, delete(xapp, 1));
     assert!(matches!(world.sent_to_xapp(A), Pdu::RicSubscriptionDeleteFailure(_)));
 }
@@ -459,7 +459,7 @@ fn node_without_components_is_hidden() {
         panic!()
     };
     assert_eq!(response.nodes.iter().map(|node| node.global_e2_node_id).collect::<Vec<_>>(), [node_id(7)]);
-    assert_eq!(world.notices, [Notice::NodesUntold { count: 1 }]);
+    assert_eq!(world.notices, [Notice::NodesOmitted { count: 1 }]);
     // a repeated setup has the same answer
     world.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
     assert_eq!(world.to_xapps[0], world.to_xapps[1]);

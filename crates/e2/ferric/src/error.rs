@@ -33,7 +33,7 @@ impl fmt::Display for Error {
             Error::Refused(e2::RefusalCode::NotAllowed) => {
                 f.write_str("refused by the RIC: its access rules contain no entry for our certificate")
             }
-            Error::Refused(code) => write!(f, "refused by the RIC: {code:?}"),
+            Error::Refused(code) => write!(f, "refused by the RIC: {code}"),
             Error::NoAnswer => f.write_str("no answer from the RIC in time"),
         }
     }

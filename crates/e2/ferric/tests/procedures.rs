@@ -167,6 +167,6 @@ fn removed_function_ends_its_subscriptions() {
         XappEvent::NodeChanged(node) => Some(node.functions.len()),
         _ => None,
     });
-    assert_eq!((end, functions), (Some(SubscriptionEnd::FunctionGone), 0));
+    assert_eq!((end, functions), (Some(SubscriptionEnd::FunctionRemoved), 0));
     assert_eq!(xapp.nodes().next().unwrap().functions, []);
 }

@@ -50,6 +50,6 @@ pub fn problem_of(outcome: &ControlOutcome, reason: impl FnOnce(Option<&[u8]>) -
                 None => problem,
             })
         }
-        other => Some(Problem::new(StatusCode::BAD_GATEWAY, format!("the control failed: {other:?}"))),
+        other => Some(Problem::new(StatusCode::BAD_GATEWAY, other.to_string())),
     }
 }

@@ -292,7 +292,7 @@ fn rule_is_retried_when_its_control_times_out() {
     loop {
         report(&mut node, slice::MODEL, &header, &slice_message);
         node.acknowledge();
-        let rule = ric.rest.eventually(rule, |rule| rule["ues"][0]["state"] != "under way");
+        let rule = ric.rest.eventually(rule, |rule| rule["ues"][0]["state"] != "in_progress");
         if rule["ues"][0]["state"] == "moved" {
             break;
         }
@@ -455,7 +455,7 @@ fn node_without_slice_reports_is_unavailable() {
     let slice = sources.as_array().unwrap().iter().find(|source| source["model"] == "slice").unwrap().clone();
     assert_eq!(
         (&slice["state"], &slice["reason"]),
-        (&json!("silent"), &json!("the node refuses: misc: HardwareFailure"))
+        (&json!("unavailable"), &json!("the node refuses: misc: HardwareFailure"))
     );
 }
 
@@ -471,7 +471,8 @@ fn unreadable_reports_are_counted_and_ignored() {
         }
     }
     let of = format!("/v1/nodes/{NODE}");
-    let node = ric.rest.eventually(&of, |node| node["sources"].as_array().unwrap().iter().all(|s| s["unread"] == 4));
+    let node =
+        ric.rest.eventually(&of, |node| node["sources"].as_array().unwrap().iter().all(|s| s["undecodable"] == 4));
     assert_eq!(node["ues"], 0);
     ric.rest.request("GET", SLICES, None).expect_problem(503, &["not reported slice yet"]);
 }

@@ -73,7 +73,7 @@ impl Database {
             }
             IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some((node, source)) = self.find(&SourceState::Subscribed(*subscription)) {
-                    source.set_unavailable(node, format!("the subscription ended: {end:?}"));
+                    source.set_unavailable(node, format!("the subscription ended: {end}"));
                 }
             }
             _ => {}
@@ -104,10 +104,10 @@ impl Database {
             .inspect_err(|error| {
                 let name = &node.name;
                 let Some(source) = node.sources.iter_mut().find(|source| source.model == model) else { return };
-                source.unread += 1;
+                source.undecodable += 1;
                 // logged at powers of two: a node may send only such reports
-                if source.unread.is_power_of_two() {
-                    warn!(node = name, model = model.name(), unread = source.unread, %error, "cannot decode a report");
+                if source.undecodable.is_power_of_two() {
+                    warn!(node = name, model = model.name(), undecodable = source.undecodable, %error, "cannot decode a report");
                 }
             })
             .ok()
@@ -212,7 +212,7 @@ impl Database {
             if let SourceState::Unavailable(why) = &state {
                 warn!(node = node.name, model = model.name(), "no statistics: {why}");
             }
-            node.sources.push(Source { model, function, wire, state, reports: 0, unread: 0 });
+            node.sources.push(Source { model, function, wire, state, reports: 0, undecodable: 0 });
         }
         let reports_ues = node.source(ReportModel::Rrc).is_some();
         let models: Vec<_> = node.sources.iter().map(|source| source.model.name()).collect();
@@ -227,7 +227,7 @@ fn why(error: &SubscribeError) -> String {
     match error {
         SubscribeError::Refused { cause, .. } => format!("the node refuses: {cause}"),
         SubscribeError::TimedOut => "the node did not answer".to_owned(),
-        SubscribeError::NodeLost => "the node is gone".to_owned(),
+        SubscribeError::NodeLost => "the node was lost".to_owned(),
         other => other.to_string(),
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Source {
     /// Received reports.
     pub reports: u64,
     /// Reports that could not be decoded.
-    pub unread: u64,
+    pub undecodable: u64,
 }
 
 /// The state of the subscription to a source.
@@ -45,13 +45,13 @@ pub(super) struct LatestReport<T> {
     pub timestamp_us: i64,
     pub records: Vec<T>,
     /// The number of omitted records.
-    pub left_out: usize,
+    pub omitted: usize,
 }
 
 impl<T: Clone> LatestReport<T> {
     fn new(records: &[T], timestamp_us: i64) -> Self {
         let count = records.len().min(MAX_RECORDS);
-        LatestReport { timestamp_us, records: records[..count].to_vec(), left_out: records.len() - count }
+        LatestReport { timestamp_us, records: records[..count].to_vec(), omitted: records.len() - count }
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Ues {
     /// Their C-RNTIs, by the identity that they keep across cells.
     rntis: HashMap<UeId<'static>, u16>,
     /// The number of omitted UEs.
-    pub left_out: u64,
+    pub omitted: u64,
 }
 
 impl Ues {
@@ -51,7 +51,7 @@ impl Ues {
         self.leave(&ue.id);
         self.remove(rnti);
         if self.by_rnti.len() >= MAX_RECORDS {
-            self.left_out += 1;
+            self.omitted += 1;
             return;
         }
         self.rntis.insert(ue.id.clone(), rnti);
@@ -154,9 +154,9 @@ mod tests {
         for number in 0..MAX_RECORDS as u32 + 3 {
             ues.notified(NODE, &notification(number, number as u16, Event::Attached));
         }
-        assert_eq!((names(&ues).len(), ues.left_out), (MAX_RECORDS, 3));
+        assert_eq!((names(&ues).len(), ues.omitted), (MAX_RECORDS, 3));
         // a stored UE can change
         ues.notified(NODE, &notification(5, 60_000, Event::Attached));
-        assert_eq!((names(&ues).len(), ues.left_out), (MAX_RECORDS, 3));
+        assert_eq!((names(&ues).len(), ues.omitted), (MAX_RECORDS, 3));
     }
 }

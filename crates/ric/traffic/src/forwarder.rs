@@ -96,7 +96,7 @@ impl Forwarder {
                 Err(misuse) => warn!(
                     node = &*name,
                     function = function.id.0,
-                    ?misuse,
+                    error = %misuse,
                     "cannot subscribe: statistics are not forwarded"
                 ),
             }
@@ -105,7 +105,7 @@ impl Forwarder {
 
     fn refused(&mut self, ticket: Ticket, error: &SubscribeError) {
         if let Some((node, model)) = self.requested.remove(&ticket) {
-            warn!(node = &*node, model, ?error, "subscription failed: statistics are not forwarded");
+            warn!(node = &*node, model, %error, "subscription failed: statistics are not forwarded");
         }
     }
 }

@@ -137,14 +137,14 @@ impl Session {
                     self.sources.insert(subscription, source);
                 }
             }
-            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error: failure }) => {
+            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
                 if let Some(source) = self.requested.remove(&ticket) {
-                    warn!(node = source.node, ?failure, "cannot subscribe");
+                    warn!(node = source.node, %error, "cannot subscribe to its statistics");
                 }
             }
             XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some(source) = self.sources.remove(&subscription) {
-                    warn!(node = source.node, ?end, "the subscription ended");
+                    warn!(node = source.node, %end, "the subscription ended");
                 }
             }
             XappEvent::Indication(indication) => self.indication(&indication),
@@ -215,7 +215,7 @@ fn answer(outcome: e2::ControlOutcome, wire: Wire) -> Answer {
             Answer::Refused(diagnostic.unwrap_or_else(|| format!("{cause} (see the log of the node)")))
         }
         e2::ControlOutcome::TimedOut | e2::ControlOutcome::NodeLost => Answer::Unknown,
-        e2::ControlOutcome::Misuse(code) => Answer::Refused(format!("the RIC refuses the control: {code:?}")),
+        e2::ControlOutcome::Misuse(code) => Answer::Refused(format!("the RIC refuses the control: {code}")),
         _ => Answer::Unknown,
     }
 }

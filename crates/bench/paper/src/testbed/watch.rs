@@ -183,8 +183,8 @@ impl Reader {
             XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
                 self.sources.extend(self.pending.remove(&ticket).map(|source| (subscription, source)));
             }
-            XappEvent::Request(RequestEvent::SubscriptionFailed { error: failure, .. }) => {
-                self.fail(format!("a subscription failed: {failure:?}"))
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error, .. }) => {
+                self.fail(format!("a subscription failed: {error}"))
             }
             XappEvent::NodeLost(node) => self.fail(format!("{} lost", node.global_id)),
             XappEvent::Indication(indication) => {

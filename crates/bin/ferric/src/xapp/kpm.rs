@@ -175,12 +175,12 @@ impl App {
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
                 if let Some(source) = self.pending.remove(&ticket) {
-                    warn!(node = source.node_name, ?error, "subscription failed");
+                    warn!(node = source.node_name, %error, "subscription failed");
                 }
             }
             XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some(source) = self.sources.remove(&subscription) {
-                    warn!(node = source.node_name, ?end, "subscription ended");
+                    warn!(node = source.node_name, %end, "subscription ended");
                 }
             }
             XappEvent::Indication(indication) => self.indication(&indication),

@@ -91,7 +91,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                 targets.values_mut().filter(|t| t.subscribing == Some(ticket)).for_each(|t| t.subscribing = None);
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { error, .. }) => {
-                warn!(?error, "subscription failed")
+                warn!(%error, "subscription failed")
             }
             XappEvent::Indication(indication) => {
                 let Some(target) = targets.get_mut(&indication.node) else { return };

@@ -288,7 +288,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                     return;
                 }
                 let Some(rc) = node.functions.iter().find(|function| Wire::of(&function.oid).1 == OID) else {
-                    return info!(node = name, "does not offer E2SM-RC");
+                    return info!(node = name, "node does not offer E2SM-RC");
                 };
                 let plmn = node.global_id.plmn_identity();
                 let octets = args.detect(node, rc).and_then(|detection| {
@@ -339,8 +339,8 @@ fn describe(result: &e2::ControlOutcome, detection: Detection) -> String {
         e2::ControlOutcome::Sent => "sent".to_owned(),
         e2::ControlOutcome::TimedOut => "no answer".to_owned(),
         e2::ControlOutcome::NodeLost => "node lost".to_owned(),
-        e2::ControlOutcome::Misuse(code) => format!("rejected by the RIC: {code:?}"),
-        other => format!("{other:?}"),
+        e2::ControlOutcome::Misuse(code) => format!("refused by the RIC: {code}"),
+        other => other.to_string(),
     }
 }
 

@@ -32,7 +32,7 @@ impl Agent {
         let subscription = self.subscriptions.get(&id).ok_or(AgentMisuse::UnknownRequest)?;
         let actions = subscription.admitted.as_ref().ok_or(AgentMisuse::UnknownRequest)?;
         if self.required.contains_key(&id) {
-            return Err(AgentMisuse::UnderWay);
+            return Err(AgentMisuse::InProgress);
         }
         let mut named = modify.iter().map(|(id, _)| *id).chain(remove.iter().map(|(id, _)| *id));
         if twice(named.clone()) || named.clone().next().is_none() {

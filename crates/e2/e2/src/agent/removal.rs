@@ -37,7 +37,7 @@ impl Agent {
             return Err(AgentMisuse::NotUp);
         }
         if self.removal.is_some() {
-            return Err(AgentMisuse::UnderWay);
+            return Err(AgentMisuse::InProgress);
         }
         let transaction_id = self.next_transaction();
         self.removal = Some(PendingRemoval { transaction_id, by: now + self.config.answer_timeout });

@@ -39,7 +39,7 @@ impl Agent {
             return Err(AgentMisuse::NotUp);
         }
         if self.reset.is_some() {
-            return Err(AgentMisuse::UnderWay);
+            return Err(AgentMisuse::InProgress);
         }
         let transaction_id = self.next_transaction();
         self.reset = Some(PendingReset { transaction_id, by: now + self.config.reset_timeout });

@@ -106,7 +106,7 @@ pub enum AgentMisuse {
     /// The agent is not up.
     NotUp,
     /// A procedure of this kind is already in progress.
-    UnderWay,
+    InProgress,
     /// The E2AP version does not have this procedure or field.
     NotInVersion,
     /// The configuration would be invalid.
@@ -130,7 +130,7 @@ impl fmt::Display for AgentMisuse {
             AgentMisuse::UnknownAction => "the subscription has no such action",
             AgentMisuse::BadActions => "an answer admits at least one action and names each requested one at most once",
             AgentMisuse::NotUp => "the agent is not up",
-            AgentMisuse::UnderWay => "a procedure of this kind is already in progress",
+            AgentMisuse::InProgress => "a procedure of this kind is already in progress",
             AgentMisuse::NotInVersion => "the E2AP version does not support this",
             AgentMisuse::BadAnswer => "the answer names an association that was not requested, or a duplicate",
             AgentMisuse::NotRemoved => "the node was not removed; it reconnects by itself",

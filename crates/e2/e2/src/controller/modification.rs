@@ -42,7 +42,7 @@ impl Controller {
             return Err(Misuse::Shared);
         }
         if s.change.as_ref().is_some_and(|change| change.is_awaited()) || s.required.is_some() {
-            return Err(Misuse::UnderWay);
+            return Err(Misuse::InProgress);
         }
         if !change.fits(&s.admitted) {
             return Err(Misuse::BadActions);

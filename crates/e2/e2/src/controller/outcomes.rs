@@ -122,7 +122,7 @@ pub enum SubscribeError {
 impl fmt::Display for SubscribeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SubscribeError::Misuse(code) => write!(f, "the RIC refused the subscription: {code:?}"),
+            SubscribeError::Misuse(code) => write!(f, "the RIC refused the subscription: {code}"),
             SubscribeError::Refused { cause, .. } => write!(f, "the node refused the subscription: {cause}"),
             SubscribeError::TimedOut => f.write_str("the node did not answer the subscription request in time"),
             SubscribeError::NodeLost => f.write_str("the node was lost or reset before it answered"),
@@ -145,9 +145,24 @@ pub enum SubscriptionEnd {
     /// The node required its deletion, or refused to set it up again.
     ByNode(Cause),
     /// The node does not offer the RAN function any more.
-    FunctionGone,
+    FunctionRemoved,
     /// The node set up again, but did not answer the repeated subscription request.
     NotRestored,
+}
+
+impl fmt::Display for SubscriptionEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SubscriptionEnd::Deleted => f.write_str("its consumer unsubscribed"),
+            SubscriptionEnd::NodeLost => f.write_str("the node was lost"),
+            SubscriptionEnd::Reset => f.write_str("the node was reset"),
+            SubscriptionEnd::ByNode(cause) => write!(f, "the node ended it: {cause}"),
+            SubscriptionEnd::FunctionRemoved => f.write_str("the node does not offer the RAN function any more"),
+            SubscriptionEnd::NotRestored => {
+                f.write_str("the node set up again, but did not answer the repeated subscription request")
+            }
+        }
+    }
 }
 
 /// The outcome of a modification that a consumer requested.
@@ -187,6 +202,19 @@ pub enum ControlOutcome {
     TimedOut,
     /// The node was lost or reset.
     NodeLost,
+}
+
+impl fmt::Display for ControlOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ControlOutcome::Misuse(code) => write!(f, "the RIC refused the control: {code}"),
+            ControlOutcome::Acknowledged(_) => f.write_str("the node acknowledged the control"),
+            ControlOutcome::Sent => f.write_str("the control was sent without a request for acknowledgement"),
+            ControlOutcome::Failed { cause, .. } => write!(f, "the node refused the control: {cause}"),
+            ControlOutcome::TimedOut => f.write_str("the node did not answer the control in time"),
+            ControlOutcome::NodeLost => f.write_str("the node was lost or reset before it answered the control"),
+        }
+    }
 }
 
 /// The outcome of a query.
@@ -237,12 +265,12 @@ pub enum Misuse {
     BadActions,
     /// The consumer's quota of requests or of octets is exhausted.
     TooManyRequests,
-    /// All request ids are in use or resting.
+    /// All request ids are in use, or not reusable yet.
     NoRequestId,
     /// The PDU would exceed [`ControllerConfig::max_pdu_octets`](super::ControllerConfig::max_pdu_octets).
     TooLarge,
     /// A procedure of this kind is already in progress.
-    UnderWay,
+    InProgress,
     /// The node's E2AP version does not have this procedure or field.
     NotInVersion,
     /// The node requested a time to wait that has not passed yet.
@@ -261,9 +289,9 @@ impl fmt::Display for Misuse {
             Misuse::UnknownSubscription => "no such subscription of this consumer",
             Misuse::BadActions => "a subscription has 1 to 16 actions with different ids and valid times to wait",
             Misuse::TooManyRequests => "the consumer's quota of requests or octets is exhausted",
-            Misuse::NoRequestId => "all RIC request ids are in use or resting",
+            Misuse::NoRequestId => "all RIC request ids are in use, or not reusable yet",
             Misuse::TooLarge => "the PDU would exceed the maximum length",
-            Misuse::UnderWay => "a procedure of this kind is already in progress",
+            Misuse::InProgress => "a procedure of this kind is already in progress",
             Misuse::NotInVersion => "the node's E2AP version does not support this",
             Misuse::TooEarly => "the node requested a time to wait that has not passed yet",
             Misuse::Shared => "other consumers share the subscription",
@@ -300,11 +328,31 @@ pub enum RefusalCode {
     /// The node's E2AP version does not have this procedure or field.
     NotInVersion = 10,
     /// The previous change of the subscription is still in progress.
-    UnderWay = 11,
+    InProgress = 11,
     /// Other consumers share the subscription.
     Shared = 12,
     /// The xApp's rights do not allow this, or it has no rights at all.
     NotAllowed = 13,
+}
+
+impl fmt::Display for RefusalCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RefusalCode::Version => "it supports none of the xApp's protocol versions",
+            RefusalCode::Protocol => "invalid message, or not allowed in this state",
+            RefusalCode::UnknownNode => "no such node",
+            RefusalCode::UnknownFunction => "the node has no such RAN function",
+            RefusalCode::UnknownSubscription => "no such subscription of this xApp",
+            RefusalCode::BadActions => "a subscription has 1 to 16 actions with different ids and valid times to wait",
+            RefusalCode::TooManyRequests => "the xApp's quota of requests or octets is exhausted",
+            RefusalCode::NoRequestId => "all RIC request ids are in use, or not reusable yet",
+            RefusalCode::TooLarge => "the PDU would exceed the maximum length of the node's link",
+            RefusalCode::NotInVersion => "the node's E2AP version does not support this",
+            RefusalCode::InProgress => "the previous change of the subscription is still in progress",
+            RefusalCode::Shared => "other consumers share the subscription",
+            RefusalCode::NotAllowed => "the rights of the xApp's certificate do not allow this",
+        })
+    }
 }
 
 impl RefusalCode {
@@ -321,7 +369,7 @@ impl RefusalCode {
             8 => RefusalCode::NoRequestId,
             9 => RefusalCode::TooLarge,
             10 => RefusalCode::NotInVersion,
-            11 => RefusalCode::UnderWay,
+            11 => RefusalCode::InProgress,
             12 => RefusalCode::Shared,
             13 => RefusalCode::NotAllowed,
             _ => return None,

@@ -100,7 +100,7 @@ impl Controller {
             let offered = self.nodes.get(&id).is_some_and(|node| node.function(function).is_some());
             if !offered || !sound {
                 if let Some(Request::Subscription(subscription)) = self.free(now, place) {
-                    self.subscription_gone(place, subscription, SubscriptionEnd::FunctionGone);
+                    self.subscription_gone(place, subscription, SubscriptionEnd::FunctionRemoved);
                 }
                 continue;
             }

@@ -116,13 +116,13 @@ impl Controller {
             // not answered yet: a node that offers the function again by then would set it up
             if matches!(self.requests.get(place), Some(Request::Subscription(s)) if s.is_awaited()) {
                 self.fail_waiting(place, &SubscribeError::Refused { cause, actions: Vec::new() });
-                self.end_consumers(place, SubscriptionEnd::FunctionGone);
+                self.end_consumers(place, SubscriptionEnd::FunctionRemoved);
                 self.send_delete(now, place);
                 continue;
             }
             match self.free(now, place) {
                 Some(Request::Subscription(subscription)) => {
-                    self.subscription_gone(place, subscription, SubscriptionEnd::FunctionGone);
+                    self.subscription_gone(place, subscription, SubscriptionEnd::FunctionRemoved);
                 }
                 Some(Request::Control(control)) => self.control_refused(&control, cause),
                 Some(Request::Query(query)) => self.query_refused(&query, cause),

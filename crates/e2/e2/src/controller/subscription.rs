@@ -177,7 +177,7 @@ impl Controller {
         let place = self.requests.place(id);
         match place.map(|place| (place, self.requests.get(place))) {
             Some((place, Some(Request::Subscription(s)))) if s.node == node && s.function == function => Some(place),
-            Some((place, None)) if self.requests.rests(place) => None, // its time-out has passed
+            Some((place, None)) if self.requests.is_in_reuse_delay(place) => None, // its time-out has passed
             _ => {
                 self.unknown_request(now, node, id, function, message);
                 None
@@ -357,7 +357,7 @@ impl Controller {
         }
         for (consumer, ticket) in subscription.waiting {
             let error = match end {
-                SubscriptionEnd::FunctionGone => {
+                SubscriptionEnd::FunctionRemoved => {
                     let cause = Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid);
                     SubscribeError::Refused { cause, actions: Vec::new() }
                 }

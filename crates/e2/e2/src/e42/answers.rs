@@ -54,7 +54,7 @@ impl E42Host {
                     let ran_function_id = held.function;
                     self.send(assoc, &RicSubscriptionDeleteResponse { request_id, ran_function_id }.into());
                 } else {
-                    self.notices.push_back((assoc, Notice::EndUntold { request_id, end }));
+                    self.notices.push_back((assoc, Notice::EndNotReported { request_id, end }));
                 }
             }
             RequestEvent::Controlled { ticket, outcome } => {

@@ -185,9 +185,9 @@ impl E42Host {
             }
         };
         let rights = self.sessions.get(&assoc).and_then(|session| session.rights.as_deref());
-        let (nodes, left_out) = nodes::connected(controller.nodes(), rights, self.version, self.max_pdu_octets / 2);
-        if left_out > 0 {
-            self.notices.push_back((assoc, Notice::NodesUntold { count: left_out }));
+        let (nodes, omitted) = nodes::connected(controller.nodes(), rights, self.version, self.max_pdu_octets / 2);
+        if omitted > 0 {
+            self.notices.push_back((assoc, Notice::NodesOmitted { count: omitted }));
         }
         let response = E42SetupResponse { xapp_id, nodes: nodes.into() };
         self.scratch.clear();

@@ -20,7 +20,7 @@ pub(super) fn connected<'a>(
     version: E42Version,
     mut room_octets: usize,
 ) -> (Vec<ConnectedNode<'a>>, usize) {
-    let (mut listed, mut left_out, mut scratch) = (Vec::new(), 0, Vec::new());
+    let (mut listed, mut omitted, mut scratch) = (Vec::new(), 0, Vec::new());
     for node in nodes.filter(|node| rights.is_none_or(|rights| rights.sees(node))) {
         let node = connected_node(node, rights, version).filter(|_| listed.len() < usize::from(u16::MAX) - 1);
         match node.map(|node| (octets(&node, version, &mut scratch), node)) {
@@ -28,10 +28,10 @@ pub(super) fn connected<'a>(
                 room_octets -= octets;
                 listed.push(node);
             }
-            _ => left_out += 1,
+            _ => omitted += 1,
         }
     }
-    (listed, left_out)
+    (listed, omitted)
 }
 
 /// Returns `None` for a node that FlexRIC's xApps would abort on.

@@ -161,7 +161,7 @@ impl<'a> RicMessage<'a> {
                     1 => SubscriptionEnd::NodeLost,
                     2 => SubscriptionEnd::Reset,
                     3 => SubscriptionEnd::ByNode(take.per()?),
-                    4 => SubscriptionEnd::FunctionGone,
+                    4 => SubscriptionEnd::FunctionRemoved,
                     5 => SubscriptionEnd::NotRestored,
                     _ => return Err(ProtocolError::BadField),
                 },

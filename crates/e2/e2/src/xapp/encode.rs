@@ -110,7 +110,7 @@ fn put_event(put: &mut Put<'_>, event: &RequestEvent) {
                 SubscriptionEnd::NodeLost => put.u8(1),
                 SubscriptionEnd::Reset => put.u8(2),
                 SubscriptionEnd::ByNode(cause) => put.u8(3).per(cause),
-                SubscriptionEnd::FunctionGone => put.u8(4),
+                SubscriptionEnd::FunctionRemoved => put.u8(4),
                 SubscriptionEnd::NotRestored => put.u8(5),
             };
         }

@@ -301,7 +301,7 @@ fn code(misuse: Misuse) -> RefusalCode {
         Misuse::NoRequestId => RefusalCode::NoRequestId,
         Misuse::TooLarge => RefusalCode::TooLarge,
         Misuse::NotInVersion => RefusalCode::NotInVersion,
-        Misuse::UnderWay => RefusalCode::UnderWay,
+        Misuse::InProgress => RefusalCode::InProgress,
         Misuse::Shared => RefusalCode::Shared,
         // only `Controller::connection_update` returns these, and the host never calls it
         Misuse::TooEarly | Misuse::BadUpdate => unreachable!("no message of an xApp changes associations"),

@@ -151,7 +151,7 @@ impl Xapp {
                     return;
                 }
                 RicMessage::Refused(code) => {
-                    tracing::warn!(?code, "command refused by the RIC");
+                    tracing::warn!("command refused by the RIC: {code}");
                     return;
                 }
                 RicMessage::NodeUp(node) => {

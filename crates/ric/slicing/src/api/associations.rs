@@ -214,7 +214,7 @@ impl Document {
                         ("waiting", missing.map(|(direction, id)| format!("there is no {direction} slice {id}")))
                     }
                     RuleState::Unanswered(why) => ("waiting", Some(why.clone())),
-                    RuleState::InProgress => ("under way", None),
+                    RuleState::InProgress => ("in_progress", None),
                     RuleState::Moved => ("moved", None),
                     RuleState::Refused(why) => ("refused", Some(why.clone())),
                 };

@@ -64,7 +64,7 @@ struct SourceDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     reports: u64,
-    unread: u64,
+    undecodable: u64,
 }
 
 impl NodeDocument {
@@ -80,11 +80,11 @@ impl NodeDocument {
 impl SourceDocument {
     fn of(source: &Source) -> Self {
         let (state, reason) = match &source.state {
-            SourceState::Requested(_) => ("asked", None),
+            SourceState::Requested(_) => ("requested", None),
             SourceState::Subscribed(_) => ("subscribed", None),
-            SourceState::Unavailable(why) => ("silent", Some(why.clone())),
+            SourceState::Unavailable(why) => ("unavailable", Some(why.clone())),
         };
-        let Source { model, function, wire, reports, unread, .. } = source;
+        let Source { model, function, wire, reports, undecodable, .. } = source;
         SourceDocument {
             model: model.name(),
             function: function.0,
@@ -92,7 +92,7 @@ impl SourceDocument {
             state,
             reason,
             reports: *reports,
-            unread: *unread,
+            undecodable: *undecodable,
         }
     }
 }

@@ -33,13 +33,13 @@ fn latest<T: Clone + Describe + Send + 'static>(
     list: &'static str,
     latest: &LatestReport<T>,
 ) -> Result<Response, Problem> {
-    let LatestReport { timestamp_us, records, left_out } = latest.clone();
+    let LatestReport { timestamp_us, records, omitted } = latest.clone();
     Ok(Response::lazy(move || {
         let records = records.iter().map(|record| json::of(record)).collect();
         let mut document = Map::new();
         document.insert("timestamp_us".to_owned(), timestamp_us.into());
         document.insert(list.to_owned(), Value::Array(records));
-        document.insert("left_out".to_owned(), left_out.into());
+        document.insert("omitted".to_owned(), omitted.into());
         Value::Object(document)
     }))
 }

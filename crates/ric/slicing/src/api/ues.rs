@@ -19,7 +19,7 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
         reading("/v1/nodes/{node}/ues", queue, |_| {
             let read: Read = Box::new(|node| {
                 let ues = node.rntis().into_iter().map(|rnti| UeDocument::of(node, rnti)).collect();
-                Ok(Response::ok(List { ues, left_out: node.ues.left_out }))
+                Ok(Response::ok(List { ues, omitted: node.ues.omitted }))
             });
             Ok(read)
         }),
@@ -76,7 +76,7 @@ fn known(node: &Node, rnti: u16) -> Result<u16, Problem> {
 #[derive(Serialize)]
 struct List {
     ues: Vec<UeDocument>,
-    left_out: u64,
+    omitted: u64,
 }
 
 #[derive(Serialize)]

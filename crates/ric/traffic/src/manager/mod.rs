@@ -270,13 +270,13 @@ impl Iapp for TcManager {
             IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
                 let is_requested = |node: &&mut TcNode| matches!(node.state, Subscription::Requested(requested) if requested == *ticket);
                 if let Some(node) = self.nodes.values_mut().find(is_requested) {
-                    warn!(node = node.name, ?error, "cannot subscribe to TC");
-                    node.set_unavailable(format!("the subscription failed ({error:?})"));
+                    warn!(node = node.name, %error, "cannot subscribe to TC");
+                    node.set_unavailable(format!("the subscription failed: {error}"));
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
                 if let Some(node) = self.of_subscription(*subscription) {
-                    node.set_unavailable(format!("its subscription ended ({end:?})"));
+                    node.set_unavailable(format!("its subscription ended: {end}"));
                 }
             }
             IappEvent::Request(RequestEvent::Controlled { ticket, outcome }) => self.controlled(*ticket, outcome, ric),
