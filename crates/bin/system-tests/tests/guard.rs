@@ -11,7 +11,7 @@ use ran::scenario::{CellScenario, ChannelScenario, FlowScenario, UeScenario};
 use ran::{RanConfig, Scenario};
 use system_tests::{RicAndRan, eventually};
 use traffic::guard::WaitStatistics;
-use traffic::record::{LaneRecord, Record, RlcRecord, TcRecord};
+use traffic::record::{QueueEntryRecord, Record, RlcRecord, TcRecord};
 use traffic::{FlowGuard, GuardConfig, LinkEvent, TrafficLink};
 
 const NODE: &str = "gnb-00101-e00";
@@ -71,8 +71,8 @@ impl Driver {
     }
 
     /// Returns a queue of the node's last report.
-    fn lane(&self, at: usize) -> Option<LaneRecord> {
-        self.tc.as_ref()?.lanes.get(at).copied()
+    fn entry(&self, at: usize) -> Option<QueueEntryRecord> {
+        self.tc.as_ref()?.queues.get(at).copied()
     }
 }
 
@@ -84,7 +84,7 @@ fn guard_takes_and_undoes_all_steps() {
     driver.until("protection", |driver| driver.guard.is_protected());
     driver.guard.undo(true);
     driver.until("all of it undone", |driver| driver.guard.is_finished());
-    assert_eq!(driver.lane(1), None);
+    assert_eq!(driver.entry(1), None);
     drop(running);
     driver.until("the loss", |driver| driver.is_lost);
     let done: Vec<_> = driver.events.iter().filter_map(|line| line.strip_prefix("done: ")).collect();
@@ -126,14 +126,14 @@ fn call_does_not_wait_behind_a_download() {
     // the backlog moves from RLC to the download's queue
     driver.until("a short RLC buffer below a long queue", |driver| {
         let waits = driver.rlc.as_ref().and_then(|rlc| rlc.bearers.first()).map(|bearer| bearer.tx_sdu_wait_us);
-        let download = driver.lane(0).map(|lane| lane.queue.last_sojourn_us);
+        let download = driver.entry(0).map(|entry| entry.queue.last_sojourn_us);
         waits.is_some_and(|us| us < 20_000) && download.is_some_and(|us| us > 20_000)
     });
     // the call is in its own queue, and does not wait
-    let before = driver.lane(1).unwrap().queue.forwarded_packets;
+    let before = driver.entry(1).unwrap().queue.forwarded_packets;
     let mut longest_us = 0;
     driver.until("a second of the call", |driver| {
-        let queue = driver.lane(1).unwrap().queue;
+        let queue = driver.entry(1).unwrap().queue;
         longest_us = longest_us.max(queue.last_sojourn_us);
         queue.forwarded_packets >= before + 50
     });

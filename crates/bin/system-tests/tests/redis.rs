@@ -65,7 +65,7 @@ fn records_are_published_and_added_to_bounded_streams() {
         };
         let rntis: HashSet<_> = rlc.bearers.iter().map(|bearer| bearer.rnti).collect();
         assert_eq!(rntis, [0x4601, 0x4602, 0x4603, 0x4604].into(), "{via}");
-        assert_eq!(tc.lanes.len(), 1);
+        assert_eq!(tc.queues.len(), 1);
         assert!(tc.timestamp_us > 1_600_000_000_000_000);
     }
     eventually("more records than a stream may keep", || forwarded().records > 1000);

@@ -347,7 +347,7 @@ fn statistics_are_the_last_report() {
     assert!(rlc["bearers"][0]["tx_buffer_octets"].is_u64(), "{rlc}");
     let pdcp = ric.rest.eventually(&path("pdcp"), |pdcp| pdcp["bearers"].as_array().unwrap().len() == 4);
     assert!(pdcp["bearers"][0]["tx_sdu_octets"].is_u64(), "{pdcp}");
-    assert!(ric.rest.eventually(&path("tc"), |_| true)["lanes"].is_array());
+    assert!(ric.rest.eventually(&path("tc"), |_| true)["queues"].is_array());
     ric.rest.request("GET", &path("gtp"), None).expect_problem(404, &["mac, rlc, pdcp and tc, not of `gtp`"]);
     ric.rest.request("GET", "/v1/nodes/nobody/statistics/mac", None).expect_problem(404, &["no node `nobody`"]);
 }

@@ -313,7 +313,7 @@ fn node_without_outcome_delays_one_request() {
         scheduler: tc::Scheduler::RoundRobin,
         pacer: tc::Pacer { kind: tc::PacerKind::Off, id: 0, meter },
         classifier: tc::Classifier::RoundRobin,
-        lanes: Default::default(),
+        queues: Default::default(),
         timestamp_us: 0,
     };
     let mut octets = Vec::new();

@@ -128,7 +128,7 @@ pub struct TcRecord {
     /// The classifier, which selects the queue of a packet.
     pub classifier: ClassifierRecord,
     /// The queues. The first one takes packets that no filter matches.
-    pub lanes: Vec<LaneRecord>,
+    pub queues: Vec<QueueEntryRecord>,
 }
 
 /// The pacer.
@@ -152,7 +152,7 @@ pub enum ClassifierRecord {
 
 /// A queue with its shaper and policer.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub struct LaneRecord {
+pub struct QueueEntryRecord {
     /// Its shaper, which has the id of the queue.
     pub shaper: ShaperRecord,
     /// Its policer.
@@ -252,22 +252,22 @@ impl From<&tc::IndicationMessage<'_>> for TcRecord {
             Classifier::Osi(filters) => ClassifierRecord::Osi(filters.to_vec()),
             Classifier::Stochastic => ClassifierRecord::Stochastic,
         };
-        let lanes = message.lanes.iter().map(|lane| LaneRecord {
-            shaper: ShaperRecord { id: lane.shaper.id },
-            policer: PolicerRecord { active: lane.policer.active, deviation_id: lane.policer.deviation_id },
+        let queues = message.queues.iter().map(|entry| QueueEntryRecord {
+            shaper: ShaperRecord { id: entry.shaper.id },
+            policer: PolicerRecord { active: entry.policer.active, deviation_id: entry.policer.deviation_id },
             queue: QueueRecord {
-                kind: lane.queue.kind,
-                packets: lane.queue.packets,
-                forwarded_packets: lane.queue.forwarded_packets,
-                mean_sojourn_us: Some(lane.queue.mean_sojourn_us).filter(|mean_us| mean_us.is_finite()),
-                last_sojourn_us: lane.queue.last_sojourn_us,
+                kind: entry.queue.kind,
+                packets: entry.queue.packets,
+                forwarded_packets: entry.queue.forwarded_packets,
+                mean_sojourn_us: Some(entry.queue.mean_sojourn_us).filter(|mean_us| mean_us.is_finite()),
+                last_sojourn_us: entry.queue.last_sojourn_us,
             },
         });
         TcRecord {
             timestamp_us: message.timestamp_us,
             pacer: PacerRecord { kind: message.pacer.kind },
             classifier,
-            lanes: lanes.collect(),
+            queues: queues.collect(),
         }
     }
 }

@@ -136,7 +136,7 @@ impl Recorder {
                 }
             }
             Report::Tc(report) => {
-                let of = |at: usize| report.lanes.get(at).map(|lane| lane.queue.last_sojourn_us as f64 / 1e3);
+                let of = |at: usize| report.queues.get(at).map(|entry| entry.queue.last_sojourn_us as f64 / 1e3);
                 self.tc_ms = [of(0), of(1)];
                 if let Some(actor) = &mut actor {
                     actor.guard.handle_tc(time(at_s), &TcRecord::from(report));

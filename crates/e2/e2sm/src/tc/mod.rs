@@ -47,7 +47,7 @@ pub struct IndicationMessage<'a> {
     pub classifier: Classifier<'a>,
     /// The queues.
     #[per(size = 0..=1024)]
-    pub lanes: List<'a, Lane>,
+    pub queues: List<'a, QueueEntry>,
     /// The time stamp, in microseconds of Unix time.
     pub timestamp_us: i64,
 }
@@ -63,7 +63,7 @@ impl<'a> Plain<'a> for IndicationMessage<'a> {
             scheduler: reader.value()?,
             pacer: reader.value()?,
             classifier: reader.value()?,
-            lanes: reader.list()?,
+            queues: reader.list()?,
             timestamp_us: reader.number()?,
         })
     }
@@ -72,7 +72,7 @@ impl<'a> Plain<'a> for IndicationMessage<'a> {
         writer.value(&self.scheduler)?;
         writer.value(&self.pacer)?;
         writer.value(&self.classifier)?;
-        writer.list(&self.lanes)?;
+        writer.list(&self.queues)?;
         writer.number(self.timestamp_us);
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Plain<'_> for Meter {
 /// A queue with its shaper and policer. Its number is that of its shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Per)]
 #[per(extensible)]
-pub struct Lane {
+pub struct QueueEntry {
     /// The shaper.
     pub shaper: Shaper,
     /// The policer.
@@ -201,12 +201,12 @@ pub struct Lane {
     pub queue: Queue,
 }
 
-impl Plain<'_> for Lane {
-    const NAME: &'static str = "Lane";
+impl Plain<'_> for QueueEntry {
+    const NAME: &'static str = "QueueEntry";
     const LEAST: usize = 92;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
-        Ok(Lane { shaper: reader.value()?, policer: reader.value()?, queue: reader.value()? })
+        Ok(QueueEntry { shaper: reader.value()?, policer: reader.value()?, queue: reader.value()? })
     }
 
     fn write(&self, writer: &mut Writer<'_>) -> Result<(), Error> {

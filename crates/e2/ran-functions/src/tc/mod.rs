@@ -17,8 +17,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use e2sm::tc::{
-    ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, Lane, MODEL, Meter, Pacer,
-    PacerKind, PacerParameters, Policer, Queue, Shaper,
+    ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, MODEL, Meter, Pacer, PacerKind,
+    PacerParameters, Policer, Queue, QueueEntry, Shaper,
 };
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
@@ -203,10 +203,10 @@ impl<H: SharedSource<Source: TcSource>> RanFunction for TcFunction<H> {
 /// The configuration and the counters.
 fn indication<S: TcSource>(source: &S, timestamp_us: i64) -> IndicationMessage<'static> {
     let Configuration { scheduler, pacer, classifier, queues } = source.configuration().clone();
-    let lane = |queue: &QueueConfiguration| {
+    let entry = |queue: &QueueConfiguration| {
         let counters = source.queue_counters(queue.id);
         let (shaper, policer) = (queue.shaper.unwrap_or_default(), queue.policer.unwrap_or_default());
-        Lane {
+        QueueEntry {
             shaper: Shaper {
                 id: queue.id,
                 active: shaper.active,
@@ -231,8 +231,8 @@ fn indication<S: TcSource>(source: &S, timestamp_us: i64) -> IndicationMessage<'
         PacerParameters::Bdp5g(_) => PacerKind::Bdp5g,
     };
     let meter = Meter { rate_kbps: source.pacer_rate_kbps(), window_ms: 0 };
-    let lanes = queues.iter().map(lane).collect();
-    IndicationMessage { scheduler, pacer: Pacer { kind, id: 0, meter }, classifier, lanes, timestamp_us }
+    let queues = queues.iter().map(entry).collect();
+    IndicationMessage { scheduler, pacer: Pacer { kind, id: 0, meter }, classifier, queues, timestamp_us }
 }
 
 impl<H: SharedSource<Source: TcSource>> fmt::Debug for TcFunction<H> {

@@ -137,10 +137,10 @@ fn filter_sends_flow_to_new_queue() {
         assert_eq!(report.scheduler, Scheduler::Priority(vec![1, 0].into()));
         assert_eq!(report.pacer.kind, PacerKind::Bdp5g);
         assert_eq!(report.classifier, Classifier::Osi(vec![OsiFilter { id: 0, flow: voip(), queue_id: 1 }].into()));
-        let lanes: Vec<_> =
-            report.lanes.iter().map(|lane| (lane.shaper.id, lane.queue.kind, lane.queue.packets)).collect();
-        assert_eq!(lanes, [(0, QueueKind::Fifo, 10), (1, QueueKind::Fifo, 11)]);
-        assert!(report.lanes[0].shaper.active && !report.lanes[1].shaper.active && !report.lanes[0].policer.active);
+        let queues: Vec<_> =
+            report.queues.iter().map(|entry| (entry.shaper.id, entry.queue.kind, entry.queue.packets)).collect();
+        assert_eq!(queues, [(0, QueueKind::Fifo, 10), (1, QueueKind::Fifo, 11)]);
+        assert!(report.queues[0].shaper.active && !report.queues[1].shaper.active && !report.queues[0].policer.active);
     }
 }
 

@@ -217,8 +217,8 @@ impl FlowGuard {
     pub fn handle_tc(&mut self, now: Time, record: &TcRecord) {
         let view = TcView::new(record, self.config.flow);
         let queue = view.separate_queue();
-        let lane = record.lanes.iter().find(|lane| Some(lane.shaper.id) == queue).or(record.lanes.first());
-        self.tc_us = lane.map_or(0, |lane| lane.queue.sojourn_us());
+        let entry = record.queues.iter().find(|entry| Some(entry.shaper.id) == queue).or(record.queues.first());
+        self.tc_us = entry.map_or(0, |entry| entry.queue.sojourn_us());
         self.queue = queue.or(self.queue);
         self.detect_existing_steps(&view);
         if let Some(Pending { shown_by: None, .. }) = self.pending {
@@ -227,7 +227,7 @@ impl FlowGuard {
         match self.goal {
             Goal::Watch | Goal::Finished => {}
             Goal::Monitor => match view.missing() {
-                Ok(None) => self.check_silence(now, lane.map_or(0, |lane| lane.queue.forwarded_packets)),
+                Ok(None) => self.check_silence(now, entry.map_or(0, |entry| entry.queue.forwarded_packets)),
                 _ => {
                     self.push_event(GuardEvent::Gone);
                     self.goal = Goal::Watch;

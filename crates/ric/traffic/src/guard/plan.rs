@@ -107,7 +107,7 @@ impl<'r> TcView<'r> {
 
     /// Returns the default queue: that of packets which no filter matches.
     fn first(&self) -> Option<u32> {
-        self.record.lanes.first().map(|lane| lane.shaper.id)
+        self.record.queues.first().map(|entry| entry.shaper.id)
     }
 
     /// Returns the filter for exactly this flow.
@@ -129,14 +129,14 @@ impl<'r> TcView<'r> {
     fn spare(&self) -> impl Iterator<Item = u32> {
         let first = self.first();
         let fifos =
-            self.record.lanes.iter().filter(|lane| lane.queue.kind == QueueKind::Fifo).map(|lane| lane.shaper.id);
+            self.record.queues.iter().filter(|entry| entry.queue.kind == QueueKind::Fifo).map(|entry| entry.shaper.id);
         fifos.filter(move |id| Some(*id) != first && !self.is_used(*id))
     }
 
     fn is_used(&self, id: u32) -> bool {
-        let mut others = self.record.lanes.iter().filter(|lane| lane.shaper.id != id);
+        let mut others = self.record.queues.iter().filter(|entry| entry.shaper.id != id);
         self.filters().iter().any(|filter| filter.queue_id == id)
-            || others.any(|lane| lane.policer.active && lane.policer.deviation_id == id)
+            || others.any(|entry| entry.policer.active && entry.policer.deviation_id == id)
     }
 
     /// Returns the next step to protect the flow, or `None` if it is protected.

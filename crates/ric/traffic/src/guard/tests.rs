@@ -6,7 +6,7 @@ use e2sm::tc::{
 };
 
 use super::*;
-use crate::record::{ClassifierRecord, LaneRecord, PacerRecord, PolicerRecord, QueueRecord, ShaperRecord};
+use crate::record::{ClassifierRecord, PacerRecord, PolicerRecord, QueueEntryRecord, QueueRecord, ShaperRecord};
 
 fn voip() -> FiveTuple {
     FiveTuple { destination_port: Some(5060), protocol: Some(17), ..FiveTuple::default() }
@@ -16,8 +16,8 @@ fn at(ms: u64) -> Time {
     Time::from_nanos(ms * 1_000_000)
 }
 
-fn lane(id: u32) -> LaneRecord {
-    LaneRecord {
+fn entry(id: u32) -> QueueEntryRecord {
+    QueueEntryRecord {
         shaper: ShaperRecord { id },
         policer: PolicerRecord { active: false, deviation_id: 0 },
         queue: QueueRecord {
@@ -42,7 +42,7 @@ impl Node {
             timestamp_us: 0,
             pacer: PacerRecord { kind: PacerKind::Off },
             classifier: ClassifierRecord::RoundRobin,
-            lanes: vec![lane(0)],
+            queues: vec![entry(0)],
         };
         Node { set, done: Vec::new() }
     }
@@ -58,13 +58,13 @@ impl Node {
     fn execute(&mut self, control: &ControlMessage<'_>) {
         match control {
             ControlMessage::Queue(QueueControl::Add(QueueParameters::Fifo)) => {
-                let id = (0..).find(|id| self.set.lanes.iter().all(|lane| lane.shaper.id != *id)).unwrap();
-                self.set.lanes.push(lane(id));
+                let id = (0..).find(|id| self.set.queues.iter().all(|entry| entry.shaper.id != *id)).unwrap();
+                self.set.queues.push(entry(id));
                 self.done.push(format!("+queue {id}"));
             }
             ControlMessage::Queue(QueueControl::Delete(delete)) => {
                 assert!(self.filters().iter().all(|filter| filter.queue_id != delete.id));
-                self.set.lanes.retain(|lane| lane.shaper.id != delete.id);
+                self.set.queues.retain(|entry| entry.shaper.id != delete.id);
                 self.done.push(format!("-queue {}", delete.id));
             }
             ControlMessage::Classifier(ClassifierControl::Add(NewFilter::Osi(new))) => {
@@ -161,11 +161,11 @@ fn configured_ue_alone_decides() {
 fn waiting_time_includes_rlc_and_tc() {
     let (mut guard, mut node) = (guard(), Node::new());
     // the last packet waited long, but was forwarded long ago
-    node.set.lanes[0].queue.last_sojourn_us = 900_000;
+    node.set.queues[0].queue.last_sojourn_us = 900_000;
     node.run(&mut guard, 0);
     guard.handle_rlc(&bearers(&[6]));
     assert_eq!(events(&mut guard), []);
-    node.set.lanes[0].queue.mean_sojourn_us = Some(15_000.0);
+    node.set.queues[0].queue.mean_sojourn_us = Some(15_000.0);
     node.run(&mut guard, 0);
     guard.handle_rlc(&bearers(&[6]));
     assert_eq!(
@@ -173,8 +173,8 @@ fn waiting_time_includes_rlc_and_tc() {
         [GuardEvent::LimitPassed { rnti: 0x4601, rb_id: 1, waits_us: 21_000, limit_us: 20_000 }]
     );
     node.run(&mut guard, 1000);
-    node.set.lanes[0].queue.mean_sojourn_us = Some(900_000.0);
-    node.set.lanes[1].queue.mean_sojourn_us = Some(1000.0);
+    node.set.queues[0].queue.mean_sojourn_us = Some(900_000.0);
+    node.set.queues[1].queue.mean_sojourn_us = Some(1000.0);
     node.run(&mut guard, 2000);
     guard.handle_rlc(&bearers(&[4]));
     assert_eq!(guard.measured().after().map(|waited| waited.max_us), Some(5000));
@@ -221,14 +221,14 @@ fn existing_steps_are_detected() {
 
     // an earlier run ended after the queue: the queue is used
     let mut node = Node::new();
-    node.set.lanes.push(lane(4));
+    node.set.queues.push(entry(4));
     let mut again = guard();
     again.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut again, 0), ["+filter 0 to 4", "+pacer"]);
 
     // a queue of other flows is not used
     let mut node = Node::new();
-    node.set.lanes.push(lane(1));
+    node.set.queues.push(entry(1));
     node.filters().push(OsiFilter {
         id: 0,
         flow: FiveTuple { protocol: Some(1), ..FiveTuple::default() },
@@ -249,7 +249,7 @@ fn existing_filters_are_considered() {
     // a wider filter that matches first: it separates the flow already, or shadows its filter
     let udp = FiveTuple { protocol: Some(17), ..FiveTuple::default() };
     let mut node = Node::new();
-    node.set.lanes.push(lane(1));
+    node.set.queues.push(entry(1));
     node.filters().push(OsiFilter { id: 7, flow: udp, queue_id: 1 });
     let mut separated = guard();
     separated.handle_rlc(&bearers(&[70]));
@@ -343,11 +343,11 @@ fn undo_covers_all_steps_or_own_steps() {
     third.undo(false);
     assert_eq!(node.run(&mut third, 0), UNDONE);
     assert_eq!(events(&mut third).last(), Some(&GuardEvent::Undone));
-    node.set.lanes.push(lane(3));
+    node.set.queues.push(entry(3));
     let mut third = guard();
     third.undo(false);
     assert_eq!(node.run(&mut third, 0), ["-queue 3"]);
-    node.set.lanes.extend([lane(3), lane(4)]);
+    node.set.queues.extend([entry(3), entry(4)]);
     let mut third = guard();
     third.undo(false);
     assert_eq!(node.run(&mut third, 0), [""; 0], "the queue of the flow is unknown");
@@ -399,7 +399,7 @@ fn filter_without_matches_is_reported_once() {
     guard.handle_rlc(&bearers(&[70]));
     node.run(&mut guard, 0);
     events(&mut guard);
-    node.set.lanes[1].queue.forwarded_packets = 3;
+    node.set.queues[1].queue.forwarded_packets = 3;
     guard.handle_tc(at(1000), &node.set);
     guard.handle_tc(at(5999), &node.set);
     assert_eq!(guard.poll_event(), None);

@@ -30,18 +30,18 @@ pub(super) fn reading(control: &ControlMessage<'_>, set: &IndicationMessage<'_>)
         Classifier::Osi(filters) => &filters[..],
         Classifier::RoundRobin | Classifier::Stochastic => &[],
     };
-    let is_there = |id: u32| set.lanes.iter().any(|lane| lane.shaper.id == id);
+    let is_there = |id: u32| set.queues.iter().any(|entry| entry.shaper.id == id);
     let no_queue = |id: u32| (!is_there(id)).then(|| format!("there is no queue {id}"));
     match control {
         ControlMessage::Queue(QueueControl::Delete(delete)) => {
             let id = delete.id;
             let filter = filters.iter().find(|filter| filter.queue_id == id);
-            let mut policers = set.lanes.iter().map(|lane| lane.policer);
+            let mut policers = set.queues.iter().map(|entry| entry.policer);
             let policer = policers.find(|policer| policer.active && policer.id != id && policer.deviation_id == id);
             no_queue(id)
                 .or_else(|| filter.map(|filter| format!("filter {} sends packets to queue {id}", filter.id)))
                 .or_else(|| policer.map(|policer| format!("policer {} sends packets to queue {id}", policer.id)))
-                .or_else(|| (set.lanes.len() == 1).then(|| format!("queue {id} is the last one")))
+                .or_else(|| (set.queues.len() == 1).then(|| format!("queue {id} is the last one")))
         }
         ControlMessage::Queue(QueueControl::Add(parameters)) => no_time(*parameters),
         ControlMessage::Queue(QueueControl::Modify(modify)) => {
@@ -69,7 +69,7 @@ pub(super) fn reading(control: &ControlMessage<'_>, set: &IndicationMessage<'_>)
             let (Scheduler::Priority(of_queues) | Scheduler::DeficitRoundRobin(of_queues)) = scheduler else {
                 return None;
             };
-            let (configured, queues) = (of_queues.len(), set.lanes.len());
+            let (configured, queues) = (of_queues.len(), set.queues.len());
             let is_nothing = matches!(scheduler, Scheduler::DeficitRoundRobin(quanta) if quanta.contains(&0));
             (configured != queues)
                 .then(|| format!("the scheduler settings are for {configured} queues, but there are {queues}"))

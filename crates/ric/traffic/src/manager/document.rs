@@ -1,6 +1,6 @@
 //! The report of a node's TC as a REST document.
 
-use e2sm::tc::{Classifier, IndicationMessage, Lane, PacerKind};
+use e2sm::tc::{Classifier, IndicationMessage, PacerKind, QueueEntry};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -112,8 +112,8 @@ impl TcDocument {
             Classifier::Stochastic => (KindOfClassifier::Stochastic, &[][..]),
         };
         let forwarded = |id| {
-            let lane = message.lanes.iter().find(|lane| lane.shaper.id == id);
-            lane.map_or(0, |lane| lane.queue.forwarded_packets)
+            let entry = message.queues.iter().find(|entry| entry.shaper.id == id);
+            entry.map_or(0, |entry| entry.queue.forwarded_packets)
         };
         let filters = filters.iter().map(|filter| FilterDocument {
             id: filter.id,
@@ -132,9 +132,9 @@ impl TcDocument {
             pacer: PacerDocument { kind: pacer, rate_kbps: meter.rate_kbps, window_ms: meter.window_ms },
             classifier: ClassifierDocument { kind },
             filters: filters.collect(),
-            queues: message.lanes.iter().map(queue).collect(),
-            policers: message.lanes.iter().map(policer).collect(),
-            shapers: message.lanes.iter().map(shaper).collect(),
+            queues: message.queues.iter().map(queue).collect(),
+            policers: message.queues.iter().map(policer).collect(),
+            shapers: message.queues.iter().map(shaper).collect(),
         }
     }
 
@@ -165,10 +165,10 @@ impl TcDocument {
     }
 }
 
-fn queue(lane: &Lane) -> QueueDocument {
-    let queue = lane.queue;
+fn queue(entry: &QueueEntry) -> QueueDocument {
+    let queue = entry.queue;
     QueueDocument {
-        id: lane.shaper.id,
+        id: entry.shaper.id,
         kind: queue.kind.into(),
         octets: queue.octets,
         packets: queue.packets,
@@ -180,8 +180,8 @@ fn queue(lane: &Lane) -> QueueDocument {
     }
 }
 
-fn policer(lane: &Lane) -> PolicerDocument {
-    let policer = lane.policer;
+fn policer(entry: &QueueEntry) -> PolicerDocument {
+    let policer = entry.policer;
     PolicerDocument {
         id: policer.id,
         active: policer.active,
@@ -194,8 +194,8 @@ fn policer(lane: &Lane) -> PolicerDocument {
     }
 }
 
-fn shaper(lane: &Lane) -> ShaperDocument {
-    let shaper = lane.shaper;
+fn shaper(entry: &QueueEntry) -> ShaperDocument {
+    let shaper = entry.shaper;
     ShaperDocument {
         id: shaper.id,
         active: shaper.active,
