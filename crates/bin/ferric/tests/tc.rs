@@ -87,7 +87,7 @@ fn done(outcome: &Outcome) -> Vec<&str> {
 
 const ACTIONS: [&str; 3] =
     ["add a second FIFO queue", "add a filter that sends the flow to queue 1", "set the 5G-BDP pacer"];
-const UNDONE: [&str; 3] = ["set no pacer", "delete filter 0", "delete queue 1"];
+const UNDONE: [&str; 3] = ["remove the pacer", "delete filter 0", "delete queue 1"];
 
 fn protected() -> (usize, Vec<(u64, u64)>, String) {
     (2, vec![(1, 5060)], "5g_bdp".to_owned())
@@ -108,7 +108,7 @@ fn over_the_link() {
     // a second run finds everything set
     let again = network.xapp_until("already configured", &[&link[..], &["--restore"]].concat());
     assert_eq!(done(&again), [""; 0]);
-    assert!(again.stdout.contains("already configured: the flow goes in queue 1, paced"), "{}", again.stdout);
+    assert!(again.stdout.contains("already configured: the flow uses queue 1; the pacer is set"), "{}", again.stdout);
     // and restores only its own changes
     network.shows(&protected());
     // a part of the configuration is removed
@@ -183,7 +183,7 @@ fn errors_are_reported() {
     refused(&["--rest", "ftp://ric.example"], "not http://HOST:PORT or https://HOST:PORT");
     refused(&["--rest", "https://ric.example", "--rest-cert", "tc.pem"], "--rest-key");
     refused(&["--redis", "rediss://127.0.0.1/#insecure"], "`#insecure` is not supported");
-    refused(&["--from", "mqtt", "--redis", "redis://127.0.0.1"], "`pubsub` or by `stream`");
+    refused(&["--from", "mqtt", "--redis", "redis://127.0.0.1"], "not a Redis channel type: pubsub or stream");
     refused(&["--rnti", "0x10000"], "up to 0xffff");
 
     let mut ric = program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);

@@ -170,7 +170,7 @@ fn rest_over_tls_with_tokens() {
     // a read-only token, an unknown token, no token
     let refused = |token: &[&str], why: &str| {
         let mut undoing = program::start(&[&tc[..], &options[..2], &options[4..], &["--undo"], token].concat());
-        undoing.line(&format!("node=gnb-00101-e00 refused: set no pacer: {why}"));
+        undoing.line(&format!("node=gnb-00101-e00 refused: remove the pacer: {why}"));
         assert_eq!(undoing.end().code(), Some(1));
     };
     refused(&["--rest-token", &folder.path("read.token")], "this token permits reading only");

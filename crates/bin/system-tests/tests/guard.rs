@@ -35,9 +35,9 @@ impl Driver {
         Driver { link, guard, begun: Instant::now(), is_lost: false, rlc: None, tc: None, events: Vec::new() }
     }
 
-    fn turn(&mut self) {
+    fn poll(&mut self) {
         let now = Time::from_nanos(self.begun.elapsed().as_nanos() as u64);
-        for event in self.link.turn(Duration::from_millis(10)).unwrap() {
+        for event in self.link.poll(Duration::from_millis(10)).unwrap() {
             match event {
                 LinkEvent::Record(node, record) => {
                     assert_eq!(node, NODE);
@@ -65,7 +65,7 @@ impl Driver {
 
     fn until(&mut self, what: &str, mut holds: impl FnMut(&Driver) -> bool) {
         eventually(what, || {
-            self.turn();
+            self.poll();
             holds(self)
         });
     }
@@ -91,7 +91,7 @@ fn guard_takes_and_undoes_all_steps() {
     let (doing, undoing) = done.split_at(3);
     let queue = "add a second FIFO queue";
     assert_eq!(doing, [queue, "add a filter that sends the flow to queue 1", "set the 5G-BDP pacer"]);
-    assert_eq!(undoing, ["set no pacer", "delete filter 0", "delete queue 1"]);
+    assert_eq!(undoing, ["remove the pacer", "delete filter 0", "delete queue 1"]);
 }
 
 /// Returns a scenario with a call, and a greedy download of the same UE that starts later.

@@ -12,12 +12,12 @@ use redis::TypedCommands;
 use system_tests::{PATIENCE, RicAndRan, eventually, log};
 use testkit::Redis;
 use traffic::record::Record;
-use traffic::{Forwarder, ForwarderStats, RedisConfig, RedisReader, Via, subscription};
+use traffic::{Forwarder, ForwarderStats, RedisConfig, RedisReader, RedisSource, subscription};
 
 const NODE: &str = "gnb-00101-e00";
 
 fn ran() -> RanConfig {
-    RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() }
+    RanConfig { scenario: Scenario::with_mixed_traffic(1, 4, 1), ..RanConfig::default() }
 }
 
 /// Starts a RIC that forwards statistics, and a RAN. Also returns the statistics of the forwarder.
@@ -57,7 +57,7 @@ fn records_are_published_and_added_to_bounded_streams() {
     let mut config = config(&redis.url());
     (config.stream_length, config.prefix, config.period_ms) = (20, "here".to_owned(), 2);
     let (_running, forwarded) = start(config);
-    for via in [Via::PubSub, Via::Stream] {
+    for via in [RedisSource::PubSub, RedisSource::Stream] {
         let (Record::Rlc(rlc), Record::Tc(tc)) =
             both(&RedisReader::start(redis.url().parse().unwrap(), "here", via).unwrap())
         else {
@@ -89,7 +89,8 @@ fn restart_of_redis_does_not_affect_the_ric() {
     let Some(mut redis) = Redis::start(&[]) else { return };
     let (mut running, forwarded) = start(RedisConfig { queue_octets: 16_384, ..config(&redis.url()) });
     let url = || redis.url().parse().unwrap();
-    let readers = [Via::PubSub, Via::Stream].map(|via| RedisReader::start(url(), "ferric", via).unwrap());
+    let readers =
+        [RedisSource::PubSub, RedisSource::Stream].map(|via| RedisReader::start(url(), "ferric", via).unwrap());
     readers.iter().for_each(|reader| drop(both(reader)));
 
     let mut witness = Witness::new(&running);

@@ -7,12 +7,12 @@ use ran::{RanConfig, Scenario};
 use system_tests::{RicAndRan, eventually, log};
 use testkit::Redis;
 use testkit::certificates::Authority;
-use traffic::{Forwarder, ForwarderStats, RedisConfig, RedisFiles, RedisReader, RedisUrl, RedisUrlError, Via};
+use traffic::{Forwarder, ForwarderStats, RedisConfig, RedisFiles, RedisReader, RedisSource, RedisUrl, RedisUrlError};
 
 fn start(url: RedisUrl) -> (RicAndRan, impl Fn() -> ForwarderStats) {
     let forwarder = Forwarder::start(RedisConfig { period_ms: 10, ..RedisConfig::new(url) }).unwrap();
     let watch = forwarder.watch();
-    let ran = RanConfig { scenario: Scenario::crowd(1, 2, 1), ..RanConfig::default() };
+    let ran = RanConfig { scenario: Scenario::with_mixed_traffic(1, 2, 1), ..RanConfig::default() };
     (RicAndRan::start(vec![Box::new(forwarder)], ran), watch)
 }
 
@@ -48,7 +48,7 @@ fn tls_with_certificates_and_a_password_works() {
 
     let (_running, forwarded) = start(url.with_files(&all).unwrap());
     eventually("records", || forwarded().records > 10);
-    for via in [Via::PubSub, Via::Stream] {
+    for via in [RedisSource::PubSub, RedisSource::Stream] {
         let reader = RedisReader::start(url.with_files(&all).unwrap(), "ferric", via).unwrap();
         eventually("a record", || reader.next(std::time::Duration::from_millis(100)).is_some());
     }

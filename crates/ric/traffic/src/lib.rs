@@ -53,7 +53,7 @@ pub use manager::add_to;
 #[cfg(feature = "redis")]
 pub use publisher::{DEFAULT_PREFIX, RedisConfig};
 #[cfg(feature = "redis")]
-pub use reader::{RedisReader, Via};
+pub use reader::{RedisReader, RedisSource};
 #[cfg(any(feature = "client", feature = "rest"))]
 pub use resource::TcRequest;
 #[cfg(feature = "redis")]

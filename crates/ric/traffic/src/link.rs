@@ -88,13 +88,13 @@ impl TrafficLink {
     ///
     /// # Errors
     /// As [`Xapp::poll`].
-    pub fn turn(&mut self, patience: Duration) -> Result<Vec<LinkEvent>, ferric::Error> {
+    pub fn poll(&mut self, patience: Duration) -> Result<Vec<LinkEvent>, ferric::Error> {
         let TrafficLink { xapp, session } = self;
         xapp.poll(Some(patience), |event, ric| session.handle(event, ric))?;
         Ok(std::mem::take(&mut session.events))
     }
 
-    /// Sends a control to a node's TC. Its outcome is an event of [`TrafficLink::turn`], unless the node is lost before.
+    /// Sends a control to a node's TC. Its outcome is an event of [`TrafficLink::poll`], unless the node is lost before.
     pub fn control(&mut self, node: &str, control: &ControlMessage<'_>) {
         let TrafficLink { xapp, session } = self;
         let known = session.nodes.iter().find(|(_, known)| known.name == node);

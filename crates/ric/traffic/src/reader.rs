@@ -27,30 +27,30 @@ const MAX_ENTRIES: usize = 64;
 
 /// The kind of Redis channel that records are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
+pub enum RedisSource {
     /// Publish and subscribe: records that are published while the reader is connected.
     PubSub,
     /// The streams, from now on: records added while the connection is lost are read afterwards, as far as the streams hold them.
     Stream,
 }
 
-impl FromStr for Via {
+impl FromStr for RedisSource {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
-            "pubsub" => Ok(Via::PubSub),
-            "stream" => Ok(Via::Stream),
-            _ => Err("records come by `pubsub` or by `stream`"),
+            "pubsub" => Ok(RedisSource::PubSub),
+            "stream" => Ok(RedisSource::Stream),
+            _ => Err("not a Redis channel type: pubsub or stream"),
         }
     }
 }
 
-impl fmt::Display for Via {
+impl fmt::Display for RedisSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Via::PubSub => "pubsub",
-            Via::Stream => "stream",
+            RedisSource::PubSub => "pubsub",
+            RedisSource::Stream => "stream",
         })
     }
 }
@@ -67,7 +67,7 @@ impl RedisReader {
     ///
     /// # Errors
     /// If the system refuses a thread.
-    pub fn start(url: RedisUrl, prefix: &str, via: Via) -> io::Result<Self> {
+    pub fn start(url: RedisUrl, prefix: &str, via: RedisSource) -> io::Result<Self> {
         let (sender, records) = sync_channel(MAX_WAITING);
         let ended = Arc::new(AtomicBool::new(false));
         let names = MODELS.map(|(model, _)| format!("{prefix}:{model}"));
@@ -110,7 +110,7 @@ struct Thread {
     names: [String; MODELS.len()],
     /// Of each stream, the last entry that was read.
     last_ids: [String; MODELS.len()],
-    via: Via,
+    via: RedisSource,
     sender: SyncSender<(String, Record)>,
     ended: Arc<AtomicBool>,
     is_logged: bool,
@@ -124,8 +124,8 @@ impl Thread {
             let read = self.url.connect().and_then(|mut connection| {
                 connection.set_read_timeout(Some(4 * PATIENCE))?;
                 match self.via {
-                    Via::PubSub => self.listen(&mut connection),
-                    Via::Stream => self.follow(&mut connection),
+                    RedisSource::PubSub => self.listen(&mut connection),
+                    RedisSource::Stream => self.follow(&mut connection),
                 }
             });
             if let Err(error) = read

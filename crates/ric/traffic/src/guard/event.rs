@@ -25,7 +25,7 @@ pub enum GuardEvent {
         queue: Option<u32>,
     },
     /// A part was configured before; the rest follows.
-    FoundHalfDone,
+    FoundPartlyDone,
     /// The node has executed a step.
     Done {
         /// The step.
@@ -37,9 +37,9 @@ pub enum GuardEvent {
         queue: Option<u32>,
     },
     /// Another client has removed a part.
-    Gone,
-    /// The flow's queue forwards no packets.
-    Silent {
+    RemovedByOther,
+    /// The flow's queue forwards no packets: the filter matches none.
+    NoMatches {
         /// The queue.
         queue: u32,
         /// The time without packets.
@@ -55,7 +55,7 @@ pub enum GuardEvent {
         reason: String,
     },
     /// Another filter matches the flow first: the guard gives up.
-    Shadowed {
+    CoveredByOtherFilter {
         /// That filter.
         filter: u32,
     },
@@ -70,7 +70,7 @@ pub enum GuardEvent {
         step: Step,
     },
     /// Too many controls without an outcome: the guard gives up.
-    GaveUp,
+    TooManyUnanswered,
 }
 
 impl GuardEvent {
@@ -79,7 +79,10 @@ impl GuardEvent {
     pub fn is_failure(&self) -> bool {
         matches!(
             self,
-            GuardEvent::Refused { .. } | GuardEvent::Shadowed { .. } | GuardEvent::NotShown { .. } | GuardEvent::GaveUp
+            GuardEvent::Refused { .. }
+                | GuardEvent::CoveredByOtherFilter { .. }
+                | GuardEvent::NotShown { .. }
+                | GuardEvent::TooManyUnanswered
         )
     }
 }
@@ -91,7 +94,10 @@ fn ms(us: u32) -> f64 {
 
 impl fmt::Display for GuardEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of_queue = |queue: &Option<u32>| queue.map_or_else(String::new, |id| format!(" in queue {id}"));
+        let state = |queue: &Option<u32>| {
+            let queue = queue.map_or_else(|| "its own queue".to_owned(), |id| format!("queue {id}"));
+            format!("the flow uses {queue}; the pacer is set")
+        };
         match self {
             GuardEvent::LimitPassed { rnti, rb_id, waits_us, limit_us } => {
                 let (waits_ms, limit_ms) = (ms(*waits_us), ms(*limit_us));
@@ -100,12 +106,16 @@ impl fmt::Display for GuardEvent {
                     "a packet of bearer {rb_id} of UE {rnti:#06x} waits for {waits_ms:.1} ms, longer than {limit_ms:.1} ms"
                 )
             }
-            GuardEvent::FoundDone { queue } => write!(f, "already configured: the flow goes{}, paced", of_queue(queue)),
-            GuardEvent::FoundHalfDone => f.write_str("partly configured: a filter for the flow, but not the rest"),
+            GuardEvent::FoundDone { queue } => write!(f, "already configured: {}", state(queue)),
+            GuardEvent::FoundPartlyDone => f.write_str(
+                "partly configured: the flow has a filter, but no separate queue or no pacer; adding the rest",
+            ),
             GuardEvent::Done { step } => write!(f, "done: {step}"),
-            GuardEvent::Protected { queue } => write!(f, "protected: the flow goes{}, paced", of_queue(queue)),
-            GuardEvent::Gone => f.write_str("another client has removed a step; watching again"),
-            GuardEvent::Silent { queue, time } => {
+            GuardEvent::Protected { queue } => write!(f, "protected: {}", state(queue)),
+            GuardEvent::RemovedByOther => {
+                f.write_str("another client has removed the queue, the filter or the pacer; monitoring the delay again")
+            }
+            GuardEvent::NoMatches { queue, time } => {
                 let seconds = time.as_secs();
                 write!(
                     f,
@@ -113,9 +123,9 @@ impl fmt::Display for GuardEvent {
                      unless the flow is idle"
                 )
             }
-            GuardEvent::Undone => f.write_str("undone: all steps are removed"),
+            GuardEvent::Undone => f.write_str("undone: nothing is left to remove"),
             GuardEvent::Refused { step, reason } => write!(f, "refused: {step}: {reason}"),
-            GuardEvent::Shadowed { filter } => {
+            GuardEvent::CoveredByOtherFilter { filter } => {
                 write!(f, "filter {filter} matches the flow first and sends it to the first queue; delete that filter")
             }
             GuardEvent::NotShown { step } => {
@@ -124,8 +134,8 @@ impl fmt::Display for GuardEvent {
             GuardEvent::Unanswered { step } => {
                 write!(f, "no answer: {step}; the next report shows whether it is done")
             }
-            GuardEvent::GaveUp => {
-                f.write_str("no answer to three controls: gave up; check the logs of the RIC and of the node")
+            GuardEvent::TooManyUnanswered => {
+                f.write_str("no answer to three controls; stopped. Check the logs of the RIC and of the node")
             }
         }
     }

@@ -43,7 +43,7 @@ use plan::TcView;
 
 pub use event::GuardEvent;
 pub use measured::{WaitStatistics, WaitTimes};
-pub use plan::{Shadowed, Step};
+pub use plan::{CoveredByOtherFilter, Step};
 
 /// The number of consecutive controls with an unknown outcome after which the guard gives up.
 const MAX_UNANSWERED: u32 = 3;
@@ -229,7 +229,7 @@ impl FlowGuard {
             Goal::Monitor => match view.missing() {
                 Ok(None) => self.check_silence(now, entry.map_or(0, |entry| entry.queue.forwarded_packets)),
                 _ => {
-                    self.push_event(GuardEvent::Gone);
+                    self.push_event(GuardEvent::RemovedByOther);
                     self.goal = Goal::Watch;
                 }
             },
@@ -242,7 +242,7 @@ impl FlowGuard {
                     self.has_reported_silence = false;
                     self.push_event(GuardEvent::Protected { queue });
                 }
-                Err(Shadowed { filter }) => self.give_up(GuardEvent::Shadowed { filter }),
+                Err(CoveredByOtherFilter { filter }) => self.give_up(GuardEvent::CoveredByOtherFilter { filter }),
             },
             // a report must show the previous step first
             Goal::Undo { .. } if self.is_step_unconfirmed(now, &view) => {}
@@ -269,10 +269,10 @@ impl FlowGuard {
                 self.goal = Goal::Monitor;
             }
             Ok(Some(_)) => {
-                self.push_event(GuardEvent::FoundHalfDone);
+                self.push_event(GuardEvent::FoundPartlyDone);
                 self.goal = Goal::Protect;
             }
-            Err(Shadowed { .. }) => {} // reported when the limit is passed
+            Err(CoveredByOtherFilter { .. }) => {} // reported when the limit is passed
         }
     }
 
@@ -340,7 +340,7 @@ impl FlowGuard {
                 self.unanswered += 1;
                 self.push_event(GuardEvent::Unanswered { step });
                 if self.unanswered >= MAX_UNANSWERED {
-                    self.give_up(GuardEvent::GaveUp);
+                    self.give_up(GuardEvent::TooManyUnanswered);
                 }
             }
         }
@@ -361,7 +361,7 @@ impl FlowGuard {
                     && !std::mem::replace(&mut self.has_reported_silence, true)
                 {
                     let queue = self.queue.unwrap_or_default();
-                    self.push_event(GuardEvent::Silent { queue, time: self.config.no_match_timeout });
+                    self.push_event(GuardEvent::NoMatches { queue, time: self.config.no_match_timeout });
                 }
             }
             _ => self.silent = Some(Silent { forwarded_packets, since: now }),

@@ -72,7 +72,7 @@ impl fmt::Display for Step {
             Step::AddFilter { queue_id } => write!(f, "add a filter that sends the flow to queue {queue_id}"),
             Step::MoveFilter { id, queue_id } => write!(f, "have filter {id} send the flow to queue {queue_id}"),
             Step::Pace => f.write_str("set the 5G-BDP pacer"),
-            Step::Unpace => f.write_str("set no pacer"),
+            Step::Unpace => f.write_str("remove the pacer"),
             Step::DeleteFilter { id } => write!(f, "delete filter {id}"),
             Step::DeleteQueue { id } => write!(f, "delete queue {id}"),
         }
@@ -81,7 +81,7 @@ impl fmt::Display for Step {
 
 /// A filter of another client matches the flow first, and sends it to the default queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shadowed {
+pub struct CoveredByOtherFilter {
     /// That filter.
     pub filter: u32,
 }
@@ -140,7 +140,7 @@ impl<'r> TcView<'r> {
     }
 
     /// Returns the next step to protect the flow, or `None` if it is protected.
-    pub fn missing(&self) -> Result<Option<Step>, Shadowed> {
+    pub fn missing(&self) -> Result<Option<Step>, CoveredByOtherFilter> {
         if self.separate_queue().is_some() {
             return Ok((!self.is_paced()).then_some(Step::Pace));
         }
@@ -148,7 +148,7 @@ impl<'r> TcView<'r> {
         if let Some(other) = matching
             && other.flow != self.flow
         {
-            return Err(Shadowed { filter: other.id });
+            return Err(CoveredByOtherFilter { filter: other.id });
         }
         let step = match (self.spare().next(), matching) {
             (None, _) => Step::AddQueue,

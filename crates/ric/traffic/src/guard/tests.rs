@@ -217,7 +217,7 @@ fn existing_steps_are_detected() {
     node.set.pacer.kind = PacerKind::Off;
     let mut again = guard();
     assert_eq!(node.run(&mut again, 0), ["+pacer"]);
-    assert_eq!(events(&mut again)[0], GuardEvent::FoundHalfDone);
+    assert_eq!(events(&mut again)[0], GuardEvent::FoundPartlyDone);
 
     // an earlier run ended after the queue: the queue is used
     let mut node = Node::new();
@@ -256,11 +256,11 @@ fn existing_filters_are_considered() {
     assert_eq!(node.run(&mut separated, 0), ["+pacer"]);
     node.set.pacer.kind = PacerKind::Off;
     node.filters()[0].queue_id = 0;
-    let mut shadowed = guard();
-    shadowed.handle_rlc(&bearers(&[70]));
-    assert_eq!(node.run(&mut shadowed, 0), [""; 0]);
-    assert_eq!(events(&mut shadowed).last(), Some(&GuardEvent::Shadowed { filter: 7 }));
-    assert!(shadowed.is_finished());
+    let mut covered = guard();
+    covered.handle_rlc(&bearers(&[70]));
+    assert_eq!(node.run(&mut covered, 0), [""; 0]);
+    assert_eq!(events(&mut covered).last(), Some(&GuardEvent::CoveredByOtherFilter { filter: 7 }));
+    assert!(covered.is_finished());
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn guard_gives_up_after_unknown_outcomes_or_a_refusal() {
         guard.handle_tc(at(now + 999), &node.set);
         assert_eq!(guard.poll_control(), None, "the report may be older");
     }
-    assert_eq!(events(&mut guard).last(), Some(&GuardEvent::GaveUp));
+    assert_eq!(events(&mut guard).last(), Some(&GuardEvent::TooManyUnanswered));
     assert!(guard.is_finished());
 
     let mut refused = FlowGuard::new(guard.config);
@@ -386,7 +386,7 @@ fn removal_by_others_is_reported_and_watching_resumes() {
     events(&mut guard);
     node.filters().clear();
     assert_eq!(node.run(&mut guard, 1000), [""; 0]);
-    assert_eq!(events(&mut guard), [GuardEvent::Gone]);
+    assert_eq!(events(&mut guard), [GuardEvent::RemovedByOther]);
     guard.handle_rlc(&bearers(&[70]));
     assert_eq!(node.run(&mut guard, 2000), ["+filter 0 to 1"]);
     guard.undo(true);
@@ -407,6 +407,6 @@ fn filter_without_matches_is_reported_once() {
         guard.handle_tc(at(ms), &node.set);
     }
     let reported = events(&mut guard);
-    assert_eq!(reported, [GuardEvent::Silent { queue: 1, time: Duration::from_secs(5) }]);
+    assert_eq!(reported, [GuardEvent::NoMatches { queue: 1, time: Duration::from_secs(5) }]);
     assert!(reported[0].to_string().starts_with("matched packets: 0 in the last 5 s: queue 1"));
 }

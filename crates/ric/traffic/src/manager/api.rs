@@ -146,7 +146,7 @@ fn get(path: &'static str, queue: &Manager, part: Part) -> Route {
 
 /// Reads one of a part.
 fn get_one(path: &'static str, queue: &Manager, part: Part) -> Route {
-    read(path, queue, part, |request, part| request.number(1, part.noun()).map(Some))
+    read(path, queue, part, |request, part| request.number(1, part.name()).map(Some))
 }
 
 fn read(
@@ -177,7 +177,7 @@ fn entry(document: &TcDocument, part: Part, id: u32) -> Result<serde_json::Value
 }
 
 fn not_found(part: Part, id: u32) -> Problem {
-    Problem::not_found(format!("there is no {} {id}", part.noun()))
+    Problem::not_found(format!("there is no {} {id}", part.name()))
 }
 
 /// A route that adds an entry to a part. The response, 201, contains its id and path.
@@ -217,7 +217,7 @@ fn set_one(
 ) -> Route {
     let deletes = method == Method::DELETE;
     Route::queued(method, path, queue, move |request| {
-        let id = request.number(1, part.noun())?;
+        let id = request.number(1, part.name())?;
         let control = meaning(request, id)?;
         let plan = move |document: &TcDocument| entry(document, part, id).map(|_| control);
         Ok(order(request.parameter(0), plan, move |_, after| match after.part(part, Some(id)) {

@@ -90,8 +90,8 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Its noun, for messages.
-    pub fn noun(self) -> &'static str {
+    /// Its name, for messages.
+    pub fn name(self) -> &'static str {
         match self {
             Part::Scheduler => "scheduler",
             Part::Pacer => "pacer",

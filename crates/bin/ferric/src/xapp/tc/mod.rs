@@ -15,7 +15,9 @@ use ferric::xapp::XappConfig;
 use tracing::info;
 use traffic::guard::WaitStatistics;
 use traffic::record::Record;
-use traffic::{FlowGuard, GuardConfig, LinkEvent, RedisFiles, RedisReader, RedisUrl, TcClient, TrafficLink, Via};
+use traffic::{
+    FlowGuard, GuardConfig, LinkEvent, RedisFiles, RedisReader, RedisSource, RedisUrl, TcClient, TrafficLink,
+};
 
 use super::connect;
 use crate::redis::RedisArgs;
@@ -58,8 +60,8 @@ pub struct Args {
     #[command(flatten)]
     redis_access: RedisArgs,
     /// Redis channel type: pubsub or stream.
-    #[arg(long, value_name = "WAY", default_value_t = Via::PubSub, requires = "redis")]
-    from: Via,
+    #[arg(long, value_name = "TYPE", default_value_t = RedisSource::PubSub, requires = "redis")]
+    from: RedisSource,
     /// Name prefix of the Redis channels and streams.
     #[arg(long, value_name = "NAME", default_value = traffic::DEFAULT_PREFIX, requires = "redis")]
     prefix: String,
@@ -170,7 +172,7 @@ impl App<'_> {
         let mut events = Vec::new();
         if let Some(link) = &mut self.link {
             events = link
-                .turn(if self.redis.is_some() { Duration::ZERO } else { PATIENCE })
+                .poll(if self.redis.is_some() { Duration::ZERO } else { PATIENCE })
                 .context("connection to the RIC lost")?;
         }
         if let Some(redis) = &self.redis {
