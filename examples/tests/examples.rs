@@ -92,8 +92,11 @@ impl Running {
     }
 
     fn ran(&mut self, ric: Address, nodes: u16, ues: u16) {
-        let config =
-            RanConfig { rics: vec![ric.into()], scenario: Scenario::crowd(nodes, ues, 1), ..RanConfig::default() };
+        let config = RanConfig {
+            rics: vec![ric.into()],
+            scenario: Scenario::with_mixed_traffic(nodes, ues, 1),
+            ..RanConfig::default()
+        };
         self.spawn(
             move || {
                 let ran = Ran::new(config).unwrap();

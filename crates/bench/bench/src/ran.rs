@@ -73,7 +73,7 @@ struct Running {
 pub fn ran(repetitions: usize, seconds: f64) -> anyhow::Result<RanReport> {
     let make = |(cells, ues, threads): (u16, u16, usize)| {
         let threads_of = NonZeroUsize::new(threads).context("no threads")?;
-        let mut network = Scenario { threads: threads_of, ..Scenario::crowd(cells, ues, 1) }.network()?;
+        let mut network = Scenario { threads: threads_of, ..Scenario::with_mixed_traffic(cells, ues, 1) }.network()?;
         // users start one after the other
         network.advance(Time::from_millis(2000));
         anyhow::Ok(Running { cells, ues, threads, network, seconds: Vec::new() })

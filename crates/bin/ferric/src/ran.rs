@@ -118,8 +118,10 @@ impl Args {
     fn scenario(&self) -> anyhow::Result<Scenario> {
         let mut scenario = match (&self.scenario, self.live.live) {
             (Some(file), _) => self.of_file(file)?,
-            (None, Some(ues)) => Scenario::quiet(ues),
-            (None, None) => Scenario::crowd(self.nodes.unwrap_or(1), self.ues.unwrap_or(32), self.seed.unwrap_or(1)),
+            (None, Some(ues)) => Scenario::without_traffic(ues),
+            (None, None) => {
+                Scenario::with_mixed_traffic(self.nodes.unwrap_or(1), self.ues.unwrap_or(32), self.seed.unwrap_or(1))
+            }
         };
         scenario.speed = self.speed.unwrap_or(scenario.speed);
         scenario.threads = self.threads.unwrap_or(scenario.threads);

@@ -178,7 +178,8 @@ fn stored_rules_survive_a_restart_of_the_ric() {
 #[test]
 fn rule_of_the_node_precedes_rules_for_all_nodes() {
     let (ric, station) = ric();
-    let _ran = TestRan::start(&ric.e2, RanConfig { scenario: Scenario::crowd(1, 3, 1), ..RanConfig::default() });
+    let _ran =
+        TestRan::start(&ric.e2, RanConfig { scenario: Scenario::with_mixed_traffic(1, 3, 1), ..RanConfig::default() });
     let other = "/v1/nodes/gnb-00101-e00/slices/dl";
     ric.await_slices("gnb-00101-e00");
     has_slices(&ric, &[1, 2]);

@@ -116,7 +116,8 @@ fn traffic_control() -> Vec<TestRequest> {
 #[test]
 fn responses_conform_to_the_document() {
     let ric = TestRic::start();
-    let _ran = TestRan::start(&ric.e2, RanConfig { scenario: Scenario::crowd(1, 2, 1), ..RanConfig::default() });
+    let _ran =
+        TestRan::start(&ric.e2, RanConfig { scenario: Scenario::with_mixed_traffic(1, 2, 1), ..RanConfig::default() });
     ric.await_slices(NODE);
     for model in ["mac", "rlc", "pdcp", "tc"] {
         ric.rest.eventually(&format!("/v1/nodes/{NODE}/statistics/{model}"), |_| true);

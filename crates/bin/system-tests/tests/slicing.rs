@@ -14,7 +14,8 @@ const DL: &str = "/v1/nodes/gnb-00101-e00/slices/dl";
 /// A RIC, and a gNB with four UEs.
 fn ric() -> (TestRic, TestRan) {
     let ric = TestRic::start();
-    let ran = TestRan::start(&ric.e2, RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() });
+    let ran =
+        TestRan::start(&ric.e2, RanConfig { scenario: Scenario::with_mixed_traffic(1, 4, 1), ..RanConfig::default() });
     ric.await_slices(NODE);
     (ric, ran)
 }
@@ -356,7 +357,8 @@ fn statistics_are_the_last_report() {
 fn next_ric_reads_and_deletes_existing_slices() {
     let first = TestRic::start();
     let address = first.e2.clone();
-    let _ran = TestRan::start(&address, RanConfig { scenario: Scenario::crowd(1, 4, 1), ..RanConfig::default() });
+    let _ran =
+        TestRan::start(&address, RanConfig { scenario: Scenario::with_mixed_traffic(1, 4, 1), ..RanConfig::default() });
     first.await_slices(NODE);
     let wanted = nvs(&[share(1, 66.0), share(2, 34.0)]);
     first.rest.request("PUT", DL, wanted.clone()).expect(200);
@@ -408,7 +410,7 @@ fn all_versions_and_wire_forms_behave_alike() {
             config.server.controller.node_versions.insert(NODE.to_owned(), version);
         });
         let periodic = PeriodicConfig { wire, ..PeriodicConfig::default() };
-        let scenario = Scenario::crowd(1, 2, 1);
+        let scenario = Scenario::with_mixed_traffic(1, 2, 1);
         let config = RanConfig { scenario, e2ap_version: version, periodic, ..RanConfig::default() };
         let _ran = TestRan::start(&ric.e2, config);
         ric.await_slices(NODE);

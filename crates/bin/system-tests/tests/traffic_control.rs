@@ -17,7 +17,7 @@ impl Client {
         let periodic = PeriodicConfig { wire, ..PeriodicConfig::default() };
         let running = RicAndRan::start(
             Vec::new(),
-            RanConfig { scenario: Scenario::crowd(1, 8, 1), periodic, ..RanConfig::default() },
+            RanConfig { scenario: Scenario::with_mixed_traffic(1, 8, 1), periodic, ..RanConfig::default() },
         );
         let base = "/v1/nodes/gnb-00101-e00/tc".to_owned();
         let client = Client { base, running };

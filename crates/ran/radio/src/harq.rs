@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::phy::Reception;
-use crate::rlc::Piece;
+use crate::rlc::RlcPdu;
 
 /// HARQ parameters of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Block {
     /// The soft bits that the receiver has combined so far.
     pub reception: Option<Reception>,
     /// Its RLC PDUs, each with the index of its bearer in the UE.
-    pub pieces: Vec<(u8, Piece)>,
+    pub pdus: Vec<(u8, RlcPdu)>,
     /// Transport block size.
     pub octets: u32,
     pub prbs: u16,
@@ -106,7 +106,7 @@ impl Harq {
         let process = self.free.trailing_zeros() as u8;
         self.free &= self.free - 1;
         let block = &mut self.blocks[usize::from(process)];
-        block.pieces.clear();
+        block.pdus.clear();
         block.transmissions = 0;
         block.reception = None;
         Some(process)

@@ -66,7 +66,7 @@ mod ue;
 pub use cell::{Cell, CellConfig, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, PrbUsage, Slicing, UeCounts, UeEntry};
 pub use harq::HarqConfig;
 pub use network::{EPOCH, HandoverConfig, HandoverError, Network, NetworkEvent};
-pub use packet::{Acknowledgement, Block, Content, Ecn, FiveTuple, FlowId, Packet, Segment};
+pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet, SackBlock, Segment};
 pub use random::Random;
 pub use time::Time;
 pub use ue::{Bearer, INACTIVITY_TIMER, LinkCounts, OuterLoop, RadioLink, Subscription, Ue};

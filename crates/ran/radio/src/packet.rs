@@ -123,7 +123,7 @@ pub struct Acknowledgement {
     pub newest_is_duplicate: bool,
     /// SACK blocks above `cumulative`: first the one with the newest segment, then earlier ones (RFC 2018 4), then empty
     /// ones.
-    pub selective: [Block; Acknowledgement::BLOCKS],
+    pub selective: [SackBlock; Acknowledgement::BLOCKS],
     /// Segments received with a congestion mark so far (RFC 3168 6.1.3, counted as in RFC 9768).
     pub marked: u64,
 }
@@ -135,14 +135,14 @@ impl Acknowledgement {
 
 /// A SACK block: contiguous received segments above a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Block {
+pub struct SackBlock {
     /// The first segment, relative to [`Acknowledgement::cumulative`].
     pub first: u32,
     /// The end (exclusive), relative likewise.
     pub end: u32,
 }
 
-impl Block {
+impl SackBlock {
     /// Whether it is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {

@@ -4,7 +4,9 @@ use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use radio::phy::{Area, Carrier, Channel, Direction, Fading, Fixed, Geometry, Motion, Mover, Position, Site, Terminal};
+use radio::phy::{
+    Area, Carrier, Channel, Direction, Fading, Fixed, Geometry, MobileUe, Motion, Position, Site, UeRadio,
+};
 use radio::traffic::{self, Flow, FlowSpecification, Kind};
 use radio::{CellConfig, FiveTuple, HandoverConfig, LinkCounts, Network, OuterLoop, Random, Subscription, Time, Ue};
 
@@ -34,14 +36,15 @@ fn moving(seed: u64, speed_m_per_s: f64, branches: u8) -> impl Fn(&Network, u64,
     move |network, number, random| {
         let site = Site { power_dbm: 20.0, ..Site::new(network.cell(0).grid(), Position::default()) };
         let at = |x_m, y_m| Position { x_m, y_m };
-        let area = Area { least: at(100.0, -60.0), most: at(180.0, 60.0) };
+        let area = Area { min: at(100.0, -60.0), max: at(180.0, 60.0) };
         let begin = at(110.0 + 20.0 * number as f64, 0.0);
-        let motion = Motion::RandomWaypoint { least_m_per_s: speed_m_per_s, most_m_per_s: speed_m_per_s, pause_s: 0.0 };
-        let mover = Mover::new(area, begin, motion).unwrap();
+        let motion =
+            Motion::RandomWaypoint { min_speed_m_per_s: speed_m_per_s, max_speed_m_per_s: speed_m_per_s, pause_s: 0.0 };
+        let mobile_ue = MobileUe::new(area, begin, motion).unwrap();
         let fading = Fading { branches, ..Fading::default() };
-        let terminal = Terminal { fading, uplink_target_db: 10.0, ..Terminal::default() };
+        let ue_radio = UeRadio { fading, uplink_target_db: 10.0, ..UeRadio::default() };
         let sites: Arc<[Site]> = Arc::from([site]);
-        let geometry = Geometry::new(sites, 0, terminal, mover, (seed, number as u32), random).unwrap();
+        let geometry = Geometry::new(sites, 0, ue_radio, mobile_ue, (seed, number as u32), random).unwrap();
         Channel::Geometry(Box::new(geometry))
     }
 }

@@ -195,7 +195,8 @@ fn check_layers(network: &Network, seed: u64) {
 
 /// Packets that RLC has neither delivered nor dropped.
 fn rest(counts: &RlcCounts) -> u64 {
-    let accounted = counts.delivered_packets + counts.lost_packets + counts.full_packets + counts.discarded_packets;
+    let accounted =
+        counts.delivered_packets + counts.lost_packets + counts.buffer_full_packets + counts.discarded_packets;
     counts.in_packets - accounted
 }
 
@@ -251,7 +252,7 @@ fn run(seed: u64) -> Vec<String> {
         let (mut down_lost, mut up_lost) = (0, 0);
         for counts in stays {
             for (rlc, sum) in [(counts.dl_rlc, &mut down_lost), (counts.ul_rlc, &mut up_lost)] {
-                *sum += rlc.lost_packets + rlc.full_packets + rlc.discarded_packets;
+                *sum += rlc.lost_packets + rlc.buffer_full_packets + rlc.discarded_packets;
             }
             log.push(format!("{counts:?}"));
         }

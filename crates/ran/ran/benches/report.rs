@@ -122,7 +122,11 @@ fn idle_nodes() {
     const NODES: u16 = 1000;
     let (mut server, e2) = server("bench-idle");
     let before = OCTETS.load(Relaxed);
-    let config = RanConfig { rics: vec![e2.into()], scenario: Scenario::crowd(NODES, 32, 1), ..RanConfig::default() };
+    let config = RanConfig {
+        rics: vec![e2.into()],
+        scenario: Scenario::with_mixed_traffic(NODES, 32, 1),
+        ..RanConfig::default()
+    };
     let mut ran = Ran::new(config).expect("a good configuration");
     let created = OCTETS.load(Relaxed) - before;
     let start = Instant::now();

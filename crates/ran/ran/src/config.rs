@@ -72,7 +72,7 @@ impl Default for RanConfig {
     fn default() -> Self {
         RanConfig {
             rics: vec![Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_PORT }.into()],
-            scenario: Scenario::crowd(1, 32, 1),
+            scenario: Scenario::with_mixed_traffic(1, 32, 1),
             e2ap_version: Version::V2_03,
             kpm_revision: Revision::V3_00,
             wire: Wire::Per,

@@ -112,7 +112,7 @@ impl From<&UeCounts> for Counters {
             core_sojourn_ns: counts.tc.sojourn_ns,
             dl_came_packets: dl_rlc.in_packets,
             dl_came_octets: payload(dl_rlc.in_octets, dl_rlc.in_packets),
-            dl_dropped_packets: dl_rlc.full_packets + dl_rlc.discarded_packets,
+            dl_dropped_packets: dl_rlc.buffer_full_packets + dl_rlc.discarded_packets,
             dl_sent_packets: dl_rlc.sent_packets,
             dl_sent_octets: dl_rlc.sent_octets,
             dl_sojourn_ns: dl_rlc.sojourn_ns,

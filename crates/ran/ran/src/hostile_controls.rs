@@ -273,7 +273,7 @@ fn assert_consistent(node: &Node) {
 fn arbitrary_controls_keep_the_ran_consistent() {
     for seed in 0..SEEDS {
         let mut dice = Dice(Random::new(seed, 0));
-        let mut config = RanConfig { scenario: Scenario::crowd(2, 4, seed), ..RanConfig::default() };
+        let mut config = RanConfig { scenario: Scenario::with_mixed_traffic(2, 4, seed), ..RanConfig::default() };
         config.periodic.wire = WIRE;
         let nodes: Vec<Rc<RefCell<Node>>> =
             testing::nodes(&config).into_iter().map(|node| Rc::new(RefCell::new(node))).collect();

@@ -19,7 +19,7 @@
 //! use ran::{Ran, RanConfig, Scenario};
 //!
 //! let rics = vec!["tcp://127.0.0.1:36421".parse()?];
-//! let mut ran = Ran::new(RanConfig { rics, scenario: Scenario::crowd(3, 32, 1), ..RanConfig::default() })?;
+//! let mut ran = Ran::new(RanConfig { rics, scenario: Scenario::with_mixed_traffic(3, 32, 1), ..RanConfig::default() })?;
 //! ran.run()?; // until `StopHandle::stop` is called
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -18,8 +18,8 @@ use std::time::Duration;
 #[cfg(feature = "control")]
 use e2sm::slice::SliceConfiguration;
 use radio::phy::{
-    Area, Carrier, CarrierError, Channel, Direction, Fixed, Geometry, GeometryError, McsTable, Motion, Mover, Position,
-    Site, Terminal, Trace,
+    Area, Carrier, CarrierError, Channel, Direction, Fixed, Geometry, GeometryError, McsTable, MobileUe, Motion,
+    Position, Site, Trace, UeRadio,
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
@@ -222,7 +222,7 @@ const MARGIN_M: f64 = 500.0;
 impl Scenario {
     /// Base stations with 40 MHz of NR each, in a row, with UEs whose traffic is a mix of web, video and calls.
     #[must_use]
-    pub fn crowd(cells: u16, ues_each: u16, seed: u64) -> Scenario {
+    pub fn with_mixed_traffic(cells: u16, ues_each: u16, seed: u64) -> Scenario {
         let mut random = Random::new(seed, u64::MAX);
         let carrier = Carrier { downlink_layers: 2, downlink_mcs: McsTable::Qam256, ..Carrier::default() };
         let radio = CellConfig { carrier, ..CellConfig::default() };
@@ -239,18 +239,18 @@ impl Scenario {
     }
 }
 
-/// The MCS in a quiet cell: about 60 Mbit/s with 106 PRBs and the default TDD pattern.
-const QUIET_MCS: u8 = 20;
+/// The MCS in a cell without traffic: about 60 Mbit/s with 106 PRBs and the default TDD pattern.
+const FIXED_MCS: u8 = 20;
 
 impl Scenario {
     /// One cell of NR with 40 MHz, 106 PRBs of 30 kHz, with UEs on fixed channels and without traffic: for live mode, and for
     /// traffic that the caller adds.
     #[must_use]
-    pub fn quiet(ues: u16) -> Scenario {
+    pub fn without_traffic(ues: u16) -> Scenario {
         let ue = UeScenario {
             cell: 0,
             subscription: Subscription { mcc: MCC, mnc: MNC, sst: 1, five_qi: 9, ..Subscription::default() },
-            channel: ChannelScenario::Mcs(QUIET_MCS),
+            channel: ChannelScenario::Mcs(FIXED_MCS),
             flows: Vec::new(),
             arrives: Time::START,
             leaves: None,
@@ -289,7 +289,7 @@ fn user(cell: usize, random: &mut Random) -> UeScenario {
 /// A random motion between walking and driving.
 fn random_motion(random: &mut Random) -> Motion {
     let speed_m_per_s = 0.8 + 8.2 * random.uniform().powi(2);
-    Motion::RandomWaypoint { least_m_per_s: speed_m_per_s, most_m_per_s: speed_m_per_s, pause_s: 0.0 }
+    Motion::RandomWaypoint { min_speed_m_per_s: speed_m_per_s, max_speed_m_per_s: speed_m_per_s, pause_s: 0.0 }
 }
 
 impl Scenario {
@@ -440,19 +440,19 @@ impl Scenario {
     ) -> Result<Geometry, GeometryError> {
         let own = self.cells[cell].position;
         let near = |m: f64| Area {
-            least: Position { x_m: own.x_m - m, y_m: own.y_m - m },
-            most: Position { x_m: own.x_m + m, y_m: own.y_m + m },
+            min: Position { x_m: own.x_m - m, y_m: own.y_m - m },
+            max: Position { x_m: own.x_m + m, y_m: own.y_m + m },
         };
         // a UE with a given position moves among all cells, one without stays near its own
         let area = match position {
             Some(_) => self.cells.iter().fold(near(MARGIN_M), |area, cell| Area {
-                least: Position {
-                    x_m: area.least.x_m.min(cell.position.x_m - MARGIN_M),
-                    y_m: area.least.y_m.min(cell.position.y_m - MARGIN_M),
+                min: Position {
+                    x_m: area.min.x_m.min(cell.position.x_m - MARGIN_M),
+                    y_m: area.min.y_m.min(cell.position.y_m - MARGIN_M),
                 },
-                most: Position {
-                    x_m: area.most.x_m.max(cell.position.x_m + MARGIN_M),
-                    y_m: area.most.y_m.max(cell.position.y_m + MARGIN_M),
+                max: Position {
+                    x_m: area.max.x_m.max(cell.position.x_m + MARGIN_M),
+                    y_m: area.max.y_m.max(cell.position.y_m + MARGIN_M),
                 },
             }),
             None => near(NEAR_M),
@@ -462,14 +462,14 @@ impl Scenario {
             let (distance_m, angle) = (NEAR_M * random.uniform().sqrt(), random.uniform() * std::f64::consts::TAU);
             Position { x_m: own.x_m + distance_m * angle.cos(), y_m: own.y_m + distance_m * angle.sin() }
         });
-        let mover = Mover::new(area, position, motion)?;
+        let mobile_ue = MobileUe::new(area, position, motion)?;
         // in a large crowd a UE receives its own cell only
         let (sites, serving) = if self.handover.a3_offset_db.is_none() && self.cells.len() > MAX_RECEIVED_CELLS {
             (Arc::from([sites[cell].clone()]), 0)
         } else {
             (Arc::clone(sites), cell)
         };
-        Geometry::new(sites, serving, Terminal::default(), mover, (self.seed, number as u32), random)
+        Geometry::new(sites, serving, UeRadio::default(), mobile_ue, (self.seed, number as u32), random)
     }
 }
 

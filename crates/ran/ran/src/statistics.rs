@@ -71,8 +71,8 @@ impl StatisticsSource<UeStats> for Node {
                 rnti: rnti_of(ue).into(),
                 dl_aggr_prbs: wrapped(dl_counts.prbs),
                 ul_aggr_prbs: wrapped(ul_counts.prbs),
-                dl_aggr_sdus: wrapped(dl_rlc.sent_pieces),
-                ul_aggr_sdus: wrapped(ul_rlc.received_pieces),
+                dl_aggr_sdus: wrapped(dl_rlc.sent_pdus),
+                ul_aggr_sdus: wrapped(ul_rlc.received_pdus),
                 dl_aggr_retx_prbs: wrapped(dl_counts.retransmission_prbs),
                 ul_aggr_retx_prbs: wrapped(ul_counts.retransmission_prbs),
                 bsr_octets: ue_state.buffer_status_octets(),
@@ -113,7 +113,7 @@ fn harq_rounds(counts: &LinkCounts) -> HarqRounds {
 
 /// The octets of received PDUs with their headers.
 fn received_pdu_octets(counts: &RlcCounts) -> u64 {
-    counts.received_octets + counts.received_pieces * u64::from(HEADER_OCTETS)
+    counts.received_octets + counts.received_pdus * u64::from(HEADER_OCTETS)
 }
 
 impl StatisticsSource<rlc::BearerStats> for Node {
@@ -131,17 +131,17 @@ impl StatisticsSource<rlc::BearerStats> for Node {
                 let received_octets = received.delivered_octets;
                 let (held_packets, held_octets) = ul.held();
                 rlc::BearerStats {
-                    tx_pdu_packets: wrapped(sent.sent_pieces),
+                    tx_pdu_packets: wrapped(sent.sent_pdus),
                     tx_pdu_octets: wrapped(sent.sent_octets + sent.header_octets),
                     tx_pdu_wait_ms: wrapped(wait.as_millis() as u64),
-                    tx_pdu_dropped_packets: wrapped(sent.full_packets + sent.discarded_packets),
-                    tx_pdu_dropped_octets: wrapped(sent.full_octets + sent.discarded_octets),
-                    tx_pdu_retx_packets: wrapped(sent.retransmitted_pieces),
+                    tx_pdu_dropped_packets: wrapped(sent.buffer_full_packets + sent.discarded_packets),
+                    tx_pdu_dropped_octets: wrapped(sent.buffer_full_octets + sent.discarded_octets),
+                    tx_pdu_retx_packets: wrapped(sent.retransmitted_pdus),
                     tx_pdu_retx_octets: wrapped(sent.retransmitted_octets),
                     tx_pdu_segmented: wrapped(sent.segments),
                     tx_buffer_octets: dl.waiting_octets(),
                     tx_buffer_packets: dl.waiting_packets() as u32,
-                    rx_pdu_packets: wrapped(received.received_pieces),
+                    rx_pdu_packets: wrapped(received.received_pdus),
                     rx_pdu_octets: wrapped(received_pdu_octets(received)),
                     rx_pdu_dropped_packets: wrapped(received.lost_packets),
                     rx_pdu_dropped_octets: wrapped(received.lost_octets),

@@ -18,9 +18,9 @@ pub fn nodes(config: &RanConfig) -> Vec<Node> {
     parts.map(|(number, node_type)| Node::new(config, number, node_type, Rc::clone(&simulation))).collect()
 }
 
-/// The nodes of a crowd.
-pub fn crowd(cells: u16, ues: u16) -> Vec<Node> {
-    nodes(&RanConfig { scenario: Scenario::crowd(cells, ues, 1), ..RanConfig::default() })
+/// The nodes of a nodes_with_mixed_traffic.
+pub fn nodes_with_mixed_traffic(cells: u16, ues: u16) -> Vec<Node> {
+    nodes(&RanConfig { scenario: Scenario::with_mixed_traffic(cells, ues, 1), ..RanConfig::default() })
 }
 
 /// The only node of the default configuration.

@@ -120,7 +120,7 @@ fn models_with_flatbuffers_pass_end_to_end() {
         let periodic = PeriodicConfig { wire: Wire::Flat, ..PeriodicConfig::default() };
         let config = RanConfig {
             rics: vec![e2],
-            scenario: Scenario::crowd(1, UES as u16, 1),
+            scenario: Scenario::with_mixed_traffic(1, UES as u16, 1),
             wire: Wire::Flat,
             periodic,
             ..RanConfig::default()

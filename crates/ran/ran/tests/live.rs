@@ -55,8 +55,12 @@ impl Running {
         let (ran_sender, ran_stop) = mpsc::channel();
         let ran = thread::spawn(move || {
             let live = Some(LiveConfig { ues, prefix, ..LiveConfig::default() });
-            let config =
-                RanConfig { rics: vec![e2.into()], scenario: Scenario::quiet(ues), live, ..RanConfig::default() };
+            let config = RanConfig {
+                rics: vec![e2.into()],
+                scenario: Scenario::without_traffic(ues),
+                live,
+                ..RanConfig::default()
+            };
             let mut ran = Ran::new(config).unwrap();
             ran_sender.send((ran.stop_handle(), ran.take_namespaces().unwrap())).unwrap();
             ran.run().unwrap();
@@ -206,7 +210,7 @@ fn iperf3_rates_follow_the_slices_of_an_xapp() {
 #[test]
 fn invalid_configurations_are_refused() {
     let live = |ues, speed| RanConfig {
-        scenario: Scenario { speed, ..Scenario::quiet(2) },
+        scenario: Scenario { speed, ..Scenario::without_traffic(2) },
         live: Some(LiveConfig { ues, ..LiveConfig::default() }),
         ..RanConfig::default()
     };

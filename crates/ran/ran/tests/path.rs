@@ -113,8 +113,12 @@ fn watch(
 fn xapp_receives_measurements_of_every_ue() {
     let encodings = [Codec::Per, Codec::FLAT].into_iter().flat_map(|codec| [(codec, Wire::Per), (codec, Wire::Flat)]);
     for (revision, (codec, wire)) in Revision::FROM_V2.into_iter().zip(encodings) {
-        let config =
-            RanConfig { scenario: Scenario::crowd(1, 8, 1), kpm_revision: revision, wire, ..RanConfig::default() };
+        let config = RanConfig {
+            scenario: Scenario::with_mixed_traffic(1, 8, 1),
+            kpm_revision: revision,
+            wire,
+            ..RanConfig::default()
+        };
         let (_running, xapp) = Running::start_in(codec, &format!("ran-path-{revision}"), config);
         let measurements = [MeasurementRequest::named("DRB.UEThpDl"), MeasurementRequest::named("CQI")];
         let request = ReportRequest {
@@ -137,7 +141,7 @@ fn xapp_receives_measurements_of_every_ue() {
 
 #[test]
 fn many_nodes_report_measurements() {
-    let config = RanConfig { scenario: Scenario::crowd(50, 4, 1), ..RanConfig::default() };
+    let config = RanConfig { scenario: Scenario::with_mixed_traffic(50, 4, 1), ..RanConfig::default() };
     let (_running, xapp) = Running::start("ran-many", config);
     let measurements = [MeasurementRequest::named("RRU.PrbTotDl"), MeasurementRequest::named("RRC.ConnMean")];
     let request = ReportRequest {
@@ -161,8 +165,10 @@ fn many_nodes_report_measurements() {
 /// The time of an always-on RAN advances without reads.
 #[test]
 fn always_on_ran_has_ues() {
-    let config =
-        RanConfig { scenario: Scenario { is_always_on: true, ..Scenario::crowd(1, 2, 1) }, ..RanConfig::default() };
+    let config = RanConfig {
+        scenario: Scenario { is_always_on: true, ..Scenario::with_mixed_traffic(1, 2, 1) },
+        ..RanConfig::default()
+    };
     let (_running, xapp) = Running::start("ran-always-on", config);
     let measurements = [MeasurementRequest::named("RRC.ConnMean")];
     let request = ReportRequest {

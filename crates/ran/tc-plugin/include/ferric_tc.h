@@ -109,10 +109,10 @@ struct ferric_tc_v1 {
     int32_t (*classify)(void *state, uint64_t now_ns, struct ferric_tc_packet packet, uint32_t queues);
 
     /* Queue discipline: returns FERRIC_TC_PASS (the default), ... for an arriving packet; `waiting` is before it. May be NULL. */
-    int32_t (*arriving)(void *state, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting);
+    int32_t (*on_enqueue)(void *state, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting);
     /* Queue discipline: the same for the packet that is to be sent; `waiting` is behind it. If it is dropped, the function is
      * called for the next one at once. */
-    int32_t (*leaving)(void *state, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting);
+    int32_t (*on_dequeue)(void *state, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting);
 
     /* Scheduler: returns the index of the queue that sends the next packet. The queue must be ready; at least one is. The default
      * is the next ready queue in round robin. */

@@ -79,22 +79,22 @@ impl Classifier for Instance {
 }
 
 impl Discipline for Instance {
-    fn arriving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
-        if self.code == 0 && self.loaded.functions.arriving.is_none() {
+    fn on_enqueue(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
+        if self.code == 0 && self.loaded.functions.on_enqueue.is_none() {
             return Some(Verdict::Pass);
         }
-        let arriving = self.function(|functions| functions.arriving)?;
+        let on_enqueue = self.function(|functions| functions.on_enqueue)?;
         #[allow(unsafe_code)]
         // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
-        let number = unsafe { arriving(self.state(), now.as_nanos(), TcPacket::new(now, packet), waiting.into()) };
+        let number = unsafe { on_enqueue(self.state(), now.as_nanos(), TcPacket::new(now, packet), waiting.into()) };
         verdict(number)
     }
 
-    fn leaving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
-        let leaving = self.function(|functions| functions.leaving)?;
+    fn on_dequeue(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
+        let on_dequeue = self.function(|functions| functions.on_dequeue)?;
         #[allow(unsafe_code)]
         // SAFETY: required by the ABI. The state belongs to this instance and is not shared.
-        let number = unsafe { leaving(self.state(), now.as_nanos(), TcPacket::new(now, packet), waiting.into()) };
+        let number = unsafe { on_dequeue(self.state(), now.as_nanos(), TcPacket::new(now, packet), waiting.into()) };
         verdict(number)
     }
 }

@@ -153,7 +153,7 @@ impl Plugin {
     /// If the plug-in is of another kind, or rejects the settings.
     pub fn classifier(&self, settings: &str) -> Result<ClassifierChoice, UseError> {
         let make = self.factory(PluginKind::Classifier, settings)?;
-        Ok(ClassifierChoice::own(self.name(), make))
+        Ok(ClassifierChoice::custom(self.name(), make))
     }
 
     /// The plug-in as a queue's discipline, with these settings.
@@ -162,7 +162,7 @@ impl Plugin {
     /// If the plug-in is of another kind, or rejects the settings.
     pub fn discipline(&self, settings: &str) -> Result<DisciplineChoice, UseError> {
         let make = self.factory(PluginKind::Discipline, settings)?;
-        Ok(DisciplineChoice::own(self.name(), make))
+        Ok(DisciplineChoice::custom(self.name(), make))
     }
 
     /// The plug-in as a bearer's scheduler, with these settings.
@@ -171,7 +171,7 @@ impl Plugin {
     /// If the plug-in is of another kind, or rejects the settings.
     pub fn scheduler(&self, settings: &str) -> Result<SchedulerChoice, UseError> {
         let make = self.factory(PluginKind::Scheduler, settings)?;
-        Ok(SchedulerChoice::own(self.name(), make))
+        Ok(SchedulerChoice::custom(self.name(), make))
     }
 
     /// The plug-in as a bearer's pacer, with these settings.
@@ -180,7 +180,7 @@ impl Plugin {
     /// If the plug-in is of another kind, or rejects the settings.
     pub fn pacer(&self, settings: &str) -> Result<PacerChoice, UseError> {
         let make = self.factory(PluginKind::Pacer, settings)?;
-        Ok(PacerChoice::own(self.name(), make))
+        Ok(PacerChoice::custom(self.name(), make))
     }
 
     /// Creates instances with settings that a first instance has accepted.

@@ -30,8 +30,8 @@ pub(super) struct Functions {
     pub(super) state_octets: u32,
     pub(super) init: Option<unsafe extern "C" fn(State, *const c_char) -> i32>,
     pub(super) classify: Option<unsafe extern "C" fn(State, u64, TcPacket, u32) -> i32>,
-    pub(super) arriving: Option<unsafe extern "C" fn(State, u64, TcPacket, TcAmount) -> i32>,
-    pub(super) leaving: Option<unsafe extern "C" fn(State, u64, TcPacket, TcAmount) -> i32>,
+    pub(super) on_enqueue: Option<unsafe extern "C" fn(State, u64, TcPacket, TcAmount) -> i32>,
+    pub(super) on_dequeue: Option<unsafe extern "C" fn(State, u64, TcPacket, TcAmount) -> i32>,
     pub(super) choose: Option<unsafe extern "C" fn(State, u64, *const TcQueue, u32) -> i32>,
     pub(super) served: Option<unsafe extern "C" fn(State, u32, u32)>,
     pub(super) allowance: Option<unsafe extern "C" fn(State, u64, TcBelow) -> i64>,
@@ -61,7 +61,7 @@ impl Functions {
     pub(super) fn implements(&self, kind: PluginKind) -> bool {
         match kind {
             PluginKind::Classifier => self.classify.is_some(),
-            PluginKind::Discipline => self.leaving.is_some(),
+            PluginKind::Discipline => self.on_dequeue.is_some(),
             PluginKind::Scheduler => self.choose.is_some(),
             PluginKind::Pacer => self.allowance.is_some(),
         }

@@ -60,8 +60,8 @@ fn classifier_selects_queue_by_dscp() {
     let plugin = load(&folder, "dscp");
     assert_eq!((plugin.name(), plugin.kind()), ("dscp", PluginKind::Classifier));
     let classifier = plugin.classifier("46=1 34=2 0=0").unwrap();
-    let ClassifierChoice::Own(own) = &classifier else { panic!("{classifier:?}") };
-    assert_eq!(own.name(), "dscp");
+    let ClassifierChoice::Custom(custom) = &classifier else { panic!("{classifier:?}") };
+    assert_eq!(custom.name(), "dscp");
     let mut tc =
         TrafficControl::new(&Configuration { classifier, queues: fifos(3), ..Configuration::default() }).unwrap();
     // the choice keeps the code loaded: the plug-in and its file are not needed any more

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::harq::HarqConfig;
 use crate::mac::{
-    Candidate, Fixed, Grant, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, Unsliced, ue_scheduler,
+    Candidate, Grant, NoSlices, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, StaticSlices, ue_scheduler,
 };
 use crate::phy::{Adaptation, Carrier, CarrierError, Direction, Grid, TransportBlocks};
 use crate::rlc::{RlcConfig, RlcCounts};
@@ -127,12 +127,12 @@ pub struct PrbUsage {
     /// Slots by the percentage of their resource blocks that was allocated: 0 to 100.
     pub slots: [u64; 101],
     /// Slots that the scheduler has divided. Uplink slots are scheduled ahead of time.
-    pub divided_slots: u64,
+    pub scheduled_slots: u64,
 }
 
 impl Default for PrbUsage {
     fn default() -> Self {
-        PrbUsage { prbs: 0, used_prbs: 0, slots: [0; 101], divided_slots: 0 }
+        PrbUsage { prbs: 0, used_prbs: 0, slots: [0; 101], scheduled_slots: 0 }
     }
 }
 
@@ -150,7 +150,7 @@ impl PrbUsage {
             prbs: self.prbs - before.prbs,
             used_prbs: self.used_prbs - before.used_prbs,
             slots: std::array::from_fn(|percent| self.slots[percent] - before.slots[percent]),
-            divided_slots: self.divided_slots - before.divided_slots,
+            scheduled_slots: self.scheduled_slots - before.scheduled_slots,
         }
     }
 
@@ -257,7 +257,7 @@ impl Cell {
             panic!("traffic control of a cell: {refused}");
         }
         let slot_ns = grid.slot().as_nanos() as u64;
-        let whole = || Scheduler::new(Box::new(Unsliced), vec![Box::new(crate::mac::ProportionalFair)]);
+        let whole = || Scheduler::new(Box::new(NoSlices), vec![Box::new(crate::mac::ProportionalFair)]);
         Ok(Cell {
             tables: [Direction::Downlink, Direction::Uplink].map(|direction| Adaptation::new(&grid, direction)),
             dl_blocks: TransportBlocks::new(&grid, Direction::Downlink),
@@ -420,8 +420,8 @@ impl Cell {
     pub fn set_slicing(&mut self, direction: Direction, slicing: Slicing, ue_schedulers: &[&str], rest: &str) {
         let prbs = self.prbs(direction);
         let slices: Box<dyn crate::mac::SliceScheduler> = match &slicing {
-            Slicing::None => Box::new(Unsliced),
-            Slicing::Static { positions, group_prbs } => Box::new(Fixed::new(positions, prbs, *group_prbs)),
+            Slicing::None => Box::new(NoSlices),
+            Slicing::Static { positions, group_prbs } => Box::new(StaticSlices::new(positions, prbs, *group_prbs)),
             Slicing::Nvs { reservations, is_shared } => {
                 Box::new(Nvs::new(reservations, *is_shared, self.slots_per_s(direction)))
             }

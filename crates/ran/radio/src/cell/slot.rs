@@ -139,7 +139,7 @@ impl Cell {
         self.dl.account(prbs, self.length(Direction::Downlink, symbols));
         let usage = &mut self.usage[Direction::Downlink as usize];
         usage.count(given, prbs);
-        usage.divided_slots += 1;
+        usage.scheduled_slots += 1;
     }
 
     /// The capacity of a slot with `symbols` symbols, as a fraction of a full slot.
@@ -190,7 +190,7 @@ impl Cell {
         }
         self.ul.account(prbs, self.length(Direction::Uplink, symbols));
         self.granted[granted_slot as usize % EVENT_HORIZON_SLOTS] = Some(given);
-        self.usage[Direction::Uplink as usize].divided_slots += 1;
+        self.usage[Direction::Uplink as usize].scheduled_slots += 1;
     }
 }
 

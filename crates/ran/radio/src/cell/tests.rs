@@ -184,7 +184,7 @@ fn harq_counters_balance() {
         let first = link.rounds[0] as f64 / link.blocks as f64;
         assert!((first - 0.6).abs() < 0.05, "{first}");
         assert!((link.lost_blocks as f64 / link.blocks as f64 - 0.4f64.powi(4)).abs() < 0.02);
-        assert!(rlc.retransmitted_pieces > 0 && rlc.received_pieces < rlc.sent_pieces);
+        assert!(rlc.retransmitted_pdus > 0 && rlc.received_pdus < rlc.sent_pdus);
         assert_eq!(rlc.received_octets, rlc.delivered_octets);
         assert_eq!((rlc.delivered_packets, rlc.lost_packets), (rlc.in_packets, 0));
         assert_eq!(rlc.delivered_octets, rlc.in_octets);

@@ -10,8 +10,8 @@ mod ue_scheduler;
 
 pub use nvs::{Nvs, Reservation, SMOOTHING};
 pub use quota::{Quota, Quotas};
-pub use slices::{Division, Fixed, Positions, Share, SliceScheduler, Unsliced};
-pub use ue_scheduler::{MaxCi, ProportionalFair, RoundRobin, UeScheduler, ue_scheduler};
+pub use slices::{NoSlices, Positions, SliceScheduler, SliceShare, SlotDemand, StaticSlices};
+pub use ue_scheduler::{MaximumThroughput, ProportionalFair, RoundRobin, UeScheduler, ue_scheduler};
 
 /// A UE with something to send in this slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,7 @@ pub struct Scheduler {
     ues: Vec<u32>,
     /// PRBs of retransmissions, by slice.
     again: Vec<u32>,
-    shares: Vec<Share>,
+    shares: Vec<SliceShare>,
     of_slice: Vec<Candidate>,
     allocations: Vec<Allocation>,
 }
@@ -126,7 +126,7 @@ impl Scheduler {
             }
         }
         self.shares.clear();
-        self.slices.divide(&Division { prbs, wanted: &self.wanted, ues: &self.ues }, &mut self.shares);
+        self.slices.divide(&SlotDemand { prbs, wanted: &self.wanted, ues: &self.ues }, &mut self.shares);
         for share in &self.shares {
             let again = &mut self.again[share.slice as usize];
             let of_share = share.prbs.saturating_sub(*again).min(left);

@@ -4,7 +4,7 @@
 //! divided by the average that the slice received. The rest of the slot goes to the next one. UEs without a
 //! slice form a slice whose reservation is the unreserved part of the cell.
 
-use super::{Allocation, Division, Share, SliceScheduler};
+use super::{Allocation, SliceScheduler, SliceShare, SlotDemand};
 
 /// The weight of one slot in the averages: they cover about 100 slots.
 pub const SMOOTHING: f64 = 0.01;
@@ -103,20 +103,20 @@ impl SliceScheduler for Nvs {
         self.slices.len() - 1
     }
 
-    fn divide(&mut self, division: &Division<'_>, shares: &mut Vec<Share>) {
-        let Division { prbs, wanted, .. } = *division;
+    fn divide(&mut self, demand: &SlotDemand<'_>, shares: &mut Vec<SliceShare>) {
+        let SlotDemand { prbs, wanted, .. } = *demand;
         let first = shares.len();
         if self.is_shared {
             let some = (0u32..).zip(wanted).filter(|(_, wanted)| **wanted > 0);
-            shares.extend(some.map(|(slice, _)| Share { slice, prbs }));
-            let weight = |share: &Share| self.slices[share.slice as usize].weight();
+            shares.extend(some.map(|(slice, _)| SliceShare { slice, prbs }));
+            let weight = |share: &SliceShare| self.slices[share.slice as usize].weight();
             // stable: slices of equal weight keep their order
             shares[first..].sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         } else {
             let heavier =
                 |best: usize, at: usize| if self.slices[at].weight() > self.slices[best].weight() { at } else { best };
             let turn = (0..self.slices.len()).reduce(heavier);
-            shares.extend(turn.map(|slice| Share { slice: slice as u32, prbs }));
+            shares.extend(turn.map(|slice| SliceShare { slice: slice as u32, prbs }));
             self.turn = turn;
         }
     }

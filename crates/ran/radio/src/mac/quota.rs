@@ -2,7 +2,7 @@
 //! 4.3.36; slice-level PRB quota, E2SM-RC control style 2).
 
 use super::nvs::SMOOTHING;
-use super::{Allocation, Division, Share, SliceScheduler};
+use super::{Allocation, SliceScheduler, SliceShare, SlotDemand};
 
 /// The quota of a group, in percent of the resource blocks: dedicated <= minimum <= maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +42,15 @@ impl SliceScheduler for Quotas {
         self.quotas.len()
     }
 
-    fn divide(&mut self, division: &Division<'_>, shares: &mut Vec<Share>) {
-        let Division { prbs, wanted, ues } = *division;
+    fn divide(&mut self, demand: &SlotDemand<'_>, shares: &mut Vec<SliceShare>) {
+        let SlotDemand { prbs, wanted, ues } = *demand;
         let of = |percent: u32| prbs * percent.min(100) / 100;
         let mut left = prbs;
         let first = shares.len();
         for (slice, quota) in (0u32..).zip(&self.quotas) {
             let least = of(quota.min_percent.max(quota.dedicated_percent)).min(of(quota.max_percent));
             let had = least.min(wanted[slice as usize]).min(left);
-            shares.push(Share { slice, prbs: had });
+            shares.push(SliceShare { slice, prbs: had });
             left -= had;
         }
         for (quota, share) in self.quotas.iter().zip(&shares[first..]) {
@@ -68,7 +68,7 @@ impl SliceScheduler for Quotas {
             let had = had.map_or(0, |share| share.prbs);
             let more = (wanted[*group] - had).min(self.max(*group, prbs).saturating_sub(had)).min(left);
             if more > 0 {
-                shares.push(Share { slice: *group as u32, prbs: more });
+                shares.push(SliceShare { slice: *group as u32, prbs: more });
                 left -= more;
             }
         }

@@ -4,7 +4,7 @@ use super::Allocation;
 
 /// The input of a slice scheduler for one slot.
 #[derive(Clone, Copy, Debug)]
-pub struct Division<'a> {
+pub struct SlotDemand<'a> {
     /// Resource blocks of the slot.
     pub prbs: u32,
     /// Resource blocks that the backlog of each slice needs, retransmissions of this slot included; UEs without a slice
@@ -16,7 +16,7 @@ pub struct Division<'a> {
 
 /// The share of a slice in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct SliceShare {
     /// The slice; the number of slices for UEs without one.
     pub slice: u32,
     /// Upper bound of its resource blocks.
@@ -29,7 +29,7 @@ pub trait SliceScheduler: Send {
     fn slices(&self) -> usize;
 
     /// Divides a slot. Shares are served in order, each from the remaining resource blocks. A slice may have several.
-    fn divide(&mut self, division: &Division<'_>, shares: &mut Vec<Share>);
+    fn divide(&mut self, demand: &SlotDemand<'_>, shares: &mut Vec<SliceShare>);
 
     /// Reports the resource blocks that each slice received, and then those of UEs without a slice. Called once per slot; `length` is the capacity of the
     /// slot relative to a full one, 0 to 1.
@@ -40,15 +40,15 @@ pub trait SliceScheduler: Send {
 
 /// No slices: all UEs share the carrier.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unsliced;
+pub struct NoSlices;
 
-impl SliceScheduler for Unsliced {
+impl SliceScheduler for NoSlices {
     fn slices(&self) -> usize {
         0
     }
 
-    fn divide(&mut self, division: &Division<'_>, shares: &mut Vec<Share>) {
-        shares.push(Share { slice: 0, prbs: division.prbs });
+    fn divide(&mut self, demand: &SlotDemand<'_>, shares: &mut Vec<SliceShare>) {
+        shares.push(SliceShare { slice: 0, prbs: demand.prbs });
     }
 }
 
@@ -63,12 +63,12 @@ pub struct Positions {
 
 /// Static slices: unused resource blocks of a slice stay unused. UEs without a slice share those that belong to no slice.
 #[derive(Clone, Debug)]
-pub struct Fixed {
+pub struct StaticSlices {
     prbs: Vec<u32>,
     rest: u32,
 }
 
-impl Fixed {
+impl StaticSlices {
     /// Creates static slices of a carrier with `carrier_prbs` resource blocks in groups of `group_prbs`.
     ///
     /// # Panics
@@ -80,17 +80,17 @@ impl Fixed {
         let prbs: Vec<u32> =
             positions.iter().map(|at| edge(at.high.saturating_add(1)).saturating_sub(edge(at.low))).collect();
         let rest = carrier_prbs.saturating_sub(prbs.iter().sum());
-        Fixed { prbs, rest }
+        StaticSlices { prbs, rest }
     }
 }
 
-impl SliceScheduler for Fixed {
+impl SliceScheduler for StaticSlices {
     fn slices(&self) -> usize {
         self.prbs.len()
     }
 
-    fn divide(&mut self, _division: &Division<'_>, shares: &mut Vec<Share>) {
+    fn divide(&mut self, _demand: &SlotDemand<'_>, shares: &mut Vec<SliceShare>) {
         let all = self.prbs.iter().chain([&self.rest]);
-        shares.extend(all.zip(0..).map(|(prbs, slice)| Share { slice, prbs: *prbs }));
+        shares.extend(all.zip(0..).map(|(prbs, slice)| SliceShare { slice, prbs: *prbs }));
     }
 }

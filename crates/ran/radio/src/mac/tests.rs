@@ -167,7 +167,7 @@ fn reservations_summing_to_one_are_accepted_in_any_order() {
 fn static_slices_are_not_shared() {
     let places = [Positions { low: 0, high: 5 }, Positions { low: 6, high: 8 }];
     let pf = || ue_scheduler("PF").unwrap();
-    let mut scheduler = Scheduler::new(Box::new(Fixed::new(&places, PRBS, 8)), vec![pf(), pf(), pf()]);
+    let mut scheduler = Scheduler::new(Box::new(StaticSlices::new(&places, PRBS, 8)), vec![pf(), pf(), pf()]);
     let blocks = |scheduler: &mut Scheduler, wanted: Vec<u32>| {
         shares(scheduler, 1, |_| wanted.clone())
             .iter()
@@ -203,7 +203,7 @@ fn quotas_guarantee_and_limit_prbs() {
 
 #[test]
 fn ue_schedulers_follow_their_metrics() {
-    let with = |name: &str| Scheduler::new(Box::new(Unsliced), vec![ue_scheduler(name).unwrap()]);
+    let with = |name: &str| Scheduler::new(Box::new(NoSlices), vec![ue_scheduler(name).unwrap()]);
     let two = [
         Candidate { rate_octets: 4000, average_octets: 100.0, ..candidate(0, 0, 500) },
         Candidate { rate_octets: 8000, average_octets: 4000.0, ..candidate(1, 0, 500) },
@@ -239,7 +239,7 @@ fn ue_schedulers_follow_their_metrics() {
 
 #[test]
 fn retransmissions_go_first_and_complete() {
-    let mut scheduler = Scheduler::new(Box::new(Unsliced), vec![ue_scheduler("PF").unwrap()]);
+    let mut scheduler = Scheduler::new(Box::new(NoSlices), vec![ue_scheduler("PF").unwrap()]);
     let again = Candidate { is_retransmission: true, ..candidate(1, 0, 40) };
     let grants = slot(
         &mut scheduler,
@@ -254,7 +254,7 @@ fn retransmissions_go_first_and_complete() {
 fn retransmission_may_exceed_reduced_slice() {
     let pf = || ue_scheduler("PF").unwrap();
     let places = [Positions { low: 0, high: 1 }];
-    let mut scheduler = Scheduler::new(Box::new(Fixed::new(&places, PRBS, 8)), vec![pf(), pf()]);
+    let mut scheduler = Scheduler::new(Box::new(StaticSlices::new(&places, PRBS, 8)), vec![pf(), pf()]);
     let again = Candidate { is_retransmission: true, ..candidate(0, 0, 80) };
     let grants = slot(&mut scheduler, &[again, candidate(1, 0, 500), candidate(2, 1, 500)]);
     let of = |ue: u32| grants.iter().find(|grant| grant.ue == ue).map(|grant| grant.prbs);

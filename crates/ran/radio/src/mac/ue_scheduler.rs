@@ -15,7 +15,7 @@ pub fn ue_scheduler(name: &str) -> Option<Box<dyn UeScheduler>> {
     match name {
         "RR" => Some(Box::new(RoundRobin::default())),
         "" | "PF" => Some(Box::new(ProportionalFair)),
-        "MT" => Some(Box::new(MaxCi::default())),
+        "MT" => Some(Box::new(MaximumThroughput::default())),
         _ => None,
     }
 }
@@ -111,11 +111,11 @@ impl UeScheduler for ProportionalFair {
 
 /// Maximum C/I: highest achievable rate first; UEs of equal rate take turns.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MaxCi {
+pub struct MaximumThroughput {
     next: u32,
 }
 
-impl UeScheduler for MaxCi {
+impl UeScheduler for MaximumThroughput {
     fn schedule(&mut self, prbs: u32, candidates: &mut [Candidate], grants: &mut Vec<Grant>) -> u32 {
         rotate(self.next, candidates);
         let first = grants.len();

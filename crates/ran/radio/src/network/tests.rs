@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use super::*;
 use std::sync::Arc;
 
-use crate::phy::{Area, Channel, Fixed, Geometry, Motion, Mover, Position, Site, Terminal};
+use crate::phy::{Area, Channel, Fixed, Geometry, MobileUe, Motion, Position, Site, UeRadio};
 use crate::traffic::{Flow, FlowSpecification, Kind};
 use crate::{FiveTuple, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, Random, Subscription};
 
@@ -125,10 +125,10 @@ fn event_a3_triggers_handover() {
         let grid = network.cell(0).grid().clone();
         let at = |x_m| Position { x_m, y_m: 0.0 };
         let sites: Arc<[Site]> = [0.0, 600.0].map(|x_m| Site::new(&grid, at(x_m))).into();
-        let area = Area { least: Position { x_m: 0.0, y_m: -50.0 }, most: Position { x_m: 600.0, y_m: 50.0 } };
-        let mover = Mover::new(area, at(x_m), motion).unwrap();
+        let area = Area { min: Position { x_m: 0.0, y_m: -50.0 }, max: Position { x_m: 600.0, y_m: 50.0 } };
+        let mobile_ue = MobileUe::new(area, at(x_m), motion).unwrap();
         let mut random = Random::new(1, 0);
-        let geometry = Geometry::new(sites, 0, Terminal::default(), mover, (1, 0), &mut random).unwrap();
+        let geometry = Geometry::new(sites, 0, UeRadio::default(), mobile_ue, (1, 0), &mut random).unwrap();
         let channel = Channel::Geometry(Box::new(geometry));
         let address = Ipv4Addr::new(10, 45, 0, 2);
         let ue = Ue::new(0, Subscription::default(), address, channel, random, network.cell(0).config());

@@ -76,6 +76,6 @@ mod tests {
             assert!(matches!(prbs(rat, numerology, mhz), Err(CarrierError::Value { field: "bandwidth_mhz", .. })));
         }
         let error = prbs(Rat::Nr, 0, 100.0).unwrap_err().to_string();
-        assert_eq!(error, "bandwidth_mhz is 100: it may be 5, 10, ... 50 with NR and subcarriers of 15 kHz");
+        assert_eq!(error, "bandwidth_mhz is 100: must be 5, 10, ... 50 with NR and subcarriers of 15 kHz");
     }
 }

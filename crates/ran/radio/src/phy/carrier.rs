@@ -171,12 +171,12 @@ pub enum CarrierError {
 impl fmt::Display for CarrierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CarrierError::Value { field, value, allowed } => write!(f, "{field} is {value}: it may be {allowed}"),
+            CarrierError::Value { field, value, allowed } => write!(f, "{field} is {value}: must be {allowed}"),
             CarrierError::Duplex { rat: Rat::Lte } => {
-                f.write_str("duplex is a pattern of NR: with LTE it may be FDD or one of LTE's TDD configurations")
+                f.write_str("duplex is a pattern of NR: with LTE it must be FDD or one of LTE's TDD configurations")
             }
             CarrierError::Duplex { rat: Rat::Nr } => {
-                f.write_str("duplex is a TDD configuration of LTE: with NR it may be FDD or a TDD pattern")
+                f.write_str("duplex is a TDD configuration of LTE: with NR it must be FDD or a TDD pattern")
             }
         }
     }
@@ -263,31 +263,31 @@ mod tests {
         for (carrier, expected) in [
             (
                 Carrier { numerology: 3, ..nr.clone() },
-                "numerology is 3: it may be 0 to 2: subcarriers of 15, 30 or 60 kHz",
+                "numerology is 3: must be 0 to 2: subcarriers of 15, 30 or 60 kHz",
             ),
-            (Carrier { numerology: 1, ..lte.clone() }, "numerology is 1: it may be 0 with LTE"),
+            (Carrier { numerology: 1, ..lte.clone() }, "numerology is 1: must be 0 with LTE"),
             (
                 Carrier { bandwidth_mhz: 20.5, ..nr.clone() },
-                "bandwidth_mhz is 20.5: it may be 5, 10, ... 50, 60, ... 100",
+                "bandwidth_mhz is 20.5: must be 5, 10, ... 50, 60, ... 100",
             ),
-            (Carrier { bandwidth_mhz: 2.0, ..lte.clone() }, "bandwidth_mhz is 2: it may be 1.4, 3, 5, 10, 15 or 20"),
-            (Carrier { frequency_mhz: f64::NAN, ..nr.clone() }, "frequency_mhz is NaN: it may be 410 to 7125"),
-            (Carrier { frequency_mhz: 28_000.0, ..nr.clone() }, "frequency_mhz is 28000: it may be 410 to 7125"),
-            (Carrier { downlink_layers: 0, ..nr.clone() }, "downlink_layers is 0: it may be 1 to 4"),
-            (Carrier { uplink_layers: 5, ..nr.clone() }, "uplink_layers is 5: it may be 1 to 4"),
-            (Carrier { downlink_layers: 3, ..lte.clone() }, "downlink_layers is 3: it may be 1 or 2 with LTE"),
-            (Carrier { uplink_layers: 2, ..lte.clone() }, "uplink_layers is 2: it may be 1 with LTE"),
+            (Carrier { bandwidth_mhz: 2.0, ..lte.clone() }, "bandwidth_mhz is 2: must be 1.4, 3, 5, 10, 15 or 20"),
+            (Carrier { frequency_mhz: f64::NAN, ..nr.clone() }, "frequency_mhz is NaN: must be 410 to 7125"),
+            (Carrier { frequency_mhz: 28_000.0, ..nr.clone() }, "frequency_mhz is 28000: must be 410 to 7125"),
+            (Carrier { downlink_layers: 0, ..nr.clone() }, "downlink_layers is 0: must be 1 to 4"),
+            (Carrier { uplink_layers: 5, ..nr.clone() }, "uplink_layers is 5: must be 1 to 4"),
+            (Carrier { downlink_layers: 3, ..lte.clone() }, "downlink_layers is 3: must be 1 or 2 with LTE"),
+            (Carrier { uplink_layers: 2, ..lte.clone() }, "uplink_layers is 2: must be 1 with LTE"),
             (
                 Carrier { downlink_mcs: McsTable::Qam256, ..lte.clone() },
-                "downlink_mcs is 2: it may be table 1 with LTE",
+                "downlink_mcs is 2: must be table 1 with LTE",
             ),
-            (Carrier { uplink_mcs: McsTable::Qam64LowSe, ..lte }, "uplink_mcs is 3: it may be table 1 with LTE"),
-            (Carrier { control_symbols: 4, ..nr.clone() }, "control_symbols is 4: it may be 0 to 3"),
-            (Carrier { additional_dmrs: 4, ..nr.clone() }, "additional_dmrs is 4: it may be 0 to 3"),
-            (Carrier { overhead: 7, ..nr.clone() }, "overhead is 7: it may be 0, 6, 12 or 18"),
+            (Carrier { uplink_mcs: McsTable::Qam64LowSe, ..lte }, "uplink_mcs is 3: must be table 1 with LTE"),
+            (Carrier { control_symbols: 4, ..nr.clone() }, "control_symbols is 4: must be 0 to 3"),
+            (Carrier { additional_dmrs: 4, ..nr.clone() }, "additional_dmrs is 4: must be 0 to 3"),
+            (Carrier { overhead: 7, ..nr.clone() }, "overhead is 7: must be 0, 6, 12 or 18"),
             (
                 Carrier { uplink_control_prbs: 106, ..nr },
-                "uplink_control_prbs is 106: it may be fewer than the carrier has",
+                "uplink_control_prbs is 106: must be fewer than the carrier has",
             ),
         ] {
             let error = carrier.check().unwrap_err().to_string();

@@ -204,34 +204,34 @@ mod tests {
     fn invalid_patterns_are_rejected() {
         let ok = TddPattern::default();
         for (pattern, numerology, expected) in [
-            (TddPattern { period_us: 700, ..ok.clone() }, 1, "period_us is 700: it may be 500, 625, 1000, 1250, "),
-            (TddPattern { period_us: 625, ..ok.clone() }, 1, "period_us is 625: it may be a whole number of slots"),
+            (TddPattern { period_us: 700, ..ok.clone() }, 1, "period_us is 700: must be 500, 625, 1000, 1250, "),
+            (TddPattern { period_us: 625, ..ok.clone() }, 1, "period_us is 625: must be a whole number of slots"),
             (
                 TddPattern { period_us: 3000, downlink_slots: 1, ..ok.clone() },
                 1,
-                "period_us is 3000: it may be one, or",
+                "period_us is 3000: must be one, or",
             ),
-            (TddPattern { downlink_slots: 8, ..ok.clone() }, 1, "downlink_slots is 8: it may be at most what leaves"),
+            (TddPattern { downlink_slots: 8, ..ok.clone() }, 1, "downlink_slots is 8: must be at most what leaves"),
             (
                 TddPattern { uplink_slots: u16::MAX, downlink_slots: u16::MAX, ..ok.clone() },
                 1,
                 "downlink_slots is 65535",
             ),
-            (TddPattern { downlink_symbols: 14, ..ok.clone() }, 1, "downlink_symbols is 14: it may be 0 to 13"),
-            (TddPattern { uplink_symbols: 200, ..ok.clone() }, 1, "uplink_symbols is 200: it may be 0 to 13"),
-            (TddPattern { downlink_symbols: 11, ..ok.clone() }, 1, "downlink_symbols is 11: it may be 14 with"),
+            (TddPattern { downlink_symbols: 14, ..ok.clone() }, 1, "downlink_symbols is 14: must be 0 to 13"),
+            (TddPattern { uplink_symbols: 200, ..ok.clone() }, 1, "uplink_symbols is 200: must be 0 to 13"),
+            (TddPattern { downlink_symbols: 11, ..ok.clone() }, 1, "downlink_symbols is 11: must be 14 with"),
             (
                 TddPattern { downlink_slots: 0, downlink_symbols: 0, ..ok.clone() },
                 1,
-                "downlink_slots is 0: it may be more",
+                "downlink_slots is 0: must be more",
             ),
-            (TddPattern { uplink_slots: 0, uplink_symbols: 0, ..ok.clone() }, 1, "uplink_slots is 0: it may be more"),
+            (TddPattern { uplink_slots: 0, uplink_symbols: 0, ..ok.clone() }, 1, "uplink_slots is 0: must be more"),
         ] {
             let error = tdd(pattern).slots(Rat::Nr, numerology).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
         for (configuration, special_subframe, expected) in
-            [(7, 0, "configuration is 7: it may be 0 to 6"), (0, 10, "special_subframe is 10: it may be 0 to 9")]
+            [(7, 0, "configuration is 7: must be 0 to 6"), (0, 10, "special_subframe is 10: must be 0 to 9")]
         {
             let error = Duplex::LteTdd { configuration, special_subframe }.slots(Rat::Lte, 0).unwrap_err();
             assert_eq!(error.to_string(), expected);

@@ -4,7 +4,7 @@ use crate::Random;
 
 use super::path_loss::LIGHT_M_PER_S;
 
-/// The maximum number of diversity branches, as [`super::Terminal`] checks.
+/// The maximum number of diversity branches, as [`super::UeRadio`] checks.
 const MAX_BRANCHES: usize = 8;
 
 /// The fading parameters of a UE.
@@ -14,12 +14,12 @@ pub struct Fading {
     /// bandwidth above the coherence bandwidth; 1 to 8. Default: 4, which gives a standard deviation of 2.3 dB.
     pub branches: u8,
     /// The minimum speed for the Doppler shift, which accounts for moving surroundings of a slow or standing UE. Default: 0.3.
-    pub least_speed_m_per_s: f64,
+    pub min_speed_m_per_s: f64,
 }
 
 impl Default for Fading {
     fn default() -> Self {
-        Fading { branches: 4, least_speed_m_per_s: 0.3 }
+        Fading { branches: 4, min_speed_m_per_s: 0.3 }
     }
 }
 
@@ -31,7 +31,7 @@ impl Default for Fading {
 pub(super) struct Gain {
     scattered: [[f64; 2]; MAX_BRANCHES],
     branches: u8,
-    least_speed_m_per_s: f64,
+    min_speed_m_per_s: f64,
     /// The amplitude of the constant wave, and that of the real and imaginary parts of the scattered waves.
     constant: f64,
     others: f64,
@@ -44,7 +44,7 @@ impl Gain {
         let mut gain = Gain {
             scattered: [[0.0; 2]; MAX_BRANCHES],
             branches: fading.branches,
-            least_speed_m_per_s: fading.least_speed_m_per_s,
+            min_speed_m_per_s: fading.min_speed_m_per_s,
             constant: 0.0,
             others: 0.0,
             frequency_hz: 0.0,
@@ -70,7 +70,7 @@ impl Gain {
 
     /// Advances the gain by a time at a speed.
     pub fn update(&mut self, seconds: f64, speed_m_per_s: f64, random: &mut Random) {
-        let doppler_hz = speed_m_per_s.max(self.least_speed_m_per_s) * self.frequency_hz / LIGHT_M_PER_S;
+        let doppler_hz = speed_m_per_s.max(self.min_speed_m_per_s) * self.frequency_hz / LIGHT_M_PER_S;
         // the autocorrelation of the power, which is the square of that of the gain, is one half after 9 / (16 pi f) (Clarke's
         // model)
         let coherence_s = 9.0 / (16.0 * std::f64::consts::PI) / doppler_hz;
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn standing_ue_in_static_surroundings_does_not_fade() {
-        let still = Fading { least_speed_m_per_s: 0.0, ..Fading::default() };
+        let still = Fading { min_speed_m_per_s: 0.0, ..Fading::default() };
         let powers = powers(still, None, 0.005, 0.0);
         assert!(powers.iter().all(|power| *power == powers[0]));
     }

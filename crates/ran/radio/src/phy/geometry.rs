@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::fading::Gain;
 use super::path_loss::Ends;
-use super::site::{GeometryError, Site, Terminal};
-use super::{Mover, Position};
+use super::site::{GeometryError, Site, UeRadio};
+use super::{MobileUe, Position};
 use crate::{Random, Time};
 
 /// The interval of updates of the position and the path loss. A car moves about a metre in it.
@@ -36,8 +36,8 @@ struct Path {
 pub struct Geometry {
     sites: Arc<[Site]>,
     serving: usize,
-    terminal: Terminal,
-    mover: Mover,
+    ue_radio: UeRadio,
+    mobile_ue: MobileUe,
     paths: Box<[Path]>,
     gain: Gain,
     /// The SINRs in the serving cell, without fading.
@@ -71,19 +71,19 @@ impl Geometry {
     pub fn new(
         sites: Arc<[Site]>,
         serving: usize,
-        terminal: Terminal,
-        mover: Mover,
+        ue_radio: UeRadio,
+        mobile_ue: MobileUe,
         (seed, ue): (u64, u32),
         random: &mut Random,
     ) -> Result<Self, GeometryError> {
         sites.iter().try_for_each(Site::check)?;
-        terminal.check()?;
+        ue_radio.check()?;
         let site = sites.get(serving).ok_or(GeometryError::Value {
             field: "serving",
             value: serving as f64,
             allowed: "the index of a site",
         })?;
-        let gain = Gain::new(&terminal.fading, site.propagation.rice_factor_db(), site.frequency_mhz, random);
+        let gain = Gain::new(&ue_radio.fading, site.propagation.rice_factor_db(), site.frequency_mhz, random);
         let path = |cell| {
             let mut random = Random::new(seed, u64::from(ue) << 32 | cell);
             Path { shadow: random.normal(), random, loss_db: 0.0, rsrp_dbm: 0.0 }
@@ -93,8 +93,8 @@ impl Geometry {
         let mut geometry = Geometry {
             sites,
             serving,
-            terminal,
-            mover,
+            ue_radio,
+            mobile_ue,
             paths,
             gain,
             sinr_db: 0.0,
@@ -109,15 +109,15 @@ impl Geometry {
     /// Advances the channel to `now`.
     pub fn update(&mut self, now: Time, random: &mut Random) {
         let Some(seconds) = self.fading_clock.tick(now, FADING_INTERVAL) else { return };
-        self.gain.update(seconds, self.mover.speed_m_per_s(), random);
-        if !self.mover.moves() {
+        self.gain.update(seconds, self.mobile_ue.speed_m_per_s(), random);
+        if !self.mobile_ue.moves() {
             return;
         }
         if let Some(seconds) = self.position_clock.tick(now, POSITION_INTERVAL) {
-            let before = self.mover.position();
-            self.mover.advance(seconds, random);
+            let before = self.mobile_ue.position();
+            self.mobile_ue.advance(seconds, random);
             // the straight distance; around a corner it is shorter than the path, a negligible difference for shadowing
-            let moved_m = before.distance_m(self.mover.position());
+            let moved_m = before.distance_m(self.mobile_ue.position());
             if moved_m > 0.0 {
                 self.update_paths(moved_m);
             }
@@ -127,7 +127,7 @@ impl Geometry {
     /// The position of the UE.
     #[must_use]
     pub fn position(&self) -> Position {
-        self.mover.position()
+        self.mobile_ue.position()
     }
 
     /// The index of the serving site.
@@ -183,14 +183,14 @@ impl Geometry {
 
     /// Recomputes all paths from the current position.
     fn update_paths(&mut self, moved_m: f64) {
-        let position = self.mover.position();
+        let position = self.mobile_ue.position();
         for (site, path) in self.sites.iter().zip(&mut self.paths) {
             let keep = (-moved_m / site.propagation.shadowing_distance_m()).exp();
             path.shadow = keep * path.shadow + (1.0 - keep * keep).sqrt() * path.random.normal();
             let loss = site.propagation.loss(&Ends {
                 distance_m: position.distance_m(site.position),
                 base_m: site.height_m,
-                ue_m: self.terminal.height_m,
+                ue_m: self.ue_radio.height_m,
                 frequency_ghz: site.frequency_mhz / 1000.0,
             });
             path.loss_db = loss.median_db + loss.shadowing_db * path.shadow - site.gain_db;
@@ -203,7 +203,7 @@ impl Geometry {
     fn update_sinr(&mut self) {
         let site = &self.sites[self.serving];
         let milliwatts = |dbm: f64| 10.0_f64.powf(dbm / 10.0);
-        let noise_dbm = site.noise_dbm() + self.terminal.noise_figure_db + site.noise_rise_db;
+        let noise_dbm = site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db;
         let mut disturbing_mw = milliwatts(noise_dbm);
         for (number, (other, path)) in self.sites.iter().zip(&self.paths).enumerate() {
             if number != self.serving && other.frequency_mhz == site.frequency_mhz {
@@ -212,9 +212,9 @@ impl Geometry {
         }
         let path = &self.paths[self.serving];
         self.sinr_db = path.rsrp_dbm - 10.0 * disturbing_mw.log10();
-        let subcarriers = 12.0 * f64::from(self.terminal.uplink_prbs);
-        let at_most_dbm = self.terminal.power_dbm - 10.0 * subcarriers.log10() + site.uplink_gain_db - path.loss_db;
-        self.uplink_sinr_db = (at_most_dbm - self.uplink_noise_dbm()).min(self.terminal.uplink_target_db);
+        let subcarriers = 12.0 * f64::from(self.ue_radio.uplink_prbs);
+        let at_most_dbm = self.ue_radio.power_dbm - 10.0 * subcarriers.log10() + site.uplink_gain_db - path.loss_db;
+        self.uplink_sinr_db = (at_most_dbm - self.uplink_noise_dbm()).min(self.ue_radio.uplink_target_db);
     }
 
     fn uplink_noise_dbm(&self) -> f64 {
@@ -226,10 +226,10 @@ impl Geometry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{Area, Carrier, Motion, Propagation, Surroundings};
+    use crate::phy::{Area, Carrier, DeploymentScenario, Motion, Propagation};
 
     const AREA: Area =
-        Area { least: Position { x_m: -2000.0, y_m: -2000.0 }, most: Position { x_m: 2000.0, y_m: 2000.0 } };
+        Area { min: Position { x_m: -2000.0, y_m: -2000.0 }, max: Position { x_m: 2000.0, y_m: 2000.0 } };
 
     fn sites(places_m: &[f64]) -> Arc<[Site]> {
         let grid = Carrier::default().check().unwrap();
@@ -237,9 +237,9 @@ mod tests {
     }
 
     fn geometry(sites: &Arc<[Site]>, x_m: f64, motion: Motion, ue: u32) -> Geometry {
-        let mover = Mover::new(AREA, Position { x_m, y_m: 0.0 }, motion).unwrap();
+        let mobile_ue = MobileUe::new(AREA, Position { x_m, y_m: 0.0 }, motion).unwrap();
         let mut random = Random::new(1, ue.into());
-        Geometry::new(sites.clone(), 0, Terminal::default(), mover, (9, ue), &mut random).unwrap()
+        Geometry::new(sites.clone(), 0, UeRadio::default(), mobile_ue, (9, ue), &mut random).unwrap()
     }
 
     /// Mean and standard deviation.
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn moving_ue_receives_other_cell_stronger_eventually() {
-        let seen = Propagation { surroundings: Surroundings::UrbanMicro, line_of_sight: true };
+        let seen = Propagation { scenario: DeploymentScenario::UrbanMicro, line_of_sight: true };
         let site = |site: &Site| Site { propagation: seen, height_m: 10.0, ..site.clone() };
         let sites: Arc<[Site]> = sites(&[-500.0, 500.0]).iter().map(site).collect();
         let motion = Motion::Straight { speed_m_per_s: 20.0, heading_deg: 90.0 };
@@ -347,7 +347,7 @@ mod tests {
     fn same_seed_gives_same_channel() {
         let run = |seed| {
             let sites = sites(&[0.0, 400.0]);
-            let motion = Motion::RandomWaypoint { least_m_per_s: 1.0, most_m_per_s: 30.0, pause_s: 1.0 };
+            let motion = Motion::RandomWaypoint { min_speed_m_per_s: 1.0, max_speed_m_per_s: 30.0, pause_s: 1.0 };
             let mut geometry = geometry(&sites, 100.0, motion, 5);
             let mut random = Random::new(seed, 0);
             let step = |slot: u64| {
@@ -377,18 +377,18 @@ mod tests {
     #[test]
     fn unknown_serving_site_is_rejected() {
         let sites = sites(&[0.0]);
-        let mover = || Mover::new(AREA, Position::default(), Motion::Still).unwrap();
-        let new = |sites: &Arc<[Site]>, serving, terminal| {
-            Geometry::new(sites.clone(), serving, terminal, mover(), (0, 0), &mut Random::new(0, 0))
+        let mobile_ue = || MobileUe::new(AREA, Position::default(), Motion::Still).unwrap();
+        let new = |sites: &Arc<[Site]>, serving, ue_radio| {
+            Geometry::new(sites.clone(), serving, ue_radio, mobile_ue(), (0, 0), &mut Random::new(0, 0))
                 .unwrap_err()
                 .to_string()
         };
-        assert_eq!(new(&sites, 1, Terminal::default()), "serving is 1: it may be the index of a site");
+        assert_eq!(new(&sites, 1, UeRadio::default()), "serving is 1: must be the index of a site");
         assert_eq!(
-            new(&sites, 0, Terminal { uplink_prbs: 0, ..Terminal::default() }),
-            "uplink_prbs is 0: it may be 1 to 273"
+            new(&sites, 0, UeRadio { uplink_prbs: 0, ..UeRadio::default() }),
+            "uplink_prbs is 0: must be 1 to 273"
         );
         let low: Arc<[Site]> = Arc::new([Site { height_m: 2.0, ..sites[0].clone() }]);
-        assert!(new(&low, 0, Terminal::default()).starts_with("height_m is 2: it may be 10 to 150"));
+        assert!(new(&low, 0, UeRadio::default()).starts_with("height_m is 2: must be 10 to 150"));
     }
 }

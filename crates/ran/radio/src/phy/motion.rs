@@ -24,24 +24,24 @@ impl Position {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     /// The south-west corner.
-    pub least: Position,
+    pub min: Position,
     /// The north-east corner.
-    pub most: Position,
+    pub max: Position,
 }
 
 impl Area {
     fn clamp(&self, position: Position) -> Position {
         Position {
-            x_m: position.x_m.clamp(self.least.x_m, self.most.x_m),
-            y_m: position.y_m.clamp(self.least.y_m, self.most.y_m),
+            x_m: position.x_m.clamp(self.min.x_m, self.max.x_m),
+            y_m: position.y_m.clamp(self.min.y_m, self.max.y_m),
         }
     }
 
     fn anywhere(&self, random: &mut Random) -> Position {
         let between = |least: f64, most: f64, part: f64| least + (most - least) * part;
         Position {
-            x_m: between(self.least.x_m, self.most.x_m, random.uniform()),
-            y_m: between(self.least.y_m, self.most.y_m, random.uniform()),
+            x_m: between(self.min.x_m, self.max.x_m, random.uniform()),
+            y_m: between(self.min.y_m, self.max.y_m, random.uniform()),
         }
     }
 }
@@ -62,26 +62,26 @@ pub enum Motion {
     /// Random waypoint: to a random point of the area, a pause, to the next point.
     RandomWaypoint {
         /// The minimum speed; drawn for each leg.
-        least_m_per_s: f64,
+        min_speed_m_per_s: f64,
         /// The maximum speed.
-        most_m_per_s: f64,
+        max_speed_m_per_s: f64,
         /// The length of each pause.
         pause_s: f64,
     },
 }
 
 /// The maximum number of legs and pauses per update; the UE stands still for the rest of the time.
-const MOST_LEGS: u32 = 100;
+const MAX_LEGS: u32 = 100;
 /// The minimum speed on a leg, so that legs end.
-const SLOWEST_M_PER_S: f64 = 0.1;
+const MIN_SPEED_M_PER_S: f64 = 0.1;
 /// The bound of areas in each direction.
-const FARTHEST_M: f64 = 1e6;
+const MAX_COORDINATE_M: f64 = 1e6;
 /// The maximum speed: 720 km/h.
-const FASTEST_M_PER_S: f64 = 200.0;
+const MAX_SPEED_M_PER_S: f64 = 200.0;
 
 /// A UE that moves.
 #[derive(Clone, Debug)]
-pub struct Mover {
+pub struct MobileUe {
     area: Area,
     motion: Motion,
     position: Position,
@@ -99,11 +99,11 @@ enum Leg {
     Line { x_m_per_s: f64, y_m_per_s: f64 },
 }
 
-impl Mover {
+impl MobileUe {
     /// Places a UE at a position, with its motion within the area.
     pub fn new(area: Area, position: Position, motion: Motion) -> Result<Self, GeometryError> {
-        let ordered = |least: f64, most: f64| -FARTHEST_M <= least && least <= most && most <= FARTHEST_M;
-        if !ordered(area.least.x_m, area.most.x_m) || !ordered(area.least.y_m, area.most.y_m) {
+        let ordered = |least: f64, most: f64| -MAX_COORDINATE_M <= least && least <= most && most <= MAX_COORDINATE_M;
+        if !ordered(area.min.x_m, area.max.x_m) || !ordered(area.min.y_m, area.max.y_m) {
             return Err(GeometryError::Area(area));
         }
         // NaN equals nothing
@@ -113,19 +113,25 @@ impl Mover {
         let leg = match motion {
             Motion::Still => Leg::Pause { left_s: f64::INFINITY },
             Motion::Straight { speed_m_per_s, heading_deg } => {
-                within("speed_m_per_s", speed_m_per_s, 0.0, FASTEST_M_PER_S, "0 to 200")?;
+                within("speed_m_per_s", speed_m_per_s, 0.0, MAX_SPEED_M_PER_S, "0 to 200")?;
                 within("heading_deg", heading_deg, -360.0, 360.0, "-360 to 360")?;
                 let (sin, cos) = heading_deg.to_radians().sin_cos();
                 Leg::Line { x_m_per_s: speed_m_per_s * sin, y_m_per_s: speed_m_per_s * cos }
             }
-            Motion::RandomWaypoint { least_m_per_s, most_m_per_s, pause_s } => {
-                within("least_m_per_s", least_m_per_s, SLOWEST_M_PER_S, most_m_per_s, "0.1 to most_m_per_s")?;
-                within("most_m_per_s", most_m_per_s, SLOWEST_M_PER_S, FASTEST_M_PER_S, "0.1 to 200")?;
+            Motion::RandomWaypoint { min_speed_m_per_s, max_speed_m_per_s, pause_s } => {
+                within(
+                    "min_speed_m_per_s",
+                    min_speed_m_per_s,
+                    MIN_SPEED_M_PER_S,
+                    max_speed_m_per_s,
+                    "0.1 to max_speed_m_per_s",
+                )?;
+                within("max_speed_m_per_s", max_speed_m_per_s, MIN_SPEED_M_PER_S, MAX_SPEED_M_PER_S, "0.1 to 200")?;
                 within("pause_s", pause_s, 0.0, 1e9, "0 to 1e9")?;
                 Leg::Pause { left_s: 0.0 }
             }
         };
-        Ok(Mover { area, motion, position, leg })
+        Ok(MobileUe { area, motion, position, leg })
     }
 
     /// The position.
@@ -153,7 +159,7 @@ impl Mover {
     /// Advances the motion by a time.
     pub fn advance(&mut self, seconds: f64, random: &mut Random) {
         let mut left_s = seconds;
-        for _ in 0..MOST_LEGS {
+        for _ in 0..MAX_LEGS {
             left_s = self.leg(left_s, random);
             if left_s <= 0.0 {
                 return;
@@ -170,8 +176,8 @@ impl Mover {
             }
             Leg::Pause { left_s } => {
                 let rest = seconds - *left_s;
-                if let Motion::RandomWaypoint { least_m_per_s, most_m_per_s, .. } = self.motion {
-                    let speed_m_per_s = least_m_per_s + (most_m_per_s - least_m_per_s) * random.uniform();
+                if let Motion::RandomWaypoint { min_speed_m_per_s, max_speed_m_per_s, .. } = self.motion {
+                    let speed_m_per_s = min_speed_m_per_s + (max_speed_m_per_s - min_speed_m_per_s) * random.uniform();
                     self.leg = Leg::Walk { to: self.area.anywhere(random), speed_m_per_s };
                 }
                 rest
@@ -193,9 +199,9 @@ impl Mover {
                 rest
             }
             Leg::Line { x_m_per_s, y_m_per_s } => {
-                let Area { least, most } = self.area;
-                self.position.x_m = reflect(self.position.x_m, x_m_per_s, seconds, least.x_m, most.x_m);
-                self.position.y_m = reflect(self.position.y_m, y_m_per_s, seconds, least.y_m, most.y_m);
+                let Area { min, max } = self.area;
+                self.position.x_m = reflect(self.position.x_m, x_m_per_s, seconds, min.x_m, max.x_m);
+                self.position.y_m = reflect(self.position.y_m, y_m_per_s, seconds, min.y_m, max.y_m);
                 0.0
             }
         }
@@ -222,28 +228,32 @@ fn reflect(at_m: f64, m_per_s: &mut f64, seconds: f64, least_m: f64, most_m: f64
 mod tests {
     use super::*;
 
-    const AREA: Area = Area { least: Position { x_m: -100.0, y_m: 0.0 }, most: Position { x_m: 100.0, y_m: 50.0 } };
+    const AREA: Area = Area { min: Position { x_m: -100.0, y_m: 0.0 }, max: Position { x_m: 100.0, y_m: 50.0 } };
 
     fn at(x_m: f64, y_m: f64) -> Position {
         Position { x_m, y_m }
     }
 
-    fn near(mover: &Mover, x_m: f64, y_m: f64) {
-        assert!(mover.position().distance_m(at(x_m, y_m)) < 1e-6, "{:?} and not {x_m}, {y_m}", mover.position());
+    fn near(mobile_ue: &MobileUe, x_m: f64, y_m: f64) {
+        assert!(
+            mobile_ue.position().distance_m(at(x_m, y_m)) < 1e-6,
+            "{:?} and not {x_m}, {y_m}",
+            mobile_ue.position()
+        );
     }
 
     #[test]
     fn straight_motion_is_reflected_at_edges() {
         let mut random = Random::new(0, 0);
         let east = Motion::Straight { speed_m_per_s: 10.0, heading_deg: 90.0 };
-        let mut mover = Mover::new(AREA, at(0.0, 20.0), east).unwrap();
-        assert_eq!(mover.speed_m_per_s(), 10.0);
+        let mut mobile_ue = MobileUe::new(AREA, at(0.0, 20.0), east).unwrap();
+        assert_eq!(mobile_ue.speed_m_per_s(), 10.0);
         for (seconds, x_m) in [(3.0, 30.0), (7.0, 100.0), (1.0, 90.0), (18.0, -90.0), (4.0, -70.0), (41.0, -60.0)] {
-            mover.advance(seconds, &mut random);
-            near(&mover, x_m, 20.0);
+            mobile_ue.advance(seconds, &mut random);
+            near(&mobile_ue, x_m, 20.0);
         }
         let mut in_steps =
-            Mover::new(AREA, at(0.0, 20.0), Motion::Straight { speed_m_per_s: 17.0, heading_deg: 33.0 }).unwrap();
+            MobileUe::new(AREA, at(0.0, 20.0), Motion::Straight { speed_m_per_s: 17.0, heading_deg: 33.0 }).unwrap();
         let mut at_once = in_steps.clone();
         (0..977).for_each(|_| in_steps.advance(0.1, &mut random));
         at_once.advance(97.7, &mut random);
@@ -252,18 +262,18 @@ mod tests {
 
     #[test]
     fn random_waypoint_moves_and_pauses() {
-        let motion = Motion::RandomWaypoint { least_m_per_s: 2.0, most_m_per_s: 4.0, pause_s: 5.0 };
+        let motion = Motion::RandomWaypoint { min_speed_m_per_s: 2.0, max_speed_m_per_s: 4.0, pause_s: 5.0 };
         let walk = |seed| {
             let mut random = Random::new(seed, 0);
-            let mut mover = Mover::new(AREA, at(0.0, 0.0), motion).unwrap();
-            let (mut stood, mut places) = (0, vec![mover.position()]);
+            let mut mobile_ue = MobileUe::new(AREA, at(0.0, 0.0), motion).unwrap();
+            let (mut stood, mut places) = (0, vec![mobile_ue.position()]);
             for _ in 0..20_000 {
-                mover.advance(0.1, &mut random);
-                let moved_m = mover.position().distance_m(*places.last().unwrap());
-                assert!(moved_m < 0.4 + 1e-9 && AREA.clamp(mover.position()) == mover.position());
-                assert!(mover.speed_m_per_s() == 0.0 || (2.0..4.0).contains(&mover.speed_m_per_s()));
-                stood += u32::from(mover.speed_m_per_s() == 0.0);
-                places.push(mover.position());
+                mobile_ue.advance(0.1, &mut random);
+                let moved_m = mobile_ue.position().distance_m(*places.last().unwrap());
+                assert!(moved_m < 0.4 + 1e-9 && AREA.clamp(mobile_ue.position()) == mobile_ue.position());
+                assert!(mobile_ue.speed_m_per_s() == 0.0 || (2.0..4.0).contains(&mobile_ue.speed_m_per_s()));
+                stood += u32::from(mobile_ue.speed_m_per_s() == 0.0);
+                places.push(mobile_ue.position());
             }
             (stood, places)
         };
@@ -278,45 +288,48 @@ mod tests {
     #[test]
     fn long_update_terminates() {
         let mut random = Random::new(0, 0);
-        let motion = Motion::RandomWaypoint { least_m_per_s: 100.0, most_m_per_s: 200.0, pause_s: 0.0 };
-        let mut mover = Mover::new(AREA, at(0.0, 0.0), motion).unwrap();
-        mover.advance(1e9, &mut random);
-        assert_eq!(AREA.clamp(mover.position()), mover.position());
-        let mut still = Mover::new(AREA, at(3.0, 4.0), Motion::Still).unwrap();
+        let motion = Motion::RandomWaypoint { min_speed_m_per_s: 100.0, max_speed_m_per_s: 200.0, pause_s: 0.0 };
+        let mut mobile_ue = MobileUe::new(AREA, at(0.0, 0.0), motion).unwrap();
+        mobile_ue.advance(1e9, &mut random);
+        assert_eq!(AREA.clamp(mobile_ue.position()), mobile_ue.position());
+        let mut still = MobileUe::new(AREA, at(3.0, 4.0), Motion::Still).unwrap();
         still.advance(1e9, &mut random);
         assert_eq!((still.position(), still.speed_m_per_s(), still.moves()), (at(3.0, 4.0), 0.0, false));
         // an area without width is a wall
-        let wall = Area { least: at(0.0, 0.0), most: at(0.0, 10.0) };
-        let mut mover =
-            Mover::new(wall, at(0.0, 0.0), Motion::Straight { speed_m_per_s: 1.0, heading_deg: 45.0 }).unwrap();
-        mover.advance(1.0, &mut random);
-        near(&mover, 0.0, 0.5_f64.sqrt());
+        let wall = Area { min: at(0.0, 0.0), max: at(0.0, 10.0) };
+        let mut mobile_ue =
+            MobileUe::new(wall, at(0.0, 0.0), Motion::Straight { speed_m_per_s: 1.0, heading_deg: 45.0 }).unwrap();
+        mobile_ue.advance(1.0, &mut random);
+        near(&mobile_ue, 0.0, 0.5_f64.sqrt());
     }
 
     #[test]
     fn invalid_motion_is_rejected() {
         let straight = |speed_m_per_s, heading_deg| Motion::Straight { speed_m_per_s, heading_deg };
-        let waypoint =
-            |least_m_per_s, most_m_per_s, pause_s| Motion::RandomWaypoint { least_m_per_s, most_m_per_s, pause_s };
+        let waypoint = |min_speed_m_per_s, max_speed_m_per_s, pause_s| Motion::RandomWaypoint {
+            min_speed_m_per_s,
+            max_speed_m_per_s,
+            pause_s,
+        };
         for (motion, expected) in [
-            (straight(-1.0, 0.0), "speed_m_per_s is -1: it may be 0 to 200"),
-            (straight(1.0, f64::NAN), "heading_deg is NaN: it may be -360 to 360"),
-            (waypoint(0.0, 1.0, 0.0), "least_m_per_s is 0: it may be 0.1 to most_m_per_s"),
-            (waypoint(2.0, 1.0, 0.0), "least_m_per_s is 2: it may be 0.1 to most_m_per_s"),
-            (waypoint(1.0, 201.0, 0.0), "most_m_per_s is 201: it may be 0.1 to 200"),
-            (waypoint(1.0, 2.0, -1.0), "pause_s is -1: it may be 0 to 1e9"),
+            (straight(-1.0, 0.0), "speed_m_per_s is -1: must be 0 to 200"),
+            (straight(1.0, f64::NAN), "heading_deg is NaN: must be -360 to 360"),
+            (waypoint(0.0, 1.0, 0.0), "min_speed_m_per_s is 0: must be 0.1 to max_speed_m_per_s"),
+            (waypoint(2.0, 1.0, 0.0), "min_speed_m_per_s is 2: must be 0.1 to max_speed_m_per_s"),
+            (waypoint(1.0, 201.0, 0.0), "max_speed_m_per_s is 201: must be 0.1 to 200"),
+            (waypoint(1.0, 2.0, -1.0), "pause_s is -1: must be 0 to 1e9"),
         ] {
-            assert_eq!(Mover::new(AREA, at(0.0, 0.0), motion).unwrap_err().to_string(), expected);
+            assert_eq!(MobileUe::new(AREA, at(0.0, 0.0), motion).unwrap_err().to_string(), expected);
         }
-        let error = Mover::new(AREA, at(0.0, 51.0), Motion::Still).unwrap_err();
-        assert_eq!(error.to_string(), "position is (0, 51): it may be within the area");
-        assert!(Mover::new(AREA, at(f64::NAN, 1.0), Motion::Still).is_err());
+        let error = MobileUe::new(AREA, at(0.0, 51.0), Motion::Still).unwrap_err();
+        assert_eq!(error.to_string(), "position is (0, 51): must be within the area");
+        assert!(MobileUe::new(AREA, at(f64::NAN, 1.0), Motion::Still).is_err());
         for area in [
-            Area { least: AREA.most, most: AREA.least },
-            Area { least: at(f64::NAN, 0.0), ..AREA },
-            Area { most: at(f64::INFINITY, 10.0), ..AREA },
+            Area { min: AREA.max, max: AREA.min },
+            Area { min: at(f64::NAN, 0.0), ..AREA },
+            Area { max: at(f64::INFINITY, 10.0), ..AREA },
         ] {
-            let error = Mover::new(area, at(0.0, 1.0), Motion::Still).unwrap_err().to_string();
+            let error = MobileUe::new(area, at(0.0, 1.0), Motion::Still).unwrap_err().to_string();
             assert!(error.starts_with("area is from ("), "{error}");
         }
     }

@@ -6,7 +6,7 @@ pub(super) const LIGHT_M_PER_S: f64 = 299_792_458.0;
 
 /// The deployment scenario of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Surroundings {
+pub enum DeploymentScenario {
     /// Urban macro (UMa): antennas above roof level.
     #[default]
     UrbanMacro,
@@ -20,7 +20,7 @@ pub enum Surroundings {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Propagation {
     /// The deployment scenario. Default: UMa.
-    pub surroundings: Surroundings,
+    pub scenario: DeploymentScenario,
     /// Whether there is line of sight. Default: no.
     pub line_of_sight: bool,
 }
@@ -65,21 +65,21 @@ impl Ends {
 impl Propagation {
     /// The correlation distance of the shadowing (TR 38.901 table 7.5-6).
     pub(super) fn shadowing_distance_m(self) -> f64 {
-        match (self.surroundings, self.line_of_sight) {
-            (Surroundings::UrbanMacro, true) => 37.0,
-            (Surroundings::UrbanMacro, false) => 50.0,
-            (Surroundings::UrbanMicro, true) => 10.0,
-            (Surroundings::UrbanMicro, false) => 13.0,
-            (Surroundings::RuralMacro, true) => 37.0,
-            (Surroundings::RuralMacro, false) => 120.0,
+        match (self.scenario, self.line_of_sight) {
+            (DeploymentScenario::UrbanMacro, true) => 37.0,
+            (DeploymentScenario::UrbanMacro, false) => 50.0,
+            (DeploymentScenario::UrbanMicro, true) => 10.0,
+            (DeploymentScenario::UrbanMicro, false) => 13.0,
+            (DeploymentScenario::RuralMacro, true) => 37.0,
+            (DeploymentScenario::RuralMacro, false) => 120.0,
         }
     }
 
     /// The Ricean K-factor in dB (TR 38.901 table 7.5-6); none without line of sight.
     pub(super) fn rice_factor_db(self) -> Option<f64> {
-        self.line_of_sight.then_some(match self.surroundings {
-            Surroundings::UrbanMacro | Surroundings::UrbanMicro => 9.0,
-            Surroundings::RuralMacro => 7.0,
+        self.line_of_sight.then_some(match self.scenario {
+            DeploymentScenario::UrbanMacro | DeploymentScenario::UrbanMicro => 9.0,
+            DeploymentScenario::RuralMacro => 7.0,
         })
     }
 
@@ -87,18 +87,18 @@ impl Propagation {
     pub(super) fn loss(self, ends: &Ends) -> Loss {
         let Ends { ue_m, frequency_ghz, .. } = *ends;
         let line_m = ends.line_m();
-        match self.surroundings {
-            Surroundings::UrbanMacro => {
+        match self.scenario {
+            DeploymentScenario::UrbanMacro => {
                 let seen = urban(ends, [28.0, 22.0, 9.0]);
                 let hidden = 13.54 + 39.08 * line_m.log10() + 20.0 * frequency_ghz.log10() - 0.6 * (ue_m - 1.5);
                 self.either((seen, 4.0), (hidden, 6.0))
             }
-            Surroundings::UrbanMicro => {
+            DeploymentScenario::UrbanMicro => {
                 let seen = urban(ends, [32.4, 21.0, 9.5]);
                 let hidden = 22.4 + 35.3 * line_m.log10() + 21.3 * frequency_ghz.log10() - 0.3 * (ue_m - 1.5);
                 self.either((seen, 4.0), (hidden, 7.82))
             }
-            Surroundings::RuralMacro => self.either(rural(ends), (rural_hidden(ends), 8.0)),
+            DeploymentScenario::RuralMacro => self.either(rural(ends), (rural_hidden(ends), 8.0)),
         }
     }
 
@@ -163,15 +163,15 @@ mod tests {
         let mut count = 0;
         for line in vectors.lines().skip(1) {
             let (name, numbers) = line.split_once(',').unwrap();
-            let surroundings = match name {
-                "UMa" => Surroundings::UrbanMacro,
-                "UMi" => Surroundings::UrbanMicro,
-                "RMa" => Surroundings::RuralMacro,
+            let scenario = match name {
+                "UMa" => DeploymentScenario::UrbanMacro,
+                "UMi" => DeploymentScenario::UrbanMicro,
+                "RMa" => DeploymentScenario::RuralMacro,
                 _ => panic!("{line}"),
             };
             let numbers: Vec<f64> = numbers.split(',').map(|number| number.parse().unwrap()).collect();
             let [seen, distance_m, base_m, ue_m, frequency_ghz, expected_db] = numbers[..] else { panic!("{line}") };
-            let propagation = Propagation { surroundings, line_of_sight: seen == 1.0 };
+            let propagation = Propagation { scenario, line_of_sight: seen == 1.0 };
             let loss = propagation.loss(&Ends { distance_m, base_m, ue_m, frequency_ghz });
             assert!((loss.median_db - expected_db).abs() < 1e-3, "{line}: {}", loss.median_db);
             count += 1;
@@ -181,9 +181,10 @@ mod tests {
 
     #[test]
     fn loss_never_decreases_with_distance() {
-        for surroundings in [Surroundings::UrbanMacro, Surroundings::UrbanMicro, Surroundings::RuralMacro] {
+        for scenario in [DeploymentScenario::UrbanMacro, DeploymentScenario::UrbanMicro, DeploymentScenario::RuralMacro]
+        {
             for line_of_sight in [true, false] {
-                let propagation = Propagation { surroundings, line_of_sight };
+                let propagation = Propagation { scenario, line_of_sight };
                 let loss = |distance_m: i32| {
                     let distance_m = distance_m.into();
                     propagation.loss(&Ends { distance_m, base_m: 25.0, ue_m: 1.5, frequency_ghz: 3.6 }).median_db

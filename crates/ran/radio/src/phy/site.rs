@@ -90,7 +90,7 @@ impl Site {
 
 /// The radio parameters of a UE.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Terminal {
+pub struct UeRadio {
     /// Height above ground. Default: 1.5.
     pub height_m: f64,
     /// Maximum transmit power. Default: 23.
@@ -105,9 +105,9 @@ pub struct Terminal {
     pub fading: Fading,
 }
 
-impl Default for Terminal {
+impl Default for UeRadio {
     fn default() -> Self {
-        Terminal {
+        UeRadio {
             height_m: 1.5,
             power_dbm: 23.0,
             uplink_prbs: 10,
@@ -118,7 +118,7 @@ impl Default for Terminal {
     }
 }
 
-impl Terminal {
+impl UeRadio {
     /// Validates all fields.
     pub(super) fn check(&self) -> Result<(), GeometryError> {
         within("height_m", self.height_m, 1.5, 10.0, "1.5 to 10")?;
@@ -127,7 +127,7 @@ impl Terminal {
         within("uplink_target_db", self.uplink_target_db, -30.0, 60.0, "-30 to 60")?;
         within("noise_figure_db", self.noise_figure_db, 0.0, 60.0, "0 to 60")?;
         within("branches", self.fading.branches.into(), 1.0, 8.0, "1 to 8")?;
-        within("least_speed_m_per_s", self.fading.least_speed_m_per_s, 0.0, 200.0, "0 to 200")
+        within("min_speed_m_per_s", self.fading.min_speed_m_per_s, 0.0, 200.0, "0 to 200")
     }
 }
 
@@ -152,16 +152,16 @@ pub enum GeometryError {
 impl fmt::Display for GeometryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GeometryError::Area(Area { least, most }) => write!(
+            GeometryError::Area(Area { min, max }) => write!(
                 f,
-                "area is from ({}, {}) to ({}, {}): it may be from a corner in the south-west to one in the north-east, each \
+                "area is from ({}, {}) to ({}, {}): must be from a corner in the south-west to one in the north-east, each \
                  coordinate within -1e6 to 1e6",
-                least.x_m, least.y_m, most.x_m, most.y_m
+                min.x_m, min.y_m, max.x_m, max.y_m
             ),
             GeometryError::Outside(Position { x_m, y_m }) => {
-                write!(f, "position is ({x_m}, {y_m}): it may be within the area")
+                write!(f, "position is ({x_m}, {y_m}): must be within the area")
             }
-            GeometryError::Value { field, value, allowed } => write!(f, "{field} is {value}: it may be {allowed}"),
+            GeometryError::Value { field, value, allowed } => write!(f, "{field} is {value}: must be {allowed}"),
         }
     }
 }
@@ -193,7 +193,7 @@ mod tests {
         // 46 dBm over 1272 subcarriers, and 8 dB of gain
         assert!((site.element_dbm() - (46.0 - 31.045 + 8.0)).abs() < 0.001, "{}", site.element_dbm());
         assert!((site.noise_dbm() + 129.23).abs() < 0.01, "{}", site.noise_dbm());
-        assert_eq!((site.check(), Terminal::default().check()), (Ok(()), Ok(())));
+        assert_eq!((site.check(), UeRadio::default().check()), (Ok(()), Ok(())));
     }
 
     #[test]
@@ -218,22 +218,22 @@ mod tests {
             assert!(matches!(error, GeometryError::Value { field: found, .. } if found == field), "{error}");
         }
         let error = Site { prbs: 300, ..Site::new(&Carrier::lte().check().unwrap(), Position::default()) }.check();
-        assert_eq!(error.unwrap_err().to_string(), "prbs is 300: it may be 1 to 273");
+        assert_eq!(error.unwrap_err().to_string(), "prbs is 300: must be 1 to 273");
     }
 
     #[test]
-    fn invalid_terminals_are_rejected() {
-        let ok = Terminal::default();
+    fn invalid_ue_radio_parameters_are_rejected() {
+        let ok = UeRadio::default();
         let fading = Fading::default();
         for (wrong, field) in [
-            (Terminal { height_m: 1.0, ..ok.clone() }, "height_m"),
-            (Terminal { power_dbm: 51.0, ..ok.clone() }, "power_dbm"),
-            (Terminal { uplink_prbs: 0, ..ok.clone() }, "uplink_prbs"),
-            (Terminal { uplink_target_db: f64::NAN, ..ok.clone() }, "uplink_target_db"),
-            (Terminal { noise_figure_db: -0.1, ..ok.clone() }, "noise_figure_db"),
-            (Terminal { fading: Fading { branches: 0, ..fading }, ..ok.clone() }, "branches"),
-            (Terminal { fading: Fading { branches: 9, ..fading }, ..ok.clone() }, "branches"),
-            (Terminal { fading: Fading { least_speed_m_per_s: -1.0, ..fading }, ..ok }, "least_speed_m_per_s"),
+            (UeRadio { height_m: 1.0, ..ok.clone() }, "height_m"),
+            (UeRadio { power_dbm: 51.0, ..ok.clone() }, "power_dbm"),
+            (UeRadio { uplink_prbs: 0, ..ok.clone() }, "uplink_prbs"),
+            (UeRadio { uplink_target_db: f64::NAN, ..ok.clone() }, "uplink_target_db"),
+            (UeRadio { noise_figure_db: -0.1, ..ok.clone() }, "noise_figure_db"),
+            (UeRadio { fading: Fading { branches: 0, ..fading }, ..ok.clone() }, "branches"),
+            (UeRadio { fading: Fading { branches: 9, ..fading }, ..ok.clone() }, "branches"),
+            (UeRadio { fading: Fading { min_speed_m_per_s: -1.0, ..fading }, ..ok }, "min_speed_m_per_s"),
         ] {
             let error = wrong.check().unwrap_err();
             assert!(matches!(error, GeometryError::Value { field: found, .. } if found == field), "{error}");

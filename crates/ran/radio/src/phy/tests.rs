@@ -85,10 +85,10 @@ fn channel_delegates_to_its_parts() {
     assert!(channel.geometry_mut().is_none());
 
     let grid = Carrier::default().check().unwrap();
-    let area = Area { least: Position::default(), most: Position { x_m: 500.0, y_m: 500.0 } };
-    let mover = Mover::new(area, Position { x_m: 100.0, y_m: 0.0 }, Motion::Still).unwrap();
-    let sites = [Site::new(&grid, Position::default()), Site::new(&grid, area.most)];
-    let geometry = Geometry::new(sites.into(), 0, Terminal::default(), mover, (1, 1), &mut random).unwrap();
+    let area = Area { min: Position::default(), max: Position { x_m: 500.0, y_m: 500.0 } };
+    let mobile_ue = MobileUe::new(area, Position { x_m: 100.0, y_m: 0.0 }, Motion::Still).unwrap();
+    let sites = [Site::new(&grid, Position::default()), Site::new(&grid, area.max)];
+    let geometry = Geometry::new(sites.into(), 0, UeRadio::default(), mobile_ue, (1, 1), &mut random).unwrap();
     let mut channel = Channel::Geometry(Box::new(geometry));
     let before = channel.sinr_db();
     for slot in 0..12 {

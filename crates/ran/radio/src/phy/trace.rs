@@ -96,7 +96,7 @@ impl fmt::Display for TraceError {
             }
             TraceError::NotANumber { line, column } => write!(f, "line {line}: {column} is not a number"),
             TraceError::OutOfRange { line, column, value, allowed } => {
-                write!(f, "line {line}: {column} is {value}: it may be {allowed}")
+                write!(f, "line {line}: {column} is {value}: must be {allowed}")
             }
             TraceError::NotLater { line } => write!(f, "line {line}: time_ms is not later than on the line before"),
         }
@@ -246,9 +246,9 @@ mod tests {
             ("0,1\ntime_ms,sinr_db\n", "line 2: time_ms is not a number"),
             ("\n0,good\n", "line 2: sinr_db is not a number"),
             ("0,1,\n", "line 1: rsrp_dbm is not a number"),
-            ("-1,1\n", "line 1: time_ms is -1: it may be 0 to 1e9"),
-            ("0,nan\n", "line 1: sinr_db is NaN: it may be -100 to 100"),
-            ("0,1,inf\n", "line 1: rsrp_dbm is inf: it may be -200 to 50"),
+            ("-1,1\n", "line 1: time_ms is -1: must be 0 to 1e9"),
+            ("0,nan\n", "line 1: sinr_db is NaN: must be -100 to 100"),
+            ("0,1,inf\n", "line 1: rsrp_dbm is inf: must be -200 to 50"),
             ("0,1\n0,2\n", "line 2: time_ms is not later than on the line before"),
             ("5,1\n# back\n4,2\n", "line 3: time_ms is not later than on the line before"),
         ] {

@@ -59,9 +59,9 @@ impl Default for RlcConfig {
     }
 }
 
-/// An SDU segment in a transport block: the payload of an RLC PDU.
+/// An RLC PDU in a transport block, which contains an SDU or a segment of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct RlcPdu {
     sn: u64,
     octets: u32,
 }
@@ -74,9 +74,9 @@ pub struct RlcCounts {
     /// Their octets.
     pub in_octets: u64,
     /// SDUs dropped because the buffer was full.
-    pub full_packets: u64,
+    pub buffer_full_packets: u64,
     /// Their octets.
-    pub full_octets: u64,
+    pub buffer_full_octets: u64,
     /// SDUs discarded by the discard timer.
     pub discarded_packets: u64,
     /// Their octets.
@@ -86,17 +86,17 @@ pub struct RlcCounts {
     /// Octets sent for the first time.
     pub sent_octets: u64,
     /// RLC PDUs sent.
-    pub sent_pieces: u64,
+    pub sent_pdus: u64,
     /// RLC PDUs that were not complete SDUs.
     pub segments: u64,
     /// Octets of RLC and MAC headers.
     pub header_octets: u64,
     /// RLC PDUs retransmitted by RLC.
-    pub retransmitted_pieces: u64,
+    pub retransmitted_pdus: u64,
     /// SDU octets retransmitted by RLC.
     pub retransmitted_octets: u64,
     /// RLC PDUs received.
-    pub received_pieces: u64,
+    pub received_pdus: u64,
     /// SDU octets in them, without headers.
     pub received_octets: u64,
     /// SDUs delivered in order.
@@ -118,18 +118,18 @@ impl std::ops::AddAssign for RlcCounts {
     fn add_assign(&mut self, other: Self) {
         self.in_packets += other.in_packets;
         self.in_octets += other.in_octets;
-        self.full_packets += other.full_packets;
-        self.full_octets += other.full_octets;
+        self.buffer_full_packets += other.buffer_full_packets;
+        self.buffer_full_octets += other.buffer_full_octets;
         self.discarded_packets += other.discarded_packets;
         self.discarded_octets += other.discarded_octets;
         self.sent_packets += other.sent_packets;
         self.sent_octets += other.sent_octets;
-        self.sent_pieces += other.sent_pieces;
+        self.sent_pdus += other.sent_pdus;
         self.segments += other.segments;
         self.header_octets += other.header_octets;
-        self.retransmitted_pieces += other.retransmitted_pieces;
+        self.retransmitted_pdus += other.retransmitted_pdus;
         self.retransmitted_octets += other.retransmitted_octets;
-        self.received_pieces += other.received_pieces;
+        self.received_pdus += other.received_pdus;
         self.received_octets += other.received_octets;
         self.delivered_packets += other.delivered_packets;
         self.delivered_octets += other.delivered_octets;
@@ -172,7 +172,7 @@ pub struct Rlc {
     /// The sequence number of the first of `in_flight`.
     first_sn: u64,
     /// Segments to retransmit, each with its earliest time.
-    retransmissions: VecDeque<(Time, Piece)>,
+    retransmissions: VecDeque<(Time, RlcPdu)>,
     /// When the reordering timer of the first lost SDU expires.
     release: Time,
     counts: RlcCounts,
@@ -273,7 +273,7 @@ impl Rlc {
     #[must_use]
     pub fn demand_octets(&self, now: Time) -> u32 {
         let due = self.retransmissions.iter().take_while(|(due, _)| *due <= now);
-        let again: u32 = due.map(|(_, piece)| piece.octets + LATER_HEADER_OCTETS).sum();
+        let again: u32 = due.map(|(_, pdu)| pdu.octets + LATER_HEADER_OCTETS).sum();
         let later = if self.head_sent > 0 { LATER_HEADER_OCTETS - HEADER_OCTETS } else { 0 };
         again + self.waiting_octets + HEADER_OCTETS * self.waiting.len() as u32 + later
     }
@@ -285,8 +285,8 @@ impl Rlc {
         self.counts.in_octets += u64::from(octets);
         self.discard_late(now);
         if octets > self.room_octets() {
-            self.counts.full_packets += 1;
-            self.counts.full_octets += u64::from(octets);
+            self.counts.buffer_full_packets += 1;
+            self.counts.buffer_full_octets += u64::from(octets);
             return false;
         }
         packet.entered = now;
@@ -296,20 +296,20 @@ impl Rlc {
     }
 
     /// Fills up to `room_octets` of a transport block. Returns the octets used, headers included.
-    pub fn pull(&mut self, now: Time, room_octets: u32, mut take: impl FnMut(Piece)) -> u32 {
+    pub fn pull(&mut self, now: Time, room_octets: u32, mut take: impl FnMut(RlcPdu)) -> u32 {
         self.discard_late(now);
         let mut room = room_octets;
-        while let Some((due, piece)) = self.retransmissions.front_mut() {
+        while let Some((due, pdu)) = self.retransmissions.front_mut() {
             if *due > now || room <= LATER_HEADER_OCTETS {
                 break;
             }
-            let octets = piece.octets.min(room - LATER_HEADER_OCTETS);
-            let part = Piece { sn: piece.sn, octets };
-            piece.octets -= octets;
-            if piece.octets == 0 {
+            let octets = pdu.octets.min(room - LATER_HEADER_OCTETS);
+            let part = RlcPdu { sn: pdu.sn, octets };
+            pdu.octets -= octets;
+            if pdu.octets == 0 {
                 self.retransmissions.pop_front();
             }
-            self.counts.retransmitted_pieces += 1;
+            self.counts.retransmitted_pdus += 1;
             self.counts.retransmitted_octets += u64::from(octets);
             take(self.send(part, LATER_HEADER_OCTETS, &mut room));
         }
@@ -348,16 +348,16 @@ impl Rlc {
             } else {
                 self.head_sent += octets;
             }
-            take(self.send(Piece { sn, octets }, header, &mut room));
+            take(self.send(RlcPdu { sn, octets }, header, &mut room));
         }
         room_octets - room
     }
 
-    fn send(&mut self, piece: Piece, header: u32, room: &mut u32) -> Piece {
-        self.counts.sent_pieces += 1;
+    fn send(&mut self, pdu: RlcPdu, header: u32, room: &mut u32) -> RlcPdu {
+        self.counts.sent_pdus += 1;
         self.counts.header_octets += u64::from(header);
-        *room -= piece.octets + header;
-        piece
+        *room -= pdu.octets + header;
+        pdu
     }
 
     /// Discards unsent SDUs whose discard timer has expired (TS 38.323 5.3).
@@ -374,31 +374,31 @@ impl Rlc {
     }
 
     /// Receives a segment and delivers SDUs that are complete and in order.
-    pub fn received(&mut self, now: Time, piece: Piece, out: &mut Vec<Packet>) {
-        self.counts.received_pieces += 1;
-        self.counts.received_octets += u64::from(piece.octets);
-        let Some(at) = piece.sn.checked_sub(self.first_sn) else { return };
+    pub fn received(&mut self, now: Time, pdu: RlcPdu, out: &mut Vec<Packet>) {
+        self.counts.received_pdus += 1;
+        self.counts.received_octets += u64::from(pdu.octets);
+        let Some(at) = pdu.sn.checked_sub(self.first_sn) else { return };
         let Some(in_flight) = self.in_flight.get_mut(at as usize) else { return };
-        in_flight.missing -= piece.octets;
+        in_flight.missing -= pdu.octets;
         if at == 0 {
             self.deliver(now, out);
         }
     }
 
     /// Handles a segment that HARQ has dropped.
-    pub fn failed(&mut self, now: Time, piece: Piece) {
-        let Some(at) = piece.sn.checked_sub(self.first_sn) else { return };
+    pub fn failed(&mut self, now: Time, pdu: RlcPdu) {
+        let Some(at) = pdu.sn.checked_sub(self.first_sn) else { return };
         let Some(in_flight) = self.in_flight.get_mut(at as usize) else { return };
         match self.config.mode {
             Mode::Acknowledged => {
                 let due = now + self.config.status;
                 match self.retransmissions.back_mut() {
                     // segments of an SDU are merged: otherwise they would become smaller with each retransmission
-                    Some((last_due, last)) if last.sn == piece.sn => {
+                    Some((last_due, last)) if last.sn == pdu.sn => {
                         *last_due = due;
-                        last.octets += piece.octets;
+                        last.octets += pdu.octets;
                     }
-                    _ => self.retransmissions.push_back((due, piece)),
+                    _ => self.retransmissions.push_back((due, pdu)),
                 }
             }
             Mode::Unacknowledged => {

@@ -24,11 +24,11 @@ fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
 }
 
-fn pull(rlc: &mut Rlc, now: Time, room: u32) -> (u32, Vec<Piece>) {
-    let mut pieces = Vec::new();
-    let used = rlc.pull(now, room, |piece| pieces.push(piece));
+fn pull(rlc: &mut Rlc, now: Time, room: u32) -> (u32, Vec<RlcPdu>) {
+    let mut pdus = Vec::new();
+    let used = rlc.pull(now, room, |pdu| pdus.push(pdu));
     assert!(used <= room);
-    (used, pieces)
+    (used, pdus)
 }
 
 fn numbers(packets: &[Packet]) -> Vec<u64> {
@@ -44,22 +44,22 @@ fn sdu_segmentation_matches_hand_calculation() {
         (1100, 2, Duration::from_millis(5))
     );
     // 6 octets of headers and 394 of data, then 8 and 392
-    assert_eq!(pull(&mut rlc, ms(2), 400), (400, vec![Piece { sn: 0, octets: 394 }]));
-    assert_eq!(pull(&mut rlc, ms(3), 400), (400, vec![Piece { sn: 0, octets: 392 }]));
+    assert_eq!(pull(&mut rlc, ms(2), 400), (400, vec![RlcPdu { sn: 0, octets: 394 }]));
+    assert_eq!(pull(&mut rlc, ms(3), 400), (400, vec![RlcPdu { sn: 0, octets: 392 }]));
     assert_eq!(rlc.waiting_octets(), 314);
     // the rest of 214 with 8 octets of headers, and the next SDU with 6
     let (used, last) = pull(&mut rlc, ms(4), 400);
-    assert_eq!((used, &*last), (222 + 106, &[Piece { sn: 0, octets: 214 }, Piece { sn: 1, octets: 100 }][..]));
+    assert_eq!((used, &*last), (222 + 106, &[RlcPdu { sn: 0, octets: 214 }, RlcPdu { sn: 1, octets: 100 }][..]));
     let counts = rlc.counts();
-    assert_eq!((counts.sent_packets, counts.sent_octets, counts.segments, counts.sent_pieces), (2, 1100, 3, 4));
+    assert_eq!((counts.sent_packets, counts.sent_octets, counts.segments, counts.sent_pdus), (2, 1100, 3, 4));
     assert_eq!((counts.sojourn_ns, counts.last_sojourn_ns), (7_000_000, 3_000_000), "4 ms and 3 ms");
     // the second SDU is complete first, and waits for the first
     let mut out = Vec::new();
     rlc.received(ms(5), last[1], &mut out);
     rlc.received(ms(5), last[0], &mut out);
-    rlc.received(ms(5), Piece { sn: 0, octets: 392 }, &mut out);
+    rlc.received(ms(5), RlcPdu { sn: 0, octets: 392 }, &mut out);
     assert!(out.is_empty());
-    rlc.received(ms(6), Piece { sn: 0, octets: 394 }, &mut out);
+    rlc.received(ms(6), RlcPdu { sn: 0, octets: 394 }, &mut out);
     assert_eq!((numbers(&out), rlc.in_flight()), (vec![0, 1], (0, 0)));
 }
 
@@ -70,9 +70,9 @@ fn harq_failure_is_retransmitted_in_am_and_lost_in_um() {
     let mut out = Vec::new();
     for rlc in [&mut am, &mut um] {
         (0..2).for_each(|number| assert!(rlc.push(ms(0), packet(number, 96))));
-        let (_, pieces) = pull(rlc, ms(1), 1000);
-        rlc.failed(ms(10), pieces[0]);
-        rlc.received(ms(10), pieces[1], &mut out);
+        let (_, pdus) = pull(rlc, ms(1), 1000);
+        rlc.failed(ms(10), pdus[0]);
+        rlc.received(ms(10), pdus[1], &mut out);
         assert!(out.is_empty());
     }
     assert_eq!((am.demand_octets(ms(24)), am.next_release()), (0, Time::NEVER), "no status report yet");
@@ -80,7 +80,7 @@ fn harq_failure_is_retransmitted_in_am_and_lost_in_um() {
     let (_, halves) = [pull(&mut am, ms(25), 58), pull(&mut am, ms(25), 58)]
         .into_iter()
         .fold((0, vec![]), |a, b| (0, [a.1, b.1].concat()));
-    assert_eq!(halves, [Piece { sn: 0, octets: 50 }; 2]);
+    assert_eq!(halves, [RlcPdu { sn: 0, octets: 50 }; 2]);
     halves.into_iter().for_each(|half| am.received(ms(26), half, &mut out));
     assert_eq!((numbers(&out), am.counts().retransmitted_octets), (vec![0, 1], 100));
 
@@ -97,7 +97,7 @@ fn full_buffer_drops_and_discard_timer_discards() {
     let mut out = Vec::new();
     let mut rlc = Rlc::new(RlcConfig { buffer_octets: 250, ..RlcConfig::default() });
     let took: Vec<bool> = (0..3).map(|number| rlc.push(ms(0), packet(number, 96))).collect();
-    assert_eq!((took, rlc.counts().full_octets), (vec![true, true, false], 100));
+    assert_eq!((took, rlc.counts().buffer_full_octets), (vec![true, true, false], 100));
 
     let discard = Some(Duration::from_millis(100));
     let mut rlc = Rlc::new(RlcConfig { discard, ..RlcConfig::default() });
@@ -107,16 +107,16 @@ fn full_buffer_drops_and_discard_timer_discards() {
     assert_eq!((rlc.waiting_packets(), rlc.demand_octets(ms(160))), (3, 8 + 86 + 2 * 106));
     rlc.discard_late(ms(160));
     assert_eq!((rlc.waiting_packets(), rlc.demand_octets(ms(160))), (2, 8 + 86 + 106));
-    let (_, pieces) = pull(&mut rlc, ms(160), 1000);
-    assert_eq!((pieces.len(), rlc.counts().discarded_packets), (2, 1));
+    let (_, pdus) = pull(&mut rlc, ms(160), 1000);
+    assert_eq!((pdus.len(), rlc.counts().discarded_packets), (2, 1));
 
     // without transmissions, new SDUs take the space of discarded ones
     let mut rlc = Rlc::new(RlcConfig { buffer_octets: 250, discard, ..RlcConfig::default() });
     let took: Vec<bool> = (0..8).map(|number| rlc.push(ms(40 * number), packet(number, 96))).collect();
     assert_eq!(took, [true, true, false, true, true, false, true, true]);
-    assert_eq!((rlc.counts().discarded_packets, rlc.counts().full_packets), (4, 2));
-    let (_, pieces) = pull(&mut rlc, ms(290), 1000);
-    pieces.into_iter().for_each(|piece| rlc.received(ms(292), piece, &mut out));
+    assert_eq!((rlc.counts().discarded_packets, rlc.counts().buffer_full_packets), (4, 2));
+    let (_, pdus) = pull(&mut rlc, ms(290), 1000);
+    pdus.into_iter().for_each(|pdu| rlc.received(ms(292), pdu, &mut out));
     assert_eq!(numbers(&out), [6, 7]);
 }
 
@@ -124,13 +124,13 @@ fn full_buffer_drops_and_discard_timer_discards() {
 fn demand_counts_due_segments_and_held_counts_received_ones() {
     let mut rlc = Rlc::new(RlcConfig::default());
     (0..4).for_each(|number| assert!(rlc.push(ms(0), packet(number, 96))));
-    let (_, pieces) = pull(&mut rlc, ms(1), 330);
-    assert_eq!(pieces.iter().map(|piece| piece.octets).collect::<Vec<_>>(), [100, 100, 100, 6]);
+    let (_, pdus) = pull(&mut rlc, ms(1), 330);
+    assert_eq!(pdus.iter().map(|pdu| pdu.octets).collect::<Vec<_>>(), [100, 100, 100, 6]);
     assert_eq!((rlc.in_flight(), rlc.held()), ((4, 400), (0, 0)));
-    rlc.failed(ms(5), pieces[0]);
-    rlc.failed(ms(9), pieces[1]);
+    rlc.failed(ms(5), pdus[0]);
+    rlc.failed(ms(9), pdus[1]);
     let mut out = Vec::new();
-    pieces[2..].iter().for_each(|piece| rlc.received(ms(9), *piece, &mut out));
+    pdus[2..].iter().for_each(|pdu| rlc.received(ms(9), *pdu, &mut out));
     assert_eq!((rlc.in_flight(), rlc.held(), out.len()), ((4, 400), (2, 106), 0));
     // the rest of the fourth SDU, then the status reports, 15 ms after the failures
     let rest = 94 + LATER_HEADER_OCTETS;
@@ -149,7 +149,7 @@ fn rlc_counters_balance() {
         let mode = if seed % 2 == 0 { Mode::Acknowledged } else { Mode::Unacknowledged };
         let discard = (seed % 3 == 0).then_some(Duration::from_millis(30));
         let mut rlc = Rlc::new(RlcConfig { mode, buffer_octets: 6000, discard, ..RlcConfig::default() });
-        let mut under_way: Vec<(u64, bool, Piece)> = Vec::new();
+        let mut under_way: Vec<(u64, bool, RlcPdu)> = Vec::new();
         let (mut number, mut out) = (0, Vec::new());
         for at in 0..1500 {
             let now = ms(at);
@@ -158,15 +158,15 @@ fn rlc_counters_balance() {
                 let _ = rlc.push(now, packet(number, 20 + (random.uniform() * 1400.0) as u32));
                 number += 1;
             }
-            let (_, pieces) = pull(&mut rlc, now, (random.uniform() * 1200.0) as u32);
-            for piece in pieces {
+            let (_, pdus) = pull(&mut rlc, now, (random.uniform() * 1200.0) as u32);
+            for pdu in pdus {
                 let fails = !is_draining && random.uniform() < 0.2;
-                under_way.push((at + 1 + (random.uniform() * 12.0) as u64, fails, piece));
+                under_way.push((at + 1 + (random.uniform() * 12.0) as u64, fails, pdu));
             }
             let due;
             (due, under_way) = under_way.into_iter().partition(|(due, _, _)| *due <= at);
-            for (_, fails, piece) in due {
-                if fails { rlc.failed(now, piece) } else { rlc.received(now, piece, &mut out) }
+            for (_, fails, pdu) in due {
+                if fails { rlc.failed(now, pdu) } else { rlc.received(now, pdu, &mut out) }
             }
             if rlc.next_release() <= now {
                 rlc.deliver(now, &mut out);
@@ -180,13 +180,14 @@ fn rlc_counters_balance() {
             // the first queued SDU may be in flight in part
             let half = u64::from(rlc.head_sent > 0);
             let packets =
-                counts.full_packets + counts.discarded_packets + counts.delivered_packets + counts.lost_packets;
+                counts.buffer_full_packets + counts.discarded_packets + counts.delivered_packets + counts.lost_packets;
             assert_eq!(
                 counts.in_packets,
                 packets + (in_flight + rlc.waiting_packets()) as u64 - half,
                 "seed {seed} at {at}"
             );
-            let octets = counts.full_octets + counts.discarded_octets + counts.delivered_octets + counts.lost_octets;
+            let octets =
+                counts.buffer_full_octets + counts.discarded_octets + counts.delivered_octets + counts.lost_octets;
             let unsent = if half > 0 {
                 rlc.in_flight.back().map_or(0, |last| u64::from(last.octets - rlc.head_sent))
             } else {
@@ -216,14 +217,14 @@ fn repeated_losses_do_not_fragment_segments() {
     let (mut now, mut out) = (0, Vec::new());
     for _ in 0..20_000 {
         now += 1;
-        let (_, pieces) = pull(&mut rlc, ms(now), 20 + (random.uniform() * 4000.0) as u32);
-        pieces.into_iter().for_each(|piece| rlc.failed(ms(now), piece));
+        let (_, pdus) = pull(&mut rlc, ms(now), 20 + (random.uniform() * 4000.0) as u32);
+        pdus.into_iter().for_each(|pdu| rlc.failed(ms(now), pdu));
     }
     // until the last status report has arrived
     let demand = rlc.demand_octets(ms(now + 20));
     assert!(demand < 20 * 1400 + 60 * LATER_HEADER_OCTETS, "{demand} octets for 20 SDUs of 1400");
-    let (used, pieces) = pull(&mut rlc, ms(now + 20), 100_000);
+    let (used, pdus) = pull(&mut rlc, ms(now + 20), 100_000);
     assert_eq!(used, demand);
-    pieces.into_iter().for_each(|piece| rlc.received(ms(now + 20), piece, &mut out));
+    pdus.into_iter().for_each(|pdu| rlc.received(ms(now + 20), pdu, &mut out));
     assert_eq!(numbers(&out), (0..20).collect::<Vec<_>>());
 }

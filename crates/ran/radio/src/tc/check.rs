@@ -137,7 +137,7 @@ impl Configuration {
             self.check_filters(filters)?;
         }
         match &self.scheduler {
-            SchedulerChoice::RoundRobin | SchedulerChoice::Own(_) => Ok(()),
+            SchedulerChoice::RoundRobin | SchedulerChoice::Custom(_) => Ok(()),
             SchedulerChoice::Priority(settings) | SchedulerChoice::DeficitRoundRobin(settings)
                 if settings.len() != self.queues.len() =>
             {

@@ -29,7 +29,7 @@ pub(super) fn make(configuration: &Configuration, before: Option<&dyn Classifier
             };
             Box::new(Osi(filters.iter().map(entry).collect()))
         }
-        ClassifierChoice::Own(own) => own.make(),
+        ClassifierChoice::Custom(custom) => custom.make(),
     }
 }
 

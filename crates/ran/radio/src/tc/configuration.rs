@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use super::own::Own;
+use super::custom::Custom;
 use super::{Classifier, Discipline, Pacer, Scheduler};
 use crate::FiveTuple;
 
@@ -82,7 +82,7 @@ pub enum ClassifierChoice {
     /// A queue by a hash of the 5-tuple: a flow keeps its queue.
     Stochastic,
     /// A custom classifier.
-    Own(Own<dyn Classifier>),
+    Custom(Custom<dyn Classifier>),
 }
 
 /// A filter of a classifier.
@@ -152,7 +152,7 @@ pub enum DisciplineChoice {
     /// CoDel that marks ECN-capable packets (RFC 3168) and drops the others.
     EcnCoDel(DelayTarget),
     /// A custom discipline.
-    Own(Own<dyn Discipline>),
+    Custom(Custom<dyn Discipline>),
 }
 
 /// The parameters of CoDel.
@@ -209,7 +209,7 @@ pub enum SchedulerChoice {
     /// Deficit round robin: the quantum of each queue in octets (as in RFC 8290).
     DeficitRoundRobin(Vec<u32>),
     /// A custom scheduler.
-    Own(Own<dyn Scheduler>),
+    Custom(Custom<dyn Scheduler>),
 }
 
 /// The choice of a pacer.
@@ -220,5 +220,5 @@ pub enum PacerChoice {
     /// Keeps about as much in RLC as the MAC drains between two updates (5G-BDP).
     Bdp5g,
     /// A custom pacer.
-    Own(Own<dyn Pacer>),
+    Custom(Custom<dyn Pacer>),
 }

@@ -10,14 +10,14 @@ use codel::CoDel;
 /// Decides which packets of a queue are marked or dropped. [`Packet::entered`] is the time of arrival.
 pub trait Discipline: Send {
     /// Judges an arriving packet that fits into the queue, behind `waiting`. `None` is a fault: the packet passes.
-    fn arriving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
+    fn on_enqueue(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
         let _ = (now, packet, waiting);
         Some(Verdict::Pass)
     }
 
     /// Judges a departing packet, with `waiting` behind it. After a drop, the next packet is judged at once. `None` is a
     /// fault: the packet passes.
-    fn leaving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict>;
+    fn on_dequeue(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict>;
 }
 
 /// The decision about a packet.
@@ -37,7 +37,7 @@ pub(super) fn make(choice: &DisciplineChoice) -> Box<dyn Discipline> {
         DisciplineChoice::Fifo => Box::new(Fifo),
         DisciplineChoice::CoDel(target) => Box::new(CoDel::dropping(*target)),
         DisciplineChoice::EcnCoDel(target) => Box::new(CoDel::marking(*target)),
-        DisciplineChoice::Own(own) => own.make(),
+        DisciplineChoice::Custom(custom) => custom.make(),
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn make(choice: &DisciplineChoice) -> Box<dyn Discipline> {
 struct Fifo;
 
 impl Discipline for Fifo {
-    fn leaving(&mut self, _now: Time, _packet: &Packet, _waiting: Amount) -> Option<Verdict> {
+    fn on_dequeue(&mut self, _now: Time, _packet: &Packet, _waiting: Amount) -> Option<Verdict> {
         Some(Verdict::Pass)
     }
 }

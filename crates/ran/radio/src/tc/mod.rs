@@ -17,8 +17,8 @@ mod check;
 mod classifier;
 mod configuration;
 mod counts;
+mod custom;
 mod discipline;
-mod own;
 mod pacer;
 mod queue;
 mod scheduler;
@@ -41,8 +41,8 @@ pub use configuration::{
     ShaperSettings,
 };
 pub use counts::{Amount, BearerCounts, Drops, Faults, QueueCounts, Sojourn, Totals};
+pub use custom::Custom;
 pub use discipline::{Discipline, Verdict};
-pub use own::Own;
 pub use pacer::{Pacer, RlcState, Transmission};
 pub use scheduler::{Candidate, Candidates, Scheduler};
 

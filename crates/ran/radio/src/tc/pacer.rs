@@ -48,7 +48,7 @@ pub(super) fn make(choice: &PacerChoice) -> Box<dyn Pacer> {
     match choice {
         PacerChoice::Off => Box::new(Off),
         PacerChoice::Bdp5g => Box::new(Bdp::default()),
-        PacerChoice::Own(own) => own.make(),
+        PacerChoice::Custom(custom) => custom.make(),
     }
 }
 

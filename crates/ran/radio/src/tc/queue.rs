@@ -146,7 +146,7 @@ impl ManagedQueue {
             self.counts.dropped.full.add(&packet);
             return false;
         }
-        let verdict = self.discipline.arriving(now, &packet, self.counts.waiting);
+        let verdict = self.discipline.on_enqueue(now, &packet, self.counts.waiting);
         if !self.apply_verdict(verdict, &mut packet, faults) {
             return false;
         }
@@ -164,7 +164,7 @@ impl ManagedQueue {
     pub(super) fn pop(&mut self, now: Time, faults: &mut Faults) -> Option<Packet> {
         while let Some(mut packet) = self.packets.pop_front() {
             self.counts.waiting.subtract(&packet);
-            let verdict = self.discipline.leaving(now, &packet, self.counts.waiting);
+            let verdict = self.discipline.on_dequeue(now, &packet, self.counts.waiting);
             if !self.apply_verdict(verdict, &mut packet, faults) {
                 continue;
             }

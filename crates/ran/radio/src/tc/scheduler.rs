@@ -94,7 +94,7 @@ pub(super) enum Current {
     RoundRobin(RoundRobin),
     Priority(Priority),
     DeficitRoundRobin(DeficitRoundRobin),
-    Own(Box<dyn Scheduler>),
+    Custom(Box<dyn Scheduler>),
 }
 
 impl Current {
@@ -104,7 +104,7 @@ impl Current {
             SchedulerChoice::RoundRobin => Current::RoundRobin(RoundRobin::default()),
             SchedulerChoice::Priority(priorities) => Current::Priority(Priority::new(priorities)),
             SchedulerChoice::DeficitRoundRobin(quanta) => Current::DeficitRoundRobin(DeficitRoundRobin::new(quanta)),
-            SchedulerChoice::Own(own) => Current::Own(own.make()),
+            SchedulerChoice::Custom(custom) => Current::Custom(custom.make()),
         }
     }
 
@@ -125,7 +125,7 @@ impl Current {
             Current::RoundRobin(scheduler) => scheduler,
             Current::Priority(scheduler) => scheduler,
             Current::DeficitRoundRobin(scheduler) => scheduler,
-            Current::Own(scheduler) => &mut **scheduler,
+            Current::Custom(scheduler) => &mut **scheduler,
         }
     }
 }

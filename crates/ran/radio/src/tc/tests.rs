@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use super::*;
 use crate::{Ecn, FiveTuple, FlowId};
 
-mod own;
+mod custom;
 mod properties;
 mod reconfiguration;
 

@@ -95,10 +95,10 @@ impl Ue {
         let is_uplink = direction == Direction::Uplink;
         let harq = if is_uplink { &mut self.ul.harq } else { &mut self.dl.harq };
         let block = harq.block(process);
-        for (bearer, piece) in block.pieces.drain(..) {
+        for (bearer, pdu) in block.pdus.drain(..) {
             let bearer = &mut self.bearers[usize::from(bearer)];
             let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };
-            if is_decoded { rlc.received(now, piece, &mut self.packets) } else { rlc.failed(now, piece) }
+            if is_decoded { rlc.received(now, pdu, &mut self.packets) } else { rlc.failed(now, pdu) }
         }
         if is_uplink && is_decoded {
             self.requests.reported(block.buffer_octets, block.used_octets);
@@ -173,7 +173,7 @@ impl Ue {
         for at in order[..count].iter().copied() {
             let bearer = &mut self.bearers[at];
             let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };
-            let used = rlc.pull(now, room, |piece| block.pieces.push((at as u8, piece)));
+            let used = rlc.pull(now, room, |pdu| block.pdus.push((at as u8, pdu)));
             room -= used;
             if !is_uplink && used > 0 {
                 bearer.tc.transmitted(now, used, bearer.dl.waiting_octets() == 0);

@@ -365,7 +365,7 @@ mod tests {
 
     /// Two nodes, of which the second gets a UE of the first.
     fn handover(is_watched: [bool; 2]) -> [Node; 2] {
-        let mut nodes: [Node; 2] = testing::crowd(2, 4).try_into().unwrap();
+        let mut nodes: [Node; 2] = testing::nodes_with_mixed_traffic(2, 4).try_into().unwrap();
         for (node, is_watched) in nodes.iter_mut().zip(is_watched) {
             node.advance(START);
             if is_watched {
@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn enb_has_s1_and_x2() {
-        let mut scenario = crate::Scenario::crowd(2, 8, 1);
+        let mut scenario = crate::Scenario::with_mixed_traffic(2, 8, 1);
         for cell in &mut scenario.cells {
             cell.radio.carrier = radio::phy::Carrier::lte();
         }

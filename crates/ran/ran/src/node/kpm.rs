@@ -399,8 +399,8 @@ fn value(kpi: Kpi, counted: &Counters, since: &CounterSnapshot, cell: &Cell) -> 
             let lost = counted.ul_lost_packets;
             integer(per_million(lost, lost + counted.ul_delivered_packets))
         }
-        Kpi::ActiveDl => real(ratio(counted.dl_active, dl().divided_slots)),
-        Kpi::ActiveUl => real(ratio(counted.ul_active, ul().divided_slots)),
+        Kpi::ActiveDl => real(ratio(counted.dl_active, dl().scheduled_slots)),
+        Kpi::ActiveUl => real(ratio(counted.ul_active, ul().scheduled_slots)),
         Kpi::Connected => real(mean(counted.present_ns - counted.inactive_ns)),
         Kpi::Inactive => real(mean(counted.inactive_ns)),
         Kpi::CuUpDelayDl => real(ratio(counted.core_sojourn_ns, counted.core_went_packets).map(|ns| ns / 1e5)),

@@ -179,7 +179,7 @@ fn control_of_one_node_has_effect_on_all() {
 fn lte_cell_is_an_enb() {
     let mut cell = CellScenario::default();
     cell.radio.carrier = radio::phy::Carrier::lte();
-    let lte = Scenario { cells: vec![CellScenario::default(), cell], ..Scenario::crowd(2, 4, 1) };
+    let lte = Scenario { cells: vec![CellScenario::default(), cell], ..Scenario::with_mixed_traffic(2, 4, 1) };
     let mut nodes = testing::nodes(&RanConfig { scenario: lte, ..RanConfig::default() });
     advance(&mut nodes, 0);
     let [gnb, enb] = &mut nodes[..] else { panic!() };

@@ -120,7 +120,7 @@ mod tests {
     /// The time at which UEs are created, and the lengths of advances, do not affect the result.
     #[test]
     fn creation_time_of_ues_does_not_affect_the_model() {
-        let mut scenario = Scenario::crowd(2, 12, 5);
+        let mut scenario = Scenario::with_mixed_traffic(2, 12, 5);
         for (number, ue) in (0..).zip(&mut scenario.ues) {
             ue.arrives = Time::from_millis(number % 5 * 130);
             ue.leaves = (number % 3 == 0).then(|| ue.arrives + Duration::from_millis(700));

@@ -16,7 +16,7 @@ fn counts(simulation: &RanSimulation, cell: usize) -> Vec<radio::UeCounts> {
 
 /// The model after reads at the given times, and a last one.
 fn counts_after_reads(is_always_on: bool, reads_ms: impl Iterator<Item = u64>) -> Vec<Vec<radio::UeCounts>> {
-    let scenario = Scenario { is_always_on, ..Scenario::crowd(2, 8, 3) };
+    let scenario = Scenario { is_always_on, ..Scenario::with_mixed_traffic(2, 8, 3) };
     let simulation = RanSimulation::new(&scenario).unwrap();
     let mut simulation = simulation.borrow_mut();
     for ms in [0].into_iter().chain(reads_ms).chain([3000]) {
@@ -42,7 +42,7 @@ fn read_times_do_not_affect_the_model() {
 #[test]
 fn ue_is_handed_over_between_cells_with_own_times() {
     for (ahead, to) in [(0, 1), (1, 0)] {
-        let simulation = RanSimulation::new(&Scenario::crowd(2, 4, 1)).unwrap();
+        let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 4, 1)).unwrap();
         let mut simulation = simulation.borrow_mut();
         simulation.advance(1 - to, after(0));
         for second in 1..=20 {
@@ -72,7 +72,7 @@ fn ue_is_handed_over_between_cells_with_own_times() {
 #[test]
 fn cells_are_aligned_before_a_handover() {
     for (ahead, from) in [(0, 0), (1, 0)] {
-        let simulation = RanSimulation::new(&Scenario::crowd(2, 4, 1)).unwrap();
+        let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 4, 1)).unwrap();
         let mut simulation = simulation.borrow_mut();
         [0, 1].into_iter().for_each(|cell| simulation.advance(cell, after(0)));
         (1..=20).for_each(|at| simulation.advance(ahead, after(10_000 * at)));
@@ -94,7 +94,7 @@ fn cells_are_aligned_before_a_handover() {
 
 #[test]
 fn invalid_handovers_are_refused() {
-    let simulation = RanSimulation::new(&Scenario::crowd(2, 1, 1)).unwrap();
+    let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 1, 1)).unwrap();
     let mut simulation = simulation.borrow_mut();
     simulation.advance(0, after(0));
     assert_eq!(simulation.hand_over(0, 0, 2), Err(HandoverError::UnknownCell));
@@ -104,7 +104,7 @@ fn invalid_handovers_are_refused() {
 
 #[test]
 fn steps_replace_the_clock() {
-    let simulation = RanSimulation::new(&Scenario { speed: 7.0, ..Scenario::crowd(2, 8, 3) }).unwrap();
+    let simulation = RanSimulation::new(&Scenario { speed: 7.0, ..Scenario::with_mixed_traffic(2, 8, 3) }).unwrap();
     let mut simulation = simulation.borrow_mut();
     let steps = Steps::default();
     simulation.set_steps(steps.clone());
@@ -118,7 +118,7 @@ fn steps_replace_the_clock() {
     }
     assert_eq!(steps.until(), radio::Time::from_millis(3000), "the limit does not fall");
     assert_eq!([0, 1].map(|cell| simulation.now(cell)), [radio::Time::from_millis(3000); 2]);
-    let mut at_once = Model::new(&Scenario::crowd(2, 8, 3)).unwrap();
+    let mut at_once = Model::new(&Scenario::with_mixed_traffic(2, 8, 3)).unwrap();
     at_once.advance(radio::Time::from_millis(3000));
     let came = |network: &radio::Network| {
         let counts = |cell: &radio::Cell| (0..cell.ue_indices()).filter_map(|at| cell.counts(at)).collect::<Vec<_>>();
@@ -130,10 +130,11 @@ fn steps_replace_the_clock() {
 /// No controller is connected before the first read: until then handovers need no decision.
 #[test]
 fn ues_change_cells_during_the_warm_up() {
-    let mut scenario = Scenario { warm_up: Duration::from_secs(30), ..Scenario::crowd(3, 8, 2) };
+    let mut scenario = Scenario { warm_up: Duration::from_secs(30), ..Scenario::with_mixed_traffic(3, 8, 2) };
     scenario.handover.a3_offset_db = Some(3.0);
     for ue in &mut scenario.ues {
-        let motion = radio::phy::Motion::RandomWaypoint { least_m_per_s: 30.0, most_m_per_s: 30.0, pause_s: 0.0 };
+        let motion =
+            radio::phy::Motion::RandomWaypoint { min_speed_m_per_s: 30.0, max_speed_m_per_s: 30.0, pause_s: 0.0 };
         let position = Some(radio::phy::Position { x_m: 500.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
         ue.channel = crate::scenario::ChannelScenario::Geometry { position, motion };
     }

@@ -20,7 +20,7 @@ where
 
 #[test]
 fn layers_agree_and_counters_grow() {
-    let mut node = testing::crowd(1, 16).remove(0);
+    let mut node = testing::nodes_with_mixed_traffic(1, 16).remove(0);
     let mut now = Time::from_nanos(0);
     let mut before = vec![0; 16];
     for _ in 0..50 {
@@ -48,7 +48,7 @@ fn layers_agree_and_counters_grow() {
 
 #[test]
 fn names_are_told_apart() {
-    let mut node = testing::crowd(8, 1024).remove(7);
+    let mut node = testing::nodes_with_mixed_traffic(8, 1024).remove(7);
     StatisticsSource::<e2sm::mac::UeStats>::advance(&mut node, Time::from_nanos(0));
     let tunnels = records::<e2sm::gtp::Tunnel>(&node);
     let rntis: std::collections::BTreeSet<_> = tunnels.iter().map(|tunnel| tunnel.rnti).collect();

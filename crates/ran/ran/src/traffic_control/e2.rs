@@ -81,7 +81,7 @@ fn to_model(wanted: &Configuration) -> tc::Configuration {
 pub fn from_model(set: &tc::Configuration) -> Configuration {
     Configuration {
         classifier: match &set.classifier {
-            ClassifierChoice::RoundRobin | ClassifierChoice::Own(_) => Classifier::RoundRobin,
+            ClassifierChoice::RoundRobin | ClassifierChoice::Custom(_) => Classifier::RoundRobin,
             ClassifierChoice::Osi(filters) => {
                 Classifier::Osi(filters.iter().map(filter_from_model).collect::<Vec<_>>().into())
             }
@@ -89,12 +89,12 @@ pub fn from_model(set: &tc::Configuration) -> Configuration {
         },
         queues: set.queues.iter().map(queue_from_model).collect(),
         scheduler: match &set.scheduler {
-            SchedulerChoice::RoundRobin | SchedulerChoice::Own(_) => Scheduler::RoundRobin,
+            SchedulerChoice::RoundRobin | SchedulerChoice::Custom(_) => Scheduler::RoundRobin,
             SchedulerChoice::Priority(priorities) => Scheduler::Priority(priorities.clone().into()),
             SchedulerChoice::DeficitRoundRobin(octets) => Scheduler::DeficitRoundRobin(octets.clone().into()),
         },
         pacer: match set.pacer {
-            PacerChoice::Off | PacerChoice::Own(_) => PacerParameters::Off,
+            PacerChoice::Off | PacerChoice::Custom(_) => PacerParameters::Off,
             PacerChoice::Bdp5g => PacerParameters::Bdp5g(Bdp { drb_octets: 0, timestamp_us: 0 }),
         },
     }
@@ -121,7 +121,7 @@ fn queue_from_model(queue: &tc::QueueConfiguration) -> QueueConfiguration {
     QueueConfiguration {
         id,
         parameters: match queue.discipline {
-            DisciplineChoice::Fifo | DisciplineChoice::Own(_) => QueueParameters::Fifo,
+            DisciplineChoice::Fifo | DisciplineChoice::Custom(_) => QueueParameters::Fifo,
             DisciplineChoice::CoDel(delay) => QueueParameters::CoDel(target(delay)),
             DisciplineChoice::EcnCoDel(delay) => QueueParameters::EcnCoDel(target(delay)),
         },

@@ -73,8 +73,8 @@ impl Node {
 }
 
 fn has_custom_part(configuration: &Configuration) -> bool {
-    matches!(configuration.classifier, ClassifierChoice::Own(_))
-        || matches!(configuration.scheduler, SchedulerChoice::Own(_))
-        || matches!(configuration.pacer, PacerChoice::Own(_))
-        || configuration.queues.iter().any(|queue| matches!(queue.discipline, DisciplineChoice::Own(_)))
+    matches!(configuration.classifier, ClassifierChoice::Custom(_))
+        || matches!(configuration.scheduler, SchedulerChoice::Custom(_))
+        || matches!(configuration.pacer, PacerChoice::Custom(_))
+        || configuration.queues.iter().any(|queue| matches!(queue.discipline, DisciplineChoice::Custom(_)))
 }

@@ -2,7 +2,7 @@
  * 1000 octets wait. */
 #include "ferric_tc.h"
 
-static int32_t arriving(void *at, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting)
+static int32_t on_enqueue(void *at, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting)
 {
     (void)at;
     (void)now_ns;
@@ -10,7 +10,7 @@ static int32_t arriving(void *at, uint64_t now_ns, struct ferric_tc_packet packe
     return waiting.octets > 1000 ? FERRIC_TC_MARK : FERRIC_TC_PASS;
 }
 
-static int32_t leaving(void *at, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting)
+static int32_t on_dequeue(void *at, uint64_t now_ns, struct ferric_tc_packet packet, struct ferric_tc_amount waiting)
 {
     (void)at;
     (void)now_ns;
@@ -23,6 +23,6 @@ const struct ferric_tc_v1 ferric_tc_v1 = {
     .octets = sizeof(struct ferric_tc_v1),
     .name = "impatient",
     .part = FERRIC_TC_QUEUE,
-    .arriving = arriving,
-    .leaving = leaving,
+    .on_enqueue = on_enqueue,
+    .on_dequeue = on_dequeue,
 };

@@ -109,7 +109,7 @@ impl CoDel {
 }
 
 impl Discipline for CoDel {
-    fn leaving(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
+    fn on_dequeue(&mut self, now: Time, packet: &Packet, waiting: Amount) -> Option<Verdict> {
         let ok_to_drop = self.ok_to_drop(now, now.since(packet.entered), waiting);
         let step = std::mem::replace(&mut self.step, Step::First);
         Some(match step {

@@ -162,7 +162,7 @@ fn flow_order_survives_reconfiguration() {
             let other = any_configuration(&mut random);
             let each = (0..4).map(|_| 1 + below(&mut random, 2000) as u32).collect();
             configuration.scheduler = match other.scheduler {
-                SchedulerChoice::RoundRobin | SchedulerChoice::Own(_) => SchedulerChoice::RoundRobin,
+                SchedulerChoice::RoundRobin | SchedulerChoice::Custom(_) => SchedulerChoice::RoundRobin,
                 SchedulerChoice::Priority(_) => SchedulerChoice::Priority(each),
                 SchedulerChoice::DeficitRoundRobin(_) => SchedulerChoice::DeficitRoundRobin(each),
             };

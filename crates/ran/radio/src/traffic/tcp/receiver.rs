@@ -1,7 +1,7 @@
 //! A TCP receiver: reassembly and acknowledgements.
 
 use crate::traffic::after;
-use crate::{Acknowledgement, Block, Ecn, Packet, Segment, Time};
+use crate::{Acknowledgement, Ecn, Packet, SackBlock, Segment, Time};
 
 /// Delayed acknowledgements cover this number of segments (RFC 9293 3.8.6.3).
 const SEGMENTS_PER_ACKNOWLEDGEMENT: u32 = 2;
@@ -132,7 +132,7 @@ impl Receiver {
             newest: self.newest,
             newest_sent: self.newest_sent,
             newest_is_duplicate: self.newest_is_duplicate,
-            selective: [Block::default(); Acknowledgement::BLOCKS],
+            selective: [SackBlock::default(); Acknowledgement::BLOCKS],
             marked: self.marked,
         };
         if self.out_of_order.is_empty() {
@@ -142,7 +142,7 @@ impl Receiver {
         for sequence in self.reported {
             let Some((first, end)) = self.block(sequence) else { continue };
             // the distance is bounded by the window
-            let block = Block { first: (first - self.cumulative) as u32, end: (end - self.cumulative) as u32 };
+            let block = SackBlock { first: (first - self.cumulative) as u32, end: (end - self.cumulative) as u32 };
             if !acknowledgement.selective.contains(&block) {
                 acknowledgement.selective[blocks as usize] = block;
                 blocks += 1;

@@ -277,7 +277,7 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Block;
+    use crate::SackBlock;
 
     fn sent(count: u64) -> Scoreboard {
         let mut board = Scoreboard::default();
@@ -290,7 +290,7 @@ mod tests {
     fn ack(cumulative: u64, newest: u64, blocks: &[(u32, u32)]) -> Acknowledgement {
         let mut ack = Acknowledgement { cumulative, newest, ..Acknowledgement::default() };
         for (slot, (first, end)) in ack.selective.iter_mut().zip(blocks) {
-            *slot = Block { first: *first, end: *end };
+            *slot = SackBlock { first: *first, end: *end };
         }
         ack
     }

@@ -17,7 +17,7 @@ const START: Time = Time::from_nanos(5_000_000_000);
 const RIC: Origin = Origin::Control(ControllerId(1));
 
 fn nodes(cells: u16, ues: u16) -> Vec<Node> {
-    started(&RanConfig { scenario: Scenario::crowd(cells, ues, 1), ..RanConfig::default() })
+    started(&RanConfig { scenario: Scenario::with_mixed_traffic(cells, ues, 1), ..RanConfig::default() })
 }
 
 fn started(config: &RanConfig) -> Vec<Node> {
@@ -227,8 +227,11 @@ fn priority_level_changes_throughput() {
 
 #[test]
 fn configured_handovers_wait_for_a_decision() {
-    let config =
-        |cells| RanConfig { scenario: Scenario::crowd(cells, 3, 1), handovers_per_minute: 60, ..RanConfig::default() };
+    let config = |cells| RanConfig {
+        scenario: Scenario::with_mixed_traffic(cells, 3, 1),
+        handovers_per_minute: 60,
+        ..RanConfig::default()
+    };
     let mut nodes = started(&config(2));
     let mut events = Vec::new();
     for tenth in 1..=30 {

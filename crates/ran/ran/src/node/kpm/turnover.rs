@@ -29,7 +29,7 @@ fn amf_ue_ngap_id(ue: &UeId<'_>) -> i64 {
 /// UEs of a cell that arrive one after the other and stay for a while.
 fn turnover(ues: usize, every_ms: u64, stay_ms: u64) -> Node {
     let kind = radio::traffic::Kind::ConstantBitRate { rate_bps: 200_000, packet_octets: 500 };
-    let mut scenario = Scenario::quiet(ues as u16);
+    let mut scenario = Scenario::without_traffic(ues as u16);
     for (number, ue) in (0..).zip(&mut scenario.ues) {
         ue.arrives = radio::Time::from_millis(number * every_ms);
         ue.leaves = Some(ue.arrives + Duration::from_millis(stay_ms));

@@ -267,7 +267,7 @@ fn all_keys() {
     let ChannelScenario::Geometry { position: Some(position), motion } = &one.channel else { panic!() };
     assert_eq!((position.x_m, *motion), (5.0, Motion::Straight { speed_m_per_s: 3.0, heading_deg: 45.0 }));
     let ChannelScenario::Geometry { position: None, motion } = walker.channel else { panic!() };
-    assert_eq!(motion, Motion::RandomWaypoint { least_m_per_s: 1.0, most_m_per_s: 2.0, pause_s: 3.0 });
+    assert_eq!(motion, Motion::RandomWaypoint { min_speed_m_per_s: 1.0, max_speed_m_per_s: 2.0, pause_s: 3.0 });
     assert_eq!(walker.flows[1].specification.start, second(7), "as the timeline has it");
     assert!(other.arrives > Time::START && other.leaves > Some(other.arrives));
     assert!(matches!(other.channel, ChannelScenario::Sinr(down, up) if (down, up) == (10.0, 5.0)));

@@ -228,8 +228,8 @@ fn geometry(table: &Table<'_>) -> Result<ChannelScenario, Error> {
         0 => Motion::Still,
         1 => Motion::Straight { speed_m_per_s: speed, heading_deg: heading_deg.unwrap_or(90.0) },
         _ => Motion::RandomWaypoint {
-            least_m_per_s: speed,
-            most_m_per_s: max_speed_m_per_s.unwrap_or(speed),
+            min_speed_m_per_s: speed,
+            max_speed_m_per_s: max_speed_m_per_s.unwrap_or(speed),
             pause_s: pause_s.unwrap_or(0.0),
         },
     };

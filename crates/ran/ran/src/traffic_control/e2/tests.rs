@@ -45,7 +45,8 @@ fn nodes(first: tc::Configuration, second: tc::Configuration) -> Vec<Node> {
 #[test]
 fn faulty_plugin_is_warned_of() {
     let default = tc::Configuration::default;
-    let custom = tc::Configuration { classifier: ClassifierChoice::own("invalid-queue", || InvalidQueue), ..default() };
+    let custom =
+        tc::Configuration { classifier: ClassifierChoice::custom("invalid-queue", || InvalidQueue), ..default() };
     let nodes = nodes(custom, default());
     assert!(nodes[0].traffic_control_warnings.faults && !nodes[1].traffic_control_warnings.faults);
     assert_eq!(nodes[0].traffic_control, Configuration::default(), "E2 cannot express it");
@@ -54,7 +55,7 @@ fn faulty_plugin_is_warned_of() {
 #[test]
 fn control_keeps_what_it_does_not_change() {
     let custom = tc::Configuration {
-        classifier: ClassifierChoice::own("invalid-queue", || InvalidQueue),
+        classifier: ClassifierChoice::custom("invalid-queue", || InvalidQueue),
         queues: vec![tc::QueueConfiguration {
             limit_octets: 5_000,
             ..tc::QueueConfiguration::new(QueueId(0), DisciplineChoice::Fifo)

@@ -36,7 +36,7 @@ fn at(us: u64) -> Time {
 fn verdicts(codel: &mut CoDel, us: std::ops::Range<u64>, sojourn_us: u64, ecn: Ecn, verdict: Verdict) -> Vec<u64> {
     let mut when = Vec::new();
     for us in us.step_by(10) {
-        while codel.leaving(at(us), &packet(us - sojourn_us, ecn), LONG) == Some(verdict) {
+        while codel.on_dequeue(at(us), &packet(us - sojourn_us, ecn), LONG) == Some(verdict) {
             when.push(us);
             if verdict == Verdict::Mark {
                 break;
@@ -78,7 +78,7 @@ fn no_drop_below_target_or_with_single_packet() {
     assert_eq!(verdicts(&mut codel, 1_100_000..1_200_000, 5000, Ecn::NotEct, Verdict::Drop), [0; 0]);
     let last = Amount { packets: 1, octets: 1514 };
     for ms in 1200..2000 {
-        let verdict = codel.leaving(Time::from_millis(ms), &packet(0, Ecn::NotEct), last);
+        let verdict = codel.on_dequeue(Time::from_millis(ms), &packet(0, Ecn::NotEct), last);
         assert_eq!(verdict, Some(Verdict::Pass));
     }
 }
@@ -86,7 +86,7 @@ fn no_drop_below_target_or_with_single_packet() {
 #[test]
 fn packet_after_drop_passes() {
     let mut codel = CoDel::dropping(DelayTarget::default());
-    let mut look = |us, entered_us| codel.leaving(at(us), &packet(entered_us, Ecn::NotEct), LONG).unwrap();
+    let mut look = |us, entered_us| codel.on_dequeue(at(us), &packet(entered_us, Ecn::NotEct), LONG).unwrap();
     assert_eq!(look(10_000, 0), Verdict::Pass);
     assert_eq!(look(110_000, 0), Verdict::Drop);
     assert_eq!(look(110_000, 0), Verdict::Pass);

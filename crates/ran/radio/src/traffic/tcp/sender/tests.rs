@@ -106,8 +106,8 @@ fn last_segment_is_probed_after_two_round_trips() {
     assert_eq!(end(sender.clone(), Acknowledgement { newest: 6, newest_sent: at(100), ..ack }), (0, 10));
     assert_eq!(end(sender.clone(), Acknowledgement { newest_is_duplicate: true, ..ack }), (0, 10));
     // two more are missing: they are retransmitted at once
-    let mut selective = [crate::Block::default(); Acknowledgement::BLOCKS];
-    selective[0] = crate::Block { first: 2, end: 3 };
+    let mut selective = [crate::SackBlock::default(); Acknowledgement::BLOCKS];
+    selective[0] = crate::SackBlock { first: 2, end: 3 };
     sender.on_acknowledgement(at(160), &Acknowledgement { cumulative: 4, selective, ..ack });
     assert_eq!(numbers(&sent(&mut sender, 160)), [(4, 8), (5, 9)]);
     assert_eq!((sender.state().reductions, sender.state().timeouts), (1, 0));
@@ -137,8 +137,8 @@ fn probe_allows_for_delayed_acknowledgement_prefers_new_data_and_precedes_timeou
 #[test]
 fn overtaken_segment_is_lost_after_quarter_round_trip() {
     let (mut sender, _) = with_round_trip(3);
-    let mut selective = [crate::Block::default(); Acknowledgement::BLOCKS];
-    selective[0] = crate::Block { first: 1, end: 3 };
+    let mut selective = [crate::SackBlock::default(); Acknowledgement::BLOCKS];
+    selective[0] = crate::SackBlock { first: 1, end: 3 };
     let newest_sent = at(100);
     let ack = Acknowledgement { cumulative: 4, newest: 6, newest_sent, selective, ..Acknowledgement::default() };
     sender.on_acknowledgement(at(120), &ack);
@@ -165,14 +165,14 @@ fn spurious_timeout_is_undone() {
     assert_eq!((state.spurious_timeouts, state.in_flight_segments, state.reductions), (1, 8, 0));
     assert!(state.is_slow_start && state.window_segments >= 10, "{state:?}");
     // all but the seventh follow, three of them after it: the seventh is lost
-    let mut selective = [crate::Block::default(); Acknowledgement::BLOCKS];
-    selective[0] = crate::Block { first: 1, end: 4 };
+    let mut selective = [crate::SackBlock::default(); Acknowledgement::BLOCKS];
+    selective[0] = crate::SackBlock { first: 1, end: 4 };
     late.on_acknowledgement(at(401), &Acknowledgement { cumulative: 10, newest: 13, selective, ..ack });
     assert_eq!(numbers(&sent(&mut late, 401)), [(10, 16)]);
     assert_eq!((late.state().reductions, late.state().in_flight_segments), (1, 1));
 
     // a later transmission is delivered first: the others are late, but no timer is in the past
-    selective[0] = crate::Block { first: 9, end: 10 };
+    selective[0] = crate::SackBlock { first: 9, end: 10 };
     let mut overtaken = sender.clone();
     overtaken.on_acknowledgement(
         at(400),
@@ -188,7 +188,7 @@ fn spurious_timeout_is_undone() {
     assert_eq!(lost.state().spurious_timeouts, 0);
 
     // a segment in the middle is no evidence about the first
-    selective[0] = crate::Block { first: 4, end: 5 };
+    selective[0] = crate::SackBlock { first: 4, end: 5 };
     sender.on_acknowledgement(at(400), &Acknowledgement { cumulative: 4, newest: 8, selective, ..ack });
     assert_eq!((sender.state().spurious_timeouts, sender.state().window_segments), (0, 2));
 }

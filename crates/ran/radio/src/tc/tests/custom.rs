@@ -14,7 +14,7 @@ impl Classifier for Invalid {
 }
 
 impl Discipline for Invalid {
-    fn leaving(&mut self, _now: Time, _packet: &Packet, _waiting: Amount) -> Option<Verdict> {
+    fn on_dequeue(&mut self, _now: Time, _packet: &Packet, _waiting: Amount) -> Option<Verdict> {
         None
     }
 }
@@ -36,12 +36,12 @@ impl Pacer for Invalid {
 #[test]
 fn invalid_result_falls_back_to_default_and_is_counted() {
     let mut queues = fifos(2);
-    queues[0].discipline = DisciplineChoice::own("invalid", || Invalid);
+    queues[0].discipline = DisciplineChoice::custom("invalid", || Invalid);
     let configuration = Configuration {
-        classifier: ClassifierChoice::own("invalid", || Invalid),
+        classifier: ClassifierChoice::custom("invalid", || Invalid),
         queues,
-        scheduler: SchedulerChoice::own("invalid", || Invalid),
-        pacer: PacerChoice::own("invalid", || Invalid),
+        scheduler: SchedulerChoice::custom("invalid", || Invalid),
+        pacer: PacerChoice::custom("invalid", || Invalid),
     };
     let mut tc = TrafficControl::new(&configuration).unwrap();
     for number in 0..8 {
@@ -63,7 +63,7 @@ impl Pacer for Shut {
 
 #[test]
 fn blocking_pacer_is_overridden_after_one_second() {
-    let pacer = PacerChoice::own("shut", || Shut);
+    let pacer = PacerChoice::custom("shut", || Shut);
     let mut tc = TrafficControl::new(&Configuration { pacer, ..Configuration::default() }).unwrap();
     for number in 0..3 {
         tc.push(Time::START, packet(0, number, 100));
@@ -96,7 +96,7 @@ impl Pacer for Recorder {
 
 #[test]
 fn slow_pacer_is_not_overridden() {
-    let pacer = PacerChoice::own("recorder", || Recorder(Arc::default()));
+    let pacer = PacerChoice::custom("recorder", || Recorder(Arc::default()));
     let mut tc = TrafficControl::new(&Configuration { pacer, ..Configuration::default() }).unwrap();
     for number in 0..3 {
         tc.push(Time::START, packet(0, number, 100));
@@ -114,7 +114,7 @@ fn pacer_sees_only_octets_it_held_back() {
     let mut configuration = Configuration {
         classifier: to_queues(&[1]),
         queues: fifos(2),
-        pacer: PacerChoice::own("recorder", move || Recorder(shared.clone())),
+        pacer: PacerChoice::custom("recorder", move || Recorder(shared.clone())),
         ..Configuration::default()
     };
     configuration.queues[1].shaper = Some(ShaperSettings { rate_bps: 8000, window_ms: 1 });
@@ -142,7 +142,7 @@ fn pacer_sees_only_octets_it_held_back() {
 fn custom_part_is_recreated_when_it_or_queues_change() {
     let made = Arc::new(Mutex::new(0));
     let counter = made.clone();
-    let scheduler = SchedulerChoice::own("longest", move || {
+    let scheduler = SchedulerChoice::custom("longest", move || {
         *counter.lock().unwrap() += 1;
         Longest(0)
     });
@@ -167,18 +167,18 @@ fn custom_part_is_recreated_when_it_or_queues_change() {
 struct Arithmetic;
 
 impl Discipline for Arithmetic {
-    fn arriving(&mut self, _now: Time, packet: &Packet, _waiting: Amount) -> Option<Verdict> {
+    fn on_enqueue(&mut self, _now: Time, packet: &Packet, _waiting: Amount) -> Option<Verdict> {
         Some(if packet.number.is_multiple_of(2) { Verdict::Drop } else { Verdict::Pass })
     }
 
-    fn leaving(&mut self, _now: Time, packet: &Packet, _waiting: Amount) -> Option<Verdict> {
+    fn on_dequeue(&mut self, _now: Time, packet: &Packet, _waiting: Amount) -> Option<Verdict> {
         Some(if packet.number.is_multiple_of(3) { Verdict::Mark } else { Verdict::Pass })
     }
 }
 
 #[test]
 fn discipline_drops_and_marks_on_arrival_and_departure() {
-    let discipline = DisciplineChoice::own("arithmetic", || Arithmetic);
+    let discipline = DisciplineChoice::custom("arithmetic", || Arithmetic);
     let mut tc =
         TrafficControl::new(&Configuration { queues: queues(&[discipline]), ..Configuration::default() }).unwrap();
     for number in 0..12 {
@@ -211,7 +211,7 @@ impl Scheduler for Longest {
 
 #[test]
 fn scheduler_sees_queue_state() {
-    let scheduler = SchedulerChoice::own("longest", || Longest(0));
+    let scheduler = SchedulerChoice::custom("longest", || Longest(0));
     let configuration =
         Configuration { classifier: to_queues(&[1]), queues: fifos(2), scheduler, ..Configuration::default() };
     assert_eq!(configuration, configuration.clone());
