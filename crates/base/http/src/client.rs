@@ -105,7 +105,7 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ClientError::Url(url) => write!(f, "`{url}` is not http://HOST:PORT or https://HOST:PORT"),
-            ClientError::CaWithoutTls(url) => write!(f, "a CA is given, and {url} is not an https:// URL"),
+            ClientError::CaWithoutTls(url) => write!(f, "a CA is configured, but {url} is not an https:// URL"),
             ClientError::NoCa => f.write_str("https:// requires the CA that signed the service's certificate"),
             ClientError::NoTls => f.write_str("https://: this program was built without the feature `tls`"),
             ClientError::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),

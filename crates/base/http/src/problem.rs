@@ -94,7 +94,7 @@ impl Problem {
 
     /// 405, with the methods that the resource has (RFC 9110 15.5.6).
     pub(super) fn method_not_allowed(allowed: &str) -> Self {
-        let detail = format!("the resource has {allowed}");
+        let detail = format!("the resource supports only {allowed}");
         Problem { header: Header::Allow(allowed.to_owned()), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 

@@ -189,6 +189,6 @@ mod tests {
         assert_eq!(find(Method::GET, "/v1/nodes?all"), Err(400));
         let router = router();
         let problem = router.find(&Method::POST, &"/v1/nodes/x/slices/dl".parse().unwrap()).err().unwrap();
-        assert_eq!(problem.document()["detail"], "the resource has PUT, GET, HEAD");
+        assert_eq!(problem.document()["detail"], "the resource supports only PUT, GET, HEAD");
     }
 }

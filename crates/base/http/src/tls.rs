@@ -34,7 +34,7 @@ pub(super) async fn handshake(stream: TcpStream, config: Arc<TlsConfig>) -> io::
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first != [HANDSHAKE] {
         refuse_http(&stream).await?;
-        return Err(io::Error::other("the client does not speak TLS; the address is an https:// one"));
+        return Err(io::Error::other("the client does not use TLS; this address requires https://"));
     }
     TlsAcceptor::from(config).accept(stream).await.map_err(|error| {
         let fault = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>()).cloned();

@@ -157,7 +157,9 @@ impl fmt::Display for Error {
             }
             Error::Connect { address, source } => write!(f, "cannot connect to {address}: {source}"),
             Error::Bind { address, source } => write!(f, "cannot listen on {address}: {source}"),
-            Error::ConnectionRejected(source) => write!(f, "rejected a connection: {source}"),
+            Error::ConnectionRejected(source) => {
+                write!(f, "connection rejected, because this host or process is out of resources: {source}")
+            }
             Error::SctpUnsupported => {
                 f.write_str("this host's kernel has no SCTP: load its module (`modprobe sctp`) or use a tcp:// address")
             }

@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Side::Ric => {
             let mut listener = Listener::bind(&args.e2, &Config::default())?;
             program::outln!("e2={}", listener.local_address());
-            Peer::accept(&mut listener, None)?.context("no node connects")?
+            Peer::accept(&mut listener, None)?.context("no node connected")?
         }
     };
     let patience = Duration::from_millis(args.patience_ms.into());

@@ -175,7 +175,10 @@ fn errors_are_reported() {
     says(&[&http[..], &["--rest-token", "/nowhere/token"]].concat(), &["cannot read /nowhere/token"]);
     let redis = ["--protocol", "udp", "--redis", "rediss://127.0.0.1"];
     says(&[&redis[..], &["--redis-ca", nothing]].concat(), &["TLS of Redis", "holds no certificate as PEM"]);
-    says(&[&redis[..], &["--redis-password", nothing]].concat(), &["does not hold one line with a password"]);
+    says(
+        &[&redis[..], &["--redis-password", nothing]].concat(),
+        &["does not contain exactly one line, with the password"],
+    );
     says(&["--protocol", "udp", "--redis-password", nothing], &["give --redis"]);
     std::fs::remove_file(nothing).unwrap();
     let refused = |arguments: &[&str], piece| run(&[&["xapp", "tc"], arguments].concat()).complains(2, &[piece]);
@@ -201,7 +204,7 @@ fn errors_are_reported() {
     xapp.line("node=gnb-00101-e00 no answer to three controls");
     xapp.interrupt();
     let outcome = xapp.end();
-    outcome.complains(1, &["no response by REST", "controls failed"]);
+    outcome.complains(1, &["no response to the control", "controls failed"]);
     assert!(outcome.stdout.contains("no answer to three controls"), "{}", outcome.stdout);
     network.shows(&bare());
 }

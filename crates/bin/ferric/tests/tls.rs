@@ -103,7 +103,12 @@ fn tls_page_is_correct() {
     assert!(outcome.stdout.contains("DRB.UEThpDl"), "{}\n{}", outcome.stdout, outcome.stderr);
     let ping = ["xapp", "ping", "--ric", &xapp, "--period-ms", "100", "--seconds", "1"];
     let outcome = folder.run(&ping, "kpm");
-    assert!(outcome.stderr.contains("does not offer the ping"), "{}\n{}", outcome.stdout, outcome.stderr);
+    assert!(
+        outcome.stderr.contains("does not offer the service model of pings"),
+        "{}\n{}",
+        outcome.stdout,
+        outcome.stderr
+    );
     // the node's certificate is valid, but has no rights as an xApp
     folder.run(&ping, "gnb1").complains(1, &["contain no entry for our certificate"]);
     ric.logs("no access rule for the peer's certificate");
@@ -183,7 +188,7 @@ fn rest_over_tls_with_tokens() {
     let tc = ["xapp", "tc", "--protocol", "udp", "--limit-ms", "1", "--ric", &xapp, "--rest", &other_name, "--undo"];
     let mut deceived = program::start(&[&tc[..], &options].concat());
     deceived.line("node=gnb-00101-e00 no answer to three controls");
-    deceived.end().complains(1, &["no response by REST", "not valid for name"]);
+    deceived.end().complains(1, &["no response to the control", "not valid for name"]);
     ran.stop();
     ric.stop();
 }

@@ -111,7 +111,7 @@ fn restart_of_redis_does_not_affect_the_ric() {
     // a node that reconnects is forwarded again
     drop(witness);
     running.ran.restart();
-    eventually("the node", || log().matches("statistics go to Redis").count() > 2);
+    eventually("the node", || log().matches("forwarding statistics to Redis").count() > 2);
     let before = forwarded();
     eventually("its records", || forwarded().records > before.records + 10);
 
@@ -179,12 +179,12 @@ fn refusal_of_redis_is_logged_once() {
     admin.set("ferric:tc", "something else").unwrap();
     redis::cmd("CONFIG").arg(&["SET", "requirepass", ""]).exec(&mut admin).unwrap();
     eventually("RLC's records", || forwarded().records > 10);
-    eventually("what to do", || log().contains("delete the keys that are called like the streams"));
+    eventually("what to do", || log().contains("delete the keys that have the names of the streams"));
     assert!(forwarded().dropped > 0);
     admin.del("ferric:tc").unwrap();
     eventually("all records", || admin.xlen("ferric:tc").unwrap() > 10);
     let log = log();
-    assert_eq!(log.matches("delete the keys that are called like the streams").count(), 1, "{log}");
+    assert_eq!(log.matches("delete the keys that have the names of the streams").count(), 1, "{log}");
     assert!(!log.contains("secret"), "{log}");
 }
 

@@ -56,7 +56,7 @@ fn tls_with_certificates_and_a_password_works() {
     let stranger = Authority::new();
     let strange = RedisFiles { ca: Some(stranger.ca()), ..all.clone() };
     let (_running, forwarded) = start(url.with_files(&strange).unwrap());
-    eventually("what to do", || log().contains("look at the certificates: those that we take and show"));
+    eventually("what to do", || log().contains("check the certificates: ours"));
     assert_eq!(forwarded().records, 0);
     let without_certificate = RedisFiles { own: None, ..all.clone() };
     let (_running, forwarded) = start(url.with_files(&without_certificate).unwrap());
@@ -88,7 +88,7 @@ fn unusable_files_and_urls_are_refused() {
     let none = RedisFiles::default;
     let error = |url: RedisUrl, files: &RedisFiles| url.with_files(files).unwrap_err().to_string();
     let ca = RedisFiles { ca: Some(authority.ca()), ..none() };
-    assert!(error(url("redis://127.0.0.1"), &ca).contains("are for rediss://"));
+    assert!(error(url("redis://127.0.0.1"), &ca).contains("require a rediss:// URL"));
     let nowhere = RedisFiles { ca: Some("/nowhere/ca.pem".into()), ..none() };
     assert!(error(url("rediss://127.0.0.1"), &nowhere).contains("cannot read the CA file /nowhere/ca.pem"));
     for text in ["", "\n", "one\ntwo"] {

@@ -198,10 +198,10 @@ fn refusals_contain_the_reason() {
     // the wire form cannot carry a reason: the RIC derives one from the last report
     let refused = |method: &str, path: &str, body: Value| plain.refused(method, path, Some(&body), 422);
     let shaper = json!({"window_ms": 0, "max_rate_kbps": 1});
-    assert_eq!(refused("PUT", "/shapers/0", shaper), "a shaper's rate and its window are above 0");
-    assert_eq!(refused("PUT", "/policers/0", json!({"drop_rate_kbps": 0})), "a policer's rates are above 0");
+    assert_eq!(refused("PUT", "/shapers/0", shaper), "the shaper's rate and window must be above 0");
+    assert_eq!(refused("PUT", "/policers/0", json!({"drop_rate_kbps": 0})), "the policer's rates must be above 0");
     let codel = json!({"kind": "codel", "target_ms": 100, "interval_ms": 100});
-    let no_time = "a target of 100 ms is not above 0 and below its interval of 100 ms";
+    let no_time = "the target of 100 ms must be above 0 and below the interval of 100 ms";
     assert_eq!(refused("POST", "/queues", codel.clone()), no_time);
     assert_eq!(refused("PUT", "/queues/0", codel), no_time);
     let two = json!({"kind": "priority", "priorities": [1, 0]});

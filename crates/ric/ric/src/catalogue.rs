@@ -59,11 +59,13 @@ impl Catalogue {
                 match RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)
                 {
                     Ok(definition) => log_kpm(node, id, &detection, &definition),
-                    Err(error) => warn!(node, function = id, %detection, %error, "cannot decode the KPM definition"),
+                    Err(error) => {
+                        warn!(node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
+                    }
                 }
             }
             Err(error) => {
-                warn!(node, function = id, oid, %error, "cannot decode the definition; configure `kpm` for this node")
+                warn!(node, function = id, oid, %error, "cannot decode the RAN function definition; configure `kpm` for this node")
             }
         }
     }
@@ -73,9 +75,14 @@ impl Catalogue {
 fn log_other(node: &str, function: &RanFunction) {
     let (id, oid) = (function.id.0, &*function.oid);
     match e2sm::identify_function(oid, function.revision.0, &function.definition) {
-        Ok(description) => info!(node, function = id, "offers {description}"),
-        Err(e2sm::Error::UnknownOid) => info!(node, function = id, oid, "offers an unknown model, relayed as it is"),
-        Err(error) => warn!(node, function = id, oid, %error, "cannot decode the definition"),
+        Ok(description) => info!(node, function = id, "RAN function: {description}"),
+        Err(e2sm::Error::UnknownOid) => info!(
+            node,
+            function = id,
+            oid,
+            "RAN function of an unknown service model: xApps receive its messages unchanged"
+        ),
+        Err(error) => warn!(node, function = id, oid, %error, "cannot decode the RAN function definition"),
     }
 }
 
@@ -84,18 +91,18 @@ fn log_other(node: &str, function: &RanFunction) {
 fn log_loaded(node: &str, function: &RanFunction, model: &Model) {
     let (id, name) = (function.id.0, model.name());
     match model.describe(DEFINITION, &function.definition) {
-        Ok(definition) => info!(node, function = id, definition, "offers {name}"),
-        Err(error) => warn!(node, function = id, %error, "offers {name}, and its definition cannot be decoded"),
+        Ok(definition) => info!(node, function = id, definition, "RAN function: {name}"),
+        Err(error) => warn!(node, function = id, %error, "cannot decode the RAN function definition of {name}"),
     }
 }
 
 fn log_kpm(node: &str, function: u16, detection: &Detection, definition: &RanFunctionDefinition<'_>) {
     let name = definition.ran_function_name.short_name.as_str();
-    info!(node, function, name, "offers {detection}");
+    info!(node, function, name, "RAN function: {detection}");
     for style in definition.ric_report_style_list.iter().flat_map(|styles| styles.iter()) {
         let names: Vec<&str> = style.meas_info_action_list.iter().map(|item| item.meas_name.0.as_str()).collect();
         let style = style.ric_report_style_type.0;
-        info!(node, function, style, "reports {}", names.join(" "));
+        info!(node, function, style, "measurements: {}", names.join(" "));
     }
 }
 

@@ -133,7 +133,11 @@ impl Rules {
         }
         self.last_id = match self.last_id.checked_add(1) {
             Some(id) => id,
-            None => return Err(Problem::unavailable("no number is left for a rule")),
+            None => {
+                return Err(Problem::unavailable(
+                    "all ids of rules have been used; restart the RIC with a new rule file",
+                ));
+            }
         };
         let rule = Rule { id: self.last_id, ..rule };
         self.rules.push(rule.clone());

@@ -130,13 +130,13 @@ fn read(text: &str) -> Result<Rules, String> {
     let stored: StoredRules = serde_path_to_error::deserialize(&mut reader).map_err(|error| error.to_string())?;
     reader.end().map_err(|error| error.to_string())?;
     if stored.associations.len() > MAX_RULES {
-        return Err(format!("{} rules are more than {MAX_RULES}", stored.associations.len()));
+        return Err(format!("{} rules; at most {MAX_RULES} are allowed", stored.associations.len()));
     }
     let mut rules: Vec<Rule> = Vec::new();
     for (at, stored) in stored.associations.into_iter().enumerate() {
         let rule = stored.rule().map_err(|problem| format!("associations[{at}]: {}", problem.detail()))?;
         if rules.last().is_some_and(|before| before.id >= rule.id) {
-            return Err(format!("associations[{at}].id: {} is not above the one before", rule.id));
+            return Err(format!("associations[{at}].id: {} is not above the previous id", rule.id));
         }
         rules.push(rule);
     }
@@ -201,7 +201,7 @@ fn write_all(path: &Path, waiting: &Receiver<Change>) {
         match &written {
             Ok(()) => is_logged = false,
             Err(error) if !is_logged => {
-                warn!(file = %path.display(), %error, "cannot store association rules; they are lost when the RIC stops. Do: check the free space and the permissions of the folder");
+                warn!(file = %path.display(), %error, "cannot store association rules; they are lost when the RIC stops; check the free space and the permissions of the folder");
                 is_logged = true;
             }
             Err(_) => {}
@@ -287,12 +287,12 @@ mod tests {
         is_refused(&rules(r#"{"id": 1, "plmn": "00101", "dl": 1, "x": 1}"#), &["associations[0]", "unknown field `x`"]);
         is_refused(&rules(r#"{"id": 1, "plmn": 101, "dl": 1}"#), &["associations[0].plmn", "line 1"]);
         is_refused(&rules(r#"{"id": 1, "plmn": "101", "dl": 1}"#), &["associations[0]", "five or six digits"]);
-        is_refused(&rules(r#"{"id": 1, "dl": 1}"#), &["associations[0]", "which UEs does it select?"]);
+        is_refused(&rules(r#"{"id": 1, "dl": 1}"#), &["associations[0]", "a rule needs at least one, to select UEs"]);
         let same = r#"{"id": 1, "plmn": "00101", "dl": 1}"#;
         is_refused(&rules(&format!("{same}, {same}")), &["associations[1].id: 1 is not above"]);
         is_refused(&rules(r#"{"id": 4, "plmn": "00101", "dl": 1}"#), &["last_id: 3 is below"]);
         let many: Vec<String> =
             (1..=MAX_RULES + 1).map(|id| format!(r#"{{"id": {id}, "plmn": "00101", "dl": {id}}}"#)).collect();
-        is_refused(&rules(&many.join(",")), &["1025 rules are more than 1024"]);
+        is_refused(&rules(&many.join(",")), &["1025 rules; at most 1024 are allowed"]);
     }
 }

@@ -35,7 +35,12 @@ impl TcClient {
             Ok(response) if response.is_success() => Answer::Done,
             // the outcome is unknown, or the request may succeed later
             Ok(response) if matches!(response.status, 502..=504) => {
-                warn!(node, status = response.status, detail = response.detail(), "no outcome of the control by REST");
+                warn!(
+                    node,
+                    status = response.status,
+                    detail = response.detail(),
+                    "REST returned no outcome of the control"
+                );
                 Answer::Unknown
             }
             Ok(response) => {
@@ -44,7 +49,7 @@ impl TcClient {
             }
             Err(error @ ClientError::Request(_)) => Answer::Refused(error.to_string()),
             Err(error) => {
-                warn!(url = self.0.url(), %error, "no response by REST; is this the URL that the RIC prints behind rest=?");
+                warn!(url = self.0.url(), %error, "no response to the control; check that this is the URL that the RIC prints as rest=");
                 Answer::Unknown
             }
         }

@@ -121,7 +121,7 @@ impl Iapp for Forwarder {
             IappEvent::NodeLost(node) => self.sources.retain(|(of, _), _| of != node),
             IappEvent::Request(RequestEvent::Subscribed { ticket, .. }) => {
                 if let Some((node, model)) = self.requested.remove(ticket) {
-                    info!(node = &*node, model, period_ms = self.period_ms, "statistics go to Redis");
+                    info!(node = &*node, model, period_ms = self.period_ms, "forwarding statistics to Redis");
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => self.refused(*ticket, error),

@@ -63,10 +63,10 @@ pub(super) fn remedy(error: &RedisError) -> &'static str {
     match tls_fault(error) {
         None => {}
         Some(TlsFault::NotTls) => {
-            return "what answers there does not speak TLS: use redis://, or the server's tls-port";
+            return "the server does not use TLS there: use redis://, or the server's tls-port";
         }
         Some(_) => {
-            return "look at the certificates: those that we take and show ([redis] ca, certificate, key), and the server's";
+            return "check the certificates: ours ([redis] ca, certificate, key) and the server's";
         }
     }
     match error.kind() {
@@ -74,19 +74,19 @@ pub(super) fn remedy(error: &RedisError) -> &'static str {
         ErrorKind::Server(ServerErrorKind::NoPerm) => {
             "allow the user PUBLISH, XADD, SUBSCRIBE, XREAD and these keys (ACL SETUSER)"
         }
-        ErrorKind::Server(ServerErrorKind::BusyLoading) => "wait: Redis loads its data",
+        ErrorKind::Server(ServerErrorKind::BusyLoading) => "none is needed: Redis is loading its data",
         ErrorKind::Server(ServerErrorKind::ReadOnly) => "give the URL of the primary: this is a replica",
-        ErrorKind::Parse => "look at the URL: what answers there is no Redis",
+        ErrorKind::Parse => "check the URL: the server is not Redis",
         ErrorKind::Io if error.is_timeout() => {
-            "look at the host, its load and the network: Redis does not answer in time"
+            "check the host, its load and the network: Redis does not answer in time"
         }
         ErrorKind::Io => "start a Redis there (`redis-server`), or give another URL",
         _ => match error.code() {
             Some("NOAUTH" | "WRONGPASS") => PASSWORD,
-            Some("OOM") => "give Redis more memory (maxmemory), or make [redis] stream_length smaller",
-            Some("MISCONF") => "look at the disk that Redis writes its snapshots to",
-            Some("WRONGTYPE") => "delete the keys that are called like the streams, or choose another [redis] prefix",
-            _ => "look at the log of Redis",
+            Some("OOM") => "give Redis more memory (maxmemory), or reduce [redis] stream_length",
+            Some("MISCONF") => "check the disk that Redis writes its snapshots to",
+            Some("WRONGTYPE") => "delete the keys that have the names of the streams, or choose another [redis] prefix",
+            _ => "check the log of Redis",
         },
     }
 }
@@ -151,7 +151,7 @@ impl Publisher {
         let trouble = (error.kind(), error.code().map(str::to_owned));
         if self.trouble.as_ref() != Some(&trouble) {
             let (redis, remedy) = (&self.config.url, remedy(error));
-            warn!(%redis, %error, "{what}; retrying. Do: {remedy}");
+            warn!(%redis, %error, "{what}; retrying; remedy: {remedy}");
             self.trouble = Some(trouble);
         }
     }
@@ -240,7 +240,7 @@ impl Publisher {
         let (logged_at, logged) = self.logged_drops.map_or((None, 0), |(at, logged)| (Some(at), logged));
         if dropped > logged && logged_at.is_none_or(|at| at.elapsed() >= DROP_LOG_INTERVAL) {
             let redis = &self.config.url;
-            warn!(%redis, dropped, "Redis accepts records more slowly than they arrive. Do: increase [redis] period_ms");
+            warn!(%redis, dropped, "Redis accepts records more slowly than they arrive: records are dropped; increase [redis] period_ms");
             self.logged_drops = Some((Instant::now(), dropped));
         }
     }

@@ -133,7 +133,7 @@ impl Thread {
             {
                 if !std::mem::replace(&mut self.is_logged, true) {
                     let remedy = remedy(&error);
-                    warn!(redis = %self.url, %error, "cannot read records; retrying. Do: {remedy}");
+                    warn!(redis = %self.url, %error, "cannot read records; retrying; remedy: {remedy}");
                 }
                 std::thread::sleep(self.pause);
                 self.pause = (2 * self.pause).min(LAST_PAUSE);
@@ -147,7 +147,7 @@ impl Thread {
 
     fn connected(&mut self) {
         if std::mem::take(&mut self.is_logged) {
-            info!(redis = %self.url, "reading records again");
+            info!(redis = %self.url, "Redis is available again: reading records");
         }
         self.pause = FIRST_PAUSE;
     }

@@ -146,10 +146,12 @@ impl fmt::Display for RedisUrlError {
             RedisUrlError::Insecure => {
                 f.write_str("`#insecure` is not supported: name the CA of the server's certificate")
             }
-            RedisUrlError::NoTls => f.write_str("a CA and a certificate are for rediss://, which this URL is not"),
+            RedisUrlError::NoTls => f.write_str("a CA and a certificate require a rediss:// URL"),
             RedisUrlError::Tls(error) => write!(f, "TLS of Redis: {error}"),
             RedisUrlError::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            RedisUrlError::Password(path) => write!(f, "{} does not hold one line with a password", path.display()),
+            RedisUrlError::Password(path) => {
+                write!(f, "{} does not contain exactly one line, with the password", path.display())
+            }
         }
     }
 }

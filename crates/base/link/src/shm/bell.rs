@@ -65,7 +65,7 @@ impl Bell {
             match send(self.as_fd(), &[BELL]) {
                 Ok(()) => self.deferred_wakeups -= 1,
                 Err(Errno::AGAIN) => break,
-                Err(errno) => return Err(Error::from_transfer("ring", errno)),
+                Err(errno) => return Err(Error::from_transfer("wake-up of the peer", errno)),
             }
         }
         Ok(())

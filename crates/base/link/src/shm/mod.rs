@@ -117,12 +117,12 @@ impl ShmLink {
         }
         let (name, size) = hello.split_at(HELLO.len());
         if octets < HELLO_OCTETS || name != HELLO {
-            return invalid("the peer is no shared-memory listener of this version");
+            return invalid("the peer is not a shared-memory listener, or of another version");
         }
         let size = u64::from_le_bytes(size.try_into().expect("what is left has eight octets"));
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         if !size.is_power_of_two() || !(MIN_RING_OCTETS..=MAX_RING_OCTETS).contains(&size) {
-            return invalid("the memory that the peer offers has no agreed size");
+            return invalid("the shared memory that the peer offers has an invalid size");
         }
         let memfd = control.drain().find_map(|message| match message {
             RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
@@ -234,7 +234,7 @@ impl ShmLink {
         while !self.outbox.is_empty() {
             let room = rings.room()?;
             if room == 0 {
-                self.bell.fill().map_err(|errno| Error::from_transfer("fill", errno))?;
+                self.bell.fill().map_err(|errno| Error::from_transfer("filling of the socket", errno))?;
                 flushed.waiting = true;
                 break;
             }

@@ -264,7 +264,7 @@ impl Rings {
         if !is_sealed || !is_tmpfs || u64::try_from(rustix::fs::fstat(memfd)?.st_size) != Ok(octets) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the memory that the peer offers is not sealed as agreed",
+                "the shared memory that the peer offers is not a sealed tmpfs file of the agreed size",
             ));
         }
         Ok(Rings::new(Mapping::new(memfd, ring_octets)?, Side::Guest))

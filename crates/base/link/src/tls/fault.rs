@@ -22,7 +22,7 @@ pub enum TlsFault {
     WrongUse,
     /// The peer rejected our certificate with an alert.
     Refused(AlertDescription),
-    /// The peer does not speak TLS.
+    /// The peer does not use TLS.
     NotTls,
     /// The peer closed during the handshake.
     Unfinished,
@@ -74,7 +74,7 @@ impl fmt::Display for TlsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use AlertDescription as Alert;
         f.write_str(match self {
-            TlsFault::NoCertificate => "the peer shows no certificate; configure one at the peer that our CA signed",
+            TlsFault::NoCertificate => "the peer presents no certificate; configure one at the peer that our CA signed",
             TlsFault::UnknownCa => {
                 "the peer's certificate is signed by none of our CAs; add the CA that signed it to our CA file"
             }
@@ -94,7 +94,7 @@ impl fmt::Display for TlsFault {
             }
             TlsFault::Refused(Alert::CertificateRequired) => "the peer requires a certificate from us; configure one",
             TlsFault::Refused(alert) => return write!(f, "the peer rejects our certificate ({alert:?})"),
-            TlsFault::NotTls => "the peer does not speak TLS; is its address a tls:// one too?",
+            TlsFault::NotTls => "the peer does not use TLS; configure a tls:// address at the peer too",
             TlsFault::Unfinished => "the peer closed in the middle of the handshake; see the log of the peer",
             TlsFault::Protocol(error) => return write!(f, "{error}"),
         })

@@ -183,7 +183,7 @@ fn explain(endpoint: &Endpoint, versions: &[Version], answer: &Answer, patience:
         Answer::Rejected(pdu) => {
             let why = match &**pdu {
                 Pdu::E2SetupFailure(failure) => {
-                    let wait = failure.time_to_wait.map_or_else(String::new, |wait| format!(", with time to wait {wait:?}"));
+                    let wait = failure.time_to_wait.map_or_else(String::new, |wait| format!(", with a time to wait of {} s", wait.seconds()));
                     let cause = failure.cause.map_or_else(|| "no cause".to_owned(), |cause| cause.to_string());
                     format!("it answers with a setup failure: {cause}{wait}")
                 }

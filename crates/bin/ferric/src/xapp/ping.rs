@@ -78,7 +78,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
                 let name = node.global_id.to_string();
                 let mut functions = node.functions.iter().filter_map(|f| Some((f, hw::wire_of(&f.oid)?)));
                 let Some((function, wire)) = functions.next() else {
-                    return info!(node = name, "node does not offer the ping");
+                    return info!(node = name, "node does not offer the service model of pings (HW)");
                 };
                 let action =
                     Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
@@ -90,8 +90,9 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             XappEvent::Request(RequestEvent::Subscribed { ticket, .. }) => {
                 targets.values_mut().filter(|t| t.subscribing == Some(ticket)).for_each(|t| t.subscribing = None);
             }
-            XappEvent::Request(RequestEvent::SubscriptionFailed { error, .. }) => {
-                warn!(%error, "subscription failed")
+            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
+                let target = targets.values().find(|target| target.subscribing == Some(ticket));
+                warn!(node = target.map(|target| &*target.name), %error, "subscription failed");
             }
             XappEvent::Indication(indication) => {
                 let Some(target) = targets.get_mut(&indication.node) else { return };

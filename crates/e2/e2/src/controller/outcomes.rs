@@ -250,6 +250,20 @@ pub enum ConnectionOutcome {
     TimedOut,
 }
 
+impl fmt::Display for ConnectionOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConnectionOutcome::Done(result) => {
+                write!(f, "{} associations set up, {} failed", result.set_up.len(), result.failed.len())?;
+                result.failed.first().map_or(Ok(()), |(_, cause)| write!(f, ", the first with {cause}"))
+            }
+            ConnectionOutcome::Refused { cause: Some(cause), .. } => write!(f, "the node refused it: {cause}"),
+            ConnectionOutcome::Refused { cause: None, .. } => f.write_str("the node refused it without a cause"),
+            ConnectionOutcome::TimedOut => f.write_str("the node did not answer in time"),
+        }
+    }
+}
+
 /// An invalid call of a [`Controller`](super::Controller) method: the caller's fault. Nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

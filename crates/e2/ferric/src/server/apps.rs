@@ -298,7 +298,7 @@ impl Apps {
             }
             Event::ConnectionUpdated { node, outcome } => {
                 let node = controller.node(*node).map(|node| node.global_id.to_string());
-                info!(node, ?outcome, "E2 Connection Update completed");
+                info!(node, %outcome, "E2 Connection Update completed");
             }
             Event::RemovalRefused { node, cause } => {
                 let node = controller.node(*node).map(|node| node.global_id.to_string());

@@ -277,10 +277,7 @@ mod tests {
             (Carrier { uplink_layers: 5, ..nr.clone() }, "uplink_layers is 5: must be 1 to 4"),
             (Carrier { downlink_layers: 3, ..lte.clone() }, "downlink_layers is 3: must be 1 or 2 with LTE"),
             (Carrier { uplink_layers: 2, ..lte.clone() }, "uplink_layers is 2: must be 1 with LTE"),
-            (
-                Carrier { downlink_mcs: McsTable::Qam256, ..lte.clone() },
-                "downlink_mcs is 2: must be table 1 with LTE",
-            ),
+            (Carrier { downlink_mcs: McsTable::Qam256, ..lte.clone() }, "downlink_mcs is 2: must be table 1 with LTE"),
             (Carrier { uplink_mcs: McsTable::Qam64LowSe, ..lte }, "uplink_mcs is 3: must be table 1 with LTE"),
             (Carrier { control_symbols: 4, ..nr.clone() }, "control_symbols is 4: must be 0 to 3"),
             (Carrier { additional_dmrs: 4, ..nr.clone() }, "additional_dmrs is 4: must be 0 to 3"),

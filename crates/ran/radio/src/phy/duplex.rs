@@ -206,11 +206,7 @@ mod tests {
         for (pattern, numerology, expected) in [
             (TddPattern { period_us: 700, ..ok.clone() }, 1, "period_us is 700: must be 500, 625, 1000, 1250, "),
             (TddPattern { period_us: 625, ..ok.clone() }, 1, "period_us is 625: must be a whole number of slots"),
-            (
-                TddPattern { period_us: 3000, downlink_slots: 1, ..ok.clone() },
-                1,
-                "period_us is 3000: must be one, or",
-            ),
+            (TddPattern { period_us: 3000, downlink_slots: 1, ..ok.clone() }, 1, "period_us is 3000: must be one, or"),
             (TddPattern { downlink_slots: 8, ..ok.clone() }, 1, "downlink_slots is 8: must be at most what leaves"),
             (
                 TddPattern { uplink_slots: u16::MAX, downlink_slots: u16::MAX, ..ok.clone() },

@@ -91,7 +91,7 @@ fn routes_of(
 }
 
 fn rule_not_found(id: u32) -> Problem {
-    Problem::not_found(format!("there is no association {id} here"))
+    Problem::not_found(format!("there is no association {id}"))
 }
 
 /// Checks that a node exists, or existed when rules were added for it.
@@ -118,13 +118,15 @@ struct RuleBody {
 impl RuleBody {
     fn rule(self, node: Option<String>) -> Result<Rule, Problem> {
         if self.plmn.is_none() && self.s_nssai.is_none() {
-            return Err(Problem::unprocessable("neither `plmn` nor `s_nssai`: which UEs does it select?"));
+            return Err(Problem::unprocessable(
+                "neither `plmn` nor `s_nssai`: a rule needs at least one, to select UEs",
+            ));
         }
         if self.dl.is_none() && self.ul.is_none() {
-            return Err(Problem::unprocessable("neither `dl` nor `ul`: which slice do they get?"));
+            return Err(Problem::unprocessable("neither `dl` nor `ul`: a rule needs at least one slice"));
         }
         if [self.dl, self.ul].contains(&Some(NO_SLICE)) {
-            return Err(Problem::unprocessable(format!("{NO_SLICE} means no slice")));
+            return Err(Problem::unprocessable(format!("{NO_SLICE} is not a slice id: it means no slice")));
         }
         let plmn = self.plmn.as_deref().map(plmn).transpose()?;
         let s_nssai = self.s_nssai.map(|s_nssai| s_nssai.pattern()).transpose()?;

@@ -75,7 +75,7 @@ fn slices_of(node: &Node) -> Result<&Slices, Problem> {
 /// Returns the direction that a path names.
 fn direction(request: &Request, at: usize) -> Result<Direction, Problem> {
     let name = request.parameter(at);
-    Direction::named(name).ok_or_else(|| Problem::not_found(format!("slices are of `dl` or `ul`, not of `{name}`")))
+    Direction::named(name).ok_or_else(|| Problem::not_found(format!("`{name}` is not a direction: `dl` or `ul`")))
 }
 
 /// Wraps a list in an object, so that members can be added beside it.

@@ -111,19 +111,19 @@ impl DirectionDocument {
             (NVS, None | Some(true)) => NVS,
             (NVS, Some(false)) => NVS_PARTITION,
             (other, Some(_)) => {
-                return Err(
-                    Problem::unprocessable(format!("sharing: NVS alone has it, not `{other}`")).with("at", "sharing")
-                );
+                return Err(Problem::unprocessable(format!("sharing: only NVS supports it, not `{other}`"))
+                    .with("at", "sharing"));
             }
             (NONE, None) if !self.slices.is_empty() => {
-                let detail = "algorithm: with `NONE` there are no slices";
+                let detail = "algorithm: `NONE` has no slices, but `slices` is not empty";
                 return Err(Problem::unprocessable(detail).with("at", "algorithm"));
             }
             (NONE, None) => "",
             ("", None) => {
-                return Err(
-                    Problem::unprocessable("algorithm: it is empty, not `NVS` or `STATIC`").with("at", "algorithm")
-                );
+                return Err(Problem::unprocessable(
+                    "algorithm: expected a name such as `NVS` or `STATIC`; it is empty",
+                )
+                .with("at", "algorithm"));
             }
             (name, None) => name,
         };
@@ -132,7 +132,7 @@ impl DirectionDocument {
         let slices = self.slices.iter().enumerate().map(|(at, slice)| {
             let place = format!("slices[{at}]");
             let id =
-                slice.id.ok_or_else(|| Problem::unprocessable(format!("{place}: it has no id")).with("at", &*place))?;
+                slice.id.ok_or_else(|| Problem::unprocessable(format!("{place}: missing `id`")).with("at", &*place))?;
             slice.slice(id, algorithm, &place)
         });
         let slices = slices.collect::<Result<Vec<_>, _>>()?;
@@ -185,7 +185,7 @@ impl SliceDocument {
             Problem::unprocessable(format!("{place}: {why}")).with("at", place)
         };
         if id == NO_SLICE {
-            return Err(refused(&format!("{NO_SLICE} means no slice")));
+            return Err(refused(&format!("{NO_SLICE} is not a slice id: it means no slice")));
         }
         let SliceDocument { share_percent, rate, positions, on_demand, deadline, .. } = self;
         let is_scn19 = algorithm == Some(Algorithm::Scn19);

@@ -141,7 +141,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u
 impl Change {
     fn check(self) -> Result<(), Problem> {
         if self.dl.is_none() && self.ul.is_none() {
-            return Err(Problem::unprocessable("neither `dl` nor `ul`: nothing to do"));
+            return Err(Problem::unprocessable("neither `dl` nor `ul`: at least one is required"));
         }
         if [self.dl, self.ul].contains(&Some(Some(NO_SLICE))) {
             return Err(Problem::unprocessable(format!("{NO_SLICE} means no slice; write null")));

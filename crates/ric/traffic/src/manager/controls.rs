@@ -56,14 +56,15 @@ pub(super) fn reading(control: &ControlMessage<'_>, set: &IndicationMessage<'_>)
             let is_nothing = change.active && (change.drop_rate_kbps == 0 || change.deviation_rate_kbps == 0);
             no_queue(change.id)
                 .or_else(|| no_queue(change.deviation_id))
-                .or_else(|| is_nothing.then(|| "a policer's rates are above 0".to_owned()))
+                .or_else(|| is_nothing.then(|| "the policer's rates must be above 0".to_owned()))
         }
         ControlMessage::Policer(PolicerControl::Delete(id)) | ControlMessage::Shaper(ShaperControl::Delete(id)) => {
             no_queue(*id)
         }
         ControlMessage::Shaper(ShaperControl::Modify(change)) => {
             let is_nothing = change.active && (change.max_rate_kbps == 0 || change.window_ms == 0);
-            no_queue(change.id).or_else(|| is_nothing.then(|| "a shaper's rate and its window are above 0".to_owned()))
+            no_queue(change.id)
+                .or_else(|| is_nothing.then(|| "the shaper's rate and window must be above 0".to_owned()))
         }
         ControlMessage::Scheduler(SchedulerControl::Modify(scheduler)) => {
             let (Scheduler::Priority(of_queues) | Scheduler::DeficitRoundRobin(of_queues)) = scheduler else {
@@ -86,7 +87,7 @@ fn no_time(parameters: QueueParameters) -> Option<String> {
         | QueueParameters::EcnCoDel(DelayTarget { target_ms, interval_ms })
             if target_ms == 0 || target_ms >= interval_ms =>
         {
-            Some(format!("a target of {target_ms} ms is not above 0 and below its interval of {interval_ms} ms"))
+            Some(format!("the target of {target_ms} ms must be above 0 and below the interval of {interval_ms} ms"))
         }
         _ => None,
     }
