@@ -4,6 +4,8 @@
 mod support;
 
 use core::time::Duration;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use e2::xapp::RicMessage;
 use e2::{
@@ -11,11 +13,13 @@ use e2::{
     RequestEvent, Routed, SubscriptionChange, SubscriptionId, SubscriptionSpec, Time, XappClient, XappHost,
 };
 use e2ap::{Pdu, RanFunctionId, RicActionId, RicIndicationType, Version};
+use per::Gather;
 use support::agent_world::functions;
 use support::build::connection;
 use support::mutate::mutate;
 use support::random::Random;
 use support::short::{self, Args};
+use support::show::show;
 
 fn pdus(lines: &[&str], version: Version) -> Vec<Vec<u8>> {
     lines.iter().map(|line| short::bytes(&line.split_whitespace().collect::<Vec<_>>(), version)).collect()
@@ -510,4 +514,27 @@ fn silent_node_does_not_flood_log() {
     }
     assert_eq!(answers, 1000, "each command is answered");
     assert!((1..=16).contains(&lines), "{lines}");
+}
+
+/// `show` and `mutate` know every message: the compiler cannot check that, since `Pdu` is non-exhaustive.
+#[test]
+fn every_message_is_shown_and_mutated() {
+    let mut random = Random::new(1);
+    let mut names = BTreeSet::new();
+    for version in Version::ALL {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../vectors/e2ap/v0{version}"));
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "hex") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let octets = short::hex(&text.split_whitespace().collect::<String>());
+                let gather = Gather::new();
+                let pdu = e2ap::decode(&octets, version, &gather).unwrap().pdu;
+                assert!(!show(&pdu).is_empty(), "{}", path.display());
+                (0..20).for_each(|_| _ = mutate(&mut octets.clone(), version, &mut random));
+                names.insert(pdu.name());
+            }
+        }
+    }
+    assert_eq!(names.len(), e2ap::TABLES.len(), "a message has no vector");
 }

@@ -3,7 +3,7 @@
 use per::{Decode, ErrorKind, Heap, Reader};
 
 use crate::message::IeRow;
-use crate::{Criticality, Error, IeFault, Kind, Marks, ProcedureCode, ProtocolIeId, UnknownIe};
+use crate::{Criticality, Deviations, Error, IeFault, Kind, ProcedureCode, ProtocolIeId, UnknownIe};
 
 /// An iterator over the IEs of a message, from which the decoders of the wire tables read.
 #[doc(hidden)]
@@ -21,7 +21,7 @@ pub struct Container<'a> {
     kind: Kind,
     procedure_code: ProcedureCode,
     pub(crate) unknown: Vec<UnknownIe<'a>>,
-    pub(crate) marks: Marks,
+    pub(crate) deviations: Deviations,
 }
 
 impl<'a> Container<'a> {
@@ -31,11 +31,11 @@ impl<'a> Container<'a> {
         reader: Reader<'a>,
         kind: Kind,
         procedure_code: ProcedureCode,
-        marks: Marks,
+        deviations: Deviations,
     ) -> Result<Self, Error> {
         let unknown = Vec::new();
         let mut container =
-            Container { reader, extended: false, left: 0, head: 0, last: 0, kind, procedure_code, unknown, marks };
+            Container { reader, extended: false, left: 0, head: 0, last: 0, kind, procedure_code, unknown, deviations };
         let reader = &mut container.reader;
         let opened = reader.bit().and_then(|extended| Ok((extended, u16::decode(reader)?)));
         (container.extended, container.left) = opened.map_err(|source| container.broken(source))?;
@@ -109,7 +109,7 @@ impl<'a> Container<'a> {
             return Err(self.fault(row.name, row.id, row.criticality, IeFault::Duplicate { bit: self.head }));
         }
         if criticality != row.criticality {
-            self.marks.ies.push((row.id, criticality));
+            self.deviations.ies.push((row.id, criticality));
         }
         let mut octets = None;
         let read = self.reader.open_type(|reader| {
@@ -153,15 +153,15 @@ impl<'a> Container<'a> {
     #[cold]
     pub fn missing(&mut self, row: &IeRow) -> Result<(), Error> {
         if row.criticality == Criticality::Reject {
-            return Err(self.lacks(row));
+            return Err(self.missing_ie_error(row));
         }
-        self.marks.missing.push((row.id, row.criticality));
+        self.deviations.missing.push((row.id, row.criticality));
         Ok(())
     }
 
     /// Returns the error for a mandatory IE that the message needs.
     #[cold]
-    pub fn lacks(&self, row: &IeRow) -> Error {
+    pub fn missing_ie_error(&self, row: &IeRow) -> Error {
         self.fault(row.name, row.id, row.criticality, IeFault::Missing)
     }
 

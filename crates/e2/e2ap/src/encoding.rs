@@ -9,7 +9,7 @@ use core::fmt;
 use per::Gather;
 
 #[cfg(feature = "flat")]
-use crate::Marks;
+use crate::Deviations;
 use crate::peek::{self, Indication, Outline};
 use crate::{Criticality, Decoded, Error, Pdu, RicIndication, Version};
 
@@ -119,11 +119,11 @@ impl Encoding for FlatBuffers {
     }
 
     fn encode(&self, pdu: &Pdu<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
-        pdu.write_flat(version, &Marks::NONE, out)
+        pdu.write_flat(version, &Deviations::NONE, out)
     }
 
     fn encode_decoded(&self, decoded: &Decoded<'_>, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
-        decoded.pdu.write_flat(version, &decoded.marks, out)
+        decoded.pdu.write_flat(version, &decoded.deviations, out)
     }
 
     fn encode_indication(

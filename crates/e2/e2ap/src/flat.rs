@@ -14,8 +14,8 @@ use crate::message::{IeRow, Message, Presence};
 use crate::pdu::{SLOTS, procedure};
 use crate::peek::{Indication, Outline};
 use crate::{
-    Criticality, Decoded, Error, IeFault, Kind, Marks, Pdu, ProcedureCode, ProtocolIeId, RanFunctionId, RicIndication,
-    RicRequestId, TransactionId, UnknownIe, Version,
+    Criticality, Decoded, Deviations, Error, IeFault, Kind, Pdu, ProcedureCode, ProtocolIeId, RanFunctionId,
+    RicIndication, RicRequestId, TransactionId, UnknownIe, Version,
 };
 
 /// The file identifier of every PDU.
@@ -29,7 +29,7 @@ pub trait FlatMessage<'a>: Message<'a> {
     /// Reads the IEs.
     fn read_ies(ies: &mut Ies<'a>) -> Result<Self, Error>;
     /// Writes the IEs.
-    fn write_ies(&self, writer: &mut Writer<'_>, place: usize, marks: &Marks) -> Result<(), per::Error>;
+    fn write_ies(&self, writer: &mut Writer<'_>, place: usize, deviations: &Deviations) -> Result<(), per::Error>;
 }
 
 /// The slot of a message in the table `Pdu`.
@@ -69,7 +69,7 @@ pub struct Ies<'a> {
     kind: Kind,
     procedure_code: ProcedureCode,
     pub(crate) unknown: Vec<UnknownIe<'a>>,
-    pub(crate) marks: Marks,
+    pub(crate) deviations: Deviations,
 }
 
 impl<'a> Ies<'a> {
@@ -87,7 +87,9 @@ impl<'a> Ies<'a> {
             }
         }
         match reader.table(place) {
-            Ok(table) => Ok(Ies { reader, table, kind, procedure_code, unknown: Vec::new(), marks: Marks::NONE }),
+            Ok(table) => {
+                Ok(Ies { reader, table, kind, procedure_code, unknown: Vec::new(), deviations: Deviations::NONE })
+            }
             Err(source) => Err(Error::Container { kind, procedure_code, source }),
         }
     }
@@ -123,15 +125,15 @@ impl<'a> Ies<'a> {
     #[cold]
     fn missing(&mut self, row: &IeRow) -> Result<(), Error> {
         if row.criticality == Criticality::Reject {
-            return Err(self.lacks(row));
+            return Err(self.missing_ie_error(row));
         }
-        self.marks.missing.push((row.id, row.criticality));
+        self.deviations.missing.push((row.id, row.criticality));
         Ok(())
     }
 
     /// Returns the error for a mandatory IE that the message needs.
     #[cold]
-    pub fn lacks(&self, row: &IeRow) -> Error {
+    pub fn missing_ie_error(&self, row: &IeRow) -> Error {
         self.fault(row, IeFault::Missing)
     }
 
@@ -185,13 +187,13 @@ pub fn decode(bytes: &[u8], version: Version) -> Result<Decoded<'_>, Error> {
 /// # Errors
 /// As [`Pdu::encode`].
 pub fn encode<'a, M: FlatMessage<'a>>(message: &M, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
-    encode_marked(message, version, &Marks::NONE, out)
+    encode_with_deviations(message, version, &Deviations::NONE, out)
 }
 
-pub(crate) fn encode_marked<'a, M: FlatMessage<'a>>(
+pub(crate) fn encode_with_deviations<'a, M: FlatMessage<'a>>(
     message: &M,
     version: Version,
-    marks: &Marks,
+    deviations: &Deviations,
     out: &mut Vec<u8>,
 ) -> Result<(), per::Error> {
     let (since, _) = const { procedure(M::PROCEDURE).expect("every message belongs to a procedure") };
@@ -200,16 +202,16 @@ pub(crate) fn encode_marked<'a, M: FlatMessage<'a>>(
             return Err(writer.error(per::ErrorKind::NotInRevision).within("E2AP-PDU"));
         }
         let place = writer.choice(root, const { slot(M::KIND, M::PROCEDURE) }, 4);
-        message.write_ies(writer, place, marks)
+        message.write_ies(writer, place, deviations)
     })
 }
 
 /// Checks the presence of an IE against the wire table of the version.
 #[inline]
 #[doc(hidden)]
-pub fn check(writer: &Writer<'_>, marks: &Marks, row: &IeRow, is_present: bool) -> Result<(), per::Error> {
+pub fn check(writer: &Writer<'_>, deviations: &Deviations, row: &IeRow, is_present: bool) -> Result<(), per::Error> {
     let kind = match (row.presence[usize::from(writer.revision())], is_present) {
-        (Presence::Mandatory, false) if marks.lacks(row.id) => return Ok(()),
+        (Presence::Mandatory, false) if deviations.is_missing(row.id) => return Ok(()),
         (Presence::Mandatory, false) => per::ErrorKind::Missing,
         (Presence::Absent, true) => per::ErrorKind::NotInRevision,
         _ => return Ok(()),

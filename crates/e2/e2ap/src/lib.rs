@@ -51,5 +51,5 @@ pub use error::{Error, IeFault};
 pub use ies::*;
 pub use items::{Item, Items};
 pub use messages::*;
-pub use pdu::{Decoded, Kind, Marks, Pdu, TABLES, UnknownIe, decode, decode_indication, encode};
+pub use pdu::{Decoded, Deviations, Kind, Pdu, TABLES, UnknownIe, decode, decode_indication, encode};
 pub use version::{UnknownVersion, Version};

@@ -3,7 +3,7 @@
 use per::{Encode, ErrorKind, Writer};
 
 pub use crate::container::Container;
-use crate::{Criticality, Error, Kind, Marks, ProcedureCode, ProtocolIeId};
+use crate::{Criticality, Deviations, Error, Kind, ProcedureCode, ProtocolIeId};
 
 /// The presence of an IE in a message of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub trait Message<'a>: Sized {
     fn decode_ies(container: &mut Container<'a>) -> Result<Self, Error>;
     /// Encodes the IEs.
     #[doc(hidden)]
-    fn encode_ies(&self, writer: &mut Writer<'_>, marks: &Marks) -> Result<(), per::Error>;
+    fn encode_ies(&self, writer: &mut Writer<'_>, deviations: &Deviations) -> Result<(), per::Error>;
     /// Returns the minimum size of the IEs in octets.
     #[doc(hidden)]
     fn size_hint(&self) -> usize;
@@ -53,18 +53,18 @@ pub trait Message<'a>: Sized {
 #[doc(hidden)]
 pub fn encode_ie<T: Encode>(
     writer: &mut Writer<'_>,
-    marks: &Marks,
+    deviations: &Deviations,
     row: &IeRow,
     value: Option<&T>,
 ) -> Result<(), per::Error> {
     match (row.presence[usize::from(writer.revision())], value) {
         (Presence::Absent | Presence::Optional, None) => Ok(()),
-        (Presence::Mandatory, None) if marks.lacks(row.id) => Ok(()),
+        (Presence::Mandatory, None) if deviations.is_missing(row.id) => Ok(()),
         (Presence::Mandatory, None) => Err(writer.error(ErrorKind::Missing).within(row.name)),
         (Presence::Absent, Some(_)) => Err(writer.error(ErrorKind::NotInRevision).within(row.name)),
         (_, Some(value)) => {
             row.id.encode(writer)?;
-            marks.of(row).encode(writer)?;
+            deviations.of(row).encode(writer)?;
             writer.open_type(value.size_hint(), |writer| value.encode(writer)).map_err(|error| error.within(row.name))
         }
     }
@@ -170,14 +170,14 @@ macro_rules! messages {
                 $( if $field.is_none() && Self::TABLE[Row::$field as usize].presence[revision] == $crate::message::Presence::Mandatory {
                     container.missing(&Self::TABLE[Row::$field as usize])?;
                 } )*
-                Ok(Self { $( $field: messages!(@unwrap $must $field, container.lacks(&Self::TABLE[Row::$field as usize])), )* })
+                Ok(Self { $( $field: messages!(@unwrap $must $field, container.missing_ie_error(&Self::TABLE[Row::$field as usize])), )* })
             }
 
-            fn encode_ies(&self, writer: &mut per::Writer<'_>, marks: &$crate::Marks) -> Result<(), per::Error> {
+            fn encode_ies(&self, writer: &mut per::Writer<'_>, deviations: &$crate::Deviations) -> Result<(), per::Error> {
                 messages!(@rows $($field)*);
                 let count = 0u16 $( + u16::from(messages!(@option $must self.$field).is_some()) )*;
                 per::Encode::encode(&count, writer)?;
-                $( $crate::message::encode_ie(writer, marks, &Self::TABLE[Row::$field as usize], messages!(@option $must self.$field))?; )*
+                $( $crate::message::encode_ie(writer, deviations, &Self::TABLE[Row::$field as usize], messages!(@option $must self.$field))?; )*
                 Ok(())
             }
 
@@ -200,18 +200,18 @@ macro_rules! messages {
                 use $crate::message::Message;
                 messages!(@rows $($field)*);
                 $( let $field: Option<$ty> = ies.value(Row::$field as usize, Self::TABLE)?; )*
-                Ok(Self { $( $field: messages!(@unwrap $must $field, ies.lacks(&Self::TABLE[Row::$field as usize])), )* })
+                Ok(Self { $( $field: messages!(@unwrap $must $field, ies.missing_ie_error(&Self::TABLE[Row::$field as usize])), )* })
             }
 
             fn write_ies(
                 &self,
                 writer: &mut per::flat::Writer<'_>,
                 place: usize,
-                marks: &$crate::Marks,
+                deviations: &$crate::Deviations,
             ) -> Result<(), per::Error> {
                 use $crate::message::Message;
                 messages!(@rows $($field)*);
-                $( $crate::flat::check(writer, marks, &Self::TABLE[Row::$field as usize], messages!(@option $must self.$field).is_some())?; )*
+                $( $crate::flat::check(writer, deviations, &Self::TABLE[Row::$field as usize], messages!(@option $must self.$field).is_some())?; )*
                 let table = writer.table(place, [
                     $( if messages!(@option $must self.$field).is_some() { <$ty as per::flat::Type>::WIDTH } else { 0 }, )*
                 ]);

@@ -65,18 +65,18 @@ pub struct UnknownIe<'a> {
 /// Known IEs are handled by the tables (E2AP v03.01 10.3.2). The deviations are kept so that the PDU can be encoded again as it
 /// was, and reported to its sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct Deviations {
     pub(crate) procedure: Option<Criticality>,
     pub(crate) ies: Vec<(ProtocolIeId, Criticality)>,
     /// Mandatory IEs that are missing and without which the message was processed.
     pub(crate) missing: Vec<(ProtocolIeId, Criticality)>,
 }
 
-impl Marks {
-    pub(crate) const NONE: Marks = Marks { procedure: None, ies: Vec::new(), missing: Vec::new() };
+impl Deviations {
+    pub(crate) const NONE: Deviations = Deviations { procedure: None, ies: Vec::new(), missing: Vec::new() };
 
     /// Returns whether the mandatory IE is missing.
-    pub(crate) fn lacks(&self, id: ProtocolIeId) -> bool {
+    pub(crate) fn is_missing(&self, id: ProtocolIeId) -> bool {
         self.missing.iter().any(|(missing, _)| *missing == id)
     }
 
@@ -94,7 +94,7 @@ pub struct Decoded<'a> {
     /// IEs that are unknown or could not be decoded.
     pub unknown: Vec<UnknownIe<'a>>,
     /// Deviations from the tables.
-    pub marks: Marks,
+    pub deviations: Deviations,
 }
 
 impl Decoded<'_> {
@@ -103,12 +103,12 @@ impl Decoded<'_> {
     /// # Errors
     /// As [`Pdu::encode`].
     pub fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
-        self.pdu.encode_marked(version, &self.marks, out)
+        self.pdu.encode_with_deviations(version, &self.deviations, out)
     }
 
     /// Returns the missing mandatory IEs without which the message was processed (E2AP v03.01 10.3.5).
     pub fn missing(&self) -> impl ExactSizeIterator<Item = ProtocolIeId> {
-        self.marks.missing.iter().map(|(id, _)| *id)
+        self.deviations.missing.iter().map(|(id, _)| *id)
     }
 
     /// Returns the diagnostics to report to the sender: IEs with criticality notify that were not comprehended (E2AP v03.01
@@ -118,7 +118,7 @@ impl Decoded<'_> {
         let item =
             |ie_id, type_of_error| CriticalityDiagnosticsIe { criticality: Criticality::Notify, ie_id, type_of_error };
         let unknown = self.unknown.iter().filter(|ie| ie.criticality == Criticality::Notify);
-        let missing = self.marks.missing.iter().filter(|(_, criticality)| *criticality == Criticality::Notify);
+        let missing = self.deviations.missing.iter().filter(|(_, criticality)| *criticality == Criticality::Notify);
         let not_there = missing.filter(|(id, _)| self.unknown.iter().all(|ie| ie.id != *id));
         let ies: Vec<_> = unknown
             .map(|ie| item(ie.id, TypeOfError::NotUnderstood))
@@ -163,6 +163,7 @@ macro_rules! pdus {
         /// Any message of E2AP.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs)] // each variant is the message of its name
+        #[non_exhaustive]
         pub enum Pdu<'a> {
             $( $name($name $(<$lt>)?), )*
         }
@@ -202,7 +203,7 @@ macro_rules! pdus {
                     let message = <$name as Message<'a>>::decode_ies(&mut container)?;
                     container.close()?;
                     // not after the loop: a PDU is large, and here it is built in its final place
-                    return Ok(Decoded { pdu: Pdu::$name(message), unknown: container.unknown, marks: container.marks });
+                    return Ok(Decoded { pdu: Pdu::$name(message), unknown: container.unknown, deviations: container.deviations });
                 } )*
                 Err(Error::UnknownProcedure { kind, procedure_code: code, criticality })
             }
@@ -213,11 +214,11 @@ macro_rules! pdus {
             /// The message contains an IE that `version` does not have, lacks one that is mandatory in it, or contains a value
             /// outside its constraints.
             pub fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
-                self.encode_marked(version, &Marks::NONE, out)
+                self.encode_with_deviations(version, &Deviations::NONE, out)
             }
 
-            fn encode_marked(&self, version: Version, marks: &Marks, out: &mut Vec<u8>) -> Result<(), per::Error> {
-                match self { $( Pdu::$name(message) => encode_marked(message, version, marks, out), )* }
+            fn encode_with_deviations(&self, version: Version, deviations: &Deviations, out: &mut Vec<u8>) -> Result<(), per::Error> {
+                match self { $( Pdu::$name(message) => encode_with_deviations(message, version, deviations, out), )* }
             }
         }
 
@@ -245,7 +246,7 @@ macro_rules! pdus {
             pub(crate) fn read_flat(mut ies: crate::flat::Ies<'a>) -> Result<Decoded<'a>, Error> {
                 $( if ies.is::<$name>() {
                     let message = <$name as crate::flat::FlatMessage<'a>>::read_ies(&mut ies)?;
-                    return Ok(Decoded { pdu: Pdu::$name(message), unknown: ies.unknown, marks: ies.marks });
+                    return Ok(Decoded { pdu: Pdu::$name(message), unknown: ies.unknown, deviations: ies.deviations });
                 } )*
                 unreachable!("SLOTS has the same list")
             }
@@ -253,10 +254,10 @@ macro_rules! pdus {
             pub(crate) fn write_flat(
                 &self,
                 version: Version,
-                marks: &Marks,
+                deviations: &Deviations,
                 out: &mut Vec<u8>,
             ) -> Result<(), per::Error> {
-                match self { $( Pdu::$name(message) => crate::flat::encode_marked(message, version, marks, out), )* }
+                match self { $( Pdu::$name(message) => crate::flat::encode_with_deviations(message, version, deviations, out), )* }
             }
         }
 
@@ -318,12 +319,14 @@ pdus! {
 pub fn decode<'a>(bytes: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error> {
     let mut reader = Reader::with_store(bytes, version.revision(), Heap::gathering(gather));
     let (kind, code, criticality, inner) = header(&mut reader).map_err(Error::Header)?;
-    let mut marks = Marks::NONE;
+    let mut deviations = Deviations::NONE;
     match procedure(code) {
-        Some((since, usual)) if version >= since => marks.procedure = (criticality != usual).then_some(criticality),
+        Some((since, usual)) if version >= since => {
+            deviations.procedure = (criticality != usual).then_some(criticality)
+        }
         _ => return Err(Error::UnknownProcedure { kind, procedure_code: code, criticality }),
     }
-    let container = Container::open(inner, kind, code, marks)?;
+    let container = Container::open(inner, kind, code, deviations)?;
     Pdu::decode_message(kind, code, criticality, container)
 }
 
@@ -371,18 +374,18 @@ pub(crate) fn header<'a>(
 /// # Errors
 /// As [`Pdu::encode`].
 pub fn encode<'a, M: Message<'a>>(message: &M, version: Version, out: &mut Vec<u8>) -> Result<(), per::Error> {
-    encode_marked(message, version, &Marks::NONE, out)
+    encode_with_deviations(message, version, &Deviations::NONE, out)
 }
 
-fn encode_marked<'a, M: Message<'a>>(
+fn encode_with_deviations<'a, M: Message<'a>>(
     message: &M,
     version: Version,
-    marks: &Marks,
+    deviations: &Deviations,
     out: &mut Vec<u8>,
 ) -> Result<(), per::Error> {
     let start = out.len();
     let mut writer = Writer::new(out, version.revision());
-    let result = encode_pdu(message, version, marks, &mut writer);
+    let result = encode_pdu(message, version, deviations, &mut writer);
     if result.is_err() {
         out.truncate(start);
     }
@@ -392,7 +395,7 @@ fn encode_marked<'a, M: Message<'a>>(
 fn encode_pdu<'a, M: Message<'a>>(
     message: &M,
     version: Version,
-    marks: &Marks,
+    deviations: &Deviations,
     writer: &mut Writer<'_>,
 ) -> Result<(), per::Error> {
     let (since, criticality) = const { procedure(M::PROCEDURE).expect("every message belongs to a procedure") };
@@ -401,9 +404,9 @@ fn encode_pdu<'a, M: Message<'a>>(
     }
     writer.bits(M::KIND.index(), 3);
     M::PROCEDURE.encode(writer)?;
-    marks.procedure.unwrap_or(criticality).encode(writer)?;
+    deviations.procedure.unwrap_or(criticality).encode(writer)?;
     writer.open_type(message.size_hint(), |writer| {
         writer.bit(false);
-        message.encode_ies(writer, marks)
+        message.encode_ies(writer, deviations)
     })
 }

@@ -20,7 +20,7 @@ fn vectors_decode_to_json_and_encode_to_same_octets() {
         let name = path.display();
         let decoded = e2ap::decode(&octets, version, &gather).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(decoded.unknown.is_empty(), "{name}: {:?}", decoded.unknown);
-        assert_eq!(decoded.marks, e2ap::Marks::default(), "{name}: criticalities differ from the tables'");
+        assert_eq!(decoded.deviations, e2ap::Deviations::default(), "{name}: criticalities differ from the tables'");
 
         let meaning = format!("{}\n", common::json(&decoded.pdu));
         let file = path.with_extension("json");

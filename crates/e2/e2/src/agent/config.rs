@@ -60,6 +60,7 @@ pub struct AgentConfig {
 
 /// Why a configuration is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AgentConfigError {
     /// Two functions have the same id.
     DuplicateFunction(RanFunctionId),

@@ -344,5 +344,6 @@ where
         Pdu::RicQueryRequest(m) => of!(m: request_id, ran_function_id, header, definition),
         Pdu::RicQueryResponse(m) => of!(m: request_id, ran_function_id, outcome),
         Pdu::RicQueryFailure(m) => of!(m: request_id, ran_function_id, cause),
+        other => unreachable!("no fields of {}: add them here", other.name()),
     }
 }

@@ -339,6 +339,7 @@ pub fn show(pdu: &Pdu<'_>) -> String {
             });
             write!(line, "delete-required {items}")
         }
+        other => unreachable!("no text of {}: add it here", other.name()),
     }
     .unwrap();
     line

@@ -7,7 +7,7 @@ use crate::container::Container;
 use crate::items::Items;
 use crate::message::{IeRow, Presence, encode_ie};
 use crate::{
-    Criticality, E2NodeComponentConfigAdditionItem, Error, GlobalE2NodeId, Marks, ProtocolIeId, RanFunctionId,
+    Criticality, Deviations, E2NodeComponentConfigAdditionItem, Error, GlobalE2NodeId, ProtocolIeId, RanFunctionId,
     RanFunctionItem, RicControlAckRequest, RicRequestId, RicSubscriptionDetails,
 };
 
@@ -54,7 +54,7 @@ macro_rules! must {
     ($container:ident, $row:expr, $place:ident) => {
         match $place {
             Some(value) => value,
-            None => return Err($container.lacks(&$row)),
+            None => return Err($container.missing_ie_error(&$row)),
         }
     };
 }
@@ -64,8 +64,8 @@ macro_rules! write_ies {
     ($writer:ident { $($row:expr => $value:expr),* $(,)? }) => {{
         let count = 0u16 $( + u16::from($value.is_some()) )*;
         count.encode($writer)?;
-        let marks = Marks::default();
-        $( encode_ie($writer, &marks, &$row, $value)?; )*
+        let deviations = Deviations::default();
+        $( encode_ie($writer, &deviations, &$row, $value)?; )*
         Ok(())
     }};
 }
@@ -138,9 +138,9 @@ impl<'a> E42SetupResponse<'a> {
         let too_many = |_| writer.error(per::ErrorKind::OutOfRange).within("nodes");
         let count = u16::try_from(1 + self.nodes.len()).map_err(too_many)?;
         count.encode(writer)?;
-        let marks = Marks::default();
-        encode_ie(writer, &marks, &version.xapp_id(), Some(&self.xapp_id))?;
-        self.nodes.iter().try_for_each(|node| encode_ie(writer, &marks, &version.node(), Some(node)))
+        let deviations = Deviations::default();
+        encode_ie(writer, &deviations, &version.xapp_id(), Some(&self.xapp_id))?;
+        self.nodes.iter().try_for_each(|node| encode_ie(writer, &deviations, &version.node(), Some(node)))
     }
 }
 

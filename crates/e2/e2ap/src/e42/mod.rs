@@ -25,7 +25,7 @@ use per::{Describe, Encode, Gather, Visitor, Writer};
 
 use crate::container::Container;
 use crate::pdu::header;
-use crate::{Error, Kind, Marks, Pdu, ProcedureCode, Version};
+use crate::{Deviations, Error, Kind, Pdu, ProcedureCode, Version};
 
 pub use messages::{
     ConnectedNode, E42ControlRequest, E42SetupRequest, E42SetupResponse, E42SubscriptionDeleteRequest,
@@ -223,7 +223,7 @@ pub fn decode<'a>(bytes: &'a [u8], version: E42Version, gather: &'a Gather) -> R
     let Some(procedure) = code.0.checked_sub(version.first_code()).filter(|procedure| *procedure <= CONTROL) else {
         return Ok(E42Pdu::E2ap(crate::decode(bytes, version.e2ap(), gather)?.pdu));
     };
-    let mut container = Container::open(inner, kind, code, Marks::default())?;
+    let mut container = Container::open(inner, kind, code, Deviations::default())?;
     let pdu = match (kind, procedure) {
         (Kind::Initiating, SETUP) => E42Pdu::SetupRequest(E42SetupRequest::read(&mut container)?),
         (Kind::Successful, SETUP) => E42Pdu::SetupResponse(E42SetupResponse::read(version, &mut container)?),
