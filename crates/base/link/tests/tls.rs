@@ -204,7 +204,7 @@ fn errors_state_the_remedy() {
         (TlsFault::Refused(Alert::CertificateExpired), "our certificate as expired"),
         (TlsFault::Refused(Alert::UnknownCA), "the CA of our certificate"),
         (TlsFault::Refused(Alert::BadCertificate), "BadCertificate"),
-        (TlsFault::NotTls, "tls:// one"),
+        (TlsFault::NotTls, "tls:// address"),
         (TlsFault::Unfinished, "log of the peer"),
     ] {
         let message = Error::Tls(fault).to_string();

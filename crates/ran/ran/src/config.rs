@@ -31,7 +31,7 @@ pub struct RanConfig {
     /// The RICs that every node connects to. Default: `tcp://127.0.0.1:36421`.
     pub rics: Vec<Endpoint>,
     /// The cells and UEs. Each cell belongs to a gNB, or an eNB for LTE; their ids are 0xe00 and on, in network 001.01.
-    /// Default: one cell with a crowd of 32 UEs.
+    /// Default: one cell with a 32 UEs with mixed traffic.
     pub scenario: Scenario,
     /// The E2AP version of the nodes. Default: v02.03.
     pub e2ap_version: Version,

@@ -259,12 +259,12 @@ impl Scenario {
     }
 }
 
-/// The distance between cells of a crowd, in metres.
+/// The distance between the cells of `Scenario::with_mixed_traffic`, in metres.
 const CELL_DISTANCE_M: f64 = 500.0;
 /// With more cells than this and without mobility, a UE receives its own cell only. After a handover it receives the new cell
 /// with the same quality.
 const MAX_RECEIVED_CELLS: usize = 7;
-/// The traffic of a crowd has started before the first read.
+/// Time before the first read, so that the traffic has started.
 const WARM_UP: Duration = Duration::from_secs(1);
 
 /// A UE with idle, web, video or constant low-delay traffic, and the slice and 5QI for it (TS 23.501 5.15.2.2: eMBB and URLLC;
@@ -463,7 +463,7 @@ impl Scenario {
             Position { x_m: own.x_m + distance_m * angle.cos(), y_m: own.y_m + distance_m * angle.sin() }
         });
         let mobile_ue = MobileUe::new(area, position, motion)?;
-        // in a large crowd a UE receives its own cell only
+        // among many cells a UE receives its own cell only
         let (sites, serving) = if self.handover.a3_offset_db.is_none() && self.cells.len() > MAX_RECEIVED_CELLS {
             (Arc::from([sites[cell].clone()]), 0)
         } else {

@@ -117,7 +117,7 @@ impl ShmLink {
         }
         let (name, size) = hello.split_at(HELLO.len());
         if octets < HELLO_OCTETS || name != HELLO {
-            return invalid("the peer is not a shared-memory listener, or of another version");
+            return invalid("the peer is not a shared-memory listener of this version");
         }
         let size = u64::from_le_bytes(size.try_into().expect("what is left has eight octets"));
         let size = usize::try_from(size).unwrap_or(usize::MAX);

@@ -201,10 +201,10 @@ fn other_listener_is_reported() {
     let hello = |size: u64| [&HELLO[..], &size.to_le_bytes()].concat();
     assert!(error_of(&|_| ()).contains("connection refused"), "{}", error_of(&|_| ()));
     let message = error_of(&plain(b"220 mail.example ESMTP\r\n".to_vec()));
-    assert!(message.contains("no shared-memory listener"), "{message}");
-    assert!(error_of(&plain(HELLO.to_vec())).contains("no shared-memory listener"));
+    assert!(message.contains("not a shared-memory listener"), "{message}");
+    assert!(error_of(&plain(HELLO.to_vec())).contains("not a shared-memory listener"));
     for size in [0, 4095, 12288, 1 << 40, u64::MAX] {
-        assert!(error_of(&plain(hello(size))).contains("no agreed size"), "{size}");
+        assert!(error_of(&plain(hello(size))).contains("invalid size"), "{size}");
     }
     // The message has no descriptor, as when this process has none left.
     assert!(error_of(&plain(hello(4096))).contains("open files"), "{}", error_of(&plain(hello(4096))));
@@ -217,5 +217,5 @@ fn other_listener_is_reported() {
         control.push(SendAncillaryMessage::ScmRights(&descriptors));
         rustix::net::sendmsg(socket, &[IoSlice::new(&hello(4096))], &mut control, SendFlags::empty()).unwrap();
     });
-    assert!(unsealed.contains("not sealed"), "{unsealed}");
+    assert!(unsealed.contains("not a sealed tmpfs file"), "{unsealed}");
 }
