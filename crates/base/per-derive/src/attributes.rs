@@ -58,7 +58,7 @@ impl Attributes {
     /// Refuses an ENUMERATED or a CHOICE that has no encoding.
     pub fn check_variants(&self, ident: &syn::Ident, root: usize, additions: usize) -> syn::Result<()> {
         if root == 0 {
-            return Err(syn::Error::new_spanned(ident, "nothing stands before the extension marker"));
+            return Err(syn::Error::new_spanned(ident, "the type has no root alternative before its extension marker"));
         }
         if additions > 0 && !self.extensible {
             return Err(syn::Error::new_spanned(ident, "additions need #[per(extensible)] on the type"));

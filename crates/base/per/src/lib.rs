@@ -128,7 +128,7 @@ pub use codec::{
 };
 pub use describe::{Describe, Visitor};
 pub use error::{Error, ErrorKind};
-pub use list::{Gather, Growing, Heap, List, Memo, One, Store};
+pub use list::{Gather, Heap, List, ListBuilder, Memo, Single, Store};
 pub use octets::{Chunks, Octets};
 pub use per_derive::{Flat, Per};
 pub use reader::{Additions, MAX_DEPTH, MAX_ITEMS, Reader};

@@ -15,10 +15,10 @@ use crate::{
 /// [`Heap`] is the default. A service model that reads thousands of items a second can supply an arena.
 pub trait Store<'a>: Copy {
     /// A list that grows.
-    type Growing<T: 'a>: Growing<'a, T>;
+    type ListBuilder<T: 'a>: ListBuilder<'a, T>;
 
     /// Creates a list of about `count` items. The count is from the encoding and cannot be trusted.
-    fn begin<T: 'a>(self, count: usize) -> Self::Growing<T>;
+    fn begin<T: 'a>(self, count: usize) -> Self::ListBuilder<T>;
 
     /// Stores gathered octets, or returns them if this store cannot keep any.
     ///
@@ -42,7 +42,7 @@ impl<'a> Heap<'a> {
 }
 
 /// A list that grows, in its [`Store`].
-pub trait Growing<'a, T> {
+pub trait ListBuilder<'a, T> {
     /// The last item.
     fn last(&self) -> Option<&T>;
     /// Appends an item.
@@ -51,7 +51,7 @@ pub trait Growing<'a, T> {
     fn end(self) -> List<'a, T>;
 }
 
-impl<'a, T: 'a> Growing<'a, T> for Vec<T> {
+impl<'a, T: 'a> ListBuilder<'a, T> for Vec<T> {
     #[inline]
     fn last(&self) -> Option<&T> {
         <[T]>::last(self)
@@ -67,7 +67,7 @@ impl<'a, T: 'a> Growing<'a, T> for Vec<T> {
 }
 
 impl<'a> Store<'a> for Heap<'a> {
-    type Growing<T: 'a> = Vec<T>;
+    type ListBuilder<T: 'a> = Vec<T>;
 
     #[inline]
     fn begin<T: 'a>(self, count: usize) -> Vec<T> {
@@ -476,15 +476,15 @@ impl<T: Describe> Describe for Memo<'_, T> {
 
 /// A single value in the storage of lists, for components that would make their container large.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct One<'a, T>(List<'a, T>);
+pub struct Single<'a, T>(List<'a, T>);
 
-impl<T> From<T> for One<'_, T> {
+impl<T> From<T> for Single<'_, T> {
     fn from(value: T) -> Self {
-        One(List::Owned(vec![value]))
+        Single(List::Owned(vec![value]))
     }
 }
 
-impl<T> Deref for One<'_, T> {
+impl<T> Deref for Single<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
@@ -493,31 +493,31 @@ impl<T> Deref for One<'_, T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for One<'_, T> {
+impl<T: fmt::Debug> fmt::Debug for Single<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
 }
 
-impl<'a, T: 'a> One<'a, T> {
+impl<'a, T: 'a> Single<'a, T> {
     /// Creates a boxed value.
     #[inline]
     pub(crate) fn kept<S: Store<'a>>(store: S, value: T) -> Self {
         let mut place = store.begin(1);
         place.push(value);
-        One(place.end())
+        Single(place.end())
     }
 }
 
-impl<'a, S: Store<'a>, T: Decode<'a, S> + 'a> Decode<'a, S> for One<'a, T> {
+impl<'a, S: Store<'a>, T: Decode<'a, S> + 'a> Decode<'a, S> for Single<'a, T> {
     #[inline]
     fn decode_after(reader: &mut Reader<'a, S>, before: Option<&Self>) -> Result<Self, Error> {
         let value = T::decode_after(reader, before.map(|b| &**b))?;
-        Ok(One::kept(reader.store(), value))
+        Ok(Single::kept(reader.store(), value))
     }
 }
 
-impl<T: Encode> Encode for One<'_, T> {
+impl<T: Encode> Encode for Single<'_, T> {
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
         (**self).encode(writer)
     }
@@ -526,14 +526,14 @@ impl<T: Encode> Encode for One<'_, T> {
     }
 }
 
-impl<T: IntoOwned + Clone> IntoOwned for One<'_, T> {
-    type Owned = One<'static, T::Owned>;
+impl<T: IntoOwned + Clone> IntoOwned for Single<'_, T> {
+    type Owned = Single<'static, T::Owned>;
     fn into_owned(self) -> Self::Owned {
-        One(self.0.into_owned())
+        Single(self.0.into_owned())
     }
 }
 
-impl<T: Describe> Describe for One<'_, T> {
+impl<T: Describe> Describe for Single<'_, T> {
     fn describe(&self, visitor: &mut dyn Visitor) {
         (**self).describe(visitor);
     }

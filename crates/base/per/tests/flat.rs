@@ -1,7 +1,7 @@
 //! FlatBuffers of every construct that can be declared.
 
 use per::flat::{Kind, Schema, Type, decode, encode};
-use per::{BitString, Bits, ErrorKind, Flat, List, Memo, Octets, One, Per, PrintableString, Real};
+use per::{BitString, Bits, ErrorKind, Flat, List, Memo, Octets, Per, PrintableString, Real, Single};
 
 #[derive(Clone, Copy, Debug, PartialEq, Per)]
 #[per(range = 1..=300, extensible)]
@@ -77,7 +77,7 @@ struct All<'a> {
     rows: List<'a, Octets<'a>>,
     #[per(size = 1..=9)]
     memo: Option<Memo<'a, List<'a, u32>>>,
-    one: One<'a, Pick<'a>>,
+    one: Single<'a, Pick<'a>>,
     #[per(default = 7)]
     seven: u8,
     #[per(addition)]
@@ -111,7 +111,7 @@ fn full() -> All<'static> {
         lists: List::from(vec![names.clone(), names]),
         rows: List::from(vec![Octets::from(b"x"), Octets::from(b"")]),
         memo: Some(Memo::from(List::from(vec![1, 2, 3]))),
-        one: One::from(Pick::Nothing),
+        one: Single::from(Pick::Nothing),
         seven: 8,
         late: Some(Real::from(f64::NAN)),
     }

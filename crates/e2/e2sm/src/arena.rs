@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use per::{Growing, List, Store};
+use per::{List, ListBuilder, Store};
 
 /// The memory that [`Arena::reset`] keeps for the next message. If a message took more, all of it is freed.
 pub const KEEP_OCTETS: usize = 4 << 20;
@@ -57,7 +57,7 @@ impl Arena {
 
 /// Values in an arena do not own memory elsewhere: the arena frees them without dropping them.
 impl<'a> Store<'a> for &'a Arena {
-    type Growing<T: 'a> = InArena<'a, T>;
+    type ListBuilder<T: 'a> = InArena<'a, T>;
 
     #[inline]
     fn begin<T: 'a>(self, count: usize) -> InArena<'a, T> {
@@ -73,7 +73,7 @@ impl<'a> Store<'a> for &'a Arena {
 /// A list that grows in an [`Arena`].
 pub struct InArena<'a, T: 'a>(BumpVec<'a, T>);
 
-impl<'a, T: 'a> Growing<'a, T> for InArena<'a, T> {
+impl<'a, T: 'a> ListBuilder<'a, T> for InArena<'a, T> {
     #[inline]
     fn last(&self) -> Option<&T> {
         self.0.last()

@@ -10,7 +10,7 @@
 
 use core::fmt;
 
-use per::{Growing, List, PrintableString, Store};
+use per::{List, ListBuilder, PrintableString, Store};
 
 use crate::Arena;
 

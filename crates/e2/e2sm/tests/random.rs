@@ -7,7 +7,7 @@ use e2sm::common::{
     PlmnIdentity, Qci, QosFlowIdentifier, RanUeId, RntiValue, SNssai, Sd, Sst, True, UeId, UeIdEnb, UeIdGnb, UeIdGnbDu,
 };
 use e2sm::kpm::*;
-use per::{BitString, Bits, List, Memo, Octets, One, PrintableString, Real};
+use per::{BitString, Bits, List, Memo, Octets, PrintableString, Real, Single};
 
 /// A generator of values of one revision, from xorshift64*.
 struct Maker {
@@ -102,7 +102,7 @@ impl Maker {
                 ran_ueid: self.maybe(|m| RanUeId(m.octets())),
                 cell_rnti: self.since(Revision::V4_00, Self::cell_rnti),
             }),
-            1 => UeId::Gnb(One::from(UeIdGnb {
+            1 => UeId::Gnb(Single::from(UeIdGnb {
                 amf_ue_ngap_id: AmfUeNgapId(self.within(0, (1 << 40) - 1) as i64),
                 guami: Guami {
                     plmn_identity: self.plmn(),
@@ -124,7 +124,7 @@ impl Maker {
                 global_ng_ran_node_id: self.maybe(|m| GlobalNgRanNodeId::Gnb(m.global_gnb_id())),
                 cell_rnti: self.since(Revision::V4_00, Self::cell_rnti),
             })),
-            _ => UeId::Enb(One::from(UeIdEnb {
+            _ => UeId::Enb(Single::from(UeIdEnb {
                 mme_ue_s1ap_id: MmeUeS1apId(self.below(1 << 32) as u32),
                 gummei: Gummei { plmn_identity: self.plmn(), mme_group_id: self.octets(), mme_code: self.octets() },
                 m_enb_ue_x2ap_id: None,

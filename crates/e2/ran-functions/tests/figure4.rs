@@ -28,7 +28,7 @@ use ferric::e2::{self, ControllerConfig, Indication, NodeId, SubscriptionSpec};
 use ferric::e2ap::{GlobalE2NodeId, GlobalRicId, GnbDuId, GnbId, RanFunctionId, RicActionId, RicActionType};
 use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent, RequestEvent, Server, ServerConfig};
-use per::{Bits, One};
+use per::{Bits, Single};
 use ran_functions::association::{AssociationFunction, UeDirectory};
 use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource, MeasuredObject, SupportedMeasurement};
 use ran_functions::rrc::{RrcConfig, RrcFunction, RrcSource};
@@ -48,7 +48,7 @@ fn cell() -> Cgi {
 /// A UE's name in the CU: the core's, and that on F1.
 fn cu_name(ue: Ue) -> UeId<'static> {
     let f1 = GnbCuUeF1apIdItem { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(ue.0 as u32) };
-    UeId::Gnb(One::from(UeIdGnb {
+    UeId::Gnb(Single::from(UeIdGnb {
         amf_ue_ngap_id: AmfUeNgapId(1000 + ue.0 as i64),
         guami: Guami {
             plmn_identity: HOME,

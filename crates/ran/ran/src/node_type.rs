@@ -7,7 +7,7 @@ use e2sm::common::{
     MmeUeS1apId, NrCgi, PlmnIdentity, RanUeId, UeId, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu,
 };
 use ferric::e2ap::{EnbId, GlobalE2NodeEnbId, GlobalE2NodeId, GlobalEnbId, GnbCuUpId, GnbDuId, GnbId};
-use per::{Bits, List, One};
+use per::{Bits, List, Single};
 use radio::phy::Rat;
 
 use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, guami};
@@ -83,7 +83,7 @@ impl NodeType {
         match self {
             NodeType::Gnb | NodeType::CuCp => {
                 let is_split = self == NodeType::CuCp;
-                UeId::Gnb(One::from(UeIdGnb {
+                UeId::Gnb(Single::from(UeIdGnb {
                     amf_ue_ngap_id: AmfUeNgapId(number as i64), // 38 bits of 40
                     guami: guami(),
                     gnb_cu_ue_f1ap_id_list: is_split
@@ -99,7 +99,7 @@ impl NodeType {
             }
             NodeType::CuUp => UeId::GnbCuUp(UeIdGnbCuUp { gnb_cu_cp_ue_e1ap_id: e1ap, ran_ueid }),
             NodeType::Du => UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: f1ap, ran_ueid, cell_rnti: None }),
-            NodeType::Enb => UeId::Enb(One::from(UeIdEnb {
+            NodeType::Enb => UeId::Enb(Single::from(UeIdEnb {
                 mme_ue_s1ap_id: MmeUeS1apId(number as u32), // 28 bits: gNBs and eNBs are numbered alike
                 gummei: gummei(),
                 m_enb_ue_x2ap_id: None,

@@ -4,7 +4,9 @@ use ::flat::schema::{self, Field, Schema};
 
 use super::reader::Item;
 use super::{Decode, DecodeSized, Encode, EncodeSized, Kind, Reader, Type, Writer};
-use crate::{BitString, Bits, Error, ErrorKind, Growing, List, Memo, Octets, One, PrintableString, Real, Size, Store};
+use crate::{
+    BitString, Bits, Error, ErrorKind, List, ListBuilder, Memo, Octets, PrintableString, Real, Single, Size, Store,
+};
 
 /// A field of a table, as derived code declares it: its name, whether it is mandatory, and its type.
 pub type Member = (&'static str, bool, fn(&mut Schema) -> schema::Type);
@@ -512,7 +514,7 @@ macro_rules! as_inside {
 }
 
 as_inside!(Box<T>, , |_, value| Box::new(value));
-as_inside!(One<'a, T>, <'a>, |store, value| One::kept(store, value));
+as_inside!(Single<'a, T>, <'a>, |store, value| Single::kept(store, value));
 as_inside!(Memo<'a, T>, <'a>, |_, value| Memo::from(value));
 
 impl<'a, S: Store<'a>, T: DecodeSized<'a, S>> DecodeSized<'a, S> for Memo<'a, T> {

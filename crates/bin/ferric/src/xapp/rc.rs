@@ -19,7 +19,7 @@ use ferric::e2::Ticket;
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::link::Address;
 use ferric::xapp::{RequestEvent, XappConfig, XappEvent};
-use per::{Bits, One};
+use per::{Bits, Single};
 use tracing::info;
 
 use super::connect;
@@ -179,7 +179,7 @@ fn cell_identity(text: &str) -> Result<u64, &'static str> {
 impl UeArgs {
     fn id(&self, plmn_identity: PlmnIdentity) -> UeId<'static> {
         match self.ue {
-            UeName::Amf(number) => UeId::Gnb(One::from(UeIdGnb {
+            UeName::Amf(number) => UeId::Gnb(Single::from(UeIdGnb {
                 amf_ue_ngap_id: AmfUeNgapId(number),
                 guami: Guami {
                     plmn_identity,

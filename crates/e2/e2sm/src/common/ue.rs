@@ -5,26 +5,26 @@ use ids::{
     GlobalNgRanNodeId, GnbCuCpUeE1apId, GnbCuUeF1apId, Guami, Gummei, MmeUeS1apId, NgEnbCuUeW1apId, NgRanNodeUeXnapId,
     RanUeId,
 };
-use per::{List, One, Per};
+use per::{List, Per, Single};
 
 /// UEID: the identities of a UE that its kind of node uses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible, fast)]
 pub enum UeId<'a> {
     /// In a gNB, or its CU-CP.
-    Gnb(One<'a, UeIdGnb<'a>>),
+    Gnb(Single<'a, UeIdGnb<'a>>),
     /// In a gNB-DU.
     GnbDu(UeIdGnbDu),
     /// In a gNB-CU-UP.
     GnbCuUp(UeIdGnbCuUp),
     /// In an ng-eNB, or its CU.
-    NgEnb(One<'a, UeIdNgEnb>),
+    NgEnb(Single<'a, UeIdNgEnb>),
     /// In an ng-eNB-DU.
     NgEnbDu(UeIdNgEnbDu),
     /// In an en-gNB.
-    EnGnb(One<'a, UeIdEnGnb<'a>>),
+    EnGnb(Single<'a, UeIdEnGnb<'a>>),
     /// In an eNB.
-    Enb(One<'a, UeIdEnb>),
+    Enb(Single<'a, UeIdEnb>),
 }
 
 /// UEID-GNB.
