@@ -74,8 +74,8 @@ fn new_rule_moves_present_ue_and_deleted_rule_leaves_it() {
     // an explicit association has priority
     ric.rest.request("PUT", &slices_of(10), json!({ "dl": 2 })).expect(200);
     assert_eq!(ric.rest.request("DELETE", &path, None).status, 204);
-    ric.rest.request("DELETE", &path, None).expect_problem(404, &["no association 1 here"]);
-    ric.rest.request("GET", &path, None).expect_problem(404, &["no association 1 here"]);
+    ric.rest.request("DELETE", &path, None).expect_problem(404, &["no association 1 under this path"]);
+    ric.rest.request("GET", &path, None).expect_problem(404, &["no association 1 under this path"]);
     assert_eq!(ric.rest.get(&slices_of(10))["dl"], 2);
     assert_eq!(ric.rest.get(&slices_of(11))["dl"], 1);
     // a UE that attaches later is not moved
@@ -198,8 +198,8 @@ fn rule_of_the_node_precedes_rules_for_all_nodes() {
     // each list has its own
     assert_eq!(ric.rest.get(all)["associations"].as_array().unwrap().len(), 1);
     assert_eq!(ric.rest.get(RULES)["associations"].as_array().unwrap().len(), 1);
-    ric.rest.request("GET", &format!("{RULES}/1"), None).expect_problem(404, &["no association 1 here"]);
-    ric.rest.request("DELETE", "/v1/associations/2", None).expect_problem(404, &["no association 2 here"]);
+    ric.rest.request("GET", &format!("{RULES}/1"), None).expect_problem(404, &["no association 1 under this path"]);
+    ric.rest.request("DELETE", "/v1/associations/2", None).expect_problem(404, &["no association 2 under this path"]);
     // rules outlive their node's connection
     drop(station);
     ric.rest.eventually("/v1/nodes", |nodes| nodes["nodes"].as_array().unwrap().len() == 1);

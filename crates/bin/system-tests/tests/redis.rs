@@ -204,7 +204,7 @@ fn other_or_mute_server_is_logged() {
         }
     });
     eventually("reports that make room", || of_slow().dropped > 10 && of_other().dropped > 10);
-    eventually("what to do", || log().contains("what answers there is no Redis"));
+    eventually("what to do", || log().contains("check the URL: the server is not Redis"));
     eventually("what to do", || log().contains("Redis does not answer in time"));
     assert_eq!((of_slow().records, of_other().records), (0, 0));
 }

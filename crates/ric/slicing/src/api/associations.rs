@@ -91,7 +91,7 @@ fn routes_of(
 }
 
 fn rule_not_found(id: u32) -> Problem {
-    Problem::not_found(format!("there is no association {id}"))
+    Problem::not_found(format!("there is no association {id} under this path"))
 }
 
 /// Checks that a node exists, or existed when rules were added for it.
