@@ -18,7 +18,7 @@ fn allocations(run: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn encoding_into_a_used_buffer_does_not_allocate_does_not_allocate() {
+fn encoding_into_a_used_buffer_does_not_allocate() {
     let (mut out, octets) = (Vec::with_capacity(70_000), vec![7; 65_000]);
     assert_eq!(allocations(|| drop(Vec::<u8>::with_capacity(9))), 1, "the count counts");
     for count in [0, 1, 125, 126, 127, 128, 1000, 16379, 16383, 16384, 65_000] {

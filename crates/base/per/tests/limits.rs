@@ -95,7 +95,7 @@ fn only_padding_may_follow_a_value() {
 }
 
 #[test]
-fn malformed_lengths_and_numbers_are_errors_are_errors() {
+fn malformed_lengths_and_numbers_are_errors() {
     for (bytes, expected) in [
         (&[][..], ErrorKind::Truncated),
         (&[0x80], ErrorKind::Truncated),

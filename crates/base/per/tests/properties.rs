@@ -152,7 +152,7 @@ fn survives(bytes: &[u8]) {
 }
 
 #[test]
-fn garbage_does_not_panic_does_not_panic() {
+fn garbage_does_not_panic() {
     let mut random = Random::new(22);
     for _ in 0..20_000 {
         let count = random.below(200);
