@@ -184,11 +184,11 @@ fn fig13a_has_the_throughput_of_each_ue() {
     let times = column(&report, "time_s");
     assert_eq!(times.len(), 50);
     assert!(times.is_sorted() && (times[49] - 9.9).abs() < 1e-9, "{times:?}");
-    assert!(column(&report, "white_ue_mbps").iter().all(|mbps| *mbps > 5.0), "{report}");
+    assert!(column(&report, "ue_1_mbps").iter().all(|mbps| *mbps > 5.0), "{report}");
     let rows = report["values"].as_array().unwrap();
     assert!(rows[5]["ue_3_mbps"].is_null() && rows[15]["ue_3_mbps"].as_f64().unwrap() > 5.0, "{report}");
     assert!(rows[35]["ue_4_mbps"].is_null() && rows[49]["ue_4_mbps"].as_f64().unwrap() > 1.0, "{report}");
-    let share = column(&report, "white_share_percent");
+    let share = column(&report, "ue_1_share_percent");
     assert!((share[27] - 50.0).abs() < 5.0 && (share[37] - 66.0).abs() < 5.0, "{report}");
     assert_eq!(report["holds"], true, "{report}");
 }
