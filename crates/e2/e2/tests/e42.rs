@@ -561,8 +561,8 @@ fn tampered_dialogue_does_not_affect_other_xapp() {
     for seed in 0..300 {
         let mut random = Random::new(seed);
         let mut testbed = Testbed::with_node();
-        let witness = testbed.connect_xapp(B);
-        let id = testbed.subscribed(B, witness, 1);
+        let other = testbed.connect_xapp(B);
+        let id = testbed.subscribed(B, other, 1);
         let xapp = testbed.connect_xapp(A);
         for request in [
             subscribe(xapp, 7, 1, b"one"),
@@ -586,8 +586,8 @@ fn tampered_dialogue_does_not_affect_other_xapp() {
         }
         answered += testbed.to_xapps.len();
         testbed.to_xapps.clear();
-        testbed.send_from_node(NODE, indication(id, b"for the witness"));
-        assert_eq!(testbed.sent_to_xapp(B), indication(request(1), b"for the witness").into());
+        testbed.send_from_node(NODE, indication(id, b"for the other xApp"));
+        assert_eq!(testbed.sent_to_xapp(B), indication(request(1), b"for the other xApp").into());
     }
     assert!(answered > 300, "{answered}");
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{FUNCTION, node_id, report_spec};
-use common::scene::{Ric, free_ports};
 use common::session::{node_id_of, session};
+use common::test_server::{Ric, free_ports};
 use ferric::agent::AgentLoop;
 use ferric::e2::ControlOutcome;
 use ferric::link::{self, Listener};

@@ -9,7 +9,7 @@ use ferric::link::Address;
 use ferric::server::{Counters, Iapp, Server, ServerConfig};
 
 use super::peer::Peer;
-use super::witness::Witness;
+use super::well_behaved_peers::WellBehavedPeers;
 
 /// The log of a server.
 #[derive(Clone, Default)]
@@ -108,34 +108,34 @@ impl Drop for Ric {
     }
 }
 
-/// A server with a well-behaved node and xApp, which must not be harmed.
-pub struct Scene {
-    witness: Option<Witness>,
+/// A server with a well-behaved node and xApp, which must not be affected.
+pub struct TestServer {
+    peers: Option<WellBehavedPeers>,
     pub ric: Ric,
 }
 
-impl Scene {
-    pub fn new() -> Scene {
-        Scene::with(|_| ())
+impl TestServer {
+    pub fn new() -> TestServer {
+        TestServer::with(|_| ())
     }
 
-    pub fn with(change: impl FnOnce(&mut ServerConfig)) -> Scene {
+    pub fn with(change: impl FnOnce(&mut ServerConfig)) -> TestServer {
         let mut config = free_ports();
         change(&mut config);
         let ric = Ric::start(config);
-        let witness = Some(Witness::start(&ric));
-        Scene { witness, ric }
+        let peers = Some(WellBehavedPeers::start(&ric));
+        TestServer { peers, ric }
     }
 
     /// Checks that the node and the xApp are still served.
-    pub fn check_witness(&self) {
-        self.witness.as_ref().unwrap().check_progress();
+    pub fn check_peers(&self) {
+        self.peers.as_ref().unwrap().check_progress();
     }
 
     /// Ends the test: nothing was lost, and the server is well.
     pub fn end(mut self) -> Counters {
-        self.check_witness();
-        self.witness.take().unwrap().end();
+        self.check_peers();
+        self.peers.take().unwrap().end();
         self.ric.end()
     }
 }

@@ -1,4 +1,4 @@
-//! Well-behaved nodes and an xApp, which the faults of others must not affect.
+//! Well-behaved nodes and an xApp, which must not be affected by the faults of others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 
 use crate::load::{FUNCTION, Node};
 
-/// The witness nodes, each with one report per period.
+/// The number of well-behaved nodes, each with one report per period.
 const NODES: u32 = 3;
-/// The first number of the witness nodes; no fault uses these numbers.
+/// The id of the first well-behaved node; no fault uses these ids.
 pub(super) const FIRST_NODE: u32 = 0x00F0_0D00;
 const PERIOD: Duration = Duration::from_millis(1);
 
@@ -29,14 +29,14 @@ struct Shared {
     doubled: AtomicU64,
 }
 
-pub(super) struct Witness {
+pub(super) struct WellBehavedPeers {
     shared: Arc<Shared>,
     nodes: Vec<JoinHandle<anyhow::Result<()>>>,
     xapp: JoinHandle<anyhow::Result<()>>,
     stop: StopHandle,
 }
 
-impl Witness {
+impl WellBehavedPeers {
     pub fn start(e2: &Address, xapp: &Address) -> anyhow::Result<Self> {
         let shared = Arc::new(Shared::default());
         let mut nodes = Vec::new();
@@ -45,7 +45,7 @@ impl Witness {
             node.set_up(FIRST_NODE + number, 1)?;
             nodes.push(node);
         }
-        let session = Xapp::connect(xapp, "witness", XappConfig { reconnect: None, ..XappConfig::default() })?;
+        let session = Xapp::connect(xapp, "well-behaved", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let stop = session.stop_handle();
         let xapp = thread::spawn({
             let shared = shared.clone();
@@ -55,14 +55,14 @@ impl Witness {
             let shared = shared.clone();
             thread::spawn(move || report(node, &shared))
         };
-        Ok(Witness { nodes: nodes.into_iter().map(node).collect(), xapp, stop, shared })
+        Ok(WellBehavedPeers { nodes: nodes.into_iter().map(node).collect(), xapp, stop, shared })
     }
 
     /// # Errors
-    /// If a witness was disconnected.
+    /// If a well-behaved peer was disconnected.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.xapp.is_finished() || self.nodes.iter().any(JoinHandle::is_finished) {
-            bail!("a witness node or xApp was disconnected");
+            bail!("a well-behaved node or xApp was disconnected");
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Witness {
     pub fn end(self) -> anyhow::Result<(u64, u64, u64)> {
         self.shared.ended.store(true, Ordering::Release);
         for node in self.nodes {
-            node.join().map_err(|_| anyhow!("a witness node panicked"))??;
+            node.join().map_err(|_| anyhow!("a well-behaved node panicked"))??;
         }
         let (sent, received) = (&self.shared.sent, &self.shared.received);
         let deadline = Instant::now() + Duration::from_secs(5);
@@ -79,7 +79,7 @@ impl Witness {
             thread::sleep(Duration::from_millis(10));
         }
         self.stop.stop();
-        self.xapp.join().map_err(|_| anyhow!("the witness xApp panicked"))??;
+        self.xapp.join().map_err(|_| anyhow!("the well-behaved xApp panicked"))??;
         let doubled = self.shared.doubled.load(Ordering::Acquire);
         Ok((sent.load(Ordering::Acquire), received.load(Ordering::Acquire), doubled))
     }
@@ -96,14 +96,14 @@ fn report(mut node: Node, shared: &Shared) -> anyhow::Result<()> {
             action_id,
             sn: Some(RicIndicationSn(number as u16)),
             kind: RicIndicationType::Report,
-            header: b"witness".into(),
+            header: b"well-behaved".into(),
             message: number.to_be_bytes().to_vec().into(),
             call_process_id: None,
         };
         pdu.clear();
         e2ap::encode(&indication, Version::V2_03, &mut pdu)?;
-        node.link.send(StreamId(0), &[&pdu], Class::Keep).context("a witness node was disconnected")?;
-        node.flush().context("a witness node was disconnected")?;
+        node.link.send(StreamId(0), &[&pdu], Class::Keep).context("a well-behaved node was disconnected")?;
+        node.flush().context("a well-behaved node was disconnected")?;
         shared.sent.fetch_add(1, Ordering::AcqRel);
         number += 1;
     }
@@ -125,7 +125,7 @@ fn read(mut xapp: Xapp, shared: &Shared) -> anyhow::Result<()> {
                 nodes.insert(node.id, 0);
                 let action =
                     Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
-                let spec = SubscriptionSpec { event_trigger: b"witness".to_vec(), actions: vec![action] };
+                let spec = SubscriptionSpec { event_trigger: b"well-behaved".to_vec(), actions: vec![action] };
                 commands.subscribe(node.id, FUNCTION, spec);
             }
             XappEvent::Indication(indication) => {
@@ -139,16 +139,16 @@ fn read(mut xapp: Xapp, shared: &Shared) -> anyhow::Result<()> {
                         shared.received.fetch_add(1, Ordering::AcqRel);
                     }
                     Some(_) => drop(shared.doubled.fetch_add(1, Ordering::AcqRel)),
-                    None => failure = Some("an indication that no witness node has sent"),
+                    None => failure = Some("an indication that no well-behaved node has sent"),
                 }
             }
             XappEvent::NodeLost(node) if is_ours(node.global_id) && !shared.ended.load(Ordering::Acquire) => {
-                failure = Some("a witness node was disconnected");
+                failure = Some("a well-behaved node was disconnected");
             }
             XappEvent::Request(RequestEvent::SubscriptionFailed { .. }) => {
-                failure = Some("a subscription of the witness xApp failed")
+                failure = Some("a subscription of the well-behaved xApp failed")
             }
-            XappEvent::ReportsDropped(_) => failure = Some("the RIC dropped reports to the witness xApp"),
+            XappEvent::ReportsDropped(_) => failure = Some("the RIC dropped reports to the well-behaved xApp"),
             _ => {}
         })?;
         if let Some(failure) = failure {

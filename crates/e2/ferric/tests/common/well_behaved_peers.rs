@@ -11,8 +11,8 @@ use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 use super::eventually;
 use super::peer::{FUNCTION, Peer, report_spec};
-use super::scene::Ric;
 use super::session::plain;
+use super::test_server::Ric;
 
 #[derive(Default)]
 struct Shared {
@@ -22,21 +22,21 @@ struct Shared {
 }
 
 /// A node id that no other peer uses.
-pub const WITNESS_NODE: u32 = 0x00F0_0D00;
+pub const WELL_BEHAVED_NODE: u32 = 0x00F0_0D00;
 
-pub struct Witness {
+pub struct WellBehavedPeers {
     shared: Arc<Shared>,
     node: JoinHandle<Peer>,
     xapp: JoinHandle<()>,
     stop: StopHandle,
 }
 
-impl Witness {
-    pub fn start(ric: &Ric) -> Witness {
+impl WellBehavedPeers {
+    pub fn start(ric: &Ric) -> WellBehavedPeers {
         let shared = Arc::new(Shared::default());
         let mut peer = ric.node();
-        peer.set_up(WITNESS_NODE);
-        let mut xapp = Xapp::connect(&ric.xapp, "witness", plain()).unwrap();
+        peer.set_up(WELL_BEHAVED_NODE);
+        let mut xapp = Xapp::connect(&ric.xapp, "well-behaved", plain()).unwrap();
         let stop = xapp.stop_handle();
         let xapp = {
             let (shared, stop) = (shared.clone(), stop.clone());
@@ -44,9 +44,9 @@ impl Witness {
                 let mut node = None;
                 while !stop.is_stopped() {
                     let turned = xapp.poll(None, |event, ric| match event {
-                        XappEvent::NodeUp(up) if up.global_id == super::peer::node_id(WITNESS_NODE) => {
+                        XappEvent::NodeUp(up) if up.global_id == super::peer::node_id(WELL_BEHAVED_NODE) => {
                             assert!(node.replace(up.id).is_none(), "the node is announced twice");
-                            ric.subscribe(up.id, FUNCTION, report_spec(b"witness"));
+                            ric.subscribe(up.id, FUNCTION, report_spec(b"well-behaved"));
                         }
                         XappEvent::Indication(indication) => {
                             let peeked = indication.peek().unwrap();
@@ -65,7 +65,7 @@ impl Witness {
                         XappEvent::ReportsDropped(reports) => panic!("{reports} reports were dropped"),
                         _ => {}
                     });
-                    turned.expect("the witness's session is open");
+                    turned.expect("the session is open");
                 }
             })
         };
@@ -86,16 +86,16 @@ impl Witness {
                 peer
             })
         };
-        let witness = Witness { shared, node, xapp, stop };
-        witness.check_progress();
-        witness
+        let peers = WellBehavedPeers { shared, node, xapp, stop };
+        peers.check_progress();
+        peers
     }
 
     /// Checks that reports still arrive.
     pub fn check_progress(&self) {
         let sent = self.shared.sent.load(Ordering::Acquire);
         eventually("reports of the well-behaved node", || {
-            assert!(!self.node.is_finished() && !self.xapp.is_finished(), "the witness failed");
+            assert!(!self.node.is_finished() && !self.xapp.is_finished(), "a well-behaved peer failed");
             self.shared.received.load(Ordering::Acquire) > sent + 20
         });
     }
