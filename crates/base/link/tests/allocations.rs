@@ -66,7 +66,7 @@ fn idle_links_hold_less_than_4_kib_each() {
 }
 
 #[test]
-fn a_relay_in_steady_state_allocates_nothing() {
+fn relay_in_steady_state_does_not_allocate() {
     for address in addresses() {
         let (_in_listener, mut node, mut from_node) = connected(&address);
         let (_out_listener, mut to_app, mut app) = match &address {

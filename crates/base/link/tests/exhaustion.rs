@@ -21,7 +21,7 @@ fn without_descriptors(test: impl FnOnce(&mut Vec<std::fs::File>)) {
 
 /// One test, since both parts take the process's descriptors.
 #[test]
-fn without_file_descriptors_connections_are_rejected_and_the_listener_survives() {
+fn connections_are_rejected_without_file_descriptors_and_the_listener_continues() {
     over_tcp();
     over_shared_memory();
 }

@@ -90,7 +90,7 @@ fn receive_raw(socket: &socket2::Socket) -> (Vec<u8>, u16, [u8; 4]) {
 }
 
 #[test]
-fn stream_and_payload_protocol_are_on_the_wire_as_e2_requires() {
+fn stream_and_ppid_are_sent_as_e2_requires() {
     if !has_sctp() {
         return;
     }
@@ -123,7 +123,7 @@ fn stream_and_payload_protocol_are_on_the_wire_as_e2_requires() {
 }
 
 #[test]
-fn an_accepted_link_answers_with_the_payload_protocol_of_its_peer() {
+fn accepted_link_answers_with_the_ppid_of_its_peer() {
     if !has_sctp() {
         return;
     }

@@ -68,7 +68,7 @@ fn spawn(what: &str, path: &std::path::Path) -> Child {
 }
 
 #[test]
-fn a_writer_that_is_killed_leaves_whole_pdus_and_is_noticed() {
+fn killed_writer_is_detected_and_leaves_whole_pdus() {
     for pdus_before in [0, 1, 100, 5000] {
         let path = socket_path(&format!("killed-{pdus_before}"));
         let mut listener = Listener::bind(&Address::Shm(path.clone()), &Config::default()).unwrap();
@@ -102,7 +102,7 @@ fn a_writer_that_is_killed_leaves_whole_pdus_and_is_noticed() {
 }
 
 #[test]
-fn a_reader_that_is_killed_is_noticed_by_a_waiting_writer() {
+fn killed_reader_is_detected_by_a_waiting_writer() {
     let path = socket_path("reader");
     let mut listener = Listener::bind(&Address::Shm(path.clone()), &Config::default()).unwrap();
     let mut child = spawn("idle", &path);
@@ -125,7 +125,7 @@ fn a_reader_that_is_killed_is_noticed_by_a_waiting_writer() {
 }
 
 #[test]
-fn pdus_written_before_the_close_are_read() {
+fn pdus_before_the_close_are_delivered() {
     let address = Address::Shm(socket_path("went"));
     let mut listener = Listener::bind(&address, &Config::default()).unwrap();
     let theirs = address.clone();
@@ -157,7 +157,7 @@ fn pdus_written_before_the_close_are_read() {
 /// Both ends write and read as fast as they can, on two threads, through rings that are always full or empty, with budgets
 /// that end rounds early: a wake-up that is lost anywhere ends it.
 #[test]
-fn no_wake_up_is_lost() {
+fn no_wakeup_is_lost() {
     const PDUS: u32 = 40_000;
     for (name, ring, spin) in [("small", 4096, 0), ("large", 65_536, 0), ("spinning", 16_384, 20)] {
         let config = Config {

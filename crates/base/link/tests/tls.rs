@@ -121,7 +121,7 @@ fn each_end_has_the_identity_of_the_other() {
 }
 
 #[test]
-fn the_fingerprint_is_that_of_openssl() {
+fn fingerprint_equals_that_of_openssl() {
     let authority = Authority::new();
     let files = issue(&authority, &["x.example"], |_| ());
     let tool = std::process::Command::new("openssl")
@@ -260,7 +260,7 @@ fn plain_tcp_is_reported_as_not_tls() {
 }
 
 #[test]
-fn half_a_handshake_waits_and_takes_little() {
+fn partial_handshake_waits_with_little_memory() {
     let (mut link, mut client) = strange_client();
     // The beginning of a ClientHello that announces 16 KiB.
     client.write_all(&[22, 3, 1, 0x40, 0]).unwrap();
@@ -337,7 +337,7 @@ fn server_without_tls_is_reported() {
 }
 
 #[test]
-fn without_certificates_there_is_no_tls() {
+fn tls_requires_certificates() {
     let address: Address = "tls://127.0.0.1:0".parse().unwrap();
     for error in [
         Listener::bind(&address, &Config::default()).err().unwrap(),
@@ -388,7 +388,7 @@ fn unusable_files_are_named() {
 
 /// New links use the new content of the files; unusable content changes nothing and is reported once.
 #[test]
-fn files_that_change_are_read_again() {
+fn changed_files_are_reloaded() {
     let authority = Authority::new();
     let files = issue(&authority, &["127.0.0.1"], |_| ());
     let (server, client) = (Tls::load(&files).unwrap(), tls(&authority, &["client.example"], |_| ()).unwrap());

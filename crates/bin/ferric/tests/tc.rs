@@ -98,7 +98,7 @@ fn bare() -> (usize, Vec<(u64, u64)>, String) {
 }
 
 #[test]
-fn over_the_link() {
+fn flow_is_protected_over_the_link() {
     let network = Network::start(&[]);
     let link = ["--ric", &network.xapp, "--period-ms", "20"];
     let first = network.xapp_until("protected", &link);
@@ -128,7 +128,7 @@ fn over_the_link() {
 }
 
 #[test]
-fn over_redis_and_rest() {
+fn flow_is_protected_over_redis_and_rest() {
     let Some(mut redis) = Redis::start(&[]) else { return };
     let network = Network::start(&["--redis", &redis.url()]);
     for way in ["pubsub", "stream"] {

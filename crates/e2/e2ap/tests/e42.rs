@@ -26,7 +26,7 @@ fn every_vector() -> Vec<(std::path::PathBuf, E42Version, Vec<u8>)> {
 }
 
 #[test]
-fn vectors_decode_to_their_meaning_and_encode_to_the_same_octets() {
+fn vectors_decode_to_json_and_encode_to_same_octets() {
     let update = std::env::var_os("UPDATE_VECTORS").is_some();
     let mut names = std::collections::BTreeMap::new();
     for (path, version, octets) in every_vector() {
@@ -49,7 +49,7 @@ fn vectors_decode_to_their_meaning_and_encode_to_the_same_octets() {
 }
 
 #[test]
-fn the_version_is_not_guessed() {
+fn messages_of_another_version_are_rejected() {
     for (path, version, octets) in every_vector() {
         for other in E42Version::ALL.into_iter().filter(|other| *other != version) {
             let gather = Gather::new();
@@ -65,7 +65,7 @@ fn the_version_is_not_guessed() {
 }
 
 #[test]
-fn e2aps_own_messages_are_read_as_in_e2ap() {
+fn e2ap_messages_are_decoded_as_in_e2ap() {
     let response = common::vector("v02.03/ric_subscription_response");
     let gather = Gather::new();
     let pdu = decode(&response, E42Version::V2, &gather).unwrap();
@@ -76,7 +76,7 @@ fn e2aps_own_messages_are_read_as_in_e2ap() {
 }
 
 #[test]
-fn errors_name_the_ie() {
+fn errors_contain_the_ie() {
     let vector = |name: &str| {
         let path = common::vectors().join(format!("../e42/v2/{name}.hex"));
         unhex(&std::fs::read_to_string(path).unwrap())
@@ -120,7 +120,7 @@ fn errors_name_the_ie() {
 }
 
 #[test]
-fn hostile_octets_are_handled() {
+fn modified_vectors_decode_or_fail() {
     let mut random = Random(42);
     let mut read = 0;
     for (_, version, octets) in every_vector() {
@@ -148,7 +148,7 @@ fn hostile_octets_are_handled() {
 
 /// What crossed the wire between FlexRIC's xApps and its RIC, where a checkout of recorded messages lies beside the project.
 #[test]
-fn recorded_messages_of_flexric() {
+fn recorded_flexric_messages_round_trip() {
     let found = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .map(|dir| dir.join("../shared/vectors/flexric-e2ap-v2.json"))

@@ -16,7 +16,7 @@ fn every_message(mut with: impl FnMut(&str, Version, &Decoded<'_>)) {
 }
 
 #[test]
-fn every_message_survives_encoding_and_decoding() {
+fn every_message_round_trips() {
     for codec in Codec::ALL {
         every_message(|name, version, message| {
             let mut octets = vec![0xAA; 3];
@@ -98,7 +98,7 @@ fn octets_of_another_encoding_are_rejected() {
 
 /// For truncated, changed and random octets, decoding returns, and peeked values equal decoded ones.
 #[test]
-fn hostile_octets_are_handled() {
+fn modified_buffers_decode_or_fail() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for codec in Codec::ALL {
         every_message(|name, version, message| {

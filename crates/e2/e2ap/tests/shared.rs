@@ -46,7 +46,7 @@ fn round_trip(name: &str, bytes: &[u8], version: Version) {
 }
 
 #[test]
-fn files() {
+fn recorded_files_round_trip() {
     let Some(dir) = shared() else { return };
     let mut count = 0;
     for entry in std::fs::read_dir(dir.join("e2ap")).unwrap() {
@@ -61,7 +61,7 @@ fn files() {
 }
 
 #[test]
-fn flexric() {
+fn flexric_messages_round_trip() {
     let Some(dir) = shared() else { return };
     let text = std::fs::read_to_string(dir.join("flexric-e2ap-v2.json")).unwrap();
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -81,7 +81,7 @@ fn flexric() {
 }
 
 #[test]
-fn public() {
+fn public_vectors_round_trip() {
     let Some(dir) = shared() else { return };
     for line in std::fs::read_to_string(dir.join("e2ap/public.jsonl")).unwrap().lines() {
         let vector: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -171,7 +171,7 @@ fn control(request_id: RicRequestId, function: RanFunctionId) -> RicControlReque
 }
 
 #[test]
-fn octets_and_garbage_are_survived() {
+fn garbage_is_rejected_and_the_agent_continues() {
     let mut fixture = Fixture::new();
     let mut peer = fixture.set_up();
     for octet in [0, 0x20, 0x40, 0xFF] {
@@ -319,7 +319,7 @@ fn number_of_subscriptions_is_limited() {
 }
 
 #[test]
-fn reset_error_or_query_at_any_time_is_survived() {
+fn reset_error_or_query_is_handled_at_any_time() {
     let mut fixture = Fixture::new();
     let about_nothing = || ErrorIndication {
         transaction_id: None,

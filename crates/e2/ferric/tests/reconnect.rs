@@ -206,7 +206,7 @@ fn subscribing_on_each_node_up_does_not_duplicate() {
 }
 
 #[test]
-fn without_reconnect_a_lost_ric_ends_the_session() {
+fn lost_ric_ends_the_session_without_reconnect() {
     let mut fixture = Fixture::new();
     let mut xapp =
         Xapp::connect(&fixture.xapp_at, "plain", XappConfig { reconnect: None, ..XappConfig::default() }).unwrap();

@@ -212,7 +212,7 @@ fn reports_do_not_overtake_inserts() {
 
 /// The main loop is not polled for a while. Reports continue; everything that needs the controller waits.
 #[test]
-fn workers_continue_while_the_main_loop_rests() {
+fn workers_continue_while_the_main_loop_is_blocked() {
     let mut server = Server::bind(free_ports()).unwrap();
     let (e2, xapp) = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
     let resting = Arc::new(AtomicBool::new(false));

@@ -147,7 +147,7 @@ impl Near {
 }
 
 #[test]
-fn an_association_survives_the_loss_of_either_path() {
+fn association_survives_the_loss_of_either_path() {
     if !super::has_sctp() {
         return;
     }

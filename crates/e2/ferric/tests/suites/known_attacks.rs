@@ -14,7 +14,7 @@
 //! | deep nesting | [`deep_nesting_in_opaque_octets`] |
 //! | integer extremes | [`integer_extremes`] |
 //! | duplicate IEs | [`duplicate_ies`] |
-//! | an xApp id of another | [`subscription_of_another_xapp_is_out_of_reach`] |
+//! | an xApp id of another | [`subscription_of_another_xapp_cannot_be_used`] |
 //! | subscription flood from one xApp | [`subscription_flood`] |
 //! | reconnect storm of 1,000 nodes | [`reconnect_storm_of_a_thousand_nodes`] |
 //! | slow reader | [`slow_reader`] |
@@ -358,7 +358,7 @@ fn duplicate_ies_do_not_affect_others() {
 }
 
 #[test]
-fn subscription_of_another_xapp_is_out_of_reach() {
+fn subscription_of_another_xapp_cannot_be_used() {
     let server = TestServer::new();
     let (mut owner, mut thief) = (session(&server.ric), session(&server.ric));
     let mut peer = server.ric.node();

@@ -105,7 +105,7 @@ fn invalid_lengths_close_the_connection() {
 }
 
 #[test]
-fn truncated_frame_is_survived() {
+fn truncated_frame_does_not_affect_others() {
     let server = TestServer::new();
     let setup = framed(&setup_request(2, VERSION));
     for octets in [1, 3, 4, 5, setup.len() / 2, setup.len() - 1] {
@@ -456,7 +456,7 @@ fn control_beyond_the_links_limit_is_refused() {
 }
 
 #[test]
-fn connect_and_close_storm_is_survived() {
+fn connect_and_close_storm_does_not_affect_others() {
     let server = TestServer::new();
     let mut xapp = session(&server.ric);
     for _ in 0..3 {

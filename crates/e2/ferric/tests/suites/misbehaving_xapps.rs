@@ -367,7 +367,7 @@ fn xapp_can_only_leave_its_own_subscriptions() {
 }
 
 #[test]
-fn truncated_xapp_messages_are_survived() {
+fn truncated_xapp_messages_do_not_affect_others() {
     let server = TestServer::new();
     let messages = [
         XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() },

@@ -34,7 +34,7 @@ fn places_are_reused() {
 }
 
 #[test]
-fn minimal_file() {
+fn minimal_file_is_read() {
     let scenario = read("[[cell]]").unwrap();
     assert_eq!((scenario.seed, scenario.speed, scenario.cells.len(), scenario.ues.len()), (1, 1.0, 1, 0));
     assert_eq!(scenario.cells[0].radio.carrier, radio::phy::Carrier::default());
@@ -44,7 +44,7 @@ fn minimal_file() {
 }
 
 #[test]
-fn all_keys() {
+fn all_keys_are_read() {
     let text = r#"
         seed = 9
         speed = 2.5
@@ -287,7 +287,7 @@ fn all_keys() {
 }
 
 #[test]
-fn patterns_in_letters() {
+fn patterns_in_letters_are_read() {
     let of = |scs_khz: u32, letters: &str| {
         let text = format!("[[cell]]\nbandwidth_mhz = 20\nscs_khz = {scs_khz}\ntdd = \"{letters}\"");
         read(&text).map(|scenario| scenario.cells[0].radio.carrier.duplex.clone())
@@ -334,7 +334,7 @@ fn kind_user_draws_from_the_mix() {
 }
 
 #[test]
-fn mistakes() {
+fn mistakes_are_located() {
     let cell = |text: &str| error(&format!("[[cell]]\n{text}"));
     let ue = |text: &str| error(&format!("[[cell]]\ncount = 2\n[[ue]]\n{text}"));
     let flow = |text: &str| error(&format!("[[cell]]\n[[ue]]\n[[ue.flow]]\n{text}"));
