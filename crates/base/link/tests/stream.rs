@@ -146,7 +146,7 @@ fn pdu_that_arrives_octet_by_octet_is_delivered() {
 #[test]
 fn socket_file_of_a_dead_listener_is_replaced_and_other_files_are_not() {
     let path = socket_path("stale");
-    // A standard listener leaves its file behind.
+    // A standard listener does not remove its file.
     drop(UnixListener::bind(&path).unwrap());
     let listener = Listener::bind(&Address::Unix(path.clone()), &Config::default()).unwrap();
     UnixStream::connect(&path).unwrap();
@@ -164,7 +164,7 @@ fn socket_file_of_a_dead_listener_is_replaced_and_other_files_are_not() {
 fn host_name_works_on_both_sides_and_unknown_one_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    // `localhost` may name ::1 first: the link goes on to 127.0.0.1.
+    // `localhost` may resolve to ::1 first: the link then tries 127.0.0.1.
     let address = Address::Tcp { host: "localhost".into(), port };
     let mut link = Link::connect(&address, &Config::default()).unwrap();
     let poll = Poll::new().unwrap();

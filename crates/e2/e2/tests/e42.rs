@@ -600,7 +600,7 @@ fn recorded_flexric_dialogue_is_reproduced() {
         .map(|dir| dir.join("../shared/vectors/flexric-e2ap-v2.json"))
         .find(|file| file.is_file());
     let Some(found) = found else {
-        println!("not tested here: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
+        println!("NOT TESTED: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
         return;
     };
     let text = std::fs::read_to_string(found).unwrap();

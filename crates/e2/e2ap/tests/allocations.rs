@@ -1,4 +1,4 @@
-//! An indication is peeked, decoded and encoded without an allocation, counted by the allocator.
+//! Peeking, decoding and encoding an indication does not allocate.
 
 mod common;
 

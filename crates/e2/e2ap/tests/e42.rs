@@ -1,4 +1,4 @@
-//! E42's messages, against an independent encoder and against recorded ones of FlexRIC.
+//! Messages of E42, compared with an independent encoder and with recorded messages of FlexRIC.
 
 mod common;
 
@@ -58,7 +58,7 @@ fn messages_of_another_version_are_rejected() {
                 let mut again = Vec::new();
                 pdu.encode(other, &mut again).is_ok() && again == octets
             };
-            // what has another code here is another message, and is not one
+            // the octets have another code in this version: they are another message, or none
             assert!(!read.as_ref().is_ok_and(is_same), "{} as v{other}", path.display());
         }
     }
@@ -95,7 +95,7 @@ fn errors_contain_the_ie() {
     assert!(
         error_of(&unknown).contains("xapp_id) in the initiating message") && error_of(&unknown).contains("missing")
     );
-    // twice
+    // a repeated IE
     let mut twice = vector("subscription_delete_request");
     twice[13..15].copy_from_slice(&[0, 62]);
     assert!(error_of(&twice).contains("repeated"), "{}", error_of(&twice));
@@ -137,7 +137,7 @@ fn modified_vectors_decode_or_fail() {
             let gather = Gather::new();
             if let Ok(pdu) = decode(&changed, version, &gather) {
                 read += 1;
-                // a decoded message can be formatted and, unless it has a value that the wire format lacks, encoded
+                // a decoded message can be formatted and, unless it has a value that the wire format does not have, encoded
                 common::json(&pdu);
                 let _ = pdu.encode(version, &mut Vec::new());
             }
@@ -146,7 +146,7 @@ fn modified_vectors_decode_or_fail() {
     assert!(read > 500, "{read}");
 }
 
-/// What crossed the wire between FlexRIC's xApps and its RIC, where a checkout of recorded messages lies beside the project.
+/// Recorded messages between FlexRIC's xApps and its RIC, if they are beside the project.
 #[test]
 fn recorded_flexric_messages_round_trip() {
     let found = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -154,7 +154,7 @@ fn recorded_flexric_messages_round_trip() {
         .map(|dir| dir.join("../shared/vectors/flexric-e2ap-v2.json"))
         .find(|file| file.is_file());
     let Some(found) = found else {
-        println!("not tested here: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
+        println!("NOT TESTED: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
         return;
     };
     let all: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(found).unwrap()).unwrap();

@@ -6,7 +6,7 @@ use common::Random;
 use e2ap::{Codec, Decoded, Error, Kind, ProcedureCode, Version};
 use per::Gather;
 
-/// Every message of every version, read from its PER vector.
+/// Every message of every version, decoded from its PER vector.
 fn every_message(mut with: impl FnMut(&str, Version, &Decoded<'_>)) {
     for (path, version, octets) in common::every_vector() {
         let gather = Gather::new();
@@ -60,7 +60,7 @@ fn peeked_indication_equals_decoded_indication() {
                 indication,
                 "{codec} {size}"
             );
-            // from 16384 octets on PER has fragments, which are left to the decoder
+            // from 16384 octets on PER has fragments, which are not peeked
             let Some(peeked) = codec.peek_indication(&octets) else {
                 assert!(*codec == Codec::Per && size >= 16_383, "{codec} {size}");
                 continue;
@@ -106,7 +106,7 @@ fn modified_buffers_decode_or_fail() {
             for end in 0..whole.len() {
                 let gather = Gather::new();
                 let cut = codec.decode(&whole[..end], version, &gather);
-                // the last octets of a buffer may be padding, or an optional IE's which can be ignored
+                // the last octets of a buffer may be padding, or belong to an optional IE that can be ignored
                 assert!(cut.is_err() || codec.name() != "per", "{codec} {name} cut at {end}");
                 probe(*codec, &whole[..end], version);
             }
@@ -136,7 +136,7 @@ fn probe(codec: Codec, octets: &[u8], version: Version) {
         assert_eq!(Some(peeked.message), indication.message.as_slice());
     }
     match decoded {
-        // what is read can be written, and is read again as the same
+        // a decoded message round-trips
         Ok(decoded) => {
             let again = encoded(codec, &decoded, version);
             let gather = Gather::new();

@@ -26,8 +26,7 @@ fn has_sctp() -> bool {
         Ok(_) => true,
         Err(error @ link::Error::SctpUnsupported) if !required => {
             // written directly, since the test harness hides the output of passing tests
-            let _ =
-                writeln!(std::io::stderr(), "\nSCTP not tested here: {error}; see crates/base/link/kernel-sctp/run");
+            let _ = writeln!(std::io::stderr(), "\nSCTP NOT TESTED: {error}; see crates/base/link/kernel-sctp/run");
             false
         }
         Err(error) => panic!("SCTP is required here: {error}"),

@@ -8,7 +8,7 @@ use ferric_link::{
     StreamId,
 };
 
-/// Longer than anything here takes; a test that waits for it has failed.
+/// The limit for all waits; a test that reaches it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BUDGET: usize = 1 << 20;
 const STREAM: StreamId = StreamId(0);
@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// An address that is free to listen on.
+    /// Returns a free address to listen on.
     fn address(self) -> Address {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("ferric-link-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// The default, with what this kind cannot do without.
+    /// The default configuration, with the credentials of TLS.
     fn config(self) -> Config {
         match self {
             #[cfg(feature = "tls")]
@@ -66,7 +66,7 @@ impl Kind {
     }
 }
 
-/// Issues a certificate and returns its files as a link takes them.
+/// Issues a certificate. Returns its files.
 #[cfg(feature = "tls")]
 pub fn issue(
     authority: &testkit::certificates::Authority,
@@ -87,12 +87,12 @@ pub fn tls(
     ferric_link::Tls::load(&issue(authority, names, adapt))
 }
 
-/// Kernel buffers that a slow reader fills soon.
+/// Small kernel buffers, which a slow reader fills soon.
 fn small_buffers(kind: Kind) -> Config {
     Config { send_buffer_octets: Some(16 * 1024), receive_buffer_octets: Some(16 * 1024), ..kind.config() }
 }
 
-/// A link with the PDUs that it received.
+/// A link and the received PDUs.
 struct End {
     link: Link,
     scratch: Scratch,
@@ -302,7 +302,7 @@ pub fn longest_pdu_is_delivered(kind: Kind) {
     let (mut client, mut server) = connected(kind, &config);
     let mut longest = numbered(1, config.max_pdu_octets);
     if let Err(Error::SendTooLong { limit_octets, .. }) = client.link.send(STREAM, &[&longest], Class::Keep) {
-        // Without privileges, SCTP messages are bounded by what the system lets its send buffer be.
+        // Without privileges, the send buffer of the system limits the length of SCTP messages.
         assert!(kind.is_sctp() && limit_octets >= 200_000, "{limit_octets}");
         longest.truncate(limit_octets);
         client.send(&longest);
@@ -390,7 +390,7 @@ pub fn vanished_peer_is_detected(kind: Kind) {
     client.link.flush().unwrap();
     wait_readable(&server.link);
     drop(server);
-    // Writing fails sooner or later, and never kills the process by a signal.
+    // Writing fails at some time, without a signal.
     let mut failed_send = None;
     let poll = Poll::new().unwrap();
     poll.add(&client.link, 0, Interest::READ).unwrap();
@@ -415,7 +415,7 @@ pub fn slow_reader_loses_only_its_oldest_reports(kind: Kind) {
     let mut kept = Vec::new();
     let mut number = 0;
     let mut seen_dropped = 0;
-    // Keeps stay few enough to fit, however many reports come.
+    // The kept PDUs fit, with any number of reports.
     while client.link.dropped_reports() < 2000 {
         let keep = number % 100 == 99 && kept.len() < 25;
         let class = if keep { Class::Keep } else { Class::Report };
@@ -459,13 +459,13 @@ pub fn kept_pdus_fill_the_outbox_and_none_is_lost(kind: Kind) {
     };
     assert!(matches!(error, Error::OutboxFull { limit_octets: 65536 }), "{error:?}");
     assert_eq!(error.family(), Family::Peer);
-    // A report finds no room and is dropped itself.
+    // A report that does not fit is dropped.
     let sent = client.link.send(STREAM, &[&[0; 700]], Class::Report).unwrap();
     assert_eq!(sent, Sent { queued: false, dropped_reports: 1 });
     assert_eq!(client.link.dropped_reports(), 1);
     run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= count as usize);
     assert!((0..count).zip(server.pdus()).all(|(number, pdu)| pdu == numbered(number, 700)));
-    // With room again, sending goes on.
+    // When there is space again, sending continues.
     run(&mut [&mut client], |ends| !ends[0].link.wants_write());
     client.send(b"again");
     client.link.flush().unwrap();
@@ -540,7 +540,7 @@ pub fn address_is_bound_once(kind: Kind) {
         Err(other) => panic!("{other:?}"),
         Ok(_) => panic!("{address} was taken twice"),
     }
-    // The failed attempt has not disturbed the first.
+    // The failed attempt does not affect the first listener.
     drop(Link::connect(&address, &kind.config()).unwrap());
     drop(first);
     Listener::bind(&address, &kind.config()).unwrap();
@@ -559,7 +559,7 @@ pub fn one_listener_serves_many_links(kind: Kind) {
         let written = |end: &mut &mut End| end.link.flush().is_ok_and(|flushed| !flushed.waiting);
         ends.iter_mut().all(|end| written(end) && end.link.state() == State::Established)
     });
-    // Each server answers with what it got: the answers find their way.
+    // Each server returns what it received: each client gets its own PDU.
     for server in &mut servers {
         run(&mut [server], |ends| !ends[0].got.is_empty());
         let echo = server.got[0].1.clone();

@@ -336,7 +336,7 @@ fn xapp_with_another_protocol_is_rejected() {
 }
 
 #[test]
-fn xapp_can_only_leave_its_own_subscriptions() {
+fn xapp_can_only_unsubscribe_its_own_subscriptions() {
     let server = TestServer::new();
     let (mut owner, mut other) = (session(&server.ric), server.ric.xapp());
     let mut node = server.ric.node();
