@@ -1,4 +1,4 @@
-//! The program `ferric` as users and scripts see it.
+//! The program `ferric`: arguments, output and exit status.
 
 mod program;
 
@@ -418,7 +418,7 @@ fn every_listed_type_can_be_decoded() {
 
 #[test]
 fn decoding_error_names_place_and_reason() {
-    // a setup request that is cut off, one whose IE 3 is no global E2 node id, and one that goes on after its end
+    // a truncated setup request, one with an invalid IE 3, and one with octets after its end
     let digits = vector("e2ap/v02.03/e2_setup_request-minimal.hex");
     run(&["decode", &digits[..40]]).complains(1, &["not E2AP v2.03", "bit 32"]);
     let bad_ie = "0001000f00000200310002000500030002ffff";

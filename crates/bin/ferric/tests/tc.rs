@@ -27,7 +27,7 @@ impl Network {
         let mut ran = program::start(&["ran", "--ric", &e2, "--ues", "32"]);
         ran.logs("E2 Setup accepted by the RIC");
         let network = Network { xapp, rest, _ric: ric, _ran: ran };
-        // the node's first report comes later
+        // the first report of the node arrives later
         let end = Instant::now() + PATIENCE;
         while network.service().request("GET", TC, None).status != 200 {
             assert!(Instant::now() < end, "timed out: {TC}");

@@ -44,7 +44,7 @@ fn recorded(shared: &Path, pdu: &str, procedure: &str, sender: &str) -> Vec<Vec<
     found
 }
 
-/// What was logged.
+/// The log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -64,7 +64,7 @@ impl Log {
     }
 }
 
-/// The whole RIC, in a thread.
+/// A complete RIC in a thread.
 struct Running {
     e2: Address,
     xapp: Address,
@@ -78,7 +78,7 @@ fn start() -> Running {
     let mut config = RicConfig::default();
     config.server.e2 = vec![any_port.clone().into()];
     config.server.xapp = Some(any_port);
-    // these nodes answer nothing that they are asked, and an independent decoder takes its time
+    // these nodes do not answer requests, and the independent decoder is slow
     config.server.controller.subscription_timeout = PATIENCE;
     let mut server = ric::bind(config).unwrap().server;
     let (e2, xapp, stop) =
@@ -129,7 +129,7 @@ fn decoded(bytes: &[u8]) -> Pdu<'static> {
     decoded.pdu.into_owned()
 }
 
-/// Has an independent codec look at the bytes, where there is one.
+/// Checks a PDU with an independent decoder, if it is installed.
 fn check_with_oracle(shared: &Path, pdu: &[u8]) {
     let python = std::env::home_dir().unwrap_or_default().join(".e2-oracle/bin/python");
     let oracle = shared.join("oracles/e2_oracle.py");
@@ -161,7 +161,7 @@ fn recorded_node_sets_up() {
         components(asked.component_config_addition.unwrap().len());
         check_with_oracle(&shared, &bytes);
 
-        // the catalogue read what the node offers of KPM; it speaks before the answer is written
+        // the catalogue logs the functions of the node before the response is sent
         let log = ric.log.text();
         for said in
             ["ORAN-E2SM-KPM", "DRB.PdcpSduVolumeDL", "DRB.UEThpDl", "RRU.PrbTotDl", "MAC_STATS_V0", "SLICE_STATS_V0"]
@@ -212,10 +212,10 @@ fn recorded_subscription_is_encoded_identically() {
         };
         xapp.poll(Some(Duration::ZERO), |event, _| refused(event)).unwrap();
         let ours = node.receive();
-        // each RIC gives out request ids of its own
+        // each RIC assigns its own request ids
         let Pdu::RicSubscriptionRequest(request) = decoded(&ours) else { panic!("{:?}", decoded(&ours)) };
         let mut renamed = RicSubscriptionRequest { request_id: theirs.request_id, ..request };
-        // that one marks each action (IE 19) to be rejected, E2AP (v03.01 9.3.3) to be ignored
+        // the other RIC uses criticality reject for each action (IE 19), E2AP (v03.01 9.3.3) has ignore
         renamed.details.actions = renamed.details.actions.marked(e2ap::Criticality::Reject);
         let mut bytes = Vec::new();
         e2ap::encode(&renamed, Version::V2_03, &mut bytes).unwrap();
