@@ -14,7 +14,7 @@ pub struct Reader<'a, S = Heap<'a>> {
     store: S,
 }
 
-/// An item of a list: the place of its value, and the table around it where the value is a vector.
+/// An item of a list: the place of its value, and the table around it if the value is a vector.
 pub(super) struct Item<'a> {
     pub place: usize,
     pub table: Option<Table<'a>>,
