@@ -1,4 +1,4 @@
-//! What a node says first.
+//! The first message of a node.
 
 /// A setup request of v02.03, of gNB 1 with RAN function 2.
 pub const SETUP: &[u8] = &[

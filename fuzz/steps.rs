@@ -1,6 +1,6 @@
-//! Arbitrary octets as a list of steps: an octet that says what to do, then what that needs.
+//! Arbitrary octets as a list of steps: an octet for the kind of step, then its arguments.
 
-/// What is left of the input.
+/// The rest of the input.
 pub struct Steps<'a>(pub &'a [u8]);
 
 impl<'a> Steps<'a> {
@@ -16,7 +16,7 @@ impl<'a> Steps<'a> {
         Some(u16::from_be_bytes([self.octet()?, self.octet()?]))
     }
 
-    /// A PDU behind its length, or what there is of it.
+    /// A PDU after its length, truncated at the end of the input.
     pub fn pdu(&mut self) -> Option<&'a [u8]> {
         let length = usize::from(self.number()?).min(self.0.len());
         let (pdu, rest) = self.0.split_at(length);

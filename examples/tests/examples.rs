@@ -166,7 +166,7 @@ impl Running {
 }
 
 #[test]
-fn a_thermometer_reports() {
+fn ran_function_sends_reports() {
     let (sender, receiver) = mpsc::channel();
     let mut running = Running::default();
     let (ric, _) = running.ric(Some(Box::new(Reader(sender))));
@@ -178,7 +178,7 @@ fn a_thermometer_reports() {
 
 /// An iApp and an xApp decode a node's custom encoding; an xApp that does not know it still gets the PDU.
 #[test]
-fn an_encoding_of_ones_own_goes_all_the_way() {
+fn custom_encoding_works_end_to_end() {
     let (sender, receiver) = mpsc::channel();
     let mut running = Running::default();
     let (e2, xapp) = running.ric_in(CHECKED, Some(Box::new(Reader(sender))));
@@ -221,7 +221,7 @@ fn an_encoding_of_ones_own_goes_all_the_way() {
 }
 
 #[test]
-fn a_damaged_octet_is_noticed() {
+fn custom_encoding_detects_changed_octet() {
     let reset =
         ResetRequest { transaction_id: Some(TransactionId(7)), cause: Some(Cause::Misc(CauseMisc::OmIntervention)) };
     let (pdu, version, gather) = (Pdu::from(reset), Version::V2_03, per::Gather::new());
@@ -240,7 +240,7 @@ fn a_damaged_octet_is_noticed() {
 }
 
 #[test]
-fn an_iapp_counts_each_nodes_indications() {
+fn iapp_counts_indications_of_each_node() {
     let (sender, receiver) = mpsc::channel();
     let on_count = move |node: NodeId, count: u64| {
         let _ = sender.send((node, count)); // the test may have ended
@@ -257,7 +257,7 @@ fn an_iapp_counts_each_nodes_indications() {
 }
 
 #[test]
-fn an_xapp_prints_every_ues_kpis() {
+fn xapp_prints_kpis_of_each_ue() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 4);
@@ -273,7 +273,7 @@ fn an_xapp_prints_every_ues_kpis() {
 }
 
 #[test]
-fn an_xapp_bounds_a_slice_and_hears_of_it() {
+fn cell_configuration_limits_slice_and_receives_report() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 4);
@@ -290,7 +290,7 @@ fn an_xapp_bounds_a_slice_and_hears_of_it() {
 }
 
 #[test]
-fn an_xapp_reads_three_layers() {
+fn statistics_of_three_layers_are_read() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 4);
@@ -308,7 +308,7 @@ fn an_xapp_reads_three_layers() {
 }
 
 #[test]
-fn an_xapp_slices_a_cell_and_is_told_what_cannot_be() {
+fn slices_are_set_and_invalid_share_is_refused() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 4);
@@ -336,7 +336,7 @@ fn an_xapp_slices_a_cell_and_is_told_what_cannot_be() {
 }
 
 #[test]
-fn an_xapp_holds_an_interfaces_messages() {
+fn interface_message_is_held_and_released() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 3, 4);
@@ -353,7 +353,7 @@ fn an_xapp_holds_an_interfaces_messages() {
 }
 
 #[test]
-fn an_xapp_sets_a_quota_and_sees_it() {
+fn prb_quota_is_visible_in_kpm() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 32);

@@ -1,4 +1,4 @@
-//! An agent of each version and encoding, driven by arbitrary steps: whatever a RIC says, what the agent says can be read.
+//! An agent of each version and encoding with arbitrary steps: for any messages of a RIC, the messages of the agent are valid.
 
 #![no_main]
 
@@ -19,7 +19,7 @@ use steps::Steps;
 
 const CAUSE: Cause = Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported);
 
-/// What waits for its owner's answer, and what stands.
+/// The pending requests and the active subscriptions.
 #[derive(Default)]
 struct Owner {
     subscriptions: Vec<(RicRequestId, Vec<RicActionId>)>,
@@ -66,7 +66,7 @@ fn drain(agent: &mut Agent, owner: &mut Owner) {
             | AgentEvent::ComponentsUpdated { .. }
             | AgentEvent::GivenUp { .. }
             | AgentEvent::ModificationRefused { .. } => {}
-            // the target must know every event that changes what the agent holds
+            // the target must handle every event that changes the state of the agent
             event => panic!("the fuzz target does not handle {event:?}"),
         }
     }
@@ -94,7 +94,7 @@ fn step(agent: &mut Agent, owner: &mut Owner, now: &mut Time, steps: &mut Steps<
             owner.standing.push((id, actions[0]));
         }
         4 => agent.refuse(owner.subscriptions.pop()?.0, CAUSE).expect("it waits"),
-        // a control may be gone with its association
+        // the control may have ended with its association
         5 => {
             let _ = agent.acknowledge(owner.controls.pop()?, Some(&[1]));
         }
@@ -122,7 +122,7 @@ fn step(agent: &mut Agent, owner: &mut Owner, now: &mut Time, steps: &mut Steps<
         11 => {
             let _ = agent.connect();
         }
-        // what waited may be gone with its association, or its function
+        // the request may have ended with its association or function
         12 => {
             let _ = agent.answer_query(owner.queries.pop()?, &[1]);
         }

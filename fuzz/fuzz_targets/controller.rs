@@ -1,5 +1,5 @@
-//! A controller, two associations and an iApp, driven by arbitrary steps: whatever nodes say, what the controller says
-//! can be read, and nothing is left once everybody is gone.
+//! A controller, two associations and an iApp with arbitrary steps: for any messages of nodes, the messages of the controller are
+//! valid, and no state is left after all peers have disconnected.
 
 #![no_main]
 

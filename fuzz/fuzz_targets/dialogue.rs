@@ -1,25 +1,25 @@
-//! The simulation of a RIC, three nodes, two xApps and an iApp, where the fuzzer chooses what happens: who says what, which
-//! PDU arrives, and which of them is repeated, lost, overtaken, misdirected, or has another value, item or IE than it had.
-//! What holds in the simulation at any time, and at its end, holds here. With FERRIC_TRACE set it tells what happens.
+//! The simulation of a RIC, three nodes, two xApps and an iApp with choices of the fuzzer: which party acts, which PDU is delivered,
+//! and which PDU is repeated, lost, reordered, misdirected or changed. The invariants and the final checks are those of the
+//! simulation. With FERRIC_TRACE set it prints its events.
 
 #![no_main]
 
-// the world of the machines' own tests
+// the simulation in the tests of crate e2
 #[path = "../../crates/e2/e2/tests/support/mod.rs"]
 mod support;
 
 use libfuzzer_sys::fuzz_target;
 use support::random::Random;
-use support::sim_world::World;
+use support::simulation::Simulation;
 
 fuzz_target!(|bytes: &[u8]| {
     let [seed, octets @ ..] = bytes else { return };
-    let mut world = World::new(u64::from(*seed), true, std::env::var_os("FERRIC_TRACE").is_some());
-    world.random = Random::from_octets(octets);
-    world.settle();
-    while !world.random.is_used_up() {
-        world.step();
-        world.check_all();
+    let mut simulation = Simulation::new(u64::from(*seed), true, std::env::var_os("FERRIC_TRACE").is_some());
+    simulation.random = Random::from_octets(octets);
+    simulation.settle();
+    while !simulation.random.is_used_up() {
+        simulation.step();
+        simulation.check_invariants();
     }
-    world.finish();
+    simulation.finish();
 });

@@ -1,5 +1,5 @@
-//! Arbitrary octets read as an E2AP PDU, in every version: what is read is written and read again as the same, what is
-//! refused can be answered, and what peek accepts the full decoder accepts with the same values.
+//! Arbitrary octets as an E2AP PDU of every version: a decoded PDU round-trips, a rejected one can be answered, and peek agrees
+//! with the full decoder.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Arbitrary octets read as any type of any service model: what is read is written, read again and the same.
+//! Arbitrary octets as any type of any service model: a decoded value round-trips.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use e2sm::Arena;
 use e2sm::kpm::{Detection, IndicationMessage, OIDS, Revision};
 use libfuzzer_sys::fuzz_target;
 
-/// The types by name, read once.
+/// The names of the types.
 fn names() -> &'static [String] {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
     NAMES.get_or_init(|| e2sm::registry::types().map(|(module, name)| format!("{module}:{name}")).collect())
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
         read.encode(&mut third).expect("what was read can be written");
         assert_eq!(again, third, "{name}");
     }
-    // what an xApp does with the octets of any node
+    // as an xApp does with the octets of any node
     let revision = Revision::FROM_V2[usize::from(*choice) % 4];
     let arena = Arena::new();
     if let Ok(message) = IndicationMessage::decode(rest, revision, &arena) {

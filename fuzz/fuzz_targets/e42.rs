@@ -1,5 +1,4 @@
-//! An E42 host before a controller with one node, driven by arbitrary steps of two xApps and that node; and every message
-//! that can be read is written and read again as the same.
+//! An E42 host and a controller with one node, with arbitrary steps of two xApps and the node; a decoded message round-trips.
 
 #![no_main]
 
@@ -20,10 +19,10 @@ use steps::Steps;
 
 const VERSIONS: [E42Version; 3] = [E42Version::V1, E42Version::V2, E42Version::V3];
 
-struct World {
+struct Testbed {
     now: Time,
     version: E42Version,
-    /// What the node writes.
+    /// Messages of the node.
     codec: Codec,
     controller: Controller,
     host: E42Host,
@@ -32,14 +31,14 @@ struct World {
     next: u64,
 }
 
-impl World {
+impl Testbed {
     fn assoc(&mut self) -> AssocId {
         self.next += 1;
         AssocId(self.next)
     }
 
-    /// The node comes, on an association of its own.
-    fn node_comes(&mut self) {
+    /// Connects the node on a new association.
+    fn connect_node(&mut self) {
         self.node = self.assoc();
         self.controller.handle_open_in(self.now, self.node, self.codec);
         let (gather, mut setup) = (Gather::new(), Vec::new());
@@ -98,7 +97,7 @@ impl World {
             2..5 => self.node_says(steps.pdu()?),
             5 => {
                 self.controller.handle_close(self.now, self.node, CloseReason::Transport);
-                self.node_comes();
+                self.connect_node();
             }
             _ => self.host.handle_pdu(self.now, self.xapps[which], steps.pdu()?, &mut self.controller),
         }
@@ -106,7 +105,7 @@ impl World {
     }
 }
 
-/// What is read is written, and read again as the same.
+/// Checks that a decoded message round-trips.
 fn read(bytes: &[u8]) {
     for version in VERSIONS {
         let gather = Gather::new();
@@ -118,7 +117,7 @@ fn read(bytes: &[u8]) {
                         let gather = Gather::new();
                         assert_eq!(e42::decode(&again, version, &gather).expect("what was written can be read"), pdu);
                     }
-                    // a message of E2AP may lack what is mandatory and may be ignored
+                    // mandatory IEs with criticality ignore may be missing in a message of E2AP
                     Err(error) => {
                         let may = matches!(pdu, E42Pdu::E2ap(_)) && error.kind == per::ErrorKind::Missing;
                         assert!(may, "what was read can be written: {error}");
@@ -135,7 +134,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(choice) = steps.octet() else { return };
     read(steps.0);
     let version = VERSIONS[usize::from(choice & 0x7F) % 3];
-    let mut world = World {
+    let mut testbed = Testbed {
         now: Time::default(),
         version,
         codec: if choice & 0x80 == 0 { Codec::Per } else { Codec::FLAT },
@@ -145,34 +144,34 @@ fuzz_target!(|bytes: &[u8]| {
         xapps: [AssocId(0); 2],
         next: 0,
     };
-    world.node_comes();
-    assert_eq!(world.controller.nodes().count(), 1);
-    world.xapps = [world.assoc(), world.assoc()];
+    testbed.connect_node();
+    assert_eq!(testbed.controller.nodes().count(), 1);
+    testbed.xapps = [testbed.assoc(), testbed.assoc()];
     let mut hello = Vec::new();
     let setup = E42Pdu::SetupRequest(E42SetupRequest { ran_functions: Vec::new().into() });
-    // one of them has set up, where its version can say so
+    // one of them has set up
     let _ = setup.encode(version, &mut hello);
-    for xapp in world.xapps {
-        world.host.handle_open(xapp);
+    for xapp in testbed.xapps {
+        testbed.host.handle_open(xapp);
     }
-    world.host.handle_pdu(world.now, world.xapps[0], &hello, &mut world.controller);
-    world.drain();
-    while world.step(&mut steps).is_some() {
-        world.drain();
+    testbed.host.handle_pdu(testbed.now, testbed.xapps[0], &hello, &mut testbed.controller);
+    testbed.drain();
+    while testbed.step(&mut steps).is_some() {
+        testbed.drain();
     }
-    for xapp in world.xapps {
-        world.host.handle_close(world.now, xapp, &mut world.controller);
+    for xapp in testbed.xapps {
+        testbed.host.handle_close(testbed.now, xapp, &mut testbed.controller);
     }
-    world.drain();
-    assert_eq!(world.host.sessions(), 0);
+    testbed.drain();
+    assert_eq!(testbed.host.sessions(), 0);
     for consumer in (1 << 31..).take(64).map(Consumer) {
-        assert_eq!(world.controller.requests_of(consumer), 0);
+        assert_eq!(testbed.controller.requests_of(consumer), 0);
     }
-    // what was asked for is deleted, answered or not
+    // all requests have ended, answered or not
     for _ in 0..3 {
-        world.now = world.now + Duration::from_secs(6);
-        world.controller.handle_timeout(world.now);
-        world.drain();
+        testbed.now = testbed.now + Duration::from_secs(6);
+        testbed.controller.handle_timeout(testbed.now);
+        testbed.drain();
     }
-    assert_eq!(world.controller.requests(), 0);
+    assert_eq!(testbed.controller.requests(), 0);
 });

@@ -1,6 +1,5 @@
-//! Arbitrary octets read as FlatBuffers: as an E2AP PDU in every version, and as any type of any service model. What is
-//! read is written, read again and the same; what is refused can be answered; what peek accepts the decoder accepts with
-//! the same values.
+//! Arbitrary octets as FlatBuffers: as an E2AP PDU of every version, and as any type of any service model. A decoded value
+//! round-trips, a rejected PDU can be answered, and peek agrees with the decoder.
 
 #![no_main]
 
@@ -10,13 +9,13 @@ use e2ap::{Codec, ErrorIndication, Pdu, RicIndication, Version};
 use libfuzzer_sys::fuzz_target;
 use per::{Gather, Octets};
 
-/// The models' types by name, read once.
+/// The names of the types of the models.
 fn names() -> &'static [String] {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
     NAMES.get_or_init(|| {
         let flat =
             |(module, name): (&str, &str)| format!("{}-flat:{name}", module.strip_suffix("-per").unwrap_or(module));
-        // the others have no such encoding
+        // the other models have no FlatBuffers
         let has_flat = |(module, _): &(&str, &str)| !module.ends_with("-plain") && *module != "ccc";
         e2sm::registry::types().filter(has_flat).map(flat).collect()
     })
@@ -33,8 +32,8 @@ fn message(bytes: &[u8], version: Version) {
             Codec::FLAT.encode_decoded(&decoded, version, &mut again).expect("what was read can be written");
             let read = Codec::FLAT.decode(&again, version, &gather).expect("what was written can be read");
             assert_eq!(read.pdu, decoded.pdu);
-            // What a node of this encoding says may be told to who reads PER, but for what only other versions have or lack:
-            // FlatBuffers know no differences between them below the IEs.
+            // A message in this encoding can be converted to PER, except for values that the version does not have: below the IEs,
+            // FlatBuffers are the same in all versions.
             let mut per = Vec::new();
             match Codec::Per.encode_decoded(&decoded, version, &mut per) {
                 Ok(()) => {

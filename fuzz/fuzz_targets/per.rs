@@ -1,8 +1,8 @@
-//! Arbitrary octets read as a type with every construct of PER: what is read is written and read again as the same.
+//! Arbitrary octets as a type with every construct of PER: a decoded value round-trips.
 
 #![no_main]
 
-// the types of the crate's own tests
+// the types in the tests of the crate
 #[allow(dead_code)]
 #[path = "../../crates/base/per/tests/common/types.rs"]
 mod types;

@@ -1,5 +1,4 @@
-//! An xApp host before a controller with one node, driven by arbitrary steps of two xApps; and every message that can be
-//! read is written again as it was.
+//! An xApp host and a controller with one node, with arbitrary steps of two xApps; a decoded message round-trips.
 
 #![no_main]
 
@@ -98,7 +97,7 @@ fuzz_target!(|bytes: &[u8]| {
     for consumer in (1 << 16..).take(64).map(Consumer) {
         assert_eq!(controller.requests_of(consumer), 0);
     }
-    // what was asked for is deleted, answered or not
+    // all requests have ended, answered or not
     for _ in 0..3 {
         now = now + Duration::from_secs(6);
         controller.handle_timeout(now);

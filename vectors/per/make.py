@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes constructs.json: aligned PER of every construct, from encoders that share nothing with ours.
+"""Generates constructs.json: aligned PER of every construct, made with encoders that are independent of ours.
 
     python3 -m venv venv && venv/bin/pip install pycrate==0.8.1 asn1tools==0.169.0 && venv/bin/python make.py
 
-Each vector has the type (its ASN.1 is below), how many bits stand before the value, the value as `per::Describe` tells it, and the
-octets. Before the value stand `phase` bits, all ones, and behind it one bit, a one: padding shows at every place within
-an octet. Octets that repeat are written `5a*16384`; lists of more than 100 items as their length and last item.
-pycrate makes all but REAL and PrintableString of at most one character, which are asn1tools'. Strings of no octets or bits under a bounded size are left out: both pad
-where X.691 11.9.3.3 adds nothing.
+Each vector has the type (its ASN.1 is below), the number of bits before the value (`phase`), the value in the notation of
+`per::Describe`, and the octets. The `phase` bits before the value are ones, and so is the bit after it: thus padding occurs at
+every position within an octet. Repeated octets are written `5a*16384`; lists of more than 100 items as their length and last item.
+asn1tools encodes REAL and PrintableString of at most one character, pycrate all others. Empty strings under a bounded size are
+left out: both encoders pad them, X.691 11.9.3.3 does not.
 """
 import contextlib
 import importlib.util
@@ -20,7 +20,7 @@ TYPES = []
 
 
 def add(name, asn1, *values, phases=(0, 1, 6)):
-    """VALUES are pairs of pycrate's form and ours, or one thing that is both."""
+    """Each of VALUES is a pair of pycrate's form and ours, or one value for both."""
     TYPES.append((name, asn1, [v if isinstance(v, Pair) else Pair(v, v) for v in values], phases))
 
 

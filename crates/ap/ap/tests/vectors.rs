@@ -34,7 +34,7 @@ fn check(name: &str, octets: Result<Vec<u8>, per::Error>) {
 }
 
 #[test]
-fn ngap_messages() {
+fn ngap_messages_match_vectors() {
     let report = RrcInactiveTransitionReport {
         amf_ue_ngap_id: AmfUeNgapId(0x0e00_0003),
         ran_ue_ngap_id: 3,
@@ -66,7 +66,7 @@ fn ngap_messages() {
 }
 
 #[test]
-fn s1ap_messages() {
+fn s1ap_messages_match_vectors() {
     let ids = UeS1apIds { mme_ue_s1ap_id: MmeUeS1apId(0x0e00_0005), enb_ue_s1ap_id: 259 };
     check("s1ap-ue-context-suspend-request", UeContextSuspendRequest(ids).encode());
     check("s1ap-ue-context-resume-request", UeContextResumeRequest(ids).encode());
@@ -89,7 +89,7 @@ fn s1ap_messages() {
 }
 
 #[test]
-fn e1ap_messages() {
+fn e1ap_messages_match_vectors() {
     let request = GnbCuUpE1SetupRequest {
         transaction_id: 0,
         gnb_cu_up_id: GnbCuUpId(1),
@@ -110,7 +110,7 @@ fn f1_setup_request(mode: NrMode<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn f1ap_messages() {
+fn f1ap_messages_match_vectors() {
     let bandwidth = TransmissionBandwidth::new(30, 106).unwrap();
     let tdd = f1_setup_request(NrMode::Tdd(NrCarrier { nr_arfcn: 640_000, bands: &[48, 77, 78], bandwidth }));
     check("setup/f1ap-f1-setup-request-tdd", Ok(tdd.clone()));
@@ -133,7 +133,7 @@ fn f1ap_messages() {
 }
 
 #[test]
-fn handover_messages() {
+fn handover_messages_match_vectors() {
     let release = xnap::UeContextRelease {
         source_ng_ran_node_ue_xnap_id: NgRanNodeUeXnapId(3),
         target_ng_ran_node_ue_xnap_id: NgRanNodeUeXnapId(259),

@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-/// A buffer that could not be read, or grew too long to be written.
+/// A failure to read or write a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The kind of error.
     pub kind: ErrorKind,
-    /// Octets from the start of the buffer to where.
+    /// The position: octets from the start of the buffer.
     pub at: usize,
 }
 
@@ -15,15 +15,15 @@ pub struct Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An offset, or the length of what it leads to, goes beyond the buffer.
+    /// An offset, or the length of its target, exceeds the buffer.
     Truncated,
-    /// An offset of zero, or a vtable that is none.
+    /// An offset of zero, or an invalid vtable.
     BadTable,
-    /// A string that does not end in a NUL octet.
+    /// A string without a NUL octet at its end.
     BadString,
-    /// The buffer's identifier is another one.
+    /// Another file identifier.
     BadIdentifier,
-    /// Tables inside each other beyond [`crate::MAX_DEPTH`].
+    /// Tables nested deeper than [`crate::MAX_DEPTH`].
     TooDeep,
     /// More visits of tables and items than the buffer has octets.
     TooManyVisits,

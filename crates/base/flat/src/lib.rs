@@ -1,7 +1,7 @@
-//! FlatBuffers: a reader that trusts nothing, a writer that appends to the caller's buffer, and schemas as text.
+//! FlatBuffers: a reader for untrusted buffers, a writer that appends to the caller's buffer, and schemas as text.
 //!
-//! This is the wire format alone: tables, vectors, strings and scalars, and where they lie. Which field a slot is, is for
-//! who declares types: `per::flat` derives it from the declarations that PER uses.
+//! This crate has the wire format only: tables, vectors, strings and scalars, and their positions. The slots of fields are
+//! defined elsewhere: `per::flat` derives them from the declarations that PER uses.
 //!
 //! ```
 //! use flat::{Reader, Writer};
@@ -25,22 +25,20 @@
 //!
 //! # Places
 //!
-//! A *place* is where a field or an item lies inside its table or vector: the scalar itself, or the offset that leads
-//! to a table, vector or string. Reader and writer both use places, so that a codec only states what to read or write
-//! at each field.
+//! A *place* is the position of a field or an item in its table or vector: of a scalar, or of the offset to a table, vector or
+//! string. Reader and writer both use places.
 //!
 //! # Reading
 //!
-//! Every offset, length and vtable is checked when it is followed; there is no pass of verification before. Offsets
-//! lead forward only, so that there are no cycles; tables inside each other are bounded by [`MAX_DEPTH`], and all that
-//! is visited in a buffer by the buffer's length, so that offsets which share what they lead to cannot multiply the
-//! work. Alignment is not required when reading.
+//! Every offset, length and vtable is checked when it is used; there is no separate verification. Offsets point forward only, so
+//! there are no cycles. The nesting of tables is bounded by [`MAX_DEPTH`], and the number of visited tables and items by the
+//! length of the buffer, so that offsets with the same target do not multiply the work. Alignment is not required when reading.
 //!
 //! # Writing
 //!
-//! The usual builder works from the back to the front, in its own buffer. This one appends: a table's place comes
-//! before what its offsets lead to, which is all that the format requires, and nothing is copied a second time. Equal
-//! vtables are written once, as far as the last few are remembered.
+//! The usual builder writes from the end to the start of its own buffer. This writer appends: a table precedes the targets of
+//! its offsets, as the format requires, and nothing is copied twice. Equal vtables are written once, if they are among the last
+//! few.
 
 #![forbid(unsafe_code)]
 

@@ -11,7 +11,7 @@ pub const MAX_DEPTH: u8 = 64;
 pub struct Reader<'a> {
     bytes: &'a [u8],
     depth: u8,
-    /// Tables and items that may still be visited: without sharing each takes an octet at least.
+    /// The number of tables and items that may still be visited. Without shared targets, each has at least one octet.
     visits_left: usize,
 }
 
@@ -62,13 +62,13 @@ impl<'a> Table<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of `bytes`, one buffer.
+    /// Creates a reader of `bytes`, one buffer.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Reader { bytes, depth: 0, visits_left: bytes.len() }
     }
 
-    /// The place of the root table's offset, after a check of the file identifier if one is required.
+    /// Returns the place of the root table's offset. Checks the file identifier if one is required.
     ///
     /// # Errors
     /// [`ErrorKind::BadIdentifier`], [`ErrorKind::Truncated`].
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         Ok(0)
     }
 
-    /// The octets of a scalar, the least significant first.
+    /// Reads the octets of a scalar, least significant octet first.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`].
@@ -97,12 +97,12 @@ impl<'a> Reader<'a> {
     fn follow(&self, place: usize) -> Result<usize, Error> {
         match u32::from_le_bytes(self.scalar(place)?) {
             0 => Err(Error { kind: ErrorKind::BadTable, at: place }),
-            // A place is within the buffer, and both numbers are far below the range of usize
+            // a place is within the buffer, and both numbers are far below the maximum of usize
             offset => Ok(place.saturating_add(offset as usize)),
         }
     }
 
-    /// The table that the offset at `place` leads to. Until [`Reader::leave`], what is read is inside of it.
+    /// Opens the table that the offset at `place` points to. Its fields are nested in it until [`Reader::leave`].
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], [`ErrorKind::BadTable`], [`ErrorKind::TooDeep`], [`ErrorKind::TooManyVisits`].
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         let length = usize::from(u16::from_le_bytes([low, high]));
         let truncated = Error { kind: ErrorKind::Truncated, at: vtable };
         let whole = self.bytes.get(vtable..vtable + length).ok_or(truncated)?;
-        // its own length, the table's, and two octets a slot
+        // the length of the vtable, that of the table, and two octets per slot
         let slots = whole.get(4..).filter(|slots| slots.len() % 2 == 0).ok_or(bad)?;
         self.visit(1, at)?;
         if self.depth >= MAX_DEPTH {
@@ -126,19 +126,19 @@ impl<'a> Reader<'a> {
         Ok(Table { at, slots, depth: self.depth })
     }
 
-    /// Ends the reading of a table.
+    /// Closes a table.
     #[inline]
     pub fn leave(&mut self, table: &Table<'a>) {
         self.depth = table.depth - 1;
     }
 
-    /// Back to reading the fields of `table`, where one of them could not be read.
+    /// Continues with the fields of `table` after an error in one of them.
     #[inline]
     pub fn resume(&mut self, table: &Table<'a>) {
         self.depth = table.depth;
     }
 
-    /// The vector that the offset at `place` leads to, of items of `width` octets.
+    /// Returns the vector that the offset at `place` points to, with items of `width` octets.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], [`ErrorKind::BadTable`], [`ErrorKind::TooManyVisits`].
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         Ok(Vector { first: at + 4, count })
     }
 
-    /// The vector of octets that the offset at `place` leads to.
+    /// Returns the vector of octets that the offset at `place` points to.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], [`ErrorKind::BadTable`].
@@ -162,11 +162,11 @@ impl<'a> Reader<'a> {
     pub fn octets(&self, place: usize) -> Result<&'a [u8], Error> {
         let at = self.follow(place)?;
         let count = u32::from_le_bytes(self.scalar(at)?) as usize;
-        let behind = &self.bytes[at + 4..]; // its length was just read there
+        let behind = &self.bytes[at + 4..]; // the length was read there
         behind.get(..count).ok_or(Error { kind: ErrorKind::Truncated, at })
     }
 
-    /// The characters of the string that the offset at `place` leads to, not validated yet.
+    /// Returns the characters of the string that the offset at `place` points to, not validated.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], [`ErrorKind::BadTable`], [`ErrorKind::BadString`].
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
     pub fn string(&self, place: usize) -> Result<&'a [u8], Error> {
         let at = self.follow(place)?;
         let count = u32::from_le_bytes(self.scalar(at)?) as usize;
-        let behind = &self.bytes[at + 4..]; // its length was just read there
+        let behind = &self.bytes[at + 4..]; // the length was read there
         match behind.split_at_checked(count) {
             Some((characters, [0, ..])) => Ok(characters),
             Some((_, [_, ..])) => Err(Error { kind: ErrorKind::BadString, at }),

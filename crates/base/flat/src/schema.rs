@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write as _};
 
-/// A schema that grows by declarations, and is printed as the text of an `.fbs` file.
+/// A list of declarations that is printed as the text of an `.fbs` file.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
     declarations: Vec<(&'static str, Declaration)>,
@@ -10,13 +10,13 @@ pub struct Schema {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Declaration {
-    /// Known, but not yet complete: a table may contain itself.
+    /// Known but incomplete: a table may contain itself.
     Begun(&'static str),
     Table(&'static str, Vec<Field>),
     Enum(Vec<&'static str>),
 }
 
-/// A field of a table; its slot is its position among its neighbours.
+/// A field of a table; its slot is its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// Its name.
@@ -30,7 +30,7 @@ pub struct Field {
 /// The type of a field or an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
-    /// A number or truth value, by its name in schemas.
+    /// A number or Boolean, by its name in schemas.
     Scalar(&'static str),
     /// A declared enumeration.
     Enum(&'static str),
@@ -45,7 +45,7 @@ pub enum Type {
 /// The properties of a schema as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'t> {
-    /// The comment at the top, a line each.
+    /// The lines of the comment at the top.
     pub comment: &'t [&'t str],
     /// The namespace of the declarations.
     pub namespace: &'t str,
@@ -135,7 +135,7 @@ impl fmt::Display for FieldLine<'_> {
         let Field { name, ty, mandatory } = self.field;
         let slot = self.slot;
         match (ty, mandatory) {
-            // a writer never leaves such a scalar out because it is zero
+            // a writer does not omit such a scalar if it is zero
             (Type::Scalar(_) | Type::Enum(_), true) => write!(f, "{name}: {ty} = null (id: {slot}); // mandatory"),
             (Type::Scalar(_) | Type::Enum(_), false) => write!(f, "{name}: {ty} = null (id: {slot});"),
             (_, true) => write!(f, "{name}: {ty} (id: {slot}, required);"),

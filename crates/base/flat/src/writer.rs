@@ -7,12 +7,12 @@ const VTABLES: usize = 16;
 
 /// Appends one buffer to the caller's octets.
 ///
-/// After an error the octets end in a partial buffer; the caller truncates them to where they were.
+/// After an error the octets end with a partial buffer; the caller truncates them.
 #[derive(Debug)]
 pub struct Writer<'b> {
     out: &'b mut Vec<u8>,
     start: usize,
-    /// The positions of the last vtables, the oldest overwritten first; 0 is none.
+    /// The positions of the last vtables; the oldest is overwritten first. 0: none.
     vtables: [u32; VTABLES],
     next: usize,
 }
@@ -73,7 +73,7 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// A scalar, its least significant octet first.
+    /// Writes a scalar, least significant octet first.
     ///
     /// # Panics
     /// Panics if `place` is not one that this writer returned for a scalar of that width.
@@ -91,15 +91,15 @@ impl<'b> Writer<'b> {
         self.scalar(place, offset.to_le_bytes());
     }
 
-    /// Zeros until the position is `rest` beyond a multiple of `unit`, a power of two.
+    /// Writes zeros until the position is a multiple of `unit`, a power of two, plus `rest`.
     #[inline]
     fn pad(&mut self, unit: usize, rest: usize) {
         let zeros = rest.wrapping_sub(self.position()) & (unit - 1);
         self.out.extend_from_slice(&[0; 8][..zeros]);
     }
 
-    /// A table at the offset `place`, where the field in slot `i` takes `widths[i]` octets: 1, 2, 4 or 8, or 0 where it is
-    /// absent. The fields are zero until they are written.
+    /// Writes a table at the offset `place`. The field in slot `i` has `widths[i]` octets: 1, 2, 4 or 8, or 0 if it is absent. The
+    /// fields are zero until they are written.
     #[inline]
     pub fn table<const N: usize>(&mut self, place: usize, widths: [u8; N]) -> Places<N> {
         const { assert!(N <= 1024, "a vtable's length has 16 bits") }
@@ -108,7 +108,7 @@ impl<'b> Writer<'b> {
         Places { at, offsets }
     }
 
-    /// A table with a single field, and that field's place.
+    /// Writes a table with a single field. Returns the place of the field.
     #[inline]
     pub fn table_of_one(&mut self, place: usize, slot: u16, width: u8) -> usize {
         let offset = 4u16;
@@ -124,7 +124,7 @@ impl<'b> Writer<'b> {
             let width = u16::from(width);
             match width {
                 0 => continue,
-                // such a table begins 4 octets behind a multiple of 8
+                // such a table begins 4 octets after a multiple of 8
                 8 => (end, wide) = (((end + 3) & !7) + 4, true),
                 _ => end = (end + width - 1) & !(width - 1),
             }
@@ -157,7 +157,7 @@ impl<'b> Writer<'b> {
                 for slot in 0..slots {
                     self.out.extend_from_slice(&offset(slot).to_le_bytes());
                 }
-                // A position that does not fit is not remembered, and `finish` refuses the buffer.
+                // a position that does not fit is not stored, and `finish` fails
                 self.vtables[self.next] = u32::try_from(vtable).unwrap_or(0);
                 self.next = (self.next + 1) % VTABLES;
                 vtable
@@ -175,8 +175,8 @@ impl<'b> Writer<'b> {
         at
     }
 
-    /// A vector at the offset `place`, of `count` items of `width` octets (1, 2, 4 or 8), which are zero until they are
-    /// written; returns the place of the first item.
+    /// Writes a vector at the offset `place`, with `count` items of `width` octets (1, 2, 4 or 8), which are zero until they are
+    /// written. Returns the place of the first item.
     #[inline]
     pub fn vector(&mut self, place: usize, count: usize, width: u8) -> usize {
         if width == 8 {
@@ -191,7 +191,7 @@ impl<'b> Writer<'b> {
         first
     }
 
-    /// A vector of octets at the offset `place`, which may come in pieces.
+    /// Writes a vector of octets at the offset `place`, from one or several pieces.
     #[inline]
     pub fn octets<'p>(&mut self, place: usize, pieces: impl Iterator<Item = &'p [u8]>) {
         self.pad(4, 0);
@@ -205,7 +205,7 @@ impl<'b> Writer<'b> {
         self.scalar(length, (count as u32).to_le_bytes());
     }
 
-    /// A string at the offset `place`.
+    /// Writes a string at the offset `place`.
     #[inline]
     pub fn string(&mut self, place: usize, text: &str) {
         self.octets(place, core::iter::once(text.as_bytes()));

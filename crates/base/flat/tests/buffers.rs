@@ -1,14 +1,14 @@
-//! What the writer makes the reader reads, laid out as the format demands; and buffers that lie.
+//! Buffers of the writer are readable and aligned; malformed buffers are errors.
 
 use flat::{Error, ErrorKind, MAX_DEPTH, Reader, Writer};
 
 fn kind<T>(result: Result<T, Error>) -> ErrorKind {
-    result.err().expect("a buffer that lies was read").kind
+    result.err().expect("a malformed buffer is an error").kind
 }
 
 #[test]
 fn every_field_is_aligned_to_its_width() {
-    // whatever the buffer stands behind, and however the widths follow each other
+    // after any number of octets, and with the widths in any order
     for before in 0..9 {
         for widths in [[1u8, 8, 2, 4, 0, 1], [8, 8, 1, 8, 4, 2], [1, 1, 1, 2, 0, 8], [4, 0, 0, 0, 0, 2]] {
             let mut out = vec![0xEE; before];
@@ -54,12 +54,12 @@ fn equal_vtables_are_written_once() {
         writer.finish().unwrap();
         out.len()
     };
-    // a vtable of two slots has 8 octets, and nothing has to stand between the fields of the other order
+    // a vtable of two slots has 8 octets, and the fields in the other order need no padding
     assert_eq!(length([[1, 2], [2, 1]]), length([[1, 2], [1, 2]]) + 8 - 1);
 }
 
 #[test]
-fn octets_come_in_pieces_and_strings_end_in_nul() {
+fn octets_are_written_in_pieces_and_strings_end_with_nul() {
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out, Some(*b"TEST"));
     let table = writer.table(writer.root(), [4, 4]);
@@ -91,7 +91,7 @@ fn invalid_offsets_are_refused() {
         (&[0, 0, 0, 0], ErrorKind::BadTable),
         (&[4, 0, 0, 0], ErrorKind::Truncated),
         (&[0xFF; 8], ErrorKind::Truncated),
-        // a vtable before the buffer, behind it, and of its own length 2
+        // a vtable before the buffer, one after it, and one with length 2
         (&[4, 0, 0, 0, 5, 0, 0, 0], ErrorKind::BadTable),
         (&[4, 0, 0, 0, 0, 0, 0, 0x80], ErrorKind::Truncated),
         (&[4, 0, 0, 0, 0xFC, 0xFF, 0xFF, 0xFF, 2, 0, 4, 0], ErrorKind::BadTable),
@@ -130,7 +130,7 @@ fn depth_and_visits_are_bounded() {
     };
     assert_eq!(refused.kind, ErrorKind::TooDeep);
 
-    // the same table again and again: as often as the buffer has octets
+    // a table can be visited as often as the buffer has octets
     let mut reader = Reader::new(&out);
     let mut visits = 0;
     while let Ok(table) = reader.table(0) {
@@ -142,7 +142,7 @@ fn depth_and_visits_are_bounded() {
 }
 
 #[test]
-fn a_choice_has_one_alternative() {
+fn choice_has_one_alternative() {
     for (widths, expected) in [([0u8, 0, 0], None), ([0, 2, 0], Some(1)), ([0, 0, 8], Some(2)), ([1, 0, 8], None)] {
         let mut out = Vec::new();
         let mut writer = Writer::new(&mut out, None);

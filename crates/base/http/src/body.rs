@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn known_fields_are_read_with_any_charset() {
-        let body = r#"{"slices": [{"share_percent": 50, "label": "white"}]}"#;
-        let inner = Inner { share_percent: 50.0, label: Some("white".into()) };
+        let body = r#"{"slices": [{"share_percent": 50, "label": "reserved"}]}"#;
+        let inner = Inner { share_percent: 50.0, label: Some("reserved".into()) };
         assert_eq!(read("application/JSON; charset=utf-8", body), Ok(Outer { slices: vec![inner] }));
     }
 

@@ -23,14 +23,15 @@ const PASSED_OVER: usize = 64;
 
 /// Accepts links. Dropping a listener stops listening and removes the file of a Unix socket.
 pub struct Listener {
-    kind: Kind,
+    socket: ListenerSocket,
     local: Address,
     config: Config,
     /// A reserved file descriptor, so that a connection can still be rejected when the process has no other left.
     reserve: Option<OwnedFd>,
 }
 
-enum Kind {
+/// What a listener listens with.
+enum ListenerSocket {
     Tcp(OwnedFd),
     #[cfg(feature = "tls")]
     Tls(OwnedFd, crate::Tls),
@@ -54,7 +55,7 @@ impl Listener {
             source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
             source => Error::Bind { address: address.clone(), source },
         };
-        let (kind, local) = match address {
+        let (socket, local) = match address {
             Address::Tls { host, port } => {
                 let socket = resolve(host, *port).and_then(|addresses| stream::listen_tcp(&addresses, config));
                 listen_tls(address, socket.map_err(failed)?, config)?
@@ -62,7 +63,7 @@ impl Listener {
             _ => open(address, config).map_err(failed)?,
         };
         let reserve = new_reserve().map_err(failed)?;
-        Ok(Listener { kind, local, config: config.clone(), reserve: Some(reserve) })
+        Ok(Listener { socket, local, config: config.clone(), reserve: Some(reserve) })
     }
 
     /// Accepts the next link; `None` when none waits.
@@ -74,14 +75,17 @@ impl Listener {
     /// reported as [`Error::ConnectionRejected`], so that the listener does not stay readable for ever. [`Error::Io`] reports anything
     /// else.
     pub fn accept(&mut self) -> Result<Option<Link>, Error> {
-        let socket = match &mut self.kind {
-            Kind::Memory(listener) => {
+        let socket = match &mut self.socket {
+            ListenerSocket::Memory(listener) => {
                 let link = listener.accept();
                 return Ok(link.map(|link| Link::accepted(Transport::Memory(link), self.local.clone(), &self.config)));
             }
             #[cfg(feature = "tls")]
-            Kind::Tls(socket, _) => socket,
-            Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) | Kind::Shm(socket, _) => socket,
+            ListenerSocket::Tls(socket, _) => socket,
+            ListenerSocket::Tcp(socket)
+            | ListenerSocket::Unix(socket, _)
+            | ListenerSocket::Sctp(socket)
+            | ListenerSocket::Shm(socket, _) => socket,
         };
         let Some(socket) = accept_socket(socket, &mut self.reserve)? else { return Ok(None) };
         let failed = |source: io::Error| match Errno::from_io_error(&source) {
@@ -89,25 +93,25 @@ impl Listener {
             Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOSPC) => Error::ConnectionRejected(source),
             _ => Error::Io { operation: "accept", source },
         };
-        let (transport, peer) = match &self.kind {
+        let (transport, peer) = match &self.socket {
             #[cfg(feature = "tls")]
-            Kind::Tls(_, tls) => {
+            ListenerSocket::Tls(_, tls) => {
                 let peer = peer_of(&socket);
                 let link = TlsLink::accepted(socket, tls, &self.config).map_err(failed)?;
                 (Transport::Tls(Box::new(link)), peer.as_ref().map(stream::tls_address))
             }
-            Kind::Tcp(_) => {
+            ListenerSocket::Tcp(_) => {
                 let peer = peer_of(&socket);
                 let link = StreamLink::accepted(socket, &self.config, true).map_err(failed)?;
                 (Transport::Stream(link), peer.as_ref().map(stream::tcp_address))
             }
-            Kind::Sctp(_) => {
+            ListenerSocket::Sctp(_) => {
                 let link = sctp::SctpLink::accepted(socket, &self.config).map_err(failed)?;
                 let peer = link.peer_address();
                 (Transport::Sctp(link), peer)
             }
-            Kind::Shm(..) => (Transport::Shm(ShmLink::accepted(socket, &self.config).map_err(failed)?), None),
-            Kind::Unix(..) | Kind::Memory(_) => {
+            ListenerSocket::Shm(..) => (Transport::Shm(ShmLink::accepted(socket, &self.config).map_err(failed)?), None),
+            ListenerSocket::Unix(..) | ListenerSocket::Memory(_) => {
                 let link = StreamLink::accepted(socket, &self.config, false).map_err(failed)?;
                 (Transport::Stream(link), None)
             }
@@ -123,22 +127,24 @@ impl Listener {
     }
 }
 
-fn open(address: &Address, config: &Config) -> io::Result<(Kind, Address)> {
+fn open(address: &Address, config: &Config) -> io::Result<(ListenerSocket, Address)> {
     Ok(match address {
         Address::Tcp { host, port } => {
             let socket = stream::listen_tcp(&resolve(host, *port)?, config)?;
             let local = SockRef::from(&socket).local_addr()?.as_socket();
             let local = local.as_ref().map_or_else(|| address.clone(), stream::tcp_address);
-            (Kind::Tcp(socket), local)
+            (ListenerSocket::Tcp(socket), local)
         }
         Address::Tls { .. } => unreachable!("`listen_tls` handles TLS"),
-        Address::Unix(path) => (Kind::Unix(stream::listen_unix(path, config)?, path.clone()), address.clone()),
-        Address::Shm(path) => (Kind::Shm(stream::listen_unix(path, config)?, path.clone()), address.clone()),
+        Address::Unix(path) => {
+            (ListenerSocket::Unix(stream::listen_unix(path, config)?, path.clone()), address.clone())
+        }
+        Address::Shm(path) => (ListenerSocket::Shm(stream::listen_unix(path, config)?, path.clone()), address.clone()),
         Address::Sctp { hosts, port } => {
             let (socket, port) = sctp::listen(hosts, *port, config)?;
-            (Kind::Sctp(socket), Address::Sctp { hosts: hosts.clone(), port })
+            (ListenerSocket::Sctp(socket), Address::Sctp { hosts: hosts.clone(), port })
         }
-        Address::Memory(name) => (Kind::Memory(MemoryListener::bind(name, config)?), address.clone()),
+        Address::Memory(name) => (ListenerSocket::Memory(MemoryListener::bind(name, config)?), address.clone()),
     })
 }
 
@@ -147,15 +153,15 @@ fn peer_of(socket: &OwnedFd) -> Option<SocketAddr> {
 }
 
 #[cfg(feature = "tls")]
-fn listen_tls(address: &Address, socket: OwnedFd, config: &Config) -> Result<(Kind, Address), Error> {
+fn listen_tls(address: &Address, socket: OwnedFd, config: &Config) -> Result<(ListenerSocket, Address), Error> {
     let tls = config.tls.clone().ok_or(Error::TlsMissing)?;
     let local = SockRef::from(&socket).local_addr().ok().and_then(|local| local.as_socket());
     let local = local.as_ref().map_or_else(|| address.clone(), stream::tls_address);
-    Ok((Kind::Tls(socket, tls), local))
+    Ok((ListenerSocket::Tls(socket, tls), local))
 }
 
 #[cfg(not(feature = "tls"))]
-fn listen_tls(_: &Address, _: OwnedFd, _: &Config) -> Result<(Kind, Address), Error> {
+fn listen_tls(_: &Address, _: OwnedFd, _: &Config) -> Result<(ListenerSocket, Address), Error> {
     Err(Error::TlsMissing)
 }
 
@@ -209,18 +215,21 @@ fn accept_socket(listener: &OwnedFd, reserve: &mut Option<OwnedFd>) -> Result<Op
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.kind {
+        match &self.socket {
             #[cfg(feature = "tls")]
-            Kind::Tls(socket, _) => socket.as_fd(),
-            Kind::Tcp(socket) | Kind::Unix(socket, _) | Kind::Sctp(socket) | Kind::Shm(socket, _) => socket.as_fd(),
-            Kind::Memory(listener) => listener.as_fd(),
+            ListenerSocket::Tls(socket, _) => socket.as_fd(),
+            ListenerSocket::Tcp(socket)
+            | ListenerSocket::Unix(socket, _)
+            | ListenerSocket::Sctp(socket)
+            | ListenerSocket::Shm(socket, _) => socket.as_fd(),
+            ListenerSocket::Memory(listener) => listener.as_fd(),
         }
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Kind::Unix(_, path) | Kind::Shm(_, path) = &self.kind {
+        if let ListenerSocket::Unix(_, path) | ListenerSocket::Shm(_, path) = &self.socket {
             // The file may be gone already.
             let _ = std::fs::remove_file(path);
         }

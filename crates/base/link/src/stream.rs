@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_address_is_tried_when_one_refuses() {
+    fn next_address_is_tried_when_one_refuses() {
         connect(&["::1", "127.0.0.2", "127.0.0.1"], true).unwrap();
         connect(&["127.0.0.2", "127.0.0.1"], true).unwrap();
         let error = connect(&["::1", "127.0.0.1"], false).err().unwrap();

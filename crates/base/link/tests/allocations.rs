@@ -45,7 +45,7 @@ fn idle_links_hold_less_than_4_kib_each() {
             let mut client = Link::connect(listener.local_address(), &config).unwrap();
             wait(&listener);
             let mut server = listener.accept().unwrap().unwrap();
-            // A setup and its answer, then silence.
+            // A request and its answer, then no further PDUs.
             for (from, to) in [(0, 1), (1, 0)] {
                 let ends = [&mut client, &mut server];
                 ends[from].send(StreamId(0), &[&[1; 700]], Class::Keep).unwrap();
@@ -66,7 +66,7 @@ fn idle_links_hold_less_than_4_kib_each() {
 }
 
 #[test]
-fn a_relay_in_steady_state_allocates_nothing() {
+fn relay_in_steady_state_does_not_allocate() {
     for address in addresses() {
         let (_in_listener, mut node, mut from_node) = connected(&address);
         let (_out_listener, mut to_app, mut app) = match &address {
@@ -84,7 +84,7 @@ fn a_relay_in_steady_state_allocates_nothing() {
         let mut arrived = 0;
         let mut sent = 0;
         let mut warm = 0;
-        // Bursts of 30 to 40 PDUs of uneven sizes, so that reads end in the middle of PDUs.
+        // Bursts of 30 to 40 PDUs of different sizes, so that reads end within PDUs.
         for round in 0..400 {
             if round == 100 {
                 warm = CountingAllocator::count();

@@ -1,4 +1,4 @@
-//! The contract of every link, on the links that need nothing from the host. `tests/sctp.rs` runs the same on SCTP.
+//! The contract of every link, for the links that every host supports. `tests/sctp.rs` runs the same tests for SCTP.
 
 mod suite;
 

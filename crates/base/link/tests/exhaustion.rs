@@ -1,4 +1,4 @@
-//! Out of file descriptors: a test binary of its own, since the limit is the process's.
+//! No free file descriptors. This is a separate test binary, since the limit applies to the process.
 
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use ferric_link::{Address, Config, Error, Events, Interest, Link, Listener, Poll, State};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Takes every descriptor, lets `test` see how that is, and gives them back.
+/// Opens all free descriptors, runs `test`, and closes them.
 fn without_descriptors(test: impl FnOnce(&mut Vec<std::fs::File>)) {
     let usual = getrlimit(Resource::Nofile);
     let mut hoard = Vec::new();
@@ -19,9 +19,9 @@ fn without_descriptors(test: impl FnOnce(&mut Vec<std::fs::File>)) {
     setrlimit(Resource::Nofile, usual).unwrap();
 }
 
-/// One test, since both parts take the process's descriptors.
+/// One test, since both parts use all descriptors of the process.
 #[test]
-fn without_file_descriptors_connections_are_rejected_and_the_listener_survives() {
+fn connections_are_rejected_without_file_descriptors_and_the_listener_continues() {
     over_tcp();
     over_shared_memory();
 }
@@ -39,7 +39,7 @@ fn over_tcp() {
             let error = listener.accept().err().unwrap();
             assert!(matches!(error, Error::ConnectionRejected(_)), "{error:?}");
         }
-        // No connection waits any more, so the loop does not spin.
+        // No connection is waiting, so the loop does not spin.
         assert!(listener.accept().unwrap().is_none());
         for client in &mut waiting {
             use std::io::Read;
@@ -56,14 +56,14 @@ fn over_shared_memory() {
     let mut listener = Listener::bind(&Address::Shm(path.clone()), &Config::default()).unwrap();
     let mut client = Link::connect(listener.local_address(), &Config::default()).unwrap();
     let mut waiting: Vec<UnixStream> = (0..3).map(|_| UnixStream::connect(&path).unwrap()).collect();
-    // The client's memory is made, but cannot be taken into a process without descriptors.
+    // The client creates the memory, but a process without descriptors cannot receive it.
     let _server = listener.accept().unwrap().unwrap();
     without_descriptors(|hoard| {
         let error = client.finish_connect().unwrap_err();
         assert!(matches!(error, Error::Connect { .. }) && error.to_string().contains("open files"), "{error}");
         assert_eq!(client.state(), State::Closed);
         for free in 0..3 {
-            // At first none is free; then one, which the socket takes, so that there is none for the memory.
+            // First, no descriptor is free. Then one is free; the socket uses it, and none is left for the memory.
             let error = match listener.accept() {
                 Err(error) => error,
                 Ok(link) => panic!("{} with {free} free", link.is_some()),

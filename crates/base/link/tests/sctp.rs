@@ -1,4 +1,4 @@
-//! The contract on kernel SCTP. Where the host's kernel has none, `kernel-sctp/run` brings one:
+//! The contract for kernel SCTP. If the host's kernel has no SCTP, `kernel-sctp/run` runs the tests in a guest kernel:
 //!
 //! `CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/crates/base/link/kernel-sctp/run cargo test -p ferric-link --test sctp`
 
@@ -12,21 +12,18 @@ use ferric_link::{
 };
 use suite::Kind;
 
-/// Whether SCTP can be tested here. The runner promises it: then its lack is a failure.
+/// Whether SCTP can be tested. The runner requires it: then missing SCTP is a failure.
 fn has_sctp() -> bool {
     let required = std::env::var_os("FERRIC_SCTP").is_some_and(|value| value == "required");
     match Listener::bind(&"sctp://127.0.0.1:0".parse::<Address>().unwrap(), &Config::default()) {
         Ok(_) => true,
         Err(Error::SctpUnsupported) if !required => {
-            // Written past the test harness, which hides what passing tests print.
+            // Not by `println!`, since the test harness hides the output of passing tests.
             use std::io::Write;
             static REPORTED: std::sync::Once = std::sync::Once::new();
             REPORTED.call_once(|| {
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "\nSCTP not tested here: {}; see kernel-sctp/run",
-                    Error::SctpUnsupported
-                );
+                let _ =
+                    writeln!(std::io::stderr(), "\nSCTP NOT TESTED: {}; see kernel-sctp/run", Error::SctpUnsupported);
             });
             false
         }
@@ -65,8 +62,7 @@ fn connected(address: &str) -> (Listener, Link, Link) {
     (listener, client, server)
 }
 
-/// Receives one message as a program that knows nothing of this crate would; returns its octets, its stream, and its payload
-/// protocol identifier as it was on the wire.
+/// Receives one message without this crate. Returns its octets, its stream, and its payload protocol identifier on the wire.
 #[allow(unsafe_code, reason = "SCTP's control messages have no safe binding")]
 fn receive_raw(socket: &socket2::Socket) -> (Vec<u8>, u16, [u8; 4]) {
     use std::os::fd::AsRawFd;
@@ -90,7 +86,7 @@ fn receive_raw(socket: &socket2::Socket) -> (Vec<u8>, u16, [u8; 4]) {
 }
 
 #[test]
-fn stream_and_payload_protocol_are_on_the_wire_as_e2_requires() {
+fn stream_and_ppid_are_sent_as_e2_requires() {
     if !has_sctp() {
         return;
     }
@@ -123,7 +119,7 @@ fn stream_and_payload_protocol_are_on_the_wire_as_e2_requires() {
 }
 
 #[test]
-fn an_accepted_link_answers_with_the_payload_protocol_of_its_peer() {
+fn accepted_link_answers_with_the_ppid_of_its_peer() {
     if !has_sctp() {
         return;
     }
@@ -131,7 +127,7 @@ fn an_accepted_link_answers_with_the_payload_protocol_of_its_peer() {
     let mut listener = Listener::bind(&any, &Config::default()).unwrap();
     let Address::Sctp { port, .. } = listener.local_address() else { panic!("an SCTP listener") };
     let to = format!("127.0.0.1:{port}").parse::<std::net::SocketAddr>().unwrap();
-    // An identifier of the peer that is not E2's is not adopted.
+    // An identifier of the peer that is not one of E2 is not adopted.
     for (sent, answered) in [(72_u32, [0, 0, 0, 72]), (71, [0, 0, 0, 71]), (0, [0, 0, 0, 70]), (60, [0, 0, 0, 70])] {
         let peer =
             socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, Some(socket2::Protocol::SCTP)).unwrap();

@@ -1,4 +1,4 @@
-//! Shared memory between processes, and between threads that race.
+//! Shared memory between processes, and between concurrent threads.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -68,7 +68,7 @@ fn spawn(what: &str, path: &std::path::Path) -> Child {
 }
 
 #[test]
-fn a_writer_that_is_killed_leaves_whole_pdus_and_is_noticed() {
+fn killed_writer_is_detected_and_leaves_whole_pdus() {
     for pdus_before in [0, 1, 100, 5000] {
         let path = socket_path(&format!("killed-{pdus_before}"));
         let mut listener = Listener::bind(&Address::Shm(path.clone()), &Config::default()).unwrap();
@@ -102,7 +102,7 @@ fn a_writer_that_is_killed_leaves_whole_pdus_and_is_noticed() {
 }
 
 #[test]
-fn a_reader_that_is_killed_is_noticed_by_a_waiting_writer() {
+fn killed_reader_is_detected_by_a_waiting_writer() {
     let path = socket_path("reader");
     let mut listener = Listener::bind(&Address::Shm(path.clone()), &Config::default()).unwrap();
     let mut child = spawn("idle", &path);
@@ -112,7 +112,7 @@ fn a_reader_that_is_killed_is_noticed_by_a_waiting_writer() {
         server.flush().unwrap();
     }
     assert!(server.wants_write());
-    // Once the child has read away what it filled its socket with, nothing happens.
+    // After the child has read the octets with which it filled its socket, there are no events.
     let mut scratch = Scratch::new();
     server.receive(&mut scratch, 1000, &mut |_, _| panic!("the child sends nothing")).unwrap();
     child.kill().unwrap();
@@ -125,7 +125,7 @@ fn a_reader_that_is_killed_is_noticed_by_a_waiting_writer() {
 }
 
 #[test]
-fn pdus_written_before_the_close_are_read() {
+fn pdus_before_the_close_are_delivered() {
     let address = Address::Shm(socket_path("went"));
     let mut listener = Listener::bind(&address, &Config::default()).unwrap();
     let theirs = address.clone();
@@ -138,7 +138,7 @@ fn pdus_written_before_the_close_are_read() {
     let mut server = listener.accept().unwrap().unwrap();
     peer.join().unwrap();
     let (mut scratch, mut heard) = (Scratch::new(), Vec::new());
-    // an event loop writes before it reads, and there is nothing to write
+    // an event loop writes before it reads; there is nothing to write
     let flushed = server.flush().unwrap();
     assert!(flushed.octets == 0 && !flushed.waiting, "{flushed:?}");
     let closed = loop {
@@ -154,10 +154,10 @@ fn pdus_written_before_the_close_are_read() {
     assert!(matches!(error, Error::Closed), "{error:?}");
 }
 
-/// Both ends write and read as fast as they can, on two threads, through rings that are always full or empty, with budgets
-/// that end rounds early: a wake-up that is lost anywhere ends it.
+/// Two threads write and read without pause, through rings that are always full or empty, with small budgets. A lost wake-up
+/// would stop both.
 #[test]
-fn no_wake_up_is_lost() {
+fn no_wakeup_is_lost() {
     const PDUS: u32 = 40_000;
     for (name, ring, spin) in [("small", 4096, 0), ("large", 65_536, 0), ("spinning", 16_384, 20)] {
         let config = Config {
@@ -201,7 +201,7 @@ fn no_wake_up_is_lost() {
             });
             match received {
                 Ok(_) => {}
-                // Done both ways, and the other end was the first to see it.
+                // Both directions are complete, and the other end closed first.
                 Err(Error::Closed) if (sent, got) == (PDUS, PDUS) => break,
                 Err(error) => panic!("{error}: {sent} sent, {got} received"),
             }

@@ -111,7 +111,7 @@ fn close_mid_pdu_differs_from_orderly_close() {
 }
 
 #[test]
-fn lengths_that_no_pdu_has_end_the_link_at_once() {
+fn invalid_lengths_close_the_link() {
     let config = Config { max_pdu_octets: 1000, ..Config::default() };
     for header in [0_u32, 1001, 0x7fff_ffff, u32::MAX] {
         for mut raw in Raw::both(&config) {
@@ -132,7 +132,7 @@ fn lengths_that_no_pdu_has_end_the_link_at_once() {
 }
 
 #[test]
-fn a_pdu_that_arrives_octet_by_octet_arrives() {
+fn pdu_that_arrives_octet_by_octet_is_delivered() {
     let pdu: Vec<u8> = (0..=255).collect();
     for mut raw in Raw::both(&Config::default()) {
         for octet in [framed(&pdu), framed(&pdu)].concat() {
@@ -144,9 +144,9 @@ fn a_pdu_that_arrives_octet_by_octet_arrives() {
 }
 
 #[test]
-fn the_socket_file_of_a_dead_listener_is_replaced_and_other_files_are_not() {
+fn socket_file_of_a_dead_listener_is_replaced_and_other_files_are_not() {
     let path = socket_path("stale");
-    // A standard listener leaves its file behind.
+    // A standard listener does not remove its file.
     drop(UnixListener::bind(&path).unwrap());
     let listener = Listener::bind(&Address::Unix(path.clone()), &Config::default()).unwrap();
     UnixStream::connect(&path).unwrap();
@@ -164,7 +164,7 @@ fn the_socket_file_of_a_dead_listener_is_replaced_and_other_files_are_not() {
 fn host_name_works_on_both_sides_and_unknown_one_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    // `localhost` may name ::1 first: the link goes on to 127.0.0.1.
+    // `localhost` may resolve to ::1 first: the link then tries 127.0.0.1.
     let address = Address::Tcp { host: "localhost".into(), port };
     let mut link = Link::connect(&address, &Config::default()).unwrap();
     let poll = Poll::new().unwrap();
@@ -179,7 +179,7 @@ fn host_name_works_on_both_sides_and_unknown_one_is_an_error() {
 }
 
 #[test]
-fn a_wildcard_listener_takes_both_ip_versions() {
+fn wildcard_listener_accepts_both_ip_versions() {
     let mut listener = Listener::bind(&"tcp://[::]:0".parse().unwrap(), &Config::default()).unwrap();
     let Address::Tcp { port, .. } = *listener.local_address() else { unreachable!() };
     for host in ["127.0.0.1", "::1"] {

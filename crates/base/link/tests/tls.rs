@@ -1,4 +1,4 @@
-//! The contract over TLS, and what only TLS can meet.
+//! The contract for TLS, and tests of TLS only.
 #![cfg(feature = "tls")]
 
 mod suite;
@@ -30,8 +30,8 @@ fn config(tls: Tls) -> Config {
     Config { tls: Some(tls), ..Config::default() }
 }
 
-/// Drives both ends of a handshake until each has ended or stands; then each receives until that fails or nothing comes.
-/// Returns how it went for the client and for the server.
+/// Drives both ends of a handshake until each is closed or established; then each receives until an error or the timeout. Returns
+/// the results of the client and of the server.
 fn shake_hands(client: Tls, server: Tls, host: &str) -> [Result<Identity, Error>; 2] {
     let mut listener = Listener::bind(&"tls://127.0.0.1:0".parse().unwrap(), &config(server)).unwrap();
     let Address::Tls { port, .. } = *listener.local_address() else { unreachable!() };
@@ -45,7 +45,7 @@ fn shake_hands(client: Tls, server: Tls, host: &str) -> [Result<Identity, Error>
     let mut events = Events::new();
     let mut scratch = Scratch::new();
     loop {
-        // The longest that a handshake takes; then both stand and are silent.
+        // The maximum duration of a handshake; then both are established and idle.
         poll.wait(&mut events, Some(Duration::from_millis(if links[1].is_some() { 200 } else { 10_000 }))).unwrap();
         if events.get(0).is_none() {
             break;
@@ -121,7 +121,7 @@ fn each_end_has_the_identity_of_the_other() {
 }
 
 #[test]
-fn the_fingerprint_is_that_of_openssl() {
+fn fingerprint_equals_that_of_openssl() {
     let authority = Authority::new();
     let files = issue(&authority, &["x.example"], |_| ());
     let tool = std::process::Command::new("openssl")
@@ -243,7 +243,7 @@ fn end_of(link: &mut Link) -> Error {
 
 #[test]
 fn plain_tcp_is_reported_as_not_tls() {
-    // A PDU over plain TCP; HTTP; a record that is too long; one of nothing.
+    // A PDU over plain TCP; HTTP; a record that is too long; an empty record.
     let framed = [&[0, 0, 0, 60][..], &[7; 60]].concat();
     for octets in [&framed[..], b"GET / HTTP/1.1\r\n\r\n", &[22, 3, 1, 0xff, 0xff], &[22, 3, 1, 0, 0, 22, 3, 1, 0, 0]] {
         let (mut link, mut client) = strange_client();
@@ -260,7 +260,7 @@ fn plain_tcp_is_reported_as_not_tls() {
 }
 
 #[test]
-fn half_a_handshake_waits_and_takes_little() {
+fn partial_handshake_waits_with_little_memory() {
     let (mut link, mut client) = strange_client();
     // The beginning of a ClientHello that announces 16 KiB.
     client.write_all(&[22, 3, 1, 0x40, 0]).unwrap();
@@ -337,7 +337,7 @@ fn server_without_tls_is_reported() {
 }
 
 #[test]
-fn without_certificates_there_is_no_tls() {
+fn tls_requires_certificates() {
     let address: Address = "tls://127.0.0.1:0".parse().unwrap();
     for error in [
         Listener::bind(&address, &Config::default()).err().unwrap(),
@@ -366,7 +366,7 @@ fn unusable_files_are_named() {
     }
     let message = error_of(TlsFiles { key: other.key.clone(), ..good.clone() });
     assert!(message.contains("is not that of the certificate"), "{message}");
-    // Swapped, empty, and no certificate at all.
+    // Swapped files, empty files, and files without a certificate.
     let message = error_of(TlsFiles { key: good.certificate.clone(), ..good.clone() });
     assert!(message.contains("no private key as PEM"), "{message}");
     let message = error_of(TlsFiles { certificate: good.key.clone(), ..good.clone() });
@@ -386,9 +386,9 @@ fn unusable_files_are_named() {
     assert!(message.contains("certificate file") && message.contains("cannot be used"), "{message}");
 }
 
-/// New links use the new content of the files; unusable content changes nothing and is reported once.
+/// New links use the new content of the files. Unusable content has no effect and is reported once.
 #[test]
-fn files_that_change_are_read_again() {
+fn changed_files_are_reloaded() {
     let authority = Authority::new();
     let files = issue(&authority, &["127.0.0.1"], |_| ());
     let (server, client) = (Tls::load(&files).unwrap(), tls(&authority, &["client.example"], |_| ()).unwrap());
@@ -396,7 +396,7 @@ fn files_that_change_are_read_again() {
         let [seen, _] = shake_hands(client.clone(), server.clone(), "127.0.0.1");
         seen.unwrap().fingerprint
     };
-    // it looks once a second
+    // the files are checked once a second
     let renew = || {
         std::thread::sleep(Duration::from_millis(1010));
         server.renew()

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Expr, ExprRange, LitInt, RangeLimits, Type};
 
-/// All options of `#[per(…)]`; the derive macros document where each is allowed.
+/// The options of `#[per(…)]`. The derive macros document where each is allowed.
 #[derive(Default)]
 pub struct Attributes {
     pub extensible: bool,
@@ -55,7 +55,7 @@ pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
 }
 
 impl Attributes {
-    /// Refuses an ENUMERATED or a CHOICE that has no encoding.
+    /// Refuses an ENUMERATED or a CHOICE without a value in the root.
     pub fn check_variants(&self, ident: &syn::Ident, root: usize, additions: usize) -> syn::Result<()> {
         if root == 0 {
             return Err(syn::Error::new_spanned(ident, "the type has no root alternative before its extension marker"));
@@ -66,7 +66,7 @@ impl Attributes {
         Ok(())
     }
 
-    /// Whether the component or variant is there, as an expression of the revision; `None` where always.
+    /// Whether a revision has the component or variant, as an expression; `None` if all have it.
     pub fn gate(&self, revision: &TokenStream) -> Option<TokenStream> {
         match (self.since, self.until) {
             (None, None) => None,
@@ -85,7 +85,7 @@ impl Attributes {
         }
     }
 
-    /// The bounds of `range`, the upper one as an `Option`.
+    /// The bounds of `range`; the upper one is an `Option`.
     pub fn integer_bounds(&self) -> syn::Result<Option<(TokenStream, TokenStream)>> {
         let Some(range) = &self.range else {
             return Ok(None);
@@ -109,7 +109,7 @@ impl Attributes {
         })))
     }
 
-    /// An expression that reads a `ty` under this field's constraint.
+    /// An expression that reads a `ty` with the constraint of this field.
     pub fn read(&self, ty: &Type, before: &TokenStream) -> syn::Result<TokenStream> {
         if let Some(range) = &self.range {
             let (lo, hi) = Self::bounds(range)?;
@@ -125,7 +125,7 @@ impl Attributes {
         Ok(quote!(<#ty as ::per::Decode<'per, S>>::decode_after(reader, #before)))
     }
 
-    /// An expression that writes `value`, a reference, under this field's constraint.
+    /// An expression that writes `value`, a reference, with the constraint of this field.
     pub fn write(&self, value: &TokenStream) -> syn::Result<TokenStream> {
         if let Some(range) = &self.range {
             let (lo, hi) = Self::bounds(range)?;
@@ -138,8 +138,8 @@ impl Attributes {
         Ok(quote!(::per::Encode::encode(#value, writer)))
     }
 
-    /// An expression of type `ty` that reads it, or returns the error of component `at`. With `inlined`, the codec of the
-    /// component becomes part of its holder's; otherwise it is compiled once for all holders.
+    /// An expression that reads a `ty`, or returns the error of component `at`. With `inlined`, the codec of the component is
+    /// inlined into that of its container; otherwise it is compiled once for all containers.
     pub fn read_or_return(&self, ty: &Type, before: &TokenStream, at: &str, inlined: bool) -> syn::Result<TokenStream> {
         if inlined {
             let read = self.read(ty, before)?;
@@ -176,13 +176,13 @@ impl Attributes {
         Ok(quote!(if let Err(error) = #write { return Err(error); }))
     }
 
-    /// An expression for the hint of `value`, a reference.
+    /// An expression for the size hint of `value`, a reference.
     pub fn hint(&self, value: &TokenStream) -> TokenStream {
         if self.range.is_some() { quote!(0) } else { quote!(::per::Encode::size_hint(#value)) }
     }
 }
 
-/// A check of bounds when the program is built, and the upper one as an `Option`.
+/// A compile-time check of the bounds, and the upper bound as an `Option`.
 fn upper(lo: &TokenStream, hi: Option<&TokenStream>) -> (TokenStream, TokenStream) {
     let Some(hi) = hi else {
         return (quote!(), quote!(None));

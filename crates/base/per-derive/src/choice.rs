@@ -11,7 +11,7 @@ struct Alternative<'a> {
     ident: &'a syn::Ident,
     ty: Option<Type>,
     own: Attributes,
-    /// Whether its codec becomes part of the choice's.
+    /// Whether its codec is inlined into that of the choice.
     inlined: bool,
 }
 
@@ -79,7 +79,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
     let decoded = &out.decoded;
     let decode_extension = attributes.extensible.then(|| {
         quote! {
-            // seldom, and of no use where the rest is read
+            // rare, so it is not inlined
             #[cold]
             fn addition<'per, S: ::per::Store<'per>>(
                 reader: &mut ::per::Reader<'per, S>,
@@ -115,7 +115,7 @@ pub fn expand(input: &DeriveInput, attributes: &Attributes, data: &DataEnum) -> 
             |gate| quote!(if !(#gate) { return Err(writer.error(::per::ErrorKind::NotInRevision).within(#name)); }),
         )
     };
-    // the index is written in one place for all alternatives of the root
+    // one piece of code writes the index of all alternatives of the root
     let (mut index_arms, mut root_arms) = (Vec::new(), Vec::new());
     for (i, alternative) in root.iter().enumerate() {
         let (pattern, write) = (alternative.pattern(), alternative.write(&name)?);

@@ -1,4 +1,4 @@
-//! The FlatBuffers codec of the same declarations: see the module `flat` of crate `per`.
+//! The FlatBuffers codec: see the module `flat` of crate `per`.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -226,7 +226,7 @@ fn impls(
 }
 
 impl Attributes {
-    /// An expression that reads a `ty` at `place` under this field's constraint.
+    /// An expression that reads a `ty` at `place` with the constraint of this field.
     fn flat_read(&self, ty: &Type) -> syn::Result<TokenStream> {
         if let Some((lo, hi)) = self.integer_bounds()? {
             let extensible = self.extensible;
@@ -272,7 +272,7 @@ impl Attributes {
         Ok(quote!(if let Err(error) = #write { return Err(error); }))
     }
 
-    /// An expression that writes `value`, a reference, at `place` under this field's constraint.
+    /// An expression that writes `value`, a reference, at `place` with the constraint of this field.
     fn flat_write(&self, value: &TokenStream) -> syn::Result<TokenStream> {
         if let Some((lo, hi)) = self.integer_bounds()? {
             let extensible = self.extensible;
@@ -285,7 +285,7 @@ impl Attributes {
     }
 }
 
-/// `UeId` as a field's name: `ue_id`.
+/// Converts the name of a type to that of a field: `UeId` to `ue_id`.
 fn snake(name: &str) -> String {
     let mut out = String::new();
     let mut before = '_';

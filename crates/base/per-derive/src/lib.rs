@@ -1,4 +1,4 @@
-//! The derive of `ferric-per`: see [`Per`](macro@Per) for what it takes.
+//! The derive macros of `ferric-per`: see [`Per`](macro@Per).
 
 #![forbid(unsafe_code)]
 
@@ -18,34 +18,33 @@ use syn::{Data, DeriveInput, Fields};
 /// | Rust | ASN.1 |
 /// |---|---|
 /// | struct with named fields | SEQUENCE; an `Option` field is OPTIONAL |
-/// | struct with one unnamed field | a type of its own around that one, with `range` or `size` |
+/// | struct with one unnamed field | the type of the field, with `range` or `size` |
 /// | enum without payloads | ENUMERATED |
 /// | enum with payloads | CHOICE; a variant without payload is NULL |
 ///
 /// On the type: `#[per(extensible)]` for the extension marker. On a newtype `#[per(range = 0..=255)]` or
 /// `#[per(size = 1..=16)]`, each with `, extensible`, and `#[per(range = 0..)]` for a semi-constrained INTEGER.
 ///
-/// On fields: `range` and `size` as above; `default = value`; `addition` for what follows the extension marker, in
-/// order; `group = 1` for additions in double brackets; `since = 2` and `until = 1` for revisions that have the
-/// component (its type is then an `Option`, or it has a default), with `mandatory` where it is not OPTIONAL in them.
-/// A component that the revision lacks is not read, and is an error when writing.
+/// On fields: `range` and `size` as above; `default = value`; `addition` for a component after the extension marker;
+/// `group = 1` for additions in double brackets; `since = 2` and `until = 1` for the revisions that have the component (its type
+/// is then an `Option`, or it has a default), with `mandatory` if it is not OPTIONAL in them. A component that the revision does
+/// not have is not read, and is an error when writing.
 ///
-/// `fast`, for a type that must be fast: the codecs of its components are inlined into its own; otherwise one copy of
-/// each is called. On a type of which one message holds hundreds, `hot`: its own reading becomes part of its holder's too.
+/// `fast`: the codecs of the components are inlined into that of the type; otherwise shared functions are called. `hot`, for a
+/// type that occurs hundreds of times in a message: its decoder is also inlined into that of its container.
 ///
-/// On variants: `addition`; `since` and `until`; `range` and `size` for the payload. A fieldless enum that is a CHOICE
-/// of NULLs takes `#[per(choice)]`. The alternatives stand in the order of their tags, which under automatic tagging is
-/// the order of the ASN.1 text.
+/// On variants: `addition`; `since` and `until`; `range` and `size` for the payload. An enum without payloads that is a CHOICE of
+/// NULLs has `#[per(choice)]`. The alternatives are in the order of their tags: with automatic tagging, the order of the ASN.1.
 ///
-/// At most 64 additions. A default is left out by the writer; a reader takes it where it was written all the same.
+/// A type has at most 64 additions. The writer omits a value that equals its default; the reader accepts it.
 #[proc_macro_derive(Per, attributes(per))]
 pub fn derive_per(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
     expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Derives the FlatBuffers codec alone, for a type with a hand-written PER codec; expands to nothing without the feature
-/// `flat` of crate `per`. It takes what [`Per`](macro@Per) takes, and a struct without fields, which is `true`.
+/// Derives only the FlatBuffers codec, for a type with a hand-written PER codec. Expands to nothing without the feature `flat` of
+/// crate `per`. It has the options of [`Per`](macro@Per), and allows a struct without fields, which is `true`.
 #[proc_macro_derive(Flat, attributes(per))]
 pub fn derive_flat(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -86,7 +85,7 @@ fn expand_per(input: &DeriveInput) -> syn::Result<TokenStream> {
     }
 }
 
-/// The pieces of an `impl` for a type with at most one lifetime and no other parameters.
+/// The parts of an `impl` for a type with at most one lifetime and no other parameters.
 struct Impl<'i> {
     name: &'i syn::Ident,
     /// The type with the decoded input's lifetime, with an anonymous one, and with `'static`.
@@ -95,11 +94,11 @@ struct Impl<'i> {
     owned: TokenStream,
     /// Whether it has a lifetime.
     borrows: bool,
-    /// Whether its reading is to be part of what reads it.
+    /// Whether its decoder is inlined into that of its container.
     hot: bool,
-    /// Whether the codecs of its components become part of its own.
+    /// Whether the codecs of its components are inlined into its own.
     inlined: bool,
-    /// Whether it is but one value: a newtype, or an ENUMERATED.
+    /// Whether it is a single value: a newtype or an ENUMERATED.
     leaf: bool,
 }
 
@@ -137,7 +136,7 @@ impl<'i> Impl<'i> {
         }
     }
 
-    /// The lifetime of the declared type becomes `'per` in field types.
+    /// Replaces the lifetime of the declared type with `'per` in field types.
     fn rename(input: &DeriveInput, ty: &syn::Type) -> syn::Type {
         struct Rename<'l>(&'l syn::Lifetime);
         fn walk(tokens: TokenStream, from: &syn::Lifetime) -> TokenStream {
@@ -170,8 +169,8 @@ impl<'i> Impl<'i> {
         syn::parse2(walk(quote!(#ty), rename.0)).unwrap_or_else(|_| ty.clone())
     }
 
-    /// What is one value is worth a copy wherever it is read or written, and so is what is hot. The rest is not: some
-    /// hundred SEQUENCEs that hold each other would be compiled again and again.
+    /// Single values and hot types are inlined. Others are not: hundreds of SEQUENCEs that contain each other would be
+    /// compiled many times.
     fn inline(&self) -> TokenStream {
         if self.leaf || self.hot { quote!(#[inline]) } else { TokenStream::new() }
     }
@@ -241,14 +240,13 @@ impl<'i> Impl<'i> {
     }
 }
 
-/// A Rust identifier without the mark of a raw one.
+/// A Rust identifier without the prefix of a raw one.
 fn plain(ident: &syn::Ident) -> String {
     let name = ident.to_string();
     name.strip_prefix("r#").unwrap_or(&name).to_owned()
 }
 
-/// Code that returns the result which stands at `index` among those that the revision has, and falls through where
-/// there is none. A revision that lacks one moves the ones behind it up.
+/// Code that returns the result with position `index` among those that the revision has, and falls through if there is none.
 fn pick(gates: &[Option<TokenStream>], results: &[TokenStream]) -> TokenStream {
     if gates.iter().any(Option::is_some) {
         let steps = results.iter().zip(gates).map(|(result, gate)| {
@@ -262,7 +260,7 @@ fn pick(gates: &[Option<TokenStream>], results: &[TokenStream]) -> TokenStream {
     }
 }
 
-/// How many of `gates` the revision has: the index of what stands behind them. Without gates, a literal.
+/// The number of `gates` that the revision has: the index of the next item. Without gates, a literal.
 fn count(gates: &[Option<TokenStream>], ty: &TokenStream) -> TokenStream {
     let always = proc_macro2::Literal::usize_unsuffixed(gates.iter().filter(|gate| gate.is_none()).count());
     let sometimes = gates.iter().flatten();

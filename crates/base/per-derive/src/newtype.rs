@@ -1,4 +1,4 @@
-//! Newtypes: a value with a constraint and a name.
+//! Newtypes: a named type with a constraint.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -9,15 +9,15 @@ use crate::{Impl, count, plain};
 
 struct Component<'a> {
     ident: &'a Ident,
-    /// The type on the wire: what is inside the `Option`, if it is one.
+    /// The type on the wire: without the `Option`, if it is one.
     ty: Type,
     is_option: bool,
     own: Attributes,
     at: String,
-    /// Whether its codec becomes part of the sequence's.
+    /// Whether its codec is inlined into that of the sequence.
     inlined: bool,
-    /// The locals that say whether the component is there, and hold it: named after it, so that no field's name can
-    /// hide another local.
+    /// The names of the local variables for the component and its presence. They contain its name, so that the name of a field
+    /// cannot shadow another variable.
     present: Ident,
     local: Ident,
 }
@@ -46,7 +46,7 @@ impl Component<'_> {
         })
     }
 
-    /// Whether a value of this component is there to be written.
+    /// Whether a value of this component is present.
     fn is_there(&self) -> TokenStream {
         let ident = self.ident;
         match &self.own.default {
@@ -165,7 +165,7 @@ fn decode(
     let extension_bit = attributes.extensible.then(|| quote!(let extended = reader.bit()?;));
     let with_bit: Vec<_> = root.iter().filter(|c| c.has_bit()).collect();
     let preamble = if !one_preamble(root, &with_bit, revision) {
-        // a bit for each component that this revision has
+        // one bit for each component that this revision has
         let bits = with_bit.iter().map(|c| {
             let present = &c.present;
             match c.own.gate(revision) {
@@ -233,7 +233,7 @@ fn decode(
     }))
 }
 
-/// Whether the preamble has the same bits in every revision, and can be read and written as one number.
+/// Whether the preamble has the same bits in every revision, so that it can be read and written as one number.
 fn one_preamble(root: &[Component<'_>], with_bit: &[&Component<'_>], revision: &TokenStream) -> bool {
     with_bit.len() <= 64 && root.iter().all(|c| c.own.gate(revision).is_none())
 }

@@ -1,4 +1,4 @@
-//! BIT STRING (X.691 16). Named bits are not known: a BIT STRING with a list of names has all its bits written.
+//! BIT STRING (X.691 16). Named bits are not supported: all bits of a BIT STRING with named bits are written.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use crate::{
     Visitor, Writer,
 };
 
-/// A BIT STRING, first bit most significant. Up to 64 bits are kept in place.
+/// A BIT STRING, first bit most significant. Up to 64 bits are stored inline.
 #[derive(Clone)]
 pub enum BitString<'a> {
     /// Up to 64 bits, in the least significant bits of `value`.
@@ -18,9 +18,9 @@ pub enum BitString<'a> {
         /// The number of bits.
         count: u8,
     },
-    /// More bits: whole octets, of which the last may be used in part.
+    /// More than 64 bits, in octets; the last octet may have unused bits.
     Long {
-        /// The octets; unused bits at the end are zero in what we make.
+        /// The octets. [`BitString`] sets the unused bits at the end to zero when it creates them.
         octets: Octets<'a>,
         /// The number of bits.
         count: usize,
@@ -43,13 +43,13 @@ impl BitString<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the string is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bits as a number, where there are at most 64.
+    /// The bits as a number, if there are at most 64.
     #[must_use]
     pub fn value(&self) -> Option<u64> {
         match self {
@@ -58,7 +58,7 @@ impl BitString<'_> {
         }
     }
 
-    /// The bits as octets, filled up with zero bits.
+    /// The bits as octets, padded with zero bits.
     #[must_use]
     pub fn to_octets(&self) -> Vec<u8> {
         match self {
@@ -139,10 +139,10 @@ impl<'a, S: Store<'a>> DecodeSized<'a, S> for BitString<'a> {
     }
 }
 
-/// `count` bits, aligned or not (X.691 16.9 to 16.11).
+/// Reads `count` bits, aligned or unaligned (X.691 16.9 to 16.11).
 #[inline]
 fn whole<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, count: usize, aligned: bool) -> Result<BitString<'a>, Error> {
-    // X.691 11.9.3.3: nothing is aligned where nothing follows
+    // X.691 11.9.3.3: an empty string has no padding
     if aligned && count > 0 {
         reader.align();
     }
@@ -153,13 +153,13 @@ fn whole<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, count: usize, aligned: bo
     if count.is_multiple_of(8) {
         return Ok(BitString::Long { octets: octets.into(), count });
     }
-    // the last bits share their octet with what follows
+    // the last octet also contains bits of the next value
     let mut octets = octets.to_vec();
     odd_bits(reader, count, &mut octets)?;
     Ok(BitString::Long { octets: Octets::kept(octets, reader.store()), count })
 }
 
-/// The bits behind the whole octets among `count` bits, as one more octet.
+/// Appends the bits after the last whole octet of `count` bits, as one more octet.
 fn odd_bits<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, count: usize, octets: &mut Vec<u8>) -> Result<(), Error> {
     let odd = (count % 8) as u32;
     if odd > 0 {
@@ -168,7 +168,7 @@ fn odd_bits<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, count: usize, octets: 
     Ok(())
 }
 
-/// 16384 bits and more come in fragments, each a whole number of octets (X.691 11.9.3.8).
+/// Reads the fragments of a string of 16384 bits or more; each fragment is a whole number of octets (X.691 11.9.3.8).
 #[cold]
 fn fragments<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, first: usize) -> Result<BitString<'a>, Error> {
     let mut octets = reader.octets(first / 8)?.to_vec();
@@ -202,7 +202,7 @@ impl EncodeSized for BitString<'_> {
     }
 }
 
-/// The length of `count` bits, below 16384 where it is not bounded, and the alignment of what follows.
+/// Writes the length of `count` bits, which is below 16384 if it is not bounded, and the padding of the bits.
 fn begin(writer: &mut Writer<'_>, count: usize, bounds: Size) -> Result<(), Error> {
     if bounds.hi >= 65536 {
         writer.short_length(count);
@@ -252,7 +252,7 @@ impl Encode for BitString<'_> {
     }
 }
 
-/// A BIT STRING of at most 64 bits that is a number or a name: copied, compared and hashed as one.
+/// A BIT STRING of at most 64 bits that is used as a number: `Copy`, comparable and hashable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bits {
     /// The bits, the last one least significant.

@@ -2,7 +2,7 @@
 
 use crate::{Describe, Error, ErrorKind, Heap, Reader, Store, Visitor, Writer};
 
-/// A type that can be read; lists and gathered fragments go to an `S`.
+/// A type that can be read. Lists and gathered fragments are stored in an `S`.
 pub trait Decode<'a, S: Store<'a>>: Sized {
     /// Reads a value. `before` is the value at the same position in the previous item of a list, if any:
     /// [`crate::Memo`] uses it to avoid reading repeated content again.
@@ -26,10 +26,10 @@ pub trait Encode {
     /// Appends the value.
     ///
     /// # Errors
-    /// A value outside its constraints, or one that the writer's revision cannot carry.
+    /// A value outside its constraints, or one that the writer's revision does not have.
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error>;
 
-    /// The least number of octets of the encoding, so that the writer can reserve the right room for a length.
+    /// The minimum number of octets of the encoding, so that the writer can reserve space for the length.
     // Not in the vtable of `dyn Encode`: the hints of most types are unused and need not be compiled.
     #[inline]
     fn size_hint(&self) -> usize
@@ -54,11 +54,11 @@ pub trait EncodeSized {
     /// Appends a value of constrained size.
     ///
     /// # Errors
-    /// A value outside its constraints, or one that the writer's revision cannot carry.
+    /// A value outside its constraints, or one that the writer's revision does not have.
     fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error>;
 }
 
-/// A type that can be kept longer than the bytes it was read from.
+/// A type that can be converted to one without borrowed content.
 pub trait IntoOwned {
     /// The same type without borrowed content.
     type Owned: 'static;
@@ -69,9 +69,9 @@ pub trait IntoOwned {
 /// A SIZE constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// The least length.
+    /// The minimum length.
     pub lo: usize,
-    /// The greatest length; from 65536 on it does not shape the encoding.
+    /// The maximum length; from 65536 on it does not affect the encoding.
     pub hi: usize,
     /// Whether lengths outside the constraint are allowed, with an extension bit.
     pub extensible: bool,
@@ -81,14 +81,14 @@ impl Size {
     /// No constraint.
     pub const ANY: Size = Size { lo: 0, hi: usize::MAX, extensible: false };
 
-    /// Whether exactly one length is allowed, which is then not encoded.
+    /// Whether exactly one length is allowed; it is not encoded.
     #[inline]
     pub(crate) fn is_fixed(self) -> bool {
         self.lo == self.hi && self.hi < 65536
     }
 }
 
-/// Reads all of `bytes` as one value, lists on the heap.
+/// Decodes `bytes` as one value. Lists are stored on the heap.
 ///
 /// # Errors
 /// The encoding is invalid, or octets follow it.
@@ -102,7 +102,7 @@ pub fn decode<'a, T: Decode<'a, Heap<'a>>>(bytes: &'a [u8], revision: u8) -> Res
 /// Appends one value to `out`. After an error `out` is unchanged.
 ///
 /// # Errors
-/// A value outside its constraints, or one that `revision` cannot carry.
+/// A value outside its constraints, or one that `revision` does not have.
 pub fn encode<T: Encode + ?Sized>(value: &T, revision: u8, out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
     let mut writer = Writer::new(out, revision);
@@ -110,7 +110,7 @@ pub fn encode<T: Encode + ?Sized>(value: &T, revision: u8, out: &mut Vec<u8>) ->
     if result.is_err() {
         out.truncate(start);
     } else if out.len() == start {
-        out.push(0); // X.691 11.1: no encoding is shorter than one octet
+        out.push(0); // X.691 11.1: an encoding has at least one octet
     }
     result
 }
@@ -160,7 +160,7 @@ whole_number! {
     i32: -2_147_483_648, 2_147_483_647;
 }
 
-/// INTEGER (0..9223372036854775807): a counter that `i64` holds; a greater value cannot be written.
+/// INTEGER (0..9223372036854775807). A greater value is an error when writing.
 impl<'a, S: Store<'a>> Decode<'a, S> for u64 {
     #[inline]
     fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
@@ -171,7 +171,7 @@ impl<'a, S: Store<'a>> Decode<'a, S> for u64 {
 impl Encode for u64 {
     #[inline]
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
-        // A value beyond i64 becomes negative, which is below the range and refused.
+        // A value beyond i64 becomes negative, which is out of range.
         writer.constrained(i64::try_from(*self).unwrap_or(-1), 0, i64::MAX)
     }
 }
@@ -237,7 +237,7 @@ impl<'a, S: Store<'a>, const N: usize> Decode<'a, S> for [u8; N] {
         const { assert!(N < 65536, "longer strings have a length determinant: use Octets") }
         let mut octets = [0; N];
         if N <= 2 {
-            // X.691 17.6: not aligned
+            // X.691 17.6: no padding
             for octet in &mut octets {
                 *octet = reader.bits(8)? as u8;
             }
@@ -322,8 +322,8 @@ impl<T: Describe> Describe for Option<T> {
     }
 }
 
-/// Used by derived codecs: an integer with its own range, extensible or not, `hi` being `None` where there is no
-/// upper bound (X.691 13).
+/// Used by derived codecs: an integer with a range, which may be extensible. `hi` is `None` without an upper bound (X.691
+/// 13).
 #[doc(hidden)]
 #[inline]
 pub fn decode_integer<'a, S: Store<'a>, T: TryFrom<i64>>(
@@ -367,7 +367,7 @@ pub fn encode_integer(
     }
 }
 
-/// Used by derived codecs: reads component `at`. One copy for all types that have such a component.
+/// Used by derived codecs: reads component `at`. All types with such a component share the code.
 ///
 /// # Errors
 /// The errors of the component.
@@ -410,7 +410,7 @@ pub fn decode_component_integer<'a, S: Store<'a>, T: TryFrom<i64>>(
     decode_integer(reader, lo, hi, extensible).map_err(|error| error.within(at))
 }
 
-/// Used by derived codecs: writes component `at`. One copy for all types that have such a component.
+/// Used by derived codecs: writes component `at`. All types with such a component share the code.
 ///
 /// # Errors
 /// The errors of the component.

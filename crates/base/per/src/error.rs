@@ -13,8 +13,8 @@ pub struct Error {
     pub at: &'static str,
 }
 
-/// The kinds of [`Error`]. The sender of the bytes causes the first group,
-/// the caller that encodes a value the second.
+/// The kinds of [`Error`]. The first group is caused by the sender of the bytes, the second by the caller that encodes a
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -26,13 +26,13 @@ pub enum ErrorKind {
     OutOfRange,
     /// A length outside the size constraint, or a fragment count that X.691 11.9.3.8 does not define.
     BadLength,
-    /// An enumeration or choice index that the root does not have.
+    /// An enumeration or choice index outside the root.
     UnknownIndex,
     /// An extension addition of an enumeration or choice that is unknown in this revision.
     UnknownExtension,
-    /// A character that the string type does not have.
+    /// A character that the string type does not allow.
     BadCharacter,
-    /// REAL contents that X.690 8.5 does not define.
+    /// Invalid contents of a REAL (X.690 8.5).
     BadReal,
     /// More list items in one PDU than the reader's budget.
     TooManyItems,
@@ -44,7 +44,7 @@ pub enum ErrorKind {
     BadTable,
     /// Writing, and reading FlatBuffers: a mandatory component is missing.
     Missing,
-    /// Writing: a component, alternative or value that this revision's wire format cannot carry.
+    /// Writing: a component, alternative or value that the revision does not have.
     NotInRevision,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # Declaring types
 //!
-//! A type is declared once, as plain Rust; [`derive@Per`] gives it its codec.
+//! A type is declared once, as plain Rust; [`derive@Per`] generates its codec.
 //!
 //! ```
 //! use per::{List, Octets, Per, PrintableString};
@@ -56,48 +56,48 @@
 //! | INTEGER (0..255), (0..65535), (0..4294967295), (0..9223372036854775807) | `u8`, `u16`, `u32`, `u64` |
 //! | INTEGER (-128..127), (-2147483648..2147483647), INTEGER | `i8`, `i32`, `i64` |
 //! | INTEGER (lo..hi), (lo..hi, ...), (lo..MAX) | any integer that `i64` holds, with `range` |
-//! | REAL | [`Real`]; `f64` and `f32` where its value is enough |
-//! | OCTET STRING | [`Octets`]; `[u8; N]` for one size, kept in place |
+//! | REAL | [`Real`]; `f64` and `f32` if only the value matters |
+//! | OCTET STRING | [`Octets`]; `[u8; N]` for a fixed size, stored inline |
 //! | BIT STRING | [`BitString`]; [`Bits`] for at most 64 bits |
 //! | PrintableString, VisibleString, IA5String without FROM | [`PrintableString`] |
-//! | SEQUENCE OF | [`List`]; [`Memo`] around one that its neighbours repeat |
+//! | SEQUENCE OF | [`List`]; [`Memo`] around a list that is repeated |
 //! | ENUMERATED, CHOICE, SEQUENCE | an enum, an enum with payloads, a struct: see [`derive@Per`] |
 //! | an open type, an information object's field | custom code with [`Reader::open_type`] and [`Writer::open_type`] |
 //!
-//! Not supported, because E2 has none of them: SET, permitted alphabets, other character strings, named bits, object
+//! Not supported, because E2 does not use them: SET, permitted alphabets, other character strings, named bits, object
 //! identifiers, integers beyond 64 bits, the unaligned variant.
 //!
 //! # Revisions
 //!
-//! One Rust type may have several wire formats: a component with `#[per(since = 2)]` or `#[per(until = 1)]` is in the
-//! encoding only where the reader's or writer's revision allows. The message crate defines the numbers.
+//! One Rust type may have several wire formats: a component with `#[per(since = 2)]` or `#[per(until = 1)]` is encoded only
+//! in the revisions of the reader or writer that have it. The message crate defines the numbers of the revisions.
 //!
 //! # Reading
 //!
-//! [`decode`] reads a whole PDU; [`Reader`] goes field by field, where only some are of interest. Strings are borrowed
-//! from the input. Lists, and octets that are not contiguous, go to a [`Store`]: [`Heap`], or an arena that the
-//! caller supplies. An OCTET STRING of 16384 octets or more comes in fragments ([`Octets::chunks`]); an open type of that
-//! length must be put together before it can be read, for which a [`Heap`] needs a [`Gather`].
+//! [`decode`] reads a complete PDU; [`Reader`] reads single fields. Strings are borrowed from the input. Lists, and octets
+//! that are not contiguous, are stored in a [`Store`]: [`Heap`], or an arena of the caller. An OCTET STRING of 16384 octets or
+//! more is fragmented ([`Octets::chunks`]). An open type of that length must be reassembled before it can be read; for this, a
+//! [`Heap`] needs a [`Gather`].
 //!
 //! A reader accepts every choice that X.691 leaves to the sender, and more: numbers and lengths in longer forms than needed, any
-//! padding bits, defaults that are written out, fragments of any allowed size, any ASCII in a PrintableString. It accepts
-//! nothing else: values outside their constraint, unknown indices and octets after a value are errors.
+//! padding bits, encoded defaults, fragments of any allowed size, any ASCII in a PrintableString. Everything else is an error:
+//! values outside their constraint, unknown indices, octets after a value.
 //!
 //! # Writing
 //!
-//! [`encode`] appends to the caller's buffer the one canonical encoding (a [`Real`] that was read keeps its form). The
-//! length of an open type is filled in after its value; [`Encode::size_hint`] makes room for it beforehand, and a
-//! wrong hint costs a move within the buffer. No memory is needed beside the buffer.
+//! [`encode`] appends the canonical encoding to the caller's buffer (a decoded [`Real`] keeps its form). The length of an open
+//! type is written after its value: [`Encode::size_hint`] reserves its space, and after a wrong hint the value is moved within
+//! the buffer. No other memory is allocated.
 //!
 //! # Another encoding
 //!
-//! With the feature `flat` the same declarations give a FlatBuffers codec and its schema: see the module `flat`.
-//! [`derive@Flat`] gives that codec alone, to a type whose PER codec is written by hand.
+//! With the feature `flat`, the same declarations also generate a FlatBuffers codec and its schema: see the module `flat`.
+//! [`derive@Flat`] generates only that codec, for a type with a hand-written PER codec.
 //!
 //! # Errors and panics
 //!
-//! Bytes never cause a panic: they decode to a value or an [`Error`] with the position of the bit. The memory that
-//! a decode takes is bounded by [`MAX_ITEMS`] and the input's length, the stack by [`MAX_DEPTH`].
+//! Bytes never cause a panic: they decode to a value, or to an [`Error`] with the position of the bit. The memory of a decode is
+//! bounded by [`MAX_ITEMS`] and the length of the input, its stack by [`MAX_DEPTH`].
 
 #![forbid(unsafe_code)]
 // This crate extracts bits from wider words throughout; each cast follows a range check or a mask.

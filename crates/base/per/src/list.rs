@@ -14,10 +14,10 @@ use crate::{
 ///
 /// [`Heap`] is the default. A service model that reads thousands of items a second can supply an arena.
 pub trait Store<'a>: Copy {
-    /// A list that grows.
+    /// A growing list.
     type ListBuilder<T: 'a>: ListBuilder<'a, T>;
 
-    /// Creates a list of about `count` items. The count is from the encoding and cannot be trusted.
+    /// Creates a list for `count` items. The count is from the encoding and not trusted.
     fn begin<T: 'a>(self, count: usize) -> Self::ListBuilder<T>;
 
     /// Stores gathered octets, or returns them if this store cannot keep any.
@@ -27,7 +27,7 @@ pub trait Store<'a>: Copy {
     fn keep(self, octets: Vec<u8>) -> Result<&'a [u8], Vec<u8>>;
 }
 
-/// Lists in a `Vec` each; fragments in a [`Gather`], if there is one.
+/// Stores each list in a `Vec`, and fragments in a [`Gather`], if there is one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap<'a> {
     gather: Option<&'a Gather>,
@@ -41,7 +41,7 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// A list that grows, in its [`Store`].
+/// A growing list in a [`Store`].
 pub trait ListBuilder<'a, T> {
     /// The last item.
     fn last(&self) -> Option<&T>;
@@ -83,7 +83,7 @@ impl<'a> Store<'a> for Heap<'a> {
     }
 }
 
-/// Gathered octets; lives as long as the values that borrow from them. It has the size of a pointer until it is needed, which
+/// Gathered octets. It lives as long as the values that borrow from it. It has the size of a pointer until it is used, which
 /// is rare.
 #[derive(Debug, Default)]
 pub struct Gather(OnceCell<Box<Gathered>>);
@@ -91,14 +91,14 @@ pub struct Gather(OnceCell<Box<Gathered>>);
 #[derive(Debug)]
 struct Gathered {
     count: Cell<usize>,
-    /// Each bucket has twice the capacity of the one before, and none moves when the next is added.
+    /// Each bucket has twice the capacity of the previous one. A bucket does not move when the next one is added.
     buckets: [OnceCell<Bucket>; usize::BITS as usize],
 }
 
 type Bucket = Box<[OnceCell<Vec<u8>>]>;
 
 impl Gather {
-    /// A place without octets.
+    /// Creates a store without octets.
     #[must_use]
     pub const fn new() -> Self {
         Gather(OnceCell::new())
@@ -297,7 +297,7 @@ struct Progress {
 }
 
 impl Progress {
-    // Short if the size is known at compile time.
+    // inlined: short if the size is known at compile time
     #[inline(always)]
     fn begin<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, size: Size) -> Result<Progress, Error> {
         let bounds = reader.effective_size(size)?;
@@ -322,7 +322,7 @@ impl Progress {
         Ok(Progress { total, left: count, is_last, ..self })
     }
 
-    /// Reads the length of the next fragment (X.691 11.9.3.8: a count above 16383 comes in fragments).
+    /// Reads the length of the next fragment (X.691 11.9.3.8: a list of more than 16383 items is fragmented).
     #[cold]
     fn next_fragment<'a, S: Store<'a>>(self, reader: &mut Reader<'a, S>) -> Result<Progress, Error> {
         let length = reader.length()?;
@@ -368,8 +368,8 @@ impl<T: Describe> Describe for List<'_, T> {
     }
 }
 
-/// A value that remembers the bits it was read from, so that the same bits in the next item of a list are not read
-/// again: the previous value is reused. KPM repeats a list of measurement names for every UE.
+/// A value with the bits that it was decoded from. If the next item of a list has the same bits, its value is copied and not
+/// decoded again. KPM repeats a list of measurement names for every UE.
 #[derive(Clone)]
 pub struct Memo<'a, T> {
     value: T,
@@ -377,7 +377,7 @@ pub struct Memo<'a, T> {
     octets: &'a [u8],
     offset: usize,
     bits: usize,
-    /// The number of list items inside, which count against the budget of a PDU at each repetition.
+    /// The number of list items in the value. They count against the budget of a PDU at each repetition.
     items: u32,
 }
 
@@ -408,7 +408,7 @@ impl<T: fmt::Debug> fmt::Debug for Memo<'_, T> {
 }
 
 impl<T> Memo<'_, T> {
-    /// Whether the next bits of the reader are the same, at the same position within an octet.
+    /// Whether the next bits of the reader are equal and at the same position within an octet.
     fn repeats<'a, S: Store<'a>>(&self, reader: &Reader<'a, S>) -> bool {
         let at = reader.position();
         if self.bits == 0 || self.bits > reader.remaining() || at & 7 != self.offset {
@@ -488,7 +488,7 @@ impl<T> Deref for Single<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // Every constructor makes exactly one item.
+        // Every constructor creates exactly one item.
         &self.0[0]
     }
 }

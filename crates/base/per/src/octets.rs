@@ -9,7 +9,7 @@ use crate::{
     Writer,
 };
 
-/// An OCTET STRING, borrowed from where it was read.
+/// An OCTET STRING, borrowed from the input.
 ///
 /// PER fragments a string of 16384 octets or more: then [`Octets::as_slice`] returns `None`, [`Octets::chunks`] returns the
 /// fragments, and [`Octets::to_cow`] joins them.
@@ -72,7 +72,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Octets that had to be put together. A store that forgets its values without dropping them keeps these too.
+    /// Reassembled octets. An arena that does not drop its values does not drop these.
     pub(crate) fn kept<S: Store<'a>>(octets: Vec<u8>, store: S) -> Self {
         match store.keep(octets) {
             Ok(octets) => Octets::from(octets),
@@ -80,7 +80,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// The borrowed slice with its own lifetime, where the string is one.
+    /// The borrowed slice with its own lifetime, if the string is borrowed and contiguous.
     #[must_use]
     pub fn borrowed(&self) -> Option<&'a [u8]> {
         match self.0 {
@@ -103,7 +103,7 @@ impl<'s> Iterator for Chunks<'s> {
         if let Some(one) = self.one.take() {
             return Some(one);
         }
-        // `wire` was checked when it was read: it holds whole fragments and a last length.
+        // `wire` was checked when it was read: it has complete fragments and a last length.
         let (&first, rest) = self.wire.split_first()?;
         let (count, rest) = match first >> 6 {
             0 | 1 => (usize::from(first), rest),
@@ -192,7 +192,7 @@ impl<'a, S: Store<'a>> DecodeSized<'a, S> for Octets<'a> {
     }
 }
 
-/// Whether octets with that constraint are not aligned (X.691 17.6).
+/// Whether octets with this constraint are unaligned (X.691 17.6).
 #[inline]
 fn is_bit_field(bounds: Size) -> bool {
     bounds.is_fixed() && bounds.lo <= 2
@@ -224,11 +224,11 @@ pub(crate) fn decode_octets<'a, S: Store<'a>>(
 #[inline]
 fn whole<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, count: usize, is_bit_field: bool) -> Result<Octets<'a>, Error> {
     if count == 0 {
-        // X.691 11.9.3.3: nothing is aligned where nothing follows
+        // X.691 11.9.3.3: an empty string has no padding
         return Ok(Octets::default());
     }
     if is_bit_field && reader.position() & 7 != 0 {
-        // across octets, hence not a slice of the input
+        // not at an octet boundary, so it cannot be a slice of the input
         let octets = (0..count).map(|_| reader.bits(8).map(|octet| octet as u8)).collect::<Result<Vec<_>, _>>()?;
         return Ok(Octets::kept(octets, reader.store()));
     }
@@ -259,7 +259,7 @@ fn fragments<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, first: usize) -> Resu
 impl<'a, S: Store<'a>> Decode<'a, S> for Octets<'a> {
     #[inline(always)]
     fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
-        // as under Size::ANY, but short enough to stay in registers: most payloads come this way
+        // as for Size::ANY, but short enough for registers: most payloads take this path
         match reader.length()? {
             Length::Whole(count) => reader.octets(count).map(Octets::from),
             Length::Fragment(first) => fragments(reader, first),

@@ -31,9 +31,9 @@ pub struct Reader<'a, S = Heap<'a>> {
 /// A length determinant (X.691 11.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// All of the value follows.
+    /// The rest of the value follows.
     Whole(usize),
-    /// That many octets, bits or items follow, then another length determinant.
+    /// This number of octets, bits or items follows, then another length determinant.
     Fragment(usize),
 }
 
@@ -46,13 +46,13 @@ impl<'a> Reader<'a, Heap<'a>> {
 }
 
 impl<'a, S: Store<'a>> Reader<'a, S> {
-    /// Creates a reader that puts lists and gathered fragments into `store`.
+    /// Creates a reader that stores lists and gathered fragments in `store`.
     #[must_use]
     pub fn with_store(bytes: &'a [u8], revision: u8, store: S) -> Self {
         Reader { bytes, start: 0, pos: 0, end: bytes.len() * 8, revision, depth: 0, items_left: MAX_ITEMS, store }
     }
 
-    /// The revision of the wire format that is read; the message crate defines the numbers.
+    /// The revision of the wire format. The message crate defines the numbers.
     #[must_use]
     pub fn revision(&self) -> u8 {
         self.revision
@@ -78,7 +78,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         self.bytes
     }
 
-    /// Returns an error at the present position.
+    /// Creates an error at the current position.
     #[cold]
     #[must_use]
     pub fn error(&self, kind: ErrorKind) -> Error {
@@ -121,7 +121,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(value)
     }
 
-    /// Bits that lie in nine octets, or near the end of the input.
+    /// Reads bits that span nine octets, or near the end of the input.
     fn bits_at_edge(&self, byte: usize, shift: u32, count: u32) -> u64 {
         let mut word = 0u128;
         for (i, octet) in self.bytes[byte..].iter().take(9).enumerate() {
@@ -167,7 +167,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] when the bits encode a number outside the constraint.
-    // the bounds are known where it is called: there, one of the cases is left
+    // the bounds are constants at the call: the compiler keeps one of the cases
     #[inline(always)]
     pub fn constrained(&mut self, lo: i64, hi: i64) -> Result<i64, Error> {
         debug_assert!(lo <= hi);
@@ -189,13 +189,13 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(lo.wrapping_add(offset as i64))
     }
 
-    /// Where there are more than 64K numbers (X.691 11.5.7.4, 13.2.6): the count of octets, in the bits that the
-    /// greatest count needs, then the octets.
+    /// Reads a number with a range of more than 64K (X.691 11.5.7.4, 13.2.6): the number of octets, in as many bits as its maximum
+    /// needs, then the octets.
     #[inline(always)]
     fn wide_offset(&mut self, range: u64) -> Result<u64, Error> {
         let most = 8 - range.leading_zeros() / 8;
         let width = 32 - (most - 1).leading_zeros();
-        // Well before the end everything can be read at once: the count from two octets, the number from eight.
+        // Not near the end, the count is read from two octets and the number from eight.
         let (byte, start) = (self.pos >> 3, (self.pos + width as usize).div_ceil(8));
         if self.end - self.pos >= 80
             && let Some(two) = self.bytes.get(byte..byte + 2)
@@ -257,7 +257,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(value)
     }
 
-    /// The octets of a number, at least one.
+    /// Reads the octets of a number, at least one.
     fn number_octets(&mut self) -> Result<&'a [u8], Error> {
         let at = self.pos;
         match self.length()? {
@@ -267,7 +267,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// Reads a normally small number (X.691 11.6): an extension addition's index.
+    /// Reads a normally small number (X.691 11.6): the index of an extension addition.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] above `u32::MAX`.
@@ -280,7 +280,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         u32::try_from(value).map_err(|_| Error::new(ErrorKind::OutOfRange, at))
     }
 
-    /// The number of bits in an extension bitmap (X.691 11.9.3.4).
+    /// Reads the number of bits in an extension bitmap (X.691 11.9.3.4).
     fn normally_small_length(&mut self) -> Result<usize, Error> {
         if !self.bit()? {
             return Ok(self.bits(6)? as usize + 1);
@@ -316,7 +316,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(Length::Whole(self.constrained(size.lo as i64, size.hi as i64)? as usize))
     }
 
-    /// Whether an extensible size constraint is left (X.691 20.4 and its like for strings): then any length may follow.
+    /// Reads the extension bit of a size constraint (X.691 20.4, and likewise for strings). If it is set, any length may follow.
     #[inline]
     pub(crate) fn effective_size(&mut self, size: Size) -> Result<Size, Error> {
         if size.extensible && self.bit()? { Ok(Size::ANY) } else { Ok(size) }
@@ -325,8 +325,8 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// Reads the value inside an open type (X.691 11.2) with `read`, which must leave only padding.
     ///
     /// # Errors
-    /// Those of `read`; [`ErrorKind::TrailingOctets`]; [`ErrorKind::Fragmented`] from 16384 octets on where the store
-    /// cannot keep gathered octets. An error inside gathered octets contains the bit where the open type begins.
+    /// The errors of `read`; [`ErrorKind::TrailingOctets`]; [`ErrorKind::Fragmented`] from 16384 octets on if the store cannot
+    /// keep gathered octets. An error inside gathered octets contains the bit where the open type begins.
     #[inline]
     pub fn open_type<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let (at, start, end) = (self.pos, self.start, self.end);
@@ -349,7 +349,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
             None => result,
             Some(outer) => {
                 (self.bytes, self.pos) = (outer.bytes, outer.next);
-                // positions in gathered octets mean nothing outside of them
+                // the position of an error in gathered octets is that of the open type
                 result.map_err(|error| Error { bit: at, ..error })
             }
         }
@@ -379,7 +379,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(())
     }
 
-    /// A reader of an open type in fragments, the first of which has `first` octets; it begins at the bit `at`.
+    /// Creates a reader of a fragmented open type that begins at bit `at`. Its first fragment has `first` octets.
     #[cold]
     fn gathered(&mut self, first: usize, at: usize) -> Result<Self, Error> {
         if self.depth >= MAX_DEPTH {
@@ -405,8 +405,8 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
     /// [`Reader::end_open_type`].
     ///
     /// # Errors
-    /// As [`Reader::open_type`]; [`ErrorKind::TooDeep`]. Where the octets had to be gathered from fragments, the inner
-    /// reader counts its bits from the start of the gathered octets.
+    /// As [`Reader::open_type`]; [`ErrorKind::TooDeep`]. If the octets were gathered from fragments, the inner reader counts its
+    /// bits from the start of the gathered octets.
     #[inline]
     pub fn open_type_reader(&mut self) -> Result<Self, Error> {
         let at = self.pos;
@@ -421,7 +421,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// The octets of a fragmented value whose first fragment has `first` octets.
+    /// Gathers the octets of a fragmented value whose first fragment has `first` octets.
     fn gather(&mut self, first: usize) -> Result<Vec<u8>, Error> {
         let mut gathered = self.octets(first)?.to_vec();
         loop {
@@ -448,7 +448,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// Reads an extension bitmap; its additions follow as open types (X.691 19.7 to 19.9).
+    /// Reads an extension bitmap. The additions follow as open types (X.691 19.7 to 19.9).
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], [`ErrorKind::BadLength`].
@@ -459,7 +459,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
         let known = count.min(64) as u32;
         let bitmap = self.bits(known)? << (64 - known);
-        // No known type has more than 64 additions; later ones are skipped like any unknown ones.
+        // No known type has more than 64 additions; further ones are skipped as unknown.
         let mut more = 0;
         for _ in known as usize..count {
             more += usize::from(self.bit()?);
@@ -510,18 +510,18 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// All octets of this value, read or not. For a value that begins at an octet boundary, as open types do.
+    /// All octets of this value, for a value that begins at an octet boundary, as open types do.
     #[must_use]
     pub fn whole(&self) -> &'a [u8] {
         &self.bytes[self.start >> 3..self.end >> 3]
     }
 
-    /// Checks that only padding is left: fewer than eight bits, or the one octet that stands for a value of no bits.
+    /// Checks that only padding is left: fewer than eight bits, or the single octet of a value without bits.
     ///
     /// # Errors
     /// [`ErrorKind::TrailingOctets`].
     pub fn finish(&self) -> Result<(), Error> {
-        // X.691 11.1: an encoding of no bits becomes one zero octet.
+        // X.691 11.1: an empty encoding is one zero octet.
         let left = self.end - self.pos;
         if left >= 8 && !(left == 8 && self.pos == self.start) {
             return Err(self.error(ErrorKind::TrailingOctets));
@@ -529,7 +529,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(())
     }
 
-    /// Skips bits that were compared already.
+    /// Skips bits that were already compared.
     #[inline]
     pub(crate) fn advance(&mut self, bits: usize) {
         debug_assert!(bits <= self.remaining());
@@ -546,7 +546,7 @@ struct Outer<'a> {
 /// The extension additions of a sequence that are not read yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Additions {
-    /// The bitmap, first addition in the most significant bit; taken ones are shifted out.
+    /// The bitmap with the next addition in the most significant bit.
     bitmap: u64,
     more: usize,
 }

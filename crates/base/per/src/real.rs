@@ -1,4 +1,4 @@
-//! REAL (X.691 15, whose contents are those of X.690 8.5).
+//! REAL (X.691 15, with the contents of X.690 8.5).
 
 use core::fmt;
 use std::borrow::Cow;
@@ -7,13 +7,13 @@ use crate::codec::owned_as_is;
 use crate::reader::Length;
 use crate::{Decode, Describe, Encode, Error, ErrorKind, IntoOwned, Reader, Store, Visitor, Writer};
 
-/// A REAL: a value from the wire keeps its content octets, so that it encodes to the same bytes again even where
-/// they hold more than an `f64`; what we make ourselves is an `f64`, written as the shortest binary form.
+/// A REAL. A decoded value keeps its content octets, so that it is encoded to the same octets even if they exceed the precision
+/// of an `f64`. A value created from an `f64` is encoded in the shortest binary form.
 #[derive(Clone)]
 pub enum Real<'a> {
-    /// Content octets as they were read, known to be well formed.
+    /// Decoded content octets, which are valid.
     Wire(Cow<'a, [u8]>),
-    /// A value of our own.
+    /// A value that was not decoded.
     Value(f64),
 }
 
@@ -35,7 +35,7 @@ impl From<f64> for Real<'_> {
     }
 }
 
-/// Two values are equal where they are the same `f64`, zeros with their sign; all that are not a number are equal.
+/// Two values are equal if their `f64` are equal, including the sign of zero. All NaN values are equal.
 impl PartialEq for Real<'_> {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (self.value(), other.value());
@@ -52,7 +52,7 @@ impl fmt::Debug for Real<'_> {
 }
 
 impl<'a, S: Store<'a>> Decode<'a, S> for Real<'a> {
-    // kept out of what reads it, which mostly reads whole numbers
+    // not inlined: the callers mostly read integers
     #[inline(never)]
     fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
         let at = reader.position();
@@ -62,7 +62,7 @@ impl<'a, S: Store<'a>> Decode<'a, S> for Real<'a> {
                 value_of(octets).ok_or(Error::new(ErrorKind::BadReal, at))?;
                 Ok(Real::Wire(Cow::Borrowed(octets)))
             }
-            // 16384 octets of digits: more than any measurement has
+            // 16384 octets of digits: no measurement has as many
             Length::Fragment(_) => Err(Error::new(ErrorKind::BadReal, at)),
         }
     }
@@ -99,7 +99,7 @@ impl Describe for Real<'_> {
 
 macro_rules! float {
     ($($t:ty: $from:expr;)*) => {$(
-        /// REAL, where the value is enough: what is read is rounded, and written again in the shortest binary form.
+        /// REAL as a floating-point number: a decoded value is rounded, and encoded in the shortest binary form.
         impl<'a, S: Store<'a>> Decode<'a, S> for $t {
             #[inline]
             fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
@@ -172,7 +172,7 @@ fn binary(value: f64) -> ([u8; 12], usize) {
     (out, count + 8 - skip)
 }
 
-/// The value of REAL contents, or `None` where they are not what X.690 8.5 defines.
+/// The value of REAL contents, or `None` if they are invalid (X.690 8.5).
 fn value_of(octets: &[u8]) -> Option<f64> {
     let Some((&first, rest)) = octets.split_first() else {
         return Some(0.0);
@@ -212,13 +212,13 @@ fn binary_value(first: u8, rest: &[u8]) -> Option<f64> {
     }
     let mut power = i64::from(exponent[0] as i8);
     for octet in &exponent[1..] {
-        // saturates: such powers are infinity or zero anyway
+        // saturates: such powers are infinite or zero
         power = power.saturating_mul(256).saturating_add(i64::from(*octet));
     }
     let scale = i64::from(first >> 2 & 3);
     power = power.saturating_mul(bits_per_digit).saturating_add(scale);
 
-    // 64 bits of the mantissa, and whether anything below them is set: enough to round correctly.
+    // 64 bits of the mantissa, and whether a lower bit is set: sufficient for correct rounding.
     let significant = &mantissa[mantissa.iter().take_while(|o| **o == 0).count()..];
     let mut head = 0u64;
     for octet in significant.iter().take(8) {
@@ -243,7 +243,7 @@ fn scaled(head: u64, sticky: bool, power: i64) -> f64 {
     if exponent > 1023 {
         return f64::INFINITY;
     }
-    // Bits that the f64 keeps: 53, fewer where it is subnormal.
+    // The significant bits of the f64: 53, fewer if it is subnormal.
     let keep = if exponent >= -1022 { 53 } else { 53 - (-1022 - exponent).min(54) };
     if keep < 0 {
         return 0.0;
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_values_come_back() {
+    fn values_round_trip() {
         for value in
             [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 1e-300, -1e300, f64::MIN_POSITIVE, 5e-324, f64::MAX, 0.1, f64::INFINITY]
         {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn shortest_binary() {
+    fn binary_form_is_the_shortest() {
         let of = |v| {
             let (octets, count) = binary(v);
             octets[..count].to_vec()
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_mantissas_round_once() {
+    fn wide_mantissas_are_rounded_once() {
         // 2^63 + 1 with the exponent 0: more than 53 bits
         let wire = [0x80, 0x00, 0x80, 0, 0, 0, 0, 0, 0, 0x01];
         assert_eq!(value_of(&wire), Some(9_223_372_036_854_775_808.0));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bases_and_scale() {
+    fn other_bases_and_scale_are_decoded() {
         assert_eq!(value_of(&[0x90, 0x01, 0x03]), Some(24.0), "3 * 8");
         assert_eq!(value_of(&[0xA0, 0x01, 0x03]), Some(48.0), "3 * 16");
         assert_eq!(value_of(&[0x84, 0x00, 0x03]), Some(6.0), "scaled by 2");
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn decimal_forms() {
+    fn decimal_forms_are_decoded() {
         assert_eq!(value_of(b"\x01  -12"), Some(-12.0));
         assert_eq!(value_of(b"\x021,5"), Some(1.5));
         assert_eq!(value_of(b"\x02.5"), Some(0.5));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_exponents() {
+    fn extreme_exponents_are_bounded() {
         let eight = |first: u8| [0x83, 8, first, 0, 0, 0, 0, 0, 0, 0, 1];
         assert_eq!(value_of(&eight(0x7F)), Some(f64::INFINITY));
         assert_eq!(value_of(&eight(0x80)), Some(0.0));
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_is_of_values() {
+    fn equal_values_are_equal() {
         let wire = |octets: &'static [u8]| Real::Wire(Cow::Borrowed(octets));
         assert_eq!(wire(&[0x80, 0xFF, 0x01]), wire(&[0xA0, 0xFF, 0x08]), "one half in base 2 and 16");
         assert_eq!(wire(&[0x42]), Real::Value(-f64::NAN));
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_contents() {
+    fn malformed_contents_are_errors() {
         for bad in
             [&[0x80][..], &[0x80, 0x00], &[0xB0, 0x00, 0x01], &[0x83, 0x00, 0x01], &[0x44], &[0x40, 0x00], b"\x031.2x"]
         {

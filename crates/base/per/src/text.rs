@@ -11,8 +11,8 @@ use crate::{
 
 /// A PrintableString: letters, digits, space and `'()+,-./:=?`.
 ///
-/// Real peers put other ASCII characters into such strings (an underscore, mostly); what is read may hold any ASCII,
-/// and is written again as it was.
+/// Real peers use other ASCII characters in such strings, mostly underscores. A decoded string may have any ASCII character, and
+/// is encoded unchanged.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PrintableString<'a>(Cow<'a, str>);
 
@@ -23,7 +23,7 @@ impl<'a> PrintableString<'a> {
         &self.0
     }
 
-    /// A string that is known when the program is built.
+    /// A string that is known at compile time.
     ///
     /// # Panics
     /// Panics if `text` is not ASCII.
@@ -89,7 +89,7 @@ impl Describe for PrintableString<'_> {
 }
 
 impl<'a, S: Store<'a>> DecodeSized<'a, S> for PrintableString<'a> {
-    // the bounds are known where it is called: there, most of it goes away
+    // the bounds are constants at the call: the compiler removes most of the code
     #[inline(always)]
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, _: Option<&Self>) -> Result<Self, Error> {
         let at = reader.position();
@@ -106,8 +106,8 @@ impl<'a, S: Store<'a>> DecodeSized<'a, S> for PrintableString<'a> {
     }
 }
 
-/// Whether characters under that constraint are not aligned: one size of at most 16 bits, or sizes whose greatest is
-/// below 16 bits (X.691 30.5.6, 30.5.7).
+/// Whether characters with this constraint are unaligned: a fixed size of at most 16 bits, or a maximum size below 16 bits
+/// (X.691 30.5.6, 30.5.7).
 #[inline]
 fn is_bit_field(bounds: Size) -> bool {
     bounds.hi < if bounds.is_fixed() { 3 } else { 2 }

@@ -2,13 +2,13 @@
 
 use crate::{Error, ErrorKind, Size};
 
-/// Appends one aligned-PER encoding to a buffer that the caller keeps and reuses.
+/// Appends one aligned-PER encoding to a buffer of the caller.
 ///
-/// After an error the buffer ends in a partial encoding; the caller truncates it to where it was.
+/// After an error the buffer ends with a partial encoding; the caller truncates it.
 #[derive(Debug)]
 pub struct Writer<'b> {
     out: &'b mut Vec<u8>,
-    /// Bits of the last octet that are not used yet: 0 to 7.
+    /// The number of unused bits of the last octet: 0 to 7.
     free: u32,
     start: usize,
     revision: u8,
@@ -22,13 +22,13 @@ impl<'b> Writer<'b> {
         Writer { out, free: 0, start, revision }
     }
 
-    /// The revision of the wire format that is written; the message crate defines the numbers.
+    /// The revision of the wire format. The message crate defines the numbers.
     #[must_use]
     pub fn revision(&self) -> u8 {
         self.revision
     }
 
-    /// Returns an error at the present position.
+    /// Creates an error at the current position.
     #[cold]
     #[must_use]
     pub fn error(&self, kind: ErrorKind) -> Error {
@@ -56,7 +56,7 @@ impl<'b> Writer<'b> {
             self.free -= count;
             return;
         }
-        // The bits that do not fit into the last octet: 1 to 64.
+        // the bits that do not fit into the last octet: 1 to 64
         let left = count - self.free;
         if self.free > 0
             && let Some(last) = self.out.last_mut()
@@ -71,7 +71,7 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// The `count` most significant bits of `value`, 9 to 64, at an octet boundary.
+    /// Writes the `count` most significant bits of `value`, 9 to 64, at an octet boundary.
     fn many_bits(&mut self, value: u64, count: u32) {
         self.out.extend_from_slice(&value.to_be_bytes()[..count.div_ceil(8) as usize]);
         self.free = count.wrapping_neg() & 7;
@@ -101,7 +101,7 @@ impl<'b> Writer<'b> {
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`].
-    // the bounds are known where it is called: there, one of the cases is left
+    // the bounds are constants at the call: the compiler keeps one of the cases
     #[inline(always)]
     pub fn constrained(&mut self, value: i64, lo: i64, hi: i64) -> Result<(), Error> {
         if value < lo || value > hi {
@@ -119,8 +119,8 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// Where there are more than 64K numbers (X.691 11.5.7.4, 13.2.6): the count of octets, in the bits that the
-    /// greatest count needs, then the octets.
+    /// Writes a number with a range of more than 64K (X.691 11.5.7.4, 13.2.6): the number of octets, in as many bits as its maximum
+    /// needs, then the octets.
     fn wide_offset(&mut self, offset: u64, range: u64) {
         let most = 8 - range.leading_zeros() / 8;
         let count = octets_of(offset);
@@ -147,13 +147,13 @@ impl<'b> Writer<'b> {
         self.number(value as u64, count);
     }
 
-    /// The count of octets, and the `count` least significant octets of `value`.
+    /// Writes the number of octets, and the `count` least significant octets of `value`.
     fn number(&mut self, value: u64, count: u32) {
         self.octet(count as u8);
         self.octets(&value.to_be_bytes()[8 - count as usize..]);
     }
 
-    /// Writes a normally small number (X.691 11.6): an extension addition's index.
+    /// Writes a normally small number (X.691 11.6): the index of an extension addition.
     pub fn normally_small(&mut self, value: u32) {
         if value < 64 {
             self.bits(u64::from(value), 7);
@@ -163,14 +163,14 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// An extension bitmap: `present` has the first addition in bit `count - 1` (X.691 19.7, 19.8). At most 64.
+    /// Writes an extension bitmap of at most 64 bits: `present` has the first addition in bit `count - 1` (X.691 19.7, 19.8).
     pub fn additions(&mut self, present: u64, count: u32) {
         debug_assert!((1..=64).contains(&count));
         self.bits(u64::from(count - 1), 7);
         self.bits(present, count);
     }
 
-    /// A general length below 16384 (X.691 11.9.3.6, 11.9.3.7).
+    /// Writes a general length below 16384 (X.691 11.9.3.6, 11.9.3.7).
     #[inline]
     pub(crate) fn short_length(&mut self, length: usize) {
         debug_assert!(length < 16384);
@@ -181,16 +181,16 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// A fragment's length: `sixteens` times 16384, 1 to 4 (X.691 11.9.3.8).
+    /// Writes the length of a fragment: `sixteens` times 16384, 1 to 4 (X.691 11.9.3.8).
     pub(crate) fn fragment_length(&mut self, sixteens: usize) {
         debug_assert!((1..=4).contains(&sixteens));
         self.octet(0xC0 | sixteens as u8);
     }
 
-    /// The extension bit of a size constraint, where there is one, and which bounds then hold for `length`.
+    /// Writes the extension bit of a size constraint, if it has one. Returns the bounds that apply to `length`.
     ///
     /// # Errors
-    /// [`ErrorKind::BadLength`] outside a constraint that cannot be extended.
+    /// [`ErrorKind::BadLength`] outside a constraint that is not extensible.
     #[inline]
     pub(crate) fn effective_size(&mut self, length: usize, size: Size) -> Result<Size, Error> {
         let fits = size.lo <= length && length <= size.hi;
@@ -202,14 +202,14 @@ impl<'b> Writer<'b> {
         Ok(if fits { size } else { Size::ANY })
     }
 
-    /// A length in constrained bounds below 64K (X.691 11.9.4.1).
+    /// Writes a length with bounds below 64K (X.691 11.9.4.1).
     #[inline]
     pub(crate) fn bounded_length(&mut self, length: usize, size: Size) -> Result<(), Error> {
         debug_assert!(size.hi < 65536);
         self.constrained(length as i64, size.lo as i64, size.hi as i64)
     }
 
-    /// Writes the length of a list of `count` items. Returns how many items follow, and whether they are all.
+    /// Writes the length of a list of `count` items. Returns the number of items in the first fragment, and whether it is the last.
     ///
     /// # Errors
     /// [`ErrorKind::BadLength`].
@@ -224,8 +224,8 @@ impl<'b> Writer<'b> {
         Ok((count, true))
     }
 
-    /// Writes a general length for `count` items: that of a fragment if there are 16384 or more. Returns how many items
-    /// follow, and whether they are all.
+    /// Writes a general length for `count` items, or that of a fragment if there are 16384 or more. Returns the number of items in
+    /// the fragment, and whether it is the last.
     pub(crate) fn next_fragment(&mut self, count: usize) -> (usize, bool) {
         if count >= 16384 {
             let sixteens = (count / 16384).min(4);
@@ -237,7 +237,7 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// Octets behind a general length, in fragments where there are 16384 or more.
+    /// Writes a general length and octets, in fragments if there are 16384 or more.
     #[inline]
     pub(crate) fn octets_with_length(&mut self, mut octets: &[u8]) {
         while octets.len() >= 16384 {
@@ -251,13 +251,13 @@ impl<'b> Writer<'b> {
         self.octets(octets);
     }
 
-    /// Writes an open type (X.691 11.2): `write` appends the value; its length is inserted before it afterwards.
+    /// Writes an open type (X.691 11.2): `write` appends the value, then its length is inserted before it.
     ///
-    /// `hint` is the least number of octets of the value. No octets are moved if it is in the same class (below 128, below
-    /// 16384) as the true length.
+    /// `hint` is the minimum number of octets of the value. No octets are moved if it is in the same class (below 128, below 16384)
+    /// as the real length.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// The errors of `write`.
     #[inline]
     pub fn open_type(&mut self, hint: usize, write: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
         let open = self.begin_open_type(hint);
@@ -272,7 +272,7 @@ impl<'b> Writer<'b> {
     pub fn begin_open_type(&mut self, hint: usize) -> OpenType {
         self.align();
         let at = self.out.len();
-        // Two arms, since a copy of a length unknown to the compiler becomes a function call.
+        // Two arms, since a copy of a length that the compiler does not know becomes a function call.
         let reserved = if hint < 128 {
             self.out.push(0);
             1
@@ -289,7 +289,7 @@ impl<'b> Writer<'b> {
         self.align();
         let OpenType { at, reserved } = open;
         if self.out.len() == at + reserved {
-            self.out.push(0); // X.691 11.1: no value is shorter than one octet
+            self.out.push(0); // X.691 11.1: a value has at least one octet
         }
         let length = self.out.len() - at - reserved;
         match (length, reserved) {
@@ -299,7 +299,7 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// Moves the octets within the buffer, if the reserved room for the length is wrong or the value must be fragmented.
+    /// Moves the octets within the buffer if the space for the length is wrong, or if the value must be fragmented.
     #[cold]
     fn move_open_type(&mut self, at: usize, reserved: usize, length: usize) {
         let (whole, rest) = (length / FRAGMENT, length % FRAGMENT);
@@ -311,8 +311,7 @@ impl<'b> Writer<'b> {
         if end > self.out.len() {
             self.out.resize(end, 0);
         }
-        // From the last piece to the first, since all but the first stay or move up. The lengths are written last, since their
-        // positions are free only then.
+        // From the last fragment to the first, since they move up. The lengths are written last, when their positions are free.
         let last_from = from + length - last;
         self.out.copy_within(last_from..last_from + last, end - last);
         for i in (0..fragments).rev() {
@@ -333,17 +332,17 @@ impl<'b> Writer<'b> {
     }
 }
 
-/// The octets of the largest fragment (X.691 11.9.3.8).
+/// The number of octets of the largest fragment (X.691 11.9.3.8).
 const FRAGMENT: usize = 65536;
 
-/// An open type that was started and has no length yet.
+/// A started open type without its length.
 #[derive(Debug)]
 pub struct OpenType {
     at: usize,
     reserved: usize,
 }
 
-/// Octets of a non-negative number in the shortest form, at least one.
+/// The number of octets of a non-negative number in the shortest form, at least one.
 fn octets_of(value: u64) -> u32 {
     (64 - value.leading_zeros()).div_ceil(8).max(1)
 }

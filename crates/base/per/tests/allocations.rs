@@ -1,4 +1,4 @@
-//! Encoding into a buffer that is used again allocates nothing, nor does reading what borrows.
+//! Encoding into a used buffer does not allocate, nor does decoding borrowed values.
 
 #![allow(missing_docs)]
 
@@ -18,9 +18,9 @@ fn allocations(run: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn encoding_into_a_used_buffer_does_not_allocate_does_not_allocate() {
+fn encoding_into_a_used_buffer_does_not_allocate() {
     let (mut out, octets) = (Vec::with_capacity(70_000), vec![7; 65_000]);
-    assert_eq!(allocations(|| drop(Vec::<u8>::with_capacity(9))), 1, "the count counts");
+    assert_eq!(allocations(|| drop(Vec::<u8>::with_capacity(9))), 1, "the allocator counts");
     for count in [0, 1, 125, 126, 127, 128, 1000, 16379, 16383, 16384, 65_000] {
         let value = Deep::B(Deeper::B(Octets::from(&octets[..count])));
         let made = allocations(|| {
@@ -83,7 +83,7 @@ fn reading_borrowed_values_does_not_allocate() {
     assert_eq!(allocations(|| assert_eq!(decode::<Real<'_>>(&bytes, 0), Ok(Real::Value(0.1)))), 0);
 }
 
-/// A count is only a promise: memory comes with the items that are there.
+/// Memory grows with the items received, not with the announced count.
 #[test]
 fn memory_for_announced_items_is_bounded() {
     let octets = |run: &dyn Fn()| {
@@ -92,12 +92,12 @@ fn memory_for_announced_items_is_bounded() {
         CountingAllocator::requested_octets() - before
     };
     let made = octets(&|| assert!(decode::<List<'_, u32>>(&[0xBF, 0xFF, 0, 1], 0).is_err()));
-    assert!(made <= 64 * size_of::<u32>() as u64, "{made} octets for a list of 16383 that has one item");
+    assert!(made <= 64 * size_of::<u32>() as u64, "{made} octets for a list that announces 16383 items and has one");
     let made = octets(&|| assert!(decode::<types::AnyOctets<'_>>(&[0xC4; 1000], 0).is_err()));
-    assert_eq!(made, 0, "for fragments that are not there");
+    assert_eq!(made, 0, "for missing fragments");
     let made = octets(&|| assert!(decode::<types::AnyBits<'_>>(&[0xC4; 1000], 0).is_err()));
-    assert_eq!(made, 0, "for fragments that are not there");
-    // items of few bits: what a list may hold at most, and what it grew through on the way there
+    assert_eq!(made, 0, "for missing fragments");
+    // items of one bit: the list grows up to its maximum
     let many = [&[0xC4][..], &[0; 8192]].concat().repeat(5);
     let made = octets(&|| assert!(decode::<List<'_, bool>>(&many, 0).is_err()));
     assert!(made <= 2 * u64::from(per::MAX_ITEMS), "{made} octets");

@@ -1,5 +1,5 @@
-//! The worked examples of X.691 Annex A, aligned. VisibleString is written as PrintableString is; strings of digits,
-//! which have four bits each there, are given as octets and bits; a SET's components stand in the order of their tags.
+//! The examples of X.691 Annex A, aligned. VisibleString is encoded as PrintableString. Strings of digits, which have four bits
+//! per digit there, are octets and bits here. The components of a SET are in the order of their tags.
 
 #![allow(missing_docs)]
 
@@ -25,7 +25,7 @@ fn text(text: &str) -> PrintableString<'_> {
 }
 
 #[test]
-fn a_1_without_constraints() {
+fn record_without_constraints_round_trips() {
     #[derive(Clone, Debug, PartialEq, Per)]
     struct Name<'a> {
         given: PrintableString<'a>,
@@ -69,7 +69,7 @@ fn a_1_without_constraints() {
 }
 
 #[test]
-fn a_2_with_constraints() {
+fn record_with_constraints_round_trips() {
     #[derive(Clone, Debug, PartialEq, Per)]
     struct Name<'a> {
         #[per(size = 1..=64)]
@@ -116,7 +116,7 @@ fn a_2_with_constraints() {
 }
 
 #[test]
-fn a_3_with_extension_markers() {
+fn record_with_extension_markers_round_trips() {
     #[derive(Clone, Debug, PartialEq, Per)]
     #[per(extensible)]
     struct Name<'a> {
@@ -181,7 +181,7 @@ fn a_3_with_extension_markers() {
 }
 
 #[test]
-fn a_4_with_addition_groups() {
+fn record_with_addition_groups_round_trips() {
     #[derive(Clone, Debug, PartialEq, Per)]
     #[per(extensible)]
     enum C<'a> {
@@ -200,7 +200,7 @@ fn a_4_with_addition_groups() {
         c: C<'a>,
         i: Option<Octets<'a>>,
         j: Option<PrintableString<'a>>,
-        /// three characters of a NumericString
+        /// Three characters of a NumericString.
         #[per(group = 1, mandatory, size = 12..=12)]
         g: Option<BitString<'a>>,
         #[per(group = 1)]

@@ -1,4 +1,4 @@
-//! What the derive makes of revisions, defaults, additions and groups; and names of fields that could clash.
+//! Derived codecs: revisions, defaults, additions, groups, and names of fields that equal those of local variables.
 
 #![allow(missing_docs, clippy::unusual_byte_groupings)] // bits are grouped by field
 
@@ -46,7 +46,7 @@ fn encode(value: &impl per::Encode, revision: u8) -> Result<Vec<u8>, Error> {
     match result {
         Ok(()) => Ok(out.split_off(1)),
         Err(error) => {
-            assert_eq!(out, [0xEE], "an error leaves the buffer as it was");
+            assert_eq!(out, [0xEE], "the buffer is unchanged after an error");
             Err(error)
         }
     }
@@ -64,8 +64,8 @@ fn refused(value: &impl per::Encode, revision: u8, kind: ErrorKind, at: &str) {
 }
 
 #[test]
-fn components_by_revision() {
-    // extension bit, bits of what is optional in that revision, then three bits for each number
+fn components_depend_on_revision() {
+    // extension bit, presence bits of that revision, then three bits for each number
     round(PLAIN, 1, &[0b0_0_001_000]);
     round(Sequence { dropped: Some(true), ..PLAIN }, 1, &[0b0_1_001_1_00]);
     let two = Sequence { demanded: Some(6), ..PLAIN };
@@ -83,8 +83,8 @@ fn components_by_revision() {
 }
 
 #[test]
-fn additions_by_revision() {
-    // behind the root: how many additions the revision knows (less one, in seven bits), and which of them are there
+fn additions_depend_on_revision() {
+    // after the root: the number of additions of the revision (minus one, in seven bits), and their presence bits
     let one = Sequence { addition: Some(true), ..PLAIN };
     round(one, 1, &[0b1_0_001_000, 0b0001_01_00, 1, 0x80]);
     round(Sequence { old_addition: Some(true), ..PLAIN }, 1, &[0b1_0_001_000, 0b0001_10_00, 1, 0x80]);
@@ -96,7 +96,7 @@ fn additions_by_revision() {
     refused(&three, 2, ErrorKind::NotInRevision, "Sequence.in_group");
     refused(&Sequence { old_addition: Some(true), ..two }, 2, ErrorKind::NotInRevision, "Sequence.old_addition");
     refused(&Sequence { also_in_group: Some(true), ..two }, 3, ErrorKind::Missing, "Sequence.in_group");
-    // an older reader passes over the group that it does not know
+    // an older reader skips an unknown group
     let newer = [0b1_0_001_110, 0b0000_001_1, 0b1_0000000, 1, 0x80, 1, 0b0_1_000000];
     assert_eq!(decode::<Sequence>(&newer, 2), Ok(two));
 }
@@ -137,7 +137,7 @@ enum Choice<'a> {
 }
 
 #[test]
-fn enumerations_by_revision() {
+fn enumerations_depend_on_revision() {
     use Enumerated::{Addition, Fifth, First, Fourth, OldAddition, Second, Third};
     for (revision, value, bits) in [
         (1, First, 0b0_00_00000),
@@ -164,7 +164,7 @@ fn enumerations_by_revision() {
 }
 
 #[test]
-fn choices_by_revision() {
+fn choices_depend_on_revision() {
     use Choice::{Addition, Fifth, First, Fourth, OldAddition, Second, Third};
     let third = Third(Octets::from(b"\xFF"));
     for (revision, value, bytes) in [
@@ -189,7 +189,7 @@ fn choices_by_revision() {
     assert_eq!((unknown.kind, unknown.bit, unknown.at), (ErrorKind::UnknownExtension, 1, "Choice"));
 }
 
-/// Fields with the names of the derive's own variables.
+/// Fields with the names of local variables in derived code.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
 struct Names<'a> {
@@ -233,7 +233,7 @@ fn names_do_not_clash() {
     assert_eq!(per::IntoOwned::into_owned(value.clone()), value);
 }
 
-/// As many components in the preamble as one number holds, and one more.
+/// Preambles of 64 and 65 components.
 macro_rules! many {
     ($name:ident: $($field:ident)*) => {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Per)]
@@ -249,7 +249,7 @@ many!(Many65: a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12 a13 a14 a15 a16 a17 a18 
     a59 a60 a61 a62 a63 a64);
 
 #[test]
-fn long_preambles() {
+fn preambles_of_64_and_more_bits_round_trip() {
     let value = Many64 { a0: Some(true), a2: Some(true), a63: Some(false), ..Many64::default() };
     let bytes = encode(&value, 0).unwrap();
     assert_eq!(bytes, [0b1010_0000, 0, 0, 0, 0, 0, 0, 1, 0b1100_0000]);
@@ -260,9 +260,9 @@ fn long_preambles() {
     assert_eq!(decode(&bytes, 0), Ok(value));
 }
 
-/// A default that was written all the same is read (X.691 19.5 leaves that to the sender for types that are not simple).
+/// An encoded default is decoded (X.691 19.5 allows it for types that are not simple).
 #[test]
-fn written_defaults_are_read() {
+fn encoded_defaults_are_decoded() {
     #[derive(Clone, Debug, PartialEq, Eq, Per)]
     struct WithList<'a> {
         #[per(default = List::default())]

@@ -1,9 +1,9 @@
-//! The fields of PER against `oxirush-aper`, another implementation: random constraints and values, behind 0 to 7 bits;
-//! the octets are equal, and each reads what the other wrote.
+//! Comparison of PER fields with `oxirush-aper`, another implementation: random constraints and values after 0 to 7 bits. The
+//! octets are equal, and each decodes the encoding of the other.
 //!
-//! Covered here: whole numbers of every kind, lengths, OCTET STRING, BIT STRING, PrintableString, indices of
-//! enumerations and choices, extension bitmaps (more than 64 bits too, which pycrate and asn1tools write wrongly), open
-//! types, fragments, lists. That crate has no REAL; `vectors.rs` has.
+//! Covered: whole numbers of every kind, lengths, OCTET STRING, BIT STRING, PrintableString, indices of
+//! enumerations and choices, extension bitmaps (also of more than 64 bits, which pycrate and asn1tools encode wrongly), open
+//! types, fragments, lists. That crate has no REAL; see `vectors.rs`.
 
 mod common;
 
@@ -13,7 +13,7 @@ use per::{
     BitString, DecodeSized, Encode, EncodeSized, ErrorKind, Heap, List, Octets, PrintableString, Reader, Size, Writer,
 };
 
-/// What the other crate writes behind `phase` bits and before one.
+/// The encoding of the other crate after `phase` bits and before one.
 fn theirs(phase: u32, write: impl FnOnce(&mut other::Writer<'_>)) -> Vec<u8> {
     let mut out = Vec::new();
     let mut writer = other::Writer::new(&mut out);
@@ -23,7 +23,7 @@ fn theirs(phase: u32, write: impl FnOnce(&mut other::Writer<'_>)) -> Vec<u8> {
     out
 }
 
-/// What the other crate reads there.
+/// The value that the other crate decodes.
 fn they_read<T>(phase: u32, bytes: &[u8], read: impl FnOnce(&mut other::Reader<'_>) -> T) -> T {
     let mut reader = other::Reader::new(bytes);
     reader.bits(phase as usize).unwrap();
@@ -33,7 +33,7 @@ fn they_read<T>(phase: u32, bytes: &[u8], read: impl FnOnce(&mut other::Reader<'
     value
 }
 
-/// What we read there.
+/// The value that we decode.
 fn we_read<'a, T>(phase: u32, bytes: &'a [u8], read: impl FnOnce(&mut Reader<'a, Heap<'a>>) -> T) -> T {
     let mut reader = Reader::new(bytes, 0);
     reader.bits(phase).unwrap();
@@ -48,7 +48,7 @@ fn phase(random: &mut Random) -> u32 {
 }
 
 #[test]
-fn constrained_whole_numbers() {
+fn constrained_whole_numbers_agree() {
     let mut random = Random::new(1);
     let ranges = [0, 1, 254, 255, 256, 65535, 65536, (1 << 24) - 1, 1 << 24, (1 << 32) - 1, 1 << 32, 1 << 40, i64::MAX];
     for round in 0..20_000 {
@@ -64,7 +64,7 @@ fn constrained_whole_numbers() {
 }
 
 #[test]
-fn other_whole_numbers() {
+fn other_whole_numbers_agree() {
     let mut random = Random::new(2);
     for _ in 0..20_000 {
         let (value, phase) = (random.integer(i64::MIN, i64::MAX), phase(&mut random));
@@ -97,7 +97,7 @@ fn other_whole_numbers() {
     }
 }
 
-/// A size constraint, and a length that it allows.
+/// A random size constraint, and a length that it allows.
 fn size_and_length(random: &mut Random) -> (Size, usize) {
     let bounds =
         [0, 1, 2, 3, 4, 15, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 300, 16383, 16384, 65535, 65536, 70000];
@@ -116,13 +116,13 @@ fn size_and_length(random: &mut Random) -> (Size, usize) {
         1 => most,
         _ => least + random.below(most - least + 1),
     };
-    // long ones are slow, and only a few forms differ
+    // long values are slow, and only a few forms differ
     let length = if length > 1000 && random.below(8) > 0 { least.max(length % 300).min(most) } else { length };
     (Size { lo, hi, extensible }, length)
 }
 
 #[test]
-fn octet_strings() {
+fn octet_strings_agree() {
     let mut random = Random::new(3);
     for _ in 0..10_000 {
         let (size, length) = size_and_length(&mut random);
@@ -144,7 +144,7 @@ fn octet_strings() {
 }
 
 #[test]
-fn printable_strings() {
+fn printable_strings_agree() {
     let mut random = Random::new(4);
     for _ in 0..10_000 {
         let (size, length) = size_and_length(&mut random);
@@ -167,7 +167,7 @@ fn printable_strings() {
 }
 
 #[test]
-fn bit_strings() {
+fn bit_strings_agree() {
     let mut random = Random::new(5);
     for _ in 0..10_000 {
         let (size, count) = size_and_length(&mut random);
@@ -199,7 +199,7 @@ fn bit_strings() {
 }
 
 #[test]
-fn extension_bitmaps() {
+fn extension_bitmaps_agree() {
     let mut random = Random::new(6);
     for _ in 0..3000 {
         let (count, phase) = (1 + random.below(200), phase(&mut random));
@@ -231,7 +231,7 @@ fn extension_bitmaps() {
 }
 
 #[test]
-fn enumerations_beyond_63_additions() {
+fn enumerations_beyond_63_additions_agree() {
     use common::types::EnumeratedWide::{self, A, B, X0, X1, X62, X63, X64, X69};
     for phase in 0..8 {
         for (index, value) in [(0, A), (1, B), (2, X0), (3, X1), (64, X62), (65, X63), (66, X64), (71, X69)] {
@@ -246,7 +246,7 @@ fn enumerations_beyond_63_additions() {
 }
 
 #[test]
-fn open_types_and_fragments() {
+fn open_types_and_fragments_agree() {
     let mut random = Random::new(7);
     let lengths = [1, 126, 127, 128, 129, 16383, 16384, 16385, 32768, 65535, 65536, 65537, 131_072, 200_000, 278_528];
     for length in lengths {
@@ -266,9 +266,9 @@ fn open_types_and_fragments() {
     }
 }
 
-/// Open types in each other, the inner value long: each level is cut into fragments anew.
+/// Nested open types with a long value: each level is fragmented.
 #[test]
-fn nested_fragments() {
+fn nested_fragments_agree() {
     let mut random = Random::new(8);
     for length in [0, 100, 16380, 16384, 70_000, 140_000] {
         let octets = random.octets(length);
@@ -298,7 +298,7 @@ fn nest(writer: &mut Writer<'_>, depth: u32, octets: &[u8]) {
 }
 
 #[test]
-fn lists() {
+fn lists_agree() {
     let mut random = Random::new(9);
     for round in 0..400 {
         let (size, count) = size_and_length(&mut random);

@@ -1,8 +1,8 @@
-//! Derived types against `rasn`, another implementation, which derives its codecs from Rust types too: the same ASN.1
-//! declared in both, random values, the octets equal, and each reads what the other wrote.
+//! Comparison of derived types with `rasn`, another implementation with derived codecs: the same ASN.1 is declared in both. The
+//! octets of random values are equal, and each decodes the encoding of the other.
 //!
-//! Covered here: SEQUENCE with OPTIONAL, DEFAULT, additions and addition groups; CHOICE and ENUMERATED with additions;
-//! SEQUENCE OF; strings under every form of size; numbers. rasn has no REAL in PER; `vectors.rs` has.
+//! Covered: SEQUENCE with OPTIONAL, DEFAULT, additions and addition groups; CHOICE and ENUMERATED with additions;
+//! SEQUENCE OF; strings under every form of size; numbers. rasn has no REAL in PER; see `vectors.rs`.
 
 mod common;
 
@@ -152,7 +152,7 @@ sized! {
     Threes ListExtensible("1..=2" extensible);
 }
 
-/// A value behind one bit and before one.
+/// A value between two single bits.
 #[derive(AsnType, Clone, Debug, Decode, Encode, PartialEq)]
 struct Within<T> {
     before: bool,
@@ -160,7 +160,7 @@ struct Within<T> {
     behind: bool,
 }
 
-/// Compares both ways, alone and within bits.
+/// Compares both directions, with and without bits around the value.
 #[track_caller]
 fn same<'a, T, U>(ours: &T, theirs: &U, phase_one: &'a mut Vec<u8>)
 where
@@ -187,7 +187,7 @@ fn digit(random: &mut Random, below: usize) -> u8 {
 }
 
 #[test]
-fn sequences() {
+fn sequences_agree() {
     let mut random = Random::new(11);
     for _ in 0..ROUNDS {
         let (a, b) = (digit(&mut random, 8), random.chance());
@@ -199,7 +199,7 @@ fn sequences() {
 }
 
 #[test]
-fn additions_and_groups() {
+fn additions_and_groups_agree() {
     let mut random = Random::new(12);
     for _ in 0..ROUNDS {
         let a = digit(&mut random, 8);
@@ -230,7 +230,7 @@ fn additions_and_groups() {
 }
 
 #[test]
-fn choices_and_enumerations() {
+fn choices_and_enumerations_agree() {
     let mut random = Random::new(13);
     for _ in 0..ROUNDS {
         let (a, b) = (digit(&mut random, 8), random.chance());
@@ -259,7 +259,7 @@ fn choices_and_enumerations() {
 }
 
 #[test]
-fn numbers_names_and_lists() {
+fn numbers_names_and_lists_agree() {
     let mut random = Random::new(14);
     for _ in 0..ROUNDS {
         let number = random.integer(-100_000, 100_000);
@@ -280,7 +280,7 @@ fn numbers_names_and_lists() {
     }
 }
 
-/// Makes the bits behind `count` zero.
+/// Sets the bits after `count` to zero.
 fn clear_unused(octets: &mut [u8], count: usize) {
     if let Some(last) = octets.last_mut().filter(|_| !count.is_multiple_of(8)) {
         *last &= 0xFF << (8 - count % 8);
@@ -288,7 +288,7 @@ fn clear_unused(octets: &mut [u8], count: usize) {
 }
 
 #[test]
-fn sizes() {
+fn sizes_agree() {
     let mut random = Random::new(15);
     macro_rules! strings {
         ($($name:ident $($length:literal)*;)*) => {$($({

@@ -1,4 +1,4 @@
-//! FlatBuffers of every construct that can be declared.
+//! FlatBuffers of every construct.
 
 use per::flat::{Kind, Schema, Type, decode, encode};
 use per::{BitString, Bits, ErrorKind, Flat, List, Memo, Octets, Per, PrintableString, Real, Single};
@@ -146,7 +146,7 @@ fn every_construct_round_trips() {
     assert_eq!(decode::<Own<'_>>(&out, 0, None), Ok(own));
 }
 
-/// Octets that PER had cut into fragments are one vector, and what is read borrows from the buffer.
+/// Octets that PER has fragmented are one vector, and decoded octets are borrowed from the buffer.
 #[test]
 fn fragments_are_joined() {
     let mut per_octets = Vec::new();
@@ -169,7 +169,7 @@ fn constraints_are_checked_in_both_directions() {
         let mut out = vec![1, 2, 3];
         let error = encode(&value, 0, None, &mut out).unwrap_err();
         assert_eq!((error.kind, error.at), (kind, at));
-        assert_eq!(out, [1, 2, 3], "as it was");
+        assert_eq!(out, [1, 2, 3], "unchanged");
     };
     refuse(|all| all.narrow = Narrow(6), ErrorKind::OutOfRange, "Narrow");
     refuse(|all| all.octets = Octets::from(&[0; 5]), ErrorKind::BadLength, "All.octets");
@@ -178,7 +178,7 @@ fn constraints_are_checked_in_both_directions() {
     refuse(|all| all.long = BitString::new(0, 64), ErrorKind::BadLength, "All.long");
     refuse(|all| all.bits = Bits::new(2, 1), ErrorKind::OutOfRange, "All.bits");
 
-    // the same types without constraints write what is refused in reading
+    // the same types without constraints encode values that the decoder refuses
     #[derive(Flat)]
     struct Loose<'a> {
         narrow: i64,
@@ -241,7 +241,7 @@ fn missing_and_unknown_fields_are_errors() {
     assert_eq!((error.kind, error.at), (ErrorKind::UnknownExtension, "Pick"));
 }
 
-/// A table that holds itself is bounded in depth, and a small buffer whose offsets share what they lead to in work.
+/// The depth of nested tables is bounded, and so is the work for a small buffer whose offsets have the same target.
 #[test]
 fn hostile_structure_is_bounded() {
     let mut deep = Pick::Nothing;
@@ -256,7 +256,7 @@ fn hostile_structure_is_bounded() {
     struct Tree<'a> {
         branches: List<'a, Tree<'a>>,
     }
-    // each table's ten offsets lead to the one next table
+    // the ten offsets of each table point to the same next table
     const FAN: usize = 10;
     let mut out = Vec::new();
     let mut writer = flat::Writer::new(&mut out, None);
@@ -316,7 +316,7 @@ struct Numbers {
 }
 
 #[test]
-fn numbers() {
+fn numbers_round_trip() {
     for numbers in [
         Numbers { tiny: -128, signed: i32::MIN, counter: u64::MAX, single: -0.1, double: 1e300 },
         Numbers { tiny: 127, signed: i32::MAX, counter: 0, single: f32::MAX, double: f64::NEG_INFINITY },

@@ -1,4 +1,4 @@
-//! The bounds of a reader, the rules at the end of a value, and where errors say that they are.
+//! The bounds of a reader, the rules at the end of a value, and the positions of errors.
 
 mod common;
 
@@ -12,19 +12,19 @@ fn kind<T>(result: Result<T, Error>) -> ErrorKind {
     result.map(|_| ()).unwrap_err().kind
 }
 
-/// SEQUENCE without components: an item of no bits.
+/// SEQUENCE without components: an item without bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 struct Nothing {}
 
 #[test]
 fn items_of_no_bits_are_bounded() {
-    // each octet announces 65536 items more
+    // each octet announces 65536 further items
     let bytes = [0xC4; 100_000];
     let error = decode::<List<'_, Nothing>>(&bytes, 0).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooManyItems);
     assert_eq!(error.bit, 8 * (1 + MAX_ITEMS as usize / 65536));
 
-    // lists in lists count together
+    // nested lists share the limit
     #[derive(Clone, Debug, PartialEq, Eq, Per)]
     #[per(size = 65535..=65535)]
     struct Many<'a>(List<'a, Nothing>);
@@ -44,7 +44,7 @@ fn items_in_open_types_count_too() {
     assert_eq!(read(), Err(Error::new(ErrorKind::TooManyItems, 5 * 40 + 24)));
 }
 
-/// A type that holds itself is read to a depth that a small stack bears.
+/// A recursive type is decoded up to a depth that a small stack allows.
 #[test]
 fn recursion_is_bounded() {
     let deepest = |levels: usize, boxed: bool| {
@@ -72,12 +72,12 @@ fn recursion_is_bounded() {
 
 #[test]
 fn only_padding_may_follow_a_value() {
-    // fewer than eight bits of padding, whatever they hold
+    // fewer than eight bits of padding, of any value
     assert_eq!(decode::<bool>(&[0x80], 0), Ok(true));
     assert_eq!(decode::<bool>(&[0xFF], 0), Ok(true));
     assert_eq!(decode::<bool>(&[0x80, 0], 0), Err(Error::new(ErrorKind::TrailingOctets, 1)));
     assert_eq!(decode::<u8>(&[7, 0], 0), Err(Error::new(ErrorKind::TrailingOctets, 8)));
-    // a value of no bits takes one octet, by itself and in an open type
+    // a value without bits has one octet, alone and in an open type
     let mut out = Vec::new();
     encode(&Nothing {}, 0, &mut out).unwrap();
     assert_eq!(out, [0]);
@@ -95,7 +95,7 @@ fn only_padding_may_follow_a_value() {
 }
 
 #[test]
-fn malformed_lengths_and_numbers_are_errors_are_errors() {
+fn malformed_lengths_and_numbers_are_errors() {
     for (bytes, expected) in [
         (&[][..], ErrorKind::Truncated),
         (&[0x80], ErrorKind::Truncated),
@@ -108,7 +108,7 @@ fn malformed_lengths_and_numbers_are_errors_are_errors() {
         assert_eq!(kind(decode::<Octets<'_>>(bytes, 0)), expected, "{bytes:02x?}");
         assert_eq!(kind(decode::<BitString<'_>>(bytes, 0)), expected, "{bytes:02x?}");
     }
-    assert_eq!(kind(decode::<i64>(&[0], 0)), ErrorKind::BadLength, "a number has octets");
+    assert_eq!(kind(decode::<i64>(&[0], 0)), ErrorKind::BadLength, "a number has at least one octet");
     assert_eq!(kind(Reader::new(&[0], 0).semi_constrained(0)), ErrorKind::BadLength);
     assert_eq!(decode::<i64>(&[9, 0, 0x7F, 255, 255, 255, 255, 255, 255, 255], 0), Ok(i64::MAX), "longer than needed");
     assert_eq!(kind(decode::<i64>(&[9, 0, 0x80, 0, 0, 0, 0, 0, 0, 0], 0)), ErrorKind::OutOfRange);
@@ -116,11 +116,11 @@ fn malformed_lengths_and_numbers_are_errors_are_errors() {
     let wide = [9, 1, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(kind(Reader::new(&wide, 0).semi_constrained(i64::MIN)), ErrorKind::OutOfRange);
     assert_eq!(Reader::new(&[8; 9], 0).semi_constrained(i64::MIN), Ok(i64::MIN + 0x0808_0808_0808_0808));
-    // X.691 11.5.7.4: 3 octets at most, of which two bits could encode 4
+    // X.691 11.5.7.4: at most 3 octets; two bits could encode 4
     assert_eq!(kind(Reader::new(&[0xC0, 0, 0, 0, 0], 0).constrained(0, 65536)), ErrorKind::OutOfRange);
     assert_eq!(kind(Reader::new(&[0x80, 1, 0, 1], 0).constrained(0, 65536)), ErrorKind::OutOfRange);
     assert_eq!(kind(Reader::new(&[0xFF], 0).constrained(0, 254)), ErrorKind::OutOfRange);
-    // sizes of 64K and more, which the encoding does not keep
+    // sizes of 64K and more do not affect the encoding
     let at_least = Size { lo: 2, hi: 70000, extensible: false };
     let at_most = Size { lo: 0, hi: 65536, extensible: false };
     let long = [&[0xC4][..], &[0; 65536], &[1, 0]].concat();
@@ -141,7 +141,7 @@ fn invalid_values_are_not_written() {
     let mut writer = Writer::new(&mut out, 0);
     writer.bits(0b101, 3);
     let at = |kind| Err(Error::new(kind, 3));
-    assert_eq!(writer.constrained(8, 0, 7), at(ErrorKind::OutOfRange), "bits count from where the writer began");
+    assert_eq!(writer.constrained(8, 0, 7), at(ErrorKind::OutOfRange), "bits are counted from the start of the writer");
     assert_eq!(writer.semi_constrained(-1, 0), at(ErrorKind::OutOfRange));
     assert_eq!(Octets::from(b"ab").encode_sized(&mut writer, size(3, 4)), at(ErrorKind::BadLength));
     assert_eq!(List::from(vec![1u8]).encode_sized(&mut writer, size(2, 3)), at(ErrorKind::BadLength));
@@ -156,7 +156,7 @@ fn invalid_values_are_not_written() {
 
 #[test]
 fn non_ascii_characters_are_errors() {
-    assert_eq!(decode::<PrintableString<'_>>(b"\x04a_@z", 0).unwrap().as_str(), "a_@z", "ASCII, as peers send it");
+    assert_eq!(decode::<PrintableString<'_>>(b"\x04a_@z", 0).unwrap().as_str(), "a_@z", "ASCII as sent by peers");
     let error = decode::<PrintableString<'_>>(b"\x02a\xFF", 0).unwrap_err();
     assert_eq!((error.kind, error.bit), (ErrorKind::BadCharacter, 0));
 }
@@ -184,14 +184,14 @@ fn fragmented_open_types_need_a_gather() {
     let mut bytes = Vec::new();
     encode(&value, 0, &mut bytes).unwrap();
     let error = decode::<Deep<'_>>(&bytes, 0).unwrap_err();
-    assert_eq!((error.kind, error.bit), (ErrorKind::Fragmented, 8), "the heap alone has no place");
+    assert_eq!((error.kind, error.bit), (ErrorKind::Fragmented, 8), "the heap cannot gather");
 
     let gather = Gather::new();
     let mut reader = Reader::with_store(&bytes, 0, Heap::gathering(&gather));
     assert_eq!(Deep::decode(&mut reader), Ok(value));
     assert_eq!(reader.finish(), Ok(()));
 
-    // an error in gathered octets is where the open type is
+    // an error in gathered octets has the position of the open type
     let bytes = [&[0x00, 0xC1][..], &[9; 16384], &[0]].concat();
     let gather = Gather::new();
     let mut reader = Reader::with_store(&bytes, 0, Heap::gathering(&gather));
@@ -200,7 +200,7 @@ fn fragmented_open_types_need_a_gather() {
     assert_eq!((error.kind, error.bit), (ErrorKind::TrailingOctets, 8));
 }
 
-/// Many short strings that must be put together: kept and dropped in time and stack that do not grow with the square.
+/// The time and stack for many gathered strings do not grow quadratically.
 #[test]
 fn many_octets_are_gathered() {
     let gather = Gather::new();

@@ -1,5 +1,5 @@
-//! Values and octets at random: what is written is read again, garbage is refused or written as it was read, a memo
-//! reads what a plain decode reads.
+//! Random values and octets: encoded values are decoded, garbage is refused or decodes to a value that round-trips, and a memo
+//! decodes the same values as a plain decoder.
 
 mod common;
 
@@ -119,7 +119,7 @@ fn values_round_trip() {
         assert_eq!(read, value);
         assert_eq!(encode_at(phase, &read).unwrap(), bytes);
         assert_eq!(read.into_owned(), value);
-        // padding in a buffer that was used before, behind other content, is zero too
+        // padding is zero also in a used buffer, after other content
         let mut used = vec![0xFF; bytes.len() * 2 + 8];
         used.truncate(3);
         encode(&value, 0, &mut used).unwrap();
@@ -130,8 +130,7 @@ fn values_round_trip() {
     }
 }
 
-/// What a decoder makes of octets that are wrong somewhere: an error within them, or a value that is written and read
-/// again as the same.
+/// Decodes invalid octets: the result is an error with a position in them, or a value that round-trips.
 fn survives(bytes: &[u8]) {
     let gather = Gather::new();
     let mut reader = Reader::with_store(bytes, 0, Heap::gathering(&gather));
@@ -152,7 +151,7 @@ fn survives(bytes: &[u8]) {
 }
 
 #[test]
-fn garbage_does_not_panic_does_not_panic() {
+fn garbage_does_not_panic() {
     let mut random = Random::new(22);
     for _ in 0..20_000 {
         let count = random.below(200);
@@ -164,7 +163,7 @@ fn garbage_does_not_panic_does_not_panic() {
         for _ in 0..8 {
             let mut wrong = bytes.clone();
             for _ in 0..1 + random.below(3) {
-                // mostly near the start, where the structure is
+                // mostly near the start, which has the structure
                 let most = 1 << random.below(12);
                 let at = random.below(wrong.len().min(most));
                 wrong[at] ^= 1 << random.below(8);
@@ -203,8 +202,8 @@ struct Remembering<'a> {
     behind: Option<u8>,
 }
 
-/// Lists whose items often repeat the labels of the one before, at every place within an octet: with a memo and
-/// without, the values and the errors are the same.
+/// Lists whose items often repeat the labels of the previous item, at every position within an octet: the values and errors are
+/// the same with and without a memo.
 #[test]
 fn memo_decode_equals_plain_decode() {
     let mut random = Random::new(23);
@@ -263,7 +262,7 @@ fn memo_decode_equals_plain_decode() {
     assert!(good > 5000 && bad > 1000, "{good} good, {bad} bad");
 }
 
-/// Items that a memo gives again count against the budget as if they were read.
+/// Items that a memo copies count against the budget.
 #[test]
 fn memos_count_items() {
     #[derive(Clone, Debug, PartialEq, Per)]

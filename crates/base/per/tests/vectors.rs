@@ -1,4 +1,4 @@
-//! Octets that other encoders made (`vectors/per/make.py`), read and written at several places within an octet.
+//! Octets of other encoders (`vectors/per/make.py`), decoded and encoded at several positions within an octet.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use per::{Decode, Describe, Encode, Gather, Heap, IntoOwned};
 use serde_json::Value;
 
-/// What the value is, read from `bytes`, and whether it was written back to the same ones.
+/// Decodes a value. Returns it as JSON, and whether it is encoded to the same octets.
 fn check<'a, T>(phase: u32, bytes: &'a [u8], gather: &'a Gather) -> (Value, bool)
 where
     T: Decode<'a, Heap<'a>> + Encode + Describe + IntoOwned,
@@ -26,7 +26,7 @@ where
 }
 
 #[test]
-fn constructs() {
+fn construct_vectors_round_trip() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/per/constructs.json");
     let vectors: Vec<Value> = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let mut seen = BTreeSet::new();
@@ -47,7 +47,7 @@ fn constructs() {
         }
         for_each_type!(go);
         let (value, same) = result.unwrap_or_else(|| panic!("{name} is not in the list of types"));
-        // what this revision does not know is not written again
+        // unknown additions are not encoded
         let same = same || name.starts_with("UnknownAdditions");
         if value != vector["value"] || !same {
             failures.push(format!("{vector}\n    read {value}, written back: {same}"));

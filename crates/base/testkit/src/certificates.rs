@@ -109,7 +109,7 @@ impl Authority {
 
 impl Drop for Authority {
     fn drop(&mut self) {
-        // a temporary folder that stays does no harm
+        // a failure leaves a temporary folder
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

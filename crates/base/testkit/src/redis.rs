@@ -28,7 +28,7 @@ impl Redis {
         if Command::new(&program).arg("--version").stdout(Stdio::null()).status().is_err() {
             let is_required = std::env::var_os("FERRIC_REDIS").is_some_and(|needed| needed == "required");
             assert!(!is_required, "no {}", program.display());
-            println!("NOT TESTED here: a real Redis (crates/ric/traffic/redis-server/run has one)");
+            println!("NOT TESTED: a real Redis (crates/ric/traffic/redis-server/run has one)");
             return None;
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

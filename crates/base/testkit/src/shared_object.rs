@@ -70,6 +70,6 @@ impl Default for ObjectFolder {
 
 impl Drop for ObjectFolder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path); // a folder that stays does no harm
+        let _ = fs::remove_dir_all(&self.path); // a failure leaves a temporary folder
     }
 }

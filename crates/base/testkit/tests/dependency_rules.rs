@@ -1,6 +1,6 @@
 //! Which crate may depend on which: the rules of ARCHITECTURE.md, checked against `cargo metadata`.
 //!
-//! A crate's layer is the folder below `crates/` that it lies in. Dependencies of tests count like all others, so that each
+//! The layer of a crate is its folder below `crates/`. Dependencies of tests count like all others, so that each
 //! product builds and tests alone.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Layers on which every product may stand.
+/// Layers that every product may use.
 const FOUNDATION: [&str; 3] = ["base", "ap", "e2"];
 /// Products: none depends on another.
 const PRODUCTS: [&str; 5] = ["ran", "ric", "edge", "core", "host"];
@@ -98,7 +98,7 @@ fn metadata() -> Workspace {
         let layer = folder.strip_prefix("crates/").unwrap_or(folder).split('/').next().unwrap().to_owned();
         let dependencies = package["dependencies"].as_array().unwrap().iter();
         let own = dependencies.filter(|dependency| names.contains(dependency["name"].as_str().unwrap()));
-        // a crate that its own tests use with more features stands among its dependencies
+        // a crate whose tests use it with more features is one of its own dependencies
         let others = own.filter(|dependency| dependency["name"] != package["name"]);
         let dependencies =
             others.map(|dependency| (dependency["name"].as_str().unwrap().to_owned(), dependency["kind"] == "dev"));

@@ -1,4 +1,4 @@
-//! `ferric paper`: short runs of each figure, what they leave behind, and peers that are there or not.
+//! `ferric paper`: short runs of each figure, their files, and present and absent peers.
 
 use std::fs;
 use std::path::PathBuf;
@@ -37,8 +37,8 @@ impl Drop for Directory {
     }
 }
 
-/// A figure's JSON, once everything that each of them must have is there: the object's keys, the CSV file with as many lines, a
-/// plot that is well-formed.
+/// Returns the JSON of a figure. Checks the keys of the object, the number of lines of the CSV file, and that the plot is
+/// well-formed.
 fn checked(outcome: &Outcome, figure: &str, out: &Directory) -> Value {
     let report: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|e| panic!("{e}: {outcome:?}"));
     assert_eq!(report["figure"], figure);
@@ -184,11 +184,11 @@ fn fig13a_has_the_throughput_of_each_ue() {
     let times = column(&report, "time_s");
     assert_eq!(times.len(), 50);
     assert!(times.is_sorted() && (times[49] - 9.9).abs() < 1e-9, "{times:?}");
-    assert!(column(&report, "white_ue_mbps").iter().all(|mbps| *mbps > 5.0), "{report}");
+    assert!(column(&report, "ue_1_mbps").iter().all(|mbps| *mbps > 5.0), "{report}");
     let rows = report["values"].as_array().unwrap();
     assert!(rows[5]["ue_3_mbps"].is_null() && rows[15]["ue_3_mbps"].as_f64().unwrap() > 5.0, "{report}");
     assert!(rows[35]["ue_4_mbps"].is_null() && rows[49]["ue_4_mbps"].as_f64().unwrap() > 1.0, "{report}");
-    let share = column(&report, "white_share_percent");
+    let share = column(&report, "ue_1_share_percent");
     assert!((share[27] - 50.0).abs() < 5.0 && (share[37] - 66.0).abs() < 5.0, "{report}");
     assert_eq!(report["holds"], true, "{report}");
 }
@@ -202,7 +202,7 @@ fn fig13b_compares_sharing_with_isolation() {
     assert_eq!(report["holds"], true, "{report}");
 }
 
-/// The model waits for the controllers, whatever the machine has to do besides.
+/// The model waits for the controllers on any machine.
 #[test]
 fn figure_of_the_emulated_ran_is_reproducible() {
     for name in ["fig11b", "fig13a"] {
@@ -241,7 +241,7 @@ fn failed_peer_does_not_affect_other_columns() {
 
 #[test]
 fn peer_that_subscribes_is_compared() {
-    // our own controller, as if it were somebody else's
+    // our own controller as the peer
     let part = r#"{"controller":{"encoding":"flat","period_ms":1,"decodes":false}}"#;
     let mut controller = Program::start_with_input(FERRIC_PAPER, &["part", part]);
     let (url, out) = (controller.line("e2="), Directory::new("compared"));
@@ -254,7 +254,7 @@ fn peer_that_subscribes_is_compared() {
     let same = rows.iter().find(|row| row["controller"] == "same").unwrap();
     assert!(same["reports_per_s"].as_f64().unwrap() > 0.0 && same["cpu_percent"].as_f64().unwrap() > 0.0, "{same}");
     assert!(same["rss_mib"].as_f64().unwrap() > 0.0, "{same}");
-    // on a busy host too few reports come for a comparison
+    // on a busy host there are too few reports for a comparison
     assert_ne!(report["holds"], true, "nobody takes a sixth of what it takes itself");
 }
 
@@ -265,7 +265,7 @@ fn impossible_request_fails_before_the_measurement() {
     run(&[&["fig7a"][..], &peers[..2]].concat()).complains(1, &["8a, 8b and 9b"]);
     run(&["fig7a", "--live"]).complains(1, &["fig7a has no live mode", "11a, 11b, 11c, 13a and 13b"]);
     run(&["fig8a", "--out", "/dev/null/paper"]).complains(1, &["cannot create /dev/null/paper"]);
-    // there is such a directory, and nobody can make a file in it
+    // the directory exists, and no file can be created in it
     run(&["fig8a", "--out", "/proc/self"]).complains(1, &["cannot write to /proc/self"]);
     run(&["fig12"]).complains(2, &["invalid value 'fig12'", "fig13a"]);
 }

@@ -68,7 +68,7 @@ fn interrupt_removes_the_namespaces() {
     figure.signal(Signal::INT);
     let outcome = figure.end();
     outcome.complains(1, &["fig11a: interrupted"]);
-    assert!(!outcome.stderr.contains("programs still run"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("while programs run in it"), "{}", outcome.stderr);
     assert!(!namespace(&prefix, "ue1").exists() && !namespace(&prefix, "core").exists());
     fs::remove_dir_all(out).unwrap();
 }

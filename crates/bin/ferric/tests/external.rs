@@ -71,7 +71,7 @@ fn program_on_the_path_gets_the_arguments() {
 }
 
 #[test]
-fn exit_status_and_signal_are_the_programs() {
+fn exit_status_and_signal_are_those_of_the_program() {
     let folder = Folder::new("status");
     folder.add("ferric-fail", "exit 37");
     folder.add("ferric-die", "kill -KILL $$");
@@ -97,7 +97,7 @@ fn log_level_is_passed_on() {
 }
 
 #[test]
-fn program_beside_ferric_goes_before_the_path() {
+fn program_beside_ferric_has_priority_over_the_path() {
     let (beside, path) = (Folder::new("beside"), Folder::new("path"));
     fs::hard_link(FERRIC, beside.0.join("ferric")).unwrap();
     beside.add("ferric-where", "echo beside");
@@ -155,7 +155,7 @@ fn help_lists_programs_and_calls_theirs() {
 }
 
 #[test]
-fn a_command_goes_before_a_program() {
+fn command_has_priority_over_a_program() {
     let folder = Folder::new("own");
     folder.add("ferric-decode", "echo program");
     assert!(stdout(&folder.run(&["decode", "--help"])).contains("--list"));

@@ -26,7 +26,7 @@ fn last_line(stdout: &str) -> &str {
 fn ends_with(file: &File, name: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        // what is written may end within a block
+        // the file may end within a block
         let outcome = run(&["decode", file.name()]);
         let messages = serde_json::Deserializer::from_str(&outcome.stdout).into_iter().map_while(Result::ok);
         if names(&messages.collect::<Vec<_>>()).last() == Some(&name) {

@@ -27,7 +27,7 @@ impl Network {
         let mut ran = program::start(&["ran", "--ric", &e2, "--ues", "32"]);
         ran.logs("E2 Setup accepted by the RIC");
         let network = Network { xapp, rest, _ric: ric, _ran: ran };
-        // the node's first report comes later
+        // the first report of the node arrives later
         let end = Instant::now() + PATIENCE;
         while network.service().request("GET", TC, None).status != 200 {
             assert!(Instant::now() < end, "timed out: {TC}");
@@ -98,7 +98,7 @@ fn bare() -> (usize, Vec<(u64, u64)>, String) {
 }
 
 #[test]
-fn over_the_link() {
+fn flow_is_protected_over_the_link() {
     let network = Network::start(&[]);
     let link = ["--ric", &network.xapp, "--period-ms", "20"];
     let first = network.xapp_until("protected", &link);
@@ -128,7 +128,7 @@ fn over_the_link() {
 }
 
 #[test]
-fn over_redis_and_rest() {
+fn flow_is_protected_over_redis_and_rest() {
     let Some(mut redis) = Redis::start(&[]) else { return };
     let network = Network::start(&["--redis", &redis.url()]);
     for way in ["pubsub", "stream"] {

@@ -1,4 +1,4 @@
-//! `docs/tls.md`, done as it stands there: certificates, a RIC with rights, a node and xApps.
+//! The commands of `docs/tls.md`: certificates, a RIC with rights, a node and xApps.
 
 mod program;
 
@@ -128,7 +128,7 @@ fn tls_page_is_correct() {
     ric.stop();
 }
 
-/// REST as `docs/slicing-controller.md` has it on a network, and the traffic xApp of `docs/traffic-controller.md` before it.
+/// REST with the access control of `docs/slicing-controller.md`, and the traffic xApp of `docs/traffic-controller.md`.
 #[test]
 fn rest_over_tls_with_tokens() {
     let Some(folder) = certificates("tc") else { return };

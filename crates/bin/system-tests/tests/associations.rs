@@ -298,7 +298,7 @@ fn ues_of_a_cu_cp_are_served_by_the_du_with_slices() {
     ric.rest.eventually(cu, |node| node["sources"][0]["state"] == "subscribed");
     let all = "/v1/associations";
     ric.rest.request("POST", all, json!({ "plmn": "00101", "dl": 1 })).expect(201);
-    // it comes before its DU is there
+    // the CU-CP connects before the DU
     station.attach(10, [1, 1], &[(1, None)]);
     ric.rest.eventually(&format!("{cu}/ues"), |ues| ues["ues"].as_array().unwrap().len() == 1);
     assert_eq!(ric.rest.get("/v1/associations/1")["ues"], json!([]));

@@ -93,11 +93,11 @@ fn restart_of_redis_does_not_affect_the_ric() {
         [RedisSource::PubSub, RedisSource::Stream].map(|via| RedisReader::start(url(), "ferric", via).unwrap());
     readers.iter().for_each(|reader| drop(both(reader)));
 
-    let mut witness = Witness::new(&running);
-    witness.look(Duration::from_millis(200));
+    let mut xapp = StatisticsXapp::new(&running);
+    xapp.check_reports(Duration::from_millis(200));
     redis.kill();
     let before = forwarded();
-    witness.look(Duration::from_millis(500));
+    xapp.check_reports(Duration::from_millis(500));
     eventually("reports that make room", || forwarded().dropped > before.dropped + 10);
     redis.restart();
     let restarted = forwarded();
@@ -106,10 +106,10 @@ fn restart_of_redis_does_not_affect_the_ric() {
         both(reader);
     }
     eventually("records again", || forwarded().records > restarted.records + 10);
-    witness.look(Duration::from_millis(200));
+    xapp.check_reports(Duration::from_millis(200));
 
     // a node that reconnects is forwarded again
-    drop(witness);
+    drop(xapp);
     running.ran.restart();
     eventually("the node", || log().matches("forwarding statistics to Redis").count() > 2);
     let before = forwarded();
@@ -123,15 +123,15 @@ fn restart_of_redis_does_not_affect_the_ric() {
 }
 
 /// An xApp that receives the same statistics over the link for xApps, and checks that none is missing.
-struct Witness {
+struct StatisticsXapp {
     xapp: Xapp,
     next: Option<u16>,
     seen: u32,
 }
 
-impl Witness {
+impl StatisticsXapp {
     fn new(running: &RicAndRan) -> Self {
-        let mut xapp = Xapp::connect(&running.ric.xapp, "witness", XappConfig::default()).unwrap();
+        let mut xapp = Xapp::connect(&running.ric.xapp, "statistics", XappConfig::default()).unwrap();
         let mut asked = false;
         eventually("a node", || {
             xapp.poll(Some(Duration::from_millis(20)), |event, ric| {
@@ -145,13 +145,13 @@ impl Witness {
             .unwrap();
             asked
         });
-        Witness { xapp, next: None, seen: 0 }
+        StatisticsXapp { xapp, next: None, seen: 0 }
     }
 
-    fn look(&mut self, time: Duration) {
+    fn check_reports(&mut self, time: Duration) {
         let (end, before) = (Instant::now() + time, self.seen);
         while Instant::now() < end || self.seen == before {
-            let Witness { xapp, next, seen } = self;
+            let StatisticsXapp { xapp, next, seen } = self;
             xapp.poll(Some(Duration::from_millis(20)), |event, _| match event {
                 XappEvent::Indication(indication) => {
                     let sn = indication.peek().unwrap().sn.unwrap().0;

@@ -1,4 +1,4 @@
-//! Redis servers that ask who comes, speak TLS, or have no room.
+//! Redis servers with authentication, with TLS, and without free memory.
 
 use std::net::TcpListener;
 use std::path::PathBuf;

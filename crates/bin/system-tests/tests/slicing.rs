@@ -58,10 +58,10 @@ fn slice_of_half_the_cell_is_set() {
 #[test]
 fn slices_are_added_changed_and_deleted_one_by_one() {
     let (ric, _ran) = ric();
-    let made = ric.rest.request("POST", DL, json!({ "label": "white", "share_percent": 50 }));
+    let made = ric.rest.request("POST", DL, json!({ "label": "reserved", "share_percent": 50 }));
     assert_eq!(made.header("location"), Some("/v1/nodes/gnb-00101-e00/slices/dl/1"));
-    let white = json!({ "id": 1, "label": "white", "ue_scheduler": "", "share_percent": 50.0 });
-    assert_eq!(made.expect(201), white);
+    let reserved = json!({ "id": 1, "label": "reserved", "ue_scheduler": "", "share_percent": 50.0 });
+    assert_eq!(made.expect(201), reserved);
     assert_eq!(ric.rest.request("POST", DL, json!({ "share_percent": 12.5 })).expect(201)["id"], 2);
     assert_eq!(
         ric.rest.request("POST", DL, json!({ "id": 7, "share_percent": 0.01 })).expect(201)["share_percent"],
@@ -71,7 +71,7 @@ fn slices_are_added_changed_and_deleted_one_by_one() {
         .request("POST", DL, json!({ "id": 7, "share_percent": 1 }))
         .expect_problem(409, &["downlink slice 7 already; PUT"]);
     let one = format!("{DL}/1");
-    assert_eq!(ric.rest.get(&one), white);
+    assert_eq!(ric.rest.get(&one), reserved);
     let changed = ric.rest.request("PUT", &one, share(1, 66.0)).expect(200);
     assert_eq!(changed, share(1, 66.0));
     assert_eq!(ric.rest.get(&one), share(1, 66.0));

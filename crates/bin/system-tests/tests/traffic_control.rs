@@ -1,4 +1,4 @@
-//! TC over REST: a real RIC, an emulated RAN, and a client that knows nothing but HTTP.
+//! TC over REST: a RIC, an emulated RAN, and an HTTP client.
 
 use e2sm::Wire;
 use ran::{RanConfig, Scenario};
@@ -43,7 +43,7 @@ impl Client {
         value
     }
 
-    /// Refused with that status; the reason.
+    /// Checks that a request is refused with this status. Returns the reason.
     #[track_caller]
     fn refused(&self, method: &str, path: &str, body: Option<&Value>, status: u16) -> String {
         let before = self.set();
@@ -54,7 +54,7 @@ impl Client {
         problem["detail"].as_str().unwrap().to_owned()
     }
 
-    /// All that is set, without when and what is counted.
+    /// The configuration, without times and counters.
     fn set(&self) -> Value {
         const COUNTED: [&str; 10] = [
             "timestamp_us",
@@ -89,7 +89,7 @@ fn voip(queue_id: u32) -> Value {
     json!({"queue_id": queue_id, "protocol": "udp", "destination_address": "10.0.0.2", "destination_port": 5060})
 }
 
-/// The three actions of the paper, and all of it taken away.
+/// The three actions of the paper, and their reversal.
 #[test]
 fn flow_gets_its_own_queue() {
     for wire in [Wire::Plain, Wire::Per, Wire::Flat] {
@@ -152,7 +152,7 @@ fn all_parts_are_configurable() {
     assert_eq!(client.get("/policers/0").1["active"], false);
     assert_eq!(client.ask("DELETE", "/shapers/1", None).0, 204);
     assert_eq!(client.get("/queues").1.as_array().unwrap().len(), 2);
-    // CoDel's queue is deleted by its number alone
+    // a CoDel queue is deleted by its number
     assert_eq!(client.put("/filters/0", voip(0))["queue_id"], 0);
     assert_eq!(client.ask("DELETE", "/queues/1", None).0, 204);
 }
@@ -169,12 +169,12 @@ fn refusals_contain_the_reason() {
     assert_eq!(client.refused("DELETE", "/queues/0", None, 422), "queue 0 is the last one");
     let shaper = json!({"window_ms": 0, "max_rate_kbps": 1});
     assert!(refused("PUT", "/shapers/0", shaper, 422).contains("rate and window of queue 0 must be above 0"));
-    // what is not there
+    // unknown queues and filters
     assert_eq!(client.refused("DELETE", "/queues/7", None, 404), "there is no queue 7");
     assert_eq!(refused("PUT", "/filters/3", voip(0), 404), "there is no filter 3");
     assert_eq!(client.refused("DELETE", "/queues/x", None, 404), "there is no queue `x`");
     assert_eq!(client.get("/policers/9").0, 404);
-    // what means nothing
+    // invalid bodies
     assert!(refused("POST", "/queues", json!({"kind": "red"}), 422).contains("unknown variant `red`"));
     let unknown = refused("POST", "/queues", json!({"kid": "fifo"}), 422);
     assert!(unknown.ends_with("did you mean `kind`?"), "{unknown}");
@@ -195,7 +195,7 @@ fn refusals_contain_the_reason() {
     let quanta = json!({"kind": "deficit_round_robin", "quanta_octets": [1500]});
     let reason = plain.refused("PUT", "/scheduler", Some(&quanta), 422);
     assert!(reason.contains("cannot be encoded for this node"), "{reason}");
-    // the wire form cannot carry a reason: the RIC derives one from the last report
+    // the wire form has no reason: the RIC derives one from the last report
     let refused = |method: &str, path: &str, body: Value| plain.refused(method, path, Some(&body), 422);
     let shaper = json!({"window_ms": 0, "max_rate_kbps": 1});
     assert_eq!(refused("PUT", "/shapers/0", shaper), "the shaper's rate and window must be above 0");

@@ -262,8 +262,8 @@ impl fmt::Display for Notice {
             Notice::TakenOver { node } => write!(f, "{node} set up on another association; the older one is closed"),
             Notice::NodeNotAllowed { node } => write!(
                 f,
-                "setup as {node} refused: not among the `node_ids` of the peer's certificate; add the node there to allow \
-                 it"
+                "setup as {node} refused: no [[node_rights]] entry of the peer's certificate lists it; add it to `nodes` there \
+                 to allow it"
             ),
             Notice::TakeoverRefused { node } => write!(
                 f,

@@ -161,7 +161,7 @@ fn backward_clock_jump_times_out_requests() {
 }
 
 #[test]
-fn random_clock_jumps_are_survived() {
+fn both_sides_work_after_random_clock_jumps() {
     let mut state = 1_u64;
     let mut next = |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -34,7 +34,7 @@ fn request(requestor: u16) -> RicRequestId {
 }
 
 /// A RIC with its E42 host.
-struct World {
+struct Testbed {
     now: Time,
     ric: Controller,
     /// The encoding of the nodes.
@@ -48,9 +48,9 @@ struct World {
     notices: Vec<Notice>,
 }
 
-impl World {
-    fn new(version: E42Version) -> World {
-        World {
+impl Testbed {
+    fn new(version: E42Version) -> Testbed {
+        Testbed {
             now: Time::default(),
             ric: Controller::new(ControllerConfig::default()),
             codec: Codec::Per,
@@ -62,11 +62,11 @@ impl World {
         }
     }
 
-    /// Returns a world with a node that has set up.
-    fn with_node() -> World {
-        let mut world = World::new(E42Version::V2);
-        world.connect_node(NODE, 7);
-        world
+    /// Returns a testbed with a node that has set up.
+    fn with_node() -> Testbed {
+        let mut testbed = Testbed::new(E42Version::V2);
+        testbed.connect_node(NODE, 7);
+        testbed
     }
 
     fn connect_node(&mut self, assoc: AssocId, number: u32) {
@@ -264,19 +264,19 @@ const B: AssocId = AssocId(12);
 
 #[test]
 fn session_runs_from_setup_to_close() {
-    let mut world = World::with_node();
-    let xapp = world.connect_xapp(A);
-    let id = world.subscribed(A, xapp, 1);
+    let mut testbed = Testbed::with_node();
+    let xapp = testbed.connect_xapp(A);
+    let id = testbed.subscribed(A, xapp, 1);
     assert_ne!(id, request(1), "the node sees the controller's request id");
 
     for octets in [1, 200, 40_000] {
         let message = vec![0x5E; octets];
-        world.send_from_node(NODE, indication(id, &message));
-        assert_eq!(world.sent_to_xapp(A), indication(request(1), &message).into());
+        testbed.send_from_node(NODE, indication(id, &message));
+        assert_eq!(testbed.sent_to_xapp(A), indication(request(1), &message).into());
     }
 
-    world.send_from_xapp(A, control(xapp, 2, Some(RicControlAckRequest::Ack)));
-    let Pdu::RicControlRequest(request_at_node) = world.sent_to_node() else { panic!("a control") };
+    testbed.send_from_xapp(A, control(xapp, 2, Some(RicControlAckRequest::Ack)));
+    let Pdu::RicControlRequest(request_at_node) = testbed.sent_to_node() else { panic!("a control") };
     assert_eq!(request_at_node.ack_request, Some(RicControlAckRequest::Ack));
     assert_eq!((request_at_node.header, request_at_node.message), (b"header".into(), b"message".into()));
     let acknowledge = RicControlAcknowledge {
@@ -286,87 +286,92 @@ fn session_runs_from_setup_to_close() {
         status: None,
         outcome: Some(b"outcome".into()),
     };
-    world.send_from_node(NODE, acknowledge.clone());
-    assert_eq!(world.sent_to_xapp(A), RicControlAcknowledge { request_id: request(2), ..acknowledge }.into());
+    testbed.send_from_node(NODE, acknowledge.clone());
+    assert_eq!(testbed.sent_to_xapp(A), RicControlAcknowledge { request_id: request(2), ..acknowledge }.into());
 
-    world.send_from_xapp(A, delete(xapp, 1));
+    testbed.send_from_xapp(A, delete(xapp, 1));
     let ran_function_id = FUNCTION;
-    assert_eq!(world.sent_to_node(), RicSubscriptionDeleteRequest { request_id: id, ran_function_id }.into());
-    assert_eq!(world.sent_to_xapp(A), RicSubscriptionDeleteResponse { request_id: request(1), ran_function_id }.into());
-    world.send_from_node(NODE, RicSubscriptionDeleteResponse { request_id: id, ran_function_id });
+    assert_eq!(testbed.sent_to_node(), RicSubscriptionDeleteRequest { request_id: id, ran_function_id }.into());
+    assert_eq!(
+        testbed.sent_to_xapp(A),
+        RicSubscriptionDeleteResponse { request_id: request(1), ran_function_id }.into()
+    );
+    testbed.send_from_node(NODE, RicSubscriptionDeleteResponse { request_id: id, ran_function_id });
 
     // the request id is free again; the end of the session deletes the subscription
-    world.subscribed(A, xapp, 1);
-    world.host.handle_close(world.now, A, &mut world.ric);
-    world.settle();
-    assert!(matches!(world.sent_to_node(), Pdu::RicSubscriptionDeleteRequest(_)));
-    assert_eq!((world.host.sessions(), world.notices), (0, Vec::new()));
+    testbed.subscribed(A, xapp, 1);
+    testbed.host.handle_close(testbed.now, A, &mut testbed.ric);
+    testbed.settle();
+    assert!(matches!(testbed.sent_to_node(), Pdu::RicSubscriptionDeleteRequest(_)));
+    assert_eq!((testbed.host.sessions(), testbed.notices), (0, Vec::new()));
 }
 
 /// FlexRIC's xApps decode PER only, whatever the node's encoding.
 #[test]
 fn node_of_another_encoding_is_forwarded_in_per() {
-    let mut world = World::new(E42Version::V2);
-    world.codec = Codec::FLAT;
-    world.connect_node(NODE, 7);
-    let xapp = world.connect_xapp(A);
-    let id = world.subscribed(A, xapp, 1);
+    let mut testbed = Testbed::new(E42Version::V2);
+    testbed.codec = Codec::FLAT;
+    testbed.connect_node(NODE, 7);
+    let xapp = testbed.connect_xapp(A);
+    let id = testbed.subscribed(A, xapp, 1);
     for octets in [1, 200, 40_000] {
         let message = vec![0x5E; octets];
-        world.send_from_node(NODE, indication(id, &message));
-        assert_eq!(world.sent_to_xapp(A), indication(request(1), &message).into());
+        testbed.send_from_node(NODE, indication(id, &message));
+        assert_eq!(testbed.sent_to_xapp(A), indication(request(1), &message).into());
     }
 }
 
 #[test]
 fn equal_subscriptions_are_shared_under_own_request_ids() {
-    let mut world = World::with_node();
-    let (a, b) = (world.connect_xapp(A), world.connect_xapp(B));
+    let mut testbed = Testbed::with_node();
+    let (a, b) = (testbed.connect_xapp(A), testbed.connect_xapp(B));
     assert_ne!(a, b);
-    let id = world.subscribed(A, a, 1);
-    world.send_from_xapp(B, subscribe(b, 7, 9, b"trigger"));
-    assert!(world.to_nodes.is_empty(), "the subscription is shared");
+    let id = testbed.subscribed(A, a, 1);
+    testbed.send_from_xapp(B, subscribe(b, 7, 9, b"trigger"));
+    assert!(testbed.to_nodes.is_empty(), "the subscription is shared");
     assert!(
-        matches!(world.sent_to_xapp(B), Pdu::RicSubscriptionResponse(response) if response.request_id == request(9))
+        matches!(testbed.sent_to_xapp(B), Pdu::RicSubscriptionResponse(response) if response.request_id == request(9))
     );
-    world.send_from_node(NODE, indication(id, b"x"));
+    testbed.send_from_node(NODE, indication(id, b"x"));
     let received: Vec<_> =
-        world.to_xapps.drain(..).map(|(to, pdu)| (to, e2ap::peek::indication(&pdu).unwrap().request_id)).collect();
+        testbed.to_xapps.drain(..).map(|(to, pdu)| (to, e2ap::peek::indication(&pdu).unwrap().request_id)).collect();
     assert_eq!(received, [(A, request(1)), (B, request(9))]);
     // one leaves, the other stays
-    world.send_from_xapp(A, delete(a, 1));
-    assert!(matches!(world.sent_to_xapp(A), Pdu::RicSubscriptionDeleteResponse(_)));
-    assert!(world.to_nodes.is_empty());
+    testbed.send_from_xapp(A, delete(a, 1));
+    assert!(matches!(testbed.sent_to_xapp(A), Pdu::RicSubscriptionDeleteResponse(_)));
+    assert!(testbed.to_nodes.is_empty());
 }
 
 #[test]
 fn xapp_cannot_use_the_id_of_another() {
-    let mut world = World::with_node();
-    let (a, b) = (world.connect_xapp(A), world.connect_xapp(B));
-    world.subscribed(A, a, 1);
-    world.send_from_xapp(B, subscribe(a, 7, 2, b"other"));
-    assert!(matches!(world.sent_to_xapp(B), Pdu::RicSubscriptionFailure(failure) if failure.request_id == request(2)));
-    world.send_from_xapp(B, delete(a, 1));
-    assert!(matches!(world.sent_to_xapp(B), Pdu::RicSubscriptionDeleteFailure(_)));
-    world.send_from_xapp(B, control(a, 3, None));
-    assert!(matches!(world.sent_to_xapp(B), Pdu::RicControlFailure(failure) if failure.request_id == request(3)));
+    let mut testbed = Testbed::with_node();
+    let (a, b) = (testbed.connect_xapp(A), testbed.connect_xapp(B));
+    testbed.subscribed(A, a, 1);
+    testbed.send_from_xapp(B, subscribe(a, 7, 2, b"other"));
+    assert!(
+        matches!(testbed.sent_to_xapp(B), Pdu::RicSubscriptionFailure(failure) if failure.request_id == request(2))
+    );
+    testbed.send_from_xapp(B, delete(a, 1));
+    assert!(matches!(testbed.sent_to_xapp(B), Pdu::RicSubscriptionDeleteFailure(_)));
+    testbed.send_from_xapp(B, control(a, 3, None));
+    assert!(matches!(testbed.sent_to_xapp(B), Pdu::RicControlFailure(failure) if failure.request_id == request(3)));
     // B has no such subscription under its own id
-    world.send_from_xapp(B, delete(b, 1));
-    let Pdu::RicSubscriptionDeleteFailure(failure) = world.sent_to_xapp(B) else { panic!() };
+    testbed.send_from_xapp(B, delete(b, 1));
+    let Pdu::RicSubscriptionDeleteFailure(failure) = testbed.sent_to_xapp(B) else { panic!() };
     assert_eq!(failure.cause, Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)));
-    assert!(world.to_nodes.is_empty() && world.closed.is_empty());
+    assert!(testbed.to_nodes.is_empty() && testbed.closed.is_empty());
     // logged at powers of two
-    let misuses = world.notices.iter().filter(|notice| matches!(notice, Notice::XappMisuse { .. })).count();
+    let misuses = testbed.notices.iter().filter(|notice| matches!(notice, Notice::XappMisuse { .. })).count();
     assert_eq!(misuses, 2);
 }
 
 #[test]
 fn invalid_subscription_is_refused() {
-    let mut world = World::with_node();
-    let xapp = world.connect_xapp(A);
+    let mut testbed = Testbed::with_node();
+    let xapp = testbed.connect_xapp(A);
     let mut refused = |pdu: E42Pdu<'_>| {
-        world.send_from_xapp(A, pdu);
-        match world.sent_to_xapp(A) {
+        testbed.send_from_xapp(A, pdu);
+        match testbed.sent_to_xapp(A) {
             Pdu::RicSubscriptionFailure(RicSubscriptionFailure { cause: Some(cause), .. })
             | Pdu::RicControlFailure(RicControlFailure { cause: Some(cause), .. }) => cause,
             other => panic!("{other:?}"),
@@ -378,19 +383,19 @@ fn invalid_subscription_is_refused() {
     let invalid = Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid);
     assert_eq!(refused(E42Pdu::SubscriptionRequest(other_function)), invalid);
     // a request id in use
-    world.subscribed(A, xapp, 1);
-    world.send_from_xapp(A, subscribe(xapp, 7, 1, b"another"));
-    assert!(matches!(world.sent_to_xapp(A), Pdu::RicSubscriptionFailure(_)));
-    assert!(world.to_nodes.is_empty());
+    testbed.subscribed(A, xapp, 1);
+    testbed.send_from_xapp(A, subscribe(xapp, 7, 1, b"another"));
+    assert!(matches!(testbed.sent_to_xapp(A), Pdu::RicSubscriptionFailure(_)));
+    assert!(testbed.to_nodes.is_empty());
 }
 
 #[test]
 fn failures_and_timeouts_are_forwarded() {
-    let mut world = World::with_node();
-    let xapp = world.connect_xapp(A);
+    let mut testbed = Testbed::with_node();
+    let xapp = testbed.connect_xapp(A);
     // the node refuses
-    world.send_from_xapp(A, subscribe(xapp, 7, 1, b"one"));
-    let Pdu::RicSubscriptionRequest(request_at_node) = world.sent_to_node() else { panic!() };
+    testbed.send_from_xapp(A, subscribe(xapp, 7, 1, b"one"));
+    let Pdu::RicSubscriptionRequest(request_at_node) = testbed.sent_to_node() else { panic!() };
     let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
     let failure = RicSubscriptionFailure {
         request_id: request_at_node.request_id,
@@ -399,14 +404,14 @@ fn failures_and_timeouts_are_forwarded() {
         cause: Some(cause),
         criticality_diagnostics: None,
     };
-    world.send_from_node(NODE, failure.clone());
-    assert_eq!(world.sent_to_xapp(A), RicSubscriptionFailure { request_id: request(1), ..failure }.into());
+    testbed.send_from_node(NODE, failure.clone());
+    assert_eq!(testbed.sent_to_xapp(A), RicSubscriptionFailure { request_id: request(1), ..failure }.into());
     // the node does not answer
-    world.send_from_xapp(A, subscribe(xapp, 7, 2, b"two"));
-    world.send_from_xapp(A, control(xapp, 3, Some(RicControlAckRequest::Ack)));
-    world.to_nodes.clear();
-    world.wait(Duration::from_secs(6));
-    let names: Vec<_> = world
+    testbed.send_from_xapp(A, subscribe(xapp, 7, 2, b"two"));
+    testbed.send_from_xapp(A, control(xapp, 3, Some(RicControlAckRequest::Ack)));
+    testbed.to_nodes.clear();
+    testbed.wait(Duration::from_secs(6));
+    let names: Vec<_> = testbed
         .to_xapps
         .drain(..)
         .map(|(_, pdu)| {
@@ -416,77 +421,77 @@ fn failures_and_timeouts_are_forwarded() {
     let unsuccessful = e2ap::Kind::Unsuccessful;
     assert_eq!(names, [Some((unsuccessful, 8, 2)), Some((unsuccessful, 4, 3))]);
     // no acknowledgement was requested: none is sent
-    world.send_from_xapp(A, control(xapp, 4, None));
-    world.wait(Duration::from_secs(6));
-    assert!(world.to_xapps.is_empty());
+    testbed.send_from_xapp(A, control(xapp, 4, None));
+    testbed.wait(Duration::from_secs(6));
+    assert!(testbed.to_xapps.is_empty());
 }
 
 #[test]
 fn deletion_by_node_is_logged_and_ends_subscription() {
-    let mut world = World::with_node();
-    let xapp = world.connect_xapp(A);
-    let id = world.subscribed(A, xapp, 1);
+    let mut testbed = Testbed::with_node();
+    let xapp = testbed.connect_xapp(A);
+    let id = testbed.subscribed(A, xapp, 1);
     let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
     let gone = e2ap::RicSubscriptionWithCause { request_id: id, ran_function_id: FUNCTION, cause };
-    world.send_from_node(NODE, e2ap::RicSubscriptionDeleteRequired { subscriptions: Some(vec![gone].into()) });
-    assert!(world.to_xapps.is_empty());
+    testbed.send_from_node(NODE, e2ap::RicSubscriptionDeleteRequired { subscriptions: Some(vec![gone].into()) });
+    assert!(testbed.to_xapps.is_empty());
     let end = SubscriptionEnd::ByNode(cause);
-    assert!(world.notices.contains(&Notice::EndNotReported { request_id: request(1), end }), "{:?}", world.notices);
-    world.send_from_xapp(A, delete(xapp, 1));
-    assert!(matches!(world.sent_to_xapp(A), Pdu::RicSubscriptionDeleteFailure(_)));
+    assert!(testbed.notices.contains(&Notice::EndNotReported { request_id: request(1), end }), "{:?}", testbed.notices);
+    testbed.send_from_xapp(A, delete(xapp, 1));
+    assert!(matches!(testbed.sent_to_xapp(A), Pdu::RicSubscriptionDeleteFailure(_)));
 }
 
 #[test]
 fn node_without_components_is_hidden() {
-    let mut world = World::with_node();
+    let mut testbed = Testbed::with_node();
     // a gNB of v1 without components
-    world.ric.handle_open(world.now, AssocId(2));
+    testbed.ric.handle_open(testbed.now, AssocId(2));
     let mut without = setup(node_id(9));
     without.transaction_id = None;
     without.component_config_addition = None;
     let mut bytes = Vec::new();
     Pdu::from(without).encode(Version::V1_01, &mut bytes).unwrap();
-    world.ric.handle_pdu(world.now, AssocId(2), &bytes);
+    testbed.ric.handle_pdu(testbed.now, AssocId(2), &bytes);
     let mut out = Vec::new();
-    while world.ric.poll_transmit(&mut out).is_some() {}
-    world.settle();
-    assert_eq!(world.ric.nodes().count(), 2);
+    while testbed.ric.poll_transmit(&mut out).is_some() {}
+    testbed.settle();
+    assert_eq!(testbed.ric.nodes().count(), 2);
 
-    world.host.handle_open(A);
-    world.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+    testbed.host.handle_open(A);
+    testbed.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
     let gather = Gather::new();
-    let E42Pdu::SetupResponse(response) = e42::decode(&world.to_xapps[0].1, E42Version::V2, &gather).unwrap() else {
+    let E42Pdu::SetupResponse(response) = e42::decode(&testbed.to_xapps[0].1, E42Version::V2, &gather).unwrap() else {
         panic!()
     };
     assert_eq!(response.nodes.iter().map(|node| node.global_e2_node_id).collect::<Vec<_>>(), [node_id(7)]);
-    assert_eq!(world.notices, [Notice::NodesOmitted { count: 1 }]);
+    assert_eq!(testbed.notices, [Notice::NodesOmitted { count: 1 }]);
     // a repeated setup has the same answer
-    world.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
-    assert_eq!(world.to_xapps[0], world.to_xapps[1]);
-    assert_eq!(world.host.sessions(), 1);
+    testbed.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+    assert_eq!(testbed.to_xapps[0], testbed.to_xapps[1]);
+    assert_eq!(testbed.host.sessions(), 1);
 }
 
 #[test]
 fn v1_xapp_is_answered_in_v1() {
-    let mut world = World::with_node();
-    world.host = E42Host::new(E42Version::V1, 1 << 20);
-    world.host.handle_open(A);
+    let mut testbed = Testbed::with_node();
+    testbed.host = E42Host::new(E42Version::V1, 1 << 20);
+    testbed.host.handle_open(A);
     let mut bytes = Vec::new();
     let setup = E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() });
     setup.encode(E42Version::V1, &mut bytes).unwrap();
-    world.send_bytes_from_xapp(A, &bytes);
-    let (_, response) = world.to_xapps.pop().unwrap();
+    testbed.send_bytes_from_xapp(A, &bytes);
+    let (_, response) = testbed.to_xapps.pop().unwrap();
     let gather = Gather::new();
     let E42Pdu::SetupResponse(response) = e42::decode(&response, E42Version::V1, &gather).unwrap() else { panic!() };
     assert!(response.nodes[0].components.is_none());
     bytes.clear();
     control(response.xapp_id, 1, Some(RicControlAckRequest::Ack)).encode(E42Version::V1, &mut bytes).unwrap();
-    world.send_bytes_from_xapp(A, &bytes);
-    let Pdu::RicControlRequest(request_at_node) = world.sent_to_node() else { panic!() };
+    testbed.send_bytes_from_xapp(A, &bytes);
+    let Pdu::RicControlRequest(request_at_node) = testbed.sent_to_node() else { panic!() };
     let (request_id, ran_function_id) = (request_at_node.request_id, FUNCTION);
     let ack = RicControlAcknowledge { request_id, ran_function_id, call_process_id: None, status: None, outcome: None };
-    world.send_from_node(NODE, ack);
-    let (_, answer) = world.to_xapps.pop().unwrap();
+    testbed.send_from_node(NODE, ack);
+    let (_, answer) = testbed.to_xapps.pop().unwrap();
     let gather = Gather::new();
     let Pdu::RicControlAcknowledge(answer) = e2ap::decode(&answer, Version::V1_01, &gather).unwrap().pdu else {
         panic!()
@@ -504,21 +509,21 @@ fn node_that_v1_cannot_name_is_hidden_in_v1() {
         en_gnb_id: e2ap::EnGnbId::new(0x200, 22),
     });
     for (version, received) in [(E42Version::V1, 1), (E42Version::V2, 2), (E42Version::V3, 2)] {
-        let mut world = World::with_node();
-        world.host = E42Host::new(version, 1 << 20);
-        world.ric.handle_open(world.now, AssocId(2));
-        world.send_from_node(AssocId(2), setup(GlobalE2NodeId::Gnb(id)));
-        assert_eq!(world.ric.nodes().count(), 2);
-        world.host.handle_open(A);
+        let mut testbed = Testbed::with_node();
+        testbed.host = E42Host::new(version, 1 << 20);
+        testbed.ric.handle_open(testbed.now, AssocId(2));
+        testbed.send_from_node(AssocId(2), setup(GlobalE2NodeId::Gnb(id)));
+        assert_eq!(testbed.ric.nodes().count(), 2);
+        testbed.host.handle_open(A);
         let mut bytes = Vec::new();
         let setup = E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() });
         setup.encode(version, &mut bytes).unwrap();
-        world.send_bytes_from_xapp(A, &bytes);
+        testbed.send_bytes_from_xapp(A, &bytes);
         let gather = Gather::new();
-        let E42Pdu::SetupResponse(response) = e42::decode(&world.to_xapps[0].1, version, &gather).unwrap() else {
+        let E42Pdu::SetupResponse(response) = e42::decode(&testbed.to_xapps[0].1, version, &gather).unwrap() else {
             panic!()
         };
-        assert_eq!((response.nodes.len(), world.notices.len()), (received, 2 - received), "{version}");
+        assert_eq!((response.nodes.len(), testbed.notices.len()), (received, 2 - received), "{version}");
     }
 }
 
@@ -530,24 +535,24 @@ fn unexpected_message_closes_session() {
         (b"", true),
         (&[0x20, 0x0E, 0x00, 0x03, 0, 0, 0], true),
     ] {
-        let mut world = World::with_node();
-        world.connect_xapp(B);
+        let mut testbed = Testbed::with_node();
+        testbed.connect_xapp(B);
         if greeted {
-            world.connect_xapp(A);
+            testbed.connect_xapp(A);
         } else {
-            world.host.handle_open(A);
+            testbed.host.handle_open(A);
         }
-        world.send_bytes_from_xapp(A, bytes);
-        assert_eq!(world.closed, [(A, CloseReason::Misbehaved)], "{bytes:?}");
+        testbed.send_bytes_from_xapp(A, bytes);
+        assert_eq!(testbed.closed, [(A, CloseReason::Misbehaved)], "{bytes:?}");
         // further messages are ignored, and the other session continues
-        world.send_bytes_from_xapp(A, bytes);
-        assert_eq!((world.closed.len(), world.host.sessions()), (1, 1));
+        testbed.send_bytes_from_xapp(A, bytes);
+        assert_eq!((testbed.closed.len(), testbed.host.sessions()), (1, 1));
     }
-    let mut world = World::with_node();
-    world.host.handle_open(A);
-    world.send_from_xapp(A, subscribe(XappId(1), 7, 1, b""));
-    assert_eq!(world.closed, [(A, CloseReason::Misbehaved)]);
-    assert!(world.to_nodes.is_empty());
+    let mut testbed = Testbed::with_node();
+    testbed.host.handle_open(A);
+    testbed.send_from_xapp(A, subscribe(XappId(1), 7, 1, b""));
+    assert_eq!(testbed.closed, [(A, CloseReason::Misbehaved)]);
+    assert!(testbed.to_nodes.is_empty());
 }
 
 #[test]
@@ -555,10 +560,10 @@ fn tampered_dialogue_does_not_affect_other_xapp() {
     let mut answered = 0;
     for seed in 0..300 {
         let mut random = Random::new(seed);
-        let mut world = World::with_node();
-        let witness = world.connect_xapp(B);
-        let id = world.subscribed(B, witness, 1);
-        let xapp = world.connect_xapp(A);
+        let mut testbed = Testbed::with_node();
+        let other = testbed.connect_xapp(B);
+        let id = testbed.subscribed(B, other, 1);
+        let xapp = testbed.connect_xapp(A);
         for request in [
             subscribe(xapp, 7, 1, b"one"),
             control(xapp, 2, Some(RicControlAckRequest::Ack)),
@@ -572,17 +577,17 @@ fn tampered_dialogue_does_not_affect_other_xapp() {
                 let at = random.below(bytes.len());
                 bytes[at] = random.below(256) as u8;
             }
-            world.send_bytes_from_xapp(A, &bytes);
-            for (_, request_at_node) in std::mem::take(&mut world.to_nodes) {
+            testbed.send_bytes_from_xapp(A, &bytes);
+            for (_, request_at_node) in std::mem::take(&mut testbed.to_nodes) {
                 if let Pdu::RicSubscriptionRequest(request_at_node) = request_at_node {
-                    world.send_from_node(NODE, admit(request_at_node.request_id));
+                    testbed.send_from_node(NODE, admit(request_at_node.request_id));
                 }
             }
         }
-        answered += world.to_xapps.len();
-        world.to_xapps.clear();
-        world.send_from_node(NODE, indication(id, b"for the witness"));
-        assert_eq!(world.sent_to_xapp(B), indication(request(1), b"for the witness").into());
+        answered += testbed.to_xapps.len();
+        testbed.to_xapps.clear();
+        testbed.send_from_node(NODE, indication(id, b"for the other xApp"));
+        assert_eq!(testbed.sent_to_xapp(B), indication(request(1), b"for the other xApp").into());
     }
     assert!(answered > 300, "{answered}");
 }
@@ -595,7 +600,7 @@ fn recorded_flexric_dialogue_is_reproduced() {
         .map(|dir| dir.join("../shared/vectors/flexric-e2ap-v2.json"))
         .find(|file| file.is_file());
     let Some(found) = found else {
-        println!("not tested here: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
+        println!("NOT TESTED: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
         return;
     };
     let text = std::fs::read_to_string(found).unwrap();
@@ -613,13 +618,13 @@ fn recorded_flexric_dialogue_is_reproduced() {
         digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
     };
     let (ric, xapp, node) = ("nearRT-RIC", "xapp_gtp_mac_rl", "emu_agent_gnb");
-    let mut world = World::new(E42Version::V2);
-    world.ric.handle_open(world.now, NODE);
-    world.send_bytes_from_node(NODE, &recorded("initiatingMessage", "E2setup", None, node));
-    world.to_nodes.clear();
-    world.host.handle_open(A);
-    world.send_bytes_from_xapp(A, &recorded("initiatingMessage", "E42setup", None, "rc-vec"));
-    let (_, mut response) = world.to_xapps.pop().unwrap();
+    let mut testbed = Testbed::new(E42Version::V2);
+    testbed.ric.handle_open(testbed.now, NODE);
+    testbed.send_bytes_from_node(NODE, &recorded("initiatingMessage", "E2setup", None, node));
+    testbed.to_nodes.clear();
+    testbed.host.handle_open(A);
+    testbed.send_bytes_from_xapp(A, &recorded("initiatingMessage", "E42setup", None, "rc-vec"));
+    let (_, mut response) = testbed.to_xapps.pop().unwrap();
     let expected = recorded("successfulOutcome", "E42setup", None, ric);
     let number = response[12..14].to_vec();
     response[12..14].copy_from_slice(&expected[12..14]); // the xApp's number
@@ -635,31 +640,32 @@ fn recorded_flexric_dialogue_is_reproduced() {
         bytes
     };
     for function in [142, 143, 144, 148] {
-        world.send_bytes_from_xapp(A, &own(recorded("initiatingMessage", "E42RICsubscription", Some(function), xapp)));
-        let Pdu::RicSubscriptionRequest(request_at_node) = world.sent_to_node() else { panic!("a subscription") };
+        testbed
+            .send_bytes_from_xapp(A, &own(recorded("initiatingMessage", "E42RICsubscription", Some(function), xapp)));
+        let Pdu::RicSubscriptionRequest(request_at_node) = testbed.sent_to_node() else { panic!("a subscription") };
         assert_eq!(request_at_node.ran_function_id, RanFunctionId(function));
         let response = recorded("successfulOutcome", "RICsubscription", Some(function), node);
-        world.send_bytes_from_node(NODE, &with_request_id(response, request_at_node.request_id));
-        let received = world.to_xapps.pop().unwrap().1;
+        testbed.send_bytes_from_node(NODE, &with_request_id(response, request_at_node.request_id));
+        let received = testbed.to_xapps.pop().unwrap().1;
         assert_eq!(received, recorded("successfulOutcome", "RICsubscription", Some(function), ric), "{function}");
 
         let id = e2ap::peek::outline(&received).unwrap().request_id.unwrap();
         let report = recorded("initiatingMessage", "RICindication", Some(function), node);
-        world.send_bytes_from_node(NODE, &with_request_id(report.clone(), request_at_node.request_id));
-        assert_eq!(world.to_xapps.pop().unwrap().1, with_request_id(report, id));
+        testbed.send_bytes_from_node(NODE, &with_request_id(report.clone(), request_at_node.request_id));
+        assert_eq!(testbed.to_xapps.pop().unwrap().1, with_request_id(report, id));
 
-        world.send_bytes_from_xapp(
+        testbed.send_bytes_from_xapp(
             A,
             &own(recorded("initiatingMessage", "E42RICsubscriptionDelete", Some(function), xapp)),
         );
-        assert!(matches!(world.sent_to_node(), Pdu::RicSubscriptionDeleteRequest(_)));
-        let received = world.to_xapps.pop().unwrap().1;
+        assert!(matches!(testbed.sent_to_node(), Pdu::RicSubscriptionDeleteRequest(_)));
+        let received = testbed.to_xapps.pop().unwrap().1;
         assert_eq!(received, recorded("successfulOutcome", "RICsubscriptionDelete", Some(function), ric), "{function}");
     }
-    world.send_bytes_from_xapp(A, &own(recorded("initiatingMessage", "E42RICcontrol", Some(142), "xapp_mac_ctrl")));
-    let Pdu::RicControlRequest(request_at_node) = world.sent_to_node() else { panic!("a control") };
+    testbed.send_bytes_from_xapp(A, &own(recorded("initiatingMessage", "E42RICcontrol", Some(142), "xapp_mac_ctrl")));
+    let Pdu::RicControlRequest(request_at_node) = testbed.sent_to_node() else { panic!("a control") };
     let acknowledge = recorded("successfulOutcome", "RICcontrol", Some(142), node);
-    world.send_bytes_from_node(NODE, &with_request_id(acknowledge, request_at_node.request_id));
-    assert_eq!(world.to_xapps.pop().unwrap().1, recorded("successfulOutcome", "RICcontrol", Some(142), ric));
-    assert!(world.closed.is_empty() && world.notices.is_empty(), "{:?}", world.notices);
+    testbed.send_bytes_from_node(NODE, &with_request_id(acknowledge, request_at_node.request_id));
+    assert_eq!(testbed.to_xapps.pop().unwrap().1, recorded("successfulOutcome", "RICcontrol", Some(142), ric));
+    assert!(testbed.closed.is_empty() && testbed.notices.is_empty(), "{:?}", testbed.notices);
 }

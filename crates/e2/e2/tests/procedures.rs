@@ -65,7 +65,7 @@ fn versions(text: &str) -> BTreeSet<Version> {
     let stated = words().filter_map(|word| word.strip_prefix("version=").or(word.strip_prefix("v=")));
     let versions: BTreeSet<Version> = each.chain(stated).filter_map(|text| text.parse().ok()).collect();
     let header = lines().next().unwrap_or_default();
-    // the default version of the test worlds applies unless the first line states one
+    // the default version applies unless the first line states one
     let is_default = !["each=", "v=", "version="].iter().any(|word| header.contains(word));
     if is_default { versions.into_iter().chain([Version::V2_03]).collect() } else { versions }
 }

@@ -3,7 +3,7 @@
 //! The first line of a file names the state machine under test and its configuration: `ric max-nodes=1`, `agent fns=2 v=1.01`.
 //! A line that begins with `>` is an input; the lines up to the next input are its complete output: `a < …` is a PDU to the
 //! peer `a`, `! …` an event or a log line, `a closed: …` a closed association, `= …` the answer to `> state`. A line that
-//! begins with `#` is a comment. `tests/support/short.rs` defines the notation of PDUs.
+//! begins with `#` is a comment. `tests/support/notation.rs` defines the notation of PDUs.
 //!
 //! With `each=1.01,2.03` in the first line, the scenario runs in each of these versions. The file is in the notation of the
 //! last one; for v1, which has no transactions, the words `tx=…` are removed.
@@ -15,31 +15,32 @@ mod support;
 use std::fmt::Write;
 use std::path::Path;
 
-use support::agent_world::AgentWorld;
-use support::ric_world::RicWorld;
-use support::short::Args;
+use support::notation::Args;
+use support::scenario_agent::ScenarioAgent;
+use support::scenario_ric::ScenarioRic;
 
-enum World {
-    Ric(Box<RicWorld>),
-    Agent(Box<AgentWorld>),
+/// The state machine under test.
+enum Machine {
+    Ric(Box<ScenarioRic>),
+    Agent(Box<ScenarioAgent>),
 }
 
-impl World {
+impl Machine {
     fn new(line: &str, version: Option<&str>) -> Self {
         let words: Vec<&str> = line.split_whitespace().collect();
         let version = version.map(|version| ["v=", version].concat());
         let args = Args::new(&words[1..].iter().copied().chain(version.as_deref()).collect::<Vec<_>>());
         match words[0] {
-            "ric" => World::Ric(Box::new(RicWorld::new(&args))),
-            "agent" => World::Agent(Box::new(AgentWorld::new(&args))),
+            "ric" => Machine::Ric(Box::new(ScenarioRic::new(&args))),
+            "agent" => Machine::Agent(Box::new(ScenarioAgent::new(&args))),
             other => panic!("unknown state machine {other}"),
         }
     }
 
     fn input(&mut self, line: &str) -> Vec<String> {
         match self {
-            World::Ric(world) => world.input(line),
-            World::Agent(world) => world.input(line),
+            Machine::Ric(machine) => machine.input(line),
+            Machine::Agent(machine) => machine.input(line),
         }
     }
 }
@@ -64,21 +65,22 @@ fn translated(text: &str, written: &str, version: &str) -> String {
 
 /// Runs a scenario. Returns the file with its real output.
 fn replay(text: &str, version: Option<&str>) -> String {
-    let mut world = None;
+    let mut machine = None;
     let mut real = String::new();
     for line in text.lines() {
         match line.strip_prefix("> ") {
             Some(input) => {
                 writeln!(real, "{line}").unwrap();
-                for output in
-                    world.as_mut().map_or_else(|| panic!("input before the first line"), |w: &mut World| w.input(input))
+                for output in machine
+                    .as_mut()
+                    .map_or_else(|| panic!("input before the first line"), |machine: &mut Machine| machine.input(input))
                 {
                     writeln!(real, "{output}").unwrap();
                 }
             }
             None if line.is_empty() || line.starts_with('#') => writeln!(real, "{line}").unwrap(),
-            None if world.is_none() => {
-                world = Some(World::new(line, version));
+            None if machine.is_none() => {
+                machine = Some(Machine::new(line, version));
                 writeln!(real, "{line}").unwrap();
             }
             None => {} // expected output: the caller compares the whole file

@@ -1,10 +1,10 @@
 //! Simulation of one controller, three nodes, two xApps and an iApp with injected faults
-//! ([`support::sim_faults::Fault`]), for sixty seconds of virtual time and a thousand seeds. Each of
+//! ([`support::simulation::faults::Fault`]), for sixty seconds of virtual time and a thousand seeds. Each of
 //!
 //! - delay, cut, half-open association, partition,
 //! - restart of a node, of an xApp, of the RIC, clock jump, slow reader,
 //! - and in every other seed, with hostile peers and a hostile network: repetition, reordering, misdirection, tampering, mutation,
-//!   invention
+//!   injection
 //!
 //! occurs often, and so do the timeouts that recover from it; the test checks the counts. The invariants hold at all times.
 //! After the last fault all nodes reconnect, all requests are answered, nodes and RIC agree on the active subscriptions,
@@ -20,8 +20,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use support::sim_faults::{Fault, Tally};
-use support::sim_world::{BEGINNING, World};
+use support::simulation::faults::{Fault, Tally};
+use support::simulation::{START, Simulation};
 
 /// The duration of the fault injection.
 const SPAN: Duration = Duration::from_secs(60);
@@ -30,14 +30,14 @@ const SEEDS: u64 = 1000;
 /// Runs one seed. Returns its digest and its counters.
 fn run(seed: u64, trace: bool) -> (u64, Tally) {
     // every other run is hostile
-    let mut world = World::new(seed, seed % 2 == 1, trace);
-    world.settle();
-    while world.now - BEGINNING < SPAN {
-        world.step();
-        world.check_all();
+    let mut simulation = Simulation::new(seed, seed % 2 == 1, trace);
+    simulation.settle();
+    while simulation.now - START < SPAN {
+        simulation.step();
+        simulation.check_invariants();
     }
-    world.finish();
-    (world.digest, world.tally)
+    simulation.finish();
+    (simulation.digest, simulation.tally)
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -80,12 +80,12 @@ fn faults_leave_all_parties_consistent() {
         return;
     }
     let seeds = number("FERRIC_SEEDS").unwrap_or(SEEDS);
-    let (failed, Tally { faults, seen }) = run_all(seeds);
+    let (failed, Tally { faults, events }) = run_all(seeds);
     if let Some(seed) = failed {
         panic!("seed {seed} fails: replay it with  FERRIC_SEED={seed} cargo test -p ferric-e2 --test simulation");
     }
-    println!("{seeds} seeds; faults: {faults:?}; seen: {seen:?}");
-    for fault in Fault::HONEST.iter().chain(&Fault::HOSTILE) {
+    println!("{seeds} seeds; faults: {faults:?}; events: {events:?}");
+    for fault in Fault::BENIGN.iter().chain(&Fault::HOSTILE) {
         let count = faults.get(fault).copied().unwrap_or(0);
         assert!(count >= seeds / 4, "{fault:?} happened {count} times in {seeds} seeds");
     }
@@ -102,7 +102,7 @@ fn faults_leave_all_parties_consistent() {
         "a slow xApp lost a report",
         "an xApp that did not read was closed",
     ] {
-        let count = seen.get(event).copied().unwrap_or(0);
+        let count = events.get(event).copied().unwrap_or(0);
         assert!(count >= seeds / 20, "{event}: {count} times in {seeds} seeds");
     }
 }

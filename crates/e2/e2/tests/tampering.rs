@@ -14,15 +14,15 @@ use e2::{
 };
 use e2ap::{Pdu, RanFunctionId, RicActionId, RicIndicationType, Version};
 use per::Gather;
-use support::agent_world::functions;
-use support::build::connection;
 use support::mutate::mutate;
+use support::notation::{self, Args};
+use support::notation_format::format_pdu;
+use support::notation_parse::connection;
 use support::random::Random;
-use support::short::{self, Args};
-use support::show::show;
+use support::scenario_agent::functions;
 
 fn pdus(lines: &[&str], version: Version) -> Vec<Vec<u8>> {
-    lines.iter().map(|line| short::bytes(&line.split_whitespace().collect::<Vec<_>>(), version)).collect()
+    lines.iter().map(|line| notation::encode_line(&line.split_whitespace().collect::<Vec<_>>(), version)).collect()
 }
 
 /// Messages of a node, in an order in which all are valid.
@@ -298,10 +298,10 @@ fn tampering_node_does_not_affect_others() {
                     if line.starts_with("removal") || line.starts_with("delete-required") || line.contains("setup") {
                         return line.starts_with("setup").then(|| {
                             let words: Vec<_> = line.split(' ').collect();
-                            short::bytes(&words, version)
+                            notation::encode_line(&words, version)
                         });
                     }
-                    Some(short::bytes(&line.split(' ').collect::<Vec<_>>(), version))
+                    Some(notation::encode_line(&line.split(' ').collect::<Vec<_>>(), version))
                 };
                 NODE.iter().filter_map(old).collect()
             }
@@ -395,7 +395,7 @@ fn agent_recovers_from_tampering_ric() {
         let mut random = Random::new(seed);
         let mut now = Time::from_nanos(1);
         let version = *random.pick(&[Version::V2_03, Version::V3_01]);
-        let mut config = AgentConfig::new(short::gnb(1), functions(&[2, 3]));
+        let mut config = AgentConfig::new(notation::gnb(1), functions(&[2, 3]));
         config.version = version;
         let mut agent = Agent::new(config);
         let mut sent = 0;
@@ -415,7 +415,7 @@ fn agent_recovers_from_tampering_ric() {
                     }
                     AgentEvent::Control(request) => {
                         agent
-                            .fail(request.request_id, short::cause("not-ready"), None)
+                            .fail(request.request_id, notation::cause("not-ready"), None)
                             .expect("the request is pending");
                     }
                     AgentEvent::Notice(notice) => assert!(!notice.to_string().is_empty()),
@@ -474,7 +474,7 @@ fn agent_recovers_from_tampering_ric() {
             for tx in 0..40 {
                 let line = format!("tx={tx}");
                 let mut pdu = Vec::new();
-                let response = short::build("setup-response", &Args::new(&[&line, "accept=2"]));
+                let response = notation::parse_pdu("setup-response", &Args::new(&[&line, "accept=2"]));
                 response.encode(version, &mut pdu).expect("the response encodes");
                 if !agent.is_up() {
                     agent.handle_pdu(now, &pdu);
@@ -527,10 +527,10 @@ fn every_message_is_shown_and_mutated() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "hex") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let octets = short::hex(&text.split_whitespace().collect::<String>());
+                let octets = notation::hex(&text.split_whitespace().collect::<String>());
                 let gather = Gather::new();
                 let pdu = e2ap::decode(&octets, version, &gather).unwrap().pdu;
-                assert!(!show(&pdu).is_empty(), "{}", path.display());
+                assert!(!format_pdu(&pdu).is_empty(), "{}", path.display());
                 (0..20).for_each(|_| _ = mutate(&mut octets.clone(), version, &mut random));
                 names.insert(pdu.name());
             }

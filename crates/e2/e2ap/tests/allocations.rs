@@ -1,4 +1,4 @@
-//! An indication is peeked, decoded and encoded without an allocation, counted by the allocator.
+//! Peeking, decoding and encoding an indication does not allocate.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn an_indication_costs_none() {
+fn decoding_an_indication_does_not_allocate() {
     let (header, payload) = (common::by_rule(20), common::by_rule(16_300));
     for size in [0, 100, 1500, 16_300] {
         let message = common::indication(&header, &payload[..size]);
@@ -41,7 +41,7 @@ fn an_indication_costs_none() {
 }
 
 #[test]
-fn refusing_a_message_costs_none() {
+fn rejecting_a_message_does_not_allocate() {
     let octets = common::vector("v02.03/reset_request");
     let gather = Gather::new();
     assert_eq!(allocations(|| assert!(decode(&octets, Version::V1_01, &gather).is_err())), 0);

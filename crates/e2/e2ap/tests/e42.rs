@@ -1,4 +1,4 @@
-//! E42's messages, against an independent encoder and against recorded ones of FlexRIC.
+//! Messages of E42, compared with an independent encoder and with recorded messages of FlexRIC.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn every_vector() -> Vec<(std::path::PathBuf, E42Version, Vec<u8>)> {
 }
 
 #[test]
-fn vectors_decode_to_their_meaning_and_encode_to_the_same_octets() {
+fn vectors_decode_to_json_and_encode_to_same_octets() {
     let update = std::env::var_os("UPDATE_VECTORS").is_some();
     let mut names = std::collections::BTreeMap::new();
     for (path, version, octets) in every_vector() {
@@ -49,7 +49,7 @@ fn vectors_decode_to_their_meaning_and_encode_to_the_same_octets() {
 }
 
 #[test]
-fn the_version_is_not_guessed() {
+fn messages_of_another_version_are_rejected() {
     for (path, version, octets) in every_vector() {
         for other in E42Version::ALL.into_iter().filter(|other| *other != version) {
             let gather = Gather::new();
@@ -58,14 +58,14 @@ fn the_version_is_not_guessed() {
                 let mut again = Vec::new();
                 pdu.encode(other, &mut again).is_ok() && again == octets
             };
-            // what has another code here is another message, and is not one
+            // the octets have another code in this version: they are another message, or none
             assert!(!read.as_ref().is_ok_and(is_same), "{} as v{other}", path.display());
         }
     }
 }
 
 #[test]
-fn e2aps_own_messages_are_read_as_in_e2ap() {
+fn e2ap_messages_are_decoded_as_in_e2ap() {
     let response = common::vector("v02.03/ric_subscription_response");
     let gather = Gather::new();
     let pdu = decode(&response, E42Version::V2, &gather).unwrap();
@@ -76,7 +76,7 @@ fn e2aps_own_messages_are_read_as_in_e2ap() {
 }
 
 #[test]
-fn errors_name_the_ie() {
+fn errors_contain_the_ie() {
     let vector = |name: &str| {
         let path = common::vectors().join(format!("../e42/v2/{name}.hex"));
         unhex(&std::fs::read_to_string(path).unwrap())
@@ -95,7 +95,7 @@ fn errors_name_the_ie() {
     assert!(
         error_of(&unknown).contains("xapp_id) in the initiating message") && error_of(&unknown).contains("missing")
     );
-    // twice
+    // a repeated IE
     let mut twice = vector("subscription_delete_request");
     twice[13..15].copy_from_slice(&[0, 62]);
     assert!(error_of(&twice).contains("repeated"), "{}", error_of(&twice));
@@ -120,7 +120,7 @@ fn errors_name_the_ie() {
 }
 
 #[test]
-fn hostile_octets_are_handled() {
+fn modified_vectors_decode_or_fail() {
     let mut random = Random(42);
     let mut read = 0;
     for (_, version, octets) in every_vector() {
@@ -137,7 +137,7 @@ fn hostile_octets_are_handled() {
             let gather = Gather::new();
             if let Ok(pdu) = decode(&changed, version, &gather) {
                 read += 1;
-                // a decoded message can be formatted and, unless it has a value that the wire format lacks, encoded
+                // a decoded message can be formatted and, unless it has a value that the wire format does not have, encoded
                 common::json(&pdu);
                 let _ = pdu.encode(version, &mut Vec::new());
             }
@@ -146,15 +146,15 @@ fn hostile_octets_are_handled() {
     assert!(read > 500, "{read}");
 }
 
-/// What crossed the wire between FlexRIC's xApps and its RIC, where a checkout of recorded messages lies beside the project.
+/// Recorded messages between FlexRIC's xApps and its RIC, if they are beside the project.
 #[test]
-fn recorded_messages_of_flexric() {
+fn recorded_flexric_messages_round_trip() {
     let found = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .map(|dir| dir.join("../shared/vectors/flexric-e2ap-v2.json"))
         .find(|file| file.is_file());
     let Some(found) = found else {
-        println!("not tested here: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
+        println!("NOT TESTED: recorded messages of FlexRIC's xApps (no ../shared/vectors)");
         return;
     };
     let all: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(found).unwrap()).unwrap();

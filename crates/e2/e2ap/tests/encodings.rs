@@ -6,7 +6,7 @@ use common::Random;
 use e2ap::{Codec, Decoded, Error, Kind, ProcedureCode, Version};
 use per::Gather;
 
-/// Every message of every version, read from its PER vector.
+/// Every message of every version, decoded from its PER vector.
 fn every_message(mut with: impl FnMut(&str, Version, &Decoded<'_>)) {
     for (path, version, octets) in common::every_vector() {
         let gather = Gather::new();
@@ -16,7 +16,7 @@ fn every_message(mut with: impl FnMut(&str, Version, &Decoded<'_>)) {
 }
 
 #[test]
-fn every_message_survives_encoding_and_decoding() {
+fn every_message_round_trips() {
     for codec in Codec::ALL {
         every_message(|name, version, message| {
             let mut octets = vec![0xAA; 3];
@@ -60,7 +60,7 @@ fn peeked_indication_equals_decoded_indication() {
                 indication,
                 "{codec} {size}"
             );
-            // from 16384 octets on PER has fragments, which are left to the decoder
+            // from 16384 octets on PER has fragments, which are not peeked
             let Some(peeked) = codec.peek_indication(&octets) else {
                 assert!(*codec == Codec::Per && size >= 16_383, "{codec} {size}");
                 continue;
@@ -98,7 +98,7 @@ fn octets_of_another_encoding_are_rejected() {
 
 /// For truncated, changed and random octets, decoding returns, and peeked values equal decoded ones.
 #[test]
-fn hostile_octets_are_handled() {
+fn modified_buffers_decode_or_fail() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for codec in Codec::ALL {
         every_message(|name, version, message| {
@@ -106,7 +106,7 @@ fn hostile_octets_are_handled() {
             for end in 0..whole.len() {
                 let gather = Gather::new();
                 let cut = codec.decode(&whole[..end], version, &gather);
-                // the last octets of a buffer may be padding, or an optional IE's which can be ignored
+                // the last octets of a buffer may be padding, or belong to an optional IE that can be ignored
                 assert!(cut.is_err() || codec.name() != "per", "{codec} {name} cut at {end}");
                 probe(*codec, &whole[..end], version);
             }
@@ -136,7 +136,7 @@ fn probe(codec: Codec, octets: &[u8], version: Version) {
         assert_eq!(Some(peeked.message), indication.message.as_slice());
     }
     match decoded {
-        // what is read can be written, and is read again as the same
+        // a decoded message round-trips
         Ok(decoded) => {
             let again = encoded(codec, &decoded, version);
             let gather = Gather::new();

@@ -11,14 +11,14 @@ use Version::{V1_01, V2_03, V3_01};
 
 type Ie<'a> = (u16, Criticality, &'a [u8]);
 
-/// Octets with their length before them.
+/// Octets after their length.
 fn sized(octets: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     per::encode(&Octets::from(octets), 0, &mut out).unwrap();
     out
 }
 
-/// A PDU of `kind` (0 to 2), made by hand; `extended` is what stands behind the IEs where that bit is set.
+/// A PDU of `kind` (0 to 2) in octets. `extended`: the octets after the IEs; the extension bit is set.
 fn pdu_extended(kind: u8, code: u8, criticality: Criticality, ies: &[Ie<'_>], extended: Option<&[u8]>) -> Vec<u8> {
     let mut message = vec![if extended.is_some() { 0x80 } else { 0 }];
     message.extend((ies.len() as u16).to_be_bytes());
@@ -41,7 +41,7 @@ fn pdu(kind: u8, code: u8, ies: &[Ie<'_>]) -> Vec<u8> {
 const RESET: u8 = 3;
 const TRANSACTION: Ie<'_> = (49, Reject, &[0, 7]);
 const CAUSE: Ie<'_> = (1, Ignore, &[0x54]);
-/// The same cause before v2.
+/// The same cause in v1.
 const CAUSE_V1: Ie<'_> = (1, Ignore, &[0x44]);
 
 fn reset() -> Pdu<'static> {
@@ -141,7 +141,7 @@ fn unknown_procedure_is_reported_with_criticality() {
         assert_eq!(error.bit(), Some(8));
         assert_eq!(error.to_string(), "initiating message of procedure 200 is not in this version");
     }
-    // a procedure that has no such message
+    // a procedure without this message
     let error = error(&pdu(1, ProcedureCode::RIC_INDICATION.0, &[]), V3_01);
     assert_eq!(error.to_string(), "successful outcome of RIC Indication (5) is not in this version");
     assert_eq!(error.diagnostics().unwrap().triggering_message, Some(TriggeringMessage::SuccessfulOutcome));
@@ -225,7 +225,7 @@ fn setup_failure<'a>(more: &[Ie<'a>]) -> Vec<u8> {
 
 #[test]
 fn malformed_ie_rejects_message_unless_ignorable() {
-    // two octets where one bit of extension and three of value would do
+    // two octets, instead of an extension bit and three bits
     let octets = setup_failure(&[(31, Ignore, &[0x10, 0]), (2, Ignore, &[0])]);
     let gather = Gather::new();
     let decoded = decode(&octets, V2_03, &gather).unwrap();
@@ -255,7 +255,7 @@ fn malformed_ie_rejects_message_unless_ignorable() {
     assert_eq!(blamed(&error).type_of_error, TypeOfError::NotUnderstood);
     assert_eq!(error.bit(), Some(source.bit));
 
-    // optional, must not be ignored: RIC Service Query's list, which must hold one function
+    // optional, must not be ignored: the list of RIC Service Query, which has at least one function
     let error = self::error(&pdu(0, ProcedureCode::RIC_SERVICE_QUERY.0, &[TRANSACTION, (9, Reject, &[])]), V2_03);
     assert!(matches!(error, Error::Ie { name: "ran_functions_accepted", fault: IeFault::Malformed(_), .. }));
     let text = error.to_string();
@@ -276,7 +276,7 @@ fn values_behind_extension_marker_are_not_comprehended() {
     let octets = pdu(0, RESET, &[TRANSACTION, (1, Ignore, &[0x80, 1, 0])]);
     let decoded = decode(&octets, V2_03, &gather).unwrap();
     assert_eq!(decoded.unknown, [UnknownIe { id: ProtocolIeId(1), criticality: Ignore, value: &[0x80, 1, 0] }]);
-    // and where it must be: RIC Subscription Failure's from v2 on
+    // mandatory: the Cause of RIC Subscription Failure from v2 on
     let ids: [Ie<'_>; 2] = [(29, Reject, &[0, 0, 1, 0, 2]), (5, Reject, &[0, 3])];
     let octets = pdu(2, ProcedureCode::RIC_SUBSCRIPTION.0, &[&ids[..], &[(1, Reject, &[0x80, 1, 0])]].concat());
     let error = self::error(&octets, V2_03);
@@ -284,7 +284,7 @@ fn values_behind_extension_marker_are_not_comprehended() {
     assert_eq!((source.kind, source.at), (ErrorKind::UnknownExtension, "Cause"));
     assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
 
-    // where it must be understood: RIC Indication Type
+    // with criticality reject: RIC Indication Type
     let header = [];
     let mut octets = encoded(&common::indication(&header, &header), V2_03);
     let kind = octets.windows(5).position(|w| w == [0, 28, 0, 1, 0]).unwrap();
@@ -292,7 +292,7 @@ fn values_behind_extension_marker_are_not_comprehended() {
     let error = self::error(&octets, V2_03);
     assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorReject));
 
-    // a sequence's additions are passed over: RIC Request ID with one
+    // additions of a sequence are skipped: RIC Request ID with one
     let octets = pdu(0, 9, &[(29, Reject, &[0x80, 0, 1, 0, 2, 1, 1, 0]), (5, Reject, &[0, 3])]);
     let decoded = decode(&octets, V2_03, &gather).unwrap();
     let request_id = RicRequestId { requestor: 1, instance: 2 };
@@ -326,7 +326,7 @@ fn deviating_criticalities_are_kept_without_effect() {
 
 #[test]
 fn malformed_container_is_reported() {
-    // an IE more announced than there is, a criticality that is none, an octet behind the last IE
+    // one IE fewer than announced, an invalid criticality, an octet after the last IE
     let good = pdu(0, RESET, &[TRANSACTION, CAUSE]);
     let (mut more, mut none, mut longer) = (good.clone(), good.clone(), good.clone());
     more[6] = 3;
@@ -363,8 +363,7 @@ fn fault_in_fragment_has_position_in_message() {
     let error = error(&broken, V2_03);
     let Error::Ie { name: "message", fault: IeFault::Malformed(source), .. } = error else { panic!("{error}") };
     assert_eq!(source.kind, ErrorKind::BadLength);
-    // where the open type begins, one octet before; the message begins behind a header of three octets and the length
-    // of a fragment
+    // the position of the open type; the message begins after a header of three octets and the length of a fragment
     assert_eq!(error.bit(), Some((payload_at - 1 - 4) * 8));
     for cut in [5, 100, 16_384, 16_500, octets.len() - 1] {
         assert!(decode(&octets[..cut], V2_03, &Gather::new()).is_err());

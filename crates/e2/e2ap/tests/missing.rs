@@ -1,5 +1,5 @@
-//! Messages without an IE, by the criticality of the IE (E2AP v03.01 10.3.5): every message of every version, with each of its
-//! IEs left out.
+//! Messages without an IE, by the criticality of the IE (E2AP v03.01 10.3.5): every message of every version, without each of
+//! its IEs.
 
 mod common;
 
@@ -8,7 +8,7 @@ use e2ap::message::Presence;
 use e2ap::{Criticality, Error, IeFault, TABLES, TypeOfError, Version, decode};
 use per::{Gather, Octets};
 
-/// Splits off octets with their length before them.
+/// Splits off octets after their length.
 fn sized(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = match octets {
         [first @ 0..0x80, rest @ ..] => (usize::from(*first), rest),
@@ -70,7 +70,7 @@ fn missing_ie_rejects_message_unless_ignorable() {
                     assert_eq!(decoded.missing().collect::<Vec<_>>(), [row.id], "{name}");
                     // criticality ignore: not reported
                     assert_eq!(decoded.to_report(), None, "{name}");
-                    // it is encoded again as it was, but not as a message of our own
+                    // the decoded message is encoded unchanged; an own message without the IE is an error
                     let mut again = Vec::new();
                     decoded.encode(version, &mut again).unwrap();
                     assert_eq!(again, octets, "{name}");
@@ -85,7 +85,7 @@ fn missing_ie_rejects_message_unless_ignorable() {
     assert!(gone_on >= 20 && refused >= 200 && optional >= 50, "{gone_on} went on, {refused} refused, {optional}");
 }
 
-/// In FlatBuffers too: a table's slot is emptied by its offset, wherever that stands.
+/// In FlatBuffers: the slot of a table is emptied.
 #[cfg(feature = "flat")]
 #[test]
 fn missing_ie_in_flatbuffers_is_handled_alike() {

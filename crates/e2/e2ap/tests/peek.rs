@@ -1,4 +1,4 @@
-//! The full decoder finds what `peek` finds, for any octets.
+//! `peek` agrees with the full decoder, for any octets.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Random, by_rule, encoded};
 use e2ap::*;
 use per::{Gather, Octets};
 
-/// Where peek reads an indication, the full decoder reads the same one in every version of `versions`.
+/// If peek accepts octets, the full decoder decodes the same indication in every version of `versions`.
 #[track_caller]
 fn agree_in(octets: &[u8], versions: &[Version]) -> bool {
     let Some(peeked) = peek::indication(octets) else { return false };
@@ -38,7 +38,7 @@ fn agree(octets: &[u8]) -> bool {
     agree_in(octets, &Version::ALL)
 }
 
-/// Indications of several shapes, from an independent encoder and from ours.
+/// Indications of several forms, from an independent encoder and from ours.
 fn indications() -> Vec<Vec<u8>> {
     let mut all: Vec<_> =
         common::every_vector().into_iter().map(|(_, _, octets)| octets).filter(|octets| agree(octets)).collect();
@@ -105,7 +105,7 @@ fn peek_agrees_with_decoder_on_spliced_octets() {
         let (a, b) = (&all[random.below(all.len())], &all[random.below(all.len())]);
         let (end, start) = (random.below(a.len() + 1), random.below(b.len() + 1));
         let mut octets = [&a[..end], &b[start..]].concat();
-        // often as long as it says, so that the IEs are reached
+        // the length is often valid, so that the IEs are decoded
         if octets.len() > 4 && octets.len() < 132 && random.below(2) == 0 {
             octets[3] = (octets.len() - 4) as u8;
         }
@@ -113,7 +113,7 @@ fn peek_agrees_with_decoder_on_spliced_octets() {
     }
 }
 
-/// IEs put together at random, well framed: values and counts, lengths in both forms, padding bits, criticalities.
+/// Random IEs with valid framing: values and counts, lengths in both forms, padding bits, criticalities.
 #[test]
 fn peek_agrees_with_decoder_on_random_ies() {
     let good: [(u16, &[u8]); 9] = [
@@ -177,7 +177,7 @@ fn peek_agrees_with_decoder_on_random_ies() {
 #[test]
 fn peek_accepts_one_order_of_ies() {
     let whole = common::vector("v03.01/ric_indication");
-    // the IEs, cut apart: all are short
+    // the separate IEs, which are all short
     let (head, mut rest) = whole.split_at(7);
     let mut ies = Vec::new();
     while let [_, _, _, length, ..] = *rest {
@@ -264,7 +264,7 @@ fn outline_of_damaged_pdu_has_ids_before_damage() {
             let at = random.below(octets.len());
             octets[at] = random.below(256) as u8;
         }
-        // it returns, without a panic
+        // no panic
         let _ = (peek::outline(&octets), Version::of_setup(&octets));
     }
 }
@@ -299,7 +299,7 @@ fn ids_are_replaced_in_place() {
         }
         let gather = Gather::new();
         decode(&changed, version, &gather).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        // put back, it is what it was
+        // with the old ids it is unchanged
         if let Some(id) = before.request_id {
             peek::replace_request_id(&mut changed, id);
         }
@@ -309,7 +309,7 @@ fn ids_are_replaced_in_place() {
         assert_eq!(changed, octets, "{}", path.display());
     }
     assert!(replaced.0 > 40 && replaced.1 > 40, "{replaced:?}");
-    // in a message that goes in fragments, as ids come first; and nothing happens to what is none
+    // also in a fragmented message, since ids are first; other octets are not changed
     let mut long = encoded(&common::indication(&[], &by_rule(40_000)), Version::V2_03);
     assert!(peek::replace_request_id(&mut long, RicRequestId { requestor: 1, instance: 2 }));
     let gather = Gather::new();

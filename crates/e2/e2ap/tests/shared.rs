@@ -1,6 +1,6 @@
-//! Messages recorded from other implementations, if a checkout of them is beside the project.
+//! Recorded messages of other implementations, if they are beside the project.
 //!
-//! They cannot be distributed with the project; without them these tests pass with a notice.
+//! They cannot be distributed with the project; without them these tests print NOT TESTED and pass.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ fn shared() -> Option<PathBuf> {
         .map(|dir| dir.join("../shared/vectors"))
         .find(|dir| dir.is_dir());
     if found.is_none() {
-        println!("not tested here: recorded messages of other implementations (no ../shared/vectors)");
+        println!("NOT TESTED: recorded messages of other implementations (no ../shared/vectors)");
     }
     found
 }
@@ -23,7 +23,7 @@ fn unhex(text: &str) -> Vec<u8> {
     text.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
-/// Decodes, encodes again, compares; and checks the peek of indications.
+/// Checks that a message round-trips, and that an indication is peeked.
 fn round_trip(name: &str, bytes: &[u8], version: Version) {
     let gather = Gather::new();
     let decoded = e2ap::decode(bytes, version, &gather).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -46,7 +46,7 @@ fn round_trip(name: &str, bytes: &[u8], version: Version) {
 }
 
 #[test]
-fn files() {
+fn recorded_files_round_trip() {
     let Some(dir) = shared() else { return };
     let mut count = 0;
     for entry in std::fs::read_dir(dir.join("e2ap")).unwrap() {
@@ -61,7 +61,7 @@ fn files() {
 }
 
 #[test]
-fn flexric() {
+fn flexric_messages_round_trip() {
     let Some(dir) = shared() else { return };
     let text = std::fs::read_to_string(dir.join("flexric-e2ap-v2.json")).unwrap();
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -69,7 +69,7 @@ fn flexric() {
     for kind in file["vectors"].as_array().unwrap() {
         let procedure = kind["procedure"].as_str().unwrap();
         if procedure.starts_with("E42") {
-            continue; // a protocol of its own
+            continue; // another protocol
         }
         for sample in kind["samples"].as_array().unwrap() {
             let bytes = unhex(sample["hex"].as_str().unwrap());
@@ -81,7 +81,7 @@ fn flexric() {
 }
 
 #[test]
-fn public() {
+fn public_vectors_round_trip() {
     let Some(dir) = shared() else { return };
     for line in std::fs::read_to_string(dir.join("e2ap/public.jsonl")).unwrap().lines() {
         let vector: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -91,7 +91,7 @@ fn public() {
             if let (Version::V1_00, Err(e2ap::Error::UnknownProcedure { .. })) =
                 (version, e2ap::decode(&bytes, version, &Gather::new()))
             {
-                continue; // listed for v01.00 by a decoder that takes unknown procedures
+                continue; // listed for v01.00 by a decoder that accepts unknown procedures
             }
             round_trip(vector["from"].as_str().unwrap(), &bytes, version);
         }

@@ -1,8 +1,8 @@
-//! The project's vectors: every message of every version, by an independent encoder.
+//! The vectors of the project: every message of every version, from an independent encoder.
 //!
-//! `vectors/e2ap/<version>/<message>.hex` holds a PDU with all its IEs, `<message>-<what>.hex` other forms of it, and
-//! the `.json` beside each its content. Contents are compared as text; `UPDATE_VECTORS=1` rewrites them after a field was
-//! renamed or for new octets. Read the difference before the commit.
+//! `vectors/e2ap/<version>/<message>.hex` is a PDU with all its IEs, `<message>-<form>.hex` is another form of it, and the `.json`
+//! beside each has its content. Contents are compared as text. `UPDATE_VECTORS=1` rewrites them for renamed fields and new octets;
+//! review the difference.
 
 mod common;
 
@@ -75,7 +75,7 @@ fn vectors_cover_every_ie_of_every_message_of_every_version() {
     assert_eq!(messages, [20, 26, 30, 39]);
 }
 
-/// An id means one IE in a version: rows that share it belong to different versions.
+/// An id denotes one IE in a version: rows with the same id belong to different versions.
 #[test]
 fn ids_are_unique_in_every_version() {
     for (message, table) in e2ap::TABLES {

@@ -1,6 +1,6 @@
 //! Differences between the versions: roots of sequences, removed values, and IEs that were added, removed or moved.
 //!
-//! Each test checks the octets, and that encoding a value that a version lacks fails and leaves the buffer unchanged.
+//! Each test checks the octets, and that encoding a value that a version does not have fails without a change of the buffer.
 
 mod common;
 
@@ -17,7 +17,7 @@ const TRANSACTION: Option<TransactionId> = Some(TransactionId(7));
 const PLMN: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
 const GNB: GnbId = GnbId::new(0xE00, 22);
 
-/// `message` cannot be written in `version`, for `kind` and in the component `at`; the buffer stays as it was.
+/// Checks that `message` is not encoded in `version`, with the error `kind` in component `at` and an unchanged buffer.
 #[track_caller]
 fn refused<'a, M: Message<'a>>(message: &M, version: Version, kind: ErrorKind, at: &str) {
     let mut out = vec![0xAA, 0x55];
@@ -26,7 +26,7 @@ fn refused<'a, M: Message<'a>>(message: &M, version: Version, kind: ErrorKind, a
     assert_eq!(out, [0xAA, 0x55], "v{version}");
 }
 
-/// `message` comes back from the octets that it becomes in each of `versions`.
+/// Checks that `message` round-trips in each of `versions`.
 #[track_caller]
 fn carried<'a, M: Message<'a> + Clone + Into<Pdu<'a>>>(message: &M, versions: &[Version]) {
     for &version in versions {
@@ -60,7 +60,7 @@ fn setup<'a>(node: GlobalE2NodeId, functions: Vec<RanFunctionItem<'a>>) -> E2Set
     }
 }
 
-/// A setup as v2 and v3 have it.
+/// A setup request of v2 and v3.
 fn setup_v2<'a>(node: GlobalE2NodeId, functions: Vec<RanFunctionItem<'a>>) -> E2SetupRequest<'a> {
     let f1 = E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(3) };
     let component = E2NodeComponentConfigAdditionItem {
@@ -123,7 +123,7 @@ fn oid_is_absent_then_an_addition_then_mandatory() {
     for version in [V2_03, V3_01] {
         refused(&setup_v2(node, vec![without.clone()]), version, ErrorKind::Missing, "RanFunctionItem.oid");
     }
-    // v01.00 passes over the addition that it does not know
+    // v01.00 skips the unknown addition
     let octets = encoded(&setup(node, vec![with]), V1_01);
     let gather = Gather::new();
     assert_eq!(decode(&octets, V1_00, &gather).unwrap().pdu, setup(node, vec![without]).into());
@@ -217,7 +217,7 @@ fn zero_time_to_wait_was_removed_in_v2() {
     }
     carried(&subscription(action(RicTimeToWait::W1ms)), &Version::ALL);
     carried(&subscription(action(RicTimeToWait::W60s)), &Version::ALL);
-    // v1's 1 ms are v2's 2 ms
+    // 1 ms in v1 becomes 2 ms in v2
     let octets = encoded(&subscription(action(RicTimeToWait::W1ms)), V1_01);
     let gather = Gather::new();
     assert_eq!(decode(&octets, V2_03, &gather).unwrap().pdu, subscription(action(RicTimeToWait::W2ms)).into());
@@ -237,7 +237,7 @@ fn subscription_times_and_execution_orders_exist_from_v3_on() {
     carried(&request, &[V3_01]);
     carried(&subscription(ordered.clone()), &[V3_01]);
 
-    // an addition is passed over where it is not known, an IE whose criticality is reject is not
+    // an unknown addition is skipped, an unknown IE with criticality reject is not
     let gather = Gather::new();
     let octets = encoded(&subscription(ordered), V3_01);
     assert_eq!(decode(&octets, V2_03, &gather).unwrap().pdu, subscription(action(RicTimeToWait::W5s)).into());
@@ -260,7 +260,7 @@ fn control_status_and_nack_exist_in_v1_only() {
     for version in [V2_03, V3_01] {
         refused(&request(RicControlAckRequest::NAck), version, ErrorKind::NotInRevision, "RicControlAckRequest");
     }
-    // the third value takes a second bit
+    // the third value needs a second bit
     assert_eq!(encoded(&request(RicControlAckRequest::Ack), V1_01).last(), Some(&0x20));
     assert_eq!(encoded(&request(RicControlAckRequest::Ack), V2_03).last(), Some(&0x40));
 
@@ -345,7 +345,7 @@ fn node_id_roots_grew_in_v2() {
     };
     let v1 = encoded(&setup(gnb(None), vec![]), V1_01);
     let v2 = encoded(&setup_v2(gnb(None), vec![function(Some("1"))]), V2_03);
-    // no extension; gNB of four, no extension; then one bit an optional part: 10 in v1, 010 from v2 on; no extension
+    // no extension; gNB of four, no extension; one presence bit per optional part: 10 in v1, 010 from v2 on; no extension
     let node = |octets: &[u8]| octets[octets.windows(3).position(|w| w[..2] == [0, 3]).unwrap() + 4];
     assert_eq!((node(&v1), node(&v2)), (0b0000_1000, 0b0000_0100));
     carried(&setup(gnb(None), vec![]), &[V1_00, V1_01]);
@@ -435,7 +435,7 @@ fn version_is_inferred_from_setup_request() {
     for (path, version, octets) in common::every_vector() {
         let decoded = Version::of_setup(&octets);
         if path.file_name().unwrap().to_str().unwrap().starts_with("e2_setup_request") {
-            // v01.01 reads all of v01.00; v02.03 and v03.01 write the same request
+            // v01.01 decodes requests of v01.00; v02.03 and v03.01 have the same request
             let expected = if version < V2_03 { V1_01 } else { V2_03 };
             assert_eq!(decoded, Some(expected), "{}", path.display());
             assert!(decode(&octets, expected, &Gather::new()).is_ok(), "{}", path.display());
@@ -446,7 +446,7 @@ fn version_is_inferred_from_setup_request() {
     }
     assert!(setups >= 20);
 
-    // also with a TransactionID that leaves its range, and whatever comes behind it
+    // also with a TransactionID out of range, and with any octets after it
     let node = GlobalE2NodeId::gnb(PLMN, GNB);
     for id in [0, 255, 256, 65536, u32::MAX] {
         let request =

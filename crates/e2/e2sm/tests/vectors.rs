@@ -108,21 +108,21 @@ fn messages(model: &str, least: usize) {
 }
 
 #[test]
-fn kpm() {
+fn kpm_vectors_round_trip() {
     messages("kpm", 110);
     let seen = types("kpm", "v01.00");
     assert!(seen > 80, "{seen} types");
 }
 
 #[test]
-fn ni() {
+fn ni_vectors_round_trip() {
     messages("ni", 40);
     let seen = types("ni", "v01.00");
     assert!(seen > 80, "{seen} types");
 }
 
 #[test]
-fn rc() {
+fn rc_vectors_round_trip() {
     messages("rc", 180);
 }
 
@@ -139,14 +139,14 @@ fn types(model: &str, revision: &str) -> usize {
 }
 
 #[test]
-fn rc_types() {
+fn rc_type_vectors_round_trip() {
     let seen: usize = ["v01.03", "v03.00", "v05.00"].into_iter().map(|revision| types("rc", revision)).sum();
     assert!(seen > 700, "{seen} types");
 }
 
 /// JSON is compared as JSON: the samples do not fix its formatting.
 #[test]
-fn ccc() {
+fn ccc_samples_round_trip() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/ccc");
     let mut seen = BTreeSet::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -170,7 +170,7 @@ fn ccc() {
 }
 
 #[test]
-fn hw() {
+fn hw_vectors_round_trip() {
     let vectors = folder("hw");
     assert!(!vectors.is_empty());
     for (name, bytes, about) in vectors {

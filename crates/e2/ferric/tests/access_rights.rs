@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{FUNCTION, OID, Peer, VERSION, decoded, node_id, report_spec, setup_request};
-use common::scene::{Ric, free_ports};
 use common::session::{node_id_of, poll_until};
+use common::test_server::{Ric, free_ports};
 use common::{PATIENCE, eventually};
 use e2ap::e42::{self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
 use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RanFunctionRevision, RicActionType};
@@ -140,8 +140,8 @@ fn for_nodes(entries: &[(&str, Selection<String>)]) -> Rights {
 
 #[test]
 fn node_may_use_only_the_ids_of_its_rule() {
-    let scene = secured(for_nodes(&[("gnb1.example", some([&id(1), &id(2)])), ("any.example", Selection::All)]));
-    let mut node = scene.node("gnb1.example");
+    let server = secured(for_nodes(&[("gnb1.example", some([&id(1), &id(2)])), ("any.example", Selection::All)]));
+    let mut node = server.node("gnb1.example");
     node.set_up(3);
     node.is_refused();
     // the connection stays open: the node may set up as itself, on the same association
@@ -151,30 +151,30 @@ fn node_may_use_only_the_ids_of_its_rule() {
     node.is_accepted();
     node.set_up(3);
     node.is_refused();
-    let mut any = scene.node("any.example");
+    let mut any = server.node("any.example");
     any.set_up(77);
     any.is_accepted();
     // a certificate of the CA without a rule
-    scene.node("stranger.example").is_closed();
+    server.node("stranger.example").is_closed();
 }
 
 #[test]
 fn node_without_certificate_is_rejected_if_there_are_rules() {
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let rights = for_nodes(&[("gnb1.example", Selection::All)]);
-    let scene = secured_with(rights, |config| config.e2.push(plain.clone().into()));
-    let mut peer = Peer::connect(&scene.ric.e2[1]);
+    let server = secured_with(rights, |config| config.e2.push(plain.clone().into()));
+    let mut peer = Peer::connect(&server.ric.e2[1]);
     peer.send(&setup_request(1, VERSION));
     assert!(peer.expect_closed().is_empty());
     // a peer without TLS is not served either
-    let Address::Tls { port, .. } = scene.ric.e2[0] else { unreachable!() };
+    let Address::Tls { port, .. } = server.ric.e2[0] else { unreachable!() };
     let mut peer = Peer::of(TcpStream::connect(("127.0.0.1", port)).unwrap());
     peer.send(&setup_request(1, VERSION));
     while peer.stream.peek(&mut [0]).is_ok_and(|octets| octets > 0) {
         // the alert with the reason
         std::io::Read::read(&mut peer.stream, &mut [0; 64]).unwrap();
     }
-    let mut node = scene.node("gnb1.example");
+    let mut node = server.node("gnb1.example");
     node.set_up(1);
     node.is_accepted();
 }
@@ -183,32 +183,32 @@ fn node_without_certificate_is_rejected_if_there_are_rules() {
 fn node_is_taken_over_only_by_the_same_identity() {
     // without rules, certificates alone count
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
-    let scene = secured_with(Rights::default(), |config| config.e2.push(plain.into()));
-    let mut holder = scene.node("gnb1.example");
+    let server = secured_with(Rights::default(), |config| config.e2.push(plain.into()));
+    let mut holder = server.node("gnb1.example");
     holder.set_up(1);
     holder.is_accepted();
-    let mut thief = scene.node("gnb2.example");
+    let mut thief = server.node("gnb2.example");
     thief.set_up(1);
     thief.is_refused();
-    let mut anonymous = Peer::connect(&scene.ric.e2[1]);
+    let mut anonymous = Peer::connect(&server.ric.e2[1]);
     anonymous.send(&setup_request(1, VERSION));
     assert!(matches!(anonymous.receive_pdu(), Pdu::E2SetupFailure(_)));
     // the second node has another identity
     thief.set_up(2);
     thief.is_accepted();
     // another certificate with the same name, as after a renewal, has the same identity
-    let mut same = scene.node("gnb1.example");
+    let mut same = server.node("gnb1.example");
     same.set_up(1);
     same.is_accepted();
     holder.is_closed();
     // a node without an identity may be taken over by any peer, as without TLS
-    let mut plain = Peer::connect(&scene.ric.e2[1]);
+    let mut plain = Peer::connect(&server.ric.e2[1]);
     plain.set_up(9);
-    let mut secure = scene.node("gnb9.example");
+    let mut secure = server.node("gnb9.example");
     secure.set_up(9);
     secure.is_accepted();
     // a peer that only names the node cannot join as another of its associations
-    let mut other = Peer::connect(&scene.ric.e2[1]);
+    let mut other = Peer::connect(&server.ric.e2[1]);
     other.send_pdu(e2ap::E2NodeConfigurationUpdate {
         transaction_id: Some(e2ap::TransactionId(1)),
         global_e2_node_id: Some(node_id(9)),
@@ -265,10 +265,10 @@ fn xapp_may_read_and_control_only_what_its_rule_grants() {
         ("idle.example", XappRights::default()),
     ]);
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
-    let scene = secured_with(rights, |config| config.e2.push(plain.into()));
+    let server = secured_with(rights, |config| config.e2.push(plain.into()));
     let mut nodes: Vec<Peer> = (1..=2)
         .map(|number| {
-            let mut node = Peer::connect(&scene.ric.e2[1]);
+            let mut node = Peer::connect(&server.ric.e2[1]);
             node.set_up(number);
             node
         })
@@ -279,7 +279,7 @@ fn xapp_may_read_and_control_only_what_its_rule_grants() {
         ("controller.example", [true, true], [false, true]),
         ("idle.example", [false, false], [false, false]),
     ] {
-        let mut xapp = scene.xapp(name).unwrap();
+        let mut xapp = server.xapp(name).unwrap();
         for (at, node) in nodes.iter_mut().enumerate() {
             let number = at as u32 + 1;
             // it may guess the id of a function that was not announced
@@ -347,7 +347,7 @@ fn xapp_may_read_and_control_only_what_its_rule_grants() {
             }
         }
     }
-    match scene.xapp("stranger.example").err().unwrap() {
+    match server.xapp("stranger.example").err().unwrap() {
         ferric::Error::Refused(RefusalCode::NotAllowed) => {}
         other => panic!("{other:?}"),
     }
@@ -362,8 +362,8 @@ fn xapp_sees_only_functions_that_it_has_rights_for() {
     let all = XappRights { read: vec![grant(Selection::All, Selection::All)], control: vec![] };
     let rights = for_xapps(vec![("reader.example", reader), ("all.example", all)]);
     let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
-    let scene = secured_with(rights, |config| config.e2.push(plain.into()));
-    let mut node = Peer::connect(&scene.ric.e2[1]);
+    let server = secured_with(rights, |config| config.e2.push(plain.into()));
+    let mut node = Peer::connect(&server.ric.e2[1]);
     node.set_up(1);
     let mut update = |added: Option<u16>, deleted: Option<u16>| {
         let item = |id: u16| e2ap::RanFunctionItem {
@@ -390,7 +390,7 @@ fn xapp_sees_only_functions_that_it_has_rights_for() {
             _ => None,
         })
     };
-    let (mut reader, mut all) = (scene.xapp("reader.example").unwrap(), scene.xapp("all.example").unwrap());
+    let (mut reader, mut all) = (server.xapp("reader.example").unwrap(), server.xapp("all.example").unwrap());
     let its = FUNCTION.0;
     assert_eq!((next_change(&mut reader), next_change(&mut all)), (("up", vec![its]), ("up", vec![its])));
     update(Some(77), None);
@@ -398,7 +398,7 @@ fn xapp_sees_only_functions_that_it_has_rights_for() {
     update(None, Some(its));
     assert_eq!((next_change(&mut reader), next_change(&mut all)), (("lost", vec![]), ("changed", vec![77])));
     // a node without functions for the xApp is not announced
-    let mut late = scene.xapp("reader.example").unwrap();
+    let mut late = server.xapp("reader.example").unwrap();
     update(Some(its), Some(77));
     assert_eq!((next_change(&mut reader), next_change(&mut late)), (("up", vec![its]), ("up", vec![its])));
     assert_eq!(next_change(&mut all), ("changed", vec![its]));
@@ -469,20 +469,20 @@ fn access_rules_apply_to_e42_xapps() {
         without_certificate: Some(Arc::new(reads(2))),
         tap: None,
     };
-    let scene = secured_with(rights, |config| {
+    let server = secured_with(rights, |config| {
         config.e2.push(e2.into());
         config.e42 = Some(e42.clone());
     });
     let mut nodes = [1, 2].map(|number| {
-        let mut node = Peer::connect(&scene.ric.e2[1]);
+        let mut node = Peer::connect(&server.ric.e2[1]);
         node.set_up(number);
         node
     });
     // with a certificate, and without
     for (at, certificate) in [Some("e42.example"), None].into_iter().enumerate() {
         let mut xapp = match certificate {
-            Some(name) => Node::connect(&e42.addresses[0].0, scene.tls(name)),
-            None => Node::connect(&e42.addresses[1].0, scene.tls("unused.example")),
+            Some(name) => Node::connect(&e42.addresses[0].0, server.tls(name)),
+            None => Node::connect(&e42.addresses[1].0, server.tls("unused.example")),
         };
         let (xapp_id, visible) = e42_comes(&mut xapp).unwrap();
         let (own, other) = (at as u32 + 1, 2 - at as u32);
@@ -517,22 +517,22 @@ fn access_rules_apply_to_e42_xapps() {
         assert!(matches!(xapp.receive().unwrap(), Pdu::RicSubscriptionResponse(_)));
     }
     // an xApp with empty rights gets no nodes; an unknown one is rejected
-    let mut idle = Node::connect(&e42.addresses[0].0, scene.tls("idle.example"));
+    let mut idle = Node::connect(&e42.addresses[0].0, server.tls("idle.example"));
     assert_eq!(e42_comes(&mut idle).unwrap().1, []);
-    let mut stranger = Node::connect(&e42.addresses[0].0, scene.tls("stranger.example"));
+    let mut stranger = Node::connect(&e42.addresses[0].0, server.tls("stranger.example"));
     assert!(e42_comes(&mut stranger).is_err());
-    eventually("a log line", || scene.ric.log.text().contains("no access rule for the peer's certificate"));
+    eventually("a log line", || server.ric.log.text().contains("no access rule for the peer's certificate"));
 }
 
 #[test]
 fn agents_and_xapps_work_over_tls() {
-    let scene = secured(Rights::default());
+    let server = secured(Rights::default());
     let mut config = impatient();
-    config.link.tls = Some(scene.tls("gnb1.example"));
+    config.link.tls = Some(server.tls("gnb1.example"));
     let mut agents = AgentLoop::new(config).unwrap();
-    agents.add(node_id(1), scene.ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
+    agents.add(node_id(1), server.ric.e2[0].clone().into(), vec![Box::new(Reporter::new(Duration::from_millis(1)))]);
     poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
-    let mut xapp = scene.xapp("x.example").unwrap();
+    let mut xapp = server.xapp("x.example").unwrap();
     let node = node_id_of(&mut xapp, 1);
     xapp.commands().subscribe(node, FUNCTION, report_spec(b""));
     let mut reports = 0;
@@ -546,29 +546,29 @@ fn agents_and_xapps_work_over_tls() {
 
 #[test]
 fn certificate_problem_is_reported_to_the_xapp() {
-    let scene = secured(Rights::default());
+    let server = secured(Rights::default());
     let config = |tls| {
         let mut config = XappConfig::default();
         config.link.tls = Some(tls);
         config
     };
     let others = issue(&Authority::new(), "x", |_| ());
-    let error = Xapp::connect(&scene.ric.xapp, "x", config(others)).err().unwrap().to_string();
+    let error = Xapp::connect(&server.ric.xapp, "x", config(others)).err().unwrap().to_string();
     assert!(error.contains("signed by none of our CAs"), "{error}");
-    let expired = issue(&scene.authority, "x", |params| {
+    let expired = issue(&server.authority, "x", |params| {
         params.not_before = date_time_ymd(2019, 1, 1);
         params.not_after = date_time_ymd(2020, 1, 1);
     });
-    let error = Xapp::connect(&scene.ric.xapp, "x", config(expired)).err().unwrap().to_string();
+    let error = Xapp::connect(&server.ric.xapp, "x", config(expired)).err().unwrap().to_string();
     assert!(error.contains("our certificate as expired; renew it"), "{error}");
-    let error = Xapp::connect(&scene.ric.xapp, "x", XappConfig::default()).err().unwrap().to_string();
+    let error = Xapp::connect(&server.ric.xapp, "x", XappConfig::default()).err().unwrap().to_string();
     assert!(error.contains("a CA, a certificate and a key"), "{error}");
 }
 
 #[test]
 fn slow_handshake_is_closed() {
-    let scene = secured_with(Rights::default(), |config| config.controller.setup_timeout = Duration::from_millis(200));
-    for address in [&scene.ric.e2[0], &scene.ric.xapp] {
+    let server = secured_with(Rights::default(), |config| config.controller.setup_timeout = Duration::from_millis(200));
+    for address in [&server.ric.e2[0], &server.ric.xapp] {
         let Address::Tls { port, .. } = *address else { unreachable!() };
         for octets in [&[][..], &[22, 3, 1, 2, 0, 1, 0]] {
             let mut peer = Peer::of(TcpStream::connect(("127.0.0.1", port)).unwrap());

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use common::PATIENCE;
 use common::function::{impatient, poll_agents_until};
 use common::peer::{FUNCTION, OID, node_id};
-use common::scene::{Ric, free_ports};
 use common::session::{node_id_of, poll_until, session};
+use common::test_server::{Ric, free_ports};
 use e2ap::{
     Cause, CauseMisc, CauseRicRequest, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType, RicTimeToWait,
     Version,

@@ -9,8 +9,8 @@ use std::time::Duration;
 use common::function::{Reporter, impatient, poll_agents_until};
 use common::noise;
 use common::peer::{FUNCTION, Peer, node_id, report_spec};
-use common::scene::{Ric, free_ports};
 use common::session::{node_id_of, session};
+use common::test_server::{Ric, free_ports};
 use e2ap::{
     Cause, CauseMisc, CauseProtocol, CauseRicRequest, E2NodeComponentConfigAdditionAckItem,
     E2NodeComponentConfigurationAck, E2NodeComponentId, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType,
@@ -24,39 +24,39 @@ use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 use per::PrintableString;
 
 /// A node with a well-behaved RIC and one that the test drives.
-struct Scene {
+struct Fixture {
     agents: AgentLoop,
     listener: TcpListener,
-    witness: Xapp,
-    /// The number of the witness's next report.
+    good_xapp: Xapp,
+    /// The number of the well-behaved xApp's next report.
     next: Option<u64>,
     _ric: Ric,
 }
 
-impl Scene {
-    fn new() -> Scene {
+impl Fixture {
+    fn new() -> Fixture {
         let ric = Ric::start(free_ports());
         let mut agents = AgentLoop::new(impatient()).unwrap();
         let reporter = Reporter::new(Duration::from_millis(1));
         let node = agents.add_node(NodeConfig::new(node_id(1)), vec![Box::new(reporter)]);
         agents.add_controller(node, ric.e2[0].clone().into());
         poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
-        let mut witness = session(&ric);
-        let name = node_id_of(&mut witness, 1);
-        witness.commands().subscribe(name, FUNCTION, report_spec(b"witness"));
+        let mut good_xapp = session(&ric);
+        let name = node_id_of(&mut good_xapp, 1);
+        good_xapp.commands().subscribe(name, FUNCTION, report_spec(b"well-behaved"));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         agents.add_controller(node, format!("tcp://{}", listener.local_addr().unwrap()).parse().unwrap());
         listener.set_nonblocking(true).unwrap();
-        let mut scene = Scene { agents, listener, witness, next: None, _ric: ric };
-        scene.check_progress();
-        scene
+        let mut fixture = Fixture { agents, listener, good_xapp, next: None, _ric: ric };
+        fixture.check_progress();
+        fixture
     }
 
-    /// Checks that further reports reach the witness, each once.
+    /// Checks that further reports reach the well-behaved xApp, each once.
     fn check_progress(&mut self) {
-        let (mut count, next, witness) = (0, &mut self.next, &mut self.witness);
+        let (mut count, next, good_xapp) = (0, &mut self.next, &mut self.good_xapp);
         poll_agents_until(&mut self.agents, "twenty more reports", |_| {
-            witness
+            good_xapp
                 .poll(Some(Duration::ZERO), |event, _| match event {
                     XappEvent::Indication(indication) => {
                         let message = indication.peek().unwrap().message;
@@ -68,7 +68,7 @@ impl Scene {
                     XappEvent::NodeLost(_)
                     | XappEvent::ReportsDropped(_)
                     | XappEvent::Request(RequestEvent::SubscriptionEnded { .. }) => {
-                        panic!("the witness is harmed: {event:?}");
+                        panic!("the well-behaved xApp is affected: {event:?}");
                     }
                     _ => {}
                 })
@@ -171,12 +171,12 @@ fn control(request_id: RicRequestId, function: RanFunctionId) -> RicControlReque
 }
 
 #[test]
-fn octets_and_garbage_are_survived() {
-    let mut scene = Scene::new();
-    let mut peer = scene.set_up();
+fn garbage_is_rejected_and_the_agent_continues() {
+    let mut fixture = Fixture::new();
+    let mut peer = fixture.set_up();
     for octet in [0, 0x20, 0x40, 0xFF] {
         peer.send(&[octet]);
-        assert!(matches!(scene.next_pdu(&mut peer), Pdu::ErrorIndication(_)), "{octet}");
+        assert!(matches!(fixture.next_pdu(&mut peer), Pdu::ErrorIndication(_)), "{octet}");
     }
     for seed in 0..100 {
         peer.send(&noise(seed, 40));
@@ -186,89 +186,89 @@ fn octets_and_garbage_are_survived() {
         transaction_id: Some(TransactionId(1)),
         cause: Some(Cause::Misc(CauseMisc::Unspecified)),
     });
-    while !matches!(scene.next_pdu(&mut peer), Pdu::ResetResponse(_)) {
+    while !matches!(fixture.next_pdu(&mut peer), Pdu::ResetResponse(_)) {
         answers += 1;
     }
     assert!(answers <= 20, "{answers} answers in a second");
-    scene.is_served(&mut peer);
+    fixture.is_served(&mut peer);
 }
 
 #[test]
 fn excessive_lengths_are_rejected() {
-    let mut scene = Scene::new();
+    let mut fixture = Fixture::new();
     for length in [u32::MAX, 0] {
-        let mut peer = scene.set_up();
+        let mut peer = fixture.set_up();
         peer.write(&length.to_be_bytes());
-        poll_agents_until(&mut scene.agents, "the end", |agents| agents.connected_controllers() == 1);
+        poll_agents_until(&mut fixture.agents, "the end", |agents| agents.connected_controllers() == 1);
         assert_eq!(peer.expect_closed(), []);
-        scene.check_progress();
+        fixture.check_progress();
     }
     // it reconnects
-    scene.set_up();
+    fixture.set_up();
 }
 
 #[test]
 fn unexpected_answers_are_ignored() {
-    let mut scene = Scene::new();
-    let mut peer = scene.connection();
-    let Pdu::E2SetupRequest(request) = scene.next_pdu(&mut peer) else { panic!("the first message is the setup") };
+    let mut fixture = Fixture::new();
+    let mut peer = fixture.connection();
+    let Pdu::E2SetupRequest(request) = fixture.next_pdu(&mut peer) else { panic!("the first message is the setup") };
     let wrong_state = Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState));
     let wrong = |answer| matches!(answer, Pdu::ErrorIndication(ErrorIndication { cause, .. }) if cause == wrong_state);
     // of another transaction
     let other = request.transaction_id.map(|id| TransactionId(id.0 ^ 0x55));
     peer.send_pdu(setup_response(other));
-    assert!(wrong(scene.next_pdu(&mut peer)));
-    assert_eq!(scene.agents.connected_controllers(), 1);
+    assert!(wrong(fixture.next_pdu(&mut peer)));
+    assert_eq!(fixture.agents.connected_controllers(), 1);
     peer.send_pdu(setup_response(request.transaction_id));
-    poll_agents_until(&mut scene.agents, "the setup", |agents| agents.connected_controllers() == 2);
+    poll_agents_until(&mut fixture.agents, "the setup", |agents| agents.connected_controllers() == 2);
     // repeated octet by octet
     peer.send_pdu(setup_response(request.transaction_id));
-    assert!(wrong(scene.next_pdu(&mut peer)));
+    assert!(wrong(fixture.next_pdu(&mut peer)));
     peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(3)), criticality_diagnostics: None });
-    assert!(wrong(scene.next_pdu(&mut peer)));
+    assert!(wrong(fixture.next_pdu(&mut peer)));
     // messages that only nodes send may be ignored
     peer.send_pdu(common::peer::indication(REQUEST, RicActionId(1), b"report"));
-    scene.is_served(&mut peer);
+    fixture.is_served(&mut peer);
 }
 
 #[test]
 fn unknown_functions_and_requests_are_refused() {
-    let mut scene = Scene::new();
-    let mut peer = scene.set_up();
+    let mut fixture = Fixture::new();
+    let mut peer = fixture.set_up();
     let (unknown, invalid) = (CauseRicRequest::RequestIdUnknown, CauseRicRequest::RanFunctionIdInvalid);
     let nowhere = RanFunctionId(4095);
     peer.send_pdu(subscription(REQUEST, nowhere, &[1]));
-    match scene.next_pdu(&mut peer) {
+    match fixture.next_pdu(&mut peer) {
         Pdu::RicSubscriptionFailure(failure) => assert_eq!(failure.cause, Some(Cause::RicRequest(invalid))),
         other => panic!("{other:?}"),
     }
     peer.send_pdu(control(REQUEST, nowhere));
-    match scene.next_pdu(&mut peer) {
+    match fixture.next_pdu(&mut peer) {
         Pdu::RicControlFailure(failure) => assert_eq!(failure.cause, Some(Cause::RicRequest(invalid))),
         other => panic!("{other:?}"),
     }
     for (ran_function_id, cause) in [(nowhere, invalid), (FUNCTION, unknown)] {
         peer.send_pdu(RicSubscriptionDeleteRequest { request_id: REQUEST, ran_function_id });
-        match scene.next_pdu(&mut peer) {
+        match fixture.next_pdu(&mut peer) {
             Pdu::RicSubscriptionDeleteFailure(failure) => assert_eq!(failure.cause, Some(Cause::RicRequest(cause))),
             other => panic!("{other:?}"),
         }
     }
-    scene.is_served(&mut peer);
+    fixture.is_served(&mut peer);
 }
 
 #[test]
 fn repeated_and_contradictory_requests_are_refused() {
-    let mut scene = Scene::new();
-    let mut peer = scene.set_up();
+    let mut fixture = Fixture::new();
+    let mut peer = fixture.set_up();
     let failed = |answer, expected| matches!(answer, Pdu::RicSubscriptionFailure(f) if f.cause.map(|cause| cause == Cause::RicRequest(expected)) == Some(true));
     peer.send_pdu(subscription(REQUEST, FUNCTION, &[1, 1]));
-    assert!(failed(scene.next_pdu(&mut peer), CauseRicRequest::DuplicateAction));
+    assert!(failed(fixture.next_pdu(&mut peer), CauseRicRequest::DuplicateAction));
     peer.send_pdu(subscription(REQUEST, FUNCTION, &[1]));
     let mut reports = 0;
     // reports may arrive in between
     loop {
-        match scene.next_pdu(&mut peer) {
+        match fixture.next_pdu(&mut peer) {
             Pdu::RicSubscriptionResponse(_) => peer.send_pdu(subscription(REQUEST, FUNCTION, &[2])),
             Pdu::RicSubscriptionFailure(failure) => {
                 // v02.03 has no cause for a request id that is in use
@@ -281,17 +281,17 @@ fn repeated_and_contradictory_requests_are_refused() {
     }
     // the first subscription stays
     while reports < 50 {
-        assert!(matches!(scene.next_pdu(&mut peer), Pdu::RicIndication(_)));
+        assert!(matches!(fixture.next_pdu(&mut peer), Pdu::RicIndication(_)));
         reports += 1;
     }
-    scene.check_progress();
+    fixture.check_progress();
 }
 
 #[test]
 fn number_of_subscriptions_is_limited() {
     const ASKED: u16 = 1500;
-    let mut scene = Scene::new();
-    let mut peer = scene.set_up();
+    let mut fixture = Fixture::new();
+    let mut peer = fixture.set_up();
     let mut reader = peer.another();
     let answers = std::thread::spawn(move || {
         let (mut admitted, mut refused) = (0, 0);
@@ -311,16 +311,16 @@ fn number_of_subscriptions_is_limited() {
         }
         peer
     });
-    poll_agents_until(&mut scene.agents, "all answers", |_| answers.is_finished());
+    poll_agents_until(&mut fixture.agents, "all answers", |_| answers.is_finished());
     assert_eq!(answers.join().unwrap(), (1024, ASKED - 1024));
     drop(writer.join().unwrap());
-    poll_agents_until(&mut scene.agents, "the end of them", |agents| agents.connected_controllers() == 1);
-    scene.check_progress();
+    poll_agents_until(&mut fixture.agents, "the end of them", |agents| agents.connected_controllers() == 1);
+    fixture.check_progress();
 }
 
 #[test]
-fn reset_error_or_query_at_any_time_is_survived() {
-    let mut scene = Scene::new();
+fn reset_error_or_query_is_handled_at_any_time() {
+    let mut fixture = Fixture::new();
     let about_nothing = || ErrorIndication {
         transaction_id: None,
         request_id: None,
@@ -329,43 +329,43 @@ fn reset_error_or_query_at_any_time_is_survived() {
         criticality_diagnostics: None,
     };
     // before the answer to the setup
-    let mut peer = scene.connection();
-    assert!(matches!(scene.next_pdu(&mut peer), Pdu::E2SetupRequest(_)));
+    let mut peer = fixture.connection();
+    assert!(matches!(fixture.next_pdu(&mut peer), Pdu::E2SetupRequest(_)));
     peer.send_pdu(ResetRequest {
         transaction_id: Some(TransactionId(1)),
         cause: Some(Cause::Misc(CauseMisc::Unspecified)),
     });
-    assert!(matches!(scene.next_pdu(&mut peer), Pdu::ErrorIndication(_)));
+    assert!(matches!(fixture.next_pdu(&mut peer), Pdu::ErrorIndication(_)));
     peer.send_pdu(about_nothing());
     // an error indication may be the answer: the setup is repeated
-    let Pdu::E2SetupRequest(request) = scene.next_pdu(&mut peer) else { panic!("the setup is repeated") };
+    let Pdu::E2SetupRequest(request) = fixture.next_pdu(&mut peer) else { panic!("the setup is repeated") };
     peer.send_pdu(setup_response(request.transaction_id));
-    poll_agents_until(&mut scene.agents, "the setup", |agents| agents.connected_controllers() == 2);
+    poll_agents_until(&mut fixture.agents, "the setup", |agents| agents.connected_controllers() == 2);
     // at any time after it
     for _ in 0..50 {
         peer.send_pdu(about_nothing());
         peer.send_pdu(RicServiceQuery { transaction_id: Some(TransactionId(5)), ran_functions_accepted: None });
     }
-    scene.check_progress();
+    fixture.check_progress();
     // queries have valid answers, and end
     peer.send_pdu(ResetRequest {
         transaction_id: Some(TransactionId(7)),
         cause: Some(Cause::Misc(CauseMisc::Unspecified)),
     });
-    while !matches!(scene.next_pdu(&mut peer), Pdu::ResetResponse(_)) {}
-    scene.check_progress();
+    while !matches!(fixture.next_pdu(&mut peer), Pdu::ResetResponse(_)) {}
+    fixture.check_progress();
 }
 
 #[test]
-fn silent_controller_harms_no_other() {
-    let mut scene = Scene::new();
+fn silent_controller_does_not_affect_others() {
+    let mut fixture = Fixture::new();
     // accepted, and never answered; then closed for writing; then refused with a time to wait
-    let silent = scene.connection();
-    scene.check_progress();
+    let silent = fixture.connection();
+    fixture.check_progress();
     let _ = silent.stream.shutdown(Shutdown::Write);
     drop(silent);
-    let mut peer = scene.connection();
-    let Pdu::E2SetupRequest(request) = scene.next_pdu(&mut peer) else { panic!("the first message is the setup") };
+    let mut peer = fixture.connection();
+    let Pdu::E2SetupRequest(request) = fixture.next_pdu(&mut peer) else { panic!("the first message is the setup") };
     peer.send_pdu(E2SetupFailure {
         transaction_id: request.transaction_id,
         cause: Some(Cause::Misc(CauseMisc::ControlProcessingOverload)),
@@ -373,19 +373,19 @@ fn silent_controller_harms_no_other() {
         criticality_diagnostics: None,
         tnl_information: None,
     });
-    let again = scene.next_pdu(&mut peer);
+    let again = fixture.next_pdu(&mut peer);
     assert!(matches!(again, Pdu::E2SetupRequest(_)), "{again:?}");
-    scene.check_progress();
+    fixture.check_progress();
 }
 
 #[test]
-fn non_reading_controller_harms_no_other() {
-    let mut scene = Scene::new();
-    let mut peer = scene.set_up();
+fn non_reading_controller_does_not_affect_others() {
+    let mut fixture = Fixture::new();
+    let mut peer = fixture.set_up();
     peer.send_pdu(subscription(REQUEST, FUNCTION, &[1]));
-    // a minute of reports would not fit if they were all queued: the witness's continue meanwhile
+    // a minute of reports would not fit if they were all queued: those of the well-behaved xApp continue meanwhile
     for _ in 0..20 {
-        scene.check_progress();
+        fixture.check_progress();
     }
-    assert_eq!(scene.agents.connected_controllers(), 2);
+    assert_eq!(fixture.agents.connected_controllers(), 2);
 }

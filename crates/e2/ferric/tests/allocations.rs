@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use common::eventually;
 use common::peer::{FUNCTION, VERSION, framed, indication_of, report_spec, setup_request};
-use common::scene::{Ric, free_ports};
 use common::session::{node_id_of, poll_until, session, subscribe};
+use common::test_server::{Ric, free_ports};
 use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
 use testkit::ProcessCountingAllocator;

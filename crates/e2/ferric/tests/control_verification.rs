@@ -5,13 +5,13 @@ mod common;
 use std::time::Duration;
 
 use common::peer::{FUNCTION, Peer};
-use common::scene::{Ric, free_ports};
 use common::session::{node_id_of, poll_until, session, subscribe};
+use common::test_server::{Ric, free_ports};
 use e2ap::{Cause, CauseRicRequest, Pdu, RicControlAcknowledge, RicControlFailure, RicRequestId};
 use ferric::e2::{SubscriptionId, Ticket};
 use ferric::xapp::{MAX_VERIFICATIONS, RequestEvent, TooManyVerifications, Verdict, Verification, Xapp, XappEvent};
 
-struct Scene {
+struct Fixture {
     xapp: Xapp,
     peer: Peer,
     subscription: SubscriptionId,
@@ -19,14 +19,14 @@ struct Scene {
     _ric: Ric,
 }
 
-impl Scene {
-    fn new() -> Scene {
+impl Fixture {
+    fn new() -> Fixture {
         let ric = Ric::start(free_ports());
         let mut xapp = session(&ric);
         let mut peer = ric.node();
         peer.set_up(1);
         let (subscription, request_id, action) = subscribe(&mut xapp, &mut peer, 1);
-        Scene { xapp, peer, subscription, request: (request_id, action), _ric: ric }
+        Fixture { xapp, peer, subscription, request: (request_id, action), _ric: ric }
     }
 
     /// Sends a control that sets the node's value, to be verified by reports.
@@ -82,62 +82,62 @@ const LATE: Duration = Duration::from_secs(60);
 
 #[test]
 fn visible_effect_is_confirmed() {
-    let mut scene = Scene::new();
-    let ticket = scene.set(7, LATE).unwrap();
+    let mut fixture = Fixture::new();
+    let ticket = fixture.set(7, LATE).unwrap();
     // a report before the acknowledgement confirms nothing
-    scene.report(7);
-    scene.answer(true);
-    scene.controlled();
-    scene.report(3);
-    scene.report(7);
-    let (verified, verdict) = scene.verdict();
+    fixture.report(7);
+    fixture.answer(true);
+    fixture.controlled();
+    fixture.report(3);
+    fixture.report(7);
+    let (verified, verdict) = fixture.verdict();
     assert_eq!(verified, ticket);
     assert!(matches!(verdict, Verdict::Confirmed { after } if after < LATE), "{verdict:?}");
     // the first is over: the next has its own verdict
-    let next = scene.set(8, LATE).unwrap();
-    scene.answer(true);
-    scene.controlled();
-    scene.report(7);
-    scene.report(8);
-    assert_eq!(scene.verdict().0, next);
+    let next = fixture.set(8, LATE).unwrap();
+    fixture.answer(true);
+    fixture.controlled();
+    fixture.report(7);
+    fixture.report(8);
+    assert_eq!(fixture.verdict().0, next);
 }
 
 #[test]
 fn acknowledged_control_without_effect_is_reported() {
-    let mut scene = Scene::new();
-    let ticket = scene.set(7, SOON).unwrap();
-    scene.answer(true);
-    scene.controlled();
-    scene.report(3);
-    scene.report(3);
-    assert_eq!(scene.verdict(), (ticket, Verdict::Unchanged { reports: 2 }));
-    let ticket = scene.set(7, SOON).unwrap();
-    scene.answer(true);
-    scene.controlled();
-    assert_eq!(scene.verdict(), (ticket, Verdict::NoReports));
+    let mut fixture = Fixture::new();
+    let ticket = fixture.set(7, SOON).unwrap();
+    fixture.answer(true);
+    fixture.controlled();
+    fixture.report(3);
+    fixture.report(3);
+    assert_eq!(fixture.verdict(), (ticket, Verdict::Unchanged { reports: 2 }));
+    let ticket = fixture.set(7, SOON).unwrap();
+    fixture.answer(true);
+    fixture.controlled();
+    assert_eq!(fixture.verdict(), (ticket, Verdict::NoReports));
 }
 
 #[test]
 fn failed_control_is_not_verified() {
-    let mut scene = Scene::new();
-    scene.set(7, SOON).unwrap();
-    scene.answer(false);
-    scene.controlled();
-    let second = scene.set(8, SOON).unwrap();
-    scene.answer(true);
-    scene.report(7);
-    scene.report(8);
-    assert_eq!(scene.verdict().0, second, "no verdict for the first");
+    let mut fixture = Fixture::new();
+    fixture.set(7, SOON).unwrap();
+    fixture.answer(false);
+    fixture.controlled();
+    let second = fixture.set(8, SOON).unwrap();
+    fixture.answer(true);
+    fixture.report(7);
+    fixture.report(8);
+    assert_eq!(fixture.verdict().0, second, "no verdict for the first");
 }
 
 #[test]
 fn number_of_verifications_is_limited() {
-    let mut scene = Scene::new();
+    let mut fixture = Fixture::new();
     for _ in 0..MAX_VERIFICATIONS {
-        scene.set(1, LATE).unwrap();
+        fixture.set(1, LATE).unwrap();
     }
-    assert_eq!(scene.set(1, LATE), Err(TooManyVerifications));
-    scene.answer(false);
-    scene.controlled();
-    scene.set(1, LATE).unwrap();
+    assert_eq!(fixture.set(1, LATE), Err(TooManyVerifications));
+    fixture.answer(false);
+    fixture.controlled();
+    fixture.set(1, LATE).unwrap();
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::peer::{FUNCTION, Peer, node_id};
-use common::scene::{Ric, free_ports};
+use common::test_server::{Ric, free_ports};
 use common::{PATIENCE, eventually};
 use e2ap::e42::{self, E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
 use e2ap::{
@@ -102,7 +102,7 @@ fn reports_reach_an_xapp_under_its_own_request_ids() {
 }
 
 #[test]
-fn misbehaving_xapps_are_rejected_without_harm_to_others() {
+fn misbehaving_xapps_are_rejected_and_do_not_affect_others() {
     let (ric, address) = start(|config| config.controller.setup_timeout = std::time::Duration::from_millis(200));
     let mut good = Peer::connect(&address);
     let (id, _) = come(&mut good);
@@ -128,7 +128,7 @@ fn misbehaving_xapps_are_rejected_without_harm_to_others() {
 }
 
 #[test]
-fn non_reading_xapp_loses_reports_without_harm_to_others() {
+fn non_reading_xapp_loses_reports_and_does_not_affect_others() {
     let (ric, address) = start(|config| {
         config.link.outbox_octets = 64 * 1024;
         config.link.max_pdu_octets = 32 * 1024;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use common::peer::{FUNCTION, Peer};
-use common::scene::free_ports;
+use common::test_server::free_ports;
 use common::{PATIENCE, eventually};
 use e2ap::{Pdu, Version};
 use ferric::e2::Indication;

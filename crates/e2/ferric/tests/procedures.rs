@@ -5,8 +5,8 @@ mod common;
 use std::time::Duration;
 
 use common::peer::{FUNCTION, Peer, encoded, indication, node_id, report_spec};
-use common::scene::{Ric, free_ports};
 use common::session::{node_id_of, poll_until, session};
+use common::test_server::{Ric, free_ports};
 use e2ap::{Pdu, RanFunctionIdItem, RanFunctionRevision, RicActionType, RicIndicationType, TransactionId, Version};
 use ferric::e2::{ModifyOutcome, QueryOutcome};
 use ferric::e2::{SubscriptionChange, SubscriptionEnd};

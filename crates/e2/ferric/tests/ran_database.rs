@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::function::{Reporter, impatient, poll_agents_until};
-use common::scene::{Ric, free_ports};
+use common::test_server::{Ric, free_ports};
 use e2ap::{
     E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceE1,
     E2NodeComponentInterfaceF1, E2NodeComponentInterfaceType, GlobalE2NodeId, GnbCuUpId, GnbDuId, GnbId, PlmnIdentity,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use common::function::{Reporter, impatient};
 use common::peer::{FUNCTION, node_id, report_spec};
-use common::scene::Ric;
+use common::test_server::Ric;
 use common::{PATIENCE, socket_path};
 use ferric::agent::AgentLoop;
 use ferric::e2::{ControlOutcome, SubscribeError};
@@ -16,7 +16,7 @@ use ferric::server::ServerConfig;
 use ferric::xapp::{Commands, Reconnect, RequestEvent, Xapp, XappConfig, XappEvent};
 
 /// A node that reports each millisecond, a RIC that can be restarted, and an xApp.
-struct Scene {
+struct Fixture {
     e2: Address,
     xapp_at: Address,
     agents: AgentLoop,
@@ -24,8 +24,8 @@ struct Scene {
     xapp: Xapp,
 }
 
-impl Scene {
-    fn new() -> Scene {
+impl Fixture {
+    fn new() -> Fixture {
         let (e2, xapp_at) = (Address::Unix(socket_path("again-e2")), Address::Unix(socket_path("again-xapp")));
         let ric = start(&e2, &xapp_at);
         let mut agents = AgentLoop::new(impatient()).unwrap();
@@ -33,7 +33,7 @@ impl Scene {
         let pause = Duration::from_millis(20);
         let reconnect = Some(Reconnect { first: pause, last: 4 * pause });
         let xapp = Xapp::connect(&xapp_at, "kept", XappConfig { reconnect, ..XappConfig::default() }).unwrap();
-        Scene { e2, xapp_at, agents, ric: Some(ric), xapp }
+        Fixture { e2, xapp_at, agents, ric: Some(ric), xapp }
     }
 
     fn come_back(&mut self) {
@@ -93,13 +93,13 @@ fn start(e2: &Address, xapp: &Address) -> Ric {
 
 #[test]
 fn subscriptions_are_resumed_under_their_ids() {
-    let mut scene = Scene::new();
-    let (first, second) = (scene.subscribe(b"first"), scene.subscribe(b"second"));
-    scene.reports_of(first);
+    let mut fixture = Fixture::new();
+    let (first, second) = (fixture.subscribe(b"first"), fixture.subscribe(b"second"));
+    fixture.reports_of(first);
     for _ in 0..3 {
-        scene.ric = None;
+        fixture.ric = None;
         let (mut suspended, mut lost) = (Vec::new(), 0);
-        scene.until("the loss", |event, _| match event {
+        fixture.until("the loss", |event, _| match event {
             XappEvent::Request(RequestEvent::SubscriptionSuspended(subscription)) => {
                 suspended.push(subscription);
                 None
@@ -115,13 +115,13 @@ fn subscriptions_are_resumed_under_their_ids() {
             _ => None,
         });
         // the RIC may have reported the node's loss before its own end
-        assert!(lost <= 1 && scene.xapp.nodes().count() == 0);
+        assert!(lost <= 1 && fixture.xapp.nodes().count() == 0);
         suspended.sort_unstable();
         suspended.dedup();
         assert_eq!(suspended, [first, second]);
-        scene.come_back();
+        fixture.come_back();
         let mut resumed = Vec::new();
-        scene.until("both", |event, _| {
+        fixture.until("both", |event, _| {
             if let XappEvent::Request(RequestEvent::SubscriptionResumed { subscription, .. }) = event {
                 resumed.push(subscription);
             }
@@ -129,36 +129,36 @@ fn subscriptions_are_resumed_under_their_ids() {
         });
         resumed.sort_unstable();
         assert_eq!(resumed, [first, second]);
-        scene.reports_of(first);
-        scene.reports_of(second);
+        fixture.reports_of(first);
+        fixture.reports_of(second);
     }
     // a new subscription besides, and one that the xApp leaves
-    let third = scene.subscribe(b"third");
+    let third = fixture.subscribe(b"third");
     assert!(third != first && third != second);
-    scene.reports_of(third);
-    scene.xapp.commands().unsubscribe(first);
-    let ended = scene.until("the end", |event, _| match event {
+    fixture.reports_of(third);
+    fixture.xapp.commands().unsubscribe(first);
+    let ended = fixture.until("the end", |event, _| match event {
         XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => Some((subscription, end)),
         _ => None,
     });
     assert_eq!(ended, (first, SubscriptionEnd::Deleted));
-    scene.reports_of(second);
+    fixture.reports_of(second);
 }
 
 #[test]
 fn every_command_gets_a_result() {
-    let mut scene = Scene::new();
-    let (stays, left) = (scene.subscribe(b"stays"), scene.subscribe(b"left"));
-    let node = scene.node();
-    scene.ric = None;
-    scene.until("the loss", |event, _| matches!(event, XappEvent::Disconnected { .. }).then_some(()));
+    let mut fixture = Fixture::new();
+    let (stays, left) = (fixture.subscribe(b"stays"), fixture.subscribe(b"left"));
+    let node = fixture.node();
+    fixture.ric = None;
+    fixture.until("the loss", |event, _| matches!(event, XappEvent::Disconnected { .. }).then_some(()));
     // commands without a RIC
-    let mut commands = scene.xapp.commands();
+    let mut commands = fixture.xapp.commands();
     let (control, subscribe) =
         (commands.control(node, FUNCTION, b"", b""), commands.subscribe(node, FUNCTION, report_spec(b"never")));
     commands.unsubscribe(left);
     let mut failed = 0;
-    scene.until("their failures", |event, _| {
+    fixture.until("their failures", |event, _| {
         match event {
             XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
                 assert_eq!((ticket, result), (control, ControlOutcome::NodeLost));
@@ -176,23 +176,23 @@ fn every_command_gets_a_result() {
         }
         (failed == 3).then_some(())
     });
-    scene.come_back();
-    let resumed = scene.until("what stays", |event, _| match event {
+    fixture.come_back();
+    let resumed = fixture.until("what stays", |event, _| match event {
         XappEvent::Request(RequestEvent::SubscriptionResumed { subscription, .. }) => Some(subscription),
         _ => None,
     });
     assert_eq!(resumed, stays);
-    scene.reports_of(stays);
+    fixture.reports_of(stays);
 }
 
 #[test]
 fn subscribing_on_each_node_up_does_not_duplicate() {
-    let mut scene = Scene::new();
-    let stays = scene.subscribe(b"every node");
-    scene.ric = None;
-    scene.until("the loss", |event, _| matches!(event, XappEvent::Disconnected { .. }).then_some(()));
-    scene.come_back();
-    let again = scene.until("the subscription", |event, commands| match event {
+    let mut fixture = Fixture::new();
+    let stays = fixture.subscribe(b"every node");
+    fixture.ric = None;
+    fixture.until("the loss", |event, _| matches!(event, XappEvent::Disconnected { .. }).then_some(()));
+    fixture.come_back();
+    let again = fixture.until("the subscription", |event, commands| match event {
         XappEvent::NodeUp(node) => {
             commands.subscribe(node.id, FUNCTION, report_spec(b"every node"));
             None
@@ -202,15 +202,15 @@ fn subscribing_on_each_node_up_does_not_duplicate() {
         _ => None,
     });
     assert_eq!(again, stays);
-    scene.reports_of(stays);
+    fixture.reports_of(stays);
 }
 
 #[test]
-fn without_reconnect_a_lost_ric_ends_the_session() {
-    let mut scene = Scene::new();
+fn lost_ric_ends_the_session_without_reconnect() {
+    let mut fixture = Fixture::new();
     let mut xapp =
-        Xapp::connect(&scene.xapp_at, "plain", XappConfig { reconnect: None, ..XappConfig::default() }).unwrap();
-    scene.ric = None;
+        Xapp::connect(&fixture.xapp_at, "plain", XappConfig { reconnect: None, ..XappConfig::default() }).unwrap();
+    fixture.ric = None;
     let deadline = Instant::now() + PATIENCE;
     while xapp.poll(Some(Duration::from_millis(10)), |_, _| ()).is_ok() {
         assert!(Instant::now() < deadline, "the session does not end");

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{VERSION, encoded, indication_of, setup_request};
-use common::scene::{Ric, free_ports};
 use common::session::session;
+use common::test_server::{Ric, free_ports};
 use common::unique;
 use e2ap::{Codec, E2SetupRequest, GlobalE2NodeId, GnbDuId, GnbId, Pdu, PlmnIdentity, RicActionId, RicRequestId};
 use ferric::Endpoint;

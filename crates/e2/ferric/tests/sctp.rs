@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{FUNCTION, node_id, report_spec};
-use common::scene::{Ric, free_ports};
 use common::session::{node_id_of, session};
+use common::test_server::{Ric, free_ports};
 use ferric::agent::AgentLoop;
 use ferric::e2::ControlOutcome;
 use ferric::link::{self, Listener};
@@ -26,8 +26,7 @@ fn has_sctp() -> bool {
         Ok(_) => true,
         Err(error @ link::Error::SctpUnsupported) if !required => {
             // written directly, since the test harness hides the output of passing tests
-            let _ =
-                writeln!(std::io::stderr(), "\nSCTP not tested here: {error}; see crates/base/link/kernel-sctp/run");
+            let _ = writeln!(std::io::stderr(), "\nSCTP NOT TESTED: {error}; see crates/base/link/kernel-sctp/run");
             false
         }
         Err(error) => panic!("SCTP is required here: {error}"),

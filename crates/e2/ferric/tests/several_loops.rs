@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use common::function::{Reporter, impatient, poll_agents_until};
 use common::peer::{FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec, setup_request};
-use common::scene::{Ric, Scene, free_ports};
 use common::session::{node_id_of, plain, poll_until, session, subscribe};
+use common::test_server::{Ric, TestServer, free_ports};
 use common::{PATIENCE, eventually, eventually_some};
 use e2ap::{RicActionType, RicIndicationType};
 use ferric::agent::AgentLoop;
@@ -212,7 +212,7 @@ fn reports_do_not_overtake_inserts() {
 
 /// The main loop is not polled for a while. Reports continue; everything that needs the controller waits.
 #[test]
-fn workers_continue_while_the_main_loop_rests() {
+fn workers_continue_while_the_main_loop_is_blocked() {
     let mut server = Server::bind(free_ports()).unwrap();
     let (e2, xapp) = (server.e2_addresses().next().unwrap().clone(), server.xapp_address().unwrap().clone());
     let resting = Arc::new(AtomicBool::new(false));
@@ -391,19 +391,19 @@ fn node_once_there_is_room(ric: &Ric, number: u32) -> Peer {
 
 #[test]
 fn peers_on_workers_count_towards_limits_and_are_removed() {
-    let scene = Scene::with(|config| config.max_connections = 8);
-    // the witness has two connections; those of the previous round are removed one by one
+    let server = TestServer::with(|config| config.max_connections = 8);
+    // the well-behaved peers have two connections; those of the previous round are removed one by one
     for round in 0..5 {
         let mut nodes: Vec<_> =
-            (0..3).map(|number| node_once_there_is_room(&scene.ric, 100 * round + number)).collect();
-        let connect = || Xapp::connect(&scene.ric.xapp, "test", plain()).ok();
+            (0..3).map(|number| node_once_there_is_room(&server.ric, 100 * round + number)).collect();
+        let connect = || Xapp::connect(&server.ric.xapp, "test", plain()).ok();
         let mut xapps: Vec<_> = (0..3).map(|_| eventually_some("room for an xApp", connect)).collect();
         for (at, node) in nodes.iter_mut().enumerate() {
             subscribe(&mut xapps[at], node, 100 * round + at as u32);
         }
-        let mut one_too_many = scene.ric.node();
+        let mut one_too_many = server.ric.node();
         assert_eq!(one_too_many.try_receive(), None);
     }
-    node_once_there_is_room(&scene.ric, 7777);
-    scene.end();
+    node_once_there_is_room(&server.ric, 7777);
+    server.end();
 }

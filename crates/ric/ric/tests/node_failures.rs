@@ -1,4 +1,4 @@
-//! Nodes that refuse, do not answer, answer nonsense, or go in the middle of a request; and a RIC that ends.
+//! Nodes that refuse, do not answer, send invalid answers, or disconnect during a request; and a RIC that stops.
 
 mod common;
 
@@ -26,12 +26,12 @@ use testkit::http::Client;
 const NODE: &str = "gnb-00101-5";
 const SLICES: &str = "/v1/nodes/gnb-00101-5/slices/dl";
 
-/// The form that a test's node speaks.
+/// The wire form of the nodes of the tests.
 fn wire_of(model: &Model) -> Wire {
     if model.wires.contains(&Wire::Plain) { Wire::Plain } else { Wire::Per }
 }
 
-/// A node that a test speaks for.
+/// A node whose messages the test sends.
 struct Node(TcpStream);
 
 impl Node {
@@ -40,7 +40,7 @@ impl Node {
         Node::with(ric, &[slice::MODEL, mac::MODEL])
     }
 
-    /// A node with functions of those models.
+    /// A node with functions of these models.
     fn with(ric: &TestRic, models: &[Model]) -> Node {
         let stream = TcpStream::connect(ric.e2.to_string().trim_start_matches("tcp://")).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -170,7 +170,7 @@ fn component() -> E2NodeComponentConfigAdditionItem<'static> {
     }
 }
 
-/// A request that is on its way.
+/// A sent request.
 fn begin(ric: &TestRic, method: &str, path: &str, body: Option<serde_json::Value>) -> Client {
     let mut client = Client::connect(ric.rest.address);
     client.send(method, path, body.map(|body| body.to_string()).as_deref());
@@ -190,11 +190,11 @@ fn loss_of_node_during_request_is_reported() {
     let mut second = add(&ric);
     drop(node);
     first.receive().expect_problem(502, &["the node was lost before it answered"]);
-    // it waited in the RIC by then, or else it found no node
+    // it was queued in the RIC, or it found no node
     let second = second.receive();
     second.expect_problem(if second.status == 404 { 404 } else { 502 }, &[]);
     ric.rest.request("GET", SLICES, None).expect_problem(404, &["no node"]);
-    // who comes back is served
+    // a node that reconnects is served
     let mut node = Node::ready(&ric);
     let mut client = add(&ric);
     node.acknowledge();
@@ -209,7 +209,7 @@ fn node_timeout_is_reported() {
     let mut node = Node::ready(&ric);
     let mut client = add(&ric);
     client.receive().expect_problem(504, &["the node did not answer in time"]);
-    // what comes too late changes nothing for the next; nor does one that this test is too slow for
+    // a late answer does not affect the next request, nor does a request that times out because the test is slow
     node.acknowledge();
     let deadline = Instant::now() + PATIENCE;
     let answer = loop {
@@ -318,7 +318,7 @@ fn node_without_outcome_delays_one_request() {
     };
     let mut octets = Vec::new();
     message.encode(Wire::Plain, &mut octets).unwrap();
-    // both who read and who relay controls subscribe
+    // the statistics and the control manager subscribe separately
     let subscriptions = [node.subscription(), node.subscription()];
     let report = |node: &mut Node| {
         for request in &subscriptions {
@@ -357,7 +357,7 @@ fn failed_rollback_is_reported() {
     let mut client = begin(&ric, "PUT", SLICES, Some(nvs));
     node.acknowledge();
     client.receive().expect(200);
-    // the old slices leave; the new ones are refused, and so are the old ones
+    // the old slices are deleted; the new ones are refused, and the old ones cannot be restored
     let mut client = begin(&ric, "PUT", SLICES, Some(fixed));
     node.acknowledge();
     node.fail(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid), None);
@@ -366,7 +366,7 @@ fn failed_rollback_is_reported() {
         .receive()
         .expect_problem(422, &["ControlMessageInvalid", "cannot undo earlier changes", "FailedToExecute"]);
     assert_eq!(problem["restored"], false);
-    assert_eq!(ric.rest.get(SLICES)["slices"], json!([]), "as it is");
+    assert_eq!(ric.rest.get(SLICES)["slices"], json!([]), "the response has the current state");
 }
 
 #[test]
@@ -376,10 +376,10 @@ fn request_of_disconnected_client_is_not_started() {
     let mut first = add(&ric);
     let control = node.control();
     let mut gone = begin(&ric, "DELETE", SLICES, None);
-    // it is in the queue once what comes after it has been answered
+    // it is queued when a later request has been answered
     ric.rest.get(SLICES);
     gone.close_write();
-    // who is served by the thread that has closed that connection is served after it let go of the request
+    // the same thread closes the connection and then serves this request
     gone.expect_closed();
     ric.rest.get(SLICES);
     let mut last = add(&ric);
@@ -402,7 +402,7 @@ fn full_request_queue_of_node_is_refused() {
     let mut node = Node::ready(&ric);
     let mut waiting: Vec<_> = (0..65).map(|_| add(&ric)).collect();
     let mut refused = 0;
-    // each in a connection of its own: they come in any order
+    // separate connections: the requests arrive in any order
     let deadline = Instant::now() + PATIENCE;
     while refused == 0 {
         assert!(Instant::now() < deadline);
@@ -416,7 +416,7 @@ fn full_request_queue_of_node_is_refused() {
             None => waiting.push(one_more),
         }
     }
-    // one that waits holds up no other node, nor what is only read
+    // a waiting request does not delay other nodes or reads
     ric.rest.get("/v1/nodes");
     node.acknowledge();
     drop(waiting);

@@ -203,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn filling_ends_writability_until_the_peer_has_read() {
+    fn filled_socket_is_not_writable_until_the_peer_reads() {
         let (writer, mut reader) = pair();
         assert_eq!(readiness(&writer), (false, true));
         writer.fill().unwrap();
         assert_eq!(readiness(&writer), (false, false));
         assert_eq!(readiness(&reader), (true, true));
-        // More filler changes nothing.
+        // Filling it again has no effect.
         writer.fill().unwrap();
         while readiness(&reader).0 {
             assert_eq!(reader.drain(|| false).unwrap(), Drained::Open);
@@ -218,22 +218,22 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_that_was_not_announced_yet_stays_where_one_is_expected() {
+    fn unannounced_wakeup_stays_readable() {
         let (mut writer, mut reader) = pair();
         writer.ring().unwrap();
         writer.fill().unwrap();
         writer.ring().unwrap();
-        assert!(!writer.has_deferred_wakeups(), "there is room for rings behind filling");
+        assert!(!writer.has_deferred_wakeups(), "a filled socket has room for wake-ups");
         reader.expect_wakeup();
         for _ in 0..10 {
             assert_eq!(reader.drain(|| true).unwrap(), Drained::Open);
         }
-        assert_eq!(readiness(&reader), (true, true), "the second ring");
+        assert_eq!(readiness(&reader), (true, true), "the second wake-up");
         assert_eq!(reader.announced_wakeups, 0);
-        // The ring turns out to be spurious.
+        // The wake-up is spurious.
         assert_eq!(reader.drain(|| false).unwrap(), Drained::Open);
         assert!(!readiness(&reader).0);
-        // A ring that was announced but has not arrived yet wakes the reader later.
+        // A wake-up that arrives after the check wakes the reader later.
         reader.expect_wakeup();
         assert_eq!(reader.drain(|| true).unwrap(), Drained::Open);
         assert_eq!(reader.announced_wakeups, 1);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn no_ring_is_lost_for_lack_of_room() {
+    fn no_wakeup_is_lost_when_the_socket_is_full() {
         let (mut writer, mut reader) = pair();
         let mut rung = 0;
         while !writer.has_deferred_wakeups() {
@@ -257,7 +257,7 @@ mod tests {
         while heard < rung {
             reader.expect_wakeup();
             assert_eq!(reader.drain(|| true).unwrap(), Drained::Open);
-            assert_eq!(reader.announced_wakeups, 0, "a ring for each");
+            assert_eq!(reader.announced_wakeups, 0, "one wake-up for each");
             heard += 1;
             writer.ring_deferred().unwrap();
         }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hang_up_is_heard_behind_everything_else() {
+    fn hang_up_is_reported_after_pending_octets() {
         for rings_at_the_peer in [false, true] {
             let (mut writer, mut reader) = pair();
             if rings_at_the_peer {

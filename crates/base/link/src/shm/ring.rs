@@ -390,13 +390,13 @@ impl Rings {
 
 #[cfg(test)]
 impl Rings {
-    /// Claims to have written that much.
-    pub(super) fn lie_about_tail(&self, tail: u64) {
+    /// Sets the tail index, also to invalid values.
+    pub(super) fn set_invalid_tail(&self, tail: u64) {
         self.outgoing().control.tail.0.store(tail, Ordering::SeqCst);
     }
 
-    /// Claims to have read that much.
-    pub(super) fn lie_about_head(&self, head: u64) {
+    /// Sets the head index, also to invalid values.
+    pub(super) fn set_invalid_head(&self, head: u64) {
         self.incoming().control.head.0.store(head, Ordering::SeqCst);
     }
 }
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn any_sizes_pass_round_the_end_of_the_ring() {
+    fn records_of_any_size_wrap_around() {
         let (mut writer, mut reader) = pair(MIN_RING_OCTETS);
         let pattern: Vec<u8> = (0..=250).cycle().take(3 * MIN_RING_OCTETS).collect();
         let (mut put, mut got) = (0, 0);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_can_be_filled_to_the_last_octet_wherever_it_begins() {
+    fn ring_can_be_filled_from_every_position() {
         for begin in 0..20 {
             let (mut writer, mut reader) = pair(MIN_RING_OCTETS);
             let mut out = vec![0; MIN_RING_OCTETS + 1];
@@ -456,23 +456,23 @@ mod tests {
     }
 
     #[test]
-    fn impossible_indices_are_errors() {
+    fn invalid_indices_are_errors() {
         let ring = MIN_RING_OCTETS as u64;
-        for lie in [ring + 1, u64::MAX, 1 << 63, u64::MAX - ring] {
+        for invalid in [ring + 1, u64::MAX, 1 << 63, u64::MAX - ring] {
             let (mut maker, mut guest) = pair(MIN_RING_OCTETS);
-            maker.lie_about_tail(lie);
-            guest.lie_about_head(lie);
+            maker.set_invalid_tail(invalid);
+            guest.set_invalid_head(invalid);
             assert!(matches!(guest.take(&mut [0; 64]), Err(Error::SharedMemoryCorrupt)));
             assert!(matches!(guest.is_empty(), Err(Error::SharedMemoryCorrupt)));
             assert!(matches!(guest.sleep(), Err(Error::SharedMemoryCorrupt)));
-            if lie.wrapping_neg() > ring {
-                assert!(matches!(maker.room(), Err(Error::SharedMemoryCorrupt)), "{lie:#x}");
+            if invalid.wrapping_neg() > ring {
+                assert!(matches!(maker.room(), Err(Error::SharedMemoryCorrupt)), "{invalid:#x}");
             }
         }
     }
 
     #[test]
-    fn one_ring_for_each_sleep() {
+    fn reader_is_woken_once_per_sleep() {
         let (mut writer, mut reader) = pair(MIN_RING_OCTETS);
         // Both ends sleep at first.
         assert!(!reader.was_woken());
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_could_shrink_or_is_too_small_is_refused() {
+    fn unsealed_or_small_memory_is_refused() {
         let joined = |seals, octets| {
             let memfd = rustix::fs::memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
             rustix::fs::ftruncate(&memfd, octets).unwrap();

@@ -1,4 +1,4 @@
-//! Peers that lie, from the inside.
+//! Peers that write invalid values into the shared memory.
 
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ fn is_readable(source: &impl AsFd) -> bool {
     events.get(0).is_some_and(|event| event.readable)
 }
 
-/// A link as the server has it, and a client that can do more than a client should.
+/// Returns the link of the server, and a client with access to the rings and the socket.
 fn connected(config: &Config) -> (Link, ShmLink) {
-    let path = socket_path("liar");
+    let path = socket_path("invalid");
     let mut listener = Listener::bind(&Address::Shm(path.clone()), config).unwrap();
     let mut client = ShmLink::connect(&path, &Config::default()).unwrap();
     assert!(!client.finish_connect().unwrap());
@@ -31,12 +31,12 @@ fn connected(config: &Config) -> (Link, ShmLink) {
     assert!(client.finish_connect().unwrap());
     let quiet = server.receive(&mut Scratch::new(), 1000, &mut |_, _| ()).unwrap();
     assert_eq!(quiet, Received::default());
-    assert!(!is_readable(&server), "what the client filled its socket with is gone");
+    assert!(!is_readable(&server), "the server has read what the client filled its socket with");
     (server, client)
 }
 
 /// Writes octets into the ring as if they were PDUs.
-fn smuggle(client: &mut ShmLink, octets: &[u8]) {
+fn put_raw(client: &mut ShmLink, octets: &[u8]) {
     let rings = client.rings.as_mut().unwrap();
     rings.put(octets);
     if rings.publish() {
@@ -59,12 +59,12 @@ fn end_of(server: &mut Link, pdus: &mut Vec<Vec<u8>>) -> Error {
 }
 
 #[test]
-fn lengths_that_no_pdu_has_end_the_link_at_once() {
+fn invalid_lengths_close_the_link() {
     let config = Config { max_pdu_octets: 1000, ..Config::default() };
     for header in [0_u32, 1001, 0x7fff_ffff, u32::MAX] {
         let (mut server, mut client) = connected(&config);
-        smuggle(&mut client, &[0, 0, 0, 2, 7, 7]);
-        smuggle(&mut client, &header.to_be_bytes());
+        put_raw(&mut client, &[0, 0, 0, 2, 7, 7]);
+        put_raw(&mut client, &header.to_be_bytes());
         let mut pdus = Vec::new();
         match end_of(&mut server, &mut pdus) {
             Error::EmptyPdu => assert_eq!(header, 0),
@@ -78,23 +78,23 @@ fn lengths_that_no_pdu_has_end_the_link_at_once() {
 }
 
 #[test]
-fn indices_that_cannot_be_end_the_link() {
+fn invalid_indices_close_the_link() {
     let ring = Config::default().shm_ring_octets as u64;
-    for lie in [ring + 1, 1 << 40, u64::MAX] {
+    for invalid in [ring + 1, 1 << 40, u64::MAX] {
         let (mut server, mut client) = connected(&Config::default());
-        client.rings.as_ref().unwrap().lie_about_tail(lie);
+        client.rings.as_ref().unwrap().set_invalid_tail(invalid);
         client.bell.ring().unwrap();
         let error = end_of(&mut server, &mut Vec::new());
         assert!(matches!(error, Error::SharedMemoryCorrupt), "{error:?}");
         assert_eq!(error.family(), crate::Family::Peer);
 
-        if lie.wrapping_neg() <= ring {
-            // One that could be: the writer thinks that a little is unread, and no harm is done.
+        if invalid.wrapping_neg() <= ring {
+            // A valid index: the writer assumes that some octets are unread.
             continue;
         }
         let (mut server, client) = connected(&Config::default());
-        client.rings.as_ref().unwrap().lie_about_head(lie);
-        // It is looked at when the ring seems full.
+        client.rings.as_ref().unwrap().set_invalid_head(invalid);
+        // The head is read when the ring seems full.
         for _ in 0..ring / 1000 + 1 {
             server.send(StreamId(0), &[&[1; 1000]], Class::Keep).unwrap();
         }
@@ -104,16 +104,16 @@ fn indices_that_cannot_be_end_the_link() {
 }
 
 #[test]
-fn octets_that_were_never_written_are_octets() {
-    // The writer claims a whole ring of octets: they are zeros, the length of no PDU.
+fn unwritten_octets_are_zeros() {
+    // The tail index announces a whole ring of octets. They are zeros, which is an invalid length.
     let (mut server, mut client) = connected(&Config::default());
-    client.rings.as_ref().unwrap().lie_about_tail(Config::default().shm_ring_octets as u64);
+    client.rings.as_ref().unwrap().set_invalid_tail(Config::default().shm_ring_octets as u64);
     client.bell.ring().unwrap();
     assert!(matches!(end_of(&mut server, &mut Vec::new()), Error::EmptyPdu));
 }
 
 #[test]
-fn spurious_rings_do_not_keep_the_reader_awake() {
+fn spurious_wakeups_do_not_keep_the_reader_awake() {
     let (mut server, mut client) = connected(&Config::default());
     let mut scratch = Scratch::new();
     for _ in 0..3 {
@@ -128,19 +128,19 @@ fn spurious_rings_do_not_keep_the_reader_awake() {
             assert!(rounds < 10);
         }
     }
-    // A real ring still wakes the reader.
-    client.send(StreamId(0), &[b"meant"], Class::Keep).unwrap();
+    // A real wake-up still wakes the reader.
+    client.send(StreamId(0), &[b"wake"], Class::Keep).unwrap();
     client.flush().unwrap();
     assert!(is_readable(&server));
     let mut pdus = Vec::new();
     server.receive(&mut scratch, 1000, &mut |_, pdu: &[u8]| pdus.push(pdu.to_vec())).unwrap();
-    assert_eq!(pdus, [b"meant"]);
+    assert_eq!(pdus, [b"wake"]);
 }
 
 #[test]
 fn close_mid_pdu_differs_from_orderly_close() {
     let (mut server, mut client) = connected(&Config::default());
-    smuggle(&mut client, &[0, 0, 0, 1, 9, 0, 0, 0, 100, 1, 2, 3]);
+    put_raw(&mut client, &[0, 0, 0, 1, 9, 0, 0, 0, 100, 1, 2, 3]);
     drop(client);
     let mut pdus = Vec::new();
     let error = end_of(&mut server, &mut pdus);
@@ -177,7 +177,7 @@ fn full_ring_waits_for_the_reader_and_wakes_the_writer() {
 #[test]
 fn other_listener_is_reported() {
     let error_of = |greet: &dyn Fn(&OwnedFd)| {
-        let path = socket_path("stranger");
+        let path = socket_path("other");
         let listener = UnixListener::bind(&path).unwrap();
         let mut link = Link::connect(&Address::Shm(path.clone()), &Config::default()).unwrap();
         assert_eq!(link.state(), State::Connecting);

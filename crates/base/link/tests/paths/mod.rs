@@ -1,5 +1,5 @@
-//! Two hosts with two networks between them, of which one fails, and then the other: network namespaces in the guest that
-//! `kernel-sctp/run` brings. Elsewhere these would be changes to the host's own network, which a test must not make.
+//! Two hosts with two networks between them: first one network fails, then the other. The hosts are network namespaces in the
+//! guest of `kernel-sctp/run`; outside of it, the test would change the network of the host.
 
 use std::net::IpAddr;
 use std::process::{Child, Command, Stdio};
@@ -10,9 +10,9 @@ use ferric_link::{
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Where the guest's network can be changed with.
+/// The program that changes the network of the guest.
 const BUSYBOX: &str = "FERRIC_GUEST_BUSYBOX";
-/// Marks the child as the far host.
+/// Set in the child process, which is the far host.
 const CHILD: &str = "FERRIC_LINK_FAR_HOST";
 
 const FAR: &str = "sctp://10.99.0.2,10.99.1.2:36421";
@@ -22,14 +22,14 @@ fn busybox() -> Option<Command> {
     std::env::var_os(BUSYBOX).map(Command::new)
 }
 
-/// Runs `ip`, of the namespace that this process is in.
+/// Runs `ip` in the namespace of this process.
 fn ip(arguments: &str) -> bool {
     let mut command = busybox().unwrap();
     command.arg("ip").args(arguments.split(' ')).stderr(Stdio::null());
     command.status().unwrap().success()
 }
 
-/// This end of both networks, once its interfaces are there. An association notices a dead path in a second, not in minutes.
+/// Configures this end of both networks when its interfaces exist. An association detects a dead path in a second.
 fn set_up_network(host: u8, interface: &str) {
     for (setting, value) in [
         ("rto_initial", 200),
@@ -91,7 +91,7 @@ struct FarHost(Child);
 
 impl Drop for FarHost {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // it may have ended
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -136,7 +136,7 @@ impl Near {
         self.events.extend(std::iter::from_fn(|| self.link.poll_path_event()));
     }
 
-    /// Everything comes back, whichever way.
+    /// Checks that all PDUs are echoed, over any path.
     fn everything_arrives(&mut self) {
         let begun = Instant::now();
         while self.got < self.sent {
@@ -147,7 +147,7 @@ impl Near {
 }
 
 #[test]
-fn an_association_survives_the_loss_of_either_path() {
+fn association_survives_the_loss_of_either_path() {
     if !super::has_sctp() {
         return;
     }
@@ -155,7 +155,7 @@ fn an_association_survives_the_loss_of_either_path() {
         use std::io::Write;
         let _ = writeln!(
             std::io::stderr(),
-            "\nthe loss of an SCTP path is not tested here: it takes a network that may be broken; \
+            "\nloss of an SCTP path NOT TESTED: it requires a network that the test may interrupt; \
              FERRIC_SCTP_GUEST=1 kernel-sctp/run has one"
         );
         return;
@@ -170,10 +170,10 @@ fn an_association_survives_the_loss_of_either_path() {
         .spawn();
     let far = FarHost(far.unwrap());
     for network in 0..2 {
-        // Busybox leaves it to the kernel to name the other end: veth0, veth1.
+        // With busybox, the kernel names the other end: veth0, veth1.
         assert!(ip(&format!("link add near{network} type veth")), "no veth");
     }
-    // Busybox becomes the program in place, so that its process id is the far host's; its namespace may take a moment.
+    // Busybox executes the program in the same process, so the process id is that of the far host. Its namespace may appear later.
     let ours = std::fs::read_link("/proc/self/ns/net").unwrap();
     let begun = Instant::now();
     while std::fs::read_link(format!("/proc/{}/ns/net", far.0.id())).unwrap() == ours {
@@ -204,14 +204,14 @@ fn an_association_survives_the_loss_of_either_path() {
     let reported = |event: PathEvent| move |near: &Near| near.events.contains(&event);
     near.traffic("traffic", |near| near.got > 50);
 
-    // The first path, which is in use, fails while PDUs are under way.
+    // The first path, which is in use, fails while PDUs are in transit.
     near.events.clear();
     assert!(ip("link set near0 down"));
     near.traffic("the loss of the first path", reported(PathEvent::Unreachable(first)));
     let sent = near.sent;
     near.traffic("traffic on the second path", |near| near.got > sent + 50);
 
-    // It comes back; then the second fails.
+    // It recovers, then the second one fails.
     near.events.clear();
     assert!(ip("link set near0 up"));
     near.traffic("the return of the first path", reported(PathEvent::Reachable(first)));

@@ -8,7 +8,7 @@ use ferric_link::{
     StreamId,
 };
 
-/// Longer than anything here takes; a test that waits for it has failed.
+/// The limit for all waits; a test that reaches it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BUDGET: usize = 1 << 20;
 const STREAM: StreamId = StreamId(0);
@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// An address that is free to listen on.
+    /// Returns a free address to listen on.
     fn address(self) -> Address {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("ferric-link-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// The default, with what this kind cannot do without.
+    /// The default configuration, with the credentials of TLS.
     fn config(self) -> Config {
         match self {
             #[cfg(feature = "tls")]
@@ -66,7 +66,7 @@ impl Kind {
     }
 }
 
-/// Issues a certificate and returns its files as a link takes them.
+/// Issues a certificate. Returns its files.
 #[cfg(feature = "tls")]
 pub fn issue(
     authority: &testkit::certificates::Authority,
@@ -87,12 +87,12 @@ pub fn tls(
     ferric_link::Tls::load(&issue(authority, names, adapt))
 }
 
-/// Kernel buffers that a slow reader fills soon.
+/// Small kernel buffers, which a slow reader fills soon.
 fn small_buffers(kind: Kind) -> Config {
     Config { send_buffer_octets: Some(16 * 1024), receive_buffer_octets: Some(16 * 1024), ..kind.config() }
 }
 
-/// A link with the PDUs that it received.
+/// A link and the received PDUs.
 struct End {
     link: Link,
     scratch: Scratch,
@@ -194,30 +194,30 @@ fn number_of(pdu: &[u8]) -> u32 {
 macro_rules! for_every_test {
     ($with:ident) => {
         $with!(
-            both_ends_know_each_other,
-            a_fresh_link_is_quiet,
-            pdus_of_every_size_arrive_whole_and_in_order_both_ways,
+            both_ends_know_the_address_of_the_peer,
+            new_link_has_no_events,
+            pdus_of_every_size_arrive_in_order_in_both_directions,
             many_small_pdus_arrive_in_order,
-            the_longest_pdu_passes,
+            longest_pdu_is_delivered,
             pdus_sent_while_connecting_arrive,
             stream_ids_are_kept_on_links_with_streams,
-            the_budget_ends_a_round,
+            receive_stops_at_the_budget,
             pdus_before_the_close_are_delivered,
             vanished_peer_is_detected,
-            a_slow_reader_loses_its_oldest_reports_only,
-            pdus_to_keep_fill_the_outbox_and_none_is_lost,
-            a_pdu_beyond_the_receivers_limit_ends_the_link,
-            misuse_is_an_error_and_changes_nothing,
+            slow_reader_loses_only_its_oldest_reports,
+            kept_pdus_fill_the_outbox_and_none_is_lost,
+            pdu_beyond_the_limit_of_the_receiver_closes_the_link,
+            misuse_is_an_error_without_effect,
             connect_without_listener_fails,
-            an_address_is_taken_once,
+            address_is_bound_once,
             one_listener_serves_many_links,
-            a_dropped_listener_leaves_its_links_alone,
+            dropped_listener_does_not_affect_its_links,
         );
     };
 }
 pub(crate) use for_every_test;
 
-pub fn both_ends_know_each_other(kind: Kind) {
+pub fn both_ends_know_the_address_of_the_peer(kind: Kind) {
     let mut listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
     assert!(listener.accept().unwrap().is_none(), "no client has connected");
     let address = listener.local_address().clone();
@@ -243,7 +243,7 @@ pub fn both_ends_know_each_other(kind: Kind) {
     }
 }
 
-pub fn a_fresh_link_is_quiet(kind: Kind) {
+pub fn new_link_has_no_events(kind: Kind) {
     let (mut client, mut server) = connected(kind, &kind.config());
     for end in [&mut client, &mut server] {
         assert!(!end.link.wants_write());
@@ -255,7 +255,7 @@ pub fn a_fresh_link_is_quiet(kind: Kind) {
     }
 }
 
-pub fn pdus_of_every_size_arrive_whole_and_in_order_both_ways(kind: Kind) {
+pub fn pdus_of_every_size_arrive_in_order_in_both_directions(kind: Kind) {
     let (mut client, mut server) = connected(kind, &kind.config());
     let sizes = [
         1, 2, 3, 4, 5, 100, 1499, 4096, 8191, 8192, 8193, 16384, 65535, 65536, 65537, 100_000, 131_067, 131_068,
@@ -297,12 +297,12 @@ pub fn many_small_pdus_arrive_in_order(kind: Kind) {
     assert_eq!(server.got.len(), count as usize);
 }
 
-pub fn the_longest_pdu_passes(kind: Kind) {
+pub fn longest_pdu_is_delivered(kind: Kind) {
     let config = kind.config();
     let (mut client, mut server) = connected(kind, &config);
     let mut longest = numbered(1, config.max_pdu_octets);
     if let Err(Error::SendTooLong { limit_octets, .. }) = client.link.send(STREAM, &[&longest], Class::Keep) {
-        // Without privileges, SCTP messages are bounded by what the system lets its send buffer be.
+        // Without privileges, the send buffer of the system limits the length of SCTP messages.
         assert!(kind.is_sctp() && limit_octets >= 200_000, "{limit_octets}");
         longest.truncate(limit_octets);
         client.send(&longest);
@@ -343,7 +343,7 @@ pub fn stream_ids_are_kept_on_links_with_streams(kind: Kind) {
     assert_eq!(got, expected);
 }
 
-pub fn the_budget_ends_a_round(kind: Kind) {
+pub fn receive_stops_at_the_budget(kind: Kind) {
     let (mut client, mut server) = connected(kind, &kind.config());
     for number in 0..100 {
         client.send(&numbered(number, 1000));
@@ -390,7 +390,7 @@ pub fn vanished_peer_is_detected(kind: Kind) {
     client.link.flush().unwrap();
     wait_readable(&server.link);
     drop(server);
-    // Writing fails sooner or later, and never kills the process by a signal.
+    // Writing fails at some time, without a signal.
     let mut failed_send = None;
     let poll = Poll::new().unwrap();
     poll.add(&client.link, 0, Interest::READ).unwrap();
@@ -409,13 +409,13 @@ pub fn vanished_peer_is_detected(kind: Kind) {
     assert_eq!(client.pdus(), [b"last words"]);
 }
 
-pub fn a_slow_reader_loses_its_oldest_reports_only(kind: Kind) {
+pub fn slow_reader_loses_only_its_oldest_reports(kind: Kind) {
     let config = Config { outbox_octets: 64 * 1024, ..small_buffers(kind) };
     let (mut client, mut server) = connected(kind, &config);
     let mut kept = Vec::new();
     let mut number = 0;
     let mut seen_dropped = 0;
-    // Keeps stay few enough to fit, however many reports come.
+    // The kept PDUs fit, with any number of reports.
     while client.link.dropped_reports() < 2000 {
         let keep = number % 100 == 99 && kept.len() < 25;
         let class = if keep { Class::Keep } else { Class::Report };
@@ -445,7 +445,7 @@ pub fn a_slow_reader_loses_its_oldest_reports_only(kind: Kind) {
     assert_eq!(numbers.len(), expected);
 }
 
-pub fn pdus_to_keep_fill_the_outbox_and_none_is_lost(kind: Kind) {
+pub fn kept_pdus_fill_the_outbox_and_none_is_lost(kind: Kind) {
     let config = Config { outbox_octets: 64 * 1024, ..small_buffers(kind) };
     let (mut client, mut server) = connected(kind, &config);
     let mut count = 0;
@@ -459,20 +459,20 @@ pub fn pdus_to_keep_fill_the_outbox_and_none_is_lost(kind: Kind) {
     };
     assert!(matches!(error, Error::OutboxFull { limit_octets: 65536 }), "{error:?}");
     assert_eq!(error.family(), Family::Peer);
-    // A report finds no room and is dropped itself.
+    // A report that does not fit is dropped.
     let sent = client.link.send(STREAM, &[&[0; 700]], Class::Report).unwrap();
     assert_eq!(sent, Sent { queued: false, dropped_reports: 1 });
     assert_eq!(client.link.dropped_reports(), 1);
     run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= count as usize);
     assert!((0..count).zip(server.pdus()).all(|(number, pdu)| pdu == numbered(number, 700)));
-    // With room again, sending goes on.
+    // When there is space again, sending continues.
     run(&mut [&mut client], |ends| !ends[0].link.wants_write());
     client.send(b"again");
     client.link.flush().unwrap();
     run(&mut [&mut client, &mut server], |ends| ends[1].got.len() > count as usize);
 }
 
-pub fn a_pdu_beyond_the_receivers_limit_ends_the_link(kind: Kind) {
+pub fn pdu_beyond_the_limit_of_the_receiver_closes_the_link(kind: Kind) {
     let strict = Config { max_pdu_octets: 10_000, ..kind.config() };
     let (mut client, mut server) = connected_unlike(kind, &kind.config(), &strict);
     client.send(&[1; 10_000]);
@@ -488,7 +488,7 @@ pub fn a_pdu_beyond_the_receivers_limit_ends_the_link(kind: Kind) {
     assert_eq!(server.link.state(), State::Closed);
 }
 
-pub fn misuse_is_an_error_and_changes_nothing(kind: Kind) {
+pub fn misuse_is_an_error_without_effect(kind: Kind) {
     let config = Config { max_pdu_octets: 1000, ..kind.config() };
     let (mut client, mut server) = connected(kind, &config);
     let error = client.link.send(STREAM, &[&[], &[]], Class::Keep).unwrap_err();
@@ -529,7 +529,7 @@ pub fn connect_without_listener_fails(kind: Kind) {
     assert!(error.to_string().contains(&address.to_string()), "{error}");
 }
 
-pub fn an_address_is_taken_once(kind: Kind) {
+pub fn address_is_bound_once(kind: Kind) {
     let first = Listener::bind(&kind.address(), &kind.config()).unwrap();
     let address = first.local_address().clone();
     match Listener::bind(&address, &kind.config()) {
@@ -540,7 +540,7 @@ pub fn an_address_is_taken_once(kind: Kind) {
         Err(other) => panic!("{other:?}"),
         Ok(_) => panic!("{address} was taken twice"),
     }
-    // The failed attempt has not disturbed the first.
+    // The failed attempt does not affect the first listener.
     drop(Link::connect(&address, &kind.config()).unwrap());
     drop(first);
     Listener::bind(&address, &kind.config()).unwrap();
@@ -559,7 +559,7 @@ pub fn one_listener_serves_many_links(kind: Kind) {
         let written = |end: &mut &mut End| end.link.flush().is_ok_and(|flushed| !flushed.waiting);
         ends.iter_mut().all(|end| written(end) && end.link.state() == State::Established)
     });
-    // Each server answers with what it got: the answers find their way.
+    // Each server returns what it received: each client gets its own PDU.
     for server in &mut servers {
         run(&mut [server], |ends| !ends[0].got.is_empty());
         let echo = server.got[0].1.clone();
@@ -572,7 +572,7 @@ pub fn one_listener_serves_many_links(kind: Kind) {
     }
 }
 
-pub fn a_dropped_listener_leaves_its_links_alone(kind: Kind) {
+pub fn dropped_listener_does_not_affect_its_links(kind: Kind) {
     let mut listener = Listener::bind(&kind.address(), &kind.config()).unwrap();
     let mut client = End::new(Link::connect(listener.local_address(), &kind.config()).unwrap());
     let mut server = End::new(accept(&mut listener));

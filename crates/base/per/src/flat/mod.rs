@@ -1,27 +1,28 @@
 //! FlatBuffers: a second encoding of the types that are declared for PER.
 //!
-//! Every type that derives [`Per`](derive@crate::Per) has this codec too. Its slots are the positions in the declaration, which
-//! therefore only ever grows at its end.
+//! Every type that derives [`Per`](derive@crate::Per) also has this codec. The slot of a field is its position in the
+//! declaration, so fields are added only at the end.
 //!
 //! | ASN.1 | FlatBuffers |
 //! |---|---|
 //! | BOOLEAN, NULL | `bool`; NULL is `true` |
-//! | INTEGER | the scalar of the Rust type's width, values beyond an extension marker included |
+//! | INTEGER | a scalar of the width of the Rust type, including extension values |
 //! | REAL | `double` |
 //! | ENUMERATED | an `enum` of `ubyte`, in the order of the declaration |
 //! | OCTET STRING | `[ubyte]` |
 //! | BIT STRING | a table of `bits: [ubyte]` and `length: uint` |
 //! | character strings | `string` |
-//! | SEQUENCE | a table; what is OPTIONAL or has a DEFAULT can be absent |
-//! | CHOICE | a table of which one field is there |
+//! | SEQUENCE | a table; OPTIONAL and DEFAULT components can be absent |
+//! | CHOICE | a table with one present field |
 //! | SEQUENCE OF | a vector |
 //!
-//! A CHOICE is not a union, since a union holds tables only: a number would be a table of its own, and its type an octet
-//! beside it. Scalars are optional (`= null`) even where they are mandatory, so that none is left out for being zero.
+//! A CHOICE is not a union, since a union can contain tables only: a number would need a table, and an octet for its type.
+//! Mandatory scalars are optional in the schema (`= null`), so that a zero is not omitted.
 //!
-//! A buffer's root is a table: a value that is none stands alone in one.
+//! The root of a buffer is a table. A value that is not a table is the only field of one.
 //!
-//! All revisions have one format: what a revision lacks is absent. Sizes and ranges are checked as in PER.
+//! All revisions have the same format: the components that a revision does not have are absent. Sizes and ranges are checked as
+//! in PER.
 //!
 //! ```
 //! use per::{Octets, Per};
@@ -57,30 +58,30 @@ use crate::{Error, ErrorKind, Heap, Size, Store};
 /// The FlatBuffers representation of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A number, which lies at its place itself.
+    /// A number, stored in the field.
     Scalar,
     /// A table.
     Table,
     /// A string.
     String,
-    /// A vector. Vectors of these do not exist: in a list, each stands in a table of that name.
+    /// A vector. FlatBuffers has no vectors of vectors: each item of a list is a table of this name.
     Vector {
         /// The table's name.
         item: &'static str,
     },
 }
 
-/// A type that has a place in a table.
+/// A type of a field of a table.
 pub trait Type {
-    /// Octets that a value, or the offset to it, takes at its place.
+    /// The number of octets of the field: of the value, or of the offset to it.
     const WIDTH: u8;
-    /// What it is.
+    /// The kind of the type.
     const KIND: Kind;
-    /// Declares the type, and those it is made of.
+    /// Declares the type and the types of its fields.
     fn declare(schema: &mut Schema) -> schema::Type;
 }
 
-/// A type that can be read; lists go to an `S`.
+/// A type that can be read. Lists are stored in an `S`.
 pub trait Decode<'a, S: Store<'a>>: Type + Sized {
     /// Reads the value at `place`.
     ///
@@ -116,7 +117,7 @@ pub trait EncodeSized: Type {
     fn write_sized(&self, writer: &mut Writer<'_>, place: usize, size: Size) -> Result<(), Error>;
 }
 
-/// Reads `bytes` as one buffer, lists on the heap.
+/// Decodes `bytes` as one buffer. Lists are stored on the heap.
 ///
 /// # Errors
 /// The encoding is invalid.
@@ -128,7 +129,7 @@ pub fn decode<'a, T: Decode<'a, Heap<'a>>>(
     decode_in(bytes, revision, identifier, Heap::default())
 }
 
-/// Reads `bytes` as one buffer, lists in `store`.
+/// Decodes `bytes` as one buffer. Lists are stored in `store`.
 ///
 /// # Errors
 /// The encoding is invalid.
@@ -143,7 +144,7 @@ pub fn decode_in<'a, S: Store<'a>, T: Decode<'a, S>>(
     T::read(&mut reader, place)
 }
 
-/// Appends one value as a buffer to `out`. After an error `out` is as it was.
+/// Appends one value as a buffer to `out`. After an error `out` is unchanged.
 ///
 /// # Errors
 /// A value outside its constraints.
@@ -155,7 +156,7 @@ pub fn encode<T: Encode>(value: &T, revision: u8, identifier: Option<[u8; 4]>, o
 /// Writes a value at a place.
 type Write<'w> = dyn FnMut(&mut Writer<'_>, usize) -> Result<(), Error> + 'w;
 
-/// What is around the value is compiled once for all types.
+/// The code around the value, which is compiled once for all types.
 fn encode_root(
     revision: u8,
     identifier: Option<[u8; 4]>,
@@ -173,7 +174,7 @@ fn encode_root(
 /// Appends a buffer; `write` writes its root at the given place. After an error `out` is unchanged.
 ///
 /// # Errors
-/// Those of `write`; a buffer beyond 2 GiB.
+/// The errors of `write`; a buffer of more than 2 GiB.
 pub fn encode_with(
     revision: u8,
     identifier: Option<[u8; 4]>,
@@ -206,7 +207,7 @@ impl From<::flat::Error> for Error {
 }
 
 impl Size {
-    /// Whether a value may have that length.
+    /// Whether a value may have this length.
     #[inline]
     fn allows(self, length: usize) -> bool {
         self.extensible || self.lo <= length && length <= self.hi

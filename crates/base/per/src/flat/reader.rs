@@ -1,4 +1,4 @@
-//! Reading, with what a codec knows besides the bytes.
+//! The reader of derived codecs: a buffer, a revision, a budget of list items and a store.
 
 use ::flat::{Table, Vector};
 
@@ -14,7 +14,7 @@ pub struct Reader<'a, S = Heap<'a>> {
     store: S,
 }
 
-/// An item of a list: the place of its value, and the table around it where the value is a vector.
+/// An item of a list: the place of its value, and the table around it if the value is a vector.
 pub(super) struct Item<'a> {
     pub place: usize,
     pub table: Option<Table<'a>>,
@@ -29,13 +29,13 @@ impl<'a> Reader<'a, Heap<'a>> {
 }
 
 impl<'a, S: Store<'a>> Reader<'a, S> {
-    /// Creates a reader that puts lists into `store`.
+    /// Creates a reader that stores lists in `store`.
     #[must_use]
     pub fn with_store(bytes: &'a [u8], revision: u8, store: S) -> Self {
         Reader { raw: ::flat::Reader::new(bytes), revision, items_left: MAX_ITEMS, store }
     }
 
-    /// Which revision the sender speaks; the meaning of the number is the message crate's.
+    /// The revision of the wire format. The message crate defines the numbers.
     #[must_use]
     pub fn revision(&self) -> u8 {
         self.revision
@@ -45,7 +45,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         self.store
     }
 
-    /// The place of the root, after a look at the file identifier where one is demanded.
+    /// Returns the place of the root. Checks the file identifier if one is required.
     ///
     /// # Errors
     /// Another identifier.
@@ -73,37 +73,37 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         table.place(0).ok_or_else(|| self.missing(&table, "value"))
     }
 
-    /// The table at `place`: what is read is inside of it, until [`Reader::leave`].
+    /// Opens the table at `place`. Its fields are nested in it until [`Reader::leave`].
     ///
     /// # Errors
-    /// Where there is none.
+    /// An invalid offset or table; too many nested tables.
     #[inline]
     pub fn table(&mut self, place: usize) -> Result<Table<'a>, Error> {
         Ok(self.raw.table(place)?)
     }
 
-    /// The table is read.
+    /// Closes a table.
     #[inline]
     pub fn leave(&mut self, table: &Table<'a>) {
         self.raw.leave(table);
     }
 
-    /// Back to reading the fields of `table`, where one of them could not be read.
+    /// Continues with the fields of `table` after an error in one of them.
     #[inline]
     pub fn resume(&mut self, table: &Table<'a>) {
         self.raw.resume(table);
     }
 
-    /// The alternative of the CHOICE `name` that is there, as slot and place.
+    /// Returns the slot and place of the present alternative of the CHOICE `name`.
     ///
     /// # Errors
-    /// [`ErrorKind::BadTable`] where there is none or more than one.
+    /// [`ErrorKind::BadTable`] if there is none, or more than one.
     #[inline]
     pub fn only(&self, table: &Table<'a>, name: &'static str) -> Result<(usize, usize), Error> {
         table.only().ok_or(Error { kind: ErrorKind::BadTable, bit: table.position() * 8, at: name })
     }
 
-    /// A scalar's octets.
+    /// Reads the octets of a scalar.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`].
@@ -112,7 +112,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(self.raw.scalar(place)?)
     }
 
-    /// NULL: what is there is `true`.
+    /// Reads a NULL, which is `true`.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`].
@@ -124,7 +124,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         }
     }
 
-    /// The octets at `place`.
+    /// Reads the octets at `place`.
     ///
     /// # Errors
     /// A length outside `size`.
@@ -134,7 +134,7 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         sized(octets, size, place)
     }
 
-    /// The characters at `place`.
+    /// Reads the characters at `place`.
     ///
     /// # Errors
     /// A length outside `size`.
@@ -144,10 +144,10 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         sized(characters, size, place)
     }
 
-    /// The list at `place`.
+    /// Reads the list at `place`.
     ///
     /// # Errors
-    /// A length outside `size`; more items than a message may have.
+    /// A length outside `size`; more items than the budget of a message.
     #[inline]
     pub fn list(&mut self, place: usize, width: u8, size: Size) -> Result<Vector, Error> {
         let vector = self.raw.vector(place, width)?;
@@ -159,14 +159,14 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         Ok(vector)
     }
 
-    /// A mandatory field is not there.
+    /// The error for a missing mandatory field.
     #[cold]
     #[must_use]
     pub fn missing(&self, table: &Table<'a>, at: &'static str) -> Error {
         Error { kind: ErrorKind::Missing, bit: table.position() * 8, at }
     }
 
-    /// A value or alternative of `name` that is not known here.
+    /// The error for an unknown value or alternative of `name`.
     #[cold]
     #[must_use]
     pub fn unknown(&self, place: usize, extensible: bool, name: &'static str) -> Error {

@@ -1,4 +1,4 @@
-//! The codecs of Rust's own types and of those that this crate brings.
+//! The codecs of Rust's built-in types and of the types of this crate.
 
 use ::flat::schema::{self, Field, Schema};
 
@@ -8,7 +8,7 @@ use crate::{
     BitString, Bits, Error, ErrorKind, List, ListBuilder, Memo, Octets, PrintableString, Real, Single, Size, Store,
 };
 
-/// A field of a table, as derived code declares it: its name, whether it is mandatory, and its type.
+/// A field in the declaration of a table: its name, whether it is mandatory, and its type.
 pub type Member = (&'static str, bool, fn(&mut Schema) -> schema::Type);
 
 /// Used by derived codecs: declares a SEQUENCE or a CHOICE.
@@ -38,7 +38,7 @@ pub const fn item(kind: Kind, item: &'static str) -> Kind {
     }
 }
 
-/// Used by derived codecs: an integer with a range of its own.
+/// Used by derived codecs: an integer with a range.
 #[doc(hidden)]
 #[inline]
 pub fn read_integer<'a, S: Store<'a>, T: Decode<'a, S> + Copy + Into<i64>>(
@@ -75,7 +75,7 @@ pub fn write_integer<T: Encode + Copy + Into<i64>>(
     number.write(writer, place)
 }
 
-/// Used by derived codecs: reads component `name` at `place`. One copy for all types that have such a component.
+/// Used by derived codecs: reads component `name` at `place`. All types with such a component share the code.
 #[doc(hidden)]
 #[inline(never)]
 pub fn read_component<'a, S: Store<'a>, T: Decode<'a, S>>(
@@ -112,7 +112,7 @@ pub fn read_component_integer<'a, S: Store<'a>, T: Decode<'a, S> + Copy + Into<i
     read_integer(reader, place, lo, hi, extensible).map_err(|error| error.within(name))
 }
 
-/// Used by derived codecs: writes component `name` at `place`. One copy for all types that have such a component.
+/// Used by derived codecs: writes component `name` at `place`. All types with such a component share the code.
 #[doc(hidden)]
 #[inline(never)]
 pub fn write_component<T: Encode>(
@@ -235,7 +235,7 @@ impl Encode for Real<'_> {
     }
 }
 
-/// Types under a size constraint are written without one under [`Size::ANY`].
+/// Types that can have a size constraint: without one, the size is [`Size::ANY`].
 macro_rules! any_size {
     ($t:ty) => {
         impl<'a, S: Store<'a>> Decode<'a, S> for $t {
@@ -487,7 +487,7 @@ impl<T: Encode> Encode for List<'_, T> {
     }
 }
 
-/// What only stands elsewhere, or remembers how PER had it, is as it would be without.
+/// Wrappers that have the same FlatBuffers encoding as the value inside.
 macro_rules! as_inside {
     ($t:ty, $(<$lt:lifetime>)?, $wrap:expr) => {
         impl<$($lt,)? T: Type> Type for $t {

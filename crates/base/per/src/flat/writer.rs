@@ -1,10 +1,10 @@
-//! Writing, with what a codec knows besides the bytes.
+//! The writer of derived codecs: a buffer and a revision.
 
 use ::flat::Places;
 
 use crate::{Error, ErrorKind, Size};
 
-/// Appends one buffer to octets that the caller keeps and reuses.
+/// Appends one buffer to octets of the caller.
 #[derive(Debug)]
 pub struct Writer<'b> {
     raw: ::flat::Writer<'b>,
@@ -12,13 +12,13 @@ pub struct Writer<'b> {
 }
 
 impl<'b> Writer<'b> {
-    /// A writer behind what `out` holds already.
+    /// Creates a writer that appends to `out`.
     #[must_use]
     pub fn new(out: &'b mut Vec<u8>, revision: u8, identifier: Option<[u8; 4]>) -> Self {
         Writer { raw: ::flat::Writer::new(out, identifier), revision }
     }
 
-    /// Which revision the reader speaks; the meaning of the number is the message crate's.
+    /// The revision of the wire format. The message crate defines the numbers.
     #[must_use]
     pub fn revision(&self) -> u8 {
         self.revision
@@ -30,40 +30,40 @@ impl<'b> Writer<'b> {
         self.raw.root()
     }
 
-    /// All is written.
+    /// Finishes the buffer.
     ///
     /// # Errors
-    /// [`ErrorKind::BadLength`] beyond 2 GiB.
+    /// [`ErrorKind::BadLength`] if the buffer exceeds 2 GiB.
     pub fn finish(self) -> Result<(), Error> {
         Ok(self.raw.finish()?)
     }
 
-    /// An error at the present position.
+    /// Creates an error at the current position.
     #[cold]
     #[must_use]
     pub fn error(&self, kind: ErrorKind) -> Error {
         Error::new(kind, self.raw.position() * 8)
     }
 
-    /// A table with fields of those widths, 0 for what is absent.
+    /// Writes a table with fields of these widths; 0 for an absent field.
     #[inline]
     pub fn table<const N: usize>(&mut self, place: usize, widths: [u8; N]) -> Places<N> {
         self.raw.table(place, widths)
     }
 
-    /// A CHOICE, and the place of its alternative.
+    /// Writes a CHOICE. Returns the place of its alternative.
     #[inline]
     pub fn choice(&mut self, place: usize, slot: u16, width: u8) -> usize {
         self.raw.table_of_one(place, slot, width)
     }
 
-    /// A scalar's octets.
+    /// Writes the octets of a scalar.
     #[inline]
     pub fn scalar<const N: usize>(&mut self, place: usize, octets: [u8; N]) {
         self.raw.scalar(place, octets);
     }
 
-    /// Octets, which may come in pieces.
+    /// Writes octets from one or several pieces.
     ///
     /// # Errors
     /// A length outside `size`.
@@ -80,7 +80,7 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// A string.
+    /// Writes a string.
     ///
     /// # Errors
     /// A length outside `size`.
@@ -91,7 +91,7 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// A list, and the place of its first item.
+    /// Writes a list. Returns the place of its first item.
     ///
     /// # Errors
     /// A length outside `size`.

@@ -1,4 +1,4 @@
-//! What the tests share: types with every construct, a generator of random numbers, and values as JSON.
+//! Shared test support: types with every construct, a generator of random numbers, and values as JSON.
 
 #![allow(dead_code, missing_docs)] // each test uses a part; the types are named after their constraint
 
@@ -48,12 +48,12 @@ impl Random {
     }
 }
 
-/// Encodes `value` behind `phase` bits, all ones, and before one bit, a one.
+/// Encodes `value` after `phase` bits and before one bit; all of them are ones.
 pub fn encode_at(phase: u32, value: &(impl Encode + ?Sized)) -> Result<Vec<u8>, Error> {
     encode_with(phase, |writer| value.encode(writer))
 }
 
-/// As [`encode_at`], with code in place of a value.
+/// As [`encode_at`], with a closure in place of a value.
 pub fn encode_with(phase: u32, write: impl FnOnce(&mut Writer<'_>) -> Result<(), Error>) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out, 0);
@@ -63,12 +63,12 @@ pub fn encode_with(phase: u32, write: impl FnOnce(&mut Writer<'_>) -> Result<(),
     Ok(out)
 }
 
-/// Reads what [`encode_at`] wrote.
+/// Decodes the octets of [`encode_at`].
 pub fn decode_at<'a, T: Decode<'a, Heap<'a>>>(phase: u32, bytes: &'a [u8], store: Heap<'a>) -> Result<T, Error> {
     let mut reader = Reader::with_store(bytes, 0, store);
     assert_eq!(reader.bits(phase)?, (1 << phase) - 1);
     let value = T::decode(&mut reader)?;
-    // the bit behind the value
+    // the bit after the value
     if !reader.bit()? {
         return Err(reader.error(ErrorKind::TrailingOctets));
     }

@@ -2,7 +2,7 @@
 
 use per::{BitString, List, Octets, Per, PrintableString, Real};
 
-/// Calls `$go` with each of the types that the vectors know.
+/// Calls `$go` with each type of the vectors.
 #[macro_export]
 macro_rules! for_each_type {
     ($go:ident) => {
@@ -23,7 +23,7 @@ macro_rules! for_each_type {
     };
 }
 
-/// Types whose name here is another, since `per` has one of that name.
+/// Types with another name than in the vectors, since `per` has a type of that name.
 #[macro_export]
 macro_rules! for_each_named {
     ($go:ident $($name:ident)*) => { $($go!(stringify!($name), $crate::for_each_named!(@ $name));)* };
@@ -267,7 +267,7 @@ pub enum Deep<'a> {
     B(Deeper<'a>),
 }
 
-/// A type that holds itself, as those of E2SM-RC do.
+/// A recursive type, as in E2SM-RC.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]
 pub enum Recursive<'a> {
     Leaf(bool),
@@ -276,7 +276,7 @@ pub enum Recursive<'a> {
     Boxed(Box<Recursive<'a>>),
 }
 
-/// Every construct at once, for garbage.
+/// A type with every construct, for garbage.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub struct Everything<'a> {

@@ -16,7 +16,7 @@ use ferric::link::{Address, Class, StreamId};
 use ferric::xapp::{Xapp, XappConfig, XappEvent};
 
 use super::Random;
-use super::witness::FIRST_NODE;
+use super::well_behaved_peers::FIRST_NODE;
 use crate::load::{FUNCTION, Node};
 
 /// The emulated RAN's ping.
@@ -137,7 +137,7 @@ impl Faults {
     }
 
     fn node(&self, number: u32) -> anyhow::Result<Node> {
-        assert!(number < FIRST_NODE, "a fault must not use the id of a witness");
+        assert!(number < FIRST_NODE, "a fault must not use the id of a well-behaved node");
         let mut node = Node::connect(&self.e2)?;
         node.set_up(number, 2)?;
         self.nodes.fetch_add(1, Ordering::Relaxed);
@@ -229,14 +229,14 @@ impl Faults {
         Ok(())
     }
 
-    /// Shares the witness's subscriptions and reads nothing for seconds.
+    /// Shares the subscriptions of the well-behaved xApp and reads nothing for seconds.
     fn slow_xapp(&self, random: &mut Random) -> anyhow::Result<()> {
         let mut xapp = Xapp::connect(&self.xapp, "slow", XappConfig { reconnect: None, ..XappConfig::default() })?;
         let until = Instant::now() + Duration::from_millis(300);
         while Instant::now() < until {
             xapp.poll(Some(Duration::from_millis(50)), |event, commands| {
                 if let XappEvent::NodeUp(node) = event {
-                    commands.subscribe(node.id, FUNCTION, spec(b"witness"));
+                    commands.subscribe(node.id, FUNCTION, spec(b"well-behaved"));
                 }
             })?;
         }

@@ -1,19 +1,19 @@
 //! The soak: a long run of a RIC and an emulated RAN while faults are injected.
 //!
 //! ```text
-//! witness nodes ---------+                 +--- witness xApp: every report, once, in order
+//! well-behaved nodes ----+                 +--- well-behaved xApp: every report, once, in order
 //! faults: broken nodes --+--- ferric ric --+--- faults: broken, slow, greedy xApps
 //! ferric ran --- proxy --+
 //!                that cuts and corrupts
 //! ```
 //!
-//! All reports of the witness nodes must arrive, none twice; the memory and the descriptors of both processes must not grow;
+//! All reports of the well-behaved nodes must arrive, none twice; the memory and the descriptors of both processes must not grow;
 //! both must run until the end.
 
 mod faults;
 mod gauge;
 mod proxy;
-mod witness;
+mod well_behaved_peers;
 
 use std::fmt;
 use std::path::Path;
@@ -28,7 +28,7 @@ use crate::process::{Process, RicProcess};
 use faults::Faults;
 use gauge::Gauge;
 use proxy::Proxy;
-use witness::Witness;
+use well_behaved_peers::WellBehavedPeers;
 
 pub use gauge::Trend;
 
@@ -46,7 +46,7 @@ pub struct Soak {
 pub struct SoakReport {
     /// Minutes of faults.
     pub minutes: f64,
-    /// Reports of the witness nodes.
+    /// Reports of the well-behaved nodes.
     pub indications: u64,
     /// Reports that did not arrive.
     pub lost: u64,
@@ -76,7 +76,11 @@ impl fmt::Display for SoakReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let faults: u64 = self.faults.iter().map(|(_, count)| count).sum();
         writeln!(f, "soak of {:.1} minutes: {}", self.minutes, if self.holds() { "passed" } else { "FAILED" })?;
-        writeln!(f, "  witnesses: {} indications, {} lost, {} duplicated", self.indications, self.lost, self.doubled)?;
+        writeln!(
+            f,
+            "  well-behaved nodes: {} indications, {} lost, {} duplicated",
+            self.indications, self.lost, self.doubled
+        )?;
         writeln!(f, "  RIC: {}", self.ric)?;
         writeln!(f, "  RAN: {}; {} connections cut, {} reconnections", self.ran, self.cuts, self.returns)?;
         write!(f, "  {faults} faults:")?;
@@ -99,7 +103,7 @@ pub fn soak(ferric: &Path, soak: Soak) -> anyhow::Result<SoakReport> {
     let proxy = Proxy::start(&e2, soak.seed)?;
     let options = ["--log", "error", "ran", "--nodes", "2", "--ric", &proxy.address().to_string()];
     let mut ran = Process::start(ferric, &options, 0)?;
-    let witness = Witness::start(&e2, &xapp)?;
+    let peers = WellBehavedPeers::start(&e2, &xapp)?;
     let faults = Faults::new(&e2, &xapp, soak.seed);
 
     let stop = AtomicBool::new(false);
@@ -113,7 +117,7 @@ pub fn soak(ferric: &Path, soak: Soak) -> anyhow::Result<SoakReport> {
                 if !ric.is_alive()? || !ran.is_alive()? {
                     bail!("a process ended by itself after {:?}", began.elapsed());
                 }
-                witness.check()?;
+                peers.check()?;
                 if began.elapsed() > WARM_UP {
                     of_ric.sample(&ric)?;
                     of_ran.sample(&ran)?;
@@ -129,7 +133,7 @@ pub fn soak(ferric: &Path, soak: Soak) -> anyhow::Result<SoakReport> {
     thread::sleep(COOL_DOWN.min(soak.span));
     of_ric.end(&ric)?;
     of_ran.end(&ran)?;
-    let (sent, received, doubled) = witness.end()?;
+    let (sent, received, doubled) = peers.end()?;
     Ok(SoakReport {
         minutes: soak.span.as_secs_f64() / 60.0,
         indications: sent,

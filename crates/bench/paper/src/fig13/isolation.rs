@@ -1,4 +1,4 @@
-//! Figure 13a: the share of the white UE does not depend on other UEs.
+//! Figure 13a: the share of UE 1 does not depend on other UEs.
 
 use radio::Time;
 use ran::Scenario;
@@ -12,7 +12,7 @@ const LIVE: &str = "the emulated RAN over E2 and TCP: 106 PRBs, 30 kHz, TDD, MCS
                     namespaces, to each of which iperf3 sends 65 Mbit/s of UDP; slices and their rules over REST at the slicing \
                     controller; MAC's statistics from an xApp. The first tenth of each phase is not evaluated";
 
-/// The event at the start of each phase, and the white UE's configured share.
+/// The event at the start of each phase, and UE 1's configured share.
 const PHASES: [(&str, Option<u8>); 5] = [
     ("two UEs, no slices", None),
     ("a third UE arrives", None),
@@ -21,7 +21,7 @@ const PHASES: [(&str, Option<u8>); 5] = [
     ("a fourth UE arrives", Some(66)),
 ];
 const UES: usize = 4;
-const NAMES: [&str; UES] = ["white UE", "UE 2", "UE 3", "UE 4"];
+const NAMES: [&str; UES] = ["UE 1", "UE 2", "UE 3", "UE 4"];
 
 /// The scenario with phases of `phase_s`.
 pub(super) fn scenario_of(phase_s: f64) -> Scenario {
@@ -41,7 +41,7 @@ pub(super) struct Isolation {
 struct Phase {
     mbps: [f64; UES],
     share_percent: f64,
-    /// The largest deviation of the white UE's share from the configured one.
+    /// The largest deviation of UE 1's share from the configured one.
     max_deviation_points: Option<f64>,
 }
 
@@ -75,7 +75,7 @@ impl Isolation {
     }
 }
 
-/// The white UE's share of the total throughput; 0 without any.
+/// UE 1's share of the total throughput; 0 without any.
 fn share_percent(mbps: &[f64; UES]) -> f64 {
     let sum: f64 = mbps.iter().sum();
     if sum > 0.0 { 100.0 * mbps[0] / sum } else { 0.0 }
@@ -109,8 +109,8 @@ pub(in super::super) fn fig13a(context: &Context<'_>) -> anyhow::Result<FigureRe
 }
 
 pub(super) fn report(measured: &Isolation) -> FigureReport {
-    let mbps_columns = ["white_ue_mbps", "ue_2_mbps", "ue_3_mbps", "ue_4_mbps"];
-    let columns = [&["time_s", "time"][..], &mbps_columns, &["white_share_percent"]].concat();
+    let mbps_columns = ["ue_1_mbps", "ue_2_mbps", "ue_3_mbps", "ue_4_mbps"];
+    let columns = [&["time_s", "time"][..], &mbps_columns, &["ue_1_share_percent"]].concat();
     let mut values = Table::new(columns);
     for phase in 0..PHASES.len() {
         for (middle_s, mbps) in measured.bins(phase) {
@@ -120,7 +120,7 @@ pub(super) fn report(measured: &Isolation) -> FigureReport {
         }
     }
     let columns =
-        [&["time", "what"][..], &mbps_columns, &["white_share_percent", "configured_percent", "max_deviation_points"]];
+        [&["time", "what"][..], &mbps_columns, &["ue_1_share_percent", "configured_percent", "max_deviation_points"]];
     let mut summary = Table::new(columns.concat());
     let phases = measured.phases();
     for (number, (phase, (what, configured))) in (1..).zip(phases.iter().zip(PHASES)) {
@@ -154,11 +154,11 @@ pub(super) fn report(measured: &Isolation) -> FigureReport {
             ],
         },
         plot: Plot { title: "Fig. 13a: isolation; throughput of UEs in slices".into(), panels: vec![panel] },
-        claim: "a slice gives the white UE half of the cell, then 66 %, whatever the other UEs do",
+        claim: "a slice gives UE 1 half of the cell, then 66 %, whatever the other UEs do",
         judged: "by its share of the total throughput in each tenth of a phase but the first: within 2 points of the configured share",
         holds: Some(max_deviation <= TOLERANCE_POINTS),
         notes: vec![format!(
-            "Measured: the white UE has {:.1} % of the throughput among three equal UEs, then {:.1} %, {:.1} % and {:.1} % in its \
+            "Measured: UE 1 has {:.1} % of the throughput among three equal UEs, then {:.1} %, {:.1} % and {:.1} % in its \
              slice, with a deviation of at most {max_deviation:.2} points.",
             phases[1].share_percent, phases[2].share_percent, phases[3].share_percent, phases[4].share_percent,
         )],

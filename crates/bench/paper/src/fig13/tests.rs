@@ -59,8 +59,8 @@ fn slice_keeps_its_share() {
     let two_thirds = |cell: &mut Cell| slice(cell, [0.66, 0.34], true);
     let report = run(&[(2.0 * phase_s, &half), (3.0 * phase_s, &two_thirds), (4.0 * phase_s, &two_thirds)]);
     assert_eq!(report.holds, Some(true), "{report}");
-    assert!((number(&report, 1, "white_share_percent") - 100.0 / 3.0).abs() < 1.0, "{report}");
-    assert!((55.0..65.0).contains(&(number(&report, 0, "white_ue_mbps") * 2.0)), "{report}");
+    assert!((number(&report, 1, "ue_1_share_percent") - 100.0 / 3.0).abs() < 1.0, "{report}");
+    assert!((55.0..65.0).contains(&(number(&report, 0, "ue_1_mbps") * 2.0)), "{report}");
     // without slices
     assert_eq!(run(&[(2.0 * phase_s, &half)]).holds, Some(false));
     assert_eq!(run(&[]).holds, Some(false));

@@ -1,6 +1,6 @@
 //! Requests the changes that a consumer makes to its subscription.
 //!
-//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: modification modification_times_out modification_is_overtaken
+//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: modification modification_timeout modification_ended_by_other_procedure
 //!
 //! Only a subscription with a single consumer can be changed, and from its first change on no other consumer can join it. One
 //! change is in progress at a time. After a timeout it is unknown which actions the node has; the consumer is notified, and a

@@ -1,6 +1,6 @@
 //! Requests subscriptions and follows them from the request to the end.
 //!
-//! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: ric. Since: v01.00. Scenarios: subscription* shared_* request_ids_rest
+//! Procedure: RIC Subscription. Clause: E2AP v03.01 8.2.1. Role: ric. Since: v01.00. Scenarios: subscription* shared_* request_id_reuse_delay
 //!
 //! Consumers whose REPORT subscriptions to a function have byte-equal triggers and actions share one subscription.
 //!

@@ -1,6 +1,6 @@
 //! Unsubscribes consumers; deletes a subscription when its last consumer leaves.
 //!
-//! Procedure: RIC Subscription Delete. Clause: E2AP v03.01 8.2.2. Role: ric. Since: v01.00. Scenarios: subscription_left* subscription_comes_back subscription delete_timeout
+//! Procedure: RIC Subscription Delete. Clause: E2AP v03.01 8.2.2. Role: ric. Since: v01.00. Scenarios: subscription_unsubscribed* subscription_restored subscription delete_timeout
 
 use e2ap::{RanFunctionId, RicRequestId, RicSubscriptionDeleteRequest};
 

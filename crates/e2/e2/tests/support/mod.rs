@@ -1,16 +1,11 @@
-//! Shared test support: a short notation of messages, and worlds in virtual time.
+//! Shared test support: a short notation of messages, the parties of scenarios, and the simulation in virtual time.
 #![allow(dead_code)] // each test uses a part
 
-pub mod agent_world;
-pub mod build;
 pub mod mutate;
+pub mod notation;
+pub mod notation_format;
+pub mod notation_parse;
 pub mod random;
-pub mod ric_world;
-pub mod short;
-pub mod show;
-pub mod sim_acts;
-pub mod sim_checks;
-pub mod sim_faults;
-pub mod sim_parts;
-pub mod sim_settle;
-pub mod sim_world;
+pub mod scenario_agent;
+pub mod scenario_ric;
+pub mod simulation;

@@ -9,8 +9,8 @@ use e2ap::{
 };
 use per::{Gather, Octets};
 
+use super::notation::gnb;
 use super::random::Random;
-use super::short::gnb;
 
 /// Changes a message of `version`, or of any version in which it decodes. Returns whether it has changed.
 pub fn mutate(pdu: &mut Vec<u8>, version: Version, random: &mut Random) -> bool {

@@ -9,7 +9,7 @@ use e2ap::{
 };
 use per::{Describe, Octets, Visitor};
 
-/// The octets that `text` shows in hexadecimal, white space left out.
+/// Parses hexadecimal digits, ignoring white space.
 pub fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
@@ -20,7 +20,7 @@ pub fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/e2ap")
 }
 
-/// Every vector of the project: its path, version and octets, in the order of their names.
+/// Every vector of the project, ordered by name: its path, version and octets.
 pub fn every_vector() -> Vec<(PathBuf, Version, Vec<u8>)> {
     let mut all = Vec::new();
     for version in Version::ALL {
@@ -36,7 +36,7 @@ pub fn every_vector() -> Vec<(PathBuf, Version, Vec<u8>)> {
     all
 }
 
-/// One vector by its name, as `v02.03/reset_request`.
+/// One vector by its name, such as `v02.03/reset_request`.
 pub fn vector(name: &str) -> Vec<u8> {
     let path = vectors().join(name).with_extension("hex");
     let path = if path.is_file() { path } else { vectors().join(format!("{name}.hex")) };
@@ -62,7 +62,7 @@ pub fn indication<'a>(header: &'a [u8], message: &'a [u8]) -> RicIndication<'a> 
     }
 }
 
-/// A message's octets in `version`.
+/// The octets of a message in `version`.
 pub fn encoded<'a, M: message::Message<'a>>(message: &M, version: Version) -> Vec<u8> {
     let mut out = Vec::new();
     e2ap::encode(message, version, &mut out).unwrap();
@@ -82,8 +82,8 @@ impl Random {
     }
 }
 
-/// A value as JSON, parts in the order of the wire: octets as hexadecimal digits, bits as hexadecimal digits and how
-/// many of them count (`fc/6`), names of enumerations as strings, a CHOICE as an object of one member.
+/// A value as JSON, in the order of the wire: octets as hexadecimal digits, bits as hexadecimal digits and their number (`fc/6`),
+/// names of enumerations as strings, a CHOICE as an object with one member.
 pub fn json(value: &dyn Describe) -> String {
     let mut text = Json::default();
     value.describe(&mut text);
@@ -94,9 +94,9 @@ pub fn json(value: &dyn Describe) -> String {
 struct Json {
     out: String,
     depth: usize,
-    /// Whether the innermost list or record has a part already.
+    /// Whether the innermost list or record already has an element.
     filled: bool,
-    /// Whether a member's name was just written.
+    /// Whether the name of a member was just written.
     named: bool,
 }
 
@@ -105,7 +105,7 @@ impl Json {
         write!(self.out, "\n{:1$}", "", 2 * self.depth).unwrap();
     }
 
-    /// What stands before a value.
+    /// Writes the separator before a value.
     fn begin(&mut self) {
         if !self.named && self.depth > 0 {
             if self.filled {

@@ -1,12 +1,12 @@
-//! Support for the tests of whole systems: a server in a thread, peers driven by the test, and witnesses that must not
-//! be harmed.
+//! Support for the tests of whole systems: a server in a thread, peers driven by the test, and well-behaved peers that
+//! must not be affected.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 pub mod function;
 pub mod peer;
-pub mod scene;
 pub mod session;
-pub mod witness;
+pub mod test_server;
+pub mod well_behaved_peers;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

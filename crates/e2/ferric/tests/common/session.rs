@@ -8,7 +8,7 @@ use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 
 use super::PATIENCE;
 use super::peer::{FUNCTION, Peer, node_id, report_spec};
-use super::scene::Ric;
+use super::test_server::Ric;
 
 /// A session that ends with its RIC.
 pub fn plain() -> XappConfig {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::function::{Log, Reporter, impatient, poll_agents_until};
 use crate::common::peer::{FUNCTION, Peer, node_id, report_spec};
-use crate::common::scene::{Ric, free_ports};
 use crate::common::session::{node_id_of, session};
+use crate::common::test_server::{Ric, free_ports};
 use crate::common::{PATIENCE, eventually, socket_path, unique};
 use e2ap::{
     E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigurationAck, E2SetupResponse, GlobalRicId, Pdu,

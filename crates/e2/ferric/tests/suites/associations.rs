@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::common::eventually;
 use crate::common::function::{Reporter, impatient, poll_agents_until};
 use crate::common::peer::{FUNCTION, node_id, report_spec};
-use crate::common::scene::{Ric, free_ports};
 use crate::common::session::session;
+use crate::common::test_server::{Ric, free_ports};
 use e2ap::{Cause, CauseTransport, E2ConnectionUpdateItem, TnlInformation, TnlUsage, Version};
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeHandle};
 use ferric::e2::{ConnectionOutcome, ConnectionResult, ConnectionUpdate, Indication};
@@ -111,7 +111,7 @@ fn port(address: &Address) -> u16 {
     }
 }
 
-struct Scene {
+struct Fixture {
     ric: Ric,
     orders: Sender<ConnectionUpdate>,
     notifications: Receiver<Notification>,
@@ -119,9 +119,9 @@ struct Scene {
     node: NodeHandle,
 }
 
-impl Scene {
+impl Fixture {
     /// A node that connects to `port`, with a RIC that listens on two ports.
-    fn new(version: Version, through: impl FnOnce(&Ric) -> u16) -> Scene {
+    fn new(version: Version, through: impl FnOnce(&Ric) -> u16) -> Fixture {
         let (orders, ordered) = channel();
         let (notifier, notifications) = channel();
         let any: Address = "tcp://127.0.0.1:0".parse().unwrap();
@@ -133,15 +133,15 @@ impl Scene {
             AgentLoop::new(AgentLoopConfig { version, setup_timeout: Duration::from_secs(1), ..impatient() }).unwrap();
         let (node, _) = agents.add(node_id(1), first.into(), vec![Box::new(Reporter::new(Duration::from_millis(2)))]);
         poll_agents_until(&mut agents, "the setup", |agents| agents.connected_controllers() == 1);
-        let mut scene = Scene { ric, orders, notifications, agents, node };
-        scene.wait_for("the node", |notifications| matches!(notifications, Notification::Up).then_some(()));
-        scene.reports();
-        scene
+        let mut fixture = Fixture { ric, orders, notifications, agents, node };
+        fixture.wait_for("the node", |notifications| matches!(notifications, Notification::Up).then_some(()));
+        fixture.reports();
+        fixture
     }
 
     fn wait_for<T>(&mut self, what: &str, mut wanted: impl FnMut(Notification) -> Option<T>) -> T {
         let mut found = None;
-        let Scene { agents, notifications, .. } = self;
+        let Fixture { agents, notifications, .. } = self;
         poll_agents_until(agents, what, |_| {
             while let Ok(notifications) = notifications.try_recv() {
                 found = found.take().or_else(|| wanted(notifications));
@@ -191,19 +191,19 @@ fn done(set_up: &[u16], failed: &[u16]) -> ConnectionOutcome {
 #[test]
 fn node_with_several_associations_survives_loss_of_the_first() {
     let mut proxy = None;
-    let mut scene = Scene::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
-    let ports = [port(&scene.ric.e2[0]), port(&scene.ric.e2[1])];
+    let mut fixture = Fixture::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
+    let ports = [port(&fixture.ric.e2[0]), port(&fixture.ric.e2[1])];
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let add = |ports: &[u16]| ConnectionUpdate {
         add: ports.iter().copied().map(item).collect(),
         ..ConnectionUpdate::default()
     };
     // two that can be set up, and one that cannot
-    assert_eq!(scene.ask(add(&[ports[1], unused])), done(&[ports[1]], &[unused]));
-    assert_eq!(scene.ask(add(&[ports[0]])), done(&[ports[0]], &[]));
-    assert_eq!(scene.more(), [ports[1], ports[0]]);
-    assert!(scene.ric.log.text().contains("it has 3 now"));
-    scene.reports();
+    assert_eq!(fixture.ask(add(&[ports[1], unused])), done(&[ports[1]], &[unused]));
+    assert_eq!(fixture.ask(add(&[ports[0]])), done(&[ports[0]], &[]));
+    assert_eq!(fixture.more(), [ports[1], ports[0]]);
+    assert!(fixture.ric.log.text().contains("it has 3 now"));
+    fixture.reports();
 
     // one is removed; of two modifications one is of a known association
     let update = ConnectionUpdate {
@@ -211,39 +211,39 @@ fn node_with_several_associations_survives_loss_of_the_first() {
         modify: vec![item(ports[1]), item(unused)],
         ..ConnectionUpdate::default()
     };
-    assert_eq!(scene.ask(update), done(&[ports[1]], &[unused]));
-    assert_eq!(scene.more(), [ports[1]]);
+    assert_eq!(fixture.ask(update), done(&[ports[1]], &[unused]));
+    assert_eq!(fixture.more(), [ports[1]]);
 
     // the first is cut: the node stays up, its subscription stays, reports continue
     proxy.unwrap().cut.send(()).unwrap();
-    let Scene { agents, node, .. } = &mut scene;
+    let Fixture { agents, node, .. } = &mut fixture;
     poll_agents_until(agents, "the other takes its place", |agents| {
         agents.controllers(*node).next().is_some_and(|controller| controller.additional.is_empty())
     });
-    scene.reports();
-    assert_eq!(scene.agents.connected_controllers(), 1);
-    eventually("a log line", || scene.ric.log.text().contains("another one takes its place; 1 left"));
+    fixture.reports();
+    assert_eq!(fixture.agents.connected_controllers(), 1);
+    eventually("a log line", || fixture.ric.log.text().contains("another one takes its place; 1 left"));
     // further associations can be requested; the only one is not removed
     let update = ConnectionUpdate { remove: vec![tnl(ports[1])], ..ConnectionUpdate::default() };
-    assert_eq!(scene.ask(update), done(&[], &[]));
-    scene.reports();
+    assert_eq!(fixture.ask(update), done(&[], &[]));
+    fixture.reports();
     // with another one, it is removed
     let update = ConnectionUpdate { remove: vec![tnl(ports[1])], ..add(&[ports[0]]) };
-    assert_eq!(scene.ask(update), done(&[ports[0]], &[]));
-    assert!(scene.more().is_empty());
-    scene.reports();
-    assert_eq!(scene.ric.log.text().matches("node is up").count(), 1, "setup is not repeated");
+    assert_eq!(fixture.ask(update), done(&[ports[0]], &[]));
+    assert!(fixture.more().is_empty());
+    fixture.reports();
+    assert_eq!(fixture.ric.log.text().matches("node is up").count(), 1, "setup is not repeated");
 }
 
 /// With several event loops the node moves to its xApp's loop, and its other associations do not.
 #[test]
 fn reports_to_an_xapp_continue_after_loss_of_the_first() {
     let mut proxy = None;
-    let mut scene = Scene::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
-    let mut xapp = session(&scene.ric);
-    let mut reports = |scene: &mut Scene| {
+    let mut fixture = Fixture::new(Version::V2_03, |ric| proxy.insert(Proxy::before(port(&ric.e2[0]))).port);
+    let mut xapp = session(&fixture.ric);
+    let mut reports = |fixture: &mut Fixture| {
         let mut count = 0;
-        poll_agents_until(&mut scene.agents, "reports for the xApp", |_| {
+        poll_agents_until(&mut fixture.agents, "reports for the xApp", |_| {
             xapp.poll(Some(Duration::ZERO), |event, ric| match event {
                 XappEvent::NodeUp(node) => drop(ric.subscribe(node.id, FUNCTION, report_spec(b"its own"))),
                 XappEvent::Indication(_) => count += 1,
@@ -256,37 +256,37 @@ fn reports_to_an_xapp_continue_after_loss_of_the_first() {
             count > 20
         });
     };
-    reports(&mut scene);
-    let other = port(&scene.ric.e2[1]);
+    reports(&mut fixture);
+    let other = port(&fixture.ric.e2[1]);
     let update = ConnectionUpdate { add: vec![item(other)], ..ConnectionUpdate::default() };
-    assert_eq!(scene.ask(update.clone()), done(&[other], &[]));
-    reports(&mut scene);
+    assert_eq!(fixture.ask(update.clone()), done(&[other], &[]));
+    reports(&mut fixture);
     proxy.unwrap().cut.send(()).unwrap();
     eventually("a log line", || {
-        scene.agents.poll(Some(Duration::ZERO)).unwrap();
-        scene.ric.log.text().contains("another one takes its place; 1 left")
+        fixture.agents.poll(Some(Duration::ZERO)).unwrap();
+        fixture.ric.log.text().contains("another one takes its place; 1 left")
     });
-    reports(&mut scene);
-    assert_eq!(scene.ask(update), done(&[other], &[]));
-    reports(&mut scene);
+    reports(&mut fixture);
+    assert_eq!(fixture.ask(update), done(&[other], &[]));
+    reports(&mut fixture);
 }
 
 #[test]
 fn v1_names_no_node_and_has_one_association() {
-    let mut scene = Scene::new(Version::V1_01, |ric| port(&ric.e2[0]));
-    let other = port(&scene.ric.e2[1]);
+    let mut fixture = Fixture::new(Version::V1_01, |ric| port(&ric.e2[0]));
+    let other = port(&fixture.ric.e2[1]);
     let update = ConnectionUpdate { add: vec![item(other)], ..ConnectionUpdate::default() };
-    assert_eq!(scene.ask(update), done(&[], &[other]));
-    assert!(scene.more().is_empty());
-    scene.reports();
+    assert_eq!(fixture.ask(update), done(&[], &[other]));
+    assert!(fixture.more().is_empty());
+    fixture.reports();
 }
 
 #[test]
 fn unanswered_association_is_reported_as_failed() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = silent.local_addr().unwrap().port();
-    let mut scene = Scene::new(Version::V2_03, |ric| port(&ric.e2[0]));
+    let mut fixture = Fixture::new(Version::V2_03, |ric| port(&ric.e2[0]));
     let update = ConnectionUpdate { add: vec![item(other)], ..ConnectionUpdate::default() };
-    assert_eq!(scene.ask(update), done(&[], &[other]));
-    scene.reports();
+    assert_eq!(fixture.ask(update), done(&[], &[other]));
+    fixture.reports();
 }

@@ -14,7 +14,7 @@
 //! | deep nesting | [`deep_nesting_in_opaque_octets`] |
 //! | integer extremes | [`integer_extremes`] |
 //! | duplicate IEs | [`duplicate_ies`] |
-//! | an xApp id of another | [`subscription_of_another_xapp_is_out_of_reach`] |
+//! | an xApp id of another | [`subscription_of_another_xapp_cannot_be_used`] |
 //! | subscription flood from one xApp | [`subscription_flood`] |
 //! | reconnect storm of 1,000 nodes | [`reconnect_storm_of_a_thousand_nodes`] |
 //! | slow reader | [`slow_reader`] |
@@ -28,8 +28,8 @@ use std::time::Duration;
 use crate::common::peer::{
     FUNCTION, Peer, VERSION, encoded, framed, indication, node_id, report_spec, reset_request, setup_request,
 };
-use crate::common::scene::Scene;
 use crate::common::session::{node_id_of, poll_until, session, subscribe};
+use crate::common::test_server::TestServer;
 use crate::common::{eventually, noise};
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionAdmitted,
@@ -48,17 +48,17 @@ fn cause(peer: &mut Peer) -> Option<Cause> {
 }
 
 /// Waits for a log line with all `parts`.
-fn logged(scene: &Scene, parts: &[&str]) {
+fn logged(server: &TestServer, parts: &[&str]) {
     eventually(&format!("a line with {parts:?}"), || {
-        scene.ric.log.text().lines().any(|line| parts.iter().all(|part| line.contains(part)))
+        server.ric.log.text().lines().any(|line| parts.iter().all(|part| line.contains(part)))
     });
 }
 
 #[test]
-fn single_octet_pdus() {
-    let scene = Scene::new();
+fn single_octet_pdus_do_not_affect_others() {
+    let server = TestServer::new();
     for octet in 0..=255 {
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.send(&[octet]);
         match peer.receive_pdu() {
             Pdu::ErrorIndication(indication) => {
@@ -69,14 +69,14 @@ fn single_octet_pdus() {
         peer.set_up(1); // it may start anew
         peer.is_served();
     }
-    logged(&scene, &["WARN"]);
-    scene.end();
+    logged(&server, &["WARN"]);
+    server.end();
 }
 
 #[test]
-fn garbage() {
-    let scene = Scene::new();
-    let mut peer = scene.ric.node();
+fn garbage_does_not_affect_others() {
+    let server = TestServer::new();
+    let mut peer = server.ric.node();
     peer.set_up(2);
     let mut answers = 0;
     for seed in 0..200 {
@@ -92,55 +92,55 @@ fn garbage() {
         }
     }
     assert!((1..=20).contains(&answers), "{answers}");
-    logged(&scene, &["WARN", "gnb-00101-2"]);
-    scene.end();
+    logged(&server, &["WARN", "gnb-00101-2"]);
+    server.end();
 }
 
 #[test]
-fn oversized_pdus() {
-    let scene = Scene::with(|config| config.link.max_pdu_octets = 40_000);
+fn oversized_pdus_do_not_affect_others() {
+    let server = TestServer::with(|config| config.link.max_pdu_octets = 40_000);
     for length in [u32::MAX, 1 << 31, 40_001] {
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.set_up(3);
         peer.write(&length.to_be_bytes());
         peer.write(&noise(1, 5000));
         assert_eq!(peer.expect_closed(), [], "{length}");
     }
-    logged(&scene, &["WARN", "connection closed", "40000"]);
-    scene.end();
+    logged(&server, &["WARN", "connection closed", "40000"]);
+    server.end();
 }
 
 #[test]
-fn identical_repeated_setup() {
-    let scene = Scene::new();
+fn identical_repeated_setup_does_not_affect_others() {
+    let server = TestServer::new();
     let setup = setup_request(4, VERSION);
-    let mut peer = scene.ric.node();
+    let mut peer = server.ric.node();
     for round in 0..5 {
         peer.send(&setup);
         assert!(matches!(peer.receive_pdu(), Pdu::E2SetupResponse(_)), "{round}");
     }
     peer.is_served();
-    logged(&scene, &["node is lost", "it set up again"]);
-    scene.end();
+    logged(&server, &["node is lost", "it set up again"]);
+    server.end();
 }
 
 #[test]
-fn connect_and_close() {
-    let scene = Scene::new();
+fn connect_and_close_does_not_affect_others() {
+    let server = TestServer::new();
     for round in 0..50 {
-        let (node, xapp) = (scene.ric.node(), scene.ric.xapp());
+        let (node, xapp) = (server.ric.node(), server.ric.xapp());
         if round % 2 == 0 {
             let _ = (node.stream.shutdown(Shutdown::Both), xapp.stream.shutdown(Shutdown::Write));
         }
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn unknown_ids() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+fn unknown_ids_do_not_affect_others() {
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(5);
     let (_, request_id, _) = subscribe(&mut xapp, &mut peer, 5);
     let unknown = Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
@@ -168,21 +168,21 @@ fn unknown_ids() {
     stray.ran_function_id = other;
     peer.send_pdu(stray);
     assert_eq!(cause(&mut peer), unknown);
-    logged(&scene, &["WARN", "gnb-00101-5", "RicSubscriptionResponse"]);
+    logged(&server, &["WARN", "gnb-00101-5", "RicSubscriptionResponse"]);
 
     // a transaction that does not exist
-    let mut peer = scene.ric.node();
+    let mut peer = server.ric.node();
     peer.set_up(55);
     peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(200)), criticality_diagnostics: None });
     assert_eq!(cause(&mut peer), Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState)));
     peer.is_served();
-    logged(&scene, &["WARN", "gnb-00101-37", "ResetResponse"]);
-    scene.end();
+    logged(&server, &["WARN", "gnb-00101-37", "ResetResponse"]);
+    server.end();
 }
 
 #[test]
-fn resets_errors_and_updates_at_any_time() {
-    let scene = Scene::new();
+fn resets_errors_and_updates_at_any_time_do_not_affect_others() {
+    let server = TestServer::new();
     let about_nothing = || ErrorIndication {
         transaction_id: None,
         request_id: None,
@@ -197,19 +197,19 @@ fn resets_errors_and_updates_at_any_time() {
         ran_functions_deleted: None,
     };
     // before the setup
-    let mut peer = scene.ric.node();
+    let mut peer = server.ric.node();
     peer.send_pdu(about_nothing());
     let wrong_state = Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState));
     peer.send_pdu(reset_request());
     assert_eq!(cause(&mut peer), wrong_state);
     peer.send_pdu(update(1));
     assert_eq!(cause(&mut peer), wrong_state);
-    logged(&scene, &["WARN", "ResetRequest"]);
+    logged(&server, &["WARN", "ResetRequest"]);
     peer.set_up(6);
 
     // while a subscription waits for its answer, and while it exists
     for admitted in [false, true] {
-        let mut xapp = session(&scene.ric);
+        let mut xapp = session(&server.ric);
         let node = node_id_of(&mut xapp, 6);
         xapp.commands().subscribe(node, FUNCTION, report_spec(b"trigger"));
         xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
@@ -240,13 +240,13 @@ fn resets_errors_and_updates_at_any_time() {
         other => panic!("{other:?}"),
     }
     peer.is_served();
-    logged(&scene, &["gnb-00101-6", "reset"]);
-    scene.end();
+    logged(&server, &["gnb-00101-6", "reset"]);
+    server.end();
 }
 
 #[test]
-fn wrong_list_lengths() {
-    let scene = Scene::new();
+fn wrong_list_lengths_do_not_affect_others() {
+    let server = TestServer::new();
     let setup = setup_request(7, VERSION);
     // the number of IEs follows the outermost length (three octets of header, one or two of length, the extension bit)
     let long = usize::from(setup[3] >= 0x80);
@@ -255,7 +255,7 @@ fn wrong_list_lengths() {
     for (high, low) in [(0, 0), (0, 1), (0, 3), (0, 5), (0, 255), (0xFF, 0xFF)] {
         let mut lie = setup.clone();
         (lie[count_at], lie[count_at + 1]) = (high, low);
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.send(&lie);
         let answer = peer.receive();
         assert!(is_refusal(&answer), "{answer:02x?}");
@@ -265,13 +265,13 @@ fn wrong_list_lengths() {
     for at in 0..setup.len() {
         let mut lie = setup.clone();
         lie[at] = 0xFF;
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.send(&lie);
         let answer = peer.receive();
         let taken = matches!(peek::outline(&answer), Some(answer) if answer.kind == Kind::Successful);
         assert!(taken || is_refusal(&answer), "{at}: {answer:02x?}");
     }
-    scene.end();
+    server.end();
 }
 
 /// Returns a setup failure or an error indication, in the version that the setup indicates.
@@ -282,10 +282,10 @@ fn is_refusal(answer: &[u8]) -> bool {
 }
 
 #[test]
-fn deep_nesting_in_opaque_octets() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+fn deep_nesting_in_opaque_octets_does_not_affect_others() {
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(8);
     let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 8);
     // the RIC does not interpret the octets of a service model
@@ -298,17 +298,17 @@ fn deep_nesting_in_opaque_octets() {
         }
         _ => None,
     });
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn integer_extremes() {
-    let scene = Scene::new();
+fn integer_extremes_do_not_affect_others() {
+    let server = TestServer::new();
     // a transaction id above 255, which the extension permits
     for transaction in [0, 255, 256, 65_535, u32::MAX >> 1] {
         let mut request = decoded_setup(9);
         request.transaction_id = Some(TransactionId(transaction));
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.send_pdu(request);
         match peer.receive_pdu() {
             Pdu::E2SetupResponse(response) => assert_eq!(response.transaction_id, Some(TransactionId(transaction))),
@@ -316,7 +316,7 @@ fn integer_extremes() {
         }
     }
     // ids at their limits
-    let mut peer = scene.ric.node();
+    let mut peer = server.ric.node();
     peer.set_up(9);
     let unknown = Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown));
     for (requestor, instance) in [(0, 0), (0, u16::MAX), (1020, u16::MAX), (u16::MAX, 0), (u16::MAX, u16::MAX)] {
@@ -327,7 +327,7 @@ fn integer_extremes() {
         assert_eq!(cause(&mut peer), unknown);
     }
     peer.is_served();
-    scene.end();
+    server.end();
 }
 
 /// Returns the setup request, to be modified.
@@ -339,29 +339,29 @@ fn decoded_setup(number: u32) -> e2ap::E2SetupRequest<'static> {
 }
 
 #[test]
-fn duplicate_ies() {
-    let scene = Scene::new();
+fn duplicate_ies_do_not_affect_others() {
+    let server = TestServer::new();
     // a reset with its transaction id, or its cause, twice
     let (transaction, why): (&[u8], &[u8]) = (&[0, 49, 0, 2, 0, 7], &[0, 1, 64, 1, 0x54]);
     for ies in [[transaction, transaction, why], [transaction, why, why]] {
         let body: Vec<u8> = [&[0, 0, 3][..], ies[0], ies[1], ies[2]].concat();
         let pdu = [&[0, 3, 0, body.len() as u8][..], &body].concat();
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.set_up(10);
         peer.send(&pdu);
         let falsely = Cause::Protocol(CauseProtocol::AbstractSyntaxErrorFalselyConstructedMessage);
         assert_eq!(cause(&mut peer), Some(falsely));
         peer.is_served();
     }
-    logged(&scene, &["WARN", "gnb-00101-a"]);
-    scene.end();
+    logged(&server, &["WARN", "gnb-00101-a"]);
+    server.end();
 }
 
 #[test]
-fn subscription_of_another_xapp_is_out_of_reach() {
-    let scene = Scene::new();
-    let (mut owner, mut thief) = (session(&scene.ric), session(&scene.ric));
-    let mut peer = scene.ric.node();
+fn subscription_of_another_xapp_cannot_be_used() {
+    let server = TestServer::new();
+    let (mut owner, mut thief) = (session(&server.ric), session(&server.ric));
+    let mut peer = server.ric.node();
     peer.set_up(11);
     let (subscription, request_id, action) = subscribe(&mut owner, &mut peer, 11);
     node_id_of(&mut thief, 11);
@@ -372,18 +372,18 @@ fn subscription_of_another_xapp_is_out_of_reach() {
     // the owner's subscription stays
     peer.report(request_id, action, b"still there");
     poll_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
-    logged(&scene, &["WARN", "unsubscribe for an unknown subscription or one of another xApp"]);
+    logged(&server, &["WARN", "unsubscribe for an unknown subscription or one of another xApp"]);
     peer.is_served();
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn subscription_flood() {
+fn subscription_flood_does_not_affect_others() {
     const ASKED: u32 = 3000;
-    let scene = Scene::with(|config| config.controller.max_requests_per_consumer = 1000);
-    let mut peer = scene.ric.node();
+    let server = TestServer::with(|config| config.controller.max_requests_per_consumer = 1000);
+    let mut peer = server.ric.node();
     peer.set_up(12);
-    let mut xapp = session(&scene.ric);
+    let mut xapp = session(&server.ric);
     let node = node_id_of(&mut xapp, 12);
     for trigger in 0..ASKED {
         xapp.commands().subscribe(node, FUNCTION, report_spec(&trigger.to_be_bytes()));
@@ -409,17 +409,17 @@ fn subscription_flood() {
     reader.join().expect("requests within its quota");
     assert_eq!(subscribed, 0, "the node has answered none");
     // another xApp has its own quota
-    let mut second = session(&scene.ric);
+    let mut second = session(&server.ric);
     subscribe(&mut second, &mut peer, 12);
     drop(xapp);
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn reconnect_storm_of_a_thousand_nodes() {
-    let scene = Scene::new();
+fn reconnect_storm_of_a_thousand_nodes_does_not_affect_others() {
+    let server = TestServer::new();
     let storm = || -> Vec<Peer> {
-        let mut peers: Vec<_> = (0..1000).map(|_| scene.ric.node()).collect();
+        let mut peers: Vec<_> = (0..1000).map(|_| server.ric.node()).collect();
         for (peer, number) in peers.iter_mut().zip(1000..) {
             peer.send(&setup_request(number, VERSION));
         }
@@ -432,21 +432,21 @@ fn reconnect_storm_of_a_thousand_nodes() {
     // they reconnect before the RIC has noticed the loss
     let again = storm();
     drop(first);
-    let mut xapp = session(&scene.ric);
+    let mut xapp = session(&server.ric);
     for number in [1000, 1500, 1999] {
         node_id_of(&mut xapp, number);
     }
-    scene.check_witness();
+    server.check_peers();
     drop(again);
-    logged(&scene, &["disconnected", "the node set up on another association"]);
-    scene.end();
+    logged(&server, &["disconnected", "the node set up on another association"]);
+    server.end();
 }
 
 #[test]
-fn slow_reader() {
-    let scene = Scene::with(|config| config.link.outbox_octets = 64 * 1024);
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+fn slow_reader_does_not_affect_others() {
+    let server = TestServer::with(|config| config.link.outbox_octets = 64 * 1024);
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(13);
     let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 13);
     // the xApp reads nothing meanwhile
@@ -455,21 +455,21 @@ fn slow_reader() {
         peer.report(request_id, action, &message);
     }
     peer.is_served();
-    scene.check_witness();
+    server.check_peers();
     let dropped = poll_until(&mut xapp, |event| match event {
         XappEvent::ReportsDropped(reports) => Some(reports),
         _ => None,
     });
     assert!((1..3000).contains(&dropped), "{dropped}");
-    logged(&scene, &["WARN", "reads too slowly"]);
-    scene.end();
+    logged(&server, &["WARN", "reads too slowly"]);
+    server.end();
 }
 
 #[test]
-fn half_open_association() {
-    let scene = Scene::with(|config| config.controller.subscription_timeout = Duration::from_millis(200));
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+fn half_open_association_does_not_affect_others() {
+    let server = TestServer::with(|config| config.controller.subscription_timeout = Duration::from_millis(200));
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(14);
     let node = node_id_of(&mut xapp, 14);
     // the node's host is gone without a close: nothing is answered
@@ -483,9 +483,9 @@ fn half_open_association() {
         _ => None,
     });
     assert_eq!(failure, SubscribeError::TimedOut);
-    logged(&scene, &["WARN", "gnb-00101-e"]);
+    logged(&server, &["WARN", "gnb-00101-e"]);
     // it reconnects on another association, and is served there
-    let mut back = scene.ric.node();
+    let mut back = server.ric.node();
     back.set_up(14);
     back.is_served();
     peer.expect_closed();
@@ -495,17 +495,17 @@ fn half_open_association() {
     back.stream.shutdown(Shutdown::Write).unwrap();
     let answers = back.expect_closed();
     assert!(answers.len() <= 1, "{answers:?}");
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn two_nodes_with_one_id() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
-    let mut first = scene.ric.node();
+fn two_nodes_with_one_id_do_not_affect_others() {
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
+    let mut first = server.ric.node();
     first.set_up(15);
     let before = node_id_of(&mut xapp, 15);
-    let mut second = scene.ric.node();
+    let mut second = server.ric.node();
     second.set_up(15);
     assert_eq!(first.expect_closed(), [], "the newer one is served");
     let after = poll_until(&mut xapp, |event| match event {
@@ -514,6 +514,6 @@ fn two_nodes_with_one_id() {
     });
     assert_ne!(before, after);
     second.is_served();
-    logged(&scene, &["disconnected", "the node set up on another association"]);
-    scene.end();
+    logged(&server, &["disconnected", "the node set up on another association"]);
+    server.end();
 }

@@ -1,4 +1,4 @@
-//! Misbehaving nodes with a real server over real sockets, while a well-behaved node and xApp must not be harmed.
+//! Misbehaving nodes with a real server over real sockets, while a well-behaved node and xApp must not be affected.
 
 use std::net::Shutdown;
 use std::sync::mpsc;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::common::peer::{
     FUNCTION, Peer, VERSION, framed, indication, indication_of, node_id, reset_request, setup_request,
 };
-use crate::common::scene::Scene;
 use crate::common::session::{node_id_of, poll_until, session, subscribe};
+use crate::common::test_server::TestServer;
 use crate::common::{PATIENCE, eventually, noise};
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionId,
@@ -31,9 +31,9 @@ fn error_indication(pdu: Pdu<'static>) -> ErrorIndication<'static> {
 
 #[test]
 fn garbage_before_setup_is_answered() {
-    let scene = Scene::new();
+    let server = TestServer::new();
     for seed in 0..20 {
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         for at in 0..8 {
             peer.send(&noise(seed * 100 + at, 20));
         }
@@ -43,84 +43,84 @@ fn garbage_before_setup_is_answered() {
             assert!(matches!(answer, Pdu::ErrorIndication(_) | Pdu::E2SetupFailure(_)), "{answer:?}");
         }
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn unframed_octets_close_the_connection() {
-    let scene = Scene::new();
+    let server = TestServer::new();
     for octets in [b"GET / HTTP/1.1\r\nHost: ric\r\n\r\n".to_vec(), vec![0xFF; 20], noise(3, 20)] {
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.write(&octets);
         peer.stream.shutdown(Shutdown::Write).unwrap();
         assert_eq!(peer.expect_closed(), [], "{octets:02x?}");
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn silent_connections_harm_nobody() {
-    let scene = Scene::new();
+fn silent_connections_do_not_affect_others() {
+    let server = TestServer::new();
     for _ in 0..100 {
-        drop(scene.ric.node());
-        drop(scene.ric.xapp());
+        drop(server.ric.node());
+        drop(server.ric.xapp());
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn slow_setup_is_closed() {
-    let scene = Scene::with(|config| config.controller.setup_timeout = Duration::from_millis(200));
-    let mut peer = scene.ric.node();
+    let server = TestServer::with(|config| config.controller.setup_timeout = Duration::from_millis(200));
+    let mut peer = server.ric.node();
     // the announced PDU is never complete
     let took = peer.drip(&framed(&vec![0; 100_000])[..1000]);
     assert!(took >= Duration::from_millis(150), "{took:?}");
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn silent_connection_is_closed() {
-    let scene = Scene::with(|config| config.controller.setup_timeout = Duration::from_millis(200));
-    assert_eq!(scene.ric.node().expect_closed(), []);
-    assert_eq!(scene.ric.xapp().try_receive(), None, "an xApp must say hello in time, too");
-    scene.end();
+    let server = TestServer::with(|config| config.controller.setup_timeout = Duration::from_millis(200));
+    assert_eq!(server.ric.node().expect_closed(), []);
+    assert_eq!(server.ric.xapp().try_receive(), None, "an xApp must say hello in time, too");
+    server.end();
 }
 
 #[test]
 fn invalid_lengths_close_the_connection() {
-    let scene = Scene::with(|config| config.link.max_pdu_octets = 100_000);
+    let server = TestServer::with(|config| config.link.max_pdu_octets = 100_000);
     for length in [u32::MAX, 0, 100_001, 1 << 31] {
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.set_up(1);
         peer.write(&length.to_be_bytes());
         assert_eq!(peer.expect_closed(), [], "{length}");
     }
     // one that is just short enough is garbage
-    let mut peer = scene.ric.node();
+    let mut peer = server.ric.node();
     peer.set_up(1);
     peer.send(&vec![0xFF; 100_000]);
     error_indication(peer.receive_pdu());
     peer.is_served();
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn truncated_frame_is_survived() {
-    let scene = Scene::new();
+fn truncated_frame_does_not_affect_others() {
+    let server = TestServer::new();
     let setup = framed(&setup_request(2, VERSION));
     for octets in [1, 3, 4, 5, setup.len() / 2, setup.len() - 1] {
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.write(&setup[..octets]);
         peer.stream.shutdown(Shutdown::Write).unwrap();
         assert_eq!(peer.expect_closed(), []);
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn answers_to_a_flood_of_garbage_are_limited() {
-    let scene = Scene::new();
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut peer = server.ric.node();
     peer.set_up(3);
     let begun = std::time::Instant::now();
     let mut reader = peer.another();
@@ -138,21 +138,21 @@ fn answers_to_a_flood_of_garbage_are_limited() {
     for seed in 0..20_000 {
         peer.send(&noise(seed, 40));
     }
-    scene.check_witness();
+    server.check_peers();
     peer.send_pdu(reset_request());
     let count: u128 = receiver.recv_timeout(PATIENCE).expect("the server still answers");
     answers.join().unwrap();
     // a burst of 16, and ten a second
     assert!((1..=18 + begun.elapsed().as_millis() / 100).contains(&count), "{count} answers");
-    scene.end();
+    server.end();
 }
 
 // E2AP at the wrong time
 
 #[test]
 fn setup_without_mandatory_ies_is_refused() {
-    let scene = Scene::new();
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut peer = server.ric.node();
     // only IE 49, the transaction id: 5
     peer.send(&[0x00, 0x01, 0x00, 0x09, 0, 0, 1, 0x00, 0x31, 0x00, 0x02, 0x00, 0x05]);
     match peer.receive_pdu() {
@@ -164,15 +164,15 @@ fn setup_without_mandatory_ies_is_refused() {
         other => panic!("{other:?}"),
     }
     peer.set_up(4); // it may set up then
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn truncated_setup_is_answered() {
-    let scene = Scene::new();
+    let server = TestServer::new();
     let setup = setup_request(5, VERSION);
     for octets in (1..setup.len()).step_by(7) {
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.send(&setup[..octets]);
         match peer.receive_pdu() {
             Pdu::E2SetupFailure(_) | Pdu::ErrorIndication(_) => {}
@@ -180,14 +180,14 @@ fn truncated_setup_is_answered() {
         }
         peer.set_up(5);
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn duplicate_setup_restarts_node() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(6);
     let (subscription, ..) = subscribe(&mut xapp, &mut peer, 6);
     for number in [6, 7] {
@@ -225,25 +225,25 @@ fn duplicate_setup_restarts_node() {
         }
     }
     peer.is_served();
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn reconnecting_node_takes_over() {
-    let scene = Scene::new();
-    let mut older = scene.ric.node();
+    let server = TestServer::new();
+    let mut older = server.ric.node();
     older.set_up(8);
-    let mut newer = scene.ric.node();
+    let mut newer = server.ric.node();
     newer.set_up(8);
     assert_eq!(older.expect_closed(), []);
     newer.is_served();
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn unexpected_responses_are_answered() {
-    let scene = Scene::new();
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut peer = server.ric.node();
     peer.set_up(9);
     let unassigned = RicRequestId { requestor: 4000, instance: 1 };
 
@@ -266,14 +266,14 @@ fn unexpected_responses_are_answered() {
     assert_eq!(answer.request_id, Some(unassigned));
     assert_eq!(answer.cause, Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)));
     peer.is_served();
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn indication_of_another_function_or_node_is_not_delivered() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
-    let (mut peer, mut thief) = (scene.ric.node(), scene.ric.node());
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
+    let (mut peer, mut thief) = (server.ric.node(), server.ric.node());
     peer.set_up(10);
     thief.set_up(11);
     let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 10);
@@ -289,14 +289,14 @@ fn indication_of_another_function_or_node_is_not_delivered() {
         _ => None,
     });
     assert_eq!(message, b"true");
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn indication_of_a_deleted_subscription_is_ignored() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(12);
     let (subscription, request_id, action) = subscribe(&mut xapp, &mut peer, 12);
     xapp.commands().unsubscribe(subscription);
@@ -317,14 +317,14 @@ fn indication_of_a_deleted_subscription_is_ignored() {
     }
     peer.report(request_id, action, b"late");
     peer.is_served();
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn reset_ends_only_the_nodes_subscriptions() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(13);
     let (subscription, ..) = subscribe(&mut xapp, &mut peer, 13);
     peer.is_served(); // by a reset
@@ -336,13 +336,13 @@ fn reset_ends_only_the_nodes_subscriptions() {
         _ => None,
     });
     subscribe(&mut xapp, &mut peer, 13);
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn error_indications_are_never_answered() {
-    let scene = Scene::new();
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut peer = server.ric.node();
     let about = |request_id| ErrorIndication {
         transaction_id: None,
         request_id,
@@ -361,13 +361,13 @@ fn error_indications_are_never_answered() {
     // nor is an unreadable one answered
     peer.send(&[0x00, 0x02, 0x40, 0x03, 0, 0, 1]);
     peer.is_served();
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn updates_and_removals_are_answered() {
-    let scene = Scene::new();
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut peer = server.ric.node();
     peer.set_up(15);
     let transaction_id = Some(TransactionId(77));
     let service = e2ap::RicServiceUpdate {
@@ -398,16 +398,16 @@ fn updates_and_removals_are_answered() {
     peer.send_pdu(e2ap::E2RemovalRequest { transaction_id });
     assert!(matches!(peer.receive_pdu(), Pdu::E2RemovalResponse(m) if m.transaction_id == transaction_id));
     assert_eq!(peer.expect_closed(), []);
-    scene.end();
+    server.end();
 }
 
 // long and many messages
 
 #[test]
 fn longest_pdu_is_forwarded() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(16);
     let (_, request_id, action) = subscribe(&mut xapp, &mut peer, 16);
     for octets in [200_000, (1 << 20) - 1, 1 << 20] {
@@ -428,14 +428,14 @@ fn longest_pdu_is_forwarded() {
             _ => None,
         });
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn control_beyond_the_links_limit_is_refused() {
-    let scene = Scene::with(|config| config.link.max_pdu_octets = 4096);
-    let mut xapp = session(&scene.ric);
-    let mut peer = scene.ric.node();
+    let server = TestServer::with(|config| config.link.max_pdu_octets = 4096);
+    let mut xapp = session(&server.ric);
+    let mut peer = server.ric.node();
     peer.set_up(17);
     let node = node_id_of(&mut xapp, 17);
     for octets in [3000, 4000, 8000] {
@@ -452,15 +452,15 @@ fn control_beyond_the_links_limit_is_refused() {
         assert_eq!(result, ControlOutcome::Misuse(RefusalCode::TooLarge));
     }
     peer.is_served();
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn connect_and_close_storm_is_survived() {
-    let scene = Scene::new();
-    let mut xapp = session(&scene.ric);
+fn connect_and_close_storm_does_not_affect_others() {
+    let server = TestServer::new();
+    let mut xapp = session(&server.ric);
     for _ in 0..3 {
-        let mut nodes: Vec<Peer> = (0..200).map(|_| scene.ric.node()).collect();
+        let mut nodes: Vec<Peer> = (0..200).map(|_| server.ric.node()).collect();
         for (number, node) in nodes.iter_mut().enumerate() {
             node.send(&setup_request(1000 + number as u32, VERSION));
         }
@@ -473,32 +473,32 @@ fn connect_and_close_storm_is_survived() {
         xapp.poll(Some(Duration::from_millis(10)), |_, _| ()).unwrap();
         xapp.nodes().count() == 1
     });
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn number_of_connections_is_limited() {
-    let scene = Scene::with(|config| config.max_connections = 6); // the witness has two
-    let mut first: Vec<Peer> = (0..3).map(|_| scene.ric.node()).collect();
+    let server = TestServer::with(|config| config.max_connections = 6); // the well-behaved peers have two
+    let mut first: Vec<Peer> = (0..3).map(|_| server.ric.node()).collect();
     for (number, peer) in first.iter_mut().enumerate() {
         peer.set_up(20 + number as u32);
     }
-    let mut xapp = scene.ric.xapp();
+    let mut xapp = server.ric.xapp();
     xapp.send_message(&XappMessage::Hello {
         lowest: PROTOCOL_VERSION,
         highest: PROTOCOL_VERSION,
         name: "sixth".into(),
     });
     xapp.receive_message(|message| assert!(matches!(message, RicMessage::Welcome { .. })));
-    assert_eq!(scene.ric.node().expect_closed(), []);
-    assert_eq!(scene.ric.xapp().try_receive(), None);
+    assert_eq!(server.ric.node().expect_closed(), []);
+    assert_eq!(server.ric.xapp().try_receive(), None);
     drop(first.pop());
     let setup = setup_request(30, VERSION);
     eventually("the place that was left is taken", || {
-        let mut peer = scene.ric.node();
+        let mut peer = server.ric.node();
         peer.send(&setup);
         peer.try_receive().is_some()
     });
     first.iter_mut().for_each(Peer::is_served);
-    scene.end();
+    server.end();
 }

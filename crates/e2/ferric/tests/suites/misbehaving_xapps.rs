@@ -1,4 +1,4 @@
-//! Misbehaving xApps with a real server over real sockets, while a well-behaved node and xApp must not be harmed.
+//! Misbehaving xApps with a real server over real sockets, while a well-behaved node and xApp must not be affected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::common::peer::{FUNCTION, framed, indication, indication_of, node_id, report_spec};
-use crate::common::scene::Scene;
 use crate::common::session::{node_id_of, plain, poll_until, session, subscribe};
-use crate::common::witness::WITNESS_NODE;
+use crate::common::test_server::TestServer;
+use crate::common::well_behaved_peers::WELL_BEHAVED_NODE;
 use crate::common::{PATIENCE, eventually, noise};
 use e2ap::Pdu;
 use ferric::e2::RefusalCode;
@@ -77,13 +77,13 @@ impl SlowXapp {
 fn slow_xapp_loses_its_oldest_reports_and_is_informed() {
     const REPORTS: u64 = 1500;
     const OUTBOX_OCTETS: usize = 256 * 1024;
-    let scene = Scene::with(|config| {
+    let server = TestServer::with(|config| {
         config.link.outbox_octets = OUTBOX_OCTETS;
         config.link.send_buffer_octets = Some(16 * 1024);
     });
-    let mut node = scene.ric.node();
+    let mut node = server.ric.node();
     node.set_up(40);
-    let mut slow = SlowXapp::connect(&scene.ric.xapp);
+    let mut slow = SlowXapp::connect(&server.ric.xapp);
     let name = slow.node(40);
     slow.send(&XappMessage::Subscribe {
         ticket: Ticket(1),
@@ -95,7 +95,7 @@ fn slow_xapp_loses_its_oldest_reports_and_is_informed() {
     slow.read_until(|message| matches!(message, RicMessage::Request(RequestEvent::Subscribed { .. })).then_some(()));
 
     // a second xApp shares the reports, and reads
-    let mut brisk = Xapp::connect(&scene.ric.xapp, "brisk", plain()).unwrap();
+    let mut brisk = Xapp::connect(&server.ric.xapp, "brisk", plain()).unwrap();
     let name = node_id_of(&mut brisk, 40);
     brisk.commands().subscribe(name, FUNCTION, report_spec(b""));
     poll_until(&mut brisk, |event| matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(()));
@@ -153,17 +153,17 @@ fn slow_xapp_loses_its_oldest_reports_and_is_informed() {
     assert!(kept > OUTBOX_OCTETS / 4100 * 3 / 4, "only {kept} of the newest");
     assert_eq!(numbers.first(), Some(&0), "those on their way arrive");
     assert_eq!(numbers.last(), Some(&(REPORTS - 1)), "the newest are kept");
-    let counters = scene.end();
+    let counters = server.end();
     assert_eq!(counters.dropped_reports, dropped_count);
 }
 
 #[test]
 fn slow_xapp_is_informed_without_further_reports() {
     // the outbox is smaller than the kernel's buffers: it empties at once
-    let scene = Scene::with(|config| config.link.outbox_octets = 32 * 1024);
-    let mut node = scene.ric.node();
+    let server = TestServer::with(|config| config.link.outbox_octets = 32 * 1024);
+    let mut node = server.ric.node();
     node.set_up(41);
-    let mut slow = SlowXapp::connect(&scene.ric.xapp);
+    let mut slow = SlowXapp::connect(&server.ric.xapp);
     let name = slow.node(41);
     slow.send(&XappMessage::Subscribe {
         ticket: Ticket(1),
@@ -188,18 +188,18 @@ fn slow_xapp_is_informed_without_further_reports() {
         other => panic!("{other:?}"),
     });
     assert!(dropped_count > 0 && got > 0 && dropped_count + got <= 4000, "{dropped_count} dropped, {got} received");
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn xapp_that_does_not_read_acknowledgements_is_disconnected() {
-    let scene = Scene::with(|config| {
+    let server = TestServer::with(|config| {
         config.link.outbox_octets = 256 * 1024;
         config.link.send_buffer_octets = Some(16 * 1024);
     });
-    let mut node = scene.ric.node();
+    let mut node = server.ric.node();
     node.set_up(42);
-    let mut slow = SlowXapp::connect(&scene.ric.xapp);
+    let mut slow = SlowXapp::connect(&server.ric.xapp);
     let name = slow.node(42);
     for ticket in 0..40 {
         slow.send(&XappMessage::Control {
@@ -237,18 +237,18 @@ fn xapp_that_does_not_read_acknowledgements_is_disconnected() {
         }
     };
     assert!((1..40).contains(&acknowledged), "{acknowledged} acknowledgements and {error}");
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn xapp_that_does_not_read_inserts_is_disconnected() {
-    let scene = Scene::with(|config| {
+    let server = TestServer::with(|config| {
         config.link.outbox_octets = 256 * 1024;
         config.link.send_buffer_octets = Some(16 * 1024);
     });
-    let mut node = scene.ric.node();
+    let mut node = server.ric.node();
     node.set_up(43);
-    let mut slow = SlowXapp::connect(&scene.ric.xapp);
+    let mut slow = SlowXapp::connect(&server.ric.xapp);
     let name = slow.node(43);
     let mut spec = report_spec(b"");
     spec.actions[0].kind = e2ap::RicActionType::Insert;
@@ -283,12 +283,12 @@ fn xapp_that_does_not_read_inserts_is_disconnected() {
         }
     };
     assert!((1..200).contains(&next), "{next} inserts and {error}");
-    assert_eq!(scene.end().dropped_reports, 0);
+    assert_eq!(server.end().dropped_reports, 0);
 }
 
 #[test]
 fn xapp_with_another_protocol_is_rejected() {
-    let scene = Scene::new();
+    let server = TestServer::new();
     let hello = {
         let mut bytes = Vec::new();
         XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() }.encode(&mut bytes);
@@ -315,7 +315,7 @@ fn xapp_with_another_protocol_is_rejected() {
         ("a message with trailing octets", &[&hello, &[&subscribe[..], &[0]].concat()]),
     ];
     for (case, frames) in cases {
-        let mut peer = scene.ric.xapp();
+        let mut peer = server.ric.xapp();
         frames.iter().for_each(|frame| peer.send(frame));
         let mut last = None;
         while let Some(frame) = peer.try_receive() {
@@ -327,19 +327,19 @@ fn xapp_with_another_protocol_is_rejected() {
         assert_eq!(last, Some(Some(RefusalCode::Protocol)), "{case}");
     }
     for length in [0, u32::MAX] {
-        let mut peer = scene.ric.xapp();
+        let mut peer = server.ric.xapp();
         peer.send(&hello);
         peer.write(&u32::to_be_bytes(length));
         while peer.try_receive().is_some() {}
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn xapp_can_only_leave_its_own_subscriptions() {
-    let scene = Scene::new();
-    let (mut owner, mut other) = (session(&scene.ric), scene.ric.xapp());
-    let mut node = scene.ric.node();
+fn xapp_can_only_unsubscribe_its_own_subscriptions() {
+    let server = TestServer::new();
+    let (mut owner, mut other) = (session(&server.ric), server.ric.xapp());
+    let mut node = server.ric.node();
     node.set_up(43);
     let (subscription, request_id, action) = subscribe(&mut owner, &mut node, 43);
     other.send_message(&XappMessage::Hello {
@@ -363,12 +363,12 @@ fn xapp_can_only_leave_its_own_subscriptions() {
     }
     node.report(request_id, action, b"still there");
     poll_until(&mut owner, |event| matches!(event, XappEvent::Indication(_)).then_some(()));
-    scene.end();
+    server.end();
 }
 
 #[test]
-fn truncated_xapp_messages_are_survived() {
-    let scene = Scene::new();
+fn truncated_xapp_messages_do_not_affect_others() {
+    let server = TestServer::new();
     let messages = [
         XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "x".into() },
         XappMessage::Subscribe {
@@ -383,32 +383,33 @@ fn truncated_xapp_messages_are_survived() {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
         for octets in 1..bytes.len() {
-            let mut peer = scene.ric.xapp();
+            let mut peer = server.ric.xapp();
             peer.send(&bytes[..octets]);
             peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(RefusalCode::Protocol)));
             assert_eq!(peer.try_receive(), None);
         }
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn announcements_beyond_the_outbox_arrive_eventually() {
     const NODES: u32 = 40;
-    let scene = Scene::with(|config| {
+    let server = TestServer::with(|config| {
         config.link.outbox_octets = 128 * 1024;
         config.link.send_buffer_octets = Some(8192);
     });
     // one connects before the nodes, one after them; neither reads before all are up
-    let mut early = SlowXapp::connect(&scene.ric.xapp);
-    let mut nodes: Vec<_> = (0..NODES).map(|_| scene.ric.node()).collect();
+    let mut early = SlowXapp::connect(&server.ric.xapp);
+    let mut nodes: Vec<_> = (0..NODES).map(|_| server.ric.node()).collect();
     for (node, number) in nodes.iter_mut().zip(1000..) {
         node.set_up_with(number, &[0xDE; 30_000]);
     }
-    let mut late = SlowXapp::connect(&scene.ric.xapp);
+    let mut late = SlowXapp::connect(&server.ric.xapp);
     // half of them leave
     nodes.truncate(NODES as usize / 2);
-    let stay: BTreeSet<_> = (1000..1000 + NODES / 2).chain([WITNESS_NODE]).map(|n| node_id(n).to_string()).collect();
+    let stay: BTreeSet<_> =
+        (1000..1000 + NODES / 2).chain([WELL_BEHAVED_NODE]).map(|n| node_id(n).to_string()).collect();
 
     for xapp in [&mut early, &mut late] {
         let (mut there, mut announced) = (BTreeMap::new(), 0);
@@ -429,36 +430,36 @@ fn announcements_beyond_the_outbox_arrive_eventually() {
             "a node that leaves before there is room to announce it is not announced: {announced}"
         );
     }
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn long_announcement_waits_for_room() {
-    let scene = Scene::with(|config| {
+    let server = TestServer::with(|config| {
         config.link.outbox_octets = 128 * 1024;
         config.link.send_buffer_octets = Some(8192);
     });
-    let mut xapp = SlowXapp::connect(&scene.ric.xapp);
+    let mut xapp = SlowXapp::connect(&server.ric.xapp);
     // most of the first one waits; both together exceed the outbox
-    let mut nodes = [scene.ric.node(), scene.ric.node()];
+    let mut nodes = [server.ric.node(), server.ric.node()];
     nodes[0].set_up_with(1000, &[0xDE; 40_000]);
     nodes[1].set_up_with(1001, &[0xDE; 120_000]);
     xapp.node(1000);
     xapp.node(1001);
-    scene.end();
+    server.end();
 }
 
 #[test]
 fn announcements_continue_after_a_complete_read() {
     const NODES: usize = 100;
-    let scene = Scene::with(|config| config.link.outbox_octets = 128 * 1024);
-    let mut xapp = scene.ric.xapp();
+    let server = TestServer::with(|config| config.link.outbox_octets = 128 * 1024);
+    let mut xapp = server.ric.xapp();
     xapp.send_message(&XappMessage::Hello {
         lowest: PROTOCOL_VERSION,
         highest: PROTOCOL_VERSION,
         name: "pauses".into(),
     });
-    let mut nodes: Vec<_> = (0..NODES).map(|_| scene.ric.node()).collect();
+    let mut nodes: Vec<_> = (0..NODES).map(|_| server.ric.node()).collect();
     for (node, number) in nodes.iter_mut().zip(1000..) {
         node.set_up_with(number, &[0xDE; 100_000]);
     }
@@ -474,5 +475,5 @@ fn announcements_continue_after_a_complete_read() {
             std::thread::sleep(Duration::from_millis(20)); // until everything is sent for which there is room
         }
     }
-    scene.end();
+    server.end();
 }

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::common::peer::{FUNCTION, Peer, indication_of, node_id, report_spec};
-use crate::common::scene::{Ric, free_ports};
 use crate::common::session::{node_id_of, poll_until, session, subscribe};
+use crate::common::test_server::{Ric, free_ports};
 use crate::common::{eventually, unique};
 use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 use ferric::Error;

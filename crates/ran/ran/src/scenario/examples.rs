@@ -134,8 +134,8 @@ fn examples_have_a_description_and_a_command() {
 }
 
 #[test]
-fn voip_then_cubic() {
-    let mut run = Running::example("voip-then-cubic");
+fn call_and_download() {
+    let mut run = Running::example("call-and-download");
     run.until(5.0);
     let alone = run.flow(0, 0).rtt;
     assert!(median(&alone) < 40.0, "{} ms", median(&alone));
@@ -245,8 +245,8 @@ fn trace() {
 }
 
 #[test]
-fn bbr_and_cubic() {
-    let mut run = Running::example("bbr-and-cubic");
+fn congestion_control() {
+    let mut run = Running::example("congestion-control");
     run.until(5.0);
     let mbps = run.mbps(&[0, 1], 15.0);
     let [cubic, bbr] = [0, 1].map(|ue| median(&run.flow(ue, 1).rtt));

@@ -47,7 +47,7 @@ fn layers_agree_and_counters_grow() {
 }
 
 #[test]
-fn names_are_told_apart() {
+fn names_are_distinguished() {
     let mut node = testing::nodes_with_mixed_traffic(8, 1024).remove(7);
     StatisticsSource::<e2sm::mac::UeStats>::advance(&mut node, Time::from_nanos(0));
     let tunnels = records::<e2sm::gtp::Tunnel>(&node);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks() {
+    fn percentiles_are_ranks_of_recorded_times() {
         let mut measured = WaitTimes::default();
         assert_eq!((measured.before(), measured.after()), (None, None));
         measured.add(7, true);

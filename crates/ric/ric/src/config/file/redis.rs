@@ -7,7 +7,7 @@ use traffic::{RedisConfig, RedisFiles};
 
 use super::{ConfigError, MAX_MS, set};
 
-const REDIS: TableKeys = TableKeys {
+pub(super) const REDIS: TableKeys = TableKeys {
     name: "[redis]",
     keys: &["url", "ca", "certificate", "key", "password", "period_ms", "stream_length", "prefix", "queue_octets"],
 };

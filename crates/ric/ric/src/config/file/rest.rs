@@ -7,7 +7,7 @@ use settings::{Table, TableKeys};
 
 use super::ConfigError;
 
-const REST_ACCESS: TableKeys =
+pub(super) const REST_ACCESS: TableKeys =
     TableKeys { name: "[rest_access]", keys: &["certificate", "key", "client_ca", "tokens"] };
 
 pub(super) fn server(file: &Table<'_>) -> Result<Option<ServerConfig>, ConfigError> {

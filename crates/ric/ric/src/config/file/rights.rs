@@ -13,6 +13,8 @@ const NODE_RIGHTS: TableKeys = TableKeys { name: "[[node_rights]]", keys: &["cer
 const XAPP_RIGHTS: TableKeys = TableKeys { name: "[[xapp_rights]]", keys: &["certificate", "read", "control"] };
 const E42_RIGHTS: TableKeys = TableKeys { name: "[e42_rights]", keys: &["read", "control"] };
 const GRANT: TableKeys = TableKeys { name: "a grant", keys: &["nodes", "functions"] };
+#[cfg(test)]
+pub(super) const TABLES: [&TableKeys; 4] = [&NODE_RIGHTS, &XAPP_RIGHTS, &E42_RIGHTS, &GRANT];
 
 /// The highest RAN function id.
 const MAX_FUNCTION_ID: u16 = 4095;

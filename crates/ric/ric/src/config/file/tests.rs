@@ -83,3 +83,39 @@ fn rest_is_configured() {
 fn key_of_a_missing_feature_is_refused() {
     assert_eq!(error("[redis]"), "line 1: redis: this program was built without the feature `redis`");
 }
+
+/// The tables of `docs/configuration.md` have a row for each key, and for no other.
+#[test]
+fn every_key_is_in_the_document() {
+    let document = include_str!("../../../../../../docs/configuration.md");
+    let mut tables = vec![&FILE, &NODE];
+    tables.extend(rights::TABLES);
+    #[cfg(feature = "tls")]
+    tables.push(&TLS);
+    #[cfg(feature = "rest")]
+    tables.push(&rest::REST_ACCESS);
+    #[cfg(feature = "redis")]
+    tables.push(&redis::REDIS);
+    for TableKeys { name, keys } in tables {
+        let heading = match *name {
+            "the file" => "Top level\n".to_owned(),
+            "a grant" => "A grant\n".to_owned(),
+            name => format!("`{name}`\n"),
+        };
+        let section = document.split("\n## ").find(|section| section.starts_with(&heading));
+        let section = section.unwrap_or_else(|| panic!("no section {heading}"));
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let documented: Vec<&str> = rows.map(|(key, _)| key).collect();
+        assert_eq!(documented, *keys, "{name}");
+    }
+}
+
+#[cfg(all(feature = "tls", feature = "slicing", feature = "redis"))]
+#[test]
+fn documented_example_is_valid() {
+    let document = include_str!("../../../../../../docs/configuration.md");
+    let (_, example) = document.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let config = RicConfig::from_toml(example).unwrap();
+    assert_eq!((config.server.e2.len(), config.server.loops, config.nodes.len()), (2, 2, 1));
+}
