@@ -16,7 +16,6 @@ use e2ap::{Pdu, RanFunctionId, RicActionId, RicIndicationType, Version};
 use per::Gather;
 use support::mutate::mutate;
 use support::notation::{self, Args};
-use support::notation_format::format_pdu;
 use support::notation_parse::connection;
 use support::random::Random;
 use support::scenario_agent::functions;
@@ -516,9 +515,9 @@ fn silent_node_does_not_flood_log() {
     assert!((1..=16).contains(&lines), "{lines}");
 }
 
-/// `show` and `mutate` know every message: the compiler cannot check that, since `Pdu` is non-exhaustive.
+/// `format_pdu` and `mutate` support every message: the compiler cannot check that, since `Pdu` is non-exhaustive.
 #[test]
-fn every_message_is_shown_and_mutated() {
+fn every_message_is_formatted_and_mutated() {
     let mut random = Random::new(1);
     let mut names = BTreeSet::new();
     for version in Version::ALL {
@@ -530,7 +529,7 @@ fn every_message_is_shown_and_mutated() {
                 let octets = notation::hex(&text.split_whitespace().collect::<String>());
                 let gather = Gather::new();
                 let pdu = e2ap::decode(&octets, version, &gather).unwrap().pdu;
-                assert!(!format_pdu(&pdu).is_empty(), "{}", path.display());
+                assert!(!notation::format_pdu(&pdu).is_empty(), "{}", path.display());
                 (0..20).for_each(|_| _ = mutate(&mut octets.clone(), version, &mut random));
                 names.insert(pdu.name());
             }

@@ -87,36 +87,23 @@ impl KpmSource for Cell {
     }
 }
 
-/// A base station whose UEs another thread attaches: those that are connected, and the events that were not taken yet.
+/// A base station whose UEs another thread attaches.
 #[derive(Default)]
-struct BaseStation {
-    ues: Vec<Ue>,
-    events: Vec<(Ue, Notification<'static>)>,
-}
+struct Ues(Vec<(Ue, Notification<'static>)>);
 
-impl BaseStation {
-    fn attach(&mut self, rnti: u16) {
-        let ue = Ue(u64::from(rnti));
-        self.ues.push(ue);
-        self.events.push((ue, notification(Event::Attached, rnti)));
-    }
-}
+impl RrcSource for Ues {
+    fn ues(&self, _out: &mut Vec<Ue>) {}
 
-impl RrcSource for BaseStation {
-    fn ues(&self, out: &mut Vec<Ue>) {
-        out.extend(&self.ues);
-    }
-
-    fn present(&self, ue: Ue) -> Notification<'static> {
-        notification(Event::Present, ue.0 as u16)
+    fn present(&self, _ue: Ue) -> Notification<'static> {
+        unreachable!("no UE is connected at first")
     }
 
     fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        !self.0.is_empty()
     }
 
     fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
-        out.append(&mut self.events);
+        out.append(&mut self.0);
     }
 }
 
@@ -128,9 +115,9 @@ fn ue_id(number: u32) -> UeId<'static> {
     UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(number), ran_ueid: None, cell_rnti: None })
 }
 
-fn notification(event: Event, rnti: u16) -> Notification<'static> {
+fn attachment(rnti: u16) -> Notification<'static> {
     Notification {
-        event,
+        event: Event::Attached,
         ue_id: ue_id(rnti.into()),
         rnti: RntiValue(rnti),
         cell: cell(),
@@ -174,7 +161,7 @@ fn event_of_another_thread_is_reported_when_it_wakes_the_agent() {
     let mut server = Server::bind(config).unwrap();
     let (sender, attached) = channel();
     server.add_iapp(Box::new(AttachListener(sender)));
-    let source = Arc::new(Mutex::new(BaseStation::default()));
+    let source = Arc::new(Mutex::new(Ues::default()));
     let function = RrcFunction::new(Arc::clone(&source), RrcConfig::default());
     let functions: Vec<Box<dyn RanFunction + Send>> = vec![Box::new(function)];
     let node = GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22));
@@ -186,7 +173,7 @@ fn event_of_another_thread_is_reported_when_it_wakes_the_agent() {
     let deadline = Instant::now() + Duration::from_secs(60);
     for rnti in 0..=20 {
         if rnti > 0 {
-            source.lock().unwrap().attach(rnti);
+            source.lock().unwrap().0.push((Ue(u64::from(rnti)), attachment(rnti)));
             waker.wake();
         }
         while !attached.try_iter().any(|reported| reported == rnti) {

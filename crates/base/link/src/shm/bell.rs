@@ -233,7 +233,7 @@ mod tests {
         // The wake-up is spurious.
         assert_eq!(reader.drain(|| false).unwrap(), Drained::Open);
         assert!(!readiness(&reader).0);
-        // A wake-up that arrives after the check wakes the reader later.
+        // A wake-up that was announced but has not arrived yet wakes the reader later.
         reader.expect_wakeup();
         assert_eq!(reader.drain(|| true).unwrap(), Drained::Open);
         assert_eq!(reader.announced_wakeups, 1);

@@ -3,7 +3,7 @@
 
 pub mod mutate;
 pub mod notation;
-pub mod notation_format;
+mod notation_format;
 pub mod notation_parse;
 pub mod random;
 pub mod scenario_agent;
