@@ -12,7 +12,7 @@ use program::LogLevel;
 /// How the names of the programs start.
 const PREFIX: &str = "ferric-";
 /// The least similarity of a name that an error message suggests, from 0 to 1.
-const SUGGESTED: f64 = 0.7;
+const SUGGESTED: f64 = 0.75;
 
 /// Replaces this process by the program `ferric-NAME`, where NAME is the first of `words` and the others are its arguments.
 /// A program that does not exist ends this one with an error of usage.

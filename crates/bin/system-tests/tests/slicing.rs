@@ -107,7 +107,7 @@ fn excess_of_capacity_is_refused_with_numbers() {
     let problem = ric
         .rest
         .request("PUT", &format!("{DL}/1"), share(1, 66.0))
-        .expect_problem(409, &["would take 106.0 %: 0.0 % are taken, 106.0 % asked for"]);
+        .expect_problem(409, &["would use 106.0 % of the cell: 0.0 % by other controllers, 106.0 % requested"]);
     assert_eq!(problem["cause"], "RIC request: FunctionResourceLimit");
     assert_eq!(problem["reason"], problem["detail"]);
     ric.rest.request("POST", DL, json!({ "share_percent": 10.1 })).expect_problem(409, &["100.1 %"]);
@@ -127,7 +127,7 @@ fn refusal_contains_the_reason_of_the_node() {
     for (wanted, reason) in [
         (nvs(&[rate(5.0, 0.0)]), "the reference of a rate must be above 0"),
         (nvs(&[share(1, -5.0)]), "a share is from 0 to 100 %"),
-        (nvs(&[share(1, 10.0), share(1, 10.0)]), "slice 1 stands twice"),
+        (nvs(&[share(1, 10.0), share(1, 10.0)]), "slice 1 occurs twice"),
         (nvs(&[json!({ "id": 1, "share_percent": 5, "ue_scheduler": "LIFO" })]), "does not have that UE scheduler"),
         (of("STATIC", &[positions(1, 0, 100)]), "positions 0 to 100 are not among 0 to"),
         (of("STATIC", &[positions(1, 3, 2)]), "positions 3 to 2"),
@@ -238,7 +238,7 @@ fn scn19_and_edf_slices_work_in_both_directions() {
         "deadline_slots": 9, "guaranteed_prbs": 5, "max_replenish_prbs": 5, "over": [9],
     } });
     let refused = ric.rest.request("PUT", &path, json!({ "algorithm": "EDF", "slices": [edf] }));
-    refused.expect_problem(422, &["may take from slice 9, which would not be there"]);
+    refused.expect_problem(422, &["refers to slice 9, which does not exist"]);
 }
 
 /// Checks for each of `kinds`, in both directions, that the response equals the request and is accepted as a request.

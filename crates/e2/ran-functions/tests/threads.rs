@@ -87,23 +87,36 @@ impl KpmSource for Cell {
     }
 }
 
-/// A base station whose UEs another thread attaches.
+/// A base station whose UEs another thread attaches: those that are connected, and the events that were not taken yet.
 #[derive(Default)]
-struct Ues(Vec<(Ue, Notification<'static>)>);
+struct BaseStation {
+    ues: Vec<Ue>,
+    events: Vec<(Ue, Notification<'static>)>,
+}
 
-impl RrcSource for Ues {
-    fn ues(&self, _out: &mut Vec<Ue>) {}
+impl BaseStation {
+    fn attach(&mut self, rnti: u16) {
+        let ue = Ue(u64::from(rnti));
+        self.ues.push(ue);
+        self.events.push((ue, notification(Event::Attached, rnti)));
+    }
+}
 
-    fn present(&self, _ue: Ue) -> Notification<'static> {
-        unreachable!("no UE is connected at first")
+impl RrcSource for BaseStation {
+    fn ues(&self, out: &mut Vec<Ue>) {
+        out.extend(&self.ues);
+    }
+
+    fn present(&self, ue: Ue) -> Notification<'static> {
+        notification(Event::Present, ue.0 as u16)
     }
 
     fn has_events(&self) -> bool {
-        !self.0.is_empty()
+        !self.events.is_empty()
     }
 
     fn take_events(&mut self, out: &mut Vec<(Ue, Notification<'static>)>) {
-        out.append(&mut self.0);
+        out.append(&mut self.events);
     }
 }
 
@@ -115,9 +128,9 @@ fn ue_id(number: u32) -> UeId<'static> {
     UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(number), ran_ueid: None, cell_rnti: None })
 }
 
-fn attachment(rnti: u16) -> Notification<'static> {
+fn notification(event: Event, rnti: u16) -> Notification<'static> {
     Notification {
-        event: Event::Attached,
+        event,
         ue_id: ue_id(rnti.into()),
         rnti: RntiValue(rnti),
         cell: cell(),
@@ -161,7 +174,7 @@ fn event_of_another_thread_is_reported_when_it_wakes_the_agent() {
     let mut server = Server::bind(config).unwrap();
     let (sender, attached) = channel();
     server.add_iapp(Box::new(AttachListener(sender)));
-    let source = Arc::new(Mutex::new(Ues::default()));
+    let source = Arc::new(Mutex::new(BaseStation::default()));
     let function = RrcFunction::new(Arc::clone(&source), RrcConfig::default());
     let functions: Vec<Box<dyn RanFunction + Send>> = vec![Box::new(function)];
     let node = GlobalE2NodeId::gnb(e2ap::PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22));
@@ -173,7 +186,7 @@ fn event_of_another_thread_is_reported_when_it_wakes_the_agent() {
     let deadline = Instant::now() + Duration::from_secs(60);
     for rnti in 0..=20 {
         if rnti > 0 {
-            source.lock().unwrap().0.push((Ue(u64::from(rnti)), attachment(rnti)));
+            source.lock().unwrap().attach(rnti);
             waker.wake();
         }
         while !attached.try_iter().any(|reported| reported == rnti) {

@@ -17,11 +17,11 @@ pub(super) const STYLE: i64 = 1;
 /// Reports and inserts: every n-th matching message is selected, beginning with the first.
 pub(super) const EVERY_NTH: RanParameterId = RanParameterId(1);
 /// Policies: the decision about matching messages.
-pub(super) const FATE: RanParameterId = RanParameterId(1);
-/// The values of [`FATE`].
-pub(super) const FATE_PASS: i64 = 0;
-pub(super) const FATE_DROP: i64 = 1;
-pub(super) const FATE_REPLACE: i64 = 2;
+pub(super) const DECISION: RanParameterId = RanParameterId(1);
+/// The values of [`DECISION`].
+pub(super) const DECISION_PASS: i64 = 0;
+pub(super) const DECISION_DROP: i64 = 1;
+pub(super) const DECISION_REPLACE: i64 = 2;
 /// Policies: the replacement of matching messages.
 pub(super) const REPLACEMENT: RanParameterId = RanParameterId(2);
 /// Control outcomes: whether the message was sent.
@@ -90,16 +90,16 @@ fn item(interface_type: NiType) -> RanFunctionItem<'static> {
             ric_control_outcome_format_type: format,
             ric_control_outcome_ran_para_def_list: List::from(vec![parameter(
                 SENT,
-                "A message went its way",
+                "Message was sent",
                 RanParameterType::Boolean,
             )]),
         }])),
         ric_policy_style_list: Some(List::from(vec![RicPolicyStyleList {
             ric_policy_style_type: style,
-            ric_policy_style_name: name("Message fate"),
+            ric_policy_style_name: name("Message decision"),
             ric_policy_action_format_type: format,
             ric_policy_ran_parameter_def_list: List::from(vec![
-                parameter(FATE, "Fate: 0 pass, 1 drop, 2 replace", RanParameterType::Enumerated),
+                parameter(DECISION, "Decision: 0 pass, 1 drop, 2 replace", RanParameterType::Enumerated),
                 parameter(REPLACEMENT, "Replacement", RanParameterType::OctetString),
             ]),
         }])),

@@ -40,7 +40,7 @@ use crate::shared_source::SharedSource;
 use crate::wall_clock::{WallClock, ntp_timestamp};
 use subscription::{Action, HoldTime, Service, Trigger};
 
-pub use source::{Fate, Interface, Message, MessageDirection, MessageId, NiSource};
+pub use source::{Interface, Message, MessageDecision, MessageDirection, MessageId, NiSource};
 
 /// The configuration of the function.
 #[derive(Clone, Debug)]
@@ -129,7 +129,7 @@ impl State {
         let interface = source.interfaces().get(message.interface).map(|interface| interface.kind);
         let Some(pdu) = interface.and_then(|interface| PduView::read(interface.protocol(), &message.octets)) else {
             debug!("message is not a PDU of the interface's protocol: passed");
-            return source.decide(self.now, message.id, Fate::Pass);
+            return source.decide(self.now, message.id, MessageDecision::Pass);
         };
         let views = reports.views();
         let sees = |key: RequestKey| message.ue.is_none_or(|ue| views.sees(key.controller, ue));
@@ -138,13 +138,13 @@ impl State {
             None => views.sees_all(key.controller),
         };
         let policy = self.actions.iter().find_map(|action| match &action.service {
-            Service::Policy(fate) if may_touch(action.key) && action.trigger.matches(&message, &pdu) => {
-                Some(fate.clone())
+            Service::Policy(decision) if may_touch(action.key) && action.trigger.matches(&message, &pdu) => {
+                Some(decision.clone())
             }
             _ => None,
         });
         let (mut to_report, mut insert) = (Vec::new(), None);
-        let passes = matches!(policy, None | Some(Fate::Pass));
+        let passes = matches!(policy, None | Some(MessageDecision::Pass));
         for action in self.actions.iter_mut().filter(|action| action.trigger.matches(&message, &pdu)) {
             match &mut action.service {
                 Service::Report(every) => {
@@ -161,10 +161,10 @@ impl State {
             }
         }
         if to_report.is_empty() && insert.is_none() {
-            return source.decide(self.now, message.id, policy.unwrap_or(Fate::Pass));
+            return source.decide(self.now, message.id, policy.unwrap_or(MessageDecision::Pass));
         }
         let Some((header, body)) = self.indication(source, &message) else {
-            return source.decide(self.now, message.id, policy.unwrap_or(Fate::Pass));
+            return source.decide(self.now, message.id, policy.unwrap_or(MessageDecision::Pass));
         };
         for (key, id) in to_report {
             // fails if the subscription has ended: `unsubscribe` follows and removes it here
@@ -172,7 +172,7 @@ impl State {
         }
         match insert {
             Some(insert) => self.hold(source, message, insert, (&header, &body), reports),
-            None => source.decide(self.now, message.id, policy.unwrap_or(Fate::Pass)),
+            None => source.decide(self.now, message.id, policy.unwrap_or(MessageDecision::Pass)),
         }
     }
 
@@ -192,7 +192,7 @@ impl State {
                 limit = self.config.max_held,
                 "table of held messages full: message passes without a control request"
             );
-            return source.decide(self.now, id, Fate::Pass);
+            return source.decide(self.now, id, MessageDecision::Pass);
         };
         let mut process = Vec::new();
         let call_process_id = CallProcessIdFormat1 { call_process_id: number.into() };
@@ -201,7 +201,7 @@ impl State {
         if !is_sent {
             // no indication was sent, so that no control follows
             self.held.remove(number);
-            source.decide(self.now, id, Fate::Pass);
+            source.decide(self.now, id, MessageDecision::Pass);
         }
     }
 
@@ -228,7 +228,11 @@ impl State {
 
     /// Releases a held message without a control.
     fn release<S: NiSource>(&self, source: &mut S, held: &HeldMessage) {
-        source.decide(self.now, held.message.id, if held.passes { Fate::Pass } else { Fate::Drop });
+        source.decide(
+            self.now,
+            held.message.id,
+            if held.passes { MessageDecision::Pass } else { MessageDecision::Drop },
+        );
     }
 
     /// Applies the control for a held message.
@@ -253,13 +257,13 @@ impl State {
             return Err(CauseRicRequest::ControlMessageInvalid);
         }
         let Some(held) = self.held.remove(number) else { return Err(CauseRicRequest::RicCallProcessIdInvalid) };
-        let fate = match &wanted.octets[..] {
-            [] => Fate::Drop,
-            same if same == held.message.octets => Fate::Pass,
-            other => Fate::Replace(other.to_vec()),
+        let decision = match &wanted.octets[..] {
+            [] => MessageDecision::Drop,
+            same if same == held.message.octets => MessageDecision::Pass,
+            other => MessageDecision::Replace(other.to_vec()),
         };
-        let is_sent = fate != Fate::Drop;
-        source.decide(self.now, held.message.id, fate);
+        let is_sent = decision != MessageDecision::Drop;
+        source.decide(self.now, held.message.id, decision);
         Ok(is_sent)
     }
 }

@@ -47,7 +47,7 @@ pub struct Message {
 
 /// The decision about a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum MessageDecision {
     /// The message passes.
     Pass,
     /// The message is dropped.
@@ -78,7 +78,7 @@ pub trait NiSource {
 
     /// Applies the decision about a message. A message that no longer exists, because its UE or interface was removed, is
     /// ignored.
-    fn decide(&mut self, now: Time, message: MessageId, fate: Fate);
+    fn decide(&mut self, now: Time, message: MessageId, decision: MessageDecision);
 
     /// Injects a message of a controller, as if it had arrived by itself.
     ///

@@ -12,8 +12,8 @@ use ferric::e2;
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType, RicSubsequentActionType};
 use tracing::debug;
 
-use super::definition::{EVERY_NTH, FATE, FATE_DROP, FATE_PASS, FATE_REPLACE, REPLACEMENT, STYLE};
-use super::{Fate, Interface, Message, MessageDirection, NiConfig, NiSource};
+use super::definition::{DECISION, DECISION_DROP, DECISION_PASS, DECISION_REPLACE, EVERY_NTH, REPLACEMENT, STYLE};
+use super::{Interface, Message, MessageDecision, MessageDirection, NiConfig, NiSource};
 
 const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 const NOT_AVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
@@ -158,7 +158,7 @@ pub(super) struct Action {
 pub(super) enum Service {
     Report(EveryNth),
     Insert(EveryNth, HoldTime),
-    Policy(Fate),
+    Policy(MessageDecision),
 }
 
 /// Selects every n-th message.
@@ -216,7 +216,7 @@ impl Action {
                 };
                 Service::Insert(every_nth(&parameters)?, hold_time)
             }
-            RicActionType::Policy => Service::Policy(fate(&parameters)?),
+            RicActionType::Policy => Service::Policy(decision(&parameters)?),
         };
         Ok(Action { key, id: wanted.id, trigger: trigger.clone(), service })
     }
@@ -233,16 +233,16 @@ fn every_nth(parameters: &[RanParameterItem<'_>]) -> Result<EveryNth, Cause> {
     Ok(EveryNth { n, skipped: 0 })
 }
 
-fn fate(parameters: &[RanParameterItem<'_>]) -> Result<Fate, Cause> {
+fn decision(parameters: &[RanParameterItem<'_>]) -> Result<MessageDecision, Cause> {
     let find = |id| parameters.iter().find(|item| item.ran_parameter_id == id).map(|item| &item.ran_parameter_value);
-    if parameters.iter().any(|item| ![FATE, REPLACEMENT].contains(&item.ran_parameter_id)) {
+    if parameters.iter().any(|item| ![DECISION, REPLACEMENT].contains(&item.ran_parameter_id)) {
         return Err(NOT_SUPPORTED);
     }
-    match (find(FATE), find(REPLACEMENT)) {
-        (Some(RanParameterValue::ValueEnum(FATE_PASS)), None) => Ok(Fate::Pass),
-        (Some(RanParameterValue::ValueEnum(FATE_DROP)), None) => Ok(Fate::Drop),
-        (Some(RanParameterValue::ValueEnum(FATE_REPLACE)), Some(RanParameterValue::ValueOctS(octets))) => {
-            Ok(Fate::Replace(octets.to_cow().into_owned()))
+    match (find(DECISION), find(REPLACEMENT)) {
+        (Some(RanParameterValue::ValueEnum(DECISION_PASS)), None) => Ok(MessageDecision::Pass),
+        (Some(RanParameterValue::ValueEnum(DECISION_DROP)), None) => Ok(MessageDecision::Drop),
+        (Some(RanParameterValue::ValueEnum(DECISION_REPLACE)), Some(RanParameterValue::ValueOctS(octets))) => {
+            Ok(MessageDecision::Replace(octets.to_cow().into_owned()))
         }
         _ => Err(SEMANTIC),
     }

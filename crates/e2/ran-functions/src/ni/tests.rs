@@ -36,12 +36,12 @@ pub fn interface_of(name: &str) -> NiType {
 }
 
 /// What has become of messages.
-type Fates = Vec<(u64, Fate)>;
+type Fates = Vec<(u64, MessageDecision)>;
 
 #[derive(Default)]
 struct Ng {
     waiting: Vec<Message>,
-    fates: Fates,
+    decisions: Fates,
     injected: Vec<(MessageDirection, Vec<u8>)>,
     is_watched: bool,
 }
@@ -71,8 +71,8 @@ impl NiSource for Ng {
         self.waiting.first().map(|message| message.at)
     }
 
-    fn decide(&mut self, _now: Time, message: MessageId, fate: Fate) {
-        self.fates.push((message.0, fate));
+    fn decide(&mut self, _now: Time, message: MessageId, decision: MessageDecision) {
+        self.decisions.push((message.0, decision));
     }
 
     fn inject(
@@ -187,8 +187,8 @@ impl Bench {
         std::mem::take(&mut self.recorder.sent)
     }
 
-    fn fates(&mut self) -> Fates {
-        std::mem::take(&mut self.source.lock().fates)
+    fn decisions(&mut self) -> Fates {
+        std::mem::take(&mut self.source.lock().decisions)
     }
 
     fn control(
@@ -307,7 +307,7 @@ fn matching_messages_are_reported_and_all_pass() {
     for other in [pdu(37, 8), pdu(38, 7), vec![0x20, 37, 0x40, 0], vec![], vec![0xFF; 9]] {
         assert_eq!(bench.comes(2, other, None), []);
     }
-    assert_eq!(bench.fates(), (1..=6).map(|id| (id, Fate::Pass)).collect::<Vec<_>>());
+    assert_eq!(bench.decisions(), (1..=6).map(|id| (id, MessageDecision::Pass)).collect::<Vec<_>>());
     // one of three
     let every = definition_of(1, vec![(1, RanParameterValue::ValueInt(3))]);
     bench.subscribe(GUEST, &on(37), vec![action(1, RicActionType::Report, Some(every))]).unwrap();
@@ -328,7 +328,7 @@ fn held_message_waits_for_control() {
     bench.subscribe(FIRST, &on(37), vec![insert(0, RicSubsequentActionType::Continue)]).unwrap();
     let sent = bench.comes(1, pdu(37, 7), Some(1));
     assert_eq!(sent, [Sent { controller: FIRST, action: 0, process: Some(process(1)), octets: pdu(37, 7) }]);
-    assert_eq!((bench.fates(), bench.function.held()), (vec![], 1));
+    assert_eq!((bench.decisions(), bench.function.held()), (vec![], 1));
     assert_eq!(bench.function.next_report(), Some(millis(201)));
     // who was not asked, another direction, another number
     let out = NiDirection::Outgoing;
@@ -342,13 +342,13 @@ fn held_message_waits_for_control() {
     assert_eq!(bench.function.held(), 1);
 
     assert_eq!(bench.control(FIRST, Some(process(1)), out, &pdu(37, 7)), Ok(outcome(true)));
-    assert_eq!(bench.fates(), [(1, Fate::Pass)]);
+    assert_eq!(bench.decisions(), [(1, MessageDecision::Pass)]);
     assert_eq!(bench.control(FIRST, Some(process(1)), out, &pdu(37, 7)), invalid, "once");
     bench.comes(2, pdu(37, 7), Some(1));
     assert_eq!(bench.control(FIRST, Some(process(2)), out, &pdu(37, 9)), Ok(outcome(true)));
     bench.comes(2, pdu(37, 7), Some(1));
     assert_eq!(bench.control(FIRST, Some(process(3)), out, &[]), Ok(outcome(false)));
-    assert_eq!(bench.fates(), [(2, Fate::Replace(pdu(37, 9))), (3, Fate::Drop)]);
+    assert_eq!(bench.decisions(), [(2, MessageDecision::Replace(pdu(37, 9))), (3, MessageDecision::Drop)]);
 }
 
 #[test]
@@ -362,25 +362,25 @@ fn held_messages_are_released() {
     assert_eq!(bench.comes(10, pdu(38, 1), Some(1)).len(), 1);
     assert_eq!(bench.comes(20, pdu(37, 2), Some(1)), [], "there is no more room");
     assert_eq!(bench.comes(20, pdu(38, 2), None), [], "a guest does not touch what is about no UE");
-    assert_eq!(bench.fates(), [(3, Fate::Pass), (4, Fate::Pass)]);
+    assert_eq!(bench.decisions(), [(3, MessageDecision::Pass), (4, MessageDecision::Pass)]);
     bench.at(200);
     bench.at(210);
-    assert_eq!(bench.fates(), [(1, Fate::Pass), (2, Fate::Drop)]);
+    assert_eq!(bench.decisions(), [(1, MessageDecision::Pass), (2, MessageDecision::Drop)]);
     // the subscription ends
     bench.comes(300, pdu(38, 1), Some(1));
     bench.function.unsubscribe(RequestKey { controller: GUEST, id: request_id(GUEST) });
-    assert_eq!(bench.fates(), [(5, Fate::Drop)]);
+    assert_eq!(bench.decisions(), [(5, MessageDecision::Drop)]);
     // nobody can be asked
     bench.recorder.is_gone = true;
     bench.comes(400, pdu(37, 1), Some(1));
-    assert_eq!((bench.fates(), bench.function.held()), (vec![(6, Fate::Pass)], 0));
+    assert_eq!((bench.decisions(), bench.function.held()), (vec![(6, MessageDecision::Pass)], 0));
 }
 
 #[test]
 fn policies_decide_first() {
     let mut bench = Bench::new();
-    let policy = |fate, replacement: Option<u8>| {
-        let mut parameters = vec![(1, RanParameterValue::ValueEnum(fate))];
+    let policy = |decision, replacement: Option<u8>| {
+        let mut parameters = vec![(1, RanParameterValue::ValueEnum(decision))];
         parameters.extend(replacement.map(|octet| (2, octets(octet))));
         action(9, RicActionType::Policy, Some(definition_of(1, parameters)))
     };
@@ -388,11 +388,11 @@ fn policies_decide_first() {
     bench.subscribe(GUEST, &on(37), vec![action(1, RicActionType::Report, None), policy(2, Some(5))]).unwrap();
     bench.views.expose(GUEST, Ue(1)).unwrap();
     assert_eq!(bench.comes(0, pdu(37, 1), Some(1)).len(), 1, "reported as it came");
-    assert_eq!(bench.fates(), [(1, Fate::Drop)]);
+    assert_eq!(bench.decisions(), [(1, MessageDecision::Drop)]);
     bench.function.unsubscribe(RequestKey { controller: FIRST, id: request_id(FIRST) });
     bench.comes(1, pdu(37, 1), Some(1));
     bench.comes(1, pdu(37, 1), Some(2));
-    assert_eq!(bench.fates(), [(2, Fate::Replace(vec![5])), (3, Fate::Pass)]);
+    assert_eq!(bench.decisions(), [(2, MessageDecision::Replace(vec![5])), (3, MessageDecision::Pass)]);
 }
 
 #[test]

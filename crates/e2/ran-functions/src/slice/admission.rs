@@ -87,8 +87,8 @@ pub(super) enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Duplicate(direction, id) => write!(f, "{direction} slice {id} stands twice in the request"),
-            Fault::TooManySlices(direction, most) => write!(f, "the {direction} may have {most} slices"),
+            Fault::Duplicate(direction, id) => write!(f, "{direction} slice {id} occurs twice in the request"),
+            Fault::TooManySlices(direction, most) => write!(f, "the {direction} has more than {most} slices"),
             Fault::UnsupportedAlgorithm(algorithm) => {
                 write!(f, "the base station does not have the algorithm {algorithm}")
             }
@@ -106,17 +106,17 @@ impl fmt::Display for Fault {
             }
             Fault::Overlap(direction, a, b) => write!(f, "{direction} slices {a} and {b} overlap"),
             Fault::InvalidTime(direction, id) => {
-                write!(f, "{direction} slice {id}: a deadline or window has a slot at least")
+                write!(f, "{direction} slice {id}: a deadline or window is at least 1 slot")
             }
             Fault::OverCapacity { direction, used, requested } => write!(
                 f,
-                "the {direction}'s slices would take {:.1} %: {:.1} % are taken, {:.1} % asked for",
+                "the {direction} slices would use {:.1} % of the cell: {:.1} % by other controllers, {:.1} % requested",
                 (used + requested) * 100.0,
                 used * 100.0,
                 requested * 100.0
             ),
             Fault::UnknownLender(direction, id, over) => {
-                write!(f, "{direction} slice {id} may take from slice {over}, which would not be there")
+                write!(f, "{direction} slice {id} refers to slice {over}, which does not exist")
             }
             Fault::UnknownSlice(direction, id) => write!(f, "there is no {direction} slice {id}"),
             Fault::Owned(direction, id) => write!(f, "{direction} slice {id} is another controller's"),

@@ -194,14 +194,17 @@ fn second_request_for_60_percent_is_refused() {
     bench.add(FIRST, vec![capacity(1, 0.6)]).unwrap();
     let (cause, text) = bench.add(GUEST, vec![capacity(2, 0.6)]).unwrap_err();
     assert_eq!(cause, Cause::RicRequest(CauseRicRequest::FunctionResourceLimit));
-    assert_eq!(text, "the downlink's slices would take 120.0 %: 60.0 % are taken, 60.0 % asked for");
+    assert_eq!(
+        text,
+        "the downlink slices would use 120.0 % of the cell: 60.0 % by other controllers, 60.0 % requested"
+    );
     assert_eq!(bench.ids(), [1]);
     bench.add(GUEST, vec![capacity(2, 0.4)]).unwrap();
     // it may divide its own anew
     bench.add(GUEST, vec![capacity(2, 0.1), capacity(3, 0.3)]).unwrap();
     assert_eq!(
         bench.refused(GUEST, vec![capacity(4, 0.01)]),
-        "the downlink's slices would take 101.0 %: 60.0 % are taken, 41.0 % asked for"
+        "the downlink slices would use 101.0 % of the cell: 60.0 % by other controllers, 41.0 % requested"
     );
 }
 
@@ -258,7 +261,7 @@ fn invalid_slices_are_refused() {
     let mut refused = |slices| bench.refused(FIRST, slices);
     assert_eq!(
         refused(vec![capacity(1, 1.2)]),
-        "the downlink's slices would take 120.0 %: 0.0 % are taken, 120.0 % asked for"
+        "the downlink slices would use 120.0 % of the cell: 0.0 % by other controllers, 120.0 % requested"
     );
     for reference in [0.0, -1.0, f32::NAN, f32::INFINITY] {
         assert_eq!(refused(vec![rate(1, 1.0, reference)]), "downlink slice 1: the reference of a rate must be above 0");
@@ -268,25 +271,25 @@ fn invalid_slices_are_refused() {
         assert_eq!(refused(vec![capacity(1, odd)]), share);
         assert_eq!(refused(vec![rate(1, odd, 10.0)]), share);
     }
-    assert_eq!(refused(vec![capacity(1, 0.1), capacity(1, 0.1)]), "downlink slice 1 stands twice in the request");
+    assert_eq!(refused(vec![capacity(1, 0.1), capacity(1, 0.1)]), "downlink slice 1 occurs twice in the request");
     assert_eq!(refused(vec![fixed(1, 3, 2)]), "downlink slice 1: positions 3 to 2 are not among 0 to 9");
     assert_eq!(refused(vec![fixed(1, 0, 10)]), "downlink slice 1: positions 0 to 10 are not among 0 to 9");
     assert_eq!(refused(vec![fixed(1, 0, 5), fixed(2, 5, 9)]), "downlink slices 1 and 2 overlap");
     assert_eq!(refused(vec![fixed(1, 0, 5), capacity(2, 0.1)]), "the downlink has one algorithm: STATIC or NVS");
-    assert_eq!(refused(vec![edf(1, 0, 5, &[])]), "downlink slice 1: a deadline or window has a slot at least");
-    assert_eq!(refused(vec![edf(1, 2, 5, &[8])]), "downlink slice 1 may take from slice 8, which would not be there");
+    assert_eq!(refused(vec![edf(1, 0, 5, &[])]), "downlink slice 1: a deadline or window is at least 1 slot");
+    assert_eq!(refused(vec![edf(1, 2, 5, &[8])]), "downlink slice 1 refers to slice 8, which does not exist");
     assert_eq!(
         refused(vec![edf(1, 2, 150, &[]), edf(2, 10, 300, &[1])]),
-        "the downlink's slices would take 105.0 %: 0.0 % are taken, 105.0 % asked for"
+        "the downlink slices would use 105.0 % of the cell: 0.0 % by other controllers, 105.0 % requested"
     );
     let on_demand = |tau_slots| {
         let on_demand = OnDemand { reserved: 0.5, log_delta: 0.0, tau_slots };
         slice(3, Parameters::Scn19(Scn19Parameters::OnDemand(on_demand)))
     };
-    assert_eq!(refused(vec![on_demand(0)]), "downlink slice 3: a deadline or window has a slot at least");
+    assert_eq!(refused(vec![on_demand(0)]), "downlink slice 3: a deadline or window is at least 1 slot");
     let strange = Slice { ue_scheduler: PrintableString::literal("EXP"), ..capacity(1, 0.1) };
     assert_eq!(refused(vec![strange]), "downlink slice 1: the base station does not have that UE scheduler");
-    assert_eq!(refused((0..5).map(|id| capacity(id, 0.1)).collect()), "the downlink may have 4 slices");
+    assert_eq!(refused((0..5).map(|id| capacity(id, 0.1)).collect()), "the downlink has more than 4 slices");
 
     bench.source.lock().old = true;
     assert_eq!(bench.refused(FIRST, vec![edf(1, 2, 5, &[])]), "the base station does not have the algorithm EDF");
@@ -316,7 +319,7 @@ fn deleted_slice_releases_its_ues() {
     let invalid = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
     assert_eq!(bench.control(FIRST, &delete(&[7], &[])), Err((invalid, "there is no downlink slice 7".into())));
     assert_eq!(bench.control(FIRST, &delete(&[], &[1])), Err((invalid, "there is no uplink slice 1".into())));
-    let leans = "downlink slice 2 may take from slice 1, which would not be there";
+    let leans = "downlink slice 2 refers to slice 1, which does not exist";
     assert_eq!(bench.control(FIRST, &delete(&[1], &[])), Err((invalid, leans.into())));
     bench.control(FIRST, &delete(&[2], &[])).unwrap();
     let of = |bench: &Bench| bench.source.lock().slice_associations.iter().map(|m| m.dl).collect::<Vec<_>>();

@@ -101,14 +101,14 @@ impl fmt::Display for Fault {
         match self {
             Fault::UnknownQueue(id) => write!(f, "there is no queue {id}"),
             Fault::LastQueue(id) => write!(f, "queue {id} is the last one"),
-            Fault::TooManyQueues => write!(f, "there may be {MAX_QUEUES} queues"),
+            Fault::TooManyQueues => write!(f, "more than {MAX_QUEUES} queues"),
             Fault::QueueKind(id, kind) => write!(f, "queue {id} is {kind:?}"),
             Fault::QueueInUse(id) => write!(f, "a filter or a policer sends packets to queue {id}"),
             Fault::InvalidTarget(DelayTarget { target_ms, interval_ms }) => {
                 write!(f, "a target of {target_ms} ms in {interval_ms} ms: it must be above 0 and below the interval")
             }
             Fault::UnknownFilter(id) => write!(f, "there is no filter {id}"),
-            Fault::TooManyFilters => write!(f, "there may be {MAX_FILTERS} filters"),
+            Fault::TooManyFilters => write!(f, "more than {MAX_FILTERS} filters"),
             Fault::NoFilters => f.write_str("only the OSI classifier has filters, and it is not in use"),
             Fault::Fixed(part) => f.write_str(match part {
                 Part::Scheduler => "there is always one scheduler: it can only be modified",

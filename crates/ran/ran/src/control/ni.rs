@@ -30,7 +30,7 @@ use ids::{
     AmfUeNgapId, EnbUeX2apId, GlobalEnbId, GlobalGnbId, GlobalNgRanNodeId, GnbId, MmeUeS1apId, NgRanNodeUeXnapId,
 };
 use ran_functions::kpm::KpmSource;
-use ran_functions::ni::{Fate, Interface, Message, MessageDirection, MessageId, NiSource};
+use ran_functions::ni::{Interface, Message, MessageDecision, MessageDirection, MessageId, NiSource};
 use ran_functions::rc;
 
 use crate::interfaces::{TAC, enb_id, encoded, nr_cgi, plmn};
@@ -272,12 +272,12 @@ impl NiSource for Node {
         self.taps.next_poll
     }
 
-    fn decide(&mut self, _now: Time, message: MessageId, fate: Fate) {
+    fn decide(&mut self, _now: Time, message: MessageId, decision: MessageDecision) {
         let Some(message) = self.taps.undecided.remove(&message) else { return };
-        match fate {
-            Fate::Pass => self.deliver(message),
-            Fate::Replace(octets) => self.deliver(Message { octets, ..message }),
-            Fate::Drop => self.taps.dropped += 1,
+        match decision {
+            MessageDecision::Pass => self.deliver(message),
+            MessageDecision::Replace(octets) => self.deliver(Message { octets, ..message }),
+            MessageDecision::Drop => self.taps.dropped += 1,
         }
     }
 
@@ -339,9 +339,9 @@ mod tests {
             assert!(of_ue.iter().copied().eq(expected.take(of_ue.len())), "{of_ue:?}");
         }
         let count = all.len() as u64;
-        node.decide(START, all[0].id, Fate::Drop);
-        all[1..].iter().for_each(|message| node.decide(START, message.id, Fate::Pass));
-        node.decide(START, all[0].id, Fate::Pass);
+        node.decide(START, all[0].id, MessageDecision::Drop);
+        all[1..].iter().for_each(|message| node.decide(START, message.id, MessageDecision::Pass));
+        node.decide(START, all[0].id, MessageDecision::Pass);
         assert_eq!((node.taps.sent, node.taps.dropped), (count - 1, 1));
         node.set_watched(START, false);
         assert_eq!(node.next_poll(), None);
@@ -386,10 +386,10 @@ mod tests {
     fn handover_sends_ue_context_release_to_old_node() {
         let now = START + SECOND;
         let release = xn_ue_context_release(Ue(2), Ue(4));
-        for (fate, received) in [
-            (Fate::Pass, Some(release.clone())),
-            (Fate::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])),
-            (Fate::Drop, None),
+        for (decision, received) in [
+            (MessageDecision::Pass, Some(release.clone())),
+            (MessageDecision::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])),
+            (MessageDecision::Drop, None),
         ] {
             let [mut old, mut new] = handover([true, true]);
             assert_eq!(new.interfaces().iter().map(|at| at.kind).collect::<Vec<_>>(), [NiType::Ng, NiType::Xn]);
@@ -403,7 +403,7 @@ mod tests {
                 (MessageDirection::Outgoing, Some(Ue(4)), &release)
             );
             assert_eq!(on_xn(&mut old, now), None, "it is held");
-            new.decide(now, message.id, fate);
+            new.decide(now, message.id, decision);
             let message = on_xn(&mut old, now);
             assert_eq!(message.as_ref().map(|message| &message.octets), received.as_ref());
             if let Some(message) = message {
@@ -412,7 +412,7 @@ mod tests {
                     (MessageDirection::Incoming, Some(Ue(2))),
                     "the UE as the old node identifies it"
                 );
-                old.decide(now, message.id, Fate::Pass);
+                old.decide(now, message.id, MessageDecision::Pass);
             }
         }
         // without a subscription at the sender, and after it ended
@@ -442,7 +442,7 @@ mod tests {
         old.hand_over(Ue(2), &target).unwrap();
         let message = on_xn(&mut new, START + SECOND).unwrap();
         assert_eq!(message.octets, x2_ue_context_release(2, 8));
-        new.decide(START + SECOND, message.id, Fate::Pass);
+        new.decide(START + SECOND, message.id, MessageDecision::Pass);
         assert_eq!(on_xn(&mut old, START + SECOND).unwrap().ue, Some(Ue(2)));
 
         let all = messages(&mut new, START + SECOND, 20);

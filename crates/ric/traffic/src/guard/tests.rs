@@ -308,9 +308,9 @@ fn guard_gives_up_after_unknown_outcomes_or_a_refusal() {
     refused.handle_rlc(&bearers(&[70]));
     refused.handle_tc(at(0), &node.set);
     assert!(refused.poll_control().is_some());
-    refused.handle_answer(at(1), Answer::Refused("there may be 64 queues".into()));
+    refused.handle_answer(at(1), Answer::Refused("more than 64 queues".into()));
     let event = events(&mut refused).pop().unwrap();
-    assert_eq!(event.to_string(), "refused: add a second FIFO queue: there may be 64 queues");
+    assert_eq!(event.to_string(), "refused: add a second FIFO queue: more than 64 queues");
     assert!(event.is_failure() && refused.is_finished());
     refused.handle_answer(at(1), Answer::Done);
     refused.handle_rlc(&bearers(&[700]));

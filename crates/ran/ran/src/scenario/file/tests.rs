@@ -396,7 +396,7 @@ fn mistakes_are_located() {
         ),
         (
             cell("slice = [{ id = 1, capacity_percent = 60 }, { id = 2, capacity_percent = 50 }]"),
-            "line 2: cell[0].slice[1]: the downlink's slices would take 110.0 %",
+            "line 2: cell[0].slice[1]: the downlink slices would use 110.0 %",
         ),
         (
             cell("slice = [{ id = 1, capacity_percent = 60 }, { id = 1, capacity_percent = 1 }]"),
