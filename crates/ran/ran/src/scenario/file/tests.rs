@@ -400,7 +400,7 @@ fn mistakes_are_located() {
         ),
         (
             cell("slice = [{ id = 1, capacity_percent = 60 }, { id = 1, capacity_percent = 1 }]"),
-            "line 2: cell[0].slice[1]: downlink slice 1 stands twice",
+            "line 2: cell[0].slice[1]: downlink slice 1 occurs twice",
         ),
         (
             cell("slice = [{ id = 1, low = 0, high = 90 }]"),
