@@ -416,7 +416,7 @@ fn all_versions_and_wire_forms_behave_alike() {
         ric.await_slices(NODE);
         let wanted = nvs(&[share(1, 50.0), share(2, 50.0)]);
         assert_eq!(ric.rest.request("PUT", DL, wanted.clone()).expect(200), wanted, "{version} {wire}");
-        ric.rest.request("PUT", &format!("{DL}/1"), share(1, 66.0)).expect_problem(409, &["116.0 % asked for"]);
+        ric.rest.request("PUT", &format!("{DL}/1"), share(1, 66.0)).expect_problem(409, &["116.0 % requested"]);
         let mac = ric.rest.eventually(&format!("/v1/nodes/{NODE}/statistics/mac"), |mac| mac["ues"] != json!([]));
         let slices = format!("/v1/nodes/{NODE}/ues/{}/slices", mac["ues"][0]["rnti"]);
         assert_eq!(ric.rest.request("PUT", &slices, json!({ "dl": 2 })).expect(200)["dl"], 2);
