@@ -200,6 +200,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         indications = counters.indications,
         deliveries = counters.deliveries,
         dropped = counters.dropped_reports,
+        stray_indications = counters.stray_indications,
+        stray_answers = counters.stray_answers,
         "RIC stopped"
     );
     Ok(())

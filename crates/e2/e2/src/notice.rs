@@ -28,10 +28,12 @@ pub enum Notice {
         /// Their number.
         count: usize,
     },
-    /// A message is not compatible with the state of the association. It was answered by an error indication.
+    /// A message is not compatible with the state of the association, or of the request that it refers to.
     NotInState {
         /// The message.
         message: &'static str,
+        /// Whether it was answered by an error indication; otherwise it was dropped.
+        answered: bool,
     },
     /// A procedure is not supported. It was answered by an error indication.
     NotSupported {
@@ -43,19 +45,28 @@ pub enum Notice {
         /// The message.
         message: &'static str,
     },
-    /// A message contradicts the request that it refers to. It was answered by an error indication.
+    /// An answer contradicts the request that it refers to, which has failed thereby. It was dropped.
     Contradiction {
         /// The message.
         message: &'static str,
         /// The request.
         request_id: RicRequestId,
     },
-    /// A message refers to an unknown request. It was answered by an error indication.
+    /// A message refers to an unknown request.
     UnknownRequest {
         /// The message.
         message: &'static str,
         /// The request.
         request_id: RicRequestId,
+        /// Whether it was answered by an error indication; otherwise it was dropped.
+        answered: bool,
+    },
+    /// The first indication of an association without an active subscription was dropped. Further ones are counted only.
+    StrayIndication {
+        /// The request that it names.
+        request_id: RicRequestId,
+        /// Whether it arrived before the E2 setup.
+        before_setup: bool,
     },
     /// Messages are dropped because the association's budget of answers is exhausted.
     AnswersWithheld {
@@ -221,8 +232,8 @@ impl fmt::Display for Notice {
                  without them",
                 ie.0
             ),
-            Notice::NotInState { message } => {
-                write!(f, "{message} is not compatible with the state; answered with an error indication")
+            Notice::NotInState { message, answered } => {
+                write!(f, "{message} is not compatible with the state; {}", reaction(*answered))
             }
             Notice::NotSupported { message } => {
                 write!(f, "{message} is not supported; answered with an error indication")
@@ -230,14 +241,23 @@ impl fmt::Display for Notice {
             Notice::Ignored { message } => write!(f, "{message} is not supported; ignored"),
             Notice::Contradiction { message, request_id } => write!(
                 f,
-                "{message} contradicts request {}/{}; answered with an error indication",
+                "{message} contradicts request {}/{}; dropped",
                 request_id.requestor, request_id.instance
             ),
-            Notice::UnknownRequest { message, request_id } => write!(
+            Notice::UnknownRequest { message, request_id, answered } => write!(
                 f,
-                "{message} for unknown request {}/{}; answered with an error indication",
-                request_id.requestor, request_id.instance
+                "{message} for unknown request {}/{}; {}",
+                request_id.requestor,
+                request_id.instance,
+                reaction(*answered)
             ),
+            Notice::StrayIndication { request_id: RicRequestId { requestor, instance }, before_setup } => {
+                let what = if *before_setup { "before the setup" } else { "without an active subscription" };
+                write!(
+                    f,
+                    "RicIndication of request {requestor}/{instance} {what}; dropped, further ones are counted only"
+                )
+            }
             Notice::AnswersWithheld { count } => {
                 write!(f, "budget of answers exhausted: messages dropped so far: {count}")
             }
@@ -322,4 +342,9 @@ impl fmt::Display for Notice {
             Notice::XappMisuse { what } => write!(f, "refused: {what}"),
         }
     }
+}
+
+/// Returns how a message was handled.
+fn reaction(answered: bool) -> &'static str {
+    if answered { "answered with an error indication" } else { "dropped" }
 }

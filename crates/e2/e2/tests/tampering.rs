@@ -30,12 +30,12 @@ const NODE: &[&str] = &[
     "sub-response id=1021/0 fn=2 admit=1",
     "indication id=1021/0 fn=2 sn=1",
     "indication id=1021/0 fn=2 sn=2 octets=20000",
-    "control-ack id=1021/1 fn=2 outcome=0102",
-    "sub-failure id=1021/2 fn=2 cause=no-room",
-    "control-failure id=1021/3 fn=2 cause=overload",
+    "control-ack id=1022/1 fn=2 outcome=0102",
+    "sub-failure id=1023/2 fn=2 cause=no-room",
+    "control-failure id=1024/3 fn=2 cause=overload",
     "delete-required id=1021/0 fn=2 cause=overload",
     "delete-response id=1021/0 fn=2",
-    "error id=1021/4 fn=2 cause=reject",
+    "error id=1025/4 fn=2 cause=reject",
     "service-update tx=4 add=4 modify=3 rev=2 delete=2",
     "config-update tx=5 add=7,8",
     "connection-update-ack tx=2 setup=2",
@@ -49,10 +49,10 @@ const NODE: &[&str] = &[
 
 /// Additional messages of v03.01.
 const NODE_V3: &[&str] = &[
-    "query-response id=1021/3 fn=2 outcome=0102",
+    "query-response id=1024/3 fn=2 outcome=0102",
     "modification-required id=1021/0 fn=2 modify=1",
     "modification-response id=1021/0 fn=2",
-    "query-failure id=1021/4 fn=2 cause=no-room",
+    "query-failure id=1025/4 fn=2 cause=no-room",
 ];
 
 /// Messages of a RIC.

@@ -164,7 +164,9 @@ impl Faults {
 
     fn unexpected(&self, random: &mut Random) -> anyhow::Result<()> {
         let mut node = self.node(Self::number(random))?;
-        let request_id = RicRequestId { requestor: 1021 + random.below(2) as u16, instance: random.below(50) as u16 };
+        // mostly of a live request, whose parts count up together
+        let instance = random.below(50) as u16;
+        let request_id = RicRequestId { requestor: 1021 + instance + random.below(2) as u16, instance };
         let messages: [Pdu<'_>; 3] = [
             ErrorIndication {
                 transaction_id: None,

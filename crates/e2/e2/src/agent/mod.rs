@@ -256,7 +256,7 @@ impl Agent {
     fn not_in_state(&mut self, now: Time, message: &Pdu<'_>, pdu: &[u8]) {
         let outline = self.config.codec.outline(pdu);
         let answer = about(message, outline, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
-        self.complain(now, Notice::NotInState { message: message.name() }, Some(answer));
+        self.complain(now, Notice::NotInState { message: message.name(), answered: true }, Some(answer));
     }
 
     /// Refuses the request of an event on behalf of a caller that does not support it. Other events, and requests that have

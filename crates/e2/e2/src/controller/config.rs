@@ -16,10 +16,14 @@ pub struct ControllerConfig {
     /// and v03.01 are identical, so that the RIC uses v3 procedures with a v3 node only if this map lists it, or after the
     /// node has sent a v3 message. A version whose setup request differs from the received one is ignored. Default: none.
     pub node_versions: HashMap<String, Version>,
-    /// The first RIC requestor id in use; the next ones follow when its 65536 instances are used up. Default: 1021.
+    /// The first RIC requestor id in use. Each request has another requestor, and another instance, until all up to 65535
+    /// are in use; then requests share requestors. Default: 1021, so that 64,515 requests have one of their own.
     pub first_requestor: u16,
     /// The maximum number of requests in progress or not reusable yet. Default: 262144.
     pub max_requests: u32,
+    /// Whether indications without an active subscription are answered by an Error Indication (E2AP v03.01 10.4), which
+    /// aborts some agents, FlexRIC's among them. Otherwise they are dropped. Default: false.
+    pub answer_stray_indications: bool,
     /// The time after which a freed request id is reused. Default: 10 s.
     pub request_reuse_delay: Duration,
     /// The time limit of the setup on a new association. Default: 10 s.
@@ -73,6 +77,7 @@ impl Default for ControllerConfig {
             node_versions: HashMap::new(),
             first_requestor: 1021,
             max_requests: 262_144,
+            answer_stray_indications: false,
             request_reuse_delay: Duration::from_secs(10),
             setup_timeout: Duration::from_secs(10),
             subscription_timeout: Duration::from_secs(5),

@@ -87,8 +87,8 @@ impl Controller {
                 self.finish_control(now, place, outcome);
             }
             // its timeout has passed and was reported
-            (Some(place), None) if self.requests.is_in_reuse_delay(place) => {}
-            _ => self.unknown_request(now, node, id, function, message),
+            (Some(place), None) if self.requests.is_in_reuse_delay(place) => self.late_answer(),
+            _ => self.answer_to_unknown(now, node, id, message),
         }
     }
 

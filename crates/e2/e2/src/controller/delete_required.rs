@@ -6,6 +6,7 @@ use e2ap::RicSubscriptionDeleteRequired;
 
 use super::records::Request;
 use super::records::SubscriptionState;
+use super::subscription::Found;
 use super::{Controller, NodeId, SubscribeError, SubscriptionEnd};
 use crate::Time;
 use crate::change::all;
@@ -15,8 +16,14 @@ impl Controller {
     pub(super) fn delete_required(&mut self, now: Time, node: NodeId, required: &RicSubscriptionDeleteRequired<'_>) {
         for item in all(&required.subscriptions) {
             let (id, function) = (item.request_id, item.ran_function_id);
-            let found = self.find(now, node, id, function, "RicSubscriptionDeleteRequired");
-            let Some(place) = found else { continue };
+            let place = match self.find(node, id, function) {
+                Found::Subscription(place) => place,
+                Found::Ended => continue, // its deletion was requested already
+                Found::Nothing => {
+                    self.unknown_request(now, node, id, function, "RicSubscriptionDeleteRequired");
+                    continue;
+                }
+            };
             let Some(Request::Subscription(subscription)) = self.requests.get(place) else { continue };
             match subscription.state {
                 SubscriptionState::Requested => {

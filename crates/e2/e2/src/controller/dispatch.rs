@@ -43,6 +43,9 @@ impl Controller {
                     self.join_node(now, assoc, key, &update);
                 }
             }
+            (indication @ Pdu::RicIndication(_), None) => self.indication_before_setup(now, assoc, &indication, pdu),
+            // an answer to the RIC before a restart
+            (other, None) if other.kind() != Kind::Initiating => self.unexpected_answer(now, assoc, &other),
             (other, None) => self.before_setup(now, assoc, &other, pdu),
             (Pdu::RicIndication(indication), Some(node)) => {
                 if let Some(subscription) = self.route(node, indication.request_id, indication.ran_function_id) {
@@ -59,12 +62,12 @@ impl Controller {
                         payload: None,
                     });
                 }
-                self.stray_indication(now, node, &indication);
+                self.stray_indication(now, assoc, node, &indication);
             }
             (other, Some(node)) if other.kind() == Kind::Initiating => {
                 self.request(now, assoc, node, other, pdu, report)
             }
-            (other, Some(node)) => self.answer(now, assoc, node, other, pdu),
+            (other, Some(node)) => self.answer(now, assoc, node, other),
         }
         Routed::Done
     }
@@ -120,7 +123,7 @@ impl Controller {
     }
 
     /// Dispatches an answer to one of the RIC's procedures.
-    fn answer(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>, pdu: &[u8]) {
+    fn answer(&mut self, now: Time, assoc: AssocId, node: NodeId, message: Pdu<'_>) {
         let code = message.procedure_code();
         // answers may arrive on any association of the node
         let assoc = self.first_of(node, assoc);
@@ -151,7 +154,7 @@ impl Controller {
             Pdu::E2RemovalResponse(m) if self.ends(assoc, code, m.transaction_id) => self.removed(now, assoc, node),
             Pdu::E2RemovalFailure(m) if self.ends(assoc, code, m.transaction_id) => self.removal_refused(node, m.cause),
             // nothing was requested
-            other => self.not_in_state(now, assoc, &other, pdu),
+            other => self.unexpected_answer(now, assoc, &other),
         }
     }
 

@@ -25,7 +25,27 @@ impl SubscriptionId {
     #[inline]
     #[must_use]
     pub fn of_request(first_requestor: u16, id: RicRequestId) -> Option<SubscriptionId> {
-        let block = id.requestor.checked_sub(first_requestor)?;
-        Some(SubscriptionId(u32::from(block) << 16 | u32::from(id.instance)))
+        let place = id.requestor.checked_sub(first_requestor)?;
+        let round = u32::from(id.instance.wrapping_sub(place));
+        // less than 2^16 rounds of at most 2^16 places
+        Some(SubscriptionId(round * requestors(first_requestor) + u32::from(place)))
     }
+
+    /// Returns the request id of the subscription, the inverse of [`SubscriptionId::of_request`].
+    ///
+    /// Consecutive ids differ in both parts, so that all do until the requestors are used up. FlexRIC's agent tells
+    /// aperiodic reports apart by the requestor alone; agents made for the subscription manager of O-RAN SC, which has one
+    /// requestor, may use the instance alone.
+    pub(super) fn request(self, first_requestor: u16) -> RicRequestId {
+        let requestors = requestors(first_requestor);
+        // both fit: less than 2^16 requestors beyond the first one, and less than 2^16 rounds
+        let (round, place) = ((self.0 / requestors) as u16, (self.0 % requestors) as u16);
+        RicRequestId { requestor: first_requestor + place, instance: round.wrapping_add(place) }
+    }
+}
+
+/// The number of requestor ids from the first one in use.
+#[inline]
+pub(super) fn requestors(first_requestor: u16) -> u32 {
+    u32::from(u16::MAX - first_requestor) + 1
 }

@@ -5,11 +5,11 @@
 //!
 //! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.5. Role: ric. Since: v01.00. Scenarios: indication*
 
-use e2ap::{Codec, RanFunctionId, RicIndication};
+use e2ap::{Codec, Pdu, RanFunctionId, RicIndication, RicRequestId};
 
 use super::records::Request;
 use super::{Consumer, Controller, NodeId, SubscriptionId};
-use crate::{AssocId, Time};
+use crate::{AssocId, Notice, Time};
 
 /// The route of the indications of an active subscription.
 #[derive(Clone, Copy, Debug)]
@@ -27,18 +27,46 @@ pub struct Route<'a> {
 }
 
 impl Controller {
-    /// Handles an indication without an active subscription.
-    pub(super) fn stray_indication(&mut self, now: Time, node: NodeId, indication: &RicIndication<'_>) {
+    /// Counts and drops an indication without an active subscription. No procedure of the node waits for an answer, and an
+    /// Error Indication aborts some agents; `answer_stray_indications` sends it nevertheless.
+    pub(super) fn stray_indication(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        node: NodeId,
+        indication: &RicIndication<'_>,
+    ) {
+        self.stray_indications += 1;
         let (id, function) = (indication.request_id, indication.ran_function_id);
         let place = self.requests.place(id);
-        // in flight when the subscription ended, or ahead of the response: not an error
         match place.map(|place| (place, self.requests.get(place))) {
+            // in flight when the subscription ended, or ahead of the response: not an error
             Some((place, None)) if self.requests.is_in_reuse_delay(place) => {
                 self.requests.record_late_message(now, place);
-                self.strays += 1;
             }
-            Some((_, Some(Request::Subscription(s)))) if s.node == node && !s.is_active() => self.strays += 1,
-            _ => self.unknown_request(now, node, id, function, "RicIndication"),
+            Some((_, Some(Request::Subscription(s)))) if s.node == node && !s.is_active() => {}
+            _ if self.config.answer_stray_indications => self.unknown_request(now, node, id, function, "RicIndication"),
+            _ => self.report_stray(assoc, id, false),
+        }
+    }
+
+    /// Counts and drops an indication that arrives before the setup: the node goes on with what it reported to the RIC before a
+    /// restart. The time limit of the setup bounds their number.
+    pub(super) fn indication_before_setup(&mut self, now: Time, assoc: AssocId, message: &Pdu<'_>, pdu: &[u8]) {
+        let Pdu::RicIndication(indication) = message else { return };
+        self.stray_indications += 1;
+        if self.config.answer_stray_indications {
+            self.not_in_state(now, assoc, message, pdu);
+        } else {
+            self.report_stray(assoc, indication.request_id, true);
+        }
+    }
+
+    /// Reports the first dropped indication of an association.
+    fn report_stray(&mut self, assoc: AssocId, request_id: RicRequestId, before_setup: bool) {
+        let Some(state) = self.assocs.get_mut(&assoc) else { return };
+        if !std::mem::replace(&mut state.stray_reported, true) {
+            self.notice(assoc, Notice::StrayIndication { request_id, before_setup });
         }
     }
 

@@ -85,6 +85,8 @@ struct Assoc {
     answers: Budget,
     /// The budget of log lines about oddities that need no answer.
     remarks: Budget,
+    /// Whether a dropped indication was reported.
+    stray_reported: bool,
     /// The RIC's pending node-level procedures.
     procedures: Procedures,
     /// The earliest time of the next E2 Connection Update.
@@ -123,7 +125,8 @@ pub struct Controller {
     /// Subscriptions that wait for their nodes to set up again.
     suspended: HashMap<GlobalE2NodeId, BTreeSet<u32>>,
     suspended_count: usize,
-    strays: u64,
+    stray_indications: u64,
+    stray_answers: u64,
     outbox: Outbox,
     events: VecDeque<Event>,
     closes: VecDeque<(AssocId, CloseReason)>,
@@ -149,7 +152,8 @@ impl Controller {
             restored: SharingIndex::default(),
             suspended: HashMap::new(),
             suspended_count: 0,
-            strays: 0,
+            stray_indications: 0,
+            stray_answers: 0,
             outbox: Outbox::default(),
             events: VecDeque::new(),
             closes: VecDeque::new(),
@@ -209,10 +213,17 @@ impl Controller {
         self.quotas.count(consumer)
     }
 
-    /// The number of indications dropped so far because their subscription had ended or was not active yet.
+    /// The number of indications so far that were not delivered: without an active subscription, before the setup, or
+    /// malformed.
     #[must_use]
     pub fn stray_indications(&self) -> u64 {
-        self.strays
+        self.stray_indications
+    }
+
+    /// The number of answers dropped so far: late ones, repeated ones, those that no request awaited, and malformed ones.
+    #[must_use]
+    pub fn stray_answers(&self) -> u64 {
+        self.stray_answers
     }
 
     /// Reports a new association of a node that uses PER.
@@ -232,6 +243,7 @@ impl Controller {
             bad: 0,
             answers: Budget::new(now),
             remarks: Budget::new(now),
+            stray_reported: false,
             procedures: Procedures::default(),
             connection_not_before: now,
         };

@@ -65,7 +65,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Finds the active subscription with a pending change that a message refers to; answers any other message.
+    /// Finds the active subscription with a pending change that an answer refers to; drops any other answer.
     fn find_change(
         &mut self,
         now: Time,
@@ -74,12 +74,12 @@ impl Controller {
         function: e2ap::RanFunctionId,
         message: &'static str,
     ) -> Option<u32> {
-        let place = self.find(now, node, id, function, message)?;
+        let place = self.find_answered(now, node, id, function, message)?;
         match self.requests.get(place) {
             Some(Request::Subscription(s)) if s.state == SubscriptionState::Deleting => None, // late
             Some(Request::Subscription(s)) if s.is_active() && s.change.is_some() => Some(place),
             _ => {
-                self.answered_before(now, node, id, function, message); // not requested
+                self.answered_before(now, node, message); // not requested
                 None
             }
         }
@@ -98,7 +98,7 @@ impl Controller {
         let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
         let Some(pending) = s.change.take() else { return };
         if !result.answers(&pending.change) {
-            self.contradiction(now, node, id, function, message);
+            self.contradiction(now, node, id, message);
             return self.change_ended(
                 *pending,
                 place,

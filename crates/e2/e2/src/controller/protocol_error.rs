@@ -1,4 +1,8 @@
 //! Answers to erroneous PDUs (E2AP v03.01 8.3.2, 10).
+//!
+//! Public agents abort when they receive an Error Indication, so that the RIC sends one only where the peer may wait for an
+//! answer: `docs/error-indications.md` lists the messages. An erroneous answer ends the RIC's procedure and is handled
+//! locally, as E2AP v03.01 10.4 allows.
 
 use core::time::Duration;
 
@@ -75,10 +79,26 @@ impl Controller {
                 {
                     self.answered_unreadably(now, assoc, outline, code, error.cause());
                 }
-                let answer = malformed(outline, &error);
+                let answer = malformed(outline, &error).filter(|_| self.awaits_answer(error.message()));
                 let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
                 self.complain(now, assoc, notice(error), answer);
             }
+        }
+    }
+
+    /// Whether a message that cannot be decoded is answered: not an answer, for which no procedure of the peer waits, and an
+    /// indication only if that is configured. What is unknown may await one.
+    fn awaits_answer(&mut self, message: Option<(Kind, ProcedureCode)>) -> bool {
+        match message {
+            Some((Kind::Initiating, ProcedureCode::RIC_INDICATION)) => {
+                self.stray_indications += 1;
+                self.config.answer_stray_indications
+            }
+            Some((Kind::Successful | Kind::Unsuccessful, _)) => {
+                self.stray_answers += 1;
+                false
+            }
+            Some((Kind::Initiating, _)) | None => true,
         }
     }
 
@@ -94,7 +114,7 @@ impl Controller {
     /// Answers a message that is not compatible with the state (E2AP v03.01 10.4).
     pub(super) fn not_in_state(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
         let answer = about(pdu, self.outline(assoc, bytes), CauseProtocol::MessageNotCompatibleWithReceiverState, None);
-        self.complain(now, assoc, Notice::NotInState { message: pdu.name() }, Some(answer));
+        self.complain(now, assoc, Notice::NotInState { message: pdu.name(), answered: true }, Some(answer));
     }
 
     /// Answers a message of an unsupported procedure by its criticality (E2AP v03.01 10.3.4.1).
@@ -103,7 +123,7 @@ impl Controller {
         self.complain(now, assoc, notice, answer);
     }
 
-    /// Answers a message with an unknown RIC request id.
+    /// Answers a request or an indication with an unknown RIC request id (E2AP v03.01 10.4).
     pub(super) fn unknown_request(
         &mut self,
         now: Time,
@@ -112,54 +132,60 @@ impl Controller {
         function: RanFunctionId,
         message: &'static str,
     ) {
-        let cause = Cause::RicRequest(CauseRicRequest::RequestIdUnknown);
-        self.complain_about(now, node, request_id, function, cause, Notice::UnknownRequest { message, request_id });
-    }
-
-    /// Answers a second response to one request (E2AP v03.01 10.4).
-    pub(super) fn answered_before(
-        &mut self,
-        now: Time,
-        node: NodeId,
-        request_id: RicRequestId,
-        function: RanFunctionId,
-        message: &'static str,
-    ) {
-        let cause = Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState);
-        self.complain_about(now, node, request_id, function, cause, Notice::NotInState { message });
-    }
-
-    /// Answers a response that contradicts its request (E2AP v03.01 10.4).
-    pub(super) fn contradiction(
-        &mut self,
-        now: Time,
-        node: NodeId,
-        request_id: RicRequestId,
-        function: RanFunctionId,
-        message: &'static str,
-    ) {
-        let cause = Cause::Protocol(CauseProtocol::SemanticError);
-        self.complain_about(now, node, request_id, function, cause, Notice::Contradiction { message, request_id });
-    }
-
-    fn complain_about(
-        &mut self,
-        now: Time,
-        node: NodeId,
-        request_id: RicRequestId,
-        function: RanFunctionId,
-        cause: Cause,
-        notice: Notice,
-    ) {
         let Some(assoc) = self.nodes.get(&node).map(|n| n.assoc) else { return };
         let answer = ErrorIndication {
             transaction_id: None,
             request_id: Some(request_id),
             ran_function_id: Some(function),
-            cause: Some(cause),
+            cause: Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)),
             criticality_diagnostics: None,
         };
-        self.complain(now, assoc, notice, Some(answer));
+        self.complain(now, assoc, Notice::UnknownRequest { message, request_id, answered: true }, Some(answer));
+    }
+
+    /// Drops an answer to an unknown request.
+    pub(super) fn answer_to_unknown(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        request_id: RicRequestId,
+        message: &'static str,
+    ) {
+        self.drop_answer(now, node, Notice::UnknownRequest { message, request_id, answered: false });
+    }
+
+    /// Drops a second answer to one request.
+    pub(super) fn answered_before(&mut self, now: Time, node: NodeId, message: &'static str) {
+        self.drop_answer(now, node, Notice::NotInState { message, answered: false });
+    }
+
+    /// Drops an answer that contradicts its request.
+    pub(super) fn contradiction(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        request_id: RicRequestId,
+        message: &'static str,
+    ) {
+        self.drop_answer(now, node, Notice::Contradiction { message, request_id });
+    }
+
+    /// Drops an answer on an association that has no procedure which awaits it.
+    pub(super) fn unexpected_answer(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>) {
+        self.stray_answers += 1;
+        self.complain(now, assoc, Notice::NotInState { message: pdu.name(), answered: false }, None);
+    }
+
+    /// Counts an answer to a request that has timed out or was dropped: it is late, not an error.
+    pub(super) fn late_answer(&mut self) {
+        self.stray_answers += 1;
+    }
+
+    fn drop_answer(&mut self, now: Time, node: NodeId, notice: Notice) {
+        self.stray_answers += 1;
+        if let Some(assoc) = self.nodes.get(&node).map(|n| n.assoc) {
+            self.complain(now, assoc, notice, None);
+        }
     }
 
     /// Sends E2 SETUP FAILURE, unless the association's budget is exhausted. Returns whether it was sent.

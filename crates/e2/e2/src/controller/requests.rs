@@ -1,6 +1,6 @@
 //! The table of RIC request ids. Ids are unique per controller, so that an indication is forwarded to an xApp unchanged.
 //!
-//! The table is dense: the slot of an id is `(requestor - first) * 65536 + instance`. A freed id is not reused for a
+//! The table is dense, and consecutive slots have different requestors and instances: [`SubscriptionId`] maps them. A freed id is not reused for a
 //! delay, so that late messages of a slow node do not reach the new request; each late message restarts the delay.
 
 use core::time::Duration;
@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use e2ap::RicRequestId;
 
-use super::ids::{NodeId, SubscriptionId};
+use super::ids::{NodeId, SubscriptionId, requestors};
 use super::records::Request;
 use crate::Time;
 
@@ -39,7 +39,7 @@ pub(super) struct RequestTable {
 
 impl RequestTable {
     pub fn new(first_requestor: u16, max: u32, reuse_delay: Duration) -> Self {
-        let room = (u32::from(u16::MAX - first_requestor) + 1).saturating_mul(65536);
+        let room = requestors(first_requestor).saturating_mul(65536);
         RequestTable {
             first_requestor,
             max: max.min(room),
@@ -87,8 +87,7 @@ impl RequestTable {
     }
 
     pub fn id(&self, place: u32) -> RicRequestId {
-        // `max` keeps the sum within 16 bits
-        RicRequestId { requestor: self.first_requestor + (place >> 16) as u16, instance: place as u16 }
+        SubscriptionId(place).request(self.first_requestor)
     }
 
     #[inline]
@@ -200,5 +199,56 @@ impl RequestTable {
     /// Returns the slots of a node's requests, lowest first.
     pub fn of_node(&self, node: NodeId) -> Vec<u32> {
         self.of_node.get(&node).into_iter().flatten().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use e2ap::RanFunctionId;
+
+    use super::super::records::Query;
+    use super::*;
+    use crate::{Consumer, Ticket};
+
+    fn request() -> Request {
+        let (function, consumer) = (RanFunctionId(2), Consumer(0));
+        Request::Query(Query { node: NodeId(1), function, consumer, ticket: Ticket(0) })
+    }
+
+    #[test]
+    fn live_requests_have_different_requestors_and_instances() {
+        let mut table = RequestTable::new(1021, 262_144, Duration::from_secs(10));
+        let now = Time::from_nanos(1);
+        let (mut requestors, mut instances) = (HashSet::new(), HashSet::new());
+        for count in 1..=64_515 {
+            let place = table.add(now, request()).unwrap();
+            let id = table.id(place);
+            assert!(requestors.insert(id.requestor) && instances.insert(id.instance), "{count}: {id:?}");
+            assert!(id.requestor >= 1021, "{id:?}");
+            assert_eq!(table.place(id), Some(place));
+        }
+        // the requestors are used up: the next round has other instances
+        let place = table.add(now, request()).unwrap();
+        let id = table.id(place);
+        assert_eq!((id.requestor, id.instance), (1021, 1));
+    }
+
+    #[test]
+    fn each_place_has_an_id_of_its_own() {
+        for first in [0, 1, 1021, 65_533, 65_535] {
+            let table = RequestTable::new(first, u32::MAX, Duration::ZERO);
+            assert_eq!(table.max, u32::try_from((65_536 - u64::from(first)) * 65_536).unwrap_or(u32::MAX), "{first}");
+            let mut ids = HashSet::new();
+            for place in (0..200_000).chain(table.max.saturating_sub(70_000)..table.max).filter(|place| *place < table.max) {
+                let id = table.id(place);
+                assert_eq!(table.place(id), Some(place), "{first}");
+                ids.insert((id.requestor, id.instance));
+            }
+            assert!(ids.len() >= 65_536, "{first}: {}", ids.len());
+            let below = RicRequestId { requestor: first.wrapping_sub(1), instance: 0 };
+            assert_eq!(table.place(below).is_some(), first == 0, "{first}");
+        }
     }
 }

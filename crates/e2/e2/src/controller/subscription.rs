@@ -33,6 +33,16 @@ use super::{
 use crate::change::twice;
 use crate::{Notice, SubscriptionTimes, Time};
 
+/// What a message about a subscription refers to.
+pub(super) enum Found {
+    /// The subscription in this slot.
+    Subscription(u32),
+    /// One that has ended: the message is late.
+    Ended,
+    /// None of this node and function.
+    Nothing,
+}
+
 impl Controller {
     /// Subscribes to a RAN function. [`RequestEvent::Subscribed`] or [`RequestEvent::SubscriptionFailed`] reports the outcome.
     ///
@@ -165,8 +175,20 @@ impl Controller {
         self.outbox.push(node.assoc, node.version, &request.into());
     }
 
-    /// Returns the slot of the subscription that a message refers to; answers a message with an unknown id.
-    pub(super) fn find(
+    /// Returns the slot of the subscription that a message refers to.
+    pub(super) fn find(&self, node: NodeId, id: RicRequestId, function: RanFunctionId) -> Found {
+        let place = self.requests.place(id);
+        match place.map(|place| (place, self.requests.get(place))) {
+            Some((place, Some(Request::Subscription(s)))) if s.node == node && s.function == function => {
+                Found::Subscription(place)
+            }
+            Some((place, None)) if self.requests.is_in_reuse_delay(place) => Found::Ended,
+            _ => Found::Nothing,
+        }
+    }
+
+    /// Returns the slot of the subscription that an answer refers to; drops any other answer.
+    pub(super) fn find_answered(
         &mut self,
         now: Time,
         node: NodeId,
@@ -174,25 +196,22 @@ impl Controller {
         function: RanFunctionId,
         message: &'static str,
     ) -> Option<u32> {
-        let place = self.requests.place(id);
-        match place.map(|place| (place, self.requests.get(place))) {
-            Some((place, Some(Request::Subscription(s)))) if s.node == node && s.function == function => Some(place),
-            Some((place, None)) if self.requests.is_in_reuse_delay(place) => None, // its time-out has passed
-            _ => {
-                self.unknown_request(now, node, id, function, message);
-                None
-            }
+        match self.find(node, id, function) {
+            Found::Subscription(place) => return Some(place),
+            Found::Ended => self.late_answer(), // its time-out has passed
+            Found::Nothing => self.answer_to_unknown(now, node, id, message),
         }
+        None
     }
 
     pub(super) fn subscription_response(&mut self, now: Time, node: NodeId, response: &RicSubscriptionResponse<'_>) {
         let (id, function, message) = (response.request_id, response.ran_function_id, "RicSubscriptionResponse");
-        let Some(place) = self.find(now, node, id, function, message) else { return };
+        let Some(place) = self.find_answered(now, node, id, function, message) else { return };
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         let restored = match subscription.state {
             SubscriptionState::Requested => false,
             SubscriptionState::Restoring { .. } => true,
-            SubscriptionState::Active => return self.answered_before(now, node, id, function, message),
+            SubscriptionState::Active => return self.answered_before(now, node, message),
             SubscriptionState::Deleting | SubscriptionState::Suspended { .. } => return, // late: its deletion is in progress
         };
         let known = |id: &RicActionId| subscription.spec.actions.iter().any(|action| action.id == *id);
@@ -208,7 +227,7 @@ impl Controller {
             .collect();
         if admitted.is_empty() {
             // it admits no requested action
-            self.contradiction(now, node, id, function, message);
+            self.contradiction(now, node, id, message);
             return self.subscription_rejected(now, place, Cause::Protocol(CauseProtocol::SemanticError));
         }
         subscription.state = SubscriptionState::Active;
@@ -249,11 +268,11 @@ impl Controller {
     /// Handles the node's refusal of a subscription.
     pub(super) fn subscription_failure(&mut self, now: Time, node: NodeId, failure: &RicSubscriptionFailure<'_>) {
         let (id, function, message) = (failure.request_id, failure.ran_function_id, "RicSubscriptionFailure");
-        let Some(place) = self.find(now, node, id, function, message) else { return };
+        let Some(place) = self.find_answered(now, node, id, function, message) else { return };
         let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
         match subscription.state {
             SubscriptionState::Requested | SubscriptionState::Restoring { .. } => {}
-            SubscriptionState::Active => return self.answered_before(now, node, id, function, message),
+            SubscriptionState::Active => return self.answered_before(now, node, message),
             SubscriptionState::Deleting | SubscriptionState::Suspended { .. } => return, // late: the deletion will be answered, too
         }
         let actions: Vec<_> =

@@ -85,10 +85,10 @@ impl Controller {
         function: RanFunctionId,
         message: &'static str,
     ) {
-        let Some(place) = self.find(now, node, id, function, message) else { return };
+        let Some(place) = self.find_answered(now, node, id, function, message) else { return };
         match self.requests.get(place) {
             Some(Request::Subscription(s)) if s.state == SubscriptionState::Deleting => drop(self.free(now, place)),
-            _ => self.answered_before(now, node, id, function, message), // not requested
+            _ => self.answered_before(now, node, message), // not requested
         }
     }
 }

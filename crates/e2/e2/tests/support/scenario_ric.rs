@@ -71,6 +71,7 @@ impl ScenarioRic {
         if let Some(suspended) = args.number("max-suspended") {
             config.max_suspended = suspended;
         }
+        config.answer_stray_indications = args.has("answer-stray-indications");
         let version: Option<Version> = args.get("v").map(|text| text.parse().unwrap());
         config.version = args.get("version").map(|text| text.parse().unwrap()).or(version);
         ScenarioRic {
@@ -96,8 +97,12 @@ impl ScenarioRic {
                     self.controller.nodes().map(|n| format!("{}={} v{}", n.id.0, n.global_id, n.version)).collect();
                 let (requests, strays) = (self.controller.requests(), self.controller.stray_indications());
                 let xapps = self.host.sessions();
-                self.out
-                    .push(format!("= nodes [{}] requests={requests} strays={strays} xapps={xapps}", nodes.join(", ")));
+                let answers = match self.controller.stray_answers() {
+                    0 => String::new(),
+                    count => format!(" stray-answers={count}"),
+                };
+                let nodes = nodes.join(", ");
+                self.out.push(format!("= nodes [{nodes}] requests={requests} strays={strays}{answers} xapps={xapps}"));
             }
             "reset" => {
                 let args = Args::new(&words[1..]);

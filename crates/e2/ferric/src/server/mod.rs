@@ -85,6 +85,10 @@ pub struct Counters {
     pub deliveries: u64,
     /// Reports that were dropped because an xApp read too slowly.
     pub dropped_reports: u64,
+    /// Indications of nodes that were not delivered: without an active subscription, before the setup, or malformed.
+    pub stray_indications: u64,
+    /// Answers of nodes that were dropped: late, repeated, malformed, or awaited by no request.
+    pub stray_answers: u64,
 }
 
 /// The counters of a worker, shared with the main loop.
@@ -259,6 +263,8 @@ impl Server {
     #[must_use]
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
+        counters.stray_indications = self.controller.stray_indications();
+        counters.stray_answers = self.controller.stray_answers();
         self.apps.workers.add_to(&mut counters);
         counters
     }

@@ -47,6 +47,7 @@ const FILE: TableKeys = TableKeys {
         "subscription_timeout_ms",
         "delete_timeout_ms",
         "control_timeout_ms",
+        "answer_stray_indications",
         "tls",
         "rest_access",
         "redis",
@@ -164,6 +165,7 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
     set(&mut controller.subscription_timeout, period(file, "subscription_timeout_ms")?);
     set(&mut controller.delete_timeout, period(file, "delete_timeout_ms")?);
     set(&mut controller.control_timeout, period(file, "control_timeout_ms")?);
+    set(&mut controller.answer_stray_indications, file.boolean("answer_stray_indications")?);
     set(&mut server.loops, file.integer("loops", 1..=MAX_LOOPS as i64)?);
     set(&mut server.affinity_links, file.integer("affinity_links", 0..=1 << 20)?);
     set(&mut server.max_log_lines, file.integer("max_log_lines", 1..=1 << 20)?);
