@@ -184,7 +184,8 @@ pub enum Notice {
         /// The request.
         request_id: Option<RicRequestId>,
     },
-    /// Nodes were omitted from an E42 setup response: E42 cannot represent them, or the message is full.
+    /// Nodes were omitted from an E42 setup response: E42 cannot represent them, none of their functions is to be listed, or
+    /// the message is full.
     NodesOmitted {
         /// Their number.
         count: usize,
@@ -331,7 +332,8 @@ impl fmt::Display for Notice {
             Notice::NodesOmitted { count } => {
                 write!(
                     f,
-                    "{count} nodes omitted from the setup response: E42 cannot represent them, or the message is full"
+                    "{count} nodes omitted from the setup response: E42 cannot represent them, no function of theirs is in \
+                     `e42_functions`, or the message is full"
                 )
             }
             Notice::EndNotReported { request_id, end } => write!(

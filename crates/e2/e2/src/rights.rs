@@ -27,6 +27,16 @@ impl<T: Ord> Selection<T> {
     }
 }
 
+impl<T: Ord> Selection<T> {
+    /// Whether the selection contains an item.
+    pub fn contains(&self, item: &T) -> bool {
+        match self {
+            Selection::All => true,
+            Selection::Only(these) => these.contains(item),
+        }
+    }
+}
+
 impl<T: Ord> FromIterator<T> for Selection<T> {
     fn from_iter<I: IntoIterator<Item = T>>(these: I) -> Self {
         Selection::Only(these.into_iter().collect())

@@ -5,7 +5,7 @@ mod support;
 use core::time::Duration;
 use std::path::Path;
 
-use e2::{AssocId, CloseReason, Controller, ControllerConfig, E42Host, Event, Notice, Routed, SubscriptionEnd, Time};
+use e2::{AssocId, CloseReason, Controller, ControllerConfig, E42Host, Event, Notice, Routed, Selection, SubscriptionEnd, Time};
 use e2ap::e42::{
     self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionDeleteRequest, E42SubscriptionRequest, E42Version,
     XappId,
@@ -469,6 +469,38 @@ fn node_without_components_is_hidden() {
     testbed.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
     assert_eq!(testbed.to_xapps[0], testbed.to_xapps[1]);
     assert_eq!(testbed.host.sessions(), 1);
+}
+
+#[test]
+fn xapps_see_only_functions_that_flexric_knows() {
+    let listed = |functions: Option<Selection<RanFunctionId>>| {
+        let mut testbed = Testbed::with_node();
+        if let Some(functions) = functions {
+            testbed.host.list_functions(functions);
+        }
+        let of_node = |number, ids: &[u16]| {
+            let functions: Vec<_> = ids.iter().map(|id| function(*id)).collect();
+            E2SetupRequest { ran_functions_added: Some(functions.into()), ..setup(node_id(number)) }
+        };
+        for (assoc, number, ids) in [(2, 8, &[2, 3, 4, 141, 142, 148, 149][..]), (3, 9, &[4, 149])] {
+            testbed.ric.handle_open(testbed.now, AssocId(assoc));
+            testbed.send_from_node(AssocId(assoc), of_node(number, ids));
+        }
+        testbed.host.handle_open(A);
+        testbed
+            .send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+        let gather = Gather::new();
+        let bytes = testbed.to_xapps.pop().unwrap().1;
+        let E42Pdu::SetupResponse(response) = e42::decode(&bytes, E42Version::V2, &gather).unwrap() else { panic!() };
+        let ids = response.nodes.iter().map(|node| node.ran_functions.iter().map(|f| f.id.0).collect::<Vec<_>>());
+        (ids.collect::<Vec<_>>(), testbed.notices)
+    };
+    let omitted = |count| vec![Notice::NodesOmitted { count }];
+    assert_eq!(listed(None), (vec![vec![142], vec![2, 3, 142, 148]], omitted(1)));
+    let all = vec![vec![142], vec![2, 3, 4, 141, 142, 148, 149], vec![4, 149]];
+    assert_eq!(listed(Some(Selection::All)), (all, vec![]));
+    let only = [RanFunctionId(149), RanFunctionId(2)].into_iter().collect();
+    assert_eq!(listed(Some(only)), (vec![vec![2, 149], vec![149]], omitted(1)));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use per::Gather;
 
 use super::nodes;
 use crate::outbox::Outbox;
-use crate::{AssocId, CloseReason, Consumer, Controller, Notice, SubscriptionId, Ticket, Time, XappRights};
+use crate::{AssocId, CloseReason, Consumer, Controller, Notice, Selection, SubscriptionId, Ticket, Time, XappRights};
 
 /// Consumer ids from here on belong to this host.
 const FIRST_CONSUMER: u32 = 1 << 31;
@@ -21,6 +21,8 @@ const FIRST_CONSUMER: u32 = 1 << 31;
 #[derive(Debug)]
 pub struct E42Host {
     pub(super) version: E42Version,
+    /// The RAN functions that the setup response lists.
+    functions: Selection<RanFunctionId>,
     /// The longest PDU that the xApps' links carry.
     pub(super) max_pdu_octets: usize,
     pub(super) sessions: HashMap<AssocId, Session>,
@@ -71,6 +73,7 @@ impl E42Host {
     pub fn new(version: E42Version, max_pdu_octets: usize) -> Self {
         E42Host {
             version,
+            functions: E42Host::known_functions(),
             max_pdu_octets,
             sessions: HashMap::new(),
             by_consumer: BTreeMap::new(),
@@ -82,6 +85,19 @@ impl E42Host {
             notices: VecDeque::new(),
             scratch: Vec::new(),
         }
+    }
+
+    /// The RAN functions that FlexRIC's xApps know: KPM (2), RC (3), and FlexRIC's own MAC, RLC, PDCP, slice, TC, NI and GTP
+    /// (142 to 148). An xApp aborts when the setup response lists another one.
+    #[must_use]
+    pub fn known_functions() -> Selection<RanFunctionId> {
+        [2, 3].into_iter().chain(142..=148).map(RanFunctionId).collect()
+    }
+
+    /// Sets the RAN functions that the setup response lists, for xApps that know others than
+    /// [`E42Host::known_functions`].
+    pub fn list_functions(&mut self, functions: Selection<RanFunctionId>) {
+        self.functions = functions;
     }
 
     /// Returns the association of a consumer, if it is one of this host's.
@@ -185,7 +201,9 @@ impl E42Host {
             }
         };
         let rights = self.sessions.get(&assoc).and_then(|session| session.rights.as_deref());
-        let (nodes, omitted) = nodes::connected(controller.nodes(), rights, self.version, self.max_pdu_octets / 2);
+        let room_octets = self.max_pdu_octets / 2;
+        let (nodes, omitted) =
+            nodes::connected(controller.nodes(), rights, &self.functions, self.version, room_octets);
         if omitted > 0 {
             self.notices.push_back((assoc, Notice::NodesOmitted { count: omitted }));
         }

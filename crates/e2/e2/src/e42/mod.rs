@@ -3,8 +3,8 @@
 //! The xApps depend on the following, according to their public sources:
 //!
 //! - They receive the nodes in the setup response and none later. They read ids, components and functions by position and
-//!   abort on unknown values. The response therefore contains only gNBs and eNBs with a macro id, with functions that have an
-//!   OID and, since v2, with components.
+//!   abort on unknown values. The response therefore contains only gNBs and eNBs with a macro id, with functions that
+//!   FlexRIC knows ([`E42Host::known_functions`]) and that have an OID and, since v2, with components.
 //! - They choose the ids of subscriptions and controls, each session counting from 1; answers and indications must contain
 //!   those ids. They wait some seconds for each answer and abort after a failure or a timeout.
 //! - They repeat a setup after 3 s without an answer.

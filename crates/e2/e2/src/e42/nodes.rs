@@ -1,10 +1,10 @@
 //! The nodes in the setup response to FlexRIC's xApps.
 
 use e2ap::e42::{ConnectedNode, E42Version};
-use e2ap::{EnbId, GlobalE2NodeId, RanFunctionItem};
+use e2ap::{EnbId, GlobalE2NodeId, RanFunctionId, RanFunctionItem};
 use per::{Octets, PrintableString};
 
-use crate::{Node, RanFunction, XappRights};
+use crate::{Node, RanFunction, Selection, XappRights};
 
 /// The maximum encoding overhead per node.
 const OVERHEAD_OCTETS: usize = 64;
@@ -13,16 +13,17 @@ const MAX_COMPONENTS: usize = 255;
 /// The maximum number of functions in a list.
 const MAX_FUNCTIONS: usize = 256;
 
-/// Returns the nodes for an xApp with these rights, within `room_octets`, and the number of nodes left out.
+/// Returns the nodes for an xApp with these rights, with those of their functions that are to be listed, within `room_octets`, and the number of nodes left out.
 pub(super) fn connected<'a>(
     nodes: impl Iterator<Item = &'a Node>,
     rights: Option<&XappRights>,
+    functions: &Selection<RanFunctionId>,
     version: E42Version,
     mut room_octets: usize,
 ) -> (Vec<ConnectedNode<'a>>, usize) {
     let (mut listed, mut omitted, mut scratch) = (Vec::new(), 0, Vec::new());
     for node in nodes.filter(|node| rights.is_none_or(|rights| rights.sees(node))) {
-        let node = connected_node(node, rights, version).filter(|_| listed.len() < usize::from(u16::MAX) - 1);
+        let node = connected_node(node, rights, functions, version).filter(|_| listed.len() < usize::from(u16::MAX) - 1);
         match node.map(|node| (octets(&node, version, &mut scratch), node)) {
             Some((Some(octets), node)) if octets <= room_octets => {
                 room_octets -= octets;
@@ -35,15 +36,21 @@ pub(super) fn connected<'a>(
 }
 
 /// Returns `None` for a node that FlexRIC's xApps would abort on.
-fn connected_node<'n>(node: &'n Node, rights: Option<&XappRights>, version: E42Version) -> Option<ConnectedNode<'n>> {
+fn connected_node<'n>(
+    node: &'n Node,
+    rights: Option<&XappRights>,
+    listed: &Selection<RanFunctionId>,
+    version: E42Version,
+) -> Option<ConnectedNode<'n>> {
     let known = match node.global_id {
         GlobalE2NodeId::Gnb(_) => true,
         GlobalE2NodeId::Enb(id) => matches!(id.global_enb_id.enb_id, EnbId::MacroEnbId(_)),
         GlobalE2NodeId::EnGnb(_) | GlobalE2NodeId::NgEnb(_) => false,
     };
+    let listed = |function: &&RanFunction| listed.contains(&function.id);
     let functions: Vec<_> = match rights {
-        Some(rights) => rights.seen(node).filter_map(function).take(MAX_FUNCTIONS).collect(),
-        None => node.functions.iter().filter_map(function).take(MAX_FUNCTIONS).collect(),
+        Some(rights) => rights.seen(node).filter(listed).filter_map(function).take(MAX_FUNCTIONS).collect(),
+        None => node.functions.iter().filter(listed).filter_map(function).take(MAX_FUNCTIONS).collect(),
     };
     if !known || functions.is_empty() {
         return None;

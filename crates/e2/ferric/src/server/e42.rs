@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use e2::{AssocId, Consumer, Controller, E42Host, Event, Indication, Time, XappRights};
-use e2ap::RicIndicationType;
+use e2::{AssocId, Consumer, Controller, E42Host, Event, Indication, Selection, Time, XappRights};
+use e2ap::{RanFunctionId, RicIndicationType};
 use e2ap::e42::E42Version;
 use link::{Address, Class, Link, Poll, State, Tap};
 use tracing::{debug, info, warn};
@@ -22,6 +22,9 @@ pub struct E42Config {
     pub addresses: Vec<E42Address>,
     /// The version of E2AP that the xApps were built with; no message carries it.
     pub version: E42Version,
+    /// The RAN functions that xApps see. Default: those that FlexRIC knows, since its xApps abort on others
+    /// ([`E42Host::known_functions`]).
+    pub functions: Selection<RanFunctionId>,
     /// The rights of xApps without a certificate when xApps have rights by certificate. Default: none, so that they
     /// are rejected.
     pub without_certificate: Option<Arc<XappRights>>,
@@ -32,10 +35,16 @@ pub struct E42Config {
 /// The default port of E42.
 pub const DEFAULT_E42_PORT: u16 = 36422;
 
-/// No addresses, and E2AP v2, which FlexRIC uses by default.
+/// No addresses, E2AP v2, which FlexRIC uses by default, and the functions that FlexRIC knows.
 impl Default for E42Config {
     fn default() -> Self {
-        E42Config { addresses: Vec::new(), version: E42Version::V2, without_certificate: None, tap: None }
+        E42Config {
+            addresses: Vec::new(),
+            version: E42Version::V2,
+            functions: E42Host::known_functions(),
+            without_certificate: None,
+            tap: None,
+        }
     }
 }
 

@@ -168,7 +168,10 @@ impl Server {
         let mut host = XappHost::new();
         host.set_hints(config.hints.clone());
         let e42_version = config.e42.as_ref().map_or(e2ap::e42::E42Version::V2, |e42| e42.version);
-        let e42_host = E42Host::new(e42_version, e42_link.max_pdu_octets);
+        let mut e42_host = E42Host::new(e42_version, e42_link.max_pdu_octets);
+        if let Some(e42) = &config.e42 {
+            e42_host.list_functions(e42.functions.clone());
+        }
         let log_limiter = LogLimiter::new(config.max_log_lines);
         let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link), log_limiter.clone());
         let mut controller = Controller::new(config.controller.clone());

@@ -29,6 +29,7 @@ const FILE: TableKeys = TableKeys {
         "xapp",
         "e42",
         "e42_version",
+        "e42_functions",
         "rest",
         "rest_rules",
         "statistics_period_ms",
@@ -142,6 +143,9 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
     }
     if let Some(version) = file.parsed("e42_version", "1, 2 or 3")? {
         server.e42.get_or_insert_default().version = version;
+    }
+    if let Some(functions) = rights::e42_functions(file)? {
+        server.e42.get_or_insert_default().functions = functions;
     }
     if let Some(url) = file.text("xapp", "a URL")? {
         let address = Address::from_url(url, DEFAULT_XAPP_PORT);

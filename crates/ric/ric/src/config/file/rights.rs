@@ -78,17 +78,37 @@ fn grant(table: &Table<'_>) -> Result<Grant, ConfigError> {
                 let reason = format!("`{name}` is not a function: give an OID, an id without quotes, or \"*\"");
                 return Err(table.invalid_element("functions", index, reason));
             }
-            Element::Integer(id) => match u16::try_from(id).ok().filter(|id| *id <= MAX_FUNCTION_ID) {
-                Some(id) => functions.push(FunctionName::Id(RanFunctionId(id))),
-                None => {
-                    let reason = format!("{id} is out of range 0 to {MAX_FUNCTION_ID}");
-                    return Err(table.invalid_element("functions", index, reason));
-                }
-            },
+            Element::Integer(id) => functions.push(FunctionName::Id(function_id(table, "functions", index, id)?)),
         }
     }
     let functions = if is_all { Selection::All } else { functions.into_iter().collect() };
     Ok(Grant { nodes: nodes(table)?, functions })
+}
+
+/// Reads the RAN functions that xApps see over E42.
+pub(super) fn e42_functions(file: &Table<'_>) -> Result<Option<Selection<RanFunctionId>>, ConfigError> {
+    const KEY: &str = "e42_functions";
+    let Some(elements) = file.elements(KEY, MAX_ENTRIES, "ids, or \"*\"")? else { return Ok(None) };
+    if elements.is_empty() {
+        return Err(file.invalid(KEY, "is empty, so that xApps would see no node: give ids, or \"*\" for all"));
+    }
+    if let [Element::Text("*")] = elements[..] {
+        return Ok(Some(Selection::All));
+    }
+    let id = |(index, element): (usize, Element<'_>)| match element {
+        Element::Integer(id) => function_id(file, KEY, index, id),
+        Element::Text(text) => {
+            let reason = format!("`{text}` is not a function: give ids without quotes, or \"*\" alone for all");
+            Err(file.invalid_element(KEY, index, reason))
+        }
+    };
+    elements.into_iter().enumerate().map(id).collect::<Result<_, _>>().map(Some)
+}
+
+fn function_id(table: &Table<'_>, key: &'static str, index: usize, id: i64) -> Result<RanFunctionId, ConfigError> {
+    let valid = u16::try_from(id).ok().filter(|id| *id <= MAX_FUNCTION_ID);
+    let reason = || format!("{id} is out of range 0 to {MAX_FUNCTION_ID}");
+    valid.map(RanFunctionId).ok_or_else(|| table.invalid_element(key, index, reason()))
 }
 
 fn is_oid(text: &str) -> bool {
@@ -137,6 +157,23 @@ mod tests {
         assert_eq!(RicConfig::from_toml("").unwrap().server.rights, Rights::default());
         let only = RicConfig::from_toml("[[node_rights]]\ncertificate = \"a\"\nnodes = []").unwrap().server.rights;
         assert!(only.nodes.is_some() && only.xapps.is_none());
+    }
+
+    #[test]
+    fn functions_of_e42_are_read() {
+        let functions = |text: &str| RicConfig::from_toml(text).map(|config| config.server.e42.map(|e42| e42.functions));
+        assert_eq!(functions("").unwrap(), None);
+        let known = functions("e42_version = \"2\"").unwrap().unwrap();
+        assert!([2, 3, 142, 148].iter().all(|id| known.contains(&RanFunctionId(*id))));
+        assert!([1, 4, 141, 149].iter().all(|id| !known.contains(&RanFunctionId(*id))));
+        let chosen = [RanFunctionId(2), RanFunctionId(149)].into_iter().collect();
+        assert_eq!(functions("e42_functions = [2, 149]").unwrap(), Some(chosen));
+        assert_eq!(functions("e42_functions = [\"*\"]").unwrap(), Some(Selection::All));
+        let error = |text: &str| functions(text).unwrap_err().to_string();
+        assert!(error("e42_functions = []").contains("e42_functions: is empty"), "{}", error("e42_functions = []"));
+        assert!(error("e42_functions = [2, 4096]").contains("4096 is out of range 0 to 4095"));
+        assert!(error("e42_functions = [\"kpm\"]").contains("`kpm` is not a function"));
+        assert!(error("e42_functions = [2, \"*\"]").contains("`*` is not a function"));
     }
 
     #[test]
