@@ -12,6 +12,9 @@ pub enum Notice {
     Malformed(e2ap::Error),
     /// A PDU cannot be decoded. It was not answered.
     Unreadable(e2ap::Error),
+    /// The first message of an association whose IEs are out of order, but complete. It was accepted. Further ones are not
+    /// reported.
+    OutOfOrder(e2ap::Error),
     /// Unknown IEs were ignored.
     UnknownIes {
         /// The procedure.
@@ -224,6 +227,9 @@ impl fmt::Display for Notice {
         match self {
             Notice::Malformed(error) => write!(f, "{error}; answered with {}", error.cause()),
             Notice::Unreadable(error) => write!(f, "{error}; not answered"),
+            Notice::OutOfOrder(error) => {
+                write!(f, "{error}; accepted, further ones are not logged (`strict_ie_order` refuses them)")
+            }
             Notice::UnknownIes { procedure_code, count } => {
                 write!(f, "unknown IEs in {procedure_code:?}: {count} ignored")
             }

@@ -16,8 +16,8 @@ pub struct Container<'a> {
     left: u16,
     /// The bit at which the current IE begins.
     head: usize,
-    /// The row of the last known IE.
-    last: usize,
+    /// The row after the last of the known IEs so far: the first one that is in order.
+    next: usize,
     kind: Kind,
     procedure_code: ProcedureCode,
     pub(crate) unknown: Vec<UnknownIe<'a>>,
@@ -35,7 +35,7 @@ impl<'a> Container<'a> {
     ) -> Result<Self, Error> {
         let unknown = Vec::new();
         let mut container =
-            Container { reader, extended: false, left: 0, head: 0, last: 0, kind, procedure_code, unknown, deviations };
+            Container { reader, extended: false, left: 0, head: 0, next: 0, kind, procedure_code, unknown, deviations };
         let reader = &mut container.reader;
         let opened = reader.bit().and_then(|extended| Ok((extended, u16::decode(reader)?)));
         (container.extended, container.left) = opened.map_err(|source| container.broken(source))?;
@@ -80,7 +80,7 @@ impl<'a> Container<'a> {
     }
 
     /// Reads the value of the IE in row `at` of its message's table into `place`. IEs come in the order of the table
-    /// (E2AP v03.01 10.3.6).
+    /// (E2AP v03.01 10.3.6); another order is noted.
     #[inline]
     pub fn row<T: Decode<'a, Heap<'a>>>(
         &mut self,
@@ -90,11 +90,26 @@ impl<'a> Container<'a> {
         place: &mut Option<T>,
     ) -> Result<(), Error> {
         let row = &table[at];
-        if at < self.last && place.is_none() {
-            return Err(self.fault(row.name, row.id, row.criticality, IeFault::OutOfOrder { bit: self.head }));
+        if at < self.next {
+            self.not_in_order(row, place.is_some())?;
+        } else {
+            self.next = at + 1;
         }
-        self.last = at;
         self.value(row, criticality, place)
+    }
+
+    /// Handles an IE that follows itself or one that it must precede. A value that could not be decoded counts, too.
+    #[cold]
+    fn not_in_order(&mut self, row: &IeRow, is_known: bool) -> Result<(), Error> {
+        let bit = self.head;
+        if is_known || self.unknown.iter().any(|ie| ie.id == row.id) {
+            return Err(self.fault(row.name, row.id, row.criticality, IeFault::Duplicate { bit }));
+        }
+        if self.deviations.out_of_order.is_none() {
+            let error = self.fault(row.name, row.id, row.criticality, IeFault::OutOfOrder { bit });
+            self.deviations.out_of_order = Some(Box::new(error));
+        }
+        Ok(())
     }
 
     /// Reads the value of a known IE into `place`.

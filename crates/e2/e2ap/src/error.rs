@@ -66,7 +66,8 @@ pub enum IeFault {
         /// The bit at which the second one begins.
         bit: usize,
     },
-    /// The IE follows one that it must precede (E2AP v03.01 10.3.6).
+    /// The IE follows one that it must precede (E2AP v03.01 10.3.6). The decoder accepts it, and reports it by
+    /// [`Decoded::out_of_order`](crate::Decoded::out_of_order).
     OutOfOrder {
         /// The bit at which the IE begins.
         bit: usize,

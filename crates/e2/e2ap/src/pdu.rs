@@ -60,7 +60,7 @@ pub struct UnknownIe<'a> {
     pub value: &'a [u8],
 }
 
-/// Deviations of a received message: criticalities that differ from the tables, and missing mandatory IEs.
+/// Deviations of a received message: criticalities that differ from the tables, missing mandatory IEs, and IEs out of order.
 ///
 /// Known IEs are handled by the tables (E2AP v03.01 10.3.2). The deviations are kept so that the PDU can be encoded again as it
 /// was, and reported to its sender.
@@ -70,10 +70,12 @@ pub struct Deviations {
     pub(crate) ies: Vec<(ProtocolIeId, Criticality)>,
     /// Mandatory IEs that are missing and without which the message was processed.
     pub(crate) missing: Vec<(ProtocolIeId, Criticality)>,
+    /// The first IE that follows one that it must precede, as the error that a strict receiver answers.
+    pub(crate) out_of_order: Option<Box<Error>>,
 }
 
 impl Deviations {
-    pub(crate) const NONE: Deviations = Deviations { procedure: None, ies: Vec::new(), missing: Vec::new() };
+    pub(crate) const NONE: Deviations = Deviations { procedure: None, ies: Vec::new(), missing: Vec::new(), out_of_order: None };
 
     /// Returns whether the mandatory IE is missing.
     pub(crate) fn is_missing(&self, id: ProtocolIeId) -> bool {
@@ -98,7 +100,7 @@ pub struct Decoded<'a> {
 }
 
 impl Decoded<'_> {
-    /// Appends the PDU to `out` as it was decoded, except for unknown IEs.
+    /// Appends the PDU to `out` as it was decoded, except for unknown IEs, and in order.
     ///
     /// # Errors
     /// As [`Pdu::encode`].
@@ -109,6 +111,13 @@ impl Decoded<'_> {
     /// Returns the missing mandatory IEs without which the message was processed (E2AP v03.01 10.3.5).
     pub fn missing(&self) -> impl ExactSizeIterator<Item = ProtocolIeId> {
         self.deviations.missing.iter().map(|(id, _)| *id)
+    }
+
+    /// Returns the error that the PDU is if IEs must be in order (E2AP v03.01 10.3.6): it names the first IE that is not. Nothing
+    /// else is wrong with the PDU then.
+    #[must_use]
+    pub fn out_of_order(&self) -> Option<&Error> {
+        self.deviations.out_of_order.as_deref()
     }
 
     /// Returns the diagnostics to report to the sender: IEs with criticality notify that were not comprehended (E2AP v03.01

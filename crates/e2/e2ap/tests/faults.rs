@@ -187,8 +187,76 @@ fn duplicate_ie_is_falsely_constructed_message() {
 }
 
 #[test]
-fn ie_out_of_order_is_falsely_constructed_message() {
-    let error = error(&pdu(0, RESET, &[CAUSE, TRANSACTION]), V2_03);
+fn duplicate_ie_is_refused_in_any_order() {
+    let wrong: Ie<'_> = (1, Ignore, &[0xFF]); // a cause that cannot be decoded, and may be ignored
+    for ies in [
+        &[TRANSACTION, CAUSE, TRANSACTION][..],
+        &[CAUSE, TRANSACTION, CAUSE],
+        &[CAUSE, TRANSACTION, TRANSACTION],
+        &[CAUSE, CAUSE, TRANSACTION],
+        &[TRANSACTION, wrong, CAUSE],
+        &[TRANSACTION, CAUSE, wrong],
+        &[wrong, TRANSACTION, CAUSE],
+        &[CAUSE, TRANSACTION, wrong],
+        &[wrong, TRANSACTION, wrong],
+    ] {
+        let error = error(&pdu(0, RESET, ies), V2_03);
+        assert!(matches!(error, Error::Ie { fault: IeFault::Duplicate { .. }, .. }), "{ies:?}: {error}");
+        assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorFalselyConstructedMessage));
+    }
+    // what is missing is missing in any order
+    assert!(matches!(error(&pdu(0, RESET, &[CAUSE]), V2_03), Error::Ie { fault: IeFault::Missing, .. }));
+}
+
+/// Takes octets and their length, which is below 16384, from the front.
+fn take_sized<'a>(octets: &mut &'a [u8]) -> &'a [u8] {
+    let (length, rest) = match **octets {
+        [length @ 0..0x80, ref rest @ ..] => (usize::from(length), rest),
+        [high, low, ref rest @ ..] => (usize::from(high & 0x3F) << 8 | usize::from(low), rest),
+        _ => panic!("no length"),
+    };
+    let (value, rest) = rest.split_at(length);
+    *octets = rest;
+    value
+}
+
+/// The IEs of a message.
+fn ies_of(pdu: &[u8]) -> Vec<Ie<'_>> {
+    let mut message = take_sized(&mut &pdu[3..]);
+    message = &message[3..];
+    let mut ies = Vec::new();
+    while let [high, low, criticality, rest @ ..] = message {
+        assert_eq!(*criticality, 0, "reject");
+        message = rest;
+        ies.push((u16::from_be_bytes([*high, *low]), Reject, take_sized(&mut message)));
+    }
+    ies
+}
+
+/// The order of onosproject's ran-simulator.
+#[test]
+fn setup_request_in_another_order_is_decoded() {
+    let ordered = common::vector("v02.03/e2_setup_request");
+    let gather = Gather::new();
+    let expected = decode(&ordered, V2_03, &gather).unwrap();
+    let ies = ies_of(&ordered);
+    assert_eq!(ies.iter().map(|(id, ..)| *id).collect::<Vec<_>>(), [49, 3, 10, 50]);
+    let of = |id: u16| ies.iter().find(|(other, ..)| *other == id).copied().unwrap();
+    let shuffled = pdu(0, 1, &[of(3), of(10), of(49), of(50)]);
+    let decoded = decode(&shuffled, V2_03, &gather).unwrap();
+    assert_eq!(decoded.pdu, expected.pdu);
+    assert!(matches!(decoded.out_of_order(), Some(Error::Ie { ie: ProtocolIeId(49), .. })));
+    assert_eq!(Version::of_setup(&shuffled), Some(V2_03), "the version depends on the transaction id anywhere");
+    assert!(decode(&pdu(0, 1, &[of(3), of(10), of(49), of(3), of(50)]), V2_03, &gather).is_err());
+}
+
+#[test]
+fn ie_out_of_order_is_decoded_and_reported() {
+    let gather = Gather::new();
+    let octets = pdu(0, RESET, &[CAUSE, TRANSACTION]);
+    let decoded = decode(&octets, V2_03, &gather).unwrap();
+    assert_eq!(decoded.pdu, reset());
+    let error = *decoded.out_of_order().unwrap();
     assert_eq!(error.cause(), Cause::Protocol(CauseProtocol::AbstractSyntaxErrorFalselyConstructedMessage));
     let blamed = blamed(&error);
     assert_eq!((blamed.ie_id, blamed.criticality), (ProtocolIeId(49), Reject));
@@ -198,6 +266,11 @@ fn ie_out_of_order_is_falsely_constructed_message() {
         error.to_string(),
         "IE 49 (transaction_id) in the initiating message of Reset (3) at bit 96 is out of order"
     );
+    // it is encoded in order
+    let mut octets = Vec::new();
+    decoded.encode(V2_03, &mut octets).unwrap();
+    assert_eq!(octets, pdu(0, RESET, &[TRANSACTION, CAUSE]));
+    assert_eq!(decode(&octets, V2_03, &gather).unwrap().out_of_order(), None);
     // unknown IEs have no order
     let unknown: Ie<'_> = (777, Ignore, &[1]);
     for ies in [[unknown, TRANSACTION, CAUSE], [TRANSACTION, unknown, CAUSE], [TRANSACTION, CAUSE, unknown]] {

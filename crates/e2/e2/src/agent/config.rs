@@ -41,6 +41,9 @@ pub struct AgentConfig {
     pub version: Version,
     /// Its encoding, which the RIC must expect on the link. Default: PER.
     pub codec: Codec,
+    /// Whether messages whose IEs are out of order are refused, as E2AP v03.01 10.3.6 says, even if nothing is missing or
+    /// repeated. Default: false.
+    pub strict_ie_order: bool,
     /// The time limit of the answer to a setup request. Default: 5 s.
     pub setup_timeout: Duration,
     /// The first pause after a failure; the pause doubles each time. Default: 1 s.
@@ -95,6 +98,7 @@ impl AgentConfig {
             components_v1: Vec::new(),
             version: Version::V2_03,
             codec: Codec::Per,
+            strict_ie_order: false,
             setup_timeout: Duration::from_secs(5),
             retry_first: Duration::from_secs(1),
             retry_last: Duration::from_secs(30),

@@ -85,6 +85,8 @@ pub struct Agent {
     close: Option<CloseReason>,
     /// The budget of error answers.
     answers: Budget,
+    /// Whether a message out of order was reported on this association.
+    disorder_reported: bool,
     /// The budget of log lines about oddities that need no answer.
     remarks: Budget,
 }
@@ -121,6 +123,7 @@ impl Agent {
             events: VecDeque::from([AgentEvent::Connect]),
             close: None,
             answers: Budget::new(Time::default()),
+            disorder_reported: false,
             remarks: Budget::new(Time::default()),
         }
     }
@@ -159,6 +162,14 @@ impl Agent {
             Ok(decoded) => decoded,
             Err(error) => return self.answer_malformed(now, pdu, error),
         };
+        if let Some(&error) = decoded.out_of_order() {
+            if self.config.strict_ie_order {
+                return self.answer_malformed(now, pdu, error);
+            }
+            if !std::mem::replace(&mut self.disorder_reported, true) {
+                self.events.push_back(AgentEvent::Notice(Notice::OutOfOrder(error)));
+            }
+        }
         let report = match Notice::overlooked(&decoded) {
             Some(notice) => self.overlooked(now, pdu, &decoded, notice),
             None => None,

@@ -54,6 +54,7 @@ impl Agent {
     /// Reports a new association. The agent sends the setup request.
     pub fn handle_open(&mut self, now: Time) {
         self.answers = Budget::new(now);
+        self.disorder_reported = false;
         self.remarks = Budget::new(now);
         self.forget_procedures();
         self.forget_requests(); // none, unless the caller did not report the loss

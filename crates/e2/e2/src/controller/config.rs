@@ -24,6 +24,9 @@ pub struct ControllerConfig {
     /// Whether indications without an active subscription are answered by an Error Indication (E2AP v03.01 10.4), which
     /// aborts some agents, FlexRIC's among them. Otherwise they are dropped. Default: false.
     pub answer_stray_indications: bool,
+    /// Whether messages whose IEs are out of order are refused, as E2AP v03.01 10.3.6 says, even if nothing is missing or
+    /// repeated. Default: false, since some nodes send them (onosproject's ran-simulator its setup request).
+    pub strict_ie_order: bool,
     /// The time after which a freed request id is reused. Default: 10 s.
     pub request_reuse_delay: Duration,
     /// The time limit of the setup on a new association. Default: 10 s.
@@ -78,6 +81,7 @@ impl Default for ControllerConfig {
             first_requestor: 1021,
             max_requests: 262_144,
             answer_stray_indications: false,
+            strict_ie_order: false,
             request_reuse_delay: Duration::from_secs(10),
             setup_timeout: Duration::from_secs(10),
             subscription_timeout: Duration::from_secs(5),

@@ -31,6 +31,13 @@ impl Controller {
                 }
             },
         };
+        if let Some(&error) = decoded.out_of_order() {
+            if self.config.strict_ie_order {
+                self.answer_malformed(now, assoc, pdu, version, error);
+                return Routed::Done;
+            }
+            self.accept_disorder(assoc, error);
+        }
         let report = match Notice::overlooked(&decoded) {
             Some(notice) => self.overlooked(now, assoc, pdu, &decoded, notice),
             None => None,
@@ -70,6 +77,15 @@ impl Controller {
             (other, Some(node)) => self.answer(now, assoc, node, other),
         }
         Routed::Done
+    }
+
+    /// Reports the first message of an association whose IEs are out of order.
+    #[cold]
+    fn accept_disorder(&mut self, assoc: AssocId, error: e2ap::Error) {
+        let Some(state) = self.assocs.get_mut(&assoc) else { return };
+        if !std::mem::replace(&mut state.disorder_reported, true) {
+            self.notice(assoc, Notice::OutOfOrder(error));
+        }
     }
 
     /// Reports IEs that were ignored in a message that is processed nevertheless: at once, or, if the procedure's answer can

@@ -87,6 +87,8 @@ struct Assoc {
     remarks: Budget,
     /// Whether a dropped indication was reported.
     stray_reported: bool,
+    /// Whether a message out of order was reported.
+    disorder_reported: bool,
     /// The RIC's pending node-level procedures.
     procedures: Procedures,
     /// The earliest time of the next E2 Connection Update.
@@ -244,6 +246,7 @@ impl Controller {
             answers: Budget::new(now),
             remarks: Budget::new(now),
             stray_reported: false,
+            disorder_reported: false,
             procedures: Procedures::default(),
             connection_not_before: now,
         };

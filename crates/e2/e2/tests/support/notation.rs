@@ -1,6 +1,6 @@
 //! Messages as short lines: `sub-response id=1021/0 fn=2 admit=1`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use e2ap::*;
 
@@ -110,7 +110,7 @@ fn carried(mut pdu: Pdu<'static>, version: Version) -> Pdu<'static> {
 
 /// Returns the octets of a line: a message in `version`; `hex` and octets; or a tampered message: `cut=5`
 /// removes octets from its end, `plus=200` adds an IE with that id and criticality reject (`plusi` with ignore, `plusn` with notify), and
-/// `minus` drops its last IE, if that has one octet.
+/// `minus` drops its last IE, if that has one octet. `ies=1,49` gives its IEs this order; an id that occurs twice doubles its IE.
 pub fn encode_line(words: &[&str], version: Version) -> Vec<u8> {
     if words[0] == "hex" {
         return hex(&words[1..].concat());
@@ -135,8 +135,27 @@ pub fn encode_line(words: &[&str], version: Version) -> Vec<u8> {
         out[3] -= 5;
         out[6] -= 1;
     }
+    if args.has("ies") {
+        let ids: Vec<u16> = args.numbers("ies");
+        out = in_order(&out, &ids);
+    }
     if let Some(cut) = args.number::<usize>("cut") {
         out.truncate(out.len() - cut);
     }
     out
+}
+
+/// Returns a message with the IEs `ids`, in this order; it and its IEs are short.
+fn in_order(pdu: &[u8], ids: &[u16]) -> Vec<u8> {
+    let mut ies = BTreeMap::new();
+    let mut rest = &pdu[7..];
+    while let [high, low, _, length, ..] = *rest {
+        let (ie, more) = rest.split_at(4 + usize::from(length));
+        ies.insert(u16::from_be_bytes([high, low]), ie);
+        rest = more;
+    }
+    assert!(ies.keys().all(|id| ids.contains(id)), "{:?}", ies.keys());
+    let ies = ids.iter().map(|id| ies[id]).collect::<Vec<_>>().concat();
+    assert!(ies.len() < 0x80 - 3, "too long for this change");
+    [&pdu[..3], &[ies.len() as u8 + 3, pdu[4], 0, ids.len() as u8], &ies].concat()
 }

@@ -30,6 +30,7 @@ impl ScenarioAgent {
         let mut config = AgentConfig::new(notation::gnb(1), functions(&args.numbers("fns")));
         let version = args.get("v").map_or(Version::V2_03, |text| text.parse().unwrap());
         config.version = version;
+        config.strict_ie_order = args.has("strict-ie-order");
         if let Some(subscriptions) = args.number("max-subscriptions") {
             config.max_subscriptions = subscriptions;
         }

@@ -72,6 +72,7 @@ impl ScenarioRic {
             config.max_suspended = suspended;
         }
         config.answer_stray_indications = args.has("answer-stray-indications");
+        config.strict_ie_order = args.has("strict-ie-order");
         let version: Option<Version> = args.get("v").map(|text| text.parse().unwrap());
         config.version = args.get("version").map(|text| text.parse().unwrap()).or(version);
         ScenarioRic {

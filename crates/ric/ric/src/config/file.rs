@@ -49,6 +49,7 @@ const FILE: TableKeys = TableKeys {
         "delete_timeout_ms",
         "control_timeout_ms",
         "answer_stray_indications",
+        "strict_ie_order",
         "tls",
         "rest_access",
         "redis",
@@ -170,6 +171,7 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
     set(&mut controller.delete_timeout, period(file, "delete_timeout_ms")?);
     set(&mut controller.control_timeout, period(file, "control_timeout_ms")?);
     set(&mut controller.answer_stray_indications, file.boolean("answer_stray_indications")?);
+    set(&mut controller.strict_ie_order, file.boolean("strict_ie_order")?);
     set(&mut server.loops, file.integer("loops", 1..=MAX_LOOPS as i64)?);
     set(&mut server.affinity_links, file.integer("affinity_links", 0..=1 << 20)?);
     set(&mut server.max_log_lines, file.integer("max_log_lines", 1..=1 << 20)?);

@@ -25,6 +25,7 @@ fn every_key_is_read() {
         max_pdu_octets = 2048
         control_timeout_ms = 10
         answer_stray_indications = true
+        strict_ie_order = true
         [[node]]
         id = "gnb-00101-e00"
         kpm = "2.01"
@@ -41,8 +42,9 @@ fn every_key_is_read() {
     assert_eq!(config.server.controller.max_nodes, 2);
     assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
     assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
-    assert!(config.server.controller.answer_stray_indications);
-    assert!(!RicConfig::from_toml("").unwrap().server.controller.answer_stray_indications, "off by default");
+    assert!(config.server.controller.answer_stray_indications && config.server.controller.strict_ie_order);
+    let defaults = RicConfig::from_toml("").unwrap().server.controller;
+    assert!(!defaults.answer_stray_indications && !defaults.strict_ie_order, "off by default");
     assert_eq!(config.server.link.max_pdu_octets, 2048);
     assert_eq!(config.server.controller.node_versions["gnb-00101-e00"], Version::V3_01);
     assert_eq!(config.nodes, [NodeConfig { id: "gnb-00101-e00".into(), kpm: Some(Revision::V2_01) }]);
