@@ -246,11 +246,9 @@ impl fmt::Display for Notice {
                 write!(f, "{message} is not supported; answered with an error indication")
             }
             Notice::Ignored { message } => write!(f, "{message} is not supported; ignored"),
-            Notice::Contradiction { message, request_id } => write!(
-                f,
-                "{message} contradicts request {}/{}; dropped",
-                request_id.requestor, request_id.instance
-            ),
+            Notice::Contradiction { message, request_id } => {
+                write!(f, "{message} contradicts request {}/{}; dropped", request_id.requestor, request_id.instance)
+            }
             Notice::UnknownRequest { message, request_id, answered } => write!(
                 f,
                 "{message} for unknown request {}/{}; {}",

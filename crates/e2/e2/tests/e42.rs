@@ -5,7 +5,10 @@ mod support;
 use core::time::Duration;
 use std::path::Path;
 
-use e2::{AssocId, CloseReason, Controller, ControllerConfig, E42Host, Event, Notice, Routed, Selection, SubscriptionEnd, Time};
+use e2::{
+    AssocId, CloseReason, Controller, ControllerConfig, E42Host, Event, Notice, Routed, Selection, SubscriptionEnd,
+    Time,
+};
 use e2ap::e42::{
     self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionDeleteRequest, E42SubscriptionRequest, E42Version,
     XappId,
@@ -487,8 +490,7 @@ fn xapps_see_only_functions_that_flexric_knows() {
             testbed.send_from_node(AssocId(assoc), of_node(number, ids));
         }
         testbed.host.handle_open(A);
-        testbed
-            .send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
+        testbed.send_from_xapp(A, E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function(2)].into() }));
         let gather = Gather::new();
         let bytes = testbed.to_xapps.pop().unwrap().1;
         let E42Pdu::SetupResponse(response) = e42::decode(&bytes, E42Version::V2, &gather).unwrap() else { panic!() };

@@ -75,7 +75,8 @@ pub struct Deviations {
 }
 
 impl Deviations {
-    pub(crate) const NONE: Deviations = Deviations { procedure: None, ies: Vec::new(), missing: Vec::new(), out_of_order: None };
+    pub(crate) const NONE: Deviations =
+        Deviations { procedure: None, ies: Vec::new(), missing: Vec::new(), out_of_order: None };
 
     /// Returns whether the mandatory IE is missing.
     pub(crate) fn is_missing(&self, id: ProtocolIeId) -> bool {

@@ -4,7 +4,7 @@
 
 use e2ap::{
     Cause, CauseMisc, CauseProtocol, E2ConnectionSetupFailedItem, E2ConnectionUpdate, E2ConnectionUpdateAcknowledge,
-    E2ConnectionUpdateFailure, E2NodeConfigurationUpdate, Pdu, TimeToWait, TnlInformation, TransactionId,
+    E2ConnectionUpdateFailure, E2NodeConfigurationUpdate, Pdu, TimeToWait, TnlInformation, TransactionId, Version,
 };
 use per::Gather;
 
@@ -71,16 +71,26 @@ impl Agent {
         Ok(())
     }
 
+    /// Checks that a further association can join the node.
+    ///
+    /// # Errors
+    /// In v1, whose message on a further association does not name the node.
+    pub fn check_join(&self) -> Result<(), AgentMisuse> {
+        let version = self.config.version;
+        if version < Version::V2_03 { Err(AgentMisuse::CannotJoin(version)) } else { Ok(()) }
+    }
+
     /// Writes the first message of a further association, which makes it join the node (E2AP v03.01 8.3.5.2). Returns the
     /// transaction id for [`Agent::joined`].
     ///
     /// # Errors
-    /// If the agent is not up, or in v1, whose message does not name the node.
+    /// If the agent is not up, or as [`Agent::check_join`].
     pub fn join(&mut self, out: &mut Vec<u8>) -> Result<TransactionId, AgentMisuse> {
+        self.check_join()?;
         if !self.is_up() {
             return Err(AgentMisuse::NotUp);
         }
-        let transaction_id = self.next_transaction().ok_or(AgentMisuse::NotInVersion)?;
+        let transaction_id = self.next_transaction().ok_or(AgentMisuse::CannotJoin(self.config.version))?;
         let update = E2NodeConfigurationUpdate {
             transaction_id: Some(transaction_id),
             global_e2_node_id: Some(self.config.node_id),

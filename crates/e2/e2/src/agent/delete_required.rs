@@ -2,7 +2,7 @@
 //!
 //! Procedure: RIC Subscription Delete Required. Clause: E2AP v03.01 8.2.3. Role: node. Since: v02.03. Scenarios: agent_delete_required*
 
-use e2ap::{Cause, RicRequestId, RicSubscriptionDeleteRequired, RicSubscriptionWithCause, Version};
+use e2ap::{Cause, ProcedureCode, RicRequestId, RicSubscriptionDeleteRequired, RicSubscriptionWithCause, Version};
 
 use super::{Agent, AgentMisuse};
 
@@ -18,7 +18,8 @@ impl Agent {
     pub fn require_deletion(&mut self, subscriptions: &[(RicRequestId, Cause)]) -> Result<(), AgentMisuse> {
         let version = self.config.version;
         if version < Version::V2_03 {
-            return Err(AgentMisuse::NotInVersion);
+            let procedure_code = ProcedureCode::RIC_SUBSCRIPTION_DELETE_REQUIRED;
+            return Err(AgentMisuse::NoProcedure { procedure_code, version });
         }
         let item = |(id, cause): &(RicRequestId, Cause)| {
             let subscription = self.subscriptions.get(id).filter(|s| s.admitted.is_some())?;

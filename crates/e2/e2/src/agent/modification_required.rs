@@ -27,7 +27,8 @@ impl Agent {
     ) -> Result<(), AgentMisuse> {
         let version = self.config.version;
         if version < Version::V3_01 {
-            return Err(AgentMisuse::NotInVersion);
+            let procedure_code = ProcedureCode::RIC_SUBSCRIPTION_MODIFICATION_REQUIRED;
+            return Err(AgentMisuse::NoProcedure { procedure_code, version });
         }
         let subscription = self.subscriptions.get(&id).ok_or(AgentMisuse::UnknownRequest)?;
         let actions = subscription.admitted.as_ref().ok_or(AgentMisuse::UnknownRequest)?;

@@ -30,8 +30,9 @@ impl Agent {
     /// # Errors
     /// If the agent is not up, a removal is in progress, or the version does not have this procedure.
     pub fn remove(&mut self, now: Time) -> Result<(), AgentMisuse> {
-        if self.config.version < Version::V2_03 {
-            return Err(AgentMisuse::NotInVersion);
+        let version = self.config.version;
+        if version < Version::V2_03 {
+            return Err(AgentMisuse::NoProcedure { procedure_code: ProcedureCode::E2_REMOVAL, version });
         }
         if !self.is_up() {
             return Err(AgentMisuse::NotUp);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use e2ap::{Cause, GlobalRicId, ProcedureCode, RanFunctionId, RicActionId, RicRequestId};
+use e2ap::{Cause, GlobalRicId, ProcedureCode, RanFunctionId, RicActionId, RicRequestId, Version};
 
 #[cfg(doc)]
 use super::Agent;
@@ -107,8 +107,18 @@ pub enum AgentMisuse {
     NotUp,
     /// A procedure of this kind is already in progress.
     InProgress,
-    /// The E2AP version does not have this procedure or field.
+    /// The E2AP version does not have this message or field.
     NotInVersion,
+    /// The E2AP version does not have this procedure.
+    NoProcedure {
+        /// The procedure.
+        procedure_code: ProcedureCode,
+        /// The agent's version.
+        version: Version,
+    },
+    /// The E2AP version does not have further associations: its E2 Node Configuration Update, the first message on one, does
+    /// not name the node.
+    CannotJoin(Version),
     /// The configuration would be invalid.
     Config(AgentConfigError),
     /// A function changed without a new revision.
@@ -126,6 +136,12 @@ impl fmt::Display for AgentMisuse {
             AgentMisuse::SameRevision(id) => {
                 return write!(f, "RAN function {} changed without a new revision", id.0);
             }
+            AgentMisuse::NoProcedure { procedure_code, version } => {
+                return write!(f, "E2AP v{version} has no procedure {procedure_code:?}");
+            }
+            AgentMisuse::CannotJoin(version) => {
+                return write!(f, "E2AP v{version} has no message by which a further association names its node");
+            }
             AgentMisuse::UnknownRequest => "no such request awaits an answer",
             AgentMisuse::UnknownAction => "the subscription has no such action",
             AgentMisuse::BadActions => "an answer admits at least one action and names each requested one at most once",
@@ -139,3 +155,19 @@ impl fmt::Display for AgentMisuse {
 }
 
 impl std::error::Error for AgentMisuse {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misuse_names_the_version_and_the_procedure_that_it_lacks() {
+        let (procedure_code, version) = (ProcedureCode::E2_REMOVAL, Version::V1_01);
+        let no_procedure = AgentMisuse::NoProcedure { procedure_code, version };
+        assert_eq!(no_procedure.to_string(), "E2AP v1.01 has no procedure E2 Removal (13)");
+        assert_eq!(
+            AgentMisuse::CannotJoin(version).to_string(),
+            "E2AP v1.01 has no message by which a further association names its node"
+        );
+    }
+}

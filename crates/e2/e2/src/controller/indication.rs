@@ -29,13 +29,7 @@ pub struct Route<'a> {
 impl Controller {
     /// Counts and drops an indication without an active subscription. No procedure of the node waits for an answer, and an
     /// Error Indication aborts some agents; `answer_stray_indications` sends it nevertheless.
-    pub(super) fn stray_indication(
-        &mut self,
-        now: Time,
-        assoc: AssocId,
-        node: NodeId,
-        indication: &RicIndication<'_>,
-    ) {
+    pub(super) fn stray_indication(&mut self, now: Time, assoc: AssocId, node: NodeId, indication: &RicIndication<'_>) {
         self.stray_indications += 1;
         let (id, function) = (indication.request_id, indication.ran_function_id);
         let place = self.requests.place(id);

@@ -36,7 +36,8 @@ impl Controller {
         }
         let node = self.nodes.get(&s.node).ok_or(Misuse::UnknownNode)?;
         if node.version < Version::V3_01 {
-            return Err(Misuse::NotInVersion);
+            let procedure_code = ProcedureCode::RIC_SUBSCRIPTION_MODIFICATION;
+            return Err(Misuse::NoProcedure { procedure_code, version: node.version });
         }
         if s.holders().count() > 1 {
             return Err(Misuse::Shared);

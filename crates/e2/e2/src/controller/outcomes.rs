@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use e2ap::{Cause, RicActionId, RicTimeToWait};
+use e2ap::{Cause, ProcedureCode, RicActionId, RicTimeToWait, Version};
 
 use super::ids::{NodeId, SubscriptionId, Ticket};
 use crate::{ChangeResult, ConnectionResult};
@@ -285,8 +285,15 @@ pub enum Misuse {
     TooLarge,
     /// A procedure of this kind is already in progress.
     InProgress,
-    /// The node's E2AP version does not have this procedure or field.
+    /// The node's E2AP version does not have this field.
     NotInVersion,
+    /// The node's E2AP version does not have this procedure.
+    NoProcedure {
+        /// The procedure.
+        procedure_code: ProcedureCode,
+        /// The node's version.
+        version: Version,
+    },
     /// The node requested a time to wait that has not passed yet.
     TooEarly,
     /// Other consumers share the subscription.
@@ -298,6 +305,9 @@ pub enum Misuse {
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Misuse::NoProcedure { procedure_code, version } => {
+                return write!(f, "the node's E2AP v{version} has no procedure {procedure_code:?}");
+            }
             Misuse::UnknownNode => "no such node",
             Misuse::UnknownFunction => "the node has no such RAN function",
             Misuse::UnknownSubscription => "no such subscription of this consumer",

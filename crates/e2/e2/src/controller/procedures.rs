@@ -75,7 +75,7 @@ impl Controller {
         let known = self.nodes.get(&node).ok_or(Misuse::UnknownNode)?;
         let (assoc, version) = (known.assoc, known.version);
         if version < since {
-            return Err(Misuse::NotInVersion);
+            return Err(Misuse::NoProcedure { procedure_code: code, version });
         }
         // every node has an association
         let state = self.assocs.get_mut(&assoc).ok_or(Misuse::UnknownNode)?;

@@ -160,13 +160,7 @@ impl Controller {
     }
 
     /// Drops an answer that contradicts its request.
-    pub(super) fn contradiction(
-        &mut self,
-        now: Time,
-        node: NodeId,
-        request_id: RicRequestId,
-        message: &'static str,
-    ) {
+    pub(super) fn contradiction(&mut self, now: Time, node: NodeId, request_id: RicRequestId, message: &'static str) {
         self.drop_answer(now, node, Notice::Contradiction { message, request_id });
     }
 

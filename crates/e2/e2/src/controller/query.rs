@@ -27,8 +27,9 @@ impl Controller {
         header: &[u8],
         definition: &[u8],
     ) -> Result<(), Misuse> {
-        if self.check_function(node, function)?.version < Version::V3_01 {
-            return Err(Misuse::NotInVersion);
+        let version = self.check_function(node, function)?.version;
+        if version < Version::V3_01 {
+            return Err(Misuse::NoProcedure { procedure_code: ProcedureCode::RIC_QUERY, version });
         }
         self.check_room(consumer, header.len() + definition.len(), 0)?;
         let query = Query { node, function, consumer, ticket };

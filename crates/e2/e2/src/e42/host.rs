@@ -202,8 +202,7 @@ impl E42Host {
         };
         let rights = self.sessions.get(&assoc).and_then(|session| session.rights.as_deref());
         let room_octets = self.max_pdu_octets / 2;
-        let (nodes, omitted) =
-            nodes::connected(controller.nodes(), rights, &self.functions, self.version, room_octets);
+        let (nodes, omitted) = nodes::connected(controller.nodes(), rights, &self.functions, self.version, room_octets);
         if omitted > 0 {
             self.notices.push_back((assoc, Notice::NodesOmitted { count: omitted }));
         }

@@ -23,7 +23,8 @@ pub(super) fn connected<'a>(
 ) -> (Vec<ConnectedNode<'a>>, usize) {
     let (mut listed, mut omitted, mut scratch) = (Vec::new(), 0, Vec::new());
     for node in nodes.filter(|node| rights.is_none_or(|rights| rights.sees(node))) {
-        let node = connected_node(node, rights, functions, version).filter(|_| listed.len() < usize::from(u16::MAX) - 1);
+        let node =
+            connected_node(node, rights, functions, version).filter(|_| listed.len() < usize::from(u16::MAX) - 1);
         match node.map(|node| (octets(&node, version, &mut scratch), node)) {
             Some((Some(octets), node)) if octets <= room_octets => {
                 room_octets -= octets;

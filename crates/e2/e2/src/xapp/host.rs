@@ -300,7 +300,7 @@ fn code(misuse: Misuse) -> RefusalCode {
         Misuse::TooManyRequests => RefusalCode::TooManyRequests,
         Misuse::NoRequestId => RefusalCode::NoRequestId,
         Misuse::TooLarge => RefusalCode::TooLarge,
-        Misuse::NotInVersion => RefusalCode::NotInVersion,
+        Misuse::NotInVersion | Misuse::NoProcedure { .. } => RefusalCode::NotInVersion,
         Misuse::InProgress => RefusalCode::InProgress,
         Misuse::Shared => RefusalCode::Shared,
         // only `Controller::connection_update` returns these, and the host never calls it

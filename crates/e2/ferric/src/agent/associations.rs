@@ -140,6 +140,11 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
 
     fn add_association(&mut self, now: Time, id: ControllerId, item: E2ConnectionUpdateItem<'static>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
+        if let Err(error) = connection.machine.check_join() {
+            let (node, ric) = (connection.machine.node_id(), &connection.address);
+            warn!(%node, %ric, %error, "cannot set up additional association: reported to the RIC as failed");
+            return connection.failed(item, UNAVAILABLE);
+        }
         let address = address_of(&connection.address, &item.tnl_information)
             .filter(|_| connection.additional.len() < MAX_ADDITIONAL);
         let Some(address) = address else {

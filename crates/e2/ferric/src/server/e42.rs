@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use e2::{AssocId, Consumer, Controller, E42Host, Event, Indication, Selection, Time, XappRights};
-use e2ap::{RanFunctionId, RicIndicationType};
 use e2ap::e42::E42Version;
+use e2ap::{RanFunctionId, RicIndicationType};
 use link::{Address, Class, Link, Poll, State, Tap};
 use tracing::{debug, info, warn};
 

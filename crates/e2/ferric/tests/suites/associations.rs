@@ -278,6 +278,13 @@ fn v1_names_no_node_and_has_one_association() {
     let update = ConnectionUpdate { add: vec![item(other)], ..ConnectionUpdate::default() };
     assert_eq!(fixture.ask(update), done(&[], &[other]));
     assert!(fixture.more().is_empty());
+    // no link is opened for it
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let other = listener.local_addr().unwrap().port();
+    let update = ConnectionUpdate { add: vec![item(other)], ..ConnectionUpdate::default() };
+    assert_eq!(fixture.ask(update), done(&[], &[other]));
+    assert_eq!(listener.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
     fixture.reports();
 }
 

@@ -161,7 +161,8 @@ mod tests {
 
     #[test]
     fn functions_of_e42_are_read() {
-        let functions = |text: &str| RicConfig::from_toml(text).map(|config| config.server.e42.map(|e42| e42.functions));
+        let functions =
+            |text: &str| RicConfig::from_toml(text).map(|config| config.server.e42.map(|e42| e42.functions));
         assert_eq!(functions("").unwrap(), None);
         let known = functions("e42_version = \"2\"").unwrap().unwrap();
         assert!([2, 3, 142, 148].iter().all(|id| known.contains(&RanFunctionId(*id))));
