@@ -257,11 +257,12 @@ impl fmt::Display for Notice {
                 reaction(*answered)
             ),
             Notice::StrayIndication { request_id: RicRequestId { requestor, instance }, before_setup } => {
-                let what = if *before_setup { "before the setup" } else { "without an active subscription" };
-                write!(
-                    f,
-                    "RicIndication of request {requestor}/{instance} {what}; dropped, further ones are counted only"
-                )
+                let what = if *before_setup {
+                    "before the setup; dropped, its subscription is deleted after the setup"
+                } else {
+                    "without an active subscription; dropped"
+                };
+                write!(f, "RicIndication of request {requestor}/{instance} {what}, further ones are counted only")
             }
             Notice::AnswersWithheld { count } => {
                 write!(f, "budget of answers exhausted: messages dropped so far: {count}")

@@ -5,9 +5,9 @@
 //!
 //! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.5. Role: ric. Since: v01.00. Scenarios: indication*
 
-use e2ap::{Codec, Pdu, RanFunctionId, RicIndication, RicRequestId};
+use e2ap::{Codec, Pdu, RanFunctionId, RicIndication, RicRequestId, RicSubscriptionDeleteRequest};
 
-use super::records::Request;
+use super::records::{Request, SubscriptionState};
 use super::{Consumer, Controller, NodeId, SubscriptionId};
 use crate::{AssocId, Notice, Time};
 
@@ -26,6 +26,9 @@ pub struct Route<'a> {
     pub consumers: &'a [Consumer],
 }
 
+/// The maximum number of orphaned subscriptions of an association that are deleted.
+const MAX_ORPHANS: usize = 64;
+
 impl Controller {
     /// Counts and drops an indication without an active subscription. No procedure of the node waits for an answer, and an
     /// Error Indication aborts some agents; `answer_stray_indications` sends it nevertheless.
@@ -40,7 +43,13 @@ impl Controller {
             }
             Some((_, Some(Request::Subscription(s)))) if s.node == node && !s.is_active() => {}
             _ if self.config.answer_stray_indications => self.unknown_request(now, node, id, function, "RicIndication"),
-            _ => self.report_stray(assoc, id, false),
+            Some((_, Some(_))) => self.report_stray(assoc, id, false), // another node's or function's
+            _ => {
+                self.report_stray(assoc, id, false);
+                if self.add_orphan(assoc, id, function) {
+                    self.delete_orphan(node, id, function);
+                }
+            }
         }
     }
 
@@ -53,7 +62,39 @@ impl Controller {
             self.not_in_state(now, assoc, message, pdu);
         } else {
             self.report_stray(assoc, indication.request_id, true);
+            self.add_orphan(assoc, indication.request_id, indication.ran_function_id);
         }
+    }
+
+    /// Notes a subscription that the node has and the RIC does not. Returns whether it is new and within the bound.
+    fn add_orphan(&mut self, assoc: AssocId, id: RicRequestId, function: RanFunctionId) -> bool {
+        let Some(state) = self.assocs.get_mut(&assoc) else { return false };
+        let is_new = state.orphans.len() < MAX_ORPHANS && !state.orphans.contains(&(id, function));
+        if is_new {
+            state.orphans.push((id, function));
+        }
+        is_new
+    }
+
+    /// Deletes the subscriptions of a node that sent indications before its setup, ahead of any other request to it: they are
+    /// those of a RIC before its restart, and would report for ever, or twice where the RIC restores them.
+    pub(super) fn delete_orphans(&mut self, assoc: AssocId, node: NodeId) {
+        let orphans = self.assocs.get(&assoc).map(|state| state.orphans.clone()).unwrap_or_default();
+        for (id, function) in orphans {
+            self.delete_orphan(node, id, function);
+        }
+    }
+
+    fn delete_orphan(&mut self, node: NodeId, request_id: RicRequestId, ran_function_id: RanFunctionId) {
+        self.send(node, &RicSubscriptionDeleteRequest { request_id, ran_function_id }.into());
+    }
+
+    /// Whether the RIC awaits the answer to the deletion of an orphaned subscription, not that of one of its own.
+    pub(super) fn is_orphan(&self, node: NodeId, id: RicRequestId, function: RanFunctionId) -> bool {
+        let own = self.requests.place(id).and_then(|place| self.requests.get(place));
+        let is_deleting = matches!(own, Some(Request::Subscription(s)) if s.state == SubscriptionState::Deleting);
+        let assoc = self.nodes.get(&node).and_then(|node| self.assocs.get(&node.assoc));
+        !is_deleting && assoc.is_some_and(|assoc| assoc.orphans.contains(&(id, function)))
     }
 
     /// Reports the first dropped indication of an association.

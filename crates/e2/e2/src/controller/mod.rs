@@ -87,6 +87,8 @@ struct Assoc {
     remarks: Budget,
     /// Whether a dropped indication was reported.
     stray_reported: bool,
+    /// Subscriptions that the peer reports for and the RIC does not have; each was deleted, or will be after the setup.
+    orphans: Vec<(RicRequestId, RanFunctionId)>,
     /// Whether a message out of order was reported.
     disorder_reported: bool,
     /// The RIC's pending node-level procedures.
@@ -246,6 +248,7 @@ impl Controller {
             answers: Budget::new(now),
             remarks: Budget::new(now),
             stray_reported: false,
+            orphans: Vec::new(),
             disorder_reported: false,
             procedures: Procedures::default(),
             connection_not_before: now,

@@ -121,6 +121,7 @@ impl Controller {
         self.octets_of_nodes += node.octets();
         self.nodes.insert(id, node);
         self.events.push_back(Event::NodeUp(id));
+        self.delete_orphans(assoc, id);
         self.restore(now, id);
     }
 

@@ -85,6 +85,9 @@ impl Controller {
         function: RanFunctionId,
         message: &'static str,
     ) {
+        if self.is_orphan(node, id, function) {
+            return;
+        }
         let Some(place) = self.find_answered(now, node, id, function, message) else { return };
         match self.requests.get(place) {
             Some(Request::Subscription(s)) if s.state == SubscriptionState::Deleting => drop(self.free(now, place)),

@@ -320,8 +320,15 @@ fn integer_extremes_do_not_affect_others() {
         stray.sn = Some(e2ap::RicIndicationSn(u16::MAX));
         stray.ran_function_id = RanFunctionId(4095);
         peer.send_pdu(stray);
+        match peer.receive_pdu() {
+            Pdu::RicSubscriptionDeleteRequest(request) => {
+                assert_eq!(request.request_id, RicRequestId { requestor, instance });
+                assert_eq!(request.ran_function_id, RanFunctionId(4095));
+            }
+            other => panic!("{other:?}"),
+        }
     }
-    peer.is_served(); // none of them was answered before
+    peer.is_served();
     server.end();
 }
 

@@ -255,7 +255,12 @@ fn unexpected_responses_and_indications_are_dropped() {
     });
     peer.send_pdu(e2ap::ResetResponse { transaction_id: Some(TransactionId(3)), criticality_diagnostics: None });
     peer.send_pdu(indication(unassigned, RicActionId(1), b"report"));
-    peer.is_served(); // none of them was answered before
+    // none of them is answered; the subscription that the node thinks it has is deleted
+    match peer.receive_pdu() {
+        Pdu::RicSubscriptionDeleteRequest(request) => assert_eq!(request.request_id, unassigned),
+        other => panic!("{other:?}"),
+    }
+    peer.is_served();
     server.end();
 }
 
