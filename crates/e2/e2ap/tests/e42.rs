@@ -179,3 +179,35 @@ fn recorded_flexric_messages_round_trip() {
     }
     assert!(count >= 20, "{count}");
 }
+
+#[test]
+fn ies_in_any_order_are_decoded_and_duplicates_refused() {
+    use e2ap::e42::{E42SubscriptionDeleteRequest, XappId};
+    let (request_id, ran_function_id) = (e2ap::RicRequestId { requestor: 7, instance: 1 }, e2ap::RanFunctionId(2));
+    let request = E42SubscriptionDeleteRequest { xapp_id: XappId(3), request_id, ran_function_id };
+    let expected = E42Pdu::SubscriptionDeleteRequest(request);
+    let mut ordered = Vec::new();
+    expected.encode(E42Version::V2, &mut ordered).unwrap();
+    // three short IEs
+    let (head, mut rest) = ordered.split_at(7);
+    let mut ies = Vec::new();
+    while let [_, _, _, length, ..] = *rest {
+        let (ie, more) = rest.split_at(4 + usize::from(length));
+        ies.push(ie);
+        rest = more;
+    }
+    assert_eq!(ies.len(), 3);
+    let gather = Gather::new();
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let octets = [head, &order.map(|at| ies[at]).concat()].concat();
+        assert_eq!(decode(&octets, E42Version::V2, &gather).unwrap(), expected, "{order:?}");
+        // one of them twice
+        for again in ies.iter().copied() {
+            let mut octets = [&octets, again].concat();
+            octets[3] += again.len() as u8;
+            octets[6] += 1;
+            let error = decode(&octets, E42Version::V2, &gather).unwrap_err();
+            assert!(error.to_string().contains("is repeated"), "{error}");
+        }
+    }
+}

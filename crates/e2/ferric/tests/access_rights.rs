@@ -466,6 +466,7 @@ fn access_rules_apply_to_e42_xapps() {
     let e42 = E42Config {
         addresses: addresses.iter().map(|url| url.parse().unwrap()).collect(),
         version: E42Version::V2,
+        functions: Selection::All,
         without_certificate: Some(Arc::new(reads(2))),
         tap: None,
     };

@@ -10,6 +10,7 @@ use e2ap::{
     Pdu, RanFunctionItem, RanFunctionRevision, RicActionId, RicActionToBeSetup, RicActionType, RicRequestId,
     RicSubscriptionDetails,
 };
+use ferric::e2::Selection;
 use ferric::server::{E42Config, Server, ServerConfig};
 use per::{Gather, PrintableString};
 
@@ -20,7 +21,8 @@ fn start(change: impl FnOnce(&mut ServerConfig)) -> (Ric, ferric::link::Address)
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("e42+tcp://{}", taken.local_addr().unwrap());
     drop(taken);
-    let e42 = E42Config { addresses: vec![url.parse().unwrap()], version: VERSION, ..E42Config::default() };
+    let functions = Selection::All; // FlexRIC does not know the function of these nodes
+    let e42 = E42Config { addresses: vec![url.parse().unwrap()], version: VERSION, functions, ..E42Config::default() };
     let address = e42.addresses[0].0.clone();
     let mut config = ServerConfig { e42: Some(e42), ..free_ports() };
     change(&mut config);

@@ -32,8 +32,8 @@ use crate::common::session::{node_id_of, poll_until, session, subscribe};
 use crate::common::test_server::TestServer;
 use crate::common::{eventually, noise};
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionAdmitted,
-    RicActionId, RicControlAcknowledge, RicRequestId, RicServiceUpdate, RicSubscriptionResponse, TransactionId, peek,
+    Cause, CauseProtocol, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionAdmitted, RicActionId,
+    RicControlAcknowledge, RicRequestId, RicServiceUpdate, RicSubscriptionResponse, TransactionId, peek,
 };
 use ferric::e2::{ControlOutcome, RefusalCode, RequestEvent, SubscribeError};
 use ferric::e2::{SubscriptionEnd, SubscriptionId};

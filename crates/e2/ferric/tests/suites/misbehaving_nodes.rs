@@ -11,8 +11,8 @@ use crate::common::session::{node_id_of, poll_until, session, subscribe};
 use crate::common::test_server::TestServer;
 use crate::common::{PATIENCE, eventually, noise};
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionId,
-    RicRequestId, RicSubscriptionResponse, TransactionId,
+    Cause, CauseProtocol, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicActionId, RicRequestId,
+    RicSubscriptionResponse, TransactionId,
 };
 use ferric::e2::SubscriptionEnd;
 use ferric::e2::xapp::{PROTOCOL_VERSION, RicMessage, XappMessage};
