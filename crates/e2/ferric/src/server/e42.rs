@@ -87,9 +87,9 @@ impl E42Apps {
             self.out.clear();
         }
         while let Some((assoc, notice)) = self.host.poll_notice() {
-            if self.log_limiter.allow() {
-                let peer = self.peers.get_mut(assoc).map(|peer| peer.link.peer().to_string());
-                warn!(xapp = peer, "{notice}");
+            let peer = self.peers.get_mut(assoc).map(|peer| peer.link.peer());
+            if peer.map_or_else(|| self.log_limiter.allow(), |peer| self.log_limiter.allow_from(peer)) {
+                warn!(xapp = peer.map(ToString::to_string), "{notice}");
             }
         }
     }
@@ -115,6 +115,7 @@ impl E42Apps {
                 // E42 has no message for dropped reports, so that the first loss is logged
                 if let Some(peer) = self.peers.get_mut(assoc)
                     && !std::mem::replace(&mut peer.has_unreported_loss, true)
+                    && self.log_limiter.allow_from(peer.link.peer())
                 {
                     warn!(xapp = %peer.link.peer(), "xApp reads too slowly: reports are dropped");
                 }
@@ -128,7 +129,7 @@ impl E42Apps {
     pub fn close_wanted(&mut self, poll: &Poll) {
         while let Some((assoc, reason)) = self.host.poll_close() {
             if let Some(link) = self.peers.remove(poll, assoc) {
-                if self.log_limiter.allow() {
+                if self.log_limiter.allow_from(link.peer()) {
                     info!(xapp = %link.peer(), %reason, "E42 xApp disconnected");
                 }
                 link.close();
@@ -146,7 +147,7 @@ impl E42Apps {
         if self.is_silent(assoc)
             && let Some(link) = self.peers.remove(poll, assoc)
         {
-            if self.log_limiter.allow() {
+            if self.log_limiter.allow_from(link.peer()) {
                 info!(xapp = %link.peer(), "connection closed: no E42 setup within the setup timeout");
             }
             self.host.handle_close(now, assoc, controller);
@@ -172,7 +173,7 @@ impl Server {
                     self.admit_e42(now, assoc);
                 }
             }
-            Err(error) if self.log_limiter.allow() => {
+            Err(error) if self.log_limiter.allow_from(&peer) => {
                 warn!(%peer, %error, "connection rejected: cannot register it with epoll")
             }
             Err(_) => {}
@@ -185,7 +186,7 @@ impl Server {
         let Some(peer) = self.apps.e42.peers.get_mut(assoc) else { return false };
         let (xapp, identity) = (peer.link.peer(), peer.link.identity());
         if let Some(certificate) = identity
-            && self.log_limiter.allow()
+            && self.log_limiter.allow_from(xapp)
         {
             info!(%xapp, %certificate, "E42 xApp authenticated");
         }
@@ -205,7 +206,7 @@ impl Server {
             return true;
         }
         match identity {
-            _ if !self.log_limiter.allow() => {}
+            _ if !self.log_limiter.allow_from(xapp) => {}
             Some(certificate) => {
                 let fingerprint = &certificate.fingerprint;
                 warn!(%xapp, %certificate, %fingerprint, "connection rejected: no access rule for the peer's certificate");

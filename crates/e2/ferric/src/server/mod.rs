@@ -61,6 +61,7 @@ use xapp_links::XappLinks;
 pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
 pub use e2::RequestEvent;
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
+pub use log_lines::{Host, LogBudget};
 pub use iapp::{Iapp, IappContext, IappEvent};
 pub use rights::{NodeEntry, Rights, XappEntry};
 pub use wake::IappWaker;
@@ -253,6 +254,13 @@ impl Server {
     #[must_use]
     pub fn ran(&self) -> &RanDatabase {
         &self.apps.ran
+    }
+
+    /// Returns the budget of log lines that peers cause, for others that log about peers: REST, an app's own threads. It is
+    /// that of [`ServerConfig::max_log_lines`].
+    #[must_use]
+    pub fn log_budget(&self) -> LogBudget {
+        self.log_limiter.budget().clone()
     }
 
     /// Returns the counters since the start.

@@ -1,5 +1,9 @@
 //! Logging to standard error.
 
+mod lines;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -51,6 +55,15 @@ impl LogLevel {
     }
 }
 
+/// The most lines per minute of a program, at level info and above: behind the budget that a RIC has for lines about peers, and in
+/// place of one elsewhere.
+static MAX_LINES_PER_MINUTE: AtomicU32 = AtomicU32::new(20_000);
+
+/// Raises the most lines per minute so that a budget of `lines` for peers fits in.
+pub fn allow_log_lines(lines: u32) {
+    MAX_LINES_PER_MINUTE.fetch_max(lines.saturating_mul(3), Ordering::Relaxed);
+}
+
 /// Begins to log at the level of `--log`, else of [`LogLevel::VARIABLE`], else at `default`; messages about namespaces and
 /// devices of this host then at `host_default`.
 pub fn init_log(given: Option<LogLevel>, default: LogLevel, host_default: LogLevel) {
@@ -58,7 +71,11 @@ pub fn init_log(given: Option<LogLevel>, default: LogLevel, host_default: LogLev
     let targets = Targets::new()
         .with_default(given.unwrap_or(default).filter())
         .with_target("netns", given.unwrap_or(host_default).filter());
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let format = tracing_subscriber::fmt::format().with_target(false);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .fmt_fields(lines::Fields)
+        .event_format(lines::Lines::new(format, &MAX_LINES_PER_MINUTE));
     let is_terminal = cfg!(feature = "terminal") && std::io::IsTerminal::is_terminal(&std::io::stderr());
     tracing_subscriber::registry().with(lines.with_ansi(is_terminal)).with(targets).init();
 }
