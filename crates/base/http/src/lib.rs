@@ -92,6 +92,7 @@ pub use body::not_null;
 pub use hyper::{Method, StatusCode, header};
 pub use problem::Problem;
 pub use queue::{Reply, RequestQueue, RequestReceiver, request_queue};
+pub use log_lines::LogBudget;
 pub use request::{Request, Response};
 pub use route::Route;
 use route::Router;
@@ -119,6 +120,9 @@ pub struct ServerConfig {
     pub response_timeout: Duration,
     /// A connection that is as old is closed after its current request. Default: 5 minutes.
     pub connection_lifetime: Duration,
+    /// The number of log lines about clients: refusals, with host and reason. Default: 600 per minute. A service that logs about
+    /// other peers too shares its own.
+    pub log_budget: LogBudget,
 }
 
 impl ServerConfig {
@@ -134,6 +138,7 @@ impl ServerConfig {
             read_timeout: Duration::from_secs(10),
             response_timeout: Duration::from_secs(25),
             connection_lifetime: Duration::from_secs(300),
+            log_budget: LogBudget::new(600),
         }
     }
 }

@@ -1,4 +1,3 @@
-use std::io::ErrorKind as IoErrorKind;
 use std::net::Ipv4Addr;
 
 use super::*;
@@ -114,16 +113,4 @@ fn mistakes_are_located() {
 fn undeclared_key_is_a_bug() {
     let document = Document::parse("").unwrap();
     drop(document.root(&ROOT).unwrap().number("speeed", 0.0..=1.0));
-}
-
-#[test]
-fn file_size_is_bounded() {
-    let path = std::env::temp_dir().join(format!("ferric-settings-{}", std::process::id()));
-    std::fs::write(&path, "seed = 1").unwrap();
-    assert_eq!(read(&path, 8).unwrap(), "seed = 1");
-    assert_eq!(read(&path, 7).unwrap_err().kind(), IoErrorKind::FileTooLarge);
-    std::fs::write(&path, [0xff]).unwrap();
-    assert_eq!(read(&path, 8).unwrap_err().kind(), IoErrorKind::InvalidData);
-    std::fs::remove_file(&path).unwrap();
-    assert_eq!(read(&path, 8).unwrap_err().kind(), IoErrorKind::NotFound);
 }

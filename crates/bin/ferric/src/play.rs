@@ -3,7 +3,6 @@
 mod compare;
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -110,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// The messages of the association that is session.
 fn read_recording(args: &Args) -> anyhow::Result<Vec<Recorded>> {
     let path = args.file.display();
-    let file = File::open(&args.file).with_context(|| format!("cannot read {path}"))?;
+    let file = files::open(&args.file).with_context(|| format!("cannot read {path}"))?;
     let mut all: Vec<(usize, std::net::SocketAddr, Recorded)> = Vec::new();
     let mut chosen = args.association.map(|association| (association, None));
     let mut bare = 0;

@@ -112,7 +112,7 @@ impl RestArgs {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut config = match &args.config {
         Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text = files::read_text(path, files::MAX_OCTETS).with_context(|| format!("cannot read {}", path.display()))?;
             RicConfig::from_toml(&text).with_context(|| format!("{}", path.display()))?
         }
         None => RicConfig::default(),
@@ -177,6 +177,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(links) = args.affinity_links {
         config.server.affinity_links = links.into();
     }
+    program::allow_log_lines(config.server.max_log_lines);
     let mut ric = ::ric::bind(config)?;
     let rest = ric.rest().map(rest::Server::url);
     let server = &mut ric.server;
