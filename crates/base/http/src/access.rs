@@ -140,9 +140,13 @@ impl Access {
     /// Reads the files again if they have changed. If they cannot be used, the previous content stays in force; this is logged
     /// once per change.
     pub(super) fn refresh(&mut self) {
-        if self.checked.elapsed() < CHECK_INTERVAL {
-            return;
+        if self.checked.elapsed() >= CHECK_INTERVAL {
+            self.reload();
         }
+    }
+
+    /// As [`Access::refresh`], whenever the files were checked.
+    pub(super) fn reload(&mut self) {
         self.checked = Instant::now();
         let stamps = self.files.stamps();
         if stamps == self.stamps {

@@ -96,6 +96,7 @@ pub use log_lines::LogBudget;
 pub use request::{Request, Response};
 pub use route::Route;
 use route::Router;
+pub use serve::AccessHandle;
 use serve::Serving;
 pub use tokens::TokenFault;
 
@@ -183,6 +184,12 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.serving.address()
+    }
+
+    /// Returns a handle that has the files of access control read again.
+    #[must_use]
+    pub fn access_handle(&self) -> AccessHandle {
+        self.serving.access_handle()
     }
 
     /// The address as a URL: `http://127.0.0.1:8080`.

@@ -7,6 +7,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use hyper::{Method, StatusCode, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
@@ -42,6 +43,7 @@ pub(super) struct Serving {
     address: SocketAddr,
     is_secured: bool,
     end: Option<oneshot::Sender<Infallible>>,
+    reload: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -71,6 +73,8 @@ impl Serving {
         let is_secured = config.access.is_secured();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (end, ended) = oneshot::channel();
+        let reload = Arc::new(Notify::new());
+        let wanted = Arc::clone(&reload);
         let thread = std::thread::Builder::new().name("rest".into()).spawn(move || {
             let shared = Rc::new(Shared {
                 access: RefCell::new(config.access.clone()),
@@ -79,11 +83,18 @@ impl Serving {
                 is_loopback: address.ip().is_loopback(),
             });
             LocalSet::new().block_on(&runtime, async {
+                let reloaded = Rc::clone(&shared);
+                tokio::task::spawn_local(async move {
+                    loop {
+                        wanted.notified().await;
+                        reloaded.access.borrow_mut().reload();
+                    }
+                });
                 tokio::task::spawn_local(accept(listener, shared));
                 let _ = ended.await; // the sender is dropped, nothing is sent
             });
         })?;
-        Ok(Serving { address, is_secured, end: Some(end), thread: Some(thread) })
+        Ok(Serving { address, is_secured, end: Some(end), reload, thread: Some(thread) })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -92,6 +103,21 @@ impl Serving {
 
     pub fn is_secured(&self) -> bool {
         self.is_secured
+    }
+
+    pub fn access_handle(&self) -> AccessHandle {
+        AccessHandle(Arc::clone(&self.reload))
+    }
+}
+
+/// Has the files of a server's access control read again, from any thread.
+#[derive(Clone, Debug)]
+pub struct AccessHandle(Arc<Notify>);
+
+impl AccessHandle {
+    /// Reads the files again if they have changed, now rather than with the next connection. The server logs the result.
+    pub fn reload(&self) {
+        self.0.notify_one();
     }
 }
 

@@ -88,3 +88,12 @@ impl<'t> Document<'t> {
 fn line_at(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|octet| *octet == b'\n').count()
 }
+
+/// Returns the keys at the top of a document whose values differ from those of another one, sorted. A text that is not TOML has
+/// none.
+#[must_use]
+pub fn changed_keys(before: &str, after: &str) -> Vec<String> {
+    let [before, after] = [before, after].map(|text| text.parse::<toml::Table>().unwrap_or_default());
+    let keys: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    keys.into_iter().filter(|key| before.get(*key) != after.get(*key)).cloned().collect()
+}

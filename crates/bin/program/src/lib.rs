@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub use log_lines::escaped;
 pub use find::{find, find_with_prefix};
 pub use limits::raise_open_files;
-pub use log::{LogLevel, allow_log_lines, init_log};
+pub use log::{LogLevel, allow_log_lines, init_log, set_log_level};
 pub use remedy::{link_remedy, remedy};
 
 /// Prints a line to standard output, as [`println!`] does. A closed pipe (`ferric … | head`) ends the program with success.
@@ -42,8 +42,13 @@ pub fn end_without_output(error: &std::io::Error) -> ! {
     if error.kind() == ErrorKind::BrokenPipe {
         std::process::exit(0);
     }
-    eprintln!("cannot write to standard output: {error}");
+    print_error(format_args!("cannot write to standard output: {error}"));
     std::process::exit(1)
+}
+
+/// Prints a line to standard error. If that is not possible either, the exit status remains.
+fn print_error(line: fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 fn is_unsafe_in_text(character: char) -> bool {
@@ -62,9 +67,9 @@ fn escape_text(text: &str) -> String {
 #[must_use]
 pub fn exit_code(name: &str, result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
-    eprintln!("{name}: {}", escape_text(&chain(&error)));
+    print_error(format_args!("{name}: {}", escape_text(&chain(&error))));
     if let Some(remedy) = remedy(&error) {
-        eprintln!("  do: {remedy}");
+        print_error(format_args!("  do: {remedy}"));
     }
     ExitCode::FAILURE
 }

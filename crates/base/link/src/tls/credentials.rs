@@ -194,10 +194,16 @@ impl Tls {
     /// next change.
     #[must_use]
     pub fn renew(&self) -> Renewal {
-        let mut state = self.lock();
-        if state.looked.elapsed() < LOOK_EVERY {
+        if self.lock().looked.elapsed() < LOOK_EVERY {
             return Renewal::Unchanged;
         }
+        self.reload()
+    }
+
+    /// Reads the files again if they have changed, whenever they were checked.
+    #[must_use]
+    pub fn reload(&self) -> Renewal {
+        let mut state = self.lock();
         state.looked = Instant::now();
         let seen = self.shared.files.stamps();
         if seen == state.seen {

@@ -2,11 +2,13 @@
 
 mod lines;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::reload;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -68,6 +70,7 @@ pub fn allow_log_lines(lines: u32) {
 /// devices of this host then at `host_default`.
 pub fn init_log(given: Option<LogLevel>, default: LogLevel, host_default: LogLevel) {
     let given = given.or_else(LogLevel::of_environment);
+    IS_LEVEL_GIVEN.store(given.is_some(), Ordering::Relaxed);
     let targets = Targets::new()
         .with_default(given.unwrap_or(default).filter())
         .with_target("netns", given.unwrap_or(host_default).filter());
@@ -77,5 +80,22 @@ pub fn init_log(given: Option<LogLevel>, default: LogLevel, host_default: LogLev
         .fmt_fields(lines::Fields)
         .event_format(lines::Lines::new(format, &MAX_LINES_PER_MINUTE));
     let is_terminal = cfg!(feature = "terminal") && std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let (targets, handle) = reload::Layer::new(targets);
+    // a program begins to log once
+    let _ = CHANGE_LEVEL.set(Box::new(move |level| handle.reload(Targets::new().with_default(level)).is_ok()));
     tracing_subscriber::registry().with(lines.with_ansi(is_terminal)).with(targets).init();
+}
+
+/// Changes the level of all lines while the program runs.
+static CHANGE_LEVEL: OnceLock<Box<dyn Fn(LevelFilter) -> bool + Send + Sync>> = OnceLock::new();
+/// Whether the level is that of the command line or of the environment.
+static IS_LEVEL_GIVEN: AtomicBool = AtomicBool::new(false);
+
+/// Changes the least severe level that is logged, unless the command line or [`LogLevel::VARIABLE`] has set one. Returns whether
+/// it is in force.
+pub fn set_log_level(level: LevelFilter) -> bool {
+    if IS_LEVEL_GIVEN.load(Ordering::Relaxed) {
+        return false;
+    }
+    CHANGE_LEVEL.get().is_some_and(|change| change(level))
 }

@@ -119,6 +119,7 @@ impl Server {
             }
         };
         entry.admitted = !is_refused;
+        self.apps.hosts.admit(assoc, peer, identity);
         if is_refused {
             if self.log_limiter.allow_from(peer) {
                 let fingerprint = identity.map(|identity| identity.fingerprint.to_string());

@@ -193,6 +193,7 @@ impl Server {
         let without = || self.config.e42.as_ref().and_then(|e42| e42.without_certificate.clone());
         let rights = match (self.config.rights.of_xapp(identity), identity) {
             (Admission::Unknown, _) => {
+                self.apps.hosts.admit(assoc, xapp, identity);
                 peer.admitted = true;
                 return true;
             }
@@ -202,6 +203,7 @@ impl Server {
         };
         if let Some(rights) = rights {
             self.apps.e42.host.set_rights(assoc, rights);
+            self.apps.hosts.admit(assoc, xapp, identity);
             peer.admitted = true;
             return true;
         }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use e2::{AssocId, NodeId};
-use link::{Address, Link};
+use link::{Address, Identity, Link};
 use log_lines::{Host, LogBudget};
 use tracing::{debug, warn};
 
@@ -80,12 +80,21 @@ pub(super) fn host(peer: &Address) -> Host {
     address.parse::<IpAddr>().map_or(Host::Unknown, Host::from)
 }
 
+/// What is kept of an association, whichever loop it is on.
+#[derive(Clone, Debug)]
+pub(super) struct Association {
+    pub assoc: AssocId,
+    pub peer: Address,
+    /// The certificate of the peer, once it is admitted.
+    pub identity: Option<Identity>,
+}
+
 /// The hosts of associations and nodes.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     /// By kind and place of the association: a later association of that place replaces it, so that their number is that of
     /// simultaneous connections.
-    associations: HashMap<(u64, usize), (AssocId, Host)>,
+    associations: HashMap<(u64, usize), Association>,
     /// Of nodes that are up.
     nodes: HashMap<NodeId, Host>,
 }
@@ -93,13 +102,25 @@ pub(super) struct Hosts {
 impl Hosts {
     /// Notes the host of a new association.
     pub fn insert(&mut self, assoc: AssocId, peer: &Address) {
-        self.associations.insert((peers::kind(assoc.0), peers::place(assoc.0)), (assoc, host(peer)));
+        let association = Association { assoc, peer: peer.clone(), identity: None };
+        self.associations.insert(place(assoc), association);
+    }
+
+    /// Notes that the peer of an association is admitted with this certificate.
+    pub fn admit(&mut self, assoc: AssocId, peer: &Address, identity: Option<&Identity>) {
+        let association = Association { assoc, peer: peer.clone(), identity: identity.cloned() };
+        self.associations.insert(place(assoc), association);
+    }
+
+    /// Returns all associations; some of them have ended.
+    pub fn associations(&self) -> impl Iterator<Item = &Association> {
+        self.associations.values()
     }
 
     /// Returns the host of an association.
     pub fn of(&self, assoc: AssocId) -> Host {
-        let found = self.associations.get(&(peers::kind(assoc.0), peers::place(assoc.0)));
-        found.filter(|(of, _)| *of == assoc).map_or(Host::Unknown, |(_, host)| *host)
+        let found = self.associations.get(&place(assoc)).filter(|found| found.assoc == assoc);
+        found.map_or(Host::Unknown, |found| host(&found.peer))
     }
 
     /// Notes the host of a node that is up.
@@ -117,6 +138,10 @@ impl Hosts {
     pub fn of_node(&self, node: NodeId) -> Host {
         self.nodes.get(&node).copied().unwrap_or(Host::Unknown)
     }
+}
+
+fn place(assoc: AssocId) -> (u64, usize) {
+    (peers::kind(assoc.0), peers::place(assoc.0))
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub use e2::RequestEvent;
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use log_lines::{Host, LogBudget};
 pub use iapp::{Iapp, IappContext, IappEvent};
-pub use rights::{NodeEntry, Rights, XappEntry};
+pub use rights::{NodeEntry, Rights, RightsHandle, XappEntry};
 pub use wake::IappWaker;
 pub use workers::MAX_LOOPS;
 
@@ -119,6 +119,8 @@ pub struct Server {
     stop: StopHandle,
     /// The waker of the iApps, once it was requested.
     waker: Option<IappWaker>,
+    /// Rights that are to replace those of the configuration.
+    pending_rights: rights::Pending,
     config: ServerConfig,
     listeners: Vec<(Listener, u64)>,
     nodes: Peers,
@@ -180,6 +182,7 @@ impl Server {
             clock: Clock::new(),
             stop,
             waker: None,
+            pending_rights: rights::Pending::default(),
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
             controller,
@@ -323,7 +326,10 @@ impl Server {
                         self.apps.e42.peers.touch(assoc);
                     }
                 }
-                KIND_WAKE => self.apps.wake_iapps(now, &mut self.controller),
+                KIND_WAKE => {
+                    self.apply_pending_rights(now);
+                    self.apps.wake_iapps(now, &mut self.controller);
+                }
                 KIND_BELL => {} // the rings are read in each iteration
                 _ => {
                     if event.readable {
