@@ -186,3 +186,49 @@ fn full_disk_is_reported_and_the_ric_goes_on() {
     let outcome = ric.stop();
     assert!(outcome.stderr.contains("full.pcapng"), "{}", outcome.stderr);
 }
+
+#[test]
+fn reports_of_a_live_base_station_are_compared_by_meaning() {
+    let any = "tcp://127.0.0.1:0";
+    let file = File::named("kpm.pcapng");
+    let mut ric = program::start(&["ric", "--e2", any, "--xapp", any, "--record", file.name()]);
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
+    ric.logs("node is up");
+    let kpm = run(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--seconds", "1"]);
+    assert_eq!(kpm.code(), Some(0), "{}", kpm.stderr);
+    ends_with(&file, "RicSubscriptionDeleteResponse");
+    ran.stop();
+    ric.stop();
+    assert!(names(&decoded(&file)).contains(&"RicIndication"));
+
+    let mut player = program::start(&["play", file.name(), "--as", "ric", "--e2", any]);
+    let ran = program::start(&["ran", "--ric", &player.line("e2="), "--ues", "2"]);
+    // whether each report arrives in time depends on the machine; what it means does not
+    let outcome = player.end();
+    assert!(outcome.stdout.contains("<- RicIndication: as recorded, with the values of now"), "{}", outcome.stdout);
+    assert!(last_line(&outcome.stdout).contains(" different=0 "), "{}", outcome.stdout);
+    drop(ran);
+}
+
+#[test]
+fn waiting_for_a_missing_message_is_announced() {
+    let any = "tcp://127.0.0.1:0";
+    let file = File::named("waiting.pcapng");
+    let ric = program::start(&["ric", "--e2", any, "--xapp", any, "--record", file.name()]);
+    let programs = busy_ric(ric);
+    // a whole dialogue is in the file
+    let deadline = Instant::now() + PATIENCE;
+    while !run(&["decode", file.name()]).stdout.contains("\"RicIndication\"") {
+        assert!(Instant::now() < deadline, "no indication in the file");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(programs);
+    let mut ric = program::start(&["ric", "--e2", any, "--xapp", any]);
+    let e2 = ric.line("e2=");
+    let mut player = program::start(&["play", file.name(), "--e2", &e2, "--timing", "none", "--patience-ms", "1500"]);
+    // no xApp subscribes here
+    player.line("    2 <- RicSubscriptionRequest: not here yet; waiting up to 1.5 s (--patience-ms)");
+    drop(player);
+    ric.stop();
+}
