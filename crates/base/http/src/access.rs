@@ -189,7 +189,8 @@ impl AccessFiles {
 }
 
 fn read_tokens(path: &Path) -> Result<Tokens, AccessError> {
-    let text = files::read_text(path, files::MAX_OCTETS).map_err(|error| AccessError::ReadTokens(path.to_owned(), error))?;
+    let text =
+        files::read_text(path, files::MAX_OCTETS).map_err(|error| AccessError::ReadTokens(path.to_owned(), error))?;
     let tokens = Tokens::parse(&text).map_err(|fault| AccessError::Tokens(path.to_owned(), fault))?;
     if is_readable_by_all(path) {
         warn!(path = %path.display(), "every user of this host can read the token file of REST; do: chmod o= on that file");

@@ -106,7 +106,8 @@ fn invalid_content_length(request: &[u8]) -> Option<String> {
     let head = head.split("\r\n\r\n").next()?;
     let mut fields = head.lines().filter_map(|line| line.split_once(':'));
     let value = fields.find_map(|(name, value)| {
-        let is_invalid = name.eq_ignore_ascii_case("content-length") && value.trim().parse().map_or(true, |octets: u64| octets > MAX_CONTENT_LENGTH);
+        let is_invalid = name.eq_ignore_ascii_case("content-length")
+            && value.trim().parse().map_or(true, |octets: u64| octets > MAX_CONTENT_LENGTH);
         is_invalid.then(|| value.trim())
     })?;
     Some(value.chars().take(64).collect())

@@ -58,13 +58,8 @@ impl LogBudget {
     /// A budget of so many lines per minute, and a tenth more for important ones.
     #[must_use]
     pub fn new(per_minute: u32) -> Self {
-        let state = State {
-            since: Instant::now(),
-            written: 0,
-            written_of_reserve: 0,
-            suppressed: 0,
-            hosts: HashMap::new(),
-        };
+        let state =
+            State { since: Instant::now(), written: 0, written_of_reserve: 0, suppressed: 0, hosts: HashMap::new() };
         let shared = Shared { has_suppressed: AtomicBool::new(false), state: Mutex::new(state) };
         LogBudget { per_minute, shared: Arc::new(shared) }
     }

@@ -118,6 +118,9 @@ fn undeclared_key_is_a_bug() {
 #[test]
 fn changed_keys_are_those_with_another_value() {
     let before = "a = 1\nb = [1, 2]\n[c]\nx = 1\n[[d]]\ny = 1\n";
-    assert_eq!(changed_keys(before, "# other order\nb = [ 1,2 ]\na = 1\n[[d]]\ny = 1\n[c]\nx = 1\n"), Vec::<String>::new());
+    assert_eq!(
+        changed_keys(before, "# other order\nb = [ 1,2 ]\na = 1\n[[d]]\ny = 1\n[c]\nx = 1\n"),
+        Vec::<String>::new()
+    );
     assert_eq!(changed_keys(before, "b = [2, 1]\ne = 1\n[c]\nx = 2\n[[d]]\ny = 1\n"), ["a", "b", "c", "e"]);
 }

@@ -13,7 +13,7 @@ use e2ap::{
 };
 use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 use e2sm::kpm::{
-    MeasurementInfoActionItem, MeasurementTypeName, OIDS, RanFunctionDefinition, RicReportStyleItem, Revision,
+    MeasurementInfoActionItem, MeasurementTypeName, OIDS, RanFunctionDefinition, Revision, RicReportStyleItem,
 };
 use per::{List, Octets, PrintableString};
 use program::{PATIENCE, Program};
@@ -61,7 +61,10 @@ fn setup(gnb: u32, functions: u16, definition: &[u8]) -> Vec<u8> {
     let component = E2NodeComponentConfigAdditionItem {
         interface_type: E2NodeComponentInterfaceType::Ng,
         id: E2NodeComponentId::Ng(E2NodeComponentInterfaceNg { amf_name: PrintableString::literal("amf") }),
-        configuration: E2NodeComponentConfiguration { request_part: Octets::default(), response_part: Octets::default() },
+        configuration: E2NodeComponentConfiguration {
+            request_part: Octets::default(),
+            response_part: Octets::default(),
+        },
     };
     let request = E2SetupRequest {
         transaction_id: Some(TransactionId(1)),
@@ -150,7 +153,10 @@ fn names_of_a_peer_forge_no_line() {
     let config = configuration("forged.toml", 6000);
     let (ric, e2) = ric(&config);
     let mut peer = connect_from(2, &e2);
-    send(&mut peer, &setup(1, 1, &definition(1, 1, "m\n2026-01-01T00:00:00.000000Z  INFO RIC stopped by operator\u{1b}[2J")));
+    send(
+        &mut peer,
+        &setup(1, 1, &definition(1, 1, "m\n2026-01-01T00:00:00.000000Z  INFO RIC stopped by operator\u{1b}[2J")),
+    );
     receive(&mut peer);
     let stderr = ric.stop().stderr;
     assert!(stderr.contains("node is up"), "{stderr}");

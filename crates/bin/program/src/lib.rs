@@ -13,10 +13,10 @@ use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-pub use log_lines::escaped;
 pub use find::{find, find_with_prefix};
 pub use limits::raise_open_files;
 pub use log::{LogLevel, allow_log_lines, init_log, set_log_level};
+pub use log_lines::escaped;
 pub use remedy::{link_remedy, remedy};
 
 /// Prints a line to standard output, as [`println!`] does. A closed pipe (`ferric … | head`) ends the program with success.

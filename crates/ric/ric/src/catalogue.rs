@@ -8,9 +8,9 @@ use e2sm::Arena;
 use e2sm::kpm::{Detection, RanFunctionDefinition};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappContext, IappEvent};
+use log_lines::escaped;
 #[cfg(feature = "models")]
 use model_plugin::{DEFINITION, Model};
-use log_lines::escaped;
 use tracing::{info, warn};
 
 use crate::NodeConfig;

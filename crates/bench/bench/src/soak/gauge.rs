@@ -90,14 +90,15 @@ impl fmt::Display for Trend {
     }
 }
 
+/// The trend of samples of memory.
+#[cfg(test)]
+pub(super) fn trend_of(rss_kib: impl Iterator<Item = u64>) -> Trend {
+    Gauge { rss_kib: rss_kib.collect(), descriptors: vec![9], last_descriptors: 9 }.trend()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn trend(rss_kib: impl Iterator<Item = u64>) -> Trend {
-        let gauge = Gauge { rss_kib: rss_kib.collect(), descriptors: vec![9], last_descriptors: 9 };
-        gauge.trend()
-    }
+    use super::trend_of as trend;
 
     #[test]
     fn leak_is_growth_and_burst_is_not() {

@@ -52,7 +52,9 @@ impl Functions {
             Ok(Pdu::RicIndication(indication)) if indication.kind == RicIndicationType::Report => Some(indication),
             _ => None,
         };
-        let (Some(before), Some(after)) = (decode(recorded, &gathers[0]), decode(now, &gathers[1])) else { return false };
+        let (Some(before), Some(after)) = (decode(recorded, &gathers[0]), decode(now, &gathers[1])) else {
+            return false;
+        };
         let Some(reports) = self.0.get(&before.ran_function_id) else { return false };
         reports.agree(&reports.header, &before.header.to_cow(), &after.header.to_cow())
             && reports.agree(&reports.message, &before.message.to_cow(), &after.message.to_cow())

@@ -19,7 +19,8 @@ pub struct ConfigFile {
 
 impl ConfigFile {
     pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let text = files::read_text(path, files::MAX_OCTETS).with_context(|| format!("cannot read {}", path.display()))?;
+        let text =
+            files::read_text(path, files::MAX_OCTETS).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(ConfigFile { path: path.to_owned(), text })
     }
 

@@ -169,7 +169,11 @@ impl TapObserver for ProtocolTap {
     fn begin(&self, ends: LinkEnds<'_>) -> Box<dyn LinkObserver> {
         let number = self.shared.links.fetch_add(1, Ordering::Relaxed) + 1;
         let conversation = Arc::new(Conversation::new(number, self.protocol, &ends));
-        Box::new(LinkRecorder { shared: Arc::clone(&self.shared), conversation, ppids: [AtomicU64::new(NO_PPID), AtomicU64::new(NO_PPID)] })
+        Box::new(LinkRecorder {
+            shared: Arc::clone(&self.shared),
+            conversation,
+            ppids: [AtomicU64::new(NO_PPID), AtomicU64::new(NO_PPID)],
+        })
     }
 }
 
@@ -257,10 +261,11 @@ mod tests {
         observer.pdu(Direction::Sent, StreamId(0), &[b"answer"]);
         drop((observer, tap, recorder));
         let file = std::fs::File::open(&path).unwrap();
-        let messages = Recording::new(std::io::BufReader::new(file)).filter_map(|message| match message.unwrap().content {
-            Content::Sctp { ppid, pdu, .. } => Some((ppid, pdu)),
-            _ => None, // the end of the link
-        });
+        let messages =
+            Recording::new(std::io::BufReader::new(file)).filter_map(|message| match message.unwrap().content {
+                Content::Sctp { ppid, pdu, .. } => Some((ppid, pdu)),
+                _ => None, // the end of the link
+            });
         let expected = [(70, b"unknown".to_vec()), (0, b"zero".to_vec()), (72, b"answer".to_vec())];
         assert_eq!(messages.collect::<Vec<_>>(), expected);
         std::fs::remove_file(&path).unwrap();

@@ -29,8 +29,18 @@ const FIRST_MADE_PORT: u16 = 32768;
 
 /// An entry of the queue.
 pub(super) enum Entry {
-    Pdu { at_ns: u64, conversation: Arc<Conversation>, direction: Direction, stream: StreamId, ppid: Option<Ppid>, pdu: Vec<u8> },
-    End { at_ns: u64, conversation: Arc<Conversation> },
+    Pdu {
+        at_ns: u64,
+        conversation: Arc<Conversation>,
+        direction: Direction,
+        stream: StreamId,
+        ppid: Option<Ppid>,
+        pdu: Vec<u8>,
+    },
+    End {
+        at_ns: u64,
+        conversation: Arc<Conversation>,
+    },
     Close,
 }
 
@@ -315,7 +325,8 @@ impl Writer {
 }
 
 fn begin(path: &std::path::Path) -> io::Result<BlockWriter<BufWriter<File>>> {
-    let mut file = BlockWriter::new(BufWriter::with_capacity(256 * 1024, files::create(path)?), super::read::APPLICATION)?;
+    let mut file =
+        BlockWriter::new(BufWriter::with_capacity(256 * 1024, files::create(path)?), super::read::APPLICATION)?;
     // a disk that is full already is an error of the start
     file.flush()?;
     Ok(file)

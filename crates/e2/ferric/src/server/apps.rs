@@ -197,7 +197,10 @@ impl Apps {
             } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
                 let Apps { ran, tickets, log_limiter, hosts, .. } = self;
                 counters.deliveries += 1;
-                iapp.on_indication(indication, &mut IappContext { controller, ran, tickets, now, consumer, log_limiter, hosts });
+                iapp.on_indication(
+                    indication,
+                    &mut IappContext { controller, ran, tickets, now, consumer, log_limiter, hosts },
+                );
             } else {
                 counters.deliveries += 1;
                 self.e42.forward(consumer, indication, counters, &mut self.xapp_links.lost);

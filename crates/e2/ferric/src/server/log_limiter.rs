@@ -161,7 +161,8 @@ mod tests {
     #[test]
     fn association_that_ended_has_no_host() {
         let mut hosts = Hosts::default();
-        let assoc = |generation: u64| AssocId(peers::token(super::super::KIND_NODE, 3) | generation << peers::PLACE_BITS);
+        let assoc =
+            |generation: u64| AssocId(peers::token(super::super::KIND_NODE, 3) | generation << peers::PLACE_BITS);
         hosts.insert(assoc(1), &"tcp://192.0.2.1:7".parse().unwrap());
         hosts.insert_node(NodeId(1), assoc(1));
         hosts.insert(assoc(2), &"tcp://192.0.2.2:7".parse().unwrap());

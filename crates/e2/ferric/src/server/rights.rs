@@ -137,7 +137,10 @@ impl Server {
                 }
             }
         }
-        info!(closed, "the rights of nodes and xApps are replaced; connections with other rights than before are closed");
+        info!(
+            closed,
+            "the rights of nodes and xApps are replaced; connections with other rights than before are closed"
+        );
     }
 
     /// Closes a link of any loop. Returns whether it existed.

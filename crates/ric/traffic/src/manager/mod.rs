@@ -270,7 +270,8 @@ impl Iapp for TcManager {
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
-                let is_requested = |node: &TcNode| matches!(node.state, Subscription::Requested(requested) if requested == *ticket);
+                let is_requested =
+                    |node: &TcNode| matches!(node.state, Subscription::Requested(requested) if requested == *ticket);
                 if let Some((id, node)) = self.nodes.iter_mut().find(|(_, node)| is_requested(node)) {
                     if ric.allows_line(*id) {
                         warn!(node = node.name, %error, "cannot subscribe to TC");
