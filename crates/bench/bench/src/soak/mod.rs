@@ -189,11 +189,11 @@ mod tests {
 
     #[test]
     fn growth_of_tables_to_their_size_is_not_measured() {
-        // as measured with seed 1: the RIC's memory is level after two minutes of faults
+        // most of the growth of a run with seed 1 was in its first two minutes
         assert_eq!(warm_up(Duration::from_secs(180)), Duration::from_secs(120));
         assert_eq!(warm_up(Duration::from_secs(30)), Duration::from_secs(30));
         assert_eq!(warm_up(Duration::from_secs(1)), Duration::from_secs(5));
-        let rss_kib = |second: u64| 9000 + 20 * second.min(120);
+        let rss_kib = |second: u64| 9000 + 40 * second.min(120);
         let of = |from: u64| gauge::trend_of((from..from + 180).map(rss_kib));
         assert!(!of(5).holds(), "a warm-up of 5 s counts the growth");
         assert!(of(warm_up(Duration::from_secs(180)).as_secs()).holds());
