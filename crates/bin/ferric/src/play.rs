@@ -60,6 +60,8 @@ enum Timing {
 
 /// The most messages of a recording that are kept in memory.
 const MAX_MESSAGES: usize = 1_000_000;
+/// Their octets: 1 GiB.
+const MAX_OCTETS: usize = 1 << 30;
 
 /// How long an answer is waited for without a word.
 const UNANNOUNCED: Duration = Duration::from_millis(500);
@@ -121,7 +123,7 @@ fn read_recording(args: &Args) -> anyhow::Result<Vec<Recorded>> {
     let file = files::open(&args.file).with_context(|| format!("cannot read {path}"))?;
     let mut all: Vec<(usize, std::net::SocketAddr, Recorded)> = Vec::new();
     let mut chosen = args.association.map(|association| (association, None));
-    let mut bare = 0;
+    let (mut bare, mut octets) = (0, 0);
     for message in Recording::new(BufReader::new(file)) {
         let message = message.with_context(|| format!("cannot read {path}"))?;
         bare += usize::from(matches!(message.content, Content::Bare(_)));
@@ -132,9 +134,10 @@ fn read_recording(args: &Args) -> anyhow::Result<Vec<Recorded>> {
         if chosen.is_none_or(|(at, _)| at == association) {
             // without a setup, the RIC is the end with the port of E2
             let by_node = destination.port() == ferric::link::DEFAULT_PORT;
+            octets += pdu.len();
             all.push((association, source, Recorded { at_ns: message.at_ns, by_node, stream, pdu }));
-            if all.len() > MAX_MESSAGES {
-                bail!("{path}: more than {MAX_MESSAGES} messages; choose an association with --association");
+            if all.len() > MAX_MESSAGES || octets > MAX_OCTETS {
+                bail!("{path}: more than {MAX_MESSAGES} messages or 1 GiB; choose an association with --association");
             }
         }
     }
