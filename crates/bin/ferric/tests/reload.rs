@@ -88,3 +88,23 @@ fn hangup_replaces_rights_and_closes_the_connections_that_lose_them() {
     let stderr = ric.stop().stderr;
     assert!(stderr.contains("node is lost"), "{stderr}");
 }
+
+#[test]
+fn connections_on_other_loops_lose_their_rights_too() {
+    let base = "e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nloops = 3\n";
+    let config = File::new("loops.toml", base.as_bytes());
+    let mut ric = program::start(&["ric", "--config", config.name()]);
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "1"]);
+    ric.logs("node is up");
+    // its first report shows that node and xApp are on the loop of the xApp
+    let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100"]);
+    kpm.line("");
+    let rights = "[[xapp_rights]]\ncertificate = \"kpm.example\"\n[[node_rights]]\ncertificate = \"gnb1.example\"\nnodes = [\"*\"]\n";
+    write(&config, &format!("{base}{rights}"));
+    hang_up(&mut ric);
+    ric.logs("closed=2");
+    ric.logs("node is lost");
+    drop((kpm, ran));
+    ric.stop();
+}
