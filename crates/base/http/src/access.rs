@@ -140,9 +140,13 @@ impl Access {
     /// Reads the files again if they have changed. If they cannot be used, the previous content stays in force; this is logged
     /// once per change.
     pub(super) fn refresh(&mut self) {
-        if self.checked.elapsed() < CHECK_INTERVAL {
-            return;
+        if self.checked.elapsed() >= CHECK_INTERVAL {
+            self.reload();
         }
+    }
+
+    /// As [`Access::refresh`], whenever the files were checked.
+    pub(super) fn reload(&mut self) {
         self.checked = Instant::now();
         let stamps = self.files.stamps();
         if stamps == self.stamps {
@@ -185,7 +189,8 @@ impl AccessFiles {
 }
 
 fn read_tokens(path: &Path) -> Result<Tokens, AccessError> {
-    let text = std::fs::read_to_string(path).map_err(|error| AccessError::ReadTokens(path.to_owned(), error))?;
+    let text =
+        files::read_text(path, files::MAX_OCTETS).map_err(|error| AccessError::ReadTokens(path.to_owned(), error))?;
     let tokens = Tokens::parse(&text).map_err(|fault| AccessError::Tokens(path.to_owned(), fault))?;
     if is_readable_by_all(path) {
         warn!(path = %path.display(), "every user of this host can read the token file of REST; do: chmod o= on that file");

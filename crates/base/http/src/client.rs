@@ -213,7 +213,7 @@ fn authorization(path: &Path) -> Result<String, ClientError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ClientError> {
-    std::fs::read(path).map_err(|error| ClientError::Read(path.to_owned(), error))
+    files::read(path, files::MAX_OCTETS).map_err(|error| ClientError::Read(path.to_owned(), error))
 }
 
 #[cfg(feature = "tls")]

@@ -90,11 +90,13 @@ use tracing::warn;
 pub use access::{Access, AccessError, AccessFiles, TlsFiles};
 pub use body::not_null;
 pub use hyper::{Method, StatusCode, header};
+pub use log_lines::LogBudget;
 pub use problem::Problem;
 pub use queue::{Reply, RequestQueue, RequestReceiver, request_queue};
 pub use request::{Request, Response};
 pub use route::Route;
 use route::Router;
+pub use serve::AccessHandle;
 use serve::Serving;
 pub use tokens::TokenFault;
 
@@ -119,6 +121,9 @@ pub struct ServerConfig {
     pub response_timeout: Duration,
     /// A connection that is as old is closed after its current request. Default: 5 minutes.
     pub connection_lifetime: Duration,
+    /// The number of log lines about clients: refusals, with host and reason. Default: 600 per minute. A service that logs about
+    /// other peers too shares its own.
+    pub log_budget: LogBudget,
 }
 
 impl ServerConfig {
@@ -134,6 +139,7 @@ impl ServerConfig {
             read_timeout: Duration::from_secs(10),
             response_timeout: Duration::from_secs(25),
             connection_lifetime: Duration::from_secs(300),
+            log_budget: LogBudget::new(600),
         }
     }
 }
@@ -178,6 +184,12 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.serving.address()
+    }
+
+    /// Returns a handle that has the files of access control read again.
+    #[must_use]
+    pub fn access_handle(&self) -> AccessHandle {
+        self.serving.access_handle()
     }
 
     /// The address as a URL: `http://127.0.0.1:8080`.

@@ -1,11 +1,13 @@
 //! The server's thread: connections, their bounds, and the path of a request to its route.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,7 +20,7 @@ use hyper::{Method, StatusCode, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
@@ -31,7 +33,7 @@ use super::tls::handshake;
 use super::{Access, Problem, Request, Response, ServerConfig};
 
 /// Octets of a request's head; a longer one is answered with 431.
-const MAX_HEAD_OCTETS: usize = 16 * 1024;
+pub(super) const MAX_HEAD_OCTETS: usize = 16 * 1024;
 /// The pause after the system refused a connection for want of file descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -41,6 +43,7 @@ pub(super) struct Serving {
     address: SocketAddr,
     is_secured: bool,
     end: Option<oneshot::Sender<Infallible>>,
+    reload: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -51,10 +54,15 @@ struct Shared {
     access: RefCell<Access>,
     router: Router,
     is_loopback: bool,
-    #[cfg(feature = "tls")]
-    failed_handshakes: Cell<u64>,
-    /// Requests without a valid token.
-    unauthorized: Cell<u64>,
+}
+
+impl Shared {
+    /// Logs that a client was refused, and why, if the budget of lines allows.
+    fn log_refusal(&self, peer: SocketAddr, what: &str, why: &dyn Display) {
+        if self.config.log_budget.allow(peer.ip().into()) {
+            warn!(%peer, "REST {what} refused: {why}");
+        }
+    }
 }
 
 impl Serving {
@@ -65,22 +73,28 @@ impl Serving {
         let is_secured = config.access.is_secured();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (end, ended) = oneshot::channel();
+        let reload = Arc::new(Notify::new());
+        let wanted = Arc::clone(&reload);
         let thread = std::thread::Builder::new().name("rest".into()).spawn(move || {
             let shared = Rc::new(Shared {
                 access: RefCell::new(config.access.clone()),
                 config,
                 router,
                 is_loopback: address.ip().is_loopback(),
-                #[cfg(feature = "tls")]
-                failed_handshakes: Cell::default(),
-                unauthorized: Cell::default(),
             });
             LocalSet::new().block_on(&runtime, async {
+                let reloaded = Rc::clone(&shared);
+                tokio::task::spawn_local(async move {
+                    loop {
+                        wanted.notified().await;
+                        reloaded.access.borrow_mut().reload();
+                    }
+                });
                 tokio::task::spawn_local(accept(listener, shared));
                 let _ = ended.await; // the sender is dropped, nothing is sent
             });
         })?;
-        Ok(Serving { address, is_secured, end: Some(end), thread: Some(thread) })
+        Ok(Serving { address, is_secured, end: Some(end), reload, thread: Some(thread) })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -89,6 +103,21 @@ impl Serving {
 
     pub fn is_secured(&self) -> bool {
         self.is_secured
+    }
+
+    pub fn access_handle(&self) -> AccessHandle {
+        AccessHandle(Arc::clone(&self.reload))
+    }
+}
+
+/// Has the files of a server's access control read again, from any thread.
+#[derive(Clone, Debug)]
+pub struct AccessHandle(Arc<Notify>);
+
+impl AccessHandle {
+    /// Reads the files again if they have changed, now rather than with the next connection. The server logs the result.
+    pub fn reload(&self) {
+        self.0.notify_one();
     }
 }
 
@@ -122,6 +151,7 @@ async fn accept(listener: TcpListener, shared: Rc<Shared>) {
         let permit = match limits.acquire(peer.ip()) {
             Ok(permit) => permit,
             Err(reason) => {
+                shared.log_refusal(peer, "connection", &reason);
                 if !shared.access.borrow().is_secured() {
                     refuse(&stream, reason);
                 }
@@ -150,29 +180,20 @@ async fn serve_client(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) 
     if let Some(tls) = tls {
         let stream = timeout(shared.config.read_timeout, handshake(stream, tls)).await;
         match stream.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(stream) => log_end(serve_connection(stream, peer, shared).await, peer),
-            Err(error) => {
-                let failed = increment(&shared.failed_handshakes);
-                if failed.is_power_of_two() {
-                    warn!(%peer, failed, %error, "REST: TLS handshake failed");
-                }
-            }
+            Ok(stream) => log_end(serve_connection(stream, peer, shared).await, peer, shared),
+            Err(error) => shared.log_refusal(peer, "TLS handshake", &error),
         }
         return;
     }
-    log_end(serve_connection(stream, peer, shared).await, peer);
+    log_end(serve_connection(stream, peer, shared).await, peer, shared);
 }
 
-fn log_end(result: hyper::Result<()>, peer: SocketAddr) {
-    if let Err(error) = result {
-        debug!(%peer, %error, "REST connection ended");
+fn log_end(result: hyper::Result<()>, peer: SocketAddr, shared: &Shared) {
+    match result {
+        Ok(()) => {}
+        Err(error) if error.is_parse() => shared.log_refusal(peer, "request", &error),
+        Err(error) => debug!(%peer, %error, "REST connection ended"),
     }
-}
-
-/// Increments a counter. Events that clients can cause are logged when it is a power of two.
-fn increment(counter: &Cell<u64>) -> u64 {
-    counter.set(counter.get() + 1);
-    counter.get()
 }
 
 /// Serves one connection, from its first request to its last.
@@ -221,8 +242,9 @@ async fn respond(request: hyper::Request<Incoming>, peer: SocketAddr, shared: &S
 async fn handle(request: hyper::Request<Incoming>, peer: SocketAddr, shared: &Shared) -> Result<Response, Problem> {
     let Shared { config, router, is_loopback, .. } = shared;
     let (head, body) = request.into_parts();
-    check_host(&head.headers, &head.uri, head.version, *is_loopback)?;
-    check_token(&head.method, &head.headers, peer, shared)?;
+    check_host(&head.headers, &head.uri, head.version, *is_loopback)
+        .and_then(|()| check_token(&head.method, &head.headers, shared))
+        .inspect_err(|problem| shared.log_refusal(peer, "request", &problem.detail()))?;
     let (route, parameters) = router.find(&head.method, &head.uri)?;
     let body = read_body(body, config).await?;
     let path = head.uri.path().to_owned();
@@ -234,16 +256,11 @@ async fn handle(request: hyper::Request<Incoming>, peer: SocketAddr, shared: &Sh
 }
 
 /// Requires a valid token if tokens are configured.
-fn check_token(method: &Method, headers: &HeaderMap, peer: SocketAddr, shared: &Shared) -> Result<(), Problem> {
+fn check_token(method: &Method, headers: &HeaderMap, shared: &Shared) -> Result<(), Problem> {
     let mut access = shared.access.borrow_mut();
     access.refresh();
     let Some(tokens) = &access.content.tokens else { return Ok(()) };
-    tokens.check(method, headers).inspect_err(|problem| {
-        let refused = increment(&shared.unauthorized);
-        if refused.is_power_of_two() {
-            warn!(%peer, refused, "REST request refused: {}", problem.detail());
-        }
-    })
+    tokens.check(method, headers)
 }
 
 /// Refuses requests for other host names on a loopback address. A web page could otherwise resolve its own name to this host
@@ -257,11 +274,17 @@ fn check_host(headers: &HeaderMap, uri: &Uri, version: Version, is_loopback: boo
         (None, _) if version < Version::HTTP_11 => return Ok(()),
         (None, _) => return Err(Problem::bad_request("HTTP/1.1 requires a Host header")),
     };
+    // RFC 9112 3.2.2: the target overrides the header
+    let target = uri.authority().map(|authority| authority.as_str());
+    // RFC 9112 3.2: a Host header without user information; RFC 9110 4.2.4: so is a target of http
+    if let Some(with_user) = [Some(&*host), target].into_iter().flatten().find(|name| name.contains('@')) {
+        let problem = "user information before `@` is not allowed; use a bearer token";
+        return Err(Problem::bad_request(format!("`{}` is not a host: {problem}", without_user(with_user))));
+    }
     if !is_loopback {
         return Ok(());
     }
-    // RFC 9112 3.2.2: the target overrides the header
-    let host = uri.authority().map_or(&*host, |authority| authority.as_str());
+    let host = target.unwrap_or(&host);
     let name = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(host, |(name, _)| name);
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     if name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback()) {
@@ -271,6 +294,12 @@ fn check_host(headers: &HeaderMap, uri: &Uri, version: Version, is_loopback: boo
         StatusCode::MISDIRECTED_REQUEST,
         format!("`{host}` is not served here: this is a loopback address"),
     ))
+}
+
+/// Hides user information, which may be a password.
+fn without_user(host: &str) -> String {
+    let name = host.rsplit_once('@').map_or(host, |(_, name)| name);
+    format!("…@{name}")
 }
 
 async fn read_body(body: Incoming, config: &ServerConfig) -> Result<Vec<u8>, Problem> {

@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use hyper::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::serve::MAX_HEAD_OCTETS;
 use super::{Problem, Response};
 
 /// A connection: see the module.
@@ -18,16 +19,18 @@ pub(super) struct Stream<S> {
     stream: S,
     /// The replacement of hyper's response, and how much of it is written.
     replacement: Option<(Vec<u8>, usize)>,
+    /// What was read since the last response, at most as much as a head: it says what was wrong with it.
+    read: Vec<u8>,
 }
 
 impl<S: AsyncWrite + Unpin> Stream<S> {
     pub fn new(stream: S) -> Self {
-        Stream { stream, replacement: None }
+        Stream { stream, replacement: None, read: Vec::new() }
     }
 
     /// Writes the rest of the replacement.
     fn poll_replacement(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Stream { stream, replacement } = self;
+        let Stream { stream, replacement, .. } = self;
         if let Some((octets, written)) = replacement {
             while *written < octets.len() {
                 *written += ready!(pin!(&mut *stream).poll_write(context, &octets[*written..]))?;
@@ -39,16 +42,22 @@ impl<S: AsyncWrite + Unpin> Stream<S> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        pin!(&mut self.stream).poll_read(context, into)
+        let before = into.filled().len();
+        ready!(pin!(&mut self.stream).poll_read(context, into))?;
+        let read = into.filled().get(before..).unwrap_or_default();
+        let room = MAX_HEAD_OCTETS.saturating_sub(self.read.len());
+        self.read.extend(read.iter().take(room));
+        Poll::Ready(Ok(()))
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     // without vectored writes, hyper writes a head and the content that fits in one piece
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
-        if let Some(problem) = self.replacement.is_none().then(|| refusal(octets)).flatten() {
+        if let Some(problem) = self.replacement.is_none().then(|| refusal(octets, &self.read)).flatten() {
             self.replacement = Some((to_octets(problem.into()), 0));
         }
+        self.read.clear();
         if self.replacement.is_some() {
             // hyper writes nothing after it
             ready!(self.poll_replacement(context))?;
@@ -69,12 +78,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 }
 
 /// Returns the problem that replaces a response without content. No other octets match: the JSON of this crate has no line
-/// breaks.
-fn refusal(octets: &[u8]) -> Option<Problem> {
+/// breaks. `request` is what the client sent before it.
+fn refusal(octets: &[u8], request: &[u8]) -> Option<Problem> {
     let rest = octets.strip_prefix(b"HTTP/1.1 4").or_else(|| octets.strip_prefix(b"HTTP/1.0 4"))?;
     let head = std::str::from_utf8(rest).ok()?.strip_suffix("\r\n\r\n")?;
     if !head.contains("\r\ncontent-length: 0\r\n") {
         return None;
+    }
+    if let Some(length) = invalid_content_length(request) {
+        return Some(Problem::bad_request(format!("Content-Length `{length}` is not a number of octets")));
     }
     let (status, detail) = match head.get(..2)? {
         "14" => (StatusCode::URI_TOO_LONG, "the request target is too long"),
@@ -82,6 +94,23 @@ fn refusal(octets: &[u8]) -> Option<Problem> {
         _ => (StatusCode::BAD_REQUEST, "not an HTTP/1.1 request"),
     };
     Some(Problem::new(status, detail))
+}
+
+/// The longest content that hyper can count.
+const MAX_CONTENT_LENGTH: u64 = u64::MAX - 2;
+
+/// Returns the value of a Content-Length that is not a number, or too large (RFC 9110 8.6 sets no bound, and requires that an
+/// overflow is noticed), at most 64 characters of it.
+fn invalid_content_length(request: &[u8]) -> Option<String> {
+    let head = String::from_utf8_lossy(request);
+    let head = head.split("\r\n\r\n").next()?;
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    let value = fields.find_map(|(name, value)| {
+        let is_invalid = name.eq_ignore_ascii_case("content-length")
+            && value.trim().parse().map_or(true, |octets: u64| octets > MAX_CONTENT_LENGTH);
+        is_invalid.then(|| value.trim())
+    })?;
+    Some(value.chars().take(64).collect())
 }
 
 /// Writes a response after which the connection is closed.

@@ -254,6 +254,72 @@ fn foreign_host_name_is_refused_on_a_loopback_address() {
 }
 
 #[test]
+fn content_length_that_overflows_is_named() {
+    let rest = start(small());
+    for length in ["99999999999999999999", "18446744073709551615", "18446744073709551616", "-1", "1x"] {
+        let mut client = Client::connect(rest.address());
+        client.write(format!("PUT /octets HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n").as_bytes());
+        client.receive().expect_problem(400, &["Content-Length", length]);
+        client.expect_closed();
+        is_served(rest.address());
+    }
+    // a length that is possible is only too long
+    let mut client = Client::connect(rest.address());
+    client.write(b"PUT /octets HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9223372036854775807\r\n\r\n");
+    client.receive().expect_problem(413, &["at most 1000 octets"]);
+}
+
+#[test]
+fn host_with_user_information_is_refused() {
+    let rest = start(small());
+    for head in [
+        "GET /hello HTTP/1.1\r\nhost: user@localhost\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nhost: user:secret@127.0.0.1:80\r\n\r\n",
+        "GET http://user:secret@localhost/hello HTTP/1.1\r\nhost: localhost\r\n\r\n",
+    ] {
+        let mut client = Client::connect(rest.address());
+        client.write(head.as_bytes());
+        let problem = client.receive().expect_problem(400, &["user information"]);
+        assert!(!problem.to_string().contains("secret"), "{problem}");
+    }
+}
+
+#[test]
+fn refused_clients_are_logged_with_host_and_reason() {
+    let log = testkit::log::global();
+    let rest = start(ServerConfig { max_connections_of_host: 1, ..small() });
+    let mut client = Client::connect(rest.address());
+    client.write(b"GET /hello HTTP/1.1\r\nhost: refused.example\r\n\r\n");
+    client.receive().expect_problem(421, &[]);
+    let mut second = Client::connect(rest.address());
+    second.receive().expect_problem(503, &[]);
+    client.write(b"garbage of a client\r\n\r\n");
+    client.receive().expect_problem(400, &[]);
+    testkit::eventually("three refusals", || {
+        let text = log.text();
+        let refused = |reason: &str| {
+            text.lines().any(|line| line.contains("peer=127.0.0.1:") && line.contains("REST") && line.contains(reason))
+        };
+        refused("request refused: `refused.example` is not served here")
+            && refused("connection refused: too many connections of this host")
+            && refused("request refused: invalid HTTP")
+    });
+}
+
+#[test]
+fn refusals_do_not_flood_the_log() {
+    let log = testkit::log::global();
+    let rest = start(ServerConfig { log_budget: crate::LogBudget::new(20), ..small() });
+    let mut client = Client::connect(rest.address());
+    for _ in 0..200 {
+        client.write(b"GET /hello HTTP/1.1\r\nhost: flood.example\r\n\r\n");
+        client.receive().expect_problem(421, &[]);
+    }
+    let lines = log.text().lines().filter(|line| line.contains("flood.example")).count();
+    assert!((1..=40).contains(&lines), "{lines} lines");
+}
+
+#[test]
 fn server_stops_at_once_with_clients_connected() {
     let rest = start(small());
     let mut client = Client::connect(rest.address());

@@ -249,12 +249,20 @@ impl Link {
             Transport::Tls(link) => link.receive(scratch, budget_octets, sink),
             Transport::Shm(link) => link.receive(scratch, budget_octets, sink),
             Transport::Memory(link) => link.receive(scratch, budget_octets, sink),
-            Transport::Sctp(link) => link.receive(scratch, budget_octets, sink, &mut |event| {
-                if self.path_events.len() == PATH_EVENTS {
-                    self.path_events.pop_front();
-                }
-                self.path_events.push_back(event);
-            }),
+            Transport::Sctp(link) => {
+                let on_path_event = &mut |event| {
+                    if self.path_events.len() == PATH_EVENTS {
+                        self.path_events.pop_front();
+                    }
+                    self.path_events.push_back(event);
+                };
+                let on_ppid = &mut |ppid| {
+                    if let Some(tap) = self.tap.as_ref() {
+                        tap.ppid(Direction::Received, ppid);
+                    }
+                };
+                link.receive(scratch, budget_octets, sink, on_path_event, on_ppid)
+            }
         };
         if result.is_err() {
             self.state = State::Closed;
@@ -291,6 +299,9 @@ impl Link {
         if let Some(tap) = &self.tap
             && sent.queued
         {
+            if let Transport::Sctp(link) = &self.transport {
+                tap.ppid(Direction::Sent, link.ppid());
+            }
             tap.pdu(Direction::Sent, stream, parts);
         }
         Ok(sent)

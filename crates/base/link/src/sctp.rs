@@ -57,6 +57,8 @@ pub(crate) struct SctpLink {
     ppid: Ppid,
     /// Whether `ppid` is to be the peer's, once it has sent one.
     mirrors_ppid: bool,
+    /// The payload protocol identifier of the last message that was received.
+    received_ppid: Option<Ppid>,
     /// Streams that the peer agreed to receive on.
     streams: u16,
 }
@@ -150,6 +152,7 @@ impl SctpLink {
             max_pdu_octets: config.max_pdu_octets,
             ppid: config.sctp_ppid,
             mirrors_ppid: false,
+            received_ppid: None,
             streams: 1,
         }
     }
@@ -197,6 +200,11 @@ impl SctpLink {
         Ok(u16::from_ne_bytes([status[18], status[19]]).max(1))
     }
 
+    /// The payload protocol identifier of the messages that are sent now.
+    pub(crate) fn ppid(&self) -> Ppid {
+        self.ppid
+    }
+
     /// Every address of the peer; `None` when the association is gone.
     pub(crate) fn peer_address(&self) -> Option<Address> {
         let mut buffer = [0; 1024];
@@ -213,6 +221,7 @@ impl SctpLink {
         budget_octets: usize,
         sink: &mut dyn FnMut(StreamId, &[u8]),
         on_path_event: &mut dyn FnMut(PathEvent),
+        on_ppid: &mut dyn FnMut(Ppid),
     ) -> Result<Received, Error> {
         let (buffer, spares) = scratch.parts();
         let mut received = Received::default();
@@ -243,6 +252,10 @@ impl SctpLink {
                         0 => Error::Closed,
                         received_octets => Error::ClosedMidPdu { received_octets },
                     });
+                }
+                if self.received_ppid != Some(slot.ppid) {
+                    self.received_ppid = Some(slot.ppid);
+                    on_ppid(slot.ppid);
                 }
                 if self.mirrors_ppid && [Ppid::E2_CP, Ppid::E2_UP, Ppid::E2_DU].contains(&slot.ppid) {
                     self.ppid = slot.ppid;

@@ -43,6 +43,12 @@ pub trait LinkObserver: Send + Sync {
     /// Called for each whole PDU, given in parts. A sent PDU is in the outbox; a report may still be dropped there if the
     /// peer reads slowly.
     fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]);
+
+    /// Called before the PDUs of a direction that carry this payload protocol identifier on the wire: links over SCTP only. It may
+    /// be called again with the same one.
+    fn ppid(&self, direction: Direction, ppid: Ppid) {
+        let _ = (direction, ppid);
+    }
 }
 
 /// The handle of an observer: see [`Config::tap`](crate::Config::tap).

@@ -5,10 +5,12 @@
 mod paths;
 mod suite;
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ferric_link::{
-    Address, Class, Config, Error, Events, Interest, Link, Listener, PathEvent, Poll, Ppid, Scratch, State, StreamId,
+    Address, Class, Config, Direction, Error, Events, Interest, Link, LinkEnds, LinkObserver, Listener, PathEvent,
+    Poll, Ppid, Scratch, State, StreamId, Tap, TapObserver,
 };
 use suite::Kind;
 
@@ -146,6 +148,58 @@ fn accepted_link_answers_with_the_ppid_of_its_peer() {
         link.flush().unwrap();
         assert_eq!(receive_raw(&peer), (b"answer".to_vec(), 0, answered), "sent {sent}");
     }
+}
+
+/// Notes the payload protocol identifiers that a tap sees, with the PDUs.
+#[derive(Default)]
+struct Noted(Arc<Mutex<Vec<String>>>);
+
+impl TapObserver for Noted {
+    fn begin(&self, _: LinkEnds<'_>) -> Box<dyn LinkObserver> {
+        Box::new(Noted(Arc::clone(&self.0)))
+    }
+}
+
+impl LinkObserver for Noted {
+    fn pdu(&self, direction: Direction, _: StreamId, _: &[&[u8]]) {
+        self.0.lock().unwrap().push(format!("{direction:?} PDU"));
+    }
+
+    fn ppid(&self, direction: Direction, ppid: Ppid) {
+        self.0.lock().unwrap().push(format!("{direction:?} {}", ppid.0));
+    }
+}
+
+#[test]
+fn tap_sees_the_ppid_of_the_wire() {
+    if !has_sctp() {
+        return;
+    }
+    let notes = Noted::default();
+    let tap = Tap::new(Arc::new(Noted(Arc::clone(&notes.0))));
+    let config = Config { tap: Some(tap), ..Config::default() };
+    let any = Address::Sctp { hosts: vec!["127.0.0.1".into()], port: 0 };
+    let mut listener = Listener::bind(&any, &config).unwrap();
+    let Address::Sctp { port, .. } = listener.local_address() else { panic!("an SCTP listener") };
+    let to = format!("127.0.0.1:{port}").parse::<std::net::SocketAddr>().unwrap();
+    let peer =
+        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, Some(socket2::Protocol::SCTP)).unwrap();
+    peer.connect(&to.into()).unwrap();
+    wait_readable(&listener);
+    let mut link = listener.accept().unwrap().unwrap();
+    // a plain send has the identifier 0; that of the second message is the same, and the third's is another
+    for (at, ppid) in [0, 0, 72].into_iter().enumerate() {
+        set_default_ppid(&peer, ppid);
+        peer.send(b"report").unwrap();
+        let received = |notes: &[String]| notes.iter().filter(|note| *note == "Received PDU").count();
+        while received(&notes.0.lock().unwrap()) <= at {
+            wait_readable(&link);
+            link.receive(&mut Scratch::new(), 1000, &mut |_, _| {}).unwrap();
+        }
+    }
+    link.send(StreamId(0), &[b"answer"], Class::Keep).unwrap();
+    let expected = ["Received 0", "Received PDU", "Received PDU", "Received 72", "Received PDU", "Sent 72", "Sent PDU"];
+    assert_eq!(*notes.0.lock().unwrap(), expected);
 }
 
 #[allow(unsafe_code, reason = "SCTP's options have no safe binding")]

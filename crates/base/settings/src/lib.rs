@@ -44,14 +44,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
-
 use toml::Spanned;
 use toml::de::DeTable;
 
 pub use error::{Error, ErrorKind};
+/// Reads the text of a file within a bound; see [`files::read_text`].
+pub use files::read_text as read;
 pub use table::{Element, Table, TableKeys};
 
 /// A parsed TOML document.
@@ -91,18 +89,11 @@ fn line_at(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|octet| *octet == b'\n').count()
 }
 
-/// Reads a text file of at most `max_octets`.
-///
-/// # Errors
-/// As of [`File::open`] and [`Read::read_to_string`]; [`io::ErrorKind::FileTooLarge`] where the file is longer.
-pub fn read(path: &Path, max_octets: u64) -> io::Result<String> {
-    let file = File::open(path)?;
-    let mut octets = Vec::new();
-    // one octet more than allowed reveals a file that is too long, even one that grows meanwhile
-    file.take(max_octets.saturating_add(1)).read_to_end(&mut octets)?;
-    if octets.len() as u64 > max_octets {
-        let why = format!("the file is longer than {max_octets} octets");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-    }
-    String::from_utf8(octets).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+/// Returns the keys at the top of a document whose values differ from those of another one, sorted. A text that is not TOML has
+/// none.
+#[must_use]
+pub fn changed_keys(before: &str, after: &str) -> Vec<String> {
+    let [before, after] = [before, after].map(|text| text.parse::<toml::Table>().unwrap_or_default());
+    let keys: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    keys.into_iter().filter(|key| before.get(*key) != after.get(*key)).cloned().collect()
 }

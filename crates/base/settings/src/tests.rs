@@ -1,4 +1,3 @@
-use std::io::ErrorKind as IoErrorKind;
 use std::net::Ipv4Addr;
 
 use super::*;
@@ -117,13 +116,11 @@ fn undeclared_key_is_a_bug() {
 }
 
 #[test]
-fn file_size_is_bounded() {
-    let path = std::env::temp_dir().join(format!("ferric-settings-{}", std::process::id()));
-    std::fs::write(&path, "seed = 1").unwrap();
-    assert_eq!(read(&path, 8).unwrap(), "seed = 1");
-    assert_eq!(read(&path, 7).unwrap_err().kind(), IoErrorKind::FileTooLarge);
-    std::fs::write(&path, [0xff]).unwrap();
-    assert_eq!(read(&path, 8).unwrap_err().kind(), IoErrorKind::InvalidData);
-    std::fs::remove_file(&path).unwrap();
-    assert_eq!(read(&path, 8).unwrap_err().kind(), IoErrorKind::NotFound);
+fn changed_keys_are_those_with_another_value() {
+    let before = "a = 1\nb = [1, 2]\n[c]\nx = 1\n[[d]]\ny = 1\n";
+    assert_eq!(
+        changed_keys(before, "# other order\nb = [ 1,2 ]\na = 1\n[[d]]\ny = 1\n[c]\nx = 1\n"),
+        Vec::<String>::new()
+    );
+    assert_eq!(changed_keys(before, "b = [2, 1]\ne = 1\n[c]\nx = 2\n[[d]]\ny = 1\n"), ["a", "b", "c", "e"]);
 }

@@ -17,8 +17,17 @@ pub enum LoadError {
         /// The folder, with links resolved.
         folder: PathBuf,
     },
-    /// The file or a folder is writable for others, or its owner is neither root nor the current user.
+    /// The file or a folder on the way to it is writable for others.
     Writable(PathBuf),
+    /// The owner of the file or of a folder on the way to it is neither root nor the current user.
+    ForeignOwner {
+        /// The file or folder.
+        path: PathBuf,
+        /// The user id of its owner.
+        owner: u32,
+    },
+    /// The path does not lead to a regular file.
+    NoFile(PathBuf),
     /// The dynamic loader rejected the file.
     NotLoaded(libloading::Error),
     /// The name is not a valid object name.
@@ -46,11 +55,16 @@ impl fmt::Display for LoadError {
                 file.display(),
                 folder.display()
             ),
-            LoadError::Writable(path) => write!(
+            LoadError::Writable(path) => {
+                write!(f, "{} is writable for others, who could replace the object: `chmod go-w` it", path.display())
+            }
+            LoadError::ForeignOwner { path, owner } => write!(
                 f,
-                "{} is writable for others: it must belong to root or to you; `chmod go-w` it",
+                "{} belongs to user {owner}, who could replace the object: it must belong to root or to the user who runs this \
+                 program; `chown` it",
                 path.display()
             ),
+            LoadError::NoFile(path) => write!(f, "{} is not a regular file", path.display()),
             LoadError::NotLoaded(error) => write!(f, "not a shared object of this machine: {error}"),
             LoadError::NoName(name) => {
                 write!(

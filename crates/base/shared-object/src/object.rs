@@ -1,10 +1,11 @@
 //! Loading of shared objects from the configured folder, and reading of the texts in their tables.
 
 use core::ffi::{CStr, c_char};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use libloading::Library;
-use rustix::fs::Mode;
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 
 use crate::LoadError;
 
@@ -37,6 +38,14 @@ pub unsafe trait Table: Copy {
     const ABI: u32;
 }
 
+/// The code of a loaded object: valid until this is dropped.
+#[derive(Debug)]
+pub struct Library {
+    library: libloading::Library,
+    /// Kept open: the dynamic loader recognizes an object by its path, which must not denote another one meanwhile.
+    _file: OwnedFd,
+}
+
 /// A loaded object. Its code remains valid as long as `library`.
 pub struct Object<T> {
     /// The short name that its table states.
@@ -50,16 +59,20 @@ pub struct Object<T> {
 impl<T: Table> Object<T> {
     /// Loads `file`, which must be in `folder` or below it.
     pub fn load(file: &Path, folder: &Path) -> Result<Self, LoadError> {
-        let file = allowed(file, folder)?;
+        let file = open_allowed(file, folder)?;
+        // the descriptor denotes the file that was checked, whatever its path denotes by now
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         #[allow(unsafe_code)]
         // SAFETY: loading runs the object's initializers. The folder and its permissions ensure that the operator installed
         // them.
-        let library = unsafe { Library::new(&file) }.map_err(LoadError::NotLoaded)?;
+        let library = unsafe { libloading::Library::new(&path) }.map_err(LoadError::NotLoaded)?;
+        let library = Library { library, _file: file };
         #[allow(unsafe_code)]
         // SAFETY: by the ABI, the symbol is a table that lives as long as the library and never changes, and that begins
         // with a head, whatever its ABI.
         let (table, head) = unsafe {
             let table = *library
+                .library
                 .get::<*const T>(T::SYMBOL.to_bytes_with_nul())
                 .map_err(|error| LoadError::NoSymbol(T::SYMBOL, error))?;
             (table, &*table.cast::<Head>())
@@ -89,8 +102,9 @@ pub fn is_plain(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(plain)
 }
 
-/// Returns the file with all links resolved, if it may be loaded.
-fn allowed(file: &Path, folder: &Path) -> Result<PathBuf, LoadError> {
+/// Opens the file with all links resolved, if it may be loaded. What is checked is what is opened: each folder is opened in the
+/// one before it, and no links are followed, so that nobody can swap a part of the path in between.
+fn open_allowed(file: &Path, folder: &Path) -> Result<OwnedFd, LoadError> {
     let missing = |path: &Path| {
         let path = path.to_owned();
         move |error| LoadError::Missing(path, error)
@@ -100,16 +114,45 @@ fn allowed(file: &Path, folder: &Path) -> Result<PathBuf, LoadError> {
     if !file.starts_with(&folder) {
         return Err(LoadError::OutsideFolder { file, folder });
     }
-    // from the file up to the folder: write access to any of them allows to replace the file
-    for path in file.ancestors().take_while(|path| path.starts_with(&folder)) {
-        let status = rustix::fs::stat(path).map_err(|error| LoadError::Missing(path.to_owned(), error.into()))?;
-        let others = Mode::from_raw_mode(status.st_mode).intersects(Mode::WGRP | Mode::WOTH);
-        let ours = [0, rustix::process::geteuid().as_raw()].contains(&status.st_uid);
-        if others || !ours {
-            return Err(LoadError::Writable(path.to_owned()));
-        }
+    let mut path = PathBuf::from("/");
+    let mut opened = open(CWD, &path, OFlags::PATH | OFlags::DIRECTORY)?;
+    let mut rest = file.components().skip(1).peekable(); // the first is the root
+    loop {
+        let status = fstat(&opened).map_err(|error| LoadError::Missing(path.clone(), error.into()))?;
+        check(&path, &status, path.starts_with(&folder))?;
+        let Some(name) = rest.next() else {
+            let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+            return if is_file { Ok(opened) } else { Err(LoadError::NoFile(path)) };
+        };
+        path.push(name);
+        let is_last = rest.peek().is_none();
+        // a FIFO or a device is not waited for
+        let flags = if is_last { OFlags::NONBLOCK } else { OFlags::PATH | OFlags::DIRECTORY };
+        opened = open_at(&opened, name.as_os_str(), flags, &path)?;
     }
-    Ok(file)
+}
+
+fn open(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, LoadError> {
+    open_at(&folder, path.as_os_str(), flags, path)
+}
+
+fn open_at(folder: &impl AsFd, name: &OsStr, flags: OFlags, path: &Path) -> Result<OwnedFd, LoadError> {
+    let opened = openat(folder, name, flags | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    opened.map_err(|error| LoadError::Missing(path.to_owned(), error.into()))
+}
+
+/// Checks that nobody but root and the current user can replace what is at `path`. Above the configured folder, others may write
+/// to a folder with the sticky bit, such as `/tmp`: they can replace only what belongs to them.
+fn check(path: &Path, status: &Stat, is_inside: bool) -> Result<(), LoadError> {
+    if ![0, rustix::process::geteuid().as_raw()].contains(&status.st_uid) {
+        return Err(LoadError::ForeignOwner { path: path.to_owned(), owner: status.st_uid });
+    }
+    let mode = Mode::from_raw_mode(status.st_mode);
+    let is_protected = !is_inside && mode.contains(Mode::SVTX);
+    if mode.intersects(Mode::WGRP | Mode::WOTH) && !is_protected {
+        return Err(LoadError::Writable(path.to_owned()));
+    }
+    Ok(())
 }
 
 /// Copies a text of at most 256 octets out of a table.

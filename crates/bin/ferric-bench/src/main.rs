@@ -76,7 +76,7 @@ enum Command {
     ///
     /// Fails if a report of a well-behaved node is lost or duplicated, or if memory or descriptors grow.
     Soak {
-        /// Minutes of faults, 0.1 to 1440.
+        /// Minutes of faults, 0.1 to 1440. A warm-up as long, at most two minutes, precedes them.
         #[arg(long, value_name = "M", default_value_t = 30.0, value_parser = parse_minutes)]
         minutes: f64,
         /// Seed of the faults.

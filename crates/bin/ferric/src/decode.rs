@@ -1,7 +1,7 @@
 //! `ferric decode`
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,10 +55,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let bytes = bytes(args.input.as_deref().unwrap_or("-"))?;
-    if bytes.starts_with(PCAPNG) {
-        return recording(&bytes, &args.ty);
-    }
+    let bytes = match input(args.input.as_deref().unwrap_or("-"))? {
+        Input::Recording(file) => return recording(file, &args.ty),
+        Input::Octets(octets) => octets,
+    };
     if let Some(version) = args.ty.strip_prefix("e42-") {
         program::outln!("{:#}", e42(&bytes, version.parse()?)?);
         return Ok(());
@@ -179,7 +179,7 @@ enum Protocol {
 }
 
 /// Prints the messages of a recording in order.
-fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
+fn recording(file: impl Read, ty: &str) -> anyhow::Result<()> {
     let protocol = match (ty.strip_prefix("e2ap"), ty.strip_prefix("e42-")) {
         (Some(rest), _) => e2ap_type(rest).map(|(codec, version)| Protocol::E2ap(codec, version))?,
         (_, Some(version)) => Protocol::E42(version.parse()?),
@@ -187,7 +187,7 @@ fn recording(bytes: &[u8], ty: &str) -> anyhow::Result<()> {
     };
     // the setup determines the version of the whole association
     let mut versions: HashMap<usize, Version> = HashMap::new();
-    for (number, message) in Recording::new(bytes).enumerate() {
+    for (number, message) in Recording::new(file).enumerate() {
         let message = message?;
         let mut value = serde_json::Map::new();
         value.insert("number".into(), number.into());
@@ -243,23 +243,38 @@ fn add(object: &mut serde_json::Map<String, serde_json::Value>, read: anyhow::Re
     }
 }
 
-/// Reads the bytes of the argument.
-fn bytes(input: &str) -> anyhow::Result<Vec<u8>> {
-    let content = if input == "-" {
-        let mut content = Vec::new();
-        std::io::stdin().read_to_end(&mut content).context("cannot read standard input")?;
-        content
-    } else if Path::new(input).exists() {
-        std::fs::read(input).with_context(|| format!("cannot read {input}"))?
+/// What the argument denotes.
+enum Input {
+    /// A recording, which is read piece by piece: it may be longer than the memory.
+    Recording(Box<dyn Read>),
+    Octets(Vec<u8>),
+}
+
+fn input(argument: &str) -> anyhow::Result<Input> {
+    let (name, mut file): (&str, Box<dyn Read>) = if argument == "-" {
+        ("standard input", Box::new(std::io::stdin()))
+    } else if Path::new(argument).exists() {
+        let file = files::open(Path::new(argument)).with_context(|| format!("cannot read {argument}"))?;
+        (argument, Box::new(file))
     } else {
-        return unhex(input.as_bytes()).with_context(|| {
-            format!("`{}` is neither a file nor an even number of hexadecimal digits", shortened(input))
+        let octets = unhex(argument.as_bytes()).with_context(|| {
+            format!("`{}` is neither a file nor an even number of hexadecimal digits", shortened(argument))
         });
+        return octets.map(Input::Octets);
     };
+    let mut begin = Vec::new();
+    let read = file.as_mut().take(PCAPNG.len() as u64).read_to_end(&mut begin);
+    read.with_context(|| format!("cannot read {name}"))?;
+    let is_recording = begin == PCAPNG;
+    let file = Cursor::new(begin).chain(file);
+    if is_recording {
+        return Ok(Input::Recording(Box::new(BufReader::new(file))));
+    }
+    let content = files::read_bounded(file, files::MAX_OCTETS).with_context(|| format!("cannot read {name}"))?;
     if content.is_empty() {
         bail!("nothing to decode: the input is empty");
     }
-    Ok(unhex(&content).unwrap_or(content))
+    Ok(Input::Octets(unhex(&content).unwrap_or(content)))
 }
 
 fn shortened(text: &str) -> String {

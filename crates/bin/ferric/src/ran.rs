@@ -139,11 +139,7 @@ impl Args {
             }
         }
         let name = || file.display().to_string();
-        let length = std::fs::metadata(file).with_context(name)?.len();
-        if length > MAX_FILE_OCTETS {
-            bail!("{}: scenario file larger than {} MiB", name(), MAX_FILE_OCTETS >> 20);
-        }
-        let text = std::fs::read_to_string(file).with_context(name)?;
+        let text = files::read_text(file, MAX_FILE_OCTETS).with_context(name)?;
         let files = file.parent().unwrap_or(Path::new(""));
         Scenario::from_toml(&text, &ScenarioFolders { traces: files, tc_plugins: &self.parts_from }).with_context(name)
     }

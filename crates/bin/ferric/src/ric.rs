@@ -1,10 +1,11 @@
 //! `ferric ric`
 
+mod reload;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use ::ric::RicConfig;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
 use ferric::link::Address;
@@ -110,13 +111,11 @@ impl RestArgs {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut config = match &args.config {
-        Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            RicConfig::from_toml(&text).with_context(|| format!("{}", path.display()))?
-        }
-        None => RicConfig::default(),
-    };
+    let file = args.config.as_deref().map(reload::ConfigFile::read).transpose()?;
+    let mut config = file.as_ref().map(reload::ConfigFile::parse).transpose()?.unwrap_or_default();
+    if let Some(level) = config.log {
+        program::set_log_level(level);
+    }
     if !args.e2.is_empty() {
         config.server.e2.clone_from(&args.e2);
     }
@@ -177,10 +176,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(links) = args.affinity_links {
         config.server.affinity_links = links.into();
     }
+    program::allow_log_lines(config.server.max_log_lines);
+    let tls = config.server.link.tls.clone();
     let mut ric = ::ric::bind(config)?;
     let rest = ric.rest().map(rest::Server::url);
+    let access = ric.rest().map(rest::Server::access_handle);
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
+    let mut reload = reload::Reload::new(file, tls, access, server.rights_handle()?)?;
+    program::signals::on_hangup(move || reload.run())?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {
         program::outln!("e2={endpoint}");

@@ -57,7 +57,11 @@ fn vector(name: &str) -> Vec<u8> {
 #[test]
 fn ports_of_the_host_are_checked() {
     let address = free();
-    fault(&run(&["doctor", "--e2", &address]), &["nothing listens at", &address, "`ferric ric --e2 "]);
+    // the first step of a page on base stations: the RIC does not run yet
+    let outcome = run(&["doctor", "--e2", &address]);
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    finds(&outcome, &["note   nothing listens at", &address, " yet", "`ferric ric --e2 "]);
+    assert!(!outcome.stdout.contains("FAULT"), "{}", outcome.stdout);
     fault(&run(&["doctor", "--e2", "tcp://192.0.2.1:36421"]), &["no program can listen at", "`ip address`"]);
     // a listener that does not answer
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -87,7 +91,7 @@ fn missing_sctp_is_reported() {
         fault(&run(&["doctor", "--listen", "sctp://127.0.0.1:0"]), &["no SCTP", "modprobe sctp"]);
     } else {
         // this host has it
-        finds(&outcome, &["nothing listens at sctp://"]);
+        finds(&outcome, &["note   nothing listens at sctp://"]);
     }
 }
 
@@ -132,7 +136,7 @@ fn rics_are_probed_over_each_link_and_encoding() {
     }
     let gone = &urls[2];
     fault(&run(&["doctor", "--ric", gone]), &["no socket at", gone]);
-    fault(&run(&["doctor", "--e2", gone]), &["nothing listens at", gone, "`ferric ric --e2 shm:"]);
+    finds(&run(&["doctor", "--e2", gone]), &["note   nothing listens at", gone, "`ferric ric --e2 shm:"]);
     for arguments in [["doctor", "--e2"], ["doctor", "--ric"], ["ran", "--ric"], ["ric", "--xapp"], ["ric", "--e42"]] {
         run(&[&arguments[..], &["memory:x"]].concat()).complains(2, &["within one program", "unix:PATH"]);
     }

@@ -132,3 +132,103 @@ fn unusable_recording_is_refused() {
     run(&["play", file.name()]).complains(1, &["no association with an E2 Setup"]);
     run(&["play", file.name(), "--association", "3"]).complains(1, &["no association 3"]);
 }
+
+/// A RIC that records to `file`, with a node and a stream of pings; the programs, in the order in which they end.
+fn busy_ric(ric: program::Program) -> [program::Program; 3] {
+    let mut ric = ric;
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
+    ric.logs("node is up");
+    let ping = program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "10", "--seconds", "600"]);
+    [ping, ran, ric]
+}
+
+#[test]
+fn recording_of_a_killed_program_ends_at_most_a_second_before_its_end() {
+    let any = "tcp://127.0.0.1:0";
+    let file = File::named("killed.pcapng");
+    let ric = program::start(&["ric", "--e2", any, "--xapp", any, "--record", file.name()]);
+    let [ping, ran, ric] = busy_ric(ric);
+    // pings are under way
+    let messages = |file: &File| {
+        let outcome = run(&["decode", file.name()]);
+        let messages = serde_json::Deserializer::from_str(&outcome.stdout).into_iter().map_while(Result::ok);
+        messages.collect::<Vec<serde_json::Value>>()
+    };
+    let deadline = Instant::now() + PATIENCE;
+    while names(&messages(&file)).iter().filter(|name| **name == "RicIndication").count() < 20 {
+        assert!(Instant::now() < deadline, "no indications in the file");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    ric.signal(rustix::process::Signal::KILL);
+    ric.end();
+    drop((ping, ran));
+    let recorded = messages(&file);
+    let last: f64 = recorded.last().unwrap()["time"].as_str().unwrap().parse().unwrap();
+    assert!(last > killed.as_secs_f64() - 1.0, "the last message is {} s old", killed.as_secs_f64() - last);
+}
+
+#[test]
+fn full_disk_is_reported_and_the_ric_goes_on() {
+    // a mount that only this program sees
+    let script = "mount -t tmpfs -o size=64k none /mnt && exec \"$0\" ric --e2 tcp://127.0.0.1:0 --xapp tcp://127.0.0.1:0 \
+                  --record /mnt/full.pcapng";
+    let can_mount = std::process::Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    if !can_mount.is_ok_and(|output| output.status.success()) {
+        eprintln!("\nNOT TESTED: a full disk, which needs root");
+        return;
+    }
+    let ric = program::Program::start("unshare", &["-m", "sh", "-c", script, program::FERRIC]);
+    let [ping, ran, mut ric] = busy_ric(ric);
+    ric.logs("recording stopped: cannot write the file");
+    drop((ping, ran));
+    let outcome = ric.stop();
+    assert!(outcome.stderr.contains("full.pcapng"), "{}", outcome.stderr);
+}
+
+#[test]
+fn reports_of_a_live_base_station_are_compared_by_meaning() {
+    let any = "tcp://127.0.0.1:0";
+    let file = File::named("kpm.pcapng");
+    let mut ric = program::start(&["ric", "--e2", any, "--xapp", any, "--record", file.name()]);
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
+    ric.logs("node is up");
+    let kpm = run(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--seconds", "1"]);
+    assert_eq!(kpm.code(), Some(0), "{}", kpm.stderr);
+    ends_with(&file, "RicSubscriptionDeleteResponse");
+    ran.stop();
+    ric.stop();
+    assert!(names(&decoded(&file)).contains(&"RicIndication"));
+
+    let mut player = program::start(&["play", file.name(), "--as", "ric", "--e2", any]);
+    let ran = program::start(&["ran", "--ric", &player.line("e2="), "--ues", "2"]);
+    // whether each report arrives in time depends on the machine; what it means does not
+    let outcome = player.end();
+    assert!(outcome.stdout.contains("<- RicIndication: as recorded, with the values of now"), "{}", outcome.stdout);
+    assert!(last_line(&outcome.stdout).contains(" different=0 "), "{}", outcome.stdout);
+    drop(ran);
+}
+
+#[test]
+fn waiting_for_a_missing_message_is_announced() {
+    let any = "tcp://127.0.0.1:0";
+    let file = File::named("waiting.pcapng");
+    let ric = program::start(&["ric", "--e2", any, "--xapp", any, "--record", file.name()]);
+    let programs = busy_ric(ric);
+    // a whole dialogue is in the file
+    let deadline = Instant::now() + PATIENCE;
+    while !run(&["decode", file.name()]).stdout.contains("\"RicIndication\"") {
+        assert!(Instant::now() < deadline, "no indication in the file");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(programs);
+    let mut ric = program::start(&["ric", "--e2", any, "--xapp", any]);
+    let e2 = ric.line("e2=");
+    let mut player = program::start(&["play", file.name(), "--e2", &e2, "--timing", "none", "--patience-ms", "1500"]);
+    // no xApp subscribes here
+    player.line("    2 <- RicSubscriptionRequest: not here yet; waiting up to 1.5 s (--patience-ms)");
+    drop(player);
+    ric.stop();
+}

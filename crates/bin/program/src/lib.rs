@@ -15,7 +15,8 @@ use std::process::ExitCode;
 
 pub use find::{find, find_with_prefix};
 pub use limits::raise_open_files;
-pub use log::{LogLevel, init_log};
+pub use log::{LogLevel, allow_log_lines, init_log, set_log_level};
+pub use log_lines::escaped;
 pub use remedy::{link_remedy, remedy};
 
 /// Prints a line to standard output, as [`println!`] does. A closed pipe (`ferric … | head`) ends the program with success.
@@ -24,20 +25,51 @@ macro_rules! outln {
     ($($argument:tt)*) => { $crate::print_line(format_args!($($argument)*)) };
 }
 
-/// Prints a line to standard output; see [`outln!`].
+/// Prints a line to standard output; see [`outln!`]. Characters that could control a terminal are escaped: names of peers may
+/// contain them. Line feeds and tabs are printed, since some texts have several lines; a name that is shown within a line is
+/// escaped by its author ([`log_lines::escaped`]).
 pub fn print_line(line: fmt::Arguments<'_>) {
-    if let Err(error) = writeln!(std::io::stdout().lock(), "{line}") {
-        std::process::exit(i32::from(error.kind() != ErrorKind::BrokenPipe));
+    let text = line.to_string();
+    let text = if text.contains(is_unsafe_in_text) { escape_text(&text) } else { text };
+    if let Err(error) = writeln!(std::io::stdout().lock(), "{text}") {
+        end_without_output(&error);
     }
+}
+
+/// Ends the program because standard output takes no more: with success if its reader has closed it, else with one message and
+/// status 1.
+pub fn end_without_output(error: &std::io::Error) -> ! {
+    if error.kind() == ErrorKind::BrokenPipe {
+        std::process::exit(0);
+    }
+    print_error(format_args!("cannot write to standard output: {error}"));
+    std::process::exit(1)
+}
+
+/// Prints a line to standard error. If that is not possible either, the exit status remains.
+fn print_error(line: fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+fn is_unsafe_in_text(character: char) -> bool {
+    log_lines::is_unsafe(character) && !matches!(character, '\n' | '\t')
+}
+
+fn escape_text(text: &str) -> String {
+    let pieces = text.split_inclusive(['\n', '\t']).map(|piece| match piece.strip_suffix(['\n', '\t']) {
+        Some(start) => escaped(start).to_string() + &piece[start.len()..],
+        None => escaped(piece).to_string(),
+    });
+    pieces.collect()
 }
 
 /// The exit status of the program `name` that ended with `result`; prints an error and its remedy to standard error.
 #[must_use]
 pub fn exit_code(name: &str, result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
-    eprintln!("{name}: {}", chain(&error));
+    print_error(format_args!("{name}: {}", escape_text(&chain(&error))));
     if let Some(remedy) = remedy(&error) {
-        eprintln!("  do: {remedy}");
+        print_error(format_args!("  do: {remedy}"));
     }
     ExitCode::FAILURE
 }
@@ -60,4 +92,15 @@ pub fn chain(error: &anyhow::Error) -> String {
 pub fn parse_seconds(text: &str) -> Result<f64, &'static str> {
     let seconds = text.parse().ok().filter(|seconds| (0.1..=60.0).contains(seconds));
     seconds.ok_or("not a number from 0.1 to 60")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printed_text_keeps_lines_and_escapes_what_controls_a_terminal() {
+        assert_eq!(escape_text("a\tb\n\u{1b}[2Jc\r\n"), "a\tb\n\\u{1b}[2Jc\\r\n");
+        assert!(!"a\tb\nGröße".contains(is_unsafe_in_text));
+    }
 }

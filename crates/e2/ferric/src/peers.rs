@@ -6,7 +6,7 @@ use e2::AssocId;
 use link::{Class, Interest, Link, PathEvent, Poll, Sent, StreamId};
 
 /// The token of an association consists of its kind, a generation and an index.
-const PLACE_BITS: u32 = 32;
+pub(crate) const PLACE_BITS: u32 = 32;
 const KIND_SHIFT: u32 = 60;
 const GENERATION_MASK: u64 = (1 << (KIND_SHIFT - PLACE_BITS)) - 1;
 

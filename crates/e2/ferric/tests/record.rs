@@ -381,3 +381,24 @@ fn invalid_files_are_reported_with_their_offset() {
         }
     }
 }
+
+#[test]
+fn steady_traffic_is_in_the_file_soon() {
+    let file = File::new();
+    let recorder = Recorder::create(RecorderConfig::new(&file.0)).unwrap();
+    let (mut link, _listener) = recorded_link(&recorder, "memory:steady");
+    // never idle, and less than a buffer
+    let is_written = (0..200).any(|_| {
+        send(&mut link, b"report");
+        std::thread::sleep(Duration::from_millis(10));
+        let octets = std::fs::read(&file.0).unwrap();
+        Recording::new(&octets[..]).filter_map(Result::ok).count() >= 3
+    });
+    assert!(is_written, "nothing is in the file after two seconds");
+}
+
+#[test]
+fn full_disk_is_an_error_of_the_start() {
+    let error = Recorder::create(RecorderConfig::new("/dev/full")).map(drop).unwrap_err();
+    assert!(error.to_string().contains("No space left"), "{error}");
+}

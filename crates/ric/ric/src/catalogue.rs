@@ -1,5 +1,6 @@
 //! The log of what each node offers.
 
+use std::fmt::Write;
 #[cfg(feature = "models")]
 use std::sync::Arc;
 
@@ -7,11 +8,15 @@ use e2sm::Arena;
 use e2sm::kpm::{Detection, RanFunctionDefinition};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappContext, IappEvent};
+use log_lines::escaped;
 #[cfg(feature = "models")]
 use model_plugin::{DEFINITION, Model};
 use tracing::{info, warn};
 
 use crate::NodeConfig;
+
+/// The most octets of measurement names in a line.
+const MAX_NAMES_OCTETS: usize = 700;
 
 /// An internal app that logs the RAN functions of each node that sets up, as far as their service models are known.
 #[derive(Debug, Default)]
@@ -40,7 +45,7 @@ impl Catalogue {
         self
     }
 
-    fn log(&self, node: &str, function: &RanFunction) {
+    fn log(&self, node: &str, function: &RanFunction, may_log: &dyn Fn() -> bool) {
         let (id, oid) = (function.id.0, &*function.oid);
         #[cfg(feature = "models")]
         if let Some(model) = self.models.iter().find(|model| model.has_oid(oid)) {
@@ -58,7 +63,7 @@ impl Catalogue {
                 let arena = Arena::new();
                 match RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)
                 {
-                    Ok(definition) => log_kpm(node, id, &detection, &definition),
+                    Ok(definition) => log_kpm(node, id, &detection, &definition, may_log),
                     Err(error) => {
                         warn!(node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
                     }
@@ -96,14 +101,39 @@ fn log_loaded(node: &str, function: &RanFunction, model: &Model) {
     }
 }
 
-fn log_kpm(node: &str, function: u16, detection: &Detection, definition: &RanFunctionDefinition<'_>) {
+fn log_kpm(
+    node: &str,
+    function: u16,
+    detection: &Detection,
+    definition: &RanFunctionDefinition<'_>,
+    may_log: &dyn Fn() -> bool,
+) {
     let name = definition.ran_function_name.short_name.as_str();
     info!(node, function, name, "RAN function: {detection}");
     for style in definition.ric_report_style_list.iter().flat_map(|styles| styles.iter()) {
-        let names: Vec<&str> = style.meas_info_action_list.iter().map(|item| item.meas_name.0.as_str()).collect();
+        if !may_log() {
+            return;
+        }
+        let names = names(style.meas_info_action_list.iter().map(|item| item.meas_name.0.as_str()));
         let style = style.ric_report_style_type.0;
-        info!(node, function, style, "measurements: {}", names.join(" "));
+        info!(node, function, style, "measurements: {names}");
     }
+}
+
+/// Returns names, separated by spaces, as many as a line takes, and how many more there are.
+fn names<'a>(mut names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    while let Some(name) = names.next() {
+        if text.len() + name.len() > MAX_NAMES_OCTETS {
+            let _ = write!(text, " and {} more", names.len() + 1); // writing to a string does not fail
+            break;
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        let _ = write!(text, "{}", escaped(name));
+    }
+    text
 }
 
 impl Iapp for Catalogue {
@@ -111,11 +141,14 @@ impl Iapp for Catalogue {
         "catalogue"
     }
 
-    fn on_event(&mut self, event: &IappEvent<'_>, _: &mut IappContext<'_>) {
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         if let IappEvent::NodeUp(node) = event {
             let name = node.global_id.to_string();
+            let may_log = || ric.allows_line(node.id);
             for function in &node.functions {
-                self.log(&name, function);
+                if may_log() {
+                    self.log(&name, function, &may_log);
+                }
             }
         }
     }

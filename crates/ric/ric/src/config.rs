@@ -16,6 +16,7 @@ use ferric::link::TlsFiles;
 use ferric::server::ServerConfig;
 #[cfg(feature = "file")]
 pub use settings::Error as ConfigError;
+use tracing::level_filters::LevelFilter;
 
 /// The configuration of a RIC. `RicConfig::from_toml` (feature `file`) reads it from a file; `docs/configuration.md` lists the keys,
 /// all of them optional:
@@ -55,6 +56,8 @@ pub struct RicConfig {
     pub statistics_period: Duration,
     /// Facts about nodes.
     pub nodes: Vec<NodeConfig>,
+    /// The least severe level that the program logs, if the command line has none. Default: the program's.
+    pub log: Option<LevelFilter>,
     /// Service models from shared objects. The file has no key for them: only the user who starts the program may choose code
     /// to run.
     #[cfg(feature = "models")]
@@ -84,6 +87,7 @@ impl Default for RicConfig {
             #[cfg(feature = "slicing")]
             statistics_period: Duration::from_secs(1),
             nodes: Vec::new(),
+            log: None,
             #[cfg(feature = "models")]
             models: Vec::new(),
         }

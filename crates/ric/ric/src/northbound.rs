@@ -44,7 +44,8 @@ impl Northbound {
     pub fn start(self, server: &mut Server) -> Result<rest::Server, ferric::Error> {
         let address = self.rest.address;
         let routes = routes(server, self.apps)?;
-        rest::Server::start(self.rest, routes).map_err(|source| {
+        let config = ServerConfig { log_budget: server.log_budget(), ..self.rest };
+        rest::Server::start(config, routes).map_err(|source| {
             let address = link::Address::Tcp { host: address.ip().to_string(), port: address.port() };
             link::Error::Bind { address, source }.into()
         })

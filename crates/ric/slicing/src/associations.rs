@@ -246,15 +246,20 @@ impl Node {
     }
 
     /// Records the outcome of a rule for a UE.
-    pub fn rule_applied(&mut self, rule: u32, rnti: u16, result: Result<(), Problem>) {
+    pub fn rule_applied(&mut self, rule: u32, rnti: u16, result: Result<(), Problem>, ric: &IappContext<'_>) {
         let node = &self.name;
+        let is_logged = ric.allows_line(self.id);
         let state = match result {
             Ok(()) => {
-                info!(node, rnti, rule, "UE moved to its slice");
+                if is_logged {
+                    info!(node, rnti, rule, "UE moved to its slice");
+                }
                 RuleState::Moved
             }
             Err(problem) => {
-                warn!(node, rnti, rule, "cannot move UE to its slice: {}", problem.detail());
+                if is_logged {
+                    warn!(node, rnti, rule, "cannot move UE to its slice: {}", problem.detail());
+                }
                 let why = problem.detail().to_owned();
                 if problem.status().is_client_error() { RuleState::Refused(why) } else { RuleState::Unanswered(why) }
             }

@@ -46,11 +46,11 @@ impl Origin {
     }
 
     /// Reports the outcome. The node may be lost.
-    fn finish(self, node: Option<&mut Node>, result: Result<Option<Subject>, Problem>) {
+    fn finish(self, node: Option<&mut Node>, result: Result<Option<Subject>, Problem>, ric: &IappContext<'_>) {
         match (self, node) {
             (Origin::Client(reply, answer), Some(node)) => reply.send(answer(node, result)),
             (Origin::Client(reply, _), None) => reply.send(Err(result.err().unwrap_or_else(node_lost))),
-            (Origin::Rule { rule, rnti }, Some(node)) => node.rule_applied(rule, rnti, result.map(drop)),
+            (Origin::Rule { rule, rnti }, Some(node)) => node.rule_applied(rule, rnti, result.map(drop), ric),
             (Origin::Rule { .. }, None) => {}
         }
     }
@@ -114,7 +114,7 @@ impl Controls {
         let queue = self.nodes.entry(node).or_default();
         if queue.waiting.len() >= MAX_WAITING {
             let problem = Problem::unavailable("request queue of this node full (64); try again later");
-            return order.origin.finish(database.node_mut(node), Err(problem));
+            return order.origin.finish(database.node_mut(node), Err(problem), ric);
         }
         queue.waiting.push_back(order);
         self.start_waiting(node, database, ric);
@@ -134,7 +134,7 @@ impl Controls {
             IappEvent::NodeLost(node) => {
                 // the running control reports its own outcome
                 let waiting = self.nodes.get_mut(node).map(|queue| std::mem::take(&mut queue.waiting));
-                waiting.into_iter().flatten().for_each(|order| order.origin.finish(None, Err(node_lost())));
+                waiting.into_iter().flatten().for_each(|order| order.origin.finish(None, Err(node_lost()), ric));
                 self.nodes.retain(|_, queue| queue.running.is_some());
                 None
             }
@@ -174,10 +174,12 @@ impl Controls {
                 |problem: Problem| problem.with_more_detail("earlier changes are undone").with("restored", true);
             let result = running.failed.map_or(Ok(running.plan.subject), |problem| Err(undone(problem)));
             let known = database.node_mut(node);
-            if let (Origin::Client(..), Ok(_), Some(known)) = (&running.origin, &result, &known) {
+            if let (Origin::Client(..), Ok(_), Some(known)) = (&running.origin, &result, &known)
+                && ric.allows_line(node)
+            {
                 info!(node = known.name, "slices changed by REST");
             }
-            return running.origin.finish(known, result);
+            return running.origin.finish(known, result, ric);
         };
         match send(node, &control, database, ric) {
             Ok(ticket) => self.nodes.entry(node).or_default().running = Some((ticket, control, running)),
@@ -197,9 +199,11 @@ impl Controls {
         let name = database.node(node).map(|node| node.name.clone());
         match running.failed {
             Some(first) => {
-                warn!(node = name, "slices are partly changed; cannot undo: {}", why.detail());
+                if ric.allows_line(node) {
+                    warn!(node = name, "slices are partly changed; cannot undo: {}", why.detail());
+                }
                 let problem = first.with_more_detail(&format!("cannot undo earlier changes: {}", why.detail()));
-                running.origin.finish(database.node_mut(node), Err(problem.with("restored", false)));
+                running.origin.finish(database.node_mut(node), Err(problem.with("restored", false)), ric);
             }
             // a node that does not answer would not answer the undoing controls either
             None if running.is_begun && why.status().is_client_error() => {
@@ -207,8 +211,10 @@ impl Controls {
                 self.next(node, Running { plan, failed: Some(why), ..running }, database, ric);
             }
             None => {
-                info!(node = name, "cannot change slices: {}", why.detail());
-                running.origin.finish(database.node_mut(node), Err(why));
+                if ric.allows_line(node) {
+                    info!(node = name, "cannot change slices: {}", why.detail());
+                }
+                running.origin.finish(database.node_mut(node), Err(why), ric);
             }
         }
     }
@@ -225,11 +231,11 @@ impl Controls {
             };
             match database.node(node).map(plan) {
                 _ if origin.is_gone() => {}
-                None => origin.finish(None, Err(node_lost())),
+                None => origin.finish(None, Err(node_lost()), ric),
                 Some(Ok(plan)) => {
                     self.next(node, Running { plan, is_begun: false, failed: None, origin }, database, ric);
                 }
-                Some(Err(problem)) => origin.finish(database.node_mut(node), Err(problem)),
+                Some(Err(problem)) => origin.finish(database.node_mut(node), Err(problem), ric),
             }
         }
     }

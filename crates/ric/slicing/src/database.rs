@@ -62,18 +62,18 @@ impl Database {
                 self.nodes.iter_mut().for_each(|node| node.ues.remove_of_reporter(*id));
             }
             IappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
-                if let Some((_, source)) = self.find(&SourceState::Requested(*ticket)) {
+                if let Some((_, _, source)) = self.find(&SourceState::Requested(*ticket)) {
                     source.state = SourceState::Subscribed(*subscription);
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
-                if let Some((node, source)) = self.find(&SourceState::Requested(*ticket)) {
-                    source.set_unavailable(node, why(error));
+                if let Some((id, node, source)) = self.find(&SourceState::Requested(*ticket)) {
+                    source.set_unavailable(node, why(error), ric.allows_line(id));
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
-                if let Some((node, source)) = self.find(&SourceState::Subscribed(*subscription)) {
-                    source.set_unavailable(node, format!("the subscription ended: {end}"));
+                if let Some((id, node, source)) = self.find(&SourceState::Subscribed(*subscription)) {
+                    source.set_unavailable(node, format!("the subscription ended: {end}"), ric.allows_line(id));
                 }
             }
             _ => {}
@@ -81,7 +81,7 @@ impl Database {
     }
 
     /// Decodes and stores an indication. Returns content that needs further processing.
-    pub fn handle_indication(&mut self, indication: &Indication<'_>) -> Option<ReportContent> {
+    pub fn handle_indication(&mut self, indication: &Indication<'_>, ric: &IappContext<'_>) -> Option<ReportContent> {
         let at = self.nodes.binary_search_by_key(&indication.node, |node| node.id).ok()?;
         let node = self.nodes.get_mut(at)?;
         let source = node.sources.iter_mut().find(|source| source.function == indication.ran_function_id)?;
@@ -106,7 +106,7 @@ impl Database {
                 let Some(source) = node.sources.iter_mut().find(|source| source.model == model) else { return };
                 source.undecodable += 1;
                 // logged at powers of two: a node may send only such reports
-                if source.undecodable.is_power_of_two() {
+                if source.undecodable.is_power_of_two() && ric.allows_line(indication.node) {
                     warn!(node = name, model = model.name(), undecodable = source.undecodable, %error, "cannot decode a report");
                 }
             })
@@ -175,10 +175,10 @@ impl Database {
     }
 
     /// Returns the source in a certain state, and the name of its node.
-    fn find(&mut self, wanted: &SourceState) -> Option<(&str, &mut Source)> {
+    fn find(&mut self, wanted: &SourceState) -> Option<(NodeId, &str, &mut Source)> {
         self.nodes.iter_mut().find_map(|node| {
             let source = node.sources.iter_mut().find(|source| source.state == *wanted)?;
-            Some((&*node.name, source))
+            Some((node.id, &*node.name, source))
         })
     }
 
@@ -209,14 +209,18 @@ impl Database {
                 },
                 Err(error) => SourceState::Unavailable(error.to_string()),
             };
-            if let SourceState::Unavailable(why) = &state {
+            if let SourceState::Unavailable(why) = &state
+                && ric.allows_line(reported.id)
+            {
                 warn!(node = node.name, model = model.name(), "no statistics: {why}");
             }
             node.sources.push(Source { model, function, wire, state, reports: 0, undecodable: 0 });
         }
         let reports_ues = node.source(ReportModel::Rrc).is_some();
-        let models: Vec<_> = node.sources.iter().map(|source| source.model.name()).collect();
-        info!(node = node.name, ?models, "subscribed to statistics for REST");
+        if ric.allows_line(reported.id) {
+            let models: Vec<_> = node.sources.iter().map(|source| source.model.name()).collect();
+            info!(node = node.name, ?models, "subscribed to statistics for REST");
+        }
         if !reports_ues {
             self.nodes.iter_mut().for_each(|node| node.ues.remove_of_reporter(reported.id));
         }

@@ -90,7 +90,7 @@ impl Iapp for SlicingController {
     }
 
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
-        match self.database.handle_indication(indication) {
+        match self.database.handle_indication(indication, ric) {
             Some(ReportContent::Slices) => self.apply_rules(indication.node, ric),
             Some(ReportContent::Ues(notifications)) => {
                 let concerned = self.database.handle_notifications(indication.node, &notifications, ric.ran());

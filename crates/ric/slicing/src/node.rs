@@ -89,9 +89,11 @@ pub(super) struct Node {
 }
 
 impl Source {
-    /// Records that there is no subscription.
-    pub fn set_unavailable(&mut self, node: &str, why: String) {
-        warn!(node, model = self.model.name(), "no statistics: {why}");
+    /// Records that there is no subscription, and logs it if the budget of lines allows.
+    pub fn set_unavailable(&mut self, node: &str, why: String, is_logged: bool) {
+        if is_logged {
+            warn!(node, model = self.model.name(), "no statistics: {why}");
+        }
         self.state = SourceState::Unavailable(why);
     }
 }

@@ -86,7 +86,7 @@ impl RuleFile {
             found => found.map_err(|error| RuleFileError::Read(path.to_owned(), error))?,
         };
         let lock = lock(&path)?;
-        let rules = match fs::read_to_string(&path) {
+        let rules = match files::read_text(&path, files::MAX_OCTETS) {
             Ok(text) => read(&text).map_err(|why| RuleFileError::Content(path.clone(), why))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Rules::default(),
             Err(error) => return Err(RuleFileError::Read(path, error)),

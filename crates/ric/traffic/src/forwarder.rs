@@ -28,7 +28,7 @@ pub struct Forwarder {
     backlog: Arc<Backlog>,
     counters: Arc<Counters>,
     sources: HashMap<(NodeId, RanFunctionId), Source>,
-    requested: HashMap<Ticket, (Arc<str>, &'static str)>,
+    requested: HashMap<Ticket, (NodeId, Arc<str>, &'static str)>,
 }
 
 /// A RAN function with a subscription.
@@ -92,19 +92,22 @@ impl Forwarder {
                 continue; // it is subscribed to
             }
             match ric.subscribe(node.id, function.id, subscription(self.period_ms, wire)) {
-                Ok(ticket) => drop(self.requested.insert(ticket, (Arc::clone(&name), MODELS[model].0))),
-                Err(misuse) => warn!(
+                Ok(ticket) => drop(self.requested.insert(ticket, (node.id, Arc::clone(&name), MODELS[model].0))),
+                Err(misuse) if ric.allows_line(node.id) => warn!(
                     node = &*name,
                     function = function.id.0,
                     error = %misuse,
                     "cannot subscribe: statistics are not forwarded"
                 ),
+                Err(_) => {}
             }
         }
     }
 
-    fn refused(&mut self, ticket: Ticket, error: &SubscribeError) {
-        if let Some((node, model)) = self.requested.remove(&ticket) {
+    fn refused(&mut self, ticket: Ticket, error: &SubscribeError, ric: &IappContext<'_>) {
+        if let Some((id, node, model)) = self.requested.remove(&ticket)
+            && ric.allows_line(id)
+        {
             warn!(node = &*node, model, %error, "subscription failed: statistics are not forwarded");
         }
     }
@@ -120,11 +123,13 @@ impl Iapp for Forwarder {
             IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.subscribe(node, ric),
             IappEvent::NodeLost(node) => self.sources.retain(|(of, _), _| of != node),
             IappEvent::Request(RequestEvent::Subscribed { ticket, .. }) => {
-                if let Some((node, model)) = self.requested.remove(ticket) {
+                if let Some((id, node, model)) = self.requested.remove(ticket)
+                    && ric.allows_line(id)
+                {
                     info!(node = &*node, model, period_ms = self.period_ms, "forwarding statistics to Redis");
                 }
             }
-            IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => self.refused(*ticket, error),
+            IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => self.refused(*ticket, error, ric),
             _ => {}
         }
     }

@@ -84,7 +84,7 @@ fn connection_info(url: &str) -> Result<ConnectionInfo, RedisUrlError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, RedisUrlError> {
-    std::fs::read(path).map_err(|error| RedisUrlError::Read(path.to_owned(), error))
+    files::read(path, files::MAX_OCTETS).map_err(|error| RedisUrlError::Read(path.to_owned(), error))
 }
 
 impl FromStr for RedisUrl {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustls::client::Resumption;
-use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -194,10 +194,16 @@ impl Tls {
     /// next change.
     #[must_use]
     pub fn renew(&self) -> Renewal {
-        let mut state = self.lock();
-        if state.looked.elapsed() < LOOK_EVERY {
+        if self.lock().looked.elapsed() < LOOK_EVERY {
             return Renewal::Unchanged;
         }
+        self.reload()
+    }
+
+    /// Reads the files again if they have changed, whenever they were checked.
+    #[must_use]
+    pub fn reload(&self) -> Renewal {
+        let mut state = self.lock();
         state.looked = Instant::now();
         let seen = self.shared.files.stamps();
         if seen == state.seen {
@@ -293,7 +299,8 @@ impl<'a> Own<'a> {
     fn read(certificate: &'a Path, key: &'a Path) -> Result<Self, TlsFileError> {
         let chain = certificates(TlsFile::Certificate, certificate)?;
         let paths = [certificate, key];
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| bad_pem(TlsFile::Key, key, error))?;
+        let pem = read(TlsFile::Key, key)?;
+        let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| no_pem(TlsFile::Key, key))?;
         Ok(Own { chain, key, paths })
     }
 
@@ -369,18 +376,15 @@ impl fmt::Debug for Tls {
 }
 
 fn certificates(file: TlsFile, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
-    let found = CertificateDer::pem_file_iter(path).map_err(|error| bad_pem(file, path, error))?;
-    let found: Result<Vec<_>, _> = found.take(MAX_CERTIFICATES).collect();
-    match found {
-        Ok(found) if found.is_empty() => Err(TlsFileError::NoPem { file, path: path.to_path_buf() }),
-        Ok(found) => Ok(found),
-        Err(error) => Err(bad_pem(file, path, error)),
-    }
+    let pem = read(file, path)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).take(MAX_CERTIFICATES).collect();
+    found.ok().filter(|found| !found.is_empty()).ok_or_else(|| no_pem(file, path))
 }
 
-fn bad_pem(file: TlsFile, path: &Path, error: pem::Error) -> TlsFileError {
-    match error {
-        pem::Error::Io(source) => TlsFileError::Read { file, path: path.to_path_buf(), source },
-        _ => TlsFileError::NoPem { file, path: path.to_path_buf() },
-    }
+fn read(file: TlsFile, path: &Path) -> Result<Vec<u8>, TlsFileError> {
+    files::read(path, files::MAX_OCTETS).map_err(|source| TlsFileError::Read { file, path: path.to_path_buf(), source })
+}
+
+fn no_pem(file: TlsFile, path: &Path) -> TlsFileError {
+    TlsFileError::NoPem { file, path: path.to_path_buf() }
 }

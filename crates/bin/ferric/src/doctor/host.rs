@@ -21,9 +21,10 @@ pub enum AddressState {
 pub fn check_address(endpoint: &Endpoint, link: &Config, findings: &mut Findings) -> AddressState {
     match Listener::bind(&endpoint.address, link) {
         Ok(_) => {
-            findings.fault(
-                format_args!("nothing listens at {endpoint}"),
-                "the address is free",
+            // no fault of this host: before the RIC runs, it is what is wanted
+            findings.note(
+                format_args!("nothing listens at {endpoint} yet"),
+                "the address is free, and this host can serve it",
                 format_args!("start the RIC there: `ferric ric --e2 {endpoint}`"),
             );
             AddressState::Free

@@ -69,8 +69,10 @@ impl Table {
             self.summarize(&mut out, status);
         }
         let mut stdout = io::stdout().lock();
-        stdout.write_all(out.as_bytes())?;
-        stdout.flush()
+        if let Err(error) = stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush()) {
+            program::end_without_output(&error);
+        }
+        Ok(())
     }
 
     /// The part of the table that fits on the terminal.

@@ -18,7 +18,8 @@
 //! # File contents
 //!
 //! - E2 and E42 over any link, as SCTP over IP: with the real addresses if the link has some, the RIC at port 36421 (E42:
-//!   36422), the payload protocol identifier for the node's type, and valid checksums. TSNs count what was recorded. A
+//!   36422), and valid checksums. The payload protocol identifier is that of the wire, and that for the node's type on links
+//!   without one. TSNs count what was recorded. A
 //!   SHUTDOWN marks the end of a link.
 //! - Other protocols and encodings (the RIC-xApp protocol, E2AP in other encodings than PER), as bare PDUs on interfaces of
 //!   link type USER0.
@@ -43,7 +44,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use link::{Direction, LinkEnds, LinkObserver, StreamId, Tap, TapObserver};
+use link::{Direction, LinkEnds, LinkObserver, Ppid, StreamId, Tap, TapObserver};
 
 use crate::Error;
 use write::{Conversation, Entry, Writer};
@@ -121,7 +122,7 @@ impl Recorder {
     /// Creates the file and starts the thread.
     ///
     /// # Errors
-    /// When the file cannot be written or the thread cannot be started.
+    /// When the file cannot be written, a full disk included, or the thread cannot be started.
     pub fn create(config: RecorderConfig) -> Result<Self, Error> {
         let failed = |source| Error::System { what: "recording file", source };
         let (entries, waiting) = sync_channel(QUEUE_MESSAGES);
@@ -168,7 +169,11 @@ impl TapObserver for ProtocolTap {
     fn begin(&self, ends: LinkEnds<'_>) -> Box<dyn LinkObserver> {
         let number = self.shared.links.fetch_add(1, Ordering::Relaxed) + 1;
         let conversation = Arc::new(Conversation::new(number, self.protocol, &ends));
-        Box::new(LinkRecorder { shared: Arc::clone(&self.shared), conversation })
+        Box::new(LinkRecorder {
+            shared: Arc::clone(&self.shared),
+            conversation,
+            ppids: [AtomicU64::new(NO_PPID), AtomicU64::new(NO_PPID)],
+        })
     }
 }
 
@@ -176,11 +181,22 @@ impl TapObserver for ProtocolTap {
 struct LinkRecorder {
     shared: Arc<Shared>,
     conversation: Arc<Conversation>,
+    /// The payload protocol identifiers on the wire: received, sent. [`NO_PPID`] until one is known, and on links without.
+    ppids: [AtomicU64; 2],
+}
+
+/// No payload protocol identifier: these have 32 bits.
+const NO_PPID: u64 = u64::MAX;
+
+impl LinkRecorder {
+    fn ppid_of(&self, direction: Direction) -> &AtomicU64 {
+        &self.ppids[usize::from(direction == Direction::Sent)]
+    }
 }
 
 impl LinkObserver for LinkRecorder {
     fn pdu(&self, direction: Direction, stream: StreamId, parts: &[&[u8]]) {
-        let LinkRecorder { shared, conversation } = self;
+        let LinkRecorder { shared, conversation, .. } = self;
         let octets: usize = parts.iter().map(|part| part.len()).sum();
         // several loops may exceed the bound by a message each
         if shared.queued_octets.load(Ordering::Relaxed) + octets > shared.queue_octets {
@@ -191,11 +207,16 @@ impl LinkObserver for LinkRecorder {
         parts.iter().for_each(|part| pdu.extend_from_slice(part));
         shared.queued_octets.fetch_add(octets, Ordering::Relaxed);
         let conversation = Arc::clone(conversation);
-        let entry = Entry::Pdu { at_ns: now_ns(), conversation, direction, stream, pdu };
+        let ppid = u32::try_from(self.ppid_of(direction).load(Ordering::Relaxed)).ok().map(Ppid);
+        let entry = Entry::Pdu { at_ns: now_ns(), conversation, direction, stream, ppid, pdu };
         if shared.entries.try_send(entry).is_err() {
             shared.queued_octets.fetch_sub(octets, Ordering::Relaxed);
             shared.dropped.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    fn ppid(&self, direction: Direction, ppid: Ppid) {
+        self.ppid_of(direction).store(ppid.0.into(), Ordering::Relaxed);
     }
 }
 
@@ -215,5 +236,38 @@ fn now_ns() -> u64 {
 impl From<ReadError> for io::Error {
     fn from(error: ReadError) -> Self {
         io::Error::new(io::ErrorKind::InvalidData, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use link::{Address, StreamId};
+
+    use super::*;
+
+    #[test]
+    fn ppid_of_the_wire_is_recorded() {
+        let path = std::env::temp_dir().join(format!("ferric-record-ppid-{}", std::process::id()));
+        let recorder = Recorder::create(RecorderConfig::new(&path)).unwrap();
+        let tap = ProtocolTap { shared: Arc::clone(&recorder.shared), protocol: Protocol::E2 };
+        let peer: Address = "sctp://192.0.2.1:36421".parse().unwrap();
+        let ends = LinkEnds { peer: &peer, local: None, accepted: true, ppid: Ppid::E2_CP, encoding: "per" };
+        let observer = tap.begin(ends);
+        observer.pdu(Direction::Received, StreamId(0), &[b"unknown"]);
+        // as base stations send it that do not set one
+        observer.ppid(Direction::Received, Ppid(0));
+        observer.pdu(Direction::Received, StreamId(0), &[b"zero"]);
+        observer.ppid(Direction::Sent, Ppid::E2_DU);
+        observer.pdu(Direction::Sent, StreamId(0), &[b"answer"]);
+        drop((observer, tap, recorder));
+        let file = std::fs::File::open(&path).unwrap();
+        let messages =
+            Recording::new(std::io::BufReader::new(file)).filter_map(|message| match message.unwrap().content {
+                Content::Sctp { ppid, pdu, .. } => Some((ppid, pdu)),
+                _ => None, // the end of the link
+            });
+        let expected = [(70, b"unknown".to_vec()), (0, b"zero".to_vec()), (72, b"answer".to_vec())];
+        assert_eq!(messages.collect::<Vec<_>>(), expected);
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use e2ap::{Pdu, Version};
 use link::{Address, Direction, LinkEnds, Ppid, StreamId};
@@ -19,7 +19,8 @@ use super::pcapng::{BlockWriter, LINK_RAW_IP, LINK_USER0};
 use super::{Protocol, RecorderConfig, now_ns};
 use crate::endpoint::ppid_of;
 
-/// The idle time after which the file is flushed.
+/// How long a message waits until it is written, at most: so much is lost when the program is killed, and a full disk is noticed
+/// as soon.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
 /// The address of a peer that has a host name only: RFC 5737 reserves it for documentation.
 const UNKNOWN_IP: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -28,8 +29,18 @@ const FIRST_MADE_PORT: u16 = 32768;
 
 /// An entry of the queue.
 pub(super) enum Entry {
-    Pdu { at_ns: u64, conversation: Arc<Conversation>, direction: Direction, stream: StreamId, pdu: Vec<u8> },
-    End { at_ns: u64, conversation: Arc<Conversation> },
+    Pdu {
+        at_ns: u64,
+        conversation: Arc<Conversation>,
+        direction: Direction,
+        stream: StreamId,
+        ppid: Option<Ppid>,
+        pdu: Vec<u8>,
+    },
+    End {
+        at_ns: u64,
+        conversation: Arc<Conversation>,
+    },
     Close,
 }
 
@@ -162,28 +173,35 @@ impl Writer {
     pub fn run(mut self, entries: &Receiver<Entry>) {
         if let Err(error) = self.work(entries) {
             // the event loops continue; their entries are dropped
-            error!(file = %self.path.display(), %error, "recording stopped: cannot write the file");
+            error!(
+                file = %self.path.display(),
+                %error,
+                "recording stopped: cannot write the file; the messages until now are in it; free space on the disk, and start \
+                 again"
+            );
         }
     }
 
     fn work(&mut self, entries: &Receiver<Entry>) -> io::Result<()> {
-        let mut unflushed = false;
+        // when the first message since the last flush came
+        let mut unflushed_since: Option<Instant> = None;
         loop {
-            let entry = match entries.recv_timeout(FLUSH_AFTER) {
+            let flush_in = unflushed_since.map_or(FLUSH_AFTER, |since| FLUSH_AFTER.saturating_sub(since.elapsed()));
+            if flush_in.is_zero() {
+                self.file.flush()?;
+                unflushed_since = None;
+                continue;
+            }
+            let entry = match entries.recv_timeout(flush_in) {
                 Ok(entry) => entry,
-                Err(RecvTimeoutError::Timeout) => {
-                    if std::mem::take(&mut unflushed) {
-                        self.file.flush()?;
-                    }
-                    continue;
-                }
+                Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => Entry::Close,
             };
-            unflushed = true;
+            unflushed_since.get_or_insert_with(Instant::now);
             match entry {
-                Entry::Pdu { at_ns, conversation, direction, stream, pdu } => {
+                Entry::Pdu { at_ns, conversation, direction, stream, ppid, pdu } => {
                     self.queued_octets.fetch_sub(pdu.len(), Ordering::Relaxed);
-                    self.pdu(at_ns, &conversation, direction, stream, &pdu)?;
+                    self.pdu(at_ns, &conversation, direction, (stream, ppid), &pdu)?;
                 }
                 Entry::End { at_ns, conversation } => self.end(at_ns, &conversation)?,
                 Entry::Close => return self.finish(),
@@ -199,7 +217,7 @@ impl Writer {
         at_ns: u64,
         conversation: &Conversation,
         direction: Direction,
-        stream: StreamId,
+        (stream, ppid): (StreamId, Option<Ppid>),
         pdu: &[u8],
     ) -> io::Result<()> {
         let interface = self.interface(conversation)?;
@@ -231,7 +249,7 @@ impl Writer {
                 tsn,
                 stream: stream.0,
                 sequence,
-                ppid: progress.ppid.0,
+                ppid: ppid.unwrap_or(progress.ppid).0,
                 octets,
             };
             packet::put_data(&mut self.packet, &route, &data);
@@ -307,7 +325,11 @@ impl Writer {
 }
 
 fn begin(path: &std::path::Path) -> io::Result<BlockWriter<BufWriter<File>>> {
-    BlockWriter::new(BufWriter::with_capacity(256 * 1024, File::create(path)?), super::read::APPLICATION)
+    let mut file =
+        BlockWriter::new(BufWriter::with_capacity(256 * 1024, files::create(path)?), super::read::APPLICATION)?;
+    // a disk that is full already is an error of the start
+    file.flush()?;
+    Ok(file)
 }
 
 /// Returns the payload protocol identifier of the node if the PDU is its setup.

@@ -38,7 +38,7 @@ impl Server {
         if self.nodes.len() + self.apps.xapp_links.xapps.len() + self.apps.e42.peers.len()
             >= self.config.max_connections
         {
-            if self.log_limiter.allow() {
+            if self.log_limiter.allow_from(&peer) {
                 let limit = self.config.max_connections;
                 warn!(%peer, limit, "connection rejected: max_connections reached");
             }
@@ -52,6 +52,7 @@ impl Server {
         };
         let assoc = match peers.insert(&self.poll, link) {
             Ok(assoc) if kind == KIND_NODE => {
+                self.apps.hosts.insert(assoc, &peer);
                 debug!(%peer, "node connecting");
                 self.controller.handle_open_in(now, assoc, codec);
                 assoc
@@ -63,7 +64,7 @@ impl Server {
                 assoc
             }
             Err(error) => {
-                if self.log_limiter.allow() {
+                if self.log_limiter.allow_from(&peer) {
                     warn!(%peer, %error, "connection rejected: cannot register it with epoll");
                 }
                 return;
@@ -95,7 +96,7 @@ impl Server {
         let Some(entry) = peers.get_mut(assoc) else { return false };
         let (peer, identity) = (entry.link.peer(), entry.link.identity());
         let certificate = identity.map(ToString::to_string);
-        if certificate.is_some() && self.log_limiter.allow() {
+        if certificate.is_some() && self.log_limiter.allow_from(peer) {
             info!(%peer, certificate, "{}", if is_node { "node authenticated" } else { "xApp authenticated" });
         }
         let is_refused = if is_node {
@@ -118,8 +119,9 @@ impl Server {
             }
         };
         entry.admitted = !is_refused;
+        self.apps.hosts.admit(assoc, peer, identity);
         if is_refused {
-            if self.log_limiter.allow() {
+            if self.log_limiter.allow_from(peer) {
                 let fingerprint = identity.map(|identity| identity.fingerprint.to_string());
                 warn!(%peer, certificate, fingerprint, "{}", if identity.is_some() { REFUSED } else { NOBODY });
             }
@@ -178,7 +180,7 @@ impl Server {
             self.hello_deadlines.pop_front();
             self.apps.e42.close_silent(now, &self.poll, assoc, &mut self.controller);
             if let Some((peer, false)) = self.apps.peer(assoc) {
-                if self.log_limiter.allow() {
+                if self.log_limiter.allow_from(peer) {
                     info!(xapp = %peer, "connection closed: no hello within the setup timeout");
                 }
                 drop(self.close_xapp(assoc));

@@ -5,10 +5,11 @@ use e2::xapp::Envelope;
 use e2::{AssocId, Consumer, Controller, Event, Indication, Node, Notice, Time, XappHost};
 use e2ap::RicIndicationType;
 use link::{Address, Class};
+use log_lines::Host;
 use tracing::{debug, info, warn};
 
 use super::e42::E42Apps;
-use super::log_limiter::LogLimiter;
+use super::log_limiter::{Hosts, LogLimiter};
 use super::workers::Workers;
 use super::xapp_links::XappLinks;
 use super::{Counters, Iapp, IappContext, IappEvent};
@@ -35,6 +36,8 @@ pub(super) struct Apps {
     /// Problems of associations without E2 Setup, to be logged with the peer's address.
     unattributed_notices: Vec<(AssocId, Notice)>,
     log_limiter: LogLimiter,
+    /// The hosts of all peers, for their shares of the log.
+    pub hosts: Hosts,
     out: Vec<u8>,
 }
 
@@ -58,6 +61,7 @@ impl Apps {
             full: Vec::new(),
             unattributed_notices: Vec::new(),
             log_limiter,
+            hosts: Hosts::default(),
             out: Vec::new(),
         }
     }
@@ -101,27 +105,27 @@ impl Apps {
     #[inline]
     fn dispatch_topology_events(&mut self, now: Time, controller: &mut Controller) {
         while let Some(event) = self.ran.poll_event() {
-            log_ran(&event, &self.ran, &self.log_limiter);
+            log_ran(&event, &self.ran, &self.log_limiter, &self.hosts);
             self.notify_iapps(now, controller, None, &IappEvent::Ran(&event));
         }
     }
 
     /// Wakes all iApps.
     pub fn wake_iapps(&mut self, now: Time, controller: &mut Controller) {
-        let Apps { iapps, ran, tickets, .. } = self;
+        let Apps { iapps, ran, tickets, log_limiter, hosts, .. } = self;
         for (at, iapp) in iapps.iter_mut().enumerate() {
             let consumer = Consumer(at as u32); // a program has few of them
-            iapp.on_wake(&mut IappContext { controller, ran, tickets, now, consumer });
+            iapp.on_wake(&mut IappContext { controller, ran, tickets, now, consumer, log_limiter, hosts });
         }
     }
 
     /// Passes an event to one iApp, or to all.
     fn notify_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
-        let Apps { iapps, ran, tickets, .. } = self;
+        let Apps { iapps, ran, tickets, log_limiter, hosts, .. } = self;
         for (at, iapp) in iapps.iter_mut().enumerate() {
             let consumer = Consumer(at as u32); // a program has few of them
             if only.is_none_or(|only| only == consumer) {
-                iapp.on_event(event, &mut IappContext { controller, ran, tickets, now, consumer });
+                iapp.on_event(event, &mut IappContext { controller, ran, tickets, now, consumer, log_limiter, hosts });
             }
         }
     }
@@ -136,9 +140,9 @@ impl Apps {
             self.out.clear();
         }
         while let Some((assoc, notice)) = self.host.poll_notice() {
-            if self.log_limiter.allow() {
-                let peer = self.peer(assoc).map(|(peer, _)| peer.to_string());
-                warn!(xapp = peer, "{notice}");
+            let peer = self.peer(assoc).map(|(peer, _)| peer.clone());
+            if peer.as_ref().map_or_else(|| self.log_limiter.allow(), |peer| self.log_limiter.allow_from(peer)) {
+                warn!(xapp = peer.map(|peer| peer.to_string()), "{notice}");
             }
         }
         self.e42.send_queued(&mut self.xapp_links.lost);
@@ -191,9 +195,12 @@ impl Apps {
                     event_loop => elsewhere |= 1 << event_loop,
                 }
             } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
-                let Apps { ran, tickets, .. } = self;
+                let Apps { ran, tickets, log_limiter, hosts, .. } = self;
                 counters.deliveries += 1;
-                iapp.on_indication(indication, &mut IappContext { controller, ran, tickets, now, consumer });
+                iapp.on_indication(
+                    indication,
+                    &mut IappContext { controller, ran, tickets, now, consumer, log_limiter, hosts },
+                );
             } else {
                 counters.deliveries += 1;
                 self.e42.forward(consumer, indication, counters, &mut self.xapp_links.lost);
@@ -242,13 +249,19 @@ impl Apps {
 }
 
 /// Logs that a base station of several parts has become complete or incomplete.
-fn log_ran(event: &RanEvent, ran: &RanDatabase, log_limiter: &LogLimiter) {
+fn log_ran(event: &RanEvent, ran: &RanDatabase, log_limiter: &LogLimiter, hosts: &Hosts) {
     let (RanEvent::Complete(id) | RanEvent::Incomplete(id)) = event else { return };
     let Some(station) = ran.station(*id).filter(|station| station.nodes().any(|(_, part)| part != Part::Control))
     else {
         return;
     };
-    if !log_limiter.allow() {
+    // what remains of it, since the host of a lost part is not known any more
+    let host = station.nodes().next().map_or(Host::Unknown, |(node, _)| hosts.of_node(node));
+    let is_allowed = match event {
+        RanEvent::Complete(_) => log_limiter.budget().allow(host),
+        _ => log_limiter.budget().allow_important(host),
+    };
+    if !is_allowed {
         return;
     }
     let (base_station, nodes) = (station.key(), station.nodes().count());
@@ -261,12 +274,34 @@ fn log_ran(event: &RanEvent, ran: &RanDatabase, log_limiter: &LogLimiter) {
 }
 
 impl Apps {
+    /// Returns whether the budget allows the line of an event, and keeps the hosts of nodes.
+    fn allows(&mut self, event: &Event, controller: &Controller) -> bool {
+        let Apps { log_limiter, hosts, .. } = self;
+        let budget = log_limiter.budget();
+        match event {
+            Event::NodeUp(node) | Event::NodeChanged(node) => {
+                if let Some(of) = controller.node(*node) {
+                    hosts.insert_node(*node, of.assoc);
+                }
+                budget.allow(hosts.of_node(*node))
+            }
+            // a node may set up again as often as it likes
+            Event::NodeLost { node, reason: e2::LostReason::SetupAgain, .. } => budget.allow(hosts.remove_node(*node)),
+            Event::NodeLost { node, .. } => budget.allow_important(hosts.remove_node(*node)),
+            Event::Notice { assoc, .. } => budget.allow(hosts.of(*assoc)),
+            Event::ConnectionUpdated { node, .. } | Event::RemovalRefused { node, .. } => {
+                budget.allow(hosts.of_node(*node))
+            }
+            _ => true, // not logged
+        }
+    }
+
     /// Logs the events that matter to an operator.
     fn log(&mut self, event: &Event, controller: &Controller) {
         match event {
             _ if event.consumer().is_some() => return, // the consumer has it
             Event::Notice { notice: Notice::UnknownIes { .. }, .. } => {} // logged at debug level
-            _ if !self.log_limiter.allow() => return,
+            _ if !self.allows(event, controller) => return,
             _ => {}
         }
         match event {

@@ -96,9 +96,9 @@ impl E42Apps {
             self.out.clear();
         }
         while let Some((assoc, notice)) = self.host.poll_notice() {
-            if self.log_limiter.allow() {
-                let peer = self.peers.get_mut(assoc).map(|peer| peer.link.peer().to_string());
-                warn!(xapp = peer, "{notice}");
+            let peer = self.peers.get_mut(assoc).map(|peer| peer.link.peer());
+            if peer.map_or_else(|| self.log_limiter.allow(), |peer| self.log_limiter.allow_from(peer)) {
+                warn!(xapp = peer.map(ToString::to_string), "{notice}");
             }
         }
     }
@@ -124,6 +124,7 @@ impl E42Apps {
                 // E42 has no message for dropped reports, so that the first loss is logged
                 if let Some(peer) = self.peers.get_mut(assoc)
                     && !std::mem::replace(&mut peer.has_unreported_loss, true)
+                    && self.log_limiter.allow_from(peer.link.peer())
                 {
                     warn!(xapp = %peer.link.peer(), "xApp reads too slowly: reports are dropped");
                 }
@@ -137,7 +138,7 @@ impl E42Apps {
     pub fn close_wanted(&mut self, poll: &Poll) {
         while let Some((assoc, reason)) = self.host.poll_close() {
             if let Some(link) = self.peers.remove(poll, assoc) {
-                if self.log_limiter.allow() {
+                if self.log_limiter.allow_from(link.peer()) {
                     info!(xapp = %link.peer(), %reason, "E42 xApp disconnected");
                 }
                 link.close();
@@ -155,7 +156,7 @@ impl E42Apps {
         if self.is_silent(assoc)
             && let Some(link) = self.peers.remove(poll, assoc)
         {
-            if self.log_limiter.allow() {
+            if self.log_limiter.allow_from(link.peer()) {
                 info!(xapp = %link.peer(), "connection closed: no E42 setup within the setup timeout");
             }
             self.host.handle_close(now, assoc, controller);
@@ -181,7 +182,7 @@ impl Server {
                     self.admit_e42(now, assoc);
                 }
             }
-            Err(error) if self.log_limiter.allow() => {
+            Err(error) if self.log_limiter.allow_from(&peer) => {
                 warn!(%peer, %error, "connection rejected: cannot register it with epoll")
             }
             Err(_) => {}
@@ -194,13 +195,14 @@ impl Server {
         let Some(peer) = self.apps.e42.peers.get_mut(assoc) else { return false };
         let (xapp, identity) = (peer.link.peer(), peer.link.identity());
         if let Some(certificate) = identity
-            && self.log_limiter.allow()
+            && self.log_limiter.allow_from(xapp)
         {
             info!(%xapp, %certificate, "E42 xApp authenticated");
         }
         let without = || self.config.e42.as_ref().and_then(|e42| e42.without_certificate.clone());
         let rights = match (self.config.rights.of_xapp(identity), identity) {
             (Admission::Unknown, _) => {
+                self.apps.hosts.admit(assoc, xapp, identity);
                 peer.admitted = true;
                 return true;
             }
@@ -210,11 +212,12 @@ impl Server {
         };
         if let Some(rights) = rights {
             self.apps.e42.host.set_rights(assoc, rights);
+            self.apps.hosts.admit(assoc, xapp, identity);
             peer.admitted = true;
             return true;
         }
         match identity {
-            _ if !self.log_limiter.allow() => {}
+            _ if !self.log_limiter.allow_from(xapp) => {}
             Some(certificate) => {
                 let fingerprint = &certificate.fingerprint;
                 warn!(%xapp, %certificate, %fingerprint, "connection rejected: no access rule for the peer's certificate");

@@ -7,6 +7,8 @@ use e2::{
 };
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
+use super::log_limiter::{Hosts, LogLimiter};
+
 /// An internal app. It is called between the messages of all nodes and xApps, so that it must not block.
 pub trait Iapp: Send {
     /// Returns the name of the app for the log.
@@ -83,9 +85,19 @@ pub struct IappContext<'a> {
     pub(super) tickets: &'a mut u32,
     pub(super) now: Time,
     pub(super) consumer: Consumer,
+    pub(super) log_limiter: &'a LogLimiter,
+    pub(super) hosts: &'a Hosts,
 }
 
 impl IappContext<'_> {
+    /// Returns whether one more log line about a node is allowed, and counts it. All lines that peers of the server cause share
+    /// a budget ([`ServerConfig::max_log_lines`](super::ServerConfig::max_log_lines)), of which each host has a share. An app
+    /// asks before it logs what a node sent or made happen.
+    #[must_use]
+    pub fn allows_line(&self, node: NodeId) -> bool {
+        self.log_limiter.budget().allow(self.hosts.of_node(node))
+    }
+
     /// Returns the database of base stations, cells and UEs that the nodes form.
     #[must_use]
     pub fn ran(&self) -> &RanDatabase {

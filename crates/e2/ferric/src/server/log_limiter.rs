@@ -1,71 +1,54 @@
-//! A limit for log lines that peers cause. The machines limit those of one peer; this limits those of all peers
-//! together.
+//! The limit of log lines that peers cause. The machines limit those of one association; this limits those of all peers
+//! together, with a share per host.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
 
-use link::Link;
+use e2::{AssocId, NodeId};
+use link::{Address, Identity, Link};
+use log_lines::{Host, LogBudget};
 use tracing::{debug, warn};
 
-const MINUTE: Duration = Duration::from_secs(60);
+use crate::peers;
 
-/// Allows a number of lines per minute for all event loops together. Suppressed lines are counted and reported.
-#[derive(Clone)]
-pub(super) struct LogLimiter {
-    per_minute: u32,
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    /// Whether lines were suppressed and not reported yet: checked in each iteration of a loop.
-    has_suppressed: AtomicBool,
-    state: Mutex<State>,
-}
-
-struct State {
-    since: Instant,
-    written: u32,
-    suppressed: u64,
-}
+/// The budget of lines, with the hosts of links. All event loops share one.
+#[derive(Clone, Debug)]
+pub(super) struct LogLimiter(LogBudget);
 
 impl LogLimiter {
     pub fn new(per_minute: u32) -> Self {
-        let state = Mutex::new(State { since: Instant::now(), written: 0, suppressed: 0 });
-        LogLimiter { per_minute, shared: Arc::new(Shared { has_suppressed: AtomicBool::new(false), state }) }
+        LogLimiter(LogBudget::new(per_minute))
     }
 
-    /// Returns whether one more line is allowed, and counts it.
+    /// Returns the budget, for others who log about peers of this server.
+    pub fn budget(&self) -> &LogBudget {
+        &self.0
+    }
+
+    /// Returns whether one more line about no particular peer is allowed, and counts it.
     pub fn allow(&self) -> bool {
-        self.with(|state| state.allow(Instant::now(), self.per_minute))
+        self.0.allow(Host::Unknown)
+    }
+
+    /// Returns whether one more line about a peer is allowed, and counts it.
+    pub fn allow_from(&self, peer: &Address) -> bool {
+        self.0.allow(host(peer))
     }
 
     /// Reports the suppressed lines once the minute has passed.
     pub fn report_suppressed(&self) {
-        if self.has_suppressed() {
-            self.with(|state| state.report_suppressed(Instant::now()));
-        }
+        self.0.report_suppressed();
     }
 
     /// Returns the time until suppressed lines are to be reported.
     pub fn report_deadline(&self) -> Option<Duration> {
-        self.has_suppressed().then(|| self.with(|state| MINUTE.saturating_sub(state.since.elapsed())))
+        self.0.report_deadline()
     }
 
     /// Reports the suppressed lines at once, at the end of the program.
     pub fn finish(&self) {
-        self.with(|state| state.report_suppressed(state.since + MINUTE));
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = act(&mut state);
-        self.shared.has_suppressed.store(state.suppressed > 0, Ordering::Relaxed);
-        result
-    }
-
-    fn has_suppressed(&self) -> bool {
-        self.shared.has_suppressed.load(Ordering::Relaxed)
+        self.0.finish();
     }
 
     /// Logs the loss of a link.
@@ -73,7 +56,7 @@ impl LogLimiter {
         let peer = link.peer();
         match error {
             link::Error::Closed => debug!(%peer, "{what} disconnected"),
-            _ if !self.allow() => {}
+            _ if !self.allow_from(peer) => {}
             link::Error::OutboxFull { .. } => {
                 warn!(%peer, %error, "{what} disconnected: it does not read messages that must not be dropped");
             }
@@ -82,33 +65,83 @@ impl LogLimiter {
     }
 }
 
-impl State {
-    fn allow(&mut self, now: Instant, per_minute: u32) -> bool {
-        self.report_suppressed(now);
-        if self.written < per_minute {
-            self.written += 1;
-            return true;
-        }
-        if self.suppressed == 0 {
-            warn!(
-                per_minute,
-                "too many log lines about peers: the rest of this minute is suppressed; see max_log_lines"
-            );
-        }
-        self.suppressed += 1;
-        false
+/// Returns the host of a peer's address.
+pub(super) fn host(peer: &Address) -> Host {
+    let name = match peer {
+        Address::Tcp { host, .. } | Address::Tls { host, .. } => host,
+        Address::Sctp { hosts, .. } => match hosts.first() {
+            Some(host) => host,
+            None => return Host::Unknown,
+        },
+        Address::Unix(_) | Address::Shm(_) | Address::Memory(_) => return Host::Local,
+    };
+    // a link-local address has a zone after it
+    let address = name.split('%').next().unwrap_or(name);
+    address.parse::<IpAddr>().map_or(Host::Unknown, Host::from)
+}
+
+/// What is kept of an association, whichever loop it is on.
+#[derive(Clone, Debug)]
+pub(super) struct Association {
+    pub assoc: AssocId,
+    pub peer: Address,
+    /// The certificate of the peer, once it is admitted.
+    pub identity: Option<Identity>,
+}
+
+/// The hosts of associations and nodes.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    /// By kind and place of the association: a later association of that place replaces it, so that their number is that of
+    /// simultaneous connections.
+    associations: HashMap<(u64, usize), Association>,
+    /// Of nodes that are up.
+    nodes: HashMap<NodeId, Host>,
+}
+
+impl Hosts {
+    /// Notes the host of a new association.
+    pub fn insert(&mut self, assoc: AssocId, peer: &Address) {
+        let association = Association { assoc, peer: peer.clone(), identity: None };
+        self.associations.insert(place(assoc), association);
     }
 
-    fn report_suppressed(&mut self, now: Instant) {
-        if now.duration_since(self.since) < MINUTE {
-            return;
-        }
-        (self.since, self.written) = (now, 0);
-        let lines = std::mem::take(&mut self.suppressed);
-        if lines > 0 {
-            warn!(lines, "log lines about peers were suppressed");
-        }
+    /// Notes that the peer of an association is admitted with this certificate.
+    pub fn admit(&mut self, assoc: AssocId, peer: &Address, identity: Option<&Identity>) {
+        let association = Association { assoc, peer: peer.clone(), identity: identity.cloned() };
+        self.associations.insert(place(assoc), association);
     }
+
+    /// Returns all associations; some of them have ended.
+    pub fn associations(&self) -> impl Iterator<Item = &Association> {
+        self.associations.values()
+    }
+
+    /// Returns the host of an association.
+    pub fn of(&self, assoc: AssocId) -> Host {
+        let found = self.associations.get(&place(assoc)).filter(|found| found.assoc == assoc);
+        found.map_or(Host::Unknown, |found| host(&found.peer))
+    }
+
+    /// Notes the host of a node that is up.
+    pub fn insert_node(&mut self, node: NodeId, assoc: AssocId) {
+        let host = self.of(assoc);
+        self.nodes.insert(node, host);
+    }
+
+    /// Removes a node, and returns its host.
+    pub fn remove_node(&mut self, node: NodeId) -> Host {
+        self.nodes.remove(&node).unwrap_or(Host::Unknown)
+    }
+
+    /// Returns the host of a node.
+    pub fn of_node(&self, node: NodeId) -> Host {
+        self.nodes.get(&node).copied().unwrap_or(Host::Unknown)
+    }
+}
+
+fn place(assoc: AssocId) -> (u64, usize) {
+    (peers::kind(assoc.0), peers::place(assoc.0))
 }
 
 #[cfg(test)]
@@ -116,15 +149,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_per_minute_are_limited_and_suppressed_ones_counted() {
-        let since = Instant::now();
-        let mut state = State { since, written: 0, suppressed: 0 };
-        let at = |seconds| since + Duration::from_secs(seconds);
-        assert_eq!((0..10).filter(|_| state.allow(at(1), 3)).count(), 3);
-        assert!(!state.allow(at(59), 3));
-        assert_eq!(state.suppressed, 8);
-        state.report_suppressed(at(60));
-        assert_eq!(state.suppressed, 0, "reported");
-        assert_eq!((0..10).filter(|_| state.allow(at(61), 3)).count(), 3);
+    fn host_is_that_of_the_address() {
+        let host = |url: &str| host(&url.parse().unwrap()).to_string();
+        assert_eq!(host("tcp://192.0.2.1:7"), "192.0.2.1");
+        assert_eq!(host("tls://[2001:db8::1]:7"), "2001:db8::/64");
+        assert_eq!(host("sctp://192.0.2.1,192.0.2.2:7"), "192.0.2.1");
+        assert_eq!(host("unix:/tmp/x"), "this host");
+        assert_eq!(host("tcp://name.example:7"), "unknown host");
+    }
+
+    #[test]
+    fn association_that_ended_has_no_host() {
+        let mut hosts = Hosts::default();
+        let assoc =
+            |generation: u64| AssocId(peers::token(super::super::KIND_NODE, 3) | generation << peers::PLACE_BITS);
+        hosts.insert(assoc(1), &"tcp://192.0.2.1:7".parse().unwrap());
+        hosts.insert_node(NodeId(1), assoc(1));
+        hosts.insert(assoc(2), &"tcp://192.0.2.2:7".parse().unwrap());
+        assert_eq!(hosts.of(assoc(1)), Host::Unknown);
+        assert_eq!(hosts.of(assoc(2)).to_string(), "192.0.2.2");
+        assert_eq!(hosts.of_node(NodeId(1)).to_string(), "192.0.2.1");
+        assert_eq!(hosts.remove_node(NodeId(1)).to_string(), "192.0.2.1");
+        assert_eq!(hosts.remove_node(NodeId(1)), Host::Unknown);
     }
 }

@@ -62,7 +62,8 @@ pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
 pub use e2::RequestEvent;
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use iapp::{Iapp, IappContext, IappEvent};
-pub use rights::{NodeEntry, Rights, XappEntry};
+pub use log_lines::{Host, LogBudget};
+pub use rights::{NodeEntry, Rights, RightsHandle, XappEntry};
 pub use wake::IappWaker;
 pub use workers::MAX_LOOPS;
 
@@ -122,6 +123,8 @@ pub struct Server {
     stop: StopHandle,
     /// The waker of the iApps, once it was requested.
     waker: Option<IappWaker>,
+    /// Rights that are to replace those of the configuration.
+    pending_rights: rights::Pending,
     config: ServerConfig,
     listeners: Vec<(Listener, u64)>,
     nodes: Peers,
@@ -186,6 +189,7 @@ impl Server {
             clock: Clock::new(),
             stop,
             waker: None,
+            pending_rights: rights::Pending::default(),
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
             controller,
@@ -262,6 +266,13 @@ impl Server {
         &self.apps.ran
     }
 
+    /// Returns the budget of log lines that peers cause, for others that log about peers: REST, an app's own threads. It is
+    /// that of [`ServerConfig::max_log_lines`].
+    #[must_use]
+    pub fn log_budget(&self) -> LogBudget {
+        self.log_limiter.budget().clone()
+    }
+
     /// Returns the counters since the start.
     #[must_use]
     pub fn counters(&self) -> Counters {
@@ -324,7 +335,10 @@ impl Server {
                         self.apps.e42.peers.touch(assoc);
                     }
                 }
-                KIND_WAKE => self.apps.wake_iapps(now, &mut self.controller),
+                KIND_WAKE => {
+                    self.apply_pending_rights(now);
+                    self.apps.wake_iapps(now, &mut self.controller);
+                }
                 KIND_BELL => {} // the rings are read in each iteration
                 _ => {
                     if event.readable {

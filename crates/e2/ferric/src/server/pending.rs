@@ -24,7 +24,7 @@ impl Server {
             self.send_queued();
             self.flush();
             self.apps.check_room();
-            if self.apps.xapp_links.notify_slow_readers(outbox_octets / 2) {
+            if self.apps.xapp_links.notify_slow_readers(outbox_octets / 2, &self.log_limiter) {
                 self.flush();
             }
             self.close_wanted();
@@ -70,7 +70,7 @@ impl Server {
             }
             let peer = moved.or_else(|| self.nodes.remove(&self.poll, assoc).map(closed));
             if let Some(peer) = peer
-                && self.log_limiter.allow()
+                && self.log_limiter.allow_from(&peer)
             {
                 info!(%peer, %reason, "node disconnected");
             }
@@ -78,7 +78,7 @@ impl Server {
         self.apps.e42.close_wanted(&self.poll);
         while let Some((assoc, reason)) = self.apps.host.poll_close() {
             if let Some(peer) = self.close_xapp(assoc)
-                && self.log_limiter.allow()
+                && self.log_limiter.allow_from(&peer)
             {
                 info!(xapp = %peer, %reason, "xApp disconnected");
             }

@@ -220,7 +220,7 @@ impl Worker {
                         adopted.push(assoc);
                     }
                     Err(error) => {
-                        if log_limiter.allow() {
+                        if log_limiter.allow_from(&peer) {
                             warn!(%peer, %error, "connection rejected: cannot register it with epoll");
                         }
                         relay.up.send(RecordHeader::Lost(assoc, e2::CloseReason::Transport), &[]);
@@ -357,7 +357,7 @@ impl Worker {
         loop {
             self.flush();
             self.report_room();
-            if self.relay.xapp_links.notify_slow_readers(self.outbox_octets / 2) {
+            if self.relay.xapp_links.notify_slow_readers(self.outbox_octets / 2, &self.log_limiter) {
                 self.flush();
             }
             if self.relay.xapp_links.lost.is_empty() {

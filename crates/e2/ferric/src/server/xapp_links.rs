@@ -5,6 +5,7 @@ use link::Class;
 use tracing::warn;
 
 use super::Counters;
+use super::log_limiter::LogLimiter;
 use crate::peers::Peers;
 
 pub(super) struct XappLinks {
@@ -60,7 +61,7 @@ impl XappLinks {
 
     /// Sends the number of dropped reports to each xApp with at most `room_octets` in its outbox. Returns whether
     /// there was one.
-    pub fn notify_slow_readers(&mut self, room_octets: usize) -> bool {
+    pub fn notify_slow_readers(&mut self, room_octets: usize, log_limiter: &LogLimiter) -> bool {
         let XappLinks { slow, xapps, lost, out } = self;
         let before = slow.len();
         slow.retain(|assoc| {
@@ -70,7 +71,9 @@ impl XappLinks {
             }
             let reports = peer.lost_reports();
             peer.has_unreported_loss = false;
-            warn!(xapp = %peer.link.peer(), reports, "xApp reads too slowly: reports dropped");
+            if log_limiter.allow_from(peer.link.peer()) {
+                warn!(xapp = %peer.link.peer(), reports, "xApp reads too slowly: reports dropped");
+            }
             out.clear();
             e2::xapp::RicMessage::Dropped { reports }.encode(out);
             if let Err(error) = xapps.send(*assoc, &[out], Class::Keep) {

@@ -19,6 +19,7 @@ use ferric::link::Address;
 use ferric::link::TlsFiles;
 use ferric::server::{DEFAULT_XAPP_PORT, MAX_LOOPS, ServerConfig};
 use settings::{Document, Table, TableKeys};
+use tracing::level_filters::LevelFilter;
 
 use super::{ConfigError, NodeConfig, RicConfig};
 
@@ -42,6 +43,7 @@ const FILE: TableKeys = TableKeys {
         "max_octets_of_nodes",
         "max_connections",
         "max_log_lines",
+        "log",
         "max_pdu_octets",
         "outbox_octets",
         "setup_timeout_ms",
@@ -63,6 +65,15 @@ const NODE: TableKeys = TableKeys { name: "[[node]]", keys: &["id", "kpm", "e2ap
 #[cfg(feature = "tls")]
 const TLS: TableKeys = TableKeys { name: "[tls]", keys: &["ca", "certificate", "key"] };
 
+const LOG_LEVELS: [(&str, LevelFilter); 6] = [
+    ("off", LevelFilter::OFF),
+    ("error", LevelFilter::ERROR),
+    ("warn", LevelFilter::WARN),
+    ("info", LevelFilter::INFO),
+    ("debug", LevelFilter::DEBUG),
+    ("trace", LevelFilter::TRACE),
+];
+
 /// The most addresses of a kind.
 const MAX_ADDRESSES: usize = 64;
 /// The most tables of a kind, and elements of an array.
@@ -79,7 +90,8 @@ impl RicConfig {
         let document = Document::parse(text)?;
         let file = document.root(&FILE)?;
         refuse_missing_features(&file)?;
-        let mut config = RicConfig { server: server(&file)?, ..RicConfig::default() };
+        let log = file.choice("log", &LOG_LEVELS)?;
+        let mut config = RicConfig { server: server(&file)?, log, ..RicConfig::default() };
         for node in file.tables("node", &NODE, MAX_ENTRIES)? {
             let id = node.text("id", "the node's id")?.ok_or_else(|| node.missing("id", "the node's id, as logged"))?;
             if let Some(version) = node.parsed("e2ap", "an E2AP version")? {
@@ -108,6 +120,16 @@ impl RicConfig {
             config.redis = redis::config(&file)?;
         }
         Ok(config)
+    }
+}
+
+impl RicConfig {
+    /// Returns the keys that differ between two texts of a configuration file and that a running RIC cannot apply: all but
+    /// `log` and the rights.
+    #[must_use]
+    pub fn keys_for_restart(before: &str, after: &str) -> Vec<String> {
+        let applied = ["log", "node_rights", "xapp_rights", "e42_rights"];
+        settings::changed_keys(before, after).into_iter().filter(|key| !applied.contains(&&**key)).collect()
     }
 }
 

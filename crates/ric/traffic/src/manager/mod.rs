@@ -154,7 +154,9 @@ impl TcManager {
                 node.running = Some(running);
             }
             Some(problem) => {
-                info!(node = node.name, "control of TC failed: {}", problem.document()["detail"]);
+                if ric.allows_line(*id) {
+                    info!(node = node.name, "control of TC failed: {}", problem.document()["detail"]);
+                }
                 running.reply.send(Err(problem));
                 node.start_waiting(*id, ric);
             }
@@ -215,7 +217,7 @@ impl TcNode {
         match IndicationMessage::decode_owned(message, self.wire) {
             Ok(set) => self.set = Some(set),
             Err(error) => {
-                if !std::mem::replace(&mut self.has_logged_undecodable, true) {
+                if !std::mem::replace(&mut self.has_logged_undecodable, true) && ric.allows_line(id) {
                     warn!(node = self.name, %error, "cannot decode a report of TC");
                 }
                 return;
@@ -268,9 +270,12 @@ impl Iapp for TcManager {
                 }
             }
             IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
-                let is_requested = |node: &&mut TcNode| matches!(node.state, Subscription::Requested(requested) if requested == *ticket);
-                if let Some(node) = self.nodes.values_mut().find(is_requested) {
-                    warn!(node = node.name, %error, "cannot subscribe to TC");
+                let is_requested =
+                    |node: &TcNode| matches!(node.state, Subscription::Requested(requested) if requested == *ticket);
+                if let Some((id, node)) = self.nodes.iter_mut().find(|(_, node)| is_requested(node)) {
+                    if ric.allows_line(*id) {
+                        warn!(node = node.name, %error, "cannot subscribe to TC");
+                    }
                     node.set_unavailable(format!("the subscription failed: {error}"));
                 }
             }
