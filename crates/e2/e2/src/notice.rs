@@ -173,6 +173,15 @@ pub enum Notice {
         /// The request.
         request_id: Option<RicRequestId>,
     },
+    /// An xApp's request was refused, because too much of it waits for a node that reads slowly.
+    NodeBusy {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The octets that wait to be sent to it.
+        octets: usize,
+        /// The number of refusals of this xApp so far.
+        count: u64,
+    },
     /// Nodes were omitted from an E42 setup response: E42 cannot represent them, or the message is full.
     NodesOmitted {
         /// Their number.
@@ -308,6 +317,11 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
+            Notice::NodeBusy { node, octets, count } => write!(
+                f,
+                "request refused: {octets} octets wait to be sent to {node}, which reads slowly, and the xApp's share of \
+                 them is used up ({count} refused so far); raise `outbox_octets` if its requests are this long"
+            ),
             Notice::NodesOmitted { count } => {
                 write!(
                     f,

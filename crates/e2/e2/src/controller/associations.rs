@@ -117,6 +117,7 @@ impl Controller {
     pub(super) fn make_first(&mut self, id: NodeId, assoc: AssocId, handover: Handover) {
         let Some(node) = self.nodes.get_mut(&id) else { return };
         let older = std::mem::replace(&mut node.assoc, assoc);
+        self.move_postponed(older, assoc);
         if let Some(joined) = self.joined.get_mut(&id) {
             joined.retain(|other| *other != assoc);
             joined.push(older);

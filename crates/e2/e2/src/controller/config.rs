@@ -61,6 +61,10 @@ pub struct ControllerConfig {
     pub max_requests_per_consumer: usize,
     /// The maximum octets of event triggers and action definitions stored per consumer. Default: 16 MiB.
     pub max_octets_per_consumer: usize,
+    /// The size of the outbox of a node's link, in octets, if the caller reports what is left in it
+    /// ([`Controller::handle_sent`](super::Controller::handle_sent)): beyond its share, a consumer's request is refused
+    /// ([`Misuse::NodeBusy`](super::Misuse::NodeBusy)). `None`: nothing is counted. Default: `None`.
+    pub outbox_octets: Option<usize>,
     /// The longest PDU that the nodes' links carry; commands that need a longer one are refused. Default: 1 MiB.
     pub max_pdu_octets: usize,
 }
@@ -91,6 +95,7 @@ impl Default for ControllerConfig {
             max_octets_of_nodes: 256 * 1024 * 1024,
             max_requests_per_consumer: 16_384,
             max_octets_per_consumer: 16 * 1024 * 1024,
+            outbox_octets: None,
             max_pdu_octets: 1024 * 1024,
         }
     }

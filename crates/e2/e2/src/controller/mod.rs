@@ -3,7 +3,7 @@
 //! Each procedure has a file of its own that names its clause and its scenarios. The files below them hold data and use no
 //! procedure: [`ids`], [`spec`], [`outcomes`], [`node`], [`event`] and [`config`] are the public types; [`records`] holds
 //! the state of each request, [`requests`] the table of request ids, [`quotas`] the use that each consumer makes of it,
-//! [`sharing`] the index of subscriptions that consumers may share, [`procedures`] the transactions of node-level
+//! [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`procedures`] the transactions of node-level
 //! procedures. [`dispatch`] decodes and dispatches received PDUs, [`answer`] answers erroneous ones, and [`restore`]
 //! suspends and resumes subscriptions. This file holds the machine itself and its timers.
 
@@ -38,6 +38,7 @@ mod sharing;
 mod spec;
 mod subscription;
 mod subscription_delete;
+mod unsent;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -46,7 +47,6 @@ use e2ap::{
 };
 
 use crate::budget::Budget;
-use crate::outbox::Outbox;
 use crate::timers::Timers;
 use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
 use associations::Handover;
@@ -55,6 +55,7 @@ use quotas::Quotas;
 use records::{Request, SubscriptionState};
 use requests::RequestTable;
 use sharing::SharingIndex;
+use unsent::TrackedOutbox;
 
 pub use config::ControllerConfig;
 pub use event::{Event, Indication, LostReason, Routed};
@@ -124,7 +125,7 @@ pub struct Controller {
     suspended: HashMap<GlobalE2NodeId, BTreeSet<u32>>,
     suspended_count: usize,
     strays: u64,
-    outbox: Outbox,
+    outbox: TrackedOutbox,
     events: VecDeque<Event>,
     closes: VecDeque<(AssocId, CloseReason)>,
     timers: Timers<Deadline>,
@@ -137,6 +138,7 @@ impl Controller {
         Controller {
             requests: RequestTable::new(config.first_requestor, config.max_requests, config.request_reuse_delay),
             quotas: Quotas::new(config.max_requests_per_consumer, config.max_octets_per_consumer),
+            outbox: TrackedOutbox::new(config.outbox_octets),
             config,
             assocs: HashMap::new(),
             nodes: BTreeMap::new(),
@@ -150,7 +152,6 @@ impl Controller {
             suspended: HashMap::new(),
             suspended_count: 0,
             strays: 0,
-            outbox: Outbox::default(),
             events: VecDeque::new(),
             closes: VecDeque::new(),
             timers: Timers::default(),
@@ -242,13 +243,12 @@ impl Controller {
 
     /// Reports that a node's association has ended.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, reason: CloseReason) {
-        self.outbox.close(assoc);
-        let Some(Assoc { node: Some(node), procedures, connection_not_before, .. }) = self.assocs.remove(&assoc) else {
-            return;
-        };
-        if !self.continues(now, node, assoc, Handover { procedures, connection_not_before }) {
+        if let Some(Assoc { node: Some(node), procedures, connection_not_before, .. }) = self.assocs.remove(&assoc)
+            && !self.continues(now, node, assoc, Handover { procedures, connection_not_before })
+        {
             self.lose_node(now, node, LostReason::Closed(reason));
         }
+        self.outbox.close(assoc);
     }
 
     /// Handles a PDU received over a node's association.
@@ -312,6 +312,12 @@ impl Controller {
         self.outbox.pop(out)
     }
 
+    /// Returns whether [`Controller::poll_transmit`] has something.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        self.outbox.has_output()
+    }
+
     /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
@@ -338,10 +344,17 @@ impl Controller {
         }
     }
 
-    /// Queues a PDU for a node.
+    /// Queues a PDU of the RIC for a node.
     fn send(&mut self, node: NodeId, pdu: &Pdu<'_>) {
         if let Some(node) = self.nodes.get(&node) {
             self.outbox.push(node.assoc, node.version, pdu);
+        }
+    }
+
+    /// Queues a PDU for a node that a consumer asked for.
+    fn send_of(&mut self, consumer: Consumer, node: NodeId, pdu: &Pdu<'_>) {
+        if let Some(node) = self.nodes.get(&node) {
+            self.outbox.push_of(Some(consumer), node.assoc, node.version, pdu);
         }
     }
 
@@ -355,6 +368,7 @@ impl Controller {
         let Some(node) = self.nodes.remove(&id) else { return };
         self.close_joined(now, id);
         self.by_key.remove(&node.global_id);
+        self.drop_postponed(node.assoc);
         self.octets_of_nodes -= node.octets();
         if reason != LostReason::Removed {
             self.suspend(now, id, node.global_id);

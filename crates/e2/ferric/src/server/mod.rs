@@ -128,6 +128,8 @@ pub struct Server {
     log_limiter: LogLimiter,
     counters: Counters,
     out: Vec<u8>,
+    /// Associations whose progress is reported to the controller.
+    unsent: Vec<AssocId>,
     /// The deadlines for the hellos of xApps.
     hello_deadlines: VecDeque<(Time, AssocId)>,
 }
@@ -144,6 +146,7 @@ impl Server {
         // an xApp's command must not exceed the limit of a node's link
         let max_pdu_octets = &mut config.controller.max_pdu_octets;
         *max_pdu_octets = config.link.max_pdu_octets.min(*max_pdu_octets);
+        config.controller.outbox_octets = Some(config.link.outbox_octets);
         let xapp_link = xapp_link(&config);
         let poll = Poll::new().map_err(Error::epoll)?;
         let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
@@ -194,6 +197,7 @@ impl Server {
             log_limiter,
             counters: Counters::default(),
             out: Vec::new(),
+            unsent: Vec::new(),
             hello_deadlines: VecDeque::new(),
             config,
         })
@@ -431,7 +435,9 @@ impl Server {
                     },
                     RecordHeader::HasRoom(assoc, kept_octets) => {
                         apps.workers.has_room_again(assoc, kept_octets);
-                        apps.host.handle_room(assoc);
+                        if peers::kind(assoc.0) != KIND_NODE {
+                            apps.host.handle_room(assoc);
+                        }
                     }
                     other => unreachable!("only the main loop sends this record: {other:?}"),
                 }

@@ -21,8 +21,13 @@ impl Server {
             self.apps.dispatch_events(now, &mut self.controller);
             self.apps.log_unattributed_notices(&mut self.nodes);
             self.apps.send_announcements(&self.controller, room_for_news);
-            self.send_queued();
-            self.flush();
+            loop {
+                self.send_queued();
+                self.flush();
+                if !self.report_sent(now) {
+                    break;
+                }
+            }
             self.apps.check_room();
             if self.apps.xapp_links.notify_slow_readers(outbox_octets / 2) {
                 self.flush();
@@ -60,6 +65,21 @@ impl Server {
             }
             self.out.clear();
         }
+    }
+
+    /// Tells the controller how much of what it sent is still in the outboxes of nodes. Returns whether it has something
+    /// more to send, which waited for that.
+    fn report_sent(&mut self, now: Time) -> bool {
+        let Server { controller, nodes, apps, unsent, .. } = self;
+        unsent.extend(controller.unsent());
+        for assoc in unsent.drain(..) {
+            let octets = match apps.workers.unsent_octets(assoc) {
+                Some(octets) => octets,
+                None => nodes.get_mut(assoc).map_or(0, |peer| peer.link.kept_octets()),
+            };
+            controller.handle_sent(now, assoc, octets);
+        }
+        controller.has_output()
     }
 
     fn close_wanted(&mut self) {

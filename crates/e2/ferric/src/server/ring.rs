@@ -33,7 +33,7 @@ pub(super) enum RecordHeader {
     Adopt(AssocId),
     /// To a worker: send the payload to this peer. It must not be dropped.
     Send(AssocId),
-    /// To a worker: report when at most so many octets that must not be dropped are queued for this xApp.
+    /// To a worker: report when at most so many octets that must not be dropped are queued for this peer.
     RequestRoom(AssocId, u64),
     /// To a worker: write what is queued, and close.
     Close(AssocId),
@@ -49,7 +49,7 @@ pub(super) enum RecordHeader {
     Received(AssocId),
     /// To the main loop: this link is closed.
     Lost(AssocId, CloseReason),
-    /// To the main loop: so many octets that must not be dropped are queued for this xApp, few enough.
+    /// To the main loop: so many octets that must not be dropped are queued for this peer, few enough.
     HasRoom(AssocId, u64),
 }
 

@@ -76,7 +76,7 @@ pub(super) struct Worker {
     relay: Relay,
     /// Links with suspended reading.
     paused: Vec<AssocId>,
-    /// xApps whose room was requested.
+    /// Links whose room was requested.
     room_requests: Vec<(AssocId, u64)>,
     /// Links that were moved here in this iteration. Their previous loop may have read part of a PDU and what follows,
     /// so that they are read whether or not epoll reports them.
@@ -236,7 +236,10 @@ impl Worker {
             RecordHeader::Send(assoc) => relay.send_to_xapp(assoc, record.payload),
             RecordHeader::RequestRoom(assoc, octets) => {
                 room_requests.push((assoc, octets));
-                relay.xapp_links.xapps.touch(assoc);
+                match peers::kind(assoc.0) {
+                    KIND_NODE => nodes.touch(assoc),
+                    _ => relay.xapp_links.xapps.touch(assoc),
+                }
             }
             RecordHeader::Close(assoc) => {
                 let link = match peers::kind(assoc.0) {
@@ -376,12 +379,13 @@ impl Worker {
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }
 
-    /// Answers requests for xApps that have room again.
+    /// Answers requests for links that have room again.
     fn report_room(&mut self) {
-        let Relay { xapp_links, up, .. } = &mut self.relay;
-        self.room_requests.retain(|(assoc, octets)| {
-            let room = xapp_links.xapps.has_room(*assoc, *octets as usize);
-            let Some(peer) = xapp_links.xapps.get_mut(*assoc) else { return false };
+        let Worker { nodes, relay: Relay { xapp_links, up, .. }, room_requests, .. } = self;
+        room_requests.retain(|(assoc, octets)| {
+            let peers = if peers::kind(assoc.0) == KIND_NODE { &mut *nodes } else { &mut xapp_links.xapps };
+            let room = peers.has_room(*assoc, *octets as usize);
+            let Some(peer) = peers.get_mut(*assoc) else { return false };
             if room {
                 up.send(RecordHeader::HasRoom(*assoc, peer.link.kept_octets() as u64), &[]);
             } // otherwise its writability is waited for

@@ -5,5 +5,6 @@ mod associations;
 mod known_attacks;
 mod misbehaving_nodes;
 mod misbehaving_xapps;
+mod node_outbox;
 mod several_controllers;
 mod xapp;
