@@ -364,6 +364,29 @@ impl Link {
         self.path_events.pop_front()
     }
 
+    /// Has the transport find out within seconds whether the peer is still there: TCP sends a keep-alive probe each second
+    /// and gives up after five, or after 30 s if octets are not acknowledged; SCTP sends heartbeats. The end is then reported
+    /// as [`Error::Lost`]. The peer's program sees nothing of it. It stays so for the rest of the link's life.
+    pub fn probe(&self) {
+        match &self.transport {
+            Transport::Stream(link) => link.probe(),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.stream.probe(),
+            Transport::Sctp(link) => link.probe(),
+            // the system reports the end of a process on this host at once
+            Transport::Shm(_) | Transport::Memory(_) => {}
+        }
+    }
+
+    /// Whether this end delays its SCTP acknowledgements, which delays the small messages of a peer that leaves Nagle's
+    /// algorithm on. `None` on other links, and when the association is gone.
+    pub fn delays_acknowledgements(&self) -> Option<bool> {
+        match &self.transport {
+            Transport::Sctp(link) => link.delays_acknowledgements(),
+            _ => None,
+        }
+    }
+
     /// Writes what the kernel takes now and closes in an orderly way. Dropping a link closes it without writing.
     pub fn close(mut self) {
         // A connection that is gone is closed already.

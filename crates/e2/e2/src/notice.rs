@@ -4,6 +4,8 @@ use core::fmt;
 
 use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId};
 
+use crate::Origin;
+
 /// An error or oddity, and the reaction to it. `Display` writes the log line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -97,6 +99,20 @@ pub enum Notice {
     TakeoverRefused {
         /// The node.
         node: GlobalE2NodeId,
+    },
+    /// A peer tried to set up as, or to join, a node that is connected from another host. It was refused.
+    NodeConnected {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The host of the node.
+        of: Origin,
+    },
+    /// A peer on another host tried to set up as this node, or to join it. It was refused.
+    TakeoverAttempted {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The host of the peer.
+        by: Origin,
     },
     /// An xApp is not authorized for a command. It was refused.
     XappNotAllowed {
@@ -277,6 +293,16 @@ impl fmt::Display for Notice {
             Notice::TakeoverRefused { node } => write!(
                 f,
                 "setup as {node} refused: the node is connected already, with the identity of another certificate"
+            ),
+            Notice::NodeConnected { node, of } => write!(
+                f,
+                "setup as {node} refused: the node is connected from {of}; it may try again in 10 s, when that connection has \
+                 ended if nobody answers there; `node_takeover` states who may take a node over"
+            ),
+            Notice::TakeoverAttempted { node, by } => write!(
+                f,
+                "another peer, from {by}, tried to set up as {node} and was refused; check whether two nodes have this id; \
+                 `node_takeover` states who may take a node over"
             ),
             Notice::XappNotAllowed { node, ran_function_id, oid, control, count } => write!(
                 f,

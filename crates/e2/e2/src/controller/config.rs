@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use e2ap::{GlobalRicId, Version};
 
+use crate::NodeTakeover;
+
 /// The configuration of a [`Controller`](super::Controller): its identity, time limits and bounds.
 #[derive(Clone, Debug)]
 pub struct ControllerConfig {
@@ -46,6 +48,8 @@ pub struct ControllerConfig {
     pub restore_within: Duration,
     /// The maximum number of suspended subscriptions; beyond it, subscriptions of a lost node end at once. Default: 16384.
     pub max_suspended: usize,
+    /// Whether a setup with the id of a connected node takes the node over. Default: from the same host only.
+    pub node_takeover: NodeTakeover,
     /// The maximum number of nodes; further setups are refused with a time to wait. Default: 4096.
     pub max_nodes: usize,
     /// The maximum octets of RAN functions (definitions and OIDs) stored per node; functions beyond it are rejected. xApps
@@ -89,6 +93,7 @@ impl Default for ControllerConfig {
             answer_timeout: Duration::from_secs(5),
             restore_within: Duration::from_secs(60),
             max_suspended: 16_384,
+            node_takeover: NodeTakeover::default(),
             max_nodes: 4096,
             max_function_octets: 960 * 1024,
             max_component_octets: 256 * 1024,

@@ -48,7 +48,7 @@ use e2ap::{
 
 use crate::budget::Budget;
 use crate::timers::Timers;
-use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
+use crate::{AssocId, CloseReason, NodeRights, Notice, Origin, Time};
 use associations::Handover;
 use procedures::Procedures;
 use quotas::Quotas;
@@ -74,6 +74,12 @@ struct Assoc {
     node: Option<NodeId>,
     /// The rights of the peer, if it was authenticated.
     rights: Option<NodeRights>,
+    /// The host of the peer.
+    origin: Origin,
+    /// Whether the caller was asked to check that the peer is still there.
+    is_probed: bool,
+    /// The associations from other hosts that may join the node, since the RIC requested them.
+    expected_joins: usize,
     /// The E2AP version: the node's, once it has set up.
     version: Version,
     /// The encoding.
@@ -128,6 +134,7 @@ pub struct Controller {
     outbox: TrackedOutbox,
     events: VecDeque<Event>,
     closes: VecDeque<(AssocId, CloseReason)>,
+    probes: VecDeque<AssocId>,
     timers: Timers<Deadline>,
 }
 
@@ -154,6 +161,7 @@ impl Controller {
             strays: 0,
             events: VecDeque::new(),
             closes: VecDeque::new(),
+            probes: VecDeque::new(),
             timers: Timers::default(),
         }
     }
@@ -227,6 +235,9 @@ impl Controller {
         let state = Assoc {
             node: None,
             rights: None,
+            origin: Origin::default(),
+            is_probed: false,
+            expected_joins: 0,
             version: self.config.version.unwrap_or(Version::V2_03),
             codec,
             setup_by: now + self.config.setup_timeout,
@@ -326,6 +337,12 @@ impl Controller {
     /// Returns the next association to close, after its queued PDUs are sent. The controller has already dropped it.
     pub fn poll_close(&mut self) -> Option<(AssocId, CloseReason)> {
         self.closes.pop_front()
+    }
+
+    /// Returns the next association whose peer may be gone: another one wants its place. The caller should find out by
+    /// means of the transport, since not every peer survives a message that it does not expect, and report its end.
+    pub fn poll_probe(&mut self) -> Option<AssocId> {
+        self.probes.pop_front()
     }
 
     fn close(&mut self, now: Time, assoc: AssocId, reason: CloseReason) {

@@ -13,7 +13,7 @@ use super::node::{Components, FunctionList, component_octets, component_octets_v
 use super::procedures::Procedures;
 use super::{Controller, Event, LostReason, Node, NodeId};
 use crate::change::all;
-use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
+use crate::{AssocId, CloseReason, NodeRights, NodeTakeover, Notice, Origin, Time};
 
 impl Controller {
     pub(super) fn setup(&mut self, now: Time, assoc: AssocId, version: Version, request: E2SetupRequest<'_>) {
@@ -41,6 +41,12 @@ impl Controller {
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
             return;
         }
+        if let Some(holder) = self.holder_that_stays(assoc, known.filter(|id| Some(*id) != was)) {
+            self.refuse_takeover(now, assoc, holder, key);
+            let (cause, wait) = (Cause::Misc(CauseMisc::OmIntervention), Some(TimeToWait::V10s));
+            self.refuse_setup(now, assoc, version, request.transaction_id, cause, wait, None);
+            return;
+        }
         let octets = self.octets_with(&request, was.into_iter().chain(known));
         if octets > self.config.max_octets_of_nodes {
             let limit_octets = self.config.max_octets_of_nodes;
@@ -60,7 +66,7 @@ impl Controller {
             }
             self.lose_node(now, id, LostReason::SetupAgain);
         }
-        // another association: the newer one takes the node over, since the older one may be half-open for hours
+        // another association, which may take the node over
         if let Some(id) = known.filter(|id| Some(*id) != was)
             && let Some(older) = self.nodes.get(&id).map(|n| n.assoc)
         {
@@ -140,6 +146,47 @@ impl Controller {
             }
         }
         kept
+    }
+
+    /// Returns the association of a connected node that another one must not take over.
+    fn holder_that_stays(&self, assoc: AssocId, known: Option<NodeId>) -> Option<AssocId> {
+        let holder = self.nodes.get(&known?)?.assoc;
+        let may = match self.config.node_takeover {
+            NodeTakeover::Always => true,
+            NodeTakeover::SameHost => self.is_same_peer(assoc, holder),
+            NodeTakeover::DeadOnly => false,
+        };
+        (!may).then_some(holder)
+    }
+
+    /// Whether two associations are, as far as can be seen, of one peer: both are authenticated, with the same identity
+    /// as [`Controller::denial`] has checked, or they come from the same host.
+    pub(super) fn is_same_peer(&self, one: AssocId, other: AssocId) -> bool {
+        let (Some(one), Some(other)) = (self.assocs.get(&one), self.assocs.get(&other)) else { return false };
+        (one.rights.is_some() && other.rights.is_some()) || one.origin.is_same_host(&other.origin)
+    }
+
+    /// Reports a setup or join that must not take a connected node over, for both ends, and has the caller check whether
+    /// the node is still there.
+    pub(super) fn refuse_takeover(&mut self, now: Time, assoc: AssocId, holder: AssocId, node: GlobalE2NodeId) {
+        let origin = |assoc: AssocId| self.assocs.get(&assoc).map(|state| state.origin.clone()).unwrap_or_default();
+        let (by, of) = (origin(assoc), origin(holder));
+        if let Some(state) = self.assocs.get_mut(&holder)
+            && !std::mem::replace(&mut state.is_probed, true)
+        {
+            self.probes.push_back(holder);
+        }
+        if self.assocs.get_mut(&assoc).is_some_and(|state| state.remarks.take(now)) {
+            self.notice(assoc, Notice::NodeConnected { node, of });
+            self.notice(holder, Notice::TakeoverAttempted { node, by });
+        }
+    }
+
+    /// Sets the host that an association comes from.
+    pub fn set_origin(&mut self, assoc: AssocId, origin: Origin) {
+        if let Some(state) = self.assocs.get_mut(&assoc) {
+            state.origin = origin;
+        }
     }
 
     /// Sets the authenticated identity of a peer and the nodes that it may set up as. Without it, it may be any node.

@@ -1,8 +1,8 @@
 //! Admission of new connections: accept, handshake, identification, rights.
 
-use e2::{AssocId, CloseReason, Time};
+use e2::{AssocId, CloseReason, Origin, Time};
 use e2ap::Codec;
-use link::{Link, State};
+use link::{Address, Link, State};
 use tracing::{debug, info, warn};
 
 use super::rights::Admission;
@@ -54,6 +54,7 @@ impl Server {
             Ok(assoc) if kind == KIND_NODE => {
                 debug!(%peer, "node connecting");
                 self.controller.handle_open_in(now, assoc, codec);
+                self.controller.set_origin(assoc, origin(&peer));
                 assoc
             }
             Ok(assoc) => {
@@ -185,6 +186,14 @@ impl Server {
                 self.apps.host.handle_close(now, assoc, &mut self.controller);
             }
         }
+    }
+}
+
+/// Returns the host of an accepted link's peer.
+fn origin(peer: &Address) -> Origin {
+    match peer {
+        Address::Unix(_) | Address::Shm(_) | Address::Memory(_) => Origin::ThisHost,
+        _ => Origin::Addresses(peer.ip_addresses()),
     }
 }
 

@@ -26,6 +26,8 @@ pub struct ServerConfig {
     pub hints: Vec<e2::xapp::FunctionHint>,
     /// The access rules. Default: everybody may connect and do everything.
     pub rights: Rights,
+    /// Whether IPsec protects the plain addresses beyond this host, so that there is no warning about them. Default: false.
+    pub ipsec: bool,
     /// The most connections of nodes and xApps together; further ones are rejected. Default: 8192.
     pub max_connections: usize,
     /// The most log lines per minute that all peers together may cause; further ones are suppressed and counted.
@@ -53,6 +55,7 @@ impl Default for ServerConfig {
             xapp_tap: None,
             hints: Vec::new(),
             rights: Rights::default(),
+            ipsec: false,
             max_connections: 8192,
             max_log_lines: 6000,
             max_ues: 65_536,

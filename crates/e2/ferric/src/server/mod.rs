@@ -23,6 +23,7 @@ mod admission;
 mod apps;
 mod config;
 mod e42;
+mod exposure;
 mod iapp;
 mod log_limiter;
 mod pending;
@@ -164,6 +165,7 @@ impl Server {
         for (place, (listener, _)) in listeners.iter().enumerate() {
             poll.add(listener, peers::token(KIND_LISTENER, place), link::Interest::READ).map_err(Error::epoll)?;
         }
+        exposure::warn_of_exposed_listeners(&config);
         let mut host = XappHost::new();
         host.set_hints(config.hints.clone());
         let e42_version = config.e42.as_ref().map_or(e2ap::e42::E42Version::V2, |e42| e42.version);

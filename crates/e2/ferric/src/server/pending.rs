@@ -95,6 +95,13 @@ impl Server {
                 info!(%peer, %reason, "node disconnected");
             }
         }
+        while let Some(assoc) = self.controller.poll_probe() {
+            if let Some(peer) = self.nodes.get_mut(assoc) {
+                peer.link.probe();
+            } else {
+                self.apps.workers.probe(assoc);
+            }
+        }
         self.apps.e42.close_wanted(&self.poll);
         while let Some((assoc, reason)) = self.apps.host.poll_close() {
             if let Some(peer) = self.close_xapp(assoc)

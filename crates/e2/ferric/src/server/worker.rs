@@ -241,6 +241,11 @@ impl Worker {
                     _ => relay.xapp_links.xapps.touch(assoc),
                 }
             }
+            RecordHeader::Probe(assoc) => {
+                if let Some(peer) = nodes.get_mut(assoc) {
+                    peer.link.probe();
+                }
+            }
             RecordHeader::Close(assoc) => {
                 let link = match peers::kind(assoc.0) {
                     KIND_NODE => nodes.move_out(poll, assoc),

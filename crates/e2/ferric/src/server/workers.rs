@@ -406,6 +406,14 @@ impl Workers {
         }
     }
 
+    /// Has the transport of a node on a worker find out whether the node is still there.
+    pub fn probe(&mut self, node: AssocId) {
+        let event_loop = self.loop_of(node);
+        if event_loop > 0 {
+            self.handle_mut(event_loop).write(RecordHeader::Probe(node), &[]);
+        }
+    }
+
     /// Has a link on a worker written and closed. Returns the peer's address.
     pub fn close(&mut self, assoc: AssocId) -> Option<Address> {
         let event_loop = self.loop_of(assoc);

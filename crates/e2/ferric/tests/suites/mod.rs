@@ -5,6 +5,7 @@ mod associations;
 mod known_attacks;
 mod misbehaving_nodes;
 mod misbehaving_xapps;
+mod node_identity;
 mod node_outbox;
 mod several_controllers;
 mod xapp;

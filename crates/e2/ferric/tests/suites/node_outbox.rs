@@ -176,7 +176,7 @@ fn node_with_more_subscriptions_than_its_outbox_holds_gets_them_again() {
     drop(node);
     poll_until(&mut xapp, |event| matches!(event, XappEvent::NodeLost(lost) if lost.id == id).then_some(()));
     // it is slow to read what it gets after its setup
-    let mut node = small_receive_buffer(&server);
+    let mut node = Peer::with_socket(&server.ric.e2[0], |socket| socket.set_recv_buffer_size(16 * 1024).unwrap());
     node.set_up(62);
     std::thread::sleep(Duration::from_millis(300)); // until the RIC has written what fits
     let mut resumed = 0;
@@ -197,14 +197,4 @@ fn node_with_more_subscriptions_than_its_outbox_holds_gets_them_again() {
     });
     node.is_served();
     server.end();
-}
-
-/// Connects as a node whose kernel buffers little.
-fn small_receive_buffer(server: &TestServer) -> Peer {
-    let link::Address::Tcp { host, port } = &server.ric.e2[0] else { unreachable!("the tests use TCP") };
-    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    socket.set_recv_buffer_size(16 * 1024).unwrap();
-    let address: std::net::SocketAddr = format!("{host}:{port}").parse().unwrap();
-    socket.connect(&address.into()).unwrap();
-    Peer::of(socket.into())
 }

@@ -37,6 +37,8 @@ const FILE: TableKeys = TableKeys {
         "e2ap",
         "loops",
         "affinity_links",
+        "ipsec",
+        "node_takeover",
         "max_nodes",
         "max_octets_of_nodes",
         "max_connections",
@@ -158,12 +160,14 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
         controller.ric_id = GlobalRicId::new(plmn, file.integer("ric_id", 0..=0xF_FFFF)?.unwrap_or(1));
     }
     controller.version = file.parsed("e2ap", "an E2AP version")?.or(controller.version);
+    set(&mut controller.node_takeover, file.parsed("node_takeover", "`always`, `same-host` or `dead-only`")?);
     set(&mut controller.max_nodes, file.integer("max_nodes", 1..=1 << 20)?);
     set(&mut controller.max_octets_of_nodes, file.integer("max_octets_of_nodes", 1024..=1 << 40)?);
     set(&mut controller.setup_timeout, period(file, "setup_timeout_ms")?);
     set(&mut controller.subscription_timeout, period(file, "subscription_timeout_ms")?);
     set(&mut controller.delete_timeout, period(file, "delete_timeout_ms")?);
     set(&mut controller.control_timeout, period(file, "control_timeout_ms")?);
+    set(&mut server.ipsec, file.boolean("ipsec")?);
     set(&mut server.loops, file.integer("loops", 1..=MAX_LOOPS as i64)?);
     set(&mut server.affinity_links, file.integer("affinity_links", 0..=1 << 20)?);
     set(&mut server.max_log_lines, file.integer("max_log_lines", 1..=1 << 20)?);

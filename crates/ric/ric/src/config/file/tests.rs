@@ -19,6 +19,8 @@ fn every_key_is_read() {
         e2ap = "3.01"
         loops = 2
         affinity_links = 3
+        ipsec = true
+        node_takeover = "dead-only"
         max_nodes = 2
         max_octets_of_nodes = 4096
         max_log_lines = 9
@@ -37,6 +39,8 @@ fn every_key_is_read() {
     assert_eq!(of_port.unwrap().to_string(), "tcp://ric.example:36423");
     assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
     assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
+    assert!(config.server.ipsec);
+    assert_eq!(config.server.controller.node_takeover, ferric::e2::NodeTakeover::DeadOnly);
     assert_eq!(config.server.controller.max_nodes, 2);
     assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
     assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
