@@ -6,6 +6,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::frame::Deframer;
 use crate::memory::MemoryLink;
 use crate::outbox::Outbox;
 use crate::resolve::resolve;
@@ -356,6 +357,32 @@ impl Link {
         match &self.transport {
             Transport::Memory(link) => link.dropped_reports(),
             _ => self.outbox().map_or(0, Outbox::dropped_reports),
+        }
+    }
+
+    /// Returns the number of the PDU of which a part has arrived, and the octets of that part; `None` between PDUs. The
+    /// number is another one for each PDU of the link that arrives in parts.
+    pub fn unfinished_pdu(&self) -> Option<(u64, usize)> {
+        let of = |deframer: &Deframer| Some((deframer.unfinished()?, deframer.unfinished_octets()));
+        match &self.transport {
+            Transport::Stream(link) => of(&link.deframer),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => of(&link.stream.deframer),
+            Transport::Sctp(link) => Some((link.carry.unfinished()?, link.carry.bytes.len())),
+            Transport::Shm(link) => of(&link.deframer),
+            Transport::Memory(_) => None,
+        }
+    }
+
+    /// Frees the memory that an empty outbox keeps for the next PDUs.
+    pub fn free_spare_memory(&mut self) {
+        match &mut self.transport {
+            Transport::Stream(link) => link.outbox.free_spare_memory(),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.stream.outbox.free_spare_memory(),
+            Transport::Sctp(link) => link.outbox.free_spare_memory(),
+            Transport::Shm(link) => link.outbox.free_spare_memory(),
+            Transport::Memory(_) => {}
         }
     }
 

@@ -57,7 +57,7 @@ pub(crate) struct SctpLink {
     socket: OwnedFd,
     pub(crate) outbox: Outbox,
     /// The beginning of a message that has not arrived whole.
-    carry: Carry,
+    pub(crate) carry: Carry,
     max_pdu_octets: usize,
     /// The payload protocol identifier of sent PDUs.
     ppid: Ppid,
@@ -162,8 +162,8 @@ impl SctpLink {
     fn new(socket: OwnedFd, config: &Config) -> Self {
         SctpLink {
             socket,
-            outbox: Outbox::new(false, config.outbox_octets),
-            carry: Carry::default(),
+            outbox: Outbox::new(false, config.outbox_octets).within(config.send_budget.as_ref()),
+            carry: Carry::within(config.receive_budget.as_ref()),
             max_pdu_octets: config.max_pdu_octets,
             ppid: config.sctp_ppid,
             mirrors_ppid: false,
@@ -304,9 +304,9 @@ impl SctpLink {
                 }
                 // The kernel finishes one message before it begins to give the next, so one buffer is enough.
                 if self.carry.bytes.is_empty() {
-                    self.carry.bytes = spares.take();
+                    self.carry.begin(spares);
                 }
-                self.carry.append(bytes, self.max_pdu_octets);
+                self.carry.append(bytes, self.max_pdu_octets)?;
                 if is_whole {
                     sink(slot.stream, &self.carry.bytes);
                     received.pdus += 1;

@@ -37,8 +37,8 @@ impl StreamLink {
         StreamLink {
             socket,
             untried,
-            outbox: Outbox::new(true, config.outbox_octets),
-            deframer: Deframer::new(config.max_pdu_octets),
+            outbox: Outbox::new(true, config.outbox_octets).within(config.send_budget.as_ref()),
+            deframer: Deframer::new(config.max_pdu_octets).within(config.receive_budget.as_ref()),
         }
     }
 

@@ -55,6 +55,12 @@ pub(crate) struct Peer {
     /// Whether the loop for this link was chosen.
     #[cfg(feature = "server")]
     pub is_placed: bool,
+    /// The number of the unfinished PDU at the last sweep, and the sweeps that have seen it.
+    #[cfg(feature = "server")]
+    pub unfinished: Option<(u64, u32)>,
+    /// Whether anything was sent since the last sweep.
+    #[cfg(feature = "server")]
+    pub is_used: bool,
     /// PDUs that were too long for the link.
     too_long: u64,
     writable_wanted: bool,
@@ -117,18 +123,42 @@ pub(crate) struct Peers {
     generation: u64,
     dirty: Vec<AssocId>,
     gather_octets: usize,
+    /// The number of links that were removed, those included that another loop has closed.
+    #[cfg(feature = "server")]
+    closed: u64,
 }
 
 impl Peers {
     pub fn new(kind: u64, config: &link::Config) -> Self {
         let gather_octets = GATHER_OCTETS.min(config.outbox_octets / 2);
-        Peers { kind, slots: Vec::new(), free: Vec::new(), generation: 0, dirty: Vec::new(), gather_octets }
+        Peers {
+            kind,
+            slots: Vec::new(),
+            free: Vec::new(),
+            generation: 0,
+            dirty: Vec::new(),
+            gather_octets,
+            #[cfg(feature = "server")]
+            closed: 0,
+        }
     }
 
     /// Returns the number of links, those included that were moved out.
     #[cfg(feature = "server")]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    /// Returns the number of links that were removed.
+    #[cfg(feature = "server")]
+    pub fn closed(&self) -> u64 {
+        self.closed
+    }
+
+    /// Returns the links of this loop.
+    #[cfg(feature = "server")]
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
+        self.slots.iter_mut().flatten()
     }
 
     /// Adds a link and waits for its events.
@@ -163,6 +193,10 @@ impl Peers {
             codec: e2ap::Codec::Per,
             #[cfg(feature = "server")]
             is_placed: false,
+            #[cfg(feature = "server")]
+            unfinished: None,
+            #[cfg(feature = "server")]
+            is_used: true,
             too_long: 0,
             writable_wanted,
             full: false,
@@ -224,6 +258,7 @@ impl Peers {
     #[cfg(feature = "server")]
     pub fn vacate(&mut self, assoc: AssocId) {
         self.free.push(place(assoc.0));
+        self.closed += 1;
     }
 
     /// Removes a link.
@@ -231,6 +266,10 @@ impl Peers {
         self.get_mut(assoc)?;
         let peer = self.slots[place(assoc.0)].take()?;
         self.free.push(place(assoc.0));
+        #[cfg(feature = "server")]
+        {
+            self.closed += 1;
+        }
         // closing the descriptor would do as well, unless it was duplicated
         let _ = poll.remove(&peer.link);
         Some(peer.link)
@@ -282,6 +321,10 @@ impl Peers {
             && !peer.dirty
         {
             peer.dirty = true;
+            #[cfg(feature = "server")]
+            {
+                peer.is_used = true;
+            }
             self.dirty.push(assoc);
         }
     }

@@ -144,10 +144,12 @@ fn closed(link: Link) -> Address {
 
 pub(super) fn reason(error: &link::Error) -> CloseReason {
     match error {
-        link::Error::OutboxFull { .. } => CloseReason::Overflow,
-        link::Error::PduTooLong { .. } | link::Error::EmptyPdu | link::Error::SharedMemoryCorrupt => {
-            CloseReason::Misbehaved
-        }
+        link::Error::OutboxFull { .. } | link::Error::SendMemoryFull { .. } => CloseReason::Overflow,
+        link::Error::PduTimeout { .. }
+        | link::Error::ReceiveMemoryFull { .. }
+        | link::Error::PduTooLong { .. }
+        | link::Error::EmptyPdu
+        | link::Error::SharedMemoryCorrupt => CloseReason::Misbehaved,
         _ => CloseReason::Transport,
     }
 }

@@ -33,6 +33,7 @@ use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader};
 use super::routes::{Route, RouteReader};
 use super::send_queue::{SendQueue, WorkerOutbox};
 use super::subscribers::SubscriberTable;
+use super::sweep::{self, Sweep};
 use super::xapp_links::XappLinks;
 use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, SharedCounters, reason};
 use crate::peers::{self, Peers};
@@ -58,6 +59,7 @@ pub(super) struct WorkerConnections {
     pub others: Vec<Option<Reader>>,
     /// The requestor id of the first request.
     pub first_requestor: u16,
+    pub pdu_timeout: Duration,
     pub log_limiter: LogLimiter,
 }
 
@@ -82,6 +84,7 @@ pub(super) struct Worker {
     /// so that they are read whether or not epoll reports them.
     adopted: Vec<AssocId>,
     outbox_octets: usize,
+    sweep: Sweep,
     log_limiter: LogLimiter,
 }
 
@@ -111,6 +114,7 @@ impl Worker {
             owner,
             others,
             first_requestor,
+            pdu_timeout,
             log_limiter,
         } = connections;
         let xapp_links = XappLinks::new(Peers::new(KIND_XAPP, xapps));
@@ -131,6 +135,7 @@ impl Worker {
             room_requests: Vec::new(),
             adopted: Vec::new(),
             outbox_octets: nodes.outbox_octets,
+            sweep: Sweep::new(pdu_timeout),
             log_limiter,
         }
     }
@@ -144,7 +149,10 @@ impl Worker {
     }
 
     fn run_once(&mut self) -> io::Result<()> {
-        let timeout = self.begin_sleep();
+        let has_links =
+            self.nodes.iter_mut().next().is_some() || self.relay.xapp_links.xapps.iter_mut().next().is_some();
+        let sweep = has_links.then(|| self.sweep.time_left());
+        let timeout = [self.begin_sleep(), sweep].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout)?;
         self.bell.end_sleep();
         for (reader, end) in self.others.iter().zip(&mut self.ends) {
@@ -186,6 +194,12 @@ impl Worker {
                     }
                 }
                 _ => {} // the doorbell
+            }
+        }
+        if self.sweep.is_due() {
+            let XappLinks { xapps, lost, .. } = &mut self.relay.xapp_links;
+            for peers in [&mut self.nodes, xapps] {
+                sweep::sweep(peers, |assoc, error| lost.push((assoc, error)));
             }
         }
         self.process_pending();

@@ -209,6 +209,7 @@ impl Workers {
                 owner,
                 others,
                 first_requestor: config.controller.first_requestor,
+                pdu_timeout: config.pdu_timeout,
                 log_limiter: log_limiter.clone(),
             };
             let ended = Arc::new(AtomicBool::new(false));

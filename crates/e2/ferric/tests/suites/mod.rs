@@ -3,6 +3,7 @@
 mod agent;
 mod associations;
 mod known_attacks;
+mod memory_limits;
 mod misbehaving_nodes;
 mod misbehaving_xapps;
 mod node_identity;

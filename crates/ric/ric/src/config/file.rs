@@ -45,6 +45,9 @@ const FILE: TableKeys = TableKeys {
         "max_log_lines",
         "max_pdu_octets",
         "outbox_octets",
+        "max_receive_octets",
+        "max_send_octets",
+        "pdu_timeout_ms",
         "setup_timeout_ms",
         "subscription_timeout_ms",
         "delete_timeout_ms",
@@ -174,6 +177,9 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
     set(&mut server.max_connections, file.integer("max_connections", 1..=1 << 20)?);
     set(&mut server.link.max_pdu_octets, file.integer("max_pdu_octets", 1024..=1 << 30)?);
     set(&mut server.link.outbox_octets, file.integer("outbox_octets", 4096..=1 << 30)?);
+    server.max_receive_octets = file.integer("max_receive_octets", 65_536..=1 << 40)?;
+    server.max_send_octets = file.integer("max_send_octets", 65_536..=1 << 40)?;
+    set(&mut server.pdu_timeout, period(file, "pdu_timeout_ms")?);
     server.rights = rights::rights(file)?;
     if let Some(rights) = rights::e42_rights(file)? {
         server.e42.get_or_insert_default().without_certificate = Some(Arc::new(rights));

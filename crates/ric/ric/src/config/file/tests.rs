@@ -25,6 +25,9 @@ fn every_key_is_read() {
         max_octets_of_nodes = 4096
         max_log_lines = 9
         max_pdu_octets = 2048
+        max_receive_octets = 100_000
+        max_send_octets = 200_000
+        pdu_timeout_ms = 30
         control_timeout_ms = 10
         [[node]]
         id = "gnb-00101-e00"
@@ -45,6 +48,8 @@ fn every_key_is_read() {
     assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
     assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
     assert_eq!(config.server.link.max_pdu_octets, 2048);
+    assert_eq!((config.server.max_receive_octets, config.server.max_send_octets), (Some(100_000), Some(200_000)));
+    assert_eq!(config.server.pdu_timeout, Duration::from_millis(30));
     assert_eq!(config.server.controller.node_versions["gnb-00101-e00"], Version::V3_01);
     assert_eq!(config.nodes, [NodeConfig { id: "gnb-00101-e00".into(), kpm: Some(Revision::V2_01) }]);
 }
