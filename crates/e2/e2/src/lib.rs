@@ -99,7 +99,7 @@ pub use controller::{
 };
 pub use e42::E42Host;
 pub use notice::Notice;
-pub use origin::{NodeTakeover, Origin};
+pub use origin::{Host, NodeTakeover, Origin};
 pub use rights::{FunctionName, Grant, NodeRights, Selection, XappRights};
 pub use time::Time;
 pub use xapp::{XappClient, XappHost};

@@ -4,7 +4,7 @@ use core::fmt;
 
 use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId};
 
-use crate::Origin;
+use crate::{Host, Origin};
 
 /// An error or oddity, and the reaction to it. `Display` writes the log line.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +135,15 @@ pub enum Notice {
         octets: usize,
         /// The bound.
         limit_octets: usize,
+    },
+    /// A setup was refused because of what its host has already.
+    HostLimit {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The host of the peer, if it is known.
+        host: Option<Host>,
+        /// The limit, and the setting.
+        limit: &'static str,
     },
     /// A setup was refused.
     SetupRefused {
@@ -316,6 +325,10 @@ impl fmt::Display for Notice {
                 "node database full: {node} would increase it to {octets} octets of functions and components, limit \
                  {limit_octets}; raise `max_octets_of_nodes` to allow it"
             ),
+            Notice::HostLimit { node, host: Some(host), limit } => {
+                write!(f, "setup as {node} from {host} refused: {limit}")
+            }
+            Notice::HostLimit { node, host: None, limit } => write!(f, "setup as {node} refused: {limit}"),
             Notice::SetupRefused { cause } => write!(f, "setup refused: {cause}"),
             Notice::FunctionRejected { ran_function_id, cause } => {
                 write!(f, "RAN function {} was rejected: {cause}", ran_function_id.0)

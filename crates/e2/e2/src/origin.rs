@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The host that an association comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,7 +16,45 @@ pub enum Origin {
     Addresses(Vec<IpAddr>),
 }
 
+/// One host, as limits per host count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Host {
+    /// This host, over links without an address.
+    ThisHost,
+    /// An IPv4 address.
+    Ipv4(Ipv4Addr),
+    /// The first 64 bits of an IPv6 address: a host may choose the others as it likes (RFC 4291 2.5.1).
+    Ipv6([u8; 8]),
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::ThisHost => f.write_str("this host"),
+            Host::Ipv4(address) => write!(f, "{address}"),
+            Host::Ipv6(prefix) => {
+                let mut octets = [0; 16];
+                octets[..8].copy_from_slice(prefix);
+                write!(f, "{}/64", IpAddr::from(octets))
+            }
+        }
+    }
+}
+
 impl Origin {
+    /// Returns the host for which an association counts: that of its first address.
+    #[must_use]
+    pub fn host(&self) -> Option<Host> {
+        match self {
+            Origin::Unknown => None,
+            Origin::ThisHost => Some(Host::ThisHost),
+            Origin::Addresses(addresses) => Some(match addresses.first()?.to_canonical() {
+                IpAddr::V4(address) => Host::Ipv4(address),
+                IpAddr::V6(address) => Host::Ipv6(*address.octets().first_chunk()?),
+            }),
+        }
+    }
+
     /// Whether both are the same host, as far as their addresses show.
     #[must_use]
     pub fn is_same_host(&self, other: &Origin) -> bool {
@@ -81,5 +119,10 @@ mod tests {
         assert!(!one.is_same_host(&host(&["192.0.2.2"])) && !one.is_same_host(&Origin::ThisHost));
         assert!(Origin::ThisHost.is_same_host(&Origin::ThisHost) && Origin::Unknown.is_same_host(&one));
         assert_eq!(one.to_string(), "192.0.2.1, 198.51.100.1");
+        assert_eq!(one.host(), host(&["::ffff:192.0.2.1"]).host());
+        let v6 = host(&["2001:db8::1"]).host();
+        assert_eq!(v6, host(&["2001:db8::ffff:0:0:2"]).host());
+        assert_ne!(v6, host(&["2001:db8:0:1::1"]).host());
+        assert_eq!(v6.unwrap().to_string(), "2001:db8::/64");
     }
 }

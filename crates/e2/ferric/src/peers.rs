@@ -123,6 +123,11 @@ pub(crate) struct Peers {
     generation: u64,
     dirty: Vec<AssocId>,
     gather_octets: usize,
+    /// The host of each index in use, and the links of each host.
+    #[cfg(feature = "server")]
+    hosts: Vec<Option<e2::Host>>,
+    #[cfg(feature = "server")]
+    of_hosts: std::collections::HashMap<e2::Host, usize>,
     /// The number of links that were removed, those included that another loop has closed.
     #[cfg(feature = "server")]
     closed: u64,
@@ -138,6 +143,10 @@ impl Peers {
             generation: 0,
             dirty: Vec::new(),
             gather_octets,
+            #[cfg(feature = "server")]
+            hosts: Vec::new(),
+            #[cfg(feature = "server")]
+            of_hosts: std::collections::HashMap::new(),
             #[cfg(feature = "server")]
             closed: 0,
         }
@@ -159,6 +168,43 @@ impl Peers {
     #[cfg(feature = "server")]
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
         self.slots.iter_mut().flatten()
+    }
+
+    /// Returns the number of links of a host, those included that were moved out.
+    #[cfg(feature = "server")]
+    pub fn of_host(&self, host: e2::Host) -> usize {
+        self.of_hosts.get(&host).copied().unwrap_or_default()
+    }
+
+    /// Returns the host of a link.
+    #[cfg(feature = "server")]
+    pub fn host_of(&self, assoc: AssocId) -> Option<e2::Host> {
+        self.hosts.get(place(assoc.0)).copied().flatten()
+    }
+
+    /// Records the host of a link.
+    #[cfg(feature = "server")]
+    pub fn set_host(&mut self, assoc: AssocId, host: e2::Host) {
+        let place = place(assoc.0);
+        if place >= self.hosts.len() {
+            self.hosts.resize(place + 1, None);
+        }
+        self.hosts[place] = Some(host);
+        *self.of_hosts.entry(host).or_default() += 1;
+    }
+
+    /// Records that a link is gone.
+    #[cfg(feature = "server")]
+    fn count_closed(&mut self, place: usize) {
+        self.closed += 1;
+        if let Some(host) = self.hosts.get_mut(place).and_then(Option::take)
+            && let Some(count) = self.of_hosts.get_mut(&host)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.of_hosts.remove(&host);
+            }
+        }
     }
 
     /// Adds a link and waits for its events.
@@ -258,7 +304,7 @@ impl Peers {
     #[cfg(feature = "server")]
     pub fn vacate(&mut self, assoc: AssocId) {
         self.free.push(place(assoc.0));
-        self.closed += 1;
+        self.count_closed(place(assoc.0));
     }
 
     /// Removes a link.
@@ -267,9 +313,7 @@ impl Peers {
         let peer = self.slots[place(assoc.0)].take()?;
         self.free.push(place(assoc.0));
         #[cfg(feature = "server")]
-        {
-            self.closed += 1;
-        }
+        self.count_closed(place(assoc.0));
         // closing the descriptor would do as well, unless it was duplicated
         let _ = poll.remove(&peer.link);
         Some(peer.link)

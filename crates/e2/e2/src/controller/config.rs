@@ -52,6 +52,11 @@ pub struct ControllerConfig {
     pub node_takeover: NodeTakeover,
     /// The maximum number of nodes; further setups are refused with a time to wait. Default: 4096.
     pub max_nodes: usize,
+    /// The share of all nodes that one host may have, in percent. Default: 75.
+    pub max_host_percent: u8,
+    /// The setups of one host per second, beyond a burst of its share of all nodes; further ones are refused with a time to
+    /// wait. Default: 200.
+    pub max_setups_per_second: u32,
     /// The maximum octets of RAN functions (definitions and OIDs) stored per node; functions beyond it are rejected. xApps
     /// receive them in one message, so that this must be well below the PDU limit of their links. Default: 960 KiB.
     pub max_function_octets: usize,
@@ -95,6 +100,8 @@ impl Default for ControllerConfig {
             max_suspended: 16_384,
             node_takeover: NodeTakeover::default(),
             max_nodes: 4096,
+            max_host_percent: 75,
+            max_setups_per_second: 200,
             max_function_octets: 960 * 1024,
             max_component_octets: 256 * 1024,
             max_octets_of_nodes: 256 * 1024 * 1024,

@@ -3,7 +3,7 @@
 //! Each procedure has a file of its own that names its clause and its scenarios. The files below them hold data and use no
 //! procedure: [`ids`], [`spec`], [`outcomes`], [`node`], [`event`] and [`config`] are the public types; [`records`] holds
 //! the state of each request, [`requests`] the table of request ids, [`quotas`] the use that each consumer makes of it,
-//! [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`procedures`] the transactions of node-level
+//! [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`hosts`] what one host may have, [`procedures`] the transactions of node-level
 //! procedures. [`dispatch`] decodes and dispatches received PDUs, [`answer`] answers erroneous ones, and [`restore`]
 //! suspends and resumes subscriptions. This file holds the machine itself and its timers.
 
@@ -16,6 +16,7 @@ mod delete_required;
 mod dispatch;
 mod error_indication;
 mod event;
+mod hosts;
 mod ids;
 mod indication;
 mod modification;
@@ -120,6 +121,7 @@ pub struct Controller {
     joined: associations::Joined,
     /// Octets stored of all nodes together.
     octets_of_nodes: usize,
+    hosts: hosts::NodesOfHosts,
     next_node: u32,
     transaction: u8,
     requests: RequestTable,
@@ -146,6 +148,7 @@ impl Controller {
             requests: RequestTable::new(config.first_requestor, config.max_requests, config.request_reuse_delay),
             quotas: Quotas::new(config.max_requests_per_consumer, config.max_octets_per_consumer),
             outbox: TrackedOutbox::new(config.outbox_octets),
+            hosts: hosts::NodesOfHosts::new(&config),
             config,
             assocs: HashMap::new(),
             nodes: BTreeMap::new(),
@@ -387,6 +390,7 @@ impl Controller {
         self.by_key.remove(&node.global_id);
         self.drop_postponed(node.assoc);
         self.octets_of_nodes -= node.octets();
+        self.hosts.remove(id);
         if reason != LostReason::Removed {
             self.suspend(now, id, node.global_id);
         }

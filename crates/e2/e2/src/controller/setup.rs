@@ -9,11 +9,12 @@ use e2ap::{
 use per::IntoOwned;
 
 use super::associations::Handover;
+use super::hosts::Refusal;
 use super::node::{Components, FunctionList, component_octets, component_octets_v1, item_octets};
 use super::procedures::Procedures;
 use super::{Controller, Event, LostReason, Node, NodeId};
 use crate::change::all;
-use crate::{AssocId, CloseReason, NodeRights, NodeTakeover, Notice, Origin, Time};
+use crate::{AssocId, CloseReason, Host, NodeRights, NodeTakeover, Notice, Origin, Selection, Time};
 
 impl Controller {
     pub(super) fn setup(&mut self, now: Time, assoc: AssocId, version: Version, request: E2SetupRequest<'_>) {
@@ -33,6 +34,19 @@ impl Controller {
         if was.is_none() && known.is_none() && self.nodes.len() >= self.config.max_nodes {
             let cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
+            return;
+        }
+        let (origin, is_new) =
+            (self.assocs.get(&assoc).and_then(|state| state.origin.host()), was.is_none() && known.is_none());
+        let is_listed = self.is_listed(assoc, &key);
+        if let Err(refusal) = self.hosts.check(now, origin, &key, self.nodes.len(), is_new, is_listed) {
+            let wait = match refusal {
+                Refusal::TooManySetups => TimeToWait::V5s,
+                Refusal::TooManyNodes | Refusal::Reserved => TimeToWait::V60s,
+            };
+            self.remark(now, assoc, Notice::HostLimit { node: key, host: origin, limit: refusal.limit() });
+            let cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
+            self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(wait), None);
             return;
         }
         if let Some(denial) = self.denial(assoc, &key, known) {
@@ -125,9 +139,17 @@ impl Controller {
         self.by_key.insert(key, id);
         let node = Node { id, global_id: key, assoc, version, codec, functions, components };
         self.octets_of_nodes += node.octets();
+        self.hosts.add(id, key, origin);
         self.nodes.insert(id, node);
         self.events.push_back(Event::NodeUp(id));
         self.restore(now, id);
+    }
+
+    /// Whether the configuration names a node: its version, or a right of its peer's certificate.
+    fn is_listed(&self, assoc: AssocId, key: &GlobalE2NodeId) -> bool {
+        let listed = |rights: &NodeRights| matches!(rights.node_ids, Selection::Only(_)) && rights.may_be(key);
+        (!self.config.node_versions.is_empty() && self.config.node_versions.contains_key(&key.to_string()))
+            || self.assocs.get(&assoc).and_then(|state| state.rights.as_ref()).is_some_and(listed)
     }
 
     /// Returns the octets stored of all nodes if this one replaces `others`.
@@ -180,6 +202,12 @@ impl Controller {
             self.notice(assoc, Notice::NodeConnected { node, of });
             self.notice(holder, Notice::TakeoverAttempted { node, by });
         }
+    }
+
+    /// Returns whether nodes of a host have set up, now or before.
+    #[must_use]
+    pub fn is_known_host(&self, host: Host) -> bool {
+        self.hosts.is_known_host(host)
     }
 
     /// Sets the host that an association comes from.

@@ -40,8 +40,14 @@ pub struct ServerConfig {
     pub pdu_timeout: Duration,
     /// Whether IPsec protects the plain addresses beyond this host, so that there is no warning about them. Default: false.
     pub ipsec: bool,
-    /// The most connections of nodes and xApps together; further ones are rejected. Default: 8192.
+    /// The most connections of nodes; further ones are rejected. One host has at most a share of each of these limits
+    /// ([`ControllerConfig::max_host_percent`]), and an eighth is reserved for hosts that had a connection admitted and
+    /// used before. With fewer file descriptors, the limits are reduced alike. Default: 8192.
     pub max_connections: usize,
+    /// The most connections of xApps. Default: 1024.
+    pub max_xapp_connections: usize,
+    /// The most connections of FlexRIC's xApps. Default: 256.
+    pub max_e42_connections: usize,
     /// The most log lines per minute that all peers together may cause; further ones are suppressed and counted.
     /// Default: 6000.
     pub max_log_lines: u32,
@@ -72,6 +78,8 @@ impl Default for ServerConfig {
             pdu_timeout: Duration::from_secs(10),
             ipsec: false,
             max_connections: 8192,
+            max_xapp_connections: 1024,
+            max_e42_connections: 256,
             max_log_lines: 6000,
             max_ues: 65_536,
             loops: 1,

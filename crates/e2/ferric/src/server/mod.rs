@@ -27,6 +27,7 @@ mod exposure;
 mod iapp;
 mod log_limiter;
 mod memory;
+mod newcomers;
 mod pending;
 mod rights;
 mod ring;
@@ -57,6 +58,7 @@ use config::xapp_link;
 use e42::E42Apps;
 use log_limiter::LogLimiter;
 use memory::MemoryReturn;
+use newcomers::Newcomers;
 use pending::reason;
 use ring::RecordHeader;
 use sweep::Sweep;
@@ -135,6 +137,7 @@ pub struct Server {
     out: Vec<u8>,
     /// Associations whose progress is reported to the controller.
     unsent: Vec<AssocId>,
+    newcomers: Newcomers,
     sweep: Sweep,
     memory: MemoryReturn,
     /// The deadlines for the hellos of xApps.
@@ -155,6 +158,7 @@ impl Server {
         *max_pdu_octets = config.link.max_pdu_octets.min(*max_pdu_octets);
         config.controller.outbox_octets = Some(config.link.outbox_octets);
         memory::set_budgets(&mut config);
+        let newcomers = Newcomers::new(&mut config);
         let xapp_link = xapp_link(&config);
         let poll = Poll::new().map_err(Error::epoll)?;
         let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
@@ -207,6 +211,7 @@ impl Server {
             counters: Counters::default(),
             out: Vec::new(),
             unsent: Vec::new(),
+            newcomers,
             sweep: Sweep::new(config.pdu_timeout),
             memory: MemoryReturn::new(std::time::Instant::now()),
             hello_deadlines: VecDeque::new(),

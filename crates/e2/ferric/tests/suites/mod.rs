@@ -6,6 +6,7 @@ mod known_attacks;
 mod memory_limits;
 mod misbehaving_nodes;
 mod misbehaving_xapps;
+mod newcomers;
 mod node_identity;
 mod node_outbox;
 mod several_controllers;

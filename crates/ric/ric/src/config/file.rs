@@ -41,7 +41,11 @@ const FILE: TableKeys = TableKeys {
         "node_takeover",
         "max_nodes",
         "max_octets_of_nodes",
+        "max_host_percent",
+        "max_setups_per_second",
         "max_connections",
+        "max_xapp_connections",
+        "max_e42_connections",
         "max_log_lines",
         "max_pdu_octets",
         "outbox_octets",
@@ -165,6 +169,8 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
     controller.version = file.parsed("e2ap", "an E2AP version")?.or(controller.version);
     set(&mut controller.node_takeover, file.parsed("node_takeover", "`always`, `same-host` or `dead-only`")?);
     set(&mut controller.max_nodes, file.integer("max_nodes", 1..=1 << 20)?);
+    set(&mut controller.max_host_percent, file.integer("max_host_percent", 1..=100)?);
+    set(&mut controller.max_setups_per_second, file.integer("max_setups_per_second", 1..=1 << 20)?);
     set(&mut controller.max_octets_of_nodes, file.integer("max_octets_of_nodes", 1024..=1 << 40)?);
     set(&mut controller.setup_timeout, period(file, "setup_timeout_ms")?);
     set(&mut controller.subscription_timeout, period(file, "subscription_timeout_ms")?);
@@ -175,6 +181,8 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
     set(&mut server.affinity_links, file.integer("affinity_links", 0..=1 << 20)?);
     set(&mut server.max_log_lines, file.integer("max_log_lines", 1..=1 << 20)?);
     set(&mut server.max_connections, file.integer("max_connections", 1..=1 << 20)?);
+    set(&mut server.max_xapp_connections, file.integer("max_xapp_connections", 1..=1 << 20)?);
+    set(&mut server.max_e42_connections, file.integer("max_e42_connections", 1..=1 << 20)?);
     set(&mut server.link.max_pdu_octets, file.integer("max_pdu_octets", 1024..=1 << 30)?);
     set(&mut server.link.outbox_octets, file.integer("outbox_octets", 4096..=1 << 30)?);
     server.max_receive_octets = file.integer("max_receive_octets", 65_536..=1 << 40)?;

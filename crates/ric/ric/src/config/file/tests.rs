@@ -23,6 +23,11 @@ fn every_key_is_read() {
         node_takeover = "dead-only"
         max_nodes = 2
         max_octets_of_nodes = 4096
+        max_host_percent = 50
+        max_setups_per_second = 7
+        max_connections = 11
+        max_xapp_connections = 12
+        max_e42_connections = 13
         max_log_lines = 9
         max_pdu_octets = 2048
         max_receive_octets = 100_000
@@ -43,6 +48,9 @@ fn every_key_is_read() {
     assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
     assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
     assert!(config.server.ipsec);
+    let ServerConfig { controller, max_connections, max_xapp_connections, max_e42_connections, .. } = &config.server;
+    assert_eq!((controller.max_host_percent, controller.max_setups_per_second), (50, 7));
+    assert_eq!((*max_connections, *max_xapp_connections, *max_e42_connections), (11, 12, 13));
     assert_eq!(config.server.controller.node_takeover, ferric::e2::NodeTakeover::DeadOnly);
     assert_eq!(config.server.controller.max_nodes, 2);
     assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
