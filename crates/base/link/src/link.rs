@@ -409,7 +409,7 @@ impl Link {
     /// algorithm on. `None` on other links, and when the association is gone.
     pub fn delays_acknowledgements(&self) -> Option<bool> {
         match &self.transport {
-            Transport::Sctp(link) => link.delays_acknowledgements(),
+            Transport::Sctp(link) => sctp::delays_acknowledgements(&link.socket),
             _ => None,
         }
     }

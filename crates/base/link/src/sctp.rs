@@ -54,7 +54,7 @@ const SLOT_OCTETS: usize = READ_OCTETS / BATCH;
 
 /// An association, or one that is being set up.
 pub(crate) struct SctpLink {
-    socket: OwnedFd,
+    pub(crate) socket: OwnedFd,
     pub(crate) outbox: Outbox,
     /// The beginning of a message that has not arrived whole.
     pub(crate) carry: Carry,
@@ -125,6 +125,14 @@ fn new_socket(hosts: &[String], port: u16, config: &Config) -> io::Result<(Socke
     // partial delivery.
     set_option(&socket, libc::IPPROTO_SCTP, SCTP_EVENTS, &[0, 1, 1, 0, 0, 1, 1])?;
     Ok((socket, addresses))
+}
+
+/// Whether an end delays its acknowledgements; `None` when its association is gone.
+pub(crate) fn delays_acknowledgements(socket: &OwnedFd) -> Option<bool> {
+    let mut info = sack_info(0, 0);
+    get_option(socket, SCTP_DELAYED_SACK, &mut info).ok()?;
+    // the frequency: 1 for every packet
+    Some(info[8..] != 1_u32.to_ne_bytes())
 }
 
 fn sack_info(delay_ms: u32, frequency: u32) -> [u8; 12] {
@@ -205,14 +213,6 @@ impl SctpLink {
     /// The longest message that the kernel takes: what its send buffer holds.
     pub(crate) fn longest_message_octets(&self) -> usize {
         SockRef::from(&self.socket).send_buffer_size().unwrap_or_default()
-    }
-
-    /// Whether this end delays its acknowledgements; `None` when the association is gone.
-    pub(crate) fn delays_acknowledgements(&self) -> Option<bool> {
-        let mut info = sack_info(0, 0);
-        get_option(&self.socket, SCTP_DELAYED_SACK, &mut info).ok()?;
-        // the frequency: 1 for every packet
-        Some(info[8..] != 1_u32.to_ne_bytes())
     }
 
     /// Sends a heartbeat each second to every address of the peer, and gives the association up after five
