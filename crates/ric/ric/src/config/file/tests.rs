@@ -48,9 +48,12 @@ fn every_key_is_read() {
     assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
     assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
     assert!(config.server.ipsec);
-    let ServerConfig { controller, max_connections, max_xapp_connections, max_e42_connections, .. } = &config.server;
-    assert_eq!((controller.max_host_percent, controller.max_setups_per_second), (50, 7));
-    assert_eq!((*max_connections, *max_xapp_connections, *max_e42_connections), (11, 12, 13));
+    assert_eq!(
+        (config.server.max_connections, config.server.max_xapp_connections, config.server.max_e42_connections),
+        (11, 12, 13)
+    );
+    assert_eq!(config.server.controller.max_host_percent, 50);
+    assert_eq!(config.server.controller.max_setups_per_second, 7);
     assert_eq!(config.server.controller.node_takeover, ferric::e2::NodeTakeover::DeadOnly);
     assert_eq!(config.server.controller.max_nodes, 2);
     assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
