@@ -128,6 +128,9 @@ pub(crate) struct Peers {
     hosts: Vec<Option<e2::Host>>,
     #[cfg(feature = "server")]
     of_hosts: std::collections::HashMap<e2::Host, usize>,
+    /// The number of links on this loop.
+    #[cfg(feature = "server")]
+    present: usize,
     /// The number of links that were removed, those included that another loop has closed.
     #[cfg(feature = "server")]
     closed: u64,
@@ -148,6 +151,8 @@ impl Peers {
             #[cfg(feature = "server")]
             of_hosts: std::collections::HashMap::new(),
             #[cfg(feature = "server")]
+            present: 0,
+            #[cfg(feature = "server")]
             closed: 0,
         }
     }
@@ -162,6 +167,12 @@ impl Peers {
     #[cfg(feature = "server")]
     pub fn closed(&self) -> u64 {
         self.closed
+    }
+
+    /// Returns whether there are links on this loop.
+    #[cfg(feature = "server")]
+    pub fn has_links(&self) -> bool {
+        self.present > 0
     }
 
     /// Returns the links of this loop.
@@ -254,6 +265,10 @@ impl Peers {
             self.slots.resize_with(place + 1, || None);
         }
         self.slots[place] = Some(peer);
+        #[cfg(feature = "server")]
+        {
+            self.present += 1;
+        }
         Ok(())
     }
 
@@ -296,6 +311,7 @@ impl Peers {
     pub fn move_out(&mut self, poll: &Poll, assoc: AssocId) -> Option<Link> {
         self.get_mut(assoc)?;
         let peer = self.slots[place(assoc.0)].take()?;
+        self.present -= 1;
         let _ = poll.remove(&peer.link); // the loop is its only user, so that this succeeds
         Some(peer.link)
     }
@@ -313,7 +329,10 @@ impl Peers {
         let peer = self.slots[place(assoc.0)].take()?;
         self.free.push(place(assoc.0));
         #[cfg(feature = "server")]
-        self.count_closed(place(assoc.0));
+        {
+            self.present -= 1;
+            self.count_closed(place(assoc.0));
+        }
         // closing the descriptor would do as well, unless it was duplicated
         let _ = poll.remove(&peer.link);
         Some(peer.link)

@@ -149,8 +149,7 @@ impl Worker {
     }
 
     fn run_once(&mut self) -> io::Result<()> {
-        let has_links =
-            self.nodes.iter_mut().next().is_some() || self.relay.xapp_links.xapps.iter_mut().next().is_some();
+        let has_links = self.nodes.has_links() || self.relay.xapp_links.xapps.has_links();
         let sweep = has_links.then(|| self.sweep.time_left());
         let timeout = [self.begin_sleep(), sweep].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout)?;
