@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn setups_per_second_are_limited_per_host() {
         let (mut hosts, mut now) = (hosts(8, 2), Time::default());
-        let mut taken = |hosts: &mut NodesOfHosts, now, last| {
+        let taken = |hosts: &mut NodesOfHosts, now, last| {
             (0..20).filter(|_| hosts.check(now, host(last), &node(1), 0, false, false).is_ok()).count()
         };
         assert_eq!((taken(&mut hosts, now, 1), taken(&mut hosts, now, 2)), (6, 6));
