@@ -1,7 +1,7 @@
 //! Addresses of links and their URLs.
 
 use std::fmt;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -52,6 +52,35 @@ pub enum Address {
     },
     /// In-process link, by name.
     Memory(String),
+}
+
+impl Address {
+    /// Returns the IP addresses among its hosts: all of them for the address of an accepted link's peer. Empty for links
+    /// within this host, and for host names.
+    #[must_use]
+    pub fn ip_addresses(&self) -> Vec<IpAddr> {
+        // the zone of a link-local address does not distinguish hosts
+        let parse = |host: &String| host.split('%').next()?.parse().ok();
+        match self {
+            Address::Tcp { host, .. } | Address::Tls { host, .. } => parse(host).into_iter().collect(),
+            Address::Sctp { hosts, .. } => hosts.iter().filter_map(parse).collect(),
+            Address::Unix(_) | Address::Shm(_) | Address::Memory(_) => Vec::new(),
+        }
+    }
+
+    /// Returns whether its peers are on this host: it is a loopback address, or no address of a network.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        let is_loopback = |host: &String| {
+            host.eq_ignore_ascii_case("localhost")
+                || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+        };
+        match self {
+            Address::Tcp { host, .. } | Address::Tls { host, .. } => is_loopback(host),
+            Address::Sctp { hosts, .. } => hosts.iter().all(is_loopback),
+            Address::Unix(_) | Address::Shm(_) | Address::Memory(_) => true,
+        }
+    }
 }
 
 /// The reason why a text is not an [`Address`].

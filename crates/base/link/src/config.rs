@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Tap;
+use crate::{MemoryBudget, Tap};
 
 /// SCTP payload protocol identifier, as registered with IANA for the E2 interface. Written in network byte order on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +25,13 @@ pub struct Config {
     /// Bound of the outbox, in octets; each PDU counts its own octets, its framing and
     /// [`PDU_OVERHEAD_OCTETS`](crate::PDU_OVERHEAD_OCTETS). Default: 4 MiB.
     pub outbox_octets: usize,
+    /// The budget of the memory for unfinished PDUs, shared with other links: a peer whose PDU does not fit into its share is
+    /// disconnected. Default: `None`, so that only `max_pdu_octets` bounds it.
+    pub receive_budget: Option<MemoryBudget>,
+    /// The budget of the memory of outboxes, shared with other links: reports of a peer whose outbox has used up its share
+    /// are dropped, the oldest first, and if a PDU that must not be dropped does not fit, the peer is disconnected. Links
+    /// within the process do not count. Default: `None`, so that only `outbox_octets` bounds it.
+    pub send_budget: Option<MemoryBudget>,
     /// Kernel send buffer (`SO_SNDBUF`); the kernel doubles it and caps it at `net.core.wmem_max`. `None` leaves the system's
     /// default, except that SCTP asks for `max_pdu_octets`: the kernel takes no message longer than the send buffer, and a
     /// longer one fails with [`Error::SendTooLong`](crate::Error::SendTooLong). Default: `None`.
@@ -65,6 +72,8 @@ impl Default for Config {
         Config {
             max_pdu_octets: 1024 * 1024,
             outbox_octets: 4 * 1024 * 1024,
+            receive_budget: None,
+            send_budget: None,
             send_buffer_octets: None,
             receive_buffer_octets: None,
             listen_backlog: 1024,

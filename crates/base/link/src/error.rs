@@ -27,6 +27,25 @@ pub enum Error {
         /// The limit.
         limit_octets: usize,
     },
+    /// The peer has sent a part of a PDU, and the rest did not arrive in time. The caller of a link decides that.
+    PduTimeout {
+        /// Octets of the unfinished PDU that had arrived, framing included.
+        received_octets: usize,
+    },
+    /// The peer's unfinished PDU exceeds its share of the memory for those of all links
+    /// ([`Config::receive_budget`](crate::Config::receive_budget)), or the system has no memory for it.
+    ReceiveMemoryFull {
+        /// Octets of the unfinished PDU with those that did not fit.
+        octets: usize,
+        /// The bound for all links.
+        limit_octets: usize,
+    },
+    /// A PDU that must not be dropped exceeds the peer's share of the memory for the outboxes of all links
+    /// ([`Config::send_budget`](crate::Config::send_budget)), or the system has no memory for it. Disconnect the peer.
+    SendMemoryFull {
+        /// The bound for all links.
+        limit_octets: usize,
+    },
     /// The peer's indices in the shared memory are inconsistent.
     SharedMemoryCorrupt,
     /// The TLS handshake or a TLS record failed.
@@ -96,6 +115,9 @@ impl Error {
             | Error::Lost(_)
             | Error::EmptyPdu
             | Error::PduTooLong { .. }
+            | Error::PduTimeout { .. }
+            | Error::ReceiveMemoryFull { .. }
+            | Error::SendMemoryFull { .. }
             | Error::SharedMemoryCorrupt
             | Error::OutboxFull { .. } => Family::Peer,
             #[cfg(feature = "tls")]
@@ -151,6 +173,19 @@ impl fmt::Display for Error {
             Error::OutboxFull { limit_octets } => {
                 write!(f, "the peer does not read: {limit_octets} octets that must not be dropped are waiting")
             }
+            Error::PduTimeout { received_octets } => {
+                write!(f, "the rest of a PDU did not arrive in time after {received_octets} octets")
+            }
+            Error::ReceiveMemoryFull { octets, limit_octets } => write!(
+                f,
+                "{octets} octets of an unfinished PDU exceed the peer's share of the memory for those of all peers, \
+                 {limit_octets} octets"
+            ),
+            Error::SendMemoryFull { limit_octets } => write!(
+                f,
+                "the peer does not read: what must not be dropped exceeds its share of the memory for all peers, \
+                 {limit_octets} octets"
+            ),
             Error::SendEmpty => f.write_str("a PDU to send has 0 octets"),
             Error::SendTooLong { octets, limit_octets } => {
                 write!(f, "a PDU to send has {octets} octets; the limit is {limit_octets}")

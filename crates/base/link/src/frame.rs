@@ -1,7 +1,8 @@
 //! Framing on stream sockets: a 4-octet big-endian length, then the PDU.
 
-use crate::Error;
+use crate::budget::Held;
 use crate::scratch::Spares;
+use crate::{Error, MemoryBudget};
 
 /// Octets of the length before each PDU.
 pub(crate) const HEADER_OCTETS: usize = 4;
@@ -21,6 +22,17 @@ impl Deframer {
         Deframer { carry: Carry::default(), limit_octets }
     }
 
+    /// Counts the memory of unfinished PDUs against a budget.
+    pub(crate) fn within(mut self, budget: Option<&MemoryBudget>) -> Self {
+        self.carry = Carry::within(budget);
+        self
+    }
+
+    /// The number of the unfinished PDU; `None` between PDUs.
+    pub(crate) fn unfinished(&self) -> Option<u64> {
+        self.carry.unfinished()
+    }
+
     /// Octets of an unfinished PDU that have arrived.
     pub(crate) fn unfinished_octets(&self) -> usize {
         self.carry.bytes.len()
@@ -35,9 +47,9 @@ impl Deframer {
     ) -> Result<usize, Error> {
         let mut pdus = 0;
         if !self.carry.bytes.is_empty() {
-            self.carry.take_up_to(HEADER_OCTETS, &mut chunk);
+            self.carry.take_up_to(HEADER_OCTETS, &mut chunk)?;
             let Some(total) = self.announced(&self.carry.bytes)? else { return Ok(0) };
-            self.carry.take_up_to(total, &mut chunk);
+            self.carry.take_up_to(total, &mut chunk)?;
             if self.carry.bytes.len() < total {
                 return Ok(0);
             }
@@ -52,8 +64,8 @@ impl Deframer {
             chunk = rest;
         }
         if !chunk.is_empty() {
-            self.carry.bytes = spares.take();
-            self.carry.bytes.extend_from_slice(chunk);
+            self.carry.begin(spares);
+            self.carry.append(chunk, chunk.len())?;
         }
         Ok(pdus)
     }
@@ -74,30 +86,67 @@ impl Deframer {
 #[derive(Default)]
 pub(crate) struct Carry {
     pub(crate) bytes: Vec<u8>,
+    /// The memory of `bytes`.
+    held: Held,
+    /// The number of PDUs that arrived in parts.
+    begun: u64,
 }
 
 impl Carry {
+    pub(crate) fn within(budget: Option<&MemoryBudget>) -> Self {
+        Carry { held: Held::of(budget), ..Carry::default() }
+    }
+
+    /// The number of the unfinished PDU; `None` between PDUs.
+    pub(crate) fn unfinished(&self) -> Option<u64> {
+        (!self.bytes.is_empty()).then_some(self.begun)
+    }
+
+    /// Begins an unfinished PDU, in a spare buffer if there is one.
+    pub(crate) fn begin(&mut self, spares: &mut Spares) {
+        self.begun += 1;
+        self.bytes = spares.take();
+        if !self.held.grow(self.bytes.capacity()) {
+            self.bytes = Vec::new();
+        }
+    }
+
     /// Moves octets from the front of `chunk` until `total` octets are present or the chunk is empty.
-    fn take_up_to(&mut self, total: usize, chunk: &mut &[u8]) {
+    fn take_up_to(&mut self, total: usize, chunk: &mut &[u8]) -> Result<(), Error> {
         let missing = total.saturating_sub(self.bytes.len());
         let (taken, rest) = chunk.split_at(missing.min(chunk.len()));
-        self.append(taken, total);
+        self.append(taken, total)?;
         *chunk = rest;
+        Ok(())
     }
 
     /// Appends octets. The capacity grows to at most twice the present octets and at most `total`, or to what is needed now.
-    pub(crate) fn append(&mut self, bytes: &[u8], total: usize) {
+    /// Fails if the budget or the system has no room for what is needed.
+    pub(crate) fn append(&mut self, bytes: &[u8], total: usize) -> Result<(), Error> {
         let needed = self.bytes.len() + bytes.len();
         if needed > self.bytes.capacity() {
             let target = (2 * self.bytes.len()).min(total).max(needed);
-            self.bytes.reserve_exact(target - self.bytes.len());
+            if !self.reserve(target) && !self.reserve(needed) {
+                return Err(Error::ReceiveMemoryFull { octets: needed, limit_octets: self.held.limit_octets() });
+            }
         }
         self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Makes the capacity `target` octets, if there is memory.
+    fn reserve(&mut self, target: usize) -> bool {
+        let before = self.bytes.capacity();
+        let reserved =
+            self.held.grow(target - before) && self.bytes.try_reserve_exact(target - self.bytes.len()).is_ok();
+        self.held.shrink_to(self.bytes.capacity());
+        reserved
     }
 
     /// Discards the octets and returns the buffer to `spares`.
     pub(crate) fn release(&mut self, spares: &mut Spares) {
         spares.give(std::mem::take(&mut self.bytes));
+        self.held.shrink_to(0);
     }
 }
 
@@ -143,6 +192,32 @@ mod tests {
             deframer.push(&[7], &mut spares, &mut |_| unreachable!()).unwrap();
             assert!(deframer.carry.bytes.capacity() <= 2 * (arrived + HEADER_OCTETS) + 8);
         }
+    }
+
+    #[test]
+    fn unfinished_pdu_beyond_the_share_of_the_memory_is_refused() {
+        let budget = MemoryBudget::new(100_000);
+        let mut spares = Spares::none();
+        let announced = 1_000_000_u32.to_be_bytes();
+        let begin = || Deframer::new(1 << 20).within(Some(&budget));
+        let (mut greedy, mut modest) = (begin(), begin());
+        greedy.push(&announced, &mut spares, &mut |_| unreachable!()).unwrap();
+        let error = loop {
+            if let Err(error) = greedy.push(&[7; 1000], &mut spares, &mut |_| unreachable!()) {
+                break error;
+            }
+        };
+        assert!(
+            matches!(error, Error::ReceiveMemoryFull { octets: 40_000..=51_000, limit_octets: 100_000 }),
+            "{error}"
+        );
+        let mut pdus = 0;
+        for chunk in framed(&[vec![1; 20_000]]).chunks(3000) {
+            pdus += modest.push(chunk, &mut spares, &mut |_| ()).unwrap();
+        }
+        assert_eq!((pdus, modest.unfinished()), (1, None), "another peer is served");
+        drop(greedy);
+        assert_eq!(budget.used_octets(), 0);
     }
 
     #[test]

@@ -50,6 +50,8 @@
 //! ```
 
 mod address;
+mod allocator;
+mod budget;
 mod config;
 mod error;
 mod file_stamp;
@@ -70,6 +72,8 @@ mod tap;
 mod tls;
 
 pub use address::{Address, AddressError, DEFAULT_PORT};
+pub use allocator::release_freed_memory;
+pub use budget::MemoryBudget;
 pub use config::{Config, Ppid};
 pub use error::{Error, Family};
 pub use file_stamp::FileStamp;

@@ -6,6 +6,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::frame::Deframer;
 use crate::memory::MemoryLink;
 use crate::outbox::Outbox;
 use crate::resolve::resolve;
@@ -370,9 +371,58 @@ impl Link {
         }
     }
 
+    /// Returns the number of the PDU of which a part has arrived, and the octets of that part; `None` between PDUs. The
+    /// number is another one for each PDU of the link that arrives in parts.
+    pub fn unfinished_pdu(&self) -> Option<(u64, usize)> {
+        let of = |deframer: &Deframer| Some((deframer.unfinished()?, deframer.unfinished_octets()));
+        match &self.transport {
+            Transport::Stream(link) => of(&link.deframer),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => of(&link.stream.deframer),
+            Transport::Sctp(link) => Some((link.carry.unfinished()?, link.carry.bytes.len())),
+            Transport::Shm(link) => of(&link.deframer),
+            Transport::Memory(_) => None,
+        }
+    }
+
+    /// Frees the memory that an empty outbox keeps for the next PDUs.
+    pub fn free_spare_memory(&mut self) {
+        match &mut self.transport {
+            Transport::Stream(link) => link.outbox.free_spare_memory(),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.stream.outbox.free_spare_memory(),
+            Transport::Sctp(link) => link.outbox.free_spare_memory(),
+            Transport::Shm(link) => link.outbox.free_spare_memory(),
+            Transport::Memory(_) => {}
+        }
+    }
+
     /// Returns the next change of the paths of an SCTP association; always `None` on other links.
     pub fn poll_path_event(&mut self) -> Option<PathEvent> {
         self.path_events.pop_front()
+    }
+
+    /// Has the transport find out within seconds whether the peer is still there: TCP sends a keep-alive probe each second
+    /// and gives up after five, or after 30 s if octets are not acknowledged; SCTP sends heartbeats. The end is then reported
+    /// as [`Error::Lost`]. The peer's program sees nothing of it. It stays so for the rest of the link's life.
+    pub fn probe(&self) {
+        match &self.transport {
+            Transport::Stream(link) => link.probe(),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.stream.probe(),
+            Transport::Sctp(link) => link.probe(),
+            // the system reports the end of a process on this host at once
+            Transport::Shm(_) | Transport::Memory(_) => {}
+        }
+    }
+
+    /// Whether this end delays its SCTP acknowledgements, which delays the small messages of a peer that leaves Nagle's
+    /// algorithm on. `None` on other links, and when the association is gone.
+    pub fn delays_acknowledgements(&self) -> Option<bool> {
+        match &self.transport {
+            Transport::Sctp(link) => sctp::delays_acknowledgements(&link.socket),
+            _ => None,
+        }
     }
 
     /// Writes what the kernel takes now and closes in an orderly way. Dropping a link closes it without writing.

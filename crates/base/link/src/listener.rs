@@ -121,6 +121,15 @@ impl Listener {
         Ok(Some(Link::accepted(transport, peer, &self.config)))
     }
 
+    /// Whether the associations that it accepts delay their SCTP acknowledgements; `None` on other links. See
+    /// [`Link::delays_acknowledgements`].
+    pub fn delays_acknowledgements(&self) -> Option<bool> {
+        match &self.socket {
+            ListenerSocket::Sctp(socket) => sctp::delays_acknowledgements(socket),
+            _ => None,
+        }
+    }
+
     /// The address of the listener, with the port that the system chose if port 0 was requested.
     pub fn local_address(&self) -> &Address {
         &self.local

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::ops::Range;
 
+use crate::budget::Held;
 use crate::frame::HEADER_OCTETS;
-use crate::{Class, Error, Sent, StreamId};
+use crate::{Class, Error, MemoryBudget, Sent, StreamId};
 
 /// The overhead of each queued PDU in [`Config::outbox_octets`](crate::Config::outbox_octets), beside its octets and framing:
 /// the memory for its queue entry.
@@ -41,14 +42,54 @@ impl SendQueue {
         self.bytes.len() + self.entries.len() * PDU_OVERHEAD_OCTETS
     }
 
-    /// Makes room for `more` octets. Doubles the capacity, but exceeds `limit` only if the octets need it.
-    fn reserve(&mut self, more: usize, limit: usize) {
+    /// Makes room for one PDU of `more` octets, if `held` and the system have memory. Doubles the capacity, but exceeds
+    /// `limit` only if the octets need it.
+    #[inline]
+    fn reserve(&mut self, more: usize, limit: usize, held: &mut Held) -> bool {
         let needed = self.bytes.len() + more;
+        if needed <= self.bytes.capacity() && self.entries.len() < self.entries.capacity() {
+            return true;
+        }
+        self.grow(needed, limit, held)
+    }
+
+    #[cold]
+    fn grow(&mut self, needed: usize, limit: usize, held: &mut Held) -> bool {
         let capacity = self.bytes.capacity();
         if needed > capacity {
             let target = (2 * capacity).max(256).min(limit).max(needed);
-            self.bytes.reserve_exact(target - self.bytes.len());
+            let reserved = [target, needed].into_iter().any(|target| {
+                let more = target - capacity;
+                if !held.grow(more) {
+                    return false;
+                }
+                let reserved = self.bytes.try_reserve_exact(target - self.bytes.len()).is_ok();
+                if !reserved {
+                    held.give_back(more);
+                }
+                reserved
+            });
+            if !reserved {
+                return false;
+            }
         }
+        let entries = self.entries.capacity();
+        if self.entries.len() == entries {
+            let more = entries.max(8);
+            if !held.grow(more * size_of::<Entry>()) {
+                return false;
+            }
+            if self.entries.try_reserve_exact(more).is_err() {
+                held.give_back(more * size_of::<Entry>());
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The memory of the queue.
+    fn memory(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
     }
 
     /// The octets of a range, which may wrap around the ring's end.
@@ -64,18 +105,23 @@ impl SendQueue {
         }
     }
 
-    fn relax_if_empty(&mut self) {
+    /// Frees a large empty ring. Returns whether memory was freed.
+    fn relax_if_empty(&mut self) -> bool {
+        let mut freed = false;
         if self.entries.is_empty() {
             debug_assert!(self.bytes.is_empty());
             // An empty ring restarts at its beginning, so that the next burst does not wrap.
             self.bytes.clear();
             if self.bytes.capacity() > RETAINED_OCTETS {
                 self.bytes = VecDeque::new();
+                freed = true;
             }
             if self.entries.capacity() > RETAINED_ENTRIES {
                 self.entries = VecDeque::new();
+                freed = true;
             }
         }
+        freed
     }
 }
 
@@ -91,6 +137,8 @@ pub(crate) struct Outbox {
     framed: bool,
     limit_octets: usize,
     dropped_reports: u64,
+    /// The memory of all three.
+    held: Held,
 }
 
 impl Outbox {
@@ -105,7 +153,29 @@ impl Outbox {
             framed,
             limit_octets,
             dropped_reports: 0,
+            held: Held::default(),
         }
+    }
+
+    /// Counts the memory against a budget.
+    pub(crate) fn within(mut self, budget: Option<&MemoryBudget>) -> Self {
+        self.held = Held::of(budget);
+        self
+    }
+
+    /// Frees the memory that empty queues keep for the next PDUs.
+    pub(crate) fn free_spare_memory(&mut self) {
+        for queue in [&mut self.keep, &mut self.report] {
+            if queue.entries.is_empty() {
+                *queue = SendQueue::default();
+            }
+        }
+        self.account();
+    }
+
+    /// Gives memory that was freed back to the budget.
+    fn account(&mut self) {
+        self.held.shrink_to(self.keep.memory() + self.report.memory() + self.torn.capacity());
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -136,6 +206,7 @@ impl Outbox {
         self.report = SendQueue::default();
         self.torn = VecDeque::new();
         self.begun = None;
+        self.account();
     }
 
     /// Adds one PDU. Drops the oldest reports if there is no room otherwise.
@@ -161,10 +232,18 @@ impl Outbox {
         }
         let limit_octets = self.limit_octets;
         let framed = self.framed;
+        let (queue, held) = self.queue_and_budget(class);
+        if !queue.reserve(octets, limit_octets, held) {
+            dropped_reports += self.make_room(octets, class)?;
+            // it grows no more: there is room now, or the report is dropped
+            if !self.has_memory(octets, class) {
+                self.dropped_reports += 1;
+                return Ok(Sent { queued: false, dropped_reports: dropped_reports + 1 });
+            }
+        }
         let order = self.next_order;
         self.next_order += 1;
         let queue = self.queue_mut(class);
-        queue.reserve(octets, limit_octets);
         if framed {
             let announced = u32::try_from(pdu_octets).expect("an outbox's bound, and so a PDU in it, is below 4 GiB");
             queue.bytes.extend(&announced.to_be_bytes());
@@ -196,6 +275,43 @@ impl Outbox {
         let entry = self.report.entries.pop_front().expect("the caller knows that reports can make room");
         self.report.bytes.drain(..entry.octets);
         self.dropped_reports += 1;
+    }
+
+    /// Drops reports, the oldest first, while that makes room for a PDU within the memory of the outbox. Returns their number.
+    /// Fails if the PDU must not be dropped and there is no room.
+    #[cold]
+    fn make_room(&mut self, octets: usize, class: Class) -> Result<u32, Error> {
+        let mut dropped_reports = 0;
+        while !self.has_memory(octets, class)
+            && self.report.entries.len() > usize::from(self.begun == Some(Class::Report))
+        {
+            self.drop_oldest_report();
+            dropped_reports += 1;
+        }
+        if class == Class::Keep && !self.has_memory(octets, class) {
+            if self.report.entries.is_empty() {
+                self.report = SendQueue::default();
+            }
+            self.account();
+            let (queue, held) = self.queue_and_budget(class);
+            if !queue.reserve(octets, 0, held) {
+                return Err(Error::SendMemoryFull { limit_octets: held.limit_octets() });
+            }
+        }
+        Ok(dropped_reports)
+    }
+
+    /// Whether a PDU fits into the present memory of its queue.
+    fn has_memory(&self, octets: usize, class: Class) -> bool {
+        let queue = self.queue(class);
+        queue.bytes.len() + octets <= queue.bytes.capacity() && queue.entries.len() < queue.entries.capacity()
+    }
+
+    fn queue_and_budget(&mut self, class: Class) -> (&mut SendQueue, &mut Held) {
+        match class {
+            Class::Keep => (&mut self.keep, &mut self.held),
+            Class::Report => (&mut self.report, &mut self.held),
+        }
     }
 
     fn queue(&self, class: Class) -> &SendQueue {
@@ -281,13 +397,17 @@ impl Outbox {
         if self.torn.is_empty() && self.torn.capacity() > 0 {
             self.torn = VecDeque::new();
         }
+        let mut freed = false;
         if octets == self.keep.bytes.len() + self.report.bytes.len() {
             for queue in [&mut self.keep, &mut self.report] {
                 queue.bytes.clear();
                 queue.entries.clear();
-                queue.relax_if_empty();
+                freed |= queue.relax_if_empty();
             }
             self.begun = None;
+            if freed {
+                self.account();
+            }
             return;
         }
         while octets > 0 {
@@ -300,11 +420,14 @@ impl Outbox {
             queue.bytes.drain(..taken);
             if entry.octets == 0 {
                 queue.entries.pop_front();
-                queue.relax_if_empty();
+                freed |= queue.relax_if_empty();
                 self.begun = None;
             } else {
                 self.begun = Some(class);
             }
+        }
+        if freed {
+            self.account();
         }
     }
 
@@ -320,7 +443,9 @@ impl Outbox {
             let queue = self.queue_mut(class);
             let entry = queue.entries.pop_front().expect("the oldest queue is not empty");
             queue.bytes.drain(..entry.octets);
-            queue.relax_if_empty();
+            if queue.relax_if_empty() {
+                self.account();
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown};
@@ -18,6 +19,9 @@ use crate::{Address, Config, Error, Flushed, Received, Scratch, StreamId};
 
 /// Slices of one gathered write. The kernel takes up to 1024; beyond a few dozen they gain nothing.
 const WRITE_SLICES: usize = 64;
+
+/// How long a probed peer may leave octets unacknowledged, or its window closed.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A connected, or connecting, stream socket with its framing.
 pub(crate) struct StreamLink {
@@ -33,8 +37,8 @@ impl StreamLink {
         StreamLink {
             socket,
             untried,
-            outbox: Outbox::new(true, config.outbox_octets),
-            deframer: Deframer::new(config.max_pdu_octets),
+            outbox: Outbox::new(true, config.outbox_octets).within(config.send_budget.as_ref()),
+            deframer: Deframer::new(config.max_pdu_octets).within(config.receive_budget.as_ref()),
         }
     }
 
@@ -177,6 +181,15 @@ impl StreamLink {
         Ok(flushed)
     }
 
+    /// Sends keep-alive probes each second, and bounds the time for which octets may stay unacknowledged.
+    pub(crate) fn probe(&self) {
+        let socket = SockRef::from(&self.socket);
+        let second = Duration::from_secs(1);
+        // they fail on a Unix socket, whose end is known at once
+        let _ = socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(second).with_interval(second).with_retries(5));
+        let _ = socket.set_tcp_user_timeout(Some(PROBE_TIMEOUT));
+    }
+
     /// Shuts down the sending direction.
     pub(crate) fn shut_down(&self) {
         // It fails only if the connection is gone already.
@@ -276,7 +289,7 @@ pub(crate) fn tls_address(address: &SocketAddr) -> Address {
 mod tests {
     use super::*;
     use std::net::TcpListener;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     /// Connects to the addresses of which only the last is listened on, or none.
     fn connect(hosts: &[&str], listened: bool) -> io::Result<StreamLink> {
@@ -293,6 +306,19 @@ mod tests {
         assert_eq!(format!("{:?}", link.as_fd()), descriptor, "what the caller polls stays the same");
         listener.expect("connected").accept().unwrap();
         Ok(link)
+    }
+
+    #[test]
+    fn probed_connection_is_checked_each_second() {
+        let link = connect(&["127.0.0.1"], true).unwrap();
+        let socket = SockRef::from(&link.socket);
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), Config::default().tcp_keepalive.unwrap());
+        link.probe();
+        assert!(socket.keepalive().unwrap());
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), Duration::from_secs(1));
+        assert_eq!(socket.tcp_keepalive_interval().unwrap(), Duration::from_secs(1));
+        assert_eq!(socket.tcp_keepalive_retries().unwrap(), 5);
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(PROBE_TIMEOUT));
     }
 
     #[test]

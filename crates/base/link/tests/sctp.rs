@@ -87,6 +87,36 @@ fn receive_raw(socket: &socket2::Socket) -> (Vec<u8>, u16, [u8; 4]) {
     (bytes, u16::from_ne_bytes([control[16], control[17]]), word(24))
 }
 
+/// A base station that leaves Nagle's algorithm on sends its next small message after the acknowledgement of the last.
+#[test]
+fn acknowledgements_are_not_delayed() {
+    if !has_sctp() {
+        return;
+    }
+    let (listener, client, server) = connected("sctp://127.0.0.1:0");
+    assert_eq!(listener.delays_acknowledgements(), Some(false));
+    assert_eq!(client.delays_acknowledgements(), Some(false));
+    assert_eq!(server.delays_acknowledgements(), Some(false), "inherited from the listener");
+    let tcp = Listener::bind(&"tcp://127.0.0.1:0".parse().unwrap(), &Config::default()).unwrap();
+    assert_eq!(tcp.delays_acknowledgements(), None);
+}
+
+#[test]
+fn probed_association_goes_on() {
+    if !has_sctp() {
+        return;
+    }
+    let (_listener, mut client, mut server) = connected("sctp://127.0.0.1:0");
+    server.probe();
+    assert_eq!(server.delays_acknowledgements(), Some(false), "the probe changes heartbeats only");
+    client.send(StreamId(0), &[b"still there"], Class::Keep).unwrap();
+    client.flush().unwrap();
+    wait_readable(&server);
+    let mut received = Vec::new();
+    server.receive(&mut Scratch::new(), 64 * 1024, &mut |_, pdu| received.push(pdu.to_vec())).unwrap();
+    assert_eq!(received, [b"still there"]);
+}
+
 #[test]
 fn stream_and_ppid_are_sent_as_e2_requires() {
     if !has_sctp() {

@@ -77,6 +77,7 @@ mod connection;
 mod controller;
 pub mod e42;
 mod notice;
+mod origin;
 mod outbox;
 mod protocol_error;
 mod rights;
@@ -98,6 +99,7 @@ pub use controller::{
 };
 pub use e42::E42Host;
 pub use notice::Notice;
+pub use origin::{Host, NodeTakeover, Origin};
 pub use rights::{FunctionName, Grant, NodeRights, Selection, XappRights};
 pub use time::Time;
 pub use xapp::{XappClient, XappHost};

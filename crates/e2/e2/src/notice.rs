@@ -4,6 +4,8 @@ use core::fmt;
 
 use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId};
 
+use crate::{Host, Origin};
+
 /// An error or oddity, and the reaction to it. `Display` writes the log line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -112,6 +114,20 @@ pub enum Notice {
         /// The node.
         node: GlobalE2NodeId,
     },
+    /// A peer tried to set up as, or to join, a node that is connected from another host. It was refused.
+    NodeConnected {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The host of the node.
+        of: Origin,
+    },
+    /// A peer on another host tried to set up as this node, or to join it. It was refused.
+    TakeoverAttempted {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The host of the peer.
+        by: Origin,
+    },
     /// An xApp is not authorized for a command. It was refused.
     XappNotAllowed {
         /// The node.
@@ -133,6 +149,15 @@ pub enum Notice {
         octets: usize,
         /// The bound.
         limit_octets: usize,
+    },
+    /// A setup was refused because of what its host has already.
+    HostLimit {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The host of the peer, if it is known.
+        host: Option<Host>,
+        /// The limit, and the setting.
+        limit: &'static str,
     },
     /// A setup was refused.
     SetupRefused {
@@ -186,6 +211,15 @@ pub enum Notice {
         procedure_code: ProcedureCode,
         /// The request.
         request_id: Option<RicRequestId>,
+    },
+    /// An xApp's request was refused, because too much of it waits for a node that reads slowly.
+    NodeBusy {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The octets that wait to be sent to it.
+        octets: usize,
+        /// The number of refusals of this xApp so far.
+        count: u64,
     },
     /// Nodes were omitted from an E42 setup response: E42 cannot represent them, none of their functions is to be listed, or
     /// the message is full.
@@ -295,6 +329,16 @@ impl fmt::Display for Notice {
                 f,
                 "setup as {node} refused: the node is connected already, with the identity of another certificate"
             ),
+            Notice::NodeConnected { node, of } => write!(
+                f,
+                "setup as {node} refused: the node is connected from {of}; it may try again in 10 s, when that connection has \
+                 ended if nobody answers there; `node_takeover` states who may take a node over"
+            ),
+            Notice::TakeoverAttempted { node, by } => write!(
+                f,
+                "another peer, from {by}, tried to set up as {node} and was refused; check whether two nodes have this id; \
+                 `node_takeover` states who may take a node over"
+            ),
             Notice::XappNotAllowed { node, ran_function_id, oid, control, count } => write!(
                 f,
                 "not authorized to {} RAN function {} (OID {oid}) of {node}: command refused ({count} so far); add the \
@@ -307,6 +351,10 @@ impl fmt::Display for Notice {
                 "node database full: {node} would increase it to {octets} octets of functions and components, limit \
                  {limit_octets}; raise `max_octets_of_nodes` to allow it"
             ),
+            Notice::HostLimit { node, host: Some(host), limit } => {
+                write!(f, "setup as {node} from {host} refused: {limit}")
+            }
+            Notice::HostLimit { node, host: None, limit } => write!(f, "setup as {node} refused: {limit}"),
             Notice::SetupRefused { cause } => write!(f, "setup refused: {cause}"),
             Notice::FunctionRejected { ran_function_id, cause } => {
                 write!(f, "RAN function {} was rejected: {cause}", ran_function_id.0)
@@ -334,6 +382,11 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
+            Notice::NodeBusy { node, octets, count } => write!(
+                f,
+                "request refused: {octets} octets wait to be sent to {node}, which reads slowly, and the xApp's share of \
+                 them is used up ({count} refused so far); raise `outbox_octets` if its requests are this long"
+            ),
             Notice::NodesOmitted { count } => {
                 write!(
                     f,

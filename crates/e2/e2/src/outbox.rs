@@ -42,18 +42,20 @@ impl Outbox {
         self.codecs.remove(&assoc);
     }
 
-    /// Queues `pdu`.
+    /// Queues `pdu` and returns its octets.
     ///
     /// # Panics
     /// If `version` cannot carry `pdu`: the machines build only what the version has.
-    pub fn push(&mut self, assoc: AssocId, version: Version, pdu: &Pdu<'_>) {
+    pub fn push(&mut self, assoc: AssocId, version: Version, pdu: &Pdu<'_>) -> usize {
         let codec = self.codecs.get(&assoc).copied().unwrap_or_default();
         let before = self.bytes.len();
         if let Err(error) = codec.encode(pdu, version, &mut self.bytes) {
             // values copied from a peer's PDU were decoded within the bounds of this version
             panic!("a machine built a {} that E2AP v{version} cannot carry: {error}", pdu.name());
         }
-        self.pdus.push_back(Queued { assoc, octets: self.bytes.len() - before, again: false });
+        let octets = self.bytes.len() - before;
+        self.pdus.push_back(Queued { assoc, octets, again: false });
+        octets
     }
 
     /// Queues an encoded PDU for each of `assocs`; it is stored once.
@@ -84,6 +86,11 @@ impl Outbox {
             }
         }
         Some(assoc)
+    }
+
+    /// Returns whether nothing is queued.
+    pub fn is_empty(&self) -> bool {
+        self.pdus.is_empty()
     }
 
     /// Drops all queued PDUs.

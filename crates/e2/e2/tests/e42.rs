@@ -393,6 +393,34 @@ fn invalid_subscription_is_refused() {
 }
 
 #[test]
+fn request_beyond_the_xapps_share_of_a_nodes_outbox_is_refused() {
+    let mut testbed = Testbed::new(E42Version::V2);
+    let config = ControllerConfig { outbox_octets: Some(256 * 1024), ..ControllerConfig::default() };
+    testbed.ric = Controller::new(config);
+    testbed.connect_node(NODE, 7);
+    let xapp = testbed.connect_xapp(A);
+    // the node reads nothing: what is left of its octets is not reported
+    static LONG: [u8; 80_000] = [0x5E; 80_000];
+    testbed.send_from_xapp(A, subscribe(xapp, 7, 1, &LONG));
+    assert!(matches!(testbed.sent_to_node(), Pdu::RicSubscriptionRequest(_)));
+    testbed.send_from_xapp(A, subscribe(xapp, 7, 2, &LONG));
+    match testbed.sent_to_xapp(A) {
+        Pdu::RicSubscriptionFailure(RicSubscriptionFailure { request_id, cause, .. }) => {
+            assert_eq!(request_id, request(2));
+            assert_eq!(cause, Some(Cause::Misc(e2ap::CauseMisc::ControlProcessingOverload)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(testbed.to_nodes.is_empty());
+    assert!(matches!(testbed.notices[..], [Notice::NodeBusy { count: 1, .. }]), "{:?}", testbed.notices);
+    // it has read everything
+    testbed.ric.handle_sent(testbed.now, NODE, 0);
+    assert_eq!(testbed.ric.unsent_octets(NODE), 0);
+    testbed.send_from_xapp(A, subscribe(xapp, 7, 2, &LONG));
+    assert!(matches!(testbed.sent_to_node(), Pdu::RicSubscriptionRequest(_)));
+}
+
+#[test]
 fn failures_and_timeouts_are_forwarded() {
     let mut testbed = Testbed::with_node();
     let xapp = testbed.connect_xapp(A);

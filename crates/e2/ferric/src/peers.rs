@@ -55,6 +55,12 @@ pub(crate) struct Peer {
     /// Whether the loop for this link was chosen.
     #[cfg(feature = "server")]
     pub is_placed: bool,
+    /// The number of the unfinished PDU at the last sweep, and the sweeps that have seen it.
+    #[cfg(feature = "server")]
+    pub unfinished: Option<(u64, u32)>,
+    /// Whether anything was sent since the last sweep.
+    #[cfg(feature = "server")]
+    pub is_used: bool,
     /// PDUs that were too long for the link.
     too_long: u64,
     writable_wanted: bool,
@@ -117,18 +123,99 @@ pub(crate) struct Peers {
     generation: u64,
     dirty: Vec<AssocId>,
     gather_octets: usize,
+    /// The host of each index in use, and the links of each host.
+    #[cfg(feature = "server")]
+    hosts: Vec<Option<e2::Host>>,
+    #[cfg(feature = "server")]
+    of_hosts: std::collections::HashMap<e2::Host, usize>,
+    /// The number of links on this loop.
+    #[cfg(feature = "server")]
+    present: usize,
+    /// The number of links that were removed, those included that another loop has closed.
+    #[cfg(feature = "server")]
+    closed: u64,
 }
 
 impl Peers {
     pub fn new(kind: u64, config: &link::Config) -> Self {
         let gather_octets = GATHER_OCTETS.min(config.outbox_octets / 2);
-        Peers { kind, slots: Vec::new(), free: Vec::new(), generation: 0, dirty: Vec::new(), gather_octets }
+        Peers {
+            kind,
+            slots: Vec::new(),
+            free: Vec::new(),
+            generation: 0,
+            dirty: Vec::new(),
+            gather_octets,
+            #[cfg(feature = "server")]
+            hosts: Vec::new(),
+            #[cfg(feature = "server")]
+            of_hosts: std::collections::HashMap::new(),
+            #[cfg(feature = "server")]
+            present: 0,
+            #[cfg(feature = "server")]
+            closed: 0,
+        }
     }
 
     /// Returns the number of links, those included that were moved out.
     #[cfg(feature = "server")]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    /// Returns the number of links that were removed.
+    #[cfg(feature = "server")]
+    pub fn closed(&self) -> u64 {
+        self.closed
+    }
+
+    /// Returns whether there are links on this loop.
+    #[cfg(feature = "server")]
+    pub fn has_links(&self) -> bool {
+        self.present > 0
+    }
+
+    /// Returns the links of this loop.
+    #[cfg(feature = "server")]
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
+        self.slots.iter_mut().flatten()
+    }
+
+    /// Returns the number of links of a host, those included that were moved out.
+    #[cfg(feature = "server")]
+    pub fn of_host(&self, host: e2::Host) -> usize {
+        self.of_hosts.get(&host).copied().unwrap_or_default()
+    }
+
+    /// Returns the host of a link.
+    #[cfg(feature = "server")]
+    pub fn host_of(&self, assoc: AssocId) -> Option<e2::Host> {
+        self.hosts.get(place(assoc.0)).copied().flatten()
+    }
+
+    /// Records the host of a link.
+    #[cfg(feature = "server")]
+    pub fn set_host(&mut self, assoc: AssocId, host: e2::Host) {
+        let place = place(assoc.0);
+        if place >= self.hosts.len() {
+            self.hosts.resize(place + 1, None);
+        }
+        self.hosts[place] = Some(host);
+        *self.of_hosts.entry(host).or_default() += 1;
+    }
+
+    /// Records that a link is gone.
+    #[cfg(feature = "server")]
+    fn count_closed(&mut self, place: usize) {
+        self.closed += 1;
+        if let Some(host) = self.hosts.get_mut(place).and_then(Option::take)
+            && let Some(count) = self.of_hosts.get_mut(&host)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.of_hosts.remove(&host);
+            }
+        }
     }
 
     /// Adds a link and waits for its events.
@@ -163,6 +250,10 @@ impl Peers {
             codec: e2ap::Codec::Per,
             #[cfg(feature = "server")]
             is_placed: false,
+            #[cfg(feature = "server")]
+            unfinished: None,
+            #[cfg(feature = "server")]
+            is_used: true,
             too_long: 0,
             writable_wanted,
             full: false,
@@ -174,6 +265,10 @@ impl Peers {
             self.slots.resize_with(place + 1, || None);
         }
         self.slots[place] = Some(peer);
+        #[cfg(feature = "server")]
+        {
+            self.present += 1;
+        }
         Ok(())
     }
 
@@ -216,6 +311,7 @@ impl Peers {
     pub fn move_out(&mut self, poll: &Poll, assoc: AssocId) -> Option<Link> {
         self.get_mut(assoc)?;
         let peer = self.slots[place(assoc.0)].take()?;
+        self.present -= 1;
         let _ = poll.remove(&peer.link); // the loop is its only user, so that this succeeds
         Some(peer.link)
     }
@@ -224,6 +320,7 @@ impl Peers {
     #[cfg(feature = "server")]
     pub fn vacate(&mut self, assoc: AssocId) {
         self.free.push(place(assoc.0));
+        self.count_closed(place(assoc.0));
     }
 
     /// Removes a link.
@@ -231,6 +328,11 @@ impl Peers {
         self.get_mut(assoc)?;
         let peer = self.slots[place(assoc.0)].take()?;
         self.free.push(place(assoc.0));
+        #[cfg(feature = "server")]
+        {
+            self.present -= 1;
+            self.count_closed(place(assoc.0));
+        }
         // closing the descriptor would do as well, unless it was duplicated
         let _ = poll.remove(&peer.link);
         Some(peer.link)
@@ -282,6 +384,10 @@ impl Peers {
             && !peer.dirty
         {
             peer.dirty = true;
+            #[cfg(feature = "server")]
+            {
+                peer.is_used = true;
+            }
             self.dirty.push(assoc);
         }
     }

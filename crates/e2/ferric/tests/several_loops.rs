@@ -391,8 +391,8 @@ fn node_once_there_is_room(ric: &Ric, number: u32) -> Peer {
 
 #[test]
 fn peers_on_workers_count_towards_limits_and_are_removed() {
-    let server = TestServer::with(|config| config.max_connections = 8);
-    // the well-behaved peers have two connections; those of the previous round are removed one by one
+    let server = TestServer::with(|config| (config.max_connections, config.max_xapp_connections) = (6, 6));
+    // four of each for one host, of which the well-behaved peers have one; those of the previous round are removed one by one
     for round in 0..5 {
         let mut nodes: Vec<_> =
             (0..3).map(|number| node_once_there_is_room(&server.ric, 100 * round + number)).collect();

@@ -208,3 +208,29 @@ fn partly_written_report_is_finished_and_next_oldest_is_dropped() {
     }
     assert_eq!(bytes, expected);
 }
+
+#[test]
+fn reports_beyond_the_share_of_the_memory_are_dropped_and_the_rest_goes_on() {
+    let budget = crate::MemoryBudget::new(64 * 1024);
+    let mut slow = Outbox::new(true, 1 << 20).within(Some(&budget));
+    let mut dropped = 0;
+    for _ in 0..200 {
+        dropped += slow.push(StreamId(0), &[&[1; 1000]], Class::Report).unwrap().dropped_reports;
+    }
+    assert!(dropped > 100, "{dropped}");
+    assert!((16 * 1024..=32 * 1024).contains(&budget.used_octets()), "{budget:?}");
+    assert_eq!(slow.report.entries.len() as u32 + dropped, 200);
+    // another link has room, and what must not be dropped takes the place of reports
+    let mut other = Outbox::new(true, 1 << 20).within(Some(&budget));
+    assert!(other.push(StreamId(0), &[&[2; 5000]], Class::Report).unwrap().queued);
+    let sent = slow.push(StreamId(0), &[&[3; 10_000]], Class::Keep).unwrap();
+    assert!(sent.queued && sent.dropped_reports > 0, "{sent:?}");
+    let error = slow.push(StreamId(0), &[&[3; 60_000]], Class::Keep).unwrap_err();
+    assert!(matches!(error, Error::SendMemoryFull { limit_octets: 65_536 }), "{error}");
+    // memory is given back
+    let octets = slow.keep.bytes.len();
+    slow.wrote(octets);
+    slow.free_spare_memory();
+    drop(other);
+    assert_eq!(budget.used_octets(), 0);
+}

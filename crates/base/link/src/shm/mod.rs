@@ -43,7 +43,7 @@ pub(crate) struct ShmLink {
     pub(crate) outbox: Outbox,
     /// Octets in the ring that were not published to the peer yet.
     unpublished_octets: usize,
-    deframer: Deframer,
+    pub(crate) deframer: Deframer,
     hung_up: bool,
     spin: Duration,
 }
@@ -53,9 +53,9 @@ impl ShmLink {
         ShmLink {
             bell,
             rings,
-            outbox: Outbox::new(true, config.outbox_octets),
+            outbox: Outbox::new(true, config.outbox_octets).within(config.send_budget.as_ref()),
             unpublished_octets: 0,
-            deframer: Deframer::new(config.max_pdu_octets),
+            deframer: Deframer::new(config.max_pdu_octets).within(config.receive_budget.as_ref()),
             hung_up: false,
             spin: config.shm_spin,
         }

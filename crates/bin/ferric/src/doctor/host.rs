@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use ferric::Endpoint;
-use ferric::link::{Config, Error, Listener};
+use ferric::link::{Address, Config, Error, Listener};
 
 use super::findings::Findings;
 
@@ -19,6 +19,14 @@ pub enum AddressState {
 
 /// Checks whether a RIC listens at an address, or could.
 pub fn check_address(endpoint: &Endpoint, link: &Config, findings: &mut Findings) -> AddressState {
+    let state = check_free(endpoint, link, findings);
+    if matches!(endpoint.address, Address::Sctp { .. }) {
+        check_acknowledgements(findings);
+    }
+    state
+}
+
+fn check_free(endpoint: &Endpoint, link: &Config, findings: &mut Findings) -> AddressState {
     match Listener::bind(&endpoint.address, link) {
         Ok(_) => {
             // no fault of this host: before the RIC runs, it is what is wanted
@@ -46,6 +54,23 @@ pub fn check_address(endpoint: &Endpoint, link: &Config, findings: &mut Findings
             findings.fault(format_args!("no program can listen at {endpoint}"), why, remedy);
             AddressState::Unusable
         }
+    }
+}
+
+/// Checks that SCTP acknowledges at once. Base stations that leave Nagle's algorithm on, such as srsRAN's, send no further small
+/// message before that, and Linux delays it by 200 ms.
+fn check_acknowledgements(findings: &mut Findings) {
+    let address = Address::Sctp { hosts: vec!["127.0.0.1".into()], port: 0 };
+    let delays =
+        Listener::bind(&address, &Config::default()).ok().and_then(|listener| listener.delays_acknowledgements());
+    match delays {
+        Some(false) => findings.good("SCTP messages are acknowledged at once"),
+        Some(true) => findings.note(
+            "SCTP messages are not acknowledged at once",
+            "the kernel does not apply SCTP_DELAYED_SACK",
+            "reports of base stations that use Nagle's algorithm arrive up to 200 ms late; use another kernel",
+        ),
+        None => {}
     }
 }
 

@@ -16,7 +16,7 @@ use super::procedures::Procedures;
 use super::{Controller, Deadline, NodeId};
 use crate::change::all;
 use crate::connection::MAX_ASSOCIATIONS;
-use crate::{AssocId, CloseReason, Notice, Time};
+use crate::{AssocId, CloseReason, NodeTakeover, Notice, Time};
 
 /// The associations that joined each node, in the order of joining.
 pub(super) type Joined = HashMap<NodeId, Vec<AssocId>>;
@@ -48,10 +48,13 @@ impl Controller {
             || all(&update.component_config_removal).next().is_some()
             || all(&update.tnl_association_removal).next().is_some();
         let denial = self.denial(assoc, &key, node.map(|node| node.id));
+        // it continues the node after the end of the first one
+        let holder = node.map(|node| node.assoc).filter(|holder| denial.is_none() && !self.may_join(assoc, *holder));
+        let node = self.by_key.get(&key).and_then(|id| self.nodes.get(id));
         let (Some(state), transaction_id) = (self.assocs.get(&assoc), update.transaction_id) else { return };
         let joined = node.and_then(|node| self.joined.get(&node.id)).map_or(0, Vec::len);
         let cause = match node {
-            _ if denial.is_some() => Some(Cause::Misc(CauseMisc::OmIntervention)),
+            _ if denial.is_some() || holder.is_some() => Some(Cause::Misc(CauseMisc::OmIntervention)),
             None => Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState)),
             // changes belong on the first association, which preserves their order
             Some(node) if holds_more || state.codec != node.codec => {
@@ -79,7 +82,10 @@ impl Controller {
                 self.notice(assoc, Notice::AssociationJoined { node: key, count: joined + 2 });
             }
             (cause, _) => {
-                self.remark(now, assoc, denial.unwrap_or(Notice::JoinRefused { node: key }));
+                match holder {
+                    Some(holder) => self.refuse_takeover(now, assoc, holder, key),
+                    None => self.remark(now, assoc, denial.unwrap_or(Notice::JoinRefused { node: key })),
+                }
                 let failure = E2NodeConfigurationUpdateFailure {
                     transaction_id,
                     cause: cause.map(|cause| cause.in_version(version)),
@@ -90,6 +96,18 @@ impl Controller {
                 self.close(now, assoc, CloseReason::NotAllowed);
             }
         }
+    }
+
+    /// Whether an association may join the node of another one: it comes from the same peer, or the RIC has requested it,
+    /// which counts once.
+    fn may_join(&mut self, assoc: AssocId, holder: AssocId) -> bool {
+        if self.config.node_takeover == NodeTakeover::Always || self.is_same_peer(assoc, holder) {
+            return true;
+        }
+        let Some(state) = self.assocs.get_mut(&holder) else { return false };
+        let is_expected = state.expected_joins > 0;
+        state.expected_joins -= usize::from(is_expected);
+        is_expected
     }
 
     /// Handles the end of one of a node's associations. Returns whether the node continues on another one.
@@ -117,6 +135,7 @@ impl Controller {
     pub(super) fn make_first(&mut self, id: NodeId, assoc: AssocId, handover: Handover) {
         let Some(node) = self.nodes.get_mut(&id) else { return };
         let older = std::mem::replace(&mut node.assoc, assoc);
+        self.move_postponed(older, assoc);
         if let Some(joined) = self.joined.get_mut(&id) {
             joined.retain(|other| *other != assoc);
             joined.push(older);

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use e2ap::{GlobalRicId, Version};
 
+use crate::NodeTakeover;
+
 /// The configuration of a [`Controller`](super::Controller): its identity, time limits and bounds.
 #[derive(Clone, Debug)]
 pub struct ControllerConfig {
@@ -53,8 +55,15 @@ pub struct ControllerConfig {
     pub restore_within: Duration,
     /// The maximum number of suspended subscriptions; beyond it, subscriptions of a lost node end at once. Default: 16384.
     pub max_suspended: usize,
+    /// Whether a setup with the id of a connected node takes the node over. Default: from the same host only.
+    pub node_takeover: NodeTakeover,
     /// The maximum number of nodes; further setups are refused with a time to wait. Default: 4096.
     pub max_nodes: usize,
+    /// The share of all nodes that one host may have, in percent. Default: 75.
+    pub max_host_percent: u8,
+    /// The setups of one host per second, beyond a burst of its share of all nodes; further ones are refused with a time to
+    /// wait. Default: 200.
+    pub max_setups_per_second: u32,
     /// The maximum octets of RAN functions (definitions and OIDs) stored per node; functions beyond it are rejected. xApps
     /// receive them in one message, so that this must be well below the PDU limit of their links. Default: 960 KiB.
     pub max_function_octets: usize,
@@ -68,6 +77,10 @@ pub struct ControllerConfig {
     pub max_requests_per_consumer: usize,
     /// The maximum octets of event triggers and action definitions stored per consumer. Default: 16 MiB.
     pub max_octets_per_consumer: usize,
+    /// The size of the outbox of a node's link, in octets, if the caller reports what is left in it
+    /// ([`Controller::handle_sent`](super::Controller::handle_sent)): beyond its share, a consumer's request is refused
+    /// ([`Misuse::NodeBusy`](super::Misuse::NodeBusy)). `None`: nothing is counted. Default: `None`.
+    pub outbox_octets: Option<usize>,
     /// The longest PDU that the nodes' links carry; commands that need a longer one are refused. Default: 1 MiB.
     pub max_pdu_octets: usize,
 }
@@ -94,12 +107,16 @@ impl Default for ControllerConfig {
             answer_timeout: Duration::from_secs(5),
             restore_within: Duration::from_secs(60),
             max_suspended: 16_384,
+            node_takeover: NodeTakeover::default(),
             max_nodes: 4096,
+            max_host_percent: 75,
+            max_setups_per_second: 200,
             max_function_octets: 960 * 1024,
             max_component_octets: 256 * 1024,
             max_octets_of_nodes: 256 * 1024 * 1024,
             max_requests_per_consumer: 16_384,
             max_octets_per_consumer: 16 * 1024 * 1024,
+            outbox_octets: None,
             max_pdu_octets: 1024 * 1024,
         }
     }

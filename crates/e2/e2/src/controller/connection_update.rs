@@ -27,9 +27,13 @@ impl Controller {
         if self.assocs.get(&known.assoc).is_some_and(|state| now < state.connection_not_before) {
             return Err(Misuse::TooEarly);
         }
+        let first = known.assoc;
         let patience = self.config.answer_timeout;
         let transaction_id = self.begin(now, node, ProcedureCode::E2_CONNECTION_UPDATE, Version::V1_01, patience)?;
         self.send(node, &update.message(transaction_id).into());
+        if let Some(state) = self.assocs.get_mut(&first) {
+            state.expected_joins = update.add.len();
+        }
         Ok(())
     }
 

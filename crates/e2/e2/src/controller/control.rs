@@ -34,6 +34,7 @@ impl Controller {
         self.check_function(node, function)?;
         let octets = header.len() + message.len() + call_process_id.map_or(0, <[u8]>::len);
         self.check_room(consumer, octets, 0)?;
+        self.check_share(consumer, node, octets)?;
         let control = Control { node, function, consumer, ticket, ack };
         let place = self.requests.add(now, Request::Control(control)).ok_or(Misuse::NoRequestId)?;
         self.quotas.charge(consumer, place, 0);
@@ -45,7 +46,7 @@ impl Controller {
             message: message.into(),
             ack_request: Some(if ack { RicControlAckRequest::Ack } else { RicControlAckRequest::NoAck }),
         };
-        self.send(node, &request.into());
+        self.send_of(consumer, node, &request.into());
         self.set_deadline(now + self.config.control_timeout, place);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Each procedure has a file of its own that names its clause and its scenarios. The files below them hold data and use no
 //! procedure: [`ids`], [`spec`], [`outcomes`], [`node`], [`event`] and [`config`] are the public types; [`records`] holds
 //! the state of each request, [`requests`] the table of request ids, [`quotas`] the use that each consumer makes of it,
-//! [`sharing`] the index of subscriptions that consumers may share, [`procedures`] the transactions of node-level
+//! [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`hosts`] what one host may have, [`procedures`] the transactions of node-level
 //! procedures. [`dispatch`] decodes and dispatches received PDUs, [`answer`] answers erroneous ones, and [`restore`]
 //! suspends and resumes subscriptions. This file holds the machine itself and its timers.
 
@@ -16,6 +16,7 @@ mod delete_required;
 mod dispatch;
 mod error_indication;
 mod event;
+mod hosts;
 mod ids;
 mod indication;
 mod modification;
@@ -38,6 +39,7 @@ mod sharing;
 mod spec;
 mod subscription;
 mod subscription_delete;
+mod unsent;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -46,15 +48,15 @@ use e2ap::{
 };
 
 use crate::budget::Budget;
-use crate::outbox::Outbox;
 use crate::timers::Timers;
-use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
+use crate::{AssocId, CloseReason, NodeRights, Notice, Origin, Time};
 use associations::Handover;
 use procedures::Procedures;
 use quotas::Quotas;
 use records::{Request, SubscriptionState};
 use requests::RequestTable;
 use sharing::SharingIndex;
+use unsent::TrackedOutbox;
 
 pub use config::ControllerConfig;
 pub use event::{Event, Indication, LostReason, Routed};
@@ -73,6 +75,12 @@ struct Assoc {
     node: Option<NodeId>,
     /// The rights of the peer, if it was authenticated.
     rights: Option<NodeRights>,
+    /// The host of the peer.
+    origin: Origin,
+    /// Whether the caller was asked to check that the peer is still there.
+    is_probed: bool,
+    /// The associations from other hosts that may join the node, since the RIC requested them.
+    expected_joins: usize,
     /// The E2AP version: the node's, once it has set up.
     version: Version,
     /// The encoding.
@@ -119,6 +127,7 @@ pub struct Controller {
     joined: associations::Joined,
     /// Octets stored of all nodes together.
     octets_of_nodes: usize,
+    hosts: hosts::NodesOfHosts,
     next_node: u32,
     transaction: u8,
     requests: RequestTable,
@@ -131,9 +140,10 @@ pub struct Controller {
     suspended_count: usize,
     stray_indications: u64,
     stray_answers: u64,
-    outbox: Outbox,
+    outbox: TrackedOutbox,
     events: VecDeque<Event>,
     closes: VecDeque<(AssocId, CloseReason)>,
+    probes: VecDeque<AssocId>,
     timers: Timers<Deadline>,
 }
 
@@ -144,6 +154,8 @@ impl Controller {
         Controller {
             requests: RequestTable::new(config.first_requestor, config.max_requests, config.request_reuse_delay),
             quotas: Quotas::new(config.max_requests_per_consumer, config.max_octets_per_consumer),
+            outbox: TrackedOutbox::new(config.outbox_octets),
+            hosts: hosts::NodesOfHosts::new(&config),
             config,
             assocs: HashMap::new(),
             nodes: BTreeMap::new(),
@@ -158,9 +170,9 @@ impl Controller {
             suspended_count: 0,
             stray_indications: 0,
             stray_answers: 0,
-            outbox: Outbox::default(),
             events: VecDeque::new(),
             closes: VecDeque::new(),
+            probes: VecDeque::new(),
             timers: Timers::default(),
         }
     }
@@ -241,6 +253,9 @@ impl Controller {
         let state = Assoc {
             node: None,
             rights: None,
+            origin: Origin::default(),
+            is_probed: false,
+            expected_joins: 0,
             version: self.config.version.unwrap_or(Version::V2_03),
             codec,
             setup_by: now + self.config.setup_timeout,
@@ -260,13 +275,12 @@ impl Controller {
 
     /// Reports that a node's association has ended.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, reason: CloseReason) {
-        self.outbox.close(assoc);
-        let Some(Assoc { node: Some(node), procedures, connection_not_before, .. }) = self.assocs.remove(&assoc) else {
-            return;
-        };
-        if !self.continues(now, node, assoc, Handover { procedures, connection_not_before }) {
+        if let Some(Assoc { node: Some(node), procedures, connection_not_before, .. }) = self.assocs.remove(&assoc)
+            && !self.continues(now, node, assoc, Handover { procedures, connection_not_before })
+        {
             self.lose_node(now, node, LostReason::Closed(reason));
         }
+        self.outbox.close(assoc);
     }
 
     /// Handles a PDU received over a node's association.
@@ -330,6 +344,12 @@ impl Controller {
         self.outbox.pop(out)
     }
 
+    /// Returns whether [`Controller::poll_transmit`] has something.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        self.outbox.has_output()
+    }
+
     /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
@@ -338,6 +358,12 @@ impl Controller {
     /// Returns the next association to close, after its queued PDUs are sent. The controller has already dropped it.
     pub fn poll_close(&mut self) -> Option<(AssocId, CloseReason)> {
         self.closes.pop_front()
+    }
+
+    /// Returns the next association whose peer may be gone: another one wants its place. The caller should find out by
+    /// means of the transport, since not every peer survives a message that it does not expect, and report its end.
+    pub fn poll_probe(&mut self) -> Option<AssocId> {
+        self.probes.pop_front()
     }
 
     fn close(&mut self, now: Time, assoc: AssocId, reason: CloseReason) {
@@ -356,10 +382,17 @@ impl Controller {
         }
     }
 
-    /// Queues a PDU for a node.
+    /// Queues a PDU of the RIC for a node.
     fn send(&mut self, node: NodeId, pdu: &Pdu<'_>) {
         if let Some(node) = self.nodes.get(&node) {
             self.outbox.push(node.assoc, node.version, pdu);
+        }
+    }
+
+    /// Queues a PDU for a node that a consumer asked for.
+    fn send_of(&mut self, consumer: Consumer, node: NodeId, pdu: &Pdu<'_>) {
+        if let Some(node) = self.nodes.get(&node) {
+            self.outbox.push_of(Some(consumer), node.assoc, node.version, pdu);
         }
     }
 
@@ -373,7 +406,9 @@ impl Controller {
         let Some(node) = self.nodes.remove(&id) else { return };
         self.close_joined(now, id);
         self.by_key.remove(&node.global_id);
+        self.drop_postponed(node.assoc);
         self.octets_of_nodes -= node.octets();
+        self.hosts.remove(id);
         if reason != LostReason::Removed {
             self.suspend(now, id, node.global_id);
         }

@@ -51,6 +51,7 @@ impl Controller {
         let octets = change.octets();
         self.check_pdu(octets)?;
         self.check_kept(consumer, octets)?;
+        self.check_share(consumer, s.node, octets)?;
         let request_id = self.requests.id(id.0);
         let Some(Request::Subscription(s)) = self.requests.get_mut(id.0) else {
             return Err(Misuse::UnknownSubscription);
@@ -60,7 +61,8 @@ impl Controller {
         let (node, function) = (s.node, s.function);
         let pending = s.change.insert(Box::new(PendingChange { waiting: Some((consumer, ticket)), change }));
         if let Some(node) = self.nodes.get(&node) {
-            self.outbox.push(node.assoc, node.version, &pending.change.request(request_id, function).into());
+            let request = pending.change.request(request_id, function).into();
+            self.outbox.push_of(Some(consumer), node.assoc, node.version, &request);
         }
         self.set_deadline(now + self.config.modification_timeout, id.0);
         Ok(())

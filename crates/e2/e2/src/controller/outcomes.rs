@@ -283,6 +283,8 @@ pub enum Misuse {
     NoRequestId,
     /// The PDU would exceed [`ControllerConfig::max_pdu_octets`](super::ControllerConfig::max_pdu_octets).
     TooLarge,
+    /// The node reads slowly, and the consumer's share of what may wait to be sent to it is used up.
+    NodeBusy,
     /// A procedure of this kind is already in progress.
     InProgress,
     /// The node's E2AP version does not have this field.
@@ -315,6 +317,9 @@ impl fmt::Display for Misuse {
             Misuse::TooManyRequests => "the consumer's quota of requests or octets is exhausted",
             Misuse::NoRequestId => "all RIC request ids are in use, or not reusable yet",
             Misuse::TooLarge => "the PDU would exceed the maximum length",
+            Misuse::NodeBusy => {
+                "too much of this consumer waits to be sent to the node, which reads slowly; try again later"
+            }
             Misuse::InProgress => "a procedure of this kind is already in progress",
             Misuse::NotInVersion => "the node's E2AP version does not support this",
             Misuse::TooEarly => "the node requested a time to wait that has not passed yet",
@@ -357,6 +362,8 @@ pub enum RefusalCode {
     Shared = 12,
     /// The xApp's rights do not allow this, or it has no rights at all.
     NotAllowed = 13,
+    /// The node reads slowly, and the xApp's share of what may wait to be sent to it is used up.
+    NodeBusy = 14,
 }
 
 impl fmt::Display for RefusalCode {
@@ -374,6 +381,9 @@ impl fmt::Display for RefusalCode {
             RefusalCode::NotInVersion => "the node's E2AP version does not support this",
             RefusalCode::InProgress => "the previous change of the subscription is still in progress",
             RefusalCode::Shared => "other consumers share the subscription",
+            RefusalCode::NodeBusy => {
+                "too much of this xApp waits to be sent to the node, which reads slowly; try again later"
+            }
             RefusalCode::NotAllowed => "the rights of the xApp's certificate do not allow this",
         })
     }
@@ -396,6 +406,7 @@ impl RefusalCode {
             11 => RefusalCode::InProgress,
             12 => RefusalCode::Shared,
             13 => RefusalCode::NotAllowed,
+            14 => RefusalCode::NodeBusy,
             _ => return None,
         })
     }

@@ -32,6 +32,7 @@ impl Controller {
             return Err(Misuse::NoProcedure { procedure_code: ProcedureCode::RIC_QUERY, version });
         }
         self.check_room(consumer, header.len() + definition.len(), 0)?;
+        self.check_share(consumer, node, header.len() + definition.len())?;
         let query = Query { node, function, consumer, ticket };
         let place = self.requests.add(now, Request::Query(query)).ok_or(Misuse::NoRequestId)?;
         self.quotas.charge(consumer, place, 0);
@@ -41,7 +42,7 @@ impl Controller {
             header: header.into(),
             definition: definition.into(),
         };
-        self.send(node, &request.into());
+        self.send_of(consumer, node, &request.into());
         self.set_deadline(now + self.config.query_timeout, place);
         Ok(())
     }

@@ -108,8 +108,12 @@ impl Controller {
                 s.unclaimed.clone_from(&s.consumers);
                 self.restored.add(id, function, &s.spec, place);
             }
-            self.send_request(place);
-            self.set_deadline(now + self.config.subscription_timeout, place);
+            if self.may_send_now(id, place) {
+                self.send_request(None, place);
+                self.set_deadline(now + self.config.subscription_timeout, place);
+            } else {
+                self.set_deadline(until.max(now + self.config.subscription_timeout), place);
+            }
         }
     }
 

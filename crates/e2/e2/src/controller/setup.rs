@@ -9,11 +9,12 @@ use e2ap::{
 use per::IntoOwned;
 
 use super::associations::Handover;
+use super::hosts::Refusal;
 use super::node::{Components, FunctionList, component_octets, component_octets_v1, item_octets};
 use super::procedures::Procedures;
 use super::{Controller, Event, LostReason, Node, NodeId};
 use crate::change::all;
-use crate::{AssocId, CloseReason, NodeRights, Notice, Time};
+use crate::{AssocId, CloseReason, Host, NodeRights, NodeTakeover, Notice, Origin, Selection, Time};
 
 impl Controller {
     pub(super) fn setup(&mut self, now: Time, assoc: AssocId, version: Version, request: E2SetupRequest<'_>) {
@@ -35,10 +36,29 @@ impl Controller {
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
             return;
         }
+        let (origin, is_new) =
+            (self.assocs.get(&assoc).and_then(|state| state.origin.host()), was.is_none() && known.is_none());
+        let is_listed = self.is_listed(assoc, &key);
+        if let Err(refusal) = self.hosts.check(now, origin, &key, self.nodes.len(), is_new, is_listed) {
+            let wait = match refusal {
+                Refusal::TooManySetups => TimeToWait::V5s,
+                Refusal::TooManyNodes | Refusal::Reserved => TimeToWait::V60s,
+            };
+            self.remark(now, assoc, Notice::HostLimit { node: key, host: origin, limit: refusal.limit() });
+            let cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
+            self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(wait), None);
+            return;
+        }
         if let Some(denial) = self.denial(assoc, &key, known) {
             self.remark(now, assoc, denial);
             let cause = Cause::Misc(CauseMisc::OmIntervention);
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
+            return;
+        }
+        if let Some(holder) = self.holder_that_stays(assoc, known.filter(|id| Some(*id) != was)) {
+            self.refuse_takeover(now, assoc, holder, key);
+            let (cause, wait) = (Cause::Misc(CauseMisc::OmIntervention), Some(TimeToWait::V10s));
+            self.refuse_setup(now, assoc, version, request.transaction_id, cause, wait, None);
             return;
         }
         let octets = self.octets_with(&request, was.into_iter().chain(known));
@@ -60,7 +80,7 @@ impl Controller {
             }
             self.lose_node(now, id, LostReason::SetupAgain);
         }
-        // another association: the newer one takes the node over, since the older one may be half-open for hours
+        // another association, which may take the node over
         if let Some(id) = known.filter(|id| Some(*id) != was)
             && let Some(older) = self.nodes.get(&id).map(|n| n.assoc)
         {
@@ -119,10 +139,18 @@ impl Controller {
         self.by_key.insert(key, id);
         let node = Node { id, global_id: key, assoc, version, codec, functions, components };
         self.octets_of_nodes += node.octets();
+        self.hosts.add(id, key, origin);
         self.nodes.insert(id, node);
         self.events.push_back(Event::NodeUp(id));
         self.delete_orphans(assoc, id);
         self.restore(now, id);
+    }
+
+    /// Whether the configuration names a node: its version, or a right of its peer's certificate.
+    fn is_listed(&self, assoc: AssocId, key: &GlobalE2NodeId) -> bool {
+        let listed = |rights: &NodeRights| matches!(rights.node_ids, Selection::Only(_)) && rights.may_be(key);
+        (!self.config.node_versions.is_empty() && self.config.node_versions.contains_key(&key.to_string()))
+            || self.assocs.get(&assoc).and_then(|state| state.rights.as_ref()).is_some_and(listed)
     }
 
     /// Returns the octets stored of all nodes if this one replaces `others`.
@@ -141,6 +169,53 @@ impl Controller {
             }
         }
         kept
+    }
+
+    /// Returns the association of a connected node that another one must not take over.
+    fn holder_that_stays(&self, assoc: AssocId, known: Option<NodeId>) -> Option<AssocId> {
+        let holder = self.nodes.get(&known?)?.assoc;
+        let may = match self.config.node_takeover {
+            NodeTakeover::Always => true,
+            NodeTakeover::SameHost => self.is_same_peer(assoc, holder),
+            NodeTakeover::DeadOnly => false,
+        };
+        (!may).then_some(holder)
+    }
+
+    /// Whether two associations are, as far as can be seen, of one peer: both are authenticated, with the same identity
+    /// as [`Controller::denial`] has checked, or they come from the same host.
+    pub(super) fn is_same_peer(&self, one: AssocId, other: AssocId) -> bool {
+        let (Some(one), Some(other)) = (self.assocs.get(&one), self.assocs.get(&other)) else { return false };
+        (one.rights.is_some() && other.rights.is_some()) || one.origin.is_same_host(&other.origin)
+    }
+
+    /// Reports a setup or join that must not take a connected node over, for both ends, and has the caller check whether
+    /// the node is still there.
+    pub(super) fn refuse_takeover(&mut self, now: Time, assoc: AssocId, holder: AssocId, node: GlobalE2NodeId) {
+        let origin = |assoc: AssocId| self.assocs.get(&assoc).map(|state| state.origin.clone()).unwrap_or_default();
+        let (by, of) = (origin(assoc), origin(holder));
+        if let Some(state) = self.assocs.get_mut(&holder)
+            && !std::mem::replace(&mut state.is_probed, true)
+        {
+            self.probes.push_back(holder);
+        }
+        if self.assocs.get_mut(&assoc).is_some_and(|state| state.remarks.take(now)) {
+            self.notice(assoc, Notice::NodeConnected { node, of });
+            self.notice(holder, Notice::TakeoverAttempted { node, by });
+        }
+    }
+
+    /// Returns whether nodes of a host have set up, now or before.
+    #[must_use]
+    pub fn is_known_host(&self, host: Host) -> bool {
+        self.hosts.is_known_host(host)
+    }
+
+    /// Sets the host that an association comes from.
+    pub fn set_origin(&mut self, assoc: AssocId, origin: Origin) {
+        if let Some(state) = self.assocs.get_mut(&assoc) {
+            state.origin = origin;
+        }
     }
 
     /// Sets the authenticated identity of a peer and the nodes that it may set up as. Without it, it may be any node.

@@ -80,6 +80,7 @@ impl Controller {
         if shared && self.join(consumer, ticket, node, function, &spec, restore) {
             return Ok(());
         }
+        self.check_share(consumer, node, octets)?;
         let subscription = Subscription {
             node,
             function,
@@ -104,7 +105,7 @@ impl Controller {
         if shared {
             self.sharing.add(node, function, &spec, place);
         }
-        self.send_request(place);
+        self.send_request(Some(consumer), place);
         self.set_deadline(now + self.config.subscription_timeout, place);
         Ok(())
     }
@@ -144,7 +145,8 @@ impl Controller {
         false
     }
 
-    pub(super) fn send_request(&mut self, place: u32) {
+    /// Sends the request of a subscription, which a consumer asked for, or which the RIC repeats.
+    pub(super) fn send_request(&mut self, consumer: Option<Consumer>, place: u32) {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
         let Some(node) = self.nodes.get(&subscription.node) else { return };
@@ -172,7 +174,7 @@ impl Controller {
             start_time: subscription.times.start,
             end_time: subscription.times.end,
         };
-        self.outbox.push(node.assoc, node.version, &request.into());
+        self.outbox.push_of(consumer, node.assoc, node.version, &request.into());
     }
 
     /// Returns the slot of the subscription that a message refers to.

@@ -65,12 +65,22 @@ impl Controller {
 
     /// Requests the deletion of a subscription without consumers from the node.
     pub(super) fn send_delete(&mut self, now: Time, place: u32) {
-        let request_id = self.requests.id(place);
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };
         subscription.state = SubscriptionState::Deleting;
         subscription.required = None;
         self.sharing.remove(subscription, place);
         self.restored.remove(subscription, place);
+        let node = subscription.node;
+        if self.may_send_now(node, place) {
+            self.write_delete(now, place);
+        } else {
+            self.requests.renew_deadline(place); // it begins when the request is sent
+        }
+    }
+
+    pub(super) fn write_delete(&mut self, now: Time, place: u32) {
+        let request_id = self.requests.id(place);
+        let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
         let (node, ran_function_id) = (subscription.node, subscription.function);
         self.send(node, &RicSubscriptionDeleteRequest { request_id, ran_function_id }.into());
         self.set_deadline(now + self.config.delete_timeout, place);

@@ -9,6 +9,7 @@ use per::Octets;
 
 use super::host::{E42Host, Held};
 use crate::rights::{Lacking, not_allowed};
+use crate::xapp::node_busy;
 use crate::{
     Action, AssocId, Consumer, Controller, Misuse, Node, NodeId, Notice, SubscriptionOrder, SubscriptionSpec, Time,
     XappRights,
@@ -57,6 +58,8 @@ impl E42Host {
             }
             Err(misuse) => {
                 session.tickets.remove(&ticket);
+                let notice = node_busy(controller, node, misuse, &mut session.misuses);
+                self.notices.extend(notice.map(|notice| (assoc, notice)));
                 Err(cause_of(misuse))
             }
         }
@@ -104,6 +107,8 @@ impl E42Host {
         let asked = controller.control(now, consumer, ticket, node, function, &header, &message, call.as_deref(), ack);
         asked.map_err(|misuse| {
             session.tickets.remove(&ticket);
+            let notice = node_busy(controller, node, misuse, &mut session.misuses);
+            self.notices.extend(notice.map(|notice| (assoc, notice)));
             cause_of(misuse)
         })
     }
@@ -155,6 +160,7 @@ fn cause_of(misuse: Misuse) -> Cause {
         Misuse::UnknownFunction => Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid),
         Misuse::UnknownSubscription => Cause::RicRequest(CauseRicRequest::RequestIdUnknown),
         Misuse::BadActions => Cause::RicRequest(CauseRicRequest::InconsistentActionSubsequentActionSequence),
+        Misuse::NodeBusy => Cause::Misc(CauseMisc::ControlProcessingOverload),
         Misuse::TooManyRequests | Misuse::NoRequestId | Misuse::TooLarge => {
             Cause::RicRequest(CauseRicRequest::FunctionResourceLimit)
         }

@@ -163,6 +163,7 @@ impl XappHost {
         match message {
             XappMessage::Subscribe { ticket, node, function, order } => {
                 if let Err(misuse) = controller.subscribe(now, consumer, ticket, node, function, order) {
+                    self.refused(assoc, node, misuse, controller);
                     let error = SubscribeError::Misuse(code(misuse));
                     self.send_event(assoc, RequestEvent::SubscriptionFailed { ticket, error });
                 }
@@ -177,12 +178,16 @@ impl XappHost {
                 let call = call_process_id.as_deref();
                 let result = controller.control(now, consumer, ticket, node, function, &header, &message, call, ack);
                 if let Err(misuse) = result {
+                    self.refused(assoc, node, misuse, controller);
                     let outcome = ControlOutcome::Misuse(code(misuse));
                     self.send_event(assoc, RequestEvent::Controlled { ticket, outcome });
                 }
             }
             XappMessage::Modify { ticket, subscription, change } => {
                 if let Err(misuse) = controller.modify(now, consumer, ticket, subscription, change) {
+                    if let Some((node, ..)) = controller.subscribed_to(subscription) {
+                        self.refused(assoc, node, misuse, controller);
+                    }
                     let outcome = ModifyOutcome::Misuse(code(misuse));
                     self.send_event(assoc, RequestEvent::Modified { ticket, subscription, outcome });
                 }
@@ -196,6 +201,7 @@ impl XappHost {
             }
             XappMessage::Query { ticket, node, function, header, definition } => {
                 if let Err(misuse) = controller.query(now, consumer, ticket, node, function, &header, &definition) {
+                    self.refused(assoc, node, misuse, controller);
                     let outcome = QueryOutcome::Misuse(code(misuse));
                     self.send_event(assoc, RequestEvent::Queried { ticket, outcome });
                 }
@@ -238,6 +244,12 @@ impl XappHost {
                 self.notices.push_back((assoc, Notice::XappMisuse { what }));
             }
         }
+    }
+
+    /// Reports for the log that requests wait for a slow node.
+    fn refused(&mut self, assoc: AssocId, node: NodeId, misuse: Misuse, controller: &Controller) {
+        let Some(Session::Open { misuses, .. }) = self.sessions.get_mut(&assoc) else { return };
+        self.notices.extend(node_busy(controller, node, misuse, misuses).map(|notice| (assoc, notice)));
     }
 
     fn reject(
@@ -291,6 +303,14 @@ impl XappHost {
     }
 }
 
+/// Counts a refusal because of a slow node among an xApp's `refusals`; returns a notice for each power of two.
+pub(crate) fn node_busy(controller: &Controller, node: NodeId, misuse: Misuse, refusals: &mut u64) -> Option<Notice> {
+    let node = controller.node(node).filter(|_| misuse == Misuse::NodeBusy)?;
+    *refusals += 1;
+    let octets = controller.unsent_octets(node.assoc);
+    refusals.is_power_of_two().then_some(Notice::NodeBusy { node: node.global_id, octets, count: *refusals })
+}
+
 fn code(misuse: Misuse) -> RefusalCode {
     match misuse {
         Misuse::UnknownNode => RefusalCode::UnknownNode,
@@ -301,6 +321,7 @@ fn code(misuse: Misuse) -> RefusalCode {
         Misuse::NoRequestId => RefusalCode::NoRequestId,
         Misuse::TooLarge => RefusalCode::TooLarge,
         Misuse::NotInVersion | Misuse::NoProcedure { .. } => RefusalCode::NotInVersion,
+        Misuse::NodeBusy => RefusalCode::NodeBusy,
         Misuse::InProgress => RefusalCode::InProgress,
         Misuse::Shared => RefusalCode::Shared,
         // only `Controller::connection_update` returns these, and the host never calls it

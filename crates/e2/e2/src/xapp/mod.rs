@@ -10,6 +10,7 @@ mod protocol;
 pub(crate) mod wire;
 
 pub use client::XappClient;
+pub(crate) use host::node_busy;
 pub use host::{FunctionHint, XappHost};
 pub use protocol::{
     ENVELOPE_OCTETS, Envelope, FunctionInfo, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,

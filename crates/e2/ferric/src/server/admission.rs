@@ -1,12 +1,12 @@
 //! Admission of new connections: accept, handshake, identification, rights.
 
-use e2::{AssocId, CloseReason, Time};
+use e2::{AssocId, CloseReason, Host, Origin, Time};
 use e2ap::Codec;
-use link::{Link, State};
+use link::{Address, Link, State};
 use tracing::{debug, info, warn};
 
 use super::rights::Admission;
-use super::{KIND_E42, KIND_NODE, Server};
+use super::{KIND_E42, KIND_NODE, Server, ServerConfig};
 use crate::{endpoint, peers};
 
 /// The most connections that are accepted in one iteration.
@@ -35,26 +35,36 @@ impl Server {
 
     fn handle_accepted(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
         let peer = link.peer().clone();
-        if self.nodes.len() + self.apps.xapp_links.xapps.len() + self.apps.e42.peers.len()
-            >= self.config.max_connections
-        {
+        let ServerConfig { max_connections, max_xapp_connections, max_e42_connections, .. } = self.config;
+        let (peers, limit, setting) = match kind {
+            KIND_NODE => (&mut self.nodes, max_connections, "max_connections"),
+            KIND_E42 => (&mut self.apps.e42.peers, max_e42_connections, "max_e42_connections"),
+            _ => (&mut self.apps.xapp_links.xapps, max_xapp_connections, "max_xapp_connections"),
+        };
+        let origin = origin(&peer);
+        // a peer that is gone already has no address
+        let host = origin.host().unwrap_or(Host::ThisHost);
+        let is_known = self.controller.is_known_host(host);
+        if let Err(rejection) = self.newcomers.check(peers, limit, host, is_known) {
             if self.log_limiter.allow_from(&peer) {
-                let limit = self.config.max_connections;
-                warn!(%peer, limit, "connection rejected: max_connections reached");
+                warn!(%peer, "connection rejected: {rejection}; the limit is `{setting}`");
             }
             return;
         }
         let is_established = link.state() == State::Established;
-        let peers = match kind {
-            KIND_NODE => &mut self.nodes,
-            KIND_E42 => return self.handle_accepted_e42(now, link),
-            _ => &mut self.apps.xapp_links.xapps,
-        };
-        let assoc = match peers.insert(&self.poll, link) {
+        if kind == KIND_E42 {
+            return self.handle_accepted_e42(now, host, link);
+        }
+        let inserted = peers.insert(&self.poll, link);
+        if let Ok(assoc) = inserted {
+            peers.set_host(assoc, host);
+        }
+        let assoc = match inserted {
             Ok(assoc) if kind == KIND_NODE => {
                 self.apps.hosts.insert(assoc, &peer);
                 debug!(%peer, "node connecting");
                 self.controller.handle_open_in(now, assoc, codec);
+                self.controller.set_origin(assoc, origin);
                 assoc
             }
             Ok(assoc) => {
@@ -77,7 +87,8 @@ impl Server {
 
     /// Sets the deadline for an xApp's hello.
     pub(super) fn expect_hello(&mut self, now: Time, assoc: AssocId) {
-        if self.hello_deadlines.len() > 2 * self.config.max_connections {
+        let connections = self.config.max_xapp_connections + self.config.max_e42_connections;
+        if self.hello_deadlines.len() > 2 * connections {
             let apps = &mut self.apps;
             self.hello_deadlines.retain(|(_, assoc)| {
                 apps.peer(*assoc).is_some_and(|(_, has_sent)| !has_sent) || apps.e42.is_silent(*assoc)
@@ -179,6 +190,12 @@ impl Server {
         {
             self.hello_deadlines.pop_front();
             self.apps.e42.close_silent(now, &self.poll, assoc, &mut self.controller);
+            let peers =
+                if peers::kind(assoc.0) == KIND_E42 { &self.apps.e42.peers } else { &self.apps.xapp_links.xapps };
+            let host = peers.host_of(assoc);
+            if self.apps.peer(assoc).is_some_and(|(_, has_sent)| has_sent) || self.apps.e42.has_sent(assoc) {
+                host.into_iter().for_each(|host| self.newcomers.learn(host));
+            }
             if let Some((peer, false)) = self.apps.peer(assoc) {
                 if self.log_limiter.allow_from(peer) {
                     info!(xapp = %peer, "connection closed: no hello within the setup timeout");
@@ -187,6 +204,14 @@ impl Server {
                 self.apps.host.handle_close(now, assoc, &mut self.controller);
             }
         }
+    }
+}
+
+/// Returns the host of an accepted link's peer.
+fn origin(peer: &Address) -> Origin {
+    match peer {
+        Address::Unix(_) | Address::Shm(_) | Address::Memory(_) => Origin::ThisHost,
+        _ => Origin::Addresses(peer.ip_addresses()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The configuration of a server.
 
+use std::time::Duration;
+
 use e2::ControllerConfig;
 use link::Address;
 
@@ -26,8 +28,26 @@ pub struct ServerConfig {
     pub hints: Vec<e2::xapp::FunctionHint>,
     /// The access rules. Default: everybody may connect and do everything.
     pub rights: Rights,
-    /// The most connections of nodes and xApps together; further ones are rejected. Default: 8192.
+    /// The memory for PDUs of which a part has arrived, of all links together, in octets. A peer whose unfinished PDU exceeds
+    /// what stays free of it is disconnected. `None`: an eighth of the memory that this process may use (the limit of its
+    /// control group, or the physical memory), from 16 MiB to 1 GiB. Default: `None`.
+    pub max_receive_octets: Option<usize>,
+    /// The memory of the send queues of all links together, in octets. Reports of a peer whose queue exceeds what stays free
+    /// of it are dropped; if a message that must not be dropped does not fit, the peer is disconnected. Default: `None`, as
+    /// for `max_receive_octets`.
+    pub max_send_octets: Option<usize>,
+    /// The time limit for the rest of a PDU of which a part has arrived; the peer is disconnected. Default: 10 s.
+    pub pdu_timeout: Duration,
+    /// Whether IPsec protects the plain addresses beyond this host, so that there is no warning about them. Default: false.
+    pub ipsec: bool,
+    /// The most connections of nodes; further ones are rejected. One host has at most a share of each of these limits
+    /// ([`ControllerConfig::max_host_percent`]), and an eighth is reserved for hosts that had a connection admitted and
+    /// used before. With fewer file descriptors, the limits are reduced alike. Default: 8192.
     pub max_connections: usize,
+    /// The most connections of xApps. Default: 1024.
+    pub max_xapp_connections: usize,
+    /// The most connections of FlexRIC's xApps. Default: 256.
+    pub max_e42_connections: usize,
     /// The most log lines per minute that all peers together may cause; further ones are suppressed and counted.
     /// Default: 6000.
     pub max_log_lines: u32,
@@ -53,7 +73,13 @@ impl Default for ServerConfig {
             xapp_tap: None,
             hints: Vec::new(),
             rights: Rights::default(),
+            max_receive_octets: None,
+            max_send_octets: None,
+            pdu_timeout: Duration::from_secs(10),
+            ipsec: false,
             max_connections: 8192,
+            max_xapp_connections: 1024,
+            max_e42_connections: 256,
             max_log_lines: 6000,
             max_ues: 65_536,
             loops: 1,

@@ -151,6 +151,11 @@ impl E42Apps {
         self.peers.get_mut(assoc).is_some_and(|peer| !peer.has_sent)
     }
 
+    /// Returns whether an xApp is connected that has sent something.
+    pub fn has_sent(&mut self, assoc: AssocId) -> bool {
+        self.peers.get_mut(assoc).is_some_and(|peer| peer.has_sent)
+    }
+
     /// Closes an xApp that has sent nothing.
     pub fn close_silent(&mut self, now: Time, poll: &Poll, assoc: AssocId, controller: &mut Controller) {
         if self.is_silent(assoc)
@@ -170,12 +175,13 @@ impl Server {
         self.addresses(super::KIND_E42)
     }
 
-    pub(super) fn handle_accepted_e42(&mut self, now: Time, link: Link) {
+    pub(super) fn handle_accepted_e42(&mut self, now: Time, host: e2::Host, link: Link) {
         let peer = link.peer().clone();
         let is_established = link.state() == State::Established;
         match self.apps.e42.peers.insert(&self.poll, link) {
             Ok(assoc) => {
                 debug!(%peer, "E42 xApp connecting");
+                self.apps.e42.peers.set_host(assoc, host);
                 self.expect_hello(now, assoc);
                 self.apps.e42.host.handle_open(assoc);
                 if is_established {

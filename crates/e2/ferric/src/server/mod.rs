@@ -23,14 +23,18 @@ mod admission;
 mod apps;
 mod config;
 mod e42;
+mod exposure;
 mod iapp;
 mod log_limiter;
+mod memory;
+mod newcomers;
 mod pending;
 mod rights;
 mod ring;
 mod routes;
 mod send_queue;
 mod subscribers;
+mod sweep;
 mod wake;
 mod worker;
 mod workers;
@@ -42,7 +46,7 @@ use std::time::Duration;
 
 use e2::topology::RanDatabase;
 use e2::{AssocId, Controller, E42Host, Routed, Time, XappHost};
-use link::{Address, Events, Listener, Poll, Scratch};
+use link::{Address, Events, Listener, MemoryBudget, Poll, Scratch};
 use tracing::error;
 
 use crate::event_loop::STOP_TOKEN;
@@ -53,8 +57,11 @@ use apps::Apps;
 use config::xapp_link;
 use e42::E42Apps;
 use log_limiter::LogLimiter;
+use memory::MemoryReturn;
+use newcomers::Newcomers;
 use pending::reason;
 use ring::RecordHeader;
+use sweep::Sweep;
 use workers::{WorkerInbox, Workers};
 use xapp_links::XappLinks;
 
@@ -135,6 +142,11 @@ pub struct Server {
     log_limiter: LogLimiter,
     counters: Counters,
     out: Vec<u8>,
+    /// Associations whose progress is reported to the controller.
+    unsent: Vec<AssocId>,
+    newcomers: Newcomers,
+    sweep: Sweep,
+    memory: MemoryReturn,
     /// The deadlines for the hellos of xApps.
     hello_deadlines: VecDeque<(Time, AssocId)>,
 }
@@ -151,6 +163,9 @@ impl Server {
         // an xApp's command must not exceed the limit of a node's link
         let max_pdu_octets = &mut config.controller.max_pdu_octets;
         *max_pdu_octets = config.link.max_pdu_octets.min(*max_pdu_octets);
+        config.controller.outbox_octets = Some(config.link.outbox_octets);
+        memory::set_budgets(&mut config);
+        let newcomers = Newcomers::new(&mut config);
         let xapp_link = xapp_link(&config);
         let poll = Poll::new().map_err(Error::epoll)?;
         let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
@@ -168,6 +183,7 @@ impl Server {
         for (place, (listener, _)) in listeners.iter().enumerate() {
             poll.add(listener, peers::token(KIND_LISTENER, place), link::Interest::READ).map_err(Error::epoll)?;
         }
+        exposure::warn_of_exposed_listeners(&config);
         let mut host = XappHost::new();
         host.set_hints(config.hints.clone());
         let e42_version = config.e42.as_ref().map_or(e2ap::e42::E42Version::V2, |e42| e42.version);
@@ -205,6 +221,10 @@ impl Server {
             log_limiter,
             counters: Counters::default(),
             out: Vec::new(),
+            unsent: Vec::new(),
+            newcomers,
+            sweep: Sweep::new(config.pdu_timeout),
+            memory: MemoryReturn::new(std::time::Instant::now()),
             hello_deadlines: VecDeque::new(),
             config,
         })
@@ -307,7 +327,8 @@ impl Server {
         let timeout = if self.apps.host.has_announcements() { Some(Duration::ZERO) } else { timeout };
         let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout);
         let begin_sleep = self.apps.workers.begin_sleep(&self.inboxes);
-        let timeout = [timeout, begin_sleep, self.log_limiter.report_deadline()].into_iter().flatten().min();
+        let sweep = self.needs_sweep().then(|| self.sweep.time_left());
+        let timeout = [timeout, begin_sleep, self.log_limiter.report_deadline(), sweep].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
         self.apps.workers.end_sleep();
         self.apps.workers.check()?;
@@ -354,6 +375,9 @@ impl Server {
         self.receive_from_workers(now);
         self.controller.handle_timeout(now);
         self.close_silent(now);
+        if self.sweep.is_due() {
+            self.sweep_links();
+        }
         self.log_limiter.report_suppressed();
         self.process_pending(now);
         self.assign_nodes();
@@ -365,6 +389,33 @@ impl Server {
     /// Returns the number of links on this loop.
     fn load(&self) -> usize {
         self.nodes.len() + self.apps.xapp_links.xapps.len() + self.apps.e42.peers.len() - self.apps.workers.links()
+    }
+
+    fn needs_sweep(&mut self) -> bool {
+        let (used_octets, closed_links) = (self.memory_in_use(), self.closed_links());
+        self.load() > 0 || self.memory.is_pending(used_octets, closed_links)
+    }
+
+    /// Returns the octets of the budgets in use.
+    fn memory_in_use(&self) -> usize {
+        let link::Config { receive_budget, send_budget, .. } = &self.config.link;
+        [receive_budget, send_budget].into_iter().flatten().map(MemoryBudget::used_octets).sum()
+    }
+
+    fn closed_links(&self) -> u64 {
+        self.nodes.closed() + self.apps.xapp_links.xapps.closed() + self.apps.e42.peers.closed()
+    }
+
+    /// Closes the links whose PDU does not arrive whole, and returns memory after many were closed.
+    fn sweep_links(&mut self) {
+        let Apps { xapp_links: XappLinks { xapps, lost, .. }, e42, .. } = &mut self.apps;
+        for peers in [&mut self.nodes, xapps, &mut e42.peers] {
+            sweep::sweep(peers, |assoc, error| lost.push((assoc, error)));
+        }
+        let (used_octets, closed_links) = (self.memory_in_use(), self.closed_links());
+        if self.memory.is_due(std::time::Instant::now(), used_octets, closed_links) {
+            link::release_freed_memory();
+        }
     }
 
     /// Moves nodes with a first subscription to their loops.
@@ -454,7 +505,9 @@ impl Server {
                     },
                     RecordHeader::HasRoom(assoc, kept_octets) => {
                         apps.workers.has_room_again(assoc, kept_octets);
-                        apps.host.handle_room(assoc);
+                        if peers::kind(assoc.0) != KIND_NODE {
+                            apps.host.handle_room(assoc);
+                        }
                     }
                     other => unreachable!("only the main loop sends this record: {other:?}"),
                 }

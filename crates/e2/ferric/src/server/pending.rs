@@ -21,8 +21,13 @@ impl Server {
             self.apps.dispatch_events(now, &mut self.controller);
             self.apps.log_unattributed_notices(&mut self.nodes);
             self.apps.send_announcements(&self.controller, room_for_news);
-            self.send_queued();
-            self.flush();
+            loop {
+                self.send_queued();
+                self.flush();
+                if !self.report_sent(now) {
+                    break;
+                }
+            }
             self.apps.check_room();
             if self.apps.xapp_links.notify_slow_readers(outbox_octets / 2, &self.log_limiter) {
                 self.flush();
@@ -62,6 +67,21 @@ impl Server {
         }
     }
 
+    /// Tells the controller how much of what it sent is still in the outboxes of nodes. Returns whether it has something
+    /// more to send, which waited for that.
+    fn report_sent(&mut self, now: Time) -> bool {
+        let Server { controller, nodes, apps, unsent, .. } = self;
+        unsent.extend(controller.unsent());
+        for assoc in unsent.drain(..) {
+            let octets = match apps.workers.unsent_octets(assoc) {
+                Some(octets) => octets,
+                None => nodes.get_mut(assoc).map_or(0, |peer| peer.link.kept_octets()),
+            };
+            controller.handle_sent(now, assoc, octets);
+        }
+        controller.has_output()
+    }
+
     fn close_wanted(&mut self) {
         while let Some((assoc, reason)) = self.controller.poll_close() {
             let moved = self.apps.workers.close(assoc);
@@ -73,6 +93,13 @@ impl Server {
                 && self.log_limiter.allow_from(&peer)
             {
                 info!(%peer, %reason, "node disconnected");
+            }
+        }
+        while let Some(assoc) = self.controller.poll_probe() {
+            if let Some(peer) = self.nodes.get_mut(assoc) {
+                peer.link.probe();
+            } else {
+                self.apps.workers.probe(assoc);
             }
         }
         self.apps.e42.close_wanted(&self.poll);
@@ -117,10 +144,12 @@ fn closed(link: Link) -> Address {
 
 pub(super) fn reason(error: &link::Error) -> CloseReason {
     match error {
-        link::Error::OutboxFull { .. } => CloseReason::Overflow,
-        link::Error::PduTooLong { .. } | link::Error::EmptyPdu | link::Error::SharedMemoryCorrupt => {
-            CloseReason::Misbehaved
-        }
+        link::Error::OutboxFull { .. } | link::Error::SendMemoryFull { .. } => CloseReason::Overflow,
+        link::Error::PduTimeout { .. }
+        | link::Error::ReceiveMemoryFull { .. }
+        | link::Error::PduTooLong { .. }
+        | link::Error::EmptyPdu
+        | link::Error::SharedMemoryCorrupt => CloseReason::Misbehaved,
         _ => CloseReason::Transport,
     }
 }

@@ -33,8 +33,10 @@ pub(super) enum RecordHeader {
     Adopt(AssocId),
     /// To a worker: send the payload to this peer. It must not be dropped.
     Send(AssocId),
-    /// To a worker: report when at most so many octets that must not be dropped are queued for this xApp.
+    /// To a worker: report when at most so many octets that must not be dropped are queued for this peer.
     RequestRoom(AssocId, u64),
+    /// To a worker: find out whether the peer of this link is still there.
+    Probe(AssocId),
     /// To a worker: write what is queued, and close.
     Close(AssocId),
     /// To a worker: deliver the payload, an enveloped indication, to the xApps with the subscription. Between workers,
@@ -49,7 +51,7 @@ pub(super) enum RecordHeader {
     Received(AssocId),
     /// To the main loop: this link is closed.
     Lost(AssocId, CloseReason),
-    /// To the main loop: so many octets that must not be dropped are queued for this xApp, few enough.
+    /// To the main loop: so many octets that must not be dropped are queued for this peer, few enough.
     HasRoom(AssocId, u64),
 }
 
@@ -74,6 +76,7 @@ impl RecordHeader {
                 (9, assoc.0, at.expect("workers close links for these reasons only") as u64)
             }
             RecordHeader::HasRoom(assoc, octets) => (10, assoc.0, octets),
+            RecordHeader::Probe(assoc) => (12, assoc.0, 0),
             RecordHeader::OrderAfter(event_loop, sent_up) => (11, event_loop, sent_up),
         };
         let mut head = [0; HEADER_OCTETS];
@@ -102,6 +105,7 @@ impl RecordHeader {
             9 => RecordHeader::Lost(assoc, REASONS[b as usize]),
             10 => RecordHeader::HasRoom(assoc, b),
             11 => RecordHeader::OrderAfter(a, b),
+            12 => RecordHeader::Probe(assoc),
             other => unreachable!("unknown record kind {other}: rings carry only encoded headers"),
         };
         (head, u32::from_ne_bytes([l0, l1, l2, l3]) as usize, beside != 0)

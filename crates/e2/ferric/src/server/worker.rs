@@ -33,6 +33,7 @@ use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader};
 use super::routes::{Route, RouteReader};
 use super::send_queue::{SendQueue, WorkerOutbox};
 use super::subscribers::SubscriberTable;
+use super::sweep::{self, Sweep};
 use super::xapp_links::XappLinks;
 use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, SharedCounters, reason};
 use crate::peers::{self, Peers};
@@ -58,6 +59,7 @@ pub(super) struct WorkerConnections {
     pub others: Vec<Option<Reader>>,
     /// The requestor id of the first request.
     pub first_requestor: u16,
+    pub pdu_timeout: Duration,
     pub log_limiter: LogLimiter,
 }
 
@@ -76,12 +78,13 @@ pub(super) struct Worker {
     relay: Relay,
     /// Links with suspended reading.
     paused: Vec<AssocId>,
-    /// xApps whose room was requested.
+    /// Links whose room was requested.
     room_requests: Vec<(AssocId, u64)>,
     /// Links that were moved here in this iteration. Their previous loop may have read part of a PDU and what follows,
     /// so that they are read whether or not epoll reports them.
     adopted: Vec<AssocId>,
     outbox_octets: usize,
+    sweep: Sweep,
     log_limiter: LogLimiter,
 }
 
@@ -111,6 +114,7 @@ impl Worker {
             owner,
             others,
             first_requestor,
+            pdu_timeout,
             log_limiter,
         } = connections;
         let xapp_links = XappLinks::new(Peers::new(KIND_XAPP, xapps));
@@ -131,6 +135,7 @@ impl Worker {
             room_requests: Vec::new(),
             adopted: Vec::new(),
             outbox_octets: nodes.outbox_octets,
+            sweep: Sweep::new(pdu_timeout),
             log_limiter,
         }
     }
@@ -144,7 +149,9 @@ impl Worker {
     }
 
     fn run_once(&mut self) -> io::Result<()> {
-        let timeout = self.begin_sleep();
+        let has_links = self.nodes.has_links() || self.relay.xapp_links.xapps.has_links();
+        let sweep = has_links.then(|| self.sweep.time_left());
+        let timeout = [self.begin_sleep(), sweep].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout)?;
         self.bell.end_sleep();
         for (reader, end) in self.others.iter().zip(&mut self.ends) {
@@ -186,6 +193,12 @@ impl Worker {
                     }
                 }
                 _ => {} // the doorbell
+            }
+        }
+        if self.sweep.is_due() {
+            let XappLinks { xapps, lost, .. } = &mut self.relay.xapp_links;
+            for peers in [&mut self.nodes, xapps] {
+                sweep::sweep(peers, |assoc, error| lost.push((assoc, error)));
             }
         }
         self.process_pending();
@@ -236,7 +249,15 @@ impl Worker {
             RecordHeader::Send(assoc) => relay.send_to_xapp(assoc, record.payload),
             RecordHeader::RequestRoom(assoc, octets) => {
                 room_requests.push((assoc, octets));
-                relay.xapp_links.xapps.touch(assoc);
+                match peers::kind(assoc.0) {
+                    KIND_NODE => nodes.touch(assoc),
+                    _ => relay.xapp_links.xapps.touch(assoc),
+                }
+            }
+            RecordHeader::Probe(assoc) => {
+                if let Some(peer) = nodes.get_mut(assoc) {
+                    peer.link.probe();
+                }
             }
             RecordHeader::Close(assoc) => {
                 let link = match peers::kind(assoc.0) {
@@ -376,12 +397,13 @@ impl Worker {
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }
 
-    /// Answers requests for xApps that have room again.
+    /// Answers requests for links that have room again.
     fn report_room(&mut self) {
-        let Relay { xapp_links, up, .. } = &mut self.relay;
-        self.room_requests.retain(|(assoc, octets)| {
-            let room = xapp_links.xapps.has_room(*assoc, *octets as usize);
-            let Some(peer) = xapp_links.xapps.get_mut(*assoc) else { return false };
+        let Worker { nodes, relay: Relay { xapp_links, up, .. }, room_requests, .. } = self;
+        room_requests.retain(|(assoc, octets)| {
+            let peers = if peers::kind(assoc.0) == KIND_NODE { &mut *nodes } else { &mut xapp_links.xapps };
+            let room = peers.has_room(*assoc, *octets as usize);
+            let Some(peer) = peers.get_mut(*assoc) else { return false };
             if room {
                 up.send(RecordHeader::HasRoom(*assoc, peer.link.kept_octets() as u64), &[]);
             } // otherwise its writability is waited for

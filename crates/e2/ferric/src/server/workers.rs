@@ -15,7 +15,7 @@ use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader, ring};
 use super::routes::{RouteReader, RouteWriter};
 use super::send_queue::{Progress, SendQueue, WorkerOutbox};
 use super::worker::{RETRY_INTERVAL, Worker, WorkerConnections};
-use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, KIND_XAPP, ServerConfig, SharedCounters};
+use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, ServerConfig, SharedCounters};
 use crate::Error;
 use crate::peers;
 
@@ -25,16 +25,24 @@ pub const MAX_LOOPS: usize = 64;
 /// The delay before another attempt to write into a full ring.
 const FULL_RING: Duration = Duration::from_micros(50);
 
-/// An xApp on another loop.
+/// An xApp or a node on another loop.
 struct Remote {
     assoc: AssocId,
     event_loop: usize,
     peer: Address,
+    /// Whether an xApp has sent anything.
     has_sent: bool,
     /// An upper bound of the octets that must not be dropped and are still queued for it.
     kept_octets: u64,
     /// The octets of these that were sent after its room was requested; `None` while no request is pending.
     since_asked: Option<u64>,
+}
+
+impl Remote {
+    fn new(assoc: AssocId, event_loop: usize, link: &Link) -> Self {
+        let (peer, kept_octets) = (link.peer().clone(), link.kept_octets() as u64);
+        Remote { assoc, event_loop, peer, has_sent: false, kept_octets, since_asked: None }
+    }
 }
 
 /// The main loop's handle of a worker.
@@ -125,8 +133,10 @@ impl WorkerInbox {
 /// All workers; none if there is a single loop.
 pub(super) struct Workers {
     handles: Vec<WorkerHandle>,
-    /// The nodes on workers: the peer's address and the loop.
-    nodes: HashMap<AssocId, (Address, usize)>,
+    /// The nodes on workers.
+    nodes: HashMap<AssocId, Remote>,
+    /// With more octets queued for a node, its worker is asked for its progress.
+    progress_octets: u64,
     /// The xApps on workers, by the index in their association.
     xapps: Vec<Option<Remote>>,
     /// The doorbell of the main loop.
@@ -146,8 +156,16 @@ impl Workers {
         assert!((1..=MAX_LOOPS).contains(&config.loops), "loops must be 1 to {MAX_LOOPS}, not {}", config.loops);
         let stop = Arc::new(AtomicBool::new(false));
         let route_writer = RouteWriter::default();
-        let mut workers =
-            Workers { handles: Vec::new(), nodes: HashMap::new(), xapps: Vec::new(), bell: None, route_writer, stop };
+        let progress_octets = config.link.outbox_octets as u64 / 16;
+        let mut workers = Workers {
+            handles: Vec::new(),
+            nodes: HashMap::new(),
+            progress_octets,
+            xapps: Vec::new(),
+            bell: None,
+            route_writer,
+            stop,
+        };
         let mut inboxes = Vec::new();
         if config.loops == 1 {
             return Ok((workers, inboxes));
@@ -191,6 +209,7 @@ impl Workers {
                 owner,
                 others,
                 first_requestor: config.controller.first_requestor,
+                pdu_timeout: config.pdu_timeout,
                 log_limiter: log_limiter.clone(),
             };
             let ended = Arc::new(AtomicBool::new(false));
@@ -246,9 +265,7 @@ impl Workers {
         if place >= self.xapps.len() {
             self.xapps.resize_with(place + 1, || None);
         }
-        let peer = link.peer().clone();
-        self.xapps[place] =
-            Some(Remote { assoc, event_loop, peer, has_sent: false, kept_octets: 0, since_asked: None });
+        self.xapps[place] = Some(Remote::new(assoc, event_loop, &link));
         let worker = &mut self.handles[event_loop - 1];
         worker.xapps += 1;
         worker.adopt(assoc, link, Codec::Per);
@@ -270,7 +287,7 @@ impl Workers {
 
     /// Moves the link of a node to a worker.
     pub fn place_node(&mut self, event_loop: usize, assoc: AssocId, link: Link, codec: Codec) {
-        self.nodes.insert(assoc, (link.peer().clone(), event_loop));
+        self.nodes.insert(assoc, Remote::new(assoc, event_loop, &link));
         let worker = &mut self.handles[event_loop - 1];
         worker.nodes += 1;
         worker.adopt(assoc, link, codec);
@@ -283,18 +300,21 @@ impl Workers {
             return 0;
         }
         match peers::kind(assoc.0) {
-            KIND_NODE => self.nodes.get(&assoc).map_or(0, |(_, event_loop)| *event_loop),
-            _ => self.remote(assoc).map_or(0, |remote| remote.event_loop),
+            KIND_NODE => self.nodes.get(&assoc).map_or(0, |remote| remote.event_loop),
+            _ => self.xapp_remote(assoc).map_or(0, |remote| remote.event_loop),
         }
     }
 
     #[inline]
-    fn remote(&self, xapp: AssocId) -> Option<&Remote> {
+    fn xapp_remote(&self, xapp: AssocId) -> Option<&Remote> {
         self.xapps.get(peers::place(xapp.0))?.as_ref().filter(|remote| remote.assoc == xapp)
     }
 
-    fn remote_mut(&mut self, xapp: AssocId) -> Option<&mut Remote> {
-        self.xapps.get_mut(peers::place(xapp.0))?.as_mut().filter(|remote| remote.assoc == xapp)
+    fn remote_mut(&mut self, assoc: AssocId) -> Option<&mut Remote> {
+        match peers::kind(assoc.0) {
+            KIND_NODE => self.nodes.get_mut(&assoc),
+            _ => self.xapps.get_mut(peers::place(assoc.0))?.as_mut().filter(|remote| remote.assoc == assoc),
+        }
     }
 
     /// Notes a worker's record: what is written to workers from now on is ordered after it.
@@ -325,7 +345,7 @@ impl Workers {
 
     /// Returns the address of an xApp, and whether it has sent anything.
     pub fn xapp(&self, xapp: AssocId) -> Option<(&Address, bool)> {
-        self.remote(xapp).map(|remote| (&remote.peer, remote.has_sent))
+        self.xapp_remote(xapp).map(|remote| (&remote.peer, remote.has_sent))
     }
 
     /// Sends what must not be dropped over a link on a worker. Returns whether the link is there.
@@ -334,9 +354,7 @@ impl Workers {
         if event_loop == 0 {
             return false;
         }
-        if peers::kind(assoc.0) == KIND_XAPP
-            && let Some(remote) = self.remote_mut(assoc)
-        {
+        if let Some(remote) = self.remote_mut(assoc) {
             remote.kept_octets += payload.len() as u64;
             if let Some(octets) = &mut remote.since_asked {
                 *octets += payload.len() as u64;
@@ -346,7 +364,17 @@ impl Workers {
         true
     }
 
-    /// Returns whether at most `octets` that must not be dropped are queued for an xApp. If not,
+    /// Returns an upper bound of the octets that are queued for a node on a worker. If they are many, the worker is
+    /// asked to report when half of them are written. `None` for a node on the main loop.
+    pub fn unsent_octets(&mut self, node: AssocId) -> Option<usize> {
+        let octets = self.nodes.get(&node)?.kept_octets;
+        if octets > self.progress_octets {
+            self.has_room(node, octets as usize / 2);
+        }
+        Some(octets as usize)
+    }
+
+    /// Returns whether at most `octets` that must not be dropped are queued for a peer. If not,
     /// [`Workers::has_room_again`] is called once they are.
     pub fn has_room(&mut self, assoc: AssocId, octets: usize) -> bool {
         let octets = octets as u64;
@@ -362,7 +390,7 @@ impl Workers {
         false
     }
 
-    /// Notes the queued octets of an xApp, after its loop has found room.
+    /// Notes the queued octets of a peer, after its loop has found room.
     pub fn has_room_again(&mut self, assoc: AssocId, kept_octets: u64) {
         if let Some(remote) = self.remote_mut(assoc) {
             remote.kept_octets = kept_octets + remote.since_asked.take().unwrap_or(0);
@@ -379,6 +407,14 @@ impl Workers {
         }
     }
 
+    /// Has the transport of a node on a worker find out whether the node is still there.
+    pub fn probe(&mut self, node: AssocId) {
+        let event_loop = self.loop_of(node);
+        if event_loop > 0 {
+            self.handle_mut(event_loop).write(RecordHeader::Probe(node), &[]);
+        }
+    }
+
     /// Has a link on a worker written and closed. Returns the peer's address.
     pub fn close(&mut self, assoc: AssocId) -> Option<Address> {
         let event_loop = self.loop_of(assoc);
@@ -392,7 +428,7 @@ impl Workers {
         let worker = self.loop_of(assoc).checked_sub(1).map(|at| &mut self.handles[at])?;
         if peers::kind(assoc.0) == KIND_NODE {
             worker.nodes -= 1;
-            self.nodes.remove(&assoc).map(|(peer, _)| peer)
+            self.nodes.remove(&assoc).map(|remote| remote.peer)
         } else {
             worker.xapps -= 1;
             self.xapps.get_mut(peers::place(assoc.0))?.take().map(|remote| remote.peer)

@@ -1,7 +1,7 @@
 //! A connection driven by the test: frames on plain sockets, independent of the library.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use e2ap::{
@@ -15,6 +15,7 @@ use ferric::e2::xapp::{RicMessage, XappMessage};
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::link::Address;
 use per::{Gather, Octets, PrintableString};
+use socket2::{Domain, Socket, Type};
 
 use super::PATIENCE;
 
@@ -32,6 +33,24 @@ impl Peer {
     pub fn connect(address: &Address) -> Peer {
         let Address::Tcp { host, port } = address else { panic!("{address} is not TCP") };
         Peer::of(TcpStream::connect((host.as_str(), *port)).unwrap())
+    }
+
+    /// Connects as another host: from an address of 127.0.0.0/8.
+    pub fn connect_from(host: &str, address: &Address) -> Peer {
+        Peer::with_socket(address, |socket| {
+            let own: SocketAddr = format!("{host}:0").parse().unwrap();
+            socket.bind(&own.into()).unwrap();
+        })
+    }
+
+    /// Connects with a socket that `prepare` has prepared.
+    pub fn with_socket(address: &Address, prepare: impl FnOnce(&Socket)) -> Peer {
+        let Address::Tcp { host, port } = address else { panic!("{address} is not TCP") };
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        prepare(&socket);
+        let address: SocketAddr = format!("{host}:{port}").parse().unwrap();
+        socket.connect(&address.into()).unwrap();
+        Peer::of(socket.into())
     }
 
     pub fn of(stream: TcpStream) -> Peer {

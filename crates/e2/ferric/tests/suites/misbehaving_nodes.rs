@@ -472,7 +472,7 @@ fn connect_and_close_storm_does_not_affect_others() {
 
 #[test]
 fn number_of_connections_is_limited() {
-    let server = TestServer::with(|config| config.max_connections = 6); // the well-behaved peers have two
+    let server = TestServer::with(|config| (config.max_connections, config.max_xapp_connections) = (6, 3)); // four and two for one host
     let mut first: Vec<Peer> = (0..3).map(|_| server.ric.node()).collect();
     for (number, peer) in first.iter_mut().enumerate() {
         peer.set_up(20 + number as u32);

@@ -3,7 +3,11 @@
 mod agent;
 mod associations;
 mod known_attacks;
+mod memory_limits;
 mod misbehaving_nodes;
 mod misbehaving_xapps;
+mod newcomers;
+mod node_identity;
+mod node_outbox;
 mod several_controllers;
 mod xapp;

@@ -39,13 +39,22 @@ const FILE: TableKeys = TableKeys {
         "e2ap",
         "loops",
         "affinity_links",
+        "ipsec",
+        "node_takeover",
         "max_nodes",
         "max_octets_of_nodes",
+        "max_host_percent",
+        "max_setups_per_second",
         "max_connections",
+        "max_xapp_connections",
+        "max_e42_connections",
         "max_log_lines",
         "log",
         "max_pdu_octets",
         "outbox_octets",
+        "max_receive_octets",
+        "max_send_octets",
+        "pdu_timeout_ms",
         "setup_timeout_ms",
         "subscription_timeout_ms",
         "delete_timeout_ms",
@@ -186,7 +195,10 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
         controller.ric_id = GlobalRicId::new(plmn, file.integer("ric_id", 0..=0xF_FFFF)?.unwrap_or(1));
     }
     controller.version = file.parsed("e2ap", "an E2AP version")?.or(controller.version);
+    set(&mut controller.node_takeover, file.parsed("node_takeover", "`always`, `same-host` or `dead-only`")?);
     set(&mut controller.max_nodes, file.integer("max_nodes", 1..=1 << 20)?);
+    set(&mut controller.max_host_percent, file.integer("max_host_percent", 1..=100)?);
+    set(&mut controller.max_setups_per_second, file.integer("max_setups_per_second", 1..=1 << 20)?);
     set(&mut controller.max_octets_of_nodes, file.integer("max_octets_of_nodes", 1024..=1 << 40)?);
     set(&mut controller.setup_timeout, period(file, "setup_timeout_ms")?);
     set(&mut controller.subscription_timeout, period(file, "subscription_timeout_ms")?);
@@ -194,12 +206,18 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
     set(&mut controller.control_timeout, period(file, "control_timeout_ms")?);
     set(&mut controller.answer_stray_indications, file.boolean("answer_stray_indications")?);
     set(&mut controller.strict_ie_order, file.boolean("strict_ie_order")?);
+    set(&mut server.ipsec, file.boolean("ipsec")?);
     set(&mut server.loops, file.integer("loops", 1..=MAX_LOOPS as i64)?);
     set(&mut server.affinity_links, file.integer("affinity_links", 0..=1 << 20)?);
     set(&mut server.max_log_lines, file.integer("max_log_lines", 1..=1 << 20)?);
     set(&mut server.max_connections, file.integer("max_connections", 1..=1 << 20)?);
+    set(&mut server.max_xapp_connections, file.integer("max_xapp_connections", 1..=1 << 20)?);
+    set(&mut server.max_e42_connections, file.integer("max_e42_connections", 1..=1 << 20)?);
     set(&mut server.link.max_pdu_octets, file.integer("max_pdu_octets", 1024..=1 << 30)?);
     set(&mut server.link.outbox_octets, file.integer("outbox_octets", 4096..=1 << 30)?);
+    server.max_receive_octets = file.integer("max_receive_octets", 65_536..=1 << 40)?;
+    server.max_send_octets = file.integer("max_send_octets", 65_536..=1 << 40)?;
+    set(&mut server.pdu_timeout, period(file, "pdu_timeout_ms")?);
     server.rights = rights::rights(file)?;
     if let Some(rights) = rights::e42_rights(file)? {
         server.e42.get_or_insert_default().without_certificate = Some(Arc::new(rights));

@@ -32,6 +32,7 @@ fn every_record_kind_round_trips() {
         RecordHeader::Send(assoc),
         RecordHeader::RequestRoom(assoc, u64::MAX),
         RecordHeader::Close(assoc),
+        RecordHeader::Probe(assoc),
         RecordHeader::Deliver(subscription, Class::Report, 5),
         RecordHeader::OrderAfter(63, u64::MAX),
         RecordHeader::Deliver(subscription, Class::Keep, 0),

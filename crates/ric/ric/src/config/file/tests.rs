@@ -19,10 +19,20 @@ fn every_key_is_read() {
         e2ap = "3.01"
         loops = 2
         affinity_links = 3
+        ipsec = true
+        node_takeover = "dead-only"
         max_nodes = 2
         max_octets_of_nodes = 4096
+        max_host_percent = 50
+        max_setups_per_second = 7
+        max_connections = 11
+        max_xapp_connections = 12
+        max_e42_connections = 13
         max_log_lines = 9
         max_pdu_octets = 2048
+        max_receive_octets = 100_000
+        max_send_octets = 200_000
+        pdu_timeout_ms = 30
         control_timeout_ms = 10
         answer_stray_indications = true
         strict_ie_order = true
@@ -39,6 +49,14 @@ fn every_key_is_read() {
     assert_eq!(of_port.unwrap().to_string(), "tcp://ric.example:36423");
     assert_eq!(config.server.controller.ric_id.to_string(), "ric-310410-abcde");
     assert_eq!((config.server.loops, config.server.affinity_links), (2, 3));
+    assert!(config.server.ipsec);
+    assert_eq!(
+        (config.server.max_connections, config.server.max_xapp_connections, config.server.max_e42_connections),
+        (11, 12, 13)
+    );
+    assert_eq!(config.server.controller.max_host_percent, 50);
+    assert_eq!(config.server.controller.max_setups_per_second, 7);
+    assert_eq!(config.server.controller.node_takeover, ferric::e2::NodeTakeover::DeadOnly);
     assert_eq!(config.server.controller.max_nodes, 2);
     assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
     assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
@@ -46,6 +64,8 @@ fn every_key_is_read() {
     let defaults = RicConfig::from_toml("").unwrap().server.controller;
     assert!(!defaults.answer_stray_indications && !defaults.strict_ie_order, "off by default");
     assert_eq!(config.server.link.max_pdu_octets, 2048);
+    assert_eq!((config.server.max_receive_octets, config.server.max_send_octets), (Some(100_000), Some(200_000)));
+    assert_eq!(config.server.pdu_timeout, Duration::from_millis(30));
     assert_eq!(config.server.controller.node_versions["gnb-00101-e00"], Version::V3_01);
     assert_eq!(config.nodes, [NodeConfig { id: "gnb-00101-e00".into(), kpm: Some(Revision::V2_01) }]);
 }
