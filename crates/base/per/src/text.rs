@@ -23,6 +23,13 @@ impl<'a> PrintableString<'a> {
         &self.0
     }
 
+    /// The characters in `octets`; `None` if one is not ASCII.
+    #[inline]
+    #[must_use]
+    pub fn from_octets(octets: &'a [u8]) -> Option<Self> {
+        ascii(octets).map(|text| PrintableString(Cow::Borrowed(text)))
+    }
+
     /// A string that is known at compile time.
     ///
     /// # Panics
