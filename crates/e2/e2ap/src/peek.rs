@@ -74,19 +74,32 @@ impl<'a> Cursor<'a> {
 #[inline]
 #[must_use]
 pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
+    read::<false>(pdu)
+}
+
+/// As [`indication`], if the criticalities are those of the tables: then nothing of the PDU is missing in the result.
+#[inline]
+pub(crate) fn usual_indication(pdu: &[u8]) -> Option<Indication<'_>> {
+    read::<true>(pdu)
+}
+
+/// With `USUAL`, requires the criticalities of the tables.
+#[inline(always)]
+fn read<const USUAL: bool>(pdu: &[u8]) -> Option<Indication<'_>> {
     let mut cursor = Cursor(pdu);
     // initiating message without extension, whatever the padding
     if cursor.octet()? >> 5 != 0 || cursor.octet()? != ProcedureCode::RIC_INDICATION.0 {
         return None;
     }
-    if cursor.octet()? >> 6 > 2 {
+    let criticality = cursor.octet()? >> 6;
+    if criticality > 2 || USUAL && criticality != Criticality::Ignore as u8 {
         return None;
     }
     let mut ies = Cursor(cursor.sized()?);
     if !cursor.0.is_empty() || ies.octet()? & 0x80 != 0 {
         return None;
     }
-    let mut ies = Ies { left: ies.pair()?, cursor: ies };
+    let mut ies = Ies::<USUAL> { left: ies.pair()?, cursor: ies };
     let request_id = match ies.next(29)? {
         &[flags, r1, r0, i1, i0] if flags & 0x80 == 0 => {
             RicRequestId { requestor: u16::from_be_bytes([r1, r0]), instance: u16::from_be_bytes([i1, i0]) }
@@ -121,19 +134,23 @@ pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
     Some(Indication { request_id, ran_function_id, action_id, sn, kind, header, message, call_process_id })
 }
 
-/// A cursor over IEs.
-struct Ies<'a> {
+/// A cursor over IEs. With `USUAL`, their criticality is reject, as in the table.
+struct Ies<'a, const USUAL: bool> {
     cursor: Cursor<'a>,
     /// The number of remaining IEs.
     left: u16,
 }
 
-impl<'a> Ies<'a> {
+impl<'a, const USUAL: bool> Ies<'a, USUAL> {
     /// Reads the value of the next IE, if its id is `wanted`.
     #[inline(always)]
     fn next(&mut self, wanted: u16) -> Option<&'a [u8]> {
         let mut cursor = self.cursor;
-        if self.left == 0 || cursor.pair()? != wanted || cursor.octet()? >> 6 > 2 {
+        if self.left == 0 || cursor.pair()? != wanted {
+            return None;
+        }
+        let criticality = cursor.octet()? >> 6;
+        if criticality > 2 || USUAL && criticality != Criticality::Reject as u8 {
             return None;
         }
         let value = cursor.sized()?;
