@@ -124,7 +124,17 @@ impl<'i> Impl<'i> {
             0 => {
                 let name_alone = quote!(#name);
                 let (decoded, any, owned) = (name_alone.clone(), name_alone.clone(), name_alone);
-                Ok(Impl { name, decoded, any, owned, borrows: false, hot, inlined, leaf, shortcut: attributes.shortcut })
+                Ok(Impl {
+                    name,
+                    decoded,
+                    any,
+                    owned,
+                    borrows: false,
+                    hot,
+                    inlined,
+                    leaf,
+                    shortcut: attributes.shortcut,
+                })
             }
             1 => Ok(Impl {
                 name,

@@ -71,13 +71,43 @@ fn encode_report(indication: &RicIndication<'_>, out: &mut Vec<u8>) -> bool {
     out.extend_from_slice(&[0x00, 0x05, 0x40]);
     append_length(out, content);
     out.extend_from_slice(&[
-        0x00, 0, 7, // no extension, seven IEs
-        0, 29, 0, 5, 0, r1, r0, i1, i0, // RIC Request ID
-        0, 5, 0, 2, f1, f0, // RAN Function ID
-        0, 15, 0, 1, indication.action_id.0, // RIC Action ID
-        0, 27, 0, 2, s1, s0, // RIC Indication SN
-        0, 28, 0, 1, kind, // RIC Indication Type
-        0, 25, 0, // RIC Indication Header
+        0x00,
+        0,
+        7, // no extension, seven IEs
+        0,
+        29,
+        0,
+        5,
+        0,
+        r1,
+        r0,
+        i1,
+        i0, // RIC Request ID
+        0,
+        5,
+        0,
+        2,
+        f1,
+        f0, // RAN Function ID
+        0,
+        15,
+        0,
+        1,
+        indication.action_id.0, // RIC Action ID
+        0,
+        27,
+        0,
+        2,
+        s1,
+        s0, // RIC Indication SN
+        0,
+        28,
+        0,
+        1,
+        kind, // RIC Indication Type
+        0,
+        25,
+        0, // RIC Indication Header
     ]);
     append_length(out, header_ie);
     append_length(out, header.len());
