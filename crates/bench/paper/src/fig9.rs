@@ -40,7 +40,7 @@ fn two_hops_ns(
     octets: usize,
     seconds: f64,
 ) -> anyhow::Result<Histogram<u64>> {
-    let RicProcess { process: _ric, e2, xapp: address } = ric(ferric, e2ap)?;
+    let RicProcess { process: _ric, e2, xapp: address, .. } = ric(ferric, e2ap)?;
     let _agent = agent(&e2, e2sm)?;
     let mut xapp = Xapp::connect(&address, "ping", XappConfig { reconnect: None, ..XappConfig::default() })
         .context("cannot use the RIC")?;
@@ -214,7 +214,7 @@ pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
 
 /// The samples of the RIC, of an xApp and of both together.
 fn through_ric(ferric: &Path, seconds: f64) -> anyhow::Result<[(&'static str, Sample); 3]> {
-    let RicProcess { process: ric, e2, xapp } = ric(ferric, Encoding::Flat)?;
+    let RicProcess { process: ric, e2, xapp, .. } = ric(ferric, Encoding::Flat)?;
     let mut xapp = Part::Xapp(XappPart { ric: xapp.to_string(), period_ms: CROWD.period_ms }).start()?;
     let agents = CROWD.start(&e2.to_string())?;
     let wanted = u64::from(CROWD.nodes) * CROWD.load.statistics();

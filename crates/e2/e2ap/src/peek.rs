@@ -210,26 +210,31 @@ pub fn outline(pdu: &[u8]) -> Option<Outline> {
 }
 
 fn ids(cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
-    ies(cursor, |id, value| match (id, value) {
-        (49, &[flags, transaction]) if flags & 0x80 == 0 => {
-            outline.transaction_id = Some(TransactionId(transaction.into()));
+    ies(cursor, |id, value| {
+        match (id, value) {
+            (49, &[flags, transaction]) if flags & 0x80 == 0 => {
+                outline.transaction_id = Some(TransactionId(transaction.into()));
+            }
+            // beyond 255 (9.2.33 is extensible) any integer is allowed; those of 32 bits are supported
+            (49, &[flags, count, ref number @ ..]) if flags & 0x80 != 0 && usize::from(count) == number.len() => {
+                outline.transaction_id = extended(number).map(TransactionId);
+            }
+            (29, &[_, r1, r0, i1, i0, ..]) => {
+                outline.request_id = Some(RicRequestId {
+                    requestor: u16::from_be_bytes([r1, r0]),
+                    instance: u16::from_be_bytes([i1, i0]),
+                });
+            }
+            (5, &[f1, f0]) if f1 < 16 => outline.ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0]))),
+            _ => {}
         }
-        // beyond 255 (9.2.33 is extensible) any integer is allowed; those of 32 bits are supported
-        (49, &[flags, count, ref number @ ..]) if flags & 0x80 != 0 && usize::from(count) == number.len() => {
-            outline.transaction_id = extended(number).map(TransactionId);
-        }
-        (29, &[_, r1, r0, i1, i0, ..]) => {
-            outline.request_id =
-                Some(RicRequestId { requestor: u16::from_be_bytes([r1, r0]), instance: u16::from_be_bytes([i1, i0]) });
-        }
-        (5, &[f1, f0]) if f1 < 16 => outline.ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0]))),
-        _ => {}
+        Some(())
     })
 }
 
-/// Calls `each` with the id and value of each IE, as far as IEs can be delimited. The cursor is behind the criticality of the
-/// procedure.
-fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8])) -> Option<()> {
+/// Calls `each` with the id and value of each IE, as far as IEs can be delimited, until it returns `None`. The cursor is behind the
+/// criticality of the procedure.
+fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8]) -> Option<()>) -> Option<()> {
     // the whole message, its first fragment, or the octets that are present
     let length = match cursor.octet()? {
         first @ 0..0x80 => usize::from(first),
@@ -241,7 +246,7 @@ fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8])) -> Optio
     for _ in 0..cursor.pair()? {
         let id = cursor.pair()?;
         cursor.octet()?;
-        each(id, cursor.sized()?);
+        each(id, cursor.sized()?)?;
     }
     Some(())
 }
@@ -252,18 +257,29 @@ fn place(pdu: &[u8], wanted: u16, octets: usize) -> Option<usize> {
     // an error ends the search
     let _ = ies(Cursor(pdu.get(3..)?), |id, value| {
         let fits = value.len() == octets && value.first().is_some_and(|flags| flags & 0x80 == 0);
-        if id == wanted && fits && found.is_none() {
+        if id == wanted && fits {
             found = Some(value.as_ptr().addr() - pdu.as_ptr().addr());
         }
+        if found.is_some() { None } else { Some(()) }
     });
     found
 }
 
-/// Replaces the request id in a PDU without decoding the rest; returns whether it has one.
+/// Finds the request id in a PDU without decoding the rest: returns the octets before its requestor and instance, and those after
+/// them.
 ///
 /// This is all that relaying between peers with separate request ids needs.
+#[must_use]
+pub fn around_request_id(pdu: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = place(pdu, 29, 5)? + 1;
+    Some((pdu.get(..at)?, pdu.get(at + 4..)?))
+}
+
+/// Replaces the request id in a PDU without decoding the rest; returns whether it has one.
 pub fn replace_request_id(pdu: &mut [u8], id: RicRequestId) -> bool {
-    let Some(octets) = place(pdu, 29, 5).and_then(|at| pdu.get_mut(at + 1..at + 5)) else { return false };
+    let Some((before, _)) = around_request_id(pdu) else { return false };
+    let at = before.len();
+    let Some(octets) = pdu.get_mut(at..at + 4) else { return false };
     octets[..2].copy_from_slice(&id.requestor.to_be_bytes());
     octets[2..].copy_from_slice(&id.instance.to_be_bytes());
     true
