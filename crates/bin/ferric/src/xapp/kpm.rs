@@ -1,7 +1,7 @@
 //! `ferric xapp kpm`: the KPM xApp.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
@@ -9,7 +9,7 @@ use e2sm::Arena;
 use e2sm::common::{SNssai, Sst, UeId};
 use e2sm::kpm::{
     Detection, EveryUe, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementRequest,
-    MeasurementType, RanFunctionDefinition, ReportRequest, Revision, Scope,
+    MeasurementType, RanFunctionDefinition, ReportRequest, Revision, Scope, TimeStamp, TimestampReader,
 };
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
@@ -25,7 +25,8 @@ use super::{connect, kpm_v1, latency_histogram, p50_p99};
 /// Show the KPIs of all UEs as a table.
 ///
 /// The report style depends on what each node offers. Ends with a line `indications=… lost=… p50_us=… p99_us=…`, where a
-/// latency lasts from the end of the measured period, by the node's clock, to the xApp's reading of the report.
+/// latency lasts from the end of the measured period, by the node's clock, to the xApp's reading of the report. `-` means
+/// that it is unknown: the nodes send no time stamps, or only whole seconds, or their clocks differ from this host's.
 #[derive(Clone, clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
@@ -122,6 +123,50 @@ struct Source {
     action: Vec<u8>,
     /// The sequence number of each action's next indication.
     next_sn: HashMap<RicActionId, u16>,
+    timestamps: TimestampReader,
+    /// What was logged once for this node.
+    logged: Logged,
+}
+
+/// Lines that are logged once for a node.
+#[derive(Default)]
+struct Logged {
+    unknown_time_stamp: bool,
+    different_counts: bool,
+}
+
+impl Source {
+    fn new(node: NodeId, node_name: &str, detection: Detection, action: Vec<u8>) -> Self {
+        Source {
+            node,
+            node_name: node_name.to_owned(),
+            detection,
+            action,
+            next_sn: HashMap::new(),
+            timestamps: TimestampReader::default(),
+            logged: Logged::default(),
+        }
+    }
+
+    /// The time from the end of a report's period until `received`, if it is known. Logs what was recognised.
+    fn latency(&mut self, stamp: TimeStamp, received: SystemTime, period: Duration) -> Option<Duration> {
+        let before = self.timestamps;
+        let latency = self.timestamps.latency(stamp, received, period);
+        if self.timestamps.format().is_none() {
+            if !self.logged.unknown_time_stamp {
+                self.logged.unknown_time_stamp = true;
+                warn!(
+                    node = self.node_name,
+                    stamp = %hexadecimal(stamp.octets()),
+                    "the time stamps have no known format that fits this host's clock: the latency is unknown; compare the \
+                     clocks of the base station and of this host"
+                );
+            }
+        } else if self.timestamps != before {
+            info!(node = self.node_name, "time stamps: {}", self.timestamps);
+        }
+        latency
+    }
 }
 
 struct App {
@@ -232,13 +277,7 @@ impl App {
         if detection.revision == Revision::V1_00 {
             let spec = kpm_v1::subscription(&function.definition, self.args.period_ms)?;
             let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
-            let source = Source {
-                node: node.id,
-                node_name: name.to_owned(),
-                detection,
-                action: Vec::new(),
-                next_sn: HashMap::new(),
-            };
+            let source = Source::new(node.id, name, detection, Vec::new());
             self.pending.insert(ticket, source);
             return Ok(());
         }
@@ -283,7 +322,7 @@ impl App {
             }],
         };
         let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
-        let source = Source { node: node.id, node_name: name.to_owned(), detection, action, next_sn: HashMap::new() };
+        let source = Source::new(node.id, name, detection, action);
         self.pending.insert(ticket, source);
         Ok(())
     }
@@ -328,11 +367,7 @@ impl App {
         match IndicationHeader::decode_in(header, revision, wire, &self.arena) {
             Ok(IndicationHeader { formats: IndicationHeaderFormats::Format1(header), .. }) => {
                 let period = Duration::from_millis(self.args.period_ms.into());
-                if let Some(collected) =
-                    since_1900(header.collet_start_time.value(), header.collet_start_time.octets().len())
-                    && let Ok(since) = received.duration_since(UNIX_EPOCH)
-                    && let Some(latency) = since.checked_sub(collected + period)
-                {
+                if let Some(latency) = source.latency(header.collet_start_time, received, period) {
                     self.latency_us += u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
                 }
             }
@@ -343,13 +378,25 @@ impl App {
             Ok(message) => message,
             Err(error) => return warn!(node = source.node_name, %error, "cannot decode indication message"),
         };
+        if !source.logged.different_counts
+            && let Some(mismatch) = message.count_mismatch(action.as_ref())
+        {
+            source.logged.different_counts = true;
+            warn!(
+                node = source.node_name,
+                reported = mismatch.reported,
+                expected = mismatch.expected,
+                "the node leaves out or adds values: they are shown as ?1, ?2, … because their names cannot be told; request \
+                 only what the node reports (--measurement)"
+            );
+        }
         let values: Vec<_> = message
             .rows(action.as_ref())
             .map(|row| {
                 let measurement = match row.measurement {
                     Some(MeasurementType::MeasName(name)) => name.0.as_str().to_owned(),
                     Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
-                    None => "?".to_owned(),
+                    None => format!("?{}", row.position + 1),
                 };
                 (row.ue.map_or("cell".to_owned(), ue_name), measurement, row.value.number())
             })
@@ -379,7 +426,7 @@ impl App {
     }
 
     fn show(&self) -> std::io::Result<()> {
-        let [p50, p99] = p50_p99(&self.latency_us);
+        let [p50, p99] = self.latencies();
         self.table.show(&format!(
             "t={:.1}s indications={} lost={} p50_us={p50} p99_us={p99}",
             self.started.elapsed().as_secs_f64(),
@@ -388,8 +435,13 @@ impl App {
         ))
     }
 
+    /// The median and the 99th percentile in microseconds; `-` if no latency is known.
+    fn latencies(&self) -> [String; 2] {
+        p50_p99(&self.latency_us).map(|us| if self.latency_us.is_empty() { "-".to_owned() } else { us.to_string() })
+    }
+
     fn summary(&self) -> String {
-        let [p50, p99] = p50_p99(&self.latency_us);
+        let [p50, p99] = self.latencies();
         format!("indications={} lost={} p50_us={p50} p99_us={p99}", self.indications, self.lost)
     }
 }
@@ -417,13 +469,7 @@ fn ue_name(ue: &UeId<'_>) -> String {
     }
 }
 
-/// The time since 1970 of an NTP time stamp (RFC 5905): seconds since 1900 and a binary fraction, in eight octets.
-fn since_1900(value: u64, octets: usize) -> Option<Duration> {
-    const SECONDS_1900_TO_1970: u64 = 2_208_988_800;
-    if octets != 8 {
-        return None; // whole seconds are too coarse for a latency
-    }
-    let seconds = (value >> 32).checked_sub(SECONDS_1900_TO_1970)?;
-    let nanoseconds = ((value & 0xFFFF_FFFF) * 1_000_000_000) >> 32;
-    Some(Duration::new(seconds, nanoseconds as u32)) // below 10^9
+/// Octets as hexadecimal digits.
+fn hexadecimal(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }

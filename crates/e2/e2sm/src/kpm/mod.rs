@@ -34,6 +34,7 @@ mod measurement;
 mod report;
 mod revision;
 mod subscribe;
+mod timestamp;
 pub mod v1;
 
 pub use crate::Reason;
@@ -61,8 +62,9 @@ pub use measurement::{
     MeasurementDataItem, MeasurementInfoItem, MeasurementRecordItem, MeasurementType, MeasurementTypeId,
     MeasurementTypeName,
 };
-pub use report::{Row, Rows, Value};
+pub use report::{CountMismatch, Row, Rows, Value};
 pub use revision::{OID_V1, OID_V2, OID_V3, OIDS, Revision};
 pub use subscribe::{EveryUe, MeasurementRequest, Plan, ReportRequest, Scope};
+pub use timestamp::{TimestampFormat, TimestampMoment, TimestampReader};
 
 use crate::message::message;

@@ -30,7 +30,9 @@ use std::fmt;
 use std::time::SystemTime;
 
 use e2sm::Wire;
-use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision};
+use e2sm::kpm::{
+    EventTriggerDefinition, EventTriggerDefinitionFormats, Revision, TimestampFormat, TimestampMoment,
+};
 use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
@@ -65,6 +67,10 @@ pub struct KpmConfig {
     /// The maximum number of values in a report. An action that needs more for a single UE is refused; UEs for which there
     /// is no room are omitted. Default: 65536.
     pub max_values: usize,
+    /// The format of the time stamp in an indication header. Default: NTP, as specified.
+    pub timestamp_format: TimestampFormat,
+    /// The moment that this time stamp states. Default: the start of the reported period, as specified.
+    pub timestamp_moment: TimestampMoment,
 }
 
 impl Default for KpmConfig {
@@ -77,6 +83,8 @@ impl Default for KpmConfig {
             min_period_ms: 1,
             max_actions: 1024,
             max_values: 65_536,
+            timestamp_format: TimestampFormat::Ntp,
+            timestamp_moment: TimestampMoment::PeriodStart,
         }
     }
 }
@@ -143,7 +151,11 @@ impl<H: SharedSource<Source: KpmSource>> KpmFunction<H> {
             let action = &mut self.actions[at];
             source.advance(until);
             if let Some(start) = action.collect(&*source, context.views(), until) {
-                match self.writer.write(&self.config, self.wall_clock.at(start), action) {
+                let stated = match self.config.timestamp_moment {
+                    TimestampMoment::PeriodStart => start,
+                    TimestampMoment::Report => now,
+                };
+                match self.writer.write(&self.config, self.wall_clock.at(stated), action) {
                     Ok(true) => {
                         // fails only for a subscription that has ended, which the pending `unsubscribe` removes
                         let (header, message) = (self.writer.header(), self.writer.message());

@@ -340,3 +340,29 @@ fn guest_gets_reports_of_exposed_ues() {
     let refused = bench.function.subscribe(millis(20), GUEST, &request, &bench.views);
     assert_eq!(refused, Err(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable)));
 }
+
+#[test]
+fn time_stamp_has_the_configured_format_and_moment() {
+    let end = wall_clock(); // reports end when the wall clock stands at this second
+    for (format, moment, revision, stated) in [
+        (TimestampFormat::Ntp, TimestampMoment::PeriodStart, Revision::V3_00, end - Duration::from_millis(20)),
+        (TimestampFormat::Ntp, TimestampMoment::Report, Revision::V3_00, end),
+        (TimestampFormat::UnixMicros, TimestampMoment::Report, Revision::V3_00, end),
+        (TimestampFormat::UnixMicros, TimestampMoment::PeriodStart, Revision::V4_00, end - Duration::from_millis(20)),
+        (TimestampFormat::UnixSeconds, TimestampMoment::Report, Revision::V2_03, end),
+        (TimestampFormat::Ntp, TimestampMoment::Report, Revision::V2_01, end),
+    ] {
+        let config =
+            KpmConfig { revision, timestamp_format: format, timestamp_moment: moment, ..KpmConfig::default() };
+        let mut bench = Bench::new(config, &[1]);
+        bench.report_request(&report_request(&named(&[VOLUME]), 10, 20, Scope::Node));
+        bench.run_until(20);
+        let header = IndicationHeader::decode(&bench.sent[0].header, revision).unwrap();
+        let IndicationHeaderFormats::Format1(header) = header.formats;
+        let stamp = header.collet_start_time;
+        assert_eq!(TimestampFormat::detect(stamp, end), Some(format), "{revision}");
+        let read = format.time(stamp, end).unwrap();
+        let difference = stated.duration_since(read).unwrap_or_else(|error| error.duration());
+        assert!(difference < Duration::from_nanos(2), "{format} {moment}: {difference:?}");
+    }
+}
