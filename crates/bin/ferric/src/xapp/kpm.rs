@@ -45,9 +45,12 @@ pub struct Args {
     /// Only UEs of the slice with this SST. OAI's base stations need this condition.
     #[arg(long, value_name = "N", conflicts_with = "cell")]
     pub sst: Option<u8>,
-    /// Revision of KPM, overriding what the nodes register: 1.00, 2.01, 2.03, 3.00 or 4.00.
+    /// Revision of KPM, overriding what the nodes register: 1.00, 2.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION")]
     pub kpm: Option<Revision>,
+    /// Report style of nodes of KPM v01.00. [default: all, or the first of a node that takes a single one]
+    #[arg(long, value_name = "N")]
+    pub style: Option<i64>,
     /// End after N seconds. [default: run until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: Option<u32>,
@@ -66,6 +69,7 @@ impl Default for Args {
             cell: false,
             sst: None,
             kpm: None,
+            style: None,
             seconds: None,
             #[cfg(feature = "xapp")]
             json: false,
@@ -269,13 +273,19 @@ impl App {
         // precedence: the command line, the RIC's configuration, the node's registration
         let hinted = function.model_revision.as_deref().and_then(|revision| revision.parse().ok());
         let detection = match (self.args.kpm.or(hinted), detected) {
+            // E2AP v01.00 has no object identifier: the given revision holds if it reads the definition
+            (Some(revision), Err(e2sm::Error::UnknownOid))
+                if function.oid.trim().is_empty() && revision.reads_definition(&function.definition) =>
+            {
+                Detection::configured(revision)
+            }
             (_, Err(e2sm::Error::UnknownOid)) => return Ok(()), // another model
             (Some(revision), _) => Detection::configured(revision).in_wire_of(&function.oid),
             (None, detected) => detected.context("unknown KPM revision: give --kpm")?,
         };
         info!(node = name, function = function.id.0, "{detection}");
         if detection.revision == Revision::V1_00 {
-            let spec = kpm_v1::subscription(&function.definition, self.args.period_ms)?;
+            let spec = kpm_v1::subscription(&function.definition, self.args.period_ms, self.args.style)?;
             let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
             let source = Source::new(node.id, name, detection, Vec::new());
             self.pending.insert(ticket, source);

@@ -6,14 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use e2sm::common::{Cgi, FiveQi, PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, RicStyleType, SNssai};
-use e2sm::kpm::v1::{
-    ActionDefinition, CellResourceReportListItem, CuCpResourceStatus, CuUpMeasurementContainer, EventTriggerDefinition,
-    FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem,
-    IndicationHeader, IndicationHeaderFormat1, IndicationMessage, IndicationMessageFormat1, NiType, NrCgi,
-    OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PfContainer, PfContainerListItem, PlmnIdList, PmContainersList,
-    RanFunctionDefinition, RanFunctionItem, RicReportStyleList, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem,
-    SliceToReportListItem,
-};
+use e2sm::kpm::v1::{ActionDefinition, CellResourceReportListItem, CuCpResourceStatus, CuUpMeasurementContainer, EventTriggerDefinition, FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem, IndicationHeader, IndicationHeaderFormat1, IndicationMessage, IndicationMessageFormat1, NiType, NrCgi, OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PfContainer, PfContainerListItem, PlmnIdList, PmContainersList, Prbs, RanFunctionDefinition, RanFunctionItem, RicReportStyleList, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem, SliceToReportListItem};
 use e2sm::kpm::{MeasurementLabel, OID_V1, RicEventTriggerStyleItem, dictionary::Scope, v1};
 use ferric::e2ap::Cause;
 use per::{List, PrintableString};
@@ -183,7 +176,7 @@ impl<S: KpmSource> Reader<'_, S> {
     fn du(&self) -> Option<PfContainer<'static>> {
         let nr_cgi = nr_cgi(self.source.cell())?;
         // the range of the field ends at 100, even for cells with more resource blocks
-        let percent = |value: Option<f64>| value.map(|value| value.round().clamp(0.0, 100.0) as u8);
+        let percent = |value: Option<f64>| value.map(|value| Prbs(value.round().clamp(0.0, 100.0) as u16));
         let of_cell = |name| percent(self.value(name, &MeasurementLabel::NO_LABEL));
         let slices = self.slices(
             |five_qi, label| FqiPerSlicesPerPlmnPerCellListItem {
