@@ -4,21 +4,20 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
-use e2ap::{RanFunctionId, RicActionId, RicActionType};
+use e2ap::RanFunctionId;
 use e2sm::Arena;
-use e2sm::common::{SNssai, Sst, UeId};
-use e2sm::kpm::{
-    Detection, EveryUe, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementRequest,
-    MeasurementType, RanFunctionDefinition, ReportRequest, Revision, Scope, TimeStamp, TimestampReader,
-};
+use e2sm::kpm::{Detection, Revision};
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
-use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
+use ferric::e2::{SubscriptionId, Ticket};
 use ferric::link::Address;
 use ferric::xapp::{Commands, Indication, RequestEvent, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
 use per::Gather;
 use tracing::{info, warn};
 
+use super::kpm_report::{self, Report};
+use super::kpm_request::{self, Request};
+use super::kpm_source::Source;
 use super::table::Table;
 use super::{connect, kpm_v1, latency_histogram, p50_p99};
 
@@ -77,18 +76,6 @@ impl Default for Args {
     }
 }
 
-/// The default measurements.
-const DEFAULT_MEASUREMENTS: &[&str] = &[
-    "DRB.UEThpDl",
-    "DRB.UEThpUl",
-    "DRB.RlcSduDelayDl",
-    "RRU.PrbTotDl",
-    "RRU.PrbTotUl",
-    "CQI",
-    "DRB.PdcpSduVolumeDL",
-    "DRB.PdcpSduVolumeUL",
-];
-
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let mut xapp = connect(&args.ric, "ferric-kpm", config)?;
     let stop = xapp.stop_handle();
@@ -116,61 +103,6 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     polled.context("connection to the RIC lost")?;
     // a user who presses Ctrl-C has seen what there was
     if stop.is_stopped() { Ok(()) } else { app.check() }
-}
-
-/// A subscription, and how to decode its indications.
-struct Source {
-    node: NodeId,
-    node_name: String,
-    detection: Detection,
-    /// The encoded action definition: it names values that the node sends without names.
-    action: Vec<u8>,
-    /// The sequence number of each action's next indication.
-    next_sn: HashMap<RicActionId, u16>,
-    timestamps: TimestampReader,
-    /// What was logged once for this node.
-    logged: Logged,
-}
-
-/// Lines that are logged once for a node.
-#[derive(Default)]
-struct Logged {
-    unknown_time_stamp: bool,
-    different_counts: bool,
-}
-
-impl Source {
-    fn new(node: NodeId, node_name: &str, detection: Detection, action: Vec<u8>) -> Self {
-        Source {
-            node,
-            node_name: node_name.to_owned(),
-            detection,
-            action,
-            next_sn: HashMap::new(),
-            timestamps: TimestampReader::default(),
-            logged: Logged::default(),
-        }
-    }
-
-    /// The time from the end of a report's period until `received`, if it is known. Logs what was recognised.
-    fn latency(&mut self, stamp: TimeStamp, received: SystemTime, period: Duration) -> Option<Duration> {
-        let before = self.timestamps;
-        let latency = self.timestamps.latency(stamp, received, period);
-        if self.timestamps.format().is_none() {
-            if !self.logged.unknown_time_stamp {
-                self.logged.unknown_time_stamp = true;
-                warn!(
-                    node = self.node_name,
-                    stamp = %hexadecimal(stamp.octets()),
-                    "the time stamps have no known format that fits this host's clock: the latency is unknown; compare the \
-                     clocks of the base station and of this host"
-                );
-            }
-        } else if self.timestamps != before {
-            info!(node = self.node_name, "time stamps: {}", self.timestamps);
-        }
-        latency
-    }
 }
 
 struct App {
@@ -291,46 +223,7 @@ impl App {
             self.pending.insert(ticket, source);
             return Ok(());
         }
-        let arena = Arena::new();
-        let definition =
-            RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)?;
-        let offered = |measurement: &str| {
-            let styles = definition.ric_report_style_list.iter().flat_map(|styles| styles.iter());
-            styles.flat_map(|s| s.meas_info_action_list.iter()).any(|item| item.meas_name.0.as_str() == measurement)
-        };
-        let names: Vec<&str> = match self.args.measurements.as_slice() {
-            [] => DEFAULT_MEASUREMENTS.iter().copied().filter(|name| offered(name)).collect(),
-            given => given.iter().map(String::as_str).collect(),
-        };
-        let measurements: Vec<_> = names.into_iter().map(MeasurementRequest::named).collect();
-        let request = |scope| ReportRequest {
-            measurements: &measurements,
-            granularity_period_ms: self.args.period_ms,
-            reporting_period_ms: self.args.period_ms,
-            scope,
-        };
-        let plan = if self.args.cell {
-            request(Scope::Node).plan(&definition, detection.revision)
-        } else {
-            let every =
-                self.args.sst.map_or(EveryUe::AnySignal, |sst| EveryUe::InSlice(SNssai { sst: Sst([sst]), sd: None }));
-            // a node without measurements by UE may offer those of the cell
-            let every_ue = request(Scope::EveryUe(every)).plan(&definition, detection.revision);
-            every_ue.or_else(|_| request(Scope::Node).plan(&definition, detection.revision))
-        };
-        let plan = plan.context("the node cannot report these measurements")?;
-        let (mut trigger, mut action) = (Vec::new(), Vec::new());
-        plan.trigger.encode_in(detection.revision, detection.wire, &mut trigger)?;
-        plan.action.encode_in(detection.revision, detection.wire, &mut action)?;
-        let spec = SubscriptionSpec {
-            event_trigger: trigger,
-            actions: vec![Action {
-                id: RicActionId(1),
-                kind: RicActionType::Report,
-                definition: Some(action.clone()),
-                subsequent: None,
-            }],
-        };
+        let Request { spec, action } = kpm_request::subscription(&self.args, &detection, &function.definition)?;
         let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
         let source = Source::new(node.id, name, detection, action);
         self.pending.insert(ticket, source);
@@ -374,43 +267,21 @@ impl App {
                 Err(error) => warn!(node = source.node_name, %error, "cannot decode indication message"),
             };
         }
-        match IndicationHeader::decode_in(header, revision, wire, &self.arena) {
-            Ok(IndicationHeader { formats: IndicationHeaderFormats::Format1(header), .. }) => {
-                let period = Duration::from_millis(self.args.period_ms.into());
-                if let Some(latency) = source.latency(header.collet_start_time, received, period) {
+        let period = Duration::from_millis(self.args.period_ms.into());
+        match kpm_report::time_stamp(header, revision, wire, &self.arena) {
+            Ok(stamp) => {
+                if let Some(latency) = source.latency(stamp, received, period) {
                     self.latency_us += u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
                 }
             }
             Err(error) => warn!(node = source.node_name, %error, "cannot decode indication header"),
         }
-        let action = e2sm::kpm::ActionDefinition::decode_in(&source.action, revision, wire, &self.arena).ok();
-        let message = match IndicationMessage::decode_in(message, revision, wire, &self.arena) {
-            Ok(message) => message,
+        let report = match Report::decode(message, &source.action, revision, wire, &self.arena) {
+            Ok(report) => report,
             Err(error) => return warn!(node = source.node_name, %error, "cannot decode indication message"),
         };
-        if !source.logged.different_counts
-            && let Some(mismatch) = message.count_mismatch(action.as_ref())
-        {
-            source.logged.different_counts = true;
-            warn!(
-                node = source.node_name,
-                reported = mismatch.reported,
-                expected = mismatch.expected,
-                "the node leaves out or adds values: they are shown as ?1, ?2, … because their names cannot be told; request \
-                 only what the node reports (--measurement)"
-            );
-        }
-        let values: Vec<_> = message
-            .rows(action.as_ref())
-            .map(|row| {
-                let measurement = match row.measurement {
-                    Some(MeasurementType::MeasName(name)) => name.0.as_str().to_owned(),
-                    Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
-                    None => format!("?{}", row.position + 1),
-                };
-                (row.ue.map_or("cell".to_owned(), ue_name), measurement, row.value.number())
-            })
-            .collect();
+        let (mismatch, values) = (report.count_mismatch(), report.values());
+        source.check_counts(mismatch);
         let name = source.node_name.clone();
         self.report(&name, sn.map(|sn| sn.0), values.into_iter());
     }
@@ -464,22 +335,4 @@ fn print_json(node: &str, sn: Option<u16>, values: impl Iterator<Item = (String,
         ues.entry(ue).or_default().insert(measurement, value.map_or(serde_json::Value::Null, Into::into));
     }
     program::outln!("{}", serde_json::json!({ "node": node, "sn": sn, "values": ues }));
-}
-
-/// The name of a UE: the first id of its UEID.
-fn ue_name(ue: &UeId<'_>) -> String {
-    match ue {
-        UeId::Gnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
-        UeId::GnbDu(id) => format!("f1ap-{}", id.gnb_cu_ue_f1ap_id.0),
-        UeId::GnbCuUp(id) => format!("e1ap-{}", id.gnb_cu_cp_ue_e1ap_id.0),
-        UeId::NgEnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
-        UeId::NgEnbDu(id) => format!("w1ap-{}", id.ng_enb_cu_ue_w1ap_id.0),
-        UeId::EnGnb(id) => format!("x2ap-{}", id.m_enb_ue_x2ap_id.0),
-        UeId::Enb(id) => format!("s1ap-{}", id.mme_ue_s1ap_id.0),
-    }
-}
-
-/// Octets as hexadecimal digits.
-fn hexadecimal(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }

@@ -9,8 +9,7 @@ use e2sm::kpm::v1::{
 use ferric::e2::{Action, SubscriptionSpec};
 use tracing::info;
 
-/// The most actions of one subscription (E2AP: maxofRICactionID).
-const MAX_ACTIONS: usize = 16;
+use super::kpm_request::MAX_ACTIONS;
 
 /// A subscription to the report styles of a node, with the nearest period: to all, to `style` alone, or to the first one of a
 /// node that takes a single action.

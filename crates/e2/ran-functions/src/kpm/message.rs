@@ -13,7 +13,7 @@ use e2sm::kpm::{
 use per::{List, Memo};
 
 use super::action::{Action, Info, Subject};
-use super::{KpmConfig, v1};
+use super::{KpmConfig, v1, v2_00};
 
 /// Encodes reports into buffers that are reused.
 #[derive(Debug, Default)]
@@ -54,6 +54,11 @@ impl Writer {
                 meas_record: List::Borrowed(values),
                 incomplete_flag: incomplete.then_some(True),
             }));
+        }
+        if let Some((cell, object)) = &action.cell_object {
+            let out = (&mut self.header, &mut self.message);
+            v2_00::write(config, stated, *cell, object, action.schedule.granularity_ms, &data, out)?;
+            return Ok(true);
         }
         let formats = match &action.info {
             Info::Measurements(info) => {

@@ -1,5 +1,5 @@
-//! E2SM-KPM: periodic measurement reports (v02.01, v02.03, v03.00 and v04.00: report styles 1 to 5; v01.00: the containers
-//! of DU, CU-CP and CU-UP with the 5G core).
+//! E2SM-KPM: periodic measurement reports (v02.01, v02.03, v03.00 and v04.00: report styles 1 to 5; v02.00: report style 1;
+//! v01.00: the containers of DU, CU-CP and CU-UP with the 5G core).
 //!
 //! A base station implements [`KpmSource`]; [`KpmFunction`] implements the RAN function.
 //!
@@ -25,6 +25,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod v1;
+mod v2_00;
 
 use std::fmt;
 use std::time::SystemTime;
@@ -56,7 +57,7 @@ pub struct KpmConfig {
     pub function_id: RanFunctionId,
     /// The revision of E2SM-KPM. Default: v03.00.
     pub revision: Revision,
-    /// The encoding, which the object identifier states; v01.00 has PER only. Default: PER.
+    /// The encoding, which the object identifier states; v01.00 and v02.00 have PER only. Default: PER.
     pub wire: Wire,
     /// The supported report styles. Default: all.
     pub styles: Vec<ReportStyle>,
@@ -235,7 +236,9 @@ fn reporting_period(trigger: &[u8], config: &KpmConfig) -> Result<u32, Cause> {
     let period_ms = if config.revision == Revision::V1_00 {
         v1::reporting_period(trigger)?
     } else {
-        let trigger = EventTriggerDefinition::decode_in(trigger, config.revision, config.wire)
+        // that of v02.00 is the same as that of v02.01
+        let revision = config.revision.max(Revision::V2_01);
+        let trigger = EventTriggerDefinition::decode_in(trigger, revision, config.wire)
             .map_err(undecodable("event trigger definition"))?;
         let EventTriggerDefinitionFormats::Format1(format1) = trigger.formats;
         format1.reporting_period

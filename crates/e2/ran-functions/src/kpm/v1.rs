@@ -94,7 +94,8 @@ pub(super) fn write(
         ..IndicationHeaderFormat1::default()
     };
     IndicationHeader::Format1(about).encode(header)?;
-    let item = PmContainersList { performance_container: Some(container.clone()), the_ran_container: None };
+    let performance_container = Some(container.clone());
+    let item = PmContainersList { performance_container, the_ran_container: None, ran_container: None };
     let pm_containers = List::from(vec![item]);
     IndicationMessage::Format1(IndicationMessageFormat1 { pm_containers }).encode(message)?;
     Ok(true)
