@@ -12,12 +12,13 @@ use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 use e2sm::kpm::{
     IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormat1,
     IndicationMessageFormats, MeasurementDataItem, MeasurementInfoActionItem, MeasurementRecordItem,
-    MeasurementTypeName, OID_V2, RanFunctionDefinition, Revision, RicReportStyleItem, TimeStamp, TimestampFormat,
+    MeasurementTypeName, OID_V1, OID_V2, RanFunctionDefinition, Revision, RicReportStyleItem, TimeStamp, TimestampFormat,
 };
 use ferric::agent::{
     Admission, AgentLoopConfig, ControllerId, FunctionContext, NodeConfig, RanFunction, RequestKey, SendAgentLoop, Views,
 };
-use ferric::e2::{Function, StopHandle, SubscriptionRequest, Time};
+use ferric::StopHandle;
+use ferric::e2::{Function, SubscriptionRequest, Time};
 use per::{List, PrintableString};
 use program::{Outcome, Program};
 
@@ -84,7 +85,7 @@ impl RanFunction for Kpm {
     }
 }
 
-/// A RIC and a base station.
+/// A RIC and a base station. E2AP v01.00 does not carry the object identifier.
 struct Setup {
     ric: Program,
     xapp: String,
@@ -289,7 +290,7 @@ fn simulator_of_v1_gets_one_action_and_is_read() {
         let names = ["v01.02-message-style1", "v01.02-message-du-ue", "v01.02-message-cuup-ue"];
         (vector("v01.02-header-1"), vector(names[reports % names.len()]))
     };
-    let setup = Setup::new(Version::V1_00, "", vector("v01.00-definition-unnamed"), 1, report);
+    let setup = Setup::new(Version::V1_00, OID_V1, vector("v01.00-definition-unnamed"), 1, report);
     let mut kpm = setup.kpm(&["--json"]);
     let mut seen = String::new();
     while !["c-rnti-17921", "\"RRU.PrbAvailDl\":273.0", "pDCPBytesDL"].iter().all(|piece| seen.contains(piece)) {
@@ -336,7 +337,7 @@ fn given_revision_holds_without_object_identifier() {
     let mut definition = unnamed;
     definition[at..at + text.len()].copy_from_slice(b"any monitor");
     let report = || (vector("v01.02-header-1"), vector("v01.02-message-style3"));
-    let setup = Setup::new(Version::V1_00, "", definition, 1, report);
+    let setup = Setup::new(Version::V1_00, OID_V1, definition, 1, report);
     setup.kpm(&["--seconds", "2"]).end().complains(1, &["no node accepted a subscription"]);
     let mut kpm = setup.kpm(&["--kpm", "1.00", "--json"]);
     assert!(kpm.line("{").contains("\"numberOfActive-UEs\":12.0"));
