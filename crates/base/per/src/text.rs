@@ -177,7 +177,11 @@ mod tests {
                 for octet in 0..=u8::MAX {
                     let mut octets = vec![b'_'; length];
                     octets[place] = octet;
-                    assert_eq!(is_printable(&octets), (0x20..=0x7E).contains(&octet), "{octet:#x} at {place} of {length}");
+                    assert_eq!(
+                        is_printable(&octets),
+                        (0x20..=0x7E).contains(&octet),
+                        "{octet:#x} at {place} of {length}"
+                    );
                 }
             }
         }

@@ -12,12 +12,14 @@ use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 use e2sm::kpm::{
     IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormat1,
     IndicationMessageFormats, MeasurementDataItem, MeasurementInfoActionItem, MeasurementRecordItem,
-    MeasurementTypeName, OID_V1, OID_V2, RanFunctionDefinition, Revision, RicReportStyleItem, TimeStamp, TimestampFormat,
-};
-use ferric::agent::{
-    Admission, AgentLoopConfig, ControllerId, FunctionContext, NodeConfig, RanFunction, RequestKey, SendAgentLoop, Views,
+    MeasurementTypeName, OID_V1, OID_V2, RanFunctionDefinition, Revision, RicReportStyleItem, TimeStamp,
+    TimestampFormat,
 };
 use ferric::StopHandle;
+use ferric::agent::{
+    Admission, AgentLoopConfig, ControllerId, FunctionContext, NodeConfig, RanFunction, RequestKey, SendAgentLoop,
+    Views,
+};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use per::{List, PrintableString};
 use program::{Outcome, Program};
@@ -182,11 +184,8 @@ fn message(values: &[u32]) -> Vec<u8> {
         meas_record: values.iter().map(|value| MeasurementRecordItem::Integer(*value)).collect(),
         incomplete_flag: None,
     };
-    let format1 = IndicationMessageFormat1 {
-        meas_data: List::from(vec![record]),
-        meas_info_list: None,
-        granul_period: None,
-    };
+    let format1 =
+        IndicationMessageFormat1 { meas_data: List::from(vec![record]), meas_info_list: None, granul_period: None };
     let message = IndicationMessage { formats: IndicationMessageFormats::Format1(format1) };
     message.encode(Revision::V3_00, &mut bytes).unwrap();
     bytes
@@ -277,7 +276,10 @@ fn cu_cp_is_asked_for_what_it_offers() {
     assert!(kpm.line("{").contains("\"RRC.ConnMean\":3.0"));
     kpm.stop();
     let refused = setup.kpm(&["--measurement", "DRB.UEThpDl", "--seconds", "2"]).end();
-    refused.complains(1, &["DRB.UEThpDl of each UE or of the cell", "E2 Node Measurement", "RRC.ConnMean", "--measurement"]);
+    refused.complains(
+        1,
+        &["DRB.UEThpDl of each UE or of the cell", "E2 Node Measurement", "RRC.ConnMean", "--measurement"],
+    );
     setup.end();
 }
 

@@ -92,7 +92,10 @@ fn values_of_v2_00_are_named_by_message_or_action() {
     let action = v2_00::ActionDefinition::decode(&octets, &arena).unwrap().to_current().unwrap();
     let current = message.to_current();
     assert!(current.rows(Some(&action)).all(|row| row.measurement.is_none()));
-    assert_eq!(current.count_mismatch(Some(&action)).map(|mismatch| (mismatch.expected, mismatch.reported)), Some((3, 1)));
+    assert_eq!(
+        current.count_mismatch(Some(&action)).map(|mismatch| (mismatch.expected, mismatch.reported)),
+        Some((3, 1))
+    );
 
     let octets = vector("v02.00-message-format2");
     let message = v2_00::IndicationMessage::decode(&octets, &arena).unwrap().to_current();

@@ -13,8 +13,7 @@ pub fn time_stamp(header: &[u8], revision: Revision, wire: Wire, arena: &Arena) 
         let v2_00::IndicationHeaderFormats::Format1(header) = v2_00::IndicationHeader::decode(header)?.formats;
         return Ok(header.collet_start_time);
     }
-    let IndicationHeaderFormats::Format1(header) =
-        IndicationHeader::decode_in(header, revision, wire, arena)?.formats;
+    let IndicationHeaderFormats::Format1(header) = IndicationHeader::decode_in(header, revision, wire, arena)?.formats;
     Ok(header.collet_start_time)
 }
 
@@ -80,4 +79,3 @@ fn ue_name(ue: &UeId<'_>) -> String {
         UeId::Enb(id) => format!("s1ap-{}", id.mme_ue_s1ap_id.0),
     }
 }
-

@@ -157,7 +157,9 @@ fn refusal(args: &Args, error: Option<&e2sm::Error>, offers: &[String]) -> Strin
         Some(error) => format!(": {error}"),
     };
     match offers {
-        [] => format!("cannot request {requested}{error}: the node offers no report style, so it has nothing to report"),
+        [] => {
+            format!("cannot request {requested}{error}: the node offers no report style, so it has nothing to report")
+        }
         offers => format!(
             "cannot request {requested}{error}; the node offers {}; request what it offers with --measurement NAME{}",
             offers.join("; "),
@@ -240,7 +242,9 @@ mod tests {
         let cu_cp = definition(&[(1, 1, &["RRC.ConnMean", "RRC.ConnMax"])]);
         let args = Args { measurements: vec!["DRB.UEThpDl".to_owned()], ..Args::default() };
         let error = requested(&args, &cu_cp).unwrap_err();
-        for piece in ["DRB.UEThpDl of each UE or of the cell", "style 1 (a style): RRC.ConnMean, RRC.ConnMax", "--measurement"] {
+        for piece in
+            ["DRB.UEThpDl of each UE or of the cell", "style 1 (a style): RRC.ConnMean, RRC.ConnMax", "--measurement"]
+        {
             assert!(error.contains(piece), "{piece} in: {error}");
         }
         let none = requested(&Args::default(), &definition(&[])).unwrap_err();

@@ -29,7 +29,10 @@ pub fn subscription(definition: &[u8], period_ms: u32, style: Option<i64>) -> an
         (Some(style), _) => bail!("the node offers no report style {style}, only {offered:?}: change --style"),
         // O-RAN SC's simulator, which leaves the short name empty, admits one action and reports under the id of the last
         (None, Some(first)) if definition.ran_function_name.short_name.is_empty() => {
-            info!(style = first, "the node takes one action per subscription: requesting its first style; --style selects another");
+            info!(
+                style = first,
+                "the node takes one action per subscription: requesting its first style; --style selects another"
+            );
             vec![*first]
         }
         (None, Some(_)) => offered,

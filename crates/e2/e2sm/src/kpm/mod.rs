@@ -65,8 +65,8 @@ pub use measurement::{
 };
 pub use report::{CountMismatch, Row, Rows, Value};
 pub use revision::{OID_V1, OID_V2, OID_V3, OIDS, Revision};
-pub use subscribe::{EveryUe, MeasurementRequest, Plan, ReportRequest, Scope};
 use subscribe::nearest;
+pub use subscribe::{EveryUe, MeasurementRequest, Plan, ReportRequest, Scope};
 pub use timestamp::{TimestampFormat, TimestampMoment, TimestampReader};
 
 use crate::message::message;

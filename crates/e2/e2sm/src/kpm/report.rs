@@ -175,7 +175,9 @@ impl Columns<'_> {
     /// The number of values in a record; 0 if nothing is known of them.
     fn values(self) -> usize {
         match self {
-            Columns::Measurements(list) => list.iter().fold(0, |sum, info| values(&info.label_info_list).saturating_add(sum)),
+            Columns::Measurements(list) => {
+                list.iter().fold(0, |sum, info| values(&info.label_info_list).saturating_add(sum))
+            }
             Columns::Groups(list) => list.len(),
         }
     }
@@ -222,7 +224,9 @@ impl<'m> Report<'m> {
         let columns = Columns::Measurements(named);
         // a list that repeats for every UE was decoded once (`per::Memo`), and is counted once
         let expected = match previous {
-            Some(Report { columns: Columns::Measurements(list), expected, .. }) if core::ptr::eq(*list, named) => *expected,
+            Some(Report { columns: Columns::Measurements(list), expected, .. }) if core::ptr::eq(*list, named) => {
+                *expected
+            }
             _ => columns.values(),
         };
         Report::new(ue, &report.meas_data, columns, expected)

@@ -17,8 +17,8 @@ use per::{IntoOwned, List};
 use super::collect::Collection;
 use super::conditions::{Conditions, ValueConditions, without_plmn};
 use super::definition::MAX_BINS;
-use super::{v1, v2_00};
 use super::{Bin, KpmConfig, KpmSource, ReportStyle};
+use super::{v1, v2_00};
 use crate::cause::{ACTION_NOT_SUPPORTED, INFORMATION_UNAVAILABLE, SEMANTIC_ERROR, check_limit, undecodable};
 
 /// The maximum number of values for one UE in one record: measurements with their labels.

@@ -31,9 +31,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use e2sm::Wire;
-use e2sm::kpm::{
-    EventTriggerDefinition, EventTriggerDefinitionFormats, Revision, TimestampFormat, TimestampMoment,
-};
+use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision, TimestampFormat, TimestampMoment};
 use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};

@@ -6,7 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use e2sm::common::{Cgi, FiveQi, PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, RicStyleType, SNssai};
-use e2sm::kpm::v1::{ActionDefinition, CellResourceReportListItem, CuCpResourceStatus, CuUpMeasurementContainer, EventTriggerDefinition, FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem, IndicationHeader, IndicationHeaderFormat1, IndicationMessage, IndicationMessageFormat1, NiType, NrCgi, OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PfContainer, PfContainerListItem, PlmnIdList, PmContainersList, Prbs, RanFunctionDefinition, RanFunctionItem, RicReportStyleList, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem, SliceToReportListItem};
+use e2sm::kpm::v1::{
+    ActionDefinition, CellResourceReportListItem, CuCpResourceStatus, CuUpMeasurementContainer, EventTriggerDefinition,
+    FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem,
+    IndicationHeader, IndicationHeaderFormat1, IndicationMessage, IndicationMessageFormat1, NiType, NrCgi,
+    OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PfContainer, PfContainerListItem, PlmnIdList, PmContainersList,
+    Prbs, RanFunctionDefinition, RanFunctionItem, RicReportStyleList, ServedPlmnPerCellListItem,
+    SlicePerPlmnPerCellListItem, SliceToReportListItem,
+};
 use e2sm::kpm::{MeasurementLabel, OID_V1, RicEventTriggerStyleItem, dictionary::Scope, v1};
 use ferric::e2ap::Cause;
 use per::{List, PrintableString};

@@ -1,7 +1,8 @@
 //! Containers of counters, one for each type of node.
 
 use per::{
-    Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Per, PrintableString, Reader, Store, Visitor, Writer,
+    Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Per, PrintableString, Reader, Store, Visitor,
+    Writer,
 };
 
 use super::{NrCgi, SNssai, is_v1_02};

@@ -39,7 +39,8 @@ pub use container::{
     CellResourceReportListItem, CuCpResourceStatus, CuUpMeasurementContainer, EpcCuUpPmFormat, EpcDuPmContainer,
     FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem, NiType,
     OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PerQciReportListItem, PerQciReportListItemFormat, PfContainer,
-    PfContainerListItem, PlmnIdList, Prbs, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem, SliceToReportListItem,
+    PfContainerListItem, PlmnIdList, Prbs, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem,
+    SliceToReportListItem,
 };
 pub use ran_container::{
     CRnti, CellUsageOfCuCp, CellUsageOfCuUp, CellUsageOfDu, RanContainer, UeUsageOfCuCp, UeUsageOfCuUp, UeUsageOfDu,

@@ -108,8 +108,7 @@ impl Rows {
                 for cell in &report.cell_resource_report_list {
                     for ue in &cell.ue_resource_report_list {
                         let about = Row { cell: Some(cell.nr_cgi), c_rnti: Some(ue.c_rnti.value()), ..NOTHING };
-                        let values =
-                            [(Counter::PrbUsageDl, ue.dl_prb_usage), (Counter::PrbUsageUl, ue.ul_prb_usage)];
+                        let values = [(Counter::PrbUsageDl, ue.dl_prb_usage), (Counter::PrbUsageUl, ue.ul_prb_usage)];
                         self.add(about, values);
                     }
                 }

@@ -47,8 +47,8 @@ pub use action::{
 };
 pub use definition::{
     CellMeasurementObjectItem, GlobalKpmNodeEnGnbId, GlobalKpmNodeEnbId, GlobalKpmNodeGnbId, GlobalKpmNodeId,
-    GlobalKpmNodeNgEnbId, GlobalNgEnbId, KpmNodeItem, MeasurementInfoActionItem, RanFunctionDefinition,
-    RanFunctionName, RicEventTriggerStyleItem, RicReportStyleItem, NgEnbIdChoice,
+    GlobalKpmNodeNgEnbId, GlobalNgEnbId, KpmNodeItem, MeasurementInfoActionItem, NgEnbIdChoice, RanFunctionDefinition,
+    RanFunctionName, RicEventTriggerStyleItem, RicReportStyleItem,
 };
 pub use indication::{
     IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormat1,

@@ -27,7 +27,10 @@ impl<'w> CellReports<'w> {
     ///
     /// # Errors
     /// [`Error::EmptyRequest`], [`Error::NoReportStyle`], and [`Error::NotOffered`] with the most similar names.
-    pub fn actions<'d: 'w>(&self, definition: &'d RanFunctionDefinition<'_>) -> Result<Vec<ActionDefinition<'w>>, Error> {
+    pub fn actions<'d: 'w>(
+        &self,
+        definition: &'d RanFunctionDefinition<'_>,
+    ) -> Result<Vec<ActionDefinition<'w>>, Error> {
         if self.measurements.is_empty() || self.granularity_period_ms == 0 {
             return Err(Error::EmptyRequest);
         }

@@ -352,8 +352,7 @@ fn time_stamp_has_the_configured_format_and_moment() {
         (TimestampFormat::UnixSeconds, TimestampMoment::Report, Revision::V2_03, end),
         (TimestampFormat::Ntp, TimestampMoment::Report, Revision::V2_01, end),
     ] {
-        let config =
-            KpmConfig { revision, timestamp_format: format, timestamp_moment: moment, ..KpmConfig::default() };
+        let config = KpmConfig { revision, timestamp_format: format, timestamp_moment: moment, ..KpmConfig::default() };
         let mut bench = Bench::new(config, &[1]);
         bench.report_request(&report_request(&named(&[VOLUME]), 10, 20, Scope::Node));
         bench.run_until(20);
