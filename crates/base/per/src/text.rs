@@ -9,10 +9,11 @@ use crate::{
     Writer,
 };
 
-/// A PrintableString: letters, digits, space and `'()+,-./:=?`.
+/// A PrintableString: letters, digits, space and `'()+,-./:=?` (X.680 41.4).
 ///
-/// Real peers use other ASCII characters in such strings, mostly underscores. A decoded string may have any ASCII character, and
-/// is encoded unchanged.
+/// Peers in the field use other characters in such strings, mostly underscores, and encoders in the field do not check them. So
+/// any visible ASCII character and the space are allowed, and are encoded unchanged. Everything else is refused, in what is
+/// decoded and in what is made: control characters could forge log lines and write to terminals.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PrintableString<'a>(Cow<'a, str>);
 
@@ -33,10 +34,10 @@ impl<'a> PrintableString<'a> {
     /// A string that is known at compile time.
     ///
     /// # Panics
-    /// Panics if `text` is not ASCII.
+    /// Panics if `text` has a character that is not printable ASCII.
     #[must_use]
     pub const fn literal(text: &'a str) -> Self {
-        assert!(text.is_ascii(), "a PrintableString is ASCII");
+        assert!(is_printable(text.as_bytes()), "a PrintableString is printable ASCII");
         PrintableString(Cow::Borrowed(text))
     }
 }
@@ -51,7 +52,7 @@ impl core::ops::Deref for PrintableString<'_> {
 impl<'a> TryFrom<&'a str> for PrintableString<'a> {
     type Error = Error;
     fn try_from(text: &'a str) -> Result<Self, Error> {
-        if text.is_ascii() {
+        if is_printable(text.as_bytes()) {
             Ok(PrintableString(Cow::Borrowed(text)))
         } else {
             Err(Error::new(ErrorKind::BadCharacter, 0))
@@ -62,7 +63,7 @@ impl<'a> TryFrom<&'a str> for PrintableString<'a> {
 impl TryFrom<String> for PrintableString<'_> {
     type Error = Error;
     fn try_from(text: String) -> Result<Self, Error> {
-        if text.is_ascii() {
+        if is_printable(text.as_bytes()) {
             Ok(PrintableString(Cow::Owned(text)))
         } else {
             Err(Error::new(ErrorKind::BadCharacter, 0))
@@ -103,10 +104,10 @@ impl<'a, S: Store<'a>> DecodeSized<'a, S> for PrintableString<'a> {
         let octets = decode_octets(reader, size, is_bit_field)?;
         let bad = Error::new(ErrorKind::BadCharacter, at);
         let text = match octets.borrowed() {
-            Some(octets) => Cow::Borrowed(ascii(octets).ok_or(bad)?),
+            Some(octets) => Cow::Borrowed(printable(octets).ok_or(bad)?),
             None => match reader.store().keep(octets.to_cow().into_owned()) {
-                Ok(octets) => Cow::Borrowed(ascii(octets).ok_or(bad)?),
-                Err(octets) => Cow::Owned(ascii(&octets).ok_or(bad)?.to_owned()),
+                Ok(octets) => Cow::Borrowed(printable(octets).ok_or(bad)?),
+                Err(octets) => Cow::Owned(printable(&octets).ok_or(bad)?.to_owned()),
             },
         };
         Ok(PrintableString(text))
@@ -121,8 +122,32 @@ fn is_bit_field(bounds: Size) -> bool {
 }
 
 #[inline]
-fn ascii(octets: &[u8]) -> Option<&str> {
-    core::str::from_utf8(octets).ok().filter(|text| text.is_ascii())
+fn printable(octets: &[u8]) -> Option<&str> {
+    if is_printable(octets) { core::str::from_utf8(octets).ok() } else { None }
+}
+
+/// Whether all octets are visible ASCII characters or spaces: 0x20 to 0x7E. Eight at a time: names are short, and there are many.
+#[inline]
+const fn is_printable(octets: &[u8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x80 * ONES;
+    let mut rest = octets;
+    while let Some((chunk, after)) = rest.split_first_chunk() {
+        let x = u64::from_ne_bytes(*chunk);
+        // the top bit of an octet: of one above 0x7F, of 0x7F plus 1, and of one below 0x20 minus 0x20; an octet above 0x7F may
+        // carry into its neighbour, but is found itself
+        if (x | x.wrapping_add(ONES) | (x.wrapping_sub(0x20 * ONES) & !x)) & TOPS != 0 {
+            return false;
+        }
+        rest = after;
+    }
+    while let [octet, after @ ..] = rest {
+        if *octet < 0x20 || *octet > 0x7E {
+            return false;
+        }
+        rest = after;
+    }
+    true
 }
 
 impl<'a, S: Store<'a>> Decode<'a, S> for PrintableString<'a> {
@@ -145,5 +170,36 @@ impl Encode for PrintableString<'_> {
 
     fn size_hint(&self) -> usize {
         self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_octet_is_judged_at_each_place() {
+        for length in 0..20 {
+            for place in 0..length {
+                for octet in 0..=u8::MAX {
+                    let mut octets = vec![b'_'; length];
+                    octets[place] = octet;
+                    assert_eq!(
+                        is_printable(&octets),
+                        (0x20..=0x7E).contains(&octet),
+                        "{octet:#x} at {place} of {length}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn octets_do_not_hide_their_neighbours() {
+        // carries and borrows between octets
+        for pair in (0..=u16::MAX).map(u16::to_be_bytes) {
+            let octets = [b'a', pair[0], pair[1], b'~', b' ', pair[1], pair[0], b'z'];
+            assert_eq!(is_printable(&octets), pair.iter().all(|octet| (0x20..=0x7E).contains(octet)), "{pair:x?}");
+        }
     }
 }

@@ -24,7 +24,7 @@ impl<'a> TryFrom<&'a str> for MeasurementTypeName<'a> {
     type Error = Error;
 
     /// # Errors
-    /// [`per::ErrorKind::BadCharacter`] if the text is not ASCII.
+    /// [`per::ErrorKind::BadCharacter`] if the text has a character that is not printable ASCII.
     fn try_from(text: &'a str) -> Result<Self, Error> {
         PrintableString::try_from(text).map(MeasurementTypeName)
     }

@@ -250,7 +250,7 @@ impl EveryUe {
 }
 
 /// Returns the offered names most similar to `wanted`, best match first.
-fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<String> {
+pub(super) fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<String> {
     let mut ranked: Vec<(usize, &str)> = offered.map(|name| (distance(wanted, name), name)).collect();
     ranked.sort_unstable();
     ranked.dedup();
