@@ -127,7 +127,7 @@ fn log_kpm_v2_00(node: &str, function: &RanFunction, detection: &Detection) {
             let name = definition.ran_function_name.short_name.as_str();
             info!(node, function = id, name, cells, "RAN function: {detection}");
             for style in definition.ric_report_style_list.iter().flatten() {
-                let names: Vec<&str> = style.meas_info_action_list.iter().map(|item| &*item.meas_name).collect();
+                let names: Vec<&str> = style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()).collect();
                 let style = style.ric_report_style_type.0;
                 info!(node, function = id, style, "measurements: {}", names.join(" "));
             }

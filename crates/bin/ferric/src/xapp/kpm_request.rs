@@ -55,7 +55,7 @@ fn of_ues_or_node(args: &Args, detection: &Detection, definition: &[u8]) -> anyh
     for (format, scope) in scopes.into_iter().filter(|(_, scope)| !args.cell || *scope == Scope::Node) {
         let styles = definition.ric_report_style_list.iter().flatten();
         let fitting = styles.filter(|style| style.ric_action_format_type.0 == format);
-        let offered = fitting.flat_map(|style| style.meas_info_action_list.iter().map(|item| &*item.meas_name));
+        let offered = fitting.flat_map(|style| style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()));
         let names = choose(args, offered);
         let measurements: Vec<_> = names.into_iter().map(MeasurementRequest::named).collect();
         let request = ReportRequest {
@@ -89,7 +89,7 @@ fn of_cells(args: &Args, definition: &[u8]) -> anyhow::Result<Request> {
     let styles = || definition.ric_report_style_list.iter().flatten();
     let offered = styles()
         .filter(|style| style.ric_action_format_type.0 == 1)
-        .flat_map(|style| style.meas_info_action_list.iter().map(|item| &*item.meas_name));
+        .flat_map(|style| style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()));
     let names = choose(args, offered);
     let reports = CellReports { measurements: &names, granularity_period_ms: args.period_ms };
     let cells = match reports.actions(&definition) {

@@ -13,9 +13,9 @@ use crate::common::True;
 #[per(size = 1..=150, extensible)]
 pub struct MeasurementTypeName<'a>(pub PrintableString<'a>);
 
-impl Deref for MeasurementTypeName<'_> {
-    type Target = str;
-    fn deref(&self) -> &str {
+impl<'a> Deref for MeasurementTypeName<'a> {
+    type Target = PrintableString<'a>;
+    fn deref(&self) -> &PrintableString<'a> {
         &self.0
     }
 }

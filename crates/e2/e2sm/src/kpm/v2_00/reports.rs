@@ -36,7 +36,7 @@ impl<'w> CellReports<'w> {
         }
         let mut styles = definition.ric_report_style_list.iter().flatten();
         let style = styles.find(|style| style.ric_action_format_type.0 == OF_A_CELL).ok_or(Error::NoReportStyle)?;
-        let offered = || style.meas_info_action_list.iter().map(|item| &*item.meas_name);
+        let offered = || style.meas_info_action_list.iter().map(|item| item.meas_name.as_str());
         if let Some(wanted) = self.measurements.iter().find(|wanted| !offered().any(|name| name == **wanted)) {
             return Err(Error::NotOffered { wanted: (*wanted).to_owned(), nearest: nearest(wanted, offered()) });
         }
