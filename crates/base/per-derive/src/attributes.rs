@@ -19,6 +19,7 @@ pub struct Attributes {
     pub range: Option<ExprRange>,
     pub size: Option<ExprRange>,
     pub default: Option<Expr>,
+    pub shortcut: Option<syn::Path>,
 }
 
 pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
@@ -42,9 +43,10 @@ pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
                 "range" => out.range = Some(meta.value()?.parse()?),
                 "size" => out.size = Some(meta.value()?.parse()?),
                 "default" => out.default = Some(meta.value()?.parse()?),
+                "shortcut" => out.shortcut = Some(meta.value()?.parse()?),
                 _ => {
                     return Err(meta.error(
-                        "known are extensible, choice, hot, fast, addition, mandatory, group, since, until, range, size, default",
+                        "known are extensible, choice, hot, fast, addition, mandatory, group, since, until, range, size, default, shortcut",
                     ));
                 }
             }

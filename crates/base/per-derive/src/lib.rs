@@ -33,6 +33,8 @@ use syn::{Data, DeriveInput, Fields};
 /// `fast`: the codecs of the components are inlined into that of the type; otherwise shared functions are called. `hot`, for a
 /// type that occurs hundreds of times in a message: its decoder is also inlined into that of its container.
 ///
+/// `shortcut = function`, on a SEQUENCE or CHOICE: the function is its `Decode::decode_shortcut`.
+///
 /// On variants: `addition`; `since` and `until`; `range` and `size` for the payload. An enum without payloads that is a CHOICE of
 /// NULLs has `#[per(choice)]`. The alternatives are in the order of their tags: with automatic tagging, the order of the ASN.1.
 ///
@@ -100,6 +102,8 @@ struct Impl<'i> {
     inlined: bool,
     /// Whether it is a single value: a newtype or an ENUMERATED.
     leaf: bool,
+    /// The function that reads its most frequent encoding.
+    shortcut: Option<syn::Path>,
 }
 
 impl<'i> Impl<'i> {
@@ -120,7 +124,17 @@ impl<'i> Impl<'i> {
             0 => {
                 let name_alone = quote!(#name);
                 let (decoded, any, owned) = (name_alone.clone(), name_alone.clone(), name_alone);
-                Ok(Impl { name, decoded, any, owned, borrows: false, hot, inlined, leaf })
+                Ok(Impl {
+                    name,
+                    decoded,
+                    any,
+                    owned,
+                    borrows: false,
+                    hot,
+                    inlined,
+                    leaf,
+                    shortcut: attributes.shortcut,
+                })
             }
             1 => Ok(Impl {
                 name,
@@ -131,6 +145,7 @@ impl<'i> Impl<'i> {
                 hot,
                 inlined,
                 leaf,
+                shortcut: attributes.shortcut,
             }),
             _ => Err(syn::Error::new_spanned(generics, "at most one lifetime, that of the input")),
         }
@@ -178,6 +193,17 @@ impl<'i> Impl<'i> {
     fn decode(&self, body: &TokenStream) -> TokenStream {
         let decoded = &self.decoded;
         let inline = if self.hot { quote!(#[inline(always)]) } else { self.inline() };
+        let shortcut = self.shortcut.as_ref().map(|function| {
+            quote! {
+                #[inline(always)]
+                fn decode_shortcut<L: ::per::ListBuilder<'per, Self>>(
+                    reader: &mut ::per::Reader<'per, S>,
+                    items: &mut L,
+                ) -> bool {
+                    #function(reader, items)
+                }
+            }
+        });
         quote! {
             // `?` compiles to more code
             #[automatically_derived]
@@ -190,6 +216,7 @@ impl<'i> Impl<'i> {
                 ) -> ::core::result::Result<Self, ::per::Error> {
                     #body
                 }
+                #shortcut
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The codec traits, and the codecs of Rust's built-in types.
 
-use crate::{Describe, Error, ErrorKind, Heap, Reader, Store, Visitor, Writer};
+use crate::{Describe, Error, ErrorKind, Heap, ListBuilder, Reader, Store, Visitor, Writer};
 
 /// A type that can be read. Lists and gathered fragments are stored in an `S`.
 pub trait Decode<'a, S: Store<'a>>: Sized {
@@ -18,6 +18,13 @@ pub trait Decode<'a, S: Store<'a>>: Sized {
     #[inline]
     fn decode(reader: &mut Reader<'a, S>) -> Result<Self, Error> {
         Self::decode_after(reader, None)
+    }
+
+    /// Reads an item of a list and appends it to `items`, if it has the most frequent encoding of the type: with less work than
+    /// [`Decode::decode_after`], and with the same result. Returns `false` otherwise, and leaves the reader as it is.
+    #[inline(always)]
+    fn decode_shortcut<L: ListBuilder<'a, Self>>(_: &mut Reader<'a, S>, _: &mut L) -> bool {
+        false
     }
 }
 

@@ -213,7 +213,7 @@ impl<T: IntoOwned + Clone> IntoOwned for List<'_, T> {
 impl<'a, S: Store<'a>, T: Decode<'a, S>> DecodeSized<'a, S> for List<'a, T> {
     #[inline]
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, _: Option<&Self>) -> Result<Self, Error> {
-        Self::decode_items(reader, size, T::decode_after)
+        Self::decode_each(reader, size, T::decode_shortcut::<S::ListBuilder<T>>, T::decode_after)
     }
 }
 
@@ -226,6 +226,17 @@ impl<'a, T> List<'a, T> {
     pub fn decode_items<S: Store<'a>>(
         reader: &mut Reader<'a, S>,
         size: Size,
+        item: impl FnMut(&mut Reader<'a, S>, Option<&T>) -> Result<T, Error>,
+    ) -> Result<Self, Error> {
+        Self::decode_each(reader, size, |_, _| false, item)
+    }
+
+    /// Reads each item with `shortcut`, and with `item` if it does not apply.
+    #[inline(always)]
+    fn decode_each<S: Store<'a>>(
+        reader: &mut Reader<'a, S>,
+        size: Size,
+        mut shortcut: impl FnMut(&mut Reader<'a, S>, &mut S::ListBuilder<T>) -> bool,
         mut item: impl FnMut(&mut Reader<'a, S>, Option<&T>) -> Result<T, Error>,
     ) -> Result<Self, Error> {
         let mut progress = Progress::begin(reader, size)?;
@@ -243,6 +254,9 @@ impl<'a, T> List<'a, T> {
                 continue;
             }
             progress.left -= 1;
+            if shortcut(reader, &mut items) {
+                continue;
+            }
             match item(reader, items.last()) {
                 Ok(item) => items.push(item),
                 Err(error) => break Err(error),

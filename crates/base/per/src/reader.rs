@@ -148,6 +148,24 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         self.pos = self.end.min((self.pos + 7) & !7);
     }
 
+    /// The remaining octets of this value, if the reader is at an octet boundary. For shortcuts, which recognise frequent
+    /// encodings as octets.
+    #[inline(always)]
+    #[must_use]
+    pub fn octets_ahead(&self) -> Option<&'a [u8]> {
+        if self.pos & 7 != 0 {
+            return None;
+        }
+        self.bytes.get(self.pos >> 3..self.end >> 3)
+    }
+
+    /// Skips octets of [`Reader::octets_ahead`].
+    #[inline(always)]
+    pub fn skip_octets(&mut self, count: usize) {
+        debug_assert!(count * 8 <= self.remaining());
+        self.pos += count * 8;
+    }
+
     /// Reads `count` whole octets from the next octet boundary, borrowed.
     ///
     /// # Errors

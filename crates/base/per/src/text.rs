@@ -9,54 +9,88 @@ use crate::{
     Writer,
 };
 
-/// A PrintableString: letters, digits, space and `'()+,-./:=?`.
+/// A PrintableString: letters, digits, space and `'()+,-./:=?` (X.680 41.4).
 ///
-/// Real peers use other ASCII characters in such strings, mostly underscores. A decoded string may have any ASCII character, and
-/// is encoded unchanged.
+/// Peers in the field use other characters in such strings, mostly underscores, and encoders in the field do not check them. So
+/// any visible ASCII character and the space are allowed, and are encoded unchanged. Everything else is refused, in what is
+/// decoded and in what is made: control characters could forge log lines and write to terminals.
+///
+/// The octets are kept, not a `str`: the standard library checks UTF-8 slower than [`PrintableString::from_octets`] checks the
+/// alphabet, and few of the names in a message are looked at as text. [`PrintableString::as_bytes`] costs nothing.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PrintableString<'a>(Cow<'a, str>);
+pub struct PrintableString<'a>(Cow<'a, [u8]>);
 
 impl<'a> PrintableString<'a> {
     /// The characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.0).expect("printable ASCII is UTF-8")
+    }
+
+    /// The characters, an octet each.
+    #[inline]
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// The number of characters.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no characters.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The characters in `octets`; `None` if one is not printable ASCII.
+    #[inline]
+    #[must_use]
+    pub fn from_octets(octets: &'a [u8]) -> Option<Self> {
+        is_printable(octets).then_some(PrintableString(Cow::Borrowed(octets)))
     }
 
     /// A string that is known at compile time.
     ///
     /// # Panics
-    /// Panics if `text` is not ASCII.
+    /// Panics if `text` has a character that is not printable ASCII.
     #[must_use]
     pub const fn literal(text: &'a str) -> Self {
-        assert!(text.is_ascii(), "a PrintableString is ASCII");
-        PrintableString(Cow::Borrowed(text))
+        assert!(is_printable(text.as_bytes()), "a PrintableString is printable ASCII");
+        PrintableString(Cow::Borrowed(text.as_bytes()))
     }
 }
 
 impl core::ops::Deref for PrintableString<'_> {
     type Target = str;
     fn deref(&self) -> &str {
-        &self.0
+        self.as_str()
+    }
+}
+
+impl PartialEq<str> for PrintableString<'_> {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other.as_bytes()
     }
 }
 
 impl<'a> TryFrom<&'a str> for PrintableString<'a> {
     type Error = Error;
     fn try_from(text: &'a str) -> Result<Self, Error> {
-        if text.is_ascii() {
-            Ok(PrintableString(Cow::Borrowed(text)))
-        } else {
-            Err(Error::new(ErrorKind::BadCharacter, 0))
-        }
+        PrintableString::from_octets(text.as_bytes()).ok_or(Error::new(ErrorKind::BadCharacter, 0))
     }
 }
 
 impl TryFrom<String> for PrintableString<'_> {
     type Error = Error;
     fn try_from(text: String) -> Result<Self, Error> {
-        if text.is_ascii() {
-            Ok(PrintableString(Cow::Owned(text)))
+        if is_printable(text.as_bytes()) {
+            Ok(PrintableString(Cow::Owned(text.into_bytes())))
         } else {
             Err(Error::new(ErrorKind::BadCharacter, 0))
         }
@@ -65,13 +99,13 @@ impl TryFrom<String> for PrintableString<'_> {
 
 impl fmt::Debug for PrintableString<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(self.as_str(), f)
     }
 }
 
 impl fmt::Display for PrintableString<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
+        f.pad(self.as_str())
     }
 }
 
@@ -84,7 +118,7 @@ impl IntoOwned for PrintableString<'_> {
 
 impl Describe for PrintableString<'_> {
     fn describe(&self, visitor: &mut dyn Visitor) {
-        visitor.text(&self.0);
+        visitor.text(self.as_str());
     }
 }
 
@@ -94,15 +128,14 @@ impl<'a, S: Store<'a>> DecodeSized<'a, S> for PrintableString<'a> {
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, _: Option<&Self>) -> Result<Self, Error> {
         let at = reader.position();
         let octets = decode_octets(reader, size, is_bit_field)?;
-        let bad = Error::new(ErrorKind::BadCharacter, at);
         let text = match octets.borrowed() {
-            Some(octets) => Cow::Borrowed(ascii(octets).ok_or(bad)?),
+            Some(octets) => Cow::Borrowed(octets),
             None => match reader.store().keep(octets.to_cow().into_owned()) {
-                Ok(octets) => Cow::Borrowed(ascii(octets).ok_or(bad)?),
-                Err(octets) => Cow::Owned(ascii(&octets).ok_or(bad)?.to_owned()),
+                Ok(octets) => Cow::Borrowed(octets),
+                Err(octets) => Cow::Owned(octets),
             },
         };
-        Ok(PrintableString(text))
+        if is_printable(&text) { Ok(PrintableString(text)) } else { Err(Error::new(ErrorKind::BadCharacter, at)) }
     }
 }
 
@@ -113,9 +146,28 @@ fn is_bit_field(bounds: Size) -> bool {
     bounds.hi < if bounds.is_fixed() { 3 } else { 2 }
 }
 
+/// Whether all octets are visible ASCII characters or spaces: 0x20 to 0x7E. Eight at a time: names are short, and there are many.
 #[inline]
-fn ascii(octets: &[u8]) -> Option<&str> {
-    core::str::from_utf8(octets).ok().filter(|text| text.is_ascii())
+const fn is_printable(octets: &[u8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x80 * ONES;
+    let mut rest = octets;
+    while let Some((chunk, after)) = rest.split_first_chunk() {
+        let x = u64::from_ne_bytes(*chunk);
+        // the top bit of an octet: of one above 0x7F, of 0x7F plus 1, and of one below 0x20 minus 0x20; an octet above 0x7F may
+        // carry into its neighbour, but is found itself
+        if (x | x.wrapping_add(ONES) | (x.wrapping_sub(0x20 * ONES) & !x)) & TOPS != 0 {
+            return false;
+        }
+        rest = after;
+    }
+    while let [octet, after @ ..] = rest {
+        if *octet < 0x20 || *octet > 0x7E {
+            return false;
+        }
+        rest = after;
+    }
+    true
 }
 
 impl<'a, S: Store<'a>> Decode<'a, S> for PrintableString<'a> {
@@ -127,7 +179,7 @@ impl<'a, S: Store<'a>> Decode<'a, S> for PrintableString<'a> {
 impl EncodeSized for PrintableString<'_> {
     #[inline]
     fn encode_sized(&self, writer: &mut Writer<'_>, size: Size) -> Result<(), Error> {
-        encode_octets(writer, self.0.as_bytes(), size, is_bit_field)
+        encode_octets(writer, &self.0, size, is_bit_field)
     }
 }
 
@@ -138,5 +190,36 @@ impl Encode for PrintableString<'_> {
 
     fn size_hint(&self) -> usize {
         self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_octet_is_judged_at_each_place() {
+        for length in 0..20 {
+            for place in 0..length {
+                for octet in 0..=u8::MAX {
+                    let mut octets = vec![b'_'; length];
+                    octets[place] = octet;
+                    assert_eq!(
+                        is_printable(&octets),
+                        (0x20..=0x7E).contains(&octet),
+                        "{octet:#x} at {place} of {length}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn octets_do_not_hide_their_neighbours() {
+        // carries and borrows between octets
+        for pair in (0..=u16::MAX).map(u16::to_be_bytes) {
+            let octets = [b'a', pair[0], pair[1], b'~', b' ', pair[1], pair[0], b'z'];
+            assert_eq!(is_printable(&octets), pair.iter().all(|octet| (0x20..=0x7E).contains(octet)), "{pair:x?}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use hdrhistogram::Histogram;
 
 mod agent;
 mod codec;
+mod e42_xapp;
 mod idle;
 mod links;
 mod load;
@@ -30,7 +31,7 @@ mod soak;
 pub use mover::mover;
 pub use ping::{PingReport, PingRow, ping};
 pub use ran::{RanReport, RanRow, ran};
-pub use report::{AgentRow, Codec, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};
+pub use report::{AgentRow, Codec, E42Relay, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};
 pub use soak::{Soak, SoakReport, Trend, soak};
 pub use testkit::CountingAllocator;
 

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Measures nodes that report once each [`PERIOD`], at different times.
 pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
-    let RicProcess { process: ric, e2, xapp } = RicProcess::start(ferric, &[])?;
+    let RicProcess { process: ric, e2, xapp, .. } = RicProcess::start(ferric, &[])?;
     let count = effort.many_nodes;
     let mut nodes = Vec::new();
     for number in 0..count {
@@ -99,7 +99,7 @@ pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Many> {
 
 /// Measures nodes that lose their links and reconnect at the same time.
 pub(crate) fn storm(ferric: &Path, effort: Effort) -> anyhow::Result<Storm> {
-    let RicProcess { process: _ric, e2, xapp } = RicProcess::start(ferric, &[])?;
+    let RicProcess { process: _ric, e2, xapp, .. } = RicProcess::start(ferric, &[])?;
     let count = effort.idle_nodes;
     let mut first = Vec::new();
     for number in 0..count {

@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, anyhow};
 use ferric::Endpoint;
 use ferric::link::Address;
+use ferric::server::E42Address;
 
 /// The kernel's accounts of a process.
 #[derive(Clone, Copy, Debug)]
@@ -165,6 +166,8 @@ pub struct RicProcess {
     pub e2: Endpoint,
     /// Its address for xApps.
     pub xapp: Address,
+    /// Its address for FlexRIC's xApps, with the option `--e42`.
+    pub e42: Option<Address>,
 }
 
 impl RicProcess {
@@ -180,8 +183,10 @@ impl RicProcess {
             }
         }
         arguments.extend_from_slice(options);
-        let process = Process::start(ferric, &arguments, 2)?;
+        let has_e42 = options.contains(&"--e42");
+        let process = Process::start(ferric, &arguments, 2 + usize::from(has_e42))?;
         let (e2, xapp) = (process.value("e2")?.parse()?, process.value("xapp")?.parse()?);
-        Ok(RicProcess { process, e2, xapp })
+        let e42 = if has_e42 { Some(process.value("e42")?.parse::<E42Address>()?.0) } else { None };
+        Ok(RicProcess { process, e2, xapp, e42 })
     }
 }

@@ -12,11 +12,12 @@ use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch
 use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
 
+use crate::e42_xapp::E42Xapp;
 use crate::links::TemporaryPath;
 use crate::load::{FUNCTION, Node, Template};
 use crate::part::any_port;
 use crate::process::{Process, RicProcess};
-use crate::{Effort, LoopsRow, RelayRow, ShmRelay, latency_histogram, median};
+use crate::{E42Relay, Effort, LoopsRow, RelayRow, ShmRelay, latency_histogram, median};
 
 /// The size of an indication with FlexRIC's MAC, RLC and PDCP statistics of 32 UEs.
 const PDU_OCTETS: usize = 4285;
@@ -63,12 +64,14 @@ pub(crate) fn measure(ferric: &Path, effort: Effort) -> anyhow::Result<Vec<Relay
 
 fn row(ferric: &Path, load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
     let (mut rics, mut shms, mut spinning, mut movers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut e42s = Vec::new();
     for _ in 0..effort.repetitions {
         let through =
             |xapps_on| through_ric(ferric, load, RicShape { xapps_on, ..RicShape::default() }, effort.seconds);
         rics.push(through(XappsOn::Tcp)?);
         shms.push(through(XappsOn::Shm { spin: Duration::ZERO })?);
         spinning.push(through(XappsOn::Shm { spin: PERIOD })?);
+        e42s.push(through(XappsOn::E42)?);
         movers.push(through_mover(load, effort.seconds)?);
     }
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
@@ -84,7 +87,7 @@ fn row(ferric: &Path, load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
         period_ms: PERIOD.as_secs_f64() * 1e3,
         payload_bytes: PDU_OCTETS,
         indications: rics.iter().map(|r| r.received).sum(),
-        lost: rics.iter().chain(&shms).chain(&spinning).map(|r| r.sent - r.received).sum(),
+        lost: rics.iter().chain(&shms).chain(&spinning).chain(&e42s).map(|r| r.sent - r.received).sum(),
         ric_cpu_us,
         mover_cpu_us,
         ratio: ric_cpu_us / mover_cpu_us,
@@ -94,6 +97,12 @@ fn row(ferric: &Path, load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
         mover_p99_us: of(&movers, |r| r.p99_us),
         shm: shm(&shms),
         shm_spins: shm(&spinning),
+        e42: E42Relay {
+            cpu_us: of(&e42s, |r| r.cpu_us),
+            ratio_to_native: of(&e42s, |r| r.cpu_us) / ric_cpu_us,
+            p50_us: of(&e42s, |r| r.p50_us),
+            p99_us: of(&e42s, |r| r.p99_us),
+        },
     })
 }
 
@@ -114,6 +123,8 @@ enum XappsOn {
     Shm {
         spin: Duration,
     },
+    /// An xApp of FlexRIC, over TCP.
+    E42,
 }
 
 impl Default for RicShape {
@@ -161,10 +172,14 @@ fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyh
     let RicShape { loops, xapps, xapps_on } = shape;
     let (loops, path) = (loops.to_string(), TemporaryPath::new("xapps"));
     let (xapp_at, spin) = match xapps_on {
-        XappsOn::Tcp => (any_port().to_string(), Duration::ZERO),
+        XappsOn::Tcp | XappsOn::E42 => (any_port().to_string(), Duration::ZERO),
         XappsOn::Shm { spin } => (Address::Shm(path.0.clone()).to_string(), spin),
     };
-    let RicProcess { process: ric, e2, xapp } = RicProcess::start(ferric, &["--xapp", &xapp_at, "--loops", &loops])?;
+    let mut options = vec!["--xapp", &xapp_at, "--loops", &loops];
+    if xapps_on == XappsOn::E42 {
+        options.extend(["--e42", "e42+tcp://127.0.0.1:0"]);
+    }
+    let RicProcess { process: ric, e2, xapp, e42 } = RicProcess::start(ferric, &options)?;
 
     let mut sources = Vec::new();
     for number in 0..load.nodes {
@@ -176,9 +191,13 @@ fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyh
     let (result, clock) = (mpsc::channel(), Instant::now());
     let mut sinks = Vec::new();
     for _ in 0..xapps {
-        let (xapp, ready, sender) = (xapp.clone(), ready.clone(), result.0.clone());
+        let (xapp, e42, ready, sender) = (xapp.clone(), e42.clone(), ready.clone(), result.0.clone());
         sinks.push(thread::spawn(move || {
-            let received = receive_all(&xapp, spin, Received::new(clock, load.nodes), &ready)?;
+            let received = Received::new(clock, load.nodes);
+            let received = match e42 {
+                Some(ric) => receive_all_over_e42(&ric, load.nodes, received, &ready)?,
+                None => receive_all(&xapp, spin, received, &ready)?,
+            };
             // the receiver exists, unless the measurement has failed
             let _ = sender.send(received);
             anyhow::Ok(())
@@ -225,6 +244,29 @@ fn receive_all(
             XappEvent::Request(RequestEvent::Subscribed { .. }) => drop(ready.send(())),
             XappEvent::Indication(indication) => received.frame(indication.pdu),
             _ => {}
+        })?;
+    }
+    Ok(received)
+}
+
+/// As [`receive_all`], as an xApp of FlexRIC.
+fn receive_all_over_e42(
+    ric: &Address,
+    nodes: usize,
+    mut received: Received,
+    ready: &mpsc::Sender<()>,
+) -> anyhow::Result<Received> {
+    let mut xapp = E42Xapp::subscribe_to_all(ric, nodes)?;
+    let mut subscribed = 0;
+    while !received.is_complete() {
+        xapp.receive(|pdu| {
+            if subscribed < nodes && E42Xapp::is_subscribed(pdu) {
+                subscribed += 1;
+                // the receiver exists, unless the measurement has failed
+                let _ = ready.send(());
+            } else {
+                received.frame(pdu);
+            }
         })?;
     }
     Ok(received)

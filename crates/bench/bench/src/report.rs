@@ -80,6 +80,21 @@ pub struct RelayRow {
     pub shm: ShmRelay,
     /// The relay to an xApp on shared memory that polls for a period before it sleeps.
     pub shm_spins: ShmRelay,
+    /// The relay to an xApp of FlexRIC, which uses E42 over TCP.
+    pub e42: E42Relay,
+}
+
+/// The relay to an xApp of FlexRIC.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct E42Relay {
+    /// Processor time of the RIC per indication.
+    pub cpu_us: f64,
+    /// `cpu_us` divided by that of the relay to an xApp of ferric over TCP.
+    pub ratio_to_native: f64,
+    /// Median time from a node's write to the xApp's read.
+    pub p50_us: f64,
+    /// The 99th percentile of it.
+    pub p99_us: f64,
 }
 
 /// The relay to an xApp on shared memory.
@@ -292,6 +307,22 @@ impl fmt::Display for Report {
                     "  {nodes:>5} {xapp:>8} {cpu_us:>11.2} {mover_cpu_us:>11.2} {ratio:>6.2} {p50_us:>8.0} {p99_us:>8.0}"
                 )?;
             }
+        }
+        writeln!(
+            f,
+            "\nThe relay to an xApp of FlexRIC over E42 and TCP, compared with the relay to an xApp of ferric over TCP"
+        )?;
+        writeln!(
+            f,
+            "  {:>5} {:>11} {:>11} {:>6} {:>8} {:>8}",
+            "nodes", "E42 us/ind", "ferric us", "ratio", "p50 us", "p99 us"
+        )?;
+        for RelayRow { nodes, ric_cpu_us, e42, .. } in &self.relay {
+            let E42Relay { cpu_us, ratio_to_native, p50_us, p99_us } = e42;
+            writeln!(
+                f,
+                "  {nodes:>5} {cpu_us:>11.2} {ric_cpu_us:>11.2} {ratio_to_native:>6.2} {p50_us:>8.0} {p99_us:>8.0}"
+            )?;
         }
         writeln!(f, "\nAn agent with MAC, RLC and PDCP reports each millisecond: CPU us per report")?;
         writeln!(

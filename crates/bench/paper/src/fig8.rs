@@ -29,7 +29,7 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     // with the most agents
     let (mut ours, mut theirs) = (None, Vec::new());
     for nodes in AGENTS_8A {
-        let crowd = Crowd { nodes, ..CROWD };
+        let crowd = Crowd { nodes, encoding: context.options.encoding, ..CROWD };
         let kept = crowd.on_ours(Encoding::Flat, false, context.seconds)?;
         let decoded = crowd.on_ours(Encoding::Flat, true, context.seconds)?;
         let mut row = vec![f64::from(nodes).into(), kept.cpu_percent.into(), kept.rss_mib.into()];
@@ -93,8 +93,9 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
     let mut table = Table::new(columns);
     let mut ratios = Vec::new();
     let mut all_delivered = true;
-    let slow = Crowd { nodes: SLOW_AGENTS, period_ms: 10, ..CROWD };
-    for crowd in AGENTS_8B.map(|nodes| Crowd { nodes, ..CROWD }).into_iter().chain([slow]) {
+    let all = Crowd { encoding: context.options.encoding, ..CROWD };
+    let slow = Crowd { nodes: SLOW_AGENTS, period_ms: 10, ..all };
+    for crowd in AGENTS_8B.map(|nodes| Crowd { nodes, ..all }).into_iter().chain([slow]) {
         let per = crowd.on_ours(Encoding::Per, false, context.seconds)?;
         let flat = crowd.on_ours(Encoding::Flat, false, context.seconds)?;
         // per report, since a slow machine sends fewer reports

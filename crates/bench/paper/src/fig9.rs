@@ -40,7 +40,7 @@ fn two_hops_ns(
     octets: usize,
     seconds: f64,
 ) -> anyhow::Result<Histogram<u64>> {
-    let RicProcess { process: _ric, e2, xapp: address } = ric(ferric, e2ap)?;
+    let RicProcess { process: _ric, e2, xapp: address, .. } = ric(ferric, e2ap)?;
     let _agent = agent(&e2, e2sm)?;
     let mut xapp = Xapp::connect(&address, "ping", XappConfig { reconnect: None, ..XappConfig::default() })
         .context("cannot use the RIC")?;
@@ -165,19 +165,20 @@ const CROWD: Crowd = Crowd { nodes: 10, ues: 32, load: Load::Mac, encoding: Enco
 const LESS: f64 = 0.83;
 
 pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
+    let crowd = Crowd { encoding: context.options.encoding, ..CROWD };
     let mut table = Table::new(["controller"].into_iter().chain(SAMPLE_COLUMNS));
     let mut row = |name: &str, sample: Option<Sample>| {
         table.row([Cell::from(name)].into_iter().chain(cells(sample)));
     };
-    let one = CROWD.on_ours(Encoding::Flat, true, context.seconds)?;
+    let one = crowd.on_ours(Encoding::Flat, true, context.seconds)?;
     row("ferric, internal app", Some(one));
     for (name, sample) in through_ric(context.ferric, context.seconds)? {
         row(name, Some(sample));
     }
     let mut theirs = Vec::new();
-    for (peer, sample) in context.peers.iter().zip(context.of_peers(&CROWD)) {
+    for (peer, sample) in context.peers.iter().zip(context.of_peers(&crowd)) {
         row(&peer.name, sample);
-        theirs.extend(sample.filter(|sample| CROWD.delivered(sample) >= COMPARABLE).and_then(|s| s.cpu_percent));
+        theirs.extend(sample.filter(|sample| crowd.delivered(sample) >= COMPARABLE).and_then(|s| s.cpu_percent));
     }
     let holds = one.cpu_percent.filter(|_| !theirs.is_empty());
     let holds = holds.map(|ours| theirs.iter().all(|theirs| ours <= (1.0 - LESS) * theirs));
@@ -214,7 +215,7 @@ pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
 
 /// The samples of the RIC, of an xApp and of both together.
 fn through_ric(ferric: &Path, seconds: f64) -> anyhow::Result<[(&'static str, Sample); 3]> {
-    let RicProcess { process: ric, e2, xapp } = ric(ferric, Encoding::Flat)?;
+    let RicProcess { process: ric, e2, xapp, .. } = ric(ferric, Encoding::Flat)?;
     let mut xapp = Part::Xapp(XappPart { ric: xapp.to_string(), period_ms: CROWD.period_ms }).start()?;
     let agents = CROWD.start(&e2.to_string())?;
     let wanted = u64::from(CROWD.nodes) * CROWD.load.statistics();

@@ -20,8 +20,10 @@ mod testbed;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use bench::meter::Sample;
+use bench::part::Encoding;
 use serde::Serialize;
 
 use load::Crowd;
@@ -179,6 +181,46 @@ impl fmt::Display for FigureReport {
     }
 }
 
+/// How agents and peers meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerOptions {
+    /// The encoding of the service models that agents offer, in figures with columns for peers. FlexRIC's apps read
+    /// [`Encoding::Plain`]. Default: FlatBuffers, as in the paper.
+    pub encoding: Encoding,
+    /// The longest time for a peer's first subscription, for each number of agents. Default: 2 s.
+    pub patience: Duration,
+}
+
+impl Default for PeerOptions {
+    fn default() -> Self {
+        PeerOptions { encoding: Encoding::Flat, patience: Duration::from_secs(2) }
+    }
+}
+
+impl PeerOptions {
+    /// What an app of a peer must do for a figure; `None` of a figure without columns for peers.
+    #[must_use]
+    pub fn instruction(&self, figure: Figure) -> Option<String> {
+        let (functions, rows) = match figure {
+            Figure::Fig8a | Figure::Fig8b => {
+                ("142 (MAC), 143 (RLC) and 144 (PDCP)", "each row of the table has new agents")
+            }
+            Figure::Fig9b => ("142 (MAC)", "there are ten agents at once"),
+            _ => return None,
+        };
+        let layout = match self.encoding {
+            Encoding::Per => "PER",
+            Encoding::Flat => "FlatBuffers (FlexRIC's apps need `--encoding plain`)",
+            Encoding::Plain => "FlexRIC's plain layout",
+        };
+        Some(format!(
+            "Its app must subscribe to RAN functions {functions} of every agent, each with one report action every millisecond, \
+             within {} s of its setup (`--peer-wait`); {rows}. The service models are in {layout}.",
+            self.patience.as_secs_f64()
+        ))
+    }
+}
+
 /// The parameters of a measurement, and the state of its peers.
 struct Context<'a> {
     /// The program `ferric`.
@@ -188,6 +230,7 @@ struct Context<'a> {
     /// How the emulated RAN advances.
     mode: Mode<'a>,
     peers: &'a [Peer],
+    options: PeerOptions,
     /// The errors of peers, one of each.
     failures: Vec<String>,
     /// Peers that have failed and are skipped.
@@ -205,7 +248,9 @@ impl Context<'_> {
                 samples.push(None);
                 continue;
             }
-            match crowd.on_peer(peer, self.silent[at], self.seconds) {
+            // a silent peer is not waited for again
+            let patience = if self.silent[at] { Duration::ZERO } else { self.options.patience };
+            match crowd.on_peer(peer, patience, self.seconds) {
                 Ok(sample) => {
                     self.silent[at] |= sample.reports_per_s == 0.0;
                     samples.push(Some(sample));
@@ -233,12 +278,13 @@ pub fn figure(
     figure: Figure,
     seconds: f64,
     peers: &[Peer],
+    options: PeerOptions,
     live: Option<&AtomicBool>,
 ) -> anyhow::Result<(FigureReport, Vec<String>)> {
     let none = vec![false; peers.len()];
     let mode = live.map_or(Mode::Stepped, |is_interrupted| Mode::Live { is_interrupted });
     let mut context =
-        Context { ferric, seconds, mode, peers, failures: Vec::new(), failed: none.clone(), silent: none };
+        Context { ferric, seconds, mode, peers, options, failures: Vec::new(), failed: none.clone(), silent: none };
     let mut report = match figure {
         Figure::Fig6b => fig6::fig6b(&context)?,
         Figure::Fig7a => fig7::fig7a(&context)?,
@@ -261,9 +307,9 @@ pub fn figure(
         }
         if context.silent[at] {
             report.notes.push(format!(
-                "{} accepted the setups and subscribed to nothing: its columns are of silent agents. One of its apps must subscribe \
-                 to the statistics.",
-                peer.name
+                "{} accepted the setups and subscribed to nothing: its columns are of silent agents. {}",
+                peer.name,
+                options.instruction(figure).unwrap_or_default()
             ));
         }
         if peer.pid.is_none() {

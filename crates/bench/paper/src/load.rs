@@ -15,8 +15,6 @@ use crate::table::Cell;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest time for a peer to accept the agents' setups.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest time for a peer to subscribe, if it does.
-const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The fraction of the reports that must arrive for a comparison.
 pub(crate) const COMPARABLE: f64 = 0.9;
@@ -69,8 +67,8 @@ impl Crowd {
         })
     }
 
-    /// Measures a peer, without waiting for the subscriptions of a silent one.
-    pub fn on_peer(&self, peer: &Peer, is_silent: bool, seconds: f64) -> anyhow::Result<Sample> {
+    /// Measures a peer, with `patience` for its first subscription.
+    pub fn on_peer(&self, peer: &Peer, patience: Duration, seconds: f64) -> anyhow::Result<Sample> {
         let accounts = peer.pid.map(Accounts::of).transpose()?;
         let mut agents = self.start(&peer.endpoint.to_string())?;
         let deadline = Instant::now() + SETUP_TIMEOUT;
@@ -88,9 +86,9 @@ impl Crowd {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        let deadline = Instant::now() + SUBSCRIPTION_TIMEOUT;
+        let deadline = Instant::now() + patience;
         let mut reports = 0;
-        while !is_silent && reports == 0 && Instant::now() < deadline {
+        while reports == 0 && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
             reports = ask::<AgentsCount>(&mut agents)?.reports;
         }

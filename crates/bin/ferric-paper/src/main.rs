@@ -5,11 +5,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use bench::part::Encoding;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand};
-use paper::{Figure, FigureReport, Peer};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use paper::{Figure, FigureReport, Peer, PeerOptions};
 use program::{LogLevel, outln, parse_seconds, signals};
 
 /// Measure ferric's side of the FlexRIC paper's figures: tables, CSV files and plots.
@@ -69,6 +71,30 @@ struct FigureArgs {
     /// Repeatable.
     #[arg(long = "peer", value_name = "NAME=URL[,pid=N]")]
     peers: Vec<Peer>,
+    /// Encoding of the service models that agents offer in figures 8a, 8b and 9b. FlexRIC's apps read `plain`.
+    #[arg(long, value_enum, value_name = "ENCODING", default_value_t = Models::Flat)]
+    encoding: Models,
+    /// Seconds that the app of a `--peer` has for its first subscription, for each number of agents, 0.1 to 60.
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
+    peer_wait: f64,
+}
+
+/// An encoding of service models.
+#[derive(Clone, Copy, ValueEnum)]
+enum Models {
+    Per,
+    Flat,
+    Plain,
+}
+
+impl From<Models> for Encoding {
+    fn from(models: Models) -> Self {
+        match models {
+            Models::Per => Encoding::Per,
+            Models::Flat => Encoding::Flat,
+            Models::Plain => Encoding::Plain,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -106,10 +132,19 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
     let is_interrupted = if args.live { Some(signals::flag_on_signal()?) } else { None };
     let ferric =
         program::find("ferric").context("the program `ferric` is neither beside this program nor on the PATH")?;
+    let patience = Duration::from_secs_f64(args.peer_wait);
+    let options = PeerOptions { encoding: args.encoding.into(), patience };
     let mut failures = Vec::new();
     for figure in figures() {
-        let (report, failed) = paper::figure(&ferric, *figure, args.seconds, &args.peers, is_interrupted.as_deref())
-            .context(figure.name())?;
+        // before the measurement: the app of a peer has to be running then
+        for (peer, instruction) in args.peers.iter().zip(std::iter::repeat(options.instruction(*figure))) {
+            if let Some(instruction) = instruction {
+                eprintln!("{}, peer {}: {instruction}", figure.name(), peer.name);
+            }
+        }
+        let flag = is_interrupted.as_deref();
+        let (report, failed) =
+            paper::figure(&ferric, *figure, args.seconds, &args.peers, options, flag).context(figure.name())?;
         write(&report, &args.out)?;
         if args.json {
             outln!("{}", serde_json::to_string(&report)?);

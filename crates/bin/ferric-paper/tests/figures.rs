@@ -235,7 +235,13 @@ fn failed_peer_does_not_affect_other_columns() {
         assert!(row["gone_cpu_percent"].is_null() && row["gone_reports_per_s"].is_null(), "{row}");
     }
     let notes = report["notes"].to_string();
-    assert!(notes.contains("other accepted the setups and subscribed to nothing"), "{notes}");
+    for piece in [
+        "other accepted the setups and subscribed to nothing",
+        "142 (MAC), 143 (RLC) and 144 (PDCP)",
+        "--encoding plain",
+    ] {
+        assert!(notes.contains(piece), "{piece}: {notes}");
+    }
     assert_eq!(report["holds"], Value::Null, "there is no other controller to compare with");
 }
 
@@ -256,6 +262,28 @@ fn peer_that_subscribes_is_compared() {
     assert!(same["rss_mib"].as_f64().unwrap() > 0.0, "{same}");
     // on a busy host there are too few reports for a comparison
     assert_ne!(report["holds"], true, "nobody takes a sixth of what it takes itself");
+}
+
+#[test]
+fn peer_reads_the_models_in_the_encoding_of_its_apps() {
+    // our own controller as the peer, E2AP in PER as FlexRIC's
+    let part = r#"{"controller":{"encoding":"per","period_ms":1,"decodes":true}}"#;
+    let mut controller = Program::start_with_input(FERRIC_PAPER, &["part", part]);
+    let (url, out) = (controller.line("e2="), Directory::new("plain"));
+    let peer = format!("same={url},pid={}", controller.id());
+    let arguments =
+        ["fig9b", "--json", "--seconds", "0.1", "--encoding", "plain", "--peer-wait", "5", "--out", out.name()];
+    let outcome = run(&[&arguments[..], &["--peer", &peer]].concat());
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    for piece in ["fig9b, peer same: ", "RAN functions 142 (MAC)", "within 5 s", "FlexRIC's plain layout"] {
+        assert!(outcome.stderr.contains(piece), "{piece}: {}", outcome.stderr);
+    }
+    let report = checked(&outcome, "fig9b", &out);
+    let rows = report["values"].as_array().unwrap();
+    for name in ["same", "ferric, internal app"] {
+        let row = rows.iter().find(|row| row["controller"] == name).unwrap();
+        assert!(row["reports_per_s"].as_f64().unwrap() > 0.0, "{row}");
+    }
 }
 
 #[test]
@@ -283,7 +311,18 @@ fn wrong_arguments_are_refused_with_a_hint() {
         run(arguments).complains(2, &[hint]);
     }
     let help = run(&["--help"]);
-    for option in ["fig8a", "all", "--out", "--json", "--seconds", "--peer", "NAME=URL[,pid=N]", "--live"] {
+    for option in [
+        "fig8a",
+        "all",
+        "--out",
+        "--json",
+        "--seconds",
+        "--peer",
+        "NAME=URL[,pid=N]",
+        "--live",
+        "--encoding",
+        "--peer-wait",
+    ] {
         assert!(help.stdout.contains(option), "{option}: {}", help.stdout);
     }
 }

@@ -32,6 +32,18 @@ impl<T: Ord> Timers<T> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
+    /// Returns the earliest deadline for which `is_current` returns true, and removes the obsolete ones before it: a loop without a
+    /// deadline need not set a timer of the kernel each time it sleeps.
+    pub fn next_current(&mut self, mut is_current: impl FnMut(&T) -> bool) -> Option<Time> {
+        while let Some(Reverse((at, what))) = self.heap.peek() {
+            if is_current(what) {
+                return Some(*at);
+            }
+            self.heap.pop();
+        }
+        None
+    }
+
     /// Removes and returns the earliest deadline that has passed.
     pub fn pop(&mut self, now: Time) -> Option<T> {
         if self.next()? > now {
@@ -44,6 +56,17 @@ impl<T: Ord> Timers<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn obsolete_deadlines_are_not_waited_for() {
+        let mut timers = Timers::default();
+        for number in 0..10u64 {
+            timers.set(Time::from_nanos(number), number, 10, |_| true);
+        }
+        assert_eq!(timers.next_current(|number| *number >= 7), Some(Time::from_nanos(7)));
+        assert_eq!(timers.next_current(|_| false), None);
+        assert_eq!(timers.next(), None, "obsolete deadlines are removed");
+    }
 
     #[test]
     fn obsolete_deadlines_do_not_accumulate() {

@@ -74,6 +74,17 @@ impl Pair {
         self.ric.control(self.now, Consumer(1), Ticket(ticket), node, FUNCTION, b"h", b"m", None, true).unwrap();
     }
 
+    /// Has the agent admit the subscription that it received last.
+    fn admit_last(&mut self) {
+        let asked = std::iter::from_fn(|| self.agent.poll_event())
+            .filter_map(
+                |event| if let AgentEvent::Subscribe(request) = event { Some(request.request_id) } else { None },
+            )
+            .last();
+        self.agent.admit(asked.expect("the agent received the subscription"), &[RicActionId(1)], &[]).unwrap();
+        self.exchange();
+    }
+
     /// Calls the timeout handlers of both sides.
     fn tick(&mut self) {
         self.ric.handle_timeout(self.now);
@@ -119,15 +130,22 @@ fn forward_clock_jump_times_out_requests_once() {
     pair.ric_events();
     pair.subscribe(3);
     pair.exchange();
-    let asked = std::iter::from_fn(|| pair.agent.poll_event())
-        .filter_map(|event| if let AgentEvent::Subscribe(request) = event { Some(request.request_id) } else { None })
-        .last();
-    pair.agent.admit(asked.expect("the agent received the subscription"), &[RicActionId(1)], &[]).unwrap();
-    pair.exchange();
+    pair.admit_last();
     assert!(pair.ric_events().iter().any(|event| matches!(
         event,
         Event::Request { event: RequestEvent::Subscribed { ticket: Ticket(3), .. }, .. }
     )));
+}
+
+#[test]
+fn answered_requests_leave_no_deadline() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.ric.poll_timeout(), None, "the setup is complete");
+    pair.subscribe(1);
+    assert!(pair.ric.poll_timeout().is_some(), "the subscription has a time limit");
+    pair.exchange();
+    pair.admit_last();
+    assert_eq!(pair.ric.poll_timeout(), None, "the subscription is answered");
 }
 
 #[test]

@@ -87,10 +87,10 @@ impl Testbed {
     fn send_bytes_from_node(&mut self, assoc: AssocId, bytes: &[u8]) {
         if let Routed::Indication(indication) = self.ric.handle_pdu(self.now, assoc, bytes) {
             for consumer in self.ric.consumers(indication.subscription) {
-                let mut out = Vec::new();
-                if let Some(xapp) = self.host.write_indication(*consumer, &indication, &mut out) {
-                    self.to_xapps.push((xapp, out));
-                }
+                let relayed = self
+                    .host
+                    .relay_indication(*consumer, &indication, &mut Vec::new(), |xapp, parts| (xapp, parts.concat()));
+                self.to_xapps.extend(relayed);
             }
         }
         self.settle();

@@ -46,6 +46,13 @@ pub trait Message<'a>: Sized {
     /// Returns the minimum size of the IEs in octets.
     #[doc(hidden)]
     fn size_hint(&self) -> usize;
+    /// Appends the PDU as the table would, with less work; returns `false` and appends nothing if the message is not of the
+    /// frequent form, or has none.
+    #[doc(hidden)]
+    #[inline]
+    fn encode_shortcut(&self, _: &mut Vec<u8>) -> bool {
+        false
+    }
 }
 
 /// Encodes one IE, if the version has it.
@@ -90,10 +97,12 @@ pub fn encode_ie<T: Encode>(
 /// A field has the declared type if the IE `must` be present in every version that has the message, and is an `Option`
 /// of it if the IE `may` be absent in some. An IE whose criticality is not reject `may` be absent even where it is
 /// mandatory: the message is processed without it (E2AP v03.01 10.3.5). Two rows may have the same id if no version has both.
+///
+/// `= Initiating RIC_INDICATION, shortcut function` sets `Message::encode_shortcut`.
 macro_rules! messages {
     ($(
         $(#[$doc:meta])*
-        $name:ident $(<$lt:lifetime>)? = $kind:ident $procedure:ident {
+        $name:ident $(<$lt:lifetime>)? = $kind:ident $procedure:ident $(, shortcut $shortcut:ident)? {
             $( $(#[$field_doc:meta])* $must:ident $field:ident: $ty:ty = $id:literal $criticality:ident [$p0:tt $p1:tt $p2:tt $p3:tt], )*
         }
     )*) => {$(
@@ -103,7 +112,7 @@ macro_rules! messages {
             $( $(#[$field_doc])* pub $field: messages!(@type $must $ty), )*
         }
 
-        messages!(@message $name $(<$lt>)?, $kind, $procedure, {
+        messages!(@message $name $(<$lt>)?, $kind, $procedure, [$($shortcut)?], {
             $( $must $field: $ty = $id $criticality [$p0 $p1 $p2 $p3], )*
         });
 
@@ -126,16 +135,16 @@ macro_rules! messages {
         }
     )*};
 
-    (@message $name:ident, $kind:ident, $procedure:ident, $rows:tt) => {
-        messages!(@impl ['ie] $name, $kind, $procedure, $rows);
+    (@message $name:ident, $kind:ident, $procedure:ident, $shortcut:tt, $rows:tt) => {
+        messages!(@impl ['ie] $name, $kind, $procedure, $shortcut, $rows);
         messages!(@flat ['ie] $name, $rows);
     };
-    (@message $name:ident <$lt:lifetime>, $kind:ident, $procedure:ident, $rows:tt) => {
-        messages!(@impl [$lt] $name<$lt>, $kind, $procedure, $rows);
+    (@message $name:ident <$lt:lifetime>, $kind:ident, $procedure:ident, $shortcut:tt, $rows:tt) => {
+        messages!(@impl [$lt] $name<$lt>, $kind, $procedure, $shortcut, $rows);
         messages!(@flat [$lt] $name<$lt>, $rows);
     };
 
-    (@impl [$lt:lifetime] $name:ty, $kind:ident, $procedure:ident, {
+    (@impl [$lt:lifetime] $name:ty, $kind:ident, $procedure:ident, [$($shortcut:ident)?], {
         $( $must:ident $field:ident: $ty:ty = $id:literal $criticality:ident [$p0:tt $p1:tt $p2:tt $p3:tt], )*
     }) => {
         impl<$lt> $crate::message::Message<$lt> for $name {
@@ -185,6 +194,13 @@ macro_rules! messages {
             fn size_hint(&self) -> usize {
                 3 $( + messages!(@option $must self.$field).map_or(0, |value| per::Encode::size_hint(value) + 5) )*
             }
+
+            $(
+                #[inline]
+                fn encode_shortcut(&self, out: &mut Vec<u8>) -> bool {
+                    $shortcut(self, out)
+                }
+            )?
         }
     };
 

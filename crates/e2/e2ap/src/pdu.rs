@@ -9,7 +9,7 @@ use crate::message::{IeRow, Message};
 use crate::messages::*;
 use crate::{
     Criticality, CriticalityDiagnostics, CriticalityDiagnosticsIe, Error, ProcedureCode, ProtocolIeId,
-    TriggeringMessage, TypeOfError, Version,
+    TriggeringMessage, TypeOfError, Version, peek,
 };
 
 /// The kind of a message within its elementary procedure.
@@ -327,6 +327,19 @@ pdus! {
 /// # Errors
 /// The fault of the PDU, from which the cause and diagnostics of the response follow.
 pub fn decode<'a>(bytes: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error> {
+    // the frequent message, which is the same in all versions
+    if let Some(indication) = peek::usual_indication(bytes) {
+        return Ok(Decoded {
+            pdu: Pdu::RicIndication(indication.into()),
+            unknown: Vec::new(),
+            deviations: Deviations::NONE,
+        });
+    }
+    decode_by_tables(bytes, version, gather)
+}
+
+/// Decodes any PDU by the wire tables.
+fn decode_by_tables<'a>(bytes: &'a [u8], version: Version, gather: &'a Gather) -> Result<Decoded<'a>, Error> {
     let mut reader = Reader::with_store(bytes, version.revision(), Heap::gathering(gather));
     let (kind, code, criticality, inner) = header(&mut reader).map_err(Error::Header)?;
     let mut deviations = Deviations::NONE;
@@ -393,6 +406,19 @@ fn encode_with_deviations<'a, M: Message<'a>>(
     deviations: &Deviations,
     out: &mut Vec<u8>,
 ) -> Result<(), per::Error> {
+    if *deviations == Deviations::NONE && message.encode_shortcut(out) {
+        return Ok(());
+    }
+    encode_by_table(message, version, deviations, out)
+}
+
+/// Encodes any PDU by its wire table.
+fn encode_by_table<'a, M: Message<'a>>(
+    message: &M,
+    version: Version,
+    deviations: &Deviations,
+    out: &mut Vec<u8>,
+) -> Result<(), per::Error> {
     let start = out.len();
     let mut writer = Writer::new(out, version.revision());
     let result = encode_pdu(message, version, deviations, &mut writer);
@@ -419,4 +445,74 @@ fn encode_pdu<'a, M: Message<'a>>(
         writer.bit(false);
         message.encode_ies(writer, deviations)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RanFunctionId, RicActionId, RicIndicationSn, RicIndicationType, RicRequestId};
+
+    fn indication<'a>(header: &'a [u8], message: &'a [u8]) -> RicIndication<'a> {
+        RicIndication {
+            request_id: RicRequestId { requestor: 1021, instance: 7 },
+            ran_function_id: RanFunctionId(4095),
+            action_id: RicActionId(255),
+            sn: Some(RicIndicationSn(40000)),
+            kind: RicIndicationType::Insert,
+            header: header.into(),
+            message: message.into(),
+            call_process_id: None,
+        }
+    }
+
+    /// Checks that both encoders write the same octets, and that both decoders read the message from them.
+    fn compare(message: &RicIndication<'_>) {
+        let (mut by_table, mut out) = (vec![1, 2, 3], vec![1, 2, 3]);
+        for version in Version::ALL {
+            by_table.truncate(3);
+            encode_by_table(message, version, &Deviations::NONE, &mut by_table).unwrap();
+            out.truncate(3);
+            encode(message, version, &mut out).unwrap();
+            assert_eq!(out, by_table, "{version}");
+            let gather = Gather::new();
+            let decoded = decode(&out[3..], version, &gather).unwrap();
+            assert_eq!(decoded, decode_by_tables(&out[3..], version, &gather).unwrap(), "{version}");
+            assert_eq!(decoded.pdu, message.clone().into());
+        }
+    }
+
+    #[test]
+    fn indication_shortcuts_agree_with_the_tables() {
+        let octets = vec![0xA5; 70_000];
+        let sizes = [0, 1, 80, 81, 82, 83, 84, 85, 86, 87, 126, 127, 128, 129, 16_300, 16_383, 16_384, 16_385, 65_536];
+        for header in [0, 1, 126, 127, 128, 16_383, 16_384] {
+            for message in sizes.into_iter().chain(16_384 - 60..16_384 - 30) {
+                compare(&indication(&octets[..header], &octets[..message]));
+            }
+        }
+        let usual = indication(b"header", b"message");
+        compare(&RicIndication { kind: RicIndicationType::Report, ..usual.clone() });
+        compare(&RicIndication { sn: None, ..usual.clone() });
+        compare(&RicIndication { call_process_id: Some(b"process".into()), ..usual.clone() });
+        let beyond = RicIndication { ran_function_id: RanFunctionId(4096), ..usual };
+        assert!(encode(&beyond, Version::V2_03, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn unusual_criticality_of_an_indication_is_kept() {
+        let (message, version) = (indication(b"header", b"message"), Version::V2_03);
+        let mut usual = Vec::new();
+        encode(&message, version, &mut usual).unwrap();
+        // the criticality of the procedure, and of the first IE
+        for place in [2, 9] {
+            let mut octets = usual.clone();
+            octets[place] ^= 0xC0 & (0x80 | octets[place]);
+            let gather = Gather::new();
+            let decoded = decode(&octets, version, &gather).unwrap();
+            assert_ne!(decoded.deviations, Deviations::NONE);
+            let mut again = Vec::new();
+            decoded.encode(version, &mut again).unwrap();
+            assert_eq!(again, octets);
+        }
+    }
 }

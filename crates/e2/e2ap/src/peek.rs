@@ -74,19 +74,32 @@ impl<'a> Cursor<'a> {
 #[inline]
 #[must_use]
 pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
+    read::<false>(pdu)
+}
+
+/// As [`indication`], if the criticalities are those of the tables: then nothing of the PDU is missing in the result.
+#[inline]
+pub(crate) fn usual_indication(pdu: &[u8]) -> Option<Indication<'_>> {
+    read::<true>(pdu)
+}
+
+/// With `USUAL`, requires the criticalities of the tables.
+#[inline(always)]
+fn read<const USUAL: bool>(pdu: &[u8]) -> Option<Indication<'_>> {
     let mut cursor = Cursor(pdu);
     // initiating message without extension, whatever the padding
     if cursor.octet()? >> 5 != 0 || cursor.octet()? != ProcedureCode::RIC_INDICATION.0 {
         return None;
     }
-    if cursor.octet()? >> 6 > 2 {
+    let criticality = cursor.octet()? >> 6;
+    if criticality > 2 || USUAL && criticality != Criticality::Ignore as u8 {
         return None;
     }
     let mut ies = Cursor(cursor.sized()?);
     if !cursor.0.is_empty() || ies.octet()? & 0x80 != 0 {
         return None;
     }
-    let mut ies = Ies { left: ies.pair()?, cursor: ies };
+    let mut ies = Ies::<USUAL> { left: ies.pair()?, cursor: ies };
     let request_id = match ies.next(29)? {
         &[flags, r1, r0, i1, i0] if flags & 0x80 == 0 => {
             RicRequestId { requestor: u16::from_be_bytes([r1, r0]), instance: u16::from_be_bytes([i1, i0]) }
@@ -121,19 +134,23 @@ pub fn indication(pdu: &[u8]) -> Option<Indication<'_>> {
     Some(Indication { request_id, ran_function_id, action_id, sn, kind, header, message, call_process_id })
 }
 
-/// A cursor over IEs.
-struct Ies<'a> {
+/// A cursor over IEs. With `USUAL`, their criticality is reject, as in the table.
+struct Ies<'a, const USUAL: bool> {
     cursor: Cursor<'a>,
     /// The number of remaining IEs.
     left: u16,
 }
 
-impl<'a> Ies<'a> {
+impl<'a, const USUAL: bool> Ies<'a, USUAL> {
     /// Reads the value of the next IE, if its id is `wanted`.
     #[inline(always)]
     fn next(&mut self, wanted: u16) -> Option<&'a [u8]> {
         let mut cursor = self.cursor;
-        if self.left == 0 || cursor.pair()? != wanted || cursor.octet()? >> 6 > 2 {
+        if self.left == 0 || cursor.pair()? != wanted {
+            return None;
+        }
+        let criticality = cursor.octet()? >> 6;
+        if criticality > 2 || USUAL && criticality != Criticality::Reject as u8 {
             return None;
         }
         let value = cursor.sized()?;
@@ -193,26 +210,31 @@ pub fn outline(pdu: &[u8]) -> Option<Outline> {
 }
 
 fn ids(cursor: Cursor<'_>, outline: &mut Outline) -> Option<()> {
-    ies(cursor, |id, value| match (id, value) {
-        (49, &[flags, transaction]) if flags & 0x80 == 0 => {
-            outline.transaction_id = Some(TransactionId(transaction.into()));
+    ies(cursor, |id, value| {
+        match (id, value) {
+            (49, &[flags, transaction]) if flags & 0x80 == 0 => {
+                outline.transaction_id = Some(TransactionId(transaction.into()));
+            }
+            // beyond 255 (9.2.33 is extensible) any integer is allowed; those of 32 bits are supported
+            (49, &[flags, count, ref number @ ..]) if flags & 0x80 != 0 && usize::from(count) == number.len() => {
+                outline.transaction_id = extended(number).map(TransactionId);
+            }
+            (29, &[_, r1, r0, i1, i0, ..]) => {
+                outline.request_id = Some(RicRequestId {
+                    requestor: u16::from_be_bytes([r1, r0]),
+                    instance: u16::from_be_bytes([i1, i0]),
+                });
+            }
+            (5, &[f1, f0]) if f1 < 16 => outline.ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0]))),
+            _ => {}
         }
-        // beyond 255 (9.2.33 is extensible) any integer is allowed; those of 32 bits are supported
-        (49, &[flags, count, ref number @ ..]) if flags & 0x80 != 0 && usize::from(count) == number.len() => {
-            outline.transaction_id = extended(number).map(TransactionId);
-        }
-        (29, &[_, r1, r0, i1, i0, ..]) => {
-            outline.request_id =
-                Some(RicRequestId { requestor: u16::from_be_bytes([r1, r0]), instance: u16::from_be_bytes([i1, i0]) });
-        }
-        (5, &[f1, f0]) if f1 < 16 => outline.ran_function_id = Some(RanFunctionId(u16::from_be_bytes([f1, f0]))),
-        _ => {}
+        Some(())
     })
 }
 
-/// Calls `each` with the id and value of each IE, as far as IEs can be delimited. The cursor is behind the criticality of the
-/// procedure.
-fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8])) -> Option<()> {
+/// Calls `each` with the id and value of each IE, as far as IEs can be delimited, until it returns `None`. The cursor is behind the
+/// criticality of the procedure.
+fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8]) -> Option<()>) -> Option<()> {
     // the whole message, its first fragment, or the octets that are present
     let length = match cursor.octet()? {
         first @ 0..0x80 => usize::from(first),
@@ -224,7 +246,7 @@ fn ies<'a>(mut cursor: Cursor<'a>, mut each: impl FnMut(u16, &'a [u8])) -> Optio
     for _ in 0..cursor.pair()? {
         let id = cursor.pair()?;
         cursor.octet()?;
-        each(id, cursor.sized()?);
+        each(id, cursor.sized()?)?;
     }
     Some(())
 }
@@ -235,18 +257,29 @@ fn place(pdu: &[u8], wanted: u16, octets: usize) -> Option<usize> {
     // an error ends the search
     let _ = ies(Cursor(pdu.get(3..)?), |id, value| {
         let fits = value.len() == octets && value.first().is_some_and(|flags| flags & 0x80 == 0);
-        if id == wanted && fits && found.is_none() {
+        if id == wanted && fits {
             found = Some(value.as_ptr().addr() - pdu.as_ptr().addr());
         }
+        if found.is_some() { None } else { Some(()) }
     });
     found
 }
 
-/// Replaces the request id in a PDU without decoding the rest; returns whether it has one.
+/// Finds the request id in a PDU without decoding the rest: returns the octets before its requestor and instance, and those after
+/// them.
 ///
 /// This is all that relaying between peers with separate request ids needs.
+#[must_use]
+pub fn around_request_id(pdu: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = place(pdu, 29, 5)? + 1;
+    Some((pdu.get(..at)?, pdu.get(at + 4..)?))
+}
+
+/// Replaces the request id in a PDU without decoding the rest; returns whether it has one.
 pub fn replace_request_id(pdu: &mut [u8], id: RicRequestId) -> bool {
-    let Some(octets) = place(pdu, 29, 5).and_then(|at| pdu.get_mut(at + 1..at + 5)) else { return false };
+    let Some((before, _)) = around_request_id(pdu) else { return false };
+    let at = before.len();
+    let Some(octets) = pdu.get_mut(at..at + 4) else { return false };
     octets[..2].copy_from_slice(&id.requestor.to_be_bytes());
     octets[2..].copy_from_slice(&id.instance.to_be_bytes());
     true

@@ -37,7 +37,7 @@ pub enum ErrorKind {
     UnknownValue,
     /// A number outside its range.
     OutOfRange,
-    /// A text that is not ASCII.
+    /// A text with a character that is not printable ASCII.
     BadText,
     /// Encoding: FlexRIC's layout cannot represent the value.
     NotInLayout,
@@ -50,7 +50,7 @@ impl fmt::Display for Error {
             ErrorKind::TrailingOctets => "octets follow the message",
             ErrorKind::UnknownValue => "a number that the enumeration does not have",
             ErrorKind::OutOfRange => "a number is outside its range",
-            ErrorKind::BadText => "a text is not ASCII",
+            ErrorKind::BadText => "a text is not printable ASCII",
             ErrorKind::NotInLayout => "FlexRIC's layout has no place for the value",
         };
         write!(f, "{what} at octet {} in {}", self.octet, self.at)

@@ -58,27 +58,12 @@ impl WallClock {
     }
 }
 
-/// The NTP timestamp of a time (RFC 5905 6): seconds since 1900, and a fraction of 32 bits.
-pub(crate) fn ntp_timestamp(at: SystemTime) -> u64 {
-    const SECONDS_1900_TO_1970: u64 = 2_208_988_800;
-    let since_1970 = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let seconds = (since_1970.as_secs() + SECONDS_1900_TO_1970) as u32; // wraps in 2036, as NTP's eras do
-    let fraction = (u64::from(since_1970.subsec_nanos()) << 32) / 1_000_000_000;
-    u64::from(seconds) << 32 | fraction
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     use super::*;
-
-    #[test]
-    fn ntp_timestamp_has_seconds_and_fraction() {
-        let at = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 500_000_000);
-        assert_eq!(ntp_timestamp(at), 0xE8FE_6F80_8000_0000);
-    }
 
     #[test]
     fn smallest_offset_applies_and_greater_ones_are_smoothed() {

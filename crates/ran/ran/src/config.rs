@@ -37,7 +37,7 @@ pub struct RanConfig {
     pub e2ap_version: Version,
     /// The E2SM-KPM revision of the nodes. Default: v03.00.
     pub kpm_revision: Revision,
-    /// The wire form of KPM, RC and the ping: PER, or FlatBuffers, which KPM v01.00 does not have. Default: PER.
+    /// The wire form of KPM, RC and the ping: PER, or FlatBuffers, which KPM v01.00 and v02.00 do not have. Default: PER.
     pub wire: Wire,
     /// The styles and bounds of the KPM functions; their `revision` is taken from above. Default: all styles.
     pub kpm: KpmConfig,
@@ -100,7 +100,7 @@ impl RanConfig {
         if self.rics.is_empty() {
             return Err(Error::NoRic);
         }
-        if self.wire != Wire::Per && self.kpm_revision == Revision::V1_00 {
+        if self.wire != Wire::Per && self.kpm_revision < Revision::V2_01 {
             return Err(Error::WireForm);
         }
         if self.handovers_per_minute > MAX_HANDOVERS {
@@ -122,7 +122,7 @@ pub enum Error {
     NoRic,
     /// Misuse: an invalid scenario.
     Scenario(ScenarioError),
-    /// Misuse: KPM v01.00 in another wire form than PER.
+    /// Misuse: KPM v01.00 or v02.00 in another wire form than PER.
     WireForm,
     /// Misuse: the number of handovers is out of range.
     Handovers,
@@ -144,7 +144,7 @@ impl fmt::Display for Error {
         match self {
             Error::NoRic => f.write_str("no RIC configured: a RAN connects to at least one"),
             Error::Scenario(source) => source.fmt(f),
-            Error::WireForm => f.write_str("KPM v01.00 has the wire form PER only; use a later revision"),
+            Error::WireForm => f.write_str("KPM v01.00 and v02.00 have the wire form PER only; use a later revision"),
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers per minute"),
             #[cfg(feature = "live")]
             Error::LiveUes(ues) => write!(f, "live mode supports 1 to {ues} UEs of this scenario"),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use e2sm::Arena;
-use e2sm::kpm::{Detection, RanFunctionDefinition};
+use e2sm::kpm::{Detection, RanFunctionDefinition, Revision, v1, v2_00};
 use ferric::e2::{Indication, RanFunction};
 use ferric::server::{Iapp, IappContext, IappEvent};
 use log_lines::escaped;
@@ -59,6 +59,8 @@ impl Catalogue {
             (None, detected) => detected,
         };
         match detected {
+            Ok(detection) if detection.revision == Revision::V1_00 => log_kpm_v1(node, function, &detection, may_log),
+            Ok(detection) if detection.revision == Revision::V2_00 => log_kpm_v2_00(node, function, &detection, may_log),
             Ok(detection) => {
                 let arena = Arena::new();
                 match RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)
@@ -98,6 +100,52 @@ fn log_loaded(node: &str, function: &RanFunction, model: &Model) {
     match model.describe(DEFINITION, &function.definition) {
         Ok(definition) => info!(node, function = id, definition, "RAN function: {name}"),
         Err(error) => warn!(node, function = id, %error, "cannot decode the RAN function definition of {name}"),
+    }
+}
+
+/// KPM v01.00 has report styles in place of measurements.
+fn log_kpm_v1(node: &str, function: &RanFunction, detection: &Detection, may_log: &dyn Fn() -> bool) {
+    let id = function.id.0;
+    let arena = Arena::new();
+    match v1::RanFunctionDefinition::decode(&function.definition, &arena) {
+        Ok(definition) => {
+            info!(node, function = id, name = definition.ran_function_name.shown(), "RAN function: {detection}");
+            for style in definition.e2sm_kpm_ran_function_item.ric_report_style_list.iter().flatten() {
+                if !may_log() {
+                    return;
+                }
+                let (style, name) = (style.ric_report_style_type.0, style.ric_report_style_name.0.as_str());
+                info!(node, function = id, style, "reports: {name}");
+            }
+        }
+        Err(error) => {
+            warn!(node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
+        }
+    }
+}
+
+/// KPM v02.00 has cells besides measurements.
+fn log_kpm_v2_00(node: &str, function: &RanFunction, detection: &Detection, may_log: &dyn Fn() -> bool) {
+    let id = function.id.0;
+    let arena = Arena::new();
+    match v2_00::RanFunctionDefinition::decode(&function.definition, &arena) {
+        Ok(definition) => {
+            let nodes = definition.ric_kpm_node_list.iter().flatten();
+            let cells = nodes.flat_map(|node| node.cell_measurement_object_list.iter().flatten()).count();
+            let name = definition.ran_function_name.short_name.as_str();
+            info!(node, function = id, name, cells, "RAN function: {detection}");
+            for style in definition.ric_report_style_list.iter().flatten() {
+                if !may_log() {
+                    return;
+                }
+                let names = names(style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()));
+                let style = style.ric_report_style_type.0;
+                info!(node, function = id, style, "measurements: {names}");
+            }
+        }
+        Err(error) => {
+            warn!(node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
+        }
     }
 }
 

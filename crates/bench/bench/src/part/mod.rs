@@ -37,17 +37,19 @@ pub enum Encoding {
     Per,
     /// FlatBuffers.
     Flat,
+    /// FlexRIC's plain layout. Service models alone have it: E2AP is then in PER.
+    Plain,
 }
 
 impl Encoding {
-    /// Both encodings.
+    /// The encodings that E2AP and service models have.
     pub const ALL: [Encoding; 2] = [Encoding::Per, Encoding::Flat];
 
     /// The encoding of E2AP.
     #[must_use]
     pub fn codec(self) -> Codec {
         match self {
-            Encoding::Per => Codec::Per,
+            Encoding::Per | Encoding::Plain => Codec::Per,
             Encoding::Flat => Codec::FLAT,
         }
     }
@@ -58,6 +60,7 @@ impl Encoding {
         match self {
             Encoding::Per => Wire::Per,
             Encoding::Flat => Wire::Flat,
+            Encoding::Plain => Wire::Plain,
         }
     }
 }

@@ -102,7 +102,7 @@ const COOL_DOWN: Duration = Duration::from_secs(15);
 /// # Errors
 /// If a process cannot be started, or has ended by itself.
 pub fn soak(ferric: &Path, soak: Soak) -> anyhow::Result<SoakReport> {
-    let RicProcess { process: mut ric, e2, xapp } = RicProcess::start(ferric, &[])?;
+    let RicProcess { process: mut ric, e2, xapp, .. } = RicProcess::start(ferric, &[])?;
     let e2 = e2.address;
     let proxy = Proxy::start(&e2, soak.seed)?;
     let options = ["--log", "error", "ran", "--nodes", "2", "--ric", &proxy.address().to_string()];

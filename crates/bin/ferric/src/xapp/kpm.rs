@@ -1,31 +1,31 @@
 //! `ferric xapp kpm`: the KPM xApp.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
-use e2ap::{RanFunctionId, RicActionId, RicActionType};
+use e2ap::RanFunctionId;
 use e2sm::Arena;
-use e2sm::common::{SNssai, Sst, UeId};
-use e2sm::kpm::{
-    Detection, EveryUe, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementRequest,
-    MeasurementType, RanFunctionDefinition, ReportRequest, Revision, Scope,
-};
+use e2sm::kpm::{Detection, Revision};
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
-use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
+use ferric::e2::{SubscriptionId, Ticket};
 use ferric::link::Address;
 use ferric::xapp::{Commands, Indication, RequestEvent, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
 use per::Gather;
 use tracing::{info, warn};
 
+use super::kpm_report::{self, Report};
+use super::kpm_request::{self, Request};
+use super::kpm_source::Source;
 use super::table::Table;
 use super::{connect, kpm_v1, latency_histogram, p50_p99};
 
 /// Show the KPIs of all UEs as a table.
 ///
 /// The report style depends on what each node offers. Ends with a line `indications=… lost=… p50_us=… p99_us=…`, where a
-/// latency lasts from the end of the measured period, by the node's clock, to the xApp's reading of the report.
+/// latency lasts from the end of the measured period, by the node's clock, to the xApp's reading of the report. `-` means
+/// that it is unknown: the nodes send no time stamps, or only whole seconds, or their clocks differ from this host's.
 #[derive(Clone, clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
@@ -44,9 +44,12 @@ pub struct Args {
     /// Only UEs of the slice with this SST. OAI's base stations need this condition.
     #[arg(long, value_name = "N", conflicts_with = "cell")]
     pub sst: Option<u8>,
-    /// Revision of KPM, overriding what the nodes register: 1.00, 2.01, 2.03, 3.00 or 4.00.
+    /// Revision of KPM, overriding what the nodes register: 1.00, 2.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION")]
     pub kpm: Option<Revision>,
+    /// Report style of nodes of KPM v01.00. [default: all, or the first of a node that takes a single one]
+    #[arg(long, value_name = "N")]
+    pub style: Option<i64>,
     /// End after N seconds. [default: run until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: Option<u32>,
@@ -65,24 +68,13 @@ impl Default for Args {
             cell: false,
             sst: None,
             kpm: None,
+            style: None,
             seconds: None,
             #[cfg(feature = "xapp")]
             json: false,
         }
     }
 }
-
-/// The default measurements.
-const DEFAULT_MEASUREMENTS: &[&str] = &[
-    "DRB.UEThpDl",
-    "DRB.UEThpUl",
-    "DRB.RlcSduDelayDl",
-    "RRU.PrbTotDl",
-    "RRU.PrbTotUl",
-    "CQI",
-    "DRB.PdcpSduVolumeDL",
-    "DRB.PdcpSduVolumeUL",
-];
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let mut xapp = connect(&args.ric, "ferric-kpm", config)?;
@@ -111,17 +103,6 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     polled.context("connection to the RIC lost")?;
     // a user who presses Ctrl-C has seen what there was
     if stop.is_stopped() { Ok(()) } else { app.check() }
-}
-
-/// A subscription, and how to decode its indications.
-struct Source {
-    node: NodeId,
-    node_name: String,
-    detection: Detection,
-    /// The encoded action definition: it names values that the node sends without names.
-    action: Vec<u8>,
-    /// The sequence number of each action's next indication.
-    next_sn: HashMap<RicActionId, u16>,
 }
 
 struct App {
@@ -224,66 +205,27 @@ impl App {
         // precedence: the command line, the RIC's configuration, the node's registration
         let hinted = function.model_revision.as_deref().and_then(|revision| revision.parse().ok());
         let detection = match (self.args.kpm.or(hinted), detected) {
+            // E2AP v01.00 has no object identifier: the given revision holds if it reads the definition
+            (Some(revision), Err(e2sm::Error::UnknownOid))
+                if function.oid.trim().is_empty() && revision.reads_definition(&function.definition) =>
+            {
+                Detection::configured(revision)
+            }
             (_, Err(e2sm::Error::UnknownOid)) => return Ok(()), // another model
             (Some(revision), _) => Detection::configured(revision).in_wire_of(&function.oid),
             (None, detected) => detected.context("unknown KPM revision: give --kpm")?,
         };
         info!(node = name, function = function.id.0, "{detection}");
         if detection.revision == Revision::V1_00 {
-            let spec = kpm_v1::subscription(&function.definition, self.args.period_ms)?;
+            let spec = kpm_v1::subscription(&function.definition, self.args.period_ms, self.args.style)?;
             let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
-            let source = Source {
-                node: node.id,
-                node_name: name.to_owned(),
-                detection,
-                action: Vec::new(),
-                next_sn: HashMap::new(),
-            };
+            let source = Source::new(node.id, name, detection, Vec::new());
             self.pending.insert(ticket, source);
             return Ok(());
         }
-        let arena = Arena::new();
-        let definition =
-            RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)?;
-        let offered = |measurement: &str| {
-            let styles = definition.ric_report_style_list.iter().flat_map(|styles| styles.iter());
-            styles.flat_map(|s| s.meas_info_action_list.iter()).any(|item| item.meas_name.0.as_str() == measurement)
-        };
-        let names: Vec<&str> = match self.args.measurements.as_slice() {
-            [] => DEFAULT_MEASUREMENTS.iter().copied().filter(|name| offered(name)).collect(),
-            given => given.iter().map(String::as_str).collect(),
-        };
-        let measurements: Vec<_> = names.into_iter().map(MeasurementRequest::named).collect();
-        let request = |scope| ReportRequest {
-            measurements: &measurements,
-            granularity_period_ms: self.args.period_ms,
-            reporting_period_ms: self.args.period_ms,
-            scope,
-        };
-        let plan = if self.args.cell {
-            request(Scope::Node).plan(&definition, detection.revision)
-        } else {
-            let every =
-                self.args.sst.map_or(EveryUe::AnySignal, |sst| EveryUe::InSlice(SNssai { sst: Sst([sst]), sd: None }));
-            // a node without measurements by UE may offer those of the cell
-            let every_ue = request(Scope::EveryUe(every)).plan(&definition, detection.revision);
-            every_ue.or_else(|_| request(Scope::Node).plan(&definition, detection.revision))
-        };
-        let plan = plan.context("the node cannot report these measurements")?;
-        let (mut trigger, mut action) = (Vec::new(), Vec::new());
-        plan.trigger.encode_in(detection.revision, detection.wire, &mut trigger)?;
-        plan.action.encode_in(detection.revision, detection.wire, &mut action)?;
-        let spec = SubscriptionSpec {
-            event_trigger: trigger,
-            actions: vec![Action {
-                id: RicActionId(1),
-                kind: RicActionType::Report,
-                definition: Some(action.clone()),
-                subsequent: None,
-            }],
-        };
+        let Request { spec, action } = kpm_request::subscription(&self.args, &detection, &function.definition)?;
         let ticket = ric.subscribe(node.id, RanFunctionId(function.id.0), spec);
-        let source = Source { node: node.id, node_name: name.to_owned(), detection, action, next_sn: HashMap::new() };
+        let source = Source::new(node.id, name, detection, action);
         self.pending.insert(ticket, source);
         Ok(())
     }
@@ -325,35 +267,21 @@ impl App {
                 Err(error) => warn!(node = source.node_name, %error, "cannot decode indication message"),
             };
         }
-        match IndicationHeader::decode_in(header, revision, wire, &self.arena) {
-            Ok(IndicationHeader { formats: IndicationHeaderFormats::Format1(header), .. }) => {
-                let period = Duration::from_millis(self.args.period_ms.into());
-                if let Some(collected) =
-                    since_1900(header.collet_start_time.value(), header.collet_start_time.octets().len())
-                    && let Ok(since) = received.duration_since(UNIX_EPOCH)
-                    && let Some(latency) = since.checked_sub(collected + period)
-                {
+        let period = Duration::from_millis(self.args.period_ms.into());
+        match kpm_report::time_stamp(header, revision, wire, &self.arena) {
+            Ok(stamp) => {
+                if let Some(latency) = source.latency(stamp, received, period) {
                     self.latency_us += u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
                 }
             }
             Err(error) => warn!(node = source.node_name, %error, "cannot decode indication header"),
         }
-        let action = e2sm::kpm::ActionDefinition::decode_in(&source.action, revision, wire, &self.arena).ok();
-        let message = match IndicationMessage::decode_in(message, revision, wire, &self.arena) {
-            Ok(message) => message,
+        let report = match Report::decode(message, &source.action, revision, wire, &self.arena) {
+            Ok(report) => report,
             Err(error) => return warn!(node = source.node_name, %error, "cannot decode indication message"),
         };
-        let values: Vec<_> = message
-            .rows(action.as_ref())
-            .map(|row| {
-                let measurement = match row.measurement {
-                    Some(MeasurementType::MeasName(name)) => name.0.as_str().to_owned(),
-                    Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
-                    None => "?".to_owned(),
-                };
-                (row.ue.map_or("cell".to_owned(), ue_name), measurement, row.value.number())
-            })
-            .collect();
+        let (mismatch, values) = (report.count_mismatch(), report.values());
+        source.check_counts(mismatch);
         let name = source.node_name.clone();
         self.report(&name, sn.map(|sn| sn.0), values.into_iter());
     }
@@ -379,7 +307,7 @@ impl App {
     }
 
     fn show(&self) -> std::io::Result<()> {
-        let [p50, p99] = p50_p99(&self.latency_us);
+        let [p50, p99] = self.latencies();
         self.table.show(&format!(
             "t={:.1}s indications={} lost={} p50_us={p50} p99_us={p99}",
             self.started.elapsed().as_secs_f64(),
@@ -388,8 +316,13 @@ impl App {
         ))
     }
 
+    /// The median and the 99th percentile in microseconds; `-` if no latency is known.
+    fn latencies(&self) -> [String; 2] {
+        p50_p99(&self.latency_us).map(|us| if self.latency_us.is_empty() { "-".to_owned() } else { us.to_string() })
+    }
+
     fn summary(&self) -> String {
-        let [p50, p99] = p50_p99(&self.latency_us);
+        let [p50, p99] = self.latencies();
         format!("indications={} lost={} p50_us={p50} p99_us={p99}", self.indications, self.lost)
     }
 }
@@ -402,28 +335,4 @@ fn print_json(node: &str, sn: Option<u16>, values: impl Iterator<Item = (String,
         ues.entry(ue).or_default().insert(measurement, value.map_or(serde_json::Value::Null, Into::into));
     }
     program::outln!("{}", serde_json::json!({ "node": node, "sn": sn, "values": ues }));
-}
-
-/// The name of a UE: the first id of its UEID.
-fn ue_name(ue: &UeId<'_>) -> String {
-    match ue {
-        UeId::Gnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
-        UeId::GnbDu(id) => format!("f1ap-{}", id.gnb_cu_ue_f1ap_id.0),
-        UeId::GnbCuUp(id) => format!("e1ap-{}", id.gnb_cu_cp_ue_e1ap_id.0),
-        UeId::NgEnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
-        UeId::NgEnbDu(id) => format!("w1ap-{}", id.ng_enb_cu_ue_w1ap_id.0),
-        UeId::EnGnb(id) => format!("x2ap-{}", id.m_enb_ue_x2ap_id.0),
-        UeId::Enb(id) => format!("s1ap-{}", id.mme_ue_s1ap_id.0),
-    }
-}
-
-/// The time since 1970 of an NTP time stamp (RFC 5905): seconds since 1900 and a binary fraction, in eight octets.
-fn since_1900(value: u64, octets: usize) -> Option<Duration> {
-    const SECONDS_1900_TO_1970: u64 = 2_208_988_800;
-    if octets != 8 {
-        return None; // whole seconds are too coarse for a latency
-    }
-    let seconds = (value >> 32).checked_sub(SECONDS_1900_TO_1970)?;
-    let nanoseconds = ((value & 0xFFFF_FFFF) * 1_000_000_000) >> 32;
-    Some(Duration::new(seconds, nanoseconds as u32)) // below 10^9
 }

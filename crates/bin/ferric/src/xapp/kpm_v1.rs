@@ -2,17 +2,18 @@
 
 use anyhow::{Context, bail};
 use e2ap::{RicActionId, RicActionType};
+use e2sm::common::RicStyleType;
 use e2sm::kpm::v1::{
     ActionDefinition, Class, EventTriggerDefinition, IndicationMessage, RanFunctionDefinition, ReportPeriod, Row,
 };
 use ferric::e2::{Action, SubscriptionSpec};
 use tracing::info;
 
-/// The most actions of one subscription (E2AP: maxofRICactionID).
-const MAX_ACTIONS: usize = 16;
+use super::kpm_request::MAX_ACTIONS;
 
-/// A subscription to all report styles of a node, with the nearest period.
-pub fn subscription(definition: &[u8], period_ms: u32) -> anyhow::Result<SubscriptionSpec> {
+/// A subscription to the report styles of a node, with the nearest period: to all, to `style` alone, or to the first one of a
+/// node that takes a single action.
+pub fn subscription(definition: &[u8], period_ms: u32, style: Option<i64>) -> anyhow::Result<SubscriptionSpec> {
     let definition = RanFunctionDefinition::decode_owned(definition)?;
     let period = ReportPeriod::nearest(period_ms);
     if period.ms() != period_ms {
@@ -20,17 +21,29 @@ pub fn subscription(definition: &[u8], period_ms: u32) -> anyhow::Result<Subscri
     }
     let mut event_trigger = Vec::new();
     EventTriggerDefinition::every(period).encode(&mut event_trigger)?;
-    let styles = definition.e2sm_kpm_ran_function_item.ric_report_style_list.unwrap_or_default();
+    let offered = definition.e2sm_kpm_ran_function_item.ric_report_style_list.unwrap_or_default();
+    let offered: Vec<i64> = offered.iter().map(|style| style.ric_report_style_type.0).collect();
+    let styles = match (style, offered.first()) {
+        (_, None) => bail!("the node offers no report style"),
+        (Some(style), _) if offered.contains(&style) => vec![style],
+        (Some(style), _) => bail!("the node offers no report style {style}, only {offered:?}: change --style"),
+        // O-RAN SC's simulator, which leaves the short name empty, admits one action and reports under the id of the last
+        (None, Some(first)) if definition.ran_function_name.short_name.is_empty() => {
+            info!(
+                style = first,
+                "the node takes one action per subscription: requesting its first style; --style selects another"
+            );
+            vec![*first]
+        }
+        (None, Some(_)) => offered,
+    };
     let mut actions = Vec::new();
-    for (id, style) in (0..).zip(styles.iter().take(MAX_ACTIONS)) {
+    for (id, style) in (0..).zip(styles.into_iter().take(MAX_ACTIONS)) {
         let mut bytes = Vec::new();
-        let action = ActionDefinition { ric_style_type: style.ric_report_style_type };
+        let action = ActionDefinition { ric_style_type: RicStyleType(style) };
         action.encode(&mut bytes).context("cannot encode the report style")?;
         let (id, kind) = (RicActionId(id), RicActionType::Report);
         actions.push(Action { id, kind, definition: Some(bytes), subsequent: None });
-    }
-    if actions.is_empty() {
-        bail!("the node offers no report style");
     }
     Ok(SubscriptionSpec { event_trigger, actions })
 }
@@ -42,6 +55,9 @@ pub fn values(message: &[u8]) -> Result<Vec<(String, String, Option<f64>)>, per:
 }
 
 fn subject(row: &Row) -> String {
+    if let Some(c_rnti) = row.c_rnti {
+        return format!("c-rnti-{c_rnti}");
+    }
     let mut name = match (row.cell, row.interface) {
         (Some(_), _) => "cell".to_owned(),
         (None, Some(_)) => "user plane".to_owned(),

@@ -1,6 +1,9 @@
 //! `ferric xapp`
 
 pub mod kpm;
+mod kpm_report;
+mod kpm_request;
+mod kpm_source;
 mod kpm_v1;
 #[cfg(feature = "xapp")]
 mod ping;

@@ -114,6 +114,19 @@ enum Deadline {
     Request(u32, u32),
 }
 
+impl Deadline {
+    /// Whether what it limits still goes on.
+    fn is_current(self, assocs: &HashMap<AssocId, Assoc>, requests: &RequestTable) -> bool {
+        match self {
+            Deadline::Setup(assoc, by) => assocs.get(&assoc).is_some_and(|a| a.node.is_none() && a.setup_by == by),
+            Deadline::Procedure(assoc, code, by) => {
+                assocs.get(&assoc).is_some_and(|a| a.procedures.is_current_deadline(code, by))
+            }
+            Deadline::Request(place, deadline) => requests.is_current_deadline(place, deadline),
+        }
+    }
+}
+
 /// The near-RT RIC's side of E2AP: its nodes, their subscriptions, and the procedures with them.
 ///
 /// The caller reports events by the `handle_` methods and commands, then drains the `poll_` methods.
@@ -335,8 +348,9 @@ impl Controller {
 
     /// Returns the time at which [`Controller::handle_timeout`] must be called.
     #[must_use]
-    pub fn poll_timeout(&self) -> Option<Time> {
-        self.timers.next()
+    pub fn poll_timeout(&mut self) -> Option<Time> {
+        let Controller { timers, assocs, requests, .. } = self;
+        timers.next_current(|deadline| deadline.is_current(assocs, requests))
     }
 
     /// Appends the next PDU to send to `out` and returns its association.
@@ -475,13 +489,7 @@ impl Controller {
         let Controller { timers, assocs, requests, .. } = self;
         // at most one per association for its setup, one per kind of procedure, and one per request
         let live = 5 * assocs.len() + requests.in_use();
-        timers.set(at, deadline, live, |deadline| match *deadline {
-            Deadline::Setup(assoc, by) => assocs.get(&assoc).is_some_and(|a| a.node.is_none() && a.setup_by == by),
-            Deadline::Procedure(assoc, code, by) => {
-                assocs.get(&assoc).is_some_and(|a| a.procedures.is_current_deadline(code, by))
-            }
-            Deadline::Request(place, deadline) => requests.is_current_deadline(place, deadline),
-        });
+        timers.set(at, deadline, live, |deadline| deadline.is_current(assocs, requests));
     }
 
     /// Sets the deadline of the request in `place`, in place of an earlier one.

@@ -138,27 +138,30 @@ impl E42Host {
         self.send(assoc, &failure.into());
     }
 
-    /// Appends an indication for `consumer` to `out`, with the xApp's own request id, and returns the association.
-    pub fn write_indication(
+    /// Passes an indication for `consumer` to `send`, with the xApp's own request id: the association, and the parts of the PDU,
+    /// of which only the request id is not the node's octets. Returns `None` if the consumer is not subscribed. `scratch` is used
+    /// for PDUs that must be encoded again.
+    pub fn relay_indication<R>(
         &self,
         consumer: Consumer,
         indication: &Indication<'_>,
-        out: &mut Vec<u8>,
-    ) -> Option<AssocId> {
+        scratch: &mut Vec<u8>,
+        send: impl FnOnce(AssocId, &[&[u8]]) -> R,
+    ) -> Option<R> {
         let assoc = self.assoc(consumer)?;
         let request_id = *self.sessions.get(&assoc)?.by_subscription.get(&indication.subscription)?;
-        if indication.codec == Codec::Per {
-            let start = out.len();
-            out.extend_from_slice(indication.pdu);
-            if e2ap::peek::replace_request_id(&mut out[start..], request_id) {
-                return Some(assoc);
-            }
-            out.truncate(start);
+        if indication.codec == Codec::Per
+            && let Some((before, after)) = e2ap::peek::around_request_id(indication.pdu)
+        {
+            let [r1, r0] = request_id.requestor.to_be_bytes();
+            let [i1, i0] = request_id.instance.to_be_bytes();
+            return Some(send(assoc, &[before, &[r1, r0, i1, i0], after]));
         }
         // another encoding, or an unusual order of IEs: decode and encode again
         let gather = Gather::new();
         let message = e2ap::RicIndication { request_id, ..indication.decode(&gather).ok()? };
-        Pdu::from(message).encode(self.version.e2ap(), out).ok()?;
-        Some(assoc)
+        scratch.clear();
+        Pdu::from(message).encode(self.version.e2ap(), scratch).ok()?;
+        Some(send(assoc, &[scratch]))
     }
 }

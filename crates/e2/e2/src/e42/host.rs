@@ -17,7 +17,7 @@ const FIRST_CONSUMER: u32 = 1 << 31;
 /// The sessions of FlexRIC's xApps: translates their messages to commands of a [`Controller`], and its events to answers.
 ///
 /// The RIC assigns each session a number, which every message must contain. The xApp chooses the request ids; towards nodes
-/// the controller's own ids are used, and [`E42Host::write_indication`] restores the xApp's.
+/// the controller's own ids are used, and [`E42Host::relay_indication`] restores the xApp's.
 #[derive(Debug)]
 pub struct E42Host {
     pub(super) version: E42Version,

@@ -19,6 +19,14 @@ pub struct RanFunctionName<'a> {
     pub instance: Option<i64>,
 }
 
+impl RanFunctionName<'_> {
+    /// The short name, or the description if it is empty, as O-RAN SC's simulator leaves it.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        if self.short_name.is_empty() { &self.description } else { &self.short_name }
+    }
+}
+
 /// RIC-Style-Type: the number of a style within its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct RicStyleType(pub i64);

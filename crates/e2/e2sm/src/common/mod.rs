@@ -16,6 +16,7 @@
 
 mod function;
 mod interface;
+mod ntp;
 mod radio;
 mod ue;
 
@@ -32,6 +33,7 @@ pub use interface::{
     InterfaceIdentifier, InterfaceMessageId, InterfaceMessageType, InterfaceType, RrcClassLte, RrcClassNr,
     RrcMessageId, RrcType, X2NodeType,
 };
+pub use ntp::{SECONDS_1900_TO_1970, ntp_timestamp, time_of_ntp};
 pub use radio::{
     EutraArfcn, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrFrequencyShift7p5khz, ServingCellArfcn,
     ServingCellPci, SupportedSulFreqBandItem,

@@ -286,7 +286,7 @@ fn is_v2_01(revision: u8) -> bool {
 }
 
 /// Skips extension additions: no revision defines any for the hand-written codecs in this module.
-fn skip_extension<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, extended: bool) -> Result<(), Error> {
+pub(super) fn skip_extension<'a, S: Store<'a>>(reader: &mut Reader<'a, S>, extended: bool) -> Result<(), Error> {
     if extended {
         let additions = reader.additions()?;
         reader.skip_additions(additions)?;

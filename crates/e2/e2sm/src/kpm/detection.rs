@@ -35,7 +35,7 @@
 //! ```
 
 use super::revision::{OID_V1, OID_V2, OID_V3, Revision};
-use super::{IndicationHeader, RanFunctionDefinition, v1};
+use super::{IndicationHeader, RanFunctionDefinition, v1, v2_00};
 use crate::common::RanFunctionName;
 use crate::{Arena, Error, ModelRevision, Reason, Wire};
 
@@ -55,7 +55,7 @@ impl Detection {
         let by_oid: &[Revision] = match own {
             "" => return Detection::of_definition(function_revision, definition),
             OID_V1 if wire == Wire::Per => &[Revision::V1_00],
-            OID_V2 => &[Revision::V3_00, Revision::V2_03, Revision::V2_01],
+            OID_V2 => &[Revision::V3_00, Revision::V2_03, Revision::V2_01, Revision::V2_00],
             OID_V3 => &[Revision::V4_00, Revision::V3_00],
             _ => return Err(Error::UnknownOid),
         };
@@ -72,6 +72,10 @@ impl Detection {
                     }
                 };
             }
+            if *revision == Revision::V2_00 {
+                // no error of the others is hidden: they are more likely
+                return wire == Wire::Per && v2_00::RanFunctionDefinition::decode(definition, &arena).is_ok();
+            }
             match RanFunctionDefinition::decode_in(definition, *revision, wire, &arena).map_err(fault) {
                 Ok(definition) => {
                     has_bins |= offers_bins(&definition);
@@ -84,7 +88,9 @@ impl Detection {
             }
         };
         let mut left: Vec<Revision> = by_oid.iter().copied().filter(|revision| fits(revision)).collect();
-        let mut reason = if left.len() < by_oid.len() { Reason::Definition } else { Reason::Oid };
+        // a definition of v02.00 is no other's, and the reverse: that it does not fit says nothing about the others
+        let is_by_oid = by_oid.iter().all(|revision| left.contains(revision) || *revision == Revision::V2_00);
+        let mut reason = if is_by_oid { Reason::Oid } else { Reason::Definition };
         if has_bins && left.contains(&Revision::V2_01) {
             // bins are an addition of v02.03
             left.retain(|revision| *revision != Revision::V2_01);
@@ -115,7 +121,11 @@ impl Detection {
     /// decode to its end.
     fn of_definition(function_revision: u16, definition: &[u8]) -> Result<Self, Error> {
         let arena = Arena::new();
-        let is_kpm = |name: &RanFunctionName<'_>| name.short_name.to_ascii_uppercase().contains("KPM");
+        // O-RAN SC's simulator has an empty short name, and names the model in the description
+        let says_kpm = |text: &str| text.to_ascii_uppercase().contains("KPM");
+        let is_kpm = |name: &RanFunctionName<'_>| {
+            says_kpm(&name.short_name) || name.short_name.is_empty() && says_kpm(&name.description)
+        };
         if let Ok(read) = v1::RanFunctionDefinition::decode(definition, &arena)
             && (is_kpm(&read.ran_function_name) || &*read.ran_function_name.e2sm_oid == OID_V1)
         {
@@ -296,5 +306,29 @@ mod tests {
         assert_eq!(v3.with_header(&short), v3, "not a candidate");
         let configured = Detection::configured(Revision::V2_01);
         assert_eq!(configured.with_header(&long), configured);
+    }
+
+    #[test]
+    fn model_without_short_name_is_known_by_its_description() {
+        let named_by_description = |short_name, description| {
+            let definition = v1::RanFunctionDefinition {
+                ran_function_name: RanFunctionName {
+                    short_name: PrintableString::literal(short_name),
+                    e2sm_oid: PrintableString::literal("OID123"),
+                    description: PrintableString::literal(description),
+                    instance: None,
+                },
+                e2sm_kpm_ran_function_item: v1::RanFunctionItem {
+                    ric_event_trigger_style_list: None,
+                    ric_report_style_list: None,
+                },
+            };
+            let mut bytes = Vec::new();
+            definition.encode(&mut bytes).unwrap();
+            Detection::from_ran_function("", 0, &bytes).map(|seen| seen.revision)
+        };
+        assert_eq!(named_by_description("", "KPM monitor"), Ok(Revision::V1_00));
+        assert_eq!(named_by_description("", "monitor"), Err(Error::UnknownOid));
+        assert_eq!(named_by_description("NI", "as the KPM monitor"), Err(Error::UnknownOid), "it has another name");
     }
 }

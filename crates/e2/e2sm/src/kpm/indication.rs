@@ -51,8 +51,8 @@ pub struct IndicationHeaderFormat1<'a> {
 
 /// TimeStamp: 4 octets up to v02.03, 8 octets from v03.00 on.
 ///
-/// The 8 octets are specified as an NTP time stamp (RFC 5905 6). What existing nodes send varies and includes microseconds
-/// since 1970.
+/// The 8 octets are specified as an NTP time stamp (RFC 5905 6). What existing nodes send varies: see
+/// [`TimestampFormat`](super::TimestampFormat).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Flat)]
 pub enum TimeStamp {
     /// The time stamp of v02.01 and v02.03.

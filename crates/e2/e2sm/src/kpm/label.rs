@@ -149,7 +149,7 @@ impl Deref for LabelInfoList<'_> {
 const SIZE: Size = Size { lo: 1, hi: 2_147_483_647, extensible: false };
 
 /// The encoding of one label without extension whose only component is noLabel.
-const NO_LABEL_OCTETS: [u8; 4] = [0x01, 0x20, 0x00, 0x00];
+pub(super) const NO_LABEL_OCTETS: [u8; 4] = [0x01, 0x20, 0x00, 0x00];
 
 impl<'a, S: Store<'a>> Decode<'a, S> for LabelInfoList<'a> {
     #[inline]

@@ -2,8 +2,9 @@
 
 use core::ops::Deref;
 
-use per::{Error, List, Per, PrintableString, Real};
+use per::{Error, List, ListBuilder, Per, PrintableString, Reader, Real, Store};
 
+use super::label::NO_LABEL_OCTETS;
 use super::{LabelInfoList, MatchCondReportItem};
 use crate::common::True;
 
@@ -12,9 +13,9 @@ use crate::common::True;
 #[per(size = 1..=150, extensible)]
 pub struct MeasurementTypeName<'a>(pub PrintableString<'a>);
 
-impl Deref for MeasurementTypeName<'_> {
-    type Target = str;
-    fn deref(&self) -> &str {
+impl<'a> Deref for MeasurementTypeName<'a> {
+    type Target = PrintableString<'a>;
+    fn deref(&self) -> &PrintableString<'a> {
         &self.0
     }
 }
@@ -23,7 +24,7 @@ impl<'a> TryFrom<&'a str> for MeasurementTypeName<'a> {
     type Error = Error;
 
     /// # Errors
-    /// [`per::ErrorKind::BadCharacter`] if the text is not ASCII.
+    /// [`per::ErrorKind::BadCharacter`] if the text has a character that is not printable ASCII.
     fn try_from(text: &'a str) -> Result<Self, Error> {
         PrintableString::try_from(text).map(MeasurementTypeName)
     }
@@ -51,7 +52,7 @@ pub struct GranularityPeriod(pub u32);
 
 /// MeasurementInfoItem: a measurement and its labels.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible, hot)]
+#[per(extensible, hot, shortcut = named_without_label)]
 pub struct MeasurementInfoItem<'a> {
     /// The measurement.
     pub meas_type: MeasurementType<'a>,
@@ -60,6 +61,34 @@ pub struct MeasurementInfoItem<'a> {
     /// Conditions for reporting a value (v04.00).
     #[per(addition, since = 3, size = 1..=32768)]
     pub match_cond_report_list: Option<List<'a, MatchCondReportItem<'a>>>,
+}
+
+/// Reads a measurement by its name, without a label, at an octet boundary: four zero bits (no extension of the item, of the
+/// type and of the size; the alternative measName), the length of the name in eight bits, padding, the name, and the label list.
+#[inline(always)]
+fn named_without_label<'a, S: Store<'a>>(
+    reader: &mut Reader<'a, S>,
+    items: &mut impl ListBuilder<'a, MeasurementInfoItem<'a>>,
+) -> bool {
+    let Some((&head, rest)) = reader.octets_ahead().and_then(|octets| octets.split_first_chunk::<2>()) else {
+        return false;
+    };
+    let length = usize::from(u16::from_be_bytes(head) >> 4) + 1;
+    if length > 150 {
+        return false; // or an extension bit, or the alternative measID
+    }
+    let Some((name, rest)) = rest.split_at_checked(length) else { return false };
+    if !rest.starts_with(&NO_LABEL_OCTETS) {
+        return false;
+    }
+    let Some(name) = PrintableString::from_octets(name) else { return false };
+    reader.skip_octets(2 + length + NO_LABEL_OCTETS.len());
+    items.push(MeasurementInfoItem {
+        meas_type: MeasurementType::MeasName(MeasurementTypeName(name)),
+        label_info_list: LabelInfoList::NO_LABEL,
+        match_cond_report_list: None,
+    });
+    true
 }
 
 /// MeasurementDataItem: the values of one granularity period.
@@ -75,7 +104,7 @@ pub struct MeasurementDataItem<'a> {
 
 /// MeasurementRecordItem: a value.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible, hot)]
+#[per(extensible, hot, shortcut = whole_number)]
 pub enum MeasurementRecordItem<'a> {
     /// A whole number.
     Integer(u32),
@@ -86,6 +115,26 @@ pub enum MeasurementRecordItem<'a> {
     /// The value does not meet the condition for reporting it (v04.00).
     #[per(addition, since = 3)]
     NotSatisfied,
+}
+
+/// Reads a whole number at an octet boundary: three zero bits (no extension, the alternative integer), the number of octets
+/// less one in two bits, padding, and the octets.
+#[inline(always)]
+fn whole_number<'a, S: Store<'a>>(
+    reader: &mut Reader<'a, S>,
+    items: &mut impl ListBuilder<'a, MeasurementRecordItem<'a>>,
+) -> bool {
+    let Some(&[head, ref number @ ..]) = reader.octets_ahead().and_then(|octets| octets.first_chunk::<5>()) else {
+        return false;
+    };
+    if head & 0xE0 != 0 {
+        return false;
+    }
+    let count = u32::from(head >> 3) + 1;
+    reader.skip_octets(1 + count as usize);
+    let number = u32::from_be_bytes([number[0], number[1], number[2], number[3]]);
+    items.push(MeasurementRecordItem::Integer(number >> (32 - 8 * count)));
+    true
 }
 
 /// BinIndex: the number of a bin.

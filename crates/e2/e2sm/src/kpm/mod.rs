@@ -1,4 +1,4 @@
-//! E2SM-KPM: periodic reports of measurements (v02.01, v02.03, v03.00 and v04.00; v01.00 is [`v1`]).
+//! E2SM-KPM: periodic reports of measurements (v02.01, v02.03, v03.00 and v04.00; v01.00 is [`v1`], v02.00 [`v2_00`]).
 //!
 //! One set of types serves all revisions. [`Revision`] selects the wire format, and [`Detection`] determines the revision
 //! of a node. [`ReportRequest`] turns measurements and a scope into the definitions of a subscription,
@@ -34,7 +34,9 @@ mod measurement;
 mod report;
 mod revision;
 mod subscribe;
+mod timestamp;
 pub mod v1;
+pub mod v2_00;
 
 pub use crate::Reason;
 pub use action::{
@@ -61,8 +63,10 @@ pub use measurement::{
     MeasurementDataItem, MeasurementInfoItem, MeasurementRecordItem, MeasurementType, MeasurementTypeId,
     MeasurementTypeName,
 };
-pub use report::{Row, Rows, Value};
+pub use report::{CountMismatch, Row, Rows, Value};
 pub use revision::{OID_V1, OID_V2, OID_V3, OIDS, Revision};
+use subscribe::nearest;
 pub use subscribe::{EveryUe, MeasurementRequest, Plan, ReportRequest, Scope};
+pub use timestamp::{TimestampFormat, TimestampMoment, TimestampReader};
 
 use crate::message::message;

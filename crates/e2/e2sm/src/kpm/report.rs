@@ -12,7 +12,8 @@ use crate::common::UeId;
 pub struct Row<'m> {
     /// The UE, in a report on several; in a report on one UE, the action definition contains it.
     pub ue: Option<&'m UeId<'m>>,
-    /// The measurement; `None` if neither the message nor the action definition contains it.
+    /// The measurement; `None` if neither the message nor the action definition contains it, and in a record whose
+    /// number of values differs from theirs.
     pub measurement: Option<&'m MeasurementType<'m>>,
     /// Its label; `None` as above, and in a report on groups of UEs.
     pub label: Option<&'m MeasurementLabel>,
@@ -26,6 +27,20 @@ pub struct Row<'m> {
     pub incomplete: bool,
     /// The index of the record in the report; there is one for each granularity period.
     pub record: usize,
+    /// The index of the value in the record.
+    pub position: usize,
+}
+
+/// A record whose number of values differs from that of the measurements and their labels, so that none of its values has
+/// a name: which of them the node left out cannot be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CountMismatch {
+    /// The number of values that the measurements and their labels stand for.
+    pub expected: usize,
+    /// The number of values in the record.
+    pub reported: usize,
+    /// Whether the message itself lists the measurements; otherwise they are those of the action definition.
+    pub is_listed_in_message: bool,
 }
 
 /// A value.
@@ -67,20 +82,53 @@ impl From<&MeasurementRecordItem<'_>> for Value {
 impl<'a> IndicationMessage<'a> {
     /// Returns the values of the report in order. `action` is the action definition of the subscription: it contains the
     /// measurements if the message does not.
+    ///
+    /// Values are paired with measurements and labels by their position, so only if there are as many of one as of the
+    /// other; see [`IndicationMessage::count_mismatch`].
     pub fn rows<'m>(&'m self, action: Option<&'m ActionDefinition<'m>>) -> Rows<'m> {
         let asked = action.map_or(&[][..], asked);
         let empty = Rows { reports: [].iter(), current: None, asked };
         match &self.formats {
             IndicationMessageFormats::Format1(report) => {
-                Rows { current: Some(Report::of(None, report, asked)), ..empty }
+                Rows { current: Some(Report::of(None, report, asked, None)), ..empty }
             }
             IndicationMessageFormats::Format2(report) => {
                 let columns = Columns::Groups(&report.meas_cond_ueid_list);
-                Rows { current: Some(Report::new(None, &report.meas_data, columns)), ..empty }
+                Rows { current: Some(Report::new(None, &report.meas_data, columns, columns.values())), ..empty }
             }
             IndicationMessageFormats::Format3(report) => Rows { reports: report.ue_meas_report_list.iter(), ..empty },
         }
     }
+
+    /// Returns the first record whose values have no names because their number differs from that of the measurements.
+    /// `action` is as for [`IndicationMessage::rows`].
+    pub fn count_mismatch(&self, action: Option<&ActionDefinition<'_>>) -> Option<CountMismatch> {
+        let asked = action.map_or(&[][..], asked);
+        let of_format1 = |report: &IndicationMessageFormat1<'_>| {
+            let columns = Columns::Measurements(report.meas_info_list.as_ref().map_or(asked, |list| &list[..]));
+            first_mismatch(&report.meas_data, columns, report.meas_info_list.is_some())
+        };
+        match &self.formats {
+            IndicationMessageFormats::Format1(report) => of_format1(report),
+            IndicationMessageFormats::Format2(report) => {
+                first_mismatch(&report.meas_data, Columns::Groups(&report.meas_cond_ueid_list), true)
+            }
+            IndicationMessageFormats::Format3(report) => {
+                report.ue_meas_report_list.iter().find_map(|item| of_format1(&item.meas_report))
+            }
+        }
+    }
+}
+
+fn first_mismatch(
+    data: &[MeasurementDataItem<'_>],
+    columns: Columns<'_>,
+    is_listed_in_message: bool,
+) -> Option<CountMismatch> {
+    let expected = columns.values();
+    let counts = data.iter().map(|data| data.meas_record.len());
+    let reported = counts.into_iter().find(|count| expected != 0 && *count != expected)?;
+    Some(CountMismatch { expected, reported, is_listed_in_message })
 }
 
 /// The measurements of an action definition. Reports of measurements with conditions always contain them.
@@ -111,7 +159,7 @@ impl<'m> Iterator for Rows<'m> {
                 return Some(row);
             }
             let item = self.reports.next()?;
-            self.current = Some(Report::of(Some(&item.ue_id), &item.meas_report, self.asked));
+            self.current = Some(Report::of(Some(&item.ue_id), &item.meas_report, self.asked, self.current.as_ref()));
         }
     }
 }
@@ -123,12 +171,26 @@ enum Columns<'m> {
     Groups(&'m [MeasurementCondUeidItem<'m>]),
 }
 
+impl Columns<'_> {
+    /// The number of values in a record; 0 if nothing is known of them.
+    fn values(self) -> usize {
+        match self {
+            Columns::Measurements(list) => {
+                list.iter().fold(0, |sum, info| values(&info.label_info_list).saturating_add(sum))
+            }
+            Columns::Groups(list) => list.len(),
+        }
+    }
+}
+
 /// The values on one UE, or on the node.
 #[derive(Clone, Debug)]
 struct Report<'m> {
     ue: Option<&'m UeId<'m>>,
     columns: Columns<'m>,
     data: &'m [MeasurementDataItem<'m>],
+    /// The number of values in a record, by `columns`.
+    expected: usize,
     record: usize,
     value: usize,
     column: Column,
@@ -143,17 +205,31 @@ struct Column {
 }
 
 impl<'m> Report<'m> {
-    fn new(ue: Option<&'m UeId<'m>>, data: &'m [MeasurementDataItem<'m>], columns: Columns<'m>) -> Self {
-        Report { ue, columns, data, record: 0, value: 0, column: Column::default() }
+    fn new(
+        ue: Option<&'m UeId<'m>>,
+        data: &'m [MeasurementDataItem<'m>],
+        columns: Columns<'m>,
+        expected: usize,
+    ) -> Self {
+        Report { ue, columns, data, expected, record: 0, value: 0, column: Column::default() }
     }
 
     fn of(
         ue: Option<&'m UeId<'m>>,
         report: &'m IndicationMessageFormat1<'m>,
         asked: &'m [MeasurementInfoItem<'m>],
+        previous: Option<&Report<'m>>,
     ) -> Self {
         let named = report.meas_info_list.as_ref().map_or(asked, |list| &list[..]);
-        Report::new(ue, &report.meas_data, Columns::Measurements(named))
+        let columns = Columns::Measurements(named);
+        // a list that repeats for every UE was decoded once (`per::Memo`), and is counted once
+        let expected = match previous {
+            Some(Report { columns: Columns::Measurements(list), expected, .. }) if core::ptr::eq(*list, named) => {
+                *expected
+            }
+            _ => columns.values(),
+        };
+        Report::new(ue, &report.meas_data, columns, expected)
     }
 
     fn next(&mut self) -> Option<Row<'m>> {
@@ -175,8 +251,11 @@ impl<'m> Report<'m> {
             value: Value::from(item),
             incomplete: data.incomplete_flag.is_some(),
             record: self.record,
+            position: self.value,
         };
+        let is_paired = data.meas_record.len() == self.expected;
         match self.columns {
+            _ if !is_paired => {}
             Columns::Measurements(list) => {
                 if let Some(info) = list.get(self.column.measurement) {
                     row.measurement = Some(&info.meas_type);
@@ -214,6 +293,22 @@ impl Column {
             (self.measurement, self.label) = (self.measurement + 1, 0);
         }
     }
+}
+
+/// The number of values that a measurement with these labels has.
+fn values(mut labels: &[LabelInfoItem]) -> usize {
+    let mut values = 0_usize;
+    while let [first, rest @ ..] = labels {
+        let (width, rest) = match rest {
+            [last, rest @ ..] if is_range(&first.meas_label, &last.meas_label) => {
+                (width(&first.meas_label, &last.meas_label) as usize, rest)
+            }
+            _ => (1, rest),
+        };
+        values = values.saturating_add(width);
+        labels = rest;
+    }
+    values.max(1)
 }
 
 fn is_range(first: &MeasurementLabel, last: &MeasurementLabel) -> bool {
@@ -284,7 +379,7 @@ mod tests {
         let list = vec![info(7, LabelInfoList(labels)), info(8, LabelInfoList::NO_LABEL)];
         let message = IndicationMessage {
             formats: IndicationMessageFormats::Format1(IndicationMessageFormat1 {
-                meas_data: List::from(vec![record(0..7, false), record(7..10, true)]),
+                meas_data: List::from(vec![record(0..6, false), record(6..12, true)]),
                 meas_info_list: Some(Memo::from(List::from(list))),
                 granul_period: None,
             }),
@@ -296,14 +391,17 @@ mod tests {
             (7, Some(3), 2, 0),
             (7, Some(9), 0, 0),
             (8, None, 0, 0),
-            (0, None, 0, 0),
             (7, Some(1), 0, 1),
             (7, Some(3), 0, 1),
             (7, Some(3), 1, 1),
+            (7, Some(3), 2, 1),
+            (7, Some(9), 0, 1),
+            (8, None, 0, 1),
         ];
         assert_eq!(ids(message.rows(None)), expected);
+        assert_eq!(message.count_mismatch(None), None);
         let incomplete: Vec<_> = message.rows(None).map(|row| row.incomplete).collect();
-        assert_eq!(incomplete, [[false; 7].as_slice(), &[true; 3]].concat());
+        assert_eq!(incomplete, [[false; 6], [true; 6]].concat());
         assert!(message.rows(None).enumerate().all(|(i, row)| row.value.number() == Some(i as f64)));
     }
 
@@ -344,5 +442,80 @@ mod tests {
             })
             .collect();
         assert_eq!(ues, [4, 4, 5, 5]);
+    }
+
+    fn format1(
+        records: &[core::ops::Range<u32>],
+        listed: Option<Vec<MeasurementInfoItem<'static>>>,
+    ) -> IndicationMessage<'static> {
+        IndicationMessage {
+            formats: IndicationMessageFormats::Format1(IndicationMessageFormat1 {
+                meas_data: records.iter().map(|values| record(values.clone(), false)).collect(),
+                meas_info_list: listed.map(|list| Memo::from(List::from(list))),
+                granul_period: None,
+            }),
+        }
+    }
+
+    fn asking(list: Vec<MeasurementInfoItem<'static>>) -> ActionDefinition<'static> {
+        ActionDefinition {
+            ric_style_type: RicStyleType(1),
+            formats: ActionDefinitionFormats::Format1(ActionDefinitionFormat1 {
+                meas_info_list: List::from(list),
+                granul_period: GranularityPeriod(100),
+                cell_global_id: None,
+                dist_meas_bin_range_info: None,
+            }),
+        }
+    }
+
+    fn three() -> Vec<MeasurementInfoItem<'static>> {
+        (1..=3).map(|id| info(id, LabelInfoList::NO_LABEL)).collect()
+    }
+
+    #[test]
+    fn record_with_other_counts_than_asked_has_no_names() {
+        let action = asking(three());
+        // one value missing, one too many, and a complete record
+        let message = format1(&[0..2, 2..6, 6..9], None);
+        let expected: Vec<_> = [(2, false), (4, false), (3, true)]
+            .into_iter()
+            .enumerate()
+            .flat_map(|(at, (count, is_named))| (1..=count).map(move |n| (if is_named { n } else { 0 }, None, 0, at)))
+            .collect();
+        assert_eq!(ids(message.rows(Some(&action))), expected);
+        let positions: Vec<_> = message.rows(Some(&action)).map(|row| row.position).collect();
+        assert_eq!(positions, [0, 1, 0, 1, 2, 3, 0, 1, 2]);
+        assert!(message.rows(Some(&action)).enumerate().all(|(i, row)| row.value.number() == Some(i as f64)));
+        let mismatch = CountMismatch { expected: 3, reported: 2, is_listed_in_message: false };
+        assert_eq!(message.count_mismatch(Some(&action)), Some(mismatch));
+        assert_eq!(message.count_mismatch(None), None, "without any measurements there is nothing to compare with");
+    }
+
+    #[test]
+    fn list_in_the_message_names_what_the_node_left() {
+        let action = asking(three());
+        let listed = vec![info(3, LabelInfoList::NO_LABEL)];
+        let message = format1(&[0..1], Some(listed));
+        assert_eq!(ids(message.rows(Some(&action))), [(3, None, 0, 0)]);
+        assert_eq!(message.count_mismatch(Some(&action)), None);
+        // srsRAN's CU-UP lists all that was asked and leaves out values
+        let message = format1(&[0..2], Some(three()));
+        assert_eq!(ids(message.rows(Some(&action))), [(0, None, 0, 0); 2]);
+        let mismatch = CountMismatch { expected: 3, reported: 2, is_listed_in_message: true };
+        assert_eq!(message.count_mismatch(Some(&action)), Some(mismatch));
+    }
+
+    #[test]
+    fn missing_value_of_a_label_takes_the_labels_with_it() {
+        let bins = || LabelInfoList(List::from(vec![bin(1, Some(StartEndInd::Start)), bin(3, Some(StartEndInd::End))]));
+        let list = vec![info(1, LabelInfoList::NO_LABEL), info(2, bins())];
+        let whole = format1(&[0..4], Some(list.clone()));
+        assert_eq!(
+            ids(whole.rows(None)),
+            [(1, None, 0, 0), (2, Some(1), 0, 0), (2, Some(1), 1, 0), (2, Some(1), 2, 0)]
+        );
+        let short = format1(&[0..3], Some(list));
+        assert_eq!(ids(short.rows(None)), [(0, None, 0, 0); 3]);
     }
 }

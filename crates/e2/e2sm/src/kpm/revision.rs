@@ -3,12 +3,13 @@
 use core::fmt;
 use core::str::FromStr;
 
+use super::{RanFunctionDefinition, v1, v2_00};
 use crate::common::WIRE_E2SM_V5;
-use crate::{Error, ModelRevision, revision};
+use crate::{Arena, Error, ModelRevision, revision};
 
 /// The object identifier of v01.00.
 pub const OID_V1: &str = "1.3.6.1.4.1.53148.1.1.2.2";
-/// The object identifier of v02.01 and v02.03; some nodes register it for v03.00.
+/// The object identifier of v02.00, v02.01 and v02.03; some nodes register it for v03.00.
 pub const OID_V2: &str = "1.3.6.1.4.1.53148.1.2.2.2";
 /// The object identifier of v03.00 and v04.00.
 pub const OID_V3: &str = "1.3.6.1.4.1.53148.1.3.2.2";
@@ -21,6 +22,8 @@ pub const OIDS: [&str; 3] = [OID_V1, OID_V2, OID_V3];
 pub enum Revision {
     /// v01.00: a different model under the same name, with separate types ([`super::v1`]).
     V1_00,
+    /// v02.00: each action names a cell of the definition; with separate types ([`super::v2_00`]).
+    V2_00,
     /// v02.01: a condition is a bare CHOICE; its expression and value are mandatory.
     V2_01,
     /// v02.03: conditions may be joined by OR.
@@ -33,17 +36,17 @@ pub enum Revision {
 
 impl Revision {
     /// All revisions, oldest first.
-    pub const ALL: [Revision; 5] =
-        [Revision::V1_00, Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
-    /// The revisions that share their types, oldest first: all but v01.00.
+    pub const ALL: [Revision; 6] =
+        [Revision::V1_00, Revision::V2_00, Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
+    /// The revisions that share their types, oldest first: all but v01.00 and v02.00.
     pub const FROM_V2: [Revision; 4] = [Revision::V2_01, Revision::V2_03, Revision::V3_00, Revision::V4_00];
 
-    /// The number of this revision in readers and writers of [`per`]. v01.00 has separate types with a single wire
-    /// format.
+    /// The number of this revision in readers and writers of [`per`]. v01.00 and v02.00 have separate types with a single
+    /// wire format; what v02.00 shares with v02.01 has the same encoding.
     #[must_use]
     pub const fn wire(self) -> u8 {
         match self {
-            Revision::V1_00 | Revision::V2_01 => 0,
+            Revision::V1_00 | Revision::V2_00 | Revision::V2_01 => 0,
             Revision::V2_03 => 1,
             Revision::V3_00 => 2,
             Revision::V4_00 => 3,
@@ -54,7 +57,19 @@ impl Revision {
     pub(super) const fn of_messages(self) -> Result<u8, per::Error> {
         match self {
             Revision::V1_00 => Err(per::Error::new(per::ErrorKind::NotInRevision, 0).within("E2SM-KPM v01.00")),
+            Revision::V2_00 => Err(per::Error::new(per::ErrorKind::NotInRevision, 0).within("E2SM-KPM v02.00")),
             _ => Ok(self.wire()),
+        }
+    }
+
+    /// Whether a RAN function definition in PER is one of this revision, to its last octet.
+    #[must_use]
+    pub fn reads_definition(self, definition: &[u8]) -> bool {
+        let arena = Arena::new();
+        match self {
+            Revision::V1_00 => v1::RanFunctionDefinition::decode(definition, &arena).is_ok(),
+            Revision::V2_00 => v2_00::RanFunctionDefinition::decode(definition, &arena).is_ok(),
+            _ => RanFunctionDefinition::decode(definition, self, &arena).is_ok(),
         }
     }
 
@@ -63,7 +78,7 @@ impl Revision {
     pub const fn time_stamp_octets(self) -> usize {
         match self {
             Revision::V1_00 => 0,
-            Revision::V2_01 | Revision::V2_03 => 4,
+            Revision::V2_00 | Revision::V2_01 | Revision::V2_03 => 4,
             Revision::V3_00 | Revision::V4_00 => 8,
         }
     }
@@ -73,7 +88,7 @@ impl Revision {
     pub const fn oid(self) -> &'static str {
         match self {
             Revision::V1_00 => OID_V1,
-            Revision::V2_01 | Revision::V2_03 => OID_V2,
+            Revision::V2_00 | Revision::V2_01 | Revision::V2_03 => OID_V2,
             Revision::V3_00 | Revision::V4_00 => OID_V3,
         }
     }
@@ -84,6 +99,7 @@ impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Revision::V1_00 => "v01.00",
+            Revision::V2_00 => "v02.00",
             Revision::V2_01 => "v02.01",
             Revision::V2_03 => "v02.03",
             Revision::V3_00 => "v03.00",
@@ -95,7 +111,7 @@ impl fmt::Display for Revision {
 impl ModelRevision for Revision {
     const MODEL: &'static str = "E2SM-KPM";
     const ALL: &'static [Revision] = &Revision::ALL;
-    const UNKNOWN: Error = Error::UnknownRevision { model: "E2SM-KPM", known: "1.00, 2.01, 2.03, 3.00 or 4.00" };
+    const UNKNOWN: Error = Error::UnknownRevision { model: "E2SM-KPM", known: "1.00, 2.00, 2.01, 2.03, 3.00 or 4.00" };
 }
 
 /// Parses `3.00`, `03.00` or `v03.00`.

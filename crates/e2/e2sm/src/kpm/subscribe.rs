@@ -155,7 +155,7 @@ impl<'w> ReportRequest<'w> {
         let first = fitting().next().ok_or(Error::NoReportStyle)?;
         // reports what the first style lacks, even if another style offers it: no style offers all
         let wanted = self.measurements.iter().find(|wanted| !offers(first, wanted)).map_or("", |wanted| wanted.name);
-        let offered = fitting().flat_map(|style| &style.meas_info_action_list).map(|item| &*item.meas_name);
+        let offered = fitting().flat_map(|style| &style.meas_info_action_list).map(|item| item.meas_name.as_str());
         Err(Error::NotOffered { wanted: wanted.to_owned(), nearest: nearest(wanted, offered) })
     }
 
@@ -250,7 +250,7 @@ impl EveryUe {
 }
 
 /// Returns the offered names most similar to `wanted`, best match first.
-fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<String> {
+pub(super) fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<String> {
     let mut ranked: Vec<(usize, &str)> = offered.map(|name| (distance(wanted, name), name)).collect();
     ranked.sort_unstable();
     ranked.dedup();

@@ -1,7 +1,8 @@
 //! Types by their ASN.1 names, for tools that learn the type at run time.
 //!
 //! A name is a module, a colon and an ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. The modules of KPM are
-//! `kpm-v01.00`, `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, those of RC `rc-v01.03`, `rc-v03.00` and
+//! `kpm-v01.00`, `kpm-v01.02` (headers and messages of O-RAN SC's simulator), `kpm-v02.00`,
+//! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, those of RC `rc-v01.03`, `rc-v03.00` and
 //! `rc-v05.00`, that of NI `ni-v01.00`. The types of [`crate::common`] are in all modules of KPM since v02 and of RC. CCC
 //! has `ccc:RIC-Control-Message` and so on, the hello-world model `hw:HW-RANfunction-Definition`. FlexRIC's models have a
 //! module for each encoding, and the names of the Rust types: `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`.
@@ -34,6 +35,8 @@ mod flexric;
 mod kpm;
 #[cfg(feature = "kpm")]
 mod kpm_v1;
+#[cfg(feature = "kpm")]
+mod kpm_v2_00;
 #[cfg(feature = "ni")]
 mod ni;
 #[cfg(feature = "rc")]
@@ -254,6 +257,10 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
     static MODULES: &[(&str, u8, Types)] = &[
         #[cfg(feature = "kpm")]
         ("kpm-v01.00", 0, kpm_v1::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v01.02", 1, kpm_v1::TYPES),
+        #[cfg(feature = "kpm")]
+        ("kpm-v02.00", 0, kpm_v2_00::TYPES),
         #[cfg(feature = "kpm")]
         ("kpm-v02.01", 0, kpm::TYPES),
         #[cfg(feature = "kpm")]

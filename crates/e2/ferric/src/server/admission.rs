@@ -90,11 +90,20 @@ impl Server {
         let connections = self.config.max_xapp_connections + self.config.max_e42_connections;
         if self.hello_deadlines.len() > 2 * connections {
             let apps = &mut self.apps;
-            self.hello_deadlines.retain(|(_, assoc)| {
-                apps.peer(*assoc).is_some_and(|(_, has_sent)| !has_sent) || apps.e42.is_silent(*assoc)
-            });
+            self.hello_deadlines.retain(|(_, assoc)| apps.is_silent(*assoc));
         }
         self.hello_deadlines.push_back((now + self.config.controller.setup_timeout, assoc));
+    }
+
+    /// Returns the earliest deadline for a hello that has not arrived.
+    pub(super) fn hello_deadline(&mut self) -> Option<Time> {
+        while let Some((by, assoc)) = self.hello_deadlines.front().copied() {
+            if self.apps.is_silent(assoc) {
+                return Some(by);
+            }
+            self.hello_deadlines.pop_front();
+        }
+        None
     }
 
     /// Identifies a peer whose handshake is complete, and gives it its rights or rejects it. Returns whether it is

@@ -156,6 +156,11 @@ impl Apps {
         }
     }
 
+    /// Returns whether an xApp, of either kind, is connected that has sent nothing yet.
+    pub fn is_silent(&mut self, xapp: AssocId) -> bool {
+        self.peer(xapp).is_some_and(|(_, has_sent)| !has_sent) || self.e42.is_silent(xapp)
+    }
+
     /// Logs the problems of associations without E2 Setup.
     pub fn log_unattributed_notices(&mut self, nodes: &mut Peers) {
         for (assoc, notice) in self.unattributed_notices.drain(..) {

@@ -111,13 +111,16 @@ impl E42Apps {
         counters: &mut Counters,
         lost: &mut Vec<(AssocId, link::Error)>,
     ) {
-        self.out.clear();
-        let Some(assoc) = self.host.write_indication(consumer, indication, &mut self.out) else { return };
         let class = match indication.kind {
             RicIndicationType::Report => Class::Report,
             RicIndicationType::Insert => Class::Keep, // a procedure of the node waits for the answer
         };
-        match self.peers.send(assoc, &[&self.out], class) {
+        let E42Apps { host, peers, out, .. } = self;
+        let sent =
+            host.relay_indication(consumer, indication, out, |assoc, parts| (assoc, peers.send(assoc, parts, class)));
+        out.clear();
+        let Some((assoc, sent)) = sent else { return };
+        match sent {
             Ok(sent) if sent.dropped_reports == 0 => {}
             Ok(sent) => {
                 counters.dropped_reports += u64::from(sent.dropped_reports);
@@ -131,7 +134,6 @@ impl E42Apps {
             }
             Err(error) => lost.push((assoc, error)),
         }
-        self.out.clear();
     }
 
     /// Closes the links that the host wants closed.

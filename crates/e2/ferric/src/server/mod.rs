@@ -322,8 +322,7 @@ impl Server {
     /// # Errors
     /// As [`Server::run`].
     pub fn poll(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
-        let hello_deadline = self.hello_deadlines.front().map(|(by, _)| *by);
-        let deadline = [self.controller.poll_timeout(), hello_deadline].into_iter().flatten().min();
+        let deadline = [self.controller.poll_timeout(), self.hello_deadline()].into_iter().flatten().min();
         let timeout = if self.apps.host.has_announcements() { Some(Duration::ZERO) } else { timeout };
         let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout);
         let begin_sleep = self.apps.workers.begin_sleep(&self.inboxes);

@@ -21,6 +21,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use e2sm::ccc::{IndicationHeader, IndicationHeaderFormat1, TimeStamp};
+use e2sm::common::ntp_timestamp;
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
@@ -29,7 +30,7 @@ use tracing::warn;
 use crate::admission::admit;
 use crate::cause::INFORMATION_UNAVAILABLE;
 use crate::shared_source::SharedSource;
-use crate::wall_clock::{WallClock, ntp_timestamp};
+use crate::wall_clock::WallClock;
 use report::{Action, Trigger};
 
 pub use source::{CccSource, ConfigLevel, ConfigScope, Refusal, SupportedAttribute, SupportedStructure};

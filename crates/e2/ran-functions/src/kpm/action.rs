@@ -17,8 +17,8 @@ use per::{IntoOwned, List};
 use super::collect::Collection;
 use super::conditions::{Conditions, ValueConditions, without_plmn};
 use super::definition::MAX_BINS;
-use super::v1;
 use super::{Bin, KpmConfig, KpmSource, ReportStyle};
+use super::{v1, v2_00};
 use crate::cause::{ACTION_NOT_SUPPORTED, INFORMATION_UNAVAILABLE, SEMANTIC_ERROR, check_limit, undecodable};
 
 /// The maximum number of values for one UE in one record: measurements with their labels.
@@ -37,6 +37,8 @@ pub(super) struct Action<M> {
     pub(super) info: Info,
     pub(super) schedule: RecordSchedule,
     pub(super) collection: Collection,
+    /// What reports of v02.00 repeat.
+    pub(super) cell_object: Option<(Cgi, v2_00::CellObject)>,
     /// The counters at the start of the current granularity period.
     pub(super) snapshot: M,
 }
@@ -124,6 +126,7 @@ impl<M: Default> Action<M> {
         key: RequestKey,
         requested: &e2::Action,
     ) -> Result<Self, Cause> {
+        let mut cell_object = None;
         let definition = match &requested.definition {
             _ if requested.kind != RicActionType::Report => return Err(ACTION_NOT_SUPPORTED),
             None => return Err(SEMANTIC_ERROR),
@@ -132,6 +135,11 @@ impl<M: Default> Action<M> {
                 let info = Info::Measurements(Vec::new());
                 let schedule = RecordSchedule { granularity_ms: reporting_period_ms, records: 1, start: now, done: 0 };
                 return Ok(Action::start(source, key, requested.id, config, subject, Vec::new(), info, schedule));
+            }
+            Some(bytes) if config.revision == Revision::V2_00 => {
+                let (definition, object) = v2_00::action(source, bytes)?;
+                cell_object = Some((source.cell(), object));
+                definition
             }
             Some(bytes) => {
                 let arena = Arena::new();
@@ -178,7 +186,8 @@ impl<M: Default> Action<M> {
         let values = columns.len().saturating_mul(records as usize).saturating_mul(rows);
         check_limit(values, config.max_values)?;
         let schedule = RecordSchedule { granularity_ms, records, start: now, done: 0 };
-        Ok(Action::start(source, key, requested.id, config, subject, columns, info, schedule))
+        let action = Action::start(source, key, requested.id, config, subject, columns, info, schedule);
+        Ok(Action { cell_object, ..action })
     }
 
     /// Starts the first report.
@@ -196,7 +205,7 @@ impl<M: Default> Action<M> {
         let mut snapshot = M::default();
         source.take_snapshot(&mut snapshot);
         let collection = Collection::new(columns.len(), schedule.records as usize, config.max_values);
-        Action { key, id, subject, columns, info, schedule, collection, snapshot }
+        Action { key, id, subject, columns, info, schedule, collection, cell_object: None, snapshot }
     }
 }
 

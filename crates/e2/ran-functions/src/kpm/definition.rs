@@ -11,7 +11,7 @@ use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;
 use per::{List, PrintableString, Real};
 
-use super::{Bin, KpmConfig, KpmSource, SupportedMeasurement, v1};
+use super::{Bin, KpmConfig, KpmSource, SupportedMeasurement, v1, v2_00};
 
 /// The maximum number of bins of a distribution in each of its dimensions X, Y and Z.
 pub(super) const MAX_BINS: usize = 256;
@@ -83,15 +83,19 @@ pub(super) fn check<S: KpmSource>(source: &S, config: &KpmConfig) {
         let is_valid = |bins: &&[Bin]| (1..=MAX_BINS).contains(&bins.len());
         let are_valid = dimensions.len() <= MAX_DIMENSIONS && dimensions.iter().all(is_valid);
         assert!(are_valid, "{name} has more than {MAX_DIMENSIONS} dimensions, or one without 1 to {MAX_BINS} bins");
-        let is_valid = name.is_ascii() && (1..=150).contains(&name.len());
-        assert!(is_valid, "invalid measurement name `{name}`: it must have 1 to 150 ASCII characters");
+        let is_valid = (1..=150).contains(&name.len()) && PrintableString::try_from(&**name).is_ok();
+        assert!(is_valid, "invalid measurement name `{name}`: it must have 1 to 150 printable ASCII characters");
         assert!(id.is_none_or(|id| (1..=65536).contains(&id)), "the measurement ID of {name} is not in 1 to 65536");
     }
     let is_any = config.styles.iter().any(|style| measurements.iter().any(|m| style.supports(m.scope)));
     assert!(is_any, "the source has no measurements for any of the report styles");
+    if config.revision == Revision::V2_00 {
+        let has_cell = measurements.iter().any(|measurement| ReportStyle::Node.supports(measurement.scope));
+        assert!(has_cell && config.styles.contains(&ReportStyle::Node), "KPM v02.00 has report style 1 only");
+    }
     let has_wire = match config.wire {
         Wire::Per => true,
-        _ if config.revision == Revision::V1_00 => false,
+        _ if config.revision < Revision::V2_01 => false,
         wire => definition(source, config).encode_in(config.revision, wire, &mut Vec::new()).is_ok(),
     };
     assert!(has_wire, "KPM {} has no encoding {}, or it is not compiled in", config.revision, config.wire);
@@ -102,13 +106,18 @@ pub(super) fn function<S: KpmSource>(source: &S, config: &KpmConfig) -> Function
     let mut bytes = Vec::new();
     if config.revision == Revision::V1_00 {
         bytes = v1::definition();
+    } else if config.revision == Revision::V2_00 {
+        bytes = match v2_00::definition(source) {
+            Ok(bytes) => bytes,
+            Err(error) => panic!("cannot encode the RAN function definition of v02.00: {error}"),
+        };
     } else if let Err(error) = definition(source, config).encode_in(config.revision, config.wire, &mut bytes) {
         panic!("cannot encode the RAN function definition, although `check` passed: {error}");
     }
     // common practice: the function revision follows that of the specification, see `e2sm::kpm::Detection`
     let revision = match config.revision {
         Revision::V1_00 => 0,
-        Revision::V2_01 => 1,
+        Revision::V2_00 | Revision::V2_01 => 1,
         Revision::V2_03 => 2,
         Revision::V3_00 => 3,
         Revision::V4_00 => 4,

@@ -8,13 +8,12 @@ use e2sm::kpm::{
     GranularityPeriod, IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage,
     IndicationMessageFormat1, IndicationMessageFormat2, IndicationMessageFormat3, IndicationMessageFormats,
     MatchedPerGp, MatchingUeidItem, MatchingUeidItemPerGp, MatchingUeidPerGpItem, MeasurementCondUeidItem,
-    MeasurementDataItem, Revision, TimeStamp, UeMeasurementReportItem,
+    MeasurementDataItem, Revision, UeMeasurementReportItem,
 };
 use per::{List, Memo};
 
 use super::action::{Action, Info, Subject};
-use super::{KpmConfig, v1};
-use crate::wall_clock::ntp_timestamp;
+use super::{KpmConfig, v1, v2_00};
 
 /// Encodes reports into buffers that are reused.
 #[derive(Debug, Default)]
@@ -34,8 +33,8 @@ impl Writer {
         &self.message
     }
 
-    /// Encodes the collected report, which started at `start`. Returns `false` if there are no UEs to report on.
-    pub fn write<M>(&mut self, config: &KpmConfig, start: SystemTime, action: &Action<M>) -> Result<bool, Error> {
+    /// Encodes the collected report with the time that its header states. Returns `false` if there are no UEs to report on.
+    pub fn write<M>(&mut self, config: &KpmConfig, stated: SystemTime, action: &Action<M>) -> Result<bool, Error> {
         let KpmConfig { revision, wire, .. } = *config;
         let collection = &action.collection;
         self.header.clear();
@@ -55,6 +54,11 @@ impl Writer {
                 meas_record: List::Borrowed(values),
                 incomplete_flag: incomplete.then_some(True),
             }));
+        }
+        if let Some((cell, object)) = &action.cell_object {
+            let out = (&mut self.header, &mut self.message);
+            v2_00::write(config, stated, *cell, object, action.schedule.granularity_ms, &data, out)?;
+            return Ok(true);
         }
         let formats = match &action.info {
             Info::Measurements(info) => {
@@ -105,28 +109,24 @@ impl Writer {
                 })
             }
         };
-        header(revision, start).encode_in(revision, wire, &mut self.header)?;
+        header(config, stated).encode_in(revision, wire, &mut self.header)?;
         IndicationMessage { formats }.encode_in(revision, wire, &mut self.message)?;
         Ok(true)
     }
 }
 
-fn header(revision: Revision, start: SystemTime) -> IndicationHeader<'static> {
+fn header(config: &KpmConfig, stated: SystemTime) -> IndicationHeader<'static> {
+    let format = config.timestamp_format;
     IndicationHeader {
         formats: IndicationHeaderFormats::Format1(IndicationHeaderFormat1 {
-            collet_start_time: time_stamp(revision, start),
+            collet_start_time: match config.revision.time_stamp_octets() {
+                8 => format.long(stated),
+                _ => format.short(stated),
+            },
             file_format_version: None,
             sender_name: None,
             sender_type: None,
             vendor_name: None,
         }),
-    }
-}
-
-fn time_stamp(revision: Revision, at: SystemTime) -> TimeStamp {
-    let ntp = ntp_timestamp(at);
-    match revision {
-        Revision::V1_00 | Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(((ntp >> 32) as u32).to_be_bytes()),
-        Revision::V3_00 | Revision::V4_00 => TimeStamp::Long(ntp.to_be_bytes()),
     }
 }

@@ -1,5 +1,5 @@
-//! E2SM-KPM: periodic measurement reports (v02.01, v02.03, v03.00 and v04.00: report styles 1 to 5; v01.00: the containers
-//! of DU, CU-CP and CU-UP with the 5G core).
+//! E2SM-KPM: periodic measurement reports (v02.01, v02.03, v03.00 and v04.00: report styles 1 to 5; v02.00: report style 1;
+//! v01.00: the containers of DU, CU-CP and CU-UP with the 5G core).
 //!
 //! A base station implements [`KpmSource`]; [`KpmFunction`] implements the RAN function.
 //!
@@ -25,12 +25,13 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod v1;
+mod v2_00;
 
 use std::fmt;
 use std::time::SystemTime;
 
 use e2sm::Wire;
-use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision};
+use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision, TimestampFormat, TimestampMoment};
 use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
@@ -54,7 +55,7 @@ pub struct KpmConfig {
     pub function_id: RanFunctionId,
     /// The revision of E2SM-KPM. Default: v03.00.
     pub revision: Revision,
-    /// The encoding, which the object identifier states; v01.00 has PER only. Default: PER.
+    /// The encoding, which the object identifier states; v01.00 and v02.00 have PER only. Default: PER.
     pub wire: Wire,
     /// The supported report styles. Default: all.
     pub styles: Vec<ReportStyle>,
@@ -65,6 +66,10 @@ pub struct KpmConfig {
     /// The maximum number of values in a report. An action that needs more for a single UE is refused; UEs for which there
     /// is no room are omitted. Default: 65536.
     pub max_values: usize,
+    /// The format of the time stamp in an indication header. Default: NTP, as specified.
+    pub timestamp_format: TimestampFormat,
+    /// The moment that this time stamp states. Default: the start of the reported period, as specified.
+    pub timestamp_moment: TimestampMoment,
 }
 
 impl Default for KpmConfig {
@@ -77,6 +82,8 @@ impl Default for KpmConfig {
             min_period_ms: 1,
             max_actions: 1024,
             max_values: 65_536,
+            timestamp_format: TimestampFormat::Ntp,
+            timestamp_moment: TimestampMoment::PeriodStart,
         }
     }
 }
@@ -143,7 +150,11 @@ impl<H: SharedSource<Source: KpmSource>> KpmFunction<H> {
             let action = &mut self.actions[at];
             source.advance(until);
             if let Some(start) = action.collect(&*source, context.views(), until) {
-                match self.writer.write(&self.config, self.wall_clock.at(start), action) {
+                let stated = match self.config.timestamp_moment {
+                    TimestampMoment::PeriodStart => start,
+                    TimestampMoment::Report => now,
+                };
+                match self.writer.write(&self.config, self.wall_clock.at(stated), action) {
                     Ok(true) => {
                         // fails only for a subscription that has ended, which the pending `unsubscribe` removes
                         let (header, message) = (self.writer.header(), self.writer.message());
@@ -223,7 +234,9 @@ fn reporting_period(trigger: &[u8], config: &KpmConfig) -> Result<u32, Cause> {
     let period_ms = if config.revision == Revision::V1_00 {
         v1::reporting_period(trigger)?
     } else {
-        let trigger = EventTriggerDefinition::decode_in(trigger, config.revision, config.wire)
+        // that of v02.00 is the same as that of v02.01
+        let revision = config.revision.max(Revision::V2_01);
+        let trigger = EventTriggerDefinition::decode_in(trigger, revision, config.wire)
             .map_err(undecodable("event trigger definition"))?;
         let EventTriggerDefinitionFormats::Format1(format1) = trigger.formats;
         format1.reporting_period

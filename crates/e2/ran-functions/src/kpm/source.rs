@@ -11,7 +11,7 @@ use ferric::e2::Time;
 /// A measurement that a base station supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportedMeasurement {
-    /// The measurement name: 1 to 150 ASCII characters. See [`e2sm::kpm::dictionary`] for those of TS 28.552 and O-RAN, with
+    /// The measurement name: 1 to 150 printable ASCII characters. See [`e2sm::kpm::dictionary`] for those of TS 28.552 and O-RAN, with
     /// their units.
     pub name: Cow<'static, str>,
     /// The measurement ID, 1 to 65536, which a RIC may use in place of the name.

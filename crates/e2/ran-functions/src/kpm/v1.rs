@@ -11,8 +11,8 @@ use e2sm::kpm::v1::{
     FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem,
     IndicationHeader, IndicationHeaderFormat1, IndicationMessage, IndicationMessageFormat1, NiType, NrCgi,
     OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PfContainer, PfContainerListItem, PlmnIdList, PmContainersList,
-    RanFunctionDefinition, RanFunctionItem, RicReportStyleList, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem,
-    SliceToReportListItem,
+    Prbs, RanFunctionDefinition, RanFunctionItem, RicReportStyleList, ServedPlmnPerCellListItem,
+    SlicePerPlmnPerCellListItem, SliceToReportListItem,
 };
 use e2sm::kpm::{MeasurementLabel, OID_V1, RicEventTriggerStyleItem, dictionary::Scope, v1};
 use ferric::e2ap::Cause;
@@ -101,7 +101,8 @@ pub(super) fn write(
         ..IndicationHeaderFormat1::default()
     };
     IndicationHeader::Format1(about).encode(header)?;
-    let item = PmContainersList { performance_container: Some(container.clone()), the_ran_container: None };
+    let performance_container = Some(container.clone());
+    let item = PmContainersList { performance_container, the_ran_container: None, ran_container: None };
     let pm_containers = List::from(vec![item]);
     IndicationMessage::Format1(IndicationMessageFormat1 { pm_containers }).encode(message)?;
     Ok(true)
@@ -183,7 +184,7 @@ impl<S: KpmSource> Reader<'_, S> {
     fn du(&self) -> Option<PfContainer<'static>> {
         let nr_cgi = nr_cgi(self.source.cell())?;
         // the range of the field ends at 100, even for cells with more resource blocks
-        let percent = |value: Option<f64>| value.map(|value| value.round().clamp(0.0, 100.0) as u8);
+        let percent = |value: Option<f64>| value.map(|value| Prbs(value.round().clamp(0.0, 100.0) as u16));
         let of_cell = |name| percent(self.value(name, &MeasurementLabel::NO_LABEL));
         let slices = self.slices(
             |five_qi, label| FqiPerSlicesPerPlmnPerCellListItem {

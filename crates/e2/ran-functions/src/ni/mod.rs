@@ -23,6 +23,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use ap::PduView;
+use e2sm::common::ntp_timestamp;
 use e2sm::ni::{
     CallProcessId, CallProcessIdFormat1, ControlHeader, ControlMessage, ControlOutcome, ControlOutcomeFormat1,
     IndicationHeader, IndicationHeaderFormat1, IndicationMessage, InterfaceMessage, NiDirection, NiTimeStamp,
@@ -37,7 +38,7 @@ use tracing::{debug, info, warn};
 use crate::admission::admit;
 use crate::pending::Pending;
 use crate::shared_source::SharedSource;
-use crate::wall_clock::{WallClock, ntp_timestamp};
+use crate::wall_clock::WallClock;
 use subscription::{Action, HoldTime, Service, Trigger};
 
 pub use source::{Interface, Message, MessageDecision, MessageDirection, MessageId, NiSource};

@@ -1,12 +1,17 @@
 //! Containers of counters, one for each type of node.
 
-use per::{List, Per, PrintableString};
+use per::{
+    Decode, Describe, Encode, Error, ErrorKind, Flat, IntoOwned, List, Per, PrintableString, Reader, Store, Visitor,
+    Writer,
+};
 
-use super::{NrCgi, SNssai};
+use super::{NrCgi, SNssai, is_v1_02};
 use crate::common::PlmnIdentity;
 
 /// PF-Container: the counters of one type of node.
-#[derive(Clone, Debug, PartialEq, Per)]
+///
+/// It is extensible in v01.02 only.
+#[derive(Clone, Debug, PartialEq, Flat)]
 pub enum PfContainer<'a> {
     /// Of a DU.
     ODu(OduPfContainer<'a>),
@@ -14,6 +19,96 @@ pub enum PfContainer<'a> {
     OCuCp(OcuCpPfContainer<'a>),
     /// Of a CU-UP.
     OCuUp(OcuUpPfContainer<'a>),
+}
+
+impl<'a, S: Store<'a>> Decode<'a, S> for PfContainer<'a> {
+    fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        if is_v1_02(reader.revision()) && reader.bit()? {
+            return Err(reader.error(ErrorKind::UnknownExtension).within("PfContainer"));
+        }
+        let value = match reader.constrained(0, 2)? {
+            0 => OduPfContainer::decode(reader).map(PfContainer::ODu),
+            1 => OcuCpPfContainer::decode(reader).map(PfContainer::OCuCp),
+            _ => OcuUpPfContainer::decode(reader).map(PfContainer::OCuUp),
+        };
+        value.map_err(|error| error.within("PfContainer"))
+    }
+}
+
+impl Encode for PfContainer<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        if is_v1_02(writer.revision()) {
+            writer.bit(false);
+        }
+        let (index, value): (i64, &dyn Encode) = match self {
+            PfContainer::ODu(du) => (0, du),
+            PfContainer::OCuCp(cu_cp) => (1, cu_cp),
+            PfContainer::OCuUp(cu_up) => (2, cu_up),
+        };
+        writer.constrained(index, 0, 2)?;
+        value.encode(writer).map_err(|error| error.within("PfContainer"))
+    }
+}
+
+impl IntoOwned for PfContainer<'_> {
+    type Owned = PfContainer<'static>;
+    fn into_owned(self) -> Self::Owned {
+        match self {
+            PfContainer::ODu(du) => PfContainer::ODu(du.into_owned()),
+            PfContainer::OCuCp(cu_cp) => PfContainer::OCuCp(cu_cp.into_owned()),
+            PfContainer::OCuUp(cu_up) => PfContainer::OCuUp(cu_up.into_owned()),
+        }
+    }
+}
+
+impl Describe for PfContainer<'_> {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        let (name, value): (&'static str, &dyn Describe) = match self {
+            PfContainer::ODu(du) => ("ODu", du),
+            PfContainer::OCuCp(cu_cp) => ("OCuCp", cu_cp),
+            PfContainer::OCuUp(cu_up) => ("OCuUp", cu_up),
+        };
+        visitor.begin_record();
+        visitor.field(name);
+        value.describe(visitor);
+        visitor.end_record();
+    }
+}
+
+/// A number of resource blocks, or a percentage of them: at most 100, in v01.02 at most 273.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Flat)]
+#[per(range = 0..=273)]
+pub struct Prbs(pub u16);
+
+impl<'a, S: Store<'a>> Decode<'a, S> for Prbs {
+    fn decode_after(reader: &mut Reader<'a, S>, _: Option<&Self>) -> Result<Self, Error> {
+        let most = most_prbs(reader.revision());
+        reader.constrained(0, most).map(|value| Prbs(value as u16)).map_err(|error| error.within("Prbs"))
+    }
+}
+
+impl Encode for Prbs {
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), Error> {
+        let most = most_prbs(writer.revision());
+        writer.constrained(self.0.into(), 0, most).map_err(|error| error.within("Prbs"))
+    }
+}
+
+impl IntoOwned for Prbs {
+    type Owned = Prbs;
+    fn into_owned(self) -> Prbs {
+        self
+    }
+}
+
+impl Describe for Prbs {
+    fn describe(&self, visitor: &mut dyn Visitor) {
+        self.0.describe(visitor);
+    }
+}
+
+fn most_prbs(revision: u8) -> i64 {
+    if is_v1_02(revision) { 273 } else { 100 }
 }
 
 /// ODU-PF-Container: resource blocks.
@@ -31,12 +126,10 @@ pub struct OduPfContainer<'a> {
 pub struct CellResourceReportListItem<'a> {
     /// The cell.
     pub nr_cgi: NrCgi,
-    /// Available downlink PRBs, at most 100.
-    #[per(range = 0..=100)]
-    pub dl_total_of_available_prbs: Option<u8>,
+    /// Available downlink PRBs.
+    pub dl_total_of_available_prbs: Option<Prbs>,
     /// Available uplink PRBs.
-    #[per(range = 0..=100)]
-    pub ul_total_of_available_prbs: Option<u8>,
+    pub ul_total_of_available_prbs: Option<Prbs>,
     /// The usage of each network.
     #[per(size = 1..=12)]
     pub served_plmn_per_cell_list: List<'a, ServedPlmnPerCellListItem<'a>>,
@@ -81,11 +174,9 @@ pub struct FqiPerSlicesPerPlmnPerCellListItem {
     /// The 5QI.
     pub five_qi: u8,
     /// Downlink.
-    #[per(range = 0..=100)]
-    pub dl_prb_usage: Option<u8>,
+    pub dl_prb_usage: Option<Prbs>,
     /// Uplink.
-    #[per(range = 0..=100)]
-    pub ul_prb_usage: Option<u8>,
+    pub ul_prb_usage: Option<Prbs>,
 }
 
 /// EPC-DU-PM-Container.

@@ -4,6 +4,10 @@
 //! node reports a [`PfContainer`]: PRB usage of the cells of a DU, active UEs of a CU-CP, or data volume of a CU-UP, by
 //! PLMN, slice and QoS class. [`IndicationMessage::rows`] iterates over the values.
 //!
+//! O-RAN SC's simulator `kpm_sim` registers v01.00 and sends the headers and messages of v01.02, which is not published:
+//! more identities in the header, the report style in front of the containers, and reports on UEs. The two layouts are told
+//! apart by their octets: none is valid in both.
+//!
 //! ```
 //! use e2sm::kpm::v1::{EventTriggerDefinition, ReportPeriod};
 //!
@@ -15,9 +19,11 @@
 //! ```
 
 mod container;
+mod layout;
+mod ran_container;
 mod report;
 
-use per::{List, Octets, Per};
+use per::{List, Octets, Per, PrintableString};
 
 use super::RicEventTriggerStyleItem;
 use crate::common::{
@@ -25,13 +31,20 @@ use crate::common::{
     Sd, Sst,
 };
 use crate::message::message_of_one_format as message;
-use per::Bits;
+use per::{Bits, Flat};
+
+use layout::is_v1_02;
 
 pub use container::{
     CellResourceReportListItem, CuCpResourceStatus, CuUpMeasurementContainer, EpcCuUpPmFormat, EpcDuPmContainer,
     FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem, NiType,
     OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PerQciReportListItem, PerQciReportListItemFormat, PfContainer,
-    PfContainerListItem, PlmnIdList, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem, SliceToReportListItem,
+    PfContainerListItem, PlmnIdList, Prbs, ServedPlmnPerCellListItem, SlicePerPlmnPerCellListItem,
+    SliceToReportListItem,
+};
+pub use ran_container::{
+    CRnti, CellUsageOfCuCp, CellUsageOfCuUp, CellUsageOfDu, RanContainer, UeUsageOfCuCp, UeUsageOfCuUp, UeUsageOfDu,
+    UsageReport, UsageReportOfCuCp, UsageReportOfCuUp, UsageReportOfDu,
 };
 pub use report::{Class, Counter, Row};
 
@@ -178,19 +191,17 @@ pub struct ActionDefinition {
 message!(ActionDefinition, no borrow);
 
 /// E2SM-KPM-IndicationHeader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[derive(Clone, Debug, PartialEq, Eq, Per)]
 #[per(extensible)]
-pub enum IndicationHeader {
+pub enum IndicationHeader<'a> {
     /// The only one.
-    Format1(IndicationHeaderFormat1),
+    Format1(IndicationHeaderFormat1<'a>),
 }
 
-message!(IndicationHeader, no borrow);
-
 /// E2SM-KPM-IndicationHeader-Format1: the identities that apply to the whole report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Per)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Per)]
 #[per(extensible)]
-pub struct IndicationHeaderFormat1 {
+pub struct IndicationHeaderFormat1<'a> {
     /// The node.
     pub id_global_kpm_node_id: Option<GlobalKpmNodeId>,
     /// The cell.
@@ -203,6 +214,45 @@ pub struct IndicationHeaderFormat1 {
     pub five_qi: Option<u8>,
     /// The QCI.
     pub qci: Option<u8>,
+    /// The part of the base station that a report on UEs comes from (v01.02).
+    #[per(since = 1)]
+    pub message_type: Option<UeReportType>,
+    /// The DU (v01.02).
+    #[per(since = 1, range = 0..=68_719_476_735)]
+    pub gnb_du_id: Option<i64>,
+    /// The name of the node (v01.02).
+    #[per(since = 1)]
+    pub gnb_name: Option<GnbName<'a>>,
+    /// The gNB (v01.02).
+    #[per(since = 1)]
+    pub global_gnb_id: Option<GlobalGnbId>,
+}
+
+/// UE-Report-Type (v01.02).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+#[per(extensible)]
+pub enum UeReportType {
+    /// A report of a DU on UEs.
+    ODuReportPerUe,
+    /// A report of a CU-CP on UEs.
+    OCuCpReportPerUe,
+    /// A report of a CU-UP on UEs.
+    OCuUpReportPerUe,
+}
+
+/// GNB-Name (v01.02).
+#[derive(Clone, Debug, PartialEq, Eq, Per)]
+#[per(extensible)]
+pub enum GnbName<'a> {
+    /// Of a DU.
+    #[per(size = 1..=150, extensible)]
+    GnbDuName(PrintableString<'a>),
+    /// Of a CU-CP.
+    #[per(size = 1..=150, extensible)]
+    GnbCuCpName(PrintableString<'a>),
+    /// Of a CU-UP.
+    #[per(size = 1..=150, extensible)]
+    GnbCuUpName(PrintableString<'a>),
 }
 
 /// GlobalKPMnode-ID.
@@ -277,22 +327,42 @@ pub struct SNssai {
 }
 
 /// E2SM-KPM-IndicationMessage.
-#[derive(Clone, Debug, PartialEq, Per)]
+///
+/// v01.00 has a choice. v01.02 has the report style, and then a choice.
+#[derive(Clone, Debug, PartialEq, Flat)]
 #[per(extensible)]
 pub enum IndicationMessage<'a> {
-    /// The report style only.
+    /// The report style only (v01.00).
     RicStyleType(RicStyleType),
+    /// Containers (v01.00).
+    Format1(IndicationMessageFormat1<'a>),
+    /// The report style and containers (v01.02).
+    StyleAndFormat1(StyleAndFormat1<'a>),
+}
+
+/// The message of v01.02.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub struct StyleAndFormat1<'a> {
+    /// The report style.
+    pub ric_style_type: RicStyleType,
+    /// The report.
+    pub indication_message: IndicationMessageFormats<'a>,
+}
+
+/// The formats of a message of v01.02.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub enum IndicationMessageFormats<'a> {
     /// Containers.
     Format1(IndicationMessageFormat1<'a>),
 }
 
-message!(IndicationMessage, lists);
-
 /// E2SM-KPM-IndicationMessage-Format1.
-#[derive(Clone, Debug, PartialEq, Per)]
+#[derive(Clone, Debug, PartialEq, Flat)]
 #[per(extensible)]
 pub struct IndicationMessageFormat1<'a> {
-    /// The containers.
+    /// The containers: at most 512, in v01.02 at most 8.
     #[per(size = 1..=512)]
     pub pm_containers: List<'a, PmContainersList<'a>>,
 }
@@ -303,6 +373,10 @@ pub struct IndicationMessageFormat1<'a> {
 pub struct PmContainersList<'a> {
     /// Counters.
     pub performance_container: Option<PfContainer<'a>>,
-    /// A vendor-specific container.
+    /// A vendor-specific container (v01.00).
+    #[per(until = 0)]
     pub the_ran_container: Option<Octets<'a>>,
+    /// A report on UEs (v01.02).
+    #[per(since = 1)]
+    pub ran_container: Option<RanContainer<'a>>,
 }

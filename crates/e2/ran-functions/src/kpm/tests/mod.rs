@@ -24,6 +24,7 @@ use ferric::e2ap::{CauseProtocol, CauseRicRequest, GlobalRicId, RicActionId, Ric
 use per::{Bits, List, Octets, PrintableString};
 
 use super::*;
+use crate::cause::INFORMATION_UNAVAILABLE;
 use crate::testing::ExclusiveSource;
 
 const VOLUME: &str = "DRB.PdcpSduVolumeDL";

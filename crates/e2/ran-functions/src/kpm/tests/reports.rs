@@ -340,3 +340,65 @@ fn guest_gets_reports_of_exposed_ues() {
     let refused = bench.function.subscribe(millis(20), GUEST, &request, &bench.views);
     assert_eq!(refused, Err(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable)));
 }
+
+#[test]
+fn time_stamp_has_the_configured_format_and_moment() {
+    let end = wall_clock(); // reports end when the wall clock stands at this second
+    for (format, moment, revision, stated) in [
+        (TimestampFormat::Ntp, TimestampMoment::PeriodStart, Revision::V3_00, end - Duration::from_millis(20)),
+        (TimestampFormat::Ntp, TimestampMoment::Report, Revision::V3_00, end),
+        (TimestampFormat::UnixMicros, TimestampMoment::Report, Revision::V3_00, end),
+        (TimestampFormat::UnixMicros, TimestampMoment::PeriodStart, Revision::V4_00, end - Duration::from_millis(20)),
+        (TimestampFormat::UnixSeconds, TimestampMoment::Report, Revision::V2_03, end),
+        (TimestampFormat::Ntp, TimestampMoment::Report, Revision::V2_01, end),
+    ] {
+        let config = KpmConfig { revision, timestamp_format: format, timestamp_moment: moment, ..KpmConfig::default() };
+        let mut bench = Bench::new(config, &[1]);
+        bench.report_request(&report_request(&named(&[VOLUME]), 10, 20, Scope::Node));
+        bench.run_until(20);
+        let header = IndicationHeader::decode(&bench.sent[0].header, revision).unwrap();
+        let IndicationHeaderFormats::Format1(header) = header.formats;
+        let stamp = header.collet_start_time;
+        assert_eq!(TimestampFormat::detect(stamp, end), Some(format), "{revision}");
+        let read = format.time(stamp, end).unwrap();
+        let difference = stated.duration_since(read).unwrap_or_else(|error| error.duration());
+        assert!(difference < Duration::from_nanos(2), "{format} {moment}: {difference:?}");
+    }
+}
+
+#[test]
+fn v2_00_reports_on_the_named_cell_alone() {
+    use e2sm::kpm::v2_00;
+    let mut bench = Bench::speaking(Revision::V2_00, &[1, 2, 3]);
+    let function = bench.function.definition();
+    let detected = e2sm::kpm::Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
+    assert_eq!(detected.unwrap().revision, Revision::V2_00);
+    let definition = v2_00::RanFunctionDefinition::decode_owned(&function.definition).unwrap();
+    let request = v2_00::CellReports { measurements: &[VOLUME, RRC], granularity_period_ms: 10 };
+    let mut actions = request.actions(&definition).unwrap();
+    assert_eq!(actions.len(), 1);
+    let encode = |action: &v2_00::ActionDefinition<'_>| {
+        let mut bytes = Vec::new();
+        action.encode(&mut bytes).unwrap();
+        bytes
+    };
+    let own = encode(&actions[0]);
+    let v2_00::ActionDefinitionFormats::Format1(format1) = &mut actions[0].formats else { panic!("of another format") };
+    format1.cell_obj_id = v2_00::CellObjectId(PrintableString::literal("another cell"));
+    let other = encode(&actions[0]);
+    let admission = bench.subscribe(0, 1, &every(20, Revision::V2_01), &[&own, &other]).unwrap();
+    assert_eq!(admission.admitted, [RicActionId(0)]);
+    assert_eq!(admission.not_admitted, [(RicActionId(1), INFORMATION_UNAVAILABLE)]);
+    bench.run_until(20);
+    let message = v2_00::IndicationMessage::decode_owned(&bench.sent[0].message).unwrap();
+    assert_eq!(message.subscript_id(), v2_00::SubscriptionId(1));
+    assert!(message.cell_obj_id().is_some_and(|cell| !cell.is_empty()));
+    let current = message.to_current();
+    let values: Vec<_> = current.rows(None).map(|row| (row.record, row.value)).collect();
+    let of = |record| [(record, Value::Integer(60)), (record, Value::Real(3.5))];
+    assert_eq!(values, [of(0), of(1)].concat());
+    assert!(current.rows(None).all(|row| row.measurement.is_some() && row.label.is_some()));
+    let header = v2_00::IndicationHeader::decode(&bench.sent[0].header).unwrap();
+    let v2_00::IndicationHeaderFormats::Format1(header) = header.formats;
+    assert_eq!(header.collet_start_time, TimestampFormat::Ntp.short(wall_clock() - Duration::from_millis(20)));
+}
