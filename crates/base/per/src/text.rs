@@ -146,28 +146,36 @@ fn is_bit_field(bounds: Size) -> bool {
     bounds.hi < if bounds.is_fixed() { 3 } else { 2 }
 }
 
-/// Whether all octets are visible ASCII characters or spaces: 0x20 to 0x7E. Eight at a time: names are short, and there are many.
+/// Whether all octets are visible ASCII characters or spaces: 0x20 to 0x7E. Eight at a time, the last eight once more: names are
+/// short, and there are many.
 #[inline]
 const fn is_printable(octets: &[u8]) -> bool {
+    let mut rest = octets;
+    let Some(last) = octets.last_chunk() else {
+        while let [octet, after @ ..] = rest {
+            if *octet < 0x20 || *octet > 0x7E {
+                return false;
+            }
+            rest = after;
+        }
+        return true;
+    };
+    let mut others = others(*last);
+    while let Some((chunk, after)) = rest.split_first_chunk() {
+        others |= self::others(*chunk);
+        rest = after;
+    }
+    others == 0
+}
+
+/// The top bits of octets that are not printable: of one above 0x7F, of 0x7F plus 1, and of one below 0x20 minus 0x20. An octet
+/// that carries into its neighbour, or borrows from it, is itself one of them.
+#[inline]
+const fn others(octets: [u8; 8]) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = 0x80 * ONES;
-    let mut rest = octets;
-    while let Some((chunk, after)) = rest.split_first_chunk() {
-        let x = u64::from_ne_bytes(*chunk);
-        // the top bit of an octet: of one above 0x7F, of 0x7F plus 1, and of one below 0x20 minus 0x20; an octet above 0x7F may
-        // carry into its neighbour, but is found itself
-        if (x | x.wrapping_add(ONES) | (x.wrapping_sub(0x20 * ONES) & !x)) & TOPS != 0 {
-            return false;
-        }
-        rest = after;
-    }
-    while let [octet, after @ ..] = rest {
-        if *octet < 0x20 || *octet > 0x7E {
-            return false;
-        }
-        rest = after;
-    }
-    true
+    let x = u64::from_le_bytes(octets);
+    (x | x.wrapping_add(ONES) | (x.wrapping_sub(0x20 * ONES) & !x)) & TOPS
 }
 
 impl<'a, S: Store<'a>> Decode<'a, S> for PrintableString<'a> {
@@ -220,6 +228,26 @@ mod tests {
         for pair in (0..=u16::MAX).map(u16::to_be_bytes) {
             let octets = [b'a', pair[0], pair[1], b'~', b' ', pair[1], pair[0], b'z'];
             assert_eq!(is_printable(&octets), pair.iter().all(|octet| (0x20..=0x7E).contains(octet)), "{pair:x?}");
+        }
+    }
+
+    #[test]
+    fn control_characters_are_refused_when_decoding_and_when_making() {
+        for (octets, is_good) in [
+            (&b"\x07DRB.a_b"[..], true),
+            (b"\x07DRB.a\nb", false),
+            (b"\x07\x1b[2Jabc", false),
+            (b"\x07DRB.a\0\0", false),
+            ("\x07DRB.aé".as_bytes(), false),
+        ] {
+            let decoded: Result<PrintableString<'_>, Error> = crate::decode(octets, 0);
+            match decoded {
+                Ok(text) => assert!(is_good, "{text}"),
+                Err(error) => assert!(!is_good && error.kind == ErrorKind::BadCharacter, "{error}"),
+            }
+            let text = core::str::from_utf8(&octets[1..]).unwrap();
+            assert_eq!(PrintableString::try_from(text).is_ok(), is_good);
+            assert_eq!(PrintableString::try_from(text.to_owned()).is_ok(), is_good);
         }
     }
 }

@@ -18,7 +18,7 @@ fn octets(random: &mut Random) -> Octets<'static> {
 }
 
 fn text(random: &mut Random, most: usize) -> PrintableString<'static> {
-    let text: String = (0..random.below(most)).map(|_| char::from(random.below(128) as u8)).collect();
+    let text: String = (0..random.below(most)).map(|_| char::from(random.below(95) as u8 + b' ')).collect();
     text.try_into().unwrap()
 }
 

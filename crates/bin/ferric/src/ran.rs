@@ -49,7 +49,7 @@ pub struct Args {
     /// Version of E2AP: 1.00 (without OIDs), 1.01, 2.03 or 3.01.
     #[arg(long, value_name = "VERSION", default_value = "2.03")]
     e2ap: e2ap::Version,
-    /// Revision of KPM: 1.00, 2.01, 2.03, 3.00 or 4.00.
+    /// Revision of KPM: 1.00, 2.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION", default_value = "3.00")]
     kpm: e2sm::kpm::Revision,
     /// Encode the service models in FlatBuffers instead of PER or FlexRIC's layout. For E2AP, use --ric

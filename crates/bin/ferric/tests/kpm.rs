@@ -330,6 +330,20 @@ fn v2_00_is_subscribed_cell_by_cell() {
     }
 }
 
+#[test]
+fn emulated_node_of_v2_00_is_read() {
+    let mut ric = program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
+    let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
+    let ran = program::start(&["ran", "--ric", &e2, "--ues", "4", "--kpm", "2.00"]);
+    let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--json"]);
+    let line = kpm.line("{");
+    assert!(line.contains("\"cell ") && line.contains("\"RRU.PrbTotDl\":"), "{line}");
+    let outcome = kpm.stop();
+    assert!(last_line(&outcome).ends_with("p50_us=- p99_us=-"), "whole seconds: {}", last_line(&outcome));
+    ran.stop();
+    ric.stop();
+}
+
 /// A revision that the user gives holds for a node without object identifier, whatever it calls its function.
 #[test]
 fn given_revision_holds_without_object_identifier() {

@@ -115,7 +115,8 @@ impl TimestampFormat {
             TimestampFormat::Ntp => ntp_timestamp(at),
             TimestampFormat::NtpSeconds => since_1970.as_secs() + SECONDS_1900_TO_1970,
             TimestampFormat::UnixFraction => {
-                since_1970.as_secs() << 32 | (u64::from(since_1970.subsec_nanos()) << 32) / 1_000_000_000
+                let fraction = (u64::from(since_1970.subsec_nanos()) << 32) / 1_000_000_000;
+                (since_1970.as_secs() << 32) | fraction
             }
             TimestampFormat::UnixSeconds
             | TimestampFormat::UnixMillis

@@ -66,7 +66,7 @@ fn to_current<'a>(list: &List<'a, MeasurementInfoItem<'a>>) -> List<'a, kpm::Mea
     let item = |item: &MeasurementInfoItem<'a>| kpm::MeasurementInfoItem {
         meas_type: item.meas_type.clone(),
         label_info_list: match &item.label_info_list {
-            Some(labels) => kpm::LabelInfoList(labels.iter().map(LabelInfoItem::to_current).collect()),
+            Some(labels) => kpm::LabelInfoList(labels.iter().map(|label| label.to_current()).collect()),
             None => kpm::LabelInfoList::NO_LABEL,
         },
         match_cond_report_list: None,
@@ -75,7 +75,7 @@ fn to_current<'a>(list: &List<'a, MeasurementInfoItem<'a>>) -> List<'a, kpm::Mea
 }
 
 impl LabelInfoItem {
-    fn to_current(&self) -> kpm::LabelInfoItem {
+    fn to_current(self) -> kpm::LabelInfoItem {
         kpm::LabelInfoItem { meas_label: self.meas_label.to_current() }
     }
 }
@@ -94,10 +94,10 @@ impl MeasurementLabel {
     /// Returns the label in the type of later revisions. An empty label is noLabel there, and the number 65536 is 65535,
     /// the highest.
     #[must_use]
-    pub fn to_current(&self) -> kpm::MeasurementLabel {
+    pub fn to_current(self) -> kpm::MeasurementLabel {
         let capped = |number: Option<u32>| number.map(|number| u16::try_from(number).unwrap_or(u16::MAX));
         kpm::MeasurementLabel {
-            no_label: (*self == MeasurementLabel::default()).then_some(True),
+            no_label: (self == MeasurementLabel::default()).then_some(True),
             plmn_id: self.plmn_id,
             slice_id: self.slice_id,
             five_qi: self.five_qi,
