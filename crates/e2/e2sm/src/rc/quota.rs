@@ -95,7 +95,7 @@ pub struct RrmPolicyMember {
 }
 
 impl SlicePrbQuota {
-    /// Returns the quota of one slice.
+    /// Returns the quota of one slice, without a dedicated share.
     #[must_use]
     pub fn of_slice(plmn_identity: PlmnIdentity, slice: SNssai, min_percent: u8, max_percent: u8) -> Self {
         let members = vec![RrmPolicyMember { plmn_identity, slice }];
@@ -103,7 +103,7 @@ impl SlicePrbQuota {
             members,
             min_percent: Some(min_percent),
             max_percent: Some(max_percent),
-            dedicated_percent: None,
+            dedicated_percent: Some(0),
         };
         SlicePrbQuota { policies: vec![policy] }
     }
