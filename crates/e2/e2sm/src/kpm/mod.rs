@@ -34,6 +34,7 @@ mod measurement;
 mod report;
 mod revision;
 mod subscribe;
+mod ue_ids;
 pub mod v1;
 
 pub use crate::Reason;
