@@ -53,6 +53,10 @@ pub struct RicConfig {
     /// The reporting period of the statistics that REST offers, at least a millisecond. Default: one second.
     #[cfg(feature = "slicing")]
     pub statistics_period: Duration,
+    /// The reporting period of KPM reports that REST reads the ids of UEs from, at least a millisecond. Default: none; nodes are
+    /// not asked.
+    #[cfg(feature = "slicing")]
+    pub ue_ids_period: Option<Duration>,
     /// Facts about nodes.
     pub nodes: Vec<NodeConfig>,
     /// Service models from shared objects. The file has no key for them: only the user who starts the program may choose code
@@ -83,6 +87,8 @@ impl Default for RicConfig {
             rules: None,
             #[cfg(feature = "slicing")]
             statistics_period: Duration::from_secs(1),
+            #[cfg(feature = "slicing")]
+            ue_ids_period: None,
             nodes: Vec::new(),
             #[cfg(feature = "models")]
             models: Vec::new(),

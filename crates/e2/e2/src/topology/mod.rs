@@ -188,6 +188,11 @@ impl RanDatabase {
         self.ues.get(self.ues.find(*self.of_node.get(&node)?, node, name)?)
     }
 
+    /// Returns all UEs, ordered by id.
+    pub fn ues(&self) -> impl ExactSizeIterator<Item = &Ue> {
+        self.ues.iter()
+    }
+
     /// Returns the UEs of a base station, ordered by id.
     pub fn ues_of(&self, station: BaseStationId) -> impl Iterator<Item = &Ue> {
         self.ues.iter().filter(move |ue| ue.station() == station)

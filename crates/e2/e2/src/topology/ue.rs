@@ -186,7 +186,7 @@ impl Ues {
         self.ues.get(&ue)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Ue> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Ue> {
         self.ues.values()
     }
 
