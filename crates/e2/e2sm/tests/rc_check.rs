@@ -97,7 +97,8 @@ fn quota_without_groups_is_not_sent_to_a_node_that_lists_them() {
 
 #[test]
 fn ratio_that_a_node_lists_may_not_be_missing() {
-    let ratios: [(fn(&mut RrmPolicyRatio), &str); 3] = [
+    type Remove = fn(&mut RrmPolicyRatio);
+    let ratios: [(Remove, &str); 3] = [
         (|policy| policy.min_percent = None, "11 (Min PRB Policy Ratio)"),
         (|policy| policy.max_percent = None, "12 (Max PRB Policy Ratio)"),
         (|policy| policy.dedicated_percent = None, "13 (Dedicated PRB Policy Ratio)"),

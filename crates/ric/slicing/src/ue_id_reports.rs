@@ -114,10 +114,10 @@ impl Iapp for UeIdReports {
                     self.subscribed.insert(*subscription, Subscribed { detection, reported });
                 }
             }
-            IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
-                if self.requested.remove(ticket).is_some() {
-                    debug!(%error, "no ids of UEs");
-                }
+            IappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error })
+                if self.requested.remove(ticket).is_some() =>
+            {
+                debug!(%error, "no ids of UEs");
             }
             IappEvent::Request(RequestEvent::SubscriptionEnded { subscription, .. }) => {
                 self.subscribed.remove(subscription);
