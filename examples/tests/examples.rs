@@ -14,7 +14,7 @@ use ferric::e2ap::{
 };
 use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Verdict, Xapp, XappConfig, XappEvent};
 use ferric::{Endpoint, StopHandle};
 use ran::{Ran, RanConfig, Scenario};
 
@@ -42,6 +42,9 @@ mod slices;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/statistics.rs"]
 mod statistics;
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/verified_quota.rs"]
+mod verified_quota;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/xapp.rs"]
 mod xapp;
@@ -375,4 +378,17 @@ fn prb_quota_is_visible_in_kpm() {
     assert!(before.iter().any(|share| *share > 30.0), "{before:?}");
     // the first report covers some time before the quota
     assert!(after[1..].iter().all(|share| *share <= 10.0) && after.iter().any(|share| *share > 0.0), "{after:?}");
+}
+
+#[test]
+fn verified_quota_is_confirmed_by_kpm() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric, 1, 32);
+    let mut lines = Vec::new();
+    let verdict = verified_quota::run(&xapp_address, 100, 10, |line| lines.push(line)).unwrap();
+    assert!(matches!(verdict, Verdict::Confirmed { after } if after < PATIENCE), "{verdict:?}");
+    assert_eq!(lines[1..3], ["sent: at most 10 %", "acknowledged"], "{lines:?}");
+    assert!(lines[0].starts_with("the slice uses ") && lines[3].starts_with("confirmed after "), "{lines:?}");
+    assert_eq!(lines.len(), 4, "{lines:?}");
 }

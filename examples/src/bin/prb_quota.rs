@@ -37,9 +37,13 @@ fn share_of(slice: SNssai, period_ms: u32, kpm: &FunctionInfo) -> Result<Subscri
 
 /// The slice-level PRB quota: minimum and maximum in percent.
 fn quota(slice: SNssai, (min, max): (u8, u8), rc: &FunctionInfo) -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
-    let revision = rc::Detection::from_ran_function(&rc.oid, rc.revision.0, &rc.definition)?.revision;
+    let rc::Detection { revision, wire, .. } =
+        rc::Detection::from_ran_function(&rc.oid, rc.revision.0, &rc.definition)?;
+    let offered = rc::RanFunctionDefinition::decode_owned(&rc.definition, revision)?;
     let quota = SlicePrbQuota::of_slice(NETWORK, slice, min, max);
-    Ok(Control::of_cell(ControlAction::SlicePrbQuota(quota)).encode(revision)?)
+    // fails, naming the parameter, if the node does not offer the control in this form
+    let control = Control::of_cell(ControlAction::SlicePrbQuota(quota)).encode_for(&offered, revision, wire)?;
+    Ok((control.header, control.message))
 }
 
 /// Passes a line for each report and answer to `print`, until it returns `false`. The quota is set after the first

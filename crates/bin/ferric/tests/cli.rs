@@ -65,6 +65,7 @@ fn every_command_helps() {
         (&["xapp"], &["kpm", "ping", "rc", "tc", "--no-reconnect"]),
         (&["xapp", "tc"], &["--destination", "--limit-ms", "--redis", "--from", "--rest", "--undo", "--restore"]),
         (&["xapp", "rc"], &["slice-quota", "handover", "drx", "qos", "--node", "--rc"]),
+        (&["xapp", "rc", "handover"], &["--ue", "--amf", "--cell", "--f1ap-id", "--e1ap-id", "--sst"]),
         (&["xapp", "rc", "slice-quota"], &["--sst", "--sd", "--min", "--max", "--dedicated"]),
         (&["xapp", "kpm"], &["--ric", "--period-ms", "--measurement", "--cell", "--kpm", "--seconds", "--json"]),
         (&["xapp", "ping"], &["--ric", "--period-ms", "--octets", "--seconds", "--json", "--record"]),
@@ -252,6 +253,9 @@ fn rc_controls_are_executed_or_refused() {
         let why = outcome.stdout.contains("the target cell does not exist in this RAN");
         assert!(why, "{outcome:?}");
         let outcome = ask(&["drx", "--ue", "f1ap-1", "--cycle-ms", "320"]);
+        let why = "left out: the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf-N";
+        assert!(!outcome.status.success() && outcome.stdout.contains(why), "{outcome:?}");
+        let outcome = ask(&["drx", "--ue", "amf-1", "--cycle-ms", "320"]);
         assert!(!outcome.status.success() && outcome.stdout.contains("there is no such UE"), "{outcome:?}");
         let outcome = ask(&[&["qos", "--priority", "5", "--five-qi", "7"][..], &ue].concat());
         assert!(outcome.status.success(), "{outcome:?}");

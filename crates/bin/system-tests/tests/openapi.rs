@@ -156,6 +156,7 @@ fn responses_conform_to_the_document() {
         ("PUT", "/v1/nodes/{node}/slices/dl/4", Some(json!({ "share_percent": 1 })), 201),
         ("DELETE", "/v1/nodes/{node}/slices/dl/4", None, 204),
         ("DELETE", "/v1/nodes/{node}/slices/dl/4", None, 404),
+        ("GET", "/v1/ues", None, 200),
         ("PUT", "/v1/nodes/{node}/ues/{rnti}/slices", Some(json!({ "dl": 1 })), 200),
         ("GET", "/v1/nodes/{node}/ues/{rnti}/slices", None, 200),
         ("GET", "/v1/nodes/{node}/ues/{rnti}", None, 200),

@@ -22,6 +22,9 @@ pub enum Error {
     /// The header and the message of a control, or its target and its actions, do not match.
     #[cfg(feature = "rc")]
     FormatsDoNotFit,
+    /// A control differs from what the RAN function definition of its node describes.
+    #[cfg(feature = "rc")]
+    Mismatch(crate::rc::ControlMismatch),
     /// The object identifier of the peer is not one of this service model.
     UnknownOid,
     /// No revision that the object identifier denotes decodes the RAN function definition of the peer; the error of the most
@@ -59,6 +62,8 @@ impl fmt::Display for Error {
             Error::Parameter(error) => error.fmt(f),
             #[cfg(feature = "rc")]
             Error::FormatsDoNotFit => f.write_str("header and message are not of the same control"),
+            #[cfg(feature = "rc")]
+            Error::Mismatch(error) => error.fmt(f),
             Error::UnknownOid => f.write_str("the object identifier is not one of this service model"),
             #[cfg(feature = "flexric")]
             Error::Plain(error) => error.fmt(f),

@@ -54,6 +54,10 @@ pub struct RicConfig {
     /// The reporting period of the statistics that REST offers, at least a millisecond. Default: one second.
     #[cfg(feature = "slicing")]
     pub statistics_period: Duration,
+    /// The reporting period of KPM reports that REST reads the ids of UEs from, at least a millisecond. Default: none; nodes are
+    /// not asked.
+    #[cfg(feature = "slicing")]
+    pub ue_ids_period: Option<Duration>,
     /// Facts about nodes.
     pub nodes: Vec<NodeConfig>,
     /// The least severe level that the program logs, if the command line has none. Default: the program's.
@@ -86,6 +90,8 @@ impl Default for RicConfig {
             rules: None,
             #[cfg(feature = "slicing")]
             statistics_period: Duration::from_secs(1),
+            #[cfg(feature = "slicing")]
+            ue_ids_period: None,
             nodes: Vec::new(),
             log: None,
             #[cfg(feature = "models")]

@@ -17,6 +17,8 @@ struct AppConfig {
     #[cfg(feature = "slicing")]
     statistics_period: std::time::Duration,
     #[cfg(feature = "slicing")]
+    ue_ids_period: Option<std::time::Duration>,
+    #[cfg(feature = "slicing")]
     rules: Option<slicing::RuleFile>,
 }
 
@@ -33,7 +35,11 @@ impl Northbound {
         let apps = {
             let is_loaded = config.rules_file.is_none() || config.rules.is_some();
             assert!(is_loaded, "rules_file stores the association rules: load it into RicConfig::rules");
-            AppConfig { statistics_period: config.statistics_period, rules: config.rules.take() }
+            AppConfig {
+                statistics_period: config.statistics_period,
+                ue_ids_period: config.ue_ids_period,
+                rules: config.rules.take(),
+            }
         };
         #[cfg(not(feature = "slicing"))]
         let apps = AppConfig::default();
@@ -58,7 +64,12 @@ fn routes(server: &mut Server, config: AppConfig) -> Result<Vec<Route>, ferric::
     let mut document = openapi_document();
     let mut routes = vec![rest::openapi::route(OPENAPI_PATH, &document)];
     #[cfg(feature = "slicing")]
-    routes.extend(slicing::add_to(server, config.statistics_period, config.rules)?);
+    {
+        routes.extend(slicing::add_to(server, config.statistics_period, config.rules)?);
+        if let Some(period) = config.ue_ids_period {
+            slicing::ask_for_ue_ids(server, period);
+        }
+    }
     #[cfg(feature = "traffic")]
     routes.extend(traffic::add_to(server)?);
     rest::openapi::retain_served(&mut document, &routes);

@@ -13,10 +13,13 @@ mod direction;
 mod model;
 mod node;
 mod rule_file;
+mod ue_id_reports;
 mod ues;
 
 use std::time::Duration;
 
+use e2sm::rrc::{Event, Notification};
+use ferric::e2::topology::UeName;
 use ferric::e2::{Indication, NodeId};
 use ferric::server::{Iapp, IappContext, IappEvent, Server};
 
@@ -29,6 +32,7 @@ use node::ReportContent;
 use rest::{Problem, Reply, Response, Route};
 use rule_file::RuleWriter;
 pub use rule_file::{RuleFile, RuleFileError};
+pub use ue_id_reports::ask_for_ue_ids;
 
 /// The internal app.
 struct SlicingController {
@@ -73,6 +77,20 @@ impl SlicingController {
     }
 }
 
+/// Records the ids that a node has for UEs.
+fn learn_ue_ids(node: NodeId, notifications: &[Notification<'static>], ric: &mut IappContext<'_>) {
+    for notification in notifications {
+        let names = UeName::all_of(&notification.ue_id);
+        if notification.event == Event::Detached {
+            for name in &names {
+                ric.forget_ue(node, name);
+            }
+        } else {
+            ric.learn_ue(node, &names);
+        }
+    }
+}
+
 impl Iapp for SlicingController {
     fn name(&self) -> &'static str {
         "slicing controller"
@@ -93,6 +111,7 @@ impl Iapp for SlicingController {
         match self.database.handle_indication(indication, ric) {
             Some(ReportContent::Slices) => self.apply_rules(indication.node, ric),
             Some(ReportContent::Ues(notifications)) => {
+                learn_ue_ids(indication.node, &notifications, ric);
                 let concerned = self.database.handle_notifications(indication.node, &notifications, ric.ran());
                 concerned.into_iter().for_each(|node| self.apply_rules(node, ric));
             }

@@ -107,6 +107,7 @@ impl fmt::Display for MissingPart {
 
 #[derive(Clone, Debug)]
 struct NodeEntry {
+    global_id: GlobalE2NodeId,
     part: Part,
     /// The parts that the node's interfaces lead to.
     interfaces: BTreeSet<Part>,
@@ -149,6 +150,12 @@ impl BaseStation {
         self.nodes().find(|(_, other)| *other == part).map(|(node, _)| node)
     }
 
+    /// Returns the global id of one of its nodes.
+    #[must_use]
+    pub fn global_id_of(&self, node: NodeId) -> Option<GlobalE2NodeId> {
+        self.nodes.get(&node).map(|entry| entry.global_id)
+    }
+
     /// Returns its cells: those in the F1 setup messages of the component configurations.
     pub fn cells(&self) -> impl Iterator<Item = (NodeId, NrCgi)> {
         self.nodes.iter().flat_map(|(node, entry)| entry.cells.iter().map(|cell| (*node, *cell)))
@@ -184,7 +191,7 @@ impl BaseStation {
                 }
             });
         }
-        self.nodes.insert(node, NodeEntry { part, interfaces, cells });
+        self.nodes.insert(node, NodeEntry { global_id: id, part, interfaces, cells });
     }
 
     pub(super) fn remove_node(&mut self, node: NodeId) {

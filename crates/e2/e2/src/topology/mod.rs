@@ -11,10 +11,12 @@ mod base_station;
 #[cfg(test)]
 mod tests;
 mod ue;
+mod ue_id;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use e2ap::GlobalE2NodeId;
+use e2sm::common::UeId;
 
 use crate::{Components, NodeId, Time};
 use ue::Ues;
@@ -155,6 +157,19 @@ impl RanDatabase {
         Some(ue)
     }
 
+    /// As [`RanDatabase::learn_ue`], with the names in a UE ID that the node has reported.
+    pub fn learn_ue_id(&mut self, now: Time, node: NodeId, ue_id: &UeId<'_>) -> Option<UeRef> {
+        self.learn_ue(now, node, &UeName::all_of(ue_id))
+    }
+
+    /// Returns the UE ID of a UE for controls to a node, with all names that are known: those that the node has reported, and of
+    /// each other kind those of the other parts. `None` if a mandatory one is unknown.
+    #[must_use]
+    pub fn ue_id_for(&self, node: NodeId, ue: &Ue) -> Option<UeId<'static>> {
+        let id = self.station_of(node)?.global_id_of(node)?;
+        UeName::to_ue_id(&ue.names_for(node), &id)
+    }
+
     /// Records that a UE has left a node. Returns whether the UE was known.
     pub fn forget_ue(&mut self, node: NodeId, name: &UeName) -> bool {
         let Some(station) = self.of_node.get(&node) else { return false };
@@ -171,6 +186,11 @@ impl RanDatabase {
     #[must_use]
     pub fn find_ue(&self, node: NodeId, name: &UeName) -> Option<&Ue> {
         self.ues.get(self.ues.find(*self.of_node.get(&node)?, node, name)?)
+    }
+
+    /// Returns all UEs, ordered by id.
+    pub fn ues(&self) -> impl ExactSizeIterator<Item = &Ue> {
+        self.ues.iter()
     }
 
     /// Returns the UEs of a base station, ordered by id.

@@ -3,7 +3,13 @@ use e2ap::{
     E2NodeComponentInterfaceF1, E2NodeComponentInterfaceNg, E2NodeComponentInterfaceType, GnbCuUpId, GnbDuId, GnbId,
     PlmnIdentity,
 };
-use per::{Octets, PrintableString};
+use e2ap::{GlobalE2NodeEnbId, GlobalE2NodeNgEnbId};
+use e2sm::common::{
+    AmfUeNgapId, EnbId, GlobalEnbId, GlobalNgEnbId, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId,
+    GnbCuUeF1apIdItem, Guami, Gummei, MmeUeS1apId, NgEnbCuUeW1apId, NgEnbId, RanUeId, UeIdEnb, UeIdGnb, UeIdGnbCuUp,
+    UeIdGnbDu, UeIdNgEnb,
+};
+use per::{Bits, List, Octets, PrintableString, Single};
 
 use super::*;
 
@@ -184,6 +190,114 @@ fn names_of_one_ue_are_merged() {
     let ue = ran.find_ue(CU, &ngap(1)).unwrap();
     assert!(ue.views().iter().all(|view| view.node != DU));
     assert!(ran.find_ue(CU, &UeName::F1ap(20)).is_some(), "the CU still calls it so");
+}
+
+fn guami() -> Guami {
+    Guami {
+        plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
+        amf_region_id: Bits::new(2, 8),
+        amf_set_id: Bits::new(1, 10),
+        amf_pointer: Bits::new(3, 6),
+    }
+}
+
+/// A UE ID of a CU-CP.
+fn gnb_ue(amf: i64, f1ap: &[u32], e1ap: &[u32], ran_ueid: Option<RanUeId>) -> UeId<'static> {
+    let f1ap = f1ap.iter().map(|id| GnbCuUeF1apIdItem { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(*id) });
+    let e1ap = e1ap.iter().map(|id| GnbCuCpUeE1apIdItem { gnb_cu_cp_ue_e1ap_id: GnbCuCpUeE1apId(*id) });
+    UeId::Gnb(Single::from(UeIdGnb {
+        amf_ue_ngap_id: AmfUeNgapId(amf),
+        guami: guami(),
+        gnb_cu_ue_f1ap_id_list: Some(f1ap.collect()).filter(|list: &List<'_, _>| !list.is_empty()),
+        gnb_cu_cp_ue_e1ap_id_list: Some(e1ap.collect()).filter(|list: &List<'_, _>| !list.is_empty()),
+        ran_ueid,
+        m_ng_ran_ue_xnap_id: None,
+        global_gnb_id: None,
+        global_ng_ran_node_id: None,
+        cell_rnti: None,
+    }))
+}
+
+fn du_ue(id: u32, ran_ueid: Option<RanUeId>) -> UeId<'static> {
+    UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(id), ran_ueid, cell_rnti: None })
+}
+
+fn cu_up_ue(id: u32, ran_ueid: Option<RanUeId>) -> UeId<'static> {
+    UeId::GnbCuUp(UeIdGnbCuUp { gnb_cu_cp_ue_e1ap_id: GnbCuCpUeE1apId(id), ran_ueid })
+}
+
+/// As srsRAN and OCUDU report UEs: the DU by F1AP id, the CU-UP by E1AP id, the CU-CP by all.
+#[test]
+fn each_part_gets_the_fullest_ue_id_of_its_kind() {
+    let mut ran = split();
+    ran.learn_ue_id(at(1), DU, &du_ue(20, None)).unwrap();
+    ran.learn_ue_id(at(1), UP, &cu_up_ue(30, None)).unwrap();
+    let id_for = |ran: &RanDatabase, node| ran.ue_id_for(node, ran.find_ue(DU, &UeName::F1ap(20)).unwrap());
+    assert_eq!((id_for(&ran, DU), id_for(&ran, CU)), (Some(du_ue(20, None)), None), "the AMF id is unknown");
+    let whole = gnb_ue(1, &[20], &[30], None);
+    let ue = ran.learn_ue_id(at(2), CU, &whole).unwrap();
+    assert_eq!(ran.find_ue(UP, &UeName::E1ap(30)).unwrap().id(), ue);
+    assert_eq!(id_for(&ran, CU), Some(whole));
+    assert_eq!((id_for(&ran, DU), id_for(&ran, UP)), (Some(du_ue(20, None)), Some(cu_up_ue(30, None))));
+}
+
+/// As OAI reports UEs: each part by its own id and the RAN UE ID.
+#[test]
+fn ue_id_contains_names_that_only_other_parts_report() {
+    let shared = Some(RanUeId([0, 0, 0, 0, 0, 0, 0, 9]));
+    let mut ran = split();
+    ran.learn_ue_id(at(1), DU, &du_ue(20, shared)).unwrap();
+    ran.learn_ue_id(at(1), UP, &cu_up_ue(30, shared)).unwrap();
+    let ue = ran.learn_ue_id(at(1), CU, &gnb_ue(7, &[], &[], shared)).unwrap();
+    let ue = ran.ue(ue).unwrap();
+    assert_eq!(ran.merge_state(ue), UeMergeState::Joined);
+    assert_eq!(ran.ue_id_for(CU, ue), Some(gnb_ue(7, &[20], &[30], shared)));
+    // what the node reports itself is right if another part disagrees
+    let ue = ran.learn_ue_id(at(2), CU, &gnb_ue(7, &[21], &[], shared)).unwrap();
+    assert_eq!(ran.ue_id_for(CU, ran.ue(ue).unwrap()), Some(gnb_ue(7, &[21], &[30], shared)));
+    assert_eq!(ran.ue_id_for(DU, ran.ue(ue).unwrap()), Some(du_ue(20, shared)));
+}
+
+#[test]
+fn ue_ids_of_other_base_stations_keep_their_names() {
+    let gummei = Gummei { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), mme_group_id: [1, 2], mme_code: [3] };
+    let enb_ue = UeId::Enb(Single::from(UeIdEnb {
+        mme_ue_s1ap_id: MmeUeS1apId(5),
+        gummei,
+        m_enb_ue_x2ap_id: None,
+        m_enb_ue_x2ap_id_extension: None,
+        global_enb_id: None,
+        cell_rnti: None,
+    }));
+    let ng_enb_ue = UeId::NgEnb(Single::from(UeIdNgEnb {
+        amf_ue_ngap_id: AmfUeNgapId((1 << 40) - 1),
+        guami: guami(),
+        ng_enb_cu_ue_w1ap_id: Some(NgEnbCuUeW1apId(6)),
+        m_ng_ran_ue_xnap_id: None,
+        global_ng_enb_id: None,
+        global_ng_ran_node_id: None,
+        cell_rnti: None,
+    }));
+    let global_enb_id =
+        GlobalEnbId { plmn_identity: PlmnIdentity::from_codes(1, 1, 2), enb_id: EnbId::MacroEnbId(Bits::new(7, 20)) };
+    let enb = GlobalE2NodeId::Enb(GlobalE2NodeEnbId { global_enb_id });
+    let names = |ue: &UeId<'_>| UeName::all_of(ue).into_iter().collect();
+    assert_eq!(UeName::to_ue_id(&names(&enb_ue), &enb), Some(enb_ue));
+    let global_ng_enb_id = GlobalNgEnbId {
+        plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
+        ng_enb_id: NgEnbId::MacroNgEnbId(Bits::new(7, 20)),
+    };
+    let ng_enb =
+        GlobalE2NodeId::NgEnb(GlobalE2NodeNgEnbId { global_ng_enb_id, global_enb_id: None, ng_enb_du_id: None });
+    assert_eq!(UeName::to_ue_id(&names(&ng_enb_ue), &ng_enb), Some(ng_enb_ue.clone()));
+    assert_eq!(UeName::to_ue_id(&names(&ng_enb_ue), &enb), None);
+}
+
+/// A UE ID may contain 65,535 E1AP ids.
+#[test]
+fn names_of_one_ue_id_are_bounded() {
+    let many: Vec<u32> = (0..65_535).collect();
+    assert_eq!(UeName::all_of(&gnb_ue(1, &[1, 2, 3, 4], &many, None)).len(), 1 + 4 + 8);
 }
 
 #[test]

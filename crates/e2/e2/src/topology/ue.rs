@@ -117,6 +117,19 @@ impl Ue {
         self.views.iter().flat_map(|view| &view.names)
     }
 
+    /// Its names for messages to a node: those that the node has reported, and of each other kind those of the other parts.
+    #[must_use]
+    pub fn names_for(&self, node: NodeId) -> BTreeSet<UeName> {
+        let own = self.views.iter().find(|view| view.node == node).map(|view| &view.names);
+        let mut names = own.cloned().unwrap_or_default();
+        let is_new = |name: &&UeName| {
+            let same = |own: &UeName| core::mem::discriminant(own) == core::mem::discriminant(*name);
+            !matches!(name, UeName::Local(_)) && !own.is_some_and(|own| own.iter().any(same))
+        };
+        names.extend(self.names().filter(is_new));
+        names
+    }
+
     /// The time of the last report about it.
     #[must_use]
     pub fn heard(&self) -> Time {
@@ -173,7 +186,7 @@ impl Ues {
         self.ues.get(&ue)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Ue> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Ue> {
         self.ues.values()
     }
 

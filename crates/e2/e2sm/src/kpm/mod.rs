@@ -35,6 +35,7 @@ mod report;
 mod revision;
 mod subscribe;
 mod timestamp;
+mod ue_ids;
 pub mod v1;
 pub mod v2_00;
 

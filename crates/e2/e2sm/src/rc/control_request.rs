@@ -135,7 +135,16 @@ impl Control {
     /// # Errors
     /// As [`Control::encode`]; [`Error::NotInWire`].
     pub fn encode_in(&self, revision: Revision, wire: Wire) -> Result<(Vec<u8>, Vec<u8>), Error> {
-        let (header, message) = match &self.actions {
+        let (header, message) = self.formats()?;
+        let (mut header_octets, mut message_octets) = (Vec::new(), Vec::new());
+        ControlHeader { formats: header }.encode_in(revision, wire, &mut header_octets)?;
+        ControlMessage { formats: message }.encode_in(revision, wire, &mut message_octets)?;
+        Ok((header_octets, message_octets))
+    }
+
+    /// Returns header and message.
+    pub(super) fn formats(&self) -> Result<(ControlHeaderFormats<'static>, ControlMessageFormats<'static>), Error> {
+        Ok(match &self.actions {
             ControlActions::One(action) => (self.header(action.id())?, one(action)),
             ControlActions::Several(actions) => {
                 let ue_id = match &self.target {
@@ -148,11 +157,7 @@ impl Control {
             }
             ControlActions::Filtered(action) => (self.header(action.id)?, filtered(action)),
             ControlActions::Query(id, parameters) => (self.header(*id)?, encode_query(parameters)),
-        };
-        let (mut header_octets, mut message_octets) = (Vec::new(), Vec::new());
-        ControlHeader { formats: header }.encode_in(revision, wire, &mut header_octets)?;
-        ControlMessage { formats: message }.encode_in(revision, wire, &mut message_octets)?;
-        Ok((header_octets, message_octets))
+        })
     }
 
     fn header(&self, id: ActionId) -> Result<ControlHeaderFormats<'static>, Error> {

@@ -70,6 +70,19 @@ pub struct IndicationMessage<'a> {
 
 crate::message::message!(IndicationMessage, lists);
 
+impl<'a> IndicationMessage<'a> {
+    /// Returns the UE IDs in a report of UEs (formats 2 and 4).
+    pub fn ue_ids(&self) -> impl Iterator<Item = &UeId<'a>> {
+        let (of_reports, of_snapshot) = match &self.formats {
+            IndicationMessageFormats::Format2(format) => (Some(&format.ue_parameter_list), None),
+            IndicationMessageFormats::Format4(format) => (None, Some(&format.ue_info_list)),
+            _ => (None, None),
+        };
+        let of_reports = of_reports.into_iter().flatten().map(|item| &item.ue_id);
+        of_reports.chain(of_snapshot.into_iter().flatten().map(|item| &item.ue_id))
+    }
+}
+
 /// The formats of an indication message.
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(extensible)]

@@ -71,6 +71,8 @@ pub struct KnownParameter {
     pub name: &'static str,
     /// Whether it is mandatory in its structure.
     pub is_required: bool,
+    /// Whether a node that lists it in its RAN function definition needs it, although it may be absent elsewhere.
+    pub is_needed_if_listed: bool,
     /// Its type.
     pub shape: Shape,
 }
@@ -98,12 +100,17 @@ pub(super) const fn optional(id: u32, name: &'static str, shape: Shape) -> Known
     known(id, name, false, shape)
 }
 
+/// A parameter that may be absent, except in controls to nodes that list it.
+pub(super) const fn needed_if_listed(id: u32, name: &'static str, shape: Shape) -> KnownParameter {
+    KnownParameter { is_needed_if_listed: true, ..known(id, name, false, shape) }
+}
+
 /// The tables are constants: a table with a list of anything but structures does not compile.
 const fn known(id: u32, name: &'static str, is_required: bool, shape: Shape) -> KnownParameter {
     if let Shape::List(item) = shape {
         assert!(matches!(item.shape, Shape::Structure(_)), "a list contains structures");
     }
-    KnownParameter { id: RanParameterId(id), name, is_required, shape }
+    KnownParameter { id: RanParameterId(id), name, is_required, is_needed_if_listed: is_required, shape }
 }
 
 /// Checks the parameters of an action against its table. Unknown parameters are refused: executing only a part of a
@@ -159,7 +166,7 @@ impl KnownParameter {
                 };
                 // checked by `known` at compile time; a peer only selects among the tables
                 let Shape::Structure(parts) = item.shape else { panic!("{} is not a structure", item.name) };
-                let mut each = value.list.list.iter().map(|structure| item.unwrapped(structure));
+                let mut each = value.list.list.iter().flat_map(|structure| item.unwrapped(structure));
                 each.try_for_each(|items| check_within(parts, items, Some(item.name)))
             }
             Shape::Number(lo, hi) => match self.element(value_type, within)? {
@@ -194,19 +201,22 @@ impl KnownParameter {
         }
     }
 
-    /// The items of a list of structures with this name.
+    /// The contents of the items with this name in an encoded structure of their list.
     ///
-    /// An encoded item is a bare structure without the parameter ID of the item. Some senders add it as a structure with that
-    /// ID inside the bare one; both are accepted.
-    fn unwrapped<'s, 'a>(&self, structure: &'s RanParameterStructure<'a>) -> &'s [RanParameterItem<'a>] {
-        match items_of(structure) {
-            [RanParameterItem { ran_parameter_id, value_type: RanParameterValueType::Structure(inner) }]
-                if *ran_parameter_id == self.id =>
-            {
-                items_of(&inner.structure)
-            }
-            items => items,
-        }
+    /// RC 9.3.13 describes an item as a parameter with an ID, ASN.1 encodes a bare structure. Some senders put the item with
+    /// its ID inside the bare structure, and some of them all items into the same one; each form is accepted.
+    fn unwrapped<'s, 'a>(
+        &self,
+        structure: &'s RanParameterStructure<'a>,
+    ) -> impl Iterator<Item = &'s [RanParameterItem<'a>]> + use<'s, 'a> {
+        let (id, items) = (self.id, items_of(structure));
+        let inner = move |item: &'s RanParameterItem<'a>| match &item.value_type {
+            RanParameterValueType::Structure(inner) if item.ran_parameter_id == id => Some(items_of(&inner.structure)),
+            _ => None,
+        };
+        let has_names = !items.is_empty() && items.iter().all(|item| inner(item).is_some());
+        let named = if has_names { items } else { &[] };
+        named.iter().filter_map(inner).chain((!has_names).then_some(items))
     }
 
     /// Returns the definition of its contents for a RAN function definition; `None` for an element.
@@ -302,7 +312,7 @@ impl KnownParameter {
             (Shape::List(of), Some(RanParameterValueType::List(value))) => (Some(of), &value.list.list[..]),
             _ => (None, &[][..]),
         };
-        list.iter().filter_map(move |structure| Some(of?.unwrapped(structure)))
+        list.iter().flat_map(move |structure| of.map(|of| of.unwrapped(structure)).into_iter().flatten())
     }
 }
 
@@ -331,12 +341,22 @@ impl KnownParameter {
         self.item(RanParameterValueType::List(RanParameterValueTypeList { list }))
     }
 
+    /// A list whose items are parameters with the item's ID, as RC 9.3.13 describes them.
+    pub(super) fn list_of_items(
+        &self,
+        items: impl IntoIterator<Item = Vec<RanParameterItem<'static>>>,
+    ) -> RanParameterItem<'static> {
+        // a table without the item is a mistake in this crate
+        let Shape::List(of) = self.shape else { panic!("{} is not a list", self.name) };
+        self.list_of(items.into_iter().map(|items| vec![of.structure_of(items)]))
+    }
+
     fn item(&self, value_type: RanParameterValueType<'static>) -> RanParameterItem<'static> {
         RanParameterItem { ran_parameter_id: self.id, value_type }
     }
 }
 
-fn items_of<'s, 'a>(structure: &'s RanParameterStructure<'a>) -> &'s [RanParameterItem<'a>] {
+pub(super) fn items_of<'s, 'a>(structure: &'s RanParameterStructure<'a>) -> &'s [RanParameterItem<'a>] {
     structure.parameters.as_deref().unwrap_or_default()
 }
 

@@ -17,12 +17,15 @@
 
 mod action;
 mod bearer;
+mod check;
 mod control;
 mod control_action;
 mod control_request;
 mod definition;
+mod definition_scope;
 pub mod dictionary;
 mod drx;
+mod fit;
 mod flows;
 mod handover;
 mod identifiers;
@@ -44,6 +47,7 @@ pub use action::{
     ActionDefinitionFormat4StyleItem, ActionDefinitionFormats, Decision, RicPolicyAction,
 };
 pub use bearer::{AllocationAndRetention, DrbQos, FlowRates, GuaranteedRates, PacketErrorRate};
+pub use check::{ControlCheck, ControlMismatch, MismatchedParameter, Undescribed, check_action, check_control};
 pub use control::{
     ControlHeader, ControlHeaderFormat1, ControlHeaderFormat2, ControlHeaderFormat3, ControlHeaderFormat4,
     ControlHeaderFormats, ControlMessage, ControlMessageFormat1, ControlMessageFormat2,
@@ -62,6 +66,7 @@ pub use definition::{
     RanFunctionDefinitionPolicy, RanFunctionDefinitionQuery, RanFunctionDefinitionReport, ReportStyleItem,
 };
 pub use drx::{Drx, LONG_DRX_CYCLES_MS, SHORT_DRX_CYCLES_MS};
+pub use fit::NodeControl;
 pub use flows::{FlowDirection, MappedFlow, QosFlowMapping};
 pub use handover::Handover;
 pub use identifiers::{

@@ -1,7 +1,9 @@
 //! Slice-level PRB quota (RC 8.4.3.6): the shares of the slices in the PRBs of a cell.
 
-use super::RanParameterItem;
-use super::known::{KnownParameter, ParameterFault, Shape, check, number, octets, optional, required};
+use super::known::{
+    KnownParameter, ParameterFault, Shape, check, needed_if_listed, number, octets, optional, required,
+};
+use super::{RanParameterId, RanParameterItem};
 use crate::Error;
 use crate::common::{PlmnIdentity, SNssai, Sd, Sst};
 
@@ -33,9 +35,10 @@ macro_rules! counted_from {
         const SLICE: KnownParameter = required($first + 3, "S-NSSAI", Shape::Structure(&[SST, SD]));
         const SST: KnownParameter = required($first + 4, "SST", Shape::Octets(1, 1));
         const SD: KnownParameter = optional($first + 5, "SD", Shape::Octets(3, 3));
-        const MIN: KnownParameter = optional($first + 6, "Min PRB Policy Ratio", Shape::Number(0, 100));
-        const MAX: KnownParameter = optional($first + 7, "Max PRB Policy Ratio", Shape::Number(0, 100));
-        const DEDICATED: KnownParameter = optional($first + 8, "Dedicated PRB Policy Ratio", Shape::Number(0, 100));
+        const MIN: KnownParameter = needed_if_listed($first + 6, "Min PRB Policy Ratio", Shape::Number(0, 100));
+        const MAX: KnownParameter = needed_if_listed($first + 7, "Max PRB Policy Ratio", Shape::Number(0, 100));
+        const DEDICATED: KnownParameter =
+            needed_if_listed($first + 8, "Dedicated PRB Policy Ratio", Shape::Number(0, 100));
         Names {
             ratio_list: RATIO_LIST,
             policy: POLICY,
@@ -57,6 +60,10 @@ const STANDARD: Names = counted_from!(5);
 const WITHOUT_GAP: Names = counted_from!(4);
 
 pub(super) const PARAMETERS: &[KnownParameter] = &[STANDARD.ratio_list];
+/// With the numbers of FlexRIC.
+pub(super) const PARAMETERS_WITHOUT_GAP: &[KnownParameter] = &[WITHOUT_GAP.ratio_list];
+/// The parameter that only [`PARAMETERS_WITHOUT_GAP`] have.
+pub(super) const GAP: RanParameterId = WITHOUT_GAP.member_list.id;
 
 /// Slice-level PRB quota: control style 2, action 6.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +95,7 @@ pub struct RrmPolicyMember {
 }
 
 impl SlicePrbQuota {
-    /// Returns the quota of one slice.
+    /// Returns the quota of one slice, without a dedicated share.
     #[must_use]
     pub fn of_slice(plmn_identity: PlmnIdentity, slice: SNssai, min_percent: u8, max_percent: u8) -> Self {
         let members = vec![RrmPolicyMember { plmn_identity, slice }];
@@ -96,15 +103,23 @@ impl SlicePrbQuota {
             members,
             min_percent: Some(min_percent),
             max_percent: Some(max_percent),
-            dedicated_percent: None,
+            dedicated_percent: Some(0),
         };
         SlicePrbQuota { policies: vec![policy] }
     }
 
-    /// Returns the RAN parameters.
+    /// Returns the RAN parameters, with the group of each policy and each member (RC 8.4.3.6).
     #[must_use]
     pub fn to_parameters(&self) -> Vec<RanParameterItem<'static>> {
-        let names = &STANDARD;
+        self.numbered(&STANDARD)
+    }
+
+    /// Returns the RAN parameters with the numbers of FlexRIC.
+    pub(super) fn to_parameters_without_gap(&self) -> Vec<RanParameterItem<'static>> {
+        self.numbered(&WITHOUT_GAP)
+    }
+
+    fn numbered(&self, names: &Names) -> Vec<RanParameterItem<'static>> {
         let groups = self.policies.iter().map(|policy| {
             let members = policy.members.iter().map(|member| {
                 let mut slice = vec![names.sst.element_of(octets(&member.slice.sst.0))];
@@ -117,25 +132,29 @@ impl SlicePrbQuota {
                 (&names.max, policy.max_percent),
                 (&names.dedicated, policy.dedicated_percent),
             ];
-            let mut group = vec![names.policy.structure_of(vec![names.member_list.list_of(members)])];
+            let mut group = vec![names.policy.structure_of(vec![names.member_list.list_of_items(members)])];
             group.extend(ratios.into_iter().filter_map(|(name, ratio)| Some(name.element_of(number(ratio?)))));
             group
         });
-        vec![names.ratio_list.list_of(groups)]
+        vec![names.ratio_list.list_of_items(groups)]
     }
 
-    /// Reads the RAN parameters, with the numbers of the specification or of FlexRIC.
+    /// Reads the RAN parameters, with the numbers of the specification or of FlexRIC. Some senders write a list for each policy.
     ///
     /// # Errors
     /// [`Error::Parameter`]: a parameter is missing, has the wrong type or is unknown; contradictory quotas.
     pub fn from_parameters(items: &[RanParameterItem<'_>]) -> Result<Self, Error> {
         // the number of the member list determines the others
-        let mut groups = STANDARD.ratio_list.list(items);
+        let mut groups = items.chunks(1).flat_map(|list| STANDARD.ratio_list.list(list));
         let has_no_gap = |group| WITHOUT_GAP.member_list.among(STANDARD.policy.structure(group)).is_some();
         let names = if groups.any(has_no_gap) { &WITHOUT_GAP } else { &STANDARD };
-        check(&[names.ratio_list], items)?;
-        let policies = names.ratio_list.list(items).map(|group| policy(group, names));
-        Ok(SlicePrbQuota { policies: policies.collect::<Result<_, _>>()? })
+        let mut policies = Vec::new();
+        for list in items.chunks(1).chain(items.is_empty().then_some(items)) {
+            check(&[names.ratio_list], list)?;
+            let of_list = names.ratio_list.list(list).map(|group| policy(group, names));
+            policies.append(&mut of_list.collect::<Result<_, _>>()?);
+        }
+        Ok(SlicePrbQuota { policies })
     }
 }
 

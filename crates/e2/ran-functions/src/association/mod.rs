@@ -3,6 +3,7 @@
 //! In a disaggregated base station each node gets its own controls: the CU knows which PLMN and slice a UE selected, the
 //! DU does not (paper, Fig. 4).
 
+mod find;
 #[cfg(test)]
 mod tests;
 
@@ -23,9 +24,11 @@ use tracing::info;
 use crate::cause::{ACTION_NOT_SUPPORTED, CONTROL_FAILED, INFORMATION_UNAVAILABLE, RESOURCE_LIMIT, undecodable};
 use crate::shared_source::SharedSource;
 
+pub use find::find_ue;
+
 /// The UE IDs of a node, which the base station implements.
 pub trait UeDirectory {
-    /// The connected UE with this UE ID. The UE ID may omit optional parts if it still identifies one UE.
+    /// The connected UE with this UE ID. The UE ID may omit optional parts if it still identifies one UE, see [`find_ue`].
     fn find(&self, ue_id: &UeId<'_>) -> Option<Ue>;
 
     /// The UE ID of a connected UE.

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use e2sm::common::{GnbCuUeF1apId, UeIdGnbDu};
+use e2sm::common::{GnbCuUeF1apId, RanUeId, UeIdGnbDu};
 use ferric::agent::FunctionTransport;
 use ferric::e2::{Action, AgentMisuse, SubscriptionTimes};
 use ferric::e2ap::{self, CauseProtocol, RicRequestId};
@@ -174,4 +174,18 @@ fn first_controller_gets_reports_of_changes() {
     assert_eq!((scene.report(250), scene.report(300)), (0, 1), "what the host did, by the period");
     scene.function.unsubscribe(RequestKey { controller: FIRST, id: RicRequestId { requestor: 1, instance: 1 } });
     assert_eq!(scene.function.next_report(), None);
+}
+
+#[test]
+fn ue_id_that_fits_several_ues_identifies_none() {
+    let ue = |id, ran: u8| {
+        let ran_ueid = Some(RanUeId([ran; 8]));
+        UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(id), ran_ueid, cell_rnti: None })
+    };
+    // a UE that has left is still known under its id
+    let ues = || [(Ue(1), ue(7, 1)), (Ue(2), ue(7, 2)), (Ue(3), ue(8, 3))];
+    assert_eq!(find_ue(ues(), &ue_name(8)), Some(Ue(3)));
+    assert_eq!(find_ue(ues(), &ue_name(7)), None);
+    assert_eq!(find_ue(ues(), &ue(7, 2)), Some(Ue(2)));
+    assert_eq!(find_ue(ues(), &ue_name(9)), None);
 }

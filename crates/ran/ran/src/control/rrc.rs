@@ -3,7 +3,7 @@
 use e2sm::common::{PlmnIdentity, RntiValue, UeId};
 use e2sm::rrc::{Event, Notification};
 use ferric::agent::Ue;
-use ran_functions::association::UeDirectory;
+use ran_functions::association::{UeDirectory, find_ue};
 use ran_functions::kpm::KpmSource;
 use ran_functions::rrc::RrcSource;
 
@@ -40,7 +40,7 @@ impl UeDirectory for Node {
     fn find(&self, name: &UeId<'_>) -> Option<Ue> {
         let mut ues = Vec::new();
         KpmSource::ues(self, &mut ues);
-        ues.into_iter().find(|ue| KpmSource::ue_id(self, *ue) == *name)
+        find_ue(ues.into_iter().map(|ue| (ue, KpmSource::ue_id(self, ue))), name)
     }
 
     fn ue_id(&self, ue: Ue) -> Option<UeId<'static>> {

@@ -10,6 +10,7 @@ use e2sm::tc::PacerParameters;
 use ferric::agent::{ControllerId, Ue};
 use ferric::e2::Time;
 use radio::tc::PacerChoice;
+use ran_functions::association::UeDirectory;
 use ran_functions::ccc::{CccSource, ConfigScope};
 use ran_functions::kpm::{KpmSource, MeasuredObject};
 use ran_functions::rc::{Origin, RcSource};
@@ -114,6 +115,24 @@ fn ue_ids_of_a_split_gnb_are_consistent() {
     let e1ap = cu_cp.gnb_cu_cp_ue_e1ap_id_list.as_ref().unwrap()[0].gnb_cu_cp_ue_e1ap_id;
     assert_eq!((f1ap, e1ap), (du.gnb_cu_ue_f1ap_id, cu_up.gnb_cu_cp_ue_e1ap_id));
     assert_eq!((cu_cp.ran_ueid, cu_cp.ran_ueid), (du.ran_ueid, cu_up.ran_ueid));
+}
+
+#[test]
+fn ue_is_found_by_an_id_that_omits_optional_parts() {
+    let [cu_cp, cu_up, du, _] = nodes();
+    let UeId::Gnb(whole) = KpmSource::ue_id(&cu_cp, Ue(2)) else { panic!("a gNB") };
+    let mut less = (*whole).clone();
+    (less.gnb_cu_ue_f1ap_id_list, less.gnb_cu_cp_ue_e1ap_id_list, less.ran_ueid) = (None, None, None);
+    let find = |id| UeDirectory::find(&cu_cp, &UeId::Gnb(Single::from(id)));
+    assert_eq!((find(less.clone()), find((*whole).clone())), (Some(Ue(2)), Some(Ue(2))));
+    // a part that belongs to another UE
+    assert_eq!(find(UeIdGnb { ran_ueid: Some(RanUeId([9; 8])), ..less.clone() }), None);
+    let other = GnbCuUeF1apIdItem { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(999) };
+    assert_eq!(find(UeIdGnb { gnb_cu_ue_f1ap_id_list: Some(List::from(vec![other])), ..less }), None);
+    let UeId::GnbDu(whole) = KpmSource::ue_id(&du, Ue(2)) else { panic!("a DU") };
+    assert_eq!(UeDirectory::find(&du, &UeId::GnbDu(UeIdGnbDu { ran_ueid: None, ..whole })), Some(Ue(2)));
+    let UeId::GnbCuUp(whole) = KpmSource::ue_id(&cu_up, Ue(2)) else { panic!("a CU-UP") };
+    assert_eq!(UeDirectory::find(&cu_up, &UeId::GnbCuUp(UeIdGnbCuUp { ran_ueid: None, ..whole })), Some(Ue(2)));
 }
 
 #[test]

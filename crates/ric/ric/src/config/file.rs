@@ -34,6 +34,7 @@ const FILE: TableKeys = TableKeys {
         "rest",
         "rest_rules",
         "statistics_period_ms",
+        "ue_ids_period_ms",
         "plmn",
         "ric_id",
         "e2ap",
@@ -123,6 +124,7 @@ impl RicConfig {
         {
             config.rules_file = file.text("rest_rules", "a file")?.map(PathBuf::from);
             config.statistics_period = period(&file, "statistics_period_ms")?.unwrap_or(config.statistics_period);
+            config.ue_ids_period = period(&file, "ue_ids_period_ms")?;
         }
         #[cfg(feature = "redis")]
         {
@@ -144,12 +146,13 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 6] = [
+    let features: [(&'static str, &str, bool); 7] = [
         ("tls", "tls", cfg!(feature = "tls")),
         ("rest", "rest", cfg!(feature = "rest")),
         ("rest_access", "rest", cfg!(feature = "rest")),
         ("rest_rules", "slicing", cfg!(feature = "slicing")),
         ("statistics_period_ms", "slicing", cfg!(feature = "slicing")),
+        ("ue_ids_period_ms", "slicing", cfg!(feature = "slicing")),
         ("redis", "redis", cfg!(feature = "redis")),
     ];
     match features.into_iter().find(|(key, _, is_built)| !is_built && file.contains(key)) {

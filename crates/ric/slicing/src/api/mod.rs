@@ -5,6 +5,7 @@ mod nodes;
 mod parameters;
 mod slices;
 mod statistics;
+mod ue_ids;
 mod ues;
 
 use ferric::server::IappContext;
@@ -25,6 +26,7 @@ type AppQueue = RequestQueue<Job<SlicingController>>;
 /// Returns all routes.
 pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
     let mut routes = nodes::routes(queue);
+    routes.extend(ue_ids::routes(queue));
     routes.extend(ues::routes(queue));
     routes.extend(statistics::routes(queue));
     routes.extend(slices::routes(queue));
