@@ -39,6 +39,9 @@ pub struct AgentConfig {
     pub components_v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
     /// Its E2AP version. Default: v02.03.
     pub version: Version,
+    /// The order of the IEs of its setup request, by their ids; others follow. Some base stations send another order than the
+    /// specification's, which an emulated one repeats. Only with PER. Default: empty, the order of the specification.
+    pub setup_order: Vec<u16>,
     /// Its encoding, which the RIC must expect on the link. Default: PER.
     pub codec: Codec,
     /// The time limit of the answer to a setup request. Default: 5 s.
@@ -94,6 +97,7 @@ impl AgentConfig {
             components: Vec::new(),
             components_v1: Vec::new(),
             version: Version::V2_03,
+            setup_order: Vec::new(),
             codec: Codec::Per,
             setup_timeout: Duration::from_secs(5),
             retry_first: Duration::from_secs(1),

@@ -8,12 +8,12 @@ use e2sm::kpm::{
     GranularityPeriod, IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage,
     IndicationMessageFormat1, IndicationMessageFormat2, IndicationMessageFormat3, IndicationMessageFormats,
     MatchedPerGp, MatchingUeidItem, MatchingUeidItemPerGp, MatchingUeidPerGpItem, MeasurementCondUeidItem,
-    MeasurementDataItem, Revision, TimeStamp, UeMeasurementReportItem,
+    MeasurementDataItem, MeasurementRecordItem, Revision, TimeStamp, UeMeasurementReportItem,
 };
 use per::{List, Memo};
 
 use super::action::{Action, Info, Subject};
-use super::{KpmConfig, v1};
+use super::{KpmConfig, MissingValue, TimeStampFormat, v1};
 use crate::wall_clock::ntp_timestamp;
 
 /// Encodes reports into buffers that are reused.
@@ -36,7 +36,7 @@ impl Writer {
 
     /// Encodes the collected report, which started at `start`. Returns `false` if there are no UEs to report on.
     pub fn write<M>(&mut self, config: &KpmConfig, start: SystemTime, action: &Action<M>) -> Result<bool, Error> {
-        let KpmConfig { revision, wire, .. } = *config;
+        let KpmConfig { revision, wire, missing_value, .. } = *config;
         let collection = &action.collection;
         self.header.clear();
         self.message.clear();
@@ -52,7 +52,7 @@ impl Writer {
         let mut data = Vec::with_capacity(rows * action.schedule.records as usize);
         for row in 0..rows {
             data.extend(collection.row(row).map(|(values, incomplete)| MeasurementDataItem {
-                meas_record: List::Borrowed(values),
+                meas_record: if missing_value == MissingValue::Omitted { present(values) } else { List::Borrowed(values) },
                 incomplete_flag: incomplete.then_some(True),
             }));
         }
@@ -105,16 +105,25 @@ impl Writer {
                 })
             }
         };
-        header(revision, start).encode_in(revision, wire, &mut self.header)?;
+        header(config, start).encode_in(revision, wire, &mut self.header)?;
         IndicationMessage { formats }.encode_in(revision, wire, &mut self.message)?;
         Ok(true)
     }
 }
 
-fn header(revision: Revision, start: SystemTime) -> IndicationHeader<'static> {
+/// The values that exist; the last one in any case, since a record cannot be empty.
+fn present(values: &[MeasurementRecordItem<'static>]) -> List<'static, MeasurementRecordItem<'static>> {
+    let mut present: Vec<_> = values.iter().filter(|value| **value != MeasurementRecordItem::NoValue).cloned().collect();
+    if present.is_empty() {
+        present.extend(values.last().cloned());
+    }
+    List::from(present)
+}
+
+fn header(config: &KpmConfig, start: SystemTime) -> IndicationHeader<'static> {
     IndicationHeader {
         formats: IndicationHeaderFormats::Format1(IndicationHeaderFormat1 {
-            collet_start_time: time_stamp(revision, start),
+            collet_start_time: time_stamp(config, start),
             file_format_version: None,
             sender_name: None,
             sender_type: None,
@@ -123,9 +132,13 @@ fn header(revision: Revision, start: SystemTime) -> IndicationHeader<'static> {
     }
 }
 
-fn time_stamp(revision: Revision, at: SystemTime) -> TimeStamp {
+fn time_stamp(config: &KpmConfig, at: SystemTime) -> TimeStamp {
     let ntp = ntp_timestamp(at);
-    match revision {
+    match config.revision {
+        Revision::V3_00 | Revision::V4_00 if config.time_stamps == TimeStampFormat::UnixMicroseconds => {
+            let since_1970 = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            TimeStamp::Long((since_1970.as_micros() as u64).to_be_bytes())
+        }
         Revision::V1_00 | Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(((ntp >> 32) as u32).to_be_bytes()),
         Revision::V3_00 | Revision::V4_00 => TimeStamp::Long(ntp.to_be_bytes()),
     }
