@@ -45,7 +45,7 @@ const RC: RanFunctionId = RanFunctionId(3);
 pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
     let profile = node.borrow().profile;
     let kpm = kpm(&profile.kpm, config);
-    let mut functions: Vec<Box<dyn RanFunction>> = vec![Box::new(KpmFunction::new(Rc::clone(node), kpm))];
+    let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     #[cfg(feature = "control")]
     functions.extend(control(node, config));
     #[cfg(feature = "hw")]
@@ -53,6 +53,7 @@ pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanF
     #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
     functions.extend(flexric(node, &config.periodic));
     functions.retain(|function| profile.functions.is_none_or(|announced| announced.contains(&function.id().0)));
+    functions.insert(0, Box::new(KpmFunction::new(Rc::clone(node), kpm)));
     functions
 }
 

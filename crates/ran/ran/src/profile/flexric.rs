@@ -38,19 +38,19 @@ pub static OAI: Profile = Profile {
 };
 
 static FLEXRIC_NODES: [(NodeType, NodeProfile); 5] = [
-    (NodeType::Gnb, node(&[2, 3, 142, 143, 144, 145, 146, 148], GNB, WITH_RRC)),
-    (NodeType::Enb, node(&[2, 3, 142, 143, 144, 145, 146, 148], ENB, WITHOUT_RRC)),
-    (NodeType::CuCp, node(&[2, 3], &[], WITH_RRC)),
-    (NodeType::CuUp, node(&[2, 3, 144, 146, 148], CU_UP, WITHOUT_RRC)),
-    (NodeType::Du, node(&[2, 3, 142, 143, 145], DU, WITHOUT_RRC)),
+    (NodeType::Gnb, node(&[3, 142, 143, 144, 145, 146, 148], GNB, WITH_RRC)),
+    (NodeType::Enb, node(&[3, 142, 143, 144, 145, 146, 148], ENB, WITHOUT_RRC)),
+    (NodeType::CuCp, node(&[3], &[], WITH_RRC)),
+    (NodeType::CuUp, node(&[3, 144, 146, 148], CU_UP, WITHOUT_RRC)),
+    (NodeType::Du, node(&[3, 142, 143, 145], DU, WITHOUT_RRC)),
 ];
 
 static OAI_NODES: [(NodeType, NodeProfile); 5] = [
-    (NodeType::Gnb, node(&[2, 3, 142, 143, 144, 148], GNB, WITH_RRC)),
-    (NodeType::Enb, node(&[2, 3, 142, 143, 144, 148], ENB, WITHOUT_RRC)),
-    (NodeType::CuCp, node(&[2, 3], &[], WITH_RRC)),
-    (NodeType::CuUp, node(&[2, 3, 144, 148], CU_UP, WITHOUT_RRC)),
-    (NodeType::Du, node(&[2, 3, 142, 143], DU, WITHOUT_RRC)),
+    (NodeType::Gnb, node(&[3, 142, 143, 144, 148], GNB, WITH_RRC)),
+    (NodeType::Enb, node(&[3, 142, 143, 144, 148], ENB, WITHOUT_RRC)),
+    (NodeType::CuCp, node(&[3], &[], WITH_RRC)),
+    (NodeType::CuUp, node(&[3, 144, 148], CU_UP, WITHOUT_RRC)),
+    (NodeType::Du, node(&[3, 142, 143], DU, WITHOUT_RRC)),
 ];
 
 /// The measurements by node type.

@@ -47,7 +47,7 @@ pub struct Profile {
 /// What E2 nodes of one type announce, and how they behave.
 #[derive(Debug)]
 pub struct NodeProfile {
-    /// The RAN functions, by id; `None` for all that the node has.
+    /// The RAN functions besides E2SM-KPM, by id; `None` for all that the node has.
     pub functions: Option<&'static [u16]>,
     /// E2SM-KPM.
     pub kpm: KpmProfile,

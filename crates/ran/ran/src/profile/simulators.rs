@@ -28,7 +28,7 @@ const fn osc(name: &'static str) -> Profile {
 static OSC_NODES: [(NodeType, NodeProfile); 1] = [(
     NodeType::Gnb,
     NodeProfile {
-        functions: Some(&[0]),
+        functions: Some(&[]),
         kpm: KpmProfile {
             function_id: 0,
             styles: None,
@@ -69,7 +69,7 @@ const ONOS_MEASURED: &[(&str, Scope)] = &[("RRC.Conn.Avg", OfCell), ("PrbUsedDL"
 static ONOS_NODES: [(NodeType, NodeProfile); 1] = [(
     NodeType::Gnb,
     NodeProfile {
-        functions: Some(&[4]),
+        functions: Some(&[]),
         kpm: KpmProfile {
             function_id: 4,
             styles: Some(&[ReportStyle::Node]),

@@ -90,7 +90,7 @@ const HANDOVER_REQUIRED: ControlRequirement = ControlRequirement {
 
 const fn du() -> NodeProfile {
     NodeProfile {
-        functions: Some(&[2, 3, 4]),
+        functions: Some(&[3, 4]),
         kpm: kpm(
             &[
                 ReportStyle::Node,
@@ -111,7 +111,7 @@ const fn du() -> NodeProfile {
 
 const fn cu_cp() -> NodeProfile {
     NodeProfile {
-        functions: Some(&[2, 3]),
+        functions: Some(&[3]),
         kpm: kpm(&[], &[], MissingValue::NoValue),
         rc: rc(&[ControlAction::HANDOVER], &[HANDOVER], &[HANDOVER_REQUIRED]),
         ccc: CccProfile::Short,
@@ -122,7 +122,7 @@ const fn cu_cp() -> NodeProfile {
 
 const fn cu_up() -> NodeProfile {
     NodeProfile {
-        functions: Some(&[2, 3]),
+        functions: Some(&[3]),
         kpm: kpm(
             &[ReportStyle::Node],
             &[("DRB.PacketSuccessRateUlgNBUu", OfCell), ("DRB.PdcpReordDelayUl", OfCell)],
