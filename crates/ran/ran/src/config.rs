@@ -200,7 +200,10 @@ impl fmt::Display for Error {
             Error::Scenario(source) => source.fmt(f),
             Error::WireForm => f.write_str("KPM v01.00 has the wire form PER only; use a later revision"),
             Error::Profile(name) => {
-                write!(f, "no E2 node: profile {name} has none for the cells of the scenario; use another profile or other cells")
+                write!(
+                    f,
+                    "no E2 node: profile {name} has none for the cells of the scenario; use another profile or other cells"
+                )
             }
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers per minute"),
             #[cfg(feature = "live")]

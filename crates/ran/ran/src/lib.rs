@@ -81,9 +81,9 @@ pub use live::{LiveConfig, LiveCounts};
 pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
 pub use node_type::NodeType;
-pub use profile::{KpmProfile, NodeProfile, Profile};
 #[cfg(feature = "control")]
 pub use profile::{CccProfile, RcProfile};
+pub use profile::{KpmProfile, NodeProfile, Profile};
 use radio::Network;
 pub use scenario::{Scenario, ScenarioError};
 use simulation::RanSimulation;

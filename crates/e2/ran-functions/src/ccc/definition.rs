@@ -82,9 +82,9 @@ fn services(level: ConfigLevel, attribute: &SupportedAttribute) -> SupportedServ
     let trigger =
         |style: i64, name: &str| EventTriggerStyle { style_type: style, name: name.to_owned(), format_type: style };
     SupportedServices {
-        event_trigger: attribute.reported.then(|| EventTriggerService {
-            styles: vec![trigger(number, change), trigger(PERIODIC, "Periodic")],
-        }),
+        event_trigger: attribute
+            .reported
+            .then(|| EventTriggerService { styles: vec![trigger(number, change), trigger(PERIODIC, "Periodic")] }),
         report: attribute.reported.then(|| ReportService {
             styles: vec![ReportStyle {
                 style_type: number,

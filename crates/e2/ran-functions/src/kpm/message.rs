@@ -52,7 +52,11 @@ impl Writer {
         let mut data = Vec::with_capacity(rows * action.schedule.records as usize);
         for row in 0..rows {
             data.extend(collection.row(row).map(|(values, incomplete)| MeasurementDataItem {
-                meas_record: if missing_value == MissingValue::Omitted { present(values) } else { List::Borrowed(values) },
+                meas_record: if missing_value == MissingValue::Omitted {
+                    present(values)
+                } else {
+                    List::Borrowed(values)
+                },
                 incomplete_flag: incomplete.then_some(True),
             }));
         }
@@ -113,7 +117,8 @@ impl Writer {
 
 /// The values that exist; the last one in any case, since a record cannot be empty.
 fn present(values: &[MeasurementRecordItem<'static>]) -> List<'static, MeasurementRecordItem<'static>> {
-    let mut present: Vec<_> = values.iter().filter(|value| **value != MeasurementRecordItem::NoValue).cloned().collect();
+    let mut present: Vec<_> =
+        values.iter().filter(|value| **value != MeasurementRecordItem::NoValue).cloned().collect();
     if present.is_empty() {
         present.extend(values.last().cloned());
     }
@@ -133,13 +138,17 @@ fn header(config: &KpmConfig, start: SystemTime) -> IndicationHeader<'static> {
 }
 
 fn time_stamp(config: &KpmConfig, at: SystemTime) -> TimeStamp {
-    let ntp = ntp_timestamp(at);
-    match config.revision {
-        Revision::V3_00 | Revision::V4_00 if config.time_stamps == TimeStampFormat::UnixMicroseconds => {
-            let since_1970 = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            TimeStamp::Long((since_1970.as_micros() as u64).to_be_bytes())
+    let is_short = config.revision <= Revision::V2_03;
+    match config.time_stamps {
+        TimeStampFormat::Ntp if is_short => TimeStamp::Short(((ntp_timestamp(at) >> 32) as u32).to_be_bytes()),
+        TimeStampFormat::Ntp => TimeStamp::Long(ntp_timestamp(at).to_be_bytes()),
+        TimeStampFormat::UnixMicroseconds => {
+            let us = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_micros();
+            if is_short {
+                TimeStamp::Short((us as u32).to_le_bytes())
+            } else {
+                TimeStamp::Long((us as u64).to_be_bytes())
+            }
         }
-        Revision::V1_00 | Revision::V2_01 | Revision::V2_03 => TimeStamp::Short(((ntp >> 32) as u32).to_be_bytes()),
-        Revision::V3_00 | Revision::V4_00 => TimeStamp::Long(ntp.to_be_bytes()),
     }
 }

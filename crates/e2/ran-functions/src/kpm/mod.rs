@@ -73,7 +73,7 @@ pub struct KpmConfig {
     pub announcement: Announcement,
     /// What a record contains where there is no value. Default: "no value".
     pub missing_value: MissingValue,
-    /// What the time stamps of 8 octets (v03.00 and later) contain. Default: NTP's format.
+    /// What time stamps contain. Default: NTP's format.
     pub time_stamps: TimeStampFormat,
     /// Whether conditions that select UEs are evaluated; otherwise all UEs are selected. Default: yes.
     pub evaluates_conditions: bool,
@@ -92,13 +92,14 @@ pub enum MissingValue {
     Omitted,
 }
 
-/// The content of a time stamp of 8 octets (KPM 8.3.12).
+/// The content of a time stamp (KPM 8.3.12).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeStampFormat {
-    /// Seconds since 1900 and their fraction (RFC 5905 6).
+    /// Seconds since 1900 and their fraction (RFC 5905 6); in 4 octets, up to v02.03, the seconds.
     #[default]
     Ntp,
-    /// Microseconds since 1970, as FlexRIC and OAI write and read.
+    /// Microseconds since 1970, as FlexRIC and OAI write and read; in 4 octets the lower 32 bits, the least significant octet
+    /// first.
     UnixMicroseconds,
 }
 

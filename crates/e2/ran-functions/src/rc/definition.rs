@@ -148,8 +148,11 @@ fn event_trigger<'s, S: RcSource>(source: &'s S, reports: &[i64]) -> Option<RanF
 
 fn report_style<'s, S: RcSource>(source: &'s S, config: &RcConfig, style: i64) -> ReportStyleItem<'s> {
     let of_ues = if style == 4 { source.ue_parameters() } else { &[] };
-    let parameters =
-        config.offer.report_parameters(style).into_iter().chain(of_ues.iter().map(|supported| (supported.id, &*supported.name)));
+    let parameters = config
+        .offer
+        .report_parameters(style)
+        .into_iter()
+        .chain(of_ues.iter().map(|supported| (supported.id, &*supported.name)));
     // RC 7.4.2 to 7.4.6
     let message_format = match style {
         1 | 2 => 1,

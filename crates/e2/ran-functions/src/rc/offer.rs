@@ -51,9 +51,7 @@ impl RcOffer {
     pub(super) fn report_parameters(&self, style: i64) -> Vec<(RanParameterId, &'static str)> {
         match &self.report_parameters {
             None => reportable(style).to_vec(),
-            Some(listed) => {
-                listed.iter().filter(|(of, ..)| *of == style).map(|(_, id, name)| (*id, *name)).collect()
-            }
+            Some(listed) => listed.iter().filter(|(of, ..)| *of == style).map(|(_, id, name)| (*id, *name)).collect(),
         }
     }
 
@@ -128,9 +126,14 @@ pub(super) fn check<S: RcSource>(
     }
     let visible = ues::visible(source, views, controller);
     let Some(ue) = ues::find(source, &visible, &header.ue_id) else {
-        return refuse(CauseRicRequest::ControlFailedToExecute, None, format!("{action} requires the UE ID of a UE here"));
+        return refuse(
+            CauseRicRequest::ControlFailedToExecute,
+            None,
+            format!("{action} requires the UE ID of a UE here"),
+        );
     };
-    if required.ue_id == RequiredUeId::F1apId && f1ap_id(&header.ue_id).is_none_or(|id| f1ap_id(&source.ue_id(ue)) != Some(id))
+    if required.ue_id == RequiredUeId::F1apId
+        && f1ap_id(&header.ue_id).is_none_or(|id| f1ap_id(&source.ue_id(ue)) != Some(id))
     {
         let reason = format!("{action} requires the gNB-CU UE F1AP ID in the UE ID");
         return refuse(CauseRicRequest::ControlMessageInvalid, None, reason);

@@ -16,8 +16,8 @@ use e2sm::common::{
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
 use e2sm::rc::{
-    ActionId, ControlAction, DrbQos, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo, NrModeInfo,
-    RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
+    ActionId, ControlAction, DrbQos, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
+    NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
 };
 use ferric::agent::Ue;
 use ferric::e2::Time;
@@ -189,7 +189,10 @@ impl RcSource for Node {
                     ControlAction::QosFlowMapping(mapping) => {
                         let is_known = |flow: &MappedFlow| flow.qfi == context.qfi && flow.direction.is_none();
                         if self.profile.rc.accepts_any_flow && !mapping.flows.iter().any(is_known) {
-                            debug!(drb = mapping.drb_id, "mapping of QoS flows accepted without effect: the UE has none of them");
+                            debug!(
+                                drb = mapping.drb_id,
+                                "mapping of QoS flows accepted without effect: the UE has none of them"
+                            );
                             return Ok(Vec::new());
                         }
                         if mapping.flows.is_empty() || mapping.flows.iter().any(|flow| flow.qfi != context.qfi) {

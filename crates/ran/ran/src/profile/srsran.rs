@@ -39,8 +39,7 @@ pub static CU_CP: Profile = profile("srsran-cucp", &OF_CU_CP);
 /// A split gNB whose CU-UP has an E2 agent.
 pub static CU_UP: Profile = profile("srsran-cuup", &OF_CU_UP);
 
-static ALL: [(NodeType, NodeProfile); 3] =
-    [(NodeType::CuCp, cu_cp()), (NodeType::CuUp, cu_up()), (NodeType::Du, du())];
+static ALL: [(NodeType, NodeProfile); 3] = [(NodeType::CuCp, cu_cp()), (NodeType::CuUp, cu_up()), (NodeType::Du, du())];
 static OF_DU: [(NodeType, NodeProfile); 1] = [(NodeType::Du, du())];
 static OF_CU_CP: [(NodeType, NodeProfile); 1] = [(NodeType::CuCp, cu_cp())];
 static OF_CU_UP: [(NodeType, NodeProfile); 1] = [(NodeType::CuUp, cu_up())];
@@ -69,24 +68,15 @@ const QUOTA: (ActionId, &[u32]) = (ControlAction::SLICE_PRB_QUOTA, &[1, 2, 3, 5,
 /// The whole nesting, and the three ratios. The quota is that of a UE.
 const QUOTA_REQUIRED: ControlRequirement = ControlRequirement {
     action: ControlAction::SLICE_PRB_QUOTA,
-    parameters: &[
-        &[1, 2, 3, 5, 6, 7],
-        &[1, 2, 3, 5, 6, 8, 9],
-        &[1, 2, 11],
-        &[1, 2, 12],
-        &[1, 2, 13],
-    ],
+    parameters: &[&[1, 2, 3, 5, 6, 7], &[1, 2, 3, 5, 6, 8, 9], &[1, 2, 11], &[1, 2, 12], &[1, 2, 13]],
     ue_id: RequiredUeId::Known,
 };
 
 /// The parameters that the CU-CP's definition lists for handovers.
 const HANDOVER: (ActionId, &[u32]) = (ControlAction::HANDOVER, &[1, 2, 3, 4, 5, 6]);
 /// The target cell, and the UE by AMF UE NGAP ID, GUAMI and gNB-CU UE F1AP ID.
-const HANDOVER_REQUIRED: ControlRequirement = ControlRequirement {
-    action: ControlAction::HANDOVER,
-    parameters: &[&[1, 2, 3, 4]],
-    ue_id: RequiredUeId::F1apId,
-};
+const HANDOVER_REQUIRED: ControlRequirement =
+    ControlRequirement { action: ControlAction::HANDOVER, parameters: &[&[1, 2, 3, 4]], ue_id: RequiredUeId::F1apId };
 
 const fn du() -> NodeProfile {
     NodeProfile {

@@ -53,14 +53,14 @@ fn share(node: &mut Node, from: Time, seconds: u32, sst: u8) -> f64 {
 fn offered_structures_are_readable() {
     let all = RanConfig { all_ccc_attributes: true, ..RanConfig::default() };
     for node in [node(), testing::nodes(&all).remove(0)] {
-    for offer in CccSource::structures(&node) {
-        let place = if offer.level == ConfigLevel::Node { ConfigScope::Node } else { cell_scope(&node) };
-        for structure in node.read(place, &offer.name) {
-            let attributes = structure.attributes();
-            assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == *name)));
-            assert_eq!(attributes.len(), offer.attributes.len(), "{}", offer.name);
+        for offer in CccSource::structures(&node) {
+            let place = if offer.level == ConfigLevel::Node { ConfigScope::Node } else { cell_scope(&node) };
+            for structure in node.read(place, &offer.name) {
+                let attributes = structure.attributes();
+                assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == *name)));
+                assert_eq!(attributes.len(), offer.attributes.len(), "{}", offer.name);
+            }
         }
-    }
     }
 }
 

@@ -30,8 +30,10 @@ impl Recorded {
                 && kind.starts_with("initiatingMessage")
         };
         let kinds = self.0.split("\"pdu\": \"").filter(kind);
-        let samples = kinds.flat_map(|kind| kind.split("\"sender\": \"").filter(|sample| sample.starts_with("nearRT-RIC\"")));
-        let octets = samples.map(|sample| unhex(sample.split("\"hex\": \"").nth(1).unwrap().split('"').next().unwrap()));
+        let samples =
+            kinds.flat_map(|kind| kind.split("\"sender\": \"").filter(|sample| sample.starts_with("nearRT-RIC\"")));
+        let octets =
+            samples.map(|sample| unhex(sample.split("\"hex\": \"").nth(1).unwrap().split('"').next().unwrap()));
         octets.map(|octets| decoded(&octets)).collect()
     }
 }

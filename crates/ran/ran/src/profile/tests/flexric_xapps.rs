@@ -3,6 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use e2sm::common::True;
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat4, ActionDefinitionFormats, GranularityPeriod,
     IndicationHeader, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormats, LabelInfoList,
@@ -10,7 +11,6 @@ use e2sm::kpm::{
     TestCondExpression, TestCondInfo, TestCondType, TestCondValue, TimeStamp,
 };
 use e2sm::rc::{Control, ControlAction, FlowDirection, MappedFlow, QosFlowMapping};
-use e2sm::common::True;
 use per::{List, Octets, PrintableString};
 
 use super::*;

@@ -13,15 +13,9 @@ use e2sm::Arena;
 use e2sm::common::UeId;
 use e2sm::kpm;
 use e2sm::rc;
-use ferric::agent::{
-    ControlFailure, ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Views,
-};
-use ferric::e2::{
-    Action, AgentMisuse, ControlRequest, SubscriptionRequest, SubscriptionTimes, Time,
-};
-use ferric::e2ap::{
-    self, Cause, GlobalRicId, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId, Version,
-};
+use ferric::agent::{ControlFailure, ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Views};
+use ferric::e2::{Action, AgentMisuse, ControlRequest, SubscriptionRequest, SubscriptionTimes, Time};
+use ferric::e2ap::{self, Cause, GlobalRicId, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId, Version};
 use per::Gather;
 use radio::phy::Carrier;
 
@@ -57,7 +51,9 @@ struct Announced {
 /// The RAN functions of a setup request.
 fn announced(octets: &[u8], version: Version) -> Vec<Announced> {
     let gather = Gather::new();
-    let Pdu::E2SetupRequest(setup) = e2ap::decode(octets, version, &gather).unwrap().pdu else { panic!("a setup request") };
+    let Pdu::E2SetupRequest(setup) = e2ap::decode(octets, version, &gather).unwrap().pdu else {
+        panic!("a setup request")
+    };
     let function = |item: &e2ap::RanFunctionItem<'_>| Announced {
         id: item.id.0,
         revision: item.revision.0,
@@ -195,7 +191,9 @@ fn setup_requests_fit_into_16_kb() {
     let mut lte = CellScenario::default();
     lte.radio.carrier = Carrier::lte();
     for profile in Profile::all() {
-        for (cell, is_split) in [(CellScenario::default(), false), (CellScenario::default(), true), (lte.clone(), false)] {
+        for (cell, is_split) in
+            [(CellScenario::default(), false), (CellScenario::default(), true), (lte.clone(), false)]
+        {
             let cell = CellScenario { is_split, ..cell };
             let scenario = Scenario { cells: vec![cell], ..Scenario::with_mixed_traffic(1, 32, 1) };
             let config = RanConfig { scenario, ..RanConfig::with_profile(profile) };
@@ -211,7 +209,8 @@ fn setup_requests_fit_into_16_kb() {
 
 #[test]
 fn profiles_are_found_by_name() {
-    for name in ["full", "oai", "flexric", "srsran", "osc", "srsran-du", "srsran-cucp", "srsran-cuup", "osc-v1", "onos"] {
+    for name in ["full", "oai", "flexric", "srsran", "osc", "srsran-du", "srsran-cucp", "srsran-cuup", "osc-v1", "onos"]
+    {
         assert_eq!(Profile::named(name).unwrap().name, name);
         assert!(Profile::names().contains(name));
     }
@@ -221,7 +220,8 @@ fn profiles_are_found_by_name() {
 #[test]
 fn full_profile_announces_every_function() {
     let ids = |node_type: NodeType, is_split| {
-        let scenario = Scenario { cells: vec![CellScenario { is_split, ..CellScenario::default() }], ..Scenario::default() };
+        let scenario =
+            Scenario { cells: vec![CellScenario { is_split, ..CellScenario::default() }], ..Scenario::default() };
         let config = RanConfig { scenario, ..RanConfig::default() };
         let octets = testing::setup_request(node_of(&config, node_type), &config);
         announced(&octets, config.e2ap_version).iter().map(|function| function.id).collect::<Vec<_>>()
@@ -240,7 +240,10 @@ fn all_ccc_attributes_are_announced_on_request() {
         let definition = RanFunctionDefinition::decode(&function(&announced, 4).definition).unwrap();
         let cell = &definition.cells.as_ref().unwrap()[0];
         let structures = definition.node_level.iter().flatten().chain(&cell.structures);
-        structures.flat_map(|structure| &structure.attributes).map(|attribute| attribute.name.clone()).collect::<Vec<_>>()
+        structures
+            .flat_map(|structure| &structure.attributes)
+            .map(|attribute| attribute.name.clone())
+            .collect::<Vec<_>>()
     };
     let short = attributes(false);
     assert_eq!(short[..3], ["administrativeState", "cellState", "nRPCI"]);

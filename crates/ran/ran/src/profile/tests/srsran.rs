@@ -67,7 +67,10 @@ fn control(ue_id: &UeId<'static>, (style, action): (i64, u16), items: Vec<Item>)
 /// The slice-level PRB quota as srsRAN reads it, without the parameters in `left_out`: their contents move up.
 fn quota(left_out: &[u32]) -> Vec<Item> {
     let has = |id: &u32| !left_out.contains(id);
-    let slice = structure(8, [octets(9, &[1]), octets(10, &[0, 0, 1])].into_iter().filter(|i| has(&i.ran_parameter_id.0)).collect());
+    let slice = structure(
+        8,
+        [octets(9, &[1]), octets(10, &[0, 0, 1])].into_iter().filter(|i| has(&i.ran_parameter_id.0)).collect(),
+    );
     let member: Vec<Item> =
         [octets(7, &[0x00, 0xf1, 0x10]), slice].into_iter().filter(|i| has(&i.ran_parameter_id.0)).collect();
     let member = if has(&6) { vec![structure(6, member)] } else { member };
@@ -111,7 +114,8 @@ fn split_gnb_announces_what_srsran_announces() {
     let action = &style[0].control_action_list.as_ref().unwrap()[0];
     assert_eq!((style.len(), style[0].ric_control_style_type.0, action.ric_control_action_id.0), (1, 2, 6));
     let parameters = action.control_action_parameters_list.as_ref().unwrap();
-    let listed: Vec<_> = parameters.iter().map(|p| (p.ran_parameter_id.0, p.ran_parameter_definition.is_some())).collect();
+    let listed: Vec<_> =
+        parameters.iter().map(|p| (p.ran_parameter_id.0, p.ran_parameter_definition.is_some())).collect();
     assert_eq!(listed, [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13].map(|id| (id, false)), "side by side");
 
     let cu_cp = functions_of("srsran", NodeType::CuCp);
@@ -128,7 +132,10 @@ fn split_gnb_announces_what_srsran_announces() {
     let kpm = kpm_definition(&cu_up, &arena);
     let styles = kpm.ric_report_style_list.as_ref().unwrap();
     let names: Vec<_> = styles[0].meas_info_action_list.iter().map(|item| item.meas_name.to_string()).collect();
-    assert_eq!((styles.len(), &names[..]), (1, &["DRB.PacketSuccessRateUlgNBUu".to_owned(), "DRB.PdcpReordDelayUl".to_owned()][..]));
+    assert_eq!(
+        (styles.len(), &names[..]),
+        (1, &["DRB.PacketSuccessRateUlgNBUu".to_owned(), "DRB.PdcpReordDelayUl".to_owned()][..])
+    );
     assert_eq!(rc_definition(&cu_up, rc::Revision::V3_00, &arena).control, None, "RC without any style");
 }
 
