@@ -122,7 +122,8 @@ fn flexric(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<dyn Ran
     #[cfg(feature = "statistics")]
     {
         if node_type.has_mac() {
-            functions.push(Box::new(MacFunction::new(node(), config())));
+            let accepts_controls = node().borrow().profile.accepts_unknown;
+            functions.push(Box::new(MacFunction::new(node(), PeriodicConfig { accepts_controls, ..config() })));
             functions.push(Box::new(RlcFunction::new(node(), config())));
         }
         if node_type.has_pdcp() {

@@ -188,7 +188,7 @@ impl RcSource for Node {
                     }
                     ControlAction::QosFlowMapping(mapping) => {
                         let is_known = |flow: &MappedFlow| flow.qfi == context.qfi && flow.direction.is_none();
-                        if self.profile.rc.accepts_any_flow && !mapping.flows.iter().any(is_known) {
+                        if self.profile.accepts_unknown && !mapping.flows.iter().any(is_known) {
                             debug!(
                                 drb = mapping.drb_id,
                                 "mapping of QoS flows accepted without effect: the UE has none of them"

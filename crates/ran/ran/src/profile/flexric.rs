@@ -121,9 +121,9 @@ const fn node(
                 listed_parameters: Cow::Borrowed(&[]),
                 requirements: Cow::Borrowed(&[]),
             }),
-            accepts_any_flow: true,
         },
         ccc: CccProfile::Short,
+        accepts_unknown: true,
         has_ran_ue_id: true,
         has_ng_only: false,
     }

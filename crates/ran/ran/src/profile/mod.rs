@@ -57,6 +57,9 @@ pub struct NodeProfile {
     /// E2SM-CCC.
     #[cfg(feature = "control")]
     pub ccc: CccProfile,
+    /// Whether QoS flows and schedulers of slices that the model does not know, and controls of MAC, are accepted without
+    /// effect: FlexRIC's RIC and xApps end on a failure.
+    pub accepts_unknown: bool,
     /// Whether UE IDs contain the RAN UE ID.
     pub has_ran_ue_id: bool,
     /// Whether a CU-CP declares no other interface than NG.
@@ -106,8 +109,6 @@ pub struct RcProfile {
     pub has_procedures: bool,
     /// What is offered of the specification, and required of controls; `None` as configured.
     pub offer: Option<RcOffer>,
-    /// Whether QoS flows that the UE does not have, and directions of a mapping, are accepted without effect.
-    pub accepts_any_flow: bool,
 }
 
 /// The attributes that a node announces of E2SM-CCC.
@@ -145,7 +146,6 @@ const FULL_RC: RcProfile = RcProfile {
     has_ue_parameters: true,
     has_procedures: true,
     offer: None,
-    accepts_any_flow: false,
 };
 
 /// Everything that the node has, as specified.
@@ -168,6 +168,7 @@ static FULL_NODE: NodeProfile = NodeProfile {
     rc: FULL_RC,
     #[cfg(feature = "control")]
     ccc: CccProfile::Short,
+    accepts_unknown: false,
     has_ran_ue_id: true,
     has_ng_only: false,
 };

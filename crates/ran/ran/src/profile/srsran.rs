@@ -94,6 +94,7 @@ const fn du() -> NodeProfile {
         ),
         rc: rc(&[ControlAction::SLICE_PRB_QUOTA], &[QUOTA], &[QUOTA_REQUIRED]),
         ccc: CccProfile::RrmPolicyControl,
+        accepts_unknown: false,
         has_ran_ue_id: false,
         has_ng_only: false,
     }
@@ -105,6 +106,7 @@ const fn cu_cp() -> NodeProfile {
         kpm: kpm(&[], &[], MissingValue::NoValue),
         rc: rc(&[ControlAction::HANDOVER], &[HANDOVER], &[HANDOVER_REQUIRED]),
         ccc: CccProfile::Short,
+        accepts_unknown: false,
         has_ran_ue_id: false,
         has_ng_only: true,
     }
@@ -120,6 +122,7 @@ const fn cu_up() -> NodeProfile {
         ),
         rc: rc(&[], &[], &[]),
         ccc: CccProfile::Short,
+        accepts_unknown: false,
         has_ran_ue_id: false,
         has_ng_only: false,
     }
@@ -164,6 +167,5 @@ const fn rc(
             listed_parameters: Cow::Borrowed(listed_parameters),
             requirements: Cow::Borrowed(requirements),
         }),
-        accepts_any_flow: false,
     }
 }

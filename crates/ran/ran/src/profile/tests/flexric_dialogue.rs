@@ -118,3 +118,34 @@ fn slices_of_flexric_slice_xapp_are_added_and_deleted() {
         assert!(answer.is_ok() || at == 2, "{at}: {answer:?}");
     }
 }
+
+#[test]
+fn control_of_mac_is_acknowledged_without_effect() {
+    let Some(recorded) = Recorded::read() else { return };
+    let controls = recorded.requests("RICcontrol", 142);
+    let Some(Pdu::RicControlRequest(control)) = controls.first() else { panic!("{controls:?}") };
+    let (header, message) = (control.header.to_cow().into_owned(), control.message.to_cow().into_owned());
+    assert_eq!(node().control(142, header.clone(), message.clone()), Ok(None));
+    let mut full = Driven::new(&config("full"), NodeType::Gnb);
+    assert!(full.control(142, header, message).is_err());
+}
+
+#[test]
+fn subscriptions_of_kpm_monitors_are_admitted() {
+    let Some(recorded) = Recorded::read() else { return };
+    for kpm_revision in [kpm::Revision::V2_03, kpm::Revision::V3_00] {
+        for request in recorded.requests("RICsubscription", 2) {
+            // the long ones request the random names of the recorded emulator
+            let Pdu::RicSubscriptionRequest(subscription) = &request else { panic!("{request:?}") };
+            let definition = subscription.details.actions.iter().next().unwrap().definition.as_ref().unwrap().to_cow();
+            if definition.len() > 1000 {
+                continue;
+            }
+            let mut config = RanConfig { kpm_revision, ..config("flexric") };
+            config.scenario.ues.iter_mut().for_each(|ue| ue.subscription.sst = 1);
+            let mut node = Driven::new(&config, NodeType::Gnb);
+            subscribe(&mut node, &request);
+            assert!(node.report(2).is_some());
+        }
+    }
+}

@@ -234,3 +234,19 @@ fn statistics_slice_and_traffic_xapps_find_their_functions() {
         assert_eq!((function.oid.as_deref(), function.revision), (Some(&*expected), 1));
     }
 }
+
+#[test]
+fn schedulers_of_flexric_slice_xapp_are_accepted() {
+    use e2sm::slice::{DirectionSlices, SliceConfiguration};
+    use ran_functions::slice::SliceSource;
+
+    // a name that the model does not have, which the xApp of December 2023 sends
+    let uplink =
+        || DirectionSlices { scheduler: PrintableString::literal("round_robin_ul"), slices: Vec::new().into() };
+    let wanted = || SliceConfiguration { ul: uplink(), ..SliceConfiguration::default() };
+    let mut node = node_of(&config("flexric"), NodeType::Gnb);
+    SliceSource::set_slices(&mut node, wanted()).unwrap();
+    assert_eq!(SliceSource::slices(&node).ul, uplink());
+    let mut full = node_of(&config("full"), NodeType::Gnb);
+    assert!(SliceSource::set_slices(&mut full, wanted()).is_err());
+}
