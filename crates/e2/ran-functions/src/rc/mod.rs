@@ -48,7 +48,7 @@ use events::PendingInsert;
 use subscription::{Subscription, Trigger};
 
 pub use control::REFUSAL_REASON;
-pub use offer::{ControlRequirement, RcOffer, RequiredUeId};
+pub use offer::{ControlRequirement, RcOffer, ReportParameter, RequiredUeId};
 pub use source::{
     Event, EventKind, Origin, ProcedureId, RcSource, Refusal, SupportedBreakpoint, SupportedInsert, SupportedParameter,
     Verdict,

@@ -23,14 +23,24 @@ pub struct RcOffer {
     pub queries: bool,
     /// Reports on demand (v01.03). Default: yes.
     pub on_demand_reports: bool,
-    /// The parameters of report styles 1 to 5, with the number of their style and the name in the definition, besides those
-    /// of [`RcSource::ue_parameters`]. Default: those of the specification.
-    pub report_parameters: Option<Cow<'static, [(i64, RanParameterId, &'static str)]>>,
+    /// The parameters of report styles, besides those of [`RcSource::ue_parameters`]. Default: those of the specification.
+    pub report_parameters: Option<Cow<'static, [ReportParameter]>>,
     /// Actions whose parameters the definition lists side by side, nested ones too, and only those with these IDs. Default:
     /// none; the definition shows the nesting.
     pub listed_parameters: Cow<'static, [(ActionId, &'static [u32])]>,
     /// Requirements on controls besides those of the specification. Default: none.
     pub requirements: Cow<'static, [ControlRequirement]>,
+}
+
+/// A parameter of a report style.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportParameter {
+    /// The number of the report style, 1 to 5.
+    pub style: i64,
+    /// The parameter.
+    pub id: RanParameterId,
+    /// Its name in the definition: 1 to 150 ASCII characters.
+    pub name: &'static str,
 }
 
 impl Default for RcOffer {
@@ -51,7 +61,10 @@ impl RcOffer {
     pub(super) fn report_parameters(&self, style: i64) -> Vec<(RanParameterId, &'static str)> {
         match &self.report_parameters {
             None => reportable(style).to_vec(),
-            Some(listed) => listed.iter().filter(|(of, ..)| *of == style).map(|(_, id, name)| (*id, *name)).collect(),
+            Some(listed) => {
+                let of_style = listed.iter().filter(|parameter| parameter.style == style);
+                of_style.map(|parameter| (parameter.id, parameter.name)).collect()
+            }
         }
     }
 

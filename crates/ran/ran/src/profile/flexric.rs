@@ -10,7 +10,7 @@ use e2sm::kpm::dictionary::Scope::{self, CellAndUe};
 use e2sm::rc::dictionary::ue_information::RRC_STATE_CHANGED_TO;
 use e2sm::rc::{self, ActionId, ControlAction};
 use ran_functions::kpm::{MissingValue, ReportStyle, TimeStampFormat};
-use ran_functions::rc::{EventKind, RcOffer};
+use ran_functions::rc::{EventKind, RcOffer, ReportParameter};
 
 use super::{CccProfile, KpmProfile, NodeProfile, Profile, RcProfile};
 use crate::node_type::NodeType;
@@ -84,6 +84,9 @@ const DU: Measurements = &[
 const WITH_RRC: (&[ActionId], &[EventKind]) = (&[ControlAction::QOS_FLOW_MAPPING], &[EventKind::RrcStates]);
 const WITHOUT_RRC: (&[ActionId], &[EventKind]) = (&[], &[]);
 
+/// The only parameter of reports, under the name that FlexRIC's monitor compares.
+const RRC_STATE: ReportParameter = ReportParameter { style: 4, id: RRC_STATE_CHANGED_TO, name: "RRC State" };
+
 const fn node(
     functions: &'static [u16],
     measurements: Measurements,
@@ -117,7 +120,7 @@ const fn node(
                 multiple_actions: false,
                 queries: false,
                 on_demand_reports: false,
-                report_parameters: Some(Cow::Borrowed(&[(4, RRC_STATE_CHANGED_TO, "RRC State")])),
+                report_parameters: Some(Cow::Borrowed(&[RRC_STATE])),
                 listed_parameters: Cow::Borrowed(&[]),
                 requirements: Cow::Borrowed(&[]),
             }),
