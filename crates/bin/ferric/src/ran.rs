@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use ::ran::scenario::{MAX_THREADS, ScenarioFolders};
-use ::ran::{Core, LiveConfig, LiveCounts, Ran, RanConfig, Scenario};
+use ::ran::{Core, LiveConfig, LiveCounts, Profile, Ran, RanConfig, Scenario};
 use anyhow::{Context, bail};
 use e2sm::Wire;
 use ferric::Endpoint;
@@ -46,19 +46,26 @@ pub struct Args {
     /// Seed of all random numbers; the same seed gives the same RAN. [default: 1]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Version of E2AP: 1.00 (without OIDs), 1.01, 2.03 or 3.01.
-    #[arg(long, value_name = "VERSION", default_value = "2.03")]
-    e2ap: e2ap::Version,
-    /// Revision of KPM: 1.00, 2.00, 2.01, 2.03, 3.00 or 4.00.
-    #[arg(long, value_name = "REVISION", default_value = "3.00")]
-    kpm: e2sm::kpm::Revision,
+    /// What the base stations announce and obey: full, oai, flexric, srsran, srsran-du, srsran-cucp, srsran-cuup, osc, osc-v1 or
+    /// onos, overriding the scenario. See docs/base-stations/profiles.md. [default: full]
+    #[arg(long, value_name = "NAME", value_parser = profile)]
+    profile: Option<&'static Profile>,
+    /// Announce all attributes of CCC. The setup request of a gNB then exceeds 32 kB, which FlexRIC's RIC cannot receive.
+    #[arg(long)]
+    all_ccc_attributes: bool,
+    /// Version of E2AP: 1.00 (without OIDs), 1.01, 2.03 or 3.01. [default: that of the profile; 2.03]
+    #[arg(long, value_name = "VERSION")]
+    e2ap: Option<e2ap::Version>,
+    /// Revision of KPM: 1.00, 2.00, 2.01, 2.03, 3.00 or 4.00. [default: that of the profile; 3.00]
+    #[arg(long, value_name = "REVISION")]
+    kpm: Option<e2sm::kpm::Revision>,
     /// Encode the service models in FlatBuffers instead of PER or FlexRIC's layout. For E2AP, use --ric
     /// tcp+flat://HOST:PORT.
     #[arg(long)]
     flat: bool,
-    /// Revision of RC: 1.03, 3.00 or 5.00.
-    #[arg(long, value_name = "REVISION", default_value = "3.00")]
-    rc: e2sm::rc::Revision,
+    /// Revision of RC: 1.03, 3.00 or 5.00. [default: that of the profile; 3.00]
+    #[arg(long, value_name = "REVISION")]
+    rc: Option<e2sm::rc::Revision>,
     /// Handovers per minute that each node starts by itself.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=600))]
     handovers_per_minute: u16,
@@ -108,6 +115,10 @@ fn speed(text: &str) -> Result<f64, String> {
     speed.ok_or_else(|| "not a number from 0.001 to 1000".to_owned())
 }
 
+fn profile(text: &str) -> Result<&'static Profile, String> {
+    Profile::named(text).ok_or_else(|| format!("unknown profile; use one of {}", Profile::names()))
+}
+
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let threads = text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MAX_THREADS);
     threads.ok_or_else(|| format!("not a number from 1 to {MAX_THREADS}"))
@@ -152,19 +163,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         program::outln!("{}", summary.trim_end());
         return Ok(());
     }
+    let profile = args.profile.unwrap_or(scenario.profile);
     let recorder = args.record.start()?;
     let mut config = RanConfig {
         tls: args.tls.load(None)?,
         tap: recorder.as_ref().map(|recorder| recorder.tap(Protocol::E2)),
         scenario,
-        e2ap_version: args.e2ap,
-        kpm_revision: args.kpm,
+        all_ccc_attributes: args.all_ccc_attributes,
         wire: if args.flat { Wire::Flat } else { Wire::Per },
-        rc_revision: args.rc,
         handovers_per_minute: args.handovers_per_minute,
         live: args.live.config(),
-        ..RanConfig::default()
+        ..RanConfig::with_profile(profile)
     };
+    config.e2ap_version = args.e2ap.unwrap_or(config.e2ap_version);
+    config.kpm_revision = args.kpm.unwrap_or(config.kpm_revision);
+    config.rc_revision = args.rc.unwrap_or(config.rc_revision);
     if args.flat {
         config.periodic.wire = Wire::Flat;
     }

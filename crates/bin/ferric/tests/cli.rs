@@ -61,7 +61,10 @@ fn every_command_helps() {
                 "--record",
             ],
         ),
-        (&["ran"], &["--ric", "--nodes", "--ues", "--seed", "--e2ap", "--kpm", "--rc", "--handovers-per-minute"]),
+        (
+            &["ran"],
+            &["--ric", "--profile", "--nodes", "--ues", "--seed", "--e2ap", "--kpm", "--rc", "--handovers-per-minute"],
+        ),
         (&["xapp"], &["kpm", "ping", "rc", "tc", "--no-reconnect"]),
         (&["xapp", "tc"], &["--destination", "--limit-ms", "--redis", "--from", "--rest", "--undo", "--restore"]),
         (&["xapp", "rc"], &["slice-quota", "handover", "drx", "qos", "--node", "--rc"]),

@@ -136,6 +136,7 @@ fn responses_conform_to_the_document() {
     let requests = [
         ("GET", "/v1/openapi.json", None, 200),
         ("GET", "/v1/nodes", None, 200),
+        ("GET", "/v1/base-stations", None, 200),
         ("GET", "/v1/nodes/{node}", None, 200),
         ("GET", "/v1/nodes/{node}/ues", None, 200),
         ("GET", "/v1/nodes/{node}/statistics/mac", None, 200),

@@ -69,7 +69,7 @@ fn slices_are_added_changed_and_deleted_one_by_one() {
     );
     ric.rest
         .request("POST", DL, json!({ "id": 7, "share_percent": 1 }))
-        .expect_problem(409, &["downlink slice 7 already; PUT"]);
+        .expect_problem(409, &["downlink slice 7 exists already; PUT"]);
     let one = format!("{DL}/1");
     assert_eq!(ric.rest.get(&one), reserved);
     let changed = ric.rest.request("PUT", &one, share(1, 66.0)).expect(200);

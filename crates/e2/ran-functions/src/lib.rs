@@ -134,6 +134,8 @@ pub mod tc;
 #[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod admission;
 #[cfg_attr(not(feature = "all"), allow(dead_code))]
+mod announcement;
+#[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod cause;
 #[cfg_attr(not(feature = "all"), allow(dead_code))]
 mod pending;
@@ -146,6 +148,7 @@ mod wall_clock;
 #[cfg(test)]
 mod testing;
 
+pub use announcement::Announcement;
 #[cfg(feature = "periodic")]
 pub use periodic::PeriodicConfig;
 pub use shared_source::SharedSource;

@@ -25,11 +25,20 @@ pub struct PeriodicConfig {
     pub min_period_ms: u32,
     /// The maximum number of actions at a time. Default: 1024.
     pub max_actions: usize,
+    /// Whether the functions of statistics acknowledge controls, which have no effect, as FlexRIC's MAC does. Default: they are
+    /// refused.
+    pub accepts_controls: bool,
 }
 
 impl Default for PeriodicConfig {
     fn default() -> Self {
-        PeriodicConfig { function_id: None, wire: Wire::Plain, min_period_ms: 1, max_actions: 1024 }
+        PeriodicConfig {
+            function_id: None,
+            wire: Wire::Plain,
+            min_period_ms: 1,
+            max_actions: 1024,
+            accepts_controls: false,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use ferric::e2ap::Version;
 #[cfg(feature = "tls")]
 use ferric::link::Tls;
 use ferric::link::{Address, DEFAULT_PORT, Tap};
+use radio::phy::Rat;
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
 use ran_functions::PeriodicConfig;
 use ran_functions::kpm::KpmConfig;
@@ -19,7 +20,9 @@ use ran_functions::rc::RcConfig;
 
 #[cfg(feature = "live")]
 use crate::live::LiveConfig;
-use crate::scenario::{Scenario, ScenarioError};
+use crate::node_type::NodeType;
+use crate::profile::{self, Profile};
+use crate::scenario::{CellScenario, Scenario, ScenarioError};
 use crate::simulation::Steps;
 
 /// The most handovers that a node begins in a minute.
@@ -33,6 +36,12 @@ pub struct RanConfig {
     /// The cells and UEs. Each cell belongs to a gNB, or an eNB for LTE; their ids are 0xe00 and on, in network 001.01.
     /// Default: one cell with a 32 UEs with mixed traffic.
     pub scenario: Scenario,
+    /// What the nodes announce, and how they behave. Default: everything, as specified.
+    pub profile: &'static Profile,
+    /// Whether the nodes announce all attributes of E2SM-CCC: the setup request of a gNB then has more than 32 kB, which some
+    /// controllers cannot receive. Only with a profile that announces E2SM-CCC as specified. Default: no.
+    #[cfg(feature = "control")]
+    pub all_ccc_attributes: bool,
     /// The E2AP version of the nodes. Default: v02.03.
     pub e2ap_version: Version,
     /// The E2SM-KPM revision of the nodes. Default: v03.00.
@@ -73,6 +82,9 @@ impl Default for RanConfig {
         RanConfig {
             rics: vec![Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_PORT }.into()],
             scenario: Scenario::with_mixed_traffic(1, 32, 1),
+            profile: &profile::FULL,
+            #[cfg(feature = "control")]
+            all_ccc_attributes: false,
             e2ap_version: Version::V2_03,
             kpm_revision: Revision::V3_00,
             wire: Wire::Per,
@@ -96,12 +108,52 @@ impl Default for RanConfig {
 }
 
 impl RanConfig {
+    /// The default configuration with a profile, its version of E2AP and its revisions of the service models.
+    #[must_use]
+    pub fn with_profile(profile: &'static Profile) -> Self {
+        let default = RanConfig::default();
+        RanConfig {
+            e2ap_version: profile.e2ap_version.unwrap_or(default.e2ap_version),
+            kpm_revision: profile.kpm_revision.unwrap_or(default.kpm_revision),
+            #[cfg(feature = "control")]
+            rc_revision: profile.rc_revision.unwrap_or(default.rc_revision),
+            profile,
+            ..default
+        }
+    }
+
+    /// The configuration with the cells split that the profile splits.
+    pub(crate) fn with_parts(mut self) -> Self {
+        if self.profile.is_split {
+            let is_nr = |cell: &&mut CellScenario| cell.radio.carrier.rat == Rat::Nr;
+            self.scenario.cells.iter_mut().filter(is_nr).for_each(|cell| cell.is_split = true);
+        }
+        self
+    }
+
+    /// The E2 nodes of a cell.
+    pub(crate) fn nodes_of(&self, cell: u16) -> impl Iterator<Item = NodeType> + use<> {
+        let profile = self.profile;
+        let parts = NodeType::of(&self.scenario.cells[usize::from(cell)]).iter().copied();
+        parts.filter(move |node_type| profile.node(*node_type).is_some())
+    }
+
+    /// Whether a cell has an E2 node.
+    fn has_node(&self, cell: &CellScenario) -> bool {
+        let is_split = cell.is_split || self.profile.is_split;
+        let parts = NodeType::of(&CellScenario { is_split, ..cell.clone() });
+        parts.iter().any(|node_type| self.profile.node(*node_type).is_some())
+    }
+
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.rics.is_empty() {
             return Err(Error::NoRic);
         }
         if self.wire != Wire::Per && self.kpm_revision < Revision::V2_01 {
             return Err(Error::WireForm);
+        }
+        if !self.scenario.cells.is_empty() && !self.scenario.cells.iter().any(|cell| self.has_node(cell)) {
+            return Err(Error::Profile(self.profile.name));
         }
         if self.handovers_per_minute > MAX_HANDOVERS {
             return Err(Error::Handovers);
@@ -124,6 +176,8 @@ pub enum Error {
     Scenario(ScenarioError),
     /// Misuse: KPM v01.00 or v02.00 in another wire form than PER.
     WireForm,
+    /// Misuse: a profile without an E2 node for any cell of the scenario, such as an NR one for LTE cells; its name.
+    Profile(&'static str),
     /// Misuse: the number of handovers is out of range.
     Handovers,
     /// Misuse: live mode for no UE, or for more than the scenario has; the number that it has.
@@ -145,6 +199,12 @@ impl fmt::Display for Error {
             Error::NoRic => f.write_str("no RIC configured: a RAN connects to at least one"),
             Error::Scenario(source) => source.fmt(f),
             Error::WireForm => f.write_str("KPM v01.00 and v02.00 have the wire form PER only; use a later revision"),
+            Error::Profile(name) => {
+                write!(
+                    f,
+                    "no E2 node: profile {name} has none for the cells of the scenario; use another profile or other cells"
+                )
+            }
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers per minute"),
             #[cfg(feature = "live")]
             Error::LiveUes(ues) => write!(f, "live mode supports 1 to {ues} UEs of this scenario"),

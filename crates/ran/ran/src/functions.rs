@@ -1,9 +1,12 @@
 //! The RAN functions of a node.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use ferric::agent::RanFunction;
+use ferric::e2ap::RanFunctionId;
+use ran_functions::Announcement;
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
 use ran_functions::PeriodicConfig;
 #[cfg(feature = "control")]
@@ -30,38 +33,81 @@ use crate::RanConfig;
 use crate::node::Node;
 #[cfg(feature = "control")]
 use crate::node_type::NodeType;
+#[cfg(feature = "control")]
+use crate::profile::CccProfile;
+use crate::profile::KpmProfile;
+
+/// The RAN function id of E2SM-RC.
+#[cfg(feature = "control")]
+const RC: RanFunctionId = RanFunctionId(3);
 
 /// The RAN functions of a node.
 pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
-    let kpm = KpmConfig { revision: config.kpm_revision, wire: config.wire, ..config.kpm.clone() };
-    #[cfg_attr(
-        not(any(feature = "control", feature = "statistics", feature = "tc", feature = "hw")),
-        expect(unused_mut)
-    )]
-    let mut functions: Vec<Box<dyn RanFunction>> = vec![Box::new(KpmFunction::new(Rc::clone(node), kpm))];
+    let profile = node.borrow().profile;
+    let kpm = kpm(&profile.kpm, config);
+    let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     #[cfg(feature = "control")]
     functions.extend(control(node, config));
     #[cfg(feature = "hw")]
     functions.push(Box::new(HwFunction::with_wire(config.wire)));
     #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
     functions.extend(flexric(node, &config.periodic));
+    functions.retain(|function| profile.functions.is_none_or(|announced| announced.contains(&function.id().0)));
+    functions.insert(0, Box::new(KpmFunction::new(Rc::clone(node), kpm)));
     functions
+}
+
+/// The configuration of E2SM-KPM that a profile announces.
+fn kpm(profile: &KpmProfile, config: &RanConfig) -> KpmConfig {
+    let styles = profile.styles.map_or_else(|| config.kpm.styles.clone(), <[_]>::to_vec);
+    let (timestamp_format, timestamp_moment) =
+        profile.timestamps.unwrap_or((config.kpm.timestamp_format, config.kpm.timestamp_moment));
+    let of_profile = |limit: usize| limit.min(profile.max_actions_per_subscription);
+    KpmConfig {
+        function_id: RanFunctionId(profile.function_id),
+        revision: config.kpm_revision,
+        wire: config.wire,
+        styles,
+        max_actions_per_subscription: of_profile(config.kpm.max_actions_per_subscription),
+        announcement: Announcement {
+            revision: profile.revision,
+            oid: profile.oid.map(Cow::Borrowed),
+            definition_oid: profile.definition_oid.map(Cow::Borrowed),
+            short_name: profile.short_name.map(Cow::Borrowed),
+        },
+        missing_value: profile.missing_value,
+        timestamp_format,
+        timestamp_moment,
+        evaluates_conditions: profile.evaluates_conditions,
+        ..config.kpm.clone()
+    }
 }
 
 #[cfg(feature = "control")]
 fn control(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
-    let node_type = node.borrow().node_type;
+    let (node_type, profile) = (node.borrow().node_type, node.borrow().profile);
     let node = || Rc::clone(node);
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     // all structures of E2SM-CCC 8.8 are those of NR, and the ones here belong to a gNB's CU-CP and DU
     if matches!(node_type, NodeType::Gnb | NodeType::CuCp | NodeType::Du) {
-        functions.push(Box::new(CccFunction::new(node(), CccConfig::default())));
+        let announcement = match profile.ccc {
+            CccProfile::Short => Announcement::default(),
+            CccProfile::RrmPolicyControl => Announcement { revision: Some(0), ..Announcement::default() },
+        };
+        functions.push(Box::new(CccFunction::new(node(), CccConfig { announcement, ..CccConfig::default() })));
     }
     if node_type.has_rrc() {
         functions.push(Box::new(NiFunction::new(node(), NiConfig::default())));
     }
-    if node_type != NodeType::CuUp {
-        let rc = RcConfig { revision: config.rc_revision, wire: config.wire, ..config.rc.clone() };
+    // a CU-UP has none of its services; in some profiles it announces the function without any
+    if node_type != NodeType::CuUp || profile.functions.is_some_and(|announced| announced.contains(&RC.0)) {
+        let rc = RcConfig {
+            revision: config.rc_revision,
+            wire: config.wire,
+            offer: profile.rc.offer.clone().unwrap_or_else(|| config.rc.offer.clone()),
+            announcement: Announcement { revision: profile.rc.revision, ..Announcement::default() },
+            ..config.rc.clone()
+        };
         functions.push(Box::new(RcFunction::new(node(), rc)));
     }
     if node_type.has_rrc() {
@@ -79,7 +125,8 @@ fn flexric(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<dyn Ran
     #[cfg(feature = "statistics")]
     {
         if node_type.has_mac() {
-            functions.push(Box::new(MacFunction::new(node(), config())));
+            let accepts_controls = node().borrow().profile.accepts_unknown;
+            functions.push(Box::new(MacFunction::new(node(), PeriodicConfig { accepts_controls, ..config() })));
             functions.push(Box::new(RlcFunction::new(node(), config())));
         }
         if node_type.has_pdcp() {

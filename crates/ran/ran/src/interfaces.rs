@@ -101,6 +101,7 @@ impl Node {
         };
         match self.node_type {
             NodeType::Gnb => vec![ng()],
+            NodeType::CuCp if self.profile.has_ng_only => vec![ng()],
             NodeType::CuCp => vec![ng(), f1(), e1()],
             NodeType::CuUp => vec![e1()],
             NodeType::Du => vec![f1()],

@@ -55,6 +55,7 @@ mod live;
 mod mobility;
 mod node;
 mod node_type;
+mod profile;
 pub mod scenario;
 mod simulation;
 #[cfg(feature = "statistics")]
@@ -79,7 +80,10 @@ pub use live::{LiveConfig, LiveCounts};
 #[cfg(feature = "live")]
 pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
-use node_type::NodeType;
+pub use node_type::NodeType;
+#[cfg(feature = "control")]
+pub use profile::{CccProfile, RcProfile};
+pub use profile::{KpmProfile, NodeProfile, Profile};
 use radio::Network;
 pub use scenario::{Scenario, ScenarioError};
 use simulation::RanSimulation;
@@ -109,6 +113,7 @@ impl Ran {
     /// An invalid configuration; where the system refuses an epoll instance, or the interfaces of live mode.
     pub fn new(config: RanConfig) -> Result<Self, Error> {
         config.check()?;
+        let config = config.with_parts();
         // packets of real programs do not wait for a read
         #[cfg(feature = "live")]
         let config = RanConfig {
@@ -136,11 +141,12 @@ impl Ran {
         let mut nodes = Vec::new();
         for number in 0..config.scenario.cells.len() as u16 {
             // bounded by the scenario
-            for node_type in NodeType::of(&config.scenario.cells[usize::from(number)]) {
-                let node = Rc::new(RefCell::new(Node::new(&config, number, *node_type, Rc::clone(&simulation))));
+            for node_type in config.nodes_of(number) {
+                let node = Rc::new(RefCell::new(Node::new(&config, number, node_type, Rc::clone(&simulation))));
                 let id = node.borrow().id();
                 let components = node.borrow().components();
-                let node_config = NodeConfig { components, ..NodeConfig::new(id) };
+                let setup_order = config.profile.setup_order.to_vec();
+                let node_config = NodeConfig { components, setup_order, ..NodeConfig::new(id) };
                 let handle = agents.add_node(node_config, functions::of_node(&node, &config));
                 for ric in &config.rics {
                     agents.add_controller(handle, ric.clone());

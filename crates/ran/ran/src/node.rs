@@ -21,10 +21,11 @@ use crate::RanConfig;
 use crate::control::{NodeConfiguration, SliceState, Taps};
 use crate::mobility::Mobility;
 use crate::node_type::NodeType;
+use crate::profile::NodeProfile;
 use crate::simulation::{BearerChanges, RanSimulation};
 use crate::traffic_control::TrafficControlWarnings;
 use ap::ServedPlmn;
-use kpm::{KPIS, Kpi};
+use kpm::Kpi;
 
 #[cfg(test)]
 pub use kpm::CounterSnapshot;
@@ -79,6 +80,7 @@ pub fn selected_slice(subscription: &Subscription) -> SNssai {
 pub struct Node {
     pub(crate) gnb: u32,
     pub(crate) node_type: NodeType,
+    pub(crate) profile: &'static NodeProfile,
     /// The measurements that it offers, and how they are computed.
     offers: Vec<SupportedMeasurement>,
     kpis: Vec<Kpi>,
@@ -146,7 +148,9 @@ impl UeContext {
 impl Node {
     pub fn new(config: &RanConfig, number: u16, node_type: NodeType, simulation: Rc<RefCell<RanSimulation>>) -> Self {
         let mobility = Mobility::new(number, config, Rc::clone(&simulation.borrow().cells));
-        let (kpis, offers) = KPIS.into_iter().filter(|(kpi, _)| kpi.is_measured_by(node_type)).unzip();
+        // only nodes of the profile are created
+        let profile = config.profile.node(node_type).unwrap_or_else(|| panic!("{node_type:?} has no E2 agent"));
+        let (kpis, offers) = kpm::offered(node_type, &profile.kpm).into_iter().unzip();
         #[cfg(any(feature = "control", feature = "tc"))]
         let scenario = &config.scenario.cells[usize::from(number)];
         let gnb = FIRST_GNB + u32::from(number);
@@ -154,6 +158,7 @@ impl Node {
         let mut node = Node {
             gnb,
             node_type,
+            profile,
             offers,
             kpis,
             contexts: Vec::new(),
@@ -161,7 +166,7 @@ impl Node {
             last_read: Time::default(),
             bearer_version: 0,
             #[cfg(feature = "control")]
-            configuration: NodeConfiguration::new(gnb),
+            configuration: NodeConfiguration::new(gnb, config.all_ccc_attributes),
             #[cfg(feature = "control")]
             slices: SliceState::new(&scenario.slicing),
             #[cfg(feature = "control")]

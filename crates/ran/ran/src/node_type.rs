@@ -36,7 +36,7 @@ pub enum NodeType {
 
 impl NodeType {
     /// The node types of a cell, beginning with the one that has RRC.
-    pub fn of(cell: &CellScenario) -> &'static [NodeType] {
+    pub(crate) fn of(cell: &CellScenario) -> &'static [NodeType] {
         match (cell.radio.carrier.rat, cell.is_split) {
             (Rat::Lte, _) => &[NodeType::Enb],
             (Rat::Nr, false) => &[NodeType::Gnb],
@@ -45,22 +45,22 @@ impl NodeType {
     }
 
     /// Whether it has RRC, and the interfaces to the core and to neighbours.
-    pub fn has_rrc(self) -> bool {
+    pub(crate) fn has_rrc(self) -> bool {
         matches!(self, NodeType::Gnb | NodeType::CuCp | NodeType::Enb)
     }
 
     /// Whether it has SDAP, traffic control and PDCP.
-    pub fn has_pdcp(self) -> bool {
+    pub(crate) fn has_pdcp(self) -> bool {
         matches!(self, NodeType::Gnb | NodeType::CuUp | NodeType::Enb)
     }
 
     /// Whether it has RLC and MAC.
-    pub fn has_mac(self) -> bool {
+    pub(crate) fn has_mac(self) -> bool {
         matches!(self, NodeType::Gnb | NodeType::Du | NodeType::Enb)
     }
 
     /// The node's identity.
-    pub fn id(self, number: u32) -> GlobalE2NodeId {
+    pub(crate) fn id(self, number: u32) -> GlobalE2NodeId {
         if self == NodeType::Enb {
             let enb_id = EnbId::MacroEnbId(Bits::new(number.into(), ENB_ID_BITS));
             return GlobalE2NodeId::Enb(GlobalE2NodeEnbId {
@@ -77,8 +77,8 @@ impl NodeType {
 
     /// The UE id in this node: `number` is the id at the core, which stays the same in handovers; `here` is the id within the
     /// gNB, which is reused only after 65,536 other UEs had the same place (TS 38.473 9.3.1.4: 32 bits).
-    pub fn ue_id(self, number: u64, here: u64) -> UeId<'static> {
-        let ran_ueid = Some(RanUeId(number.to_be_bytes()));
+    pub(crate) fn ue_id(self, number: u64, here: u64, has_ran_ue_id: bool) -> UeId<'static> {
+        let ran_ueid = has_ran_ue_id.then_some(RanUeId(number.to_be_bytes()));
         let (f1ap, e1ap) = (GnbCuUeF1apId(here as u32), GnbCuCpUeE1apId(here as u32));
         match self {
             NodeType::Gnb | NodeType::CuCp => {

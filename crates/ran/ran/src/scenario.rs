@@ -28,6 +28,7 @@ use radio::{
 };
 
 use crate::node::{MCC, MNC};
+use crate::profile::Profile;
 
 #[cfg(feature = "scenario")]
 pub use file::{MAX_FLOWS, ScenarioFolders};
@@ -71,6 +72,9 @@ pub struct Scenario {
     pub is_always_on: bool,
     /// The number of threads of the model. Default: 1.
     pub threads: NonZeroUsize,
+    /// The profile that a scenario file names, for [`RanConfig::with_profile`](crate::RanConfig::with_profile), which uses it.
+    /// Default: everything, as specified.
+    pub profile: &'static Profile,
 }
 
 impl Default for Scenario {
@@ -85,6 +89,7 @@ impl Default for Scenario {
             warm_up: Duration::ZERO,
             is_always_on: true,
             threads: NonZeroUsize::MIN,
+            profile: &crate::profile::FULL,
         }
     }
 }

@@ -1,19 +1,20 @@
 //! Nodes of a RAN for tests.
 
+use std::cell::RefCell;
 use std::rc::Rc;
+
+use ferric::e2::{Agent, AgentConfig, Time};
 
 use crate::RanConfig;
 use crate::node::Node;
-use crate::node_type::NodeType;
 use crate::scenario::Scenario;
 use crate::simulation::RanSimulation;
 
 /// The nodes of a configuration.
 pub fn nodes(config: &RanConfig) -> Vec<Node> {
+    let config = &config.clone().with_parts();
     let simulation = RanSimulation::new(&config.scenario).unwrap();
-    let of_cell = |number: u16| {
-        NodeType::of(&config.scenario.cells[usize::from(number)]).iter().map(move |node_type| (number, *node_type))
-    };
+    let of_cell = |number: u16| config.nodes_of(number).map(move |node_type| (number, node_type));
     let parts = (0..config.scenario.cells.len() as u16).flat_map(of_cell);
     parts.map(|(number, node_type)| Node::new(config, number, node_type, Rc::clone(&simulation))).collect()
 }
@@ -31,4 +32,20 @@ pub fn node() -> Node {
 /// The cell of an NR node.
 pub fn cell_of(number: u16) -> e2sm::common::Cgi {
     crate::node_type::cell_of(number, radio::phy::Rat::Nr)
+}
+
+/// The octets of the setup request that a node sends.
+pub fn setup_request(node: Node, config: &RanConfig) -> Vec<u8> {
+    let node = Rc::new(RefCell::new(node));
+    let functions = crate::functions::of_node(&node, config);
+    let functions = functions.iter().map(|function| function.definition()).collect();
+    let mut agent_config = AgentConfig::new(node.borrow().id(), functions);
+    agent_config.components = node.borrow().components();
+    agent_config.version = config.e2ap_version;
+    agent_config.setup_order = config.profile.setup_order.to_vec();
+    let mut agent = Agent::new(agent_config);
+    agent.handle_open(Time::default());
+    let mut octets = Vec::new();
+    assert!(agent.poll_transmit(&mut octets), "the agent sends a setup request");
+    octets
 }

@@ -60,7 +60,9 @@ impl Catalogue {
         };
         match detected {
             Ok(detection) if detection.revision == Revision::V1_00 => log_kpm_v1(node, function, &detection, may_log),
-            Ok(detection) if detection.revision == Revision::V2_00 => log_kpm_v2_00(node, function, &detection, may_log),
+            Ok(detection) if detection.revision == Revision::V2_00 => {
+                log_kpm_v2_00(node, function, &detection, may_log)
+            }
             Ok(detection) => {
                 let arena = Arena::new();
                 match RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)

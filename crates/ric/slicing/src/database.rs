@@ -125,8 +125,11 @@ impl Database {
             let serving = self.serving(node, &notification.cell, ran);
             if let Event::HandedOver(from) = &notification.event {
                 let before = self.serving(node, from, ran);
-                if let Some(before) = self.node_mut(before) {
-                    before.ues.leave(&notification.ue_id);
+                if let Some(before) = self.node_mut(before)
+                    && let Some(rnti) = before.ues.leave(&notification.ue_id)
+                    && before.id != serving
+                {
+                    before.forget_ue(rnti);
                 }
             }
             // the reporting node stores it too, for serving nodes that connect later

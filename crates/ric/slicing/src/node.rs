@@ -151,6 +151,23 @@ impl Node {
         rntis
     }
 
+    /// Removes what the latest reports contain of a UE that has left: the next ones come a period later.
+    pub fn forget_ue(&mut self, rnti: u16) {
+        let is_other = |of_record: u32| of_record != u32::from(rnti);
+        if let Some(mac) = &mut self.mac {
+            mac.records.retain(|ue| is_other(ue.rnti));
+        }
+        if let Some(rlc) = &mut self.rlc {
+            rlc.records.retain(|bearer| is_other(bearer.rnti));
+        }
+        if let Some(pdcp) = &mut self.pdcp {
+            pdcp.records.retain(|bearer| is_other(bearer.rnti));
+        }
+        if let Some(slices) = &mut self.slices {
+            slices.ues.remove(&rnti);
+        }
+    }
+
     /// Returns the slices of a UE.
     pub fn slices_of(&self, rnti: u16) -> UeSlices {
         let known = self.slices.as_ref().and_then(|slices| slices.ues.get(&rnti)).copied();

@@ -58,11 +58,11 @@ impl Ues {
         self.by_rnti.insert(rnti, ue);
     }
 
-    /// Removes a UE.
-    pub fn leave(&mut self, id: &UeId<'static>) {
-        if let Some(rnti) = self.rntis.remove(id) {
-            self.by_rnti.remove(&rnti);
-        }
+    /// Removes a UE. Returns its C-RNTI, if it was known.
+    pub fn leave(&mut self, id: &UeId<'static>) -> Option<u16> {
+        let rnti = self.rntis.remove(id)?;
+        self.by_rnti.remove(&rnti);
+        Some(rnti)
     }
 
     fn remove(&mut self, rnti: u16) {

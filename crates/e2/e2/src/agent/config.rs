@@ -39,6 +39,9 @@ pub struct AgentConfig {
     pub components_v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
     /// Its E2AP version. Default: v02.03.
     pub version: Version,
+    /// The order of the IEs of its setup request, by their ids; others follow. Some base stations send another order than the
+    /// specification's, which an emulated one repeats. Only with PER. Default: empty, the order of the specification.
+    pub setup_order: Vec<u16>,
     /// Its encoding, which the RIC must expect on the link. Default: PER.
     pub codec: Codec,
     /// Whether messages whose IEs are out of order are refused, as E2AP v03.01 10.3.6 says, even if nothing is missing or
@@ -97,6 +100,7 @@ impl AgentConfig {
             components: Vec::new(),
             components_v1: Vec::new(),
             version: Version::V2_03,
+            setup_order: Vec::new(),
             codec: Codec::Per,
             strict_ie_order: false,
             setup_timeout: Duration::from_secs(5),

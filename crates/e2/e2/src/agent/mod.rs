@@ -20,6 +20,7 @@ mod reset;
 mod service_query;
 mod service_update;
 mod setup;
+mod setup_order;
 mod subscription;
 mod subscription_delete;
 mod types;

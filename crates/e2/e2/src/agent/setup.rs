@@ -21,7 +21,7 @@ use e2ap::{
 };
 
 use super::service_update::revisions;
-use super::{Agent, AgentEvent};
+use super::{Agent, AgentEvent, setup_order};
 use crate::budget::Budget;
 use crate::change::all;
 use crate::protocol_error::or_unspecified;
@@ -129,7 +129,13 @@ impl Agent {
         self.functions.begin(revisions(&self.config.functions));
         self.components.begin(self.config.all_components());
         let request = self.config.setup_request(transaction);
-        self.outbox.push(super::ASSOC, self.config.version, &request.into());
+        let request = request.into();
+        match setup_order::encode(&request, &self.config) {
+            Some(octets) => self.outbox.push_bytes([super::ASSOC], &octets),
+            None => {
+                self.outbox.push(super::ASSOC, self.config.version, &request);
+            }
+        }
         self.state = State::AwaitSetup { transaction, deadline: now + self.config.setup_timeout };
     }
 

@@ -157,8 +157,18 @@ impl BaseStation {
     }
 
     /// Returns its cells: those in the F1 setup messages of the component configurations.
+    /// Returns its cells, each once: those in the F1 setup messages of the component configurations, which both ends of an F1
+    /// may declare. The node is the DU, or the other end as long as the DU is not connected.
     pub fn cells(&self) -> impl Iterator<Item = (NodeId, NrCgi)> {
-        self.nodes.iter().flat_map(|(node, entry)| entry.cells.iter().map(|cell| (*node, *cell)))
+        let mut cells: BTreeMap<NrCgi, NodeId> = BTreeMap::new();
+        let (of_dus, of_others): (Vec<_>, Vec<_>) =
+            self.nodes.iter().partition(|(_, entry)| matches!(entry.part, Part::Du(_)));
+        for (node, entry) in of_dus.into_iter().chain(of_others) {
+            for cell in &entry.cells {
+                cells.entry(*cell).or_insert(*node);
+            }
+        }
+        cells.into_iter().map(|(cell, node)| (node, cell))
     }
 
     /// Whether it is complete as far as is known: both ends of all interfaces that its nodes declare (F1, W1 and E1 in their

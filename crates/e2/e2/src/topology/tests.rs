@@ -139,6 +139,20 @@ fn cells_come_from_f1_setups() {
 }
 
 #[test]
+fn cell_that_cu_cp_and_du_declare_is_one_of_the_du() {
+    let mut ran = RanDatabase::new(100);
+    let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(5) });
+    let f1 = || component(E2NodeComponentInterfaceType::F1, id.clone(), octets(F1_SETUP));
+    ran.update_node(CU, gnb(7, None, None), &all([ng(), f1()]));
+    let nodes = |ran: &RanDatabase| ran.station(STATION).unwrap().cells().map(|(node, _)| node).collect::<Vec<_>>();
+    assert_eq!(nodes(&ran), [CU; 3]);
+    ran.update_node(DU, gnb(7, Some(5), None), &all([f1()]));
+    assert_eq!(nodes(&ran), [DU; 3]);
+    ran.node_lost(DU);
+    assert_eq!(nodes(&ran), [CU; 3]);
+}
+
+#[test]
 fn truncated_and_malformed_setups_have_no_effect() {
     let mut ran = RanDatabase::new(100);
     let whole = octets(F1_SETUP);

@@ -34,7 +34,7 @@ const PLAUSIBLE_TRUNCATED: Duration = Duration::from_secs(10);
 /// A coarser time stamp says nothing about a latency.
 const FINEST_USELESS: Duration = Duration::from_millis(100);
 
-/// A format of [`TimeStamp`]. Numbers are in big-endian order.
+/// A format of [`TimeStamp`]. Numbers are in big-endian order, with one exception.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TimestampFormat {
@@ -49,7 +49,8 @@ pub enum TimestampFormat {
     UnixSeconds,
     /// Milliseconds since 1970; 4 octets contain the lower half.
     UnixMillis,
-    /// Microseconds since 1970, as FlexRIC's agent writes and FlexRIC's xApps expect; 4 octets contain the lower half.
+    /// Microseconds since 1970, as FlexRIC's agent writes and FlexRIC's xApps expect. 4 octets contain the lower half, with the
+    /// least significant octet first.
     UnixMicros,
     /// Nanoseconds since 1970; 4 octets contain the lower half.
     UnixNanos,
@@ -87,7 +88,7 @@ impl TimestampFormat {
     /// represented.
     #[must_use]
     pub fn time(self, stamp: TimeStamp, near: SystemTime) -> Option<SystemTime> {
-        let value = stamp.value();
+        let value = self.number(stamp);
         let seconds = |since_1970: u64| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since_1970));
         match (self, stamp) {
             (TimestampFormat::Ntp | TimestampFormat::NtpSeconds, TimeStamp::Short(_)) => Some(time_of_ntp(value << 32)),
@@ -137,7 +138,16 @@ impl TimestampFormat {
             TimestampFormat::Ntp | TimestampFormat::UnixFraction => value >> 32,
             _ => value,
         };
-        TimeStamp::Short((value as u32).to_be_bytes())
+        let value = value as u32;
+        TimeStamp::Short(if self == TimestampFormat::UnixMicros { value.to_le_bytes() } else { value.to_be_bytes() })
+    }
+
+    /// Returns the number in a time stamp.
+    fn number(self, stamp: TimeStamp) -> u64 {
+        match (self, stamp) {
+            (TimestampFormat::UnixMicros, TimeStamp::Short(octets)) => u32::from_le_bytes(octets).into(),
+            _ => stamp.value(),
+        }
     }
 
     /// The unit of a time stamp in this format.

@@ -42,12 +42,15 @@ pub struct NodeConfig {
     pub components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
     /// The version of E2AP. Default: [`AgentLoopConfig::version`].
     pub version: Option<Version>,
+    /// The order of the IEs of its setup request, by their ids (see [`e2::AgentConfig::setup_order`]). Default: that of the
+    /// specification.
+    pub setup_order: Vec<u16>,
 }
 
 impl NodeConfig {
     /// Creates the configuration of a node without components.
     #[must_use]
     pub fn new(id: GlobalE2NodeId) -> Self {
-        NodeConfig { id, components: Vec::new(), version: None }
+        NodeConfig { id, components: Vec::new(), version: None, setup_order: Vec::new() }
     }
 }

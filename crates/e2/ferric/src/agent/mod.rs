@@ -206,6 +206,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         let node = &mut self.nodes[at];
         let mut config = AgentConfig::new(node.config.id, node.functions.iter().map(|f| f.definition()).collect());
         config.components.clone_from(&node.config.components);
+        config.setup_order.clone_from(&node.config.setup_order);
         config.version = node.config.version.unwrap_or(self.config.version);
         config.codec = codec;
         config.retry_first = self.config.retry_first;

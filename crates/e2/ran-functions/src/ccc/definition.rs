@@ -41,8 +41,8 @@ pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function
     assert!(!node.is_empty() || !cells.is_empty(), "the source supports no structure of the node or of a cell");
     let definition = RanFunctionDefinition {
         ran_function_name: RanFunctionName {
-            short_name: SHORT_NAME.to_owned(),
-            service_model_oid: OID.to_owned(),
+            short_name: config.announcement.short_name(SHORT_NAME).to_owned(),
+            service_model_oid: config.announcement.definition_oid(OID).to_owned(),
             description: "Cell configuration and control".to_owned(),
             instance: None,
         },
@@ -53,13 +53,18 @@ pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function
     if let Err(error) = definition.encode(&mut bytes) {
         panic!("cannot encode the RAN function definition: {error}");
     }
-    Function { id: config.function_id, revision: RanFunctionRevision(1), oid: OID.to_owned(), definition: bytes }
+    Function {
+        id: config.function_id,
+        revision: RanFunctionRevision(config.announcement.revision(1)),
+        oid: config.announcement.oid(OID.into()),
+        definition: bytes,
+    }
 }
 
 fn structure(supported: &SupportedStructure) -> model::SupportedStructure {
     let attribute = |attribute: &SupportedAttribute| model::SupportedAttribute {
         name: attribute.name.to_string(),
-        supported_services: services(supported.level, attribute.writable),
+        supported_services: services(supported.level, attribute),
     };
     model::SupportedStructure {
         name: supported.name.to_string(),
@@ -67,19 +72,20 @@ fn structure(supported: &SupportedStructure) -> model::SupportedStructure {
     }
 }
 
-fn services(level: ConfigLevel, writable: bool) -> SupportedServices {
+/// The services for an attribute. Each attribute repeats them, so the names of styles are short.
+fn services(level: ConfigLevel, attribute: &SupportedAttribute) -> SupportedServices {
     let number = level.number();
-    let (change, report, control) = match level {
-        ConfigLevel::Node => ("Node configuration change", "Node configuration", "Node configuration control"),
-        ConfigLevel::Cell => ("Cell configuration change", "Cell configuration", "Cell configuration control"),
+    let (change, report) = match level {
+        ConfigLevel::Node => ("Change", "Node"),
+        ConfigLevel::Cell => ("Change", "Cell"),
     };
     let trigger =
         |style: i64, name: &str| EventTriggerStyle { style_type: style, name: name.to_owned(), format_type: style };
     SupportedServices {
-        event_trigger: Some(EventTriggerService {
-            styles: vec![trigger(number, change), trigger(PERIODIC, "Periodic")],
-        }),
-        report: Some(ReportService {
+        event_trigger: attribute
+            .reported
+            .then(|| EventTriggerService { styles: vec![trigger(number, change), trigger(PERIODIC, "Periodic")] }),
+        report: attribute.reported.then(|| ReportService {
             styles: vec![ReportStyle {
                 style_type: number,
                 name: report.to_owned(),
@@ -89,17 +95,17 @@ fn services(level: ConfigLevel, writable: bool) -> SupportedServices {
                 indication_message_format_type: number,
             }],
         }),
-        control: writable.then(|| ControlService {
+        control: attribute.writable.then(|| ControlService {
             styles: vec![ControlStyle {
                 style_type: number,
-                name: control.to_owned(),
+                name: report.to_owned(),
                 header_format_type: 1,
                 message_format_type: number,
                 call_process_id_format_type: None,
                 control_outcome_format_type: number,
             }],
         }),
-        query: Some(QueryService {
+        query: attribute.queried.then(|| QueryService {
             styles: vec![QueryStyle {
                 style_type: number,
                 name: report.to_owned(),

@@ -28,6 +28,7 @@ use ferric::e2ap::{Cause, RanFunctionId};
 use tracing::warn;
 
 use crate::admission::admit;
+use crate::announcement::Announcement;
 use crate::cause::INFORMATION_UNAVAILABLE;
 use crate::shared_source::SharedSource;
 use crate::wall_clock::WallClock;
@@ -44,11 +45,18 @@ pub struct CccConfig {
     pub min_period_ms: u32,
     /// The maximum number of actions at a time. Default: 256.
     pub max_actions: usize,
+    /// The names under which it announces itself. Default: those of the specification.
+    pub announcement: Announcement,
 }
 
 impl Default for CccConfig {
     fn default() -> Self {
-        CccConfig { function_id: RanFunctionId(4), min_period_ms: 100, max_actions: 256 }
+        CccConfig {
+            function_id: RanFunctionId(4),
+            min_period_ms: 100,
+            max_actions: 256,
+            announcement: Announcement::default(),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use ferric::e2::{self, Time};
 use ferric::e2ap::{Cause, RicActionId, RicActionType};
 use tracing::debug;
 
-use super::{CccConfig, CccSource, ConfigLevel, ConfigScope, SupportedStructure};
+use super::{CccConfig, CccSource, ConfigLevel, ConfigScope, SupportedAttribute, SupportedStructure};
 
 use crate::cause::{
     ACTION_NOT_SUPPORTED, INFORMATION_UNAVAILABLE, SEMANTIC_ERROR, TRIGGER_NOT_SUPPORTED, check_limit, undecodable,
@@ -69,7 +69,7 @@ pub(super) struct Action {
 impl Trigger {
     pub fn new<S: CccSource>(source: &S, config: &CccConfig, bytes: &[u8]) -> Result<Self, Cause> {
         let definition = EventTriggerDefinition::decode(bytes).map_err(undecodable("event trigger definition"))?;
-        let selector = Selector { source };
+        let selector = Selector { source, service: |attribute| attribute.reported };
         let select = |structures: &[StructureForEventTrigger], level, cell| {
             selector.select(structures.iter().map(trigger_parts), level, cell)
         };
@@ -103,7 +103,7 @@ impl Action {
             None => return Err(SEMANTIC_ERROR),
             Some(bytes) => ActionDefinition::decode(bytes).map_err(undecodable("action definition"))?,
         };
-        let selector = Selector { source };
+        let selector = Selector { source, service: |attribute| attribute.reported };
         let select = |structures: &[StructureForAction], level, cell| {
             selector.select(structures.iter().map(action_parts), level, cell)
         };
@@ -271,7 +271,7 @@ impl Selection {
 pub(super) fn query<S: CccSource>(source: &S, header: &[u8], definition: &[u8]) -> Result<QueryOutcome, Cause> {
     let header = QueryHeader::decode(header).map_err(undecodable("query header"))?;
     let definition = QueryDefinition::decode(definition).map_err(undecodable("query definition"))?;
-    let selector = Selector { source };
+    let selector = Selector { source, service: |attribute| attribute.queried };
     let select = |structures: &[StructureForQuery], level, cell| {
         selector.select(structures.iter().map(query_parts), level, cell)
     };
@@ -338,6 +338,8 @@ fn query_parts(structure: &StructureForQuery) -> Parts<'_> {
 /// Checks the structures that a subscription or a query requests.
 struct Selector<'s, S> {
     source: &'s S,
+    /// Whether an attribute supports the service.
+    service: fn(&SupportedAttribute) -> bool,
 }
 
 impl<S: CccSource> Selector<'_, S> {
@@ -360,6 +362,7 @@ impl<S: CccSource> Selector<'_, S> {
         let mut all = Vec::new();
         for (name, attributes, report_type) in structures {
             let supported = self.supported(level, name, attributes.as_deref().unwrap_or_default())?;
+            let attributes = attributes.or_else(|| self.limited(supported));
             all.extend(scopes.iter().map(|scope| Selection {
                 scope: *scope,
                 name: supported.name.clone(),
@@ -372,6 +375,13 @@ impl<S: CccSource> Selector<'_, S> {
         Ok(all)
     }
 
+    /// The attributes that a request for all of them selects; `None` if all support the service.
+    fn limited(&self, supported: &SupportedStructure) -> Option<Vec<String>> {
+        let of_service = supported.attributes.iter().filter(|attribute| (self.service)(attribute));
+        let names: Vec<String> = of_service.map(|attribute| attribute.name.to_string()).collect();
+        (names.len() < supported.attributes.len()).then_some(names)
+    }
+
     fn supported(&self, level: ConfigLevel, name: &str, attributes: &[String]) -> Result<&SupportedStructure, Cause> {
         let supported =
             self.source.structures().iter().find(|supported| supported.level == level && supported.name == name);
@@ -379,8 +389,12 @@ impl<S: CccSource> Selector<'_, S> {
             debug!(structure = name, ?level, "structure not supported");
             INFORMATION_UNAVAILABLE
         })?;
+        if !supported.attributes.iter().any(self.service) {
+            debug!(structure = name, "no attribute supports this service");
+            return Err(INFORMATION_UNAVAILABLE);
+        }
         for attribute in attributes {
-            if !supported.attributes.iter().any(|known| known.name == *attribute) {
+            if !supported.attributes.iter().any(|known| known.name == *attribute && (self.service)(known)) {
                 debug!(structure = name, attribute, "attribute not supported");
                 return Err(INFORMATION_UNAVAILABLE);
             }

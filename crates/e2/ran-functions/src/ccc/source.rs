@@ -45,19 +45,36 @@ pub struct SupportedAttribute {
     pub name: Cow<'static, str>,
     /// Whether controls can set it.
     pub writable: bool,
+    /// Whether subscriptions can request it. Reports contain the key of a structure in any case.
+    pub reported: bool,
+    /// Whether queries can request it.
+    pub queried: bool,
 }
 
 impl SupportedAttribute {
     /// An attribute that can be read only.
     #[must_use]
     pub const fn read_only(name: &'static str) -> Self {
-        SupportedAttribute { name: Cow::Borrowed(name), writable: false }
+        SupportedAttribute { name: Cow::Borrowed(name), writable: false, reported: true, queried: true }
     }
 
     /// An attribute that can be read and set.
     #[must_use]
     pub const fn writable(name: &'static str) -> Self {
-        SupportedAttribute { name: Cow::Borrowed(name), writable: true }
+        SupportedAttribute { name: Cow::Borrowed(name), writable: true, reported: true, queried: true }
+    }
+
+    /// The attribute without queries, which shortens the RAN function definition.
+    #[must_use]
+    pub const fn without_queries(mut self) -> Self {
+        self.queried = false;
+        self
+    }
+
+    /// An attribute that can be set only; reports contain it if it is part of a key.
+    #[must_use]
+    pub const fn set_only(name: &'static str) -> Self {
+        SupportedAttribute { name: Cow::Borrowed(name), writable: true, reported: false, queried: false }
     }
 }
 

@@ -546,3 +546,34 @@ fn query_returns_current_values() {
     assert_eq!(ask(1, cells), Err(Cause::Protocol(CauseProtocol::SemanticError)));
     assert_eq!(ask(1, json!({})), Err(Cause::Protocol(CauseProtocol::TransferSyntaxError)));
 }
+
+#[test]
+fn attributes_without_a_service_are_not_offered_for_it() {
+    let mut bench = Bench::new();
+    let of_cell = vec![
+        SupportedAttribute::read_only("cellState").without_queries(),
+        SupportedAttribute::set_only("administrativeState"),
+    ];
+    bench.source.lock().offers[1].attributes = Cow::Owned(of_cell);
+    let definition = RanFunctionDefinition::decode(&bench.function.definition().definition).unwrap();
+    let cell = &definition.cells.as_ref().unwrap()[0].structures[0];
+    let services = |attribute: &e2sm::ccc::SupportedAttribute| {
+        let services = &attribute.supported_services;
+        (
+            services.event_trigger.is_some(),
+            services.report.is_some(),
+            services.control.is_some(),
+            services.query.is_some(),
+        )
+    };
+    let offered: Vec<_> = cell.attributes.iter().map(services).collect();
+    assert_eq!(offered, [(true, true, false, false), (false, false, true, false)]);
+    // all attributes are those that can be reported
+    bench.subscribe(&periodic_subscription(200), &[of_cells("all", &[CELL])]).unwrap();
+    let sent = bench.until(0);
+    let reported: Vec<_> = structures(&sent[0].2).iter().map(line).collect();
+    assert_eq!(reported, [(ChangeType::None, json!({ "cellState": "ACTIVE" }), None)]);
+    // one that cannot is refused
+    let refused = bench.subscribe(&on_change(CELL, &["administrativeState"]), &[of_cells("all", &[CELL])]);
+    assert!(refused.is_err());
+}

@@ -148,7 +148,8 @@ impl<M: Default> Action<M> {
             }
         };
         let style = style(&definition, config)?;
-        let check = Check { source, style, views, controller: key.controller };
+        let evaluates_conditions = config.evaluates_conditions;
+        let check = Check { source, style, views, controller: key.controller, evaluates_conditions };
         let (subject, columns, info, granularity_ms) = match definition.formats {
             ActionDefinitionFormats::Format1(format) => {
                 let (columns, info) = check.measurements(&format)?;
@@ -167,7 +168,11 @@ impl<M: Default> Action<M> {
                 let (columns, info) = check.measurements(&format.subscription_info)?;
                 let conditions = &format.matching_ue_cond_list;
                 check_limit(conditions.len(), MAX_CONDITIONS)?;
-                let conditions = Conditions::of_ues(source, conditions).ok_or(INFORMATION_UNAVAILABLE)?;
+                let conditions = if config.evaluates_conditions {
+                    Conditions::of_ues(source, conditions).ok_or(INFORMATION_UNAVAILABLE)?
+                } else {
+                    Conditions::every_ue()
+                };
                 (Subject::Each(conditions), columns, info, format.subscription_info.granul_period)
             }
             ActionDefinitionFormats::Format5(format) => {
@@ -344,6 +349,7 @@ struct Check<'s, S> {
     style: ReportStyle,
     views: &'s Views,
     controller: ControllerId,
+    evaluates_conditions: bool,
 }
 
 impl<S: KpmSource> Check<'_, S> {
@@ -401,8 +407,11 @@ impl<S: KpmSource> Check<'_, S> {
                 [bin] => Some(bin_at(&dimensions, bin)?),
                 _ => return Err(SEMANTIC_ERROR), // a value belongs to one bin
             };
-            let conditions = Conditions::of_measurement(self.source, &item.matching_cond);
-            groups.push(conditions.ok_or(INFORMATION_UNAVAILABLE)?);
+            groups.push(if self.evaluates_conditions {
+                Conditions::of_measurement(self.source, &item.matching_cond).ok_or(INFORMATION_UNAVAILABLE)?
+            } else {
+                Conditions::every_ue()
+            });
             let (label, conditions) = (MeasurementLabel::NO_LABEL, ValueConditions::default());
             columns.push(Column { measurement, label, bins, conditions });
             info.push((item.meas_type.clone(), item.matching_cond.clone()));

@@ -141,6 +141,22 @@ impl<M> Action<M> {
         (ended == records).then_some(self.schedule.start)
     }
 
+    /// Replaces the values that do not exist by 0 in the type of their measurement.
+    pub fn zero_missing<S: KpmSource<Snapshot = M>>(&mut self, source: &S) {
+        let zero = |column: &Column| match source.zero(column.measurement) {
+            Value::Real(zero) => MeasurementRecordItem::Real(Real::from(zero)),
+            _ => MeasurementRecordItem::Integer(0),
+        };
+        let zeros: Vec<MeasurementRecordItem<'static>> = self.columns.iter().map(zero).collect();
+        for record in self.collection.values.chunks_exact_mut(zeros.len().max(1)) {
+            for (value, zero) in record.iter_mut().zip(&zeros) {
+                if *value == MeasurementRecordItem::NoValue {
+                    value.clone_from(zero);
+                }
+            }
+        }
+    }
+
     /// Starts the next report.
     pub fn begin_report(&mut self) {
         self.collection.clear();

@@ -71,6 +71,11 @@ fn all_groups<T: Copy>(conditions: &[Joined<T>], mut holds: impl FnMut(T) -> boo
 }
 
 impl Conditions {
+    /// Conditions that every UE meets.
+    pub fn every_ue() -> Self {
+        Conditions(Vec::new())
+    }
+
     /// The conditions of action definition format 4; `None` if the source cannot evaluate one of them.
     pub fn of_ues<S: KpmSource>(source: &S, items: &[MatchingUeCondPerSubItem<'_>]) -> Option<Self> {
         let joined = items

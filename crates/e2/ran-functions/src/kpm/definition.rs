@@ -88,7 +88,7 @@ pub(super) fn check<S: KpmSource>(source: &S, config: &KpmConfig) {
         assert!(id.is_none_or(|id| (1..=65536).contains(&id)), "the measurement ID of {name} is not in 1 to 65536");
     }
     let is_any = config.styles.iter().any(|style| measurements.iter().any(|m| style.supports(m.scope)));
-    assert!(is_any, "the source has no measurements for any of the report styles");
+    assert!(is_any || config.styles.is_empty(), "the source has no measurements for any of the report styles");
     if config.revision == Revision::V2_00 {
         let has_cell = measurements.iter().any(|measurement| ReportStyle::Node.supports(measurement.scope));
         assert!(has_cell && config.styles.contains(&ReportStyle::Node), "KPM v02.00 has report style 1 only");
@@ -105,7 +105,7 @@ pub(super) fn check<S: KpmSource>(source: &S, config: &KpmConfig) {
 pub(super) fn function<S: KpmSource>(source: &S, config: &KpmConfig) -> Function {
     let mut bytes = Vec::new();
     if config.revision == Revision::V1_00 {
-        bytes = v1::definition();
+        bytes = v1::definition(&config.announcement);
     } else if config.revision == Revision::V2_00 {
         bytes = match v2_00::definition(source) {
             Ok(bytes) => bytes,
@@ -124,13 +124,13 @@ pub(super) fn function<S: KpmSource>(source: &S, config: &KpmConfig) -> Function
     };
     Function {
         id: config.function_id,
-        revision: RanFunctionRevision(revision),
-        oid: config.wire.oid(config.revision.oid()).into_owned(),
+        revision: RanFunctionRevision(config.announcement.revision(revision)),
+        oid: config.announcement.oid(config.wire.oid(config.revision.oid())),
         definition: bytes,
     }
 }
 
-fn definition<'s, S: KpmSource>(source: &'s S, config: &KpmConfig) -> RanFunctionDefinition<'s> {
+fn definition<'s, S: KpmSource>(source: &'s S, config: &'s KpmConfig) -> RanFunctionDefinition<'s> {
     let trigger = RicEventTriggerStyleItem {
         ric_event_trigger_style_type: RicStyleType(1),
         ric_event_trigger_style_name: RicStyleName(PrintableString::literal("Periodic report")),
@@ -139,13 +139,14 @@ fn definition<'s, S: KpmSource>(source: &'s S, config: &KpmConfig) -> RanFunctio
     let styles = config.styles.iter().map(|style| style_item(*style, source, config.revision));
     RanFunctionDefinition {
         ran_function_name: RanFunctionName {
-            short_name: PrintableString::literal("ORAN-E2SM-KPM"),
-            e2sm_oid: PrintableString::literal(config.revision.oid()),
+            short_name: PrintableString::literal(config.announcement.short_name("ORAN-E2SM-KPM")),
+            e2sm_oid: PrintableString::literal(config.announcement.definition_oid(config.revision.oid())),
             description: PrintableString::literal("KPM Monitor"),
             instance: None,
         },
         ric_event_trigger_style_list: Some(List::from(vec![trigger])),
-        ric_report_style_list: Some(styles.filter(|style| !style.meas_info_action_list.is_empty()).collect()),
+        ric_report_style_list: Some(styles.filter(|style| !style.meas_info_action_list.is_empty()).collect())
+            .filter(|styles: &List<'_, _>| !styles.is_empty()),
     }
 }
 
@@ -167,12 +168,21 @@ fn style_item<'s, S: KpmSource>(style: ReportStyle, source: &'s S, revision: Rev
     }
 }
 
+/// A border of a bin: a whole number is an INTEGER, which has fewer octets than a REAL.
+fn border(value: f64) -> BinRangeValue<'static> {
+    if value.fract() == 0.0 && value.abs() < 1e9 {
+        BinRangeValue::ValueInt(value as i64)
+    } else {
+        BinRangeValue::ValueReal(Real::from(value))
+    }
+}
+
 /// The bin ranges of a distribution; `None` for other measurements.
 fn bin_range_definition(dimensions: &[&[Bin]]) -> Option<BinRangeDefinition<'static>> {
     let item = |(index, bin): (u16, &Bin)| BinRangeItem {
         bin_index: BinIndex(index),
-        start_value: BinRangeValue::ValueReal(Real::from(bin.from)),
-        end_value: BinRangeValue::ValueReal(Real::from(bin.to)),
+        start_value: border(bin.from),
+        end_value: border(bin.to),
     };
     let mut lists = dimensions.iter().map(|bins| (1..).zip(bins.iter()).map(item).collect::<List<'_, _>>());
     Some(BinRangeDefinition {

@@ -8,12 +8,12 @@ use e2sm::kpm::{
     GranularityPeriod, IndicationHeader, IndicationHeaderFormat1, IndicationHeaderFormats, IndicationMessage,
     IndicationMessageFormat1, IndicationMessageFormat2, IndicationMessageFormat3, IndicationMessageFormats,
     MatchedPerGp, MatchingUeidItem, MatchingUeidItemPerGp, MatchingUeidPerGpItem, MeasurementCondUeidItem,
-    MeasurementDataItem, Revision, UeMeasurementReportItem,
+    MeasurementDataItem, MeasurementRecordItem, Revision, UeMeasurementReportItem,
 };
 use per::{List, Memo};
 
 use super::action::{Action, Info, Subject};
-use super::{KpmConfig, v1, v2_00};
+use super::{KpmConfig, MissingValue, v1, v2_00};
 
 /// Encodes reports into buffers that are reused.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Writer {
 
     /// Encodes the collected report with the time that its header states. Returns `false` if there are no UEs to report on.
     pub fn write<M>(&mut self, config: &KpmConfig, stated: SystemTime, action: &Action<M>) -> Result<bool, Error> {
-        let KpmConfig { revision, wire, .. } = *config;
+        let KpmConfig { revision, wire, missing_value, .. } = *config;
         let collection = &action.collection;
         self.header.clear();
         self.message.clear();
@@ -51,7 +51,11 @@ impl Writer {
         let mut data = Vec::with_capacity(rows * action.schedule.records as usize);
         for row in 0..rows {
             data.extend(collection.row(row).map(|(values, incomplete)| MeasurementDataItem {
-                meas_record: List::Borrowed(values),
+                meas_record: if missing_value == MissingValue::Omitted {
+                    present(values)
+                } else {
+                    List::Borrowed(values)
+                },
                 incomplete_flag: incomplete.then_some(True),
             }));
         }
@@ -113,6 +117,16 @@ impl Writer {
         IndicationMessage { formats }.encode_in(revision, wire, &mut self.message)?;
         Ok(true)
     }
+}
+
+/// The values that exist; the last one in any case, since a record cannot be empty.
+fn present(values: &[MeasurementRecordItem<'static>]) -> List<'static, MeasurementRecordItem<'static>> {
+    let mut present: Vec<_> =
+        values.iter().filter(|value| **value != MeasurementRecordItem::NoValue).cloned().collect();
+    if present.is_empty() {
+        present.extend(values.last().cloned());
+    }
+    List::from(present)
 }
 
 fn header(config: &KpmConfig, stated: SystemTime) -> IndicationHeader<'static> {

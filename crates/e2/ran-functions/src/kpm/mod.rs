@@ -38,7 +38,8 @@ use ferric::e2ap::{Cause, RanFunctionId};
 use tracing::warn;
 
 use crate::admission::admit;
-use crate::cause::{TRIGGER_NOT_SUPPORTED, undecodable};
+use crate::announcement::Announcement;
+use crate::cause::{RESOURCE_LIMIT, TRIGGER_NOT_SUPPORTED, undecodable};
 use crate::schedule::SkippedReports;
 use crate::shared_source::SharedSource;
 use crate::wall_clock::WallClock;
@@ -57,7 +58,8 @@ pub struct KpmConfig {
     pub revision: Revision,
     /// The encoding, which the object identifier states; v01.00 and v02.00 have PER only. Default: PER.
     pub wire: Wire,
-    /// The supported report styles. Default: all.
+    /// The supported report styles, in the order of the definition; v01.00 has its own. Without any, the function announces
+    /// itself and refuses all subscriptions. Default: all.
     pub styles: Vec<ReportStyle>,
     /// The shortest granularity period, in milliseconds. Default: 1.
     pub min_period_ms: u32,
@@ -66,10 +68,31 @@ pub struct KpmConfig {
     /// The maximum number of values in a report. An action that needs more for a single UE is refused; UEs for which there
     /// is no room are omitted. Default: 65536.
     pub max_values: usize,
+    /// The maximum number of actions of a subscription, which is refused if it has more. Default: 16, as in E2AP.
+    pub max_actions_per_subscription: usize,
+    /// The names under which it announces itself. Default: those of the specification.
+    pub announcement: Announcement,
+    /// What a record contains where there is no value. Default: "no value".
+    pub missing_value: MissingValue,
     /// The format of the time stamp in an indication header. Default: NTP, as specified.
     pub timestamp_format: TimestampFormat,
     /// The moment that this time stamp states. Default: the start of the reported period, as specified.
     pub timestamp_moment: TimestampMoment,
+    /// Whether conditions that select UEs are evaluated; otherwise all UEs are selected. Default: yes.
+    pub evaluates_conditions: bool,
+}
+
+/// What a record contains for a measurement without a value in its period, such as the delay of a UE without data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingValue {
+    /// "No value" (KPM 8.2.1.4.1).
+    #[default]
+    NoValue,
+    /// The number 0, as FlexRIC and OAI report: their xApps cannot read "no value".
+    Zero,
+    /// Nothing: the record has fewer values than the subscription has measurements, as srsRAN's CU-UP reports. The last one
+    /// stays as "no value", since a record cannot be empty.
+    Omitted,
 }
 
 impl Default for KpmConfig {
@@ -82,8 +105,12 @@ impl Default for KpmConfig {
             min_period_ms: 1,
             max_actions: 1024,
             max_values: 65_536,
+            max_actions_per_subscription: 16,
+            announcement: Announcement::default(),
+            missing_value: MissingValue::default(),
             timestamp_format: TimestampFormat::Ntp,
             timestamp_moment: TimestampMoment::PeriodStart,
+            evaluates_conditions: true,
         }
     }
 }
@@ -108,7 +135,7 @@ impl<H: SharedSource<Source: KpmSource>> KpmFunction<H> {
     /// Creates a function without subscriptions.
     ///
     /// # Panics
-    /// If the source has no measurement for any of the report styles, or a measurement with an invalid name, ID or
+    /// If there are report styles and the source has no measurement for any of them; if it has a measurement with an invalid name, ID or
     /// distribution; if the revision does not have the configured encoding.
     #[must_use]
     pub fn new(source: H, config: KpmConfig) -> Self {
@@ -150,6 +177,9 @@ impl<H: SharedSource<Source: KpmSource>> KpmFunction<H> {
             let action = &mut self.actions[at];
             source.advance(until);
             if let Some(start) = action.collect(&*source, context.views(), until) {
+                if self.config.missing_value == MissingValue::Zero {
+                    action.zero_missing(&*source);
+                }
                 let stated = match self.config.timestamp_moment {
                     TimestampMoment::PeriodStart => start,
                     TimestampMoment::Report => now,
@@ -193,6 +223,9 @@ impl<H: SharedSource<Source: KpmSource>> RanFunction for KpmFunction<H> {
         request: &SubscriptionRequest,
         views: &Views,
     ) -> Result<Admission, Cause> {
+        if request.actions.len() > self.config.max_actions_per_subscription {
+            return Err(RESOURCE_LIMIT);
+        }
         let reporting_period_ms = reporting_period(&request.event_trigger, &self.config)?;
         let mut source = self.source.write();
         source.advance(now);

@@ -157,6 +157,13 @@ pub trait KpmSource {
         Value::NoValue
     }
 
+    /// The number 0 in the type of a measurement's values, for functions that report it in place of no value
+    /// ([`MissingValue::Zero`](super::MissingValue::Zero)): an integer by default.
+    fn zero(&self, measurement: usize) -> Value {
+        let _ = measurement;
+        Value::Integer(0)
+    }
+
     /// The test condition types (KPM 8.3.22) that the base station can evaluate, besides S-NSSAI and 5QI. The condition
     /// "RSRP less than 1000", with which xApps select every UE, needs none.
     fn test_condition_types(&self) -> &[TestCondType] {

@@ -19,6 +19,7 @@ use ferric::e2ap::Cause;
 use per::{List, PrintableString};
 
 use super::{KpmSource, MeasuredObject};
+use crate::announcement::Announcement;
 use crate::cause::{ACTION_NOT_SUPPORTED, TRIGGER_NOT_SUPPORTED, undecodable};
 
 /// The maximum number of slices, and of 5QIs of a slice, in a container.
@@ -42,7 +43,7 @@ const STYLES: [(Style, &str); 3] = [
 ];
 
 /// The encoded RAN function definition.
-pub(super) fn definition() -> Vec<u8> {
+pub(super) fn definition(announcement: &Announcement) -> Vec<u8> {
     let trigger = RicEventTriggerStyleItem {
         ric_event_trigger_style_type: RicStyleType(1),
         ric_event_trigger_style_name: RicStyleName(PrintableString::literal("Periodic report")),
@@ -56,8 +57,8 @@ pub(super) fn definition() -> Vec<u8> {
     };
     let definition = RanFunctionDefinition {
         ran_function_name: RanFunctionName {
-            short_name: PrintableString::literal("ORAN-E2SM-KPM"),
-            e2sm_oid: PrintableString::literal(OID_V1),
+            short_name: PrintableString::literal(announcement.short_name("ORAN-E2SM-KPM")),
+            e2sm_oid: PrintableString::literal(announcement.definition_oid(OID_V1)),
             description: PrintableString::literal("KPM Monitor"),
             instance: None,
         },
@@ -69,7 +70,7 @@ pub(super) fn definition() -> Vec<u8> {
     let mut bytes = Vec::new();
     match definition.encode(&mut bytes) {
         Ok(()) => bytes,
-        Err(error) => panic!("cannot encode the constant RAN function definition: {error}"),
+        Err(error) => panic!("cannot encode the RAN function definition: {error}"),
     }
 }
 

@@ -16,7 +16,7 @@ use tracing::{debug, warn};
 
 use super::definition::{OUTCOME_WITH_STRUCTURES, outcome_format};
 use super::events::element;
-use super::{Origin, RcConfig, RcSource, Refusal, State, Verdict, conditions, ues};
+use super::{Origin, RcConfig, RcSource, Refusal, State, Verdict, conditions, offer, ues};
 
 /// The RAN parameter of a control outcome that contains the reason for a refusal as text. The ID is ferric's own, outside
 /// the range of the specification. If a parameter of the control is at fault, the outcome has the text under the ID of that
@@ -72,6 +72,10 @@ impl State {
             debug!(controller = controller.0, cause = %refusal.cause, reason = %refusal.reason, "control refused");
             ControlFailure { cause: refusal.cause, outcome: encode(formats) }
         };
+        let (views, header, message) = (context.views(), &request.header, &request.message);
+        if let Err(refusal) = offer::check(source, &self.config, views, controller, header, message) {
+            return Err(fail(&refusal, single(None, reason_outcome(&refusal))));
+        }
         let control = match Control::decode_in(&request.header, &request.message, revision, wire) {
             Ok(control) => control,
             Err(error) => {
@@ -88,6 +92,11 @@ impl State {
             };
         }
         let is_multiple = matches!(control.actions, ControlActions::Several(_));
+        if is_multiple && !self.config.offer.multiple_actions {
+            let reason = "control style 255, several actions, is not offered";
+            let refusal = Refusal::new(Cause::RicRequest(CauseRicRequest::ActionNotSupported), reason);
+            return Err(fail(&refusal, single(None, reason_outcome(&refusal))));
+        }
         let steps = match plan(source, controller, &control, context) {
             Ok(Plan::Execute(steps)) => steps,
             Ok(Plan::Return(outcome)) => {

@@ -12,14 +12,13 @@ use e2sm::rc::{
     RanFunctionDefinitionInsert, RanFunctionDefinitionPolicy, RanFunctionDefinitionQuery, RanFunctionDefinitionReport,
     RanParameterDefinitionItem, RanParameterId, RanParameterName, ReportStyleItem, Revision,
     RicCallProcessBreakpointId, RicCallProcessBreakpointName, RicCallProcessTypeId, RicCallProcessTypeName,
-    RicControlActionName, RicInsertIndicationId, RicInsertIndicationName,
+    RicControlActionName, RicInsertIndicationId, RicInsertIndicationName, Shape,
 };
 use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;
 use per::{List, PrintableString};
 
 use super::control::REFUSAL_REASON;
-use super::subscription::reportable;
 use super::{EventKind, RcConfig, RcSource, SupportedBreakpoint};
 
 /// The RAN function item of E2 Setup.
@@ -39,8 +38,8 @@ pub(super) fn function<S: RcSource>(source: &S, config: &RcConfig) -> Function {
     };
     Function {
         id: config.function_id,
-        revision: RanFunctionRevision(revision),
-        oid: config.wire.oid(OID).into_owned(),
+        revision: RanFunctionRevision(config.announcement.revision(revision)),
+        oid: config.announcement.oid(config.wire.oid(OID)),
         definition: bytes,
     }
 }
@@ -83,23 +82,23 @@ pub(super) fn report_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<i
         (2, !source.breakpoints().is_empty()),
         (3, has(EventKind::NodeChanges)),
         (4, has(EventKind::RrcStates) || !source.ue_parameters().is_empty()),
-        (5, config.revision == Revision::V1_03),
+        (5, config.revision == Revision::V1_03 && config.offer.on_demand_reports),
     ];
     styles.into_iter().filter(|(_, is_supported)| *is_supported).map(|(style, _)| style).collect()
 }
 
-fn definition<'s, S: RcSource>(source: &'s S, config: &RcConfig) -> RanFunctionDefinition<'s> {
+fn definition<'s, S: RcSource>(source: &'s S, config: &'s RcConfig) -> RanFunctionDefinition<'s> {
     let reports = report_styles(source, config);
     let is_new = config.revision != Revision::V1_03;
     RanFunctionDefinition {
         ran_function_name: RanFunctionName {
-            short_name: text("ORAN-E2SM-RC"),
-            e2sm_oid: text(OID),
+            short_name: text(config.announcement.short_name("ORAN-E2SM-RC")),
+            e2sm_oid: text(config.announcement.definition_oid(OID)),
             description: text("RAN Control"),
             instance: None,
         },
         event_trigger: event_trigger(source, &reports),
-        report: non_empty(reports.iter().map(|style| report_style(source, *style)).collect())
+        report: non_empty(reports.iter().map(|style| report_style(source, config, *style)).collect())
             .map(|report_style_list| RanFunctionDefinitionReport { report_style_list }),
         insert: non_empty(insert_styles(source.breakpoints()))
             .map(|insert_style_list| RanFunctionDefinitionInsert { insert_style_list }),
@@ -107,7 +106,7 @@ fn definition<'s, S: RcSource>(source: &'s S, config: &RcConfig) -> RanFunctionD
             .map(|control_style_list| RanFunctionDefinitionControl { control_style_list }),
         policy: non_empty(policy_styles(source))
             .map(|policy_style_list| RanFunctionDefinitionPolicy { policy_style_list }),
-        query: non_empty(if is_new { query_styles(source) } else { Vec::new() })
+        query: non_empty(if is_new && config.offer.queries { query_styles(source) } else { Vec::new() })
             .map(|query_style_list| RanFunctionDefinitionQuery { query_style_list }),
     }
 }
@@ -147,10 +146,13 @@ fn event_trigger<'s, S: RcSource>(source: &'s S, reports: &[i64]) -> Option<RanF
     })
 }
 
-fn report_style<S: RcSource>(source: &S, style: i64) -> ReportStyleItem<'_> {
+fn report_style<'s, S: RcSource>(source: &'s S, config: &RcConfig, style: i64) -> ReportStyleItem<'s> {
     let of_ues = if style == 4 { source.ue_parameters() } else { &[] };
-    let parameters =
-        reportable(style).iter().copied().chain(of_ues.iter().map(|supported| (supported.id, &*supported.name)));
+    let parameters = config
+        .offer
+        .report_parameters(style)
+        .into_iter()
+        .chain(of_ues.iter().map(|supported| (supported.id, &*supported.name)));
     // RC 7.4.2 to 7.4.6
     let message_format = match style {
         1 | 2 => 1,
@@ -234,6 +236,32 @@ pub(super) const fn outcome_format(style: RicStyleType) -> RicFormatType {
     }
 }
 
+/// The parameters of an action, with their nesting or side by side.
+fn control_parameters(id: ActionId, config: &RcConfig) -> Vec<ControlActionParameterItem<'static>> {
+    let item = |parameter: &KnownParameter, ran_parameter_definition| ControlActionParameterItem {
+        ran_parameter_id: parameter.id,
+        ran_parameter_name: RanParameterName(text(parameter.name)),
+        ran_parameter_definition,
+        list_of_additional_supported_formats_ue_group_control: None,
+    };
+    let Some(listed) = config.offer.listed(id) else {
+        return parameters_of(id).map(|parameter| item(parameter, parameter.definition())).collect();
+    };
+    let mut flat = Vec::new();
+    parameters_of(id).for_each(|parameter| flatten(parameter, &mut flat));
+    flat.iter().filter(|parameter| listed.contains(&parameter.id.0)).map(|parameter| item(parameter, None)).collect()
+}
+
+/// Appends a parameter and those within it.
+fn flatten(parameter: &KnownParameter, all: &mut Vec<KnownParameter>) {
+    all.push(*parameter);
+    match parameter.shape {
+        Shape::Structure(parts) => parts.iter().for_each(|part| flatten(part, all)),
+        Shape::List(of) => flatten(of, all),
+        _ => {}
+    }
+}
+
 fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyleItem<'static>> {
     let actions = source.control_actions();
     let is_new = config.revision != Revision::V1_03;
@@ -243,16 +271,7 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
         let items = of_style.map(|id| ControlActionItem {
             ric_control_action_id: id.action,
             ric_control_action_name: action_name(*id),
-            control_action_parameters_list: non_empty(
-                parameters_of(*id)
-                    .map(|parameter| ControlActionParameterItem {
-                        ran_parameter_id: parameter.id,
-                        ran_parameter_name: RanParameterName(text(parameter.name)),
-                        ran_parameter_definition: parameter.definition(),
-                        list_of_additional_supported_formats_ue_group_control: None,
-                    })
-                    .collect(),
-            ),
+            control_action_parameters_list: non_empty(control_parameters(*id, config)),
             ue_group_control_action_supported: (is_new && !source.ue_parameters().is_empty()).then_some(Flag::True),
         });
         // v05.00: a group of UEs, and a UE by a partial UE ID
@@ -280,7 +299,7 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
         }
     };
     let mut styles: Vec<_> = styles_of(actions).into_iter().map(|style| item(style, 1)).collect();
-    if !styles.is_empty() {
+    if !styles.is_empty() && config.offer.multiple_actions {
         styles.push(item(RicStyleType(MULTIPLE_ACTIONS), 2));
     }
     styles

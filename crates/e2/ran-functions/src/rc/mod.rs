@@ -22,6 +22,7 @@ mod conditions;
 mod control;
 mod definition;
 mod events;
+mod offer;
 mod query;
 mod source;
 mod subscription;
@@ -39,13 +40,15 @@ use ferric::e2::{ControlRequest, Function, QueryRequest, SubscriptionRequest, Ti
 use ferric::e2ap::{Cause, RanFunctionId};
 
 use crate::admission::admit;
-use crate::cause::RESOURCE_LIMIT;
+use crate::announcement::Announcement;
+use crate::cause::{ACTION_NOT_SUPPORTED, RESOURCE_LIMIT};
 use crate::pending::Pending;
 use crate::shared_source::SharedSource;
 use events::PendingInsert;
 use subscription::{Subscription, Trigger};
 
 pub use control::REFUSAL_REASON;
+pub use offer::{ControlRequirement, RcOffer, ReportParameter, RequiredUeId};
 pub use source::{
     Event, EventKind, Origin, ProcedureId, RcSource, Refusal, SupportedBreakpoint, SupportedInsert, SupportedParameter,
     Verdict,
@@ -68,6 +71,10 @@ pub struct RcConfig {
     pub default_wait_ms: u32,
     /// The interval at which the conditions of triggers are evaluated for all UEs, in milliseconds. Default: 100.
     pub ue_check_period_ms: u32,
+    /// What it offers of the specification, and requires of controls. Default: all; nothing besides the specification.
+    pub offer: RcOffer,
+    /// The names under which it announces itself. Default: those of the specification.
+    pub announcement: Announcement,
 }
 
 impl Default for RcConfig {
@@ -80,6 +87,8 @@ impl Default for RcConfig {
             max_pending: 1024,
             default_wait_ms: 100,
             ue_check_period_ms: 100,
+            offer: RcOffer::default(),
+            announcement: Announcement::default(),
         }
     }
 }
@@ -238,6 +247,9 @@ impl<H: SharedSource<Source: RcSource>> RanFunction for RcFunction<H> {
         views: &Views,
     ) -> Result<Vec<u8>, Cause> {
         let RcFunction { source, state } = self;
+        if !state.config.offer.queries {
+            return Err(ACTION_NOT_SUPPORTED);
+        }
         let mut source = source.write();
         state.begin(now, &mut *source);
         state.answer_query(&*source, controller, views, &request.header, &request.definition)

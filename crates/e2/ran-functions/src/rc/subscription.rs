@@ -251,6 +251,7 @@ impl Trigger {
                 let conditions = format.ue_info_change_list.iter().map(condition);
                 conditions.collect::<Result<_, _>>().map(Trigger::UeChanges)
             }
+            EventTriggerFormats::Format5(_) if !config.offer.on_demand_reports => Err(TRIGGER_NOT_SUPPORTED),
             EventTriggerFormats::Format5(format) => Ok(Trigger::OnDemand(ues_of(source, format.associated_ue_info)?)),
             EventTriggerFormats::Unused5 => Err(TRIGGER_NOT_SUPPORTED),
         }
@@ -324,7 +325,7 @@ impl Subscription {
                 }
                 let parameters = ids(&format.to_be_reported_list);
                 let is_known = |id: &RanParameterId| {
-                    reportable(style).iter().any(|(known, _)| known == id)
+                    config.offer.report_parameters(style).iter().any(|(known, _)| known == id)
                         || style == 4 && source.ue_parameters().iter().any(|known| known.id == *id)
                 };
                 if !parameters.iter().all(is_known) {

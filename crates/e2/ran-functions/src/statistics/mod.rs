@@ -6,7 +6,7 @@
 //! * A report contains the UEs that the controller may see.
 //! * A report contains the values at the time of its creation, even if the agent is polled late; reports that were missed
 //!   are skipped and counted.
-//! * Controls are refused.
+//! * Controls are refused, or acknowledged without effect ([`PeriodicConfig::accepts_controls`]).
 
 #[cfg(test)]
 mod tests;
@@ -23,11 +23,12 @@ use e2sm::pdcp;
 #[cfg(feature = "rlc")]
 use e2sm::rlc;
 use e2sm::{Error, Model, Wire, flexric};
-use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
-use ferric::e2::{Function, SubscriptionRequest, Time};
+use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Ue, Views};
+use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
-use tracing::warn;
+use tracing::{debug, warn};
 
+use crate::cause::ACTION_NOT_SUPPORTED;
 use crate::periodic::{PeriodicActions, PeriodicConfig};
 use crate::shared_source::SharedSource;
 use crate::wall_clock::WallClock;
@@ -167,6 +168,20 @@ impl<R: StatisticsRecord, H: SharedSource<Source: StatisticsSource<R>>> RanFunct
 
     fn unsubscribe(&mut self, key: RequestKey) {
         self.actions.unsubscribe(key);
+    }
+
+    fn control(
+        &mut self,
+        _now: Time,
+        controller: ControllerId,
+        _request: &ControlRequest,
+        _context: &mut FunctionContext<'_>,
+    ) -> Result<Option<Vec<u8>>, ControlFailure> {
+        if !self.config.accepts_controls {
+            return Err(ACTION_NOT_SUPPORTED.into());
+        }
+        debug!(controller = controller.0, model = R::MODEL.name, "control acknowledged: it has no effect");
+        Ok(None)
     }
 
     fn next_report(&self) -> Option<Time> {

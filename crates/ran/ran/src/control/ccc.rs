@@ -23,6 +23,7 @@ use ran_functions::slice::Direction;
 use super::slices::QuotaGroups;
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
 use crate::node_type::NodeType;
+use crate::profile::CccProfile;
 use ap::ServedPlmn;
 
 /// RRM policies of a cell. Further ones are refused.
@@ -39,6 +40,8 @@ pub struct NodeConfiguration {
     cu_name: String,
     du_name: String,
     policies: Vec<Policy>,
+    /// Whether all attributes are announced.
+    announces_all: bool,
 }
 
 /// An RRM policy and the controller that created it.
@@ -49,12 +52,13 @@ struct Policy {
 }
 
 impl NodeConfiguration {
-    pub fn new(gnb: u32) -> Self {
+    pub fn new(gnb: u32, announces_all: bool) -> Self {
         NodeConfiguration {
             changes: 0,
             cu_name: format!("gnb-{gnb:x}-cu"),
             du_name: format!("gnb-{gnb:x}-du"),
             policies: Vec::new(),
+            announces_all,
         }
     }
 
@@ -103,6 +107,27 @@ static OF_RATIO: [SupportedAttribute; 5] = [
     SupportedAttribute::writable("rRMPolicyMinRatio"),
     SupportedAttribute::writable("rRMPolicyDedicatedRatio"),
 ];
+/// The attributes of a cell of a DU that controllers set or follow.
+static SHORT_CELL_OF_DU: [SupportedAttribute; 3] = [
+    SupportedAttribute::writable("administrativeState").without_queries(),
+    SupportedAttribute::read_only("cellState").without_queries(),
+    SupportedAttribute::writable("nRPCI").without_queries(),
+];
+/// Reports contain the key of a policy in any case.
+static SHORT_RATIO: [SupportedAttribute; 5] = [
+    SupportedAttribute::set_only("resourceType"),
+    SupportedAttribute::set_only("rRMPolicyMemberList"),
+    SupportedAttribute::writable("rRMPolicyMaxRatio").without_queries(),
+    SupportedAttribute::writable("rRMPolicyMinRatio").without_queries(),
+    SupportedAttribute::writable("rRMPolicyDedicatedRatio").without_queries(),
+];
+static SET_RATIO: [SupportedAttribute; 5] = [
+    SupportedAttribute::set_only("resourceType"),
+    SupportedAttribute::set_only("rRMPolicyMemberList"),
+    SupportedAttribute::set_only("rRMPolicyMaxRatio"),
+    SupportedAttribute::set_only("rRMPolicyMinRatio"),
+    SupportedAttribute::set_only("rRMPolicyDedicatedRatio"),
+];
 static KEY_OF_RATIO: [Cow<'static, str>; 2] = [Cow::Borrowed("resourceType"), Cow::Borrowed("rRMPolicyMemberList")];
 
 const fn offer(
@@ -129,6 +154,15 @@ static OFFERS: [SupportedStructure; 5] = [
     offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &OF_RATIO, &KEY_OF_RATIO),
 ];
 
+/// What a DU announces by default; a gNB omits the first, which is its only structure of the node.
+static SHORT_OFFERS: [SupportedStructure; 3] = [
+    offer(ConfigLevel::Node, "O-GNBDUFunction", &OF_DU, &[]),
+    offer(ConfigLevel::Cell, "O-NRCellDU", &SHORT_CELL_OF_DU, &[]),
+    offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &SHORT_RATIO, &KEY_OF_RATIO),
+];
+static RRM_POLICY_CONTROL: [SupportedStructure; 1] =
+    [offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &SET_RATIO, &KEY_OF_RATIO)];
+
 fn plmn() -> PlmnIdentity {
     PlmnIdentity::from_codes(MCC, MNC, 2)
 }
@@ -153,10 +187,13 @@ fn refuse<T>(cause: Cause, attributes: &[&str], reason: impl Into<Cow<'static, s
 
 impl CccSource for Node {
     fn structures(&self) -> &[SupportedStructure] {
-        match self.node_type {
-            NodeType::CuCp => &OFFERS[..CU_OFFERS],
-            NodeType::Du => &OFFERS[CU_OFFERS..],
-            NodeType::Gnb | NodeType::CuUp | NodeType::Enb => &OFFERS,
+        match (self.node_type, self.profile.ccc) {
+            (_, CccProfile::RrmPolicyControl) => &RRM_POLICY_CONTROL,
+            (NodeType::CuCp, _) => &OFFERS[..CU_OFFERS],
+            (NodeType::Du, _) if self.configuration.announces_all => &OFFERS[CU_OFFERS..],
+            (_, _) if self.configuration.announces_all => &OFFERS,
+            (NodeType::Du, _) => &SHORT_OFFERS,
+            (NodeType::Gnb | NodeType::CuUp | NodeType::Enb, _) => &SHORT_OFFERS[1..],
         }
     }
 
@@ -219,7 +256,12 @@ impl CccSource for Node {
             }
             other => panic!("{other} is not offered"),
         };
-        vec![one]
+        // attributes that are not announced are not reported
+        let announced = self.structures().iter().find(|structure| structure.name == name);
+        let is_announced = |name: &str| {
+            announced.is_none_or(|structure| structure.attributes.iter().any(|attribute| attribute.name == name))
+        };
+        vec![one.only(is_announced)]
     }
 
     fn write(

@@ -16,8 +16,8 @@ use e2sm::common::{
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
 use e2sm::rc::{
-    ActionId, ControlAction, DrbQos, Flag, NeighborCellItem, NeighborCellNr, NeighborRelationInfo, NrModeInfo,
-    RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
+    ActionId, ControlAction, DrbQos, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
+    NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
 };
 use ferric::agent::Ue;
 use ferric::e2::Time;
@@ -114,6 +114,9 @@ impl RcSource for Node {
     }
 
     fn control_actions(&self) -> &[ActionId] {
+        if let Some(actions) = self.profile.rc.actions {
+            return actions;
+        }
         match self.node_type {
             NodeType::Gnb | NodeType::CuUp => &[
                 ControlAction::DRB_QOS,
@@ -184,6 +187,14 @@ impl RcSource for Node {
                         });
                     }
                     ControlAction::QosFlowMapping(mapping) => {
+                        let is_known = |flow: &MappedFlow| flow.qfi == context.qfi && flow.direction.is_none();
+                        if self.profile.accepts_unknown && !mapping.flows.iter().any(is_known) {
+                            debug!(
+                                drb = mapping.drb_id,
+                                "mapping of QoS flows accepted without effect: the UE has none of them"
+                            );
+                            return Ok(Vec::new());
+                        }
                         if mapping.flows.is_empty() || mapping.flows.iter().any(|flow| flow.qfi != context.qfi) {
                             return refuse(format!("unknown QoS flow: the UE has QFI {} only", context.qfi));
                         }
@@ -211,7 +222,7 @@ impl RcSource for Node {
     }
 
     fn policy_actions(&self) -> &[ActionId] {
-        if self.node_type.has_rrc() { &[ControlAction::HANDOVER] } else { &[] }
+        if self.node_type.has_rrc() && self.profile.rc.has_procedures { &[ControlAction::HANDOVER] } else { &[] }
     }
 
     fn breakpoints(&self) -> &[SupportedBreakpoint] {
@@ -226,7 +237,8 @@ impl RcSource for Node {
                 action: ControlAction::HANDOVER,
             },
         };
-        if self.node_type.has_rrc() { std::slice::from_ref(&HANDOVER) } else { &[] }
+        let has_procedures = self.node_type.has_rrc() && self.profile.rc.has_procedures;
+        if has_procedures { std::slice::from_ref(&HANDOVER) } else { &[] }
     }
 
     fn resume(&mut self, now: Time, procedure: ProcedureId, verdict: Verdict<'_>) {
@@ -243,6 +255,9 @@ impl RcSource for Node {
     }
 
     fn event_kinds(&self) -> &[EventKind] {
+        if let Some(events) = self.profile.rc.events {
+            return events;
+        }
         match self.node_type {
             NodeType::Gnb | NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
             NodeType::CuCp | NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
@@ -279,6 +294,7 @@ impl RcSource for Node {
             offer(FIVE_QI, "5QI", false),
         ];
         match self.node_type {
+            _ if !self.profile.rc.has_ue_parameters => &[],
             NodeType::Gnb | NodeType::Enb | NodeType::CuUp => &OFFERS,
             NodeType::CuCp => &OFFERS[2..],
             NodeType::Du => &OFFERS[..2],

@@ -130,7 +130,8 @@ impl Node {
                 let names = vec![""; if slicing == Slicing::None { 0 } else { groups.quotas.len() }];
                 self.cell_mut().set_slicing(direction, slicing, &names, ue_scheduler_of(&wanted));
             } else {
-                let names: Vec<&str> = wanted.slices.iter().map(|slice| &*slice.ue_scheduler).collect();
+                let names: Vec<&str> =
+                    wanted.slices.iter().map(|slice| known_ue_scheduler(&slice.ue_scheduler)).collect();
                 self.cell_mut().set_slicing(direction, slicing(&wanted), &names, ue_scheduler_of(&wanted));
             }
         }
@@ -178,7 +179,11 @@ impl Node {
 
 /// The scheduler of UEs outside all slices: the direction's scheduler, if it is a UE scheduler.
 fn ue_scheduler_of<'w>(wanted: &'w DirectionSlices<'_>) -> &'w str {
-    let name = &*wanted.scheduler;
+    known_ue_scheduler(&wanted.scheduler)
+}
+
+/// The name of a UE scheduler; empty, for the default one, if the model has none of that name.
+fn known_ue_scheduler(name: &str) -> &str {
     if ue_scheduler(name).is_some() { name } else { "" }
 }
 
@@ -192,7 +197,7 @@ impl SliceSource for Node {
     }
 
     fn has_ue_scheduler(&self, name: &str) -> bool {
-        ue_scheduler(name).is_some()
+        ue_scheduler(name).is_some() || self.profile.accepts_unknown
     }
 
     fn slices(&self) -> &SliceConfiguration<'static> {
@@ -202,7 +207,8 @@ impl SliceSource for Node {
     fn set_slices(&mut self, slices: SliceConfiguration<'static>) -> Result<(), Cow<'static, str>> {
         for (direction, wanted) in [(Direction::Downlink, &slices.dl), (Direction::Uplink, &slices.ul)] {
             let name = &*wanted.scheduler;
-            if !SCHEDULERS.contains(&name) && ue_scheduler(name).is_none() {
+            let is_known = SCHEDULERS.contains(&name) || ue_scheduler(name).is_some();
+            if !is_known && !self.profile.accepts_unknown {
                 let known = SCHEDULERS.join(", ");
                 return Err(format!(
                     "unknown {direction} scheduler {name}: use {known}, or RR, PF or MT for UEs outside all slices"

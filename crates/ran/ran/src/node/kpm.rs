@@ -14,6 +14,7 @@ use ran_functions::kpm::{Bin, KpmSource, MeasuredObject, SupportedMeasurement};
 use super::{Node, place_of, selected_slice, ue_of};
 use crate::counters::Counters;
 use crate::node_type::NodeType;
+use crate::profile::KpmProfile;
 
 /// A measurement of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,13 @@ pub(super) enum Kpi {
     PrbDistDl,
     PrbDistUl,
     CqiDist,
+    RlcVolumeDl,
+    RlcVolumeUl,
+    AirInterfaceDelayUl,
+    RlcDelayUl,
+    DedicatedPreambles,
+    ReorderingDelayUl,
+    PacketSuccessRateUl,
 }
 
 impl Kpi {
@@ -58,6 +66,28 @@ impl Kpi {
             }
             _ => node_type.has_mac(),
         }
+    }
+}
+
+impl Kpi {
+    /// Whether its values are real numbers.
+    fn is_real(self) -> bool {
+        matches!(
+            self,
+            Kpi::DelayDl
+                | Kpi::ThroughputDl
+                | Kpi::ThroughputUl
+                | Kpi::ActiveDl
+                | Kpi::ActiveUl
+                | Kpi::Sinr
+                | Kpi::Rsrp
+                | Kpi::Connected
+                | Kpi::Inactive
+                | Kpi::CuUpDelayDl
+                | Kpi::AirInterfaceDelayUl
+                | Kpi::RlcDelayUl
+                | Kpi::ReorderingDelayUl
+        )
     }
 }
 
@@ -92,6 +122,33 @@ pub(super) const KPIS: [(Kpi, SupportedMeasurement); 25] = [
     kpi(Kpi::CuUpDropRateDl, "DRB.PdcpPacketDropRateDl", CellAndUe, 24),
     kpi(Kpi::Inactive, "RRC.InactiveConnMean", OfCell, 25),
 ];
+
+/// Measurements that only profiles announce, some under another name.
+const OF_PROFILES: [(Kpi, SupportedMeasurement); 10] = [
+    kpi(Kpi::RlcVolumeDl, "DRB.RlcSduTransmittedVolumeDL", CellAndUe, 26),
+    kpi(Kpi::RlcVolumeUl, "DRB.RlcSduTransmittedVolumeUL", CellAndUe, 27),
+    kpi(Kpi::AirInterfaceDelayUl, "DRB.AirIfDelayUl", CellAndUe, 28),
+    kpi(Kpi::RlcDelayUl, "DRB.RlcDelayUl", CellAndUe, 29),
+    kpi(Kpi::DedicatedPreambles, "RACH.PreambleDedCell", OfCell, 30),
+    kpi(Kpi::ReorderingDelayUl, "DRB.PdcpReordDelayUl", OfCell, 31),
+    kpi(Kpi::PacketSuccessRateUl, "DRB.PacketSuccessRateUlgNBUu", OfCell, 32),
+    kpi(Kpi::Connected, "RRC.Conn.Avg", OfCell, 33),
+    kpi(Kpi::PrbUsedDl, "PrbUsedDL", OfCell, 34),
+    kpi(Kpi::PrbUsedUl, "PrbUsedUL", OfCell, 35),
+];
+
+/// The measurements that a node announces.
+pub(super) fn offered(node_type: NodeType, profile: &KpmProfile) -> Vec<(Kpi, SupportedMeasurement)> {
+    let Some(names) = profile.measurements else {
+        return KPIS.into_iter().filter(|(kpi, _)| kpi.is_measured_by(node_type)).collect();
+    };
+    let named = |(name, scope): &(&'static str, Scope)| {
+        let known = KPIS.into_iter().chain(OF_PROFILES).find(|(_, known)| known.name == *name);
+        let (kpi, known) = known.unwrap_or_else(|| panic!("the model has no measurement {name}"));
+        (kpi, SupportedMeasurement { id: None, scope: *scope, ..known })
+    };
+    names.iter().map(named).collect()
+}
 
 /// The bins of PRB usage: tenths, in percent. The last one includes its end.
 const TENTHS: [Bin; 10] = {
@@ -224,7 +281,7 @@ impl KpmSource for Node {
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
-        self.node_type.ue_id(self.amf_ue_ngap_id(ue), ue.0)
+        self.node_type.ue_id(self.amf_ue_ngap_id(ue), ue.0, self.profile.has_ran_ue_id)
     }
 
     fn take_snapshot(&self, mark: &mut CounterSnapshot) {
@@ -266,6 +323,13 @@ impl KpmSource for Node {
         }
     }
 
+    fn zero(&self, measurement: usize) -> Value {
+        match self.kpis.get(measurement) {
+            Some(kpi) if kpi.is_real() => Value::Real(0.0),
+            _ => Value::Integer(0),
+        }
+    }
+
     fn bins(&self, measurement: usize) -> &[&[Bin]] {
         match self.kpis.get(measurement) {
             Some(Kpi::PrbDistDl | Kpi::PrbDistUl) => &[&TENTHS],
@@ -303,6 +367,9 @@ impl KpmSource for Node {
 
     /// Measurements of UEs can be divided by slice, 5QI and flow. PRB usage also has minimum, maximum and mean.
     fn supports_label(&self, measurement: usize, label: &MeasurementLabel) -> bool {
+        if self.profile.kpm.measurements.is_some() {
+            return *label == MeasurementLabel::NO_LABEL;
+        }
         let no_label = MeasurementLabel::default();
         let extremes = [
             MeasurementLabel { min: Some(True), ..no_label },
@@ -407,6 +474,14 @@ fn value(kpi: Kpi, counted: &Counters, since: &CounterSnapshot, cell: &Cell) -> 
         Kpi::CuUpDropRateDl => {
             let dropped = counted.core_dropped_packets;
             integer(per_million(dropped, counted.core_came_packets.max(dropped)))
+        }
+        Kpi::RlcVolumeDl => integer(Some(8.0 * counted.dl_sent_octets as f64 / 1e3)),
+        Kpi::RlcVolumeUl => integer(Some(8.0 * counted.ul_delivered_octets as f64 / 1e3)),
+        // the model has no such delays, and no preambles
+        Kpi::AirInterfaceDelayUl | Kpi::RlcDelayUl | Kpi::DedicatedPreambles | Kpi::ReorderingDelayUl => Value::NoValue,
+        Kpi::PacketSuccessRateUl => {
+            let packets = counted.ul_delivered_packets + counted.ul_lost_packets;
+            integer(Some(100.0 * ratio(counted.ul_delivered_packets, packets).unwrap_or(0.0)))
         }
         Kpi::Cqi => integer(per_report(counted.cqi as f64)),
         Kpi::Sinr => real(per_report(counted.sinr_db)),

@@ -1,11 +1,13 @@
-//! `/v1/nodes`: connected nodes, their RAN functions, and the sources of their statistics.
+//! `/v1/nodes`: connected nodes, their RAN functions, and the sources of their statistics; `/v1/base-stations`: what they make
+//! up.
 
+use ferric::e2::topology::{BaseStation, Part};
 use rest::Method;
 use serde::Serialize;
 
 use super::super::SlicingController;
 use super::super::node::{Node, Source, SourceState};
-use super::{AppQueue, Read, ReportModel, list, reading};
+use super::{AppQueue, Database, Read, ReportModel, list, reading};
 use iapp_rest::Job;
 use rest::{Response, Route};
 
@@ -15,6 +17,14 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             let job: Job<SlicingController> = Box::new(|app, _, reply| {
                 let nodes: Vec<_> = app.database.nodes().iter().map(Summary::of).collect();
                 reply.send(Ok(Response::ok(list("nodes", nodes))));
+            });
+            Ok(job)
+        }),
+        Route::queued(Method::GET, "/v1/base-stations", queue, |_| {
+            let job: Job<SlicingController> = Box::new(|app, ric, reply| {
+                let stations: Vec<_> =
+                    ric.ran().stations().map(|station| BaseStationDocument::of(station, &app.database)).collect();
+                reply.send(Ok(Response::ok(list("base_stations", stations))));
             });
             Ok(job)
         }),
@@ -37,6 +47,51 @@ impl Summary {
     fn of(node: &Node) -> Self {
         let has_slices = node.source(ReportModel::Slice).is_some();
         Summary { id: node.name.clone(), e2ap: node.version.to_string(), ues: node.rntis().len(), has_slices }
+    }
+}
+
+#[derive(Serialize)]
+struct BaseStationDocument {
+    id: String,
+    /// Whether the parts that its interfaces lead to are connected.
+    is_complete: bool,
+    nodes: Vec<PartDocument>,
+    cells: Vec<CellDocument>,
+    /// The parts that are not connected.
+    missing: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PartDocument {
+    id: String,
+    part: &'static str,
+}
+
+#[derive(Serialize)]
+struct CellDocument {
+    id: String,
+    node: String,
+}
+
+impl BaseStationDocument {
+    fn of(station: &BaseStation, database: &Database) -> Self {
+        let name = |id| database.node(id).map_or_else(String::new, |node| node.name.clone());
+        let is_split = station.nodes().any(|(_, part)| part != Part::Control) || !station.is_complete();
+        let part = |part| match part {
+            Part::Control if is_split => "cu-cp",
+            Part::Control => "whole",
+            Part::Du(_) => "du",
+            Part::CuUp(_) => "cu-up",
+        };
+        let nodes = station.nodes().map(|(node, of)| PartDocument { id: name(node), part: part(of) });
+        let cells = station.cells().map(|(node, cell)| CellDocument { id: cell.to_string(), node: name(node) });
+        BaseStationDocument {
+            id: station.key().to_string(),
+            is_complete: station.is_complete(),
+            nodes: nodes.collect(),
+            cells: cells.collect(),
+            missing: station.missing().map(|part| part.to_string()).collect(),
+        }
     }
 }
 

@@ -142,7 +142,7 @@ fn add(direction: Direction, wanted: SliceDocument, path: String) -> (Planning, 
         let slices = slices_of(node)?;
         let id = match wanted.id {
             Some(id) if slices.slice(direction, id).is_some() => {
-                let detail = format!("there is a {direction} slice {id} already; PUT changes it");
+                let detail = format!("{direction} slice {id} exists already; PUT changes it");
                 return Err(Problem::conflict(detail).with("id", id));
             }
             Some(id) => id,

@@ -181,7 +181,40 @@ fn arbitrary_octets_do_not_panic() {
 
 #[test]
 #[should_panic(expected = "has no measurements")]
-fn source_without_measurements_panics() {
+fn source_without_measurements_for_the_styles_panics() {
+    struct Nothing;
+    impl KpmSource for Nothing {
+        type Snapshot = ();
+        fn cell(&self) -> Cgi {
+            cell(1)
+        }
+        fn measurements(&self) -> &[SupportedMeasurement] {
+            &[]
+        }
+        fn ues(&self, _out: &mut Vec<Ue>) {}
+        fn ue_id(&self, ue: Ue) -> UeId<'static> {
+            ue_id(ue.0)
+        }
+        fn take_snapshot(&self, (): &mut ()) {}
+        fn value(&self, (): &(), _: MeasuredObject<'_>, _: usize, _: &MeasurementLabel) -> Value {
+            Value::NoValue
+        }
+    }
+    let _ = KpmFunction::new(ExclusiveSource::new(Nothing), KpmConfig::default());
+}
+
+#[test]
+fn function_without_styles_is_announced_and_refuses_subscriptions() {
     let styles = Vec::new();
-    let _ = Bench::new(KpmConfig { styles, ..KpmConfig::default() }, &[]);
+    let mut bench = Bench::new(KpmConfig { styles, ..KpmConfig::default() }, &[]);
+    let definition = bench.function.definition().definition;
+    let arena = e2sm::Arena::new();
+    let definition = RanFunctionDefinition::decode(&definition, Revision::V3_00, &arena).unwrap();
+    assert_eq!(definition.ric_report_style_list, None);
+    let mut action = Vec::new();
+    style1(format1(vec![info(by_name(VOLUME), MeasurementLabel::NO_LABEL)], 10))
+        .encode(Revision::V3_00, &mut action)
+        .unwrap();
+    let refused = bench.subscribe(0, 1, &every(10, Revision::V3_00), &[&action]);
+    assert_eq!(refused.unwrap_err(), Cause::RicRequest(CauseRicRequest::ActionNotSupported));
 }

@@ -5,7 +5,7 @@ use e2sm::kpm::MeasurementLabel;
 use ran_functions::kpm::MeasuredObject;
 
 use super::*;
-use crate::testing;
+use crate::{RanConfig, testing};
 
 const SECOND: Duration = Duration::from_secs(1);
 const START: Time = Time::from_nanos(5_000_000_000);
@@ -51,13 +51,15 @@ fn share(node: &mut Node, from: Time, seconds: u32, sst: u8) -> f64 {
 
 #[test]
 fn offered_structures_are_readable() {
-    let node = node();
-    for offer in &OFFERS {
-        let place = if offer.level == ConfigLevel::Node { ConfigScope::Node } else { cell_scope(&node) };
-        for structure in node.read(place, &offer.name) {
-            let attributes = structure.attributes();
-            assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == *name)));
-            assert_eq!(attributes.len(), offer.attributes.len(), "{}", offer.name);
+    let all = RanConfig { all_ccc_attributes: true, ..RanConfig::default() };
+    for node in [node(), testing::nodes(&all).remove(0)] {
+        for offer in CccSource::structures(&node) {
+            let place = if offer.level == ConfigLevel::Node { ConfigScope::Node } else { cell_scope(&node) };
+            for structure in node.read(place, &offer.name) {
+                let attributes = structure.attributes();
+                assert!(attributes.keys().all(|name| offer.attributes.iter().any(|known| known.name == *name)));
+                assert_eq!(attributes.len(), offer.attributes.len(), "{}", offer.name);
+            }
         }
     }
 }

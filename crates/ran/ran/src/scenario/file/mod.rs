@@ -17,6 +17,7 @@ use radio::HandoverConfig;
 use settings::{Document, Error, Table, TableKeys};
 
 use super::{MAX_CELLS, MAX_THREADS, MAX_UES, Scenario, ScenarioError};
+use crate::profile::Profile;
 use timeline::Group;
 
 /// The most flows of a UE.
@@ -24,8 +25,10 @@ pub const MAX_FLOWS: usize = 64;
 /// The most tables of UEs, and entries of the timeline.
 const MAX_TABLES: usize = 10_000;
 
-const TOP: TableKeys =
-    TableKeys { name: "the file", keys: &["seed", "speed", "threads", "warm_up_s", "handover", "cell", "ue", "at"] };
+const TOP: TableKeys = TableKeys {
+    name: "the file",
+    keys: &["seed", "speed", "threads", "warm_up_s", "profile", "handover", "cell", "ue", "at"],
+};
 const HANDOVER: TableKeys =
     TableKeys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
 
@@ -82,6 +85,8 @@ impl Scenario {
             scenario.threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
         }
         scenario.warm_up = top.number("warm_up_s", 0.0..=3600.0)?.map_or(scenario.warm_up, Duration::from_secs_f64);
+        let profiles: Vec<_> = Profile::all().iter().map(|profile| (profile.name, *profile)).collect();
+        scenario.profile = top.choice("profile", &profiles)?.unwrap_or(scenario.profile);
         if let Some(table) = top.table("handover", &HANDOVER)? {
             scenario.handover = handover(&table)?;
         }

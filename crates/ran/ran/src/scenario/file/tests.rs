@@ -46,6 +46,7 @@ fn minimal_file_is_read() {
 #[test]
 fn all_keys_are_read() {
     let text = r#"
+        profile = "flexric"
         seed = 9
         speed = 2.5
         threads = 2
@@ -203,6 +204,7 @@ fn all_keys_are_read() {
         flow = 1
     "#;
     let scenario = read(text).unwrap();
+    assert_eq!(scenario.profile.name, "flexric");
     assert_eq!((scenario.seed, scenario.speed, scenario.threads.get()), (9, 2.5, 2));
     assert_eq!(scenario.warm_up, Duration::from_millis(1500));
     assert_eq!((scenario.handover.a3_offset_db, scenario.handover.hysteresis_db), (Some(3.0), 1.5));
