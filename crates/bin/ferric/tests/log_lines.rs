@@ -153,10 +153,18 @@ fn names_of_a_peer_forge_no_line() {
     let config = configuration("forged.toml", 6000);
     let (ric, e2) = ric(&config);
     let mut peer = connect_from(2, &e2);
-    send(
-        &mut peer,
-        &setup(1, 1, &definition(1, 1, "m\n2026-01-01T00:00:00.000000Z  INFO RIC stopped by operator\u{1b}[2J")),
-    );
+    // an encoder that does not check the alphabet of a name
+    const NAME: &str = "m@2026-01-01T00:00:00.000000Z  INFO RIC stopped by operator#[2J";
+    let mut definition = definition(1, 1, NAME);
+    let at = definition.windows(NAME.len()).position(|octets| octets == NAME.as_bytes()).unwrap();
+    for octet in &mut definition[at..at + NAME.len()] {
+        match octet {
+            b'@' => *octet = b'\n',
+            b'#' => *octet = 0x1B,
+            _ => {}
+        }
+    }
+    send(&mut peer, &setup(1, 1, &definition));
     receive(&mut peer);
     let stderr = ric.stop().stderr;
     assert!(stderr.contains("node is up"), "{stderr}");

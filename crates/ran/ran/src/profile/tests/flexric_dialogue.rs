@@ -75,14 +75,6 @@ fn statistics_and_slices_are_reported_to_flexric_ric() {
 }
 
 #[test]
-fn subscription_of_rc_monitor_is_admitted() {
-    let Some(recorded) = Recorded::read() else { return };
-    let mut node = node();
-    let requests = recorded.requests("RICsubscription", 3);
-    subscribe(&mut node, &requests[0]);
-}
-
-#[test]
 fn control_of_kpm_rc_xapp_is_acknowledged() {
     let Some(recorded) = Recorded::read() else { return };
     let controls = recorded.requests("RICcontrol", 3);

@@ -135,6 +135,18 @@ fn every_key_is_in_the_document() {
     }
 }
 
+/// `docs/security.md` lists each key that bounds what peers may use.
+#[test]
+fn every_limit_is_in_the_security_page() {
+    let document = include_str!("../../../../../../docs/security.md");
+    for key in FILE.keys.iter().filter(|key| key.starts_with("max_") || key.ends_with("timeout_ms")) {
+        assert!(document.contains(&format!("`{key}`")), "no row for {key}");
+    }
+    for key in ["outbox_octets", "node_takeover"] {
+        assert!(FILE.keys.contains(&key) && document.contains(&format!("`{key}`")), "{key}");
+    }
+}
+
 #[cfg(all(feature = "tls", feature = "slicing", feature = "redis"))]
 #[test]
 fn documented_example_is_valid() {
