@@ -198,9 +198,10 @@ impl<'i> Impl<'i> {
                 #[inline(always)]
                 fn decode_shortcut<L: ::per::ListBuilder<'per, Self>>(
                     reader: &mut ::per::Reader<'per, S>,
+                    most: usize,
                     items: &mut L,
-                ) -> bool {
-                    #function(reader, items)
+                ) -> usize {
+                    #function(reader, most, items)
                 }
             }
         });

@@ -20,11 +20,11 @@ pub trait Decode<'a, S: Store<'a>>: Sized {
         Self::decode_after(reader, None)
     }
 
-    /// Reads an item of a list and appends it to `items`, if it has the most frequent encoding of the type: with less work than
-    /// [`Decode::decode_after`], and with the same result. Returns `false` otherwise, and leaves the reader as it is.
+    /// Reads up to `most` items of a list that have the most frequent encoding of the type, and appends them to `items`: with less
+    /// work than [`Decode::decode_after`], and with the same result. Returns their number, and leaves the reader behind the last.
     #[inline(always)]
-    fn decode_shortcut<L: ListBuilder<'a, Self>>(_: &mut Reader<'a, S>, _: &mut L) -> bool {
-        false
+    fn decode_shortcut<L: ListBuilder<'a, Self>>(_: &mut Reader<'a, S>, _most: usize, _items: &mut L) -> usize {
+        0
     }
 }
 

@@ -228,15 +228,15 @@ impl<'a, T> List<'a, T> {
         size: Size,
         item: impl FnMut(&mut Reader<'a, S>, Option<&T>) -> Result<T, Error>,
     ) -> Result<Self, Error> {
-        Self::decode_each(reader, size, |_, _| false, item)
+        Self::decode_each(reader, size, |_, _, _| 0, item)
     }
 
-    /// Reads each item with `shortcut`, and with `item` if it does not apply.
+    /// Reads items with `shortcut`, and those to which it does not apply with `item`.
     #[inline(always)]
     fn decode_each<S: Store<'a>>(
         reader: &mut Reader<'a, S>,
         size: Size,
-        mut shortcut: impl FnMut(&mut Reader<'a, S>, &mut S::ListBuilder<T>) -> bool,
+        mut shortcut: impl FnMut(&mut Reader<'a, S>, usize, &mut S::ListBuilder<T>) -> usize,
         mut item: impl FnMut(&mut Reader<'a, S>, Option<&T>) -> Result<T, Error>,
     ) -> Result<Self, Error> {
         let mut progress = Progress::begin(reader, size)?;
@@ -253,10 +253,13 @@ impl<'a, T> List<'a, T> {
                 };
                 continue;
             }
-            progress.left -= 1;
-            if shortcut(reader, &mut items) {
+            let read = shortcut(reader, progress.left, &mut items);
+            debug_assert!(read <= progress.left);
+            progress.left -= read;
+            if progress.left == 0 {
                 continue;
             }
+            progress.left -= 1;
             match item(reader, items.last()) {
                 Ok(item) => items.push(item),
                 Err(error) => break Err(error),

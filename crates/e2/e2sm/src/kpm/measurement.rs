@@ -63,32 +63,33 @@ pub struct MeasurementInfoItem<'a> {
     pub match_cond_report_list: Option<List<'a, MatchCondReportItem<'a>>>,
 }
 
-/// Reads a measurement by its name, without a label, at an octet boundary: four zero bits (no extension of the item, of the
-/// type and of the size; the alternative measName), the length of the name in eight bits, padding, the name, and the label list.
+/// Reads measurements by name, without a label, from an octet boundary: four zero bits (no extension of the item, of the type
+/// and of the size; the alternative measName), the length of the name in eight bits, padding, the name, and the label list.
 #[inline(always)]
 fn named_without_label<'a, S: Store<'a>>(
     reader: &mut Reader<'a, S>,
+    most: usize,
     items: &mut impl ListBuilder<'a, MeasurementInfoItem<'a>>,
-) -> bool {
-    let Some((&head, rest)) = reader.octets_ahead().and_then(|octets| octets.split_first_chunk::<2>()) else {
-        return false;
-    };
-    let length = usize::from(u16::from_be_bytes(head) >> 4) + 1;
-    if length > 150 {
-        return false; // or an extension bit, or the alternative measID
+) -> usize {
+    let Some(octets) = reader.octets_ahead() else { return 0 };
+    let (mut rest, mut count) = (octets, 0);
+    while count < most
+        && let Some((&head, after)) = rest.split_first_chunk::<2>()
+        // a longer one has an extension bit, or is the alternative measID
+        && let length @ 1..=150 = usize::from(u16::from_be_bytes(head) >> 4) + 1
+        && let Some((name, after)) = after.split_at_checked(length)
+        && let Some(after) = after.strip_prefix(&NO_LABEL_OCTETS)
+        && let Some(name) = PrintableString::from_octets(name)
+    {
+        items.push(MeasurementInfoItem {
+            meas_type: MeasurementType::MeasName(MeasurementTypeName(name)),
+            label_info_list: LabelInfoList::NO_LABEL,
+            match_cond_report_list: None,
+        });
+        (rest, count) = (after, count + 1);
     }
-    let Some((name, rest)) = rest.split_at_checked(length) else { return false };
-    if !rest.starts_with(&NO_LABEL_OCTETS) {
-        return false;
-    }
-    let Some(name) = PrintableString::from_octets(name) else { return false };
-    reader.skip_octets(2 + length + NO_LABEL_OCTETS.len());
-    items.push(MeasurementInfoItem {
-        meas_type: MeasurementType::MeasName(MeasurementTypeName(name)),
-        label_info_list: LabelInfoList::NO_LABEL,
-        match_cond_report_list: None,
-    });
-    true
+    reader.skip_octets(octets.len() - rest.len());
+    count
 }
 
 /// MeasurementDataItem: the values of one granularity period.
@@ -104,7 +105,7 @@ pub struct MeasurementDataItem<'a> {
 
 /// MeasurementRecordItem: a value.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible, hot, shortcut = whole_number)]
+#[per(extensible, hot, shortcut = whole_numbers)]
 pub enum MeasurementRecordItem<'a> {
     /// A whole number.
     Integer(u32),
@@ -117,24 +118,26 @@ pub enum MeasurementRecordItem<'a> {
     NotSatisfied,
 }
 
-/// Reads a whole number at an octet boundary: three zero bits (no extension, the alternative integer), the number of octets
+/// Reads whole numbers from an octet boundary: three zero bits (no extension, the alternative integer), the number of octets
 /// less one in two bits, padding, and the octets.
 #[inline(always)]
-fn whole_number<'a, S: Store<'a>>(
+fn whole_numbers<'a, S: Store<'a>>(
     reader: &mut Reader<'a, S>,
+    most: usize,
     items: &mut impl ListBuilder<'a, MeasurementRecordItem<'a>>,
-) -> bool {
-    let Some(&[head, ref number @ ..]) = reader.octets_ahead().and_then(|octets| octets.first_chunk::<5>()) else {
-        return false;
-    };
-    if head & 0xE0 != 0 {
-        return false;
+) -> usize {
+    let Some(octets) = reader.octets_ahead() else { return 0 };
+    let (mut rest, mut count) = (octets, 0);
+    while count < most
+        && let Some(&[head @ 0..=0x1F, n3, n2, n1, n0]) = rest.first_chunk()
+    {
+        let length = usize::from(head >> 3) + 1;
+        let number = u32::from_be_bytes([n3, n2, n1, n0]) >> (32 - 8 * length);
+        items.push(MeasurementRecordItem::Integer(number));
+        (rest, count) = (&rest[1 + length..], count + 1);
     }
-    let count = u32::from(head >> 3) + 1;
-    reader.skip_octets(1 + count as usize);
-    let number = u32::from_be_bytes([number[0], number[1], number[2], number[3]]);
-    items.push(MeasurementRecordItem::Integer(number >> (32 - 8 * count)));
-    true
+    reader.skip_octets(octets.len() - rest.len());
+    count
 }
 
 /// BinIndex: the number of a bin.
