@@ -10,7 +10,9 @@ use e2sm::kpm::{
     MatchingUeCondPerSubItem, MeasurementInfoItem, MeasurementRecordItem, MeasurementType, MeasurementTypeName,
     TestCondExpression, TestCondInfo, TestCondType, TestCondValue, TimeStamp,
 };
-use e2sm::rc::{Control, ControlAction, FlowDirection, MappedFlow, QosFlowMapping};
+use e2sm::rc::{
+    Control, ControlAction, FlowDirection, MappedFlow, QosFlowMapping, RanParameterDefinitionChoice,
+};
 use per::{List, Octets, PrintableString};
 
 use super::*;
@@ -197,6 +199,17 @@ fn xapp_kpm_rc_finds_the_mapping_of_qos_flows() {
                 let parameters: Vec<_> =
                     action.control_action_parameters_list.iter().flatten().map(|p| p.ran_parameter_id.0).collect();
                 assert_eq!(parameters, [1, 2]);
+                // the decoder of all xApps asserts that what is within a list or a structure has no definition of its own
+                for parameter in action.control_action_parameters_list.iter().flatten() {
+                    let within = match parameter.ran_parameter_definition.as_ref().map(|of| &of.definition_choice) {
+                        None => continue,
+                        Some(RanParameterDefinitionChoice::List(list)) => &list.list,
+                        Some(RanParameterDefinitionChoice::Structure(structure)) => &structure.structure,
+                    };
+                    for item in within.iter() {
+                        assert_eq!(item.ran_parameter_definition, None, "{profile} {node_type:?}: {}", item.ran_parameter_id.0);
+                    }
+                }
             }
         }
         // DRB 5 and flow 10, which the UE does not have; its RIC and the xApp end with an assertion on a failure
