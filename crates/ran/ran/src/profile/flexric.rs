@@ -127,6 +127,7 @@ const fn node(
                 on_demand_reports: false,
                 report_parameters: Some(Cow::Borrowed(&[RRC_STATE])),
                 listed_parameters: Cow::Borrowed(&[QOS_FLOW_MAPPING]),
+                counts_from_zero: true,
                 requirements: Cow::Borrowed(&[]),
             }),
         },
