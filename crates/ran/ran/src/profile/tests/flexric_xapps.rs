@@ -10,9 +10,7 @@ use e2sm::kpm::{
     MatchingUeCondPerSubItem, MeasurementInfoItem, MeasurementRecordItem, MeasurementType, MeasurementTypeName,
     TestCondExpression, TestCondInfo, TestCondType, TestCondValue, TimeStamp,
 };
-use e2sm::rc::{
-    Control, ControlAction, FlowDirection, MappedFlow, QosFlowMapping, RanParameterDefinitionChoice,
-};
+use e2sm::rc::{Control, ControlAction, FlowDirection, MappedFlow, QosFlowMapping, RanParameterDefinitionChoice};
 use per::{List, Octets, PrintableString};
 
 use super::*;
@@ -208,7 +206,11 @@ fn xapp_kpm_rc_finds_the_mapping_of_qos_flows() {
                         Some(RanParameterDefinitionChoice::Structure(structure)) => &structure.structure,
                     };
                     for item in within.iter() {
-                        assert_eq!(item.ran_parameter_definition, None, "{profile} {node_type:?}: {}", item.ran_parameter_id.0);
+                        assert_eq!(
+                            item.ran_parameter_definition, None,
+                            "{profile} {node_type:?}: {}",
+                            item.ran_parameter_id.0
+                        );
                     }
                 }
             }
