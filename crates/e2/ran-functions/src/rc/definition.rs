@@ -97,26 +97,30 @@ fn definition<'s, S: RcSource>(source: &'s S, config: &'s RcConfig) -> RanFuncti
             description: text("RAN Control"),
             instance: None,
         },
-        event_trigger: event_trigger(source, &reports),
+        event_trigger: event_trigger(source, config, &reports),
         report: non_empty(reports.iter().map(|style| report_style(source, config, *style)).collect())
             .map(|report_style_list| RanFunctionDefinitionReport { report_style_list }),
-        insert: non_empty(insert_styles(source.breakpoints()))
+        insert: non_empty(insert_styles(source.breakpoints(), config))
             .map(|insert_style_list| RanFunctionDefinitionInsert { insert_style_list }),
         control: non_empty(control_styles(source, config))
             .map(|control_style_list| RanFunctionDefinitionControl { control_style_list }),
-        policy: non_empty(policy_styles(source))
+        policy: non_empty(policy_styles(source, config))
             .map(|policy_style_list| RanFunctionDefinitionPolicy { policy_style_list }),
-        query: non_empty(if is_new && config.offer.queries { query_styles(source) } else { Vec::new() })
+        query: non_empty(if is_new && config.offer.queries { query_styles(source, config) } else { Vec::new() })
             .map(|query_style_list| RanFunctionDefinitionQuery { query_style_list }),
     }
 }
 
 /// The event trigger definition; each report style has the event trigger style with the same number.
-fn event_trigger<'s, S: RcSource>(source: &'s S, reports: &[i64]) -> Option<RanFunctionDefinitionEventTrigger<'s>> {
+fn event_trigger<'s, S: RcSource>(
+    source: &'s S,
+    config: &RcConfig,
+    reports: &[i64],
+) -> Option<RanFunctionDefinitionEventTrigger<'s>> {
     let styles = reports.iter().map(|style| EventTriggerStyleItem {
         ric_event_trigger_style_type: RicStyleType(*style),
         ric_event_trigger_style_name: style_name(&EVENT_TRIGGER_STYLES, *style),
-        ric_event_trigger_format_type: RicFormatType(*style),
+        ric_event_trigger_format_type: RicFormatType(config.offer.counted(*style)),
     });
     let mut breakpoints: Vec<_> = source.breakpoints().iter().collect();
     breakpoints
@@ -163,15 +167,15 @@ fn report_style<'s, S: RcSource>(source: &'s S, config: &RcConfig, style: i64) -
     ReportStyleItem {
         ric_report_style_type: RicStyleType(style),
         ric_report_style_name: style_name(&REPORT_STYLES, style),
-        ric_supported_event_trigger_style_type: RicStyleType(style),
-        ric_report_action_format_type: RicFormatType(1),
-        ric_indication_header_format_type: RicFormatType(1),
-        ric_indication_message_format_type: RicFormatType(message_format),
+        ric_supported_event_trigger_style_type: RicStyleType(config.offer.counted(style)),
+        ric_report_action_format_type: RicFormatType(config.offer.counted(1)),
+        ric_indication_header_format_type: RicFormatType(config.offer.counted(1)),
+        ric_indication_message_format_type: RicFormatType(config.offer.counted(message_format)),
         report_parameters_list: non_empty(parameters.map(parameter_item).collect()),
     }
 }
 
-fn insert_styles(breakpoints: &[SupportedBreakpoint]) -> Vec<InsertStyleItem<'_>> {
+fn insert_styles<'s>(breakpoints: &'s [SupportedBreakpoint], config: &RcConfig) -> Vec<InsertStyleItem<'s>> {
     let mut inserts: Vec<_> = breakpoints.iter().map(|supported| &supported.insert).collect();
     inserts.sort_unstable_by_key(|insert| (insert.style, insert.indication));
     let mut styles: Vec<_> = inserts
@@ -186,11 +190,11 @@ fn insert_styles(breakpoints: &[SupportedBreakpoint]) -> Vec<InsertStyleItem<'_>
                 ric_insert_style_type: RicStyleType(inserts[0].style),
                 ric_insert_style_name: style_name(&INSERT_STYLES, inserts[0].style),
                 ric_supported_event_trigger_style_type: RicStyleType(2),
-                ric_action_definition_format_type: RicFormatType(3),
+                ric_action_definition_format_type: RicFormatType(config.offer.counted(3)),
                 insert_indication_list: non_empty(items.collect()),
-                ric_indication_header_format_type: RicFormatType(2),
-                ric_indication_message_format_type: RicFormatType(5),
-                ric_call_process_id_format_type: RicFormatType(1),
+                ric_indication_header_format_type: RicFormatType(config.offer.counted(2)),
+                ric_indication_message_format_type: RicFormatType(config.offer.counted(5)),
+                ric_call_process_id_format_type: RicFormatType(config.offer.counted(1)),
             }
         })
         .collect();
@@ -199,11 +203,11 @@ fn insert_styles(breakpoints: &[SupportedBreakpoint]) -> Vec<InsertStyleItem<'_>
             ric_insert_style_type: RicStyleType(MULTIPLE_ACTIONS),
             ric_insert_style_name: style_name(&INSERT_STYLES, MULTIPLE_ACTIONS),
             ric_supported_event_trigger_style_type: RicStyleType(2),
-            ric_action_definition_format_type: RicFormatType(4),
+            ric_action_definition_format_type: RicFormatType(config.offer.counted(4)),
             insert_indication_list: None,
-            ric_indication_header_format_type: RicFormatType(3),
-            ric_indication_message_format_type: RicFormatType(6),
-            ric_call_process_id_format_type: RicFormatType(1),
+            ric_indication_header_format_type: RicFormatType(config.offer.counted(3)),
+            ric_indication_message_format_type: RicFormatType(config.offer.counted(6)),
+            ric_call_process_id_format_type: RicFormatType(config.offer.counted(1)),
         });
     }
     styles
@@ -276,8 +280,8 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
         });
         // v05.00: a group of UEs, and a UE by a partial UE ID
         let additional = |header| AdditionalSupportedFormat {
-            ric_control_header_format_type: RicFormatType(header),
-            ric_control_message_format_type: RicFormatType(1),
+            ric_control_header_format_type: RicFormatType(config.offer.counted(header)),
+            ric_control_message_format_type: RicFormatType(config.offer.counted(1)),
             ric_control_outcome_format_type: None,
             ric_control_action_id: None,
         };
@@ -288,10 +292,10 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
             ric_control_style_type: style,
             ric_control_style_name: style_name(&CONTROL_STYLES, style.0),
             control_action_list: non_empty(items.collect()),
-            ric_control_header_format_type: RicFormatType(header),
-            ric_control_message_format_type: RicFormatType(header),
-            ric_call_process_id_format_type: has_inserts.then_some(RicFormatType(1)),
-            ric_control_outcome_format_type: outcome_format(style),
+            ric_control_header_format_type: RicFormatType(config.offer.counted(header)),
+            ric_control_message_format_type: RicFormatType(config.offer.counted(header)),
+            ric_call_process_id_format_type: has_inserts.then_some(RicFormatType(config.offer.counted(1))),
+            ric_control_outcome_format_type: RicFormatType(config.offer.counted(outcome_format(style).0)),
             control_outcome_parameters_list: is_new
                 .then(|| List::from(vec![parameter_item((REFUSAL_REASON, "Why not"))])),
             list_of_additional_supported_formats: (has_partial && header == 1)
@@ -305,7 +309,7 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
     styles
 }
 
-fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'_>> {
+fn policy_styles<'s, S: RcSource>(source: &'s S, config: &RcConfig) -> Vec<PolicyStyleItem<'s>> {
     if source.breakpoints().is_empty() {
         return Vec::new();
     }
@@ -318,7 +322,7 @@ fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'_>> {
         let actions = source.policy_actions().iter().filter(|id| id.style == style).map(|id| PolicyActionItem {
             ric_policy_action_id: id.action,
             ric_policy_action_name: action_name(*id),
-            ric_action_definition_format_type: RicFormatType(2),
+            ric_action_definition_format_type: RicFormatType(config.offer.counted(2)),
             policy_action_parameters_list: non_empty(parameters_of(*id).map(known).collect()),
             policy_condition_parameters_list: conditions(),
         });
@@ -332,12 +336,12 @@ fn policy_styles<S: RcSource>(source: &S) -> Vec<PolicyStyleItem<'_>> {
     styles_of(source.policy_actions()).into_iter().map(item).collect()
 }
 
-fn query_styles<S: RcSource>(source: &S) -> Vec<QueryStyleItem<'_>> {
+fn query_styles<'s, S: RcSource>(source: &'s S, config: &RcConfig) -> Vec<QueryStyleItem<'s>> {
     let item = |style: i64, parameters| QueryStyleItem {
         ric_query_style_type: RicStyleType(style),
         ric_query_style_name: style_name(&QUERY_STYLES, style),
-        ric_query_header_format_type: RicFormatType(1),
-        ric_query_definition_format_type: RicFormatType(1),
+        ric_query_header_format_type: RicFormatType(config.offer.counted(1)),
+        ric_query_definition_format_type: RicFormatType(config.offer.counted(1)),
         ric_query_outcome_format_type: RicFormatType(style),
         query_parameters_list: non_empty(parameters),
     };

@@ -28,6 +28,8 @@ pub struct RcOffer {
     /// Actions whose parameters the definition lists side by side, nested ones too, and only those with these IDs. Default:
     /// none; the definition shows the nesting.
     pub listed_parameters: Cow<'static, [(ActionId, &'static [u32])]>,
+    /// Whether the definition counts formats, and the event trigger style of a report style, from 0, as FlexRIC does. Default: no.
+    pub counts_from_zero: bool,
     /// Requirements on controls besides those of the specification. Default: none.
     pub requirements: Cow<'static, [ControlRequirement]>,
 }
@@ -51,6 +53,7 @@ impl Default for RcOffer {
             on_demand_reports: true,
             report_parameters: None,
             listed_parameters: Cow::Borrowed(&[]),
+            counts_from_zero: false,
             requirements: Cow::Borrowed(&[]),
         }
     }
@@ -66,6 +69,11 @@ impl RcOffer {
                 of_style.map(|parameter| (parameter.id, parameter.name)).collect()
             }
         }
+    }
+
+    /// The number of a format, or of the event trigger style of a report style, in the definition.
+    pub(super) fn counted(&self, number: i64) -> i64 {
+        if self.counts_from_zero { number - 1 } else { number }
     }
 
     /// The IDs of the parameters that the definition lists side by side; `None` if it shows their nesting.

@@ -206,12 +206,12 @@ impl<H: SharedSource<Source: SliceSource>> RanFunction for SliceFunction<H> {
     }
 }
 
-/// The slices of a UE; `None` if it has none.
+/// The slices of a UE; `None` if it has none and is not listed then.
 fn slices_of<S: SliceSource>(source: &S, ue: Ue) -> Option<UeSlices> {
     let SliceAssociation { dl, ul } = source.slice_association(ue);
     let has_slice = dl.is_some() || ul.is_some();
     let (dl_id, ul_id) = (dl.unwrap_or(NO_SLICE), ul.unwrap_or(NO_SLICE));
-    has_slice.then(|| UeSlices { dl_id, ul_id, rnti: source.rnti(ue) })
+    (has_slice || source.lists_all_ues()).then(|| UeSlices { dl_id, ul_id, rnti: source.rnti(ue) })
 }
 
 impl<H: SharedSource<Source: SliceSource>> fmt::Debug for SliceFunction<H> {

@@ -49,6 +49,11 @@ pub trait SliceSource {
     /// Appends the connected UEs, always in the same order.
     fn ues(&self, out: &mut Vec<Ue>);
 
+    /// Whether reports list UEs without a slice too, with [`NO_SLICE`](e2sm::slice::NO_SLICE). Default: no.
+    fn lists_all_ues(&self) -> bool {
+        false
+    }
+
     /// The C-RNTI of a UE that [`SliceSource::ues`] has just returned.
     fn rnti(&self, ue: Ue) -> u16;
 

@@ -242,6 +242,10 @@ impl SliceSource for Node {
         KpmSource::ues(self, out);
     }
 
+    fn lists_all_ues(&self) -> bool {
+        self.profile.accepts_unknown
+    }
+
     fn rnti(&self, ue: Ue) -> u16 {
         rnti_of(ue)
     }

@@ -88,6 +88,10 @@ const WITHOUT_RRC: (&[ActionId], &[EventKind]) = (&[], &[]);
 /// The only parameter of reports, under the name that FlexRIC's monitor compares.
 const RRC_STATE: ReportParameter = ReportParameter { style: 4, id: RRC_STATE_CHANGED_TO, name: "RRC State" };
 
+/// DRB ID and the list of QoS flows, without the nesting of the list: FlexRIC decodes one level of definitions, and the flow's
+/// structure would be a second one.
+const QOS_FLOW_MAPPING: (ActionId, &[u32]) = (ControlAction::QOS_FLOW_MAPPING, &[1, 2]);
+
 const fn node(
     functions: &'static [u16],
     measurements: Measurements,
@@ -122,7 +126,8 @@ const fn node(
                 queries: false,
                 on_demand_reports: false,
                 report_parameters: Some(Cow::Borrowed(&[RRC_STATE])),
-                listed_parameters: Cow::Borrowed(&[]),
+                listed_parameters: Cow::Borrowed(&[QOS_FLOW_MAPPING]),
+                counts_from_zero: true,
                 requirements: Cow::Borrowed(&[]),
             }),
         },

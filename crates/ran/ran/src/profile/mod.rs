@@ -59,7 +59,8 @@ pub struct NodeProfile {
     #[cfg(feature = "control")]
     pub ccc: CccProfile,
     /// Whether QoS flows and schedulers of slices that the model does not know, and controls of MAC, are accepted without
-    /// effect: FlexRIC's RIC and xApps end on a failure.
+    /// effect, and whether reports of slices list UEs without a slice too: FlexRIC's RIC and xApps end on a failure, and
+    /// its slice xApp associates the first UE listed.
     pub accepts_unknown: bool,
     /// Whether UE IDs contain the RAN UE ID.
     pub has_ran_ue_id: bool,

@@ -166,6 +166,7 @@ const fn rc(
             on_demand_reports: false,
             report_parameters: Some(Cow::Borrowed(&[])),
             listed_parameters: Cow::Borrowed(listed_parameters),
+            counts_from_zero: false,
             requirements: Cow::Borrowed(requirements),
         }),
     }

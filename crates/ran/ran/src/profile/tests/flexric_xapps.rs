@@ -10,7 +10,7 @@ use e2sm::kpm::{
     MatchingUeCondPerSubItem, MeasurementInfoItem, MeasurementRecordItem, MeasurementType, MeasurementTypeName,
     TestCondExpression, TestCondInfo, TestCondType, TestCondValue, TimeStamp,
 };
-use e2sm::rc::{Control, ControlAction, FlowDirection, MappedFlow, QosFlowMapping};
+use e2sm::rc::{Control, ControlAction, FlowDirection, MappedFlow, QosFlowMapping, RanParameterDefinitionChoice};
 use per::{List, Octets, PrintableString};
 
 use super::*;
@@ -165,8 +165,9 @@ fn xapp_rc_moni_finds_the_rrc_state() {
         };
         for style in report.report_style_list.iter() {
             assert_eq!(&*style.ric_report_style_name.0, "UE Information");
-            assert_eq!((style.ric_supported_event_trigger_style_type.0, style.ric_report_action_format_type.0), (4, 1));
-            assert_eq!(style.ric_indication_message_format_type.0, 2);
+            // FlexRIC numbers formats from 0, and takes the event trigger style for a format
+            assert_eq!((style.ric_supported_event_trigger_style_type.0, style.ric_report_action_format_type.0), (3, 0));
+            assert_eq!((style.ric_indication_header_format_type.0, style.ric_indication_message_format_type.0), (0, 1));
             let parameters: Vec<_> = style.report_parameters_list.iter().flatten().collect();
             let named: Vec<_> = parameters.iter().map(|p| (p.ran_parameter_id.0, &*p.ran_parameter_name.0)).collect();
             assert_eq!(named, [(202, "RRC State")]);
@@ -174,7 +175,7 @@ fn xapp_rc_moni_finds_the_rrc_state() {
         let triggers = definition.event_trigger.as_ref().unwrap();
         let triggers: Vec<_> =
             triggers.event_trigger_style_list.iter().map(|style| style.ric_event_trigger_format_type.0).collect();
-        assert_eq!(triggers, [4]);
+        assert_eq!(triggers, [3]);
     }
 }
 
@@ -191,12 +192,27 @@ fn xapp_kpm_rc_finds_the_mapping_of_qos_flows() {
         };
         for style in control.control_style_list.iter() {
             assert_eq!(&*style.ric_control_style_name.0, "Radio Bearer Control");
-            assert_eq!((style.ric_control_header_format_type.0, style.ric_control_message_format_type.0), (1, 1));
+            assert_eq!((style.ric_control_header_format_type.0, style.ric_control_message_format_type.0), (0, 0));
             for action in style.control_action_list.iter().flatten() {
                 assert_eq!(&*action.ric_control_action_name.0, "QoS flow mapping configuration");
                 let parameters: Vec<_> =
                     action.control_action_parameters_list.iter().flatten().map(|p| p.ran_parameter_id.0).collect();
                 assert_eq!(parameters, [1, 2]);
+                // the decoder of all xApps asserts that what is within a list or a structure has no definition of its own
+                for parameter in action.control_action_parameters_list.iter().flatten() {
+                    let within = match parameter.ran_parameter_definition.as_ref().map(|of| &of.definition_choice) {
+                        None => continue,
+                        Some(RanParameterDefinitionChoice::List(list)) => &list.list,
+                        Some(RanParameterDefinitionChoice::Structure(structure)) => &structure.structure,
+                    };
+                    for item in within.iter() {
+                        assert_eq!(
+                            item.ran_parameter_definition, None,
+                            "{profile} {node_type:?}: {}",
+                            item.ran_parameter_id.0
+                        );
+                    }
+                }
             }
         }
         // DRB 5 and flow 10, which the UE does not have; its RIC and the xApp end with an assertion on a failure
@@ -249,4 +265,23 @@ fn schedulers_of_flexric_slice_xapp_are_accepted() {
     assert_eq!(SliceSource::slices(&node).ul, uplink());
     let mut full = node_of(&config("full"), NodeType::Gnb);
     assert!(SliceSource::set_slices(&mut full, wanted()).is_err());
+}
+
+#[test]
+fn slice_xapp_finds_the_rnti_of_a_ue_without_slice() {
+    use e2sm::Wire;
+    use e2sm::slice::{EventTriggerDefinition, IndicationMessage, NO_SLICE};
+
+    // the xApp associates the first UE of the report with a slice, and RNTI 0 if there is none
+    let listed = |profile| {
+        let mut node = Driven::new(&with(profile, NodeType::Gnb), NodeType::Gnb);
+        let mut trigger = Vec::new();
+        EventTriggerDefinition { period_ms: 5 }.encode(Wire::Plain, &mut trigger).unwrap();
+        node.subscribe(145, trigger, vec![report_action(0, None)]).unwrap();
+        let (_, message) = node.report(145).unwrap();
+        let message = IndicationMessage::decode_owned(&message, Wire::Plain).unwrap();
+        message.ues.iter().map(|ue| (ue.dl_id, ue.ul_id, ue.rnti != 0)).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("flexric"), [(NO_SLICE, NO_SLICE, true); 4]);
+    assert_eq!(listed("full"), []);
 }
