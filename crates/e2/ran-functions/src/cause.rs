@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest};
-use tracing::debug;
+use tracing::info;
 
 pub(crate) const ACTION_NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 pub(crate) const TRIGGER_NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::EventTriggerNotSupported);
@@ -17,7 +17,7 @@ pub(crate) const TRANSFER_SYNTAX_ERROR: Cause = Cause::Protocol(CauseProtocol::T
 /// Logs that `what` cannot be decoded, and returns the cause for it.
 pub(crate) fn undecodable<E: Display>(what: &'static str) -> impl Fn(E) -> Cause {
     move |error| {
-        debug!(%error, "cannot decode {what}");
+        info!(%error, "request refused: cannot decode its {what}");
         TRANSFER_SYNTAX_ERROR
     }
 }

@@ -12,7 +12,7 @@ use ferric::agent::{ControlFailure, ControllerId, FunctionContext, Ue};
 use ferric::e2::{ControlRequest, Time};
 use ferric::e2ap::{Cause, CauseRicRequest};
 use per::{List, PrintableString};
-use tracing::{debug, warn};
+use tracing::{info, warn};
 
 use super::definition::{OUTCOME_WITH_STRUCTURES, outcome_format};
 use super::events::element;
@@ -69,7 +69,7 @@ impl State {
         let RcConfig { revision, wire, .. } = self.config;
         let encode = |formats| encode(revision, wire, formats);
         let fail = |refusal: &Refusal, formats| {
-            debug!(controller = controller.0, cause = %refusal.cause, reason = %refusal.reason, "control refused");
+            info!(controller = controller.0, cause = %refusal.cause, reason = %refusal.reason, "control refused");
             ControlFailure { cause: refusal.cause, outcome: encode(formats) }
         };
         let (views, header, message) = (context.views(), &request.header, &request.message);
