@@ -223,7 +223,18 @@ impl Node {
 
     /// The AMF UE NGAP ID of a UE. It stays the same in handovers.
     pub(crate) fn amf_ue_ngap_id(&self, ue: Ue) -> u64 {
-        self.context_or_former(ue).map_or(0, |context| (u64::from(FIRST_GNB) << 16) + context.number)
+        // another part of the gNB may have advanced the cell to the arrival of a UE that has no context here yet
+        let number = self.context_or_former(ue).map(|context| context.number).or_else(|| self.number_in_cell(ue));
+        number.map_or(0, |number| (u64::from(FIRST_GNB) << 16) + number)
+    }
+
+    /// The number of a UE of the cell in the scenario.
+    fn number_in_cell(&self, ue: Ue) -> Option<u64> {
+        let simulation = self.simulation.borrow();
+        let cell = simulation.model.network.cell(self.cell_number());
+        let place = place_of(ue);
+        let entry = (place < cell.ue_indices()).then(|| cell.ue_entry(place))?;
+        (ue_of(entry) == ue).then_some(entry.number)
     }
 
     /// The node's identity.

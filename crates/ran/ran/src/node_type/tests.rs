@@ -213,3 +213,22 @@ fn lte_cell_is_an_enb() {
     assert_eq!((ues(gnb), ues(enb)), (3, 5));
     assert!(enb.has_events());
 }
+
+#[test]
+fn ue_that_another_part_has_met_first_has_its_id() {
+    let mut scenario = Scenario::without_traffic(1);
+    scenario.cells[0].is_split = true;
+    scenario.ues[0].arrives = radio::Time::from_millis(1000);
+    let mut parts = testing::nodes(&RanConfig { scenario, ..RanConfig::default() });
+    for part in &mut parts {
+        KpmSource::advance(part, at(0));
+    }
+    KpmSource::advance(&mut parts[0], at(2));
+    for part in &parts[1..] {
+        let mut ues = Vec::new();
+        KpmSource::ues(part, &mut ues);
+        assert_eq!(ues.len(), 1, "the parts share the cell");
+        assert_eq!(part.amf_ue_ngap_id(ues[0]), parts[0].amf_ue_ngap_id(ues[0]));
+        assert_ne!(part.amf_ue_ngap_id(ues[0]), 0);
+    }
+}
