@@ -73,7 +73,8 @@ impl Testbed {
     fn node_says(&mut self, pdu: &[u8]) {
         let Routed::Indication(indication) = self.controller.handle_pdu(self.now, self.node, pdu) else { return };
         for consumer in self.controller.consumers(indication.subscription) {
-            let relayed = self.host.relay_indication(*consumer, &indication, &mut Vec::new(), |_, parts| parts.concat());
+            let relayed =
+                self.host.relay_indication(*consumer, &indication, &mut Vec::new(), |_, parts| parts.concat());
             if let Some(out) = relayed {
                 let gather = Gather::new();
                 e42::decode(&out, self.version, &gather).expect("what is sent can be read");
