@@ -89,7 +89,7 @@ pub fn run(
             }
             XappEvent::Request(RequestEvent::Controlled { outcome, .. }) => failure = Some(outcome.to_string()),
             XappEvent::Request(RequestEvent::SubscriptionFailed { error, .. }) => failure = Some(error.to_string()),
-            XappEvent::Verified { verdict: told, .. } => verdict = Some(told),
+            XappEvent::Verified { verdict: reported, .. } => verdict = Some(reported),
             _ => {}
         })?;
         if let Some(failure) = failure.take() {

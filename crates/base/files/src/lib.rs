@@ -1,6 +1,6 @@
 //! Reads files that users name: configurations, certificates, tokens, rules, messages.
 //!
-//! A name may denote anything: a device that never ends, a FIFO that nobody writes, a folder. [`read`] takes at most a number of
+//! A name may denote anything: a device that never ends, a FIFO without a writer, a folder. [`read`] takes at most a number of
 //! octets, waits for a limited time, and says what is wrong. [`open`] is for data of any length that is read piece by piece.
 
 #![forbid(unsafe_code)]
@@ -24,13 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// Those of the system; [`ErrorKind::FileTooLarge`] if there is more; [`ErrorKind::IsADirectory`] for a folder;
-/// [`ErrorKind::TimedOut`] if a FIFO or a device does not end in time; [`ErrorKind::UnexpectedEof`] if nobody writes a FIFO.
+/// [`ErrorKind::TimedOut`] if a FIFO or a device does not end in time; [`ErrorKind::UnexpectedEof`] if a FIFO has no writer.
 pub fn read(path: &Path, max_octets: u64) -> io::Result<Vec<u8>> {
     let file = open_without_waiting(path)?;
     let kind = file.metadata()?.file_type();
     let octets = if kind.is_file() { read_bounded(&file, max_octets)? } else { read_within(&file, max_octets)? };
     if octets.is_empty() && kind.is_fifo() {
-        return Err(io::Error::new(ErrorKind::UnexpectedEof, "a FIFO that nobody writes"));
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, "a FIFO without a writer"));
     }
     Ok(octets)
 }
@@ -76,7 +76,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     options.write(true).create(true).truncate(true).custom_flags(flags.bits().cast_signed());
     let file = options.open(path).map_err(|error| match error.raw_os_error() {
         Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
-            io::Error::new(ErrorKind::NotConnected, "a FIFO that nobody reads")
+            io::Error::new(ErrorKind::NotConnected, "a FIFO without a reader")
         }
         _ => error,
     })?;
@@ -201,7 +201,7 @@ mod tests {
         let path = folder.fifo();
         assert_eq!(read(&path, 8).unwrap_err().kind(), ErrorKind::UnexpectedEof);
         assert_eq!(open(&path).unwrap().read(&mut [0]).unwrap(), 0);
-        assert_eq!(create(&path).unwrap_err().to_string(), "a FIFO that nobody reads");
+        assert_eq!(create(&path).unwrap_err().to_string(), "a FIFO without a reader");
     }
 
     #[test]

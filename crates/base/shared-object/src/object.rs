@@ -103,7 +103,7 @@ pub fn is_plain(name: &str) -> bool {
 }
 
 /// Opens the file with all links resolved, if it may be loaded. What is checked is what is opened: each folder is opened in the
-/// one before it, and no links are followed, so that nobody can swap a part of the path in between.
+/// one before it, and no links are followed, so that no part of the path can be swapped in between.
 fn open_allowed(file: &Path, folder: &Path) -> Result<OwnedFd, LoadError> {
     let missing = |path: &Path| {
         let path = path.to_owned();
@@ -141,7 +141,7 @@ fn open_at(folder: &impl AsFd, name: &OsStr, flags: OFlags, path: &Path) -> Resu
     opened.map_err(|error| LoadError::Missing(path.to_owned(), error.into()))
 }
 
-/// Checks that nobody but root and the current user can replace what is at `path`. Above the configured folder, others may write
+/// Checks that only root and the current user can replace what is at `path`. Above the configured folder, others may write
 /// to a folder with the sticky bit, such as `/tmp`: they can replace only what belongs to them.
 fn check(path: &Path, status: &Stat, is_inside: bool) -> Result<(), LoadError> {
     if ![0, rustix::process::geteuid().as_raw()].contains(&status.st_uid) {

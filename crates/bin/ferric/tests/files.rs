@@ -31,7 +31,7 @@ fn fifo(name: &str) -> File {
 fn odd_files_are_refused_wherever_one_is_named() {
     let fifo = fifo("odd.fifo");
     let config = |table: &str| File::new(&format!("odd-{}.toml", table.len()), table.as_bytes());
-    for (name, reason) in ODD.into_iter().chain([(fifo.name(), "FIFO that nobody writes")]) {
+    for (name, reason) in ODD.into_iter().chain([(fifo.name(), "FIFO without a writer")]) {
         let ric = ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"];
         let with = |more: &[&'static str]| -> Vec<String> {
             ric.iter().chain(more).map(|word| word.replace("NAME", name)).collect()

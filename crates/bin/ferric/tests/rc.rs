@@ -53,7 +53,7 @@ impl RanFunction for RcFunction {
     }
 
     fn subscribe(&mut self, _: Time, _: ControllerId, _: &SubscriptionRequest, _: &Views) -> Result<Admission, Cause> {
-        panic!("nobody subscribes to RC")
+        panic!("there is no subscription to RC")
     }
 
     fn unsubscribe(&mut self, _: RequestKey) {}

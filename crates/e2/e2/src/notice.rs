@@ -332,7 +332,7 @@ impl fmt::Display for Notice {
             Notice::NodeConnected { node, of } => write!(
                 f,
                 "setup as {node} refused: the node is connected from {of}; it may try again in 10 s, when that connection has \
-                 ended if nobody answers there; `node_takeover` states who may take a node over"
+                 ended if no peer answers there; `node_takeover` states who may take a node over"
             ),
             Notice::TakeoverAttempted { node, by } => write!(
                 f,

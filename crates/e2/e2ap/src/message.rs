@@ -92,7 +92,7 @@ pub fn encode_ie<T: Encode>(
 /// declares: ResetRequest is the initiating message of the procedure Reset. Its IE with the id 49 and the criticality
 /// reject is not in v01.00 and v01.01 (`_`), and mandatory (`M`) in v02.03 and v03.01; `O` is for optional. The IEs
 /// are encoded in this order and should arrive in it (E2AP v03.01 10.3.6); [`Decoded::out_of_order`](crate::Decoded::out_of_order)
-/// tells if they did not.
+/// states whether they did not.
 ///
 /// A field has the declared type if the IE `must` be present in every version that has the message, and is an `Option`
 /// of it if the IE `may` be absent in some. An IE whose criticality is not reject `may` be absent even where it is

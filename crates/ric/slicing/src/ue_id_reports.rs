@@ -1,4 +1,4 @@
-//! KPM subscriptions that tell the ids which the nodes have for their UEs.
+//! KPM subscriptions that yield the ids which the nodes have for their UEs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;

@@ -70,7 +70,7 @@ impl Source {
                 node = self.node_name,
                 reported = mismatch.reported,
                 expected = mismatch.expected,
-                "the node leaves out or adds values: they are shown as ?1, ?2, … because their names cannot be told; request \
+                "the node leaves out or adds values: they are shown as ?1, ?2, … because their names are unknown; request \
                  only what the node reports (--measurement)"
             );
         }

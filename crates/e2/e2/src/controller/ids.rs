@@ -33,8 +33,8 @@ impl SubscriptionId {
 
     /// Returns the request id of the subscription, the inverse of [`SubscriptionId::of_request`].
     ///
-    /// Consecutive ids differ in both parts, so that all do until the requestors are used up. FlexRIC's agent tells
-    /// aperiodic reports apart by the requestor alone; agents made for the subscription manager of O-RAN SC, which has one
+    /// Consecutive ids differ in both parts, so that all do until the requestors are used up. FlexRIC's agent
+    /// distinguishes aperiodic reports by the requestor alone; agents made for the subscription manager of O-RAN SC, which has one
     /// requestor, may use the instance alone.
     pub(super) fn request(self, first_requestor: u16) -> RicRequestId {
         let requestors = requestors(first_requestor);

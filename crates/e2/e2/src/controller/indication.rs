@@ -53,7 +53,7 @@ impl Controller {
         }
     }
 
-    /// Counts and drops an indication that arrives before the setup: the node goes on with what it reported to the RIC before a
+    /// Counts and drops an indication that arrives before the setup: the node continues what it reported to the RIC before a
     /// restart. The time limit of the setup bounds their number.
     pub(super) fn indication_before_setup(&mut self, now: Time, assoc: AssocId, message: &Pdu<'_>, pdu: &[u8]) {
         let Pdu::RicIndication(indication) = message else { return };

@@ -115,7 +115,7 @@ enum Deadline {
 }
 
 impl Deadline {
-    /// Whether what it limits still goes on.
+    /// Whether the procedure that it limits is still in progress.
     fn is_current(self, assocs: &HashMap<AssocId, Assoc>, requests: &RequestTable) -> bool {
         match self {
             Deadline::Setup(assoc, by) => assocs.get(&assoc).is_some_and(|a| a.node.is_none() && a.setup_by == by),

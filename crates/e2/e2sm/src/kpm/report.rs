@@ -32,7 +32,7 @@ pub struct Row<'m> {
 }
 
 /// A record whose number of values differs from that of the measurements and their labels, so that none of its values has
-/// a name: which of them the node left out cannot be told.
+/// a name: which of them the node left out is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CountMismatch {
     /// The number of values that the measurements and their labels stand for.

@@ -235,7 +235,7 @@ impl TimestampReader {
         self.format
     }
 
-    /// The moment, once it could be told.
+    /// The moment, once it is known.
     ///
     /// A time stamp that is less than half a period old is that of the report. A node whose time stamps are older and whose
     /// reports are late by more than that is taken for one that states the period's start, until a report is faster.

@@ -5,7 +5,7 @@ use tracing::warn;
 
 use super::ServerConfig;
 
-/// Logs the plain addresses beyond this host whose peers nobody authenticates.
+/// Logs the plain addresses beyond this host whose peers are not authenticated.
 pub(super) fn warn_of_exposed_listeners(config: &ServerConfig) {
     for (address, consequence) in exposed(config) {
         warn!(%address, "unprotected address: {consequence}");

@@ -83,7 +83,7 @@ fn name(cell: Cgi) -> Result<CellObjectId<'static>, per::Error> {
     PrintableString::try_from(format!("{identity:x}")).map(CellObjectId)
 }
 
-/// The gNB of a cell, as far as the cell's identity tells.
+/// The gNB of a cell, as far as the cell's identity contains it.
 fn gnb(cell: Cgi) -> GlobalGnbId {
     let (plmn_identity, value): (PlmnIdentity, u64) = match cell {
         Cgi::NrCgi(cell) => (cell.plmn_identity, cell.nr_cell_identity.value >> (NR_CELL_BITS - GNB_ID_BITS)),

@@ -1,4 +1,4 @@
-//! Short subscriptions to KPM, which tell the ids that the parts of a base station have for their UEs.
+//! Short subscriptions to KPM, which yield the ids that the parts of a base station have for their UEs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};

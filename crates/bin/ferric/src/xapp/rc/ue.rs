@@ -111,7 +111,7 @@ impl WantedUe<'_> {
         Ok(())
     }
 
-    /// Whether reports of the parts of a base station can tell more about the UE than the user did: of a split base station, or
+    /// Whether reports of the parts of a base station can identify the UE further than the user did: of a split base station, or
     /// of a DU that may require any UE.
     pub fn needs_reports(&self, node: &GlobalE2NodeId, parts: usize) -> bool {
         let is_split = parts > 1 || Part::of(node) != Part::Control;

@@ -5,8 +5,8 @@
 //! PLMN, slice and QoS class. [`IndicationMessage::rows`] iterates over the values.
 //!
 //! O-RAN SC's simulator `kpm_sim` registers v01.00 and sends the headers and messages of v01.02, which is not published:
-//! more identities in the header, the report style in front of the containers, and reports on UEs. The two layouts are told
-//! apart by their octets: none is valid in both.
+//! more identities in the header, the report style in front of the containers, and reports on UEs. The two layouts are
+//! distinguished by their octets: none is valid in both.
 //!
 //! ```
 //! use e2sm::kpm::v1::{EventTriggerDefinition, ReportPeriod};

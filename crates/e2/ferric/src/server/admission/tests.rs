@@ -12,7 +12,7 @@ use testkit::certificates::Authority;
 use super::super::{E42Address, E42Config, Rights, Server, ServerConfig};
 use crate::endpoint;
 
-/// A server whose access rules admit nobody.
+/// A server whose access rules admit no peer.
 fn server(authority: &Authority) -> Server {
     let any_port: Address = "tls://127.0.0.1:0".parse().unwrap();
     let mut config = ServerConfig {
