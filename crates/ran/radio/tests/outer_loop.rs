@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use radio::phy::{
-    Area, Carrier, Channel, Direction, Fading, Fixed, Geometry, MobileUe, Motion, Position, Site, UeRadio,
+    Area, Carrier, Channel, Deployment, Direction, Fading, Fixed, Geometry, MobileUe, Motion, Position, Site, UeRadio,
 };
 use radio::traffic::{self, Flow, FlowSpecification, Kind};
 use radio::{CellConfig, FiveTuple, HandoverConfig, LinkCounts, Network, OuterLoop, Random, Subscription, Time, Ue};
@@ -44,7 +44,7 @@ fn moving(seed: u64, speed_m_per_s: f64, branches: u8) -> impl Fn(&Network, u64,
         let fading = Fading { branches, ..Fading::default() };
         let ue_radio = UeRadio { fading, uplink_target_db: 10.0, ..UeRadio::default() };
         let sites: Arc<[Site]> = Arc::from([site]);
-        let geometry = Geometry::new(sites, 0, ue_radio, mobile_ue, (seed, number as u32), random).unwrap();
+        let geometry = Geometry::new(Deployment::new(sites, seed), 0, ue_radio, mobile_ue, random).unwrap();
         Channel::Geometry(Box::new(geometry))
     }
 }

@@ -1,44 +1,37 @@
 //! The radio channel of a UE at a position among base stations.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use super::deployment::MastPath;
 use super::fading::Gain;
-use super::path_loss::Ends;
 use super::site::{GeometryError, Site, UeRadio};
-use super::{MobileUe, Position};
+use super::{Deployment, MobileUe, Position};
 use crate::{Random, Time};
 
-/// The interval of updates of the position and the path loss. A car moves about a metre in it.
+/// The interval of updates of the position.
 const POSITION_INTERVAL: Duration = Duration::from_millis(40);
+/// The distance between updates of the paths to all sites: a twelfth of the shortest correlation distance of shadowing.
+const PATH_INTERVAL_M: f64 = 0.5;
 /// The interval of updates of fading. With a longer coherence time, successive values are correlated; with a shorter one they
 /// are practically independent.
 const FADING_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The path between a UE and a site.
-#[derive(Clone, Debug)]
-struct Path {
-    /// The normalized shadowing: mean 0, variance 1, spatially correlated.
-    shadow: f64,
-    /// The source of randomness of this pair of UE and cell.
-    random: Random,
-    /// The path loss with shadowing, minus the antenna gain.
-    loss_db: f64,
-    /// The received power of the site per resource element.
-    rsrp_dbm: f64,
-}
-
 /// The channel of a UE at a position among base stations.
 ///
-/// The shadowing of each cell depends on the distance that the UE has moved, the fading of the serving cell on its speed. Both
+/// Path loss, line of sight and shadowing of each cell depend on the position, the fading of the serving cell on the UE's speed. Both
 /// directions share them. Reported powers exclude fading, as after layer 3 filtering.
 #[derive(Clone, Debug)]
 pub struct Geometry {
-    sites: Arc<[Site]>,
+    deployment: Deployment,
     serving: usize,
     ue_radio: UeRadio,
     mobile_ue: MobileUe,
-    paths: Box<[Path]>,
+    /// The position for which the paths were computed.
+    paths_at: Position,
+    masts: Box<[MastPath]>,
+    /// By site: the coupling loss, and the received power per resource element.
+    loss_db: Box<[f32]>,
+    received_mw: Box<[f32]>,
     gain: Gain,
     /// The SINRs in the serving cell, without fading.
     sinr_db: f64,
@@ -67,15 +60,16 @@ impl Clock {
 }
 
 impl Geometry {
-    /// Creates the channel of a UE among `sites`. The UE's number and the common seed determine the shadowing.
+    /// Creates the channel of a UE among the sites of a deployment.
     pub fn new(
-        sites: Arc<[Site]>,
+        deployment: impl Into<Deployment>,
         serving: usize,
         ue_radio: UeRadio,
         mobile_ue: MobileUe,
-        (seed, ue): (u64, u32),
         random: &mut Random,
     ) -> Result<Self, GeometryError> {
+        let deployment = deployment.into();
+        let sites = deployment.sites();
         sites.iter().try_for_each(Site::check)?;
         ue_radio.check()?;
         let site = sites.get(serving).ok_or(GeometryError::Value {
@@ -83,26 +77,25 @@ impl Geometry {
             value: serving as f64,
             allowed: "the index of a site",
         })?;
-        let gain = Gain::new(&ue_radio.fading, site.propagation.rice_factor_db(), site.frequency_mhz, random);
-        let path = |cell| {
-            let mut random = Random::new(seed, u64::from(ue) << 32 | cell);
-            Path { shadow: random.normal(), random, loss_db: 0.0, rsrp_dbm: 0.0 }
-        };
-        let paths = (0..sites.len() as u64).map(path).collect();
+        let gain = Gain::new(&ue_radio.fading, None, site.frequency_mhz, random);
         let (position_clock, fading_clock) = Default::default();
         let mut geometry = Geometry {
-            sites,
             serving,
             ue_radio,
+            paths_at: mobile_ue.position(),
             mobile_ue,
-            paths,
+            masts: deployment.no_paths(),
+            loss_db: vec![0.0; sites.len()].into(),
+            received_mw: vec![0.0; sites.len()].into(),
             gain,
             sinr_db: 0.0,
             uplink_sinr_db: 0.0,
             position_clock,
             fading_clock,
+            deployment,
         };
-        geometry.update_paths(0.0);
+        geometry.update_paths();
+        geometry.gain.update(0.0, 0.0, random);
         Ok(geometry)
     }
 
@@ -114,12 +107,9 @@ impl Geometry {
             return;
         }
         if let Some(seconds) = self.position_clock.tick(now, POSITION_INTERVAL) {
-            let before = self.mobile_ue.position();
             self.mobile_ue.advance(seconds, random);
-            // the straight distance; around a corner it is shorter than the path, a negligible difference for shadowing
-            let moved_m = before.distance_m(self.mobile_ue.position());
-            if moved_m > 0.0 {
-                self.update_paths(moved_m);
+            if self.paths_at.distance_m(self.mobile_ue.position()) >= PATH_INTERVAL_M {
+                self.update_paths();
             }
         }
     }
@@ -141,17 +131,16 @@ impl Geometry {
     /// # Panics
     /// When there is no such site.
     pub fn set_serving(&mut self, site: usize) {
-        assert!(site < self.sites.len(), "site {site} of {}", self.sites.len());
+        let sites = self.sites();
+        assert!(site < sites.len(), "site {site} of {}", sites.len());
         self.serving = site;
-        let site = &self.sites[site];
-        self.gain.set_propagation(site.propagation.rice_factor_db(), site.frequency_mhz);
-        self.update_sinr();
+        self.update_serving();
     }
 
     /// All sites.
     #[must_use]
     pub fn sites(&self) -> &[Site] {
-        &self.sites
+        self.deployment.sites()
     }
 
     /// RSRP of a site.
@@ -160,7 +149,31 @@ impl Geometry {
     /// When there is no such site.
     #[must_use]
     pub fn rsrp_dbm(&self, site: usize) -> f64 {
-        self.paths[site].rsrp_dbm
+        self.deployment.element_dbm(site) - self.loss_db(site)
+    }
+
+    /// The coupling loss of a site: path loss and shadowing, minus the antenna gain in the direction of the UE.
+    ///
+    /// # Panics
+    /// When there is no such site.
+    #[must_use]
+    pub fn loss_db(&self, site: usize) -> f64 {
+        self.loss_db[site].into()
+    }
+
+    /// The received power of each site per resource element in mW, without fading.
+    #[must_use]
+    pub fn received_mw(&self) -> &[f32] {
+        &self.received_mw
+    }
+
+    /// Whether there is line of sight to a site.
+    ///
+    /// # Panics
+    /// When there is no such site.
+    #[must_use]
+    pub fn has_line_of_sight(&self, site: usize) -> bool {
+        self.masts[self.deployment.mast(site)].line_of_sight
     }
 
     /// Power of the UE's reference signals at the serving site.
@@ -182,51 +195,60 @@ impl Geometry {
     }
 
     /// Recomputes all paths from the current position.
-    fn update_paths(&mut self, moved_m: f64) {
+    fn update_paths(&mut self) {
         let position = self.mobile_ue.position();
-        for (site, path) in self.sites.iter().zip(&mut self.paths) {
-            let keep = (-moved_m / site.propagation.shadowing_distance_m()).exp();
-            path.shadow = keep * path.shadow + (1.0 - keep * keep).sqrt() * path.random.normal();
-            let loss = site.propagation.loss(&Ends {
-                distance_m: position.distance_m(site.position),
-                base_m: site.height_m,
-                ue_m: self.ue_radio.height_m,
-                frequency_ghz: site.frequency_mhz / 1000.0,
-            });
-            path.loss_db = loss.median_db + loss.shadowing_db * path.shadow - site.gain_db;
-            path.rsrp_dbm = site.element_dbm() - site.gain_db - path.loss_db;
+        self.paths_at = position;
+        self.deployment.update_masts(position, self.ue_radio.height_m, &mut self.masts);
+        for (site, (loss_db, received_mw)) in self.loss_db.iter_mut().zip(&mut self.received_mw).enumerate() {
+            let loss = self.deployment.loss_db(site, &self.masts);
+            *loss_db = loss as f32;
+            *received_mw = milliwatts(self.deployment.element_dbm(site) - loss) as f32;
         }
+        self.update_serving();
+    }
+
+    /// Recomputes what depends on the serving site.
+    fn update_serving(&mut self) {
+        let site = &self.deployment.sites()[self.serving];
+        let rice_factor_db = site.propagation.scenario.rice_factor_db(self.has_line_of_sight(self.serving));
+        self.gain.set_propagation(rice_factor_db, site.frequency_mhz);
         self.update_sinr();
     }
 
     /// Recomputes the SINRs of the serving cell from all paths.
     fn update_sinr(&mut self) {
-        let site = &self.sites[self.serving];
-        let milliwatts = |dbm: f64| 10.0_f64.powf(dbm / 10.0);
+        let sites = self.deployment.sites();
+        let site = &sites[self.serving];
         let noise_dbm = site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db;
         let mut disturbing_mw = milliwatts(noise_dbm);
-        for (number, (other, path)) in self.sites.iter().zip(&self.paths).enumerate() {
+        for (number, (other, received_mw)) in sites.iter().zip(&self.received_mw).enumerate() {
             if number != self.serving && other.frequency_mhz == site.frequency_mhz {
-                disturbing_mw += other.activity * milliwatts(path.rsrp_dbm);
+                disturbing_mw += other.activity * f64::from(*received_mw);
             }
         }
-        let path = &self.paths[self.serving];
-        self.sinr_db = path.rsrp_dbm - 10.0 * disturbing_mw.log10();
+        self.sinr_db = self.rsrp_dbm(self.serving) - 10.0 * disturbing_mw.log10();
         let subcarriers = 12.0 * f64::from(self.ue_radio.uplink_prbs);
-        let at_most_dbm = self.ue_radio.power_dbm - 10.0 * subcarriers.log10() + site.uplink_gain_db - path.loss_db;
+        let loss_db = self.loss_db(self.serving);
+        let at_most_dbm = self.ue_radio.power_dbm - 10.0 * subcarriers.log10() + site.uplink_gain_db - loss_db;
         self.uplink_sinr_db = (at_most_dbm - self.uplink_noise_dbm()).min(self.ue_radio.uplink_target_db);
     }
 
     fn uplink_noise_dbm(&self) -> f64 {
-        let site = &self.sites[self.serving];
+        let site = &self.deployment.sites()[self.serving];
         site.noise_dbm() + site.noise_figure_db + site.uplink_noise_rise_db
     }
 }
 
+fn milliwatts(dbm: f64) -> f64 {
+    10.0_f64.powf(dbm / 10.0)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::phy::{Area, Carrier, DeploymentScenario, Motion, Propagation};
+    use crate::phy::{Area, Carrier, DeploymentScenario, LineOfSight, Motion, Propagation};
 
     const AREA: Area =
         Area { min: Position { x_m: -2000.0, y_m: -2000.0 }, max: Position { x_m: 2000.0, y_m: 2000.0 } };
@@ -239,7 +261,9 @@ mod tests {
     fn geometry(sites: &Arc<[Site]>, x_m: f64, motion: Motion, ue: u32) -> Geometry {
         let mobile_ue = MobileUe::new(AREA, Position { x_m, y_m: 0.0 }, motion).unwrap();
         let mut random = Random::new(1, ue.into());
-        Geometry::new(sites.clone(), 0, UeRadio::default(), mobile_ue, (9, ue), &mut random).unwrap()
+        // each UE among shadowing of its own
+        let deployment = Deployment::new(sites.clone(), ue.into());
+        Geometry::new(deployment, 0, UeRadio::default(), mobile_ue, &mut random).unwrap()
     }
 
     /// Mean and standard deviation.
@@ -261,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn shadowing_is_independent_per_cell_and_reproducible() {
+    fn shadowing_of_two_masts_correlates_by_half_and_is_reproducible() {
         let sites = sites(&[-200.0, 200.0]);
         let pairs: Vec<[f64; 2]> = (0..4000)
             .map(|ue| geometry(&sites, 0.0, Motion::Still, ue))
@@ -269,7 +293,8 @@ mod tests {
             .collect();
         let differences: Vec<f64> = pairs.iter().map(|[one, other]| one - other).collect();
         let (mean, deviation) = moments(&differences);
-        assert!(mean.abs() < 0.4 && (deviation - 72.0_f64.sqrt()).abs() < 0.3, "{mean} {deviation}");
+        // the variance of the difference is 2 (1 - 0.5) times 6 dB squared
+        assert!(mean.abs() < 0.4 && (deviation - 6.0).abs() < 0.2, "{mean} {deviation}");
         let again = geometry(&sites, 0.0, Motion::Still, 17);
         assert_eq!([again.rsrp_dbm(0), again.rsrp_dbm(1)], pairs[17]);
     }
@@ -300,7 +325,7 @@ mod tests {
 
     #[test]
     fn moving_ue_receives_other_cell_stronger_eventually() {
-        let seen = Propagation { scenario: DeploymentScenario::UrbanMicro, line_of_sight: true };
+        let seen = Propagation { scenario: DeploymentScenario::UrbanMicro, line_of_sight: LineOfSight::Always };
         let site = |site: &Site| Site { propagation: seen, height_m: 10.0, ..site.clone() };
         let sites: Arc<[Site]> = sites(&[-500.0, 500.0]).iter().map(site).collect();
         let motion = Motion::Straight { speed_m_per_s: 20.0, heading_deg: 90.0 };
@@ -379,7 +404,7 @@ mod tests {
         let sites = sites(&[0.0]);
         let mobile_ue = || MobileUe::new(AREA, Position::default(), Motion::Still).unwrap();
         let new = |sites: &Arc<[Site]>, serving, ue_radio| {
-            Geometry::new(sites.clone(), serving, ue_radio, mobile_ue(), (0, 0), &mut Random::new(0, 0))
+            Geometry::new(sites.clone(), serving, ue_radio, mobile_ue(), &mut Random::new(0, 0))
                 .unwrap_err()
                 .to_string()
         };
@@ -388,7 +413,7 @@ mod tests {
             new(&sites, 0, UeRadio { uplink_prbs: 0, ..UeRadio::default() }),
             "uplink_prbs is 0: must be 1 to 273"
         );
-        let low: Arc<[Site]> = Arc::new([Site { height_m: 2.0, ..sites[0].clone() }]);
-        assert!(new(&low, 0, UeRadio::default()).starts_with("height_m is 2: must be 10 to 150"));
+        let low: Arc<[Site]> = Arc::new([Site { height_m: 1.0, ..sites[0].clone() }]);
+        assert!(new(&low, 0, UeRadio::default()).starts_with("height_m is 1: must be 1.5 to 150"));
     }
 }

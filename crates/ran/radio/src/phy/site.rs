@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Area, Fading, Grid, Position, Propagation};
+use super::{Antenna, Area, Fading, Grid, Position, Propagation};
 
 /// Thermal noise at 290 K, in one hertz.
 const NOISE_DBM_PER_HZ: f64 = -174.0;
@@ -16,8 +16,10 @@ pub struct Site {
     pub height_m: f64,
     /// Transmit power over the whole carrier. Default: 46.
     pub power_dbm: f64,
-    /// Antenna gain towards each UE, in both directions. Default: 8.
+    /// Gain of an antenna element at its peak, in both directions. Default: 8.
     pub gain_db: f64,
+    /// The pattern of the antenna. Default: omnidirectional.
+    pub antenna: Antenna,
     /// Receive diversity gain in the uplink, relative to that of the UE in the downlink. Default: 3.
     pub uplink_gain_db: f64,
     /// Noise figure of the base station's receiver. Default: 5.
@@ -47,6 +49,7 @@ impl Site {
             height_m: 25.0,
             power_dbm: 46.0,
             gain_db: 8.0,
+            antenna: Antenna::default(),
             uplink_gain_db: 3.0,
             noise_figure_db: 5.0,
             noise_rise_db: 3.0,
@@ -59,9 +62,9 @@ impl Site {
         }
     }
 
-    /// Transmit power per resource element, antenna gain included.
+    /// Transmit power per resource element, before the antenna.
     pub(super) fn element_dbm(&self) -> f64 {
-        self.power_dbm + self.gain_db - 10.0 * (12.0 * f64::from(self.prbs)).log10()
+        self.power_dbm - 10.0 * (12.0 * f64::from(self.prbs)).log10()
     }
 
     /// Thermal noise per resource element.
@@ -74,13 +77,16 @@ impl Site {
         let [subcarrier_hz, prbs] = [self.subcarrier_hz.into(), self.prbs.into()];
         within("x_m", self.position.x_m, -1e6, 1e6, "-1e6 to 1e6")?;
         within("y_m", self.position.y_m, -1e6, 1e6, "-1e6 to 1e6")?;
-        within("height_m", self.height_m, 10.0, 150.0, "10 to 150 (TR 38.901 table 7.4.1-1)")?;
+        within("height_m", self.height_m, 1.5, 150.0, "1.5 to 150")?;
         within("power_dbm", self.power_dbm, -50.0, 100.0, "-50 to 100")?;
         within("gain_db", self.gain_db, -60.0, 60.0, "-60 to 60")?;
         within("uplink_gain_db", self.uplink_gain_db, -60.0, 60.0, "-60 to 60")?;
         within("noise_figure_db", self.noise_figure_db, 0.0, 60.0, "0 to 60")?;
         within("noise_rise_db", self.noise_rise_db, 0.0, 60.0, "0 to 60")?;
         within("uplink_noise_rise_db", self.uplink_noise_rise_db, 0.0, 60.0, "0 to 60")?;
+        if let Antenna::Sector(sector) = &self.antenna {
+            sector.check()?;
+        }
         within("activity", self.activity, 0.0, 1.0, "0 to 1")?;
         within("frequency_mhz", self.frequency_mhz, 410.0, 7125.0, "410 to 7125")?;
         within("prbs", prbs, 1.0, 273.0, "1 to 273")?;
@@ -121,7 +127,7 @@ impl Default for UeRadio {
 impl UeRadio {
     /// Validates all fields.
     pub(super) fn check(&self) -> Result<(), GeometryError> {
-        within("height_m", self.height_m, 1.5, 10.0, "1.5 to 10")?;
+        within("height_m", self.height_m, 1.0, 13.0, "1 to 13")?;
         within("power_dbm", self.power_dbm, -50.0, 50.0, "-50 to 50")?;
         within("uplink_prbs", self.uplink_prbs.into(), 1.0, 273.0, "1 to 273")?;
         within("uplink_target_db", self.uplink_target_db, -30.0, 60.0, "-30 to 60")?;
@@ -190,8 +196,8 @@ mod tests {
     #[test]
     fn power_is_spread_over_all_resource_elements() {
         let site = Site::new(&Carrier::default().check().unwrap(), Position::default());
-        // 46 dBm over 1272 subcarriers, and 8 dB of gain
-        assert!((site.element_dbm() - (46.0 - 31.045 + 8.0)).abs() < 0.001, "{}", site.element_dbm());
+        // 46 dBm over 1272 subcarriers
+        assert!((site.element_dbm() - (46.0 - 31.045)).abs() < 0.001, "{}", site.element_dbm());
         assert!((site.noise_dbm() + 129.23).abs() < 0.01, "{}", site.noise_dbm());
         assert_eq!((site.check(), UeRadio::default().check()), (Ok(()), Ok(())));
     }
@@ -202,7 +208,7 @@ mod tests {
         for (wrong, field) in [
             (Site { position: Position { x_m: f64::NAN, y_m: 0.0 }, ..site.clone() }, "x_m"),
             (Site { position: Position { x_m: 0.0, y_m: 1e7 }, ..site.clone() }, "y_m"),
-            (Site { height_m: 1.5, ..site.clone() }, "height_m"),
+            (Site { height_m: 1.4, ..site.clone() }, "height_m"),
             (Site { power_dbm: f64::INFINITY, ..site.clone() }, "power_dbm"),
             (Site { gain_db: 61.0, ..site.clone() }, "gain_db"),
             (Site { uplink_gain_db: -61.0, ..site.clone() }, "uplink_gain_db"),
@@ -226,7 +232,7 @@ mod tests {
         let ok = UeRadio::default();
         let fading = Fading::default();
         for (wrong, field) in [
-            (UeRadio { height_m: 1.0, ..ok.clone() }, "height_m"),
+            (UeRadio { height_m: 0.9, ..ok.clone() }, "height_m"),
             (UeRadio { power_dbm: 51.0, ..ok.clone() }, "power_dbm"),
             (UeRadio { uplink_prbs: 0, ..ok.clone() }, "uplink_prbs"),
             (UeRadio { uplink_target_db: f64::NAN, ..ok.clone() }, "uplink_target_db"),

@@ -87,8 +87,8 @@ fn channel_delegates_to_its_parts() {
     let grid = Carrier::default().check().unwrap();
     let area = Area { min: Position::default(), max: Position { x_m: 500.0, y_m: 500.0 } };
     let mobile_ue = MobileUe::new(area, Position { x_m: 100.0, y_m: 0.0 }, Motion::Still).unwrap();
-    let sites = [Site::new(&grid, Position::default()), Site::new(&grid, area.max)];
-    let geometry = Geometry::new(sites.into(), 0, UeRadio::default(), mobile_ue, (1, 1), &mut random).unwrap();
+    let sites: std::sync::Arc<[Site]> = [Position::default(), area.max].map(|at| Site::new(&grid, at)).into();
+    let geometry = Geometry::new(sites, 0, UeRadio::default(), mobile_ue, &mut random).unwrap();
     let mut channel = Channel::Geometry(Box::new(geometry));
     let before = channel.sinr_db();
     for slot in 0..12 {
