@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use super::channel::Surroundings;
 use super::deployment::MastPath;
 use super::fading::Gain;
+use super::power_control::UplinkPower;
 use super::site::{GeometryError, Site, UeRadio};
-use super::{Deployment, MobileUe, Position};
+use super::{Deployment, Interference, MobileUe, Position, PowerControl};
 use crate::{Random, Time};
 
 /// The interval of updates of the position.
@@ -33,9 +35,12 @@ pub struct Geometry {
     loss_db: Box<[f32]>,
     received_mw: Box<[f32]>,
     gain: Gain,
-    /// The SINRs in the serving cell, without fading.
+    /// The SINRs in the serving cell, without fading; in the uplink on one PRB.
     sinr_db: f64,
     uplink_sinr_db: f64,
+    uplink_power: UplinkPower,
+    /// The interference that the SINRs contain; `None` when a path or the serving cell has changed since.
+    interference: Option<u64>,
     position_clock: Clock,
     fading_clock: Clock,
 }
@@ -90,17 +95,29 @@ impl Geometry {
             gain,
             sinr_db: 0.0,
             uplink_sinr_db: 0.0,
+            uplink_power: UplinkPower::default(),
+            interference: None,
             position_clock,
             fading_clock,
             deployment,
         };
         geometry.update_paths();
         geometry.gain.update(0.0, 0.0, random);
+        let nothing = Surroundings { interference: &Interference::default(), power_control: &PowerControl::default() };
+        geometry.update_sinr(&nothing);
+        geometry.interference = None;
         Ok(geometry)
     }
 
     /// Advances the channel to `now`.
-    pub fn update(&mut self, now: Time, random: &mut Random) {
+    pub fn update(&mut self, now: Time, surroundings: &Surroundings<'_>, random: &mut Random) {
+        self.update_position_and_fading(now, random);
+        if self.interference != Some(surroundings.interference.number()) {
+            self.update_sinr(surroundings);
+        }
+    }
+
+    fn update_position_and_fading(&mut self, now: Time, random: &mut Random) {
         let Some(seconds) = self.fading_clock.tick(now, FADING_INTERVAL) else { return };
         self.gain.update(seconds, self.mobile_ue.speed_m_per_s(), random);
         if !self.mobile_ue.moves() {
@@ -126,7 +143,7 @@ impl Geometry {
         self.serving
     }
 
-    /// Changes the serving site, at the end of a handover.
+    /// Changes the serving site, at the end of a handover. The SINRs are those of the new site from the next update on.
     ///
     /// # Panics
     /// When there is no such site.
@@ -176,10 +193,23 @@ impl Geometry {
         self.masts[self.deployment.mast(site)].line_of_sight
     }
 
-    /// Power of the UE's reference signals at the serving site.
+    /// Power of the UE's reference signals at the serving site per resource element, sent on one PRB.
     #[must_use]
     pub fn uplink_rsrp_dbm(&self) -> f64 {
-        self.uplink_sinr_db + self.uplink_noise_dbm()
+        let site = &self.sites()[self.serving];
+        10.0 * (self.uplink_power.on(1) / 12.0).log10() + site.uplink_gain_db - self.loss_db(self.serving)
+    }
+
+    /// The transmit power of the UE on `prbs` PRBs, in mW.
+    #[must_use]
+    pub fn uplink_power_mw(&self, prbs: u16) -> f64 {
+        self.uplink_power.on(prbs)
+    }
+
+    /// The number of PRBs for which the power of the UE suffices.
+    #[must_use]
+    pub fn full_power_prbs(&self) -> f64 {
+        self.uplink_power.full_power_prbs()
     }
 
     /// The SINR in dB at the UE.
@@ -188,7 +218,7 @@ impl Geometry {
         self.sinr_db + self.gain.db()
     }
 
-    /// The SINR in dB at the base station.
+    /// The SINR in dB at the base station, of a transmission on one PRB.
     #[must_use]
     pub fn uplink_sinr_db(&self) -> f64 {
         self.uplink_sinr_db + self.gain.db()
@@ -212,30 +242,23 @@ impl Geometry {
         let site = &self.deployment.sites()[self.serving];
         let rice_factor_db = site.propagation.scenario.rice_factor_db(self.has_line_of_sight(self.serving));
         self.gain.set_propagation(rice_factor_db, site.frequency_mhz);
-        self.update_sinr();
+        self.interference = None;
     }
 
-    /// Recomputes the SINRs of the serving cell from all paths.
-    fn update_sinr(&mut self) {
-        let sites = self.deployment.sites();
-        let site = &sites[self.serving];
-        let noise_dbm = site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db;
-        let mut disturbing_mw = milliwatts(noise_dbm);
-        for (number, (other, received_mw)) in sites.iter().zip(&self.received_mw).enumerate() {
-            if number != self.serving && other.frequency_mhz == site.frequency_mhz {
-                disturbing_mw += other.activity * f64::from(*received_mw);
-            }
-        }
-        self.sinr_db = self.rsrp_dbm(self.serving) - 10.0 * disturbing_mw.log10();
-        let subcarriers = 12.0 * f64::from(self.ue_radio.uplink_prbs);
-        let loss_db = self.loss_db(self.serving);
-        let at_most_dbm = self.ue_radio.power_dbm - 10.0 * subcarriers.log10() + site.uplink_gain_db - loss_db;
-        self.uplink_sinr_db = (at_most_dbm - self.uplink_noise_dbm()).min(self.ue_radio.uplink_target_db);
-    }
-
-    fn uplink_noise_dbm(&self) -> f64 {
-        let site = &self.deployment.sites()[self.serving];
-        site.noise_dbm() + site.noise_figure_db + site.uplink_noise_rise_db
+    /// Recomputes the SINRs of the serving cell.
+    fn update_sinr(&mut self, surroundings: &Surroundings<'_>) {
+        let Surroundings { interference, power_control } = surroundings;
+        let (site, serving) = (&self.deployment.sites()[self.serving], self.serving);
+        let noise_mw = milliwatts(site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db);
+        let disturbing_mw = noise_mw + interference.downlink_mw(serving, &self.received_mw);
+        self.sinr_db = self.rsrp_dbm(serving) - 10.0 * disturbing_mw.log10();
+        let prb_dbm = power_control.prb_dbm(site.subcarrier_hz, self.loss_db(serving));
+        self.uplink_power = UplinkPower::new(prb_dbm, self.ue_radio.power_dbm);
+        let noise_mw = milliwatts(site.noise_dbm() + site.noise_figure_db + site.uplink_noise_rise_db);
+        let element_mw = milliwatts(self.deployment.element_dbm(serving));
+        let disturbing_mw = noise_mw + interference.uplink_mw(serving, element_mw);
+        self.uplink_sinr_db = self.uplink_rsrp_dbm() - 10.0 * disturbing_mw.log10();
+        self.interference = Some(interference.number());
     }
 }
 
@@ -264,6 +287,21 @@ mod tests {
         // each UE among shadowing of its own
         let deployment = Deployment::new(sites.clone(), ue.into());
         Geometry::new(deployment, 0, UeRadio::default(), mobile_ue, &mut random).unwrap()
+    }
+
+    /// Updates a channel among silent cells.
+    fn update(geometry: &mut Geometry, now: Time, random: &mut Random) {
+        update_among(geometry, now, &Interference::default(), random);
+    }
+
+    fn update_among(geometry: &mut Geometry, now: Time, interference: &Interference, random: &mut Random) {
+        let power_control = PowerControl::default();
+        geometry.update(now, &Surroundings { interference, power_control: &power_control }, random);
+    }
+
+    /// Interference between cells with equal carriers and a share of used resource elements.
+    fn interference(cells: usize, activity: f32, uplink: f64) -> Interference {
+        Interference::new(1, vec![0; cells].into(), [vec![activity; cells].into()].into(), vec![uplink; cells].into())
     }
 
     /// Mean and standard deviation.
@@ -310,7 +348,7 @@ mod tests {
             let mut geometry = geometry(&sites, 1900.0, motion, ue as u32);
             before.push(geometry.rsrp_dbm(0));
             for step in 0..=50 {
-                geometry.update(Time::from_millis(step * 40), &mut random);
+                update(&mut geometry, Time::from_millis(step * 40), &mut random);
             }
             assert!((geometry.position().y_m - 50.0).abs() < 1e-6, "{:?}", geometry.position());
             after.push(geometry.rsrp_dbm(0));
@@ -332,40 +370,71 @@ mod tests {
         let mut random = Random::new(3, 0);
         let mut geometry = geometry(&sites, -450.0, motion, 0);
         assert!(geometry.rsrp_dbm(0) > geometry.rsrp_dbm(1) + 10.0);
+        let full = interference(2, 1.0, 0.0);
+        update_among(&mut geometry, Time::START, &full, &mut random);
         let early_db = geometry.sinr_db;
-        for step in 0..9000 {
-            geometry.update(Time::from_millis(step * 5), &mut random);
+        for step in 1..9000 {
+            update_among(&mut geometry, Time::from_millis(step * 5), &full, &mut random);
         }
         assert!(geometry.rsrp_dbm(1) > geometry.rsrp_dbm(0) + 10.0, "{:?}", geometry.position());
         let (late_db, late_uplink_db) = (geometry.sinr_db, geometry.uplink_sinr_db);
         assert!(late_db < early_db - 20.0, "{late_db} {early_db}");
         geometry.set_serving(1);
         assert_eq!(geometry.serving(), 1);
+        update_among(&mut geometry, Time::from_millis(45_000), &full, &mut random);
         assert!(geometry.sinr_db > late_db + 20.0 && geometry.uplink_sinr_db >= late_uplink_db);
     }
 
+    /// RSRP over noise and the interference of the other cell, without fading.
     #[test]
-    fn interference_follows_activity_of_other_cells() {
-        let quiet = sites(&[0.0, 300.0]);
-        let change = |change: fn(&Site) -> Site| -> Arc<[Site]> { quiet.iter().map(change).collect() };
-        let sinr_db = |sites: &Arc<[Site]>| geometry(sites, 150.0, Motion::Still, 4).sinr_db;
-        let silent = sinr_db(&change(|site| Site { activity: 0.0, ..site.clone() }));
-        let half = sinr_db(&quiet);
-        let full = sinr_db(&change(|site| Site { activity: 1.0, ..site.clone() }));
-        assert!(silent > half + 3.0 && half > full + 2.5 && full > half - 3.1, "{silent} {half} {full}");
-        let elsewhere: Arc<[Site]> = Arc::new([quiet[0].clone(), Site { frequency_mhz: 2600.0, ..quiet[1].clone() }]);
-        assert_eq!(sinr_db(&elsewhere), silent);
-        assert_eq!(sinr_db(&sites(&[0.0])), silent);
+    fn sinr_is_rsrp_over_noise_and_active_neighbours() {
+        let sites = sites(&[0.0, 300.0]);
+        let milliwatts = |dbm: f64| 10.0_f64.powf(dbm / 10.0);
+        for ue in 0..20 {
+            let mut geometry = geometry(&sites, 150.0, Motion::Still, ue);
+            let mut random = Random::new(1, 0);
+            for (epoch, activity) in [(1, 0.0), (2, 0.3), (3, 1.0)] {
+                let interference = Interference::new(
+                    epoch,
+                    vec![0; 2].into(),
+                    [vec![activity as f32; 2].into()].into(),
+                    vec![0.0; 2].into(),
+                );
+                update_among(&mut geometry, Time::from_millis(10 * epoch), &interference, &mut random);
+                // noise in 30 kHz, and 7 dB of noise figure
+                let noise_mw = milliwatts(-129.229 + 7.0);
+                let expected_db =
+                    geometry.rsrp_dbm(0) - 10.0 * (noise_mw + activity * milliwatts(geometry.rsrp_dbm(1))).log10();
+                assert!((geometry.sinr_db - expected_db).abs() < 0.01, "{} and not {expected_db}", geometry.sinr_db);
+            }
+        }
     }
 
     #[test]
-    fn power_control_reaches_target_sinr() {
+    fn uplink_sinr_follows_power_control_and_interference() {
         let sites = sites(&[0.0]);
-        assert_eq!(geometry(&sites, 20.0, Motion::Still, 0).uplink_sinr_db, 20.0);
-        let far = geometry(&sites, 1500.0, Motion::Still, 0);
-        assert!(far.uplink_sinr_db < 5.0, "{}", far.uplink_sinr_db);
-        // noise in 30 kHz, 5 dB noise figure and 3 dB noise rise
-        assert!((far.uplink_rsrp_dbm() - far.uplink_sinr_db + 121.23).abs() < 0.01);
+        let mut random = Random::new(1, 0);
+        let mut limited = 0;
+        for ue in 0..100 {
+            let mut geometry = geometry(&sites, 20.0 + 15.0 * f64::from(ue), Motion::Still, ue);
+            update(&mut geometry, Time::START, &mut random);
+            let loss_db = geometry.loss_db(0);
+            let power_dbm = (-80.0 + 3.0103 + 0.8 * loss_db).min(23.0);
+            // 12 subcarriers, 3 dB of diversity, noise in 30 kHz and 5 dB of noise figure
+            let expected_db = power_dbm - 10.7918 + 3.0 - loss_db + 129.229 - 5.0;
+            let sinr_db = geometry.uplink_sinr_db;
+            assert!((sinr_db - expected_db).abs() < 0.01, "{loss_db} dB: {sinr_db} and not {expected_db}");
+            let headroom_db = 10.0 * geometry.full_power_prbs().log10();
+            assert!((headroom_db - (23.0 + 80.0 - 3.0103 - 0.8 * loss_db)).abs() < 0.01);
+            limited += u32::from(headroom_db < 0.0);
+            let element_mw = 10.0_f64.powf(geometry.deployment.element_dbm(0) / 10.0);
+            let noise_mw = 10.0_f64.powf((-129.229 + 5.0) / 10.0);
+            // as much interference as noise
+            let as_noise = interference(1, 0.0, noise_mw * element_mw);
+            update_among(&mut geometry, Time::START, &as_noise, &mut random);
+            assert!((geometry.uplink_sinr_db - (sinr_db - 3.0103)).abs() < 0.01);
+        }
+        assert!((10..90).contains(&limited), "{limited}");
     }
 
     #[test]
@@ -376,7 +445,7 @@ mod tests {
             let mut geometry = geometry(&sites, 100.0, motion, 5);
             let mut random = Random::new(seed, 0);
             let step = |slot: u64| {
-                geometry.update(Time::from_nanos(slot * 500_000), &mut random);
+                update(&mut geometry, Time::from_nanos(slot * 500_000), &mut random);
                 (geometry.sinr_db(), geometry.rsrp_dbm(1))
             };
             (0..20_000).map(step).collect::<Vec<_>>()
@@ -393,9 +462,9 @@ mod tests {
         let motion = Motion::Straight { speed_m_per_s: 10.0, heading_deg: 90.0 };
         let mut geometry = geometry(&sites(&[0.0]), 100.0, motion, 0);
         let mut random = Random::new(1, 0);
-        geometry.update(Time::from_millis(60_000), &mut random);
+        update(&mut geometry, Time::from_millis(60_000), &mut random);
         assert_eq!(geometry.position().x_m, 100.0);
-        geometry.update(Time::from_millis(60_100), &mut random);
+        update(&mut geometry, Time::from_millis(60_100), &mut random);
         assert!((geometry.position().x_m - 101.0).abs() < 1e-9, "{:?}", geometry.position());
     }
 
@@ -410,8 +479,8 @@ mod tests {
         };
         assert_eq!(new(&sites, 1, UeRadio::default()), "serving is 1: must be the index of a site");
         assert_eq!(
-            new(&sites, 0, UeRadio { uplink_prbs: 0, ..UeRadio::default() }),
-            "uplink_prbs is 0: must be 1 to 273"
+            new(&sites, 0, UeRadio { power_dbm: 51.0, ..UeRadio::default() }),
+            "power_dbm is 51: must be -50 to 50"
         );
         let low: Arc<[Site]> = Arc::new([Site { height_m: 1.0, ..sites[0].clone() }]);
         assert!(new(&low, 0, UeRadio::default()).starts_with("height_m is 1: must be 1.5 to 150"));

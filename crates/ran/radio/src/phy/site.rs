@@ -24,12 +24,10 @@ pub struct Site {
     pub uplink_gain_db: f64,
     /// Noise figure of the base station's receiver. Default: 5.
     pub noise_figure_db: f64,
-    /// Noise rise at the UE from cells outside the model. Default: 3.
+    /// Noise rise at the UE from cells outside the model; those of the model interfere by themselves. Default: 0.
     pub noise_rise_db: f64,
-    /// Noise rise at the base station. Default: 3.
+    /// Noise rise at the base station from UEs outside the model. Default: 0.
     pub uplink_noise_rise_db: f64,
-    /// The share of its resource elements that is in use, as interference to UEs of other cells. Default: 0.5.
-    pub activity: f64,
     /// The propagation to the UEs.
     pub propagation: Propagation,
     /// The carrier frequency.
@@ -52,9 +50,8 @@ impl Site {
             antenna: Antenna::default(),
             uplink_gain_db: 3.0,
             noise_figure_db: 5.0,
-            noise_rise_db: 3.0,
-            uplink_noise_rise_db: 3.0,
-            activity: 0.5,
+            noise_rise_db: 0.0,
+            uplink_noise_rise_db: 0.0,
             propagation: Propagation::default(),
             frequency_mhz: grid.carrier().frequency_mhz,
             prbs: grid.prbs(),
@@ -87,7 +84,6 @@ impl Site {
         if let Antenna::Sector(sector) = &self.antenna {
             sector.check()?;
         }
-        within("activity", self.activity, 0.0, 1.0, "0 to 1")?;
         within("frequency_mhz", self.frequency_mhz, 410.0, 7125.0, "410 to 7125")?;
         within("prbs", prbs, 1.0, 273.0, "1 to 273")?;
         within("subcarrier_hz", subcarrier_hz, 15_000.0, 60_000.0, "15000, 30000 or 60000")
@@ -99,12 +95,8 @@ impl Site {
 pub struct UeRadio {
     /// Height above ground. Default: 1.5.
     pub height_m: f64,
-    /// Maximum transmit power. Default: 23.
+    /// Maximum transmit power P_CMAX over all PRBs; 23 dBm is power class 3 (TS 38.101-1 6.2.1). Default: 23.
     pub power_dbm: f64,
-    /// The number of PRBs that share the maximum power. Default: 10.
-    pub uplink_prbs: u16,
-    /// The target SINR of uplink power control. Default: 20.
-    pub uplink_target_db: f64,
     /// Noise figure of the receiver. Default: 7.
     pub noise_figure_db: f64,
     /// Fading.
@@ -113,14 +105,7 @@ pub struct UeRadio {
 
 impl Default for UeRadio {
     fn default() -> Self {
-        UeRadio {
-            height_m: 1.5,
-            power_dbm: 23.0,
-            uplink_prbs: 10,
-            uplink_target_db: 20.0,
-            noise_figure_db: 7.0,
-            fading: Fading::default(),
-        }
+        UeRadio { height_m: 1.5, power_dbm: 23.0, noise_figure_db: 7.0, fading: Fading::default() }
     }
 }
 
@@ -129,8 +114,6 @@ impl UeRadio {
     pub(super) fn check(&self) -> Result<(), GeometryError> {
         within("height_m", self.height_m, 1.0, 13.0, "1 to 13")?;
         within("power_dbm", self.power_dbm, -50.0, 50.0, "-50 to 50")?;
-        within("uplink_prbs", self.uplink_prbs.into(), 1.0, 273.0, "1 to 273")?;
-        within("uplink_target_db", self.uplink_target_db, -30.0, 60.0, "-30 to 60")?;
         within("noise_figure_db", self.noise_figure_db, 0.0, 60.0, "0 to 60")?;
         within("branches", self.fading.branches.into(), 1.0, 8.0, "1 to 8")?;
         within("min_speed_m_per_s", self.fading.min_speed_m_per_s, 0.0, 200.0, "0 to 200")
@@ -215,7 +198,6 @@ mod tests {
             (Site { noise_figure_db: -1.0, ..site.clone() }, "noise_figure_db"),
             (Site { noise_rise_db: -1.0, ..site.clone() }, "noise_rise_db"),
             (Site { uplink_noise_rise_db: 61.0, ..site.clone() }, "uplink_noise_rise_db"),
-            (Site { activity: 1.1, ..site.clone() }, "activity"),
             (Site { frequency_mhz: 3.6, ..site.clone() }, "frequency_mhz"),
             (Site { prbs: 0, ..site.clone() }, "prbs"),
             (Site { subcarrier_hz: 0, ..site }, "subcarrier_hz"),
@@ -234,8 +216,6 @@ mod tests {
         for (wrong, field) in [
             (UeRadio { height_m: 0.9, ..ok.clone() }, "height_m"),
             (UeRadio { power_dbm: 51.0, ..ok.clone() }, "power_dbm"),
-            (UeRadio { uplink_prbs: 0, ..ok.clone() }, "uplink_prbs"),
-            (UeRadio { uplink_target_db: f64::NAN, ..ok.clone() }, "uplink_target_db"),
             (UeRadio { noise_figure_db: -0.1, ..ok.clone() }, "noise_figure_db"),
             (UeRadio { fading: Fading { branches: 0, ..fading }, ..ok.clone() }, "branches"),
             (UeRadio { fading: Fading { branches: 9, ..fading }, ..ok.clone() }, "branches"),
