@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::Position;
+use super::{Area, Position};
 use crate::Random;
 
 /// The office of TR 38.901 table 7.2-2: its length and width, and the distance of the sites.
@@ -61,6 +61,20 @@ impl Layout {
             on_grid(at.0, at.1, inter_site_m)
         });
         each.collect()
+    }
+
+    /// The area of the layout: the rectangle around its hexagons, or the office.
+    #[must_use]
+    pub fn area(&self) -> Area {
+        let Layout::Hexagons { inter_site_m, .. } = *self else {
+            return Area { min: Position::default(), max: Position { x_m: OFFICE_M[0], y_m: OFFICE_M[1] } };
+        };
+        // half a hexagon around the sites
+        let [x_m, y_m] = [inter_site_m / 2.0, inter_site_m / 3.0_f64.sqrt()];
+        let sites = self.sites();
+        let most = |of: fn(&Position) -> f64| sites.iter().map(of).fold(0.0, f64::max);
+        let max = Position { x_m: most(|site| site.x_m) + x_m, y_m: most(|site| site.y_m) + y_m };
+        Area { min: Position { x_m: -max.x_m, y_m: -max.y_m }, max }
     }
 
     /// Draws a place for the UE with a number: uniform over the hexagon of a site, in turn, or over the office; at least
@@ -150,6 +164,7 @@ mod tests {
         let layout = Layout::Hexagons { rings: 2, inter_site_m: 500.0 };
         let sites = layout.sites();
         let mut random = Random::new(3, 0);
+        let area = layout.area();
         let (mut near, mut sum) = (0, 0.0);
         let count = 19_000;
         for number in 0..count {
@@ -158,6 +173,7 @@ mod tests {
             assert!(own_m >= 35.0);
             let nearest_m = sites.iter().map(|site| site.distance_m(at)).fold(f64::MAX, f64::min);
             assert!((nearest_m - own_m).abs() < 1e-6, "{at:?} is nearer to another site");
+            assert!(area.contains(at), "{at:?}");
             near += u32::from(own_m < 150.0);
             sum += own_m;
         }

@@ -30,6 +30,12 @@ pub struct Area {
 }
 
 impl Area {
+    /// Whether a position is within the area or at its edge; one that is NaN is not.
+    #[must_use]
+    pub fn contains(&self, position: Position) -> bool {
+        self.clamp(position) == position
+    }
+
     fn clamp(&self, position: Position) -> Position {
         Position {
             x_m: position.x_m.clamp(self.min.x_m, self.max.x_m),
@@ -106,8 +112,7 @@ impl MobileUe {
         if !ordered(area.min.x_m, area.max.x_m) || !ordered(area.min.y_m, area.max.y_m) {
             return Err(GeometryError::Area(area));
         }
-        // NaN equals nothing
-        if area.clamp(position) != position {
+        if !area.contains(position) {
             return Err(GeometryError::Outside(position));
         }
         let leg = match motion {

@@ -323,3 +323,26 @@ fn split_gnb() {
     let rates = run.mbps(&[0, 1, 2, 3], 4.0);
     assert!(rates.iter().all(|rate| (rate - 20.0).abs() < 2.0), "{rates:?}");
 }
+
+#[test]
+fn hex7() {
+    let mut run = Running::example("hex7");
+    run.until(0.1);
+    assert_eq!((run.first.len(), (0..21).map(|cell| run.ues(cell)).sum::<usize>()), (21, 105));
+    run.until(3.0);
+    // every UE is in the strongest cell of its place, or was when its handover began
+    let mut away = 0;
+    for cell in 0..21 {
+        for (_, ue) in run.cell(cell).ues() {
+            let geometry = ue.channel().geometry().unwrap();
+            assert_eq!(geometry.sites().len(), 21);
+            let best = (0..21).max_by(|a, b| geometry.rsrp_dbm(*a).total_cmp(&geometry.rsrp_dbm(*b))).unwrap();
+            away += usize::from(geometry.rsrp_dbm(cell) < geometry.rsrp_dbm(best) - 3.0);
+        }
+    }
+    assert!(away <= 5, "{away} UEs are in a cell that is 3 dB weaker than the strongest");
+    let delivered =
+        (0..105).filter(|ue| run.find(*ue).is_some() && run.flow(*ue, 0).downlink.received_octets > 250_000);
+    let delivered = delivered.count();
+    assert!(delivered >= 90, "{delivered} of 105 UEs have most of 1 Mbit/s");
+}

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use radio::phy::{Carrier, Duplex, McsTable, Position, TddPattern};
+use radio::phy::{Carrier, Duplex, Layout, McsTable, TddPattern};
 use radio::rlc::Mode;
 use radio::{CellConfig, OuterLoop};
 
-use super::{ScenarioFolders, slices, traffic_control};
+use super::{ScenarioFolders, site, slices, traffic_control};
 use crate::scenario::{CellScenario, MAX_CELLS};
 use settings::{Error, Table, TableKeys};
 
@@ -17,6 +17,16 @@ pub const CELL: TableKeys = TableKeys {
         "apart_m",
         "x_m",
         "y_m",
+        "sectors",
+        "azimuth_deg",
+        "tilt_deg",
+        "electrical_tilt_deg",
+        "vertical_elements",
+        "antenna_gain_dbi",
+        "power_dbm",
+        "height_m",
+        "propagation",
+        "line_of_sight",
         "rat",
         "bandwidth_mhz",
         "scs_khz",
@@ -56,8 +66,12 @@ pub const TDD: TableKeys = TableKeys {
 };
 pub const LTE_TDD: TableKeys = TableKeys { name: "[cell.lte_tdd]", keys: &["configuration", "special_subframe"] };
 
-/// Reads the cells of a table.
-pub fn cells(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<CellScenario>, Error> {
+/// Reads the cells of a table, at the sites of a layout or in a row.
+pub fn cells(
+    table: &Table<'_>,
+    folders: &ScenarioFolders<'_>,
+    layout: Option<Layout>,
+) -> Result<Vec<CellScenario>, Error> {
     let carrier = carrier(table)?;
     let grid = carrier.check().map_err(|error| table.invalid_table(error))?;
     let mut radio = CellConfig { carrier, ..CellConfig::default() };
@@ -87,20 +101,21 @@ pub fn cells(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<Cel
     if is_split && grid.carrier().rat == radio::phy::Rat::Lte {
         return Err(table.invalid("split", "only NR cells can be split"));
     }
-    let far = -1e6..=1e6;
-    let x_m = table.number("x_m", far.clone())?.unwrap_or(0.0);
-    let y_m = table.number("y_m", far)?.unwrap_or(0.0);
-    let apart_m = table.number("apart_m", 0.0..=100_000.0)?.unwrap_or(500.0);
-    let count = table.integer("count", 1..=MAX_CELLS as i64)?.unwrap_or(1_u32);
     let cell = CellScenario {
         radio,
-        position: Position { x_m, y_m },
         is_split,
         is_locked: table.boolean("locked")?.unwrap_or(false),
         slicing: slices::slicing(table, &grid)?,
+        ..CellScenario::default()
     };
-    let in_row = |number| Position { x_m: x_m + apart_m * f64::from(number), y_m };
-    Ok((0..count).map(|number| CellScenario { position: in_row(number), ..cell.clone() }).collect())
+    let sectors = site::sectors(table, layout)?;
+    let positions = site::positions(table, layout, MAX_CELLS)?;
+    let cells = positions.iter().flat_map(|position| {
+        let cell = &cell;
+        sectors.iter().map(move |site| CellScenario { position: *position, site: site.clone(), ..cell.clone() })
+    });
+    // no more than the caller refuses
+    Ok(cells.take(MAX_CELLS + 1).collect())
 }
 
 fn carrier(table: &Table<'_>) -> Result<Carrier, Error> {

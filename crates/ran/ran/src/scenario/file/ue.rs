@@ -6,6 +6,7 @@ use radio::phy::{Motion, Position, Trace, TraceEnd};
 use radio::{Random, Subscription, Time};
 
 use super::flow::{self, FLOW, SECONDS, seconds};
+use super::places::Places;
 use super::{MAX_FLOWS, ScenarioFolders};
 use crate::node::{MCC, MNC};
 use crate::scenario::{ChannelScenario, MAX_UES, UeScenario};
@@ -16,6 +17,7 @@ pub const UE: TableKeys = TableKeys {
     keys: &[
         "name",
         "count",
+        "per_cell",
         "cell",
         "plmn",
         "sst",
@@ -52,22 +54,14 @@ pub fn ues(
     table: &Table<'_>,
     folders: &ScenarioFolders<'_>,
     (seed, number): (u64, usize),
-    cells: usize,
+    places: &Places<'_>,
     room: usize,
 ) -> Result<Vec<UeScenario>, Error> {
-    let count: usize = table.integer("count", 1..=MAX_UES as i64)?.unwrap_or(1);
-    if count > room {
-        return Err(table.invalid("count", format!("too many UEs: {room} of {MAX_UES} are left")));
-    }
-    let first = if table.is_text("cell") {
-        table.choice("cell", &[("all", ())])?;
-        None
-    } else {
-        let cell: usize = table.integer("cell", 0..=cells as i64 - 1)?.unwrap_or(0);
-        Some(cell)
-    };
+    let cells = places.cells();
+    let count = count(table, cells, room)?;
     let subscription = subscription(table)?;
     let channel = channel(table, folders)?;
+    let mut choice = places.choice(table, &channel, (seed, number))?;
     let tables = table.tables("flow", &FLOW, MAX_FLOWS)?;
     let flows =
         tables.iter().enumerate().map(|(at, table)| flow::flow(table, at)).collect::<Result<Vec<_>, Error>>()?;
@@ -76,10 +70,26 @@ pub fn ues(
     let ue = |at| {
         let (arrives, leaves) = times.next().unwrap_or((Time::START, None));
         let flows = flows.iter().map(|flow| flow.for_ue(arrives, &mut random)).collect();
-        let cell = first.unwrap_or(at % cells);
-        UeScenario { cell, subscription, channel: channel.clone(), flows, arrives, leaves }
+        let (cell, channel) = choice.next(at, &channel);
+        UeScenario { cell, subscription, channel, flows, arrives, leaves }
     };
     Ok((0..count).map(ue).collect())
+}
+
+/// The number of UEs.
+fn count(table: &Table<'_>, cells: usize, room: usize) -> Result<usize, Error> {
+    let per_cell: Option<usize> = table.integer("per_cell", 1..=4096)?;
+    if per_cell.is_some() && table.contains("count") {
+        return Err(table.invalid("per_cell", "excludes `count`: UEs in all cells, or in total"));
+    }
+    let (key, count) = match per_cell {
+        Some(per_cell) => ("per_cell", per_cell * cells),
+        None => ("count", table.integer("count", 1..=MAX_UES as i64)?.unwrap_or(1)),
+    };
+    if count > room {
+        return Err(table.invalid(key, format!("too many UEs: {room} of {MAX_UES} are left")));
+    }
+    Ok(count)
 }
 
 /// The times of arrival and departure of each UE.
