@@ -295,7 +295,8 @@ fn random_motion(random: &mut Random) -> Motion {
 }
 
 impl Scenario {
-    /// Whether all cells share one time, since UEs may move between them at any time.
+    /// Whether all cells share one time, since UEs may move between them at any time. So do the cells of a network
+    /// [that share spectrum](Network::is_spectrum_shared).
     #[must_use]
     pub fn is_coupled(&self) -> bool {
         self.is_always_on || self.has_moving_ues() || !self.timeline.is_empty() || self.threads.get() > 1
@@ -357,6 +358,7 @@ impl Scenario {
         }
         for (number, cell) in self.cells.iter().enumerate() {
             cell.radio.carrier.check().map_err(|error| ScenarioError::Carrier(number, error))?;
+            cell.radio.power_control.check().map_err(|error| ScenarioError::PowerControl(number, error))?;
             cell.radio.tc.check().map_err(|error| ScenarioError::TrafficControl(number, error))?;
         }
         // the node decides about handovers, with its controllers
@@ -445,6 +447,8 @@ pub enum ScenarioError {
     Speed,
     /// The carrier of a cell is invalid.
     Carrier(usize, CarrierError),
+    /// The uplink power control of a cell is invalid.
+    PowerControl(usize, GeometryError),
     /// The traffic control of a cell is invalid.
     TrafficControl(usize, tc::ConfigurationError),
     /// A UE cannot be in its cell.
@@ -467,6 +471,7 @@ impl fmt::Display for ScenarioError {
             ScenarioError::Timeline => f.write_str("timeline is not in the order of time"),
             ScenarioError::Speed => f.write_str("speed is out of range 0.001 to 1000"),
             ScenarioError::Carrier(cell, error) => write!(f, "cell {cell}: {error}"),
+            ScenarioError::PowerControl(cell, error) => write!(f, "power control of cell {cell}: {error}"),
             ScenarioError::TrafficControl(cell, error) => write!(f, "traffic control of cell {cell}: {error}"),
             ScenarioError::Place(ue, error) => write!(f, "UE {ue}: {error}"),
             ScenarioError::Mcs(ue, last) => write!(f, "UE {ue}: MCS is out of range 0 to {last} of its cell"),

@@ -14,9 +14,6 @@ use super::{CellScenario, Scenario};
 const NEAR_M: f64 = 450.0;
 /// The margin around all cells within which UEs move, in metres.
 const MARGIN_M: f64 = 500.0;
-/// With more cells than this and without mobility, a UE receives its own cell only. After a handover it receives the new cell
-/// with the same quality.
-const MAX_RECEIVED_CELLS: usize = 7;
 
 /// Antenna and transmitter of a cell, and the propagation to its UEs.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,15 +135,6 @@ impl Scenario {
             Position { x_m: own.x_m + distance_m * angle.cos(), y_m: own.y_m + distance_m * angle.sin() }
         });
         let mobile_ue = MobileUe::new(area, position, motion)?;
-        let is_alone = self.deployment.layout.is_none()
-            && self.handover.a3_offset_db.is_none()
-            && self.cells.len() > MAX_RECEIVED_CELLS;
-        // among many cells a UE receives its own cell only
-        let (deployment, serving) = if is_alone {
-            (Deployment::new([deployment.sites()[cell].clone()].into(), self.seed), 0)
-        } else {
-            (deployment.clone(), cell)
-        };
-        Geometry::new(deployment, serving, UeRadio::default(), mobile_ue, random)
+        Geometry::new(deployment.clone(), cell, UeRadio::default(), mobile_ue, random)
     }
 }

@@ -46,6 +46,11 @@ pub const CELL: TableKeys = TableKeys {
         "locked",
         "sr_period_slots",
         "grant_slots",
+        "cqi_period_ms",
+        "cqi_delay_ms",
+        "srs_period_ms",
+        "p0_dbm",
+        "alpha",
         "harq",
         "outer_loop",
         "rlc",
@@ -81,6 +86,7 @@ pub fn cells(
     if let Some(slots) = table.integer("grant_slots", 1..=32)? {
         radio.grant_slots = slots;
     }
+    channel_state(table, &mut radio)?;
     if let Some(table) = table.table("harq", &HARQ)? {
         let harq = &mut radio.harq;
         harq.processes = table.integer("processes", 1..=32)?.unwrap_or(harq.processes);
@@ -240,6 +246,20 @@ fn pattern_of_letters(text: &str, numerology: u8) -> Result<Duplex, String> {
             "\"{text}\" is not one or two patterns: use D, then at most one S, then U, one letter for each slot"
         )),
     }
+}
+
+/// Reads when the base station learns of channels, and with which power UEs answer.
+fn channel_state(table: &Table<'_>, radio: &mut CellConfig) -> Result<(), Error> {
+    let ms =
+        |key, least, most| table.number(key, least..=most).map(|ms| ms.map(|ms| Duration::from_secs_f64(ms / 1e3)));
+    let state = &mut radio.channel_state;
+    state.cqi_period = ms("cqi_period_ms", 1.0, 320.0)?.unwrap_or(state.cqi_period);
+    state.cqi_delay = ms("cqi_delay_ms", 0.0, 80.0)?.unwrap_or(state.cqi_delay);
+    state.srs_period = ms("srs_period_ms", 1.0, 320.0)?.unwrap_or(state.srs_period);
+    let control = &mut radio.power_control;
+    control.p0_dbm = table.number("p0_dbm", -202.0..=24.0)?.unwrap_or(control.p0_dbm);
+    control.alpha = table.number("alpha", 0.0..=1.0)?.unwrap_or(control.alpha);
+    control.check().map_err(|error| table.invalid("alpha", error.to_string()))
 }
 
 fn outer_loop(table: &Table<'_>) -> Result<Option<OuterLoop>, Error> {

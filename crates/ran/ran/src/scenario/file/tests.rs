@@ -79,6 +79,11 @@ fn all_keys_are_read() {
         locked = true
         sr_period_slots = 40
         grant_slots = 3
+        cqi_period_ms = 40
+        cqi_delay_ms = 6.5
+        srs_period_ms = 20
+        p0_dbm = -90
+        alpha = 1.0
         harq = { processes = 8, transmissions = 2, decoding_slots = 1, round_trip_slots = 6 }
         outer_loop = { target_bler_percent = 5, nack_step_db = 1.0, most_db = 6 }
         rlc = { mode = "um", buffer_octets = 5_000, reordering_ms = 20, status_ms = 5, discard_ms = 100 }
@@ -224,6 +229,10 @@ fn all_keys_are_read() {
     assert_eq!((carrier.control_symbols, carrier.uplink_control_prbs), (1, 4));
     assert_eq!((carrier.additional_dmrs, carrier.overhead), (0, 6));
     assert_eq!((first.radio.request_period_slots, first.radio.grant_slots), (40, 3));
+    let ms = |ms: f64| Duration::from_secs_f64(ms / 1e3);
+    let state = radio::ChannelStateConfig { cqi_period: ms(40.0), cqi_delay: ms(6.5), srs_period: ms(20.0) };
+    assert_eq!(first.radio.channel_state, state);
+    assert_eq!(first.radio.power_control, radio::phy::PowerControl { p0_dbm: -90.0, alpha: 1.0 });
     let harq = first.radio.harq;
     assert_eq!((harq.processes, harq.transmissions, harq.decoding_slots, harq.round_trip_slots), (8, 2, 1, 6));
     let outer_loop = radio::OuterLoop { target: 0.05, nack_step_db: 1.0, max_offset_db: 6.0 };
@@ -376,6 +385,11 @@ fn mistakes_are_located() {
         (cell("scs_khz = 20"), "line 2: cell[0]: scs_khz: 20 is not one of 15, 30 or 60"),
         (cell("rat = \"lte\"\nscs_khz = 30"), "line 3: cell[0]: scs_khz: 30 is not one of 15 with LTE"),
         (cell("rat = \"lte\"\nuplink_layers = 2"), "line 1: cell[0]: uplink_layers is 2"),
+        (cell("p0_dbm = -203"), "line 2: cell[0]: p0_dbm: -203 is out of range -202 to 24"),
+        (cell("alpha = 0.85"), "line 2: cell[0]: alpha: alpha is 0.85: must be 0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9 or 1"),
+        (cell("cqi_period_ms = 0.5"), "line 2: cell[0]: cqi_period_ms: 0.5 is out of range 1 to 320"),
+        (cell("cqi_delay_ms = 81"), "line 2: cell[0]: cqi_delay_ms: 81 is out of range 0 to 80"),
+        (cell("srs_period_ms = 321"), "line 2: cell[0]: srs_period_ms: 321 is out of range 1 to 320"),
         (cell("rat = \"lte\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: wrong technology"),
         (cell("rat = \"lte\"\nduplex = \"tdd\""), "line 1: cell[0]: missing key `lte_tdd`"),
         (cell("duplex = \"fdd\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: an FDD cell has no TDD pattern"),
