@@ -7,7 +7,7 @@ use super::antenna::{Heading, Pattern};
 use super::field::{Field, normal_distribution};
 use super::path_loss::Ends;
 use super::site::{GeometryError, Site, within};
-use super::{LineOfSight, Position, Propagation};
+use super::{LineOfSight, Position, Propagation, UeRadio};
 use crate::Random;
 
 /// The random stream of the shadowing that all sites have in common; those of the masts follow.
@@ -144,9 +144,9 @@ impl Deployment {
 
     /// The strongest site at a place, by received power without fading; the first when several are equal. `None` without sites.
     #[must_use]
-    pub fn strongest_site(&self, position: Position, ue_height_m: f64) -> Option<usize> {
+    pub fn strongest_site(&self, position: Position, ue: &UeRadio) -> Option<usize> {
         let mut masts = self.no_paths();
-        self.update_masts(position, ue_height_m, &mut masts);
+        self.update_masts(position, ue, &mut masts);
         let dbm = |site: usize| self.0.radiators[site].element_dbm - self.loss_db(site, &masts);
         (0..self.0.sites.len()).max_by(|a, b| dbm(*a).total_cmp(&dbm(*b)).then(b.cmp(a)))
     }
@@ -158,7 +158,8 @@ impl Deployment {
     }
 
     /// Computes the paths from all masts to a place.
-    pub(super) fn update_masts(&self, position: Position, ue_m: f64, paths: &mut [MastPath]) {
+    pub(super) fn update_masts(&self, position: Position, ue: &UeRadio, paths: &mut [MastPath]) {
+        let ue_m = ue.height_m;
         let Contents { masts, shifts, common, weights: [shared, own], .. } = &*self.0;
         // positions in correlation distances: the common part has one value for each of them
         let mut last: Option<(f64, f64)> = None;
@@ -178,13 +179,19 @@ impl Deployment {
                 LineOfSight::Always => true,
                 LineOfSight::ByProbability => {
                     let m = scenario.line_of_sight_distance_m();
+                    // the distance outdoors counts
+                    let outdoors_m = (distance_m - ue.indoors.map_or(0.0, |indoors| indoors.depth_m)).max(0.0);
                     normal_distribution(mast.sight.at(east_m / m, north_m / m))
-                        < scenario.line_of_sight_probability(distance_m)
+                        < scenario.line_of_sight_probability(outdoors_m)
                 }
             };
             let ends = Ends { distance_m, base_m: mast.height_m, ue_m, frequency_ghz: mast.frequency_ghz };
             let loss = scenario.loss(line_of_sight, &ends);
-            let m = scenario.shadowing_distance_m(line_of_sight);
+            let indoors = ue.indoors.and_then(|indoors| Some((indoors, scenario.shadowing_in_buildings()?)));
+            let (deviation_db, m, building_db) = match indoors {
+                Some((indoors, (deviation_db, m))) => (deviation_db, m, indoors.loss_db(mast.frequency_ghz)),
+                None => (loss.shadowing_db, scenario.shadowing_distance_m(line_of_sight), 0.0),
+            };
             let common = match last.filter(|(of_m, _)| *of_m == m) {
                 Some((_, value)) => value,
                 None if *shared == 0.0 => 0.0,
@@ -196,7 +203,7 @@ impl Deployment {
             let line_m = distance_m.hypot(below_m).max(1e-3);
             *path = MastPath {
                 heading: Heading { east: to.x_m / line_m, north: to.y_m / line_m, up: -below_m / line_m },
-                loss_db: (loss.median_db + loss.shadowing_db * shadowing) as f32,
+                loss_db: (loss.median_db + building_db + deviation_db * shadowing) as f32,
                 line_of_sight,
             };
         }

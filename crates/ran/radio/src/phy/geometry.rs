@@ -228,7 +228,7 @@ impl Geometry {
     fn update_paths(&mut self) {
         let position = self.mobile_ue.position();
         self.paths_at = position;
-        self.deployment.update_masts(position, self.ue_radio.height_m, &mut self.masts);
+        self.deployment.update_masts(position, &self.ue_radio, &mut self.masts);
         for (site, (loss_db, received_mw)) in self.loss_db.iter_mut().zip(&mut self.received_mw).enumerate() {
             let loss = self.deployment.loss_db(site, &self.masts);
             *loss_db = loss as f32;

@@ -8,6 +8,7 @@ mod adaptation;
 mod antenna;
 mod bandwidth;
 mod blocks;
+mod building;
 mod carrier;
 mod channel;
 mod deployment;
@@ -29,11 +30,13 @@ mod site;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod track;
 
 pub(crate) use adaptation::power_loss_db;
 pub use adaptation::{Adaptation, Link, Reception};
 pub use antenna::{Antenna, SectorAntenna};
 pub use blocks::TransportBlocks;
+pub use building::{Building, Indoors};
 pub use carrier::{Carrier, CarrierError, Grid, Rat};
 pub use channel::{Channel, Fixed, Surroundings};
 pub use deployment::Deployment;
@@ -51,3 +54,4 @@ pub use power_control::PowerControl;
 pub(crate) use report::ChannelReport;
 pub use site::{GeometryError, Site, UeRadio};
 pub use trace::{Trace, TraceEnd, TraceError};
+pub use track::{Track, TrackEnd, TrackError, Tracks, WayPoint};

@@ -1,5 +1,6 @@
 //! Positions and motion of UEs.
 
+use super::Track;
 use super::site::{GeometryError, within};
 use crate::Random;
 
@@ -95,8 +96,10 @@ pub struct MobileUe {
 }
 
 /// The current activity.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Leg {
+    /// Following a track, since a time, with a speed.
+    Follow { track: Track, since_s: f64, speed_m_per_s: f64 },
     /// Standing still for a time.
     Pause { left_s: f64 },
     /// Moving to a point.
@@ -139,6 +142,15 @@ impl MobileUe {
         Ok(MobileUe { area, motion, position, leg })
     }
 
+    /// Places a UE at the start of a track, which it follows.
+    #[must_use]
+    pub fn on_track(track: Track) -> Self {
+        let position = track.start();
+        let area = Area { min: position, max: position };
+        let (_, speed_m_per_s) = track.at(0.0);
+        MobileUe { area, motion: Motion::Still, position, leg: Leg::Follow { track, since_s: 0.0, speed_m_per_s } }
+    }
+
     /// The position.
     #[must_use]
     pub fn position(&self) -> Position {
@@ -148,17 +160,20 @@ impl MobileUe {
     /// The current speed.
     #[must_use]
     pub fn speed_m_per_s(&self) -> f64 {
-        match self.leg {
+        match &self.leg {
             Leg::Pause { .. } => 0.0,
-            Leg::Walk { speed_m_per_s, .. } => speed_m_per_s,
-            Leg::Line { x_m_per_s, y_m_per_s } => x_m_per_s.hypot(y_m_per_s),
+            Leg::Walk { speed_m_per_s, .. } | Leg::Follow { speed_m_per_s, .. } => *speed_m_per_s,
+            Leg::Line { x_m_per_s, y_m_per_s } => x_m_per_s.hypot(*y_m_per_s),
         }
     }
 
     /// Whether it can move at all.
     #[must_use]
     pub fn moves(&self) -> bool {
-        self.motion != Motion::Still
+        match &self.leg {
+            Leg::Follow { track, .. } => track.moves(),
+            _ => self.motion != Motion::Still,
+        }
     }
 
     /// Advances the motion by a time.
@@ -202,6 +217,11 @@ impl MobileUe {
                     self.leg = Leg::Pause { left_s: pause_s };
                 }
                 rest
+            }
+            Leg::Follow { track, since_s, speed_m_per_s } => {
+                *since_s += seconds;
+                (self.position, *speed_m_per_s) = track.at(*since_s);
+                0.0
             }
             Leg::Line { x_m_per_s, y_m_per_s } => {
                 let Area { min, max } = self.area;

@@ -98,6 +98,16 @@ impl DeploymentScenario {
         }
     }
 
+    /// The standard deviation and the correlation distance of the shadowing of UEs in buildings (TR 38.901 table 7.5-6, O2I); none
+    /// where the sites are in the building.
+    pub(super) fn shadowing_in_buildings(self) -> Option<(f64, f64)> {
+        match self {
+            DeploymentScenario::UrbanMacro | DeploymentScenario::UrbanMicro => Some((7.0, 7.0)),
+            DeploymentScenario::RuralMacro => Some((8.0, 120.0)),
+            DeploymentScenario::IndoorOpen | DeploymentScenario::IndoorMixed => None,
+        }
+    }
+
     /// The correlation distance of the line-of-sight state (TR 38.901 table 7.6.3.1-2).
     pub(super) fn line_of_sight_distance_m(self) -> f64 {
         match self {

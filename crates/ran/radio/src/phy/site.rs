@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Antenna, Area, Fading, Grid, Position, Propagation};
+use super::{Antenna, Area, Fading, Grid, Indoors, Position, Propagation};
 
 /// Thermal noise at 290 K, in one hertz.
 const NOISE_DBM_PER_HZ: f64 = -174.0;
@@ -95,6 +95,8 @@ impl Site {
 pub struct UeRadio {
     /// Height above ground. Default: 1.5.
     pub height_m: f64,
+    /// The building around it. Default: none.
+    pub indoors: Option<Indoors>,
     /// Maximum transmit power P_CMAX over all PRBs; 23 dBm is power class 3 (TS 38.101-1 6.2.1). Default: 23.
     pub power_dbm: f64,
     /// Noise figure of the receiver. Default: 7.
@@ -105,7 +107,13 @@ pub struct UeRadio {
 
 impl Default for UeRadio {
     fn default() -> Self {
-        UeRadio { height_m: 1.5, power_dbm: 23.0, noise_figure_db: 7.0, fading: Fading::default() }
+        UeRadio {
+            height_m: 1.5,
+            indoors: None,
+            power_dbm: 23.0,
+            noise_figure_db: 7.0,
+            fading: Fading::default(),
+        }
     }
 }
 
@@ -113,6 +121,7 @@ impl UeRadio {
     /// Validates all fields.
     pub(super) fn check(&self) -> Result<(), GeometryError> {
         within("height_m", self.height_m, 1.0, 13.0, "1 to 13")?;
+        self.indoors.as_ref().map_or(Ok(()), Indoors::check)?;
         within("power_dbm", self.power_dbm, -50.0, 50.0, "-50 to 50")?;
         within("noise_figure_db", self.noise_figure_db, 0.0, 60.0, "0 to 60")?;
         within("branches", self.fading.branches.into(), 1.0, 8.0, "1 to 8")?;
