@@ -19,6 +19,7 @@ use std::time::Duration;
 use e2sm::slice::SliceConfiguration;
 use radio::phy::{
     Carrier, CarrierError, Channel, Deployment, Direction, Fixed, GeometryError, McsTable, Motion, Position, Trace,
+    Track, UeRadio,
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
@@ -221,6 +222,15 @@ pub enum ChannelScenario {
         position: Option<Position>,
         /// Its motion.
         motion: Motion,
+        /// Its radio parameters.
+        radio: UeRadio,
+    },
+    /// A channel by the position on a track, which begins when the UE arrives.
+    Track {
+        /// The track.
+        track: Track,
+        /// Its radio parameters.
+        radio: UeRadio,
     },
 }
 
@@ -281,7 +291,7 @@ fn user(cell: usize, random: &mut Random) -> UeScenario {
     UeScenario {
         cell,
         subscription: Subscription { mcc: MCC, mnc: MNC, sst, five_qi, ..Subscription::default() },
-        channel: ChannelScenario::Geometry { position: None, motion: random_motion(random) },
+        channel: ChannelScenario::Geometry { position: None, motion: random_motion(random), radio: UeRadio::default() },
         flows: vec![FlowScenario { specification, ports: (443, 50_000) }],
         arrives: Time::START,
         leaves: None,
@@ -413,8 +423,8 @@ impl Scenario {
             }
             ChannelScenario::Sinr(dl_db, ul_db) => Channel::Fixed(Fixed::sinr(*dl_db, *ul_db)),
             ChannelScenario::Trace(trace) => Channel::Trace(trace.clone()),
-            ChannelScenario::Geometry { position, motion } => {
-                let geometry = self.geometry(ue.cell, *position, *motion, sites, &mut random);
+            ChannelScenario::Geometry { .. } | ChannelScenario::Track { .. } => {
+                let geometry = self.geometry(ue, sites, &mut random);
                 Channel::Geometry(Box::new(geometry.map_err(|error| ScenarioError::Geometry(number, error))?))
             }
         };

@@ -47,7 +47,7 @@ impl Track {
         let first = points.first()?;
         let mut samples = vec![(0.0, first.position)];
         let mut at_s = 0.0;
-        let mut stay = |samples: &mut Vec<(f64, Position)>, at_s: &mut f64, point: &WayPoint| {
+        let stay = |samples: &mut Vec<(f64, Position)>, at_s: &mut f64, point: &WayPoint| {
             if point.pause_s > 0.0 {
                 *at_s += point.pause_s;
                 samples.push((*at_s, point.position));

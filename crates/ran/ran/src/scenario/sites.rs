@@ -8,7 +8,7 @@ use radio::phy::{
 };
 use radio::{Network, Random};
 
-use super::{CellScenario, Scenario};
+use super::{CellScenario, ChannelScenario, Scenario, UeScenario};
 
 /// The largest distance of a random initial position from the cell, in metres.
 const NEAR_M: f64 = 450.0;
@@ -100,21 +100,37 @@ impl Scenario {
         Ok(self.deployment.of_sites(sites, self.seed))
     }
 
-    /// The channel of a UE.
+    /// The channel of a UE by its position.
     pub(super) fn geometry(
+        &self,
+        ue: &UeScenario,
+        deployment: &Deployment,
+        random: &mut Random,
+    ) -> Result<Geometry, GeometryError> {
+        let (mobile_ue, radio) = match &ue.channel {
+            ChannelScenario::Geometry { position, motion, radio } => {
+                (self.mobile_ue(ue.cell, *position, *motion, random)?, radio)
+            }
+            ChannelScenario::Track { track, radio } => (MobileUe::on_track(track.clone()), radio),
+            _ => (self.mobile_ue(ue.cell, None, Motion::Still, random)?, &UeRadio::default()),
+        };
+        Geometry::new(deployment.clone(), ue.cell, radio.clone(), mobile_ue, random)
+    }
+
+    /// A UE that moves in the area of the layout; without a layout, one with a given position among all cells, one without near
+    /// its own.
+    fn mobile_ue(
         &self,
         cell: usize,
         position: Option<Position>,
         motion: Motion,
-        deployment: &Deployment,
         random: &mut Random,
-    ) -> Result<Geometry, GeometryError> {
+    ) -> Result<MobileUe, GeometryError> {
         let own = self.cells[cell].position;
         let near = |m: f64| Area {
             min: Position { x_m: own.x_m - m, y_m: own.y_m - m },
             max: Position { x_m: own.x_m + m, y_m: own.y_m + m },
         };
-        // a UE with a given position moves among all cells, one without stays near its own
         let area = match (self.deployment.layout, position) {
             (Some(layout), _) => layout.area(),
             (None, Some(_)) => self.cells.iter().fold(near(MARGIN_M), |area, cell| Area {
@@ -134,7 +150,6 @@ impl Scenario {
             let (distance_m, angle) = (NEAR_M * random.uniform().sqrt(), random.uniform() * std::f64::consts::TAU);
             Position { x_m: own.x_m + distance_m * angle.cos(), y_m: own.y_m + distance_m * angle.sin() }
         });
-        let mobile_ue = MobileUe::new(area, position, motion)?;
-        Geometry::new(deployment.clone(), cell, UeRadio::default(), mobile_ue, random)
+        MobileUe::new(area, position, motion)
     }
 }

@@ -145,7 +145,8 @@ fn ues_change_cells_during_the_warm_up() {
         let motion =
             radio::phy::Motion::RandomWaypoint { min_speed_m_per_s: 30.0, max_speed_m_per_s: 30.0, pause_s: 0.0 };
         let position = Some(radio::phy::Position { x_m: 500.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
-        ue.channel = crate::scenario::ChannelScenario::Geometry { position, motion };
+        ue.channel =
+            crate::scenario::ChannelScenario::Geometry { position, motion, radio: radio::phy::UeRadio::default() };
     }
     let simulation = RanSimulation::new(&scenario).unwrap();
     let mut simulation = simulation.borrow_mut();

@@ -1,6 +1,7 @@
 //! Scenario files. `docs/scenarios.md` lists all tables, keys and defaults.
 
 mod cell;
+mod channel;
 mod deployment;
 mod flow;
 mod places;
@@ -10,6 +11,7 @@ mod slices;
 mod tests;
 mod timeline;
 mod traffic_control;
+mod trajectory;
 mod ue;
 
 use std::num::NonZeroUsize;
@@ -38,7 +40,7 @@ const HANDOVER: TableKeys =
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 17] = [
+const TABLES: [&TableKeys; 18] = [
     &TOP,
     &HANDOVER,
     &deployment::DEPLOYMENT,
@@ -54,6 +56,7 @@ const TABLES: [&TableKeys; 17] = [
     &traffic_control::PART,
     &slices::SLICE,
     &ue::UE,
+    &trajectory::ROUTE,
     &flow::FLOW,
     &timeline::AT,
 ];

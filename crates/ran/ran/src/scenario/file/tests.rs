@@ -275,9 +275,9 @@ fn all_keys_are_read() {
     assert_eq!((flow.specification.dscp, flow.specification.one_way_delay_ms), (46, 20.0));
     let Kind::Greedy(tcp) = &flow.specification.kind else { panic!() };
     assert_eq!((tcp.control, tcp.segment_octets, tcp.rto_min_ms), (CongestionControl::Bbr, 1000, 300));
-    let ChannelScenario::Geometry { position: Some(position), motion } = &one.channel else { panic!() };
+    let ChannelScenario::Geometry { position: Some(position), motion, .. } = &one.channel else { panic!() };
     assert_eq!((position.x_m, *motion), (5.0, Motion::Straight { speed_m_per_s: 3.0, heading_deg: 45.0 }));
-    let ChannelScenario::Geometry { position: None, motion } = walker.channel else { panic!() };
+    let ChannelScenario::Geometry { position: None, motion, .. } = walker.channel else { panic!() };
     assert_eq!(motion, Motion::RandomWaypoint { min_speed_m_per_s: 1.0, max_speed_m_per_s: 2.0, pause_s: 3.0 });
     assert_eq!(walker.flows[1].specification.start, second(7), "as the timeline has it");
     assert!(other.arrives > Time::START && other.leaves > Some(other.arrives));
