@@ -193,6 +193,12 @@ impl Geometry {
         self.masts[self.deployment.mast(site)].line_of_sight
     }
 
+    /// Whether the UE is in a building.
+    #[must_use]
+    pub fn is_indoors(&self) -> bool {
+        self.ue_radio.indoors.is_some()
+    }
+
     /// Power of the UE's reference signals at the serving site per resource element, sent on one PRB.
     #[must_use]
     pub fn uplink_rsrp_dbm(&self) -> f64 {
