@@ -300,6 +300,12 @@ impl Cell {
         })
     }
 
+    /// Shares the transport block sizes of a cell with the same carrier, which spares the caches of the processor.
+    pub(crate) fn share_tables(&mut self, other: &Cell) {
+        self.dl_blocks = other.dl_blocks.clone();
+        self.ul_blocks = other.ul_blocks.clone();
+    }
+
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &CellConfig {

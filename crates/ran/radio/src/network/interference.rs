@@ -66,3 +66,14 @@ impl Exchange {
         Arc::new(Interference::new(self.number, self.carriers.clone(), downlink, uplink.into()))
     }
 }
+
+/// Lets cells with the same carrier share their tables.
+pub(super) fn share_tables<'a>(cells: impl Iterator<Item = &'a mut Cell>) {
+    let mut first: Vec<&'a mut Cell> = Vec::new();
+    for cell in cells {
+        match first.iter().find(|other| other.grid() == cell.grid()) {
+            Some(other) => cell.share_tables(other),
+            None => first.push(cell),
+        }
+    }
+}

@@ -265,6 +265,7 @@ impl Network {
             })
         };
         let mut sites = cells.into_iter().map(site).collect::<Result<Vec<Site>, _>>()?;
+        interference::share_tables(sites.iter_mut().map(|site| &mut site.cell));
         let exchange = Exchange::new(sites.iter().map(|site| &site.cell));
         let count = if exchange.is_shared() { sites.len() } else { 0 };
         sites.iter_mut().for_each(|site| site.emission.uplink = vec![0.0; count]);

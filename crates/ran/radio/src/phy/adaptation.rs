@@ -1,7 +1,7 @@
 //! Link adaptation: CQI, MCS and block error rate from the SINR.
 
 use super::blocks::modulation;
-use super::rank::layer_loss_db;
+use super::rank::{MAX_LAYERS, layer_loss_db, rank_thresholds_db};
 use super::{Cqi, Direction, Grid, Modulation, Rat};
 use crate::Random;
 
@@ -39,6 +39,7 @@ pub struct Adaptation {
     mcs_of_cqi: [u8; 16],
     /// The most layers.
     layers: u8,
+    rank_thresholds_db: [f64; MAX_LAYERS - 1],
 }
 
 impl Adaptation {
@@ -63,7 +64,8 @@ impl Adaptation {
             *of_cqi = modulations.iter().rposition(carries).unwrap_or(0) as u8;
         }
         let cqi_needs_db = table.cqis().map(|cqi| threshold_db(cqi, carrier.rat));
-        Adaptation { needs_db, ascending_db, cqi_needs_db, mcs_of_cqi, layers }
+        let rank_thresholds_db = rank_thresholds_db(layers, cqi_needs_db[14]);
+        Adaptation { needs_db, ascending_db, cqi_needs_db, mcs_of_cqi, layers, rank_thresholds_db }
     }
 
     /// The highest CQI that a SINR allows.
@@ -79,6 +81,11 @@ impl Adaptation {
             0 => f64::NEG_INFINITY,
             cqi => self.cqi_needs_db[usize::from(cqi) - 1],
         }
+    }
+
+    /// The SINRs in dB from which on ranks 2, 3 and 4 are used.
+    pub(super) fn rank_thresholds_db(&self) -> &[f64; MAX_LAYERS - 1] {
+        &self.rank_thresholds_db
     }
 
     /// The most spatial layers.

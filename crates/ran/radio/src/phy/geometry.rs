@@ -39,10 +39,22 @@ pub struct Geometry {
     sinr_db: f64,
     uplink_sinr_db: f64,
     uplink_power: UplinkPower,
+    receiver: Receiver,
     /// The interference that the SINRs contain; `None` when a path or the serving cell has changed since.
     interference: Option<u64>,
     position_clock: Clock,
     fading_clock: Clock,
+}
+
+/// What the SINRs contain besides interference, for the current paths.
+#[derive(Clone, Copy, Debug, Default)]
+struct Receiver {
+    /// Noise per resource element at the UE and at the base station.
+    noise_mw: f64,
+    uplink_noise_mw: f64,
+    /// The power of the resource elements of the serving cell.
+    element_mw: f64,
+    uplink_rsrp_dbm: f64,
 }
 
 /// A periodic timer: last and next time.
@@ -96,6 +108,7 @@ impl Geometry {
             sinr_db: 0.0,
             uplink_sinr_db: 0.0,
             uplink_power: UplinkPower::default(),
+            receiver: Receiver::default(),
             interference: None,
             position_clock,
             fading_clock,
@@ -255,15 +268,21 @@ impl Geometry {
     fn update_sinr(&mut self, surroundings: &Surroundings<'_>) {
         let Surroundings { interference, power_control } = surroundings;
         let (site, serving) = (&self.deployment.sites()[self.serving], self.serving);
-        let noise_mw = milliwatts(site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db);
+        if self.interference.is_none() {
+            let prb_dbm = power_control.prb_dbm(site.subcarrier_hz, self.loss_db(serving));
+            self.uplink_power = UplinkPower::new(prb_dbm, self.ue_radio.power_dbm);
+            self.receiver = Receiver {
+                noise_mw: milliwatts(site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db),
+                uplink_noise_mw: milliwatts(site.noise_dbm() + site.noise_figure_db + site.uplink_noise_rise_db),
+                element_mw: milliwatts(self.deployment.element_dbm(serving)),
+                uplink_rsrp_dbm: self.uplink_rsrp_dbm(),
+            };
+        }
+        let Receiver { noise_mw, uplink_noise_mw, element_mw, uplink_rsrp_dbm } = self.receiver;
         let disturbing_mw = noise_mw + interference.downlink_mw(serving, &self.received_mw);
         self.sinr_db = self.rsrp_dbm(serving) - 10.0 * disturbing_mw.log10();
-        let prb_dbm = power_control.prb_dbm(site.subcarrier_hz, self.loss_db(serving));
-        self.uplink_power = UplinkPower::new(prb_dbm, self.ue_radio.power_dbm);
-        let noise_mw = milliwatts(site.noise_dbm() + site.noise_figure_db + site.uplink_noise_rise_db);
-        let element_mw = milliwatts(self.deployment.element_dbm(serving));
-        let disturbing_mw = noise_mw + interference.uplink_mw(serving, element_mw);
-        self.uplink_sinr_db = self.uplink_rsrp_dbm() - 10.0 * disturbing_mw.log10();
+        let disturbing_mw = uplink_noise_mw + interference.uplink_mw(serving, element_mw);
+        self.uplink_sinr_db = uplink_rsrp_dbm - 10.0 * disturbing_mw.log10();
         self.interference = Some(interference.number());
     }
 }

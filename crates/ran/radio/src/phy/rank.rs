@@ -23,27 +23,40 @@ const LOSS_DB: [[f64; MAX_LAYERS]; MAX_LAYERS] = [
     [0.0, 4.259_687_322_722_811, 7.781_512_503_836_437, 12.041_199_826_559_248],
 ];
 
-/// The rank with the largest capacity at the SINR of a single layer, with the CQI of its layers (RI and CQI of TS 38.214 5.2.2.2).
-/// The capacity is that of Shannon, of each layer up to the SINR of CQI 15: more is of no use. Of equal ranks, the lowest.
-pub(super) fn best_rank(adaptation: &Adaptation, sinr_db: f64) -> (u8, Cqi) {
-    let antennas = adaptation.layers();
-    if antennas == 1 {
-        return (1, adaptation.cqi(sinr_db));
-    }
-    let most_db = adaptation.cqi_sinr_db(Cqi(15));
-    let layer_sinr_db = |layers| sinr_db - layer_loss_db(layers, antennas);
-    let capacity = |layers: u8| {
-        let sinr = 10.0_f64.powf(layer_sinr_db(layers).min(most_db) / 10.0);
-        f64::from(layers) * (1.0 + sinr).log2()
+/// The SINRs of a single layer in dB from which on each rank above 1 has the largest capacity, in ascending order; infinite for
+/// ranks above `antennas`.
+///
+/// The capacity is that of Shannon, of each layer up to `most_db`, the SINR of the highest CQI: more is of no use. It never pays to
+/// lower the rank at a higher SINR.
+pub(super) fn rank_thresholds_db(antennas: u8, most_db: f64) -> [f64; MAX_LAYERS - 1] {
+    let capacity = |layers: u8, sinr_db: f64| {
+        let layer_db = (sinr_db - layer_loss_db(layers, antennas)).min(most_db);
+        f64::from(layers) * (1.0 + 10.0_f64.powf(layer_db / 10.0)).log2()
     };
-    let (mut best, mut most) = (1, capacity(1));
-    for layers in 2..=antennas {
-        let bits = capacity(layers);
-        if bits > most {
-            (best, most) = (layers, bits);
+    let best_at = |sinr_db: f64| {
+        let better =
+            |best: u8, layers: u8| if capacity(layers, sinr_db) > capacity(best, sinr_db) { layers } else { best };
+        (1..=antennas).reduce(better).unwrap_or(1)
+    };
+    std::array::from_fn(|at| {
+        let rank = at as u8 + 2;
+        if rank > antennas {
+            return f64::INFINITY;
         }
-    }
-    (best, adaptation.cqi(layer_sinr_db(best)))
+        // one half of the interval after the other; all layers have the highest CQI at its end
+        let (mut below, mut above) = (-50.0, most_db + layer_loss_db(antennas, antennas) + 1.0);
+        for _ in 0..50 {
+            let middle = (below + above) / 2.0;
+            if best_at(middle) >= rank { above = middle } else { below = middle }
+        }
+        above
+    })
+}
+
+/// The rank at the SINR of a single layer, with the CQI of its layers (RI and CQI of TS 38.214 5.2.2.2).
+pub(super) fn best_rank(adaptation: &Adaptation, sinr_db: f64) -> (u8, Cqi) {
+    let rank = 1 + adaptation.rank_thresholds_db().partition_point(|threshold| *threshold <= sinr_db) as u8;
+    (rank, adaptation.cqi(sinr_db - layer_loss_db(rank, adaptation.layers())))
 }
 
 #[cfg(test)]
