@@ -274,8 +274,9 @@ impl Scenario {
     }
 }
 
-/// The distance between the cells of `Scenario::with_mixed_traffic`, in metres.
-const CELL_DISTANCE_M: f64 = 500.0;
+/// The distance between the cells of `Scenario::with_mixed_traffic`, in metres: its UEs, within 450 m of their cells, are nearest to
+/// them.
+const CELL_DISTANCE_M: f64 = 1000.0;
 /// Time before the first read, so that the traffic has started.
 const WARM_UP: Duration = Duration::from_secs(1);
 

@@ -159,11 +159,23 @@ impl Deployment {
 
     /// Computes the paths from all masts to a place.
     pub(super) fn update_masts(&self, position: Position, ue: &UeRadio, paths: &mut [MastPath]) {
+        self.update_some_masts(0..paths.len(), position, ue, paths);
+    }
+
+    /// Computes the paths from some masts to a place.
+    pub(super) fn update_some_masts(
+        &self,
+        numbers: impl Iterator<Item = usize>,
+        position: Position,
+        ue: &UeRadio,
+        paths: &mut [MastPath],
+    ) {
         let ue_m = ue.height_m;
         let Contents { masts, shifts, common, weights: [shared, own], .. } = &*self.0;
         // positions in correlation distances: the common part has one value for each of them
         let mut last: Option<(f64, f64)> = None;
-        for (mast, path) in masts.iter().zip(paths) {
+        for number in numbers {
+            let (mast, path) = (&masts[number], &mut paths[number]);
             let Position { x_m: mut east_m, y_m: mut north_m } = mast.position;
             let from = |shift: &Position| Position {
                 x_m: position.x_m - mast.position.x_m - shift.x_m,

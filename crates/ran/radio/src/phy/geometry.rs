@@ -12,8 +12,13 @@ use crate::{Random, Time};
 
 /// The interval of updates of the position.
 const POSITION_INTERVAL: Duration = Duration::from_millis(40);
-/// The distance between updates of the paths to all sites: a twelfth of the shortest correlation distance of shadowing.
+/// The distance between updates of the paths to near sites: a twelfth of the shortest correlation distance of shadowing.
 const PATH_INTERVAL_M: f64 = 0.5;
+/// The same of far sites: two thirds of that distance, and a tenth of that of urban macro cells.
+const FAR_PATH_INTERVAL_M: f64 = 4.0;
+/// Sites are near within this of the strongest. All farther ones together rarely have a tenth of its power, and what they have
+/// changes with the next update of far sites.
+const NEAR_DB: f64 = 25.0;
 /// The interval of updates of fading. With a longer coherence time, successive values are correlated; with a shorter one they
 /// are practically independent.
 const FADING_INTERVAL: Duration = Duration::from_millis(5);
@@ -30,6 +35,10 @@ pub struct Geometry {
     mobile_ue: MobileUe,
     /// The position for which the paths were computed.
     paths_at: Position,
+    far_paths_at: Position,
+    /// The near sites and their masts, as of the last update of far sites.
+    near: Box<[u32]>,
+    near_masts: Box<[u32]>,
     masts: Box<[MastPath]>,
     /// By site: the coupling loss, and the received power per resource element.
     loss_db: Box<[f32]>,
@@ -100,6 +109,9 @@ impl Geometry {
             serving,
             ue_radio,
             paths_at: mobile_ue.position(),
+            far_paths_at: mobile_ue.position(),
+            near: Box::default(),
+            near_masts: Box::default(),
             mobile_ue,
             masts: deployment.no_paths(),
             loss_db: vec![0.0; sites.len()].into(),
@@ -114,7 +126,7 @@ impl Geometry {
             fading_clock,
             deployment,
         };
-        geometry.update_paths();
+        geometry.update_all_paths();
         geometry.gain.update(0.0, 0.0, random);
         let nothing = Surroundings { interference: &Interference::default(), power_control: &PowerControl::default() };
         geometry.update_sinr(&nothing);
@@ -138,8 +150,11 @@ impl Geometry {
         }
         if let Some(seconds) = self.position_clock.tick(now, POSITION_INTERVAL) {
             self.mobile_ue.advance(seconds, random);
-            if self.paths_at.distance_m(self.mobile_ue.position()) >= PATH_INTERVAL_M {
-                self.update_paths();
+            let position = self.mobile_ue.position();
+            if self.far_paths_at.distance_m(position) >= FAR_PATH_INTERVAL_M {
+                self.update_all_paths();
+            } else if self.paths_at.distance_m(position) >= PATH_INTERVAL_M {
+                self.update_near_paths();
             }
         }
     }
@@ -164,7 +179,8 @@ impl Geometry {
         let sites = self.sites();
         assert!(site < sites.len(), "site {site} of {}", sites.len());
         self.serving = site;
-        self.update_serving();
+        // the new one may have been far
+        self.update_all_paths();
     }
 
     /// All sites.
@@ -244,16 +260,38 @@ impl Geometry {
     }
 
     /// Recomputes all paths from the current position.
-    fn update_paths(&mut self) {
+    fn update_all_paths(&mut self) {
         let position = self.mobile_ue.position();
-        self.paths_at = position;
+        (self.paths_at, self.far_paths_at) = (position, position);
         self.deployment.update_masts(position, &self.ue_radio, &mut self.masts);
-        for (site, (loss_db, received_mw)) in self.loss_db.iter_mut().zip(&mut self.received_mw).enumerate() {
-            let loss = self.deployment.loss_db(site, &self.masts);
-            *loss_db = loss as f32;
-            *received_mw = milliwatts(self.deployment.element_dbm(site) - loss) as f32;
+        (0..self.received_mw.len()).for_each(|site| self.update_site(site));
+        let strongest_mw = self.received_mw.iter().copied().fold(0.0, f32::max);
+        let near_mw = strongest_mw * milliwatts(-NEAR_DB) as f32;
+        let is_near = |site: &u32| self.received_mw[*site as usize] >= near_mw || *site as usize == self.serving;
+        self.near = (0..self.received_mw.len() as u32).filter(is_near).collect();
+        let mut masts: Vec<u32> = self.near.iter().map(|site| self.deployment.mast(*site as usize) as u32).collect();
+        masts.sort_unstable();
+        masts.dedup();
+        self.near_masts = masts.into();
+        self.update_serving();
+    }
+
+    /// Recomputes the paths to near sites.
+    fn update_near_paths(&mut self) {
+        self.paths_at = self.mobile_ue.position();
+        let masts = self.near_masts.iter().map(|mast| *mast as usize);
+        self.deployment.update_some_masts(masts, self.paths_at, &self.ue_radio, &mut self.masts);
+        for at in 0..self.near.len() {
+            self.update_site(self.near[at] as usize);
         }
         self.update_serving();
+    }
+
+    /// Recomputes what is received of a site.
+    fn update_site(&mut self, site: usize) {
+        let loss = self.deployment.loss_db(site, &self.masts);
+        self.loss_db[site] = loss as f32;
+        self.received_mw[site] = milliwatts(self.deployment.element_dbm(site) - loss) as f32;
     }
 
     /// Recomputes what depends on the serving site.

@@ -107,13 +107,7 @@ pub struct UeRadio {
 
 impl Default for UeRadio {
     fn default() -> Self {
-        UeRadio {
-            height_m: 1.5,
-            indoors: None,
-            power_dbm: 23.0,
-            noise_figure_db: 7.0,
-            fading: Fading::default(),
-        }
+        UeRadio { height_m: 1.5, indoors: None, power_dbm: 23.0, noise_figure_db: 7.0, fading: Fading::default() }
     }
 }
 

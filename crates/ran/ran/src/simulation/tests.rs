@@ -144,7 +144,7 @@ fn ues_change_cells_during_the_warm_up() {
     for ue in &mut scenario.ues {
         let motion =
             radio::phy::Motion::RandomWaypoint { min_speed_m_per_s: 30.0, max_speed_m_per_s: 30.0, pause_s: 0.0 };
-        let position = Some(radio::phy::Position { x_m: 500.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
+        let position = Some(radio::phy::Position { x_m: 1000.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
         ue.channel =
             crate::scenario::ChannelScenario::Geometry { position, motion, radio: radio::phy::UeRadio::default() };
     }
@@ -172,13 +172,13 @@ fn ues_change_cells_during_the_warm_up() {
     assert!((0..3).any(|cell| simulation.model.network.take_events(cell).any(wants)));
 }
 
-/// Every UE receives every cell: their number has no effect but that of their own power (1.5 km away and more: below 1 dB).
+/// Every UE receives every cell: their number has no effect but that of their own power (6 km away and more: below 1 dB).
 #[test]
 fn further_cell_does_not_remove_interference() {
     let sinr_db = |cells: u16| {
         let mut scenario = Scenario::with_mixed_traffic(cells, 1, 2);
         for (number, ue) in scenario.ues.iter_mut().enumerate() {
-            let x_m = 500.0 * ue.cell as f64 + if number == 0 { 240.0 } else { 20.0 };
+            let x_m = 1000.0 * ue.cell as f64 + if number == 0 { 480.0 } else { 20.0 };
             let position = Some(radio::phy::Position { x_m, y_m: 0.0 });
             ue.channel = crate::scenario::ChannelScenario::Geometry { position, motion: radio::phy::Motion::Still };
             let specification = &mut ue.flows[0].specification;
