@@ -180,7 +180,11 @@ fn further_cell_does_not_remove_interference() {
         for (number, ue) in scenario.ues.iter_mut().enumerate() {
             let x_m = 1000.0 * ue.cell as f64 + if number == 0 { 480.0 } else { 20.0 };
             let position = Some(radio::phy::Position { x_m, y_m: 0.0 });
-            ue.channel = crate::scenario::ChannelScenario::Geometry { position, motion: radio::phy::Motion::Still };
+            ue.channel = crate::scenario::ChannelScenario::Geometry {
+                position,
+                motion: radio::phy::Motion::Still,
+                radio: radio::phy::UeRadio::default(),
+            };
             let specification = &mut ue.flows[0].specification;
             specification.kind = radio::traffic::Kind::ConstantBitRate { rate_bps: 400_000_000, packet_octets: 1400 };
         }
