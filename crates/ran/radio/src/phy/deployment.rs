@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::antenna::{Heading, Pattern};
 use super::field::{Field, normal_distribution};
+use super::multipath::Response;
 use super::path_loss::Ends;
 use super::site::{GeometryError, Site, within};
 use super::{LineOfSight, Position, Propagation, UeRadio};
@@ -42,6 +43,7 @@ struct Radiator {
     pattern: Pattern,
     gain_db: f64,
     element_dbm: f64,
+    response: Arc<Response>,
 }
 
 /// Sites at one position, of one height, frequency and propagation.
@@ -78,7 +80,7 @@ impl Deployment {
     pub fn new(sites: Arc<[Site]>, seed: u64) -> Self {
         let mut numbers: HashMap<[u64; 2], u64> = HashMap::new();
         let mut masts: Vec<Mast> = Vec::new();
-        let mut radiators = Vec::with_capacity(sites.len());
+        let mut radiators: Vec<Radiator> = Vec::with_capacity(sites.len());
         let mut by_place: HashMap<[u64; 2], Vec<u32>> = HashMap::new();
         for site in sites.iter() {
             let place = [site.position.x_m, site.position.y_m].map(f64::to_bits);
@@ -100,7 +102,14 @@ impl Deployment {
                 candidates.push(masts.len() as u32 - 1);
                 masts.len() as u32 - 1
             });
+            // most sites are like the one before
+            let before = radiators.last().zip(radiators.len().checked_sub(1).map(|before| &sites[before]));
+            let response = match before {
+                Some((radiator, other)) if has_same_response(site, other) => Arc::clone(&radiator.response),
+                _ => Arc::new(Response::new(&site.multipath, site.prbs, site.subcarrier_hz, site.subband_prbs)),
+            };
             radiators.push(Radiator {
+                response,
                 mast,
                 pattern: Pattern::new(&site.antenna),
                 gain_db: site.gain_db,
@@ -228,6 +237,11 @@ impl Deployment {
         f64::from(path.loss_db) - radiator.gain_db - radiator.pattern.gain_db(&path.heading)
     }
 
+    /// The response of a site's carrier to multipath.
+    pub(super) fn response(&self, site: usize) -> &Arc<Response> {
+        &self.0.radiators[site].response
+    }
+
     /// The transmit power of a site per resource element, before the antenna.
     pub(super) fn element_dbm(&self, site: usize) -> f64 {
         self.0.radiators[site].element_dbm
@@ -237,6 +251,11 @@ impl Deployment {
     pub(super) fn mast(&self, site: usize) -> usize {
         self.0.radiators[site].mast as usize
     }
+}
+
+fn has_same_response(site: &Site, other: &Site) -> bool {
+    let of = |site: &Site| (site.multipath, site.prbs, site.subcarrier_hz, site.subband_prbs);
+    of(site) == of(other)
 }
 
 /// The weights of the common and the own part of a mast's shadowing.

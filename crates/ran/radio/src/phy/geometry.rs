@@ -1,5 +1,6 @@
 //! The radio channel of a UE at a position among base stations.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::channel::Surroundings;
@@ -103,7 +104,7 @@ impl Geometry {
             value: serving as f64,
             allowed: "the index of a site",
         })?;
-        let gain = Gain::new(&ue_radio.fading, None, site.frequency_mhz, random);
+        let gain = Gain::new(&ue_radio.fading, Arc::clone(deployment.response(serving)), site.frequency_mhz, random);
         let (position_clock, fading_clock) = Default::default();
         let mut geometry = Geometry {
             serving,
@@ -250,13 +251,21 @@ impl Geometry {
     /// The SINR in dB at the UE.
     #[must_use]
     pub fn sinr_db(&self) -> f64 {
-        self.sinr_db + self.gain.db()
+        self.gain.faded_db(self.sinr_db)
+    }
+
+    /// The SINR in dB at the UE in each subband of CQI reports, from the lowest frequency on. None where the carrier has no subbands or
+    /// the channel is flat.
+    pub fn subband_sinrs_db(&self) -> impl Iterator<Item = f64> + '_ {
+        let Site { prbs, subband_prbs, .. } = self.sites()[self.serving];
+        let count = if self.gain.is_flat() || subband_prbs == 0 { 0 } else { prbs.div_ceil(subband_prbs) };
+        (0..usize::from(count)).map(|subband| self.sinr_db + self.gain.subband_db(subband))
     }
 
     /// The SINR in dB at the base station, of a transmission on one PRB.
     #[must_use]
     pub fn uplink_sinr_db(&self) -> f64 {
-        self.uplink_sinr_db + self.gain.db()
+        self.gain.faded_db(self.uplink_sinr_db)
     }
 
     /// Recomputes all paths from the current position.
@@ -298,7 +307,8 @@ impl Geometry {
     fn update_serving(&mut self) {
         let site = &self.deployment.sites()[self.serving];
         let rice_factor_db = site.propagation.scenario.rice_factor_db(self.has_line_of_sight(self.serving));
-        self.gain.set_propagation(rice_factor_db, site.frequency_mhz);
+        let response = Arc::clone(self.deployment.response(self.serving));
+        self.gain.set_propagation(response, rice_factor_db, site.frequency_mhz);
         self.interference = None;
     }
 
@@ -331,8 +341,6 @@ fn milliwatts(dbm: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::phy::{Area, Carrier, DeploymentScenario, LineOfSight, Motion, Propagation};
 

@@ -1,7 +1,7 @@
 //! What a base station learns of a channel, and when.
 
 use super::rank::{best_rank, layer_loss_db};
-use super::{Adaptation, Cqi, Link};
+use super::{Adaptation, Cqi, Link, SubbandCqis};
 
 /// A report about one direction of a channel, or the base station's own estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub(crate) struct ChannelReport {
     pub cqi: Cqi,
     /// The SINR in dB of each layer that the base station assumes, in the uplink on one PRB.
     pub sinr_db: f64,
+    /// The quality of each subband.
+    pub subbands: SubbandCqis,
     /// A fixed MCS of the channel.
     pub mcs: Option<u8>,
     /// The number of PRBs for which the UE's power suffices, from its power headroom.
@@ -20,8 +22,14 @@ pub(crate) struct ChannelReport {
 
 impl ChannelReport {
     /// No report yet: out of coverage.
-    pub const NONE: ChannelReport =
-        ChannelReport { layers: 1, cqi: Cqi(0), sinr_db: f64::NEG_INFINITY, mcs: None, full_power_prbs: f64::INFINITY };
+    pub const NONE: ChannelReport = ChannelReport {
+        layers: 1,
+        cqi: Cqi(0),
+        sinr_db: f64::NEG_INFINITY,
+        subbands: SubbandCqis::NONE,
+        mcs: None,
+        full_power_prbs: f64::INFINITY,
+    };
 
     /// A report of the UE: RI and CQI (TS 38.214 5.2.1.4). The base station assumes the least SINR of the CQI.
     pub fn of_ue(link: &Link, adaptation: &Adaptation) -> Self {
@@ -40,7 +48,14 @@ impl ChannelReport {
             None => best_rank(adaptation, sinr_db),
         };
         let loss_db = if mcs.is_some() { 0.0 } else { layer_loss_db(layers, adaptation.layers()) };
-        ChannelReport { layers, cqi, sinr_db: sinr_db - loss_db, mcs, full_power_prbs }
+        ChannelReport { layers, cqi, sinr_db: sinr_db - loss_db, subbands: SubbandCqis::NONE, mcs, full_power_prbs }
+    }
+
+    /// Adds a report on subbands, from their SINRs of a single layer in dB.
+    pub fn with_subbands(self, sinrs_db: impl Iterator<Item = f64>, adaptation: &Adaptation) -> Self {
+        let loss_db = layer_loss_db(self.layers, adaptation.layers());
+        let sinrs_db = sinrs_db.map(|sinr_db| sinr_db - loss_db);
+        ChannelReport { subbands: SubbandCqis::new(sinrs_db, self.cqi, adaptation), ..self }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Antenna, Area, Fading, Grid, Indoors, Position, Propagation};
+use super::subband::subband_prbs;
+use super::{Antenna, Area, Fading, Grid, Indoors, Multipath, Position, Propagation};
 
 /// Thermal noise at 290 K, in one hertz.
 const NOISE_DBM_PER_HZ: f64 = -174.0;
@@ -30,12 +31,16 @@ pub struct Site {
     pub uplink_noise_rise_db: f64,
     /// The propagation to the UEs.
     pub propagation: Propagation,
+    /// The fast fading of the channels to the UEs. Default: flat.
+    pub multipath: Multipath,
     /// The carrier frequency.
     pub frequency_mhz: f64,
     /// PRBs of the carrier.
     pub prbs: u16,
     /// The subcarrier spacing.
     pub subcarrier_hz: u32,
+    /// PRBs of a subband in CQI reports; 0: no reports on subbands.
+    pub subband_prbs: u16,
 }
 
 impl Site {
@@ -53,9 +58,11 @@ impl Site {
             noise_rise_db: 0.0,
             uplink_noise_rise_db: 0.0,
             propagation: Propagation::default(),
+            multipath: Multipath::default(),
             frequency_mhz: grid.carrier().frequency_mhz,
             prbs: grid.prbs(),
             subcarrier_hz: grid.subcarrier_hz(),
+            subband_prbs: subband_prbs(grid),
         }
     }
 
@@ -84,6 +91,7 @@ impl Site {
         if let Antenna::Sector(sector) = &self.antenna {
             sector.check()?;
         }
+        self.multipath.check()?;
         within("frequency_mhz", self.frequency_mhz, 410.0, 7125.0, "410 to 7125")?;
         within("prbs", prbs, 1.0, 273.0, "1 to 273")?;
         within("subcarrier_hz", subcarrier_hz, 15_000.0, 60_000.0, "15000, 30000 or 60000")

@@ -110,7 +110,13 @@ impl Ue {
 
     fn measure(&self, direction: Direction, cell: &CellContext<'_>) -> ChannelReport {
         match direction {
-            Direction::Downlink => ChannelReport::of_ue(&self.dl.air, &cell.tables[0]),
+            Direction::Downlink => {
+                let report = ChannelReport::of_ue(&self.dl.air, &cell.tables[0]);
+                match self.channel.geometry() {
+                    Some(geometry) => report.with_subbands(geometry.subband_sinrs_db(), &cell.tables[0]),
+                    None => report,
+                }
+            }
             Direction::Uplink => ChannelReport::estimate(&self.ul.air, &cell.tables[1]),
         }
     }

@@ -212,6 +212,12 @@ impl RadioLink {
         self.report.cqi.0
     }
 
+    /// The last reported CQIs of subbands; none where the carrier has no subbands or the channel is flat.
+    #[must_use]
+    pub fn subband_cqis(&self) -> &[u8] {
+        self.report.subbands.cqis()
+    }
+
     /// The last reported rank: the number of layers of new blocks.
     #[must_use]
     pub fn layers(&self) -> u8 {
