@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use radio::phy::{
-    Antenna, Area, CarrierError, Deployment, Geometry, GeometryError, Layout, LineOfSight, MobileUe, Motion, Position,
+    Antenna, Area, CarrierError, Deployment, Geometry, GeometryError, Layout, MobileUe, Motion, Multipath, Position,
     Propagation, Site, UeRadio,
 };
 use radio::{Network, Random};
@@ -28,6 +28,8 @@ pub struct SiteScenario {
     pub antenna: Antenna,
     /// The propagation. Default: UMa without line of sight.
     pub propagation: Propagation,
+    /// The fast fading. Default: flat.
+    pub multipath: Multipath,
 }
 
 impl Default for SiteScenario {
@@ -38,15 +40,8 @@ impl Default for SiteScenario {
             gain_db: 8.0,
             antenna: Antenna::default(),
             propagation: Propagation::default(),
+            multipath: Multipath::default(),
         }
-    }
-}
-
-impl SiteScenario {
-    /// Whether line of sight is drawn by its probability.
-    #[must_use]
-    pub fn has_random_line_of_sight(&self) -> bool {
-        self.propagation.line_of_sight == LineOfSight::ByProbability
     }
 }
 
@@ -80,8 +75,8 @@ impl DeploymentScenario {
 
 /// The site of a cell.
 fn site(cell: &CellScenario, grid: &radio::phy::Grid) -> Site {
-    let SiteScenario { power_dbm, height_m, gain_db, antenna, propagation } = cell.site.clone();
-    Site { power_dbm, height_m, gain_db, antenna, propagation, ..Site::new(grid, cell.position) }
+    let SiteScenario { power_dbm, height_m, gain_db, antenna, propagation, multipath } = cell.site.clone();
+    Site { power_dbm, height_m, gain_db, antenna, propagation, multipath, ..Site::new(grid, cell.position) }
 }
 
 impl Scenario {

@@ -27,6 +27,8 @@ pub const CELL: TableKeys = TableKeys {
         "height_m",
         "propagation",
         "line_of_sight",
+        "fading",
+        "delay_spread_ns",
         "rat",
         "bandwidth_mhz",
         "scs_khz",
@@ -124,20 +126,31 @@ pub fn cells(
     Ok(cells.take(MAX_CELLS + 1).collect())
 }
 
+/// Why a carrier of millimetre waves is refused.
+const FR2: &str = "frequency range 2 is not modelled, which needs beams: use 410 to 7125 MHz and 15, 30 or 60 kHz";
+
 fn carrier(table: &Table<'_>) -> Result<Carrier, Error> {
     let is_lte = table.choice("rat", &[("nr", false), ("lte", true)])?.unwrap_or(false);
     let mut carrier = if is_lte { Carrier::lte() } else { Carrier::default() };
     // Carrier::check has the exact bounds
     carrier.bandwidth_mhz = table.number("bandwidth_mhz", 1.0..=100.0)?.unwrap_or(carrier.bandwidth_mhz);
     let spacings = [(15, 0), (30, 1), (60, 2)];
-    if let Some(khz) = table.integer::<u32>("scs_khz", 15..=60)? {
+    if let Some(khz) = table.integer::<u32>("scs_khz", 15..=960)? {
+        if khz >= 120 {
+            return Err(table.invalid("scs_khz", format!("{khz} is for frequency range 2; {FR2}")));
+        }
         let numerology = spacings.iter().find(|(spacing, _)| *spacing == khz).map(|(_, numerology)| *numerology);
         let numerology = numerology.filter(|numerology| !is_lte || *numerology == 0);
         let allowed = if is_lte { "15 with LTE" } else { "15, 30 or 60" };
         carrier.numerology =
             numerology.ok_or_else(|| table.invalid("scs_khz", format!("{khz} is not one of {allowed}")))?;
     }
-    carrier.frequency_mhz = table.number("frequency_mhz", 410.0..=7125.0)?.unwrap_or(carrier.frequency_mhz);
+    carrier.frequency_mhz = table.number("frequency_mhz", 410.0..=71_000.0)?.unwrap_or(carrier.frequency_mhz);
+    if carrier.frequency_mhz > 7125.0 {
+        return Err(
+            table.invalid("frequency_mhz", format!("{} is above frequency range 1; {FR2}", carrier.frequency_mhz))
+        );
+    }
     let layers = 1..=4;
     carrier.downlink_layers = table.integer("downlink_layers", layers.clone())?.unwrap_or(carrier.downlink_layers);
     carrier.uplink_layers = table.integer("uplink_layers", layers)?.unwrap_or(carrier.uplink_layers);

@@ -1,7 +1,8 @@
 //! The keys of `[[cell]]` for its antenna, transmitter and propagation.
 
 use radio::phy::{
-    Antenna, DeploymentScenario as Environment, Layout, LineOfSight, Position, Propagation, SectorAntenna,
+    Antenna, DelayProfile, DeploymentScenario as Environment, Layout, LineOfSight, Multipath, Position, Propagation,
+    SectorAntenna,
 };
 
 use crate::scenario::SiteScenario;
@@ -43,6 +44,7 @@ pub fn sectors(table: &Table<'_>, layout: Option<Layout>) -> Result<Vec<SiteScen
         gain_db: table.number("antenna_gain_dbi", -60.0..=60.0)?.unwrap_or(gain_db),
         antenna: Antenna::Omnidirectional,
         propagation,
+        multipath: multipath(table, scenario)?,
     };
     let count: u8 = table.integer("sectors", 1..=6)?.unwrap_or(if is_hexagonal { 3 } else { 1 });
     let azimuth_deg = table.number("azimuth_deg", -360.0..=360.0)?;
@@ -76,6 +78,33 @@ pub fn sectors(table: &Table<'_>, layout: Option<Layout>) -> Result<Vec<SiteScen
         SiteScenario { antenna: Antenna::Sector(antenna), ..site.clone() }
     };
     Ok((0..count).map(sector).collect())
+}
+
+/// Reads the fast fading.
+fn multipath(table: &Table<'_>, environment: Environment) -> Result<Multipath, Error> {
+    // of the values of TR 38.901 table 7.7.3-1
+    let delay_spread_ns = match environment {
+        Environment::UrbanMacro => 300.0,
+        Environment::UrbanMicro => 100.0,
+        Environment::RuralMacro | Environment::IndoorOpen | Environment::IndoorMixed => 30.0,
+    };
+    let given_ns = table.number("delay_spread_ns", 1.0..=5000.0)?;
+    let delay_line = |profile| Multipath::DelayLine { profile, delay_spread_ns: given_ns.unwrap_or(delay_spread_ns) };
+    let words = [
+        ("flat", Multipath::Flat),
+        ("none", Multipath::None),
+        ("tdl-a", delay_line(DelayProfile::A)),
+        ("tdl-b", delay_line(DelayProfile::B)),
+        ("tdl-c", delay_line(DelayProfile::C)),
+    ];
+    let multipath = table.choice("fading", &words)?.unwrap_or_default();
+    match multipath {
+        Multipath::DelayLine { .. } => Ok(multipath),
+        _ if given_ns.is_some() => {
+            Err(table.invalid("delay_spread_ns", "requires the fading \"tdl-a\", \"tdl-b\" or \"tdl-c\""))
+        }
+        _ => Ok(multipath),
+    }
 }
 
 /// Reads the positions of the sites: those of the layout, or a row.
