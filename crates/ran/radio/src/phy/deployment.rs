@@ -203,7 +203,7 @@ impl Deployment {
                     // the distance outdoors counts
                     let outdoors_m = (distance_m - ue.indoors.map_or(0.0, |indoors| indoors.depth_m)).max(0.0);
                     normal_distribution(mast.sight.at(east_m / m, north_m / m))
-                        < scenario.line_of_sight_probability(outdoors_m)
+                        < scenario.line_of_sight_probability(outdoors_m, ue_m)
                 }
             };
             let ends = Ends { distance_m, base_m: mast.height_m, ue_m, frequency_ghz: mast.frequency_ghz };
@@ -261,4 +261,176 @@ fn has_same_response(site: &Site, other: &Site) -> bool {
 /// The weights of the common and the own part of a mast's shadowing.
 fn weights(correlation: f64) -> [f64; 2] {
     [correlation.sqrt(), (1.0 - correlation).sqrt()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Antenna, Carrier, DeploymentScenario, Layout, SectorAntenna};
+
+    fn site(position: Position, scenario: DeploymentScenario, line_of_sight: LineOfSight) -> Site {
+        let grid = Carrier::default().check().unwrap();
+        Site { propagation: Propagation { scenario, line_of_sight }, ..Site::new(&grid, position) }
+    }
+
+    fn at(x_m: f64, y_m: f64) -> Position {
+        Position { x_m, y_m }
+    }
+
+    /// The paths to all masts.
+    fn paths(deployment: &Deployment, position: Position) -> Box<[MastPath]> {
+        let mut paths = deployment.no_paths();
+        deployment.update_masts(position, &UeRadio::default(), &mut paths);
+        paths
+    }
+
+    /// The share of places in line of sight, over many drops, is the probability of the scenario.
+    #[test]
+    fn line_of_sight_has_its_probability() {
+        for (scenario, distance_m, expected) in [
+            (DeploymentScenario::UrbanMacro, 100.0, 0.347_7),
+            (DeploymentScenario::UrbanMacro, 300.0, 0.068_0),
+            (DeploymentScenario::UrbanMicro, 50.0, 0.519_6),
+            (DeploymentScenario::RuralMacro, 1010.0, 0.367_9),
+            (DeploymentScenario::IndoorOpen, 40.0, 0.609_9),
+            (DeploymentScenario::IndoorMixed, 20.0, 0.211_5),
+        ] {
+            let sites: Arc<[Site]> = [site(at(0.0, 0.0), scenario, LineOfSight::ByProbability)].into();
+            let (mut seen, drops) = (0, 6000);
+            for seed in 0..drops {
+                let deployment = Deployment::new(sites.clone(), seed);
+                let (sin, cos) = (seed as f64).sin_cos();
+                seen += u32::from(paths(&deployment, at(distance_m * sin, distance_m * cos))[0].line_of_sight);
+            }
+            let share = f64::from(seen) / drops as f64;
+            assert!((share - expected).abs() < 0.02, "{scenario:?} at {distance_m} m: {share}");
+        }
+    }
+
+    /// Line of sight changes over its correlation distance, not from metre to metre.
+    #[test]
+    fn line_of_sight_is_spatially_consistent() {
+        let sites: Arc<[Site]> =
+            [site(at(0.0, 0.0), DeploymentScenario::UrbanMacro, LineOfSight::ByProbability)].into();
+        let seen = |deployment: &Deployment, angle: f64| {
+            let (sin, cos) = angle.sin_cos();
+            paths(deployment, at(100.0 * sin, 100.0 * cos))[0].line_of_sight
+        };
+        let changes = |metres: f64| {
+            let drops = 2000;
+            let changed = (0..drops).filter(|seed| {
+                let deployment = Deployment::new(sites.clone(), *seed);
+                seen(&deployment, 0.0) != seen(&deployment, metres / 100.0)
+            });
+            changed.count() as f64 / drops as f64
+        };
+        // independent places: 2 p (1 - p) of 0.45
+        let (near, far) = (changes(1.0), changes(250.0));
+        assert!(near < 0.12 && (far - 0.45).abs() < 0.04, "{near} {far}");
+    }
+
+    #[test]
+    fn shadowing_has_its_deviation_and_correlation_distance() {
+        use DeploymentScenario::{IndoorOpen, RuralMacro, UrbanMacro, UrbanMicro};
+        for (scenario, line_of_sight, distance_m, deviation_db, correlation_m) in [
+            (UrbanMacro, LineOfSight::Never, 200.0, 6.0, 50.0),
+            (UrbanMacro, LineOfSight::Always, 200.0, 4.0, 37.0),
+            (UrbanMicro, LineOfSight::Never, 100.0, 7.82, 13.0),
+            (UrbanMicro, LineOfSight::Always, 100.0, 4.0, 10.0),
+            (RuralMacro, LineOfSight::Never, 1000.0, 8.0, 120.0),
+            (IndoorOpen, LineOfSight::Never, 30.0, 8.03, 6.0),
+        ] {
+            let sites: Arc<[Site]> = [site(at(0.0, 0.0), scenario, line_of_sight)].into();
+            let (mut sum, mut square, mut product) = (0.0, 0.0, 0.0);
+            let count = 8000;
+            for seed in 0..count {
+                let deployment = Deployment::new(sites.clone(), seed);
+                let loss_db = |angle: f64| {
+                    let (sin, cos) = angle.sin_cos();
+                    f64::from(paths(&deployment, at(distance_m * sin, distance_m * cos))[0].loss_db)
+                };
+                // two places at the same distance, one correlation distance apart
+                let angle = 2.0 * (correlation_m / 2.0 / distance_m).asin();
+                let median_db = scenario
+                    .loss(
+                        line_of_sight == LineOfSight::Always,
+                        &Ends { distance_m, base_m: 25.0, ue_m: 1.5, frequency_ghz: 3.6 },
+                    )
+                    .median_db;
+                let [here, there] = [0.0, angle].map(|angle| loss_db(angle) - median_db);
+                (sum, square, product) = (sum + here, square + here * here, product + here * there);
+            }
+            let count = count as f64;
+            let deviation = (square / count).sqrt();
+            assert!((sum / count).abs() < 0.3, "{scenario:?}: mean {}", sum / count);
+            assert!((deviation / deviation_db - 1.0).abs() < 0.04, "{scenario:?}: {deviation} dB");
+            let correlation = product / square;
+            assert!((correlation - (-1.0_f64).exp()).abs() < 0.05, "{scenario:?}: {correlation}");
+        }
+    }
+
+    #[test]
+    fn sectors_of_a_mast_share_line_of_sight_and_shadowing() {
+        let sector = |position, azimuth_deg| Site {
+            antenna: Antenna::Sector(SectorAntenna { azimuth_deg, ..SectorAntenna::default() }),
+            ..site(position, DeploymentScenario::UrbanMacro, LineOfSight::ByProbability)
+        };
+        let sites: Arc<[Site]> =
+            [sector(at(0.0, 0.0), 30.0), sector(at(0.0, 0.0), 150.0), sector(at(300.0, 0.0), 30.0)].into();
+        let deployment = Deployment::new(sites, 3);
+        assert_eq!((deployment.mast(0), deployment.mast(1), deployment.mast(2)), (0, 0, 1));
+        // 60 degrees off both main lobes, and in the main lobe of the first
+        let equal = paths(&deployment, at(200.0, 0.0));
+        assert!((deployment.loss_db(0, &equal) - deployment.loss_db(1, &equal)).abs() < 1e-5);
+        let main = paths(&deployment, at(100.0, 173.205));
+        let difference_db = deployment.loss_db(1, &main) - deployment.loss_db(0, &main);
+        assert!((difference_db - 30.0).abs() < 2.0, "{difference_db}");
+        assert_eq!(deployment.strongest_site(at(100.0, 173.205), &UeRadio::default()), Some(0));
+    }
+
+    /// With wrap-around a place and its copy under a shift have the same paths, but for the shadowing that all sites share.
+    #[test]
+    fn nearest_copy_of_a_site_is_received() {
+        let layout = Layout::Hexagons { rings: 1, inter_site_m: 500.0 };
+        let one = |position| site(position, DeploymentScenario::UrbanMacro, LineOfSight::ByProbability);
+        let sites: Arc<[Site]> = layout.sites().into_iter().map(one).collect();
+        let alone = Deployment::new(sites.clone(), 1).with_site_correlation(0.0).unwrap();
+        let wrapped = alone.clone().with_wrap_around(&layout.shifts());
+        for shift in layout.shifts() {
+            let [here, there] =
+                [at(40.0, 70.0), at(40.0 + shift.x_m, 70.0 + shift.y_m)].map(|place| paths(&wrapped, place));
+            for (here, there) in here.iter().zip(&there) {
+                assert!((here.loss_db - there.loss_db).abs() < 1e-3, "{here:?} {there:?}");
+            }
+        }
+        // at an edge of the network there are as many near sites as in the middle
+        let near = |deployment: &Deployment, place: Position| {
+            let paths = paths(deployment, place);
+            paths.iter().filter(|path| path.loss_db < 140.0).count()
+        };
+        let edge = at(-700.0, 0.0);
+        assert!(near(&alone, edge) < near(&wrapped, edge));
+        assert_eq!(
+            alone.clone().with_site_correlation(1.1).unwrap_err().to_string(),
+            "site_correlation is 1.1: must be 0 to 1"
+        );
+    }
+
+    #[test]
+    fn building_adds_its_loss() {
+        use crate::phy::{Building, Indoors};
+        let sites: Arc<[Site]> = [site(at(0.0, 0.0), DeploymentScenario::UrbanMacro, LineOfSight::Never)].into();
+        let indoors = Indoors { building: Building::LowLoss, depth_m: 10.0, deviation: 0.0 };
+        let mut sum = 0.0;
+        for seed in 0..2000 {
+            let deployment = Deployment::new(sites.clone(), seed);
+            let loss_db = |indoors| {
+                let mut paths = deployment.no_paths();
+                deployment.update_masts(at(200.0, 0.0), &UeRadio { indoors, ..UeRadio::default() }, &mut paths);
+                f64::from(paths[0].loss_db)
+            };
+            sum += loss_db(Some(indoors)) - loss_db(None);
+        }
+        assert!((sum / 2000.0 - indoors.loss_db(3.6)).abs() < 0.4, "{}", sum / 2000.0);
+    }
 }

@@ -117,15 +117,19 @@ impl DeploymentScenario {
         }
     }
 
-    /// The probability of line of sight over a distance on the ground (TR 38.901 table 7.4.2-1), for UEs up to 13 m high.
-    pub(super) fn line_of_sight_probability(self, distance_m: f64) -> f64 {
+    /// The probability of line of sight over a distance on the ground (TR 38.901 table 7.4.2-1). UEs above 13 m look over some of the
+    /// buildings of an urban macro cell.
+    pub(super) fn line_of_sight_probability(self, distance_m: f64, ue_m: f64) -> f64 {
         let fades = |over_m: f64, m: f64| (-over_m / m).exp();
         let street = |m: f64| {
             let near = 18.0 / distance_m.max(18.0);
             near + fades(distance_m, m) * (1.0 - near)
         };
         match self {
-            DeploymentScenario::UrbanMacro => street(63.0),
+            DeploymentScenario::UrbanMacro => {
+                let above = ((ue_m - 13.0).max(0.0) / 10.0).powf(1.5);
+                street(63.0) * (1.0 + above * 1.25 * (distance_m / 100.0).powi(3) * fades(distance_m, 150.0))
+            }
             DeploymentScenario::UrbanMicro => street(36.0),
             DeploymentScenario::RuralMacro => fades((distance_m - 10.0).max(0.0), 1000.0),
             DeploymentScenario::IndoorOpen if distance_m <= 49.0 => fades((distance_m - 5.0).max(0.0), 70.8),
@@ -260,6 +264,52 @@ mod tests {
                 assert!(steps.is_sorted_by(|nearer, farther| farther - nearer > -0.1), "{scenario:?} {line_of_sight}");
                 assert_eq!(steps[0], steps[10]);
             }
+        }
+    }
+
+    /// Values of TR 38.901 table 7.4.1-1, calculated by hand.
+    #[test]
+    fn office_losses_are_those_of_the_formulas() {
+        for scenario in [DeploymentScenario::IndoorOpen, DeploymentScenario::IndoorMixed] {
+            // sqrt(40² + 1.5²) = 40.0281 m and 3.5 GHz
+            let ends = Ends { distance_m: 40.0, base_m: 3.0, ue_m: 1.5, frequency_ghz: 3.5 };
+            let seen = scenario.loss(true, &ends);
+            assert!((seen.median_db - (32.4 + 17.3 * 1.602_365 + 20.0 * 0.544_068)).abs() < 1e-3, "{seen:?}");
+            let hidden = scenario.loss(false, &ends);
+            assert!((hidden.median_db - (17.3 + 38.3 * 1.602_365 + 24.9 * 0.544_068)).abs() < 1e-3, "{hidden:?}");
+            assert_eq!((seen.shadowing_db, hidden.shadowing_db), (3.0, 8.03));
+            // nearby, the loss without line of sight is that with it
+            let near = Ends { distance_m: 1.0, ..ends };
+            assert_eq!(scenario.loss(false, &near).median_db, scenario.loss(true, &near).median_db);
+            let nearer = Ends { distance_m: 0.1, ..ends };
+            assert_eq!(scenario.loss(true, &nearer), scenario.loss(true, &near));
+        }
+    }
+
+    #[test]
+    fn line_of_sight_probabilities_are_those_of_the_formulas() {
+        use DeploymentScenario::{IndoorMixed, IndoorOpen, RuralMacro, UrbanMacro, UrbanMicro};
+        for (scenario, distance_m, ue_m, expected) in [
+            (UrbanMacro, 18.0, 1.5, 1.0),
+            // 0.18 + exp(-100/63) 0.82
+            (UrbanMacro, 100.0, 1.5, 0.347_7),
+            (UrbanMacro, 500.0, 13.0, 0.036_345),
+            // times 1 + 1.25 exp(-100/150), the height being 10 m above 13 m
+            (UrbanMacro, 100.0, 23.0, 0.347_7 * 1.641_77),
+            (UrbanMicro, 10.0, 1.5, 1.0),
+            // 0.18 + exp(-100/36) 0.82
+            (UrbanMicro, 100.0, 1.5, 0.230_99),
+            (RuralMacro, 5.0, 1.5, 1.0),
+            (RuralMacro, 1010.0, 1.5, 0.367_879),
+            (IndoorOpen, 5.0, 1.5, 1.0),
+            (IndoorOpen, 40.0, 1.5, 0.609_9),
+            (IndoorOpen, 60.0, 1.5, 0.512_66),
+            (IndoorMixed, 1.0, 1.5, 1.0),
+            (IndoorMixed, 5.9, 1.5, 0.367_879),
+            (IndoorMixed, 39.1, 1.5, 0.117_72),
+        ] {
+            let probability = scenario.line_of_sight_probability(distance_m, ue_m);
+            assert!((probability - expected).abs() < 2e-4, "{scenario:?} {distance_m}: {probability}");
         }
     }
 }

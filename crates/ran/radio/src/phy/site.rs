@@ -122,7 +122,7 @@ impl Default for UeRadio {
 impl UeRadio {
     /// Validates all fields.
     pub(super) fn check(&self) -> Result<(), GeometryError> {
-        within("height_m", self.height_m, 1.0, 13.0, "1 to 13")?;
+        within("height_m", self.height_m, 1.0, 22.5, "1 to 22.5")?;
         self.indoors.as_ref().map_or(Ok(()), Indoors::check)?;
         within("power_dbm", self.power_dbm, -50.0, 50.0, "-50 to 50")?;
         within("noise_figure_db", self.noise_figure_db, 0.0, 60.0, "0 to 60")?;

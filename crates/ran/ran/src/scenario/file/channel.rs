@@ -107,7 +107,7 @@ fn geometry(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Channels
         (x_m, y_m) => Some(Position { x_m: x_m.unwrap_or(0.0), y_m: y_m.unwrap_or(0.0) }),
     };
     let default = UeRadio::default();
-    let radio = UeRadio { height_m: table.number("height_m", 1.0..=13.0)?.unwrap_or(default.height_m), ..default };
+    let radio = UeRadio { height_m: table.number("height_m", 1.0..=22.5)?.unwrap_or(default.height_m), ..default };
     let motion = table.choice("motion", &MOTIONS)?.unwrap_or(0);
     for (key, motions) in MOTION_KEYS {
         if table.contains(key) && !motions.contains(&motion) {

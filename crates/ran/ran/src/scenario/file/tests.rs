@@ -713,7 +713,7 @@ fn mistakes_of_deployments_are_rejected_with_place() {
             "[[cell]]\nscs_khz = 120",
             "line 2: cell[0]: scs_khz: 120 is for frequency range 2; frequency range 2 is not modelled",
         ),
-        ("[[cell]]\n[[ue]]\nheight_m = 14", "line 3: ue[0]: height_m: 14 is out of range 1 to 13"),
+        ("[[cell]]\n[[ue]]\nheight_m = 23", "line 3: ue[0]: height_m: 23 is out of range 1 to 22.5"),
         ("[[cell]]\n[[ue]]\nindoor_percent = 101", "line 3: ue[0]: indoor_percent: 101 is out of range 0 to 100"),
         (
             "[[cell]]\n[[ue]]\nbuilding = \"low-loss\"",
