@@ -69,4 +69,4 @@ pub use network::{EPOCH, HandoverConfig, HandoverError, Network, NetworkEvent};
 pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet, SackBlock, Segment};
 pub use random::Random;
 pub use time::Time;
-pub use ue::{Bearer, INACTIVITY_TIMER, LinkCounts, OuterLoop, RadioLink, Subscription, Ue};
+pub use ue::{Bearer, ChannelStateConfig, INACTIVITY_TIMER, LinkCounts, OuterLoop, RadioLink, Subscription, Ue};

@@ -5,13 +5,14 @@ use std::ops::{AddAssign, Sub};
 use radio::rlc::PDCP_HEADER_OCTETS;
 use radio::{Cell, UeCounts};
 
-/// The number of reports of each CQI.
+/// The number of reports of each rank, from 1 on, and CQI.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cqis(pub [u64; 16]);
+pub struct Cqis(pub [[u64; 16]; 4]);
 
 impl AddAssign for Cqis {
     fn add_assign(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(sum, count)| *sum += count);
+        let each = self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened());
+        each.for_each(|(sum, count)| *sum += count);
     }
 }
 
@@ -19,7 +20,7 @@ impl Sub for Cqis {
     type Output = Cqis;
 
     fn sub(self, before: Self) -> Cqis {
-        Cqis(std::array::from_fn(|cqi| self.0[cqi] - before.0[cqi]))
+        Cqis(std::array::from_fn(|rank| std::array::from_fn(|cqi| self.0[rank][cqi] - before.0[rank][cqi])))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The model that all nodes of a RAN share, and its time.
 //!
-//! Time advances when a node is read. Where no UE moves to another cell by itself, each cell has its own time, so that a
-//! cell that no node reads costs nothing.
+//! Time advances when a node is read. Where cells share no spectrum and no UE moves to another cell by itself, each cell has its
+//! own time, so that a cell that no node reads costs nothing.
 
 mod real_time_factor;
 #[cfg(test)]
@@ -131,6 +131,7 @@ impl RanSimulation {
     pub fn new(scenario: &Scenario) -> Result<Rc<RefCell<RanSimulation>>, ScenarioError> {
         let model = Model::new(scenario)?;
         let cells = model.network.cells();
+        let is_coupled = scenario.is_coupled() || model.network.is_spectrum_shared();
         Ok(Rc::new(RefCell::new(RanSimulation {
             model,
             cells: scenario
@@ -142,7 +143,7 @@ impl RanSimulation {
             nr_pcis: (0..cells).map(|cell| ((FIRST_GNB as usize + cell) % PCIS) as u16).collect(),
             networks: crate::interfaces::served_plmns(scenario).into(),
             bearers: BearerChanges::default(),
-            is_coupled: scenario.is_coupled(),
+            is_coupled,
             speed: scenario.speed,
             warm_up: scenario.warm_up,
             anchors: vec![None; cells],
@@ -178,7 +179,8 @@ impl RanSimulation {
         self.now(0).since(due).div_f64(self.speed)
     }
 
-    /// Advances a cell to the model time of `now`, together with all cells that UEs may move to by themselves.
+    /// Advances a cell to the model time of `now`, together with all cells that interfere with it or that UEs may move to by
+    /// themselves.
     pub fn advance(&mut self, cell: usize, now: Time) {
         if let Some(steps) = &self.steps {
             let until = steps.until();

@@ -60,7 +60,8 @@ impl StatisticsSource<UeStats> for Node {
                 ul_curr_tbs_octets: ul_counts.last_octets.into(),
                 dl_sched_prbs: dl_counts.last_prbs.into(),
                 ul_sched_prbs: ul_counts.last_prbs.into(),
-                pusch_snr_db: ul.sinr_db() as f32,
+                // of the last block, and of a single PRB
+                pusch_snr_db: if ul_counts.blocks > 0 { ul.block_sinr_db() } else { ul.sinr_db() } as f32,
                 pucch_snr_db: ul.sinr_db() as f32,
                 dl_bler: block_error_rate(dl_counts),
                 ul_bler: block_error_rate(ul_counts),
@@ -83,7 +84,8 @@ impl StatisticsSource<UeStats> for Node {
                 ul_mcs_1: ul.mcs(),
                 dl_mcs_2: 0,
                 ul_mcs_2: 0,
-                phr_db: 0,
+                // the range of a report is -32 to 38 dB (TS 38.133 10.1.17)
+                phr_db: ul.power_headroom_db().map_or(0, |db| db.clamp(-32.0, 38.0) as i8),
             });
         });
     }

@@ -1,22 +1,28 @@
 //! A cell: its configuration, its UEs and its counters. [`Cell::step`] runs one slot.
 
+mod emission;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod ue_table;
 
 use std::ops::AddAssign;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::harq::HarqConfig;
 use crate::mac::{
     Candidate, Grant, NoSlices, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, StaticSlices, ue_scheduler,
 };
-use crate::phy::{Adaptation, Carrier, CarrierError, Direction, Grid, TransportBlocks};
+use crate::phy::{
+    Adaptation, Carrier, CarrierError, Direction, Grid, Interference, PowerControl, Surroundings, TransportBlocks,
+};
 use crate::rlc::{RlcConfig, RlcCounts};
-use crate::ue::{LinkCounts, OuterLoop, Subscription, Ue};
+use crate::ue::{CellContext, ChannelStateConfig, LinkCounts, OuterLoop, Subscription, Ue};
 use crate::{Time, tc};
 
+pub(crate) use emission::Emission;
+use emission::EmissionMeter;
 use ue_table::UeTable;
 pub use ue_table::{INDEX_REUSE_DELAY, MAX_UES_PER_CELL, UeEntry};
 
@@ -34,6 +40,10 @@ pub struct CellConfig {
     pub carrier: Carrier,
     /// HARQ, for both directions.
     pub harq: HarqConfig,
+    /// When the base station learns of the channels of UEs.
+    pub channel_state: ChannelStateConfig,
+    /// Uplink power control.
+    pub power_control: PowerControl,
     /// Outer-loop link adaptation of both directions; `None`: only the reported CQI decides the MCS. Default:
     /// [`OuterLoop::default`].
     pub outer_loop: Option<OuterLoop>,
@@ -54,6 +64,8 @@ impl Default for CellConfig {
         CellConfig {
             carrier: Carrier::default(),
             harq: HarqConfig::default(),
+            channel_state: ChannelStateConfig::default(),
+            power_control: PowerControl::default(),
             outer_loop: Some(OuterLoop::default()),
             rlc: RlcConfig::default(),
             tc: tc::Configuration::default(),
@@ -232,6 +244,9 @@ pub struct Cell {
     events: Vec<Vec<Event>>,
     is_locked: bool,
     usage: [PrbUsage; 2],
+    emission: EmissionMeter,
+    /// What other cells transmit.
+    interference: Arc<Interference>,
     /// Resource blocks granted in future uplink slots, by slot modulo [`EVENT_HORIZON_SLOTS`].
     granted: Vec<Option<u32>>,
     /// Counters of the configured queues, summed over UEs that have departed.
@@ -262,7 +277,6 @@ impl Cell {
             tables: [Direction::Downlink, Direction::Uplink].map(|direction| Adaptation::new(&grid, direction)),
             dl_blocks: TransportBlocks::new(&grid, Direction::Downlink),
             ul_blocks: TransportBlocks::new(&grid, Direction::Uplink),
-            grid,
             slot: 0,
             slot_ns,
             ue_table: UeTable::default(),
@@ -273,6 +287,9 @@ impl Cell {
             events: vec![Vec::new(); EVENT_HORIZON_SLOTS],
             is_locked: false,
             usage: [PrbUsage::default(); 2],
+            emission: EmissionMeter::new(&grid),
+            interference: Arc::default(),
+            grid,
             granted: vec![None; EVENT_HORIZON_SLOTS],
             left_queues: Vec::new(),
             now_events: Vec::new(),
@@ -281,6 +298,12 @@ impl Cell {
             grants: Vec::new(),
             config,
         })
+    }
+
+    /// Shares the transport block sizes of a cell with the same carrier, which spares the caches of the processor.
+    pub(crate) fn share_tables(&mut self, other: &Cell) {
+        self.dl_blocks = other.dl_blocks.clone();
+        self.ul_blocks = other.ul_blocks.clone();
     }
 
     /// The configuration.
@@ -478,7 +501,8 @@ impl Cell {
     /// When [`Cell::free_capacity`] is 0.
     pub fn arrive(&mut self, mut ue: Box<Ue>) -> usize {
         let now = self.now();
-        ue.arrived(self.slot, now, &self.tables, &self.config.tc);
+        let context = context(&self.tables, &self.config, &self.interference);
+        ue.arrived(self.slot, now, &context, &self.config.tc);
         self.ue_table.take(ue, now)
     }
 
@@ -506,6 +530,11 @@ impl Cell {
             self.step();
         }
     }
+}
+
+fn context<'a>(tables: &'a [Adaptation; 2], config: &'a CellConfig, interference: &'a Interference) -> CellContext<'a> {
+    let surroundings = Surroundings { interference, power_control: &config.power_control };
+    CellContext { tables, channel_state: &config.channel_state, surroundings }
 }
 
 fn counts_of(ue: &Ue, now: Time) -> UeCounts {

@@ -1,6 +1,6 @@
 //! One slot of a cell: due events, UE updates, scheduling and transmission.
 
-use super::{Cell, CellConfig, EVENT_HORIZON_SLOTS, Event, EventKind, REQUEST_GRANT_OCTETS};
+use super::{Cell, CellConfig, EVENT_HORIZON_SLOTS, Event, EventKind, REQUEST_GRANT_OCTETS, context};
 use crate::Time;
 use crate::harq::{Harq, HarqConfig};
 use crate::mac::{Allocation, Candidate};
@@ -16,11 +16,12 @@ impl Cell {
     pub fn step(&mut self) {
         let (slot, now) = (self.slot, self.now());
         let (dl_symbols, ul_symbols) = self.grid.slot_kind(slot);
-        self.process_due_events(slot, now);
+        self.process_due_events(slot, now, ul_symbols);
         if let Some(given) = self.granted[slot as usize % EVENT_HORIZON_SLOTS].take() {
             let prbs = self.prbs(Direction::Uplink);
             self.usage[Direction::Uplink as usize].count(given, prbs);
         }
+        self.emission.count_uplink(ul_symbols);
         self.update_ues(slot, now, ul_symbols > 0);
         if !self.is_locked {
             let granted = slot + u64::from(self.config.grant_slots());
@@ -39,8 +40,9 @@ impl Cell {
     fn update_ues(&mut self, slot: u64, now: Time, is_uplink: bool) {
         let request_period = u64::from(self.config.request_period_slots.max(1));
         self.busy.clear();
+        let context = context(&self.tables, &self.config, &self.interference);
         for (at, ue, idle_until) in self.ue_table.due(now) {
-            ue.begin_slot(now, &self.tables);
+            ue.begin_slot(now, &context);
             if is_uplink && ue.needs_scheduling_request(now, slot, self.uplink_slot, request_period) {
                 let event = Event { ue: at as u32, kind: EventKind::SchedulingRequest };
                 self.events[(slot as usize + 1) % EVENT_HORIZON_SLOTS].push(event);
@@ -53,8 +55,8 @@ impl Cell {
         }
     }
 
-    /// Processes the events that are due in this slot.
-    fn process_due_events(&mut self, slot: u64, now: Time) {
+    /// Processes the events that are due in this slot, which has `ul_symbols` uplink symbols.
+    fn process_due_events(&mut self, slot: u64, now: Time, ul_symbols: u8) {
         let mut events = std::mem::take(&mut self.now_events);
         std::mem::swap(&mut events, &mut self.events[slot as usize % EVENT_HORIZON_SLOTS]);
         for Event { ue: at, kind } in events.drain(..) {
@@ -97,6 +99,8 @@ impl Cell {
                         let block = ue.ul.harq.block(process);
                         (block.buffer_octets, block.used_octets) = (buffer_octets, used_octets);
                     }
+                    let prbs = ue.ul.harq.block(process).prbs;
+                    self.emission.count_block(at, &ue.channel, prbs, ul_symbols);
                     let (after, kind) = send(ue, Direction::Uplink, process, &self.tables, &self.config);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
@@ -115,7 +119,7 @@ impl Cell {
             let demand = ue.downlink_demand(now);
             let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
             let input = CandidateInput { at: *at, demand, preference, slot, symbols, slices };
-            self.candidates.extend(candidate(&mut ue.dl, &input, &self.dl_blocks));
+            self.candidates.extend(candidate(&mut ue.dl, &input, &self.dl_blocks, &self.tables[0]));
         }
         self.grants.clear();
         let given = self.dl.schedule(prbs, &self.candidates, &mut self.grants);
@@ -126,9 +130,7 @@ impl Cell {
                 if grant.is_retransmission { ue.dl.harq.take_retransmission() } else { ue.dl.harq.take_free() };
             let Some(process) = process else { continue };
             if !grant.is_retransmission {
-                let mcs = ue.dl.mcs;
-                octets = self.dl_blocks.octets(mcs, grant.prbs as u16, symbols);
-                ue.dl.harq.block(process).set_allocation(octets, grant.prbs as u16, mcs, symbols);
+                octets = allocate(&mut ue.dl, process, grant.prbs, symbols, &self.dl_blocks, &self.tables[0]);
                 ue.fill(now, process, Direction::Downlink);
                 ue.dl.record_allocation(slot, octets);
             }
@@ -140,6 +142,7 @@ impl Cell {
         let usage = &mut self.usage[Direction::Downlink as usize];
         usage.count(given, prbs);
         usage.scheduled_slots += 1;
+        self.emission.count_downlink(given, prbs, symbols);
     }
 
     /// The capacity of a slot with `symbols` symbols, as a fraction of a full slot.
@@ -164,7 +167,7 @@ impl Cell {
             let Some(ue) = self.ue_table.ue_unchanged(*at as usize) else { continue };
             let demand = ue.requests.known_octets;
             let input = CandidateInput { at: *at, demand, preference: 1.0, slot, symbols, slices };
-            self.candidates.extend(candidate(&mut ue.ul, &input, &self.ul_blocks));
+            self.candidates.extend(candidate(&mut ue.ul, &input, &self.ul_blocks, &self.tables[1]));
         }
         self.grants.clear();
         let given = self.ul.schedule(prbs, &self.candidates, &mut self.grants);
@@ -175,9 +178,7 @@ impl Cell {
             let Some(process) = process else { continue };
             let (mut octets, mut used_octets) = (0, None);
             if !grant.is_retransmission {
-                let mcs = ue.ul.mcs;
-                octets = self.ul_blocks.octets(mcs, grant.prbs as u16, symbols);
-                ue.ul.harq.block(process).set_allocation(octets, grant.prbs as u16, mcs, symbols);
+                octets = allocate(&mut ue.ul, process, grant.prbs, symbols, &self.ul_blocks, &self.tables[1]);
                 ue.requests.known_octets = ue.requests.known_octets.saturating_sub(octets);
                 ue.requests.granted_octets += u64::from(octets);
                 used_octets = Some(ue.requests.granted_octets);
@@ -205,7 +206,12 @@ struct CandidateInput {
 }
 
 /// The scheduling candidate of a UE; `None` when it has nothing to send or is out of coverage.
-fn candidate(link: &mut RadioLink, input: &CandidateInput, blocks: &TransportBlocks) -> Option<Candidate> {
+fn candidate(
+    link: &mut RadioLink,
+    input: &CandidateInput,
+    blocks: &TransportBlocks,
+    adaptation: &Adaptation,
+) -> Option<Candidate> {
     let CandidateInput { at, demand, preference, slot, symbols, slices } = *input;
     let again =
         link.harq.next_retransmission().filter(|block| block.symbols <= symbols).map(|block| u32::from(block.prbs));
@@ -213,22 +219,39 @@ fn candidate(link: &mut RadioLink, input: &CandidateInput, blocks: &TransportBlo
         return None;
     }
     link.counts.active_slots += 1;
-    let (is_retransmission, wanted) = match again {
-        Some(prbs) => (true, prbs),
+    let needed = |octets| u32::from(link.prbs_for(octets, symbols, blocks, adaptation));
+    let (is_retransmission, wanted, least) = match again {
+        Some(prbs) => (true, prbs, prbs),
         // out of coverage
-        None if link.cqi == 0 || !link.harq.has_free() => return None,
-        None => (false, blocks.prbs_for(link.mcs, demand, symbols).into()),
+        None if link.cqi() == 0 || !link.harq.has_free() => return None,
+        None => (false, needed(demand), needed(MIN_BLOCK_OCTETS)),
     };
     Some(Candidate {
         ue: at,
         slice: link.slice.filter(|slice| (*slice as usize) < slices).unwrap_or(slices as u32),
         prbs: wanted,
-        least_prbs: u32::from(blocks.prbs_for(link.mcs, MIN_BLOCK_OCTETS, symbols)).min(wanted),
+        least_prbs: least.min(wanted),
         is_retransmission,
-        rate_octets: blocks.octets(link.mcs, blocks.prbs(), symbols),
+        rate_octets: link.octets_on_most(symbols, blocks, adaptation),
         average_octets: link.average(slot),
         preference,
     })
+}
+
+/// Sets the size of a new block on granted PRBs, and returns it.
+fn allocate(
+    link: &mut RadioLink,
+    process: u8,
+    prbs: u32,
+    symbols: u8,
+    blocks: &TransportBlocks,
+    adaptation: &Adaptation,
+) -> u32 {
+    let (prbs, layers) = (prbs as u16, link.layers());
+    let mcs = link.mcs_on(prbs, adaptation);
+    let octets = blocks.octets_on(layers, mcs, prbs, symbols);
+    link.harq.block(process).set_allocation(octets, prbs, (layers, mcs), symbols);
+    octets
 }
 
 /// Applies the HARQ feedback of a block to link adaptation.
@@ -257,11 +280,15 @@ fn send(
         Direction::Downlink => &mut ue.dl,
         Direction::Uplink => &mut ue.ul,
     };
+    let adaptation = &tables[direction as usize];
+    let block = link.harq.block(process);
+    let (layers, prbs) = (block.layers, block.prbs);
+    let channel = link.meet_channel(layers, prbs, adaptation);
     let block = link.harq.block(process);
     block.transmissions += 1;
-    let (sent, prbs, octets) = (block.transmissions, u64::from(block.prbs), block.octets);
+    let (sent, prbs, octets) = (block.transmissions, u64::from(prbs), block.octets);
     let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
-    let is_decoded = reception.receive(&tables[direction as usize], block.mcs, &link.air, &mut ue.random);
+    let is_decoded = reception.receive(adaptation, block.mcs, channel, &mut ue.random);
     let counts = &mut link.counts;
     counts.prbs += prbs;
     (counts.last_octets, counts.last_prbs) = (octets, prbs as u32);

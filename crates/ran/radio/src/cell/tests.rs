@@ -421,7 +421,7 @@ fn lost_block_is_retransmitted_after_round_trip() {
         let harq = HarqConfig { processes: 1, ..HarqConfig::default() };
         let mut cell = Cell::new(CellConfig { carrier, harq, grant_slots, ..CellConfig::default() }).unwrap();
         let mut lossy = ue(&cell, 0, 10);
-        let link = crate::phy::Link { sinr_db: 10.0, mcs: Some(10), block_error_rate: Some(1.0) };
+        let link = crate::phy::Link { mcs: Some(10), block_error_rate: Some(1.0), ..crate::phy::Link::of_sinr(10.0) };
         lossy.set_channel(Channel::Fixed(FixedChannel {
             downlink: link,
             uplink: link,

@@ -1,11 +1,12 @@
 //! Several cells, with arrivals, departures and handovers of UEs.
 //!
-//! Cells interact only through handovers, and a handover takes longer than [`EPOCH`]. Each cell therefore runs independently:
-//! epoch by epoch when UEs hand over automatically, with arrivals processed in between; otherwise up to the requested time in
-//! one go, because the state of one cell fits into the processor's caches and that of a hundred does not. The result is the
+//! Cells interact through handovers, which take longer than [`EPOCH`], and through interference, which is that of the last epoch.
+//! Each cell therefore runs independently: epoch by epoch when cells share spectrum or UEs hand over automatically, with arrivals
+//! processed in between; otherwise up to the requested time in one go, because the state of one cell fits into the processor's caches and that of a hundred does not. The result is the
 //! same for any number of threads.
 
 mod a3;
+mod interference;
 #[cfg(test)]
 mod tests;
 
@@ -14,10 +15,12 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::cell::Emission;
 use crate::phy::CarrierError;
 use crate::{Cell, CellConfig, Time, Ue, UeEntry};
 
 use a3::Neighbours;
+use interference::Exchange;
 
 /// Arrivals, departures and handovers take effect at multiples of this.
 pub const EPOCH: Duration = Duration::from_millis(10);
@@ -134,6 +137,7 @@ struct Site {
     /// The neighbour measurements of each UE, by index.
     neighbours: Vec<Neighbours>,
     next_epoch: Time,
+    emission: Emission,
 }
 
 impl Site {
@@ -235,6 +239,7 @@ pub struct Network {
     handover: HandoverConfig,
     threads: NonZeroUsize,
     next_number: u64,
+    exchange: Exchange,
 }
 
 impl Network {
@@ -256,10 +261,15 @@ impl Network {
                 events: VecDeque::new(),
                 neighbours: Vec::new(),
                 next_epoch: Time::START,
+                emission: Emission::default(),
             })
         };
-        let sites = cells.into_iter().map(site).collect::<Result<_, _>>()?;
-        Ok(Network { sites, handover, threads, next_number: 0 })
+        let mut sites = cells.into_iter().map(site).collect::<Result<Vec<Site>, _>>()?;
+        interference::share_tables(sites.iter_mut().map(|site| &mut site.cell));
+        let exchange = Exchange::new(sites.iter().map(|site| &site.cell));
+        let count = if exchange.is_shared() { sites.len() } else { 0 };
+        sites.iter_mut().for_each(|site| site.emission.uplink = vec![0.0; count]);
+        Ok(Network { sites, handover, threads, next_number: 0, exchange })
     }
 
     /// The number of cells.
@@ -358,7 +368,8 @@ impl Network {
     /// Runs all cells until `until`.
     pub fn advance(&mut self, until: Time) {
         let handover = self.handover;
-        if !handover.is_automatic || handover.a3_offset_db.is_none() {
+        let is_shared = self.exchange.is_shared();
+        if !is_shared && (!handover.is_automatic || handover.a3_offset_db.is_none()) {
             self.on_each(|site| {
                 while site.advance(until) {
                     site.begin_epoch(&handover);
@@ -368,10 +379,16 @@ impl Network {
         }
         loop {
             self.on_each(|site| {
-                site.advance(until);
+                if site.advance(until) && is_shared {
+                    site.cell.take_emission(&mut site.emission);
+                }
             });
             if self.sites.iter().all(|site| site.next_epoch > until) {
                 break;
+            }
+            if is_shared {
+                let interference = self.exchange.interference(self.sites.iter().map(|site| &site.emission));
+                self.sites.iter_mut().for_each(|site| site.cell.set_interference(&interference));
             }
             for cell in 0..self.sites.len() {
                 self.begin_epoch(cell, until);
@@ -379,7 +396,14 @@ impl Network {
         }
     }
 
-    /// Runs one cell only. Handovers between cells whose times differ too much are rejected
+    /// Whether cells share spectrum: then they run epoch by epoch, and each meets what the others transmitted during the last
+    /// epoch.
+    #[must_use]
+    pub fn is_spectrum_shared(&self) -> bool {
+        self.exchange.is_shared()
+    }
+
+    /// Runs one cell only. It meets the interference of the last common epoch. Handovers between cells whose times differ too much are rejected
     /// ([`HandoverError::ClocksApart`]).
     ///
     /// # Panics

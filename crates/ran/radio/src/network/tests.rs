@@ -128,7 +128,7 @@ fn event_a3_triggers_handover() {
         let area = Area { min: Position { x_m: 0.0, y_m: -50.0 }, max: Position { x_m: 600.0, y_m: 50.0 } };
         let mobile_ue = MobileUe::new(area, at(x_m), motion).unwrap();
         let mut random = Random::new(1, 0);
-        let geometry = Geometry::new(sites, 0, UeRadio::default(), mobile_ue, (1, 0), &mut random).unwrap();
+        let geometry = Geometry::new(sites, 0, UeRadio::default(), mobile_ue, &mut random).unwrap();
         let channel = Channel::Geometry(Box::new(geometry));
         let address = Ipv4Addr::new(10, 45, 0, 2);
         let ue = Ue::new(0, Subscription::default(), address, channel, random, network.cell(0).config());

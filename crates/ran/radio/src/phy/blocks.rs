@@ -14,11 +14,12 @@ const SUBCARRIERS: u32 = 12;
 /// In LTE an allocation with two layers is two transport blocks of one layer each; here they count as one.
 #[derive(Clone, Debug)]
 pub struct TransportBlocks {
-    /// Octets by slot kind, MCS and number of PRBs, which starts at 0.
+    /// Octets by slot kind, layers, MCS and number of PRBs, which starts at 0.
     octets: Arc<[u32]>,
     /// The slot kind of each number of symbols; `NO_KIND` if no slot has this number.
     kinds: [u8; SYMBOLS as usize + 1],
     mcs_count: u8,
+    layers: u8,
     prbs: u16,
 }
 
@@ -29,9 +30,9 @@ impl TransportBlocks {
     #[must_use]
     pub fn new(grid: &Grid, direction: Direction) -> Self {
         let carrier = grid.carrier();
-        let (prbs, table) = match direction {
-            Direction::Downlink => (grid.prbs(), carrier.downlink_mcs),
-            Direction::Uplink => (grid.uplink_prbs(), carrier.uplink_mcs),
+        let (prbs, table, layers) = match direction {
+            Direction::Downlink => (grid.prbs(), carrier.downlink_mcs, carrier.downlink_layers),
+            Direction::Uplink => (grid.uplink_prbs(), carrier.uplink_mcs, carrier.uplink_layers),
         };
         let mcs_count = table.len(carrier.rat);
         let mut kinds = [NO_KIND; SYMBOLS as usize + 1];
@@ -44,13 +45,13 @@ impl TransportBlocks {
             if !grid.pattern().iter().any(has) {
                 continue;
             }
-            let rows = usize::from(mcs_count) * (usize::from(prbs) + 1);
+            let rows = usize::from(layers) * usize::from(mcs_count) * (usize::from(prbs) + 1);
             kinds[usize::from(symbols)] = (octets.len() / rows) as u8;
-            for mcs in 0..mcs_count {
-                octets.extend((0..=prbs).map(|prbs| bits(grid, direction, mcs, prbs, symbols) / 8));
+            for (layers, mcs) in (1..=layers).flat_map(|layers| (0..mcs_count).map(move |mcs| (layers, mcs))) {
+                octets.extend((0..=prbs).map(|prbs| bits(grid, direction, (layers, mcs), prbs, symbols) / 8));
             }
         }
-        TransportBlocks { octets: octets.into(), kinds, mcs_count, prbs }
+        TransportBlocks { octets: octets.into(), kinds, mcs_count, layers, prbs }
     }
 
     /// PRBs that may be allocated in a slot.
@@ -65,41 +66,67 @@ impl TransportBlocks {
         self.mcs_count
     }
 
-    /// The octets of a transport block on `prbs` PRBs in a slot with `symbols` symbols of this direction, as returned by
-    /// [`Grid::slot_kind`].
+    /// The number of layers of the carrier.
+    #[must_use]
+    pub fn layers(&self) -> u8 {
+        self.layers
+    }
+
+    /// The octets of a transport block on all layers of the carrier and `prbs` PRBs, in a slot with `symbols` symbols of this
+    /// direction, as returned by [`Grid::slot_kind`].
     ///
     /// # Panics
     /// If the carrier does not have this MCS, number of PRBs, or number of symbols.
     #[must_use]
     pub fn octets(&self, mcs: u8, prbs: u16, symbols: u8) -> u32 {
+        self.octets_on(self.layers, mcs, prbs, symbols)
+    }
+
+    /// The octets of a transport block on a number of layers.
+    ///
+    /// # Panics
+    /// If the carrier does not have this number of layers, MCS, number of PRBs, or number of symbols.
+    #[must_use]
+    pub fn octets_on(&self, layers: u8, mcs: u8, prbs: u16, symbols: u8) -> u32 {
         match symbols {
             0 => 0,
-            _ => self.row(mcs, symbols)[usize::from(prbs)],
+            _ => self.row(layers, mcs, symbols)[usize::from(prbs)],
         }
     }
 
-    /// The least number of PRBs that carries `octets`, or all PRBs if none does; 0 for no octets, and in a slot without
-    /// capacity.
+    /// The least number of PRBs that carries `octets` on all layers, or all PRBs if none does; 0 for no octets, and in a slot
+    /// without capacity.
     ///
     /// # Panics
     /// If the carrier does not have this MCS or number of symbols.
     #[must_use]
     pub fn prbs_for(&self, mcs: u8, octets: u32, symbols: u8) -> u16 {
+        self.prbs_for_on(self.layers, mcs, octets, symbols)
+    }
+
+    /// The same on a number of layers.
+    ///
+    /// # Panics
+    /// If the carrier does not have this number of layers, MCS or number of symbols.
+    #[must_use]
+    pub fn prbs_for_on(&self, layers: u8, mcs: u8, octets: u32, symbols: u8) -> u16 {
         if symbols == 0 {
             return 0;
         }
-        let row = self.row(mcs, symbols);
+        let row = self.row(layers, mcs, symbols);
         if row[usize::from(self.prbs)] == 0 {
             return 0;
         }
         (row.partition_point(|carried| *carried < octets) as u16).min(self.prbs)
     }
 
-    fn row(&self, mcs: u8, symbols: u8) -> &[u32] {
+    fn row(&self, layers: u8, mcs: u8, symbols: u8) -> &[u32] {
         let kind = self.kinds[usize::from(symbols)];
         assert!(kind != NO_KIND && mcs < self.mcs_count, "no MCS {mcs} in a slot with {symbols} symbols here");
+        assert!((1..=self.layers).contains(&layers), "{layers} layers of {}", self.layers);
         let length = usize::from(self.prbs) + 1;
-        let row = usize::from(kind) * usize::from(self.mcs_count) + usize::from(mcs);
+        let of_kind = usize::from(kind) * usize::from(self.layers) + usize::from(layers - 1);
+        let row = of_kind * usize::from(self.mcs_count) + usize::from(mcs);
         &self.octets[row * length..(row + 1) * length]
     }
 }
@@ -126,24 +153,21 @@ pub(super) fn modulation(grid: &Grid, direction: Direction, mcs: u8) -> Modulati
     Modulation { order, rate_2048: (lte_sizes::bits(tbs_index, PRBS) * 2048 / coded) as u16 }
 }
 
-fn bits(grid: &Grid, direction: Direction, mcs: u8, prbs: u16, symbols: u8) -> u32 {
+fn bits(grid: &Grid, direction: Direction, (layers, mcs): (u8, u8), prbs: u16, symbols: u8) -> u32 {
     let carrier = grid.carrier();
     match (carrier.rat, direction) {
         (Rat::Nr, _) => {
-            let (layers, control) = match direction {
-                Direction::Downlink => (carrier.downlink_layers, carrier.control_symbols),
-                Direction::Uplink => (carrier.uplink_layers, 0),
-            };
+            let control = if direction == Direction::Downlink { carrier.control_symbols } else { 0 };
             let data = symbols.saturating_sub(control + dmrs_symbols(carrier.additional_dmrs, symbols));
             let resource_elements = (u32::from(data) * SUBCARRIERS).saturating_sub(carrier.overhead.into());
             nr_sizes::bits(modulation(grid, direction, mcs), layers, prbs, resource_elements)
         }
         (Rat::Lte, Direction::Downlink) => {
             let counted = if symbols == SYMBOLS { prbs } else { lte_sizes::special_subframe_prbs(prbs, symbols) };
-            lte_sizes::bits(lte_sizes::downlink(mcs).1, counted) * u32::from(carrier.downlink_layers)
+            lte_sizes::bits(lte_sizes::downlink(mcs).1, counted) * u32::from(layers)
         }
         (Rat::Lte, Direction::Uplink) => {
-            lte_sizes::bits(lte_sizes::uplink(mcs).1, lte_sizes::uplink_prbs(prbs)) * u32::from(carrier.uplink_layers)
+            lte_sizes::bits(lte_sizes::uplink(mcs).1, lte_sizes::uplink_prbs(prbs)) * u32::from(layers)
         }
     }
 }

@@ -2,15 +2,15 @@
 
 mod activity;
 mod bearer;
+mod channel_state;
 mod link;
 mod outer_loop;
 mod sublayers;
 
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 use crate::cell::CellConfig;
-use crate::phy::{Adaptation, Channel, Direction};
+use crate::phy::{Channel, Direction};
 use crate::tc;
 use crate::traffic::Flow;
 use crate::{FlowId, Packet, Random, Time};
@@ -18,13 +18,14 @@ use crate::{FlowId, Packet, Random, Time};
 pub(crate) use activity::Activity;
 pub use activity::INACTIVITY_TIMER;
 pub use bearer::Bearer;
+pub(crate) use channel_state::CellContext;
+pub use channel_state::ChannelStateConfig;
+use channel_state::Reports;
 pub use link::{LinkCounts, RadioLink};
 pub use outer_loop::OuterLoop;
 
 /// The maximum number of data radio bearers: DRB-Identity is 1 to 32 (TS 38.331).
 const MAX_BEARERS: usize = 32;
-/// The period of channel quality reports.
-const REPORT: Duration = Duration::from_millis(5);
 
 /// The PLMN, S-NSSAI and QoS class of a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -110,7 +111,7 @@ pub struct Ue {
     live_bearer: u8,
     next_flow: Time,
     pub(crate) requests: Requests,
-    next_report: Time,
+    reports: Reports,
     drx: Option<Drx>,
     pub(crate) activity: Activity,
     /// Reused buffer.
@@ -146,7 +147,7 @@ impl Ue {
             live_bearer: 0,
             next_flow: Time::NEVER,
             requests: Requests::default(),
-            next_report: Time::START,
+            reports: Reports::default(),
             drx: None,
             activity: Activity::new(Time::START),
             packets: Vec::new(),
@@ -287,7 +288,7 @@ impl Ue {
     }
 
     /// Resets the state that belongs to a cell, on arrival; `slot` is the cell's next slot.
-    pub(crate) fn arrived(&mut self, slot: u64, now: Time, tables: &[Adaptation; 2], tc: &tc::Configuration) {
+    pub(crate) fn arrived(&mut self, slot: u64, now: Time, cell: &CellContext<'_>, tc: &tc::Configuration) {
         for link in [&mut self.dl, &mut self.ul] {
             link.arrived(slot);
         }
@@ -300,8 +301,7 @@ impl Ue {
         }
         self.requests = Requests { first_slot: slot, ..Requests::default() };
         self.activity = Activity::new(now);
-        self.next_report = now;
-        self.report(now, tables);
+        self.begin_reports(now, cell);
     }
 
     /// Re-establishes RLC on departure: packets in flight are sent again or lost.
@@ -314,26 +314,6 @@ impl Ue {
         }
     }
 
-    /// Updates the channel and applies the previous channel state as the report: reports are one period old.
-    fn report(&mut self, now: Time, tables: &[Adaptation; 2]) {
-        self.next_report = now + REPORT;
-        self.activity.update(now, self.dl.counts.active_slots + self.ul.counts.active_slots);
-        self.channel.update(now, &mut self.random);
-        let powers = [self.channel.rsrp_dbm(), self.channel.uplink_rsrp_dbm()];
-        let links = [(&mut self.dl, Direction::Downlink), (&mut self.ul, Direction::Uplink)];
-        for (((link, direction), adaptation), rsrp_dbm) in links.into_iter().zip(tables).zip(powers) {
-            let air = self.channel.link(direction);
-            let reported = if link.counts.reports == 0 { air } else { link.air };
-            link.apply_report(reported, adaptation);
-            link.counts.reports += 1;
-            link.counts.cqi += u64::from(link.cqi);
-            link.counts.cqis[usize::from(link.cqi & 15)] += 1;
-            link.counts.sinr_db += air.sinr_db;
-            link.counts.rsrp_dbm += rsrp_dbm;
-            link.air = air;
-        }
-    }
-
     /// The time until which the UE needs no processing, unless an event occurs. A UE with something to send is never idle.
     pub(crate) fn idle_until(&self) -> Time {
         let Requests { known_octets, grants, is_request_pending, .. } = self.requests;
@@ -343,7 +323,7 @@ impl Ue {
             return Time::START;
         }
         let may_ask = grants == 0 && !is_request_pending;
-        let mut until = self.next_report.min(self.next_flow);
+        let mut until = self.reports.next_event().min(self.next_flow);
         for bearer in &self.bearers {
             if !bearer.tc.is_empty() || !bearer.dl.is_empty() || (may_ask && !bearer.ul.is_empty()) {
                 return Time::START;

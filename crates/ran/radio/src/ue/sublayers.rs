@@ -1,16 +1,14 @@
 //! The path of a UE's packets: flows, traffic control, RLC, transport blocks.
 
-use super::{MAX_BEARERS, Ue};
-use crate::phy::{Adaptation, Direction};
+use super::{CellContext, MAX_BEARERS, Ue};
+use crate::phy::Direction;
 use crate::tc::RlcState;
 use crate::{Packet, Time};
 
 impl Ue {
     /// Processes due reports, flows and timers at the beginning of a slot.
-    pub(crate) fn begin_slot(&mut self, now: Time, tables: &[Adaptation; 2]) {
-        if self.next_report <= now {
-            self.report(now, tables);
-        }
+    pub(crate) fn begin_slot(&mut self, now: Time, cell: &CellContext<'_>) {
+        self.run_reports(now, cell);
         self.flows_at(now);
         self.run_rlc_timers(now);
         self.forward_to_rlc(now);

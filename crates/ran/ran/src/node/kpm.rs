@@ -350,11 +350,11 @@ impl KpmSource for Node {
             (Some(Kpi::CqiDist), [cqi, rank, table]) => {
                 let is_in = |bin: &Bin, value: f64| (bin.from..bin.to).contains(&value);
                 let carrier = self.cell().grid().carrier().clone();
-                let layers = f64::from(carrier.downlink_layers);
-                let of_table = is_in(rank, layers) && is_in(table, f64::from(carrier.downlink_mcs.number()));
-                let counts = (0..CQIS.len()).filter(|at| of_table && is_in(cqi, *at as f64));
+                let of_table = is_in(table, f64::from(carrier.downlink_mcs.number()));
                 let cqis = self.counted(since, object, label).cqis;
-                let sum: u64 = counts.map(|cqi| cqis.0[cqi]).sum();
+                let of_rank = cqis.0.iter().zip(1..).filter(|(_, layers)| of_table && is_in(rank, f64::from(*layers)));
+                let counts = of_rank.flat_map(|(counts, _)| counts.iter().enumerate());
+                let sum: u64 = counts.filter(|(at, _)| is_in(cqi, *at as f64)).map(|(_, count)| *count).sum();
                 Value::Integer(u32::try_from(sum).unwrap_or(u32::MAX))
             }
             (Some(kpi), [bin]) => {

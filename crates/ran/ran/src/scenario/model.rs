@@ -1,9 +1,8 @@
 //! A running scenario: the network, later arrivals, and the timeline.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use radio::phy::Site;
+use radio::phy::Deployment;
 use radio::{Network, Time};
 use tracing::{info, warn};
 
@@ -16,7 +15,7 @@ pub struct Model {
     pub network: Network,
     /// The scenario without its UEs.
     scenario: Scenario,
-    sites: Arc<[Site]>,
+    sites: Deployment,
     /// The numbers and UEs that arrive later, in the order of time. A UE is created when it arrives.
     arrivals: VecDeque<(usize, UeScenario)>,
     /// The index of the next entry of the timeline.
@@ -44,8 +43,8 @@ impl Model {
         arrivals.sort_by_key(|(_, ue)| ue.arrives);
         let locks = vec![0; network.cells()];
         let cells = scenario.cells.clone();
-        let timeline = scenario.timeline.clone();
-        let scenario = Scenario { cells, timeline, ues: Vec::new(), ..*scenario };
+        let (timeline, deployment) = (scenario.timeline.clone(), scenario.deployment.clone());
+        let scenario = Scenario { cells, timeline, deployment, ues: Vec::new(), ..*scenario };
         Ok(Model { network, scenario, sites, arrivals: arrivals.into(), next: 0, locks })
     }
 

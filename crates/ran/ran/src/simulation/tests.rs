@@ -5,6 +5,15 @@ use crate::scenario::Scenario;
 
 const START: Time = Time::from_nanos(3_000_000_007);
 
+/// Cells on different carriers, which do not interfere and have times of their own.
+fn with_own_carriers(cells: u16, ues_each: u16, seed: u64) -> Scenario {
+    let mut scenario = Scenario::with_mixed_traffic(cells, ues_each, seed);
+    for (number, cell) in (0..).zip(&mut scenario.cells) {
+        cell.radio.carrier.frequency_mhz += 50.0 * f64::from(number);
+    }
+    scenario
+}
+
 fn after(ms: u64) -> Time {
     START + Duration::from_millis(ms)
 }
@@ -15,9 +24,8 @@ fn counts(simulation: &RanSimulation, cell: usize) -> Vec<radio::UeCounts> {
 }
 
 /// The model after reads at the given times, and a last one.
-fn counts_after_reads(is_always_on: bool, reads_ms: impl Iterator<Item = u64>) -> Vec<Vec<radio::UeCounts>> {
-    let scenario = Scenario { is_always_on, ..Scenario::with_mixed_traffic(2, 8, 3) };
-    let simulation = RanSimulation::new(&scenario).unwrap();
+fn counts_after_reads(scenario: &Scenario, reads_ms: impl Iterator<Item = u64>) -> Vec<Vec<radio::UeCounts>> {
+    let simulation = RanSimulation::new(scenario).unwrap();
     let mut simulation = simulation.borrow_mut();
     for ms in [0].into_iter().chain(reads_ms).chain([3000]) {
         // in changing order
@@ -30,11 +38,12 @@ fn counts_after_reads(is_always_on: bool, reads_ms: impl Iterator<Item = u64>) -
 
 #[test]
 fn read_times_do_not_affect_the_model() {
-    for is_always_on in [true, false] {
-        let rarely = counts_after_reads(is_always_on, std::iter::empty());
+    let always_on = Scenario { is_always_on: true, ..with_own_carriers(2, 8, 3) };
+    for scenario in [always_on, with_own_carriers(2, 8, 3), Scenario::with_mixed_traffic(2, 8, 3)] {
+        let rarely = counts_after_reads(&scenario, std::iter::empty());
         assert!(rarely.iter().flatten().any(|ue| ue.dl_rlc.delivered_packets > 0));
-        assert_eq!(counts_after_reads(is_always_on, 1..3000), rarely);
-        assert_eq!(counts_after_reads(is_always_on, (0..200).map(|at| at * at / 14)), rarely);
+        assert_eq!(counts_after_reads(&scenario, 1..3000), rarely);
+        assert_eq!(counts_after_reads(&scenario, (0..200).map(|at| at * at / 14)), rarely);
     }
 }
 
@@ -42,7 +51,7 @@ fn read_times_do_not_affect_the_model() {
 #[test]
 fn ue_is_handed_over_between_cells_with_own_times() {
     for (ahead, to) in [(0, 1), (1, 0)] {
-        let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 4, 1)).unwrap();
+        let simulation = RanSimulation::new(&with_own_carriers(2, 4, 1)).unwrap();
         let mut simulation = simulation.borrow_mut();
         simulation.advance(1 - to, after(0));
         for second in 1..=20 {
@@ -72,7 +81,7 @@ fn ue_is_handed_over_between_cells_with_own_times() {
 #[test]
 fn cells_are_aligned_before_a_handover() {
     for (ahead, from) in [(0, 0), (1, 0)] {
-        let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 4, 1)).unwrap();
+        let simulation = RanSimulation::new(&with_own_carriers(2, 4, 1)).unwrap();
         let mut simulation = simulation.borrow_mut();
         [0, 1].into_iter().for_each(|cell| simulation.advance(cell, after(0)));
         (1..=20).for_each(|at| simulation.advance(ahead, after(10_000 * at)));
@@ -135,8 +144,9 @@ fn ues_change_cells_during_the_warm_up() {
     for ue in &mut scenario.ues {
         let motion =
             radio::phy::Motion::RandomWaypoint { min_speed_m_per_s: 30.0, max_speed_m_per_s: 30.0, pause_s: 0.0 };
-        let position = Some(radio::phy::Position { x_m: 500.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
-        ue.channel = crate::scenario::ChannelScenario::Geometry { position, motion };
+        let position = Some(radio::phy::Position { x_m: 1000.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
+        ue.channel =
+            crate::scenario::ChannelScenario::Geometry { position, motion, radio: radio::phy::UeRadio::default() };
     }
     let simulation = RanSimulation::new(&scenario).unwrap();
     let mut simulation = simulation.borrow_mut();
@@ -160,4 +170,30 @@ fn ues_change_cells_during_the_warm_up() {
     simulation.advance(0, after(20_000));
     let wants = |happening: radio::NetworkEvent| matches!(happening, radio::NetworkEvent::HandoverTriggered { .. });
     assert!((0..3).any(|cell| simulation.model.network.take_events(cell).any(wants)));
+}
+
+/// Every UE receives every cell: their number has no effect but that of their own power (6 km away and more: below 1 dB).
+#[test]
+fn further_cell_does_not_remove_interference() {
+    let sinr_db = |cells: u16| {
+        let mut scenario = Scenario::with_mixed_traffic(cells, 1, 2);
+        for (number, ue) in scenario.ues.iter_mut().enumerate() {
+            let x_m = 1000.0 * ue.cell as f64 + if number == 0 { 480.0 } else { 20.0 };
+            let position = Some(radio::phy::Position { x_m, y_m: 0.0 });
+            ue.channel = crate::scenario::ChannelScenario::Geometry {
+                position,
+                motion: radio::phy::Motion::Still,
+                radio: radio::phy::UeRadio::default(),
+            };
+            let specification = &mut ue.flows[0].specification;
+            specification.kind = radio::traffic::Kind::ConstantBitRate { rate_bps: 400_000_000, packet_octets: 1400 };
+        }
+        let mut network = scenario.network().unwrap();
+        network.advance(radio::Time::from_millis(2000));
+        let counts = *network.cell(0).ue(0).unwrap().downlink().counts();
+        counts.sinr_db / counts.reports as f64
+    };
+    let [seven, eight, twelve] = [7, 8, 12].map(sinr_db);
+    assert!((seven - eight).abs() < 1.0 && (seven - twelve).abs() < 1.0, "{seven} {eight} {twelve}");
+    assert!(seven < sinr_db(1) - 5.0);
 }

@@ -164,19 +164,21 @@ fn cqi_distribution_has_three_dimensions() {
     assert_eq!((cqis.len(), ranks.len(), tables.len()), (16, 8, 4));
     let label = MeasurementLabel::NO_LABEL;
     let count = |object, bins: &[Bin], label| node.bin_count(&since, object, dist, bins, label).number().unwrap();
-    let of = |object, label| cqis.iter().map(|cqi| count(object, &[*cqi, ranks[1], tables[1]], label)).sum::<f64>();
+    let of_rank =
+        |rank: usize, object, label| cqis.iter().map(|cqi| count(object, &[*cqi, ranks[rank], tables[1]], label)).sum();
+    let of = |object, label| [0, 1].map(|rank| -> f64 { of_rank(rank, object, label) }).iter().sum::<f64>();
     assert_eq!(of(MeasuredObject::Cell, &label), 64_000.0, "one of each UE every 5 ms");
+    let by_rank = [0, 1, 2].map(|rank| -> f64 { of_rank(rank, MeasuredObject::Cell, &label) });
+    assert!(by_rank[1] > 32_000.0 && by_rank[2] == 0.0, "{by_rank:?}: two layers where the SINR is high");
     assert_eq!(of(MeasuredObject::Cell, &label), cell_value(&node, &since, "CARR.WBCQIDist"));
-    assert_eq!(
-        count(MeasuredObject::Cell, &[Bin { from: 0.0, to: 16.0 }, ranks[0], tables[1]], &label),
-        0.0,
-        "two layers"
-    );
     // the mean of the distribution is the mean of the values
     let ue = [Ue(3)];
     let sum: f64 = (0u8..)
         .zip(*cqis)
-        .map(|(cqi, bin)| f64::from(cqi) * count(MeasuredObject::Ues(&ue), &[*bin, ranks[1], tables[1]], &label))
+        .map(|(cqi, bin)| {
+            let each = [0, 1].map(|rank| count(MeasuredObject::Ues(&ue), &[*bin, ranks[rank], tables[1]], &label));
+            f64::from(cqi) * each.iter().sum::<f64>()
+        })
         .sum();
     let mean = node.value(&since, MeasuredObject::Ues(&ue), measurement("CQI"), &label).number().unwrap();
     assert!((sum / 2000.0 - mean).abs() <= 0.5, "{} and {mean}", sum / 2000.0);

@@ -1,12 +1,17 @@
 //! Scenario files. `docs/scenarios.md` lists all tables, keys and defaults.
 
 mod cell;
+mod channel;
+mod deployment;
 mod flow;
+mod places;
+mod site;
 mod slices;
 #[cfg(test)]
 mod tests;
 mod timeline;
 mod traffic_control;
+mod trajectory;
 mod ue;
 
 use std::num::NonZeroUsize;
@@ -18,6 +23,7 @@ use settings::{Document, Error, Table, TableKeys};
 
 use super::{MAX_CELLS, MAX_THREADS, MAX_UES, Scenario, ScenarioError};
 use crate::profile::Profile;
+use places::Places;
 use timeline::Group;
 
 /// The most flows of a UE.
@@ -27,16 +33,17 @@ const MAX_TABLES: usize = 10_000;
 
 const TOP: TableKeys = TableKeys {
     name: "the file",
-    keys: &["seed", "speed", "threads", "warm_up_s", "profile", "handover", "cell", "ue", "at"],
+    keys: &["seed", "speed", "threads", "warm_up_s", "profile", "handover", "deployment", "cell", "ue", "at"],
 };
 const HANDOVER: TableKeys =
     TableKeys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 16] = [
+const TABLES: [&TableKeys; 18] = [
     &TOP,
     &HANDOVER,
+    &deployment::DEPLOYMENT,
     &cell::CELL,
     &cell::TDD,
     &cell::LTE_TDD,
@@ -49,6 +56,7 @@ const TABLES: [&TableKeys; 16] = [
     &traffic_control::PART,
     &slices::SLICE,
     &ue::UE,
+    &trajectory::ROUTE,
     &flow::FLOW,
     &timeline::AT,
 ];
@@ -91,11 +99,19 @@ impl Scenario {
             scenario.handover = handover(&table)?;
         }
         let tables = top.tables("cell", &cell::CELL, MAX_CELLS)?;
+        let environment = tables.first().map(site::environment).transpose()?.flatten();
+        scenario.deployment = deployment::deployment(&top, environment)?;
+        let layout = scenario.deployment.layout;
+        if let [_, second, ..] = &tables[..]
+            && layout.is_some()
+        {
+            return Err(second.invalid_table("one [[cell]] describes all cells of the preset of `deployment`"));
+        }
         if tables.is_empty() {
             return Err(top.missing("cell", "at least one [[cell]] is required"));
         }
         for table in &tables {
-            scenario.cells.extend(cell::cells(table, folders)?);
+            scenario.cells.extend(cell::cells(table, folders, layout)?);
             if scenario.cells.len() > MAX_CELLS {
                 return Err(table.invalid_table(ScenarioError::Cells));
             }
@@ -108,16 +124,18 @@ impl Scenario {
 
     fn read_ues<'t>(&mut self, top: &Table<'t>, folders: &ScenarioFolders<'_>) -> Result<Vec<UeTable<'t>>, Error> {
         let mut ue_tables: Vec<UeTable<'_>> = Vec::new();
+        let mut all = Vec::new();
+        let places = Places::new(self);
         for (number, table) in top.tables("ue", &ue::UE, MAX_TABLES)?.into_iter().enumerate() {
-            let first = self.ues.len();
-            let room = MAX_UES - first;
-            self.ues.extend(ue::ues(&table, folders, (self.seed, number), self.cells.len(), room)?);
+            let first = all.len();
+            all.extend(ue::ues(&table, folders, (self.seed, number), &places, MAX_UES - first)?);
             let name = table.text("name", "a name")?;
             if name.is_some() && ue_tables.iter().any(|ue_table| ue_table.group.name == name) {
                 return Err(table.invalid("name", "name is used by another [[ue]]"));
             }
-            ue_tables.push(UeTable { group: Group { name, ues: first..self.ues.len() }, table });
+            ue_tables.push(UeTable { group: Group { name, ues: first..all.len() }, table });
         }
+        self.ues = all;
         Ok(ue_tables)
     }
 
