@@ -1,6 +1,7 @@
 //! Link adaptation: CQI, MCS and block error rate from the SINR.
 
 use super::blocks::modulation;
+use super::decibel::{decibels, linear};
 use super::rank::{MAX_LAYERS, layer_loss_db, rank_thresholds_db};
 use super::{Cqi, Direction, Grid, Modulation, Rat};
 use crate::Random;
@@ -170,7 +171,7 @@ impl Link {
 #[must_use]
 pub(crate) fn power_loss_db(full_power_prbs: f64, prbs: u16) -> f64 {
     let over = f64::from(prbs) / full_power_prbs.max(1.0);
-    if over > 1.0 { 10.0 * over.log10() } else { 0.0 }
+    if over > 1.0 { decibels(over) } else { 0.0 }
 }
 
 /// The soft-combining state of a transport block (chase combining: two equal transmissions gain 3 dB).
@@ -201,7 +202,7 @@ impl Reception {
         (sinr_db, block_error_rate): (f64, Option<f64>),
         random: &mut Random,
     ) -> bool {
-        self.sinr += 10.0_f64.powf(sinr_db / 10.0);
+        self.sinr += linear(sinr_db);
         match block_error_rate {
             Some(rate) => random.uniform() >= rate,
             None => self.hardness >= adaptation.block_error_rate(mcs, self.sinr_db()),
@@ -211,7 +212,7 @@ impl Reception {
     /// The combined SINR in dB.
     #[must_use]
     pub fn sinr_db(&self) -> f64 {
-        10.0 * self.sinr.log10()
+        decibels(self.sinr)
     }
 }
 

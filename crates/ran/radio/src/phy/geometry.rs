@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::channel::Surroundings;
+use super::decibel::{decibels, linear};
 use super::deployment::MastPath;
 use super::fading::Gain;
 use super::power_control::UplinkPower;
@@ -233,7 +234,7 @@ impl Geometry {
     #[must_use]
     pub fn uplink_rsrp_dbm(&self) -> f64 {
         let site = &self.sites()[self.serving];
-        10.0 * (self.uplink_power.on(1) / 12.0).log10() + site.uplink_gain_db - self.loss_db(self.serving)
+        decibels(self.uplink_power.on(1) / 12.0) + site.uplink_gain_db - self.loss_db(self.serving)
     }
 
     /// The transmit power of the UE on `prbs` PRBs, in mW.
@@ -275,7 +276,7 @@ impl Geometry {
         self.deployment.update_masts(position, &self.ue_radio, &mut self.masts);
         (0..self.received_mw.len()).for_each(|site| self.update_site(site));
         let strongest_mw = self.received_mw.iter().copied().fold(0.0, f32::max);
-        let near_mw = strongest_mw * milliwatts(-NEAR_DB) as f32;
+        let near_mw = strongest_mw * linear(-NEAR_DB) as f32;
         let is_near = |site: &u32| self.received_mw[*site as usize] >= near_mw || *site as usize == self.serving;
         self.near = (0..self.received_mw.len() as u32).filter(is_near).collect();
         let mut masts: Vec<u32> = self.near.iter().map(|site| self.deployment.mast(*site as usize) as u32).collect();
@@ -300,7 +301,7 @@ impl Geometry {
     fn update_site(&mut self, site: usize) {
         let loss = self.deployment.loss_db(site, &self.masts);
         self.loss_db[site] = loss as f32;
-        self.received_mw[site] = milliwatts(self.deployment.element_dbm(site) - loss) as f32;
+        self.received_mw[site] = linear(self.deployment.element_dbm(site) - loss) as f32;
     }
 
     /// Recomputes what depends on the serving site.
@@ -320,23 +321,19 @@ impl Geometry {
             let prb_dbm = power_control.prb_dbm(site.subcarrier_hz, self.loss_db(serving));
             self.uplink_power = UplinkPower::new(prb_dbm, self.ue_radio.power_dbm);
             self.receiver = Receiver {
-                noise_mw: milliwatts(site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db),
-                uplink_noise_mw: milliwatts(site.noise_dbm() + site.noise_figure_db + site.uplink_noise_rise_db),
-                element_mw: milliwatts(self.deployment.element_dbm(serving)),
+                noise_mw: linear(site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db),
+                uplink_noise_mw: linear(site.noise_dbm() + site.noise_figure_db + site.uplink_noise_rise_db),
+                element_mw: linear(self.deployment.element_dbm(serving)),
                 uplink_rsrp_dbm: self.uplink_rsrp_dbm(),
             };
         }
         let Receiver { noise_mw, uplink_noise_mw, element_mw, uplink_rsrp_dbm } = self.receiver;
         let disturbing_mw = noise_mw + interference.downlink_mw(serving, &self.received_mw);
-        self.sinr_db = self.rsrp_dbm(serving) - 10.0 * disturbing_mw.log10();
+        self.sinr_db = self.rsrp_dbm(serving) - decibels(disturbing_mw);
         let disturbing_mw = uplink_noise_mw + interference.uplink_mw(serving, element_mw);
-        self.uplink_sinr_db = uplink_rsrp_dbm - 10.0 * disturbing_mw.log10();
+        self.uplink_sinr_db = uplink_rsrp_dbm - decibels(disturbing_mw);
         self.interference = Some(interference.number());
     }
-}
-
-fn milliwatts(dbm: f64) -> f64 {
-    10.0_f64.powf(dbm / 10.0)
 }
 
 #[cfg(test)]

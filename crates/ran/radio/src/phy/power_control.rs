@@ -1,5 +1,6 @@
 //! Uplink power control (TS 38.213 7.1.1) and power headroom (7.7.1), open loop.
 
+use super::decibel::linear;
 use super::site::{GeometryError, within};
 
 /// The values of alpha (TS 38.331, information element Alpha).
@@ -60,8 +61,7 @@ pub(super) struct UplinkPower {
 
 impl UplinkPower {
     pub fn new(prb_dbm: f64, most_dbm: f64) -> Self {
-        let milliwatts = |dbm: f64| 10.0_f64.powf(dbm / 10.0);
-        UplinkPower { prb_mw: milliwatts(prb_dbm), most_mw: milliwatts(most_dbm) }
+        UplinkPower { prb_mw: linear(prb_dbm), most_mw: linear(most_dbm) }
     }
 
     /// The power on `prbs` PRBs, in mW.

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use crate::harq::{Harq, HarqConfig};
-use crate::phy::{Adaptation, ChannelReport, Link, TransportBlocks, power_loss_db};
+use crate::phy::{Adaptation, ChannelReport, Link, TransportBlocks, linear, power_loss_db};
 
 use super::OuterLoop;
 
@@ -150,7 +150,7 @@ impl RadioLink {
         let corrected_db = sinr_db + self.offset_db;
         self.mcs = mcs.map_or_else(|| adaptation.mcs(corrected_db), |mcs| mcs.min(adaptation.mcs_count() - 1));
         self.most_prbs = if full_power_prbs.is_finite() {
-            let spread = 10.0_f64.powf((corrected_db - MIN_SPREAD_SINR_DB) / 10.0).max(1.0);
+            let spread = linear(corrected_db - MIN_SPREAD_SINR_DB).max(1.0);
             // a conversion from f64 saturates
             (full_power_prbs.max(1.0) * spread) as u16
         } else {
