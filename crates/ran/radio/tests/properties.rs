@@ -188,7 +188,7 @@ fn check_layers(network: &Network, seed: u64) {
         }
         for direction in [Direction::Downlink, Direction::Uplink] {
             let usage = cell.usage(direction);
-            assert!(usage.used_prbs <= usage.prbs);
+            assert!(usage.used_elements <= usage.elements);
         }
     }
 }

@@ -118,12 +118,18 @@ enum EventKind {
 }
 
 /// PRB usage of one direction, accumulated since the model started.
+///
+/// A PRB has no duration (TS 38.211 4.4.4.4), so each is counted with its resource elements for data in its slot: a PRB of a
+/// special slot counts as the part of a full one that it is. Usage (TS 28.552 5.1.1.2: used over available PRBs) then means the
+/// same as a share of the slice schedulers, and as a share of the capacity, in slots of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrbUsage {
-    /// Available resource blocks.
-    pub prbs: u64,
-    /// Allocated resource blocks.
-    pub used_prbs: u64,
+    /// Resource elements for data of one resource block, over all slots.
+    pub elements_per_prb: u64,
+    /// Those of the available resource blocks.
+    pub elements: u64,
+    /// Those of the allocated resource blocks.
+    pub used_elements: u64,
     /// Slots by the percentage of their resource blocks that was allocated: 0 to 100.
     pub slots: [u64; 101],
     /// Slots that the scheduler has divided. Uplink slots are scheduled ahead of time.
@@ -132,14 +138,16 @@ pub struct PrbUsage {
 
 impl Default for PrbUsage {
     fn default() -> Self {
-        PrbUsage { prbs: 0, used_prbs: 0, slots: [0; 101], scheduled_slots: 0 }
+        PrbUsage { elements_per_prb: 0, elements: 0, used_elements: 0, slots: [0; 101], scheduled_slots: 0 }
     }
 }
 
 impl PrbUsage {
-    fn count(&mut self, used: u32, of: u32) {
-        self.prbs += u64::from(of);
-        self.used_prbs += u64::from(used);
+    /// Counts a slot with `elements` resource elements for data in each resource block.
+    fn count(&mut self, used: u32, of: u32, elements: u32) {
+        self.elements_per_prb += u64::from(elements);
+        self.elements += u64::from(of) * u64::from(elements);
+        self.used_elements += u64::from(used) * u64::from(elements);
         self.slots[(used * 100).div_ceil(of.max(1)).min(100) as usize] += 1;
     }
 
@@ -147,11 +155,18 @@ impl PrbUsage {
     #[must_use]
     pub fn since(&self, before: &PrbUsage) -> PrbUsage {
         PrbUsage {
-            prbs: self.prbs - before.prbs,
-            used_prbs: self.used_prbs - before.used_prbs,
+            elements_per_prb: self.elements_per_prb - before.elements_per_prb,
+            elements: self.elements - before.elements,
+            used_elements: self.used_elements - before.used_elements,
             slots: std::array::from_fn(|percent| self.slots[percent] - before.slots[percent]),
             scheduled_slots: self.scheduled_slots - before.scheduled_slots,
         }
+    }
+
+    /// The used part of the resource blocks, 0 to 1; 0 without any.
+    #[must_use]
+    pub fn used_share(&self) -> f64 {
+        self.used_elements as f64 / self.elements.max(1) as f64
     }
 
     /// The number of slots.
@@ -315,6 +330,23 @@ impl Cell {
         pattern.iter().filter(has).count() as f64 / pattern.len() as f64 / self.grid.slot().as_secs_f64()
     }
 
+    /// The number of slots of a direction per second, each counted by its resource elements for data: a special slot is a part
+    /// of a full one.
+    #[must_use]
+    pub fn full_slots_per_s(&self, direction: Direction) -> f64 {
+        let (pattern, blocks) = (self.grid.pattern(), self.blocks(direction));
+        let symbols = pattern.iter().map(|(down, up)| if direction == Direction::Downlink { *down } else { *up });
+        let elements: u32 = symbols.map(|symbols| blocks.elements(symbols)).sum();
+        let slots = f64::from(elements) / f64::from(blocks.full_elements().max(1));
+        slots / pattern.len() as f64 / self.grid.slot().as_secs_f64()
+    }
+
+    /// The resource blocks of full slots that resource elements for data of a direction amount to.
+    #[must_use]
+    pub fn full_prbs(&self, direction: Direction, elements: u64) -> u64 {
+        elements / u64::from(self.blocks(direction).full_elements().max(1))
+    }
+
     /// The transport block sizes of a direction.
     #[must_use]
     pub fn blocks(&self, direction: Direction) -> &TransportBlocks {
@@ -423,7 +455,7 @@ impl Cell {
             Slicing::None => Box::new(NoSlices),
             Slicing::Static { positions, group_prbs } => Box::new(StaticSlices::new(positions, prbs, *group_prbs)),
             Slicing::Nvs { reservations, is_shared } => {
-                Box::new(Nvs::new(reservations, *is_shared, self.slots_per_s(direction)))
+                Box::new(Nvs::new(reservations, *is_shared, self.full_slots_per_s(direction)))
             }
             Slicing::Quotas(quotas) => Box::new(Quotas::new(quotas.clone())),
         };

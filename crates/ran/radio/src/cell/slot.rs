@@ -16,10 +16,10 @@ impl Cell {
     pub fn step(&mut self) {
         let (slot, now) = (self.slot, self.now());
         let (dl_symbols, ul_symbols) = self.grid.slot_kind(slot);
-        self.process_due_events(slot, now);
+        self.process_due_events(slot, now, self.ul_blocks.elements(ul_symbols));
         if let Some(given) = self.granted[slot as usize % EVENT_HORIZON_SLOTS].take() {
             let prbs = self.prbs(Direction::Uplink);
-            self.usage[Direction::Uplink as usize].count(given, prbs);
+            self.usage[Direction::Uplink as usize].count(given, prbs, self.ul_blocks.elements(ul_symbols));
         }
         self.update_ues(slot, now, ul_symbols > 0);
         if !self.is_locked {
@@ -53,8 +53,8 @@ impl Cell {
         }
     }
 
-    /// Processes the events that are due in this slot.
-    fn process_due_events(&mut self, slot: u64, now: Time) {
+    /// Processes the events that are due in this slot, whose uplink has `ul_elements` resource elements for data in a PRB.
+    fn process_due_events(&mut self, slot: u64, now: Time, ul_elements: u32) {
         let mut events = std::mem::take(&mut self.now_events);
         std::mem::swap(&mut events, &mut self.events[slot as usize % EVENT_HORIZON_SLOTS]);
         for Event { ue: at, kind } in events.drain(..) {
@@ -97,7 +97,7 @@ impl Cell {
                         let block = ue.ul.harq.block(process);
                         (block.buffer_octets, block.used_octets) = (buffer_octets, used_octets);
                     }
-                    let (after, kind) = send(ue, Direction::Uplink, process, &self.tables, &self.config);
+                    let (after, kind) = send(ue, (Direction::Uplink, process), ul_elements, &self.tables, &self.config);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }
@@ -107,7 +107,7 @@ impl Cell {
 
     /// Schedules a downlink slot and transmits its blocks.
     fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) {
-        let prbs = self.prbs(Direction::Downlink);
+        let (prbs, elements) = (self.prbs(Direction::Downlink), self.dl_blocks.elements(symbols));
         self.candidates.clear();
         let slices = self.dl.slices();
         for at in &self.busy {
@@ -132,27 +132,14 @@ impl Cell {
                 ue.fill(now, process, Direction::Downlink);
                 ue.dl.record_allocation(slot, octets);
             }
-            let (after, kind) = send(ue, Direction::Downlink, process, &self.tables, &self.config);
+            let (after, kind) = send(ue, (Direction::Downlink, process), elements, &self.tables, &self.config);
             self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
-        self.dl.account(prbs, self.length(Direction::Downlink, symbols));
+        self.dl.account(prbs, length(&self.dl_blocks, symbols));
         let usage = &mut self.usage[Direction::Downlink as usize];
-        usage.count(given, prbs);
+        usage.count(given, prbs, elements);
         usage.scheduled_slots += 1;
-    }
-
-    /// The capacity of a slot with `symbols` symbols, as a fraction of a full slot.
-    fn length(&self, direction: Direction, symbols: u8) -> f64 {
-        let octets = |symbols: u8| {
-            let blocks = self.blocks(direction);
-            blocks.octets(blocks.mcs_count() / 2, blocks.prbs(), symbols)
-        };
-        let whole = self.grid.pattern().iter().map(|(down, up)| match direction {
-            Direction::Downlink => *down,
-            Direction::Uplink => *up,
-        });
-        f64::from(octets(symbols)) / f64::from(whole.max().map_or(1, octets).max(1))
     }
 
     /// Schedules a future uplink slot among the UEs whose buffer status is known.
@@ -188,7 +175,7 @@ impl Cell {
             self.events[granted_slot as usize % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.ul.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
-        self.ul.account(prbs, self.length(Direction::Uplink, symbols));
+        self.ul.account(prbs, length(&self.ul_blocks, symbols));
         self.granted[granted_slot as usize % EVENT_HORIZON_SLOTS] = Some(given);
         self.usage[Direction::Uplink as usize].scheduled_slots += 1;
     }
@@ -231,6 +218,11 @@ fn candidate(link: &mut RadioLink, input: &CandidateInput, blocks: &TransportBlo
     })
 }
 
+/// The length of a slot for the slice schedulers, relative to a full one: by what its resource blocks carry.
+fn length(blocks: &TransportBlocks, symbols: u8) -> f64 {
+    f64::from(blocks.elements(symbols)) / f64::from(blocks.full_elements().max(1))
+}
+
 /// Applies the HARQ feedback of a block to link adaptation.
 fn apply_harq_feedback<'u>(
     config: &CellConfig,
@@ -244,11 +236,12 @@ fn apply_harq_feedback<'u>(
     &mut link.harq
 }
 
-/// Transmits a block. Returns the resulting event and in how many slots it is due.
+/// Transmits a block in a slot with `elements` resource elements for data in each resource block. Returns the resulting event and
+/// in how many slots it is due.
 fn send(
     ue: &mut Ue,
-    direction: Direction,
-    process: u8,
+    (direction, process): (Direction, u8),
+    elements: u32,
     tables: &[Adaptation; 2],
     config: &CellConfig,
 ) -> (usize, EventKind) {
@@ -259,17 +252,18 @@ fn send(
     };
     let block = link.harq.block(process);
     block.transmissions += 1;
-    let (sent, prbs, octets) = (block.transmissions, u64::from(block.prbs), block.octets);
+    let (sent, prbs, octets) = (block.transmissions, u32::from(block.prbs), block.octets);
+    let elements = u64::from(prbs) * u64::from(elements);
     let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
     let is_decoded = reception.receive(&tables[direction as usize], block.mcs, &link.air, &mut ue.random);
     let counts = &mut link.counts;
-    counts.prbs += prbs;
-    (counts.last_octets, counts.last_prbs) = (octets, prbs as u32);
+    counts.elements += elements;
+    (counts.last_octets, counts.last_prbs) = (octets, prbs);
     if sent == 1 {
         counts.blocks += 1;
         counts.block_octets += u64::from(octets);
     } else {
-        counts.retransmission_prbs += prbs;
+        counts.retransmission_elements += elements;
     }
     if is_decoded {
         counts.rounds[usize::from(sent - 1).min(counts.rounds.len() - 1)] += 1;

@@ -72,7 +72,7 @@ fn paper_cell_carries_sixty_megabits() {
     assert!((55.0..65.0).contains(&sum), "{sum} Mbit/s over 106 PRBs at MCS 20");
     assert!((each[0] - each[1]).abs() < 0.02 * sum, "{each:?}");
     let usage = cell.usage(Direction::Downlink).since(&before);
-    assert!(usage.used_prbs as f64 > 0.999 * usage.prbs as f64);
+    assert!(usage.used_share() > 0.999);
 }
 
 /// FlexRIC paper, Fig. 13: a UE keeps half or two thirds of the cell when others arrive; idle slots are shared or unused.
@@ -128,7 +128,7 @@ fn separate_queue_and_pacer_keep_call_delay_low() {
         cell.advance(Time::from_millis(20_000));
         let usage = cell.usage(Direction::Downlink).since(&before);
         let rtt_ms = cell.ue(0).unwrap().flows()[call.0 as usize].counts().rtt.quantile_ms(0.5).unwrap();
-        (rtt_ms, usage.used_prbs as f64 / usage.prbs as f64)
+        (rtt_ms, usage.used_share())
     };
     let (bloated, full) = call_rtt_ms(false);
     let (saved, also_full) = call_rtt_ms(true);
@@ -241,8 +241,9 @@ fn uplink_never_stalls_under_block_errors() {
         for second in 1..=10 {
             cell.advance(Time::from_millis(1000 * second));
             let (usage, counts) = (cell.usage(Direction::Uplink), cell.counts(0).unwrap());
-            let in_flight = u64::from(cell.config().grant_slots) * u64::from(cell.prbs(Direction::Uplink));
-            assert!(usage.used_prbs - counts.ul.prbs <= in_flight, "{harq:?}: grants are lost");
+            let elements = u64::from(cell.blocks(Direction::Uplink).full_elements());
+            let in_flight = elements * u64::from(cell.config().grant_slots) * u64::from(cell.prbs(Direction::Uplink));
+            assert!(usage.used_elements - counts.ul.elements <= in_flight, "{harq:?}: grants are lost");
             let waiting = cell.ue(0).unwrap().bearers()[0].uplink().waiting_octets();
             assert!(waiting < 60_000, "{harq:?}: {waiting} octets wait after {second} s");
         }
@@ -441,7 +442,7 @@ fn lost_block_is_retransmitted_after_round_trip() {
             cell.step();
             let ue = cell.ue(0).unwrap();
             for ((sent, prbs), link) in sent.iter_mut().zip(&mut prbs).zip([ue.downlink(), ue.uplink()]) {
-                let before = std::mem::replace(prbs, link.counts().prbs);
+                let before = std::mem::replace(prbs, link.counts().elements);
                 sent.extend((before != *prbs).then_some(slot));
             }
         }
