@@ -14,7 +14,7 @@ use crate::mac::{
 };
 use crate::phy::{Adaptation, Carrier, CarrierError, Direction, Grid, TransportBlocks};
 use crate::rlc::{RlcConfig, RlcCounts};
-use crate::ue::{LinkCounts, OuterLoop, Subscription, Ue};
+use crate::ue::{DrxConfig, LinkCounts, OuterLoop, Subscription, Ue};
 use crate::{Time, tc};
 
 use ue_table::UeTable;
@@ -44,6 +44,8 @@ pub struct CellConfig {
     /// Slots between a UE's occasions for scheduling requests, 1 to 640 (TS 38.331 SchedulingRequestResourceConfig).
     /// Default: 20.
     pub request_period_slots: u16,
+    /// Discontinuous reception of arriving UEs. Default: none.
+    pub drx: Option<DrxConfig>,
     /// Slots from an uplink grant to its transmission (k2 of TS 38.214 6.1.2.1, preparation time included), 1 to 32.
     /// Default: 4.
     pub grant_slots: u8,
@@ -58,6 +60,7 @@ impl Default for CellConfig {
             rlc: RlcConfig::default(),
             tc: tc::Configuration::default(),
             request_period_slots: 20,
+            drx: None,
             grant_slots: 4,
         }
     }
@@ -212,6 +215,8 @@ pub struct UeCounts {
     pub present: Duration,
     /// The part of it in RRC_INACTIVE.
     pub inactive: Duration,
+    /// The part of it in which the UE could receive grants and assignments: Active Time with DRX, otherwise RRC_CONNECTED.
+    pub awake: Duration,
 }
 
 impl AddAssign for UeCounts {
@@ -223,6 +228,7 @@ impl AddAssign for UeCounts {
         self.tc += other.tc;
         self.present += other.present;
         self.inactive += other.inactive;
+        self.awake += other.awake;
     }
 }
 
@@ -265,11 +271,14 @@ impl Cell {
     /// When the carrier is not one of TS 38.104 or TS 36.104.
     ///
     /// # Panics
-    /// When [`tc::Configuration::check`] rejects the traffic control configuration.
+    /// When [`tc::Configuration::check`] rejects the traffic control configuration, or [`DrxConfig::check`] that of DRX.
     pub fn new(config: CellConfig) -> Result<Self, CarrierError> {
         let grid = config.carrier.check()?;
         if let Err(refused) = config.tc.check() {
             panic!("traffic control of a cell: {refused}");
+        }
+        if let Some(refused) = config.drx.and_then(|drx| drx.check().err()) {
+            panic!("DRX of a cell: {refused}");
         }
         let slot_ns = grid.slot().as_nanos() as u64;
         let whole = || Scheduler::new(Box::new(NoSlices), vec![Box::new(crate::mac::ProportionalFair)]);
@@ -510,7 +519,7 @@ impl Cell {
     /// When [`Cell::free_capacity`] is 0.
     pub fn arrive(&mut self, mut ue: Box<Ue>) -> usize {
         let now = self.now();
-        ue.arrived(self.slot, now, &self.tables, &self.config.tc);
+        ue.arrived(self.slot, now, &self.tables, &self.config);
         self.ue_table.take(ue, now)
     }
 
@@ -546,6 +555,7 @@ fn counts_of(ue: &Ue, now: Time) -> UeCounts {
         ul: *ue.uplink().counts(),
         present: ue.activity.present(now),
         inactive: ue.activity.inactive(now),
+        awake: ue.awake(now),
         ..UeCounts::default()
     };
     for bearer in ue.bearers() {

@@ -26,7 +26,7 @@ impl Cell {
             let granted = slot + u64::from(self.config.grant_slots());
             let (_, granted_symbols) = self.grid.slot_kind(granted);
             if granted_symbols > 0 {
-                self.schedule_uplink(slot, granted, granted_symbols);
+                self.schedule_uplink(slot, now, granted, granted_symbols);
             }
             if dl_symbols > 0 {
                 self.schedule_downlink(slot, now, dl_symbols);
@@ -62,6 +62,9 @@ impl Cell {
             match kind {
                 EventKind::BlockDecoded { direction, process, is_decoded } => {
                     ue.finish_block(now, direction, process, is_decoded);
+                    if direction == Direction::Uplink {
+                        ue.wait_for_retransmission(now, self.grid.slot(), (direction, process));
+                    }
                     // the base station decodes the uplink itself; downlink feedback takes as long as a NACK does
                     let kind = EventKind::HarqFeedback { direction, process, is_decoded };
                     let HarqConfig { round_trip_slots, decoding_slots, .. } = self.config.harq.bounded();
@@ -82,6 +85,7 @@ impl Cell {
                         .release(process);
                 }
                 EventKind::RetransmissionRequest(direction, process) => {
+                    ue.wait_for_retransmission(now, self.grid.slot(), (direction, process));
                     apply_harq_feedback(&self.config, &self.tables, ue, (direction, process), false)
                         .queue_retransmission(process);
                 }
@@ -92,6 +96,7 @@ impl Cell {
                 EventKind::Grant { process, used_octets } => {
                     ue.requests.grants -= 1;
                     if let Some(used_octets) = used_octets {
+                        ue.end_scheduling_request(now);
                         ue.fill(now, process, Direction::Uplink);
                         let buffer_octets = ue.uplink_demand(now);
                         let block = ue.ul.harq.block(process);
@@ -111,7 +116,7 @@ impl Cell {
         self.candidates.clear();
         let slices = self.dl.slices();
         for at in &self.busy {
-            let Some(ue) = self.ue_table.ue_unchanged(*at as usize) else { continue };
+            let Some(ue) = self.ue_table.ue_unchanged(*at as usize).filter(|ue| ue.is_awake()) else { continue };
             let demand = ue.downlink_demand(now);
             let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
             let input = CandidateInput { at: *at, demand, preference, slot, symbols, slices };
@@ -125,6 +130,7 @@ impl Cell {
             let process =
                 if grant.is_retransmission { ue.dl.harq.take_retransmission() } else { ue.dl.harq.take_free() };
             let Some(process) = process else { continue };
+            ue.count_grant(now, self.grid.slot(), (Direction::Downlink, process), grant.is_retransmission);
             if !grant.is_retransmission {
                 let mcs = ue.dl.mcs;
                 octets = self.dl_blocks.octets(mcs, grant.prbs as u16, symbols);
@@ -143,12 +149,12 @@ impl Cell {
     }
 
     /// Schedules a future uplink slot among the UEs whose buffer status is known.
-    fn schedule_uplink(&mut self, slot: u64, granted_slot: u64, symbols: u8) {
+    fn schedule_uplink(&mut self, slot: u64, now: Time, granted_slot: u64, symbols: u8) {
         let prbs = self.prbs(Direction::Uplink);
         self.candidates.clear();
         let slices = self.ul.slices();
         for at in &self.busy {
-            let Some(ue) = self.ue_table.ue_unchanged(*at as usize) else { continue };
+            let Some(ue) = self.ue_table.ue_unchanged(*at as usize).filter(|ue| ue.is_awake()) else { continue };
             let demand = ue.requests.known_octets;
             let input = CandidateInput { at: *at, demand, preference: 1.0, slot, symbols, slices };
             self.candidates.extend(candidate(&mut ue.ul, &input, &self.ul_blocks));
@@ -160,6 +166,7 @@ impl Cell {
             let process =
                 if grant.is_retransmission { ue.ul.harq.take_retransmission() } else { ue.ul.harq.take_free() };
             let Some(process) = process else { continue };
+            ue.count_grant(now, self.grid.slot(), (Direction::Uplink, process), grant.is_retransmission);
             let (mut octets, mut used_octets) = (0, None);
             if !grant.is_retransmission {
                 let mcs = ue.ul.mcs;

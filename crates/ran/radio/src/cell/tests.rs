@@ -1,4 +1,4 @@
-//! The throughput of a cell, and the effects of slices, queues, HARQ and DRX.
+//! The throughput of a cell, and the effects of slices, queues and HARQ.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::*;
 use crate::phy::{Channel, Fixed as FixedChannel};
 use crate::rlc::{Mode, RlcConfig};
 use crate::traffic::{CongestionControl, Flow, FlowSpecification, Kind, Tcp};
-use crate::{FiveTuple, FlowId, Random};
+use crate::{DrxConfig, FiveTuple, FlowId, Random, ShortCycle};
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
@@ -255,22 +255,6 @@ fn uplink_never_stalls_under_block_errors() {
     }
 }
 
-/// A sleeping UE receives in each of its DRX cycles, even if a cycle starts in an uplink slot.
-#[test]
-fn ue_in_drx_receives_in_each_cycle() {
-    for cycle_ms in [64.0, 33.3, 0.3] {
-        let mut cell = Cell::new(CellConfig::default()).unwrap();
-        let mut ue = ue(&cell, 0, 20);
-        ue.set_drx(Some((cycle_ms * 1e6) as u64));
-        let ping = add(&mut ue, 7, Kind::Echo { interval_ms: 100.3, packet_octets: 100 }, Time::START);
-        let delay_ms = 2.0 * ue.flows()[0].specification().one_way_delay_ms;
-        cell.arrive(Box::new(ue));
-        cell.advance(Time::from_millis(60_000));
-        let max_ms = cell.ue(0).unwrap().flows()[ping.0 as usize].counts().rtt.max_ms().unwrap();
-        assert!(max_ms - delay_ms < cycle_ms + 40.0, "{max_ms} ms with a cycle of {cycle_ms} ms");
-    }
-}
-
 /// A controller moves flows from bearer to bearer, and the large buffer of each fills: the backlog of the UE exceeds 32 bits.
 #[test]
 fn buffer_status_of_many_full_bearers_saturates() {
@@ -367,7 +351,11 @@ fn idle_ues_lose_no_events() {
         for number in 0..24 {
             let mut ue = ue(&cell, number, 5);
             ue.set_channel(Channel::Fixed(FixedChannel::sinr(10.0 + number as f64, 8.0 + number as f64)));
-            ue.set_drx([None, Some(7_300_000), Some(43_100_000)][number as usize % 3]);
+            let short = Some(ShortCycle { cycle_ms: 5, cycles: 3 });
+            let drx =
+                DrxConfig { long_cycle_ms: 40, short, on_duration_ms: 2, inactivity_ms: 5, ..DrxConfig::default() };
+            let long = DrxConfig { long_cycle_ms: 64, short: None, ..drx };
+            ue.set_drx(Time::START, [None, Some(drx), Some(long)][number as usize % 3]);
             let kind = match number % 4 {
                 0 => Kind::Transfer { octets: 40_000, tcp: Tcp::default() },
                 1 => Kind::Echo { interval_ms: 17.7 + number as f64, packet_octets: 300 },

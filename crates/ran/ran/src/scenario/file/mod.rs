@@ -34,12 +34,13 @@ const HANDOVER: TableKeys =
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 16] = [
+const TABLES: [&TableKeys; 17] = [
     &TOP,
     &HANDOVER,
     &cell::CELL,
     &cell::TDD,
     &cell::LTE_TDD,
+    &cell::DRX,
     &cell::HARQ,
     &cell::OUTER_LOOP,
     &cell::RLC,
