@@ -1,5 +1,7 @@
 //! `ferric ran`
 
+mod steps;
+
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +36,10 @@ pub struct Args {
     /// Model seconds per second, overriding the scenario.
     #[arg(long, value_name = "FACTOR", value_parser = speed)]
     speed: Option<f64>,
+    /// Advance on command instead of with the clock: `step MS`, `reset SEED`, `status` and `quit` on standard input, one JSON
+    /// object for each on standard output. See docs/steps.md.
+    #[arg(long, conflicts_with_all = ["speed", "live"])]
+    stepped: bool,
     /// Threads of the model, overriding the scenario.
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZeroUsize>,
@@ -183,6 +189,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if !args.ric.is_empty() {
         config.rics.clone_from(&args.ric);
+    }
+    if args.stepped {
+        return steps::run(RanConfig { is_stepped: true, ..config });
     }
     let mut ran = Ran::new(config)?;
     program::signals::stop_on_signal(ran.stop_handle())?;

@@ -69,4 +69,7 @@ pub use network::{EPOCH, HandoverConfig, HandoverError, Network, NetworkEvent};
 pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet, SackBlock, Segment};
 pub use random::Random;
 pub use time::Time;
-pub use ue::{Bearer, ChannelStateConfig, INACTIVITY_TIMER, LinkCounts, OuterLoop, RadioLink, Subscription, Ue};
+pub use ue::{
+    Bearer, ChannelStateConfig, DrxConfig, DrxError, INACTIVITY_MS, INACTIVITY_TIMER, LONG_CYCLES_MS, LinkCounts,
+    ON_DURATIONS_MS, OuterLoop, RETRANSMISSION_SLOTS, RadioLink, SHORT_CYCLES_MS, ShortCycle, Subscription, Ue,
+};

@@ -10,7 +10,10 @@ use radio::phy::{Carrier, Channel, Direction, Duplex, Fixed, McsTable};
 use radio::rlc::{Mode, RlcConfig, RlcCounts};
 use radio::tc::{ClassifierChoice, Configuration, DisciplineChoice, PacerChoice, QueueConfiguration, QueueId};
 use radio::traffic::{self, Flow, FlowSpecification, Kind, Tcp};
-use radio::{CellConfig, FiveTuple, HandoverConfig, HarqConfig, Network, Random, Slicing, Subscription, Time, Ue};
+use radio::{
+    CellConfig, DrxConfig, FiveTuple, HandoverConfig, HarqConfig, Network, Random, ShortCycle, Slicing, Subscription,
+    Time, Ue,
+};
 
 const CELLS: usize = 3;
 const UES: u64 = 12;
@@ -101,6 +104,7 @@ fn network(seed: u64, random: &mut Random) -> Network {
 fn meddle(network: &mut Network, random: &mut Random) {
     let cell = whole(random, CELLS as u32) as usize;
     let direction = if random.uniform() < 0.7 { Direction::Downlink } else { Direction::Uplink };
+    let now = network.cell(cell).now();
     match whole(random, 9) {
         0 => {
             let share = random.uniform();
@@ -151,8 +155,15 @@ fn meddle(network: &mut Network, random: &mut Random) {
                 let bearer = 1 + whole(random, 32) as u8;
                 ue.move_flows(bearer);
                 ue.set_preference(bearer, (4.0 * random.uniform()) as f32);
-                let cycle = [None, Some(1), Some(300_000), Some(17_300_000), Some(640_000_000)];
-                ue.set_drx(cycle[whole(random, 5) as usize]);
+                let short = Some(ShortCycle { cycle_ms: 2, cycles: 4 });
+                let drx = [
+                    None,
+                    Some(DrxConfig { long_cycle_ms: 10, on_duration_ms: 1, inactivity_ms: 0, ..DrxConfig::default() }),
+                    Some(DrxConfig { long_cycle_ms: 20, short, on_duration_ms: 1, ..DrxConfig::default() }),
+                    Some(DrxConfig { retransmission_slots: 0, inactivity_ms: 1, ..DrxConfig::default() }),
+                    Some(DrxConfig { long_cycle_ms: 640, ..DrxConfig::default() }),
+                ];
+                ue.set_drx(now, drx[whole(random, 5) as usize]);
             }
         }
         _ => {
@@ -188,7 +199,7 @@ fn check_layers(network: &Network, seed: u64) {
         }
         for direction in [Direction::Downlink, Direction::Uplink] {
             let usage = cell.usage(direction);
-            assert!(usage.used_prbs <= usage.prbs);
+            assert!(usage.used_elements <= usage.elements);
         }
     }
 }
@@ -228,7 +239,7 @@ fn run(seed: u64) -> Vec<String> {
         let now = cell.now();
         for place in 0..cell.ue_indices() {
             let Some(ue) = cell.ue_mut(place) else { continue };
-            ue.set_drx(None);
+            ue.set_drx(now, None);
             (0..3).for_each(|flow| ue.stop_flow(now, radio::FlowId(flow)));
         }
     }

@@ -72,6 +72,9 @@ pub struct RanConfig {
     pub tap: Option<Tap>,
     /// A replacement of the clock: the scenario's speed and warm-up have no effect then. Default: the clock.
     pub steps: Option<Steps>,
+    /// Whether the model advances in [`Ran::step`](crate::Ran::step) only. RAN functions then have the time of the model: a
+    /// report is due after its period of the model. The scenario's speed has no effect. Default: no.
+    pub is_stepped: bool,
     /// Live mode: UEs as network namespaces, for real programs (Linux, root). Default: none.
     #[cfg(feature = "live")]
     pub live: Option<LiveConfig>,
@@ -101,6 +104,7 @@ impl Default for RanConfig {
             tls: None,
             tap: None,
             steps: None,
+            is_stepped: false,
             #[cfg(feature = "live")]
             live: None,
         }
@@ -159,7 +163,7 @@ impl RanConfig {
             return Err(Error::Handovers);
         }
         #[cfg(feature = "live")]
-        if self.live.is_some() && self.steps.is_some() {
+        if self.live.is_some() && (self.steps.is_some() || self.is_stepped) {
             return Err(Error::LiveSpeed);
         }
         Ok(())
@@ -180,6 +184,8 @@ pub enum Error {
     Profile(&'static str),
     /// Misuse: the number of handovers is out of range.
     Handovers,
+    /// Misuse: a step of a RAN that follows the clock.
+    NotStepped,
     /// Misuse: live mode for no UE, or for more than the scenario has; the number that it has.
     #[cfg(feature = "live")]
     LiveUes(usize),
@@ -206,6 +212,9 @@ impl fmt::Display for Error {
                 )
             }
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers per minute"),
+            Error::NotStepped => {
+                f.write_str("the RAN follows the clock: create it with `is_stepped` to advance it in steps")
+            }
             #[cfg(feature = "live")]
             Error::LiveUes(ues) => write!(f, "live mode supports 1 to {ues} UEs of this scenario"),
             #[cfg(feature = "live")]

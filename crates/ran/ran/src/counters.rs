@@ -55,8 +55,9 @@ counters! {
     cqi: u64,
     sinr_db: f64,
     rsrp_dbm: f64,
-    dl_prbs: u64,
-    ul_prbs: u64,
+    /// Resource elements for data of the used resource blocks.
+    dl_elements: u64,
+    ul_elements: u64,
     /// Slots of the direction with data to send.
     dl_active: u64,
     ul_active: u64,
@@ -103,8 +104,8 @@ impl From<&UeCounts> for Counters {
             cqi: down.cqi,
             sinr_db: down.sinr_db,
             rsrp_dbm: down.rsrp_dbm,
-            dl_prbs: down.prbs,
-            ul_prbs: up.prbs,
+            dl_elements: down.elements,
+            ul_elements: up.elements,
             dl_active: down.active_slots,
             ul_active: up.active_slots,
             core_came_packets: counts.tc.arrived_packets,

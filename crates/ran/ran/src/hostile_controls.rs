@@ -215,8 +215,8 @@ fn rc_control(dice: &mut Dice, node: &Node) -> (Vec<u8>, Vec<u8>) {
         0 => ControlAction::Handover(Handover::to(testing::cell_of(dice.below(3) as u16))),
         1 => ControlAction::Drx(Drx {
             long_cycle: number(dice),
-            short_cycle: dice.of(&[None, None, Some(3)]),
-            short_cycle_timer: None,
+            short_cycle: dice.of(&[None, None, Some(3), Some(255)]),
+            short_cycle_timer: dice.of(&[None, Some(0), Some(4), Some(255)]),
         }),
         2 => ControlAction::SlicePrbQuota(SlicePrbQuota::of_slice(network, member, ratio(dice), ratio(dice))),
         3 => ControlAction::QosFlowMapping(QosFlowMapping {

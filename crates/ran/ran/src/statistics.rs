@@ -8,6 +8,7 @@ use e2sm::mac::{HarqRounds, UeStats};
 use e2sm::{pdcp, rlc};
 use ferric::agent::Ue;
 use ferric::e2::Time;
+use radio::phy::Direction;
 use radio::rlc::{HEADER_OCTETS, PDCP_HEADER_OCTETS, RlcCounts};
 use radio::{Cell, LinkCounts};
 use ran_functions::kpm::KpmSource;
@@ -51,6 +52,7 @@ impl StatisticsSource<UeStats> for Node {
             }
             let slots_per_frame = u64::from(cell.grid().slots_per_frame());
             let rounds = u32::from(cell.config().harq.transmissions);
+            let prbs = |direction, elements| wrapped(cell.full_prbs(direction, elements));
             out.push(UeStats {
                 dl_aggr_tbs_octets: dl_counts.block_octets,
                 ul_aggr_tbs_octets: ul_counts.block_octets,
@@ -70,12 +72,12 @@ impl StatisticsSource<UeStats> for Node {
                 dl_harq_rounds: rounds,
                 ul_harq_rounds: rounds,
                 rnti: rnti_of(ue).into(),
-                dl_aggr_prbs: wrapped(dl_counts.prbs),
-                ul_aggr_prbs: wrapped(ul_counts.prbs),
+                dl_aggr_prbs: prbs(Direction::Downlink, dl_counts.elements),
+                ul_aggr_prbs: prbs(Direction::Uplink, ul_counts.elements),
                 dl_aggr_sdus: wrapped(dl_rlc.sent_pdus),
                 ul_aggr_sdus: wrapped(ul_rlc.received_pdus),
-                dl_aggr_retx_prbs: wrapped(dl_counts.retransmission_prbs),
-                ul_aggr_retx_prbs: wrapped(ul_counts.retransmission_prbs),
+                dl_aggr_retx_prbs: prbs(Direction::Downlink, dl_counts.retransmission_elements),
+                ul_aggr_retx_prbs: prbs(Direction::Uplink, ul_counts.retransmission_elements),
                 bsr_octets: ue_state.buffer_status_octets(),
                 frame: (cell.slot() / slots_per_frame % FRAMES) as u16,
                 slot: (cell.slot() % slots_per_frame) as u16,

@@ -82,7 +82,8 @@ impl EndMeasurements {
     fn of(network: &Network) -> EndMeasurements {
         let cell = network.cell(0);
         let usage = cell.usage(radio::phy::Direction::Downlink);
-        let prbs_per_s = usage.prbs as f64 / cell.now().as_secs_f64();
+        let prbs = cell.full_prbs(radio::phy::Direction::Downlink, usage.elements);
+        let prbs_per_s = prbs as f64 / cell.now().as_secs_f64();
         let flows = cell.ue(0).map_or(&[][..], |ue| ue.flows());
         let parts = flows.split_last().map_or(&[][..], |(_, parts)| parts);
         let of = |(at, nanos): &(Time, u64)| (at.as_secs_f64() - LEAD_S, *nanos as f64 / 1e6);

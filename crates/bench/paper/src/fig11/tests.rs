@@ -42,7 +42,9 @@ fn call(acts_at_s: Option<f64>) -> Call {
         let at_s = now.as_secs_f64() - LEAD_S;
         let (rlc_ms, tc_ms) = sojourn(network.cell(0));
         call.sojourns.push(Sojourn { at_s, rlc_ms, tc_ms });
-        call.prbs.push((at_s, network.cell(0).counts(0).unwrap().dl.prbs as f64));
+        let cell = network.cell(0);
+        let prbs = cell.full_prbs(radio::phy::Direction::Downlink, cell.counts(0).unwrap().dl.elements);
+        call.prbs.push((at_s, prbs as f64));
         if acts_at.take_if(|at| now >= *at).is_some() {
             act(network.cell_mut(0));
         }

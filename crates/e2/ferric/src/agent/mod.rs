@@ -415,6 +415,13 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.dropped_reports + links.map(|peer| peer.link.dropped_reports()).sum::<u64>()
     }
 
+    /// Returns the octets that wait to be written to controllers, or to be read by controllers in this process.
+    #[must_use]
+    pub fn queued_octets(&self) -> usize {
+        let links = self.connections.iter().filter_map(|m| self.peers.get(m.assoc?));
+        links.map(|peer| peer.link.queued_octets()).sum()
+    }
+
     /// Returns the time of the loop's clock, which functions get as `now`: nanoseconds since the loop was created.
     #[must_use]
     pub fn now(&self) -> Time {

@@ -18,7 +18,7 @@ use crate::phy::{
     Adaptation, Carrier, CarrierError, Direction, Grid, Interference, PowerControl, Surroundings, TransportBlocks,
 };
 use crate::rlc::{RlcConfig, RlcCounts};
-use crate::ue::{CellContext, ChannelStateConfig, LinkCounts, OuterLoop, Subscription, Ue};
+use crate::ue::{CellContext, ChannelStateConfig, DrxConfig, LinkCounts, OuterLoop, Subscription, Ue};
 use crate::{Time, tc};
 
 pub(crate) use emission::Emission;
@@ -54,6 +54,8 @@ pub struct CellConfig {
     /// Slots between a UE's occasions for scheduling requests, 1 to 640 (TS 38.331 SchedulingRequestResourceConfig).
     /// Default: 20.
     pub request_period_slots: u16,
+    /// Discontinuous reception of arriving UEs. Default: none.
+    pub drx: Option<DrxConfig>,
     /// Slots from an uplink grant to its transmission (k2 of TS 38.214 6.1.2.1, preparation time included), 1 to 32.
     /// Default: 4.
     pub grant_slots: u8,
@@ -70,6 +72,7 @@ impl Default for CellConfig {
             rlc: RlcConfig::default(),
             tc: tc::Configuration::default(),
             request_period_slots: 20,
+            drx: None,
             grant_slots: 4,
         }
     }
@@ -130,12 +133,18 @@ enum EventKind {
 }
 
 /// PRB usage of one direction, accumulated since the model started.
+///
+/// A PRB has no duration (TS 38.211 4.4.4.4), so each is counted with its resource elements for data in its slot: a PRB of a
+/// special slot counts as the part of a full one that it is. Usage (TS 28.552 5.1.1.2: used over available PRBs) then means the
+/// same as a share of the slice schedulers, and as a share of the capacity, in slots of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrbUsage {
-    /// Available resource blocks.
-    pub prbs: u64,
-    /// Allocated resource blocks.
-    pub used_prbs: u64,
+    /// Resource elements for data of one resource block, over all slots.
+    pub elements_per_prb: u64,
+    /// Those of the available resource blocks.
+    pub elements: u64,
+    /// Those of the allocated resource blocks.
+    pub used_elements: u64,
     /// Slots by the percentage of their resource blocks that was allocated: 0 to 100.
     pub slots: [u64; 101],
     /// Slots that the scheduler has divided. Uplink slots are scheduled ahead of time.
@@ -144,14 +153,16 @@ pub struct PrbUsage {
 
 impl Default for PrbUsage {
     fn default() -> Self {
-        PrbUsage { prbs: 0, used_prbs: 0, slots: [0; 101], scheduled_slots: 0 }
+        PrbUsage { elements_per_prb: 0, elements: 0, used_elements: 0, slots: [0; 101], scheduled_slots: 0 }
     }
 }
 
 impl PrbUsage {
-    fn count(&mut self, used: u32, of: u32) {
-        self.prbs += u64::from(of);
-        self.used_prbs += u64::from(used);
+    /// Counts a slot with `elements` resource elements for data in each resource block.
+    fn count(&mut self, used: u32, of: u32, elements: u32) {
+        self.elements_per_prb += u64::from(elements);
+        self.elements += u64::from(of) * u64::from(elements);
+        self.used_elements += u64::from(used) * u64::from(elements);
         self.slots[(used * 100).div_ceil(of.max(1)).min(100) as usize] += 1;
     }
 
@@ -159,11 +170,18 @@ impl PrbUsage {
     #[must_use]
     pub fn since(&self, before: &PrbUsage) -> PrbUsage {
         PrbUsage {
-            prbs: self.prbs - before.prbs,
-            used_prbs: self.used_prbs - before.used_prbs,
+            elements_per_prb: self.elements_per_prb - before.elements_per_prb,
+            elements: self.elements - before.elements,
+            used_elements: self.used_elements - before.used_elements,
             slots: std::array::from_fn(|percent| self.slots[percent] - before.slots[percent]),
             scheduled_slots: self.scheduled_slots - before.scheduled_slots,
         }
+    }
+
+    /// The used part of the resource blocks, 0 to 1; 0 without any.
+    #[must_use]
+    pub fn used_share(&self) -> f64 {
+        self.used_elements as f64 / self.elements.max(1) as f64
     }
 
     /// The number of slots.
@@ -209,6 +227,8 @@ pub struct UeCounts {
     pub present: Duration,
     /// The part of it in RRC_INACTIVE.
     pub inactive: Duration,
+    /// The part of it in which the UE could receive grants and assignments: Active Time with DRX, otherwise RRC_CONNECTED.
+    pub awake: Duration,
 }
 
 impl AddAssign for UeCounts {
@@ -220,6 +240,7 @@ impl AddAssign for UeCounts {
         self.tc += other.tc;
         self.present += other.present;
         self.inactive += other.inactive;
+        self.awake += other.awake;
     }
 }
 
@@ -265,11 +286,14 @@ impl Cell {
     /// When the carrier is not one of TS 38.104 or TS 36.104.
     ///
     /// # Panics
-    /// When [`tc::Configuration::check`] rejects the traffic control configuration.
+    /// When [`tc::Configuration::check`] rejects the traffic control configuration, or [`DrxConfig::check`] that of DRX.
     pub fn new(config: CellConfig) -> Result<Self, CarrierError> {
         let grid = config.carrier.check()?;
         if let Err(refused) = config.tc.check() {
             panic!("traffic control of a cell: {refused}");
+        }
+        if let Some(refused) = config.drx.and_then(|drx| drx.check().err()) {
+            panic!("DRX of a cell: {refused}");
         }
         let slot_ns = grid.slot().as_nanos() as u64;
         let whole = || Scheduler::new(Box::new(NoSlices), vec![Box::new(crate::mac::ProportionalFair)]);
@@ -336,6 +360,23 @@ impl Cell {
         let pattern = self.grid.pattern();
         let has = |(down, up): &&(u8, u8)| if direction == Direction::Downlink { *down > 0 } else { *up > 0 };
         pattern.iter().filter(has).count() as f64 / pattern.len() as f64 / self.grid.slot().as_secs_f64()
+    }
+
+    /// The number of slots of a direction per second, each counted by its resource elements for data: a special slot is a part
+    /// of a full one.
+    #[must_use]
+    pub fn full_slots_per_s(&self, direction: Direction) -> f64 {
+        let (pattern, blocks) = (self.grid.pattern(), self.blocks(direction));
+        let symbols = pattern.iter().map(|(down, up)| if direction == Direction::Downlink { *down } else { *up });
+        let elements: u32 = symbols.map(|symbols| blocks.elements(symbols)).sum();
+        let slots = f64::from(elements) / f64::from(blocks.full_elements().max(1));
+        slots / pattern.len() as f64 / self.grid.slot().as_secs_f64()
+    }
+
+    /// The resource blocks of full slots that resource elements for data of a direction amount to.
+    #[must_use]
+    pub fn full_prbs(&self, direction: Direction, elements: u64) -> u64 {
+        elements / u64::from(self.blocks(direction).full_elements().max(1))
     }
 
     /// The transport block sizes of a direction.
@@ -446,7 +487,7 @@ impl Cell {
             Slicing::None => Box::new(NoSlices),
             Slicing::Static { positions, group_prbs } => Box::new(StaticSlices::new(positions, prbs, *group_prbs)),
             Slicing::Nvs { reservations, is_shared } => {
-                Box::new(Nvs::new(reservations, *is_shared, self.slots_per_s(direction)))
+                Box::new(Nvs::new(reservations, *is_shared, self.full_slots_per_s(direction)))
             }
             Slicing::Quotas(quotas) => Box::new(Quotas::new(quotas.clone())),
         };
@@ -502,7 +543,7 @@ impl Cell {
     pub fn arrive(&mut self, mut ue: Box<Ue>) -> usize {
         let now = self.now();
         let context = context(&self.tables, &self.config, &self.interference);
-        ue.arrived(self.slot, now, &context, &self.config.tc);
+        ue.arrived(self.slot, now, &context, &self.config);
         self.ue_table.take(ue, now)
     }
 
@@ -543,6 +584,7 @@ fn counts_of(ue: &Ue, now: Time) -> UeCounts {
         ul: *ue.uplink().counts(),
         present: ue.activity.present(now),
         inactive: ue.activity.inactive(now),
+        awake: ue.awake(now),
         ..UeCounts::default()
     };
     for bearer in ue.bearers() {

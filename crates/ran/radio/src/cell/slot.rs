@@ -19,7 +19,7 @@ impl Cell {
         self.process_due_events(slot, now, ul_symbols);
         if let Some(given) = self.granted[slot as usize % EVENT_HORIZON_SLOTS].take() {
             let prbs = self.prbs(Direction::Uplink);
-            self.usage[Direction::Uplink as usize].count(given, prbs);
+            self.usage[Direction::Uplink as usize].count(given, prbs, self.ul_blocks.elements(ul_symbols));
         }
         self.emission.count_uplink(ul_symbols);
         self.update_ues(slot, now, ul_symbols > 0);
@@ -27,7 +27,7 @@ impl Cell {
             let granted = slot + u64::from(self.config.grant_slots());
             let (_, granted_symbols) = self.grid.slot_kind(granted);
             if granted_symbols > 0 {
-                self.schedule_uplink(slot, granted, granted_symbols);
+                self.schedule_uplink(slot, now, granted, granted_symbols);
             }
             if dl_symbols > 0 {
                 self.schedule_downlink(slot, now, dl_symbols);
@@ -57,6 +57,7 @@ impl Cell {
 
     /// Processes the events that are due in this slot, which has `ul_symbols` uplink symbols.
     fn process_due_events(&mut self, slot: u64, now: Time, ul_symbols: u8) {
+        let ul_elements = self.ul_blocks.elements(ul_symbols);
         let mut events = std::mem::take(&mut self.now_events);
         std::mem::swap(&mut events, &mut self.events[slot as usize % EVENT_HORIZON_SLOTS]);
         for Event { ue: at, kind } in events.drain(..) {
@@ -64,6 +65,9 @@ impl Cell {
             match kind {
                 EventKind::BlockDecoded { direction, process, is_decoded } => {
                     ue.finish_block(now, direction, process, is_decoded);
+                    if direction == Direction::Uplink {
+                        ue.wait_for_retransmission(now, self.grid.slot(), (direction, process));
+                    }
                     // the base station decodes the uplink itself; downlink feedback takes as long as a NACK does
                     let kind = EventKind::HarqFeedback { direction, process, is_decoded };
                     let HarqConfig { round_trip_slots, decoding_slots, .. } = self.config.harq.bounded();
@@ -84,6 +88,7 @@ impl Cell {
                         .release(process);
                 }
                 EventKind::RetransmissionRequest(direction, process) => {
+                    ue.wait_for_retransmission(now, self.grid.slot(), (direction, process));
                     apply_harq_feedback(&self.config, &self.tables, ue, (direction, process), false)
                         .queue_retransmission(process);
                 }
@@ -94,6 +99,7 @@ impl Cell {
                 EventKind::Grant { process, used_octets } => {
                     ue.requests.grants -= 1;
                     if let Some(used_octets) = used_octets {
+                        ue.end_scheduling_request(now);
                         ue.fill(now, process, Direction::Uplink);
                         let buffer_octets = ue.uplink_demand(now);
                         let block = ue.ul.harq.block(process);
@@ -101,7 +107,7 @@ impl Cell {
                     }
                     let prbs = ue.ul.harq.block(process).prbs;
                     self.emission.count_block(at, &ue.channel, prbs, ul_symbols);
-                    let (after, kind) = send(ue, Direction::Uplink, process, &self.tables, &self.config);
+                    let (after, kind) = send(ue, (Direction::Uplink, process), ul_elements, &self.tables, &self.config);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }
@@ -111,11 +117,11 @@ impl Cell {
 
     /// Schedules a downlink slot and transmits its blocks.
     fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) {
-        let prbs = self.prbs(Direction::Downlink);
+        let (prbs, elements) = (self.prbs(Direction::Downlink), self.dl_blocks.elements(symbols));
         self.candidates.clear();
         let slices = self.dl.slices();
         for at in &self.busy {
-            let Some(ue) = self.ue_table.ue_unchanged(*at as usize) else { continue };
+            let Some(ue) = self.ue_table.ue_unchanged(*at as usize).filter(|ue| ue.is_awake()) else { continue };
             let demand = ue.downlink_demand(now);
             let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
             let input = CandidateInput { at: *at, demand, preference, slot, symbols, slices };
@@ -129,42 +135,30 @@ impl Cell {
             let process =
                 if grant.is_retransmission { ue.dl.harq.take_retransmission() } else { ue.dl.harq.take_free() };
             let Some(process) = process else { continue };
+            ue.count_grant(now, self.grid.slot(), (Direction::Downlink, process), grant.is_retransmission);
             if !grant.is_retransmission {
                 octets = allocate(&mut ue.dl, process, grant.prbs, symbols, &self.dl_blocks, &self.tables[0]);
                 ue.fill(now, process, Direction::Downlink);
                 ue.dl.record_allocation(slot, octets);
             }
-            let (after, kind) = send(ue, Direction::Downlink, process, &self.tables, &self.config);
+            let (after, kind) = send(ue, (Direction::Downlink, process), elements, &self.tables, &self.config);
             self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
-        self.dl.account(prbs, self.length(Direction::Downlink, symbols));
+        self.dl.account(prbs, length(&self.dl_blocks, symbols));
         let usage = &mut self.usage[Direction::Downlink as usize];
-        usage.count(given, prbs);
+        usage.count(given, prbs, elements);
         usage.scheduled_slots += 1;
         self.emission.count_downlink(given, prbs, symbols);
     }
 
-    /// The capacity of a slot with `symbols` symbols, as a fraction of a full slot.
-    fn length(&self, direction: Direction, symbols: u8) -> f64 {
-        let octets = |symbols: u8| {
-            let blocks = self.blocks(direction);
-            blocks.octets(blocks.mcs_count() / 2, blocks.prbs(), symbols)
-        };
-        let whole = self.grid.pattern().iter().map(|(down, up)| match direction {
-            Direction::Downlink => *down,
-            Direction::Uplink => *up,
-        });
-        f64::from(octets(symbols)) / f64::from(whole.max().map_or(1, octets).max(1))
-    }
-
     /// Schedules a future uplink slot among the UEs whose buffer status is known.
-    fn schedule_uplink(&mut self, slot: u64, granted_slot: u64, symbols: u8) {
+    fn schedule_uplink(&mut self, slot: u64, now: Time, granted_slot: u64, symbols: u8) {
         let prbs = self.prbs(Direction::Uplink);
         self.candidates.clear();
         let slices = self.ul.slices();
         for at in &self.busy {
-            let Some(ue) = self.ue_table.ue_unchanged(*at as usize) else { continue };
+            let Some(ue) = self.ue_table.ue_unchanged(*at as usize).filter(|ue| ue.is_awake()) else { continue };
             let demand = ue.requests.known_octets;
             let input = CandidateInput { at: *at, demand, preference: 1.0, slot, symbols, slices };
             self.candidates.extend(candidate(&mut ue.ul, &input, &self.ul_blocks, &self.tables[1]));
@@ -176,6 +170,7 @@ impl Cell {
             let process =
                 if grant.is_retransmission { ue.ul.harq.take_retransmission() } else { ue.ul.harq.take_free() };
             let Some(process) = process else { continue };
+            ue.count_grant(now, self.grid.slot(), (Direction::Uplink, process), grant.is_retransmission);
             let (mut octets, mut used_octets) = (0, None);
             if !grant.is_retransmission {
                 octets = allocate(&mut ue.ul, process, grant.prbs, symbols, &self.ul_blocks, &self.tables[1]);
@@ -189,7 +184,7 @@ impl Cell {
             self.events[granted_slot as usize % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.ul.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
-        self.ul.account(prbs, self.length(Direction::Uplink, symbols));
+        self.ul.account(prbs, length(&self.ul_blocks, symbols));
         self.granted[granted_slot as usize % EVENT_HORIZON_SLOTS] = Some(given);
         self.usage[Direction::Uplink as usize].scheduled_slots += 1;
     }
@@ -254,6 +249,11 @@ fn allocate(
     octets
 }
 
+/// The length of a slot for the slice schedulers, relative to a full one: by what its resource blocks carry.
+fn length(blocks: &TransportBlocks, symbols: u8) -> f64 {
+    f64::from(blocks.elements(symbols)) / f64::from(blocks.full_elements().max(1))
+}
+
 /// Applies the HARQ feedback of a block to link adaptation.
 fn apply_harq_feedback<'u>(
     config: &CellConfig,
@@ -267,11 +267,12 @@ fn apply_harq_feedback<'u>(
     &mut link.harq
 }
 
-/// Transmits a block. Returns the resulting event and in how many slots it is due.
+/// Transmits a block in a slot with `elements` resource elements for data in each resource block. Returns the resulting event and
+/// in how many slots it is due.
 fn send(
     ue: &mut Ue,
-    direction: Direction,
-    process: u8,
+    (direction, process): (Direction, u8),
+    elements: u32,
     tables: &[Adaptation; 2],
     config: &CellConfig,
 ) -> (usize, EventKind) {
@@ -286,17 +287,18 @@ fn send(
     let channel = link.meet_channel(layers, prbs, adaptation);
     let block = link.harq.block(process);
     block.transmissions += 1;
-    let (sent, prbs, octets) = (block.transmissions, u64::from(prbs), block.octets);
+    let (sent, prbs, octets) = (block.transmissions, u32::from(prbs), block.octets);
+    let elements = u64::from(prbs) * u64::from(elements);
     let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
     let is_decoded = reception.receive(adaptation, block.mcs, channel, &mut ue.random);
     let counts = &mut link.counts;
-    counts.prbs += prbs;
-    (counts.last_octets, counts.last_prbs) = (octets, prbs as u32);
+    counts.elements += elements;
+    (counts.last_octets, counts.last_prbs) = (octets, prbs);
     if sent == 1 {
         counts.blocks += 1;
         counts.block_octets += u64::from(octets);
     } else {
-        counts.retransmission_prbs += prbs;
+        counts.retransmission_elements += elements;
     }
     if is_decoded {
         counts.rounds[usize::from(sent - 1).min(counts.rounds.len() - 1)] += 1;

@@ -18,12 +18,20 @@ pub struct TransportBlocks {
     octets: Arc<[u32]>,
     /// The slot kind of each number of symbols; `NO_KIND` if no slot has this number.
     kinds: [u8; SYMBOLS as usize + 1],
+    /// Resource elements for data of a PRB, by number of symbols; 0 if no slot has this number.
+    elements: [u32; SYMBOLS as usize + 1],
     mcs_count: u8,
     layers: u8,
     prbs: u16,
 }
 
 const NO_KIND: u8 = u8::MAX;
+
+/// Resource elements for data of a PRB in an LTE subframe: two of the 14 symbols are for control, and reference signals take 12
+/// resource elements of the others.
+const LTE_DOWNLINK_ELEMENTS: u32 = 12 * 12 - 12;
+/// In the uplink, two symbols are reference signals.
+const LTE_UPLINK_ELEMENTS: u32 = 12 * 12;
 
 impl TransportBlocks {
     /// Computes the sizes of a carrier, for all numbers of symbols that its slots have.
@@ -36,6 +44,7 @@ impl TransportBlocks {
         };
         let mcs_count = table.len(carrier.rat);
         let mut kinds = [NO_KIND; SYMBOLS as usize + 1];
+        let mut elements = [0; SYMBOLS as usize + 1];
         let mut octets = Vec::new();
         for symbols in 1..=SYMBOLS {
             let has = |kind: &(u8, u8)| match direction {
@@ -47,11 +56,25 @@ impl TransportBlocks {
             }
             let rows = usize::from(layers) * usize::from(mcs_count) * (usize::from(prbs) + 1);
             kinds[usize::from(symbols)] = (octets.len() / rows) as u8;
+            elements[usize::from(symbols)] = data_elements(grid, direction, symbols);
             for (layers, mcs) in (1..=layers).flat_map(|layers| (0..mcs_count).map(move |mcs| (layers, mcs))) {
                 octets.extend((0..=prbs).map(|prbs| bits(grid, direction, (layers, mcs), prbs, symbols) / 8));
             }
         }
-        TransportBlocks { octets: octets.into(), kinds, mcs_count, layers, prbs }
+        TransportBlocks { octets: octets.into(), kinds, elements, mcs_count, layers, prbs }
+    }
+
+    /// The resource elements of a PRB that carry data in a slot with `symbols` symbols of this direction; 0 if the carrier has
+    /// no such slot.
+    #[must_use]
+    pub fn elements(&self, symbols: u8) -> u32 {
+        self.elements[usize::from(symbols.min(SYMBOLS))]
+    }
+
+    /// The resource elements of a PRB that carry data in the longest slot of the direction.
+    #[must_use]
+    pub fn full_elements(&self) -> u32 {
+        self.elements.into_iter().max().unwrap_or_default()
     }
 
     /// PRBs that may be allocated in a slot.
@@ -144,23 +167,37 @@ pub(super) fn modulation(grid: &Grid, direction: Direction, mcs: u8) -> Modulati
         return table.modulations()[usize::from(mcs)];
     }
     let ((order, tbs_index), resource_elements) = match direction {
-        // two of the 14 symbols are for control, and reference signals take 12 resource elements of the others
-        Direction::Downlink => (lte_sizes::downlink(mcs), 12 * 12 - 12),
-        // two symbols are reference signals
-        Direction::Uplink => (lte_sizes::uplink(mcs), 12 * 12),
+        Direction::Downlink => (lte_sizes::downlink(mcs), LTE_DOWNLINK_ELEMENTS),
+        Direction::Uplink => (lte_sizes::uplink(mcs), LTE_UPLINK_ELEMENTS),
     };
     let coded = u32::from(PRBS) * resource_elements * u32::from(order);
     Modulation { order, rate_2048: (lte_sizes::bits(tbs_index, PRBS) * 2048 / coded) as u16 }
+}
+
+/// The resource elements of a PRB that carry data: without control, reference signals and configured overhead
+/// (TS 38.214 5.1.3.2); in an LTE special subframe, the part that its transport blocks have (TS 36.213 7.1.7).
+fn data_elements(grid: &Grid, direction: Direction, symbols: u8) -> u32 {
+    let carrier = grid.carrier();
+    match (carrier.rat, direction) {
+        (Rat::Nr, _) => {
+            let control = if direction == Direction::Downlink { carrier.control_symbols } else { 0 };
+            let data = symbols.saturating_sub(control + dmrs_symbols(carrier.additional_dmrs, symbols));
+            (u32::from(data) * SUBCARRIERS).saturating_sub(carrier.overhead.into())
+        }
+        (Rat::Lte, Direction::Downlink) if symbols == SYMBOLS => LTE_DOWNLINK_ELEMENTS,
+        (Rat::Lte, Direction::Downlink) => {
+            lte_sizes::special_subframe_prbs(LTE_DOWNLINK_ELEMENTS as u16, symbols).into()
+        }
+        (Rat::Lte, Direction::Uplink) => LTE_UPLINK_ELEMENTS,
+    }
 }
 
 fn bits(grid: &Grid, direction: Direction, (layers, mcs): (u8, u8), prbs: u16, symbols: u8) -> u32 {
     let carrier = grid.carrier();
     match (carrier.rat, direction) {
         (Rat::Nr, _) => {
-            let control = if direction == Direction::Downlink { carrier.control_symbols } else { 0 };
-            let data = symbols.saturating_sub(control + dmrs_symbols(carrier.additional_dmrs, symbols));
-            let resource_elements = (u32::from(data) * SUBCARRIERS).saturating_sub(carrier.overhead.into());
-            nr_sizes::bits(modulation(grid, direction, mcs), layers, prbs, resource_elements)
+            let elements = data_elements(grid, direction, symbols);
+            nr_sizes::bits(modulation(grid, direction, mcs), layers, prbs, elements)
         }
         (Rat::Lte, Direction::Downlink) => {
             let counted = if symbols == SYMBOLS { prbs } else { lte_sizes::special_subframe_prbs(prbs, symbols) };

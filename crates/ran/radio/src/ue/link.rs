@@ -19,10 +19,10 @@ const MIN_SPREAD_SINR_DB: f64 = 0.0;
 pub struct LinkCounts {
     /// Slots with something to send.
     pub active_slots: u64,
-    /// Used resource blocks, retransmissions included.
-    pub prbs: u64,
-    /// Resource blocks of retransmissions.
-    pub retransmission_prbs: u64,
+    /// Resource elements for data of the used resource blocks, retransmissions included: [`crate::PrbUsage`] counts the same.
+    pub elements: u64,
+    /// Those of retransmissions.
+    pub retransmission_elements: u64,
     /// New transport blocks.
     pub blocks: u64,
     /// Octets of new transport blocks.
@@ -51,8 +51,8 @@ impl AddAssign for LinkCounts {
     /// The `last_…` values are taken from `other`.
     fn add_assign(&mut self, other: Self) {
         self.active_slots += other.active_slots;
-        self.prbs += other.prbs;
-        self.retransmission_prbs += other.retransmission_prbs;
+        self.elements += other.elements;
+        self.retransmission_elements += other.retransmission_elements;
         self.blocks += other.blocks;
         self.block_octets += other.block_octets;
         self.rounds.iter_mut().zip(other.rounds).for_each(|(sum, count)| *sum += count);

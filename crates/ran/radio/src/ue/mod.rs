@@ -3,15 +3,16 @@
 mod activity;
 mod bearer;
 mod channel_state;
+mod drx;
 mod link;
 mod outer_loop;
 mod sublayers;
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use crate::cell::CellConfig;
 use crate::phy::{Channel, Direction};
-use crate::tc;
 use crate::traffic::Flow;
 use crate::{FlowId, Packet, Random, Time};
 
@@ -21,6 +22,11 @@ pub use bearer::Bearer;
 pub(crate) use channel_state::CellContext;
 pub use channel_state::ChannelStateConfig;
 use channel_state::Reports;
+use drx::Drx;
+pub use drx::{
+    DrxConfig, DrxError, INACTIVITY_MS, LONG_CYCLES_MS, ON_DURATIONS_MS, RETRANSMISSION_SLOTS, SHORT_CYCLES_MS,
+    ShortCycle,
+};
 pub use link::{LinkCounts, RadioLink};
 pub use outer_loop::OuterLoop;
 
@@ -82,16 +88,6 @@ fn next_occasion(slot: u64, number: u64, period_slots: u64) -> u64 {
     ((slot + offset) / period_slots + 1) * period_slots - offset
 }
 
-/// Discontinuous reception (TS 38.321 5.7): a UE without downlink data sleeps until its next cycle, in which it listens in
-/// the first downlink slot.
-#[derive(Clone, Copy, Debug)]
-struct Drx {
-    cycle_ns: u64,
-    /// The last cycle in which the UE listened.
-    cycle: u64,
-    is_awake: bool,
-}
-
 /// A UE with everything that moves with it at a handover.
 #[derive(Debug)]
 pub struct Ue {
@@ -113,6 +109,10 @@ pub struct Ue {
     pub(crate) requests: Requests,
     reports: Reports,
     drx: Option<Drx>,
+    /// The DRX that was set for this UE; otherwise it has that of its cell.
+    own_drx: Option<Option<DrxConfig>>,
+    /// The time awake, and the time in RRC_CONNECTED, when DRX was switched off.
+    awake_before: (Duration, Duration),
     pub(crate) activity: Activity,
     /// Reused buffer.
     packets: Vec<Packet>,
@@ -149,6 +149,8 @@ impl Ue {
             requests: Requests::default(),
             reports: Reports::default(),
             drx: None,
+            own_drx: None,
+            awake_before: (Duration::ZERO, Duration::ZERO),
             activity: Activity::new(Time::START),
             packets: Vec::new(),
             live_at_ue: Vec::new(),
@@ -255,9 +257,70 @@ impl Ue {
         }
     }
 
-    /// Sets the DRX cycle; `None` disables DRX.
-    pub fn set_drx(&mut self, cycle_ns: Option<u64>) {
-        self.drx = cycle_ns.filter(|ns| *ns > 0).map(|cycle_ns| Drx { cycle_ns, cycle: 0, is_awake: true });
+    /// Sets DRX from now on, also in further cells; `None` disables it. Otherwise the UE has the DRX of its cell.
+    ///
+    /// # Panics
+    /// When [`DrxConfig::check`] rejects the configuration. Callers validate it first.
+    pub fn set_drx(&mut self, now: Time, config: Option<DrxConfig>) {
+        self.own_drx = Some(config);
+        self.start_drx(now, config);
+    }
+
+    /// Its DRX parameters, if it has DRX.
+    #[must_use]
+    pub fn drx(&self) -> Option<&DrxConfig> {
+        self.drx.as_ref().map(Drx::config)
+    }
+
+    /// The time in its cell in which it can receive grants and assignments: Active Time with DRX, otherwise RRC_CONNECTED.
+    #[must_use]
+    pub fn awake(&self, now: Time) -> Duration {
+        match &self.drx {
+            Some(drx) => drx.awake(now),
+            None => self.awake_before.0 + self.connected(now).saturating_sub(self.awake_before.1),
+        }
+    }
+
+    fn connected(&self, now: Time) -> Duration {
+        self.activity.present(now).saturating_sub(self.activity.inactive(now))
+    }
+
+    fn start_drx(&mut self, now: Time, config: Option<DrxConfig>) {
+        if let Some(refused) = config.and_then(|config| config.check().err()) {
+            panic!("DRX of a UE: {refused}");
+        }
+        let awake = self.awake(now);
+        self.awake_before = (awake, self.connected(now));
+        self.drx = config.map(|config| Drx::new(config, self.number, now).with_awake(awake));
+    }
+
+    /// Whether it receives grants and assignments in this slot.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.drx.as_ref().is_none_or(Drx::is_awake)
+    }
+
+    /// A block was assigned or granted in the slot that begins now.
+    pub(crate) fn count_grant(&mut self, now: Time, slot: Duration, process: (Direction, u8), is_retransmission: bool) {
+        if let Some(drx) = &mut self.drx {
+            drx.retransmitted(now, process);
+            if !is_retransmission {
+                drx.transmitted(now, slot);
+            }
+        }
+    }
+
+    /// The base station may retransmit a block from now on. In the uplink the UE does not know whether it has to.
+    pub(crate) fn wait_for_retransmission(&mut self, now: Time, slot: Duration, process: (Direction, u8)) {
+        if let Some(drx) = &mut self.drx {
+            drx.wait_for_retransmission(now, process, slot);
+        }
+    }
+
+    /// The UE has used a grant, which ends a scheduling request.
+    pub(crate) fn end_scheduling_request(&mut self, now: Time) {
+        if let Some(drx) = &mut self.drx {
+            drx.set_request_sent(now, false);
+        }
     }
 
     /// Moves all flows and live packets to a bearer, DRB identity 1 to 32, and creates it when it does not exist.
@@ -288,7 +351,7 @@ impl Ue {
     }
 
     /// Resets the state that belongs to a cell, on arrival; `slot` is the cell's next slot.
-    pub(crate) fn arrived(&mut self, slot: u64, now: Time, cell: &CellContext<'_>, tc: &tc::Configuration) {
+    pub(crate) fn arrived(&mut self, slot: u64, now: Time, cell: &CellContext<'_>, config: &CellConfig) {
         for link in [&mut self.dl, &mut self.ul] {
             link.arrived(slot);
         }
@@ -296,11 +359,13 @@ impl Ue {
             bearer.dl.reset_counts();
             bearer.ul.reset_counts();
             // when its packets do not fit into this cell's queues, it keeps the configuration of the other cell
-            let _ = bearer.tc.configure(now, tc);
+            let _ = bearer.tc.configure(now, &config.tc);
             bearer.tc.reset_counts();
         }
         self.requests = Requests { first_slot: slot, ..Requests::default() };
         self.activity = Activity::new(now);
+        (self.drx, self.awake_before) = (None, (Duration::ZERO, Duration::ZERO));
+        self.start_drx(now, self.own_drx.unwrap_or(config.drx));
         self.begin_reports(now, cell);
     }
 
@@ -318,8 +383,7 @@ impl Ue {
     pub(crate) fn idle_until(&self) -> Time {
         let Requests { known_octets, grants, is_request_pending, .. } = self.requests;
         let is_retransmission = [&self.dl, &self.ul].iter().any(|link| link.harq.next_retransmission().is_some());
-        // with DRX, the slots in which it listens have to be tracked
-        if known_octets > 0 || is_retransmission || self.drx.is_some() {
+        if known_octets > 0 || is_retransmission {
             return Time::START;
         }
         let may_ask = grants == 0 && !is_request_pending;
@@ -351,6 +415,9 @@ impl Ue {
             return false;
         }
         self.requests.is_request_pending = true;
+        if let Some(drx) = &mut self.drx {
+            drx.set_request_sent(now, true);
+        }
         true
     }
 }

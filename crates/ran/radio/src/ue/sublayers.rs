@@ -8,6 +8,9 @@ use crate::{Packet, Time};
 impl Ue {
     /// Processes due reports, flows and timers at the beginning of a slot.
     pub(crate) fn begin_slot(&mut self, now: Time, cell: &CellContext<'_>) {
+        if let Some(drx) = &mut self.drx {
+            drx.update(now);
+        }
         self.run_reports(now, cell);
         self.flows_at(now);
         self.run_rlc_timers(now);
@@ -130,19 +133,9 @@ impl Ue {
         }
     }
 
-    /// Octets that transport blocks of the downlink would carry now; none while the UE sleeps.
-    pub(crate) fn downlink_demand(&mut self, now: Time) -> u32 {
-        let each = self.bearers.iter().map(|bearer| bearer.dl.demand_octets(now));
-        let demand = each.fold(0, u32::saturating_add);
-        if let Some(drx) = &mut self.drx {
-            let cycle = now.as_nanos() / drx.cycle_ns;
-            let begins = std::mem::replace(&mut drx.cycle, cycle) != cycle;
-            drx.is_awake = demand > 0 && (drx.is_awake || begins);
-            if !drx.is_awake {
-                return 0;
-            }
-        }
-        demand
+    /// Octets that transport blocks of the downlink would carry now.
+    pub(crate) fn downlink_demand(&self, now: Time) -> u32 {
+        self.bearers.iter().map(|bearer| bearer.dl.demand_octets(now)).fold(0, u32::saturating_add)
     }
 
     /// Octets that uplink transport blocks could carry now.

@@ -1,7 +1,7 @@
 //! E2SM-RC: control actions, and reports of what happens in the cell.
 //!
-//! A handover moves the UE to another cell of the RAN; a slice-level PRB quota limits the resource blocks of a slice; a UE
-//! with DRX receives in its cycle only; a bearer's priority, from its number or its QoS, weighs in scheduling.
+//! A handover moves the UE to another cell of the RAN; a slice-level PRB quota limits the resource blocks of a slice; DRX sets the
+//! cycles of a UE, whose other timers stay; a bearer's priority, from its number or its QoS, weighs in scheduling.
 //!
 //! Reported are RRC states, the messages on NG that accompany them, changes of the cell, and handovers in preparation. There
 //! are no RRC messages in the model, so none are reported.
@@ -16,7 +16,7 @@ use e2sm::common::{
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
 use e2sm::rc::{
-    ActionId, ControlAction, DrbQos, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
+    ActionId, ControlAction, DrbQos, Drx, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
     NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
 };
 use ferric::agent::Ue;
@@ -24,6 +24,7 @@ use ferric::e2::Time;
 use ferric::e2ap::{Cause, CauseRicRequest};
 use per::{List, Real};
 use radio::phy::Duplex;
+use radio::{DrxConfig, ShortCycle};
 use ran_functions::kpm::KpmSource;
 use ran_functions::rc::{
     Event, EventKind, Origin, ProcedureId, RcSource, Refusal, SupportedBreakpoint, SupportedInsert, SupportedParameter,
@@ -96,6 +97,24 @@ fn refuse<T>(reason: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
     Err(Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), reason))
 }
 
+/// The DRX parameters with the cycles of a control and the timers that the UE has.
+fn drx_config(drx: &Drx, current: DrxConfig) -> Result<DrxConfig, String> {
+    let short = match (drx.short_cycle, drx.short_cycle_timer) {
+        (None, None) => None,
+        (Some(_), Some(cycles)) => {
+            let cycle_ms = drx.short_cycle_ms().ok_or("invalid short DRX cycle")?;
+            Some(ShortCycle { cycle_ms, cycles })
+        }
+        (Some(_), None) => return Err("a short DRX cycle requires the short DRX cycle timer".into()),
+        (None, Some(_)) => return Err("a short DRX cycle timer requires the short DRX cycle".into()),
+    };
+    let long_cycle_ms = drx.long_cycle_ms().ok_or("invalid long DRX cycle")?;
+    let start_offset_ms = current.start_offset_ms.map(|offset| offset % long_cycle_ms);
+    let config = DrxConfig { long_cycle_ms, start_offset_ms, short, ..current };
+    config.check().map_err(|error| error.to_string())?;
+    Ok(config)
+}
+
 impl RcSource for Node {
     fn advance(&mut self, now: Time) {
         KpmSource::advance(self, now);
@@ -160,14 +179,10 @@ impl RcSource for Node {
                 let Some(context) = self.context(ue).cloned() else { return refuse("the UE has left the cell") };
                 match action {
                     ControlAction::Drx(drx) => {
-                        if drx.short_cycle.is_some() || drx.short_cycle_timer.is_some() {
-                            return refuse("short DRX cycle is not supported");
-                        }
-                        let Some(cycle_ms) = drx.long_cycle_ms() else {
-                            return refuse("invalid long DRX cycle");
-                        };
-                        let cycle_ns = u64::from(cycle_ms) * 1_000_000;
-                        self.change_ue(ue, |ue, _| ue.set_drx(Some(cycle_ns)));
+                        let now = self.cell().now();
+                        let current = self.cell().ue(place_of(ue)).and_then(|ue| ue.drx().copied());
+                        let config = drx_config(drx, current.unwrap_or_default()).or_else(refuse)?;
+                        self.change_ue(ue, |ue, _| ue.set_drx(now, Some(config)));
                     }
                     ControlAction::DrbQos(qos) => {
                         let DrbQos { drb_id, five_qi, priority_level, .. } = *qos;

@@ -320,3 +320,65 @@ fn drop_rate_is_at_most_one() {
     assert_eq!(dropped(10, 0), Value::Integer(1_000_000));
     assert_eq!(dropped(0, 0), Value::NoValue);
 }
+
+/// KPM, the MAC statistics and the slice scheduler mean the same by a share, also with special slots.
+#[test]
+fn prb_usage_of_a_slice_is_its_share() {
+    type MacSource = dyn ran_functions::statistics::StatisticsSource<e2sm::mac::UeStats>;
+
+    let scenario = "
+        [[cell]]
+        [[cell.slice]]
+        id = 1
+        capacity_percent = 70
+        sst = 1
+        [[cell.slice]]
+        id = 2
+        capacity_percent = 30
+        sst = 2
+        [[ue]]
+        mcs = 20
+        sst = 1
+        flow = [{ kind = \"cbr\", rate_bps = 100000000 }, { kind = \"cbr\", rate_bps = 60000000, direction = \"up\" }]
+        [[ue]]
+        mcs = 20
+        sst = 2
+        flow = [{ kind = \"cbr\", rate_bps = 100000000 }, { kind = \"cbr\", rate_bps = 60000000, direction = \"up\" }]
+    ";
+    let folders = crate::scenario::ScenarioFolders::with_traces(std::path::Path::new("."));
+    let scenario = crate::scenario::Scenario::from_toml(scenario, &folders).unwrap();
+    let mut node = testing::nodes(&crate::RanConfig { scenario, ..crate::RanConfig::default() }).remove(0);
+    node.advance(START);
+    node.advance(START + SECOND);
+    let since = snapshot(&node);
+    let aggregates = |node: &Node| {
+        let (mut ues, mut records) = (Vec::new(), Vec::new());
+        MacSource::ues(node, &mut ues);
+        ues.iter().for_each(|ue| MacSource::records(node, *ue, &mut records));
+        [
+            records.iter().map(|ue| ue.dl_aggr_prbs).collect::<Vec<_>>(),
+            records.iter().map(|ue| ue.ul_aggr_prbs).collect(),
+        ]
+    };
+    let before = aggregates(&node);
+    node.advance(START + SECOND * 5);
+    let now = aggregates(&node);
+    for (direction, (total, used, available)) in
+        [("RRU.PrbTotDl", "RRU.PrbUsedDl", "RRU.PrbAvailDl"), ("RRU.PrbTotUl", "RRU.PrbUsedUl", "RRU.PrbAvailUl")]
+            .into_iter()
+            .enumerate()
+    {
+        let of = |name: &str, ue: Ue| {
+            let object = MeasuredObject::Ues(&[ue]);
+            node.value(&since, object, measurement(name), &MeasurementLabel::NO_LABEL).number().unwrap()
+        };
+        let mut ues = Vec::new();
+        MacSource::ues(&node, &mut ues);
+        let share = of(used, ues[0]) / cell_value(&node, &since, available);
+        assert!((share - 0.7).abs() < 0.006 && of(total, ues[0]) == 70.0, "{used}: {share}");
+        let each: Vec<f64> =
+            now[direction].iter().zip(&before[direction]).map(|(now, before)| f64::from(now - before)).collect();
+        let share = each[0] / (each[0] + each[1]);
+        assert!((share - 0.7).abs() < 0.003, "MAC statistics, direction {direction}: {share}");
+    }
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use radio::phy::{Carrier, Duplex, Layout, McsTable, TddPattern};
 use radio::rlc::Mode;
-use radio::{CellConfig, OuterLoop};
+use radio::{CellConfig, DrxConfig, OuterLoop, ShortCycle};
 
 use super::{ScenarioFolders, site, slices, traffic_control};
 use crate::scenario::{CellScenario, MAX_CELLS};
@@ -53,6 +53,7 @@ pub const CELL: TableKeys = TableKeys {
         "srs_period_ms",
         "p0_dbm",
         "alpha",
+        "drx",
         "harq",
         "outer_loop",
         "rlc",
@@ -65,6 +66,18 @@ pub const HARQ: TableKeys =
     TableKeys { name: "[cell.harq]", keys: &["processes", "transmissions", "decoding_slots", "round_trip_slots"] };
 pub const OUTER_LOOP: TableKeys =
     TableKeys { name: "[cell.outer_loop]", keys: &["enabled", "target_bler_percent", "nack_step_db", "most_db"] };
+pub const DRX: TableKeys = TableKeys {
+    name: "[cell.drx]",
+    keys: &[
+        "long_cycle_ms",
+        "start_offset_ms",
+        "short_cycle_ms",
+        "short_cycle_timer",
+        "on_duration_ms",
+        "inactivity_ms",
+        "retransmission_slots",
+    ],
+};
 pub const RLC: TableKeys =
     TableKeys { name: "[cell.rlc]", keys: &["mode", "buffer_octets", "reordering_ms", "status_ms", "discard_ms"] };
 pub const TDD: TableKeys = TableKeys {
@@ -72,6 +85,9 @@ pub const TDD: TableKeys = TableKeys {
     keys: &["period_us", "downlink_slots", "downlink_symbols", "uplink_symbols", "uplink_slots"],
 };
 pub const LTE_TDD: TableKeys = TableKeys { name: "[cell.lte_tdd]", keys: &["configuration", "special_subframe"] };
+
+/// The short cycles after the inactivity timer, when a file states their length only.
+const DEFAULT_SHORT_CYCLES: u8 = 1;
 
 /// Reads the cells of a table, at the sites of a layout or in a row.
 pub fn cells(
@@ -89,6 +105,9 @@ pub fn cells(
         radio.grant_slots = slots;
     }
     channel_state(table, &mut radio)?;
+    if let Some(table) = table.table("drx", &DRX)? {
+        radio.drx = Some(drx(&table)?);
+    }
     if let Some(table) = table.table("harq", &HARQ)? {
         let harq = &mut radio.harq;
         harq.processes = table.integer("processes", 1..=32)?.unwrap_or(harq.processes);
@@ -283,6 +302,28 @@ fn outer_loop(table: &Table<'_>) -> Result<Option<OuterLoop>, Error> {
         max_offset_db: table.number("most_db", 0.0..=30.0)?.unwrap_or(default.max_offset_db),
     };
     Ok(table.boolean("enabled")?.unwrap_or(true).then_some(outer_loop))
+}
+
+fn drx(table: &Table<'_>) -> Result<DrxConfig, Error> {
+    let default = DrxConfig::default();
+    // DrxConfig::check has the values
+    let ms = |key, most| table.integer::<u16>(key, 0..=most);
+    let timer = table.integer::<u8>("short_cycle_timer", 1..=16)?;
+    let short = match (ms("short_cycle_ms", 640)?, timer) {
+        (Some(cycle_ms), cycles) => Some(ShortCycle { cycle_ms, cycles: cycles.unwrap_or(DEFAULT_SHORT_CYCLES) }),
+        (None, Some(_)) => return Err(table.missing("short_cycle_ms", "short_cycle_timer counts short cycles")),
+        (None, None) => None,
+    };
+    let drx = DrxConfig {
+        long_cycle_ms: ms("long_cycle_ms", 10_240)?.unwrap_or(default.long_cycle_ms),
+        start_offset_ms: ms("start_offset_ms", 10_239)?,
+        short,
+        on_duration_ms: ms("on_duration_ms", 1600)?.unwrap_or(default.on_duration_ms),
+        inactivity_ms: ms("inactivity_ms", 2560)?.unwrap_or(default.inactivity_ms),
+        retransmission_slots: ms("retransmission_slots", 320)?.unwrap_or(default.retransmission_slots),
+    };
+    drx.check().map_err(|error| table.invalid_table(error))?;
+    Ok(drx)
 }
 
 fn rlc(table: &Table<'_>, rlc: &mut radio::rlc::RlcConfig) -> Result<(), Error> {

@@ -40,13 +40,14 @@ const HANDOVER: TableKeys =
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 18] = [
+const TABLES: [&TableKeys; 19] = [
     &TOP,
     &HANDOVER,
     &deployment::DEPLOYMENT,
     &cell::CELL,
     &cell::TDD,
     &cell::LTE_TDD,
+    &cell::DRX,
     &cell::HARQ,
     &cell::OUTER_LOOP,
     &cell::RLC,

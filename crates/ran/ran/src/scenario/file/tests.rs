@@ -87,6 +87,7 @@ fn all_keys_are_read() {
         srs_period_ms = 20
         p0_dbm = -90
         alpha = 1.0
+        drx = { long_cycle_ms = 640, start_offset_ms = 5, short_cycle_ms = 32, short_cycle_timer = 2, on_duration_ms = 4, inactivity_ms = 30, retransmission_slots = 24 }
         harq = { processes = 8, transmissions = 2, decoding_slots = 1, round_trip_slots = 6 }
         outer_loop = { target_bler_percent = 5, nack_step_db = 1.0, most_db = 6 }
         rlc = { mode = "um", buffer_octets = 5_000, reordering_ms = 20, status_ms = 5, discard_ms = 100 }
@@ -236,6 +237,15 @@ fn all_keys_are_read() {
     let state = radio::ChannelStateConfig { cqi_period: ms(40.0), cqi_delay: ms(6.5), srs_period: ms(20.0) };
     assert_eq!(first.radio.channel_state, state);
     assert_eq!(first.radio.power_control, radio::phy::PowerControl { p0_dbm: -90.0, alpha: 1.0 });
+    let drx = radio::DrxConfig {
+        long_cycle_ms: 640,
+        start_offset_ms: Some(5),
+        short: Some(radio::ShortCycle { cycle_ms: 32, cycles: 2 }),
+        on_duration_ms: 4,
+        inactivity_ms: 30,
+        retransmission_slots: 24,
+    };
+    assert_eq!(first.radio.drx, Some(drx));
     let harq = first.radio.harq;
     assert_eq!((harq.processes, harq.transmissions, harq.decoding_slots, harq.round_trip_slots), (8, 2, 1, 6));
     let outer_loop = radio::OuterLoop { target: 0.05, nack_step_db: 1.0, max_offset_db: 6.0 };
@@ -405,6 +415,14 @@ fn mistakes_are_located() {
             "line 3: cell[1]: number of cells is out of range 1 to 4096",
         ),
         (cell("harq = { processes = 99 }"), "line 2: cell[0].harq: processes: 99 is out of range 1 to 32"),
+        (cell("drx = { on_duration_ms = 7 }"), "line 2: cell[0].drx: on_duration_ms is 7: must be one of 1, 2, 3, "),
+        (
+            cell("drx = { long_cycle_ms = 11000 }"),
+            "line 2: cell[0].drx: long_cycle_ms: 11000 is out of range 0 to 10240",
+        ),
+        (cell("drx = { start_offset_ms = 320 }"), "line 2: cell[0].drx: start_offset_ms is 320: must be less than"),
+        (cell("drx = { short_cycle_timer = 2 }"), "line 2: cell[0].drx: missing key `short_cycle_ms`"),
+        (cell("drx = { short_cycle_ms = 7 }"), "line 2: cell[0].drx: the long cycle of 320 ms is not a multiple of"),
         (cell("locked = 1"), "line 2: cell[0]: locked: expected true or false"),
         // slices
         (cell("slice = [{ capacity_percent = 1 }]"), "line 2: cell[0].slice[0]: missing key `id`"),
