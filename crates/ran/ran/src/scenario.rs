@@ -23,8 +23,8 @@ use radio::phy::{
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
-    CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, Network, Random,
-    Subscription, Time, Ue, tc,
+    AdministrativeState, CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL,
+    Network, Random, Subscription, Time, Ue, tc,
 };
 
 use crate::node::{MCC, MNC};
@@ -159,12 +159,12 @@ pub struct TimelineEntry {
 /// A change that the timeline makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineChange {
-    /// A cell is locked or unlocked.
-    Locked {
+    /// A cell is locked, unlocked or shut down.
+    Administrative {
         /// The cell.
         cell: usize,
-        /// Whether it is locked.
-        is_locked: bool,
+        /// Its state from then on.
+        state: AdministrativeState,
     },
     /// A UE is handed over. No effect if it is in no cell.
     HandOver {
@@ -298,12 +298,6 @@ fn random_motion(random: &mut Random) -> Motion {
 }
 
 impl Scenario {
-    /// Whether all cells share one time, since UEs may move between them at any time.
-    #[must_use]
-    pub fn is_coupled(&self) -> bool {
-        self.is_always_on || self.has_moving_ues() || !self.timeline.is_empty() || self.threads.get() > 1
-    }
-
     /// Whether UEs trigger handovers by measurement reports.
     #[must_use]
     pub fn has_moving_ues(&self) -> bool {

@@ -22,7 +22,7 @@ impl Cell {
             self.usage[Direction::Uplink as usize].count(given, prbs);
         }
         self.update_ues(slot, now, ul_symbols > 0);
-        if !self.is_locked {
+        if !self.is_locked() {
             let granted = slot + u64::from(self.config.grant_slots());
             let (_, granted_symbols) = self.grid.slot_kind(granted);
             if granted_symbols > 0 {

@@ -159,6 +159,12 @@ impl RadioLink {
         self.air.sinr_db
     }
 
+    /// Whether the channel has a fixed MCS.
+    #[must_use]
+    pub fn has_fixed_mcs(&self) -> bool {
+        self.air.mcs.is_some()
+    }
+
     /// The slice, if any.
     #[must_use]
     pub fn slice(&self) -> Option<u32> {

@@ -1,6 +1,6 @@
 //! E2SM-CCC: the configuration of a node and its cell, and its effect on the model.
 //!
-//! A locked cell serves no UE. RRM policies reserve resource blocks for slices, or limit them: the reservations add up to
+//! A locked cell serves no UE: its UEs are handed over or released. RRM policies reserve resource blocks for slices, or limit them: the reservations add up to
 //! 100 % at most, and only the controller that created a policy changes it.
 
 use std::borrow::Cow;
@@ -19,6 +19,7 @@ use radio::phy;
 use ran_functions::ccc::{CccSource, ConfigLevel, ConfigScope, Refusal, SupportedAttribute, SupportedStructure};
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::Direction;
+use tracing::info;
 
 use super::slices::QuotaGroups;
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
@@ -176,8 +177,22 @@ fn plmn_info_list(networks: &[ServedPlmn]) -> Vec<PlmnInfo> {
     networks.iter().flat_map(of).collect()
 }
 
-fn administrative_state(is_locked: bool) -> AdministrativeState {
-    if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked }
+/// The administrative state of a cell of the model.
+fn administrative_state(state: radio::AdministrativeState) -> AdministrativeState {
+    match state {
+        radio::AdministrativeState::Unlocked => AdministrativeState::Unlocked,
+        radio::AdministrativeState::ShuttingDown => AdministrativeState::ShuttingDown,
+        radio::AdministrativeState::Locked => AdministrativeState::Locked,
+    }
+}
+
+/// The state of the model's cell for an administrative state.
+fn state_of_cell(state: AdministrativeState) -> radio::AdministrativeState {
+    match state {
+        AdministrativeState::Unlocked => radio::AdministrativeState::Unlocked,
+        AdministrativeState::ShuttingDown => radio::AdministrativeState::ShuttingDown,
+        AdministrativeState::Locked => radio::AdministrativeState::Locked,
+    }
 }
 
 fn refuse<T>(cause: Cause, attributes: &[&str], reason: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
@@ -228,7 +243,7 @@ impl CccSource for Node {
             }
             "O-NRCellDU" => {
                 let cell = self.cell();
-                let (is_locked, grid) = (cell.is_locked(), cell.grid());
+                let (state, grid) = (cell.administrative_state(), cell.grid());
                 let bandwidth_mhz = Some(grid.carrier().bandwidth_mhz.round() as u16);
                 let bwp = |context| Bwp {
                     bwp_context: Some(context),
@@ -241,8 +256,8 @@ impl CccSource for Node {
                 Structure::NrCellDu(NrCellDu {
                     cell_local_id: Some(1),
                     operational_state: Some(OperationalState::Enabled),
-                    administrative_state: Some(administrative_state(is_locked)),
-                    cell_state: Some(if is_locked { CellState::Idle } else { CellState::Active }),
+                    administrative_state: Some(administrative_state(state)),
+                    cell_state: Some(if cell.is_locked() { CellState::Idle } else { CellState::Active }),
                     plmn_info_list: Some(plmn_info_list(&self.networks())),
                     nr_pci: Some(self.nr_pci()),
                     bs_channel_bw_dl_mhz: bandwidth_mhz,
@@ -288,11 +303,12 @@ impl CccSource for Node {
                 }
             }
             (Structure::NrCellDu(wanted), _) => {
-                let before = administrative_state(self.cell().is_locked());
+                let before = administrative_state(self.cell().administrative_state());
                 let state = wanted.administrative_state.unwrap_or(before);
-                if state == AdministrativeState::ShuttingDown {
-                    let why = "UEs do not leave a cell that is shutting down: use LOCKED";
-                    return refuse(Cause::NotSupported, &["administrativeState"], why);
+                // X.731 8.6: a locked cell serves no UE that could leave it
+                if (before, state) == (AdministrativeState::Locked, AdministrativeState::ShuttingDown) {
+                    let why = "the cell is locked: it cannot shut down; unlock it first";
+                    return refuse(Cause::IncompatibleState, &["administrativeState"], why);
                 }
                 let pci = wanted.nr_pci.unwrap_or(self.nr_pci());
                 if (state, pci) != (before, self.nr_pci()) {
@@ -300,7 +316,10 @@ impl CccSource for Node {
                 }
                 let cell = self.cell_number();
                 self.simulation.borrow_mut().nr_pcis[cell] = pci;
-                self.cell_mut().set_locked(state == AdministrativeState::Locked);
+                if state != before {
+                    info!(cell, "administrative state set to {state:?} by controller {}", origin.0);
+                    self.cell_mut().set_administrative_state(state_of_cell(state));
+                }
             }
             (Structure::RrmPolicyRatio(wanted), current) => {
                 let current = match current {
@@ -328,6 +347,12 @@ impl CccSource for Node {
 }
 
 impl Node {
+    /// Reports that the cell has been locked after shutting down.
+    pub fn report_lock(&mut self) {
+        self.configuration.changes += 1;
+        self.report_cell_change();
+    }
+
     /// Applies a slice-level PRB quota of E2SM-RC: policies for both directions, all or none.
     pub fn set_quota(&mut self, origin: ControllerId, quota: &SlicePrbQuota) -> Result<(), Refusal> {
         let before = self.configuration.policies.clone();

@@ -23,6 +23,7 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::{Cause, CauseRicRequest};
 use per::{List, Real};
+use radio::HandoverError;
 use radio::phy::Duplex;
 use ran_functions::kpm::KpmSource;
 use ran_functions::rc::{
@@ -96,6 +97,16 @@ fn refuse<T>(reason: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
     Err(Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), reason))
 }
 
+/// The refusal of a handover. A target that admits no UE is not ready; a full one lacks resources.
+fn handover_refusal(error: HandoverError) -> Refusal {
+    let cause = match error {
+        HandoverError::CellLocked => CauseRicRequest::SystemNotReady,
+        HandoverError::CellFull => CauseRicRequest::FunctionResourceLimit,
+        _ => CauseRicRequest::ControlFailedToExecute,
+    };
+    Refusal::new(Cause::RicRequest(cause), error.to_string())
+}
+
 impl RcSource for Node {
     fn advance(&mut self, now: Time) {
         KpmSource::advance(self, now);
@@ -154,7 +165,7 @@ impl RcSource for Node {
                         "handover of single sessions, bearers or secondary cells is not supported: the UE keeps them all",
                     );
                 }
-                self.hand_over(ue, &handover.target).or_else(|stays| refuse(stays.to_string()))?;
+                self.hand_over(ue, &handover.target).map_err(handover_refusal)?;
             }
             (action, Some(ue)) => {
                 let Some(context) = self.context(ue).cloned() else { return refuse("the UE has left the cell") };

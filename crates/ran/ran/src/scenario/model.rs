@@ -61,12 +61,6 @@ impl Model {
         self.network.advance(until);
     }
 
-    /// Advances one cell.
-    pub(crate) fn advance_cell(&mut self, cell: usize, until: Time) {
-        self.add_arrivals(until);
-        self.network.advance_cell(cell, until);
-    }
-
     /// Creates the UEs that arrive until then.
     fn add_arrivals(&mut self, until: Time) {
         while self.arrivals.front().is_some_and(|(_, ue)| ue.arrives <= until)
@@ -86,11 +80,11 @@ impl Model {
 
     fn apply(&mut self, change: TimelineChange) {
         match change {
-            TimelineChange::Locked { cell, is_locked } => {
+            TimelineChange::Administrative { cell, state } => {
                 if let Some(locks) = self.locks.get_mut(cell) {
-                    info!(cell, is_locked, "timeline: administrative state changed");
+                    info!(cell, "timeline: administrative state set to {state:?}");
                     *locks += 1;
-                    self.network.cell_mut(cell).set_locked(is_locked);
+                    self.network.cell_mut(cell).set_administrative_state(state);
                 }
             }
             TimelineChange::HandOver { ue, to } => {

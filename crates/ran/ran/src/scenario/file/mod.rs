@@ -2,6 +2,7 @@
 
 mod cell;
 mod flow;
+mod mobility;
 mod slices;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use radio::HandoverConfig;
 use settings::{Document, Error, Table, TableKeys};
 
 use super::{MAX_CELLS, MAX_THREADS, MAX_UES, Scenario, ScenarioError};
@@ -27,16 +27,28 @@ const MAX_TABLES: usize = 10_000;
 
 const TOP: TableKeys = TableKeys {
     name: "the file",
-    keys: &["seed", "speed", "threads", "warm_up_s", "profile", "handover", "cell", "ue", "at"],
+    keys: &[
+        "seed",
+        "speed",
+        "threads",
+        "warm_up_s",
+        "profile",
+        "handover",
+        "link_failure",
+        "random_access",
+        "cell",
+        "ue",
+        "at",
+    ],
 };
-const HANDOVER: TableKeys =
-    TableKeys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 16] = [
+const TABLES: [&TableKeys; 18] = [
     &TOP,
-    &HANDOVER,
+    &mobility::HANDOVER,
+    &mobility::LINK_FAILURE,
+    &mobility::RANDOM_ACCESS,
     &cell::CELL,
     &cell::TDD,
     &cell::LTE_TDD,
@@ -87,8 +99,14 @@ impl Scenario {
         scenario.warm_up = top.number("warm_up_s", 0.0..=3600.0)?.map_or(scenario.warm_up, Duration::from_secs_f64);
         let profiles: Vec<_> = Profile::all().iter().map(|profile| (profile.name, *profile)).collect();
         scenario.profile = top.choice("profile", &profiles)?.unwrap_or(scenario.profile);
-        if let Some(table) = top.table("handover", &HANDOVER)? {
-            scenario.handover = handover(&table)?;
+        if let Some(table) = top.table("handover", &mobility::HANDOVER)? {
+            scenario.handover = mobility::handover(&table)?;
+        }
+        if let Some(table) = top.table("link_failure", &mobility::LINK_FAILURE)? {
+            scenario.handover.link = mobility::link_failure(&table)?;
+        }
+        if let Some(table) = top.table("random_access", &mobility::RANDOM_ACCESS)? {
+            scenario.handover.access = mobility::random_access(&table)?;
         }
         let tables = top.tables("cell", &cell::CELL, MAX_CELLS)?;
         if tables.is_empty() {
@@ -150,20 +168,4 @@ fn locate(top: &Table<'_>, ue_tables: &[UeTable<'_>], error: ScenarioError) -> E
     let table = ue.and_then(|ue| ue_tables.iter().find(|ue_table| ue_table.group.ues.contains(&ue)));
     let table = table.map_or(top, |ue_table| &ue_table.table);
     table.invalid_table(error)
-}
-
-fn handover(table: &Table<'_>) -> Result<HandoverConfig, Error> {
-    let default = HandoverConfig::default();
-    // at least an epoch: handovers are performed between epochs
-    let ms = |key| {
-        let ms = table.number(key, 10.0..=60_000.0)?;
-        Ok::<_, Error>(ms.map(|ms| Duration::from_secs_f64(ms / 1e3)))
-    };
-    Ok(HandoverConfig {
-        a3_offset_db: table.number("a3_offset_db", -30.0..=30.0)?,
-        hysteresis_db: table.number("hysteresis_db", 0.0..=15.0)?.unwrap_or(default.hysteresis_db),
-        time_to_trigger: ms("time_to_trigger_ms")?.unwrap_or(default.time_to_trigger),
-        interruption: ms("interruption_ms")?.unwrap_or(default.interruption),
-        is_automatic: default.is_automatic,
-    })
 }
