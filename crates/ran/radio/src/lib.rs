@@ -68,8 +68,9 @@ pub use cell::{
 };
 pub use harq::HarqConfig;
 pub use network::{
-    ArrivalCause, DepartureCause, EPOCH, HandoverConfig, HandoverError, LinkFailureConfig, MobilityCounts, Network,
-    NetworkEvent, RandomAccessConfig, UeState,
+    A5Thresholds, ArrivalCause, CellMeasurement, ConditionalConfig, DepartureCause, EPOCH, EventCondition,
+    HandoverConfig, HandoverError, LinkFailureConfig, MAX_REPORTED_CELLS, MeasurementConfig, MeasurementEvent,
+    MeasurementReport, MobilityCounts, Network, NetworkEvent, RandomAccessConfig, UeState,
 };
 pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet, SackBlock, Segment};
 pub use random::Random;

@@ -27,7 +27,7 @@ impl Network {
                 Some(to) if free[to] > 0 => {
                     free[to] -= 1;
                     // a refused handover is tried again in the next epoch
-                    let _ = self.hand_over(cell, index, to);
+                    let _ = self.begin_handover(cell, index, to);
                 }
                 Some(_) => {}
                 None if state == AdministrativeState::Locked => self.release(cell, index, now),

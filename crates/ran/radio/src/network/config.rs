@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::EPOCH;
+use super::measurement::EventCondition;
+use super::trigger::TriggerConfig;
 
 /// Handover parameters, and those of what follows when one fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +33,8 @@ pub struct HandoverConfig {
     pub failure_window: Duration,
     /// A handover back within this time is counted as ping-pong (minimum time of stay of TR 36.839 5.6). Default: 1 s.
     pub ping_pong_window: Duration,
+    /// Conditional handover in place of handovers that the cell commands; `None`: none. Default: none.
+    pub conditional: Option<ConditionalConfig>,
     /// Radio link monitoring and re-establishment.
     pub link: LinkFailureConfig,
     /// Random access.
@@ -50,6 +54,7 @@ impl Default for HandoverConfig {
             shutdown_grace: Duration::from_secs(10),
             failure_window: Duration::from_secs(5),
             ping_pong_window: Duration::from_secs(1),
+            conditional: None,
             link: LinkFailureConfig::default(),
             access: RandomAccessConfig::default(),
         }
@@ -57,10 +62,48 @@ impl Default for HandoverConfig {
 }
 
 impl HandoverConfig {
+    /// The condition of handovers: that of conditional handover, or event A3.
+    pub(super) fn condition(&self) -> Option<EventCondition> {
+        let a5 = self.conditional.and_then(|conditional| conditional.a5);
+        a5.map(|a5| EventCondition::A5 { serving_dbm: a5.serving_dbm, neighbour_dbm: a5.neighbour_dbm })
+            .or(self.a3_offset_db.map(|offset_db| EventCondition::A3 { offset_db }))
+    }
+
+    /// The trigger of handovers.
+    pub(super) fn trigger(&self) -> TriggerConfig {
+        TriggerConfig { hysteresis_db: self.hysteresis_db, time_to_trigger: self.time_to_trigger }
+    }
+
     /// [`HandoverConfig::interruption`], at least an epoch.
     pub(super) fn interruption(&self) -> Duration {
         self.interruption.max(EPOCH)
     }
+}
+
+/// Conditional handover (TS 38.331 5.3.5.13): the cell prepares neighbours ahead of time, and the UE itself executes the
+/// handover to one of them when the execution condition holds. The condition is event A3 with
+/// [`HandoverConfig::a3_offset_db`], or event A5.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConditionalConfig {
+    /// Event A5 as the execution condition. Default: event A3.
+    pub a5: Option<A5Thresholds>,
+    /// A neighbour is prepared when it misses the execution condition by less than this, in dB. Default: 6.
+    pub preparation_margin_db: f64,
+}
+
+impl Default for ConditionalConfig {
+    fn default() -> Self {
+        ConditionalConfig { a5: None, preparation_margin_db: 6.0 }
+    }
+}
+
+/// The thresholds of event A5 (TS 38.331 5.5.4.6).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct A5Thresholds {
+    /// The serving cell is worse than this, in dBm.
+    pub serving_dbm: f64,
+    /// The neighbour is better than this, in dBm.
+    pub neighbour_dbm: f64,
 }
 
 /// Radio link monitoring (TS 38.331 5.3.10, TS 38.133 8.1) and re-establishment (TS 38.331 5.3.7). Default values of the

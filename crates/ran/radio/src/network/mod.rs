@@ -5,29 +5,35 @@
 //!
 //! A UE is in exactly one [`UeState`]: connected in a cell, in transit between cells, without a cell, or gone.
 
-mod a3;
 mod administrative;
+mod conditional;
 mod config;
 mod counts;
 mod history;
 mod link_failure;
+mod measurement;
 mod random_access;
 mod recovery;
 mod site;
 #[cfg(test)]
 mod tests;
+mod trigger;
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::phy::CarrierError;
+use crate::phy::{Carrier, CarrierError};
 use crate::{Cell, CellConfig, Time, Ue, UeEntry};
 
-pub use config::{HandoverConfig, LinkFailureConfig, RandomAccessConfig};
+pub use config::{A5Thresholds, ConditionalConfig, HandoverConfig, LinkFailureConfig, RandomAccessConfig};
 pub use counts::MobilityCounts;
 pub(crate) use history::MobilityHistory;
 use history::Verdict;
+pub use measurement::{
+    CellMeasurement, EventCondition, MAX_REPORTED_CELLS, MeasurementConfig, MeasurementEvent, MeasurementReport,
+};
+use measurement::{Neighbour, UeMeasurements};
 use recovery::{Absent, Phase};
 use site::{Arrival, Command, Site};
 
@@ -134,6 +140,8 @@ pub enum HandoverError {
     SameCell,
     /// The target cell is locked or shutting down.
     CellLocked,
+    /// Handovers to the target cell are prohibited (isHOAllowed of NRCellRelation, TS 28.541 4.3.32).
+    Prohibited,
     /// The target cell is full, counting the UEs in transit to it.
     CellFull,
 }
@@ -147,6 +155,7 @@ impl std::fmt::Display for HandoverError {
             HandoverError::CellLocked => {
                 "the target cell is locked or shutting down and admits no UE; unlock it, or choose another cell"
             }
+            HandoverError::Prohibited => "handovers to the target cell are prohibited by the cell relation",
             HandoverError::CellFull => {
                 "the target cell is full: its 4096 UE indices are in use, or were released within the last 10 s"
             }
@@ -163,6 +172,7 @@ pub struct Network {
     /// UEs without a cell.
     absent: Vec<Absent>,
     handover: HandoverConfig,
+    measurement: MeasurementConfig,
     threads: NonZeroUsize,
     next_number: u64,
 }
@@ -178,8 +188,22 @@ impl Network {
         threads: NonZeroUsize,
     ) -> Result<Self, CarrierError> {
         let site = |(number, config)| Ok(Site::new(number, Cell::new(config)?));
-        let sites = cells.into_iter().enumerate().map(site).collect::<Result<_, _>>()?;
-        Ok(Network { sites, absent: Vec::new(), handover, threads, next_number: 0 })
+        let mut sites = cells.into_iter().enumerate().map(site).collect::<Result<Vec<Site>, _>>()?;
+        let carriers: Vec<_> = sites.iter().map(|site| site.cell.grid().carrier().clone()).collect();
+        for (site, own) in sites.iter_mut().zip(&carriers) {
+            let neighbour = |other: &Carrier| Neighbour {
+                is_inter_frequency: other.frequency_mhz != own.frequency_mhz,
+                is_inter_rat: other.rat != own.rat,
+                ..Neighbour::default()
+            };
+            site.neighbours = carriers.iter().map(neighbour).collect();
+            let mut others: Vec<u64> = carriers.iter().map(|other| other.frequency_mhz.to_bits()).collect();
+            others.sort_unstable();
+            others.dedup();
+            site.gap_carriers = others.len() as u64 - 1;
+        }
+        let measurement = MeasurementConfig::default();
+        Ok(Network { sites, absent: Vec::new(), handover, measurement, threads, next_number: 0 })
     }
 
     /// The number of cells.
@@ -297,6 +321,14 @@ impl Network {
         if source.cell.ue(index).is_none() {
             return Err(HandoverError::UnknownUe);
         }
+        if source.neighbours[to].is_prohibited {
+            return Err(HandoverError::Prohibited);
+        }
+        self.begin_handover(cell, index, to)
+    }
+
+    /// Prepares and commands a handover.
+    fn begin_handover(&mut self, cell: usize, index: usize, to: usize) -> Result<(), HandoverError> {
         self.prepare_handover(cell, to)?;
         // a new command replaces the previous one
         self.sites[cell].commands.retain(|command| command.index != index);
@@ -361,6 +393,74 @@ impl Network {
         true
     }
 
+    /// Sets what UEs measure and report.
+    pub fn set_measurement(&mut self, measurement: MeasurementConfig) {
+        self.measurement = measurement;
+    }
+
+    /// Sets the condition of handovers from now on: the offset and hysteresis of event A3, and its time to trigger.
+    pub fn set_a3(&mut self, offset_db: Option<f64>, hysteresis_db: f64, time_to_trigger: Duration) {
+        let handover = &mut self.handover;
+        (handover.a3_offset_db, handover.hysteresis_db) = (offset_db, hysteresis_db);
+        handover.time_to_trigger = time_to_trigger;
+    }
+
+    /// Starts or stops the measurement reports of a cell's UEs, for [`Network::take_reports`].
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    pub fn set_reporting(&mut self, cell: usize, is_reporting: bool) {
+        let reports = &mut self.sites[cell].reports;
+        *reports = is_reporting.then(|| reports.take().unwrap_or_default());
+    }
+
+    /// Takes the measurement reports of a cell since the last call. More than 4096 are not kept.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    pub fn take_reports(&mut self, cell: usize) -> impl Iterator<Item = MeasurementReport> + '_ {
+        self.sites[cell].reports.iter_mut().flat_map(|reports| reports.drain(..))
+    }
+
+    /// What a UE measures of its serving cell, which comes first, and of its neighbours, the strongest first. RSRP is that after
+    /// the layer 3 filter where the UE measures for handovers or reports, otherwise that of the moment.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    #[must_use]
+    pub fn measured(&self, cell: usize, index: usize) -> Vec<CellMeasurement> {
+        let site = &self.sites[cell];
+        let Some(ue) = site.cell.ue(index) else { return Vec::new() };
+        let none = UeMeasurements::default();
+        let measurements = site.measurements.get(index).unwrap_or(&none);
+        let mut measured = measurements.measured(ue, std::iter::once(cell));
+        let received = ue.channel().geometry().map_or(1, |geometry| geometry.sites().len());
+        if received > 1 {
+            measured.extend(measurements.measured(ue, (0..received).filter(|other| *other != cell)));
+        }
+        measured
+    }
+
+    /// The offset that UEs of a cell add to RSRP of a neighbour, or of the cell itself (cellIndividualOffset), in dB, and whether
+    /// handovers to it are allowed.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    #[must_use]
+    pub fn cell_relation(&self, cell: usize, neighbour: usize) -> (f64, bool) {
+        let relation = &self.sites[cell].neighbours[neighbour];
+        (relation.offset_db, !relation.is_prohibited)
+    }
+
+    /// Sets [`Network::cell_relation`].
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    pub fn set_cell_relation(&mut self, cell: usize, neighbour: usize, offset_db: f64, is_handover_allowed: bool) {
+        let relation = &mut self.sites[cell].neighbours[neighbour];
+        (relation.offset_db, relation.is_prohibited) = (offset_db, !is_handover_allowed);
+    }
+
     /// Enables or disables automatic handovers: see [`HandoverConfig::is_automatic`].
     pub fn set_automatic_handover(&mut self, is_automatic: bool) {
         self.handover.is_automatic = is_automatic;
@@ -368,12 +468,12 @@ impl Network {
 
     /// Runs all cells until `until`.
     pub fn advance(&mut self, until: Time) {
-        let handover = self.handover;
+        let (handover, measurement) = (self.handover, self.measurement.clone());
         loop {
             self.on_each(|site| {
                 site.has_begun_epoch = site.advance(until);
                 if site.has_begun_epoch {
-                    site.begin_epoch(&handover);
+                    site.begin_epoch(&handover, &measurement);
                 }
             });
             // all cells have the same time
@@ -426,6 +526,12 @@ impl Network {
         for (index, to) in outcome.triggered {
             // a rejected handover leaves the UE in its cell
             let _ = self.hand_over(cell, index, to);
+        }
+        for (index, to) in outcome.to_prepare {
+            self.prepare_conditional(cell, index, to);
+        }
+        for (index, to) in outcome.executed {
+            self.execute_conditional(cell, index, to);
         }
         for Command { index, to } in std::mem::take(&mut self.sites[cell].commands) {
             if self.sites[cell].cell.ue(index).is_some()

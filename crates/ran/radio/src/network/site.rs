@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::a3::Neighbours;
 use super::counts::PeakCount;
 use super::link_failure::LinkMonitor;
+use super::measurement::{MeasurementConfig, MeasurementReport, Neighbour, UeMeasurements};
 use super::random_access::{self, Attempt};
 use super::{ArrivalCause, DepartureCause, EPOCH, HandoverConfig, MAX_EVENTS, MobilityCounts, NetworkEvent};
 use crate::{AdministrativeState, Cell, Time, Ue, UeEntry};
@@ -49,7 +49,14 @@ pub(super) struct Outcome {
     pub arrived: Vec<(ArrivalCause, Option<usize>, usize)>,
     /// Handovers that event A3 has triggered: UE index and target cell.
     pub triggered: Vec<(usize, usize)>,
+    /// Cells to prepare for conditional handovers of a UE.
+    pub to_prepare: Vec<(usize, usize)>,
+    /// Conditional handovers that UEs execute.
+    pub executed: Vec<(usize, usize)>,
 }
+
+/// Measurement reports of a cell that wait; beyond it the oldest are dropped.
+const MAX_REPORTS: usize = 4096;
 
 /// A handover whose command the UE has not received yet.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +77,14 @@ pub(super) struct Site {
     /// New UEs that found no free index.
     pub rejected_arrivals: u64,
     pub events: VecDeque<NetworkEvent>,
-    /// The neighbour measurements of each UE, by index.
-    neighbours: Vec<Neighbours>,
+    /// The cells of the network, as seen from this one.
+    pub neighbours: Vec<Neighbour>,
+    /// The number of other carriers among them.
+    pub gap_carriers: u64,
+    /// The measurements of each UE, by index.
+    pub measurements: Vec<UeMeasurements>,
+    /// Measurement reports, while they are wanted.
+    pub reports: Option<VecDeque<MeasurementReport>>,
     /// Radio link monitoring of each UE, by index.
     monitors: Vec<LinkMonitor>,
     /// Handovers whose command is being repeated.
@@ -96,6 +109,9 @@ impl Site {
             rejected_arrivals: 0,
             events: VecDeque::new(),
             neighbours: Vec::new(),
+            gap_carriers: 0,
+            measurements: Vec::new(),
+            reports: None,
             monitors: Vec::new(),
             commands: Vec::new(),
             shutdown_ends: None,
@@ -149,7 +165,7 @@ impl Site {
     }
 
     /// Begins an epoch: processes due arrivals and departures, and evaluates the UEs' links.
-    pub fn begin_epoch(&mut self, config: &HandoverConfig) {
+    pub fn begin_epoch(&mut self, config: &HandoverConfig, measurement: &MeasurementConfig) {
         let now = self.next_epoch;
         self.next_epoch += EPOCH;
         self.process_arrivals(now, config);
@@ -162,12 +178,11 @@ impl Site {
             self.monitor_links(now, config);
         }
         self.peak.record(now, self.cell.ue_count());
-        let triggered = config.a3_offset_db.map_or(Vec::new(), |offset_db| self.measure(offset_db, config));
+        self.measure(now, config, measurement);
         if config.is_automatic {
-            self.outcome.triggered = triggered;
             return;
         }
-        for (index, to) in triggered {
+        for (index, to) in std::mem::take(&mut self.outcome.triggered) {
             let ue = *self.cell.ue_entry(index);
             self.push_event(NetworkEvent::HandoverTriggered { ue, to });
         }
@@ -234,8 +249,8 @@ impl Site {
     /// Removes a UE.
     pub fn leave(&mut self, index: usize, cause: DepartureCause) -> Option<Box<Ue>> {
         let left = self.cell.leave(index)?;
-        if let Some(neighbours) = self.neighbours.get_mut(index) {
-            *neighbours = Neighbours::default();
+        if let Some(measurements) = self.measurements.get_mut(index) {
+            *measurements = UeMeasurements::default();
         }
         self.commands.retain(|command| command.index != index);
         let ue = *self.cell.ue_entry(index);
@@ -270,21 +285,34 @@ impl Site {
         }
     }
 
-    /// Evaluates event A3 of all UEs. Returns the triggered handovers as (UE index, target cell).
-    fn measure(&mut self, offset_db: f64, handover: &HandoverConfig) -> Vec<(usize, usize)> {
-        let Site { cell: there, neighbours, .. } = self;
-        let now = there.now();
-        neighbours.resize_with(there.ue_indices(), Neighbours::default);
-        let mut triggered = Vec::new();
-        for (index, ue) in there.ues() {
-            let Some(geometry) = ue.channel().geometry() else { continue };
-            let own_dbm = geometry.rsrp_dbm(geometry.serving());
-            let others = (0..geometry.sites().len()).filter(|site| *site != geometry.serving());
-            let better = others.map(|site| (site, geometry.rsrp_dbm(site) - own_dbm));
-            let to = neighbours[index].measure(now, better, offset_db, handover);
-            triggered.extend(to.map(|to| (index, to)));
+    /// Lets all UEs measure, and evaluates their events.
+    fn measure(&mut self, now: Time, config: &HandoverConfig, measurement: &MeasurementConfig) {
+        let condition = config.condition();
+        if condition.is_none() && self.reports.is_none() {
+            return;
         }
-        triggered
+        let Site { cell, neighbours, measurements, outcome, reports, gap_carriers, number, .. } = self;
+        measurements.resize_with(cell.ue_indices(), UeMeasurements::default);
+        let mut new_reports = Vec::new();
+        for (index, ue) in cell.ues() {
+            let measurements = &mut measurements[index];
+            measurements.sample(now, ue, neighbours, *gap_carriers, measurement);
+            if let Some(condition) = condition {
+                let decision = measurements.evaluate_handover(now, *number, condition, neighbours, config);
+                outcome.triggered.extend(decision.triggered.map(|to| (index, to)));
+                outcome.executed.extend(decision.executed.map(|to| (index, to)));
+                outcome.to_prepare.extend(decision.to_prepare.into_iter().map(|to| (index, to)));
+            }
+            if reports.is_some() {
+                let of = (ue, *cell.ue_entry(index), *number);
+                measurements.report(now, of, neighbours, measurement, &mut new_reports);
+            }
+        }
+        if let Some(reports) = reports {
+            reports.extend(new_reports);
+            let excess = reports.len().saturating_sub(MAX_REPORTS);
+            reports.drain(..excess);
+        }
     }
 
     /// Follows the administrative state: a cell that is shutting down is locked once it is empty or its grace is over.

@@ -3,6 +3,8 @@
 use std::net::Ipv4Addr;
 
 mod administrative;
+mod measurement;
+mod recovery;
 
 use super::*;
 use std::sync::Arc;

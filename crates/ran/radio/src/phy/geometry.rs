@@ -163,6 +163,26 @@ impl Geometry {
         self.paths[site].rsrp_dbm
     }
 
+    /// The SINR at the UE if a site served it, without fading.
+    ///
+    /// # Panics
+    /// When there is no such site.
+    #[must_use]
+    pub fn site_sinr_db(&self, site: usize) -> f64 {
+        self.paths[site].rsrp_dbm - 10.0 * self.disturbing_mw(site).log10()
+    }
+
+    /// Noise and interference per resource element at the UE, for a site.
+    fn disturbing_mw(&self, number: usize) -> f64 {
+        let site = &self.sites[number];
+        let milliwatts = |dbm: f64| 10.0_f64.powf(dbm / 10.0);
+        let noise_dbm = site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db;
+        let others = self.sites.iter().zip(&self.paths).enumerate();
+        let interfering = others.filter(|(other, (at, _))| *other != number && at.frequency_mhz == site.frequency_mhz);
+        let sum: f64 = interfering.map(|(_, (at, path))| at.activity * milliwatts(path.rsrp_dbm)).sum();
+        milliwatts(noise_dbm) + sum
+    }
+
     /// Power of the UE's reference signals at the serving site.
     #[must_use]
     pub fn uplink_rsrp_dbm(&self) -> f64 {
@@ -202,16 +222,8 @@ impl Geometry {
     /// Recomputes the SINRs of the serving cell from all paths.
     fn update_sinr(&mut self) {
         let site = &self.sites[self.serving];
-        let milliwatts = |dbm: f64| 10.0_f64.powf(dbm / 10.0);
-        let noise_dbm = site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db;
-        let mut disturbing_mw = milliwatts(noise_dbm);
-        for (number, (other, path)) in self.sites.iter().zip(&self.paths).enumerate() {
-            if number != self.serving && other.frequency_mhz == site.frequency_mhz {
-                disturbing_mw += other.activity * milliwatts(path.rsrp_dbm);
-            }
-        }
         let path = &self.paths[self.serving];
-        self.sinr_db = path.rsrp_dbm - 10.0 * disturbing_mw.log10();
+        self.sinr_db = path.rsrp_dbm - 10.0 * self.disturbing_mw(self.serving).log10();
         let subcarriers = 12.0 * f64::from(self.ue_radio.uplink_prbs);
         let at_most_dbm = self.ue_radio.power_dbm - 10.0 * subcarriers.log10() + site.uplink_gain_db - path.loss_db;
         self.uplink_sinr_db = (at_most_dbm - self.uplink_noise_dbm()).min(self.ue_radio.uplink_target_db);
