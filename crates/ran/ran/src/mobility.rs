@@ -78,6 +78,7 @@ impl Node {
         let now = self.cell().now();
         self.begin_periodic_handover(now);
         self.report_inactivity();
+        self.report_measurements();
     }
 
     fn process_cell_event(&mut self, happening: NetworkEvent) {
@@ -194,6 +195,8 @@ impl Node {
     fn report_lock(&mut self) {}
 
     fn report_inactivity(&mut self) {}
+
+    fn report_measurements(&mut self) {}
 
     fn awaits_handover_decision(&self, _ue: Ue) -> bool {
         false

@@ -24,7 +24,7 @@ use radio::phy::{
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
     AdministrativeState, CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL,
-    Network, Random, Subscription, Time, Ue, tc,
+    MeasurementConfig, Network, Random, Subscription, Time, Ue, tc,
 };
 
 use crate::node::{MCC, MNC};
@@ -62,6 +62,8 @@ pub struct Scenario {
     pub ues: Vec<UeScenario>,
     /// When UEs are handed over.
     pub handover: HandoverConfig,
+    /// What UEs measure and report.
+    pub measurement: MeasurementConfig,
     /// Further changes, in the order of time.
     pub timeline: Vec<TimelineEntry>,
     /// Model time per real time. Default: 1.
@@ -84,6 +86,7 @@ impl Default for Scenario {
             cells: Vec::new(),
             ues: Vec::new(),
             handover: HandoverConfig::default(),
+            measurement: MeasurementConfig::default(),
             timeline: Vec::new(),
             speed: 1.0,
             warm_up: Duration::ZERO,
@@ -361,6 +364,7 @@ impl Scenario {
         let configs = self.cells.iter().map(|cell| cell.radio.clone());
         let mut network =
             Network::new(configs, handover, self.threads).map_err(|error| ScenarioError::Carrier(0, error))?;
+        network.set_measurement(self.measurement.clone());
         for (at, cell) in self.cells.iter().enumerate() {
             network.cell_mut(at).set_locked(cell.is_locked);
         }

@@ -108,6 +108,18 @@ static OF_RATIO: [SupportedAttribute; 5] = [
     SupportedAttribute::writable("rRMPolicyMinRatio"),
     SupportedAttribute::writable("rRMPolicyDedicatedRatio"),
 ];
+/// The attributes of a neighbour of a cell.
+static OF_RELATION: [SupportedAttribute; 3] = [
+    SupportedAttribute::read_only("nRTCI"),
+    SupportedAttribute::writable("cellIndividualOffset"),
+    SupportedAttribute::writable("isHOAllowed"),
+];
+static SET_RELATION: [SupportedAttribute; 3] = [
+    SupportedAttribute::set_only("nRTCI"),
+    SupportedAttribute::set_only("cellIndividualOffset"),
+    SupportedAttribute::set_only("isHOAllowed"),
+];
+static KEY_OF_RELATION: [Cow<'static, str>; 1] = [Cow::Borrowed("nRTCI")];
 /// The attributes of a cell of a DU that controllers set or follow.
 static SHORT_CELL_OF_DU: [SupportedAttribute; 3] = [
     SupportedAttribute::writable("administrativeState").without_queries(),
@@ -146,20 +158,22 @@ const fn offer(
 }
 
 /// The number of structures of a CU-CP, which come first.
-const CU_OFFERS: usize = 2;
-static OFFERS: [SupportedStructure; 5] = [
+const CU_OFFERS: usize = 3;
+static OFFERS: [SupportedStructure; 6] = [
     offer(ConfigLevel::Node, "O-GNBCUCPFunction", &OF_CU_CP, &[]),
     offer(ConfigLevel::Cell, "O-NRCellCU", &OF_CELL_OF_CU, &[]),
+    offer(ConfigLevel::Cell, "O-NRCellRelation", &OF_RELATION, &KEY_OF_RELATION),
     offer(ConfigLevel::Node, "O-GNBDUFunction", &OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-NRCellDU", &OF_CELL_OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &OF_RATIO, &KEY_OF_RATIO),
 ];
 
-/// What a DU announces by default; a gNB omits the first, which is its only structure of the node.
-static SHORT_OFFERS: [SupportedStructure; 3] = [
+/// What a DU announces by default, without the last; a gNB omits the first, which is its only structure of the node.
+static SHORT_OFFERS: [SupportedStructure; 4] = [
     offer(ConfigLevel::Node, "O-GNBDUFunction", &OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-NRCellDU", &SHORT_CELL_OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &SHORT_RATIO, &KEY_OF_RATIO),
+    offer(ConfigLevel::Cell, "O-NRCellRelation", &SET_RELATION, &KEY_OF_RELATION),
 ];
 static RRM_POLICY_CONTROL: [SupportedStructure; 1] =
     [offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &SET_RATIO, &KEY_OF_RATIO)];
@@ -207,7 +221,7 @@ impl CccSource for Node {
             (NodeType::CuCp, _) => &OFFERS[..CU_OFFERS],
             (NodeType::Du, _) if self.configuration.announces_all => &OFFERS[CU_OFFERS..],
             (_, _) if self.configuration.announces_all => &OFFERS,
-            (NodeType::Du, _) => &SHORT_OFFERS,
+            (NodeType::Du, _) => &SHORT_OFFERS[..3],
             (NodeType::Gnb | NodeType::CuUp | NodeType::Enb, _) => &SHORT_OFFERS[1..],
         }
     }
@@ -266,6 +280,7 @@ impl CccSource for Node {
                     ..NrCellDu::default()
                 })
             }
+            "O-NRCellRelation" => return self.cell_relations(),
             "O-RRMPolicyRatio" => {
                 return configuration.policies.iter().map(|p| Structure::RrmPolicyRatio(p.ratio.clone())).collect();
             }
@@ -320,6 +335,13 @@ impl CccSource for Node {
                     info!(cell, "administrative state set to {state:?} by controller {}", origin.0);
                     self.cell_mut().set_administrative_state(state_of_cell(state));
                 }
+            }
+            (Structure::NrCellRelation(wanted), current) => {
+                let neighbour = match current {
+                    Some(Structure::NrCellRelation(current)) => self.neighbour_of(current.nr_tci),
+                    _ => self.neighbour_of(wanted.nr_tci),
+                };
+                self.set_cell_relation(origin, neighbour, wanted)?;
             }
             (Structure::RrmPolicyRatio(wanted), current) => {
                 let current = match current {
@@ -499,5 +521,6 @@ fn check(ratio: &RrmPolicyRatio, networks: &[ServedPlmn]) -> Result<(), Refusal>
     Ok(())
 }
 
+mod relations;
 #[cfg(test)]
 mod tests;

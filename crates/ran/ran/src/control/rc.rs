@@ -3,8 +3,8 @@
 //! A handover moves the UE to another cell of the RAN; a slice-level PRB quota limits the resource blocks of a slice; a UE
 //! with DRX receives in its cycle only; a bearer's priority, from its number or its QoS, weighs in scheduling.
 //!
-//! Reported are RRC states, the messages on NG that accompany them, changes of the cell, and handovers in preparation. There
-//! are no RRC messages in the model, so none are reported.
+//! Reported are RRC states, the messages on NG that accompany them, the measurement reports of RRC, changes of the cell, and
+//! handovers in preparation.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use e2sm::rc::{
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::{Cause, CauseRicRequest};
-use per::{List, Real};
+use per::{List, Octets, Real};
 use radio::HandoverError;
 use radio::phy::Duplex;
 use ran_functions::kpm::KpmSource;
@@ -48,6 +48,8 @@ const RSRP_DBM: RanParameterId = RanParameterId(4_000_000_001);
 const CQI: RanParameterId = RanParameterId(4_000_000_002);
 const SLICE_TYPE: RanParameterId = RanParameterId(4_000_000_003);
 const FIVE_QI: RanParameterId = RanParameterId(4_000_000_004);
+/// A MeasurementReport of RRC (TS 38.331) with the serving cell and the strongest neighbours.
+pub(super) const MEASURED_CELLS: RanParameterId = RanParameterId(4_000_000_005);
 
 /// The scheduling weight of a bearer other than the default one.
 const DEDICATED_WEIGHT: f32 = 4.0;
@@ -270,8 +272,12 @@ impl RcSource for Node {
             return events;
         }
         match self.node_type {
-            NodeType::Gnb | NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
-            NodeType::CuCp | NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
+            NodeType::Gnb => {
+                &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::NodeChanges, EventKind::RrcStates]
+            }
+            NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
+            NodeType::CuCp => &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::RrcStates],
+            NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
             NodeType::Du => &[EventKind::NodeChanges],
         }
     }
@@ -297,10 +303,11 @@ impl RcSource for Node {
             SupportedParameter { id, name: Cow::Borrowed(name), is_layer_2 }
         }
         // layer 2 first
-        static OFFERS: [SupportedParameter; 5] = [
+        static OFFERS: [SupportedParameter; 6] = [
             offer(DL_BUFFER_OCCUPANCY, "DL Buffer Occupancy", true),
             offer(CQI, "CQI", true),
             offer(RSRP_DBM, "SS-RSRP in dBm", true),
+            offer(MEASURED_CELLS, "Measured cells", true),
             offer(SLICE_TYPE, "Slice/Service type", false),
             offer(FIVE_QI, "5QI", false),
         ];
@@ -315,8 +322,13 @@ impl RcSource for Node {
     fn ue_parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
         let context = self.context(ue)?;
         let cell = self.cell();
-        let ue = cell.ue(place_of(ue))?;
+        let place = place_of(ue);
+        let ue = cell.ue(place)?;
         match id {
+            MEASURED_CELLS => {
+                drop(cell);
+                self.measured_cells(place).map(|octets| RanParameterValue::ValueOctS(Octets::from(octets)))
+            }
             RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(ue.channel().rsrp_dbm()))),
             DL_BUFFER_OCCUPANCY => {
                 let octets: u64 = ue.bearers().iter().map(queued_octets).sum();

@@ -98,7 +98,7 @@ fn node_types_have_their_own_functions() {
     let mut whole = offers(&gnb);
     whole.sort_unstable();
     assert_eq!(all, whole, "a split gNB has the measurements of a gNB, each once");
-    assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU"]);
+    assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU", "O-NRCellRelation"]);
     assert_eq!(structures(&du), ["O-GNBDUFunction", "O-NRCellDU", "O-RRMPolicyRatio"]);
     let actions = [RcSource::control_actions(&cu_cp), RcSource::control_actions(&du)].concat();
     assert_eq!(actions.len(), RcSource::control_actions(&gnb).len());

@@ -44,8 +44,8 @@ impl Model {
         arrivals.sort_by_key(|(_, ue)| ue.arrives);
         let locks = vec![0; network.cells()];
         let cells = scenario.cells.clone();
-        let timeline = scenario.timeline.clone();
-        let scenario = Scenario { cells, timeline, ues: Vec::new(), ..*scenario };
+        let (timeline, measurement) = (scenario.timeline.clone(), scenario.measurement.clone());
+        let scenario = Scenario { cells, timeline, measurement, ues: Vec::new(), ..*scenario };
         Ok(Model { network, scenario, sites, arrivals: arrivals.into(), next: 0, locks })
     }
 

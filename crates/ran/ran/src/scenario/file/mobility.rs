@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use radio::{HandoverConfig, LinkFailureConfig, RandomAccessConfig};
+use radio::{
+    A5Thresholds, ConditionalConfig, EventCondition, HandoverConfig, LinkFailureConfig, MeasurementConfig,
+    MeasurementEvent, RandomAccessConfig,
+};
 use settings::{Error, Table, TableKeys};
 
 pub const HANDOVER: TableKeys = TableKeys {
@@ -17,6 +20,25 @@ pub const HANDOVER: TableKeys = TableKeys {
         "shutdown_grace_s",
         "failure_window_s",
         "ping_pong_window_s",
+        "conditional",
+    ],
+};
+pub const CONDITIONAL: TableKeys = TableKeys {
+    name: "[handover.conditional]",
+    keys: &["preparation_margin_db", "a5_serving_dbm", "a5_neighbour_dbm"],
+};
+pub const MEASUREMENT: TableKeys =
+    TableKeys { name: "[measurement]", keys: &["filter_coefficient", "report_interval_ms", "event"] };
+pub const EVENT: TableKeys = TableKeys {
+    name: "[[measurement.event]]",
+    keys: &[
+        "kind",
+        "offset_db",
+        "threshold_dbm",
+        "serving_dbm",
+        "neighbour_dbm",
+        "hysteresis_db",
+        "time_to_trigger_ms",
     ],
 };
 pub const LINK_FAILURE: TableKeys = TableKeys {
@@ -35,6 +57,11 @@ pub const RANDOM_ACCESS: TableKeys = TableKeys {
         "t300_ms",
     ],
 };
+
+/// The most events: their measurement identities and that of the periodic reports are 1 to 64.
+const MAX_EVENTS: usize = 63;
+/// The range of thresholds on RSRP.
+const DBM: std::ops::RangeInclusive<f64> = -156.0..=-31.0;
 
 /// Reads a duration in milliseconds.
 fn ms(table: &Table<'_>, key: &'static str, range: std::ops::RangeInclusive<f64>) -> Result<Option<Duration>, Error> {
@@ -59,7 +86,66 @@ pub fn handover(table: &Table<'_>) -> Result<HandoverConfig, Error> {
         shutdown_grace: s(table, "shutdown_grace_s")?.unwrap_or(default.shutdown_grace),
         failure_window: s(table, "failure_window_s")?.unwrap_or(default.failure_window),
         ping_pong_window: s(table, "ping_pong_window_s")?.unwrap_or(default.ping_pong_window),
+        conditional: table.table("conditional", &CONDITIONAL)?.map(|table| conditional(&table)).transpose()?,
         ..default
+    })
+}
+
+/// Reads `[handover.conditional]`.
+fn conditional(table: &Table<'_>) -> Result<ConditionalConfig, Error> {
+    let default = ConditionalConfig::default();
+    let [serving_dbm, neighbour_dbm] = [table.number("a5_serving_dbm", DBM)?, table.number("a5_neighbour_dbm", DBM)?];
+    let a5 = match (serving_dbm, neighbour_dbm) {
+        (None, None) => None,
+        (Some(serving_dbm), Some(neighbour_dbm)) => Some(A5Thresholds { serving_dbm, neighbour_dbm }),
+        (Some(_), None) => return Err(table.missing("a5_neighbour_dbm", "event A5 has two thresholds")),
+        (None, Some(_)) => return Err(table.missing("a5_serving_dbm", "event A5 has two thresholds")),
+    };
+    let margin_db = table.number("preparation_margin_db", 0.0..=30.0)?;
+    Ok(ConditionalConfig { a5, preparation_margin_db: margin_db.unwrap_or(default.preparation_margin_db) })
+}
+
+/// Reads `[measurement]`.
+pub fn measurement(table: &Table<'_>) -> Result<MeasurementConfig, Error> {
+    let default = MeasurementConfig::default();
+    Ok(MeasurementConfig {
+        filter_coefficient: table.integer("filter_coefficient", 0..=19)?.unwrap_or(default.filter_coefficient),
+        report_interval: ms(table, "report_interval_ms", 120.0..=1_800_000.0)?,
+        events: table.tables("event", &EVENT, MAX_EVENTS)?.iter().map(event).collect::<Result<_, _>>()?,
+    })
+}
+
+/// Reads `[[measurement.event]]`.
+fn event(table: &Table<'_>) -> Result<MeasurementEvent, Error> {
+    let kinds = ["a1", "a2", "a3", "a4", "a5", "a6", "b1", "b2"].map(|kind| (kind, kind));
+    let kind = table.choice("kind", &kinds)?.ok_or_else(|| table.missing("kind", "one of a1 to a5, b1, b2"))?;
+    let needs: &[&str] = match kind {
+        "a3" => &["offset_db"],
+        "a5" | "b2" => &["serving_dbm", "neighbour_dbm"],
+        "a6" => return Err(table.invalid("kind", "event A6 needs a secondary cell, and UEs have none: use a3")),
+        _ => &["threshold_dbm"],
+    };
+    let own = ["kind", "hysteresis_db", "time_to_trigger_ms"];
+    if let Some(key) = table.present_keys().find(|key| !own.contains(key) && !needs.contains(key)) {
+        return Err(table.invalid(key, format!("not a parameter of this event: use {}", needs.join(" and "))));
+    }
+    let dbm = |key: &'static str| table.number(key, DBM)?.ok_or_else(|| table.missing(key, "a power in dBm"));
+    let condition = match kind {
+        "a1" => EventCondition::A1 { threshold_dbm: dbm("threshold_dbm")? },
+        "a2" => EventCondition::A2 { threshold_dbm: dbm("threshold_dbm")? },
+        "a3" => {
+            let offset_db = table.number("offset_db", -30.0..=30.0)?;
+            EventCondition::A3 { offset_db: offset_db.ok_or_else(|| table.missing("offset_db", "an offset in dB"))? }
+        }
+        "a4" => EventCondition::A4 { threshold_dbm: dbm("threshold_dbm")? },
+        "a5" => EventCondition::A5 { serving_dbm: dbm("serving_dbm")?, neighbour_dbm: dbm("neighbour_dbm")? },
+        "b1" => EventCondition::B1 { threshold_dbm: dbm("threshold_dbm")? },
+        _ => EventCondition::B2 { serving_dbm: dbm("serving_dbm")?, neighbour_dbm: dbm("neighbour_dbm")? },
+    };
+    Ok(MeasurementEvent {
+        condition,
+        hysteresis_db: table.number("hysteresis_db", 0.0..=15.0)?.unwrap_or(0.0),
+        time_to_trigger: ms(table, "time_to_trigger_ms", 0.0..=5120.0)?.unwrap_or(Duration::from_millis(160)),
     })
 }
 

@@ -34,6 +34,7 @@ const TOP: TableKeys = TableKeys {
         "warm_up_s",
         "profile",
         "handover",
+        "measurement",
         "link_failure",
         "random_access",
         "cell",
@@ -44,9 +45,12 @@ const TOP: TableKeys = TableKeys {
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 18] = [
+const TABLES: [&TableKeys; 21] = [
     &TOP,
     &mobility::HANDOVER,
+    &mobility::CONDITIONAL,
+    &mobility::MEASUREMENT,
+    &mobility::EVENT,
     &mobility::LINK_FAILURE,
     &mobility::RANDOM_ACCESS,
     &cell::CELL,
@@ -101,6 +105,9 @@ impl Scenario {
         scenario.profile = top.choice("profile", &profiles)?.unwrap_or(scenario.profile);
         if let Some(table) = top.table("handover", &mobility::HANDOVER)? {
             scenario.handover = mobility::handover(&table)?;
+        }
+        if let Some(table) = top.table("measurement", &mobility::MEASUREMENT)? {
+            scenario.measurement = mobility::measurement(&table)?;
         }
         if let Some(table) = top.table("link_failure", &mobility::LINK_FAILURE)? {
             scenario.handover.link = mobility::link_failure(&table)?;

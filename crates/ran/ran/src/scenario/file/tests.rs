@@ -400,6 +400,18 @@ fn mistakes_are_located() {
             error("[[cell]]\n[link_failure]\nin_sync_db = -9"),
             "line 3: link_failure: in_sync_db: must be above out_of_sync_db, -8",
         ),
+        (
+            error("[[cell]]\n[[measurement.event]]\nkind = \"a6\""),
+            "line 3: measurement.event[0]: kind: event A6 needs a secondary cell, and UEs have none: use a3",
+        ),
+        (
+            error("[[cell]]\n[[measurement.event]]\nkind = \"a3\"\nthreshold_dbm = -90"),
+            "line 4: measurement.event[0]: threshold_dbm: not a parameter of this event: use offset_db",
+        ),
+        (
+            error("[[cell]]\n[handover.conditional]\na5_serving_dbm = -90"),
+            "line 2: handover.conditional: missing key `a5_neighbour_dbm`",
+        ),
         (error("[[cell]]\n[link_failure]\nn310 = 21"), "line 3: link_failure: n310: 21 is out of range 1 to 20"),
         (
             error("[[cell]]\n[random_access]\ndedicated_preambles = 20"),
