@@ -244,7 +244,7 @@ fn rc_controls_are_executed_or_refused() {
             "{outcome:?}"
         );
         // the second UE of the first node, to the second node's cell and back
-        let (ue, there, back) = (["--ue", "amf-234881025"], ["--cell", "003804001"], ["--cell", "003800001"]);
+        let (ue, there, back) = (["--ue", "amf:234881025"], ["--cell", "003804001"], ["--cell", "003800001"]);
         let to = |cell: [&str; 2]| ask(&[&["handover"][..], &ue, &cell].concat());
         for cell in [there, back] {
             let outcome = to(cell);
@@ -255,10 +255,10 @@ fn rc_controls_are_executed_or_refused() {
         assert!(!outcome.status.success() && outcome.stdout.contains("refused: "), "{outcome:?}");
         let why = outcome.stdout.contains("the target cell does not exist in this RAN");
         assert!(why, "{outcome:?}");
-        let outcome = ask(&["drx", "--ue", "f1ap-1", "--cycle-ms", "320"]);
-        let why = "left out: the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf-N";
+        let outcome = ask(&["drx", "--ue", "f1ap:1", "--cycle-ms", "320"]);
+        let why = "left out: the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf:N";
         assert!(!outcome.status.success() && outcome.stdout.contains(why), "{outcome:?}");
-        let outcome = ask(&["drx", "--ue", "amf-1", "--cycle-ms", "320"]);
+        let outcome = ask(&["drx", "--ue", "amf:1", "--cycle-ms", "320"]);
         assert!(!outcome.status.success() && outcome.stdout.contains("there is no such UE"), "{outcome:?}");
         let outcome = ask(&[&["qos", "--priority", "5", "--five-qi", "7"][..], &ue].concat());
         assert!(outcome.status.success(), "{outcome:?}");
@@ -273,10 +273,11 @@ fn rc_controls_are_executed_or_refused() {
     for (bad, why) in [
         (&["slice-quota", "--sst", "1", "--min", "60", "--max", "50"][..], "--min 60 is above --max 50"),
         (&["slice-quota", "--sst", "1", "--sd", "12"], "a slice differentiator has six hex digits"),
-        (&["qos", "--ue", "amf-1"], "required arguments were not provided"),
-        (&["handover", "--ue", "imsi-1", "--cell", "1"], "not amf-N, f1ap-N or e1ap-N"),
-        (&["handover", "--ue", "amf-1", "--cell", "1000000000"], "36 bits"),
-        (&["handover", "--ue", "amf-1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),
+        (&["qos", "--ue", "amf:1"], "required arguments were not provided"),
+        (&["handover", "--ue", "imsi-1", "--cell", "1"], "not a UE: use amf:N (or N)"),
+        (&["handover", "--ue", "ip:10.45.0.2", "--cell", "1"], "ip:10.45.0.2 is not in the messages of E2SM-RC"),
+        (&["handover", "--ue", "amf:1", "--cell", "1000000000"], "36 bits"),
+        (&["handover", "--ue", "amf:1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),
     ] {
         let outcome = run(&[&["xapp", "rc"], bad].concat());
         assert!(!outcome.status.success() && outcome.stderr.contains(why), "{outcome:?}");

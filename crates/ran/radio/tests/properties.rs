@@ -12,7 +12,7 @@ use radio::tc::{ClassifierChoice, Configuration, DisciplineChoice, PacerChoice, 
 use radio::traffic::{self, Flow, FlowSpecification, Kind, Tcp};
 use radio::{
     CellConfig, DrxConfig, FiveTuple, HandoverConfig, HarqConfig, Network, Random, ShortCycle, Slicing, Subscription,
-    Time, Ue,
+    Time, Ue, UeState,
 };
 
 const CELLS: usize = 3;
@@ -211,6 +211,23 @@ fn rest(counts: &RlcCounts) -> u64 {
     counts.in_packets - accounted
 }
 
+/// The packets of a UE that wait in each direction.
+fn rests(ue: &Ue) -> [u64; 2] {
+    let (mut down, mut up) = (0, 0);
+    for bearer in ue.bearers() {
+        down += bearer.tc().totals().waiting.packets + rest(bearer.downlink().counts());
+        up += rest(bearer.uplink().counts());
+    }
+    [down, up]
+}
+
+/// Checks that each UE is in exactly one state.
+fn check_states(network: &Network, seed: u64) {
+    let mut numbers: Vec<u64> = network.ue_states().map(|(ue, _)| ue.number()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..UES).collect::<Vec<_>>(), "seed {seed}");
+}
+
 /// The blocks of each UE in its cell, in the downlink and the uplink.
 fn blocks(network: &Network) -> Vec<[u64; 2]> {
     let mut blocks = vec![[0, 0]; UES as usize];
@@ -226,6 +243,7 @@ fn run(seed: u64) -> Vec<String> {
     for turn in 1..=40 {
         network.advance(Time::from_millis(50 * turn));
         check_layers(&network, seed);
+        check_states(&network, seed);
         meddle(&mut network, &mut random);
     }
     // all flows stop, and queued packets are delivered
@@ -247,10 +265,20 @@ fn run(seed: u64) -> Vec<String> {
     let before = blocks(&network);
     network.advance(Time::from_millis(12_000));
     let after = blocks(&network);
-    // no packets are in flight in the core when they are counted
+    for (_, ue) in (0..CELLS).flat_map(|cell| network.cell(cell).ues()) {
+        // a backlog may remain on slow links, but it must shrink
+        let rests = rests(ue);
+        let number = ue.number() as usize;
+        for (direction, rest) in rests.into_iter().enumerate() {
+            let moves = after[number][direction] > before[number][direction];
+            assert!(rest == 0 || moves, "seed {seed}: UE {number} is stuck");
+        }
+    }
+    // the UEs are released, and their packets are lost
     (0..CELLS).for_each(|cell| network.cell_mut(cell).set_locked(true));
     network.advance(Time::from_millis(13_000));
-    check_layers(&network, seed);
+    check_states(&network, seed);
+    assert!(network.ue_states().all(|(_, state)| state == UeState::Released), "seed {seed}");
     let mut log = Vec::new();
     for number in 0..UES {
         // over all cells it was in
@@ -267,27 +295,23 @@ fn run(seed: u64) -> Vec<String> {
             }
             log.push(format!("{counts:?}"));
         }
-        let ue = (0..CELLS).flat_map(|cell| network.cell(cell).ues()).find(|(_, ue)| ue.number() == number);
-        let (_, ue) = ue.expect("the UE is in a cell");
+        let (ue, _) = network.ue_states().find(|(ue, _)| ue.number() == number).expect("the UE is in the network");
         let dropped: u64 = ue.bearers().iter().map(|bearer| bearer.tc().totals().dropped.packets).sum();
+        down_lost += ue.lost_between_cells(Direction::Downlink);
+        up_lost += ue.lost_between_cells(Direction::Uplink);
         let flows = || ue.flows().iter().map(Flow::counts);
         let sum = |count: &dyn Fn(&traffic::FlowCounts) -> u64| flows().map(count).sum::<u64>();
-        // a backlog may remain on slow links, but it must shrink
-        let (mut down_rest, mut up_rest) = (0, 0);
-        for bearer in ue.bearers() {
-            down_rest += bearer.tc().totals().waiting.packets + rest(bearer.downlink().counts());
-            up_rest += rest(bearer.uplink().counts());
-        }
-        for (direction, rest) in [down_rest, up_rest].into_iter().enumerate() {
-            let at = number as usize;
-            assert!(rest == 0 || after[at][direction] > before[at][direction], "seed {seed}: UE {number} is stuck");
-        }
+        let [outside_down, outside_up] = ue
+            .flows()
+            .iter()
+            .map(Flow::packets_outside_ran)
+            .fold([0, 0], |[down, up], [d, u]| [down + d as u64, up + u as u64]);
         let sent = sum(&|flow| flow.downlink.sent_packets);
         let received = sum(&|flow| flow.downlink.received_packets);
-        assert_eq!(sent, received + dropped + down_lost + down_rest, "seed {seed}: downlink of UE {number}");
+        assert_eq!(sent, received + dropped + down_lost + outside_down, "seed {seed}: downlink of UE {number}");
         let sent = sum(&|flow| flow.uplink.sent_packets);
         let received = sum(&|flow| flow.uplink.received_packets);
-        assert_eq!(sent, received + up_lost + up_rest, "seed {seed}: uplink of UE {number}");
+        assert_eq!(sent, received + up_lost + outside_up, "seed {seed}: uplink of UE {number}");
     }
     log
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use e2sm::common::Cgi;
 use ferric::agent::Ue;
-use radio::{HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, NetworkEvent};
-use tracing::warn;
+use radio::{ArrivalCause, DepartureCause, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, NetworkEvent, UeEntry};
+use tracing::{info, warn};
 
 use crate::RanConfig;
 #[cfg(feature = "control")]
@@ -73,27 +73,70 @@ impl Node {
         self.warn_turned_away(turned_away);
         self.receive_from_neighbours();
         for happening in happenings {
-            match happening {
-                NetworkEvent::Arrived { ue: stay, from } => {
-                    self.remember_ue(&stay);
-                    self.report_arrival(&stay, from);
-                }
-                NetworkEvent::Departed { ue: stay, to } => {
-                    self.remember_ue(&stay);
-                    if to.is_none() {
-                        self.simulation.borrow_mut().bearers.by_ue.remove(&stay.number);
-                    }
-                    self.report_departure(&stay);
-                }
-                NetworkEvent::HandoverTriggered { ue: stay, to } => {
-                    let target = self.mobility.cell_of(to as u16);
-                    self.begin_handover(ue_of(&stay), target);
-                }
-            }
+            self.process_cell_event(happening);
         }
         let now = self.cell().now();
         self.begin_periodic_handover(now);
         self.report_inactivity();
+        self.report_measurements();
+    }
+
+    fn process_cell_event(&mut self, happening: NetworkEvent) {
+        let cell = self.cell_number();
+        match happening {
+            NetworkEvent::Arrived { ue: stay, from, cause } => {
+                self.remember_ue(&stay);
+                self.log_arrival(&stay, from.map(|(cell, _)| cell), cause);
+                self.report_arrival(&stay, from);
+            }
+            NetworkEvent::Departed { ue: stay, cause } => {
+                self.remember_ue(&stay);
+                match cause {
+                    DepartureCause::Left => {
+                        self.simulation.borrow_mut().bearers.by_ue.remove(&stay.number);
+                    }
+                    DepartureCause::Handover { .. } => {}
+                    DepartureCause::LinkFailure => {
+                        info!(ue = stay.number, cell, "radio link failure (T310 expired): the UE searches for a cell");
+                    }
+                    DepartureCause::CellLocked => {
+                        info!(
+                            ue = stay.number,
+                            cell, "cell locked and no neighbour can take the UE: released to RRC_IDLE"
+                        );
+                    }
+                }
+                self.report_departure(&stay);
+            }
+            NetworkEvent::HandoverTriggered { ue: stay, to } => {
+                let target = self.mobility.cell_of(to as u16);
+                self.begin_handover(ue_of(&stay), target);
+            }
+            NetworkEvent::HandoverFailed { ue: stay, to } => {
+                info!(
+                    ue = stay.number,
+                    cell,
+                    to,
+                    "handover failed (T304 expired before the access to the target): the UE re-establishes its connection"
+                );
+            }
+            NetworkEvent::Locked => {
+                info!(cell, "cell has shut down: it is locked");
+                self.report_lock();
+            }
+        }
+    }
+
+    /// Logs how a UE has come to the cell, unless it is new.
+    fn log_arrival(&self, stay: &UeEntry, from: Option<usize>, cause: ArrivalCause) {
+        let (ue, cell) = (stay.number, self.cell_number());
+        match cause {
+            ArrivalCause::New => {}
+            ArrivalCause::Handover => info!(ue, from, cell, "UE handed over"),
+            ArrivalCause::ConditionalHandover => info!(ue, from, cell, "UE handed over by conditional handover"),
+            ArrivalCause::Reestablishment => info!(ue, from, cell, "UE has re-established its connection"),
+            ArrivalCause::Setup => info!(ue, cell, "UE has set up a new connection after RRC_IDLE"),
+        }
     }
 
     /// Warns that the cell had no place for UEs: at the first one, and whenever their number has doubled.
@@ -149,7 +192,11 @@ impl Node {
 
     fn report_departure(&mut self, _stay: &radio::UeEntry) {}
 
+    fn report_lock(&mut self) {}
+
     fn report_inactivity(&mut self) {}
+
+    fn report_measurements(&mut self) {}
 
     fn awaits_handover_decision(&self, _ue: Ue) -> bool {
         false

@@ -186,7 +186,7 @@ impl Node {
 
     /// Advances to `now` without being read by a RAN function.
     pub(crate) fn advance_unread(&mut self, now: Time) {
-        self.simulation.borrow_mut().advance(self.cell_number(), now);
+        self.simulation.borrow_mut().advance(now);
         self.admit_new_ues();
         self.update_bearers();
         if self.node_type.has_pdcp() {

@@ -23,8 +23,8 @@ use radio::phy::{
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
-    CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, Network, Random,
-    Subscription, Time, Ue, tc,
+    AdministrativeState, CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL,
+    MeasurementConfig, Network, Random, Subscription, Time, Ue, tc,
 };
 
 use crate::node::{MCC, MNC};
@@ -65,6 +65,8 @@ pub struct Scenario {
     pub ues: Vec<UeScenario>,
     /// When UEs are handed over.
     pub handover: HandoverConfig,
+    /// What UEs measure and report.
+    pub measurement: MeasurementConfig,
     /// Further changes, in the order of time.
     pub timeline: Vec<TimelineEntry>,
     /// Model time per real time. Default: 1.
@@ -88,6 +90,7 @@ impl Default for Scenario {
             deployment: DeploymentScenario::default(),
             ues: Vec::new(),
             handover: HandoverConfig::default(),
+            measurement: MeasurementConfig::default(),
             timeline: Vec::new(),
             speed: 1.0,
             warm_up: Duration::ZERO,
@@ -165,12 +168,12 @@ pub struct TimelineEntry {
 /// A change that the timeline makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineChange {
-    /// A cell is locked or unlocked.
-    Locked {
+    /// A cell is locked, unlocked or shut down.
+    Administrative {
         /// The cell.
         cell: usize,
-        /// Whether it is locked.
-        is_locked: bool,
+        /// Its state from then on.
+        state: AdministrativeState,
     },
     /// A UE is handed over. No effect if it is in no cell.
     HandOver {
@@ -306,13 +309,6 @@ fn random_motion(random: &mut Random) -> Motion {
 }
 
 impl Scenario {
-    /// Whether all cells share one time, since UEs may move between them at any time. So do the cells of a network
-    /// [that share spectrum](Network::is_spectrum_shared).
-    #[must_use]
-    pub fn is_coupled(&self) -> bool {
-        self.is_always_on || self.has_moving_ues() || !self.timeline.is_empty() || self.threads.get() > 1
-    }
-
     /// Whether UEs trigger handovers by measurement reports.
     #[must_use]
     pub fn has_moving_ues(&self) -> bool {
@@ -377,6 +373,7 @@ impl Scenario {
         let configs = self.cells.iter().map(|cell| cell.radio.clone());
         let mut network =
             Network::new(configs, handover, self.threads).map_err(|error| ScenarioError::Carrier(0, error))?;
+        network.set_measurement(self.measurement.clone());
         for (at, cell) in self.cells.iter().enumerate() {
             network.cell_mut(at).set_locked(cell.is_locked);
         }

@@ -19,9 +19,16 @@ pub fn nodes(config: &RanConfig) -> Vec<Node> {
     parts.map(|(number, node_type)| Node::new(config, number, node_type, Rc::clone(&simulation))).collect()
 }
 
-/// The nodes of a nodes_with_mixed_traffic.
+/// Cells with mixed traffic, whose UEs stay however weak their links are.
+pub fn mixed_traffic(cells: u16, ues: u16) -> Scenario {
+    let mut scenario = Scenario::with_mixed_traffic(cells, ues, 1);
+    scenario.handover.link.is_enabled = false;
+    scenario
+}
+
+/// The nodes of [`mixed_traffic`].
 pub fn nodes_with_mixed_traffic(cells: u16, ues: u16) -> Vec<Node> {
-    nodes(&RanConfig { scenario: Scenario::with_mixed_traffic(cells, ues, 1), ..RanConfig::default() })
+    nodes(&RanConfig { scenario: mixed_traffic(cells, ues), ..RanConfig::default() })
 }
 
 /// The only node of the default configuration.

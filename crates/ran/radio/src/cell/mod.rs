@@ -85,6 +85,20 @@ impl CellConfig {
     }
 }
 
+/// The administrative state of a cell (TS 28.625 6, ITU-T X.731): whether it may serve UEs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AdministrativeState {
+    /// It serves UEs and admits new ones.
+    #[default]
+    Unlocked,
+    /// It serves the UEs that it has, and admits none. [`Network`](crate::Network) moves them to neighbours, and locks the cell
+    /// once it is empty or [`HandoverConfig::shutdown_grace`](crate::HandoverConfig::shutdown_grace) is over.
+    ShuttingDown,
+    /// It serves no UE: it schedules no data and admits none. [`Network`](crate::Network) moves its UEs to neighbours or
+    /// releases them.
+    Locked,
+}
+
 /// How the PRBs of a direction are divided among slices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Slicing {
@@ -263,7 +277,7 @@ pub struct Cell {
     slicing: [Slicing; 2],
     /// Future events by slot, modulo [`EVENT_HORIZON_SLOTS`].
     events: Vec<Vec<Event>>,
-    is_locked: bool,
+    administrative_state: AdministrativeState,
     usage: [PrbUsage; 2],
     emission: EmissionMeter,
     /// What other cells transmit.
@@ -309,7 +323,7 @@ impl Cell {
             ul: whole(),
             slicing: [Slicing::None, Slicing::None],
             events: vec![Vec::new(); EVENT_HORIZON_SLOTS],
-            is_locked: false,
+            administrative_state: AdministrativeState::Unlocked,
             usage: [PrbUsage::default(); 2],
             emission: EmissionMeter::new(&grid),
             interference: Arc::default(),
@@ -418,6 +432,12 @@ impl Cell {
         self.ue_table.free_capacity(self.now())
     }
 
+    /// The number of UEs in the cell.
+    #[must_use]
+    pub fn ue_count(&self) -> usize {
+        self.ue_table.count()
+    }
+
     /// The UEs in the cell, with their indices.
     pub fn ues(&self) -> impl Iterator<Item = (usize, &Ue)> {
         self.ue_table.iter()
@@ -458,15 +478,32 @@ impl Cell {
         self.ue_table.ue_entry(index)
     }
 
+    /// The administrative state.
+    #[must_use]
+    pub fn administrative_state(&self) -> AdministrativeState {
+        self.administrative_state
+    }
+
+    /// Sets the administrative state (TS 28.541 4.3.5). In a [`Network`](crate::Network) its UEs follow at the next epoch.
+    pub fn set_administrative_state(&mut self, state: AdministrativeState) {
+        self.administrative_state = state;
+    }
+
     /// Whether the cell is locked: it schedules no UE.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        self.is_locked
+        self.administrative_state == AdministrativeState::Locked
     }
 
-    /// Locks or unlocks the cell (administrative state, TS 28.541).
+    /// Whether the cell admits UEs: it is neither locked nor shutting down.
+    #[must_use]
+    pub fn admits_ues(&self) -> bool {
+        self.administrative_state == AdministrativeState::Unlocked
+    }
+
+    /// Locks or unlocks the cell.
     pub fn set_locked(&mut self, is_locked: bool) {
-        self.is_locked = is_locked;
+        self.administrative_state = if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked };
     }
 
     /// The slicing of a direction.
@@ -553,7 +590,8 @@ impl Cell {
         let ue = self.ue_table.ue_mut(index)?;
         ue.depart(now);
         let counts = counts_of(ue, now);
-        let ue = self.ue_table.release(index, counts, now)?;
+        let mut ue = self.ue_table.release(index, counts, now)?;
+        ue.departed();
         for queue in &self.config.tc.queues {
             let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));
             let counts = counts.fold(tc::QueueCounts::default(), |sum, counts| sum.and(counts.left_behind()));

@@ -23,7 +23,7 @@ impl Cell {
         }
         self.emission.count_uplink(ul_symbols);
         self.update_ues(slot, now, ul_symbols > 0);
-        if !self.is_locked {
+        if !self.is_locked() {
             let granted = slot + u64::from(self.config.grant_slots());
             let (_, granted_symbols) = self.grid.slot_kind(granted);
             if granted_symbols > 0 {

@@ -2,6 +2,10 @@
 
 use std::net::Ipv4Addr;
 
+mod administrative;
+mod measurement;
+mod recovery;
+
 use super::*;
 use std::sync::Arc;
 
@@ -45,9 +49,11 @@ enum Event {
 fn events(network: &mut Network, cell: usize) -> Vec<Event> {
     let at = |entry: UeEntry| [entry.index, entry.generation as usize];
     let event = |event| match event {
-        NetworkEvent::Arrived { ue, from } => Event::Arrived(at(ue), from.map(|(cell, entry)| (cell, entry.index))),
-        NetworkEvent::Departed { ue, to } => Event::Departed(at(ue), to),
+        NetworkEvent::Arrived { ue, from, .. } => Event::Arrived(at(ue), from.map(|(cell, entry)| (cell, entry.index))),
+        NetworkEvent::Departed { ue, cause: DepartureCause::Handover { to } } => Event::Departed(at(ue), Some(to)),
+        NetworkEvent::Departed { ue, .. } => Event::Departed(at(ue), None),
         NetworkEvent::HandoverTriggered { ue, to } => Event::Triggered(at(ue), to),
+        NetworkEvent::HandoverFailed { .. } | NetworkEvent::Locked => unreachable!("no handover fails here"),
     };
     network.take_events(cell).map(event).collect()
 }
@@ -106,20 +112,12 @@ fn handover_keeps_queued_packets() {
     assert_eq!(network.cell(1).ues().count(), 0);
 }
 
-#[test]
-fn cell_advances_independently() {
-    let mut network = network(2, 1);
-    network.advance_cell(1, ms(300));
-    assert_eq!((network.cell(0).now(), network.cell(1).now()), (Time::START, ms(300)));
-    network.advance(ms(400));
-    assert_eq!((network.cell(0).now(), network.cell(1).now()), (ms(400), ms(400)));
-}
-
 /// A UE moves from one cell to the other, 600 m away.
 #[test]
 fn event_a3_triggers_handover() {
     let run = |is_automatic, x_m, motion| {
-        let handover = HandoverConfig { a3_offset_db: Some(3.0), is_automatic, ..HandoverConfig::default() };
+        let link = LinkFailureConfig { is_enabled: false, ..LinkFailureConfig::default() };
+        let handover = HandoverConfig { a3_offset_db: Some(3.0), link, is_automatic, ..HandoverConfig::default() };
         let configs = [CellConfig::default(), CellConfig::default()];
         let mut network = Network::new(configs, handover, NonZeroUsize::MIN).unwrap();
         let grid = network.cell(0).grid().clone();
@@ -250,7 +248,7 @@ fn ue_indices_are_reused() {
                     departed_ues += 1;
                     assert_eq!(left[ue.index].replace((ue.generation, now_ms)), None);
                 }
-                NetworkEvent::HandoverTriggered { .. } => unreachable!("there is only one cell"),
+                _ => unreachable!("there is only one cell"),
             }
         }
         let cell = network.cell(0);

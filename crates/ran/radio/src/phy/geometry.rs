@@ -200,6 +200,22 @@ impl Geometry {
         self.deployment.element_dbm(site) - self.loss_db(site)
     }
 
+    /// The SINR at the UE if a site served it, without fading.
+    ///
+    /// # Panics
+    /// When there is no such site.
+    #[must_use]
+    pub fn site_sinr_db(&self, site: usize, interference: &Interference) -> f64 {
+        self.rsrp_dbm(site) - decibels(self.disturbing_mw(site, interference))
+    }
+
+    /// Noise and interference per resource element at the UE, for a site.
+    fn disturbing_mw(&self, number: usize, interference: &Interference) -> f64 {
+        let site = &self.sites()[number];
+        let noise_dbm = site.noise_dbm() + self.ue_radio.noise_figure_db + site.noise_rise_db;
+        linear(noise_dbm) + interference.downlink_mw(number, &self.received_mw)
+    }
+
     /// The coupling loss of a site: path loss and shadowing, minus the antenna gain in the direction of the UE.
     ///
     /// # Panics

@@ -244,6 +244,12 @@ impl RadioLink {
         full.is_finite().then(|| 10.0 * (full / f64::from(self.counts.last_prbs.max(1))).log10())
     }
 
+    /// Whether the channel has a fixed MCS.
+    #[must_use]
+    pub fn has_fixed_mcs(&self) -> bool {
+        self.air.mcs.is_some()
+    }
+
     /// The slice, if any.
     #[must_use]
     pub fn slice(&self) -> Option<u32> {

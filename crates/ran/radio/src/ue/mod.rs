@@ -12,7 +12,9 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use crate::cell::CellConfig;
+use crate::network::MobilityHistory;
 use crate::phy::{Channel, Direction};
+use crate::rlc::RlcCounts;
 use crate::traffic::Flow;
 use crate::{FlowId, Packet, Random, Time};
 
@@ -88,6 +90,11 @@ fn next_occasion(slot: u64, number: u64, period_slots: u64) -> u64 {
     ((slot + offset) / period_slots + 1) * period_slots - offset
 }
 
+/// The packets that RLC has dropped without sending them.
+fn dropped_packets(counts: &RlcCounts) -> u64 {
+    counts.discarded_packets + counts.buffer_full_packets
+}
+
 /// A UE with everything that moves with it at a handover.
 #[derive(Debug)]
 pub struct Ue {
@@ -114,6 +121,10 @@ pub struct Ue {
     /// The time awake, and the time in RRC_CONNECTED, when DRX was switched off.
     awake_before: (Duration, Duration),
     pub(crate) activity: Activity,
+    lost_between_cells: [u64; 2],
+    is_in_cell: bool,
+    /// Its past handovers and link failures, for the classification of failures.
+    pub(crate) history: MobilityHistory,
     /// Reused buffer.
     packets: Vec<Packet>,
     /// Packets of live interfaces for delivery at the UE and at the core.
@@ -152,6 +163,9 @@ impl Ue {
             own_drx: None,
             awake_before: (Duration::ZERO, Duration::ZERO),
             activity: Activity::new(Time::START),
+            lost_between_cells: [0; 2],
+            is_in_cell: false,
+            history: MobilityHistory::default(),
             packets: Vec::new(),
             live_at_ue: Vec::new(),
             live_at_core: Vec::new(),
@@ -350,18 +364,52 @@ impl Ue {
         }
     }
 
+    /// Begins the time in no cell, after [`Ue::depart`]: what follows belongs to no cell's counters.
+    pub(crate) fn departed(&mut self) {
+        self.is_in_cell = false;
+        for bearer in &mut self.bearers {
+            bearer.dl.reset_counts();
+            bearer.ul.reset_counts();
+        }
+    }
+
+    /// Releases its bearers while it is in no cell: their packets are lost.
+    pub(crate) fn release_bearers(&mut self) {
+        for bearer in &mut self.bearers {
+            bearer.tc.discard_all();
+            bearer.dl.discard_all();
+            bearer.ul.discard_all();
+        }
+    }
+
+    /// Packets of a direction that its RLC entities have dropped while it was in no cell. The counters of a cell do not contain
+    /// them.
+    #[must_use]
+    pub fn lost_between_cells(&self, direction: Direction) -> u64 {
+        let bearers = self.bearers.iter().map(|bearer| match direction {
+            Direction::Downlink => &bearer.dl,
+            Direction::Uplink => &bearer.ul,
+        });
+        // the counters begin with the departure
+        let since = if self.is_in_cell { 0 } else { bearers.map(|rlc| dropped_packets(rlc.counts())).sum() };
+        self.lost_between_cells[direction as usize] + since
+    }
+
     /// Resets the state that belongs to a cell, on arrival; `slot` is the cell's next slot.
     pub(crate) fn arrived(&mut self, slot: u64, now: Time, cell: &CellContext<'_>, config: &CellConfig) {
         for link in [&mut self.dl, &mut self.ul] {
             link.arrived(slot);
         }
         for bearer in &mut self.bearers {
-            bearer.dl.reset_counts();
-            bearer.ul.reset_counts();
+            for (rlc, lost) in [&mut bearer.dl, &mut bearer.ul].into_iter().zip(&mut self.lost_between_cells) {
+                *lost += dropped_packets(rlc.counts());
+                rlc.reset_counts();
+            }
             // when its packets do not fit into this cell's queues, it keeps the configuration of the other cell
             let _ = bearer.tc.configure(now, &config.tc);
             bearer.tc.reset_counts();
         }
+        self.is_in_cell = true;
         self.requests = Requests { first_slot: slot, ..Requests::default() };
         self.activity = Activity::new(now);
         (self.drx, self.awake_before) = (None, (Duration::ZERO, Duration::ZERO));

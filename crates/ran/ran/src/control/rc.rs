@@ -3,8 +3,8 @@
 //! A handover moves the UE to another cell of the RAN; a slice-level PRB quota limits the resource blocks of a slice; DRX sets the
 //! cycles of a UE, whose other timers stay; a bearer's priority, from its number or its QoS, weighs in scheduling.
 //!
-//! Reported are RRC states, the messages on NG that accompany them, changes of the cell, and handovers in preparation. There
-//! are no RRC messages in the model, so none are reported.
+//! Reported are RRC states, the messages on NG that accompany them, the measurement reports of RRC, changes of the cell, and
+//! handovers in preparation.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -22,7 +22,8 @@ use e2sm::rc::{
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::{Cause, CauseRicRequest};
-use per::{List, Real};
+use per::{List, Octets, Real};
+use radio::HandoverError;
 use radio::phy::Duplex;
 use radio::{DrxConfig, ShortCycle};
 use ran_functions::kpm::KpmSource;
@@ -48,6 +49,8 @@ const RSRP_DBM: RanParameterId = RanParameterId(4_000_000_001);
 const CQI: RanParameterId = RanParameterId(4_000_000_002);
 const SLICE_TYPE: RanParameterId = RanParameterId(4_000_000_003);
 const FIVE_QI: RanParameterId = RanParameterId(4_000_000_004);
+/// A MeasurementReport of RRC (TS 38.331) with the serving cell and the strongest neighbours.
+pub(super) const MEASURED_CELLS: RanParameterId = RanParameterId(4_000_000_005);
 
 /// The scheduling weight of a bearer other than the default one.
 const DEDICATED_WEIGHT: f32 = 4.0;
@@ -115,6 +118,16 @@ fn drx_config(drx: &Drx, current: DrxConfig) -> Result<DrxConfig, String> {
     Ok(config)
 }
 
+/// The refusal of a handover. A target that admits no UE is not ready; a full one lacks resources.
+fn handover_refusal(error: HandoverError) -> Refusal {
+    let cause = match error {
+        HandoverError::CellLocked => CauseRicRequest::SystemNotReady,
+        HandoverError::CellFull => CauseRicRequest::FunctionResourceLimit,
+        _ => CauseRicRequest::ControlFailedToExecute,
+    };
+    Refusal::new(Cause::RicRequest(cause), error.to_string())
+}
+
 impl RcSource for Node {
     fn advance(&mut self, now: Time) {
         KpmSource::advance(self, now);
@@ -173,7 +186,7 @@ impl RcSource for Node {
                         "handover of single sessions, bearers or secondary cells is not supported: the UE keeps them all",
                     );
                 }
-                self.hand_over(ue, &handover.target).or_else(|stays| refuse(stays.to_string()))?;
+                self.hand_over(ue, &handover.target).map_err(handover_refusal)?;
             }
             (action, Some(ue)) => {
                 let Some(context) = self.context(ue).cloned() else { return refuse("the UE has left the cell") };
@@ -274,8 +287,12 @@ impl RcSource for Node {
             return events;
         }
         match self.node_type {
-            NodeType::Gnb | NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
-            NodeType::CuCp | NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
+            NodeType::Gnb => {
+                &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::NodeChanges, EventKind::RrcStates]
+            }
+            NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
+            NodeType::CuCp => &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::RrcStates],
+            NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
             NodeType::Du => &[EventKind::NodeChanges],
         }
     }
@@ -301,10 +318,11 @@ impl RcSource for Node {
             SupportedParameter { id, name: Cow::Borrowed(name), is_layer_2 }
         }
         // layer 2 first
-        static OFFERS: [SupportedParameter; 5] = [
+        static OFFERS: [SupportedParameter; 6] = [
             offer(DL_BUFFER_OCCUPANCY, "DL Buffer Occupancy", true),
             offer(CQI, "CQI", true),
             offer(RSRP_DBM, "SS-RSRP in dBm", true),
+            offer(MEASURED_CELLS, "Measured cells", true),
             offer(SLICE_TYPE, "Slice/Service type", false),
             offer(FIVE_QI, "5QI", false),
         ];
@@ -319,8 +337,13 @@ impl RcSource for Node {
     fn ue_parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
         let context = self.context(ue)?;
         let cell = self.cell();
-        let ue = cell.ue(place_of(ue))?;
+        let place = place_of(ue);
+        let ue = cell.ue(place)?;
         match id {
+            MEASURED_CELLS => {
+                drop(cell);
+                self.measured_cells(place).map(|octets| RanParameterValue::ValueOctS(Octets::from(octets)))
+            }
             RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(ue.channel().rsrp_dbm()))),
             DL_BUFFER_OCCUPANCY => {
                 let octets: u64 = ue.bearers().iter().map(queued_octets).sum();

@@ -44,7 +44,8 @@ impl Model {
         let locks = vec![0; network.cells()];
         let cells = scenario.cells.clone();
         let (timeline, deployment) = (scenario.timeline.clone(), scenario.deployment.clone());
-        let scenario = Scenario { cells, timeline, deployment, ues: Vec::new(), ..*scenario };
+        let measurement = scenario.measurement.clone();
+        let scenario = Scenario { cells, timeline, deployment, measurement, ues: Vec::new(), ..*scenario };
         Ok(Model { network, scenario, sites, arrivals: arrivals.into(), next: 0, locks })
     }
 
@@ -58,12 +59,6 @@ impl Model {
             self.apply(change);
         }
         self.network.advance(until);
-    }
-
-    /// Advances one cell.
-    pub(crate) fn advance_cell(&mut self, cell: usize, until: Time) {
-        self.add_arrivals(until);
-        self.network.advance_cell(cell, until);
     }
 
     /// Creates the UEs that arrive until then.
@@ -85,11 +80,11 @@ impl Model {
 
     fn apply(&mut self, change: TimelineChange) {
         match change {
-            TimelineChange::Locked { cell, is_locked } => {
+            TimelineChange::Administrative { cell, state } => {
                 if let Some(locks) = self.locks.get_mut(cell) {
-                    info!(cell, is_locked, "timeline: administrative state changed");
+                    info!(cell, "timeline: administrative state set to {state:?}");
                     *locks += 1;
-                    self.network.cell_mut(cell).set_locked(is_locked);
+                    self.network.cell_mut(cell).set_administrative_state(state);
                 }
             }
             TimelineChange::HandOver { ue, to } => {

@@ -1,4 +1,4 @@
-//! The times of reads do not affect the model, and UEs are handed over between cells that have their own times.
+//! The times of reads do not affect the model.
 
 use super::*;
 use crate::scenario::Scenario;
@@ -28,10 +28,7 @@ fn counts_after_reads(scenario: &Scenario, reads_ms: impl Iterator<Item = u64>) 
     let simulation = RanSimulation::new(scenario).unwrap();
     let mut simulation = simulation.borrow_mut();
     for ms in [0].into_iter().chain(reads_ms).chain([3000]) {
-        // in changing order
-        for cell in if ms % 2 == 0 { [0, 1] } else { [1, 0] } {
-            simulation.advance(cell, after(ms));
-        }
+        simulation.advance(after(ms));
     }
     [0, 1].map(|cell| counts(&simulation, cell)).to_vec()
 }
@@ -47,65 +44,11 @@ fn read_times_do_not_affect_the_model() {
     }
 }
 
-/// One of the cells was not read yet, or not for a while.
-#[test]
-fn ue_is_handed_over_between_cells_with_own_times() {
-    for (ahead, to) in [(0, 1), (1, 0)] {
-        let simulation = RanSimulation::new(&with_own_carriers(2, 4, 1)).unwrap();
-        let mut simulation = simulation.borrow_mut();
-        simulation.advance(1 - to, after(0));
-        for second in 1..=20 {
-            simulation.advance(ahead, after(1000 * second));
-        }
-        let before = counts(&simulation, 1 - to)[2].dl_rlc;
-        simulation.hand_over(1 - to, 2, to).unwrap();
-        for cell in [0, 1] {
-            simulation.advance(cell, after(20_000));
-            simulation.advance(cell, after(20_200));
-        }
-        let there = simulation.model.network.cell(to);
-        let ue = there.ue(4).expect("the UE in its new cell");
-        assert_eq!(ue.number(), 2 + 4 * (1 - to) as u64);
-        // the traffic is that of the elapsed time: no time ran backwards or twice
-        let came = ue.bearers()[0].downlink().counts().in_octets;
-        assert!(came <= 2_000_000, "{came} octets, and {} before", before.in_octets);
-        assert!((0..2).all(|cell| simulation.now(cell) >= radio::Time::from_millis(20_200)));
-        let now = simulation.now(to);
-        simulation.advance(to, after(20_300));
-        assert!(simulation.now(to).since(now) >= Duration::from_millis(99), "time continues");
-    }
-}
-
-/// A cell that was not read for very long does not catch up at once. Until it has, no UE is handed over to or from it, since
-/// the UE's traffic would pass through some time twice, or through a long time at once.
-#[test]
-fn cells_are_aligned_before_a_handover() {
-    for (ahead, from) in [(0, 0), (1, 0)] {
-        let simulation = RanSimulation::new(&with_own_carriers(2, 4, 1)).unwrap();
-        let mut simulation = simulation.borrow_mut();
-        [0, 1].into_iter().for_each(|cell| simulation.advance(cell, after(0)));
-        (1..=20).for_each(|at| simulation.advance(ahead, after(10_000 * at)));
-        let number = simulation.model.network.cell(from).ue(2).unwrap().number();
-        let mut refused = 0;
-        while let Err(stays) = simulation.hand_over(from, 2, 1 - from) {
-            refused += 1;
-            assert_eq!(stays, HandoverError::ClocksApart);
-        }
-        assert_eq!(refused, 3, "one minute each");
-        let left = simulation.now(from);
-        let until = after(201_000);
-        [0, 1].into_iter().for_each(|cell| simulation.advance(cell, until));
-        let there = simulation.model.network.cell(1 - from);
-        let (_, ue) = there.ues().find(|(_, ue)| ue.number() == number).expect("the UE in its new cell");
-        assert!(there.now() >= left && ue.bearers()[0].downlink().counts().in_octets <= 10_000_000);
-    }
-}
-
 #[test]
 fn invalid_handovers_are_refused() {
     let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 1, 1)).unwrap();
     let mut simulation = simulation.borrow_mut();
-    simulation.advance(0, after(0));
+    simulation.advance(after(0));
     assert_eq!(simulation.hand_over(0, 0, 2), Err(HandoverError::UnknownCell));
     assert_eq!(simulation.hand_over(0, 0, 0), Err(HandoverError::SameCell));
     assert_eq!(simulation.hand_over(0, 7, 1), Err(HandoverError::UnknownUe));
@@ -117,13 +60,13 @@ fn steps_replace_the_clock() {
     let mut simulation = simulation.borrow_mut();
     let steps = Steps::default();
     simulation.set_steps(steps.clone());
-    simulation.advance(0, after(0));
+    simulation.advance(after(0));
     assert_eq!(simulation.now(0), radio::Time::START, "the limit is 0");
     for ms in [1, 250, 40, 3000] {
         steps.allow_until(radio::Time::from_millis(ms));
         // the clock stops, or advances by hours
-        simulation.advance(0, after(0));
-        simulation.advance(1, after(3_600_000 * ms));
+        simulation.advance(after(0));
+        simulation.advance(after(3_600_000 * ms));
     }
     assert_eq!(steps.until(), radio::Time::from_millis(3000), "the limit does not fall");
     assert_eq!([0, 1].map(|cell| simulation.now(cell)), [radio::Time::from_millis(3000); 2]);
@@ -150,7 +93,7 @@ fn ues_change_cells_during_the_warm_up() {
     }
     let simulation = RanSimulation::new(&scenario).unwrap();
     let mut simulation = simulation.borrow_mut();
-    simulation.advance(0, after(0));
+    simulation.advance(after(0));
     assert!(simulation.now(0) >= radio::Time::from_millis(30_000));
     let (mut there, mut away) = (0, 0);
     for cell in 0..3 {
@@ -167,7 +110,7 @@ fn ues_change_cells_during_the_warm_up() {
     }
     assert!(there > 20 && away > 5, "{away} of {there}");
     // afterwards handovers need a decision, and are reported
-    simulation.advance(0, after(20_000));
+    simulation.advance(after(20_000));
     let wants = |happening: radio::NetworkEvent| matches!(happening, radio::NetworkEvent::HandoverTriggered { .. });
     assert!((0..3).any(|cell| simulation.model.network.take_events(cell).any(wants)));
 }

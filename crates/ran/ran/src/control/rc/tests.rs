@@ -8,16 +8,16 @@ use ran_functions::kpm::MeasuredObject;
 use ran_functions::rrc::RrcSource;
 
 use super::*;
+use crate::RanConfig;
 use crate::node::CounterSnapshot;
 use crate::testing;
 use crate::testing::cell_of;
-use crate::{RanConfig, Scenario};
 
 const START: Time = Time::from_nanos(5_000_000_000);
 const RIC: Origin = Origin::Control(ControllerId(1));
 
 fn nodes(cells: u16, ues: u16) -> Vec<Node> {
-    started(&RanConfig { scenario: Scenario::with_mixed_traffic(cells, ues, 1), ..RanConfig::default() })
+    started(&RanConfig { scenario: testing::mixed_traffic(cells, ues), ..RanConfig::default() })
 }
 
 fn started(config: &RanConfig) -> Vec<Node> {
@@ -256,7 +256,7 @@ fn priority_level_changes_throughput() {
 #[test]
 fn configured_handovers_wait_for_a_decision() {
     let config = |cells| RanConfig {
-        scenario: Scenario::with_mixed_traffic(cells, 3, 1),
+        scenario: testing::mixed_traffic(cells, 3),
         handovers_per_minute: 60,
         ..RanConfig::default()
     };

@@ -247,7 +247,7 @@ fn all_ccc_attributes_are_announced_on_request() {
     };
     let short = attributes(false);
     assert_eq!(short[..3], ["administrativeState", "cellState", "nRPCI"]);
-    assert_eq!((short.len(), attributes(true).len()), (8, 23));
+    assert_eq!((short.len(), attributes(true).len()), (11, 26));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod cell;
 mod channel;
 mod deployment;
 mod flow;
+mod mobility;
 mod places;
 mod site;
 mod slices;
@@ -18,7 +19,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use radio::HandoverConfig;
 use settings::{Document, Error, Table, TableKeys};
 
 use super::{MAX_CELLS, MAX_THREADS, MAX_UES, Scenario, ScenarioError};
@@ -33,16 +33,33 @@ const MAX_TABLES: usize = 10_000;
 
 const TOP: TableKeys = TableKeys {
     name: "the file",
-    keys: &["seed", "speed", "threads", "warm_up_s", "profile", "handover", "deployment", "cell", "ue", "at"],
+    keys: &[
+        "seed",
+        "speed",
+        "threads",
+        "warm_up_s",
+        "profile",
+        "handover",
+        "measurement",
+        "link_failure",
+        "random_access",
+        "deployment",
+        "cell",
+        "ue",
+        "at",
+    ],
 };
-const HANDOVER: TableKeys =
-    TableKeys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 19] = [
+const TABLES: [&TableKeys; 24] = [
     &TOP,
-    &HANDOVER,
+    &mobility::HANDOVER,
+    &mobility::CONDITIONAL,
+    &mobility::MEASUREMENT,
+    &mobility::EVENT,
+    &mobility::LINK_FAILURE,
+    &mobility::RANDOM_ACCESS,
     &deployment::DEPLOYMENT,
     &cell::CELL,
     &cell::TDD,
@@ -96,8 +113,17 @@ impl Scenario {
         scenario.warm_up = top.number("warm_up_s", 0.0..=3600.0)?.map_or(scenario.warm_up, Duration::from_secs_f64);
         let profiles: Vec<_> = Profile::all().iter().map(|profile| (profile.name, *profile)).collect();
         scenario.profile = top.choice("profile", &profiles)?.unwrap_or(scenario.profile);
-        if let Some(table) = top.table("handover", &HANDOVER)? {
-            scenario.handover = handover(&table)?;
+        if let Some(table) = top.table("handover", &mobility::HANDOVER)? {
+            scenario.handover = mobility::handover(&table)?;
+        }
+        if let Some(table) = top.table("measurement", &mobility::MEASUREMENT)? {
+            scenario.measurement = mobility::measurement(&table)?;
+        }
+        if let Some(table) = top.table("link_failure", &mobility::LINK_FAILURE)? {
+            scenario.handover.link = mobility::link_failure(&table)?;
+        }
+        if let Some(table) = top.table("random_access", &mobility::RANDOM_ACCESS)? {
+            scenario.handover.access = mobility::random_access(&table)?;
         }
         let tables = top.tables("cell", &cell::CELL, MAX_CELLS)?;
         let environment = tables.first().map(site::environment).transpose()?.flatten();
@@ -169,20 +195,4 @@ fn locate(top: &Table<'_>, ue_tables: &[UeTable<'_>], error: ScenarioError) -> E
     let table = ue.and_then(|ue| ue_tables.iter().find(|ue_table| ue_table.group.ues.contains(&ue)));
     let table = table.map_or(top, |ue_table| &ue_table.table);
     table.invalid_table(error)
-}
-
-fn handover(table: &Table<'_>) -> Result<HandoverConfig, Error> {
-    let default = HandoverConfig::default();
-    // at least an epoch: handovers are performed between epochs
-    let ms = |key| {
-        let ms = table.number(key, 10.0..=60_000.0)?;
-        Ok::<_, Error>(ms.map(|ms| Duration::from_secs_f64(ms / 1e3)))
-    };
-    Ok(HandoverConfig {
-        a3_offset_db: table.number("a3_offset_db", -30.0..=30.0)?,
-        hysteresis_db: table.number("hysteresis_db", 0.0..=15.0)?.unwrap_or(default.hysteresis_db),
-        time_to_trigger: ms("time_to_trigger_ms")?.unwrap_or(default.time_to_trigger),
-        interruption: ms("interruption_ms")?.unwrap_or(default.interruption),
-        is_automatic: default.is_automatic,
-    })
 }

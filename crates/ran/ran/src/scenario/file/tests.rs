@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use e2sm::slice::{NvsParameters, Parameters};
-use radio::Time;
 use radio::phy::{
     Antenna, DelayProfile, DeploymentScenario as Environment, Duplex, Layout, LineOfSight, McsTable, Motion, Multipath,
     Propagation, Rat, TddPattern,
@@ -12,6 +11,7 @@ use radio::phy::{
 use radio::rlc::Mode;
 use radio::tc::{ClassifierChoice, DisciplineChoice, PacerChoice, SchedulerChoice};
 use radio::traffic::{CongestionControl, Direction, Kind};
+use radio::{AdministrativeState, Time};
 
 use super::*;
 use crate::scenario::{ChannelScenario, DeploymentScenario, TimelineChange};
@@ -297,7 +297,10 @@ fn all_keys_are_read() {
     assert!(matches!(other.channel, ChannelScenario::Sinr(down, up) if (down, up) == (10.0, 5.0)));
     let changes: Vec<TimelineChange> = scenario.timeline.iter().map(|entry| entry.change).collect();
     let over = |ue| TimelineChange::HandOver { ue, to: 1 };
-    assert_eq!(changes, [over(0), over(1), over(2), TimelineChange::Locked { cell: 0, is_locked: false }]);
+    assert_eq!(
+        changes,
+        [over(0), over(1), over(2), TimelineChange::Administrative { cell: 0, state: AdministrativeState::Unlocked }]
+    );
 
     let summary = scenario.summary().unwrap().to_string();
     assert!(summary.starts_with("3 cells, 1 UE, and 4 later; offered 0.5 Mbit/s downlink"), "{summary}");
@@ -424,6 +427,31 @@ fn mistakes_are_located() {
         (cell("drx = { short_cycle_timer = 2 }"), "line 2: cell[0].drx: missing key `short_cycle_ms`"),
         (cell("drx = { short_cycle_ms = 7 }"), "line 2: cell[0].drx: the long cycle of 320 ms is not a multiple of"),
         (cell("locked = 1"), "line 2: cell[0]: locked: expected true or false"),
+        (
+            error("[[cell]]\n[handover]\nmin_rsrp_dbm = -20"),
+            "line 3: handover: min_rsrp_dbm: -20 is out of range -156 to -31",
+        ),
+        (
+            error("[[cell]]\n[link_failure]\nin_sync_db = -9"),
+            "line 3: link_failure: in_sync_db: must be above out_of_sync_db, -8",
+        ),
+        (
+            error("[[cell]]\n[[measurement.event]]\nkind = \"a6\""),
+            "line 3: measurement.event[0]: kind: event A6 needs a secondary cell, and UEs have none: use a3",
+        ),
+        (
+            error("[[cell]]\n[[measurement.event]]\nkind = \"a3\"\nthreshold_dbm = -90"),
+            "line 4: measurement.event[0]: threshold_dbm: not a parameter of this event: use offset_db",
+        ),
+        (
+            error("[[cell]]\n[handover.conditional]\na5_serving_dbm = -90"),
+            "line 2: handover.conditional: missing key `a5_neighbour_dbm`",
+        ),
+        (error("[[cell]]\n[link_failure]\nn310 = 21"), "line 3: link_failure: n310: 21 is out of range 1 to 20"),
+        (
+            error("[[cell]]\n[random_access]\ndedicated_preambles = 20"),
+            "line 3: random_access: dedicated_preambles: with contention_preambles the cell has 72 preambles",
+        ),
         // slices
         (cell("slice = [{ capacity_percent = 1 }]"), "line 2: cell[0].slice[0]: missing key `id`"),
         (cell("slice = [{ id = 1 }]"), "line 2: cell[0].slice[0]: a slice requires either `capacity_percent`"),
