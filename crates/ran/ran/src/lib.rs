@@ -52,6 +52,7 @@ mod hostile_controls;
 mod interfaces;
 #[cfg(feature = "live")]
 mod live;
+mod measured;
 mod mobility;
 mod node;
 mod node_type;
@@ -77,6 +78,7 @@ pub use config::{Error, RanConfig};
 use live::Live;
 #[cfg(feature = "live")]
 pub use live::{LiveConfig, LiveCounts};
+pub use measured::Measured;
 #[cfg(feature = "live")]
 pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
