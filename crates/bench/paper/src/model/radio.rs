@@ -1,0 +1,165 @@
+//! Path loss, shadowing, noise, interference and uplink power.
+
+use super::run::{Length, Run, deviation, mean};
+use super::{Definition, Outcome};
+
+pub(super) const CHECKS: &[Definition] = &[
+    Definition {
+        name: "path-loss-50m",
+        what: "median RSRP at 50 m: 46 dBm over 106 PRBs, 8 dB of antenna gain, UMa without line of sight, 25 m and 1.5 m, 3.6 GHz",
+        unit: "dBm",
+        source: "TR 38.901 table 7.4.1-1",
+        tolerance: 0.6,
+        run: |_| rsrp(50.0),
+    },
+    Definition {
+        name: "path-loss-200m",
+        what: "the same at 200 m",
+        unit: "dBm",
+        source: "TR 38.901 table 7.4.1-1",
+        tolerance: 0.6,
+        run: |_| rsrp(200.0),
+    },
+    Definition {
+        name: "path-loss-450m",
+        what: "the same at 450 m",
+        unit: "dBm",
+        source: "TR 38.901 table 7.4.1-1",
+        tolerance: 0.6,
+        run: |_| rsrp(450.0),
+    },
+    Definition {
+        name: "shadowing",
+        what: "standard deviation of the shadowing, UMa without line of sight",
+        unit: "dB",
+        source: "TR 38.901 table 7.4.1-1",
+        tolerance: 0.4,
+        run: |_| Ok(Outcome { expected: 6.0, measured: deviation(&rsrps_dbm(200.0)?) }),
+    },
+    Definition {
+        name: "thermal-noise",
+        what: "noise per subcarrier of 30 kHz in a cell without neighbours, RSRP minus SINR: noise figure 7 dB, 3 dB of noise rise",
+        unit: "dBm",
+        source: "thermal noise at 290 K, kT: -174 dBm/Hz",
+        tolerance: 0.3,
+        run: noise,
+    },
+    Definition {
+        name: "interference-full",
+        what: "fall of the SINR at the cell edge while the neighbour uses all PRBs, compared with an idle neighbour",
+        unit: "dB",
+        source: "(N + I) / N with the received powers of both cells",
+        tolerance: 0.7,
+        run: |length| interference(length, 2, &[0, 1], ""),
+    },
+    Definition {
+        name: "interference-locked",
+        what: "the same while that neighbour is locked",
+        unit: "dB",
+        source: "TS 28.541 4.3.5, ITU-T X.731: a locked cell serves no UE",
+        tolerance: 0.3,
+        run: |length| {
+            let outcome = interference(length, 2, &[0, 1], "[[at]]\ntime_s = 0\ndo = \"lock\"\ncell = 1\n")?;
+            Ok(Outcome { expected: 0.0, ..outcome })
+        },
+    },
+    Definition {
+        name: "interference-8-cells",
+        what: "the same among eight busy cells in a row, compared with eight idle ones",
+        unit: "dB",
+        source: "(N + I) / N with the received powers of all cells",
+        tolerance: 0.7,
+        run: |length| interference(length, 8, &[0, 1, 2, 3, 4, 5, 6, 7], ""),
+    },
+    Definition {
+        name: "uplink-power",
+        what: "fall of the SINR of a power-limited UE whose grants grow from few PRBs to all, as in the mean numbers of PRBs",
+        unit: "dB",
+        source: "TS 38.213 7.1.1: the power limit is that of the whole transmission, 10 log10(M)",
+        tolerance: 1.0,
+        run: uplink_power,
+    },
+];
+
+/// The UEs at one place, whose shadowing is averaged.
+const UES: u64 = 400;
+
+fn rsrps_dbm(distance_m: f64) -> anyhow::Result<Vec<f64>> {
+    let mut run = Run::new(&format!("[[cell]]\n[[ue]]\ncount = {UES}\nx_m = {distance_m:.1}\ny_m = 0\n"))?;
+    run.advance(0.02);
+    (0..UES).map(|ue| Ok(run.ue(ue)?.channel().rsrp_dbm())).collect()
+}
+
+fn rsrp(distance_m: f64) -> anyhow::Result<Outcome> {
+    let transmitted_dbm = 46.0 + 8.0 - 10.0 * (12.0 * 106.0_f64).log10();
+    let line_m = distance_m.hypot(25.0 - 1.5);
+    let loss_db = 13.54 + 39.08 * line_m.log10() + 20.0 * 3.6_f64.log10();
+    Ok(Outcome { expected: transmitted_dbm - loss_db, measured: mean(&rsrps_dbm(distance_m)?) })
+}
+
+/// The mean SINR in dB that each UE has reported.
+fn reported_db(run: &Run, ue: u64) -> anyhow::Result<f64> {
+    let counts = run.counts(ue)?.dl;
+    Ok(counts.sinr_db / counts.reports as f64)
+}
+
+/// Fading of four branches lowers the mean of the SINR in dB: 10 / ln 10 times digamma(4) - ln 4.
+const FADING_DB: f64 = -0.565;
+
+fn noise(length: Length) -> anyhow::Result<Outcome> {
+    const UES: u64 = 40;
+    let mut run = Run::new(&format!("[[cell]]\n[[ue]]\ncount = {UES}\nx_m = 200\ny_m = 0\n"))?;
+    run.advance(length.of(20.0));
+    let of = |ue| Ok(run.ue(ue)?.channel().rsrp_dbm() - reported_db(&run, ue)? + FADING_DB);
+    let noise_dbm = (0..UES).map(of).collect::<anyhow::Result<Vec<f64>>>()?;
+    Ok(Outcome { expected: -174.0 + 10.0 * 30e3_f64.log10() + 7.0 + 3.0, measured: mean(&noise_dbm) })
+}
+
+/// The fall of the mean SINR of UEs at the edge of cell 0 when `busy` cells are saturated.
+fn interference(length: Length, cells: usize, busy: &[usize], more: &str) -> anyhow::Result<Outcome> {
+    const UES: u64 = 20;
+    let run = |busy: &[usize]| {
+        let mut text = format!("[[cell]]\ncount = {cells}\napart_m = 500\n[[ue]]\ncount = {UES}\nx_m = 240\ny_m = 0\n");
+        for cell in busy.iter().filter(|cell| **cell > 0) {
+            text += &format!(
+                "[[ue]]\ncell = {cell}\nmcs = 10\n[[ue.flow]]\nkind = \"cbr\"\nrate_bps = 200_000_000\npacket_octets = 9000\n"
+            );
+        }
+        text += more;
+        let mut run = Run::new(&text)?;
+        run.advance(length.of(10.0));
+        anyhow::Ok(run)
+    };
+    let (idle, full) = (run(&[])?, run(busy)?);
+    let milliwatts = |dbm: f64| 10_f64.powf(dbm / 10.0);
+    let (mut expected, mut measured) = (Vec::new(), Vec::new());
+    for ue in 0..UES {
+        let there = full.ue(ue)?;
+        let Some(geometry) = there.channel().geometry() else { anyhow::bail!("UE {ue} has no position") };
+        anyhow::ensure!(geometry.sites().len() == cells, "a UE receives {} of {cells} cells", geometry.sites().len());
+        // what disturbs the UE while all neighbours are idle
+        let quiet_mw = milliwatts(geometry.rsrp_dbm(geometry.serving()) - reported_db(&idle, ue)? + FADING_DB);
+        let others = (0..geometry.sites().len()).filter(|site| *site != geometry.serving());
+        let interference_mw: f64 = others.map(|site| milliwatts(geometry.rsrp_dbm(site))).sum();
+        expected.push(10.0 * (1.0 + interference_mw / quiet_mw).log10());
+        measured.push(reported_db(&idle, ue)? - reported_db(&full, ue)?);
+    }
+    Ok(Outcome { expected: mean(&expected), measured: mean(&measured) })
+}
+
+fn uplink_power(length: Length) -> anyhow::Result<Outcome> {
+    // beyond the reach of full power on many PRBs
+    let run = |rate_bps: u64| {
+        let text = format!(
+            "[[cell]]\n[[ue]]\nx_m = 320\ny_m = 0\n[[ue.flow]]\nkind = \"cbr\"\ndirection = \"up\"\nrate_bps = {rate_bps}\n\
+             packet_octets = 200\n"
+        );
+        let mut run = Run::new(&text)?;
+        run.advance(length.of(20.0));
+        let counts = run.counts(0)?.ul;
+        let prbs = counts.prbs as f64 / (counts.blocks as f64).max(1.0);
+        anyhow::Ok((prbs, counts.sinr_db / counts.reports as f64))
+    };
+    let ((few, narrow_db), (many, wide_db)) = (run(100_000)?, run(100_000_000)?);
+    Ok(Outcome { expected: 10.0 * (many / few).log10(), measured: narrow_db - wide_db })
+}
