@@ -25,6 +25,23 @@ pub(super) const CHECKS: &[Definition] = &[
         run: |length| delay(length, "up", 10.0 + 1.0 + 4.0 + 2.0 + 5.0),
     },
     Definition {
+        name: "drx-delay",
+        what: "mean delay of rare packets to a sleeping UE, on-duration 10 ms in a cycle of 160 ms: 150^2 / 2 / 160 ms more",
+        unit: "ms",
+        source: "TS 38.321 5.7: a UE listens in the on-duration",
+        tolerance: 4.0,
+        run: |length| {
+            let text = format!(
+                "[[cell]]\n{FDD}[cell.drx]\nlong_cycle_ms = 160\non_duration_ms = 10\ninactivity_ms = 1\n[cell.harq]\n\
+                 decoding_slots = 2\n[[ue]]\nmcs = 15\n[[ue.flow]]\nkind = \"poisson\"\nrate_bps = 300\npacket_octets = 40\n"
+            );
+            let mut run = Run::new(&text)?;
+            run.advance(length.of(10_000.0));
+            let delay = &run.ue(0)?.flows()[0].counts().downlink.delay;
+            Ok(Outcome { expected: 7.5 + 150.0 * 150.0 / 2.0 / 160.0, measured: delay.mean_ms().unwrap_or(f64::NAN) })
+        },
+    },
+    Definition {
         name: "rlc-overhead",
         what: "headers of PDCP, SDAP, RLC and MAC in full transport blocks with packets of 1400 octets",
         unit: "%",

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use radio::mac::Reservation;
 use radio::phy::Direction;
-use radio::{Cell, Network, Slicing, Time, Ue, UeCounts};
+use radio::{Cell, LinkCounts, Network, Slicing, Time, Ue, UeCounts};
 use ran::Scenario;
 use ran::scenario::{Model, ScenarioFolders};
 
@@ -117,6 +117,11 @@ impl Run {
         let seconds = self.cell(0).now().since(from).as_secs_f64();
         Ok((octets(self.counts(ue)?) - before) as f64 * 8.0 / 1e6 / seconds)
     }
+}
+
+/// The resource elements for data that an uplink without special slots has used: a PRB has 12 symbols of 12 subcarriers.
+pub fn elements(uplink: &LinkCounts) -> f64 {
+    uplink.prbs as f64 * 144.0
 }
 
 /// The first share of some values in percent.

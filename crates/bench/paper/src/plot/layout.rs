@@ -285,7 +285,7 @@ impl PanelDrawing<'_> {
         for series in &self.panel.series {
             let mut points: Vec<(f64, f64)> = Vec::new();
             for (x, y) in series.finite() {
-                let (x, y) = (self.x(x), self.y(y));
+                let (x, y) = (rounded(self.x(x)), rounded(self.y(y)));
                 if self.panel.has_dots() {
                     drawing.dot((x, y), self.styles.colour(&series.name));
                 }
@@ -322,16 +322,22 @@ impl PanelDrawing<'_> {
     }
 }
 
-/// Removes points that are on the line between their neighbours, or closer to the one before than a tenth of a point: the
-/// steps of many equal or similar samples.
+/// A tenth of a point is finer than any print.
+fn rounded(place: f64) -> f64 {
+    (place * 10.0).round() / 10.0
+}
+
+/// Removes points that are on a horizontal or vertical line between their neighbours: many equal or similar samples.
 fn simplify(points: &mut Vec<(f64, f64)>) {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for (x, y) in points.drain(..) {
-        if let [.., (a, b), (c, d)] = kept[..] {
-            let is_straight = (a == c && c == x) || (b == d && d == y);
-            if is_straight || ((c - x).abs() < 0.05 && (d - y).abs() < 0.05) {
-                kept.pop();
-            }
+        if kept.last() == Some(&(x, y)) {
+            continue;
+        }
+        if let [.., (a, b), (c, d)] = kept[..]
+            && ((a == c && c == x) || (b == d && d == y))
+        {
+            kept.pop();
         }
         kept.push((x, y));
     }
@@ -384,8 +390,8 @@ mod tests {
     }
 
     #[test]
-    fn equal_points_are_drawn_once() {
-        let mut points = vec![(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, 1.0), (2.0, 3.0), (4.0, 4.0)];
+    fn points_on_a_line_are_drawn_once() {
+        let mut points = vec![(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, 0.0), (2.0, 1.0), (2.0, 3.0), (4.0, 4.0)];
         simplify(&mut points);
         assert_eq!(points, [(0.0, 0.0), (2.0, 0.0), (2.0, 3.0), (4.0, 4.0)]);
     }
