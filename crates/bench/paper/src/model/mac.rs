@@ -4,6 +4,7 @@ use radio::Random;
 use radio::mac::{Candidate, Grant, Reservation, ue_scheduler};
 use radio::phy::Direction;
 
+use super::measurements::value;
 use super::run::{Length, Run, fairness, first_percent};
 use super::{Definition, Outcome};
 
@@ -46,9 +47,7 @@ pub(super) const CHECKS: &[Definition] = &[
         unit: "%",
         source: "FlexRIC paper, appendix B: the reference rate bounds the share to 20/61",
         tolerance: 0.5,
-        run: |length| {
-            rate_slice(length, 5, |run, seconds| Ok(first_percent(&run.prbs_during(seconds, 2)?)), 2000.0 / 61.0)
-        },
+        run: |length| rate_slice(length, 5, shares_by_mcs, 2000.0 / 61.0),
     },
     Definition {
         name: "nvs-rate-good-channel",
@@ -127,16 +126,23 @@ fn pf_gain() -> Outcome {
 }
 
 fn shares(length: Length, scheduler: &str) -> anyhow::Result<Outcome> {
-    let mut text = format!("[[cell]]\n{FDD}");
+    let mut text = format!(
+        "[[cell]]\n{FDD}[[cell.slice]]\nid = 1\ndirection = \"down\"\ncapacity_percent = 100\nsst = 1\n\
+         ue_scheduler = \"{scheduler}\"\n"
+    );
     for sinr_db in [0, 8, 16, 24] {
         text += &format!("[[ue]]\nsinr_db = {sinr_db}\n{BACKLOGGED}");
     }
-    let mut run = Run::new(&text)?;
-    run.advance(0.1);
-    // UEs without a slice have the scheduler as well
-    run.slice(&[], true, scheduler);
-    run.advance(2.0);
-    Ok(Outcome { expected: 1.0, measured: fairness(&run.prbs_during(length.of(20.0), 4)?) })
+    let prbs = |ue| value(&text, "RRU.PrbUsedDl", Some(ue), length.of(20.0));
+    let prbs = (0..4).map(prbs).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Outcome { expected: 1.0, measured: fairness(&prbs) })
+}
+
+/// The share of the PRBs of a UE with MCS 5 beside one with MCS 20, from what they receive.
+fn shares_by_mcs(run: &mut Run, seconds: f64) -> anyhow::Result<f64> {
+    let octets = run.octets_during(seconds, 2)?;
+    let prbs: Vec<f64> = octets.iter().zip([5, 20]).map(|(octets, mcs)| octets / run.capacity_mbps(mcs)).collect();
+    Ok(first_percent(&prbs))
 }
 
 /// A share, and the rest of the cell.
@@ -162,7 +168,8 @@ fn nvs_capacity(length: Length) -> anyhow::Result<Outcome> {
     let deviation = |percent: u8| {
         let mut run = sliced(FDD, [20, 20], capacities(f64::from(percent) / 100.0), true)?;
         run.advance(2.0);
-        let share = first_percent(&run.prbs_during(length.of(50.0), 2)?);
+        // of equal MCSs
+        let share = first_percent(&run.octets_during(length.of(50.0), 2)?);
         anyhow::Ok((share - f64::from(percent)).abs())
     };
     let shares = [1, 2, 5, 10, 25, 34, 50, 66, 75, 90, 95, 99];
@@ -187,15 +194,13 @@ fn idle_slice(length: Length, is_shared: bool, expected: f64) -> anyhow::Result<
     let text = format!("[[cell]]\n{FDD}[[ue]]\nmcs = 20\n{BACKLOGGED}[[ue]]\nmcs = 20\n");
     let mut run = of_text(&text, capacities(0.66), is_shared)?;
     run.advance(2.0);
-    let before = *run.cell(0).usage(Direction::Downlink);
-    run.advance(length.of(20.0));
-    let usage = run.cell(0).usage(Direction::Downlink).since(&before);
-    Ok(Outcome { expected, measured: 100.0 * usage.used_prbs as f64 / usage.prbs as f64 })
+    let carried_mbps = run.rate_mbps(length.of(20.0), 0, Direction::Downlink)?;
+    Ok(Outcome { expected, measured: 100.0 * carried_mbps / run.capacity_mbps(20) })
 }
 
 fn nvs_return() -> anyhow::Result<Outcome> {
     let text = format!("[[cell]]\n{FDD}[[ue]]\nmcs = 20\n{BACKLOGGED}[[ue]]\nmcs = 20\n{BACKLOGGED}start_s = 3\n");
     let mut run = of_text(&text, capacities(0.5), true)?;
     run.advance(2.98);
-    Ok(Outcome { expected: 50.0, measured: first_percent(&run.prbs_during(0.1, 2)?) })
+    Ok(Outcome { expected: 50.0, measured: first_percent(&run.octets_during(0.1, 2)?) })
 }

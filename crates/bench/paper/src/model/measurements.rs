@@ -50,8 +50,8 @@ pub(super) const CHECKS: &[Definition] = &[
     },
 ];
 
-/// The value of a measurement of the first node, and of UE 0 if `of_ue`, over `seconds` after the first second.
-fn value(text: &str, name: &str, of_ue: Option<usize>, seconds: f64) -> anyhow::Result<f64> {
+/// The value of a measurement of the first node, or of one of its UEs, over `seconds` after the first second.
+pub(super) fn value(text: &str, name: &str, of_ue: Option<usize>, seconds: f64) -> anyhow::Result<f64> {
     let mut measured = Measured::new(scenario(text)?)?;
     measured.advance(Time::from_secs_f64(1.0));
     measured.advance(Time::from_secs_f64(1.0 + seconds));

@@ -1,6 +1,6 @@
 //! Path loss, shadowing, noise, interference and uplink power.
 
-use super::run::{Length, Run, deviation, elements, mean};
+use super::run::{Length, Run, deviation, mean};
 use super::{Definition, Outcome};
 
 pub(super) const CHECKS: &[Definition] = &[
@@ -163,12 +163,18 @@ fn uplink_power(length: Length) -> anyhow::Result<Outcome> {
         );
         let mut run = Run::new(&text)?;
         run.advance(1.0);
-        let before = run.counts(0)?.ul;
-        run.advance(length.of(50.0));
-        let after = run.counts(0)?.ul;
-        let elements = (elements(&after) - elements(&before)).max(1.0);
-        let bits = (after.block_octets - before.block_octets) as f64 * 8.0 / elements;
-        anyhow::Ok((elements / (after.blocks - before.blocks) as f64, needed_db(bits)))
+        let (mut prbs, mut bits) = (Vec::new(), Vec::new());
+        for _ in 0..(length.of(50.0) / 0.01) as u32 {
+            run.advance(0.01);
+            let link = run.counts(0)?.ul;
+            let of_block = f64::from(link.last_prbs);
+            if of_block > 0.0 {
+                prbs.push(of_block);
+                // 12 symbols of 12 subcarriers for data
+                bits.push(f64::from(link.last_octets) * 8.0 / (of_block * 144.0));
+            }
+        }
+        anyhow::Ok((mean(&prbs), needed_db(mean(&bits))))
     };
     let (mut expected, mut measured) = (Vec::new(), Vec::new());
     for seed in 1..=5 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use radio::mac::Reservation;
 use radio::phy::Direction;
-use radio::{Cell, LinkCounts, Network, Slicing, Time, Ue, UeCounts};
+use radio::{Cell, Network, Slicing, Time, Ue, UeCounts};
 use ran::Scenario;
 use ran::scenario::{Model, ScenarioFolders};
 
@@ -88,21 +88,22 @@ impl Run {
         self.cell(cell).counts(place).with_context(|| format!("UE {number} has no counters"))
     }
 
-    /// The resource blocks that each of the first `ues` UEs has used so far.
-    pub fn prbs(&self, ues: u64, direction: Direction) -> anyhow::Result<Vec<f64>> {
-        let of = |counts: UeCounts| match direction {
-            Direction::Downlink => counts.dl.prbs as f64,
-            Direction::Uplink => counts.ul.prbs as f64,
+    /// The octets of new transport blocks that each of the first `ues` UEs receives in the next `seconds`.
+    pub fn octets_during(&mut self, seconds: f64, ues: u64) -> anyhow::Result<Vec<f64>> {
+        let read = |run: &Run| -> anyhow::Result<Vec<f64>> {
+            (0..ues).map(|ue| Ok(run.counts(ue)?.dl.block_octets as f64)).collect()
         };
-        (0..ues).map(|ue| self.counts(ue).map(of)).collect()
+        let before = read(self)?;
+        self.advance(seconds);
+        Ok(read(self)?.iter().zip(before).map(|(after, before)| after - before).collect())
     }
 
-    /// The resource blocks that each UE uses in the next `seconds`.
-    pub fn prbs_during(&mut self, seconds: f64, ues: u64) -> anyhow::Result<Vec<f64>> {
-        let before = self.prbs(ues, Direction::Downlink)?;
-        self.advance(seconds);
-        let after = self.prbs(ues, Direction::Downlink)?;
-        Ok(after.iter().zip(before).map(|(after, before)| after - before).collect())
+    /// What cell 0 carries in the downlink at an MCS, in Mbit/s.
+    pub fn capacity_mbps(&self, mcs: u8) -> f64 {
+        let (grid, blocks) = (self.cell(0).grid(), self.cell(0).blocks(Direction::Downlink));
+        let pattern = grid.pattern();
+        let octets: u32 = pattern.iter().map(|(down, _)| blocks.octets(mcs, blocks.prbs(), *down)).sum();
+        f64::from(octets) * 8.0 / 1e6 / (pattern.len() as f64 * grid.slot().as_secs_f64())
     }
 
     /// The rate of new transport blocks of a UE in the next `seconds`, in Mbit/s.
@@ -117,11 +118,6 @@ impl Run {
         let seconds = self.cell(0).now().since(from).as_secs_f64();
         Ok((octets(self.counts(ue)?) - before) as f64 * 8.0 / 1e6 / seconds)
     }
-}
-
-/// The resource elements for data that an uplink without special slots has used: a PRB has 12 symbols of 12 subcarriers.
-pub fn elements(uplink: &LinkCounts) -> f64 {
-    uplink.prbs as f64 * 144.0
 }
 
 /// The first share of some values in percent.

@@ -1,6 +1,5 @@
 //! Congestion control and active queue management.
 
-use radio::phy::Direction;
 use radio::tc::QueueId;
 use radio::traffic::{Direction as FlowDirection, TcpState};
 
@@ -27,7 +26,7 @@ pub(super) const CHECKS: &[Definition] = &[
     Definition {
         name: "cubic-fills",
         what: "use of the cell by a greedy CUBIC flow with a buffer above the bandwidth-delay product",
-        unit: "% of the PRBs",
+        unit: "% of the capacity",
         source: "FlexRIC paper, 6.1.1: CUBIC fills the buffer before the bottleneck",
         tolerance: 2.0,
         run: |length| Ok(Outcome { expected: 100.0, measured: greedy(length, "cubic")?.used_percent }),
@@ -166,7 +165,7 @@ fn greedy(length: Length, control: &str) -> anyhow::Result<Greedy> {
          congestion_control = \"{control}\"\none_way_delay_ms = 20\n"
     ))?;
     run.advance(5.0);
-    let (usage, octets) = (*run.cell(0).usage(Direction::Downlink), received_octets(&run)?);
+    let (blocks, octets) = (run.counts(0)?.dl.block_octets, received_octets(&run)?);
     let seconds = length.of(50.0);
     let (mut rates, mut round_trips) = (Vec::new(), Vec::new());
     for _ in 0..50 {
@@ -175,10 +174,10 @@ fn greedy(length: Length, control: &str) -> anyhow::Result<Greedy> {
         rates.push(state.delivery_rate_bps / 1e6);
         round_trips.extend(state.smoothed_rtt_ms);
     }
-    let usage = run.cell(0).usage(Direction::Downlink).since(&usage);
+    let carried_mbps = (run.counts(0)?.dl.block_octets - blocks) as f64 * 8.0 / 1e6 / seconds;
     let rtt = &run.ue(0)?.flows()[0].counts().rtt;
     Ok(Greedy {
-        used_percent: 100.0 * usage.used_prbs as f64 / usage.prbs as f64,
+        used_percent: 100.0 * carried_mbps / run.capacity_mbps(20),
         goodput_mbps: (received_octets(&run)? - octets) as f64 * 8.0 / 1e6 / seconds,
         estimated_mbps: bench::median(rates),
         median_over_least: bench::median(round_trips) / rtt.min_ms().unwrap_or(f64::NAN),
