@@ -81,13 +81,26 @@ pub(super) const CHECKS: &[Definition] = &[
     },
 ];
 
-/// The UEs at one place, whose shadowing is averaged.
-const UES: u64 = 400;
+/// The seeds and places over which shadowing is averaged.
+const SEEDS: u32 = 200;
+const PLACES: u32 = 8;
 
+/// The received powers on a circle around the site.
 fn rsrps_dbm(distance_m: f64) -> anyhow::Result<Vec<f64>> {
-    let mut run = Run::new(&format!("[[cell]]\n[[ue]]\ncount = {UES}\nx_m = {distance_m:.1}\ny_m = 0\n"))?;
-    run.advance(0.02);
-    (0..UES).map(|ue| Ok(run.ue(ue)?.channel().rsrp_dbm())).collect()
+    let mut all = Vec::new();
+    for seed in 1..=SEEDS {
+        let mut text = format!("seed = {seed}\n[[cell]]\n");
+        for place in 0..PLACES {
+            let (sin, cos) = (std::f64::consts::TAU * f64::from(place) / f64::from(PLACES)).sin_cos();
+            text += &format!("[[ue]]\nx_m = {:.3}\ny_m = {:.3}\n", distance_m * sin, distance_m * cos);
+        }
+        let mut run = Run::new(&text)?;
+        run.advance(0.02);
+        for ue in 0..PLACES {
+            all.push(run.ue(ue.into())?.channel().rsrp_dbm());
+        }
+    }
+    Ok(all)
 }
 
 fn rsrp(distance_m: f64) -> anyhow::Result<Outcome> {
