@@ -53,6 +53,7 @@ mod hostile_controls;
 mod interfaces;
 #[cfg(feature = "live")]
 mod live;
+mod measured;
 mod mobility;
 mod node;
 mod node_type;
@@ -80,6 +81,7 @@ pub use config::{Error, RanConfig};
 use live::Live;
 #[cfg(feature = "live")]
 pub use live::{LiveConfig, LiveCounts};
+pub use measured::Measured;
 #[cfg(feature = "live")]
 pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
