@@ -56,6 +56,7 @@ impl Multipath {
 }
 
 /// Normalized delays and powers in dB (TR 38.901 tables 7.7.2-1 to 7.7.2-3).
+#[expect(clippy::approx_constant, reason = "a delay near 2 / pi is a coincidence")]
 fn taps(profile: DelayProfile) -> &'static [(f64, f64)] {
     match profile {
         DelayProfile::A => &[
