@@ -3,6 +3,8 @@
 mod cell;
 mod channel;
 mod deployment;
+#[cfg(test)]
+mod deployment_tests;
 mod flow;
 mod mobility;
 mod places;
