@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use radio::phy::{
-    Antenna, Area, CarrierError, Deployment, Geometry, GeometryError, Layout, MobileUe, Motion, Multipath, Position,
-    Propagation, Site, UeRadio,
+    Antenna, Area, Deployment, Geometry, GeometryError, Layout, MobileUe, Motion, Multipath, Position, Propagation,
+    Site, UeRadio,
 };
 use radio::{Network, Random};
 
@@ -89,10 +89,14 @@ impl Scenario {
 
     /// The sites of the cells, from their carriers.
     #[cfg(feature = "scenario")]
-    pub(super) fn sites(&self) -> Result<Result<Deployment, GeometryError>, CarrierError> {
-        let sites = self.cells.iter().map(|cell| Ok(site(cell, &cell.radio.carrier.check()?)));
-        let sites = sites.collect::<Result<_, CarrierError>>()?;
-        Ok(self.deployment.of_sites(sites, self.seed))
+    pub(super) fn sites(&self) -> Result<Deployment, super::ScenarioError> {
+        use super::ScenarioError;
+        let site = |(number, cell): (usize, &CellScenario)| {
+            let grid = cell.radio.carrier.check().map_err(|error| ScenarioError::Carrier(number, error))?;
+            Ok(site(cell, &grid))
+        };
+        let sites = self.cells.iter().enumerate().map(site).collect::<Result<_, _>>()?;
+        self.deployment.of_sites(sites, self.seed).map_err(ScenarioError::Deployment)
     }
 
     /// The channel of a UE by its position.

@@ -45,7 +45,7 @@ impl<'s> Places<'s> {
 
     /// The sites, unless the scenario is invalid, which its check will report.
     fn deployment(&self) -> Option<&Deployment> {
-        self.deployment.get_or_init(|| self.scenario.sites().ok()?.ok()).as_ref()
+        self.deployment.get_or_init(|| self.scenario.sites().ok()).as_ref()
     }
 
     /// Reads the cell of a table's UEs.
