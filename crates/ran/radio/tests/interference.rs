@@ -91,7 +91,7 @@ fn downlink_interference_follows_use_of_neighbour() {
         let sinr_db = mean_sinr_db(&mut network, 0, 0, Direction::Downlink);
         let usage = network.cell(1).usage(Direction::Downlink).since(&before);
         let always_on = network.cell(1).always_on_share();
-        let used = usage.used_prbs as f64 / usage.prbs as f64;
+        let used = usage.used_share();
         let activity = if is_locked { 0.0 } else { always_on + (1.0 - always_on) * used };
         (sinr_db - expected_sinr_db(&network, 0, 0, &[0.0, activity]), sinr_db, used)
     };
