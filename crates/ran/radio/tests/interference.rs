@@ -100,8 +100,8 @@ fn downlink_interference_follows_use_of_neighbour() {
     for (rate_bps, used) in [(0, 0.0..0.001), (35_000_000, 0.3..0.7), (200_000_000, 0.999..1.001)] {
         let (gain_db, sinr_db, of) = sinr_db(rate_bps, false);
         assert!(used.contains(&of), "{rate_bps} bit/s: {of}");
-        // the mean of SINRs in dB is above the SINR of the mean interference
-        assert!((-0.05..0.5).contains(&(gain_db - fading_db)), "{rate_bps} bit/s: {gain_db} and {fading_db}");
+        // the mean of SINRs in dB is above the SINR of the mean interference; both means begin up to 10 ms apart
+        assert!((-0.15..0.5).contains(&(gain_db - fading_db)), "{rate_bps} bit/s: {gain_db} and {fading_db}");
         assert!(sinr_db < last_db - 1.0, "{rate_bps} bit/s: {sinr_db} after {last_db}");
         last_db = sinr_db;
     }
