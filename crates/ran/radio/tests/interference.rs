@@ -91,7 +91,7 @@ fn downlink_interference_follows_use_of_neighbour() {
         let sinr_db = mean_sinr_db(&mut network, 0, 0, Direction::Downlink);
         let usage = network.cell(1).usage(Direction::Downlink).since(&before);
         let always_on = network.cell(1).always_on_share();
-        let used = usage.used_prbs as f64 / usage.prbs as f64;
+        let used = usage.used_share();
         let activity = if is_locked { 0.0 } else { always_on + (1.0 - always_on) * used };
         (sinr_db - expected_sinr_db(&network, 0, 0, &[0.0, activity]), sinr_db, used)
     };
@@ -100,8 +100,8 @@ fn downlink_interference_follows_use_of_neighbour() {
     for (rate_bps, used) in [(0, 0.0..0.001), (35_000_000, 0.3..0.7), (200_000_000, 0.999..1.001)] {
         let (gain_db, sinr_db, of) = sinr_db(rate_bps, false);
         assert!(used.contains(&of), "{rate_bps} bit/s: {of}");
-        // the mean of SINRs in dB is above the SINR of the mean interference
-        assert!((-0.05..0.5).contains(&(gain_db - fading_db)), "{rate_bps} bit/s: {gain_db} and {fading_db}");
+        // the mean of SINRs in dB is above the SINR of the mean interference; both means begin up to 10 ms apart
+        assert!((-0.15..0.5).contains(&(gain_db - fading_db)), "{rate_bps} bit/s: {gain_db} and {fading_db}");
         assert!(sinr_db < last_db - 1.0, "{rate_bps} bit/s: {sinr_db} after {last_db}");
         last_db = sinr_db;
     }

@@ -66,12 +66,18 @@ impl Cell {
         self.interference = Arc::clone(interference);
     }
 
+    /// What other cells transmit.
+    pub(crate) fn interference(&self) -> &Interference {
+        &self.interference
+    }
+
     /// What the cell and its UEs have transmitted since the last call. A locked cell transmits nothing.
     pub(crate) fn take_emission(&mut self, emission: &mut Emission) {
+        let is_locked = self.is_locked();
         let meter = &mut self.emission;
         let [used, of] = std::mem::take(&mut meter.downlink);
         let used = used as f64 / of.max(1) as f64;
-        emission.downlink = if self.is_locked { 0.0 } else { meter.always_on + (1.0 - meter.always_on) * used };
+        emission.downlink = if is_locked { 0.0 } else { meter.always_on + (1.0 - meter.always_on) * used };
         emission.uplink.fill(0.0);
         let symbols = std::mem::take(&mut meter.uplink_symbols).max(1) as f64;
         for ue in meter.ues.drain(..) {

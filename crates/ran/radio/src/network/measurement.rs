@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::trigger::{Trigger, TriggerConfig};
-use crate::phy::{Channel, Geometry};
+use crate::phy::{Channel, Geometry, Interference};
 use crate::{Time, Ue, UeEntry};
 
 /// The interval of samples of cells on the same carrier, and of measurement gaps.

@@ -214,6 +214,12 @@ impl Network {
         Ok(Network { sites, absent: Vec::new(), handover, measurement, threads, next_number: 0, exchange })
     }
 
+    /// Whether cells share spectrum: then each meets what the others transmitted during the last epoch.
+    #[must_use]
+    pub fn is_spectrum_shared(&self) -> bool {
+        self.exchange.is_shared()
+    }
+
     /// The number of cells.
     #[must_use]
     pub fn cells(&self) -> usize {

@@ -8,7 +8,7 @@
 
 use super::site::Arrival;
 use super::{EPOCH, HandoverConfig, MobilityCounts, RandomAccessConfig};
-use crate::phy::{Channel, Direction};
+use crate::phy::{Channel, Direction, Surroundings};
 use crate::{Time, Ue};
 
 /// The largest transmit power of a UE, in dBm (power class 3 of TS 38.101-1 6.2.1).
@@ -44,7 +44,7 @@ pub(super) fn attempt(
     for (arrival, preamble) in arrivals.iter_mut().zip(preambles) {
         arrival.attempts += 1;
         let ue = &mut arrival.ue;
-        ue.channel.update(now, &mut ue.random);
+        ue.channel.update(now, &Surroundings::undisturbed(), &mut ue.random);
         let is_received = passes(ue, |ue| missed_preambles(ue, arrival.cell, arrival.attempts, access));
         let collides = preamble.is_some_and(|preamble| taken[preamble as usize] > 1);
         if is_received {

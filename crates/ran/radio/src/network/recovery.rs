@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::site::Arrival;
 use super::{ArrivalCause, HandoverConfig, Network};
+use crate::phy::Surroundings;
 use crate::{Time, Ue, UeEntry};
 
 /// The interval in which a UE in RRC_IDLE looks for a cell.
@@ -53,7 +54,7 @@ impl Network {
             if ue.leaves_at() <= now {
                 continue;
             }
-            ue.channel.update(now, &mut ue.random);
+            ue.channel.update(now, &Surroundings::undisturbed(), &mut ue.random);
             ue.flows_at(now);
             match absent.phase {
                 Phase::Searching { from, t311 } => {

@@ -1,5 +1,7 @@
 //! A UE's radio channel.
 
+use std::sync::LazyLock;
+
 use super::{Adaptation, Direction, Geometry, Interference, Link, PowerControl, Trace};
 use crate::{Random, Time};
 
@@ -10,6 +12,15 @@ pub struct Surroundings<'a> {
     pub interference: &'a Interference,
     /// The uplink power control of the serving cell.
     pub power_control: &'a PowerControl,
+}
+
+impl Surroundings<'static> {
+    /// No interference, and the default power control: for a UE without a cell, until it is in one.
+    #[must_use]
+    pub fn undisturbed() -> Self {
+        static NOTHING: LazyLock<(Interference, PowerControl)> = LazyLock::new(Default::default);
+        Surroundings { interference: &NOTHING.0, power_control: &NOTHING.1 }
+    }
 }
 
 /// A UE's radio channel.

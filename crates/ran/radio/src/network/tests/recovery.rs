@@ -25,7 +25,7 @@ pub(super) fn add_moving(network: &mut Network, cell: usize, x_m: f64, speed_m_p
     let number = network.next_number();
     let mobile_ue = MobileUe::new(area, at(x_m), motion).unwrap();
     let mut random = Random::new(1, number);
-    let geometry = Geometry::new(sites, cell, UeRadio::default(), mobile_ue, (1, number as u32), &mut random).unwrap();
+    let geometry = Geometry::new(sites, cell, UeRadio::default(), mobile_ue, &mut random).unwrap();
     let channel = Channel::Geometry(Box::new(geometry));
     let address = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 45, 0, 2)) + number as u32);
     let ue = Ue::new(number, Subscription::default(), address, channel, random, network.cell(cell).config());
