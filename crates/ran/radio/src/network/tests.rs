@@ -7,6 +7,7 @@ mod measurement;
 mod recovery;
 
 use super::*;
+use crate::UeEntry;
 use std::sync::Arc;
 
 use crate::phy::{Area, Channel, Fixed, Geometry, MobileUe, Motion, Position, Site, UeRadio};
