@@ -96,7 +96,7 @@ fn retransmission_timers_keep_the_ue_awake_for_retransmissions() {
         let drx = DrxConfig { retransmission_slots, inactivity_ms: 0, ..DrxConfig::default() };
         let mut cell = Cell::new(CellConfig { drx: Some(drx), ..CellConfig::default() }).unwrap();
         let mut lossy = ue(&cell, 0, PING, traffic::Direction::Down);
-        let link = Link { sinr_db: 10.0, mcs: Some(10), block_error_rate: Some(0.5) };
+        let link = Link { mcs: Some(10), block_error_rate: Some(0.5), ..Link::of_sinr(10.0) };
         lossy.set_channel(Channel::Fixed(Fixed { downlink: link, uplink: link, ..Fixed::sinr(0.0, 0.0) }));
         cell.arrive(lossy);
         cell.advance(Time::from_millis(1000 * SECONDS));

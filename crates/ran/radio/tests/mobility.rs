@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use radio::phy::{Area, Channel, Direction, Geometry, MobileUe, Motion, Position, Site, UeRadio};
+use radio::phy::{Area, Channel, Deployment, Direction, Geometry, MobileUe, Motion, Position, Site, UeRadio};
 use radio::traffic::{Flow, FlowSpecification, Kind};
 use radio::{
     AdministrativeState, CellConfig, ConditionalConfig, FiveTuple, HandoverConfig, LinkFailureConfig,
@@ -54,6 +54,7 @@ fn network(seed: u64, random: &mut Random, threads: usize) -> Network {
     let grid = network.cell(0).grid().clone();
     let at = |cell: usize| Position { x_m: 900.0 * (cell % 2) as f64, y_m: 900.0 * (cell / 2) as f64 };
     let sites: Arc<[Site]> = (0..CELLS).map(|cell| Site::new(&grid, at(cell))).collect();
+    let deployment = Deployment::new(sites, seed);
     let area = Area { min: Position { x_m: -600.0, y_m: -600.0 }, max: Position { x_m: 1500.0, y_m: 1500.0 } };
     for number in 0..UES {
         let cell = number as usize % CELLS;
@@ -61,8 +62,7 @@ fn network(seed: u64, random: &mut Random, threads: usize) -> Network {
         let motion = Motion::RandomWaypoint { min_speed_m_per_s: 10.0, max_speed_m_per_s: 60.0, pause_s: 0.0 };
         let mobile_ue = MobileUe::new(area, position, motion).unwrap();
         let mut own = Random::new(seed, number);
-        let geometry =
-            Geometry::new(sites.clone(), cell, UeRadio::default(), mobile_ue, (seed, number as u32), &mut own).unwrap();
+        let geometry = Geometry::new(deployment.clone(), cell, UeRadio::default(), mobile_ue, &mut own).unwrap();
         let address = Ipv4Addr::new(10, 45, 0, 2 + number as u8);
         let channel = Channel::Geometry(Box::new(geometry));
         let mut ue = Ue::new(number, Subscription::default(), address, channel, own, network.cell(cell).config());

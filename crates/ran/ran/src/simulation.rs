@@ -128,7 +128,6 @@ impl RanSimulation {
     pub fn new(scenario: &Scenario) -> Result<Rc<RefCell<RanSimulation>>, ScenarioError> {
         let model = Model::new(scenario)?;
         let cells = model.network.cells();
-        let is_coupled = scenario.is_coupled() || model.network.is_spectrum_shared();
         Ok(Rc::new(RefCell::new(RanSimulation {
             model,
             cells: scenario

@@ -4,15 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use e2sm::slice::{NvsParameters, Parameters};
-<<<<<<< HEAD
-use radio::phy::{
-    Antenna, DelayProfile, DeploymentScenario as Environment, Duplex, Layout, LineOfSight, McsTable, Motion, Multipath,
-    Propagation, Rat, TddPattern,
-};
-=======
-use radio::Time;
 use radio::phy::{Duplex, McsTable, Motion, Rat, TddPattern};
->>>>>>> deploy
 use radio::rlc::Mode;
 use radio::tc::{ClassifierChoice, DisciplineChoice, PacerChoice, SchedulerChoice};
 use radio::traffic::{CongestionControl, Direction, Kind};
