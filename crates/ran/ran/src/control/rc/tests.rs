@@ -8,7 +8,7 @@ use ran_functions::kpm::MeasuredObject;
 use ran_functions::rrc::RrcSource;
 
 use super::*;
-use crate::RanConfig;
+use crate::{RanConfig, Scenario};
 use crate::node::CounterSnapshot;
 use crate::testing;
 use crate::testing::cell_of;
