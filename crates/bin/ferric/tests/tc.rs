@@ -25,7 +25,7 @@ impl Network {
         let mut ric = program::start(&[&fixed, more].concat());
         let (e2, xapp, rest) = (ric.line("e2="), ric.line("xapp="), ric.line("rest="));
         let mut ran = program::start(&["ran", "--ric", &e2, "--ues", "32"]);
-        ran.logs("E2 Setup accepted by the RIC");
+        ran.logs(" up: ");
         let network = Network { xapp, rest, _ric: ric, _ran: ran };
         // the first report of the node arrives later
         let end = Instant::now() + PATIENCE;

@@ -94,7 +94,7 @@ fn tls_page_is_correct() {
     ran.extend(options.iter().map(String::as_str));
     let ran = program::start(&ran);
     ric.logs("node authenticated");
-    ric.logs("node is up");
+    ric.logs(" up: ");
 
     // an xApp sees only the functions of its rights
     let kpm = ["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--json"];

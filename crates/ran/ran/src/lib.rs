@@ -157,6 +157,8 @@ impl Ran {
             simulation.borrow_mut().set_steps(steps.clone());
         }
         let mut nodes = Vec::new();
+        // the service models of each type of node, for the log
+        let mut models: Vec<(NodeType, String)> = Vec::new();
         for number in 0..config.scenario.cells.len() as u16 {
             // bounded by the scenario
             for node_type in config.nodes_of(number) {
@@ -164,8 +166,17 @@ impl Ran {
                 let id = node.borrow().id();
                 let components = node.borrow().components();
                 let setup_order = config.profile.setup_order.to_vec();
-                let node_config = NodeConfig { components, setup_order, ..NodeConfig::new(id) };
                 let functions = functions::of_node(&node, &config);
+                let models = match models.iter().find(|(of, _)| *of == node_type) {
+                    Some((_, models)) => models,
+                    None => {
+                        models.push((node_type, functions::models(&functions)));
+                        &models[models.len() - 1].1
+                    }
+                };
+                let ues = config.scenario.ues.iter().filter(|ue| ue.cell == usize::from(number)).count();
+                let about = format!("{}; {models}", node.borrow().about(ues));
+                let node_config = NodeConfig { components, setup_order, about, ..NodeConfig::new(id) };
                 let functions = match &stepping {
                     Some(Stepping { clock, .. }) => clock.wrap(functions),
                     None => functions,
