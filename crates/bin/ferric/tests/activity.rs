@@ -25,7 +25,8 @@ fn log_says_which_node_is_up_and_what_xapps_subscribe_to_and_control() {
     let (mut ric, mut ran, xapp) = network("1");
     ran.logs("gNB 00101-e00 up: NR 40 MHz TDD, 3 UEs; KPM v3.00");
     ric.logs("gNB 00101-e00 up: KPM v3.00, RC v3.00");
-    let arguments = ["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--measurement", "DRB.UEThpDl", "--seconds", "1"];
+    let arguments =
+        ["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--measurement", "DRB.UEThpDl", "--seconds", "1"];
     assert_eq!(run(&arguments).code(), Some(0));
     let arguments = ["xapp", "rc", "--ric", &xapp, "slice-quota", "--sst", "1", "--min", "20", "--max", "60"];
     assert_eq!(run(&arguments).code(), Some(0));
@@ -41,9 +42,10 @@ fn log_says_which_node_is_up_and_what_xapps_subscribe_to_and_control() {
 
 #[test]
 fn hundred_nodes_are_hundred_lines() {
-    let (mut ric, ran, _) = network("100");
-    for number in [0xe00, 0xe63] {
+    let (mut ric, mut ran, _) = network("100");
+    for number in 0xe00..0xe64 {
         ric.logs(&format!("gNB 00101-{number:x} up: "));
+        ran.logs(&format!("gNB 00101-{number:x} up: "));
     }
     let of_ran = ran.stop().stderr;
     let ups = of_ran.lines().filter(|line| line.contains(" up: ")).count();
@@ -56,8 +58,7 @@ fn hundred_nodes_are_hundred_lines() {
 fn handover_names_both_cells_and_its_reason() {
     let mut ric = program::start(&["ric", "--e2", ANY, "--xapp", ANY]);
     let e2 = ric.line("e2=");
-    let mut ran =
-        program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "1", "--handovers-per-minute", "600"]);
+    let mut ran = program::start(&["ran", "--ric", &e2, "--nodes", "2", "--ues", "1", "--handovers-per-minute", "600"]);
     ran.logs("cell 0 -> 1 (periodic)");
     ric.stop();
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use e2::{
-    Agent, AgentConfig, AgentEvent, AssocId, Consumer, ControlOutcome, Controller, ControllerConfig, EndedControl, Event,
-    Function, NodeId, Ticket, Time,
+    Agent, AgentConfig, AgentEvent, AssocId, Consumer, ControlOutcome, Controller, ControllerConfig, EndedControl,
+    Event, Function, NodeId, Ticket, Time,
 };
 use e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision};
 

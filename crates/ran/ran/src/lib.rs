@@ -111,6 +111,8 @@ pub struct Ran {
     simulation: Rc<RefCell<RanSimulation>>,
     nodes: Vec<(NodeHandle, Rc<RefCell<Node>>)>,
     is_always_on: bool,
+    /// Whether the model waits for a RIC.
+    is_waiting: bool,
     last_tick: Time,
     stepping: Option<Stepping>,
     #[cfg(feature = "live")]
@@ -192,6 +194,7 @@ impl Ran {
             agents,
             nodes,
             is_always_on: config.scenario.is_always_on,
+            is_waiting: config.waits_for_ric,
             last_tick: Time::default(),
             stepping,
             #[cfg(feature = "live")]
@@ -334,6 +337,10 @@ impl Ran {
         let timeout = if any { Some(timeout.map_or(TICK, |timeout| timeout.min(TICK))) } else { timeout };
         self.agents.poll(timeout)?;
         let now = self.agents.now();
+        if self.is_waiting {
+            self.is_waiting = self.up() == 0;
+            return Ok(());
+        }
         if self.is_always_on {
             self.advance_nodes(now, |_| true);
         } else if any && now - self.last_tick >= TICK {
