@@ -218,7 +218,7 @@ impl Ran {
         let mut ric = program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
         let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
         let received = Received::default();
-        let names: Vec<_> = nodes.iter().map(|(id, ..)| id.to_string()).collect();
+        let labels: Vec<_> = nodes.iter().map(|(id, ..)| id.label().to_string()).collect();
         let (sender, started) = mpsc::channel();
         let of_nodes = Arc::clone(&received);
         let thread = std::thread::spawn(move || {
@@ -235,7 +235,7 @@ impl Ran {
             agents.run().unwrap();
         });
         let (stop, thread) = (started.recv().unwrap(), Some(thread));
-        names.iter().for_each(|name| ric.logs(&format!("node is up node={name} ")));
+        labels.iter().for_each(|label| ric.logs(&format!("{label} up: ")));
         Ran { received, xapp, ric: Some(ric), stop, thread }
     }
 

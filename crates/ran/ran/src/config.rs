@@ -63,6 +63,9 @@ pub struct RanConfig {
     /// FlexRIC's plain layout.
     #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
     pub periodic: PeriodicConfig,
+    /// Whether the model stands still until a RIC has accepted a node, so that a RIC sees a timeline from its beginning. Live mode
+    /// does not wait. Default: no.
+    pub waits_for_ric: bool,
     /// The most octets that wait to be sent to one RIC. Default: 4 MiB.
     pub outbox_octets: usize,
     /// The certificates for `tls://` addresses. Default: none, so that such addresses are refused.
@@ -97,6 +100,7 @@ impl Default for RanConfig {
             #[cfg(feature = "control")]
             rc: RcConfig::default(),
             handovers_per_minute: 0,
+            waits_for_ric: false,
             #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
             periodic: PeriodicConfig::default(),
             outbox_octets: 4 * 1024 * 1024,

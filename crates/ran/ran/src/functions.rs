@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use e2sm::FunctionSummary;
 use ferric::agent::RanFunction;
+use ferric::e2::Function;
 use ferric::e2ap::RanFunctionId;
 use ran_functions::Announcement;
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
@@ -55,6 +57,16 @@ pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanF
     functions.retain(|function| profile.functions.is_none_or(|announced| announced.contains(&function.id().0)));
     functions.insert(0, Box::new(KpmFunction::new(Rc::clone(node), kpm)));
     functions
+}
+
+/// The service models of RAN functions, for the log: `KPM v3.00, RC v3.00`.
+pub fn models(functions: &[Box<dyn RanFunction>]) -> String {
+    let name = |function: &Box<dyn RanFunction>| {
+        let Function { id, oid, revision, definition } = function.definition();
+        let summary = FunctionSummary::of(&oid, revision.0, &definition);
+        summary.map_or_else(|_| format!("function {}", id.0), |summary| summary.name().to_owned())
+    };
+    functions.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 /// The configuration of E2SM-KPM that a profile announces.

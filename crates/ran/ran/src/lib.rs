@@ -111,6 +111,8 @@ pub struct Ran {
     simulation: Rc<RefCell<RanSimulation>>,
     nodes: Vec<(NodeHandle, Rc<RefCell<Node>>)>,
     is_always_on: bool,
+    /// Whether the model waits for a RIC.
+    is_waiting: bool,
     last_tick: Time,
     stepping: Option<Stepping>,
     #[cfg(feature = "live")]
@@ -157,6 +159,8 @@ impl Ran {
             simulation.borrow_mut().set_steps(steps.clone());
         }
         let mut nodes = Vec::new();
+        // the service models of each type of node, for the log
+        let mut models: Vec<(NodeType, String)> = Vec::new();
         for number in 0..config.scenario.cells.len() as u16 {
             // bounded by the scenario
             for node_type in config.nodes_of(number) {
@@ -164,8 +168,17 @@ impl Ran {
                 let id = node.borrow().id();
                 let components = node.borrow().components();
                 let setup_order = config.profile.setup_order.to_vec();
-                let node_config = NodeConfig { components, setup_order, ..NodeConfig::new(id) };
                 let functions = functions::of_node(&node, &config);
+                let models = match models.iter().find(|(of, _)| *of == node_type) {
+                    Some((_, models)) => models,
+                    None => {
+                        models.push((node_type, functions::models(&functions)));
+                        &models[models.len() - 1].1
+                    }
+                };
+                let ues = config.scenario.ues.iter().filter(|ue| ue.cell == usize::from(number)).count();
+                let about = format!("{}; {models}", node.borrow().about(ues));
+                let node_config = NodeConfig { components, setup_order, about, ..NodeConfig::new(id) };
                 let functions = match &stepping {
                     Some(Stepping { clock, .. }) => clock.wrap(functions),
                     None => functions,
@@ -181,6 +194,7 @@ impl Ran {
             agents,
             nodes,
             is_always_on: config.scenario.is_always_on,
+            is_waiting: config.waits_for_ric,
             last_tick: Time::default(),
             stepping,
             #[cfg(feature = "live")]
@@ -323,6 +337,10 @@ impl Ran {
         let timeout = if any { Some(timeout.map_or(TICK, |timeout| timeout.min(TICK))) } else { timeout };
         self.agents.poll(timeout)?;
         let now = self.agents.now();
+        if self.is_waiting {
+            self.is_waiting = self.up() == 0;
+            return Ok(());
+        }
         if self.is_always_on {
             self.advance_nodes(now, |_| true);
         } else if any && now - self.last_tick >= TICK {

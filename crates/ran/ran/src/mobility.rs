@@ -1,12 +1,13 @@
 //! Handovers between the cells of the RAN.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use e2sm::common::Cgi;
 use ferric::agent::Ue;
 use radio::{ArrivalCause, DepartureCause, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, NetworkEvent, UeEntry};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::RanConfig;
 #[cfg(feature = "control")]
@@ -23,6 +24,8 @@ pub struct Mobility {
     period: Option<(Duration, radio::Time)>,
     /// UEs that the cell had no place for, as of the last warning.
     turned_away: u64,
+    /// Why handovers of UEs of the cell began, for the log.
+    pub handover_reasons: BTreeMap<Ue, &'static str>,
     /// What controllers are informed of.
     #[cfg(feature = "control")]
     pub events: MobilityEvents,
@@ -37,6 +40,7 @@ impl Mobility {
             cells,
             period: period.map(|period| (period, radio::Time::START + period)),
             turned_away: 0,
+            handover_reasons: BTreeMap::new(),
             #[cfg(feature = "control")]
             events: MobilityEvents::new(period.is_some() || config.scenario.has_moving_ues()),
         }
@@ -91,11 +95,15 @@ impl Node {
             }
             NetworkEvent::Departed { ue: stay, cause } => {
                 self.remember_ue(&stay);
+                let reason = self.mobility.handover_reasons.remove(&ue_of(&stay));
                 match cause {
                     DepartureCause::Left => {
                         self.simulation.borrow_mut().bearers.by_ue.remove(&stay.number);
                     }
-                    DepartureCause::Handover { .. } => {}
+                    DepartureCause::Handover { to } => {
+                        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+                        info!("UE {}: cell {cell} -> {to}{reason}", stay.number);
+                    }
                     DepartureCause::LinkFailure => {
                         info!(ue = stay.number, cell, "radio link failure (T310 expired): the UE searches for a cell");
                     }
@@ -110,6 +118,7 @@ impl Node {
             }
             NetworkEvent::HandoverTriggered { ue: stay, to } => {
                 let target = self.mobility.cell_of(to as u16);
+                self.mobility.handover_reasons.insert(ue_of(&stay), "A3");
                 self.begin_handover(ue_of(&stay), target);
             }
             NetworkEvent::HandoverFailed { ue: stay, to } => {
@@ -132,8 +141,8 @@ impl Node {
         let (ue, cell) = (stay.number, self.cell_number());
         match cause {
             ArrivalCause::New => {}
-            ArrivalCause::Handover => info!(ue, from, cell, "UE handed over"),
-            ArrivalCause::ConditionalHandover => info!(ue, from, cell, "UE handed over by conditional handover"),
+            ArrivalCause::Handover => debug!(ue, from, cell, "UE handed over"),
+            ArrivalCause::ConditionalHandover => debug!(ue, from, cell, "UE handed over by conditional handover"),
             ArrivalCause::Reestablishment => info!(ue, from, cell, "UE has re-established its connection"),
             ArrivalCause::Setup => info!(ue, cell, "UE has set up a new connection after RRC_IDLE"),
         }
@@ -179,6 +188,7 @@ impl Node {
             .min_by(|(_, a), (_, b)| a.channel().rsrp_dbm().total_cmp(&b.channel().rsrp_dbm()));
         let Some(ue) = weakest.map(|(place, _)| ue_of(cell.ue_entry(place))) else { return };
         drop(cell);
+        self.mobility.handover_reasons.insert(ue, "periodic");
         self.begin_handover(ue, target);
     }
 }

@@ -222,6 +222,8 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             additional: Vec::new(),
             update: None,
             ric_id: None,
+            up_since: None,
+            early_closes: 0,
             has_left: false,
             is_leaving: false,
             lost: None,

@@ -22,6 +22,7 @@
 mod admission;
 mod apps;
 mod config;
+mod describe;
 mod e42;
 mod exposure;
 mod iapp;
@@ -65,6 +66,7 @@ use workers::{WorkerInbox, Workers};
 use xapp_links::XappLinks;
 
 pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
+pub use describe::Describe;
 pub use e2::RequestEvent;
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use iapp::{Iapp, IappContext, IappEvent};
@@ -165,6 +167,7 @@ impl Server {
         let max_pdu_octets = &mut config.controller.max_pdu_octets;
         *max_pdu_octets = config.link.max_pdu_octets.min(*max_pdu_octets);
         config.controller.outbox_octets = Some(config.link.outbox_octets);
+        config.controller.kept_control_octets = describe::KEPT_CONTROL_OCTETS;
         memory::set_budgets(&mut config);
         let newcomers = Newcomers::new(&mut config);
         let xapp_link = xapp_link(&config);

@@ -186,6 +186,7 @@ impl RcSource for Node {
                         "handover of single sessions, bearers or secondary cells is not supported: the UE keeps them all",
                     );
                 }
+                self.mobility.handover_reasons.insert(ue, "RC");
                 self.hand_over(ue, &handover.target).map_err(handover_refusal)?;
             }
             (action, Some(ue)) => {

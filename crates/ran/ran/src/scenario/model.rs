@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use radio::phy::Deployment;
 use radio::{Network, Time};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::{Scenario, ScenarioError, TimelineChange, TimelineEntry, UeScenario};
 
@@ -97,7 +97,7 @@ impl Model {
                     return;
                 };
                 match self.network.hand_over(cell, place, to) {
-                    Ok(()) => info!(ue, cell, to, "timeline: UE handed over"),
+                    Ok(()) => debug!(ue, cell, to, "timeline: UE handed over"),
                     Err(stays) => warn!(ue, cell, to, "timeline: handover failed: {stays}"),
                 }
             }
