@@ -50,6 +50,7 @@ impl Args {
     }
 
     /// Whether other lines than JSON objects may be printed.
+    #[cfg(any(feature = "rest", feature = "top"))]
     fn prints_lines(&self) -> bool {
         #[cfg(feature = "top")]
         return self.output.form() == Form::Plain;
