@@ -61,12 +61,12 @@ pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanF
 
 /// The service models of RAN functions, for the log: `KPM v3.00, RC v3.00`.
 pub fn models(functions: &[Box<dyn RanFunction>]) -> String {
-    let name = |function: &Box<dyn RanFunction>| {
+    let name = |function: &dyn RanFunction| {
         let Function { id, oid, revision, definition } = function.definition();
         let summary = FunctionSummary::of(&oid, revision.0, &definition);
         summary.map_or_else(|_| format!("function {}", id.0), |summary| summary.name().to_owned())
     };
-    functions.iter().map(name).collect::<Vec<_>>().join(", ")
+    functions.iter().map(|function| name(&**function)).collect::<Vec<_>>().join(", ")
 }
 
 /// The configuration of E2SM-KPM that a profile announces.

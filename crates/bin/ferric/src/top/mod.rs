@@ -164,7 +164,7 @@ pub fn show(mut xapp: Xapp, args: &OutputArgs, ric: &str, log: Option<LogLines>)
 fn print(form: Form, network: &mut Network) {
     let time = time::rfc3339(SystemTime::now());
     if form == Form::Json {
-        return outln!("{}", network.to_json(&time));
+        return outln!("{}", network.take_json(&time));
     }
     for (node, cell) in network.cells() {
         let shown = |name: &str, value: Option<f64>| value.map_or(String::new(), |value| format!(" {name}={value:.2}"));

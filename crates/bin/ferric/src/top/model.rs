@@ -21,7 +21,7 @@ pub struct Network {
     cells: BTreeMap<String, Cell>,
     ues: BTreeMap<UeKey, Ue>,
     events: VecDeque<Event>,
-    /// The events that [`Network::to_json`] has not written yet.
+    /// The events that [`Network::take_json`] has not written yet.
     unwritten: usize,
 }
 
@@ -287,7 +287,7 @@ impl Network {
     }
 
     /// One object with everything, and the events since the last call.
-    pub fn to_json(&mut self, time: &str) -> Value {
+    pub fn take_json(&mut self, time: &str) -> Value {
         let cells: Vec<Value> = self
             .cells
             .iter()
@@ -421,12 +421,12 @@ mod tests {
         network.cell_report("gnb-a", &report(&[("cell", 500.0)]), 1000);
         network.ue_report(SystemTime::now(), "gnb-a", &report(&[("amf-1", 500.0)]), 1000);
         network.event(SystemTime::now(), "one".to_owned());
-        let first = network.to_json("2026-01-01T00:00:00.000Z");
+        let first = network.take_json("2026-01-01T00:00:00.000Z");
         assert_eq!(first["time"], "2026-01-01T00:00:00.000Z");
         assert_eq!((&first["events"], &first["cells"][0]["dl_mbps"]), (&json!(["one"]), &json!(0.5)));
         assert_eq!(first["ues"][0]["values"]["DRB.PdcpSduVolumeDL"], 500.0);
         network.event(SystemTime::now(), "two".to_owned());
-        assert_eq!(network.to_json("")["events"], json!(["two"]));
-        assert_eq!(network.to_json("")["events"], json!([]));
+        assert_eq!(network.take_json("")["events"], json!(["two"]));
+        assert_eq!(network.take_json("")["events"], json!([]));
     }
 }
