@@ -70,15 +70,15 @@ fn retransmissions_and_requests_keep_the_ue_awake() {
     assert_eq!(awake_ms(&mut drx, 20, 40), range(20, 26), "two timers of 4 ms");
     drx.wait_for_retransmission(at(40), down, SLOT);
     drx.retransmitted(at(42), down);
-    assert_eq!(awake_ms(&mut drx, 42, 60), [], "the assignment stops the timer");
+    assert_eq!(awake_ms(&mut drx, 42, 60), [0_u64; 0], "the assignment stops the timer");
     drx.set_request_sent(at(60), true);
     assert_eq!(awake_ms(&mut drx, 60, 80), range(60, 80));
     drx.set_request_sent(at(80), false);
-    assert_eq!(awake_ms(&mut drx, 80, 100), []);
+    assert_eq!(awake_ms(&mut drx, 80, 100), [0_u64; 0]);
     let none = DrxConfig { retransmission_slots: 0, ..config };
     let mut drx = Drx::new(none, 0, at(0));
     drx.wait_for_retransmission(at(20), down, SLOT);
-    assert_eq!(awake_ms(&mut drx, 20, 40), []);
+    assert_eq!(awake_ms(&mut drx, 20, 40), [0_u64; 0]);
 }
 
 /// The time awake does not depend on how often the state is updated.

@@ -8,10 +8,10 @@ use ran_functions::kpm::MeasuredObject;
 use ran_functions::rrc::RrcSource;
 
 use super::*;
-use crate::{RanConfig, Scenario};
 use crate::node::CounterSnapshot;
 use crate::testing;
 use crate::testing::cell_of;
+use crate::{RanConfig, Scenario};
 
 const START: Time = Time::from_nanos(5_000_000_000);
 const RIC: Origin = Origin::Control(ControllerId(1));
