@@ -140,7 +140,7 @@ fn node_is_one_line_and_its_measurements_are_logged_at_debug_level() {
     let mut peer = connect_from(2, &e2);
     send(&mut peer, &setup(0xe00, 2, &definition(3, 4, "DRB.UEThpDl")));
     receive(&mut peer);
-    ric.logs("gNB 00101-e00 up: KPM v2.03, KPM v2.03; E2AP 2.03");
+    ric.logs("gNB 00101-e00 up: KPM v3.00, KPM v3.00; E2AP 2.03");
     let stderr = ric.stop().stderr;
     let lines: Vec<_> = stderr.lines().filter(|line| line.contains("00101-e00")).collect();
     assert_eq!(lines.len(), 1, "{lines:#?}");

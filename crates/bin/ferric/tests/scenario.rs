@@ -84,10 +84,10 @@ fn timeline_begins_when_a_ric_has_accepted_a_node() {
     let mut hasty = program::start(&[&arguments[..], &["--no-wait"]].concat());
     waiting.logs("begins when a RIC has accepted a node");
     hasty.logs("cell 0 -> 1");
-    hasty.logs("timeline: administrative state changed");
+    hasty.logs("timeline: administrative state set to");
     assert!(!hasty.stop().stderr.contains(" up: "));
     let ric = program::start(&["ric", "--e2", &address, "--xapp", "tcp://127.0.0.1:0"]);
-    waiting.logs("timeline: administrative state changed");
+    waiting.logs("timeline: administrative state set to");
     let log = waiting.stop().stderr;
     let at = |part: &str| log.find(part).unwrap_or_else(|| panic!("no `{part}` in {log}"));
     assert!(at(" up: ") < at("cell 0 -> 1") && at("cell 0 -> 1") < at("timeline: administrative"), "{log}");
