@@ -1,5 +1,6 @@
 //! A cell: its configuration, its UEs and its counters. [`Cell::step`] runs one slot.
 
+mod connections;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use crate::rlc::{RlcConfig, RlcCounts};
 use crate::ue::{LinkCounts, OuterLoop, Subscription, Ue};
 use crate::{Time, tc};
 
+use connections::Connections;
 use ue_table::UeTable;
 pub use ue_table::{INDEX_REUSE_DELAY, MAX_UES_PER_CELL, UeEntry};
 
@@ -232,6 +234,7 @@ pub struct Cell {
     events: Vec<Vec<Event>>,
     is_locked: bool,
     usage: [PrbUsage; 2],
+    connections: Connections,
     /// Resource blocks granted in future uplink slots, by slot modulo [`EVENT_HORIZON_SLOTS`].
     granted: Vec<Option<u32>>,
     /// Counters of the configured queues, summed over UEs that have departed.
@@ -273,6 +276,7 @@ impl Cell {
             events: vec![Vec::new(); EVENT_HORIZON_SLOTS],
             is_locked: false,
             usage: [PrbUsage::default(); 2],
+            connections: Connections::default(),
             granted: vec![None; EVENT_HORIZON_SLOTS],
             left_queues: Vec::new(),
             now_events: Vec::new(),
@@ -340,6 +344,12 @@ impl Cell {
     #[must_use]
     pub fn usage(&self, direction: Direction) -> &PrbUsage {
         &self.usage[direction as usize]
+    }
+
+    /// The largest number of UEs in RRC_CONNECTED at any time since `since`.
+    #[must_use]
+    pub fn max_connections(&self, since: Time) -> u32 {
+        self.connections.max(since)
     }
 
     /// The number of UE indices in use, including those of departed UEs.
@@ -478,7 +488,10 @@ impl Cell {
     /// When [`Cell::free_capacity`] is 0.
     pub fn arrive(&mut self, mut ue: Box<Ue>) -> usize {
         let now = self.now();
-        ue.arrived(self.slot, now, &self.tables, &self.config.tc);
+        let HarqConfig { decoding_slots, round_trip_slots, .. } = self.config.harq.bounded();
+        let feedback = self.grid.slot() * u32::from(round_trip_slots.saturating_sub(decoding_slots));
+        ue.arrived(self.slot, now, &self.tables, &self.config.tc, feedback);
+        self.connections.change(now, i64::from(ue.is_connected));
         self.ue_table.take(ue, now)
     }
 
@@ -488,6 +501,7 @@ impl Cell {
         let ue = self.ue_table.ue_mut(index)?;
         ue.depart(now);
         let counts = counts_of(ue, now);
+        self.connections.change(now, -i64::from(ue.is_connected));
         let ue = self.ue_table.release(index, counts, now)?;
         for queue in &self.config.tc.queues {
             let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));

@@ -40,7 +40,11 @@ impl Cell {
         let request_period = u64::from(self.config.request_period_slots.max(1));
         self.busy.clear();
         for (at, ue, idle_until) in self.ue_table.due(now) {
+            let was_connected = ue.is_connected;
             ue.begin_slot(now, &self.tables);
+            if ue.is_connected != was_connected {
+                self.connections.change(now, if ue.is_connected { 1 } else { -1 });
+            }
             if is_uplink && ue.needs_scheduling_request(now, slot, self.uplink_slot, request_period) {
                 let event = Event { ue: at as u32, kind: EventKind::SchedulingRequest };
                 self.events[(slot as usize + 1) % EVENT_HORIZON_SLOTS].push(event);
@@ -97,7 +101,7 @@ impl Cell {
                         let block = ue.ul.harq.block(process);
                         (block.buffer_octets, block.used_octets) = (buffer_octets, used_octets);
                     }
-                    let (after, kind) = send(ue, Direction::Uplink, process, &self.tables, &self.config);
+                    let (after, kind) = send(ue, now, Direction::Uplink, process, &self.tables, &self.config);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }
@@ -132,7 +136,7 @@ impl Cell {
                 ue.fill(now, process, Direction::Downlink);
                 ue.dl.record_allocation(slot, octets);
             }
-            let (after, kind) = send(ue, Direction::Downlink, process, &self.tables, &self.config);
+            let (after, kind) = send(ue, now, Direction::Downlink, process, &self.tables, &self.config);
             self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
@@ -247,6 +251,7 @@ fn apply_harq_feedback<'u>(
 /// Transmits a block. Returns the resulting event and in how many slots it is due.
 fn send(
     ue: &mut Ue,
+    now: Time,
     direction: Direction,
     process: u8,
     tables: &[Adaptation; 2],
@@ -259,14 +264,20 @@ fn send(
     };
     let block = link.harq.block(process);
     block.transmissions += 1;
-    let (sent, prbs, octets) = (block.transmissions, u64::from(block.prbs), block.octets);
+    let (sent, prbs, octets, mcs) = (block.transmissions, u64::from(block.prbs), block.octets, block.mcs);
     let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
     let is_decoded = reception.receive(&tables[direction as usize], block.mcs, &link.air, &mut ue.random);
     let counts = &mut link.counts;
     counts.prbs += prbs;
+    counts.transmissions += 1;
+    counts.failed_transmissions += u64::from(!is_decoded);
+    counts.mcs_prbs[usize::from(mcs & 31)] += prbs;
     (counts.last_octets, counts.last_prbs) = (octets, prbs as u32);
     if sent == 1 {
+        block.sent = now;
         counts.blocks += 1;
+        counts.failed_blocks += u64::from(!is_decoded);
+        counts.modulations[usize::from(tables[direction as usize].modulation_order(mcs) / 2 - 1) & 3] += 1;
         counts.block_octets += u64::from(octets);
     } else {
         counts.retransmission_prbs += prbs;

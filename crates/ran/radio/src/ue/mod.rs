@@ -113,6 +113,8 @@ pub struct Ue {
     next_report: Time,
     drx: Option<Drx>,
     pub(crate) activity: Activity,
+    /// Whether it was in RRC_CONNECTED at the last report.
+    pub(crate) is_connected: bool,
     /// Reused buffer.
     packets: Vec<Packet>,
     /// Packets of live interfaces for delivery at the UE and at the core.
@@ -149,6 +151,7 @@ impl Ue {
             next_report: Time::START,
             drx: None,
             activity: Activity::new(Time::START),
+            is_connected: true,
             packets: Vec::new(),
             live_at_ue: Vec::new(),
             live_at_core: Vec::new(),
@@ -264,7 +267,8 @@ impl Ue {
         assert!((1..=MAX_BEARERS).contains(&usize::from(bearer)), "no bearer has number {bearer}");
         let at = self.bearers.iter().position(|there| there.id == bearer).unwrap_or_else(|| {
             let first = &self.bearers[0];
-            let made = Bearer::new(bearer, first.tc.configuration(), *first.dl.config());
+            let mut made = Bearer::new(bearer, first.tc.configuration(), *first.dl.config());
+            made.dl.set_feedback(first.dl.feedback());
             self.bearers.push(made);
             self.bearers.len() - 1
         });
@@ -287,13 +291,23 @@ impl Ue {
     }
 
     /// Resets the state that belongs to a cell, on arrival; `slot` is the cell's next slot.
-    pub(crate) fn arrived(&mut self, slot: u64, now: Time, tables: &[Adaptation; 2], tc: &tc::Configuration) {
+    ///
+    /// `feedback` is the time from the decoding of a downlink block until the base station knows of it.
+    pub(crate) fn arrived(
+        &mut self,
+        slot: u64,
+        now: Time,
+        tables: &[Adaptation; 2],
+        tc: &tc::Configuration,
+        feedback: Duration,
+    ) {
         for link in [&mut self.dl, &mut self.ul] {
             link.arrived(slot);
         }
         for bearer in &mut self.bearers {
-            bearer.dl.reset_counts();
-            bearer.ul.reset_counts();
+            bearer.dl.set_feedback(feedback);
+            bearer.dl.reset_counts(now);
+            bearer.ul.reset_counts(now);
             // when its packets do not fit into this cell's queues, it keeps the configuration of the other cell
             let _ = bearer.tc.configure(now, tc);
             bearer.tc.reset_counts();
@@ -318,8 +332,10 @@ impl Ue {
     fn report(&mut self, now: Time, tables: &[Adaptation; 2]) {
         self.next_report = now + REPORT;
         self.activity.update(now, self.dl.counts.active_slots + self.ul.counts.active_slots);
+        self.is_connected = !self.activity.is_inactive(now);
         self.channel.update(now, &mut self.random);
         let powers = [self.channel.rsrp_dbm(), self.channel.uplink_rsrp_dbm()];
+        self.dl.counts.rsrq_db += self.channel.rsrq_db();
         let links = [(&mut self.dl, Direction::Downlink), (&mut self.ul, Direction::Uplink)];
         for (((link, direction), adaptation), rsrp_dbm) in links.into_iter().zip(tables).zip(powers) {
             let air = self.channel.link(direction);
