@@ -56,6 +56,11 @@ impl ReportStyle {
         }
     }
 
+    /// Whether the definition lists every measurement that it supports: see [`KpmSource::is_listed_in_every_style`].
+    const fn lists_all(self) -> bool {
+        matches!(self, ReportStyle::Node | ReportStyle::CommonConditions)
+    }
+
     const fn name(self) -> &'static str {
         match self {
             ReportStyle::Node => "E2 Node Measurement",
@@ -157,7 +162,8 @@ fn style_item<'s, S: KpmSource>(style: ReportStyle, source: &'s S, revision: Rev
         bin_range_def: bin_range_definition(source.bins(at)).filter(|_| revision > Revision::V2_01),
     };
     let measurements = source.measurements().iter().enumerate();
-    let supported = measurements.filter(|(_, measurement)| style.supports(measurement.scope));
+    let is_listed = |at| style.lists_all() || source.is_listed_in_every_style(at);
+    let supported = measurements.filter(|(at, measurement)| style.supports(measurement.scope) && is_listed(*at));
     RicReportStyleItem {
         ric_report_style_type: RicStyleType(style.number()),
         ric_report_style_name: RicStyleName(PrintableString::literal(style.name())),

@@ -1,9 +1,11 @@
 use std::time::Duration;
 
 use e2sm::common::{QosFlowIdentifier, Sst};
-use e2sm::kpm::dictionary::{self, Kind};
+use e2sm::kpm::dictionary::{self, Kind, Scope};
 
+use super::measurements::MEASUREMENTS;
 use super::*;
+use crate::counters::Counters;
 use crate::testing;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -27,7 +29,7 @@ fn snapshot(node: &Node) -> CounterSnapshot {
 }
 
 fn measurement(name: &str) -> usize {
-    KPIS.iter().position(|(_, measurement)| measurement.name == name).unwrap()
+    MEASUREMENTS.iter().position(|measurement| measurement.name == name).unwrap()
 }
 
 fn cell_value(node: &Node, since: &CounterSnapshot, name: &str) -> f64 {
@@ -40,16 +42,16 @@ fn measurements_are_in_the_dictionary() {
     let mut node = node();
     let since = snapshot(&node);
     node.advance(START + SECOND);
-    for (at, (_, offer)) in KPIS.iter().enumerate() {
-        let entry = dictionary::find(&offer.name).unwrap();
+    for (at, offer) in MEASUREMENTS.iter().enumerate() {
+        let entry = dictionary::find(offer.name).unwrap_or_else(|| panic!("{}", offer.name));
         assert_eq!(entry.scope, offer.scope, "{}", offer.name);
-        let object = if offer.scope == OfUe { MeasuredObject::Ues(&[Ue(1)]) } else { MeasuredObject::Cell };
+        let object = if offer.scope == Scope::Ue { MeasuredObject::Ues(&[Ue(1)]) } else { MeasuredObject::Cell };
         match node.value(&since, object, at, &MeasurementLabel::NO_LABEL) {
             Value::Integer(_) => assert_eq!(entry.kind, Kind::Integer, "{}", offer.name),
             Value::Real(_) => assert_eq!(entry.kind, Kind::Real, "{}", offer.name),
             other => panic!("{}: {other:?}", offer.name),
         }
-        assert!(KPIS[..at].iter().all(|(_, before)| before.name != offer.name && before.id != offer.id));
+        assert!(MEASUREMENTS[..at].iter().all(|before| before.name != offer.name));
     }
 }
 

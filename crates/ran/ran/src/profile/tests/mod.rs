@@ -199,7 +199,11 @@ fn setup_requests_fit_into_16_kb() {
             let config = RanConfig { scenario, ..RanConfig::with_profile(profile) };
             for node in testing::nodes(&config) {
                 let node_type = node.node_type;
-                let octets = testing::setup_request(node, &config).len();
+                let request = testing::setup_request(node, &config);
+                let octets = request.len();
+                for function in announced(&request, config.e2ap_version) {
+                    println!("- function {}: {} octets", function.id, function.definition.len());
+                }
                 println!("{} {node_type:?}: {octets} octets", profile.name);
                 assert!(octets < 16_384, "{} {node_type:?}: {octets} octets", profile.name);
             }
