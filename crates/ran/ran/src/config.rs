@@ -21,6 +21,7 @@ use ran_functions::rc::RcConfig;
 #[cfg(feature = "live")]
 use crate::live::LiveConfig;
 use crate::node_type::NodeType;
+use crate::pace::Pace;
 use crate::profile::{self, Profile};
 use crate::scenario::{CellScenario, Scenario, ScenarioError};
 use crate::simulation::Steps;
@@ -120,6 +121,11 @@ impl RanConfig {
             profile,
             ..default
         }
+    }
+
+    /// The pace of the model: RAN functions run in its time. In steps, they run in that of the clock.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace::of_speed(if self.steps.is_some() { 1.0 } else { self.scenario.speed })
     }
 
     /// The configuration with the cells split that the profile splits.

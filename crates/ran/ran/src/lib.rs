@@ -55,6 +55,7 @@ mod live;
 mod mobility;
 mod node;
 mod node_type;
+mod pace;
 mod profile;
 pub mod scenario;
 mod simulation;
@@ -81,6 +82,7 @@ pub use live::{LiveConfig, LiveCounts};
 pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
 pub use node_type::NodeType;
+use pace::Pace;
 #[cfg(feature = "control")]
 pub use profile::{CccProfile, RcProfile};
 pub use profile::{KpmProfile, NodeProfile, Profile};
@@ -101,6 +103,7 @@ pub struct Ran {
     simulation: Rc<RefCell<RanSimulation>>,
     nodes: Vec<(NodeHandle, Rc<RefCell<Node>>)>,
     is_always_on: bool,
+    pace: Pace,
     last_tick: Time,
     #[cfg(feature = "live")]
     live: Option<Live>,
@@ -138,6 +141,7 @@ impl Ran {
         if let Some(steps) = &config.steps {
             simulation.borrow_mut().set_steps(steps.clone());
         }
+        let (pace, clock) = (config.pace(), functions::clock(&config));
         let mut nodes = Vec::new();
         for number in 0..config.scenario.cells.len() as u16 {
             // bounded by the scenario
@@ -147,7 +151,7 @@ impl Ran {
                 let components = node.borrow().components();
                 let setup_order = config.profile.setup_order.to_vec();
                 let node_config = NodeConfig { components, setup_order, ..NodeConfig::new(id) };
-                let handle = agents.add_node(node_config, functions::of_node(&node, &config));
+                let handle = agents.add_node(node_config, functions::of_node(&node, &config, &clock));
                 for ric in &config.rics {
                     agents.add_controller(handle, ric.clone());
                 }
@@ -158,6 +162,7 @@ impl Ran {
             agents,
             nodes,
             is_always_on: config.scenario.is_always_on,
+            pace,
             last_tick: Time::default(),
             #[cfg(feature = "live")]
             live: match &config.live {
@@ -223,14 +228,16 @@ impl Ran {
             return self.poll_live(timeout);
         }
         let agents_now = self.agents.now();
-        let any = self.is_always_on || self.nodes.iter().any(|(_, node)| was_read(agents_now, &node.borrow()));
+        let any =
+            self.is_always_on || self.nodes.iter().any(|(_, node)| was_read(self.pace, agents_now, &node.borrow()));
         let timeout = if any { Some(timeout.map_or(TICK, |timeout| timeout.min(TICK))) } else { timeout };
         self.agents.poll(timeout)?;
         let now = self.agents.now();
         if self.is_always_on {
             self.advance_nodes(now, |_| true);
         } else if any && now - self.last_tick >= TICK {
-            self.advance_nodes(now, |node| was_read(now, node));
+            let pace = self.pace;
+            self.advance_nodes(now, |node| was_read(pace, now, node));
         }
         Ok(())
     }
@@ -253,6 +260,7 @@ impl Ran {
     /// Advances the selected nodes to `now`, and wakes the agents of those that have reports.
     fn advance_nodes(&mut self, now: Time, is_selected: impl Fn(&Node) -> bool) {
         self.last_tick = now;
+        let now = self.pace.model_time(now);
         for (handle, node) in &self.nodes {
             if !is_selected(&node.borrow()) {
                 continue;
@@ -270,6 +278,6 @@ impl Ran {
 }
 
 /// Whether a RAN function has read a node recently.
-fn was_read(now: Time, node: &Node) -> bool {
-    node.last_read() > Time::default() && now - node.last_read() < ADVANCE_AFTER_READ
+fn was_read(pace: Pace, now: Time, node: &Node) -> bool {
+    node.last_read() > Time::default() && now - pace.loop_time(node.last_read()) < ADVANCE_AFTER_READ
 }

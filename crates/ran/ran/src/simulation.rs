@@ -91,7 +91,7 @@ pub struct UeBearer {
     pub drb: u8,
 }
 
-/// A pair of equal times: one of the event loop, one of the model.
+/// A pair of equal times: one of the event loop at the model's pace, one of the model.
 #[derive(Clone, Copy, Debug)]
 struct TimeAnchor {
     now: Time,
@@ -174,11 +174,11 @@ impl RanSimulation {
     #[cfg(feature = "live")]
     pub fn until_next_slot(&self, now: Time) -> Duration {
         let Some(anchor) = self.anchors[0] else { return Duration::ZERO };
-        let due = anchor.model + (now - anchor.now).mul_f64(self.speed);
-        self.now(0).since(due).div_f64(self.speed)
+        let due = anchor.model + (now - anchor.now);
+        self.now(0).since(due)
     }
 
-    /// Advances a cell to the model time of `now`, together with all cells that UEs may move to by themselves.
+    /// Advances a cell to the model time of `now`, a time at the model's pace, together with all cells that UEs may move to by themselves.
     pub fn advance(&mut self, cell: usize, now: Time) {
         if let Some(steps) = &self.steps {
             let until = steps.until();
@@ -192,7 +192,7 @@ impl RanSimulation {
             Some(anchor) => {
                 let is_slow = self.real_time_factor.is_too_slow();
                 let max = if is_slow { MAX_CATCH_UP_SLOW } else { MAX_CATCH_UP }.mul_f64(self.speed.max(1.0));
-                let due = anchor.model + (now - anchor.now).mul_f64(self.speed);
+                let due = anchor.model + (now - anchor.now);
                 match due.since(model) > max {
                     false => due,
                     true if is_slow => {
@@ -230,7 +230,7 @@ impl RanSimulation {
     }
 
     fn warn_slow(&mut self, now: Time) {
-        if self.last_warning.is_none_or(|last| now - last >= WARNING_INTERVAL) {
+        if self.last_warning.is_none_or(|last| now - last >= WARNING_INTERVAL.mul_f64(self.speed)) {
             self.last_warning = Some(now);
             warn!(
                 "machine too slow for the RAN: {:.1} s of processing for one second of the model; model time is skipped; \

@@ -15,8 +15,8 @@ use super::{Node, ue_of};
 use bins::{CQI_TABLES, CQIS, MCS, MCS_TABLES, RANKS, TENTHS, is_in};
 use measurements::Kpi;
 pub(super) use measurements::{Measurement, offered};
-pub(super) use snapshot::GrowthCache;
 pub use snapshot::CounterSnapshot;
+pub(super) use snapshot::GrowthCache;
 use values::value;
 
 impl Node {
@@ -84,13 +84,17 @@ impl KpmSource for Node {
         if kpi == Kpi::BufferDl {
             return Value::Integer(self.buffered_octets(object, label));
         }
-        self.growth(since, object, label, |growth| value(kpi, growth, since, &self.cell()))
+        let value = self.growth(since, object, label, |growth| value(kpi, growth, since, &self.cell()));
+        // as srsRAN reports it
+        let is_of_profile = kpi == Kpi::PacketSuccessRateUl && self.profile.kpm.measurements.is_some();
+        if value == Value::NoValue && is_of_profile { Value::Integer(0) } else { value }
     }
 
     fn zero(&self, measurement: usize) -> Value {
         let name = self.measurements.get(measurement).map_or("", |measurement| measurement.name);
         // names that the dictionary lacks are those of profiles, whose values are whole numbers but for this
-        let is_real = dictionary::find(name).map_or(name == "RRC.Conn.Avg", |entry| entry.kind == dictionary::Kind::Real);
+        let is_real =
+            dictionary::find(name).map_or(name == "RRC.Conn.Avg", |entry| entry.kind == dictionary::Kind::Real);
         if is_real { Value::Real(0.0) } else { Value::Integer(0) }
     }
 
@@ -143,7 +147,8 @@ impl KpmSource for Node {
 
     fn is_listed_in_every_style(&self, measurement: usize) -> bool {
         let is_of_profile = self.profile.kpm.measurements.is_some();
-        is_of_profile || self.measurements.get(measurement).is_some_and(|measurement| measurement.is_listed_in_every_style)
+        is_of_profile
+            || self.measurements.get(measurement).is_some_and(|measurement| measurement.is_listed_in_every_style)
     }
 
     /// Measurements of UEs can be divided by PLMN, slice, 5QI and flow. PRB usage also has minimum, maximum and mean.

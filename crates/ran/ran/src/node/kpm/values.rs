@@ -8,7 +8,6 @@ use super::{CounterSnapshot, Kpi};
 use crate::counters::Counters;
 
 /// Computes a measurement from the counters since a snapshot, in the units of [`e2sm::kpm::dictionary`].
-#[expect(clippy::too_many_lines, reason = "one line for each measurement")]
 pub fn value(kpi: Kpi, counted: &Counters, since: &CounterSnapshot, cell: &Cell) -> Value {
     let dl = || cell.usage(Direction::Downlink).since(&since.dl_usage);
     let ul = || cell.usage(Direction::Uplink).since(&since.ul_usage);
