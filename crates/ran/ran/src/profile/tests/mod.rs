@@ -270,8 +270,7 @@ fn measurements_of_ues_are_accepted_in_every_style_for_ues() {
     use e2sm::kpm::{EveryUe, MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision, Scope};
 
     let config = config("full");
-    let mut node = Driven::new(&config, NodeType::Gnb);
-    let ues = node.ue_ids();
+    let ues = Driven::new(&config, NodeType::Gnb).ue_ids();
     let octets = testing::setup_request(node_of(&config, NodeType::Gnb), &config);
     let definition = function(&announced(&octets, config.e2ap_version), 2).definition.clone();
     let offered = RanFunctionDefinition::decode_owned(&definition, Revision::V3_00).unwrap();
@@ -292,6 +291,7 @@ fn measurements_of_ues_are_accepted_in_every_style_for_ues() {
         };
         let plan = request.plan(&offered, Revision::V3_00).unwrap();
         let (trigger, action) = kpm_subscription(&plan.action, 1000);
+        let mut node = Driven::new(&config, NodeType::Gnb);
         node.subscribe(2, trigger, vec![report_action(0, Some(action))]).unwrap();
         let (_, message) = node.report(2).unwrap();
         let message = kpm::IndicationMessage::decode_owned(&message, Revision::V3_00).unwrap();
