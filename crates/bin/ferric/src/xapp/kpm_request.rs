@@ -34,6 +34,7 @@ const OF_NODE: &[&str] = &[
     "RRU.PrbTotUl",
     "DRB.MeanActiveUeDl",
     "RRC.ConnMean",
+    "RRC.ConnMax",
     "DRB.PdcpSduVolumeDL",
     "DRB.PdcpSduVolumeUL",
 ];
