@@ -1,5 +1,7 @@
 //! F1AP, between a gNB-CU and a gNB-DU (TS 38.473).
 
+use core::fmt;
+
 use ids::{FiveGsTac, GnbDuId, NrCgi, NrPci, PlmnIdentity};
 use per::{Bits, List, Octets, Per, Reader};
 
@@ -137,9 +139,57 @@ impl F1SetupResponse<'_> {
     }
 }
 
-/// Calls `visit` with each served cell of an F1 SETUP REQUEST. Octets that are something else have no cells; of a damaged
-/// message, the cells before the damage are visited.
-pub fn visit_served_cells(octets: &[u8], mut visit: impl FnMut(NrCgi)) {
+/// The downlink carrier of a served cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServedCarrier {
+    /// Whether both directions share it (TDD).
+    pub is_tdd: bool,
+    /// The subcarrier spacing in kHz.
+    pub subcarrier_spacing_khz: u16,
+    /// The bandwidth in resource blocks.
+    pub prbs: u16,
+}
+
+impl ServedCarrier {
+    /// Returns the channel bandwidth in MHz (TS 38.101-1 and TS 38.101-2, tables 5.3.2-1), if the number of resource blocks is
+    /// that of a channel bandwidth.
+    #[must_use]
+    pub fn bandwidth_mhz(&self) -> Option<u16> {
+        #[rustfmt::skip]
+        let channels: &[(u16, u16)] = match self.subcarrier_spacing_khz {
+            15 => &[
+                (25, 5), (52, 10), (79, 15), (106, 20), (133, 25), (160, 30), (188, 35), (216, 40), (242, 45), (270, 50),
+            ],
+            30 => &[
+                (11, 5), (24, 10), (38, 15), (51, 20), (65, 25), (78, 30), (92, 35), (106, 40), (119, 45), (133, 50),
+                (162, 60), (189, 70), (217, 80), (245, 90), (273, 100),
+            ],
+            60 => &[
+                (11, 10), (18, 15), (24, 20), (31, 25), (38, 30), (44, 35), (51, 40), (58, 45), (65, 50), (66, 50),
+                (79, 60), (93, 70), (107, 80), (121, 90), (132, 100), (135, 100), (264, 200),
+            ],
+            120 => &[(32, 50), (66, 100), (132, 200), (264, 400)],
+            _ => &[],
+        };
+        channels.iter().find(|(prbs, _)| *prbs == self.prbs).map(|(_, mhz)| *mhz)
+    }
+}
+
+/// `NR 40 MHz TDD`
+impl fmt::Display for ServedCarrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bandwidth_mhz() {
+            Some(mhz) => write!(f, "NR {mhz} MHz ")?,
+            None => write!(f, "NR {} PRBs of {} kHz ", self.prbs, self.subcarrier_spacing_khz)?,
+        }
+        f.write_str(if self.is_tdd { "TDD" } else { "FDD" })
+    }
+}
+
+/// Calls `visit` with each served cell of an F1 SETUP REQUEST, and with its carrier if that can be read: extensions of the
+/// carrier's description are not. Octets that are something else have no cells; of a damaged message, the cells before the
+/// damage are visited.
+pub fn visit_served_cells(octets: &[u8], mut visit: impl FnMut(NrCgi, Option<ServedCarrier>)) {
     let Some(request) = PduView::read(Protocol::F1ap, octets) else { return };
     if (request.kind, request.procedure_code) != (MessageKind::InitiatingMessage, PROCEDURE_F1_SETUP) {
         return;
@@ -150,20 +200,63 @@ pub fn visit_served_cells(octets: &[u8], mut visit: impl FnMut(NrCgi)) {
     }
 }
 
-fn read_cells(list: &mut Reader<'_>, visit: &mut impl FnMut(NrCgi)) -> Result<(), per::Error> {
+fn read_cells(list: &mut Reader<'_>, visit: &mut impl FnMut(NrCgi, Option<ServedCarrier>)) -> Result<(), per::Error> {
     for _ in 0..list.constrained(1, 512)? {
         list.constrained(0, 65_535)?; // GNB-DU-Served-Cells-Item
         list.bits(2)?;
         let mut item = list.open_type_reader()?;
         // extension and options of the item, of the cell's information, and of its NR CGI
-        item.bits(3 + 4 + 2)?;
+        let options = item.bits(3 + 4 + 2)?;
         item.align();
         let plmn_identity = match *item.octets(3)? {
             [a, b, c] => PlmnIdentity([a, b, c]),
             _ => return Err(item.error(per::ErrorKind::OutOfRange)),
         };
         item.align();
-        visit(NrCgi::new(plmn_identity, item.bits(36)?));
+        let cell = NrCgi::new(plmn_identity, item.bits(36)?);
+        visit(cell, read_carrier(&mut item, options).ok());
+    }
+    Ok(())
+}
+
+/// Reads what follows the identity in an NR CGI of Served-Cell-Information, up to the downlink carrier. `options` are the bits
+/// before the NR CGI.
+fn read_carrier(item: &mut Reader<'_>, options: u64) -> Result<ServedCarrier, per::Error> {
+    let has = |bit: u64| options >> bit & 1 == 1;
+    if has(0) {
+        skip_extensions(item)?;
+    }
+    item.constrained(0, 1007)?; // NR PCI
+    if has(4) {
+        item.align();
+        item.octets(3)?; // 5GS-TAC
+    }
+    if has(3) {
+        item.bits(16)?; // Configured-EPS-TAC
+    }
+    for _ in 0..item.constrained(1, 6)? {
+        let has_extensions = item.bits(2)? & 1 == 1;
+        item.align();
+        item.octets(3)?; // PLMN identity
+        if has_extensions {
+            skip_extensions(item)?;
+        }
+    }
+    let (is_tdd, bandwidth) = match <NrModeInfo<'_> as per::Decode<'_, _>>::decode(item)? {
+        NrModeInfo::Fdd(fdd) => (false, fdd.downlink_transmission_bandwidth),
+        NrModeInfo::Tdd(tdd) => (true, tdd.transmission_bandwidth),
+        NrModeInfo::Extensions(_) => return Err(item.error(per::ErrorKind::OutOfRange)),
+    };
+    let subcarrier_spacing_khz = bandwidth.nr_scs.khz();
+    Ok(ServedCarrier { is_tdd, subcarrier_spacing_khz, prbs: bandwidth.nr_nrb.prbs() })
+}
+
+/// Skips a ProtocolExtensionContainer.
+fn skip_extensions(reader: &mut Reader<'_>) -> Result<(), per::Error> {
+    for _ in 0..reader.constrained(1, 65_535)? {
+        reader.constrained(0, 65_535)?;
+        reader.bits(2)?;
+        reader.skip_open_type()?;
     }
     Ok(())
 }
@@ -340,6 +433,17 @@ enum NrScs {
     Scs120,
 }
 
+impl NrScs {
+    fn khz(self) -> u16 {
+        match self {
+            NrScs::Scs15 => 15,
+            NrScs::Scs30 => 30,
+            NrScs::Scs60 => 60,
+            NrScs::Scs120 => 120,
+        }
+    }
+}
+
 macro_rules! nrb {
     ($($prbs:literal $name:ident $(#[$addition:meta])*,)*) => {
         /// NRNRB.
@@ -354,6 +458,12 @@ macro_rules! nrb {
                 match prbs {
                     $($prbs => Some(NrNrb::$name),)*
                     _ => None,
+                }
+            }
+
+            fn prbs(self) -> u16 {
+                match self {
+                    $(NrNrb::$name => $prbs,)*
                 }
             }
         }

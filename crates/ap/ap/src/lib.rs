@@ -9,6 +9,8 @@ pub mod e1ap;
 pub mod f1ap;
 #[cfg(feature = "ngap")]
 pub mod ngap;
+#[cfg(feature = "nr-rrc")]
+pub mod nr_rrc;
 mod numeric_ie;
 mod pdu;
 #[cfg(feature = "s1ap")]

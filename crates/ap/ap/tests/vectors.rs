@@ -1,7 +1,7 @@
 //! Messages against `vectors/interfaces`, whose octets are those of an independent encoder (pycrate 0.8.1).
 
 use ap::e1ap::{CnSupport, GnbCuUpE1SetupRequest, GnbCuUpE1SetupResponse};
-use ap::f1ap::{F1SetupRequest, F1SetupResponse, NrCarrier, NrMode, ServedCell, TransmissionBandwidth};
+use ap::f1ap::{F1SetupRequest, F1SetupResponse, NrCarrier, NrMode, ServedCarrier, ServedCell, TransmissionBandwidth};
 use ap::ngap::{NgSetupRequest, NgSetupResponse, RrcInactiveTransitionReport, RrcState};
 use ap::s1ap::{S1SetupRequest, S1SetupResponse, UeContextResumeRequest, UeContextSuspendRequest, UeS1apIds};
 use ap::{PagingDrx, ServedPlmn, x2ap, xnap};
@@ -121,15 +121,33 @@ fn f1ap_messages_match_vectors() {
     let response = F1SetupResponse { transaction_id: 0, gnb_cu_name: "gnb-e05-cu", cells_to_be_activated: &[CELL] };
     check("setup/f1ap-f1-setup-response", response.encode());
 
-    for request in [tdd, fdd] {
+    let of_tdd = ServedCarrier { is_tdd: true, subcarrier_spacing_khz: 30, prbs: 106 };
+    let of_fdd = ServedCarrier { is_tdd: false, subcarrier_spacing_khz: 15, prbs: 52 };
+    for (request, carrier) in [(tdd, of_tdd), (fdd, of_fdd)] {
         let mut cells = Vec::new();
-        ap::f1ap::visit_served_cells(&request, |cell| cells.push(cell));
-        assert_eq!(cells, [CELL]);
+        ap::f1ap::visit_served_cells(&request, |cell, carrier| cells.push((cell, carrier)));
+        assert_eq!(cells, [(CELL, Some(carrier))]);
         for length in 0..request.len() {
-            ap::f1ap::visit_served_cells(&request[..length], |cell| assert_eq!(cell, CELL));
+            ap::f1ap::visit_served_cells(&request[..length], |cell, read| {
+                assert_eq!(cell, CELL);
+                assert!(read.is_none_or(|read| read == carrier));
+            });
         }
     }
-    ap::f1ap::visit_served_cells(&response.encode().unwrap(), |cell| panic!("{cell} of a response"));
+    ap::f1ap::visit_served_cells(&response.encode().unwrap(), |cell, _| panic!("{cell} of a response"));
+}
+
+#[test]
+fn carrier_is_displayed_by_its_channel_bandwidth() {
+    for (is_tdd, subcarrier_spacing_khz, prbs, shown) in [
+        (true, 30, 106, "NR 40 MHz TDD"),
+        (false, 15, 52, "NR 10 MHz FDD"),
+        (true, 30, 273, "NR 100 MHz TDD"),
+        (true, 120, 66, "NR 100 MHz TDD"),
+        (true, 30, 50, "NR 50 PRBs of 30 kHz TDD"),
+    ] {
+        assert_eq!(ServedCarrier { is_tdd, subcarrier_spacing_khz, prbs }.to_string(), shown);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 
 /// The readiness to report for a file descriptor. Errors and hang-ups are always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +156,33 @@ impl Waker {
     }
 }
 
+/// Ends a wait of a [`Poll`] at regular intervals. Unlike a timeout of each wait it does not have the kernel set a timer each time.
+pub struct Ticker {
+    timerfd: OwnedFd,
+}
+
+impl Ticker {
+    /// Creates a ticker whose ticks `poll` reports with `token` until [`Ticker::acknowledge`]. An interval below 1 ms counts as
+    /// 1 ms.
+    pub fn new(poll: &Poll, token: u64, interval: Duration) -> io::Result<Self> {
+        let interval = interval.max(Duration::from_millis(1));
+        let interval = Timespec {
+            tv_sec: interval.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: interval.subsec_nanos().into(),
+        };
+        let timerfd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        let regular = Itimerspec { it_interval: interval, it_value: interval };
+        timerfd_settime(&timerfd, TimerfdTimerFlags::empty(), &regular)?;
+        poll.add(&timerfd, token, Interest::READ)?;
+        Ok(Ticker { timerfd })
+    }
+
+    /// Acknowledges all ticks until now.
+    pub fn acknowledge(&self) {
+        silence(&self.timerfd);
+    }
+}
+
 /// Makes an eventfd readable.
 pub(crate) fn ring(eventfd: &OwnedFd) {
     match rustix::io::write(eventfd, &1_u64.to_ne_bytes()) {
@@ -164,11 +192,11 @@ pub(crate) fn ring(eventfd: &OwnedFd) {
     }
 }
 
-/// Makes an eventfd no longer readable.
+/// Makes an eventfd or timerfd no longer readable.
 pub(crate) fn silence(eventfd: &OwnedFd) {
     match rustix::io::read(eventfd, &mut [0_u8; 8]) {
         Ok(_) | Err(Errno::AGAIN) => {}
-        Err(errno) => panic!("reading our own eventfd cannot fail otherwise: {errno}"),
+        Err(errno) => panic!("reading our own descriptor cannot fail otherwise: {errno}"),
     }
 }
 
@@ -214,6 +242,18 @@ mod tests {
             .unwrap();
         assert!(shortest >= Duration::from_micros(200), "{shortest:?}");
         assert!(shortest < Duration::from_micros(900), "{shortest:?}");
+    }
+
+    #[test]
+    fn ticker_ends_waits_at_its_interval() {
+        let poll = Poll::new().unwrap();
+        let begun = Instant::now();
+        let ticker = Ticker::new(&poll, 3, Duration::from_millis(5)).unwrap();
+        for ticks in 1..4 {
+            assert_eq!(tokens(&poll, None), [3]);
+            assert!(begun.elapsed() >= ticks * Duration::from_millis(5));
+            ticker.acknowledge();
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub struct Attributes {
     pub size: Option<ExprRange>,
     pub default: Option<Expr>,
     pub shortcut: Option<syn::Path>,
+    pub list_shortcut: Option<syn::Path>,
 }
 
 pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
@@ -44,9 +45,10 @@ pub fn of(attributes: &[Attribute]) -> syn::Result<Attributes> {
                 "size" => out.size = Some(meta.value()?.parse()?),
                 "default" => out.default = Some(meta.value()?.parse()?),
                 "shortcut" => out.shortcut = Some(meta.value()?.parse()?),
+                "list_shortcut" => out.list_shortcut = Some(meta.value()?.parse()?),
                 _ => {
                     return Err(meta.error(
-                        "known are extensible, choice, hot, fast, addition, mandatory, group, since, until, range, size, default, shortcut",
+                        "known are extensible, choice, hot, fast, addition, mandatory, group, since, until, range, size, default, shortcut, list_shortcut",
                     ));
                 }
             }

@@ -33,7 +33,8 @@ use syn::{Data, DeriveInput, Fields};
 /// `fast`: the codecs of the components are inlined into that of the type; otherwise shared functions are called. `hot`, for a
 /// type that occurs hundreds of times in a message: its decoder is also inlined into that of its container.
 ///
-/// `shortcut = function`, on a SEQUENCE or CHOICE: the function is its `Decode::decode_shortcut`.
+/// `shortcut = function` and `list_shortcut = function`, on a SEQUENCE or CHOICE: the function is its `Decode::decode_shortcut`,
+/// its `Decode::decode_list_shortcut`.
 ///
 /// On variants: `addition`; `since` and `until`; `range` and `size` for the payload. An enum without payloads that is a CHOICE of
 /// NULLs has `#[per(choice)]`. The alternatives are in the order of their tags: with automatic tagging, the order of the ASN.1.
@@ -104,6 +105,7 @@ struct Impl<'i> {
     leaf: bool,
     /// The function that reads its most frequent encoding.
     shortcut: Option<syn::Path>,
+    list_shortcut: Option<syn::Path>,
 }
 
 impl<'i> Impl<'i> {
@@ -134,6 +136,7 @@ impl<'i> Impl<'i> {
                     inlined,
                     leaf,
                     shortcut: attributes.shortcut,
+                    list_shortcut: attributes.list_shortcut,
                 })
             }
             1 => Ok(Impl {
@@ -146,6 +149,7 @@ impl<'i> Impl<'i> {
                 inlined,
                 leaf,
                 shortcut: attributes.shortcut,
+                list_shortcut: attributes.list_shortcut,
             }),
             _ => Err(syn::Error::new_spanned(generics, "at most one lifetime, that of the input")),
         }
@@ -205,6 +209,17 @@ impl<'i> Impl<'i> {
                 }
             }
         });
+        let list_shortcut = self.list_shortcut.as_ref().map(|function| {
+            quote! {
+                #[inline(always)]
+                fn decode_list_shortcut(
+                    reader: &mut ::per::Reader<'per, S>,
+                    count: usize,
+                ) -> ::core::option::Option<::per::List<'per, Self>> {
+                    #function(reader, count)
+                }
+            }
+        });
         quote! {
             // `?` compiles to more code
             #[automatically_derived]
@@ -218,6 +233,7 @@ impl<'i> Impl<'i> {
                     #body
                 }
                 #shortcut
+                #list_shortcut
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The codec traits, and the codecs of Rust's built-in types.
 
-use crate::{Describe, Error, ErrorKind, Heap, ListBuilder, Reader, Store, Visitor, Writer};
+use crate::{Describe, Error, ErrorKind, Heap, List, ListBuilder, Reader, Store, Visitor, Writer};
 
 /// A type that can be read. Lists and gathered fragments are stored in an `S`.
 pub trait Decode<'a, S: Store<'a>>: Sized {
@@ -25,6 +25,13 @@ pub trait Decode<'a, S: Store<'a>>: Sized {
     #[inline(always)]
     fn decode_shortcut<L: ListBuilder<'a, Self>>(_: &mut Reader<'a, S>, _most: usize, _items: &mut L) -> usize {
         0
+    }
+
+    /// Reads a list of `count` items if all of them have the most frequent encoding of the type. Returns `None`, with the reader
+    /// where it was, if they do not. Unlike [`Decode::decode_shortcut`] it creates each item where the list keeps it.
+    #[inline(always)]
+    fn decode_list_shortcut(_: &mut Reader<'a, S>, _count: usize) -> Option<List<'a, Self>> {
+        None
     }
 }
 

@@ -20,6 +20,9 @@ pub trait Store<'a>: Copy {
     /// Creates a list for `count` items. The count is from the encoding and not trusted.
     fn begin<T: 'a>(self, count: usize) -> Self::ListBuilder<T>;
 
+    /// Creates a list of `count` items. The caller vouches for the count: the octets of all items have arrived.
+    fn fill<T: 'a>(self, count: usize, item: impl FnMut() -> T) -> List<'a, T>;
+
     /// Stores gathered octets, or returns them if this store cannot keep any.
     ///
     /// # Errors
@@ -73,6 +76,11 @@ impl<'a> Store<'a> for Heap<'a> {
     fn begin<T: 'a>(self, count: usize) -> Vec<T> {
         // Most lists are short, and longer ones can grow as their items are read.
         Vec::with_capacity(count.min(64))
+    }
+
+    #[inline]
+    fn fill<T: 'a>(self, count: usize, item: impl FnMut() -> T) -> List<'a, T> {
+        List::Owned(core::iter::repeat_with(item).take(count).collect())
     }
 
     fn keep(self, octets: Vec<u8>) -> Result<&'a [u8], Vec<u8>> {
@@ -213,7 +221,13 @@ impl<T: IntoOwned + Clone> IntoOwned for List<'_, T> {
 impl<'a, S: Store<'a>, T: Decode<'a, S>> DecodeSized<'a, S> for List<'a, T> {
     #[inline]
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, _: Option<&Self>) -> Result<Self, Error> {
-        Self::decode_each(reader, size, T::decode_shortcut::<S::ListBuilder<T>>, T::decode_after)
+        let progress = Progress::begin(reader, size)?;
+        if progress.is_last
+            && let Some(list) = T::decode_list_shortcut(reader, progress.left)
+        {
+            return Ok(list);
+        }
+        Self::decode_each(reader, progress, T::decode_shortcut::<S::ListBuilder<T>>, T::decode_after)
     }
 }
 
@@ -228,18 +242,18 @@ impl<'a, T> List<'a, T> {
         size: Size,
         item: impl FnMut(&mut Reader<'a, S>, Option<&T>) -> Result<T, Error>,
     ) -> Result<Self, Error> {
-        Self::decode_each(reader, size, |_, _, _| 0, item)
+        let progress = Progress::begin(reader, size)?;
+        Self::decode_each(reader, progress, |_, _, _| 0, item)
     }
 
     /// Reads items with `shortcut`, and those to which it does not apply with `item`.
     #[inline(always)]
     fn decode_each<S: Store<'a>>(
         reader: &mut Reader<'a, S>,
-        size: Size,
+        mut progress: Progress,
         mut shortcut: impl FnMut(&mut Reader<'a, S>, usize, &mut S::ListBuilder<T>) -> usize,
         mut item: impl FnMut(&mut Reader<'a, S>, Option<&T>) -> Result<T, Error>,
     ) -> Result<Self, Error> {
-        let mut progress = Progress::begin(reader, size)?;
         let mut items = reader.store().begin(progress.left);
         reader.descend()?;
         let result = loop {

@@ -70,7 +70,9 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         self.end - self.pos
     }
 
-    pub(crate) fn store(&self) -> S {
+    /// The storage of decoded lists.
+    #[must_use]
+    pub fn store(&self) -> S {
         self.store
     }
 

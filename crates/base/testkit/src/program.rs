@@ -183,6 +183,13 @@ impl Program {
         }
     }
 
+    /// Writes a line to the program's input, of a program started with [`Program::start_with_input`].
+    #[track_caller]
+    pub fn enter(&mut self, line: &str) {
+        let input = self.child.stdin.as_mut().expect("a program with an input");
+        writeln!(input, "{line}").expect("the program reads its input");
+    }
+
     /// The process id.
     #[must_use]
     pub fn id(&self) -> u32 {

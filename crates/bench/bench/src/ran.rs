@@ -88,7 +88,7 @@ pub fn ran(repetitions: usize, seconds: f64) -> anyhow::Result<RanReport> {
             let usage = cell.usage(Direction::Downlink);
             let octets = (0..cell.ue_indices()).filter_map(|place| cell.counts(place));
             let octets: u64 = octets.map(|counts| counts.dl_rlc.delivered_octets).sum();
-            sum = (sum.0 + usage.used_prbs, sum.1 + usage.prbs, sum.2 + octets);
+            sum = (sum.0 + usage.used_elements, sum.1 + usage.elements, sum.2 + octets);
         }
         sum
     };

@@ -58,9 +58,11 @@ pub(super) fn fig6b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
                 FlexRAN's agent at 32 UEs",
         judged: "at 32 UEs the whole agent uses at most that margin, 1 % of 8 cores as the paper's, and sends at least 90 % of the \
                  reports",
+        statements: Vec::new(),
         holds: Some(holds),
         values: table,
         summary: None,
+        samples: None,
         notes: Vec::new(),
     })
 }

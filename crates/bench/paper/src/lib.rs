@@ -11,13 +11,14 @@ mod fig7;
 mod fig8;
 mod fig9;
 mod load;
+mod model;
 mod peer;
 mod plot;
+mod report;
 mod table;
 mod table2;
 mod testbed;
 
-use std::fmt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -27,10 +28,12 @@ use bench::part::Encoding;
 use serde::Serialize;
 
 use load::Crowd;
-use testbed::{Mode, Punctuality};
+use testbed::Mode;
 
+pub use model::{Check, ModelCheck, check_names, model_check};
 pub use peer::{Peer, PeerError};
-pub use plot::{Mark, Panel, Plot, Series, X};
+pub use plot::{Connection, Mark, Panel, Plot, Series, X};
+pub use report::{FigureReport, Setting, Statement};
 pub use table::{Cell, Table};
 
 /// A figure or table of the paper.
@@ -113,71 +116,6 @@ impl Figure {
     #[must_use]
     pub fn has_peers(self) -> bool {
         matches!(self, Figure::Fig8a | Figure::Fig8b | Figure::Fig9b)
-    }
-}
-
-/// The setting of a measurement.
-#[derive(Clone, Debug, Serialize)]
-pub struct Setting {
-    /// The paper's setting.
-    pub paper: &'static str,
-    /// Our setting.
-    pub ours: &'static str,
-    /// The relevant differences.
-    pub differs: Vec<&'static str>,
-}
-
-/// The result of a figure.
-#[derive(Clone, Debug, Serialize)]
-pub struct FigureReport {
-    /// The figure.
-    pub figure: Figure,
-    /// The setting.
-    pub setting: Setting,
-    /// The measured values.
-    pub values: Table,
-    /// The table to print, if the values are too many.
-    #[serde(skip)]
-    pub summary: Option<Table>,
-    /// The paper's claim, in our words.
-    pub claim: &'static str,
-    /// The criterion of the claim.
-    pub judged: &'static str,
-    /// Whether our numbers support the claim; `None` if the systems that the paper compares with are missing, or if the machine
-    /// was too slow for live mode.
-    pub holds: Option<bool>,
-    /// Further remarks.
-    pub notes: Vec<String>,
-    /// The plot.
-    #[serde(skip)]
-    pub plot: Plot,
-}
-
-impl FigureReport {
-    /// Notes the timing of live mode. A machine that was too slow leaves the claim undecided.
-    fn judge(&mut self, punctuality: Punctuality) {
-        self.notes.push(punctuality.note());
-        if !punctuality.is_good() && self.holds.take().is_some() {
-            self.plot.title += " (the machine was too slow)";
-        }
-    }
-}
-
-impl fmt::Display for FigureReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}\n\n{}", self.plot.title, self.summary.as_ref().unwrap_or(&self.values))?;
-        writeln!(f, "  paper:   {}", self.setting.paper)?;
-        writeln!(f, "  ours:    {}", self.setting.ours)?;
-        self.setting.differs.iter().try_for_each(|line| writeln!(f, "  differs: {line}"))?;
-        writeln!(f, "  claim:   {}", self.claim)?;
-        writeln!(f, "  judged:  {}", self.judged)?;
-        let holds = match self.holds {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "undecided",
-        };
-        writeln!(f, "  holds:   {holds}")?;
-        self.notes.iter().try_for_each(|note| writeln!(f, "  note:    {note}"))
     }
 }
 

@@ -81,7 +81,7 @@ impl Table {
     /// The column `y` over the column `x`, or over the row numbers.
     pub(super) fn series(&self, name: &str, x: Option<&str>, y: &str) -> Series {
         let point = |row| Some((x.map_or(Some(row as f64), |x| self.value(row, x))?, self.value(row, y)?));
-        Series { name: name.to_owned(), points: (0..self.rows.len()).filter_map(point).collect() }
+        Series::new(name, (0..self.rows.len()).filter_map(point).collect())
     }
 
     /// Comma-separated values (RFC 4180).

@@ -75,9 +75,11 @@ pub(super) fn table2(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         plot: Plot { title: "Table 2: storage of a controller".into(), panels: vec![panel] },
         claim: "FlexRIC needs 76 to 94 MB, O-RAN's RIC 2,469 MB and some 170 MB more for each xApp",
         judged: "`ferric` with its libraries is smaller than FlexRIC's smallest image",
+        statements: Vec::new(),
         holds: Some(of_program + of_libraries <= FLEXRIC_HW_MB),
         values: table,
         summary: None,
+        samples: None,
         notes,
     })
 }

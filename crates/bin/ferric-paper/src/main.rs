@@ -39,6 +39,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Part {
+    /// Compare the emulated RAN with specifications and literature.
+    ///
+    /// Each check runs the model and compares one value with what a formula or a standard gives for the same setting. All checks
+    /// take about a minute; the result is the same on every machine. The exit status is 1 if a check does not hold.
+    ModelCheck(ModelCheckArgs),
     /// A part of a measurement that runs in a process of its own.
     #[command(hide = true)]
     Part {
@@ -48,13 +53,34 @@ enum Part {
 }
 
 #[derive(Args)]
+struct ModelCheckArgs {
+    /// Checks to run. [default: all]
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(paper::check_names()), hide_possible_values = true)]
+    names: Vec<String>,
+    /// Print one JSON object, whose `checks` have `name`, `expected`, `measured`, `holds` and more.
+    #[arg(long, conflicts_with = "update")]
+    json: bool,
+    /// Measure a fifth of the time, with the same tolerances.
+    #[arg(long)]
+    quick: bool,
+    /// Rewrite the table of a document: the lines between `<!-- model-check -->` and `<!-- end of model-check -->`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "quick"])]
+    update: Option<PathBuf>,
+}
+
+#[derive(Args)]
 struct FigureArgs {
     /// A figure or table, or all of them.
     #[arg(required = true, value_parser = PossibleValuesParser::new(Figure::ALL.iter().map(|figure| figure.name()).chain(["all"])))]
     figure: Option<String>,
-    /// Directory for FIGURE.csv and FIGURE.svg; created if missing.
+    /// Directory for the files; created if missing. FIGURE.csv has the values, FIGURE-samples.csv the raw samples if the values
+    /// are statistics of them.
     #[arg(long, value_name = "DIR", default_value = "paper")]
     out: PathBuf,
+    /// Formats of the plots, FIGURE.svg and so on. TikZ is for `\input` in LaTeX; `csv` draws none: values and samples are always
+    /// written. Repeatable, or a list with commas.
+    #[arg(long, value_enum, value_name = "FORMAT", value_delimiter = ',', default_value = "svg")]
+    format: Vec<Format>,
     /// Print one JSON object per figure, each on one line.
     #[arg(long)]
     json: bool,
@@ -77,6 +103,15 @@ struct FigureArgs {
     /// Seconds that the app of a `--peer` has for its first subscription, for each number of agents, 0.1 to 60.
     #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
     peer_wait: f64,
+}
+
+/// A format of plots.
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Svg,
+    Pdf,
+    Csv,
+    Tikz,
 }
 
 /// An encoding of service models.
@@ -104,9 +139,60 @@ fn main() -> ExitCode {
     program::raise_open_files();
     let result = match &cli.part {
         Some(Part::Part { part }) => bench::part::run(part),
+        Some(Part::ModelCheck(args)) => model_check(args),
         None => run(&cli.figures),
     };
     program::exit_code("ferric paper", result)
+}
+
+/// The lines of a document around the table of checks.
+const TABLE_BEGIN: &str = "<!-- model-check -->\n";
+const TABLE_END: &str = "<!-- end of model-check -->\n";
+
+fn model_check(args: &ModelCheckArgs) -> anyhow::Result<()> {
+    // before anything is measured
+    let document = args.update.as_deref().map(Document::read).transpose()?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let report = paper::model_check(&args.names, args.quick, threads);
+    if let Some(document) = document {
+        document.write(&report.markdown())?;
+    }
+    match args.json {
+        true => outln!("{}", serde_json::to_string(&report)?),
+        false => outln!("{report}"),
+    }
+    let failed: Vec<_> = report.failed().collect();
+    if failed.is_empty() { Ok(()) } else { bail!("checks that do not hold: {}", failed.join(", ")) }
+}
+
+/// A document with a table of checks.
+struct Document<'p> {
+    path: &'p Path,
+    before: String,
+    after: String,
+}
+
+impl<'p> Document<'p> {
+    fn read(path: &'p Path) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let parts =
+            text.split_once(TABLE_BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(TABLE_END)?.1)));
+        let (before, after) = parts.with_context(|| {
+            format!(
+                "{} has no line `{}` followed by `{}`",
+                path.display(),
+                TABLE_BEGIN.trim_end(),
+                TABLE_END.trim_end()
+            )
+        })?;
+        Ok(Document { path, before: before.to_owned(), after: after.to_owned() })
+    }
+
+    fn write(self, table: &str) -> anyhow::Result<()> {
+        let Document { path, before, after } = self;
+        let text = [&before, TABLE_BEGIN, "\n", table, "\n", TABLE_END, &after].concat();
+        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
 }
 
 fn run(args: &FigureArgs) -> anyhow::Result<()> {
@@ -145,7 +231,7 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
         let flag = is_interrupted.as_deref();
         let (report, failed) =
             paper::figure(&ferric, *figure, args.seconds, &args.peers, options, flag).context(figure.name())?;
-        write(&report, &args.out)?;
+        write(&report, &args.format, &args.out)?;
         if args.json {
             outln!("{}", serde_json::to_string(&report)?);
         } else {
@@ -165,10 +251,21 @@ fn try_to_write(out: &Path) -> anyhow::Result<()> {
     fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))
 }
 
-fn write(report: &FigureReport, out: &Path) -> anyhow::Result<()> {
-    for (ending, text) in [("csv", report.values.csv()), ("svg", report.plot.svg())] {
-        let path = out.join(format!("{}.{ending}", report.figure.name()));
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+fn write(report: &FigureReport, formats: &[Format], out: &Path) -> anyhow::Result<()> {
+    let name = report.figure.name();
+    let mut files = vec![(format!("{name}.csv"), report.values.csv().into_bytes())];
+    files.extend(report.samples.iter().map(|samples| (format!("{name}-samples.csv"), samples.csv().into_bytes())));
+    for format in formats {
+        match format {
+            Format::Svg => files.push((format!("{name}.svg"), report.plot.svg().into_bytes())),
+            Format::Pdf => files.push((format!("{name}.pdf"), report.plot.pdf())),
+            Format::Tikz => files.push((format!("{name}.tikz"), report.plot.tikz().into_bytes())),
+            Format::Csv => {}
+        }
+    }
+    for (file, octets) in files {
+        let path = out.join(file);
+        fs::write(&path, octets).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }

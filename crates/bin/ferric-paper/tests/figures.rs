@@ -55,8 +55,14 @@ fn checked(outcome: &Outcome, figure: &str, out: &Directory) -> Value {
     assert_eq!(csv.lines().next().unwrap().split(',').collect::<Vec<_>>(), columns.keys().collect::<Vec<_>>());
     let svg = fs::read_to_string(out.0.join(format!("{figure}.svg"))).unwrap();
     let document = roxmltree::Document::parse(&svg).unwrap();
-    let drawn = document.descendants().filter(|node| node.has_tag_name("circle") || node.has_tag_name("rect"));
-    assert!(drawn.count() > 2, "{svg}");
+    let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
+    // the grid, the axes and the legend are paths or rectangles as well
+    assert!(count("circle") + count("rect") + count("path") > 8, "{svg}");
+    assert!(count("text") > 5 && count("title") == 1, "{svg}");
+    let statements = report["statements"].as_array().unwrap();
+    if statements.iter().any(|statement| statement["holds"] == false) {
+        assert_eq!(report["holds"], false, "{report}");
+    }
     report
 }
 
@@ -176,6 +182,29 @@ fn fig11c_has_a_distribution_of_round_trips() {
     }
     assert!(without[50] > 4.0 * with[50], "{report}");
     assert_eq!(report["holds"], true, "{report}");
+}
+
+#[test]
+fn plots_have_the_chosen_formats_and_samples_are_written() {
+    let out = Directory::new("formats");
+    let arguments = ["fig11c", "--seconds", "0.1", "--format", "pdf,tikz", "--format", "csv", "--out", out.name()];
+    let outcome = run(&arguments);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let mut files: Vec<_> = fs::read_dir(&out.0).unwrap().map(|file| file.unwrap().file_name()).collect();
+    files.sort_unstable();
+    assert_eq!(files, ["fig11c-samples.csv", "fig11c.csv", "fig11c.pdf", "fig11c.tikz"]);
+    let read = |name: &str| fs::read(out.0.join(name)).unwrap();
+    assert!(read("fig11c.pdf").starts_with(b"%PDF-1.4"));
+    assert!(String::from_utf8(read("fig11c.tikz")).unwrap().contains("\\begin{tikzpicture}"));
+    let samples = String::from_utf8(read("fig11c-samples.csv")).unwrap();
+    assert_eq!(samples.lines().next(), Some("call,rlc_buffer_octets,time_s,rtt_ms"));
+    for buffer in [250_000, 500_000, 1_000_000, 2_000_000] {
+        let of = |call: &str| samples.lines().filter(|line| line.starts_with(&format!("{call},{buffer},"))).count();
+        // a packet each 20 ms: 5 s alone, then 2.75 s
+        assert!(of("alone") > 200 && of("without control") > 90 && of("with the xApp") > 90, "{buffer}");
+    }
+    assert!(outcome.stdout.contains("over the RLC buffer: "), "{}", outcome.stdout);
+    run(&["fig11c", "--format", "png"]).complains(2, &["invalid value 'png'", "svg, pdf, csv, tikz"]);
 }
 
 #[test]
@@ -322,6 +351,8 @@ fn wrong_arguments_are_refused_with_a_hint() {
         "--live",
         "--encoding",
         "--peer-wait",
+        "--format",
+        "model-check",
     ] {
         assert!(help.stdout.contains(option), "{option}: {}", help.stdout);
     }

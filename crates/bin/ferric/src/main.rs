@@ -24,15 +24,18 @@ mod record;
 mod redis;
 #[cfg(feature = "ric")]
 mod ric;
-#[cfg(any(feature = "doctor", feature = "ran", feature = "ric", feature = "xapp"))]
+#[cfg(any(feature = "doctor", feature = "ran", feature = "ric", feature = "top", feature = "xapp"))]
 mod tls;
-#[cfg(any(feature = "demo", feature = "xapp"))]
+#[cfg(feature = "top")]
+mod top;
+#[cfg(any(feature = "demo", feature = "top", feature = "xapp"))]
 mod xapp;
 
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use program::LogLevel;
 
@@ -60,6 +63,8 @@ enum Command {
     Ran(ran::Args),
     #[cfg(feature = "xapp")]
     Xapp(xapp::Args),
+    #[cfg(feature = "top")]
+    Top(top::Args),
     #[cfg(feature = "decode")]
     Decode(decode::Args),
     #[cfg(feature = "play")]
@@ -77,7 +82,7 @@ enum Command {
 
 /// The groups of commands in `--help`. A command in none of them is among the last.
 const GROUPS: [(&str, &[&str]); 2] =
-    [("Networks", &["demo", "ric", "ran", "xapp"]), ("Messages", &["decode", "play", "doctor"])];
+    [("Networks", &["demo", "ric", "ran", "top", "xapp"]), ("Messages", &["decode", "play", "doctor"])];
 
 fn main() -> ExitCode {
     let mut cli = parse(std::env::args_os().collect());
@@ -87,7 +92,10 @@ fn main() -> ExitCode {
     }
     if !matches!(cli.command, Command::External(_)) {
         #[cfg(feature = "demo")]
-        let default = if matches!(cli.command, Command::Demo(_)) { LogLevel::Warn } else { LogLevel::Info };
+        let default = match &cli.command {
+            Command::Demo(args) => args.log_level(),
+            _ => LogLevel::Info,
+        };
         #[cfg(not(feature = "demo"))]
         let default = LogLevel::Info;
         program::init_log(cli.log, default, default);
@@ -102,6 +110,8 @@ fn main() -> ExitCode {
         Command::Ran(args) => ran::run(&args),
         #[cfg(feature = "xapp")]
         Command::Xapp(args) => xapp::run(&args),
+        #[cfg(feature = "top")]
+        Command::Top(args) => top::run(&args),
         #[cfg(feature = "decode")]
         Command::Decode(args) => decode::run(&args),
         #[cfg(feature = "play")]
@@ -121,8 +131,39 @@ fn parse(arguments: Vec<OsString>) -> Cli {
     if arguments.len() < 2 || arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         command = command.help_template(help_template(&Cli::command()));
     }
-    let matches = command.get_matches_from(arguments);
+    let parsed = command.try_get_matches_from_mut(&arguments);
+    let matches = parsed.unwrap_or_else(|error| suggest_subcommand(&command, &arguments, error).exit());
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Adds the sub-command that was perhaps meant to an error without a suggestion: clap knows similar names only if they share
+/// most letters in the same order, which `kmp` and `kpm` do not.
+fn suggest_subcommand(command: &clap::Command, arguments: &[OsString], mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return error;
+    }
+    let mut parent = command;
+    for word in arguments.iter().skip(1) {
+        match word.to_str().and_then(|word| parent.find_subcommand(word)) {
+            Some(child) => parent = child,
+            None => continue,
+        }
+    }
+    let nearest = parent.get_subcommands().map(clap::Command::get_name).min_by_key(|known| distance(name, known));
+    if let Some(nearest) = nearest.filter(|known| distance(name, known) <= MAX_DISTANCE) {
+        let suggestion = ContextValue::Strings(vec![nearest.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, suggestion);
+    }
+    error
+}
+
+/// The most letters by which a name that is suggested may differ.
+const MAX_DISTANCE: usize = 2;
+
+/// The letters by which two names differ; two that are exchanged count once.
+pub(crate) fn distance(one: &str, other: &str) -> usize {
+    strsim::osa_distance(one, other)
 }
 
 /// The template of `ferric --help`: clap has no headings for groups of commands.

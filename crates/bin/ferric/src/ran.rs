@@ -1,5 +1,7 @@
 //! `ferric ran`
 
+mod steps;
+
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +36,13 @@ pub struct Args {
     /// Model seconds per second, overriding the scenario.
     #[arg(long, value_name = "FACTOR", value_parser = speed)]
     speed: Option<f64>,
+    /// Advance on command instead of with the clock: `step MS`, `reset SEED`, `status` and `quit` on standard input, one JSON
+    /// object for each on standard output. See docs/steps.md.
+    #[arg(long, conflicts_with_all = ["speed", "live"])]
+    stepped: bool,
+    /// Start a scenario with a timeline at once. Without this, its time begins when a RIC has accepted a node.
+    #[arg(long, requires = "scenario")]
+    no_wait: bool,
     /// Threads of the model, overriding the scenario.
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZeroUsize>,
@@ -116,7 +125,13 @@ fn speed(text: &str) -> Result<f64, String> {
 }
 
 fn profile(text: &str) -> Result<&'static Profile, String> {
-    Profile::named(text).ok_or_else(|| format!("unknown profile; use one of {}", Profile::names()))
+    Profile::named(text).ok_or_else(|| {
+        let names = Profile::names();
+        let nearest = names.split(", ").min_by_key(|known| crate::distance(text, known));
+        let nearest = nearest.filter(|known| crate::distance(text, known) <= crate::MAX_DISTANCE);
+        let hint = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
+        format!("unknown profile; use one of {names}{hint}")
+    })
 }
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
@@ -183,6 +198,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if !args.ric.is_empty() {
         config.rics.clone_from(&args.ric);
+    }
+    if args.stepped {
+        return steps::run(RanConfig { is_stepped: true, ..config });
+    }
+    config.waits_for_ric = !config.scenario.timeline.is_empty() && !args.no_wait && config.live.is_none();
+    if config.waits_for_ric {
+        info!("the scenario's time begins when a RIC has accepted a node; --no-wait starts it at once");
     }
     let mut ran = Ran::new(config)?;
     program::signals::stop_on_signal(ran.stop_handle())?;

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use traffic::RedisFiles;
 
+/// The heading of these options in `--help`.
+pub const HEADING: &str = "Redis";
+
 /// Options of all commands that have the URL of a Redis server.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Access to Redis")]
+#[command(next_help_heading = HEADING)]
 pub struct RedisArgs {
     /// PEM file of the CA that signed the server's certificate, for rediss://. [default: the CAs of this host]
     #[arg(long, value_name = "FILE")]

@@ -18,7 +18,10 @@ use traffic::{RedisConfig, RedisFiles, RedisUrl};
 
 use crate::model::ModelArgs;
 use crate::redis::RedisArgs;
-use crate::{address, record, tls};
+use crate::{address, record, redis, tls};
+
+/// The heading of the options of REST.
+const REST: &str = "REST";
 
 /// Run a near-RT RIC.
 ///
@@ -43,15 +46,6 @@ pub struct Args {
     /// E2AP version with which FlexRIC's xApps were built: 1, 2 or 3. Their messages do not contain it. [default: 2]
     #[arg(long, value_name = "VERSION")]
     e42_version: Option<E42Version>,
-    /// Address for REST, such as 127.0.0.1:8080. On other than loopback addresses, use the options of access to REST:
-    /// without them, everybody who reaches it can control the nodes. [default: none]
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::rest)]
-    rest: Option<SocketAddr>,
-    /// File in which REST keeps its rules for the association of UEs with slices. [default: none, lost at the end]
-    #[arg(long, value_name = "FILE")]
-    rest_rules: Option<PathBuf>,
-    #[command(flatten)]
-    access: RestArgs,
     /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -59,13 +53,22 @@ pub struct Args {
     /// receives its reports. [default: 16]
     #[arg(long, value_name = "N")]
     affinity_links: Option<u16>,
+    /// Address for REST, such as 127.0.0.1:8080. On other than loopback addresses, use the options of access to REST:
+    /// without them, everybody who reaches it can control the nodes. [default: none]
+    #[arg(long, help_heading = REST, value_name = "ADDRESS:PORT", value_parser = address::rest)]
+    rest: Option<SocketAddr>,
+    /// File in which REST keeps its rules for the association of UEs with slices. [default: none, lost at the end]
+    #[arg(long, help_heading = REST, value_name = "FILE")]
+    rest_rules: Option<PathBuf>,
+    #[command(flatten)]
+    access: RestArgs,
     /// Redis server, such as redis://127.0.0.1:6379: receives RLC and TC statistics as JSON, on the channels ferric:rlc and
     /// ferric:tc and in streams of the same names. [default: none]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, help_heading = redis::HEADING, value_name = "URL")]
     redis: Option<RedisUrl>,
     #[command(flatten)]
     redis_access: RedisArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Service models")]
     models: ModelArgs,
     #[command(flatten)]
     tls: tls::TlsArgs,
@@ -78,7 +81,7 @@ pub struct Args {
 
 /// Access to REST: see docs/slicing-controller.md.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Access to REST")]
+#[command(next_help_heading = REST)]
 struct RestArgs {
     /// PEM file of the server certificate: enables HTTPS and disables HTTP.
     #[arg(long, value_name = "FILE", requires = "rest_key")]

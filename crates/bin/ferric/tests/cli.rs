@@ -26,6 +26,15 @@ fn last_line(outcome: &Outcome) -> &str {
     outcome.stdout.lines().last().unwrap_or_default()
 }
 
+/// The last line of a KPM xApp that prints JSON: it is in the log, and standard output has objects only.
+fn logged_summary(outcome: &Outcome) -> &str {
+    for line in outcome.stdout.lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    }
+    let line = outcome.stderr.lines().rfind(|line| line.contains(" indications="));
+    line.and_then(|line| line.split_once(" indications=")).map_or("", |(start, _)| &line.unwrap()[start.len() + 1..])
+}
+
 // Help, arguments and configuration.
 
 #[test]
@@ -47,7 +56,8 @@ fn every_command_helps() {
                 "Try `ferric demo` first",
             ],
         ),
-        (&["demo"], &["--seconds", "--rest"]),
+        (&["demo"], &["--seconds", "--rest", "--json", "--plain"]),
+        (&["top"], &["--ric", "--json", "--plain", "--no-reconnect", "Output:", "TLS, for tls:// addresses:"]),
         (
             &["ric"],
             &[
@@ -147,6 +157,46 @@ fn invalid_configuration_file_is_refused() {
 }
 
 #[test]
+fn nearest_name_is_suggested() {
+    for (arguments, suggestion) in [
+        (&["topp"][..], "did you mean 'top'?"),
+        (&["xapp", "kmp"], "'kpm'"),
+        (&["--log", "error", "xapp", "--no-reconnect", "pnig"], "'ping'"),
+        (&["ran", "--scenaro", "x"], "'--scenario'"),
+        (&["ran", "--profile", "srsrann"], "did you mean `srsran`?"),
+        (&["--log", "wran", "ran"], "'warn'"),
+    ] {
+        run(arguments).complains(2, &[suggestion]);
+    }
+    // nothing similar
+    assert!(!run(&["xapp", "something"]).stderr.contains("tip"));
+}
+
+/// The options of a heading in a command's help.
+fn options_under(help: &str, heading: &str) -> Vec<String> {
+    let (_, rest) = help.split_once(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading} in {help}"));
+    let block = rest.split("\n\n").take_while(|part| part.starts_with(' ')).collect::<Vec<_>>().join("\n");
+    let names = block.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
+    names.map(|name| name.split_whitespace().next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn help_lists_options_under_their_headings() {
+    let help = |arguments: &[&str]| run(&[arguments, &["--help"]].concat()).stdout;
+    let ric = help(&["ric"]);
+    assert_eq!(options_under(&ric, "REST")[..3], ["rest", "rest-rules", "rest-cert"]);
+    assert_eq!(options_under(&ric, "Redis")[..2], ["redis", "redis-ca"]);
+    assert_eq!(options_under(&ric, "Service models"), ["model", "models-from"]);
+    assert!(options_under(&ric, "Options").contains(&"loops".to_owned()), "{ric}");
+    let tc = help(&["xapp", "tc"]);
+    assert!(options_under(&tc, "Options").contains(&"seconds".to_owned()), "{tc}");
+    assert_eq!(options_under(&tc, "REST")[..2], ["rest", "rest-ca"]);
+    let demo = help(&["demo"]);
+    assert!(options_under(&demo, "Options").contains(&"rest".to_owned()), "{demo}");
+    assert_eq!(options_under(&demo, "Output"), ["period-ms", "json", "plain", "seconds"]);
+}
+
+#[test]
 fn options_override_the_configuration_file() {
     let name = std::env::temp_dir().join(format!("ferric-cli-{}.socket", std::process::id()));
     let file = File::new("good.toml", format!("e2 = [\"unix:{0}\"]\nxapp = \"unix:{0}\"\n", name.display()).as_bytes());
@@ -173,7 +223,7 @@ fn xapp_without_a_ric_fails() {
         let address = format!("tcp://{address}");
         for app in ["kpm", "ping"] {
             let begun = Instant::now();
-            let outcome = run(&["xapp", app, "--ric", &address, "--seconds", "60"]);
+            let outcome = run(&["xapp", app, "--no-reconnect", "--ric", &address, "--seconds", "60"]);
             outcome.complains(1, &[&address, why, "`ferric ric`"]);
             // long before its 60 s are over
             assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
@@ -198,7 +248,7 @@ fn ric_ran_and_xapps_work_together() {
     assert_eq!(ping.code(), Some(0), "{}", ping.stderr);
     assert!(number(last_line(&ping), "pings") >= 2 && number(last_line(&ping), "lost") == 0, "{}", last_line(&ping));
     let kpm = kpm.stop();
-    let summary = last_line(&kpm);
+    let summary = logged_summary(&kpm);
     assert!(number(summary, "indications") >= 6 && number(summary, "lost") == 0, "{summary}");
     assert!(number(summary, "p50_us") <= number(summary, "p99_us"));
     ran.stop();
@@ -220,7 +270,7 @@ fn node_of_kpm_v1_is_read() {
     }
     assert!(seen.contains("cell sst-1 5qi-") && seen.contains("\"node\":{\"numberOfActive-UEs\":8.0}"), "{seen}");
     let kpm = kpm.stop();
-    assert_eq!(number(last_line(&kpm), "lost"), 0);
+    assert_eq!(number(logged_summary(&kpm), "lost"), 0);
     ran.stop();
     ric.stop();
 }
@@ -244,7 +294,7 @@ fn rc_controls_are_executed_or_refused() {
             "{outcome:?}"
         );
         // the second UE of the first node, to the second node's cell and back
-        let (ue, there, back) = (["--ue", "amf-234881025"], ["--cell", "003804001"], ["--cell", "003800001"]);
+        let (ue, there, back) = (["--ue", "amf:234881025"], ["--cell", "003804001"], ["--cell", "003800001"]);
         let to = |cell: [&str; 2]| ask(&[&["handover"][..], &ue, &cell].concat());
         for cell in [there, back] {
             let outcome = to(cell);
@@ -255,10 +305,10 @@ fn rc_controls_are_executed_or_refused() {
         assert!(!outcome.status.success() && outcome.stdout.contains("refused: "), "{outcome:?}");
         let why = outcome.stdout.contains("the target cell does not exist in this RAN");
         assert!(why, "{outcome:?}");
-        let outcome = ask(&["drx", "--ue", "f1ap-1", "--cycle-ms", "320"]);
-        let why = "left out: the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf-N";
+        let outcome = ask(&["drx", "--ue", "f1ap:1", "--cycle-ms", "320"]);
+        let why = "left out: the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf:N";
         assert!(!outcome.status.success() && outcome.stdout.contains(why), "{outcome:?}");
-        let outcome = ask(&["drx", "--ue", "amf-1", "--cycle-ms", "320"]);
+        let outcome = ask(&["drx", "--ue", "amf:1", "--cycle-ms", "320"]);
         assert!(!outcome.status.success() && outcome.stdout.contains("there is no such UE"), "{outcome:?}");
         let outcome = ask(&[&["qos", "--priority", "5", "--five-qi", "7"][..], &ue].concat());
         assert!(outcome.status.success(), "{outcome:?}");
@@ -273,10 +323,11 @@ fn rc_controls_are_executed_or_refused() {
     for (bad, why) in [
         (&["slice-quota", "--sst", "1", "--min", "60", "--max", "50"][..], "--min 60 is above --max 50"),
         (&["slice-quota", "--sst", "1", "--sd", "12"], "a slice differentiator has six hex digits"),
-        (&["qos", "--ue", "amf-1"], "required arguments were not provided"),
-        (&["handover", "--ue", "imsi-1", "--cell", "1"], "not amf-N, f1ap-N or e1ap-N"),
-        (&["handover", "--ue", "amf-1", "--cell", "1000000000"], "36 bits"),
-        (&["handover", "--ue", "amf-1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),
+        (&["qos", "--ue", "amf:1"], "required arguments were not provided"),
+        (&["handover", "--ue", "imsi-1", "--cell", "1"], "not a UE: use amf:N (or N)"),
+        (&["handover", "--ue", "ip:10.45.0.2", "--cell", "1"], "ip:10.45.0.2 is not in the messages of E2SM-RC"),
+        (&["handover", "--ue", "amf:1", "--cell", "1000000000"], "36 bits"),
+        (&["handover", "--ue", "amf:1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),
     ] {
         let outcome = run(&[&["xapp", "rc"], bad].concat());
         assert!(!outcome.status.success() && outcome.stderr.contains(why), "{outcome:?}");
@@ -333,7 +384,7 @@ fn xapps_reconnect_to_a_restarted_ric() {
         }
     }
     let kpm = kpm_too.stop();
-    assert!(number(last_line(&kpm), "indications") > 1);
+    assert!(number(logged_summary(&kpm), "indications") > 1);
     let ping = ping.stop();
     assert!(number(last_line(&ping), "pings") > 3, "{}", last_line(&ping));
     ran.stop();
@@ -357,7 +408,7 @@ fn interrupt_ends_programs_without_peers() {
 
 #[test]
 fn demo_ends_after_its_seconds() {
-    let outcome = run(&["demo", "--seconds", "3"]);
+    let outcome = run(&["demo", "--plain", "--seconds", "3"]);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
     let summary = last_line(&outcome);
     assert!(summary.starts_with("indications="), "{summary}");

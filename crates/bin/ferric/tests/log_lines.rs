@@ -103,9 +103,9 @@ fn receive(stream: &mut TcpStream) -> Vec<u8> {
     pdu
 }
 
-/// A RIC without xApps, with such a configuration.
-fn ric(config: &program::File) -> (Program, String) {
-    let mut ric = program::start(&["ric", "--config", config.name(), "--e2", "tcp://127.0.0.1:0"]);
+/// A RIC without xApps, with such a configuration and log level.
+fn ric(config: &program::File, level: &str) -> (Program, String) {
+    let mut ric = program::start(&["--log", level, "ric", "--config", config.name(), "--e2", "tcp://127.0.0.1:0"]);
     let e2 = ric.line("e2=");
     (ric, e2)
 }
@@ -119,7 +119,7 @@ fn configuration(name: &str, max_log_lines: u32) -> program::File {
 fn repeated_setups_with_many_report_styles_do_not_flood_the_log() {
     const LINES: usize = 200;
     let config = configuration("flood.toml", LINES as u32);
-    let (ric, e2) = ric(&config);
+    let (ric, e2) = ric(&config, "debug");
     let setup = setup(1, 200, &definition(63, 1, "m"));
     let mut peer = connect_from(2, &e2);
     for _ in 0..3 {
@@ -134,9 +134,23 @@ fn repeated_setups_with_many_report_styles_do_not_flood_the_log() {
 }
 
 #[test]
+fn node_is_one_line_and_its_measurements_are_logged_at_debug_level() {
+    let config = configuration("quiet.toml", 6000);
+    let (mut ric, e2) = ric(&config, "info");
+    let mut peer = connect_from(2, &e2);
+    send(&mut peer, &setup(0xe00, 2, &definition(3, 4, "DRB.UEThpDl")));
+    receive(&mut peer);
+    ric.logs("gNB 00101-e00 up: KPM v2.03, KPM v2.03; E2AP 2.03");
+    let stderr = ric.stop().stderr;
+    let lines: Vec<_> = stderr.lines().filter(|line| line.contains("00101-e00")).collect();
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    assert!(!stderr.contains("DRB.UEThpDl"), "{stderr}");
+}
+
+#[test]
 fn long_lists_of_a_peer_are_cut() {
     let config = configuration("long.toml", 6000);
-    let (ric, e2) = ric(&config);
+    let (ric, e2) = ric(&config, "debug");
     let mut peer = connect_from(2, &e2);
     let name = "x".repeat(140);
     send(&mut peer, &setup(1, 1, &definition(1, 3000, &name)));
@@ -151,7 +165,7 @@ fn long_lists_of_a_peer_are_cut() {
 #[test]
 fn names_of_a_peer_forge_no_line() {
     let config = configuration("forged.toml", 6000);
-    let (ric, e2) = ric(&config);
+    let (ric, e2) = ric(&config, "debug");
     let mut peer = connect_from(2, &e2);
     // an encoder that does not check the alphabet of a name
     const NAME: &str = "m@2026-01-01T00:00:00.000000Z  INFO RIC stopped by operator#[2J";
@@ -167,7 +181,7 @@ fn names_of_a_peer_forge_no_line() {
     send(&mut peer, &setup(1, 1, &definition));
     receive(&mut peer);
     let stderr = ric.stop().stderr;
-    assert!(stderr.contains("node is up"), "{stderr}");
+    assert!(stderr.contains(" up: "), "{stderr}");
     assert!(!stderr.lines().any(|line| line.starts_with("2026-01-01T00:00:00.000000Z")), "{stderr}");
     assert!(!stderr.contains('\u{1b}'), "{stderr}");
 }
@@ -175,11 +189,11 @@ fn names_of_a_peer_forge_no_line() {
 #[test]
 fn garbage_of_one_host_does_not_silence_the_loss_of_a_node_of_another() {
     let config = configuration("garbage.toml", 60);
-    let (mut ric, e2) = ric(&config);
+    let (mut ric, e2) = ric(&config, "info");
     let mut node = connect_from(3, &e2);
     send(&mut node, &setup(7, 1, b"definition"));
     receive(&mut node);
-    ric.logs("node is up");
+    ric.logs(" up: ");
     for _ in 0..100 {
         let mut peer = connect_from(2, &e2);
         for _ in 0..4 {
@@ -192,7 +206,7 @@ fn garbage_of_one_host_does_not_silence_the_loss_of_a_node_of_another() {
     // not closed in an orderly way: the loss is worth a warning
     drop(node);
     std::thread::sleep(Duration::from_millis(10));
-    ric.logs("node is lost");
+    ric.logs(" lost: ");
     let stderr = ric.stop().stderr;
     assert!(stderr.contains("127.0.0.2"), "the summary names the host: {stderr}");
 }

@@ -31,7 +31,7 @@ fn closed_pipe_ends_the_table_of_measurements_quietly() {
     let mut ric = program::start(&["ric", "--e2", any, "--xapp", any]);
     let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
-    ric.logs("node is up");
+    ric.logs(" up: ");
     let line = format!("\"$0\" --log error xapp kpm --ric {xapp} --period-ms 100 | head -1");
     if let Some((output, text)) = bash(&line) {
         assert!(text.contains("status=0"), "{text}");

@@ -218,7 +218,7 @@ impl Ran {
         let mut ric = program::start(&["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"]);
         let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
         let received = Received::default();
-        let names: Vec<_> = nodes.iter().map(|(id, ..)| id.to_string()).collect();
+        let labels: Vec<_> = nodes.iter().map(|(id, ..)| id.label().to_string()).collect();
         let (sender, started) = mpsc::channel();
         let of_nodes = Arc::clone(&received);
         let thread = std::thread::spawn(move || {
@@ -235,7 +235,7 @@ impl Ran {
             agents.run().unwrap();
         });
         let (stop, thread) = (started.recv().unwrap(), Some(thread));
-        names.iter().for_each(|name| ric.logs(&format!("node is up node={name} ")));
+        labels.iter().for_each(|label| ric.logs(&format!("{label} up: ")));
         Ran { received, xapp, ric: Some(ric), stop, thread }
     }
 
@@ -334,7 +334,7 @@ fn quota_goes_only_to_the_node_that_offers_it() {
 fn handover_has_every_id_that_the_parts_of_the_gnb_report() {
     let ran = split_gnb();
     let cell = ["--cell", "00019b010"];
-    for ue in ["f1ap-3", "amf-1", "e1ap-5"] {
+    for ue in ["f1ap:3", "amf:1", "e1ap:5"] {
         let outcome = ran.rc(&[&["handover", "--ue", ue][..], &cell].concat());
         assert_eq!(outcome.code(), Some(0), "{outcome:?}");
         assert!(lines(&outcome).contains(&"node=gnb-00101-f00 done"), "{outcome:?}");
@@ -349,15 +349,15 @@ fn ids_that_no_node_reports_are_given_by_hand() {
     let silent = vec![(gnb(None, None), vector("definition-flat-handover"), Vec::new())];
     let ran = Ran::start(silent);
     let given =
-        ["handover", "--ue", "amf-1", "--amf", "2:1:0", "--cell", "00019b010", "--f1ap-id", "3", "--e1ap-id", "5"];
+        ["handover", "--ue", "amf:1", "--amf", "2:1:0", "--cell", "00019b010", "--f1ap-id", "3", "--e1ap-id", "5"];
     assert_eq!(ran.rc(&given).code(), Some(0));
     let [(_, header, message)] = &ran.received()[..] else { panic!("one control") };
     assert_eq!((header, message), (&vector("control_header-handover"), &vector("control_message-handover")));
 
-    let outcome = ran.rc(&["handover", "--ue", "f1ap-3", "--cell", "00019b010"]);
+    let outcome = ran.rc(&["handover", "--ue", "f1ap:3", "--cell", "00019b010"]);
     outcome.complains(1, &["no node was sent the control", "control style 3 action 1 (Handover Control)"]);
     assert!(
-        outcome.stdout.contains("left out: the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf-N"),
+        outcome.stdout.contains("left out: the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf:N"),
         "{outcome:?}"
     );
     assert_eq!(ran.received(), []);
@@ -366,7 +366,7 @@ fn ids_that_no_node_reports_are_given_by_hand() {
 #[test]
 fn control_that_no_node_offers_ends_at_once() {
     let ran = split_gnb();
-    let outcome = ran.rc(&["qos", "--ue", "f1ap-3", "--priority", "5"]);
+    let outcome = ran.rc(&["qos", "--ue", "f1ap:3", "--priority", "5"]);
     outcome.complains(1, &["no node was sent the control, control style 1 action 1 (DRB QoS Configuration)"]);
     assert_eq!(outcome.stdout.lines().filter(|line| line.contains(" left out: ")).count(), 3, "{outcome:?}");
     let outcome = ran.rc(&[&QUOTA[..], &["--node", "gnb-00101-f00"]].concat());
@@ -378,7 +378,7 @@ fn control_that_no_node_offers_ends_at_once() {
 #[test]
 fn control_that_a_node_does_not_describe_is_sent_with_a_warning() {
     let ran = Ran::start(vec![(gnb(None, None), vector("definition-without-contents"), Vec::new())]);
-    let outcome = ran.rc(&["drx", "--ue", "amf-1", "--cycle-ms", "40"]);
+    let outcome = ran.rc(&["drx", "--ue", "amf:1", "--cycle-ms", "40"]);
     assert_eq!(outcome.code(), Some(0), "{outcome:?}");
     let warning = "the node does not list the parameters of control style 2 action 1";
     assert!(outcome.stderr.contains(warning), "{outcome:?}");
@@ -393,7 +393,7 @@ fn contradictory_arguments_are_refused() {
             &[
                 "drx",
                 "--ue",
-                "amf-1",
+                "amf:1",
                 "--cycle-ms",
                 "40",
                 "--f1ap-id",
@@ -409,7 +409,7 @@ fn contradictory_arguments_are_refused() {
             ],
             "a UE has up to four gNB-CU-UE-F1AP-IDs, not 5",
         ),
-        (&["handover", "--ue", "amf-1", "--cell", "1", "--f1ap-id", "x"], "--f1ap-id"),
+        (&["handover", "--ue", "amf:1", "--cell", "1", "--f1ap-id", "x"], "--f1ap-id"),
     ];
     for (arguments, why) in cases {
         let outcome = run(&[&["xapp", "rc"], arguments].concat());

@@ -43,7 +43,7 @@ fn pings(ric_file: &File, ran_file: &File, xapp_file: &File) {
     let mut ric = program::start(&["ric", "--e2", any, "--xapp", any, "--record", ric_file.name()]);
     let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "2", "--record", ran_file.name()]);
-    ric.logs("node is up");
+    ric.logs(" up: ");
     let ping = ["xapp", "ping", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--record", xapp_file.name()];
     let outcome = run(&ping);
     assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
@@ -138,7 +138,7 @@ fn busy_ric(ric: program::Program) -> [program::Program; 3] {
     let mut ric = ric;
     let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
-    ric.logs("node is up");
+    ric.logs(" up: ");
     let ping = program::start(&["xapp", "ping", "--ric", &xapp, "--period-ms", "10", "--seconds", "600"]);
     [ping, ran, ric]
 }
@@ -194,7 +194,7 @@ fn reports_of_a_live_base_station_are_compared_by_meaning() {
     let mut ric = program::start(&["ric", "--e2", any, "--xapp", any, "--record", file.name()]);
     let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "2"]);
-    ric.logs("node is up");
+    ric.logs(" up: ");
     let kpm = run(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--seconds", "1"]);
     assert_eq!(kpm.code(), Some(0), "{}", kpm.stderr);
     ends_with(&file, "RicSubscriptionDeleteResponse");

@@ -71,7 +71,7 @@ fn hangup_replaces_rights_and_closes_the_connections_that_lose_them() {
     let mut ric = program::start(&["ric", "--config", config.name()]);
     let e2 = ric.line("e2=");
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "1"]);
-    ric.logs("node is up");
+    ric.logs(" up: ");
     // rights that the node's link does not concern
     write(&config, &format!("{base}[[xapp_rights]]\ncertificate = \"kpm.example\"\n"));
     hang_up(&mut ric);
@@ -86,7 +86,7 @@ fn hangup_replaces_rights_and_closes_the_connections_that_lose_them() {
     hang_up(&mut ric);
     ran.stop();
     let stderr = ric.stop().stderr;
-    assert!(stderr.contains("node is lost"), "{stderr}");
+    assert!(stderr.contains(" lost: "), "{stderr}");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn connections_on_other_loops_lose_their_rights_too() {
     let mut ric = program::start(&["ric", "--config", config.name()]);
     let (e2, xapp) = (ric.line("e2="), ric.line("xapp="));
     let ran = program::start(&["ran", "--ric", &e2, "--ues", "1"]);
-    ric.logs("node is up");
+    ric.logs(" up: ");
     // its first report shows that node and xApp are on the loop of the xApp
     let mut kpm = program::start(&["xapp", "kpm", "--ric", &xapp, "--period-ms", "100"]);
     kpm.line("");
@@ -104,7 +104,7 @@ fn connections_on_other_loops_lose_their_rights_too() {
     write(&config, &format!("{base}{rights}"));
     hang_up(&mut ric);
     ric.logs("closed=2");
-    ric.logs("node is lost");
+    ric.logs(" lost: ");
     drop((kpm, ran));
     ric.stop();
 }

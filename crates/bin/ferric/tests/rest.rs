@@ -38,7 +38,7 @@ fn rest_shows_nodes_and_sets_slices() {
 
 #[test]
 fn demo_has_rest() {
-    let mut demo = program::start(&["demo", "--rest", "127.0.0.1:0"]);
+    let mut demo = program::start(&["demo", "--plain", "--rest", "127.0.0.1:0"]);
     let rest: SocketAddr = demo.line("rest=http://").parse().unwrap();
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {

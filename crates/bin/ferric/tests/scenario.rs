@@ -75,6 +75,26 @@ fn custom_traffic_control_part_is_loaded() {
 }
 
 #[test]
+fn timeline_begins_when_a_ric_has_accepted_a_node() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("tcp://127.0.0.1:{port}");
+    let scenario = example("timeline.toml");
+    let arguments = ["ran", "--ric", &address, "--scenario", &scenario, "--speed", "10"];
+    let mut waiting = program::start(&arguments);
+    let mut hasty = program::start(&[&arguments[..], &["--no-wait"]].concat());
+    waiting.logs("begins when a RIC has accepted a node");
+    hasty.logs("cell 0 -> 1");
+    hasty.logs("timeline: administrative state changed");
+    assert!(!hasty.stop().stderr.contains(" up: "));
+    let ric = program::start(&["ric", "--e2", &address, "--xapp", "tcp://127.0.0.1:0"]);
+    waiting.logs("timeline: administrative state changed");
+    let log = waiting.stop().stderr;
+    let at = |part: &str| log.find(part).unwrap_or_else(|| panic!("no `{part}` in {log}"));
+    assert!(at(" up: ") < at("cell 0 -> 1") && at("cell 0 -> 1") < at("timeline: administrative"), "{log}");
+    ric.stop();
+}
+
+#[test]
 fn scenario_is_run() {
     let mut ran = program::start(&["ran", "--ric", "tcp://127.0.0.1:1", "--scenario", &example("slices-shared.toml")]);
     // no RIC listens there

@@ -25,7 +25,7 @@ impl Network {
         let mut ric = program::start(&[&fixed, more].concat());
         let (e2, xapp, rest) = (ric.line("e2="), ric.line("xapp="), ric.line("rest="));
         let mut ran = program::start(&["ran", "--ric", &e2, "--ues", "32"]);
-        ran.logs("E2 Setup accepted by the RIC");
+        ran.logs(" up: ");
         let network = Network { xapp, rest, _ric: ric, _ran: ran };
         // the first report of the node arrives later
         let end = Instant::now() + PATIENCE;
@@ -162,7 +162,8 @@ fn errors_are_reported() {
         run(&[&["xapp", "tc"], arguments].concat()).complains(1, pieces);
     };
     says(&[], &["no flow is given: use --protocol"]);
-    says(&["--protocol", "udp", "--ric", "tcp://127.0.0.1:1"], &["cannot use the RIC at tcp://127.0.0.1:1"]);
+    let nobody = ["--protocol", "udp", "--no-reconnect", "--ric", "tcp://127.0.0.1:1"];
+    says(&nobody, &["cannot use the RIC at tcp://127.0.0.1:1"]);
     let https = ["--protocol", "udp", "--rest", "https://127.0.0.1:1"];
     says(&https, &["https:// requires --rest-ca"]);
     let nothing = std::env::temp_dir().join(format!("ferric-tc-nothing-{}", std::process::id()));

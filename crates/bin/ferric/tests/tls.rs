@@ -63,12 +63,12 @@ fn certificates(client: &str) -> Option<Folder> {
         return None;
     }
     let folder = Folder::new();
-    // The page's addresses are a network's; here there is one host. The xApp's certificate is made as the node's.
-    let commands = block(PAGE, "sh").replace("10.0.0.1", "127.0.0.1");
+    // Without the name, so that a wrong one can be tried. A client's certificate is made as the xApp's.
+    let commands = block(PAGE, "sh").replace("DNS:localhost,", "");
     folder.sh(&commands);
     let lines: Vec<&str> = commands.lines().collect();
     let (settings, last_two) = (lines[0], lines[lines.len() - 2..].join("\n"));
-    folder.sh(&format!("{settings}\n{}", last_two.replace("gnb1", client)));
+    folder.sh(&format!("{settings}\n{}", last_two.replace("kpm", client)));
     Some(folder)
 }
 
@@ -94,7 +94,7 @@ fn tls_page_is_correct() {
     ran.extend(options.iter().map(String::as_str));
     let ran = program::start(&ran);
     ric.logs("node authenticated");
-    ric.logs("node is up");
+    ric.logs(" up: ");
 
     // an xApp sees only the functions of its rights
     let kpm = ["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--json"];

@@ -15,9 +15,10 @@ use std::process::ExitCode;
 
 pub use find::{find, find_with_prefix};
 pub use limits::raise_open_files;
-pub use log::{LogLevel, allow_log_lines, init_log, set_log_level};
+pub use log::{LogLevel, LogLines, allow_log_lines, capture_log, init_log, set_log_level, show_log_again};
 pub use log_lines::escaped;
 pub use remedy::{link_remedy, remedy};
+pub use signals::at_exit;
 
 /// Prints a line to standard output, as [`println!`] does. A closed pipe (`ferric … | head`) ends the program with success.
 #[macro_export]
@@ -39,6 +40,7 @@ pub fn print_line(line: fmt::Arguments<'_>) {
 /// Ends the program because standard output takes no more: with success if its reader has closed it, else with one message and
 /// status 1.
 pub fn end_without_output(error: &std::io::Error) -> ! {
+    signals::run_at_exit();
     if error.kind() == ErrorKind::BrokenPipe {
         std::process::exit(0);
     }

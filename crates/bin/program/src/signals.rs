@@ -1,12 +1,35 @@
 //! Ctrl-C and SIGTERM end a program in an orderly way; a second signal ends it at once. SIGHUP has files read again.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
 use ferric::StopHandle;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+static AT_EXIT: OnceLock<fn()> = OnceLock::new();
+
+/// Has a function called where the program ends without the destructors of its values: at a second signal, and where standard
+/// output takes no more. There is one such function.
+pub fn at_exit(function: fn()) {
+    // the first one stays
+    let _ = AT_EXIT.set(function);
+}
+
+pub(crate) fn run_at_exit() {
+    if let Some(function) = AT_EXIT.get() {
+        function();
+    }
+}
+
+/// Stops an event loop when the terminal is closed.
+///
+/// # Errors
+/// If signals cannot be watched for.
+pub fn stop_on_hangup(event_loop: StopHandle) -> anyhow::Result<()> {
+    on_hangup(move || event_loop.stop())
+}
 
 /// Stops an event loop at the first signal.
 ///
@@ -45,6 +68,7 @@ fn on_first_signal(end: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
             end();
         }
         if let Some(signal) = received.next() {
+            run_at_exit();
             std::process::exit(128 + signal);
         }
     });

@@ -319,7 +319,11 @@ impl fmt::Display for Notice {
                 write!(f, "{is} sets up again: the node restarts")
             }
             Notice::RepeatedSetup { was, is } => write!(f, "{was} sets up again as {is}"),
-            Notice::TakenOver { node } => write!(f, "{node} set up on another association; the older one is closed"),
+            Notice::TakenOver { node } => write!(
+                f,
+                "{node} set up on another association; the older one is closed. If this repeats, two base stations have this \
+                 identity: give each its own"
+            ),
             Notice::NodeNotAllowed { node } => write!(
                 f,
                 "setup as {node} refused: no [[node_rights]] entry of the peer's certificate lists it; add it to `nodes` there \

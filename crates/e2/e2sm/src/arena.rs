@@ -65,6 +65,11 @@ impl<'a> Store<'a> for &'a Arena {
         InArena(BumpVec::with_capacity_in(promised, &self.bump))
     }
 
+    #[inline]
+    fn fill<T: 'a>(self, count: usize, mut item: impl FnMut() -> T) -> List<'a, T> {
+        List::Borrowed(self.bump.alloc_slice_fill_with(count, |_| item()))
+    }
+
     fn keep(self, octets: Vec<u8>) -> Result<&'a [u8], Vec<u8>> {
         Ok(self.bump.alloc_slice_copy(&octets))
     }

@@ -54,7 +54,7 @@ pub fn identify_function(oid: &str, function_revision: u16, definition: &[u8]) -
 
 /// FlexRIC's models, and RRC notifications, whose RAN function definition is the same.
 #[cfg(feature = "flexric")]
-const FLEXRIC: &[crate::Model] = &[
+pub(crate) const FLEXRIC: &[crate::Model] = &[
     #[cfg(feature = "mac")]
     crate::mac::MODEL,
     #[cfg(feature = "rlc")]

@@ -23,6 +23,7 @@ pub mod association;
 #[cfg(feature = "ccc")]
 pub mod ccc;
 pub mod common;
+mod describe;
 mod error;
 #[cfg(all(feature = "flat", feature = "registry"))]
 pub mod flat;
@@ -65,6 +66,7 @@ pub mod tc;
 mod wire;
 
 pub use arena::{Arena, KEEP_OCTETS};
+pub use describe::{FunctionSummary, ue_name};
 pub use error::Error;
 pub use identify::identify_function;
 #[cfg(any(feature = "kpm", feature = "rc"))]

@@ -77,9 +77,9 @@ pub struct UeStats {
     pub ul_harq_rounds: u32,
     /// The C-RNTI of the UE.
     pub rnti: u32,
-    /// Downlink resource blocks.
+    /// Downlink resource blocks, those of short slots as parts of full ones.
     pub dl_aggr_prbs: u32,
-    /// Uplink resource blocks.
+    /// Uplink resource blocks, counted likewise.
     pub ul_aggr_prbs: u32,
     /// Downlink SDUs.
     pub dl_aggr_sdus: u32,

@@ -169,12 +169,6 @@ impl Peers {
         self.closed
     }
 
-    /// Returns whether there are links on this loop.
-    #[cfg(feature = "server")]
-    pub fn has_links(&self) -> bool {
-        self.present > 0
-    }
-
     /// Returns the links of this loop.
     #[cfg(feature = "server")]
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Peer> {

@@ -49,6 +49,7 @@ pub struct Block {
     pub octets: u32,
     pub prbs: u16,
     pub mcs: u8,
+    pub layers: u8,
     /// Symbols of its slot.
     pub symbols: u8,
     /// When it was transmitted first.
@@ -62,8 +63,8 @@ pub struct Block {
 
 impl Block {
     /// Sets the size and allocation of a new block.
-    pub fn set_allocation(&mut self, octets: u32, prbs: u16, mcs: u8, symbols: u8) {
-        (self.octets, self.prbs, self.mcs, self.symbols) = (octets, prbs, mcs, symbols);
+    pub fn set_allocation(&mut self, octets: u32, prbs: u16, (layers, mcs): (u8, u8), symbols: u8) {
+        (self.octets, self.prbs, self.layers, self.mcs, self.symbols) = (octets, prbs, layers, mcs, symbols);
     }
 }
 

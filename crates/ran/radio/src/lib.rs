@@ -63,10 +63,19 @@ mod time;
 pub mod traffic;
 mod ue;
 
-pub use cell::{Cell, CellConfig, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, PrbUsage, Slicing, UeCounts, UeEntry};
+pub use cell::{
+    AdministrativeState, Cell, CellConfig, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, PrbUsage, Slicing, UeCounts, UeEntry,
+};
 pub use harq::HarqConfig;
-pub use network::{EPOCH, HandoverConfig, HandoverError, Network, NetworkEvent};
+pub use network::{
+    A5Thresholds, ArrivalCause, CellMeasurement, ConditionalConfig, DepartureCause, EPOCH, EventCondition,
+    HandoverConfig, HandoverError, LinkFailureConfig, MAX_REPORTED_CELLS, MeasurementConfig, MeasurementEvent,
+    MeasurementReport, MobilityCounts, Network, NetworkEvent, RandomAccessConfig, UeState,
+};
 pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet, SackBlock, Segment};
 pub use random::Random;
 pub use time::Time;
-pub use ue::{Bearer, INACTIVITY_TIMER, LinkCounts, OuterLoop, RadioLink, Subscription, Ue};
+pub use ue::{
+    Bearer, ChannelStateConfig, DrxConfig, DrxError, INACTIVITY_MS, INACTIVITY_TIMER, LONG_CYCLES_MS, LinkCounts,
+    ON_DURATIONS_MS, OuterLoop, RETRANSMISSION_SLOTS, RadioLink, SHORT_CYCLES_MS, ShortCycle, Subscription, Ue,
+};

@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use radio::phy::{
-    Area, Carrier, Channel, Direction, Fading, Fixed, Geometry, MobileUe, Motion, Position, Site, UeRadio,
+    Area, Carrier, Channel, Deployment, Direction, Fading, Fixed, Geometry, MobileUe, Motion, Position, PowerControl,
+    Site, UeRadio,
 };
 use radio::traffic::{self, Flow, FlowSpecification, Kind};
 use radio::{CellConfig, FiveTuple, HandoverConfig, LinkCounts, Network, OuterLoop, Random, Subscription, Time, Ue};
@@ -42,9 +43,9 @@ fn moving(seed: u64, speed_m_per_s: f64, branches: u8) -> impl Fn(&Network, u64,
             Motion::RandomWaypoint { min_speed_m_per_s: speed_m_per_s, max_speed_m_per_s: speed_m_per_s, pause_s: 0.0 };
         let mobile_ue = MobileUe::new(area, begin, motion).unwrap();
         let fading = Fading { branches, ..Fading::default() };
-        let ue_radio = UeRadio { fading, uplink_target_db: 10.0, ..UeRadio::default() };
+        let ue_radio = UeRadio { fading, ..UeRadio::default() };
         let sites: Arc<[Site]> = Arc::from([site]);
-        let geometry = Geometry::new(sites, 0, ue_radio, mobile_ue, (seed, number as u32), random).unwrap();
+        let geometry = Geometry::new(Deployment::new(sites, seed), 0, ue_radio, mobile_ue, random).unwrap();
         Channel::Geometry(Box::new(geometry))
     }
 }
@@ -90,14 +91,19 @@ fn run(mut network: Network) -> Sum {
 fn bler_target_is_met_on_fading_channels() {
     for (seed, speed_m_per_s, branches) in [(1, 0.8, 4), (2, 1.5, 2), (3, 8.0, 4), (4, 30.0, 8)] {
         let of = |outer_loop| {
-            let config = CellConfig { outer_loop, ..CellConfig::default() };
+            // about 11 dB in the uplink at the distance of the UEs
+            let power_control = PowerControl { p0_dbm: -88.0, ..PowerControl::default() };
+            let config = CellConfig { outer_loop, power_control, ..CellConfig::default() };
             run(network(seed, config, moving(seed, speed_m_per_s, branches))).part()
         };
         for (target, tolerance) in [(0.1, 0.01), (0.05, 0.01)] {
             let part = of(Some(OuterLoop { target, ..OuterLoop::default() }));
             assert!((part - target).abs() < tolerance, "{speed_m_per_s} m/s: {part} of blocks, not {target}");
         }
-        assert!(of(None) > 0.2, "the reported quality is outdated at this speed");
+        // the least SINR of a CQI leaves 1 dB on average, which an outdated report of a fading channel exceeds or not
+        let without = of(None);
+        eprintln!("{speed_m_per_s} {without}");
+        assert!((without - 0.1).abs() > 0.03, "{speed_m_per_s} m/s: {without} of blocks without an outer loop");
     }
 }
 

@@ -60,7 +60,7 @@ fn run(mut cell: Cell, varies: bool) -> (f64, f64, f64) {
         rlc_octets += cell.ues().map(|(_, ue)| u64::from(ue.bearers()[0].downlink().waiting_octets())).sum::<u64>();
     }
     let usage = cell.usage(Direction::Downlink).since(&usage);
-    let used = usage.used_prbs as f64 / usage.prbs as f64;
+    let used = usage.used_share();
     ((delivered(&cell) - octets) as f64, used, rlc_octets as f64 / (2000 * UES) as f64)
 }
 

@@ -10,7 +10,10 @@ use radio::phy::{Carrier, Channel, Direction, Duplex, Fixed, McsTable};
 use radio::rlc::{Mode, RlcConfig, RlcCounts};
 use radio::tc::{ClassifierChoice, Configuration, DisciplineChoice, PacerChoice, QueueConfiguration, QueueId};
 use radio::traffic::{self, Flow, FlowSpecification, Kind, Tcp};
-use radio::{CellConfig, FiveTuple, HandoverConfig, HarqConfig, Network, Random, Slicing, Subscription, Time, Ue};
+use radio::{
+    CellConfig, DrxConfig, FiveTuple, HandoverConfig, HarqConfig, Network, Random, ShortCycle, Slicing, Subscription,
+    Time, Ue, UeState,
+};
 
 const CELLS: usize = 3;
 const UES: u64 = 12;
@@ -101,6 +104,7 @@ fn network(seed: u64, random: &mut Random) -> Network {
 fn meddle(network: &mut Network, random: &mut Random) {
     let cell = whole(random, CELLS as u32) as usize;
     let direction = if random.uniform() < 0.7 { Direction::Downlink } else { Direction::Uplink };
+    let now = network.cell(cell).now();
     match whole(random, 9) {
         0 => {
             let share = random.uniform();
@@ -151,8 +155,15 @@ fn meddle(network: &mut Network, random: &mut Random) {
                 let bearer = 1 + whole(random, 32) as u8;
                 ue.move_flows(bearer);
                 ue.set_preference(bearer, (4.0 * random.uniform()) as f32);
-                let cycle = [None, Some(1), Some(300_000), Some(17_300_000), Some(640_000_000)];
-                ue.set_drx(cycle[whole(random, 5) as usize]);
+                let short = Some(ShortCycle { cycle_ms: 2, cycles: 4 });
+                let drx = [
+                    None,
+                    Some(DrxConfig { long_cycle_ms: 10, on_duration_ms: 1, inactivity_ms: 0, ..DrxConfig::default() }),
+                    Some(DrxConfig { long_cycle_ms: 20, short, on_duration_ms: 1, ..DrxConfig::default() }),
+                    Some(DrxConfig { retransmission_slots: 0, inactivity_ms: 1, ..DrxConfig::default() }),
+                    Some(DrxConfig { long_cycle_ms: 640, ..DrxConfig::default() }),
+                ];
+                ue.set_drx(now, drx[whole(random, 5) as usize]);
             }
         }
         _ => {
@@ -188,7 +199,7 @@ fn check_layers(network: &Network, seed: u64) {
         }
         for direction in [Direction::Downlink, Direction::Uplink] {
             let usage = cell.usage(direction);
-            assert!(usage.used_prbs <= usage.prbs);
+            assert!(usage.used_elements <= usage.elements);
         }
     }
 }
@@ -198,6 +209,23 @@ fn rest(counts: &RlcCounts) -> u64 {
     let accounted =
         counts.delivered_packets + counts.lost_packets + counts.buffer_full_packets + counts.discarded_packets;
     counts.in_packets - accounted
+}
+
+/// The packets of a UE that wait in each direction.
+fn rests(ue: &Ue) -> [u64; 2] {
+    let (mut down, mut up) = (0, 0);
+    for bearer in ue.bearers() {
+        down += bearer.tc().totals().waiting.packets + rest(bearer.downlink().counts());
+        up += rest(bearer.uplink().counts());
+    }
+    [down, up]
+}
+
+/// Checks that each UE is in exactly one state.
+fn check_states(network: &Network, seed: u64) {
+    let mut numbers: Vec<u64> = network.ue_states().map(|(ue, _)| ue.number()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..UES).collect::<Vec<_>>(), "seed {seed}");
 }
 
 /// The blocks of each UE in its cell, in the downlink and the uplink.
@@ -215,6 +243,7 @@ fn run(seed: u64) -> Vec<String> {
     for turn in 1..=40 {
         network.advance(Time::from_millis(50 * turn));
         check_layers(&network, seed);
+        check_states(&network, seed);
         meddle(&mut network, &mut random);
     }
     // all flows stop, and queued packets are delivered
@@ -228,7 +257,7 @@ fn run(seed: u64) -> Vec<String> {
         let now = cell.now();
         for place in 0..cell.ue_indices() {
             let Some(ue) = cell.ue_mut(place) else { continue };
-            ue.set_drx(None);
+            ue.set_drx(now, None);
             (0..3).for_each(|flow| ue.stop_flow(now, radio::FlowId(flow)));
         }
     }
@@ -236,10 +265,20 @@ fn run(seed: u64) -> Vec<String> {
     let before = blocks(&network);
     network.advance(Time::from_millis(12_000));
     let after = blocks(&network);
-    // no packets are in flight in the core when they are counted
+    for (_, ue) in (0..CELLS).flat_map(|cell| network.cell(cell).ues()) {
+        // a backlog may remain on slow links, but it must shrink
+        let rests = rests(ue);
+        let number = ue.number() as usize;
+        for (direction, rest) in rests.into_iter().enumerate() {
+            let moves = after[number][direction] > before[number][direction];
+            assert!(rest == 0 || moves, "seed {seed}: UE {number} is stuck");
+        }
+    }
+    // the UEs are released, and their packets are lost
     (0..CELLS).for_each(|cell| network.cell_mut(cell).set_locked(true));
     network.advance(Time::from_millis(13_000));
-    check_layers(&network, seed);
+    check_states(&network, seed);
+    assert!(network.ue_states().all(|(_, state)| state == UeState::Released), "seed {seed}");
     let mut log = Vec::new();
     for number in 0..UES {
         // over all cells it was in
@@ -256,27 +295,23 @@ fn run(seed: u64) -> Vec<String> {
             }
             log.push(format!("{counts:?}"));
         }
-        let ue = (0..CELLS).flat_map(|cell| network.cell(cell).ues()).find(|(_, ue)| ue.number() == number);
-        let (_, ue) = ue.expect("the UE is in a cell");
+        let (ue, _) = network.ue_states().find(|(ue, _)| ue.number() == number).expect("the UE is in the network");
         let dropped: u64 = ue.bearers().iter().map(|bearer| bearer.tc().totals().dropped.packets).sum();
+        down_lost += ue.lost_between_cells(Direction::Downlink);
+        up_lost += ue.lost_between_cells(Direction::Uplink);
         let flows = || ue.flows().iter().map(Flow::counts);
         let sum = |count: &dyn Fn(&traffic::FlowCounts) -> u64| flows().map(count).sum::<u64>();
-        // a backlog may remain on slow links, but it must shrink
-        let (mut down_rest, mut up_rest) = (0, 0);
-        for bearer in ue.bearers() {
-            down_rest += bearer.tc().totals().waiting.packets + rest(bearer.downlink().counts());
-            up_rest += rest(bearer.uplink().counts());
-        }
-        for (direction, rest) in [down_rest, up_rest].into_iter().enumerate() {
-            let at = number as usize;
-            assert!(rest == 0 || after[at][direction] > before[at][direction], "seed {seed}: UE {number} is stuck");
-        }
+        let [outside_down, outside_up] = ue
+            .flows()
+            .iter()
+            .map(Flow::packets_outside_ran)
+            .fold([0, 0], |[down, up], [d, u]| [down + d as u64, up + u as u64]);
         let sent = sum(&|flow| flow.downlink.sent_packets);
         let received = sum(&|flow| flow.downlink.received_packets);
-        assert_eq!(sent, received + dropped + down_lost + down_rest, "seed {seed}: downlink of UE {number}");
+        assert_eq!(sent, received + dropped + down_lost + outside_down, "seed {seed}: downlink of UE {number}");
         let sent = sum(&|flow| flow.uplink.sent_packets);
         let received = sum(&|flow| flow.uplink.received_packets);
-        assert_eq!(sent, received + up_lost + up_rest, "seed {seed}: uplink of UE {number}");
+        assert_eq!(sent, received + up_lost + outside_up, "seed {seed}: uplink of UE {number}");
     }
     log
 }

@@ -64,6 +64,9 @@ pub struct RanConfig {
     /// FlexRIC's plain layout.
     #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
     pub periodic: PeriodicConfig,
+    /// Whether the model stands still until a RIC has accepted a node, so that a RIC sees a timeline from its beginning. Live mode
+    /// does not wait. Default: no.
+    pub waits_for_ric: bool,
     /// The most octets that wait to be sent to one RIC. Default: 4 MiB.
     pub outbox_octets: usize,
     /// The certificates for `tls://` addresses. Default: none, so that such addresses are refused.
@@ -73,6 +76,9 @@ pub struct RanConfig {
     pub tap: Option<Tap>,
     /// A replacement of the clock: the scenario's speed and warm-up have no effect then. Default: the clock.
     pub steps: Option<Steps>,
+    /// Whether the model advances in [`Ran::step`](crate::Ran::step) only. RAN functions then have the time of the model: a
+    /// report is due after its period of the model. The scenario's speed has no effect. Default: no.
+    pub is_stepped: bool,
     /// Live mode: UEs as network namespaces, for real programs (Linux, root). Default: none.
     #[cfg(feature = "live")]
     pub live: Option<LiveConfig>,
@@ -95,6 +101,7 @@ impl Default for RanConfig {
             #[cfg(feature = "control")]
             rc: RcConfig::default(),
             handovers_per_minute: 0,
+            waits_for_ric: false,
             #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
             periodic: PeriodicConfig::default(),
             outbox_octets: 4 * 1024 * 1024,
@@ -102,6 +109,7 @@ impl Default for RanConfig {
             tls: None,
             tap: None,
             steps: None,
+            is_stepped: false,
             #[cfg(feature = "live")]
             live: None,
         }
@@ -123,9 +131,10 @@ impl RanConfig {
         }
     }
 
-    /// The pace of the model: RAN functions run in its time. In steps, they run in that of the clock.
+    /// The pace of the model: RAN functions run in its time. In steps, the speed has no effect.
     pub(crate) fn pace(&self) -> Pace {
-        Pace::of_speed(if self.steps.is_some() { 1.0 } else { self.scenario.speed })
+        let is_in_steps = self.is_stepped || self.steps.is_some();
+        Pace::of_speed(if is_in_steps { 1.0 } else { self.scenario.speed })
     }
 
     /// The configuration with the cells split that the profile splits.
@@ -165,7 +174,7 @@ impl RanConfig {
             return Err(Error::Handovers);
         }
         #[cfg(feature = "live")]
-        if self.live.is_some() && self.steps.is_some() {
+        if self.live.is_some() && (self.steps.is_some() || self.is_stepped) {
             return Err(Error::LiveSpeed);
         }
         Ok(())
@@ -186,6 +195,8 @@ pub enum Error {
     Profile(&'static str),
     /// Misuse: the number of handovers is out of range.
     Handovers,
+    /// Misuse: a step of a RAN that follows the clock.
+    NotStepped,
     /// Misuse: live mode for no UE, or for more than the scenario has; the number that it has.
     #[cfg(feature = "live")]
     LiveUes(usize),
@@ -212,6 +223,9 @@ impl fmt::Display for Error {
                 )
             }
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers per minute"),
+            Error::NotStepped => {
+                f.write_str("the RAN follows the clock: create it with `is_stepped` to advance it in steps")
+            }
             #[cfg(feature = "live")]
             Error::LiveUes(ues) => write!(f, "live mode supports 1 to {ues} UEs of this scenario"),
             #[cfg(feature = "live")]

@@ -27,6 +27,35 @@ impl<const N: usize> SubAssign for Histogram<N> {
     }
 }
 
+/// Histograms of ranks 1 to 4.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ByRank<const N: usize>([Histogram<N>; 4]);
+
+impl<const N: usize> ByRank<N> {
+    fn new(counts: [[u64; N]; 4]) -> Self {
+        ByRank(counts.map(Histogram))
+    }
+
+    /// The sum of the counters whose rank and index are wanted.
+    pub fn sum_in(&self, is_rank: impl Fn(f64) -> bool, is_index: impl Fn(f64) -> bool) -> u64 {
+        let ranks = (1..).zip(&self.0).filter(|(rank, _)| is_rank(f64::from(*rank)));
+        let counts = ranks.flat_map(|(_, histogram)| histogram.0.iter().enumerate());
+        counts.filter(|(index, _)| is_index(*index as f64)).map(|(_, count)| count).sum()
+    }
+}
+
+impl<const N: usize> AddAssign for ByRank<N> {
+    fn add_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, counts)| *sum += counts);
+    }
+}
+
+impl<const N: usize> SubAssign for ByRank<N> {
+    fn sub_assign(&mut self, before: Self) {
+        self.0.iter_mut().zip(before.0).for_each(|(counts, before)| *counts -= before);
+    }
+}
+
 macro_rules! counters {
     ($($(#[$comment:meta])* $name:ident: $kind:ty,)*) => {
         /// The counters of a UE, or their sum over several UEs. They never decrease.
@@ -57,9 +86,12 @@ counters! {
     sinr_db: f64,
     rsrp_dbm: f64,
     rsrq_db: f64,
+    /// Measurements of the uplink, and the sum of the received powers.
+    ul_reports: u64,
     ul_rsrp_dbm: f64,
-    dl_prbs: u64,
-    ul_prbs: u64,
+    /// Resource elements for data of the used resource blocks.
+    dl_elements: u64,
+    ul_elements: u64,
     /// Slots of the direction with data to send.
     dl_active: u64,
     ul_active: u64,
@@ -113,13 +145,13 @@ counters! {
     ul_lost_blocks: u64,
     /// New blocks of the downlink by modulation.
     dl_modulations: Histogram<4>,
-    /// Resource blocks of the downlink by MCS.
-    dl_mcs_prbs: Histogram<32>,
+    /// Resource blocks of the downlink by layers and MCS.
+    dl_mcs_prbs: ByRank<32>,
     /// The total time in the cell, and the part of it in RRC_INACTIVE, in nanoseconds.
     present_ns: u64,
     inactive_ns: u64,
-    /// Reports by CQI.
-    cqis: Histogram<16>,
+    /// Reports by rank and CQI.
+    cqis: ByRank<16>,
 }
 
 /// The octets of packets without PDCP headers.
@@ -143,9 +175,10 @@ impl From<&UeCounts> for Counters {
             sinr_db: down.sinr_db,
             rsrp_dbm: down.rsrp_dbm,
             rsrq_db: down.rsrq_db,
+            ul_reports: up.reports,
             ul_rsrp_dbm: up.rsrp_dbm,
-            dl_prbs: down.prbs,
-            ul_prbs: up.prbs,
+            dl_elements: down.elements,
+            ul_elements: up.elements,
             dl_active: down.active_slots,
             ul_active: up.active_slots,
             core_came_packets: counts.tc.arrived_packets,
@@ -187,10 +220,10 @@ impl From<&UeCounts> for Counters {
             ul_failed_blocks: up.failed_blocks,
             ul_lost_blocks: up.lost_blocks,
             dl_modulations: Histogram(down.modulations),
-            dl_mcs_prbs: Histogram(down.mcs_prbs),
+            dl_mcs_prbs: ByRank::new(down.mcs_prbs),
             present_ns: counts.present.as_nanos() as u64,
             inactive_ns: counts.inactive.as_nanos() as u64,
-            cqis: Histogram(down.cqis),
+            cqis: ByRank::new(down.cqis),
         }
     }
 }

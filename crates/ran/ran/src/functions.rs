@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use e2sm::FunctionSummary;
 use ferric::agent::RanFunction;
+use ferric::e2::Function;
 use ferric::e2ap::RanFunctionId;
 use ran_functions::Announcement;
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
@@ -38,6 +40,7 @@ use crate::pace::PacedFunction;
 #[cfg(feature = "control")]
 use crate::profile::CccProfile;
 use crate::profile::KpmProfile;
+use crate::simulation::Steps;
 
 /// The most periods of a KPM action that a poll reports one by one: with a speed of 1000 and periods of 100 ms, 50 end in a tick of
 /// the event loop. Beyond it, reports are skipped and counted.
@@ -70,11 +73,25 @@ pub fn of_node(
     functions.into_iter().map(|function| Box::new(PacedFunction { function, pace }) as Box<dyn RanFunction>).collect()
 }
 
-/// The time of day that reports state.
-pub fn clock(config: &RanConfig) -> impl Fn() -> SystemTime + Clone + Send + 'static {
-    let pace = config.pace();
+/// The time of day that reports state: it advances with `steps`, if present, otherwise at the model's pace.
+pub fn clock(config: &RanConfig, steps: Option<&Steps>) -> impl Fn() -> SystemTime + Clone + Send + 'static {
+    let (pace, steps, start) = (config.pace(), steps.cloned(), SystemTime::now());
     let paced = pace.wall_clock();
-    move || if pace.is_real_time() { SystemTime::now() } else { paced() }
+    move || match &steps {
+        Some(steps) => start + Duration::from_nanos(steps.until().as_nanos()),
+        None if pace.is_real_time() => SystemTime::now(),
+        None => paced(),
+    }
+}
+
+/// The service models of RAN functions, for the log: `KPM v3.00, RC v3.00`.
+pub fn models(functions: &[Box<dyn RanFunction>]) -> String {
+    let name = |function: &dyn RanFunction| {
+        let Function { id, oid, revision, definition } = function.definition();
+        let summary = FunctionSummary::of(&oid, revision.0, &definition);
+        summary.map_or_else(|_| format!("function {}", id.0), |summary| summary.name().to_owned())
+    };
+    functions.iter().map(|function| name(&**function)).collect::<Vec<_>>().join(", ")
 }
 
 /// The configuration of E2SM-KPM that a profile announces.

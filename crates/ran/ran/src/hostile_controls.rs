@@ -215,8 +215,8 @@ fn rc_control(dice: &mut Dice, node: &Node) -> (Vec<u8>, Vec<u8>) {
         0 => ControlAction::Handover(Handover::to(testing::cell_of(dice.below(3) as u16))),
         1 => ControlAction::Drx(Drx {
             long_cycle: number(dice),
-            short_cycle: dice.of(&[None, None, Some(3)]),
-            short_cycle_timer: None,
+            short_cycle: dice.of(&[None, None, Some(3), Some(255)]),
+            short_cycle_timer: dice.of(&[None, Some(0), Some(4), Some(255)]),
         }),
         2 => ControlAction::SlicePrbQuota(SlicePrbQuota::of_slice(network, member, ratio(dice), ratio(dice))),
         3 => ControlAction::QosFlowMapping(QosFlowMapping {
@@ -277,7 +277,7 @@ fn arbitrary_controls_keep_the_ran_consistent() {
         config.periodic.wire = WIRE;
         let nodes: Vec<Rc<RefCell<Node>>> =
             testing::nodes(&config).into_iter().map(|node| Rc::new(RefCell::new(node))).collect();
-        let mut functions = crate::functions::of_node(&nodes[0], &config, &crate::functions::clock(&config));
+        let mut functions = crate::functions::of_node(&nodes[0], &config, &crate::functions::clock(&config, None));
         let at = |id: u16| functions.iter().position(|function| function.id().0 == id).unwrap();
         let (rc, slice, tc) = (at(3), at(145), at(146));
         let mut now = Time::from_nanos(5_000_000_000);

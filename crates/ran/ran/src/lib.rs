@@ -13,7 +13,8 @@
 //!
 //! Nodes begin handovers by themselves where the configuration requests it, and let a controller decide about them.
 //!
-//! In live mode ([`LiveConfig`]) UEs are network namespaces, and real programs use the same cells.
+//! In live mode ([`LiveConfig`]) UEs are network namespaces, and real programs use the same cells. In steps the model waits for
+//! its controllers: [`Ran::step`] over E2, [`Stepped`] without.
 //!
 //! ```no_run
 //! use ran::{Ran, RanConfig, Scenario};
@@ -52,6 +53,7 @@ mod hostile_controls;
 mod interfaces;
 #[cfg(feature = "live")]
 mod live;
+mod measured;
 mod mobility;
 mod node;
 mod node_type;
@@ -61,6 +63,7 @@ pub mod scenario;
 mod simulation;
 #[cfg(feature = "statistics")]
 mod statistics;
+mod stepped;
 #[cfg(test)]
 mod testing;
 mod traffic_control;
@@ -69,15 +72,17 @@ use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, NodeHandle};
+use ferric::agent::{AgentLoop, AgentLoopConfig, AgentWaker, NodeConfig, NodeHandle};
 use ferric::e2::Time;
 use ferric::{StopHandle, link};
+use tracing::warn;
 
 pub use config::{Error, RanConfig};
 #[cfg(feature = "live")]
 use live::Live;
 #[cfg(feature = "live")]
 pub use live::{LiveConfig, LiveCounts};
+pub use measured::Measured;
 #[cfg(feature = "live")]
 pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
@@ -90,12 +95,17 @@ use radio::Network;
 pub use scenario::{Scenario, ScenarioError};
 use simulation::RanSimulation;
 pub use simulation::Steps;
+use stepped::StepClock;
+pub use stepped::Stepped;
 
 /// The period in which nodes advance without being read.
 const TICK: Duration = Duration::from_millis(5);
 /// The time for which a node advances by itself after a read: the next read then has little to compute while its report
 /// waits.
 const ADVANCE_AFTER_READ: Duration = Duration::from_secs(2);
+
+/// The time after which a step that waits for a RIC is logged.
+const SLOW_RIC: Duration = Duration::from_secs(5);
 
 /// All nodes of a RAN, on one thread: it is created on the thread that runs it.
 pub struct Ran {
@@ -104,9 +114,18 @@ pub struct Ran {
     nodes: Vec<(NodeHandle, Rc<RefCell<Node>>)>,
     is_always_on: bool,
     pace: Pace,
+    /// Whether the model waits for a RIC.
+    is_waiting: bool,
     last_tick: Time,
+    stepping: Option<Stepping>,
     #[cfg(feature = "live")]
     live: Option<Live>,
+}
+
+/// The time of a RAN that advances in steps.
+struct Stepping {
+    clock: Rc<StepClock>,
+    steps: Steps,
 }
 
 impl Ran {
@@ -138,11 +157,15 @@ impl Ran {
             ..AgentLoopConfig::default()
         })?;
         let simulation = RanSimulation::new(&config.scenario)?;
-        if let Some(steps) = &config.steps {
+        let stepping = config.is_stepped.then(|| Stepping { clock: Rc::default(), steps: Steps::default() });
+        if let Some(steps) = stepping.as_ref().map(|stepping| &stepping.steps).or(config.steps.as_ref()) {
             simulation.borrow_mut().set_steps(steps.clone());
         }
-        let (pace, clock) = (config.pace(), functions::clock(&config));
+        let time_of_day = functions::clock(&config, stepping.as_ref().map(|stepping| &stepping.steps));
+        let pace = config.pace();
         let mut nodes = Vec::new();
+        // the service models of each type of node, for the log
+        let mut models: Vec<(NodeType, String)> = Vec::new();
         for number in 0..config.scenario.cells.len() as u16 {
             // bounded by the scenario
             for node_type in config.nodes_of(number) {
@@ -150,27 +173,112 @@ impl Ran {
                 let id = node.borrow().id();
                 let components = node.borrow().components();
                 let setup_order = config.profile.setup_order.to_vec();
-                let node_config = NodeConfig { components, setup_order, ..NodeConfig::new(id) };
-                let handle = agents.add_node(node_config, functions::of_node(&node, &config, &clock));
+                let functions = functions::of_node(&node, &config, &time_of_day);
+                let models = match models.iter().find(|(of, _)| *of == node_type) {
+                    Some((_, models)) => models,
+                    None => {
+                        models.push((node_type, functions::models(&functions)));
+                        &models[models.len() - 1].1
+                    }
+                };
+                let ues = config.scenario.ues.iter().filter(|ue| ue.cell == usize::from(number)).count();
+                let about = format!("{}; {models}", node.borrow().about(ues));
+                let node_config = NodeConfig { components, setup_order, about, ..NodeConfig::new(id) };
+                let functions = match &stepping {
+                    Some(Stepping { clock, .. }) => clock.wrap(functions),
+                    None => functions,
+                };
+                let handle = agents.add_node(node_config, functions);
                 for ric in &config.rics {
                     agents.add_controller(handle, ric.clone());
                 }
                 nodes.push((handle, node));
             }
         }
-        Ok(Ran {
+        let mut ran = Ran {
             agents,
             nodes,
             is_always_on: config.scenario.is_always_on,
             pace,
+            is_waiting: config.waits_for_ric,
             last_tick: Time::default(),
+            stepping,
             #[cfg(feature = "live")]
             live: match &config.live {
                 Some(live) => Some(Live::open(live, &config.scenario, &simulation.borrow())?),
                 None => None,
             },
             simulation,
-        })
+        };
+        if ran.stepping.is_some() {
+            ran.set_automatic_handover(true);
+            ran.step(config.scenario.warm_up)?;
+            ran.set_automatic_handover(false);
+        }
+        Ok(ran)
+    }
+
+    fn set_automatic_handover(&mut self, is_automatic: bool) {
+        self.simulation.borrow_mut().model.network.set_automatic_handover(is_automatic);
+    }
+
+    /// Advances the model of a stepped RAN ([`RanConfig::is_stepped`]) and sends all reports that are due until then, each at its
+    /// time of the model. Returns when they have been written to the links.
+    ///
+    /// Between steps the model stands while [`Ran::poll`] serves the RICs: a control has its effect from the time at which the
+    /// model stands, and its answer is sent at once. So a controller that waits for the answers to its controls before it
+    /// requests the next step meets the same model in each run.
+    ///
+    /// # Errors
+    /// [`Error::NotStepped`]; otherwise as [`Ran::run`].
+    pub fn step(&mut self, length: Duration) -> Result<(), Error> {
+        let Some(Stepping { clock, steps }) = &self.stepping else { return Err(Error::NotStepped) };
+        let (clock, steps) = (Rc::clone(clock), steps.clone());
+        // controls that have arrived precede the step
+        self.agents.poll(Some(Duration::ZERO))?;
+        let until = clock.now() + length;
+        while clock.now() < until {
+            let part = stepped::end_of_part(clock.now()).min(until);
+            let next = clock.next_report().map_or(part, |due| due.min(part));
+            steps.allow_until(radio::Time::from_nanos(next.as_nanos()));
+            clock.set(next);
+            self.advance_nodes(next, |_| true);
+            self.nodes.iter().for_each(|(handle, _)| self.agents.wake(*handle));
+            self.agents.poll(Some(Duration::ZERO))?;
+        }
+        self.write_reports()
+    }
+
+    /// Waits until all reports have been written to the links.
+    fn write_reports(&mut self) -> Result<(), Error> {
+        let (begun, mut has_warned) = (self.agents.now(), false);
+        while self.agents.queued_octets() > 0 && !self.agents.stop_handle().is_stopped() {
+            self.agents.poll(Some(TICK))?;
+            if !has_warned && self.agents.now() - begun > SLOW_RIC {
+                has_warned = true;
+                let octets = self.agents.queued_octets();
+                warn!(
+                    octets,
+                    "a step waits for a RIC that does not read its reports; restart the RIC or subscribe to less"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The time of the model of a stepped RAN.
+    #[must_use]
+    pub fn model_time(&self) -> Option<radio::Time> {
+        let clock = &self.stepping.as_ref()?.clock;
+        Some(radio::Time::from_nanos(clock.now().as_nanos()))
+    }
+
+    /// A handle with which another thread ends the wait in [`Ran::poll`].
+    ///
+    /// # Errors
+    /// When the system refuses an eventfd.
+    pub fn waker(&mut self) -> Result<AgentWaker, Error> {
+        Ok(self.agents.waker()?)
     }
 
     /// Takes the namespaces of live mode, to start programs in them from other threads. They are removed when the returned
@@ -227,12 +335,19 @@ impl Ran {
         if self.live.is_some() {
             return self.poll_live(timeout);
         }
+        if self.stepping.is_some() {
+            return Ok(self.agents.poll(timeout)?);
+        }
         let agents_now = self.agents.now();
         let any =
             self.is_always_on || self.nodes.iter().any(|(_, node)| was_read(self.pace, agents_now, &node.borrow()));
         let timeout = if any { Some(timeout.map_or(TICK, |timeout| timeout.min(TICK))) } else { timeout };
         self.agents.poll(timeout)?;
         let now = self.agents.now();
+        if self.is_waiting {
+            self.is_waiting = self.up() == 0;
+            return Ok(());
+        }
         if self.is_always_on {
             self.advance_nodes(now, |_| true);
         } else if any && now - self.last_tick >= TICK {

@@ -125,9 +125,7 @@ impl Live {
         self.bridge.receive(&mut simulation.model.network)?;
         let before = simulation.now(0);
         let is_first = !simulation.has_started();
-        for cell in 0..simulation.model.network.cells() {
-            simulation.advance(cell, now);
-        }
+        simulation.advance(now);
         self.bridge.deliver(&mut simulation.model.network)?;
         if is_first {
             self.log_commands();

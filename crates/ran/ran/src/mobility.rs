@@ -1,12 +1,13 @@
 //! Handovers between the cells of the RAN.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use e2sm::common::Cgi;
 use ferric::agent::Ue;
-use radio::{HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, NetworkEvent};
-use tracing::warn;
+use radio::{ArrivalCause, DepartureCause, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, NetworkEvent, UeEntry};
+use tracing::{debug, info, warn};
 
 use crate::RanConfig;
 #[cfg(feature = "control")]
@@ -23,6 +24,8 @@ pub struct Mobility {
     period: Option<(Duration, radio::Time)>,
     /// UEs that the cell had no place for, as of the last warning.
     turned_away: u64,
+    /// Why handovers of UEs of the cell began, for the log.
+    pub handover_reasons: BTreeMap<Ue, &'static str>,
     /// What controllers are informed of.
     #[cfg(feature = "control")]
     pub events: MobilityEvents,
@@ -37,6 +40,7 @@ impl Mobility {
             cells,
             period: period.map(|period| (period, radio::Time::START + period)),
             turned_away: 0,
+            handover_reasons: BTreeMap::new(),
             #[cfg(feature = "control")]
             events: MobilityEvents::new(period.is_some() || config.scenario.has_moving_ues()),
         }
@@ -73,27 +77,75 @@ impl Node {
         self.warn_turned_away(turned_away);
         self.receive_from_neighbours();
         for happening in happenings {
-            match happening {
-                NetworkEvent::Arrived { ue: stay, from } => {
-                    self.remember_ue(&stay);
-                    self.report_arrival(&stay, from);
-                }
-                NetworkEvent::Departed { ue: stay, to } => {
-                    self.remember_ue(&stay);
-                    if to.is_none() {
-                        self.simulation.borrow_mut().bearers.by_ue.remove(&stay.number);
-                    }
-                    self.report_departure(&stay);
-                }
-                NetworkEvent::HandoverTriggered { ue: stay, to } => {
-                    let target = self.mobility.cell_of(to as u16);
-                    self.begin_handover(ue_of(&stay), target);
-                }
-            }
+            self.process_cell_event(happening);
         }
         let now = self.cell().now();
         self.begin_periodic_handover(now);
         self.report_inactivity();
+        self.report_measurements();
+    }
+
+    fn process_cell_event(&mut self, happening: NetworkEvent) {
+        let cell = self.cell_number();
+        match happening {
+            NetworkEvent::Arrived { ue: stay, from, cause } => {
+                self.remember_ue(&stay);
+                self.log_arrival(&stay, from.map(|(cell, _)| cell), cause);
+                self.report_arrival(&stay, from);
+            }
+            NetworkEvent::Departed { ue: stay, cause } => {
+                self.remember_ue(&stay);
+                let reason = self.mobility.handover_reasons.remove(&ue_of(&stay));
+                match cause {
+                    DepartureCause::Left => {
+                        self.simulation.borrow_mut().bearers.by_ue.remove(&stay.number);
+                    }
+                    DepartureCause::Handover { to } => {
+                        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+                        info!("UE {}: cell {cell} -> {to}{reason}", stay.number);
+                    }
+                    DepartureCause::LinkFailure => {
+                        info!(ue = stay.number, cell, "radio link failure (T310 expired): the UE searches for a cell");
+                    }
+                    DepartureCause::CellLocked => {
+                        info!(
+                            ue = stay.number,
+                            cell, "cell locked and no neighbour can take the UE: released to RRC_IDLE"
+                        );
+                    }
+                }
+                self.report_departure(&stay);
+            }
+            NetworkEvent::HandoverTriggered { ue: stay, to } => {
+                let target = self.mobility.cell_of(to as u16);
+                self.mobility.handover_reasons.insert(ue_of(&stay), "A3");
+                self.begin_handover(ue_of(&stay), target);
+            }
+            NetworkEvent::HandoverFailed { ue: stay, to } => {
+                info!(
+                    ue = stay.number,
+                    cell,
+                    to,
+                    "handover failed (T304 expired before the access to the target): the UE re-establishes its connection"
+                );
+            }
+            NetworkEvent::Locked => {
+                info!(cell, "cell has shut down: it is locked");
+                self.report_lock();
+            }
+        }
+    }
+
+    /// Logs how a UE has come to the cell, unless it is new.
+    fn log_arrival(&self, stay: &UeEntry, from: Option<usize>, cause: ArrivalCause) {
+        let (ue, cell) = (stay.number, self.cell_number());
+        match cause {
+            ArrivalCause::New => {}
+            ArrivalCause::Handover => debug!(ue, from, cell, "UE handed over"),
+            ArrivalCause::ConditionalHandover => debug!(ue, from, cell, "UE handed over by conditional handover"),
+            ArrivalCause::Reestablishment => info!(ue, from, cell, "UE has re-established its connection"),
+            ArrivalCause::Setup => info!(ue, cell, "UE has set up a new connection after RRC_IDLE"),
+        }
     }
 
     /// Warns that the cell had no place for UEs: at the first one, and whenever their number has doubled.
@@ -136,6 +188,7 @@ impl Node {
             .min_by(|(_, a), (_, b)| a.channel().rsrp_dbm().total_cmp(&b.channel().rsrp_dbm()));
         let Some(ue) = weakest.map(|(place, _)| ue_of(cell.ue_entry(place))) else { return };
         drop(cell);
+        self.mobility.handover_reasons.insert(ue, "periodic");
         self.begin_handover(ue, target);
     }
 }
@@ -149,7 +202,11 @@ impl Node {
 
     fn report_departure(&mut self, _stay: &radio::UeEntry) {}
 
+    fn report_lock(&mut self) {}
+
     fn report_inactivity(&mut self) {}
+
+    fn report_measurements(&mut self) {}
 
     fn awaits_handover_decision(&self, _ue: Ue) -> bool {
         false

@@ -13,6 +13,7 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::GlobalE2NodeId;
 use per::Bits;
+use radio::phy::{Duplex, Rat};
 use radio::{Cell, Subscription, UeEntry};
 use ran_functions::kpm::SupportedMeasurement;
 
@@ -186,7 +187,7 @@ impl Node {
 
     /// Advances to `now` without being read by a RAN function.
     pub(crate) fn advance_unread(&mut self, now: Time) {
-        self.simulation.borrow_mut().advance(self.cell_number(), now);
+        self.simulation.borrow_mut().advance(now);
         self.admit_new_ues();
         self.update_bearers();
         if self.node_type.has_pdcp() {
@@ -213,6 +214,22 @@ impl Node {
     /// Its cell in the model.
     pub(crate) fn cell(&self) -> Ref<'_, Cell> {
         Ref::map(self.simulation.borrow(), |simulation| simulation.model.network.cell(self.cell_number()))
+    }
+
+    /// What it is, for the log, with so many UEs: `NR 40 MHz TDD, 3 UEs`.
+    pub(crate) fn about(&self, ues: usize) -> String {
+        let cell = self.cell();
+        let carrier = cell.grid().carrier();
+        let rat = match carrier.rat {
+            Rat::Nr => "NR",
+            Rat::Lte => "LTE",
+        };
+        let duplex = if carrier.duplex == Duplex::Fdd { "FDD" } else { "TDD" };
+        let ues = match ues {
+            1 => "1 UE".to_owned(),
+            ues => format!("{ues} UEs"),
+        };
+        format!("{rat} {} MHz {duplex}, {ues}", carrier.bandwidth_mhz)
     }
 
     /// Its cell in the model, for changes.

@@ -5,6 +5,7 @@ mod examples;
 #[cfg(feature = "scenario")]
 mod file;
 mod model;
+mod sites;
 mod summary;
 
 use std::cmp::Reverse;
@@ -12,19 +13,18 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "control")]
 use e2sm::slice::SliceConfiguration;
 use radio::phy::{
-    Area, Carrier, CarrierError, Channel, Direction, Fixed, Geometry, GeometryError, McsTable, MobileUe, Motion,
-    Position, Site, Trace, UeRadio,
+    Carrier, CarrierError, Channel, Deployment, Direction, Fixed, GeometryError, McsTable, Motion, Position, Trace,
+    Track, UeRadio,
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
-    CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, Network, Random,
-    Subscription, Time, Ue, tc,
+    AdministrativeState, CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL,
+    MeasurementConfig, Network, Random, Subscription, Time, Ue, tc,
 };
 
 use crate::node::{MCC, MNC};
@@ -33,6 +33,7 @@ use crate::profile::Profile;
 #[cfg(feature = "scenario")]
 pub use file::{MAX_FLOWS, ScenarioFolders};
 pub use model::Model;
+pub use sites::{DeploymentScenario, SiteScenario};
 pub use summary::{Load, Summary};
 
 /// The most cells of a scenario.
@@ -58,10 +59,14 @@ pub struct Scenario {
     pub seed: u64,
     /// The cells, one of each base station.
     pub cells: Vec<CellScenario>,
+    /// What the sites of the cells have in common.
+    pub deployment: DeploymentScenario,
     /// The UEs.
     pub ues: Vec<UeScenario>,
     /// When UEs are handed over.
     pub handover: HandoverConfig,
+    /// What UEs measure and report.
+    pub measurement: MeasurementConfig,
     /// Further changes, in the order of time.
     pub timeline: Vec<TimelineEntry>,
     /// Model time per real time. Default: 1.
@@ -82,8 +87,10 @@ impl Default for Scenario {
         Scenario {
             seed: 1,
             cells: Vec::new(),
+            deployment: DeploymentScenario::default(),
             ues: Vec::new(),
             handover: HandoverConfig::default(),
+            measurement: MeasurementConfig::default(),
             timeline: Vec::new(),
             speed: 1.0,
             warm_up: Duration::ZERO,
@@ -101,6 +108,8 @@ pub struct CellScenario {
     pub radio: CellConfig,
     /// The position of its antenna.
     pub position: Position,
+    /// Its antenna, transmitter and propagation.
+    pub site: SiteScenario,
     /// Whether its CU-CP, CU-UP and DU are separate E2 nodes (NR only). Default: one gNB.
     pub is_split: bool,
     /// Whether it is locked at the start. Default: no.
@@ -159,12 +168,12 @@ pub struct TimelineEntry {
 /// A change that the timeline makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineChange {
-    /// A cell is locked or unlocked.
-    Locked {
+    /// A cell is locked, unlocked or shut down.
+    Administrative {
         /// The cell.
         cell: usize,
-        /// Whether it is locked.
-        is_locked: bool,
+        /// Its state from then on.
+        state: AdministrativeState,
     },
     /// A UE is handed over. No effect if it is in no cell.
     HandOver {
@@ -216,13 +225,17 @@ pub enum ChannelScenario {
         position: Option<Position>,
         /// Its motion.
         motion: Motion,
+        /// Its radio parameters.
+        radio: UeRadio,
+    },
+    /// A channel by the position on a track, which begins when the UE arrives.
+    Track {
+        /// The track.
+        track: Track,
+        /// Its radio parameters.
+        radio: UeRadio,
     },
 }
-
-/// The largest distance of a random initial position from the cell, in metres.
-const NEAR_M: f64 = 450.0;
-/// The margin around all cells within which UEs move, in metres.
-const MARGIN_M: f64 = 500.0;
 
 impl Scenario {
     /// Base stations with 40 MHz of NR each, in a row, with UEs whose traffic is a mix of web, video and calls.
@@ -264,11 +277,9 @@ impl Scenario {
     }
 }
 
-/// The distance between the cells of `Scenario::with_mixed_traffic`, in metres.
-const CELL_DISTANCE_M: f64 = 500.0;
-/// With more cells than this and without mobility, a UE receives its own cell only. After a handover it receives the new cell
-/// with the same quality.
-const MAX_RECEIVED_CELLS: usize = 7;
+/// The distance between the cells of `Scenario::with_mixed_traffic`, in metres: its UEs, within 450 m of their cells, are nearest to
+/// them.
+const CELL_DISTANCE_M: f64 = 1000.0;
 /// Time before the first read, so that the traffic has started.
 const WARM_UP: Duration = Duration::from_secs(1);
 
@@ -284,7 +295,7 @@ fn user(cell: usize, random: &mut Random) -> UeScenario {
     UeScenario {
         cell,
         subscription: Subscription { mcc: MCC, mnc: MNC, sst, five_qi, ..Subscription::default() },
-        channel: ChannelScenario::Geometry { position: None, motion: random_motion(random) },
+        channel: ChannelScenario::Geometry { position: None, motion: random_motion(random), radio: UeRadio::default() },
         flows: vec![FlowScenario { specification, ports: (443, 50_000) }],
         arrives: Time::START,
         leaves: None,
@@ -298,12 +309,6 @@ fn random_motion(random: &mut Random) -> Motion {
 }
 
 impl Scenario {
-    /// Whether all cells share one time, since UEs may move between them at any time.
-    #[must_use]
-    pub fn is_coupled(&self) -> bool {
-        self.is_always_on || self.has_moving_ues() || !self.timeline.is_empty() || self.threads.get() > 1
-    }
-
     /// Whether UEs trigger handovers by measurement reports.
     #[must_use]
     pub fn has_moving_ues(&self) -> bool {
@@ -338,14 +343,14 @@ impl Scenario {
         number: usize,
         ue: &UeScenario,
         network: &mut Network,
-        sites: &Arc<[Site]>,
+        sites: &Deployment,
     ) -> Result<(), ScenarioError> {
         let new = self.ue(number, ue, network, sites)?;
         network.add(ue.cell, new, ue.arrives, ue.leaves).map_err(|error| ScenarioError::Place(number, error))
     }
 
     /// Checks everything but the UEs, and creates the network without them, and the sites of its cells.
-    fn cells_without_ues(&self) -> Result<(Network, Arc<[Site]>), ScenarioError> {
+    fn cells_without_ues(&self) -> Result<(Network, Deployment), ScenarioError> {
         if !(1..=MAX_CELLS).contains(&self.cells.len()) {
             return Err(ScenarioError::Cells);
         }
@@ -360,6 +365,7 @@ impl Scenario {
         }
         for (number, cell) in self.cells.iter().enumerate() {
             cell.radio.carrier.check().map_err(|error| ScenarioError::Carrier(number, error))?;
+            cell.radio.power_control.check().map_err(|error| ScenarioError::PowerControl(number, error))?;
             cell.radio.tc.check().map_err(|error| ScenarioError::TrafficControl(number, error))?;
         }
         // the node decides about handovers, with its controllers
@@ -367,11 +373,11 @@ impl Scenario {
         let configs = self.cells.iter().map(|cell| cell.radio.clone());
         let mut network =
             Network::new(configs, handover, self.threads).map_err(|error| ScenarioError::Carrier(0, error))?;
+        network.set_measurement(self.measurement.clone());
         for (at, cell) in self.cells.iter().enumerate() {
             network.cell_mut(at).set_locked(cell.is_locked);
         }
-        let sites = self.cells.iter().enumerate();
-        let sites: Arc<[Site]> = sites.map(|(at, cell)| Site::new(network.cell(at).grid(), cell.position)).collect();
+        let sites = self.sites_of(&network).map_err(ScenarioError::Deployment)?;
         if let Some(number) = self.first_without_place() {
             return Err(ScenarioError::Place(number, HandoverError::CellFull));
         }
@@ -395,7 +401,7 @@ impl Scenario {
         })
     }
 
-    fn ue(&self, number: usize, ue: &UeScenario, network: &Network, sites: &Arc<[Site]>) -> Result<Ue, ScenarioError> {
+    fn ue(&self, number: usize, ue: &UeScenario, network: &Network, sites: &Deployment) -> Result<Ue, ScenarioError> {
         if ue.cell >= network.cells() {
             return Err(ScenarioError::Place(number, HandoverError::UnknownCell));
         }
@@ -415,8 +421,8 @@ impl Scenario {
             }
             ChannelScenario::Sinr(dl_db, ul_db) => Channel::Fixed(Fixed::sinr(*dl_db, *ul_db)),
             ChannelScenario::Trace(trace) => Channel::Trace(trace.clone()),
-            ChannelScenario::Geometry { position, motion } => {
-                let geometry = self.geometry(number, ue.cell, *position, *motion, sites, &mut random);
+            ChannelScenario::Geometry { .. } | ChannelScenario::Track { .. } => {
+                let geometry = self.geometry(ue, sites, &mut random);
                 Channel::Geometry(Box::new(geometry.map_err(|error| ScenarioError::Geometry(number, error))?))
             }
         };
@@ -432,49 +438,6 @@ impl Scenario {
             new.add_flow(|id, random| Flow::new(id, specification, tuple, random));
         }
         Ok(new)
-    }
-
-    fn geometry(
-        &self,
-        number: usize,
-        cell: usize,
-        position: Option<Position>,
-        motion: Motion,
-        sites: &Arc<[Site]>,
-        random: &mut Random,
-    ) -> Result<Geometry, GeometryError> {
-        let own = self.cells[cell].position;
-        let near = |m: f64| Area {
-            min: Position { x_m: own.x_m - m, y_m: own.y_m - m },
-            max: Position { x_m: own.x_m + m, y_m: own.y_m + m },
-        };
-        // a UE with a given position moves among all cells, one without stays near its own
-        let area = match position {
-            Some(_) => self.cells.iter().fold(near(MARGIN_M), |area, cell| Area {
-                min: Position {
-                    x_m: area.min.x_m.min(cell.position.x_m - MARGIN_M),
-                    y_m: area.min.y_m.min(cell.position.y_m - MARGIN_M),
-                },
-                max: Position {
-                    x_m: area.max.x_m.max(cell.position.x_m + MARGIN_M),
-                    y_m: area.max.y_m.max(cell.position.y_m + MARGIN_M),
-                },
-            }),
-            None => near(NEAR_M),
-        };
-        let position = position.unwrap_or_else(|| {
-            // uniform over a disk
-            let (distance_m, angle) = (NEAR_M * random.uniform().sqrt(), random.uniform() * std::f64::consts::TAU);
-            Position { x_m: own.x_m + distance_m * angle.cos(), y_m: own.y_m + distance_m * angle.sin() }
-        });
-        let mobile_ue = MobileUe::new(area, position, motion)?;
-        // among many cells a UE receives its own cell only
-        let (sites, serving) = if self.handover.a3_offset_db.is_none() && self.cells.len() > MAX_RECEIVED_CELLS {
-            (Arc::from([sites[cell].clone()]), 0)
-        } else {
-            (Arc::clone(sites), cell)
-        };
-        Geometry::new(sites, serving, UeRadio::default(), mobile_ue, (self.seed, number as u32), random)
     }
 }
 
@@ -492,12 +455,16 @@ pub enum ScenarioError {
     Speed,
     /// The carrier of a cell is invalid.
     Carrier(usize, CarrierError),
+    /// The uplink power control of a cell is invalid.
+    PowerControl(usize, GeometryError),
     /// The traffic control of a cell is invalid.
     TrafficControl(usize, tc::ConfigurationError),
     /// A UE cannot be in its cell.
     Place(usize, HandoverError),
     /// The MCS of a UE is out of range; the largest MCS of its cell.
     Mcs(usize, u8),
+    /// What the sites have in common is invalid.
+    Deployment(GeometryError),
     /// The position or motion of a UE is invalid.
     Geometry(usize, GeometryError),
     /// A flow of a UE is invalid.
@@ -512,9 +479,11 @@ impl fmt::Display for ScenarioError {
             ScenarioError::Timeline => f.write_str("timeline is not in the order of time"),
             ScenarioError::Speed => f.write_str("speed is out of range 0.001 to 1000"),
             ScenarioError::Carrier(cell, error) => write!(f, "cell {cell}: {error}"),
+            ScenarioError::PowerControl(cell, error) => write!(f, "power control of cell {cell}: {error}"),
             ScenarioError::TrafficControl(cell, error) => write!(f, "traffic control of cell {cell}: {error}"),
             ScenarioError::Place(ue, error) => write!(f, "UE {ue}: {error}"),
             ScenarioError::Mcs(ue, last) => write!(f, "UE {ue}: MCS is out of range 0 to {last} of its cell"),
+            ScenarioError::Deployment(error) => write!(f, "deployment: {error}"),
             ScenarioError::Geometry(ue, error) => write!(f, "UE {ue}: {error}"),
             ScenarioError::Flow(ue, error) => write!(f, "a flow of UE {ue}: {error}"),
         }

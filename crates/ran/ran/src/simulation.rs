@@ -1,7 +1,6 @@
 //! The model that all nodes of a RAN share, and its time.
 //!
-//! Time advances when a node is read. Where no UE moves to another cell by itself, each cell has its own time, so that a
-//! cell that no node reads costs nothing.
+//! Time advances when a node is read. All cells have the same time, since UEs may move between them at any time.
 
 mod real_time_factor;
 #[cfg(test)]
@@ -109,11 +108,9 @@ pub struct RanSimulation {
     /// The networks and slices that all cells serve.
     pub networks: Rc<[ServedPlmn]>,
     pub bearers: BearerChanges,
-    is_coupled: bool,
     speed: f64,
     warm_up: Duration,
-    /// One for all cells where they are coupled, otherwise one for each.
-    anchors: Vec<Option<TimeAnchor>>,
+    anchor: Option<TimeAnchor>,
     real_time_factor: RealTimeFactor,
     /// Replaces the clock where present.
     steps: Option<Steps>,
@@ -142,10 +139,9 @@ impl RanSimulation {
             nr_pcis: (0..cells).map(|cell| ((FIRST_GNB as usize + cell) % PCIS) as u16).collect(),
             networks: crate::interfaces::served_plmns(scenario).into(),
             bearers: BearerChanges::default(),
-            is_coupled: scenario.is_coupled(),
             speed: scenario.speed,
             warm_up: scenario.warm_up,
-            anchors: vec![None; cells],
+            anchor: None,
             real_time_factor: RealTimeFactor::default(),
             steps: None,
             last_warning: None,
@@ -167,28 +163,27 @@ impl RanSimulation {
     /// Whether the model's time has started.
     #[cfg(feature = "live")]
     pub fn has_started(&self) -> bool {
-        self.anchors[0].is_some()
+        self.anchor.is_some()
     }
 
     /// The time from `now` to the next slot of the first cell.
     #[cfg(feature = "live")]
     pub fn until_next_slot(&self, now: Time) -> Duration {
-        let Some(anchor) = self.anchors[0] else { return Duration::ZERO };
+        let Some(anchor) = self.anchor else { return Duration::ZERO };
         let due = anchor.model + (now - anchor.now);
         self.now(0).since(due)
     }
 
-    /// Advances a cell to the model time of `now`, a time at the model's pace, together with all cells that UEs may move to by themselves.
-    pub fn advance(&mut self, cell: usize, now: Time) {
+    /// Advances all cells to the model time of `now`, a time at the model's pace.
+    pub fn advance(&mut self, now: Time) {
         if let Some(steps) = &self.steps {
             let until = steps.until();
-            return self.run(cell, until);
+            return self.model.advance(until);
         }
-        let index = if self.is_coupled { 0 } else { cell };
-        let model = self.now(cell);
-        let is_first = self.anchors[index].is_none();
-        let due = match self.anchors[index] {
-            None => self.set_anchor(index, now, model + self.warm_up),
+        let model = self.now(0);
+        let is_first = self.anchor.is_none();
+        let due = match self.anchor {
+            None => self.set_anchor(now, model + self.warm_up),
             Some(anchor) => {
                 let is_slow = self.real_time_factor.is_too_slow();
                 let max = if is_slow { MAX_CATCH_UP_SLOW } else { MAX_CATCH_UP }.mul_f64(self.speed.max(1.0));
@@ -197,9 +192,9 @@ impl RanSimulation {
                     false => due,
                     true if is_slow => {
                         self.warn_slow(now);
-                        self.set_anchor(index, now, model + max)
+                        self.set_anchor(now, model + max)
                     }
-                    true => self.set_anchor(index, now, model + self.warm_up),
+                    true => self.set_anchor(now, model + self.warm_up),
                 }
             }
         };
@@ -210,22 +205,14 @@ impl RanSimulation {
         let started = Instant::now();
         // no controller is connected during the warm-up: handovers need no decision
         self.model.network.set_automatic_handover(is_first);
-        self.run(cell, due);
+        self.model.advance(due);
         self.model.network.set_automatic_handover(false);
         self.real_time_factor.update(started.elapsed(), length.div_f64(self.speed));
     }
 
-    fn run(&mut self, cell: usize, until: radio::Time) {
-        if self.is_coupled {
-            self.model.advance(until);
-        } else {
-            self.model.advance_cell(cell, until);
-        }
-    }
-
     /// Sets the model time that belongs to `now`, and returns it.
-    fn set_anchor(&mut self, index: usize, now: Time, model: radio::Time) -> radio::Time {
-        self.anchors[index] = Some(TimeAnchor { now, model });
+    fn set_anchor(&mut self, now: Time, model: radio::Time) -> radio::Time {
+        self.anchor = Some(TimeAnchor { now, model });
         model
     }
 
@@ -245,23 +232,7 @@ impl RanSimulation {
     /// # Errors
     /// The reason why it stays where it is.
     pub fn hand_over(&mut self, cell: usize, place: usize, to: usize) -> Result<(), HandoverError> {
-        if !self.is_coupled && to < self.model.network.cells() {
-            self.align_cells(cell, to);
-        }
         self.model.network.hand_over(cell, place, to)
-    }
-
-    /// Advances the cell that is behind, where cells have their own times: a UE's traffic has the time of its cell, which
-    /// must not run backwards in a handover. The advance is limited as for a read. Where the limit is too short the UE stays,
-    /// and the next handover brings the cells closer.
-    fn align_cells(&mut self, a: usize, b: usize) {
-        let (behind, ahead) = if self.now(a) < self.now(b) { (a, b) } else { (b, a) };
-        let from = self.now(behind);
-        let until = self.now(ahead).min(from + MAX_CATCH_UP);
-        self.model.advance_cell(behind, until);
-        if let Some(anchor) = &mut self.anchors[behind] {
-            anchor.model += until - from;
-        }
     }
 
     /// Sends a message to another node.

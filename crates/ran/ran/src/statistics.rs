@@ -8,6 +8,7 @@ use e2sm::mac::{HarqRounds, UeStats};
 use e2sm::{pdcp, rlc};
 use ferric::agent::Ue;
 use ferric::e2::Time;
+use radio::phy::Direction;
 use radio::rlc::{HEADER_OCTETS, PDCP_HEADER_OCTETS, RlcCounts};
 use radio::{Cell, LinkCounts};
 use ran_functions::kpm::KpmSource;
@@ -51,6 +52,7 @@ impl StatisticsSource<UeStats> for Node {
             }
             let slots_per_frame = u64::from(cell.grid().slots_per_frame());
             let rounds = u32::from(cell.config().harq.transmissions);
+            let prbs = |direction, elements| wrapped(cell.full_prbs(direction, elements));
             out.push(UeStats {
                 dl_aggr_tbs_octets: dl_counts.block_octets,
                 ul_aggr_tbs_octets: ul_counts.block_octets,
@@ -60,7 +62,8 @@ impl StatisticsSource<UeStats> for Node {
                 ul_curr_tbs_octets: ul_counts.last_octets.into(),
                 dl_sched_prbs: dl_counts.last_prbs.into(),
                 ul_sched_prbs: ul_counts.last_prbs.into(),
-                pusch_snr_db: ul.sinr_db() as f32,
+                // of the last block, and of a single PRB
+                pusch_snr_db: if ul_counts.blocks > 0 { ul.block_sinr_db() } else { ul.sinr_db() } as f32,
                 pucch_snr_db: ul.sinr_db() as f32,
                 dl_bler: block_error_rate(dl_counts),
                 ul_bler: block_error_rate(ul_counts),
@@ -69,12 +72,12 @@ impl StatisticsSource<UeStats> for Node {
                 dl_harq_rounds: rounds,
                 ul_harq_rounds: rounds,
                 rnti: rnti_of(ue).into(),
-                dl_aggr_prbs: wrapped(dl_counts.prbs),
-                ul_aggr_prbs: wrapped(ul_counts.prbs),
+                dl_aggr_prbs: prbs(Direction::Downlink, dl_counts.elements),
+                ul_aggr_prbs: prbs(Direction::Uplink, ul_counts.elements),
                 dl_aggr_sdus: wrapped(dl_rlc.sent_pdus),
                 ul_aggr_sdus: wrapped(ul_rlc.received_pdus),
-                dl_aggr_retx_prbs: wrapped(dl_counts.retransmission_prbs),
-                ul_aggr_retx_prbs: wrapped(ul_counts.retransmission_prbs),
+                dl_aggr_retx_prbs: prbs(Direction::Downlink, dl_counts.retransmission_elements),
+                ul_aggr_retx_prbs: prbs(Direction::Uplink, ul_counts.retransmission_elements),
                 bsr_octets: ue_state.buffer_status_octets(),
                 frame: (cell.slot() / slots_per_frame % FRAMES) as u16,
                 slot: (cell.slot() % slots_per_frame) as u16,
@@ -83,7 +86,8 @@ impl StatisticsSource<UeStats> for Node {
                 ul_mcs_1: ul.mcs(),
                 dl_mcs_2: 0,
                 ul_mcs_2: 0,
-                phr_db: 0,
+                // the range of a report is -32 to 38 dB (TS 38.133 10.1.17)
+                phr_db: ul.power_headroom_db().map_or(0, |db| db.clamp(-32.0, 38.0) as i8),
             });
         });
     }

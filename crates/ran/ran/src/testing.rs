@@ -19,9 +19,16 @@ pub fn nodes(config: &RanConfig) -> Vec<Node> {
     parts.map(|(number, node_type)| Node::new(config, number, node_type, Rc::clone(&simulation))).collect()
 }
 
-/// The nodes of a nodes_with_mixed_traffic.
+/// Cells with mixed traffic, whose UEs stay however weak their links are.
+pub fn mixed_traffic(cells: u16, ues: u16) -> Scenario {
+    let mut scenario = Scenario::with_mixed_traffic(cells, ues, 1);
+    scenario.handover.link.is_enabled = false;
+    scenario
+}
+
+/// The nodes of [`mixed_traffic`].
 pub fn nodes_with_mixed_traffic(cells: u16, ues: u16) -> Vec<Node> {
-    nodes(&RanConfig { scenario: Scenario::with_mixed_traffic(cells, ues, 1), ..RanConfig::default() })
+    nodes(&RanConfig { scenario: mixed_traffic(cells, ues), ..RanConfig::default() })
 }
 
 /// The only node of the default configuration.
@@ -37,7 +44,7 @@ pub fn cell_of(number: u16) -> e2sm::common::Cgi {
 /// The octets of the setup request that a node sends.
 pub fn setup_request(node: Node, config: &RanConfig) -> Vec<u8> {
     let node = Rc::new(RefCell::new(node));
-    let functions = crate::functions::of_node(&node, config, &crate::functions::clock(config));
+    let functions = crate::functions::of_node(&node, config, &crate::functions::clock(config, None));
     let functions = functions.iter().map(|function| function.definition()).collect();
     let mut agent_config = AgentConfig::new(node.borrow().id(), functions);
     agent_config.components = node.borrow().components();

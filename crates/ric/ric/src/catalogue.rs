@@ -1,4 +1,4 @@
-//! The log of what each node offers.
+//! The log of what each node offers in detail, at debug level, and of what cannot be decoded.
 
 use std::fmt::Write;
 #[cfg(feature = "models")]
@@ -11,14 +11,33 @@ use ferric::server::{Iapp, IappContext, IappEvent};
 use log_lines::escaped;
 #[cfg(feature = "models")]
 use model_plugin::{DEFINITION, Model};
-use tracing::{info, warn};
+use tracing::{Level, debug, enabled, warn};
 
 use crate::NodeConfig;
 
 /// The most octets of measurement names in a line.
 const MAX_NAMES_OCTETS: usize = 700;
 
-/// An internal app that logs the RAN functions of each node that sets up, as far as their service models are known.
+/// A line at debug level, if the budget allows one.
+macro_rules! detail {
+    ($may_log:ident, $($line:tt)*) => {
+        if enabled!(Level::DEBUG) && $may_log() {
+            debug!($($line)*);
+        }
+    };
+}
+
+/// A warning, if the budget allows a line.
+macro_rules! fault {
+    ($may_log:ident, $($line:tt)*) => {
+        if $may_log() {
+            warn!($($line)*);
+        }
+    };
+}
+
+/// An internal app that logs the RAN functions of each node that sets up, as far as their service models are known: what they
+/// offer at debug level, and warnings about definitions that cannot be decoded.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     nodes: Vec<NodeConfig>,
@@ -49,12 +68,12 @@ impl Catalogue {
         let (id, oid) = (function.id.0, &*function.oid);
         #[cfg(feature = "models")]
         if let Some(model) = self.models.iter().find(|model| model.has_oid(oid)) {
-            return log_loaded(node, function, model);
+            return log_loaded(node, function, model, may_log);
         }
         let configured = self.nodes.iter().find(|n| n.id == node).and_then(|n| n.kpm);
         let detected = match (configured, Detection::from_ran_function(oid, function.revision.0, &function.definition))
         {
-            (_, Err(e2sm::Error::UnknownOid)) => return log_other(node, function),
+            (_, Err(e2sm::Error::UnknownOid)) => return log_other(node, function, may_log),
             (Some(revision), _) => Ok(Detection::configured(revision).in_wire_of(oid)),
             (None, detected) => detected,
         };
@@ -69,39 +88,42 @@ impl Catalogue {
                 {
                     Ok(definition) => log_kpm(node, id, &detection, &definition, may_log),
                     Err(error) => {
-                        warn!(node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
+                        fault!(may_log, node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
                     }
                 }
             }
             Err(error) => {
-                warn!(node, function = id, oid, %error, "cannot decode the RAN function definition; configure `kpm` for this node")
+                fault!(may_log, node, function = id, oid, %error, "cannot decode the RAN function definition; configure `kpm` for this node")
             }
         }
     }
 }
 
 /// Logs a function whose model is not KPM.
-fn log_other(node: &str, function: &RanFunction) {
+fn log_other(node: &str, function: &RanFunction, may_log: &dyn Fn() -> bool) {
     let (id, oid) = (function.id.0, &*function.oid);
     match e2sm::identify_function(oid, function.revision.0, &function.definition) {
-        Ok(description) => info!(node, function = id, "RAN function: {description}"),
-        Err(e2sm::Error::UnknownOid) => info!(
+        Ok(description) => detail!(may_log, node, function = id, "RAN function: {description}"),
+        Err(e2sm::Error::UnknownOid) => detail!(
+            may_log,
             node,
             function = id,
             oid,
             "RAN function of an unknown service model: xApps receive its messages unchanged"
         ),
-        Err(error) => warn!(node, function = id, oid, %error, "cannot decode the RAN function definition"),
+        Err(error) => fault!(may_log, node, function = id, oid, %error, "cannot decode the RAN function definition"),
     }
 }
 
 /// Logs a function whose model is in a shared object.
 #[cfg(feature = "models")]
-fn log_loaded(node: &str, function: &RanFunction, model: &Model) {
+fn log_loaded(node: &str, function: &RanFunction, model: &Model, may_log: &dyn Fn() -> bool) {
     let (id, name) = (function.id.0, model.name());
     match model.describe(DEFINITION, &function.definition) {
-        Ok(definition) => info!(node, function = id, definition, "RAN function: {name}"),
-        Err(error) => warn!(node, function = id, %error, "cannot decode the RAN function definition of {name}"),
+        Ok(definition) => detail!(may_log, node, function = id, definition, "RAN function: {name}"),
+        Err(error) => {
+            fault!(may_log, node, function = id, %error, "cannot decode the RAN function definition of {name}")
+        }
     }
 }
 
@@ -111,17 +133,20 @@ fn log_kpm_v1(node: &str, function: &RanFunction, detection: &Detection, may_log
     let arena = Arena::new();
     match v1::RanFunctionDefinition::decode(&function.definition, &arena) {
         Ok(definition) => {
-            info!(node, function = id, name = definition.ran_function_name.shown(), "RAN function: {detection}");
+            detail!(
+                may_log,
+                node,
+                function = id,
+                name = definition.ran_function_name.shown(),
+                "RAN function: {detection}"
+            );
             for style in definition.e2sm_kpm_ran_function_item.ric_report_style_list.iter().flatten() {
-                if !may_log() {
-                    return;
-                }
                 let (style, name) = (style.ric_report_style_type.0, style.ric_report_style_name.0.as_str());
-                info!(node, function = id, style, "reports: {name}");
+                detail!(may_log, node, function = id, style, "reports: {name}");
             }
         }
         Err(error) => {
-            warn!(node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
+            fault!(may_log, node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
         }
     }
 }
@@ -135,18 +160,15 @@ fn log_kpm_v2_00(node: &str, function: &RanFunction, detection: &Detection, may_
             let nodes = definition.ric_kpm_node_list.iter().flatten();
             let cells = nodes.flat_map(|node| node.cell_measurement_object_list.iter().flatten()).count();
             let name = definition.ran_function_name.short_name.as_str();
-            info!(node, function = id, name, cells, "RAN function: {detection}");
+            detail!(may_log, node, function = id, name, cells, "RAN function: {detection}");
             for style in definition.ric_report_style_list.iter().flatten() {
-                if !may_log() {
-                    return;
-                }
                 let names = names(style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()));
                 let style = style.ric_report_style_type.0;
-                info!(node, function = id, style, "measurements: {names}");
+                detail!(may_log, node, function = id, style, "measurements: {names}");
             }
         }
         Err(error) => {
-            warn!(node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
+            fault!(may_log, node, function = id, %detection, %error, "cannot decode the RAN function definition of KPM")
         }
     }
 }
@@ -159,14 +181,11 @@ fn log_kpm(
     may_log: &dyn Fn() -> bool,
 ) {
     let name = definition.ran_function_name.short_name.as_str();
-    info!(node, function, name, "RAN function: {detection}");
+    detail!(may_log, node, function, name, "RAN function: {detection}");
     for style in definition.ric_report_style_list.iter().flat_map(|styles| styles.iter()) {
-        if !may_log() {
-            return;
-        }
         let names = names(style.meas_info_action_list.iter().map(|item| item.meas_name.0.as_str()));
         let style = style.ric_report_style_type.0;
-        info!(node, function, style, "measurements: {names}");
+        detail!(may_log, node, function, style, "measurements: {names}");
     }
 }
 
@@ -196,9 +215,7 @@ impl Iapp for Catalogue {
             let name = node.global_id.to_string();
             let may_log = || ric.allows_line(node.id);
             for function in &node.functions {
-                if may_log() {
-                    self.log(&name, function, &may_log);
-                }
+                self.log(&name, function, &may_log);
             }
         }
     }

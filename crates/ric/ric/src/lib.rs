@@ -37,6 +37,7 @@
 
 mod catalogue;
 mod config;
+mod describe;
 #[cfg(feature = "rest")]
 mod northbound;
 
@@ -49,6 +50,7 @@ pub use catalogue::Catalogue;
 #[cfg(feature = "file")]
 pub use config::ConfigError;
 pub use config::{NodeConfig, RicConfig};
+pub use describe::Descriptions;
 
 /// A RIC that listens, with its internal apps.
 pub struct Ric {
@@ -85,6 +87,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "rest")]
     let northbound = northbound::Northbound::new(&mut config);
     let mut server = Server::bind(config.server)?;
+    let descriptions = Descriptions::new(config.nodes.clone());
+    #[cfg(feature = "models")]
+    let descriptions = descriptions.with_models(config.models.clone());
+    server.set_describer(Box::new(descriptions));
     let catalogue = Catalogue::new(config.nodes);
     #[cfg(feature = "models")]
     let catalogue = catalogue.with_models(config.models);

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use bench::{latency_histogram, median};
+use bench::median;
 use e2sm::{mac, rlc, tc};
 use ferric::e2::Time;
-use hdrhistogram::Histogram;
 use traffic::record::{BearerRecord, RlcRecord, TcRecord};
 use traffic::{FlowGuard, GuardConfig};
 
 use super::super::testbed::{LEAD_S, Mode, Punctuality, Report, Rest, Testbed, Watch, require};
 use super::live::{Greedy, Programs};
-use super::{CALL_PORT, EndMeasurements, GREEDY_S, scenario};
+use super::{CALL_PORT, CallSetting, EndMeasurements, GREEDY_S, scenario};
 
 /// The sojourn time of the call's packets above which the xApp acts.
 pub const LIMIT: Duration = Duration::from_millis(20);
@@ -50,19 +49,25 @@ impl Call {
         (GREEDY_S..self.seconds).contains(&at_s)
     }
 
-    /// The round trips while the greedy flow runs, or before it, in nanoseconds.
-    pub fn round_trips_ns(&self, loaded: bool) -> Histogram<u64> {
+    /// The times and round trips in milliseconds while the greedy flow runs, or before it.
+    pub fn round_trips(&self, loaded: bool) -> Vec<(f64, f64)> {
         let is_counted = |at_s: f64| if loaded { self.is_loaded(at_s) } else { at_s < GREEDY_S };
-        let mut histogram = latency_histogram();
-        for (_, ms) in self.ends.round_trips.iter().filter(|(at_s, _)| is_counted(*at_s)) {
-            histogram += (ms * 1e6) as u64;
-        }
-        histogram
+        self.ends.round_trips.iter().copied().filter(|(at_s, _)| is_counted(*at_s)).collect()
     }
 
     /// The median of a sojourn time while the greedy flow runs.
     pub fn median_ms(&self, of: impl Fn(&Sojourn) -> Option<f64>) -> f64 {
         median(self.sojourns.iter().filter(|sojourn| self.is_loaded(sojourn.at_s)).filter_map(of).collect())
+    }
+
+    /// A quantile of a sojourn time while the greedy flow runs, from a second after the xApp's last action on.
+    pub fn quantile_ms(&self, quantile: f64, of: impl Fn(&Sojourn) -> Option<f64>) -> f64 {
+        let from_s = self.actions.last().map_or(GREEDY_S, |(at_s, _)| *at_s) + 1.0;
+        let settled = self.sojourns.iter().filter(|sojourn| self.is_loaded(sojourn.at_s) && sojourn.at_s >= from_s);
+        let mut all: Vec<f64> = settled.filter_map(of).collect();
+        all.sort_by(f64::total_cmp);
+        let place = ((all.len() as f64 * quantile) as usize).min(all.len().saturating_sub(1));
+        all.get(place).copied().unwrap_or(f64::NAN)
     }
 
     /// The used downlink resource blocks while the greedy flow runs, in percent.
@@ -74,9 +79,10 @@ impl Call {
     }
 }
 
-/// Runs a call, with or without the xApp; in live mode with real programs at both ends.
-pub fn call(seconds: f64, is_controlled: bool, mode: Mode<'_>) -> anyhow::Result<Call> {
-    let mut scenario = scenario(seconds);
+/// Runs a call; in live mode with real programs at both ends.
+pub fn call(setting: &CallSetting, mode: Mode<'_>) -> anyhow::Result<Call> {
+    let CallSetting { seconds, is_controlled, .. } = *setting;
+    let mut scenario = scenario(setting);
     if mode.is_live() {
         require(&["irtt", "iperf3"])?;
         scenario.ues.iter_mut().for_each(|ue| ue.flows.clear());

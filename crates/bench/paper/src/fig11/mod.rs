@@ -6,6 +6,9 @@ mod live;
 #[cfg(test)]
 mod tests;
 
+use std::f64::consts::TAU;
+
+use radio::phy::{Trace, TraceEnd};
 use radio::traffic::{CongestionControl, FlowSpecification, Kind, Tcp};
 use radio::{Network, Subscription, Time};
 use ran::Scenario;
@@ -39,8 +42,45 @@ fn phase_s(part: usize) -> f64 {
     (part as f64 * 0.618_033_988_749_895).fract() * INTERVAL_S
 }
 
-/// One UE with a call of `call_s` seconds and, as its last flow, a greedy flow from [`GREEDY_S`] on.
-fn scenario(call_s: f64) -> Scenario {
+/// The RLC buffer on which verdicts rest: the default of scenarios. The paper states none.
+const RLC_BUFFER_OCTETS: u32 = 1_000_000;
+
+/// The setting of a call.
+#[derive(Clone, Copy, Debug)]
+struct CallSetting {
+    seconds: f64,
+    /// Whether the xApp acts.
+    is_controlled: bool,
+    rlc_buffer_octets: u32,
+    /// Whether the channel varies; otherwise the MCS is fixed and nothing is lost.
+    is_varying: bool,
+}
+
+impl CallSetting {
+    fn new(seconds: f64, is_controlled: bool) -> Self {
+        CallSetting { seconds, is_controlled, rlc_buffer_octets: RLC_BUFFER_OCTETS, is_varying: false }
+    }
+}
+
+/// A channel whose SINR goes up and down by 12 dB within 8 s, with faster changes of 4 dB: from QPSK to 64QAM.
+fn varying_channel() -> ChannelScenario {
+    const STEP_MS: u32 = 50;
+    const PERIOD_MS: u32 = 104_000;
+    let line = |step: u32| {
+        let at_s = f64::from(step * STEP_MS) / 1e3;
+        let sinr_db = 13.0 + 6.0 * (at_s * TAU / 8.0).sin() + 2.0 * (at_s * TAU / 1.3).sin();
+        format!("{},{sinr_db:.2}\n", step * STEP_MS)
+    };
+    let text: String = (0..PERIOD_MS / STEP_MS).map(line).collect();
+    match Trace::parse(&text, TraceEnd::Loop) {
+        Ok(trace) => ChannelScenario::Trace(trace),
+        Err(error) => panic!("the varying channel: {error}"),
+    }
+}
+
+/// One UE with a call and, as its last flow, a greedy flow from [`GREEDY_S`] on.
+fn scenario(setting: &CallSetting) -> Scenario {
+    let call_s = setting.seconds;
     let (mcc, mnc) = PLMN;
     let at = |seconds: f64| Time::from_secs_f64(LEAD_S + seconds);
     let flow = |kind: Kind, from_s: f64, to_s: f64, port: u16| FlowScenario {
@@ -61,12 +101,14 @@ fn scenario(call_s: f64) -> Scenario {
     let ue = UeScenario {
         cell: 0,
         subscription: Subscription { mcc, mnc, sst: 1, five_qi: 9, ..Subscription::default() },
-        channel: ChannelScenario::Mcs(MCS),
+        channel: if setting.is_varying { varying_channel() } else { ChannelScenario::Mcs(MCS) },
         flows: parts.chain([flow(Kind::Greedy(cubic), GREEDY_S, call_s, GREEDY_PORT)]).collect(),
         arrives: Time::START,
         leaves: None,
     };
-    Scenario { cells: vec![cell()], ues: vec![ue], ..Scenario::default() }
+    let mut cell = cell();
+    cell.radio.rlc.buffer_octets = setting.rlc_buffer_octets;
+    Scenario { cells: vec![cell], ues: vec![ue], ..Scenario::default() }
 }
 
 /// The measurements at the ends of the call, as those of `irtt`, and of the cell.
@@ -82,7 +124,8 @@ impl EndMeasurements {
     fn of(network: &Network) -> EndMeasurements {
         let cell = network.cell(0);
         let usage = cell.usage(radio::phy::Direction::Downlink);
-        let prbs_per_s = usage.prbs as f64 / cell.now().as_secs_f64();
+        let prbs = cell.full_prbs(radio::phy::Direction::Downlink, usage.elements);
+        let prbs_per_s = prbs as f64 / cell.now().as_secs_f64();
         let flows = cell.ue(0).map_or(&[][..], |ue| ue.flows());
         let parts = flows.split_last().map_or(&[][..], |(_, parts)| parts);
         let of = |(at, nanos): &(Time, u64)| (at.as_secs_f64() - LEAD_S, *nanos as f64 / 1e6);

@@ -23,7 +23,7 @@ use super::{connect, kpm_v1, latency_histogram, p50_p99};
 
 /// Show the KPIs of all UEs as a table.
 ///
-/// The report style depends on what each node offers. Ends with a line `indications=… lost=… p50_us=… p99_us=…`, where a
+/// The report style depends on what each node offers. Ends with a line, in the log with --json, `indications=… lost=… p50_us=… p99_us=…`, where a
 /// latency lasts from the end of the measured period, by the node's clock, to the xApp's reading of the report. `-` means
 /// that it is unknown: the nodes send no time stamps, or only whole seconds, or their clocks differ from this host's.
 #[derive(Clone, clap::Args)]
@@ -77,7 +77,7 @@ impl Default for Args {
 }
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
-    let mut xapp = connect(&args.ric, "ferric-kpm", config)?;
+    let mut xapp = connect(&args.ric, "ferric-kpm", config, args.seconds)?;
     let stop = xapp.stop_handle();
     program::signals::stop_on_signal(stop.clone())?;
     info!(ric = %xapp.ric_id(), "connected");
@@ -100,7 +100,12 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
             app.show()?;
         }
     }
-    program::outln!("{}", app.summary());
+    if app.prints_json() {
+        // standard output has one kind of lines
+        info!("{}", app.summary());
+    } else {
+        program::outln!("{}", app.summary());
+    }
     polled.context("connection to the RIC lost")?;
     // a user who presses Ctrl-C has seen what there was
     if stop.is_stopped() { Ok(()) } else { app.check() }

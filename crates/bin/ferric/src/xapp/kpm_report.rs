@@ -1,11 +1,11 @@
 //! The values of a report of v02.00 or later.
 
-use e2sm::common::UeId;
 use e2sm::kpm::{
     ActionDefinition, CountMismatch, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementType,
     Revision, TimeStamp, v2_00,
 };
 use e2sm::{Arena, Error, Wire};
+use ferric::e2::topology::UeReference;
 
 /// The time stamp of an indication header.
 pub fn time_stamp(header: &[u8], revision: Revision, wire: Wire, arena: &Arena) -> Result<TimeStamp, Error> {
@@ -60,22 +60,12 @@ impl<'a> Report<'a> {
                 Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
                 None => format!("?{}", row.position + 1),
             };
-            let subject = row.ue.map_or_else(|| self.cell.clone().unwrap_or_else(|| "cell".to_owned()), ue_name);
+            let subject = row.ue.map_or_else(
+                || self.cell.clone().unwrap_or_else(|| "cell".to_owned()),
+                |ue| UeReference::of(ue).to_string(),
+            );
             (subject, measurement, row.value.number())
         };
         rows.map(value).collect()
-    }
-}
-
-/// The name of a UE: the first id of its UEID.
-fn ue_name(ue: &UeId<'_>) -> String {
-    match ue {
-        UeId::Gnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
-        UeId::GnbDu(id) => format!("f1ap-{}", id.gnb_cu_ue_f1ap_id.0),
-        UeId::GnbCuUp(id) => format!("e1ap-{}", id.gnb_cu_cp_ue_e1ap_id.0),
-        UeId::NgEnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
-        UeId::NgEnbDu(id) => format!("w1ap-{}", id.ng_enb_cu_ue_w1ap_id.0),
-        UeId::EnGnb(id) => format!("x2ap-{}", id.m_enb_ue_x2ap_id.0),
-        UeId::Enb(id) => format!("s1ap-{}", id.mme_ue_s1ap_id.0),
     }
 }

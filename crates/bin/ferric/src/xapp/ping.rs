@@ -47,7 +47,7 @@ struct Target {
 }
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
-    let mut xapp = connect(&args.ric, "ferric-ping", config)?;
+    let mut xapp = connect(&args.ric, "ferric-ping", config, args.seconds)?;
     let stop = xapp.stop_handle();
     program::signals::stop_on_signal(stop.clone())?;
 

@@ -16,6 +16,11 @@ pub fn run_with(arguments: &[&str], input: &[u8]) -> Outcome {
     testkit::program::run_with(FERRIC, arguments, input)
 }
 
+/// Starts the program with an input that stays open.
+pub fn start_with_input(arguments: &[&str]) -> Program {
+    Program::start_with_input(FERRIC, arguments)
+}
+
 /// Starts the program.
 pub fn start(arguments: &[&str]) -> Program {
     Program::start(FERRIC, arguments)

@@ -1,5 +1,6 @@
 //! Logging to standard error.
 
+mod capture;
 mod lines;
 
 use std::sync::OnceLock;
@@ -11,6 +12,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
+
+pub use capture::{LogLines, capture_log, show_log_again};
 
 /// The least severe level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -76,7 +79,7 @@ pub fn init_log(given: Option<LogLevel>, default: LogLevel, host_default: LogLev
         .with_target("netns", given.unwrap_or(host_default).filter());
     let format = tracing_subscriber::fmt::format().with_target(false);
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
+        .with_writer(capture::Destination)
         .fmt_fields(lines::Fields)
         .event_format(lines::Lines::new(format, &MAX_LINES_PER_MINUTE));
     let is_terminal = cfg!(feature = "terminal") && std::io::IsTerminal::is_terminal(&std::io::stderr());

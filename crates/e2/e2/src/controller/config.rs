@@ -81,6 +81,9 @@ pub struct ControllerConfig {
     /// ([`Controller::handle_sent`](super::Controller::handle_sent)): beyond its share, a consumer's request is refused
     /// ([`Misuse::NodeBusy`](super::Misuse::NodeBusy)). `None`: nothing is counted. Default: `None`.
     pub outbox_octets: Option<usize>,
+    /// The most octets of unanswered controls, of all consumers together, that are kept for [`Event::ControlEnded`](super::Event),
+    /// which is reported only if this is not zero. Default: 0.
+    pub kept_control_octets: usize,
     /// The longest PDU that the nodes' links carry; commands that need a longer one are refused. Default: 1 MiB.
     pub max_pdu_octets: usize,
 }
@@ -117,6 +120,7 @@ impl Default for ControllerConfig {
             max_requests_per_consumer: 16_384,
             max_octets_per_consumer: 16 * 1024 * 1024,
             outbox_octets: None,
+            kept_control_octets: 0,
             max_pdu_octets: 1024 * 1024,
         }
     }

@@ -9,7 +9,7 @@ use e2ap::{
 use per::Octets;
 
 use super::records::{Control, Request};
-use super::{Consumer, ControlOutcome, Controller, Event, Misuse, NodeId, RequestEvent, Ticket};
+use super::{Consumer, ControlOutcome, Controller, EndedControl, Event, Misuse, NodeId, RequestEvent, Ticket};
 use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
@@ -35,8 +35,13 @@ impl Controller {
         let octets = header.len() + message.len() + call_process_id.map_or(0, <[u8]>::len);
         self.check_room(consumer, octets, 0)?;
         self.check_share(consumer, node, octets)?;
-        let control = Control { node, function, consumer, ticket, ack };
+        let octets = header.len() + message.len();
+        let content = (octets <= self.config.kept_control_octets.saturating_sub(self.kept_control_octets))
+            .then(|| Box::new((header.to_vec(), message.to_vec())));
+        let control = Control { node, function, consumer, ticket, ack, sent: now, content };
+        let kept_octets = control.kept_octets();
         let place = self.requests.add(now, Request::Control(control)).ok_or(Misuse::NoRequestId)?;
+        self.kept_control_octets += kept_octets;
         self.quotas.charge(consumer, place, 0);
         let request = RicControlRequest {
             request_id: self.requests.id(place),
@@ -95,8 +100,7 @@ impl Controller {
 
     pub(super) fn finish_control(&mut self, now: Time, place: u32, outcome: ControlOutcome) {
         if let Some(Request::Control(control)) = self.free(now, place) {
-            let Control { consumer, ticket, .. } = control;
-            self.events.push_back(Event::Request { consumer, event: RequestEvent::Controlled { ticket, outcome } });
+            self.control_ended(now, control, outcome);
         }
     }
 
@@ -113,19 +117,14 @@ impl Controller {
         self.finish_control(now, place, ControlOutcome::TimedOut);
     }
 
-    /// Reports the loss or reset of the node of a control that is no longer in the table.
-    pub(super) fn control_gone(&mut self, control: &Control) {
-        let Control { consumer, ticket, .. } = *control;
-        self.events.push_back(Event::Request {
-            consumer,
-            event: RequestEvent::Controlled { ticket, outcome: ControlOutcome::NodeLost },
-        });
-    }
-
-    /// Reports the removal of the function of a control that is no longer in the table.
-    pub(super) fn control_refused(&mut self, control: &Control, cause: Cause) {
-        let Control { consumer, ticket, .. } = *control;
-        let outcome = ControlOutcome::Failed { cause, outcome: None };
+    /// Reports the outcome of a control that is no longer in the table.
+    pub(super) fn control_ended(&mut self, now: Time, control: Control, outcome: ControlOutcome) {
+        let Control { node, function, consumer, ticket, sent, content, .. } = control;
+        if self.config.kept_control_octets > 0 {
+            let (duration, outcome) = (now - sent, outcome.clone());
+            let ended = EndedControl { consumer, node, function, content, duration, outcome };
+            self.events.push_back(Event::ControlEnded(Box::new(ended)));
+        }
         self.events.push_back(Event::Request { consumer, event: RequestEvent::Controlled { ticket, outcome } });
     }
 }

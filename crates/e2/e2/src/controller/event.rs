@@ -1,5 +1,7 @@
 //! What a controller reports: events, and the indications among the received PDUs.
 
+use core::time::Duration;
+
 use e2ap::{
     Cause, Codec, GlobalE2NodeId, RanFunctionId, RicActionId, RicIndication, RicIndicationSn, RicIndicationType,
     Version,
@@ -7,7 +9,7 @@ use e2ap::{
 use per::Gather;
 
 use super::ids::{Consumer, NodeId, SubscriptionId};
-use super::outcomes::{ConnectionOutcome, RequestEvent};
+use super::outcomes::{ConnectionOutcome, ControlOutcome, RequestEvent};
 use crate::{AssocId, CloseReason, Notice};
 
 /// An event that a [`Controller`](super::Controller) reports.
@@ -34,6 +36,9 @@ pub enum Event {
         /// What happened.
         event: RequestEvent,
     },
+    /// A control has ended: for the log, and reported before the [`Event::Request`] of its consumer. Only if
+    /// [`ControllerConfig::kept_control_octets`](super::ControllerConfig::kept_control_octets) allows it.
+    ControlEnded(Box<EndedControl>),
     /// A [`Controller::connection_update`](super::Controller::connection_update) has ended.
     ConnectionUpdated {
         /// The node.
@@ -66,6 +71,23 @@ impl Event {
             _ => None,
         }
     }
+}
+
+/// A control that has ended, for a log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedControl {
+    /// The consumer that sent it.
+    pub consumer: Consumer,
+    /// The node.
+    pub node: NodeId,
+    /// The RAN function.
+    pub function: RanFunctionId,
+    /// Header and message, unless they were too many octets to keep.
+    pub content: Option<Box<(Vec<u8>, Vec<u8>)>>,
+    /// The time from the request to its end.
+    pub duration: Duration,
+    /// Its outcome.
+    pub outcome: ControlOutcome,
 }
 
 /// Why a node is lost.

@@ -59,7 +59,7 @@ use sharing::SharingIndex;
 use unsent::TrackedOutbox;
 
 pub use config::ControllerConfig;
-pub use event::{Event, Indication, LostReason, Routed};
+pub use event::{EndedControl, Event, Indication, LostReason, Routed};
 pub use ids::{Consumer, NodeId, SubscriptionId, Ticket};
 pub use indication::Route;
 pub use node::{Components, Node, RanFunction};
@@ -148,6 +148,8 @@ pub struct Controller {
     /// Restored subscriptions that a consumer may reclaim.
     restored: SharingIndex,
     quotas: Quotas,
+    /// Octets kept of unanswered controls.
+    kept_control_octets: usize,
     /// Subscriptions that wait for their nodes to set up again.
     suspended: HashMap<GlobalE2NodeId, BTreeSet<u32>>,
     suspended_count: usize,
@@ -168,6 +170,7 @@ impl Controller {
             requests: RequestTable::new(config.first_requestor, config.max_requests, config.request_reuse_delay),
             quotas: Quotas::new(config.max_requests_per_consumer, config.max_octets_per_consumer),
             outbox: TrackedOutbox::new(config.outbox_octets),
+            kept_control_octets: 0,
             hosts: hosts::NodesOfHosts::new(&config),
             config,
             assocs: HashMap::new(),
@@ -226,6 +229,15 @@ impl Controller {
             Some(Request::Subscription(of)) => {
                 Some((of.node, of.function, of.spec.actions.iter().map(|action| action.kind)))
             }
+            _ => None,
+        }
+    }
+
+    /// Returns the node and the RAN function of a subscription, and its event trigger and actions.
+    #[must_use]
+    pub fn subscription(&self, id: SubscriptionId) -> Option<(NodeId, RanFunctionId, &SubscriptionSpec)> {
+        match self.requests.get(id.0) {
+            Some(Request::Subscription(of)) => Some((of.node, of.function, &of.spec)),
             _ => None,
         }
     }
@@ -435,7 +447,7 @@ impl Controller {
         for place in self.requests.of_node(node) {
             match self.free(now, place) {
                 Some(Request::Subscription(subscription)) => self.subscription_gone(place, subscription, end),
-                Some(Request::Control(control)) => self.control_gone(&control),
+                Some(Request::Control(control)) => self.control_ended(now, control, ControlOutcome::NodeLost),
                 Some(Request::Query(query)) => self.query_gone(&query),
                 None => {}
             }
@@ -456,7 +468,10 @@ impl Controller {
                     self.quotas.release(consumer, place, subscription.octets);
                 }
             }
-            Request::Control(control) => self.quotas.release(control.consumer, place, 0),
+            Request::Control(control) => {
+                self.kept_control_octets -= control.kept_octets();
+                self.quotas.release(control.consumer, place, 0);
+            }
             Request::Query(query) => self.quotas.release(query.consumer, place, 0),
         }
         Some(request)

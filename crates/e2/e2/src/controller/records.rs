@@ -47,6 +47,16 @@ pub(super) struct Control {
     pub ticket: Ticket,
     /// Whether an acknowledgement was requested; if not, the timeout means success.
     pub ack: bool,
+    pub sent: Time,
+    /// Its header and message, if they are kept for [`Event::ControlEnded`](super::Event::ControlEnded).
+    pub content: Option<Box<(Vec<u8>, Vec<u8>)>>,
+}
+
+impl Control {
+    /// Octets kept of it.
+    pub fn kept_octets(&self) -> usize {
+        self.content.as_ref().map_or(0, |content| content.0.len() + content.1.len())
+    }
 }
 
 /// A query that awaits its answer.

@@ -124,7 +124,9 @@ impl Controller {
                 Some(Request::Subscription(subscription)) => {
                     self.subscription_gone(place, subscription, SubscriptionEnd::FunctionRemoved);
                 }
-                Some(Request::Control(control)) => self.control_refused(&control, cause),
+                Some(Request::Control(control)) => {
+                    self.control_ended(now, control, crate::ControlOutcome::Failed { cause, outcome: None });
+                }
                 Some(Request::Query(query)) => self.query_refused(&query, cause),
                 None => {}
             }

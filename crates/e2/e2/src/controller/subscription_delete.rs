@@ -45,7 +45,11 @@ impl Controller {
                     }
                 }
                 // the node may still execute it; its answer is ignored
-                Some(Request::Control(_) | Request::Query(_)) => drop(self.requests.free(now, place)),
+                Some(Request::Control(control)) => {
+                    self.kept_control_octets -= control.kept_octets();
+                    drop(self.requests.free(now, place));
+                }
+                Some(Request::Query(_)) => drop(self.requests.free(now, place)),
                 None => {}
             }
         }

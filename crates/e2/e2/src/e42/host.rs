@@ -107,6 +107,12 @@ impl E42Host {
         self.by_consumer.get(&consumer).copied()
     }
 
+    /// Returns the number of an xApp that has set up.
+    #[must_use]
+    pub fn xapp_id(&self, consumer: Consumer) -> Option<XappId> {
+        self.sessions.get(&self.assoc(consumer)?)?.open.map(|(xapp_id, _)| xapp_id)
+    }
+
     /// The number of xApps that have set up.
     #[must_use]
     pub fn sessions(&self) -> usize {

@@ -3,6 +3,7 @@
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
+use ap::f1ap::ServedCarrier;
 use e2ap::{
     E2NodeComponentConfigUpdateV1, E2NodeComponentId, E2NodeComponentIdV1, GlobalE2NodeEnGnbId, GlobalE2NodeEnbId,
     GlobalE2NodeId, GlobalE2NodeNgEnbId, GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId,
@@ -156,7 +157,6 @@ impl BaseStation {
         self.nodes.get(&node).map(|entry| entry.global_id)
     }
 
-    /// Returns its cells: those in the F1 setup messages of the component configurations.
     /// Returns its cells, each once: those in the F1 setup messages of the component configurations, which both ends of an F1
     /// may declare. The node is the DU, or the other end as long as the DU is not connected.
     pub fn cells(&self) -> impl Iterator<Item = (NodeId, NrCgi)> {
@@ -195,7 +195,7 @@ impl BaseStation {
         for (far, f1_setup) in interfaces_of(components) {
             interfaces.insert(far);
             let request = f1_setup.map(Octets::to_cow).unwrap_or_default();
-            ap::f1ap::visit_served_cells(&request, |cell| {
+            ap::f1ap::visit_served_cells(&request, |cell, _| {
                 if cells.len() < MAX_CELLS && !cells.contains(&cell) {
                     cells.push(cell);
                 }
@@ -206,6 +206,21 @@ impl BaseStation {
 
     pub(super) fn remove_node(&mut self, node: NodeId) {
         self.nodes.remove(&node);
+    }
+}
+
+impl Components {
+    /// Returns the number of cells in the F1 setup messages, and the carrier of the first one whose carrier can be read.
+    #[must_use]
+    pub fn served_cells(&self) -> (usize, Option<ServedCarrier>) {
+        let (mut cells, mut first) = (0, None);
+        for f1_setup in interfaces_of(self).filter_map(|(_, f1_setup)| f1_setup) {
+            ap::f1ap::visit_served_cells(&f1_setup.to_cow(), |_, carrier| {
+                cells += 1;
+                first = first.or(carrier);
+            });
+        }
+        (cells, first)
     }
 }
 

@@ -12,6 +12,7 @@ mod base_station;
 mod tests;
 mod ue;
 mod ue_id;
+mod ue_reference;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -23,6 +24,7 @@ use ue::Ues;
 
 pub use base_station::{BaseStation, BaseStationKey, MissingPart, Part};
 pub use ue::{Ue, UeMergeState, UeName, UeRef, UeView};
+pub use ue_reference::{UeReference, UeReferenceError};
 
 /// Identifies a base station from its first node to the loss of its last one. An id is not reused before 2^32 others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

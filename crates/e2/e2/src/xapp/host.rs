@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::outbox::Outbox;
@@ -50,6 +51,8 @@ pub(super) enum Session {
     Greeting,
     Open {
         consumer: Consumer,
+        /// The name for the log.
+        name: String,
         /// The number of invalid or unauthorized commands; a notice reports each power of two.
         misuses: u64,
         /// Nodes that were not announced to it yet. A node that is lost before is never announced.
@@ -107,6 +110,15 @@ impl XappHost {
         self.by_consumer.get(&consumer).copied()
     }
 
+    /// Returns the name that an xApp gave itself, and its number among the sessions of this host, from 1.
+    #[must_use]
+    pub fn name(&self, consumer: Consumer) -> Option<(&str, u32)> {
+        match self.sessions.get(&self.assoc(consumer)?) {
+            Some(Session::Open { name, .. }) => Some((name, consumer.0 - FIRST_XAPP + 1)),
+            _ => None,
+        }
+    }
+
     /// The number of open sessions.
     #[must_use]
     pub fn sessions(&self) -> usize {
@@ -135,8 +147,8 @@ impl XappHost {
             Some(Session::Open { consumer, .. }) => Some(*consumer),
         };
         let message = match (XappMessage::decode(pdu), session) {
-            (Ok(XappMessage::Hello { lowest, highest, .. }), None) => {
-                return self.hello(now, assoc, lowest, highest, controller);
+            (Ok(XappMessage::Hello { lowest, highest, name }), None) => {
+                return self.hello(now, assoc, lowest..=highest, name, controller);
             }
             (Ok(message), Some(_)) => message,
             (Ok(_), None) => {
@@ -212,15 +224,22 @@ impl XappHost {
         }
     }
 
-    fn hello(&mut self, now: Time, assoc: AssocId, lowest: u16, highest: u16, controller: &mut Controller) {
-        if !(lowest..=highest).contains(&PROTOCOL_VERSION) {
+    fn hello(
+        &mut self,
+        now: Time,
+        assoc: AssocId,
+        versions: RangeInclusive<u16>,
+        name: String,
+        controller: &mut Controller,
+    ) {
+        if !versions.contains(&PROTOCOL_VERSION) {
             return self.reject(now, assoc, RefusalCode::Version, "no common protocol version", controller);
         }
         let consumer = self.next_consumer();
         let unannounced = self.announced.clone();
         let (changed, hidden) = (BTreeSet::new(), BTreeSet::new());
         self.sessions
-            .insert(assoc, Session::Open { consumer, misuses: 0, unannounced, changed, hidden, behind: false });
+            .insert(assoc, Session::Open { consumer, name, misuses: 0, unannounced, changed, hidden, behind: false });
         self.by_consumer.insert(consumer, assoc);
         self.send(assoc, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
         self.handle_room(assoc);

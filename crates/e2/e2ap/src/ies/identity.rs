@@ -100,6 +100,42 @@ impl GlobalE2NodeId {
     }
 }
 
+/// A node in the words of the field: `gNB 00101-e00`, `DU 3 of gNB 00101-e00`.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeLabel(GlobalE2NodeId);
+
+impl GlobalE2NodeId {
+    /// Returns the node as it is displayed to people; its [`Display`](fmt::Display) form is its key.
+    #[must_use]
+    pub const fn label(&self) -> NodeLabel {
+        NodeLabel(*self)
+    }
+}
+
+impl fmt::Display for NodeLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, number, cu_up, du) = match &self.0 {
+            GlobalE2NodeId::Gnb(id) => {
+                ("gNB", id.global_gnb_id.gnb_id.value(), id.gnb_cu_up_id, id.gnb_du_id.map(|du| du.0))
+            }
+            GlobalE2NodeId::EnGnb(id) => {
+                ("en-gNB", id.global_en_gnb_id.en_gnb_id.value(), id.en_gnb_cu_up_id, id.en_gnb_du_id.map(|du| du.0))
+            }
+            GlobalE2NodeId::NgEnb(id) => {
+                ("ng-eNB", id.global_ng_enb_id.ng_enb_id.value(), None, id.ng_enb_du_id.map(|du| du.0))
+            }
+            GlobalE2NodeId::Enb(id) => ("eNB", id.global_enb_id.enb_id.value(), None, None),
+        };
+        if let Some(id) = cu_up {
+            write!(f, "CU-UP {} of ", id.0)?;
+        }
+        if let Some(id) = du {
+            write!(f, "DU {id} of ")?;
+        }
+        write!(f, "{kind} {}-{number:x}", self.0.plmn_identity())
+    }
+}
+
 /// As operators write it: kind, PLMN, number, and the part of the base station: `gnb-00101-e00-du-3`.
 impl fmt::Display for GlobalE2NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,5 +159,21 @@ impl fmt::Display for GlobalE2NodeId {
             write!(f, "-du-{id}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ids::GnbDuId;
+
+    use super::*;
+
+    #[test]
+    fn label_names_the_part_of_the_base_station() {
+        let gnb = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 32));
+        assert_eq!(gnb.label().to_string(), "gNB 00101-e00");
+        let GlobalE2NodeId::Gnb(mut du) = gnb else { unreachable!("it is a gNB") };
+        du.gnb_du_id = Some(GnbDuId(3));
+        assert_eq!(GlobalE2NodeId::Gnb(du).label().to_string(), "DU 3 of gNB 00101-e00");
     }
 }

@@ -239,6 +239,7 @@ whole_numbers! {
     u32: u32::MAX as i64;
     u64: i64::MAX;
     i64: i64::MAX;
+    i8: i8::MAX as i64;
 }
 
 /// Numbers with a narrower range than their Rust type.

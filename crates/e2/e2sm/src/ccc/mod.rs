@@ -57,8 +57,9 @@ pub use query::{
 };
 pub use structures::{
     AdministrativeState, Bwp, BwpContext, CellState, CesManagementFunction, EnergySavingControl, EnergySavingState,
-    GnbCuCpFunction, GnbCuUpFunction, GnbDuFunction, InitialBwp, NrCellCu, NrCellDu, OperationalState, Partition,
-    PartitionFlow, PlmnInfo, RanConfigurationStructure, ResourceType, RrmPolicyMember, RrmPolicyRatio,
+    GnbCuCpFunction, GnbCuUpFunction, GnbDuFunction, InitialBwp, NrCellCu, NrCellDu, NrCellRelation, OperationalState,
+    Partition, PartitionFlow, PlmnInfo, QOffsetRangeList, RanConfigurationStructure, ResourceType, RrmPolicyMember,
+    RrmPolicyRatio,
 };
 pub use subscription::{
     ActionDefinition, ActionDefinitionFormat, AttributeName, CellForAction, CellForEventTrigger,

@@ -130,6 +130,28 @@ object! {
         pub rrm_policy_dedicated_ratio: Option<u8> = "rRMPolicyDedicatedRatio" in 0..=100,
     }
 
+    /// O-NRCellRelation: a neighbour of a cell (NRCellRelation of TS 28.541 4.3.32). A cell has one for each neighbour.
+    #[derive(Default)]
+    pub struct NrCellRelation {
+        /// The NR Cell Identity of the neighbour.
+        pub nr_tci: Option<u64> = "nRTCI" in 0..=68_719_476_735,
+        /// The offsets of the neighbour in events.
+        pub cell_individual_offset: Option<QOffsetRangeList> = "cellIndividualOffset",
+        /// Whether handovers to the neighbour are allowed.
+        pub is_ho_allowed: Option<bool> = "isHOAllowed",
+    }
+
+    /// QOffsetRangeList: offsets by quantity, in dB.
+    #[derive(Default)]
+    pub struct QOffsetRangeList {
+        /// Of RSRP by SSB.
+        pub rsrp_offset_ssb_db: Option<i8> = "rsrpOffsetSsb" in -24..=24,
+        /// Of RSRQ by SSB.
+        pub rsrq_offset_ssb_db: Option<i8> = "rsrqOffsetSsb" in -24..=24,
+        /// Of SINR by SSB.
+        pub sinr_offset_ssb_db: Option<i8> = "sinrOffsetSsb" in -24..=24,
+    }
+
     /// O-BWP: a bandwidth part (cell level).
     #[derive(Default)]
     pub struct Bwp {
@@ -345,6 +367,7 @@ structures! {
     NrCellCu(NrCellCu) = "O-NRCellCU",
     NrCellDu(NrCellDu) = "O-NRCellDU",
     RrmPolicyRatio(RrmPolicyRatio) = "O-RRMPolicyRatio",
+    NrCellRelation(NrCellRelation) = "O-NRCellRelation",
     Bwp(Bwp) = "O-BWP",
     CesManagementFunction(CesManagementFunction) = "O-CESManagementFunction",
 }

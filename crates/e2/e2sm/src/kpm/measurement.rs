@@ -105,7 +105,7 @@ pub struct MeasurementDataItem<'a> {
 
 /// MeasurementRecordItem: a value.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible, hot, shortcut = whole_numbers)]
+#[per(extensible, hot, list_shortcut = whole_numbers)]
 pub enum MeasurementRecordItem<'a> {
     /// A whole number.
     Integer(u32),
@@ -118,26 +118,34 @@ pub enum MeasurementRecordItem<'a> {
     NotSatisfied,
 }
 
-/// Reads whole numbers from an octet boundary: three zero bits (no extension, the alternative integer), the number of octets
-/// less one in two bits, padding, and the octets.
+/// Reads a list of whole numbers from an octet boundary. Each has three zero bits (no extension, the alternative integer), the
+/// number of octets less one in two bits, padding, and the octets.
 #[inline(always)]
 fn whole_numbers<'a, S: Store<'a>>(
     reader: &mut Reader<'a, S>,
-    most: usize,
-    items: &mut impl ListBuilder<'a, MeasurementRecordItem<'a>>,
-) -> usize {
-    let Some(octets) = reader.octets_ahead() else { return 0 };
-    let (mut rest, mut count) = (octets, 0);
-    while count < most
-        && let Some(&[head @ 0..=0x1F, n3, n2, n1, n0]) = rest.first_chunk()
-    {
+    count: usize,
+) -> Option<List<'a, MeasurementRecordItem<'a>>> {
+    /// The number at the start of `octets`, and the octets behind it.
+    #[inline(always)]
+    fn number(octets: &[u8]) -> Option<(u32, &[u8])> {
+        let &[head @ 0..=0x1F, n3, n2, n1, n0] = octets.first_chunk()? else { return None };
         let length = usize::from(head >> 3) + 1;
-        let number = u32::from_be_bytes([n3, n2, n1, n0]) >> (32 - 8 * length);
-        items.push(MeasurementRecordItem::Integer(number));
-        (rest, count) = (&rest[1 + length..], count + 1);
+        Some((u32::from_be_bytes([n3, n2, n1, n0]) >> (32 - 8 * length), &octets[1 + length..]))
     }
-    reader.skip_octets(octets.len() - rest.len());
-    count
+    let octets = reader.octets_ahead()?;
+    let mut rest = octets;
+    for _ in 0..count {
+        rest = number(rest)?.1;
+    }
+    let read = octets.len() - rest.len();
+    let mut rest = octets;
+    let numbers = reader.store().fill(count, || {
+        let (number, after) = number(rest).unwrap_or((0, rest)); // all were read above
+        rest = after;
+        MeasurementRecordItem::Integer(number)
+    });
+    reader.skip_octets(read);
+    Some(numbers)
 }
 
 /// BinIndex: the number of a bin.

@@ -236,7 +236,7 @@ impl<'w> MeasurementRequest<'w> {
 }
 
 impl EveryUe {
-    fn condition(self, revision: Revision) -> TestCondInfo<'static> {
+    pub(crate) fn condition(self, revision: Revision) -> TestCondInfo<'static> {
         match self {
             EveryUe::AnySignal => TestCondInfo {
                 test_type: match revision {

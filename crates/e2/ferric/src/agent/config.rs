@@ -45,12 +45,14 @@ pub struct NodeConfig {
     /// The order of the IEs of its setup request, by their ids (see [`e2::AgentConfig::setup_order`]). Default: that of the
     /// specification.
     pub setup_order: Vec<u16>,
+    /// What it is, for the line in the log that it is up: `NR 40 MHz TDD, 3 UEs; KPM v3.00`. Default: empty.
+    pub about: String,
 }
 
 impl NodeConfig {
     /// Creates the configuration of a node without components.
     #[must_use]
     pub fn new(id: GlobalE2NodeId) -> Self {
-        NodeConfig { id, components: Vec::new(), version: None, setup_order: Vec::new() }
+        NodeConfig { id, components: Vec::new(), version: None, setup_order: Vec::new(), about: String::new() }
     }
 }

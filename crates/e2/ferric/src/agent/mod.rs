@@ -222,6 +222,8 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             additional: Vec::new(),
             update: None,
             ric_id: None,
+            up_since: None,
+            early_closes: 0,
             has_left: false,
             is_leaving: false,
             lost: None,
@@ -413,6 +415,13 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     pub fn dropped_reports(&self) -> u64 {
         let links = self.connections.iter().filter_map(|m| self.peers.get(m.assoc?));
         self.dropped_reports + links.map(|peer| peer.link.dropped_reports()).sum::<u64>()
+    }
+
+    /// Returns the octets that wait to be written to controllers, or to be read by controllers in this process.
+    #[must_use]
+    pub fn queued_octets(&self) -> usize {
+        let links = self.connections.iter().filter_map(|m| self.peers.get(m.assoc?));
+        links.map(|peer| peer.link.queued_octets()).sum()
     }
 
     /// Returns the time of the loop's clock, which functions get as `now`: nanoseconds since the loop was created.

@@ -40,6 +40,10 @@ pub(super) struct ControllerConnection {
     pub connect_deadline: Option<Time>,
     /// The RIC's global id, once it has accepted the setup.
     pub ric_id: Option<GlobalRicId>,
+    /// When it did so last, until the connection is lost.
+    pub up_since: Option<Time>,
+    /// How often in a row the RIC has closed the connection soon after the setup.
+    pub early_closes: u8,
     /// Whether the node is disconnected, by E2 Removal or loss, since the removal was requested.
     pub has_left: bool,
     /// Whether the connection is dropped once it is disconnected.
@@ -114,14 +118,21 @@ impl<F: RanFunction + ?Sized> Node<F> {
         peers: &mut Peers,
         out: &mut Vec<u8>,
     ) {
-        let Node { config: NodeConfig { id: node, .. }, functions, controllers, views, .. } = self;
+        let Node { config: NodeConfig { id: node, about, .. }, functions, controllers, views, .. } = self;
         let Some(connection) = connections.get_mut(controller) else { return };
         let machine = &mut connection.machine;
         match event {
             AgentEvent::Connect => {}
             AgentEvent::Up { ric_id, accepted } => {
                 connection.ric_id = Some(ric_id);
-                info!(%node, %ric_id, functions = accepted.len(), "E2 Setup accepted by the RIC");
+                connection.up_since = Some(now);
+                let (label, offered, accepted) = (node.label(), functions.len(), accepted.len());
+                let rejected = offered.saturating_sub(accepted);
+                match (about.as_str(), rejected) {
+                    ("", 0) => info!("{label} up: {offered} RAN functions at {ric_id}"),
+                    (about, 0) => info!("{label} up: {about}; at {ric_id}"),
+                    _ => info!("{label} up at {ric_id}, which has rejected {rejected} of its {offered} RAN functions"),
+                }
             }
             AgentEvent::Down { reason, retry_at } => {
                 connection.has_left = true;

@@ -12,6 +12,9 @@ use crate::endpoint::ppid_of;
 use crate::event_loop::STOP_TOKEN;
 use crate::{Error, endpoint, event_loop, peers};
 
+/// A connection that the RIC closes within this time after its setup was perhaps taken over by a node of the same identity.
+const DISPLACED_WITHIN: Duration = Duration::from_secs(10);
+
 /// Follows the reason why a connection was never established.
 const UNREACHABLE: &str = "cannot connect to the RIC; retrying";
 /// The most octets that are read from one link before other links are served.
@@ -163,7 +166,19 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         if let Some(link) = connection.assoc.take().and_then(|assoc| self.peers.remove(&self.poll, assoc)) {
             self.dropped_reports += link.dropped_reports();
         }
-        warn!(node = %connection.machine.node_id(), ric = %connection.address, %error, "{what}");
+        let node = connection.machine.node_id();
+        let is_early = connection.up_since.take().is_some_and(|since| now - since < DISPLACED_WITHIN);
+        let is_early = is_early && matches!(error, link::Error::Closed);
+        connection.early_closes = if is_early { connection.early_closes.saturating_add(1) } else { 0 };
+        if connection.early_closes > 1 {
+            warn!(
+                %node,
+                ric = %connection.address,
+                "connection closed by the RIC soon after the setup, again; reconnecting: does another base station have this identity?"
+            );
+        } else {
+            warn!(%node, ric = %connection.address, %error, "{what}");
+        }
         connection.machine.handle_close(now, CloseReason::Transport);
         self.drop_associations(id);
         self.mark_dirty(id);

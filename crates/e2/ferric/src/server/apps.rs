@@ -2,12 +2,13 @@
 
 use e2::topology::{Part, RanDatabase, RanEvent};
 use e2::xapp::Envelope;
-use e2::{AssocId, Consumer, Controller, Event, Indication, Node, Notice, Time, XappHost};
+use e2::{AssocId, Consumer, Controller, Event, Indication, Notice, Time, XappHost};
 use e2ap::RicIndicationType;
 use link::{Address, Class};
-use log_lines::Host;
+use log_lines::{Host, escaped};
 use tracing::{debug, info, warn};
 
+use super::describe::Describe;
 use super::e42::E42Apps;
 use super::log_limiter::{Hosts, LogLimiter};
 use super::workers::Workers;
@@ -35,7 +36,9 @@ pub(super) struct Apps {
     full: Vec<AssocId>,
     /// Problems of associations without E2 Setup, to be logged with the peer's address.
     unattributed_notices: Vec<(AssocId, Notice)>,
-    log_limiter: LogLimiter,
+    pub(super) log_limiter: LogLimiter,
+    /// What says in the log what nodes offer and xApps ask for.
+    pub describer: Option<Box<dyn Describe>>,
     /// The hosts of all peers, for their shares of the log.
     pub hosts: Hosts,
     out: Vec<u8>,
@@ -61,6 +64,7 @@ impl Apps {
             full: Vec::new(),
             unattributed_notices: Vec::new(),
             log_limiter,
+            describer: None,
             hosts: Hosts::default(),
             out: Vec::new(),
         }
@@ -79,6 +83,7 @@ impl Apps {
     }
 
     fn dispatch_event(&mut self, now: Time, controller: &mut Controller, event: Event) {
+        self.log_request(&event, controller);
         let Some(event) = self.host.handle_event(event, controller) else { return };
         let Some(event) = self.e42.handle_event(event) else { return };
         self.log(&event, controller);
@@ -303,6 +308,10 @@ impl Apps {
 
     /// Logs the events that matter to an operator.
     fn log(&mut self, event: &Event, controller: &Controller) {
+        if let (Event::NodeChanged(node) | Event::NodeLost { node, .. }, Some(describer)) = (event, &mut self.describer)
+        {
+            describer.forget(*node);
+        }
         match event {
             _ if event.consumer().is_some() => return, // the consumer has it
             Event::Notice { notice: Notice::UnknownIes { .. }, .. } => {} // logged at debug level
@@ -311,16 +320,16 @@ impl Apps {
         }
         match event {
             Event::NodeUp(id) => {
-                if let Some(Node { global_id, version, functions, .. }) = controller.node(*id) {
-                    let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
-                    info!(node = %global_id, e2ap = %version, ?functions, "node is up");
+                if let Some(node) = controller.node(*id) {
+                    let about = self.describe_node(node);
+                    info!("{} up: {}", node.global_id.label(), escaped(about));
                 }
             }
             Event::NodeLost { global_id, reason, .. } => match reason {
-                e2::LostReason::Closed(reason) => warn!(node = %global_id, %reason, "node is lost"),
-                e2::LostReason::SetupAgain => warn!(node = %global_id, "node is lost: it set up again"),
-                e2::LostReason::Removed => info!(node = %global_id, "node is removed"),
-                reason => warn!(node = %global_id, ?reason, "node is lost"),
+                e2::LostReason::Closed(reason) => warn!("{} lost: {reason}", global_id.label()),
+                e2::LostReason::SetupAgain => warn!("{} lost: it set up again", global_id.label()),
+                e2::LostReason::Removed => info!("{} removed", global_id.label()),
+                reason => warn!("{} lost: {reason:?}", global_id.label()),
             },
             Event::Notice { assoc, notice } => {
                 match (controller.nodes().find(|node| node.assoc == *assoc).map(|node| node.global_id), notice) {
@@ -330,10 +339,9 @@ impl Apps {
                 }
             }
             Event::NodeChanged(id) => {
-                if let Some(Node { global_id, version, functions, components, .. }) = controller.node(*id) {
-                    let functions: Vec<u16> = functions.iter().map(|f| f.id.0).collect();
-                    let components = components.listed.len() + components.listed_v1.len();
-                    info!(node = %global_id, e2ap = %version, ?functions, components, "node has changed");
+                if let Some(node) = controller.node(*id) {
+                    let about = self.describe_node(node);
+                    info!("{} changed: {}", node.global_id.label(), escaped(about));
                 }
             }
             Event::ConnectionUpdated { node, outcome } => {

@@ -77,16 +77,18 @@ impl MemoryReturn {
         MemoryReturn { last: now, peak_octets: 0, closed_links: 0 }
     }
 
-    /// Returns whether memory was freed that is to be returned. `used_octets` is what the budgets have in use,
-    /// `closed_links` the number of links that were closed since the start.
-    pub fn is_pending(&mut self, used_octets: usize, closed_links: u64) -> bool {
+    /// Notes the octets that the budgets have in use.
+    pub fn note_use(&mut self, used_octets: usize) {
         self.peak_octets = self.peak_octets.max(used_octets);
-        self.peak_octets - used_octets >= FREED_OCTETS || closed_links - self.closed_links >= CLOSED_LINKS
     }
 
-    /// Returns whether memory is to be returned now.
+    /// Returns whether memory is to be returned now. `used_octets` is what the budgets have in use, `closed_links` the number of
+    /// links that were closed since the start.
     pub fn is_due(&mut self, now: Instant, used_octets: usize, closed_links: u64) -> bool {
-        let due = self.is_pending(used_octets, closed_links) && now.duration_since(self.last) >= RELEASE_INTERVAL;
+        self.note_use(used_octets);
+        let was_freed =
+            self.peak_octets - used_octets >= FREED_OCTETS || closed_links - self.closed_links >= CLOSED_LINKS;
+        let due = was_freed && now.duration_since(self.last) >= RELEASE_INTERVAL;
         if due {
             (self.last, self.peak_octets, self.closed_links) = (now, used_octets, closed_links);
         }

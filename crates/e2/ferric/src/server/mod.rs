@@ -22,6 +22,7 @@
 mod admission;
 mod apps;
 mod config;
+mod describe;
 mod e42;
 mod exposure;
 mod iapp;
@@ -46,7 +47,7 @@ use std::time::Duration;
 
 use e2::topology::RanDatabase;
 use e2::{AssocId, Controller, E42Host, Routed, Time, XappHost};
-use link::{Address, Events, Listener, MemoryBudget, Poll, Scratch};
+use link::{Address, Events, Listener, MemoryBudget, Poll, Scratch, Ticker};
 use tracing::error;
 
 use crate::event_loop::STOP_TOKEN;
@@ -61,11 +62,11 @@ use memory::MemoryReturn;
 use newcomers::Newcomers;
 use pending::reason;
 use ring::RecordHeader;
-use sweep::Sweep;
 use workers::{WorkerInbox, Workers};
 use xapp_links::XappLinks;
 
 pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
+pub use describe::Describe;
 pub use e2::RequestEvent;
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use iapp::{Iapp, IappContext, IappEvent};
@@ -80,6 +81,7 @@ const KIND_XAPP: u64 = 3;
 const KIND_E42: u64 = 4;
 const KIND_BELL: u64 = 5;
 const KIND_WAKE: u64 = 6;
+const KIND_TICK: u64 = 7;
 
 /// The most octets that are read from one link before other links are served.
 const BUDGET_OCTETS: usize = 256 * 1024;
@@ -145,7 +147,8 @@ pub struct Server {
     /// Associations whose progress is reported to the controller.
     unsent: Vec<AssocId>,
     newcomers: Newcomers,
-    sweep: Sweep,
+    /// Of [`sweep::sweep`].
+    ticker: Ticker,
     memory: MemoryReturn,
     /// The deadlines for the hellos of xApps.
     hello_deadlines: VecDeque<(Time, AssocId)>,
@@ -164,6 +167,7 @@ impl Server {
         let max_pdu_octets = &mut config.controller.max_pdu_octets;
         *max_pdu_octets = config.link.max_pdu_octets.min(*max_pdu_octets);
         config.controller.outbox_octets = Some(config.link.outbox_octets);
+        config.controller.kept_control_octets = describe::KEPT_CONTROL_OCTETS;
         memory::set_budgets(&mut config);
         let newcomers = Newcomers::new(&mut config);
         let xapp_link = xapp_link(&config);
@@ -194,6 +198,7 @@ impl Server {
         let log_limiter = LogLimiter::new(config.max_log_lines);
         let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link), log_limiter.clone());
         let mut controller = Controller::new(config.controller.clone());
+        let ticker = sweep::ticker(&poll, config.pdu_timeout).map_err(Error::epoll)?;
         let (workers, inboxes) = Workers::start(&config, &xapp_link, &poll, &log_limiter)?;
         if !workers.is_empty() {
             controller.track_routes();
@@ -223,7 +228,7 @@ impl Server {
             out: Vec::new(),
             unsent: Vec::new(),
             newcomers,
-            sweep: Sweep::new(config.pdu_timeout),
+            ticker,
             memory: MemoryReturn::new(std::time::Instant::now()),
             hello_deadlines: VecDeque::new(),
             config,
@@ -326,12 +331,12 @@ impl Server {
         let timeout = if self.apps.host.has_announcements() { Some(Duration::ZERO) } else { timeout };
         let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout);
         let begin_sleep = self.apps.workers.begin_sleep(&self.inboxes);
-        let sweep = self.needs_sweep().then(|| self.sweep.time_left());
-        let timeout = [timeout, begin_sleep, self.log_limiter.report_deadline(), sweep].into_iter().flatten().min();
+        let timeout = [timeout, begin_sleep, self.log_limiter.report_deadline()].into_iter().flatten().min();
         self.poll.wait(&mut self.events, timeout).map_err(Error::epoll)?;
         self.apps.workers.end_sleep();
         self.apps.workers.check()?;
         let now = self.clock.now();
+        let mut is_sweep_due = false;
         let mut at = 0;
         while let Some(event) = self.events.get(at) {
             at += 1;
@@ -359,6 +364,7 @@ impl Server {
                     self.apply_pending_rights(now);
                     self.apps.wake_iapps(now, &mut self.controller);
                 }
+                KIND_TICK => is_sweep_due = true,
                 KIND_BELL => {} // the rings are read in each iteration
                 _ => {
                     if event.readable {
@@ -374,7 +380,9 @@ impl Server {
         self.receive_from_workers(now);
         self.controller.handle_timeout(now);
         self.close_silent(now);
-        if self.sweep.is_due() {
+        self.memory.note_use(self.memory_in_use());
+        if is_sweep_due {
+            self.ticker.acknowledge();
             self.sweep_links();
         }
         self.log_limiter.report_suppressed();
@@ -388,11 +396,6 @@ impl Server {
     /// Returns the number of links on this loop.
     fn load(&self) -> usize {
         self.nodes.len() + self.apps.xapp_links.xapps.len() + self.apps.e42.peers.len() - self.apps.workers.links()
-    }
-
-    fn needs_sweep(&mut self) -> bool {
-        let (used_octets, closed_links) = (self.memory_in_use(), self.closed_links());
-        self.load() > 0 || self.memory.is_pending(used_octets, closed_links)
     }
 
     /// Returns the octets of the budgets in use.

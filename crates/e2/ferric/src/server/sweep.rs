@@ -1,41 +1,21 @@
 //! What every loop does with its links from time to time: it closes those whose PDU does not arrive whole, and frees the
 //! memory of idle ones.
 
-use std::time::{Duration, Instant};
+use std::io;
+use std::time::Duration;
 
 use e2::AssocId;
+use link::{Poll, Ticker};
 
-use crate::peers::Peers;
+use super::KIND_TICK;
+use crate::peers::{self, Peers};
 
 /// The sweeps within the time limit of a PDU. A PDU is unfinished for at most one sweep more.
 const SWEEPS: u32 = 4;
 
-/// The time of the next sweep.
-pub(super) struct Sweep {
-    interval: Duration,
-    next: Instant,
-}
-
-impl Sweep {
-    pub fn new(pdu_timeout: Duration) -> Self {
-        let interval = pdu_timeout / SWEEPS;
-        Sweep { interval, next: Instant::now() + interval }
-    }
-
-    /// Returns the time until the next sweep.
-    pub fn time_left(&self) -> Duration {
-        self.next.saturating_duration_since(Instant::now())
-    }
-
-    /// Returns whether a sweep is due.
-    pub fn is_due(&mut self) -> bool {
-        let now = Instant::now();
-        let due = now >= self.next;
-        if due {
-            self.next = now + self.interval;
-        }
-        due
-    }
+/// Creates the ticker of a loop's sweeps; its token is that of [`KIND_TICK`].
+pub(super) fn ticker(poll: &Poll, pdu_timeout: Duration) -> io::Result<Ticker> {
+    Ticker::new(poll, peers::token(KIND_TICK, 0), pdu_timeout / SWEEPS)
 }
 
 /// Reports the links whose unfinished PDU has not changed its number for [`SWEEPS`] sweeps.

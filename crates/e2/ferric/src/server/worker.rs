@@ -25,7 +25,7 @@ use std::time::Duration;
 use e2::xapp::{DeliveryChange, Envelope};
 use e2::{AssocId, SubscriptionId};
 use e2ap::{Codec, RicIndicationType};
-use link::{Class, Events, Link, Poll, Scratch};
+use link::{Class, Events, Link, Poll, Scratch, Ticker};
 use tracing::warn;
 
 use super::log_limiter::LogLimiter;
@@ -33,9 +33,9 @@ use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader};
 use super::routes::{Route, RouteReader};
 use super::send_queue::{SendQueue, WorkerOutbox};
 use super::subscribers::SubscriberTable;
-use super::sweep::{self, Sweep};
+use super::sweep;
 use super::xapp_links::XappLinks;
-use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_XAPP, SharedCounters, reason};
+use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_TICK, KIND_XAPP, SharedCounters, reason};
 use crate::peers::{self, Peers};
 
 /// The delay before another attempt to report missed reports to a loop whose ring is full.
@@ -59,7 +59,8 @@ pub(super) struct WorkerConnections {
     pub others: Vec<Option<Reader>>,
     /// The requestor id of the first request.
     pub first_requestor: u16,
-    pub pdu_timeout: Duration,
+    /// Of [`sweep::sweep`].
+    pub ticker: Ticker,
     pub log_limiter: LogLimiter,
 }
 
@@ -84,7 +85,8 @@ pub(super) struct Worker {
     /// so that they are read whether or not epoll reports them.
     adopted: Vec<AssocId>,
     outbox_octets: usize,
-    sweep: Sweep,
+    /// Of [`sweep::sweep`].
+    ticker: Ticker,
     log_limiter: LogLimiter,
 }
 
@@ -114,7 +116,7 @@ impl Worker {
             owner,
             others,
             first_requestor,
-            pdu_timeout,
+            ticker,
             log_limiter,
         } = connections;
         let xapp_links = XappLinks::new(Peers::new(KIND_XAPP, xapps));
@@ -135,7 +137,7 @@ impl Worker {
             room_requests: Vec::new(),
             adopted: Vec::new(),
             outbox_octets: nodes.outbox_octets,
-            sweep: Sweep::new(pdu_timeout),
+            ticker,
             log_limiter,
         }
     }
@@ -149,9 +151,7 @@ impl Worker {
     }
 
     fn run_once(&mut self) -> io::Result<()> {
-        let has_links = self.nodes.has_links() || self.relay.xapp_links.xapps.has_links();
-        let sweep = has_links.then(|| self.sweep.time_left());
-        let timeout = [self.begin_sleep(), sweep].into_iter().flatten().min();
+        let timeout = self.begin_sleep();
         self.poll.wait(&mut self.events, timeout)?;
         self.bell.end_sleep();
         for (reader, end) in self.others.iter().zip(&mut self.ends) {
@@ -171,6 +171,7 @@ impl Worker {
                 _ => self.receive_from_xapp(assoc),
             }
         }
+        let mut is_sweep_due = false;
         let mut at = 0;
         while let Some(event) = self.events.get(at) {
             at += 1;
@@ -192,10 +193,12 @@ impl Worker {
                         self.relay.xapp_links.xapps.touch(assoc);
                     }
                 }
+                KIND_TICK => is_sweep_due = true,
                 _ => {} // the doorbell
             }
         }
-        if self.sweep.is_due() {
+        if is_sweep_due {
+            self.ticker.acknowledge();
             let XappLinks { xapps, lost, .. } = &mut self.relay.xapp_links;
             for peers in [&mut self.nodes, xapps] {
                 sweep::sweep(peers, |assoc, error| lost.push((assoc, error)));

@@ -15,7 +15,7 @@ use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader, ring};
 use super::routes::{RouteReader, RouteWriter};
 use super::send_queue::{Progress, SendQueue, WorkerOutbox};
 use super::worker::{RETRY_INTERVAL, Worker, WorkerConnections};
-use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, ServerConfig, SharedCounters};
+use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, ServerConfig, SharedCounters, sweep};
 use crate::Error;
 use crate::peers;
 
@@ -177,21 +177,22 @@ impl Workers {
         for _ in 1..config.loops {
             let poll = Poll::new().map_err(Error::epoll)?;
             let bell = Doorbell::new(&poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
-            rooms.push((poll, bell));
+            let ticker = sweep::ticker(&poll, config.pdu_timeout).map_err(Error::epoll)?;
+            rooms.push((poll, bell, ticker));
         }
         // from each worker to each other
         let mut writers: Vec<Vec<Option<SendQueue>>> = Vec::new();
         let mut readers: Vec<Vec<Option<Reader>>> = rooms.iter().map(|_| vec![None]).collect();
         for from in 0..rooms.len() {
             let mut queues: Vec<Option<SendQueue>> = vec![None]; // the rings of the main loop are separate
-            for (to, (_, bell)) in rooms.iter().enumerate() {
+            for (to, (_, bell, _)) in rooms.iter().enumerate() {
                 let (writer, reader) = (to != from).then(|| ring(bell)).unzip();
                 queues.push(writer.map(SendQueue::new));
                 readers[to].push(reader);
             }
             writers.push(queues);
         }
-        for (at, (((poll, bell), across), others)) in rooms.into_iter().zip(writers).zip(readers).enumerate() {
+        for (at, (((poll, bell, ticker), across), others)) in rooms.into_iter().zip(writers).zip(readers).enumerate() {
             let event_loop = at + 1;
             let (up, reader) = ring(&owner_bell);
             let (down, owner) = ring(&bell);
@@ -209,7 +210,7 @@ impl Workers {
                 owner,
                 others,
                 first_requestor: config.controller.first_requestor,
-                pdu_timeout: config.pdu_timeout,
+                ticker,
                 log_limiter: log_limiter.clone(),
             };
             let ended = Arc::new(AtomicBool::new(false));

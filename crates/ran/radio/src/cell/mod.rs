@@ -1,24 +1,30 @@
 //! A cell: its configuration, its UEs and its counters. [`Cell::step`] runs one slot.
 
 mod connections;
+mod emission;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod ue_table;
 
 use std::ops::AddAssign;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::harq::HarqConfig;
 use crate::mac::{
     Candidate, Grant, NoSlices, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, StaticSlices, ue_scheduler,
 };
-use crate::phy::{Adaptation, Carrier, CarrierError, Direction, Grid, TransportBlocks};
+use crate::phy::{
+    Adaptation, Carrier, CarrierError, Direction, Grid, Interference, PowerControl, Surroundings, TransportBlocks,
+};
 use crate::rlc::{RlcConfig, RlcCounts};
-use crate::ue::{LinkCounts, OuterLoop, Subscription, Ue};
+use crate::ue::{CellContext, ChannelStateConfig, DrxConfig, LinkCounts, OuterLoop, Subscription, Ue};
 use crate::{Time, tc};
 
 use connections::Connections;
+pub(crate) use emission::Emission;
+use emission::EmissionMeter;
 use ue_table::UeTable;
 pub use ue_table::{INDEX_REUSE_DELAY, MAX_UES_PER_CELL, UeEntry};
 
@@ -36,6 +42,10 @@ pub struct CellConfig {
     pub carrier: Carrier,
     /// HARQ, for both directions.
     pub harq: HarqConfig,
+    /// When the base station learns of the channels of UEs.
+    pub channel_state: ChannelStateConfig,
+    /// Uplink power control.
+    pub power_control: PowerControl,
     /// Outer-loop link adaptation of both directions; `None`: only the reported CQI decides the MCS. Default:
     /// [`OuterLoop::default`].
     pub outer_loop: Option<OuterLoop>,
@@ -46,6 +56,8 @@ pub struct CellConfig {
     /// Slots between a UE's occasions for scheduling requests, 1 to 640 (TS 38.331 SchedulingRequestResourceConfig).
     /// Default: 20.
     pub request_period_slots: u16,
+    /// Discontinuous reception of arriving UEs. Default: none.
+    pub drx: Option<DrxConfig>,
     /// Slots from an uplink grant to its transmission (k2 of TS 38.214 6.1.2.1, preparation time included), 1 to 32.
     /// Default: 4.
     pub grant_slots: u8,
@@ -56,10 +68,13 @@ impl Default for CellConfig {
         CellConfig {
             carrier: Carrier::default(),
             harq: HarqConfig::default(),
+            channel_state: ChannelStateConfig::default(),
+            power_control: PowerControl::default(),
             outer_loop: Some(OuterLoop::default()),
             rlc: RlcConfig::default(),
             tc: tc::Configuration::default(),
             request_period_slots: 20,
+            drx: None,
             grant_slots: 4,
         }
     }
@@ -70,6 +85,20 @@ impl CellConfig {
     fn grant_slots(&self) -> u8 {
         self.grant_slots.clamp(1, 32)
     }
+}
+
+/// The administrative state of a cell (TS 28.625 6, ITU-T X.731): whether it may serve UEs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AdministrativeState {
+    /// It serves UEs and admits new ones.
+    #[default]
+    Unlocked,
+    /// It serves the UEs that it has, and admits none. [`Network`](crate::Network) moves them to neighbours, and locks the cell
+    /// once it is empty or [`HandoverConfig::shutdown_grace`](crate::HandoverConfig::shutdown_grace) is over.
+    ShuttingDown,
+    /// It serves no UE: it schedules no data and admits none. [`Network`](crate::Network) moves its UEs to neighbours or
+    /// releases them.
+    Locked,
 }
 
 /// How the PRBs of a direction are divided among slices.
@@ -120,12 +149,18 @@ enum EventKind {
 }
 
 /// PRB usage of one direction, accumulated since the model started.
+///
+/// A PRB has no duration (TS 38.211 4.4.4.4), so each is counted with its resource elements for data in its slot: a PRB of a
+/// special slot counts as the part of a full one that it is. Usage (TS 28.552 5.1.1.2: used over available PRBs) then means the
+/// same as a share of the slice schedulers, and as a share of the capacity, in slots of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrbUsage {
-    /// Available resource blocks.
-    pub prbs: u64,
-    /// Allocated resource blocks.
-    pub used_prbs: u64,
+    /// Resource elements for data of one resource block, over all slots.
+    pub elements_per_prb: u64,
+    /// Those of the available resource blocks.
+    pub elements: u64,
+    /// Those of the allocated resource blocks.
+    pub used_elements: u64,
     /// Slots by the percentage of their resource blocks that was allocated: 0 to 100.
     pub slots: [u64; 101],
     /// Slots that the scheduler has divided. Uplink slots are scheduled ahead of time.
@@ -134,14 +169,16 @@ pub struct PrbUsage {
 
 impl Default for PrbUsage {
     fn default() -> Self {
-        PrbUsage { prbs: 0, used_prbs: 0, slots: [0; 101], scheduled_slots: 0 }
+        PrbUsage { elements_per_prb: 0, elements: 0, used_elements: 0, slots: [0; 101], scheduled_slots: 0 }
     }
 }
 
 impl PrbUsage {
-    fn count(&mut self, used: u32, of: u32) {
-        self.prbs += u64::from(of);
-        self.used_prbs += u64::from(used);
+    /// Counts a slot with `elements` resource elements for data in each resource block.
+    fn count(&mut self, used: u32, of: u32, elements: u32) {
+        self.elements_per_prb += u64::from(elements);
+        self.elements += u64::from(of) * u64::from(elements);
+        self.used_elements += u64::from(used) * u64::from(elements);
         self.slots[(used * 100).div_ceil(of.max(1)).min(100) as usize] += 1;
     }
 
@@ -149,11 +186,18 @@ impl PrbUsage {
     #[must_use]
     pub fn since(&self, before: &PrbUsage) -> PrbUsage {
         PrbUsage {
-            prbs: self.prbs - before.prbs,
-            used_prbs: self.used_prbs - before.used_prbs,
+            elements_per_prb: self.elements_per_prb - before.elements_per_prb,
+            elements: self.elements - before.elements,
+            used_elements: self.used_elements - before.used_elements,
             slots: std::array::from_fn(|percent| self.slots[percent] - before.slots[percent]),
             scheduled_slots: self.scheduled_slots - before.scheduled_slots,
         }
+    }
+
+    /// The used part of the resource blocks, 0 to 1; 0 without any.
+    #[must_use]
+    pub fn used_share(&self) -> f64 {
+        self.used_elements as f64 / self.elements.max(1) as f64
     }
 
     /// The number of slots.
@@ -199,6 +243,8 @@ pub struct UeCounts {
     pub present: Duration,
     /// The part of it in RRC_INACTIVE.
     pub inactive: Duration,
+    /// The part of it in which the UE could receive grants and assignments: Active Time with DRX, otherwise RRC_CONNECTED.
+    pub awake: Duration,
 }
 
 impl AddAssign for UeCounts {
@@ -210,6 +256,7 @@ impl AddAssign for UeCounts {
         self.tc += other.tc;
         self.present += other.present;
         self.inactive += other.inactive;
+        self.awake += other.awake;
     }
 }
 
@@ -232,9 +279,12 @@ pub struct Cell {
     slicing: [Slicing; 2],
     /// Future events by slot, modulo [`EVENT_HORIZON_SLOTS`].
     events: Vec<Vec<Event>>,
-    is_locked: bool,
+    administrative_state: AdministrativeState,
     usage: [PrbUsage; 2],
     connections: Connections,
+    emission: EmissionMeter,
+    /// What other cells transmit.
+    interference: Arc<Interference>,
     /// Resource blocks granted in future uplink slots, by slot modulo [`EVENT_HORIZON_SLOTS`].
     granted: Vec<Option<u32>>,
     /// Counters of the configured queues, summed over UEs that have departed.
@@ -253,11 +303,14 @@ impl Cell {
     /// When the carrier is not one of TS 38.104 or TS 36.104.
     ///
     /// # Panics
-    /// When [`tc::Configuration::check`] rejects the traffic control configuration.
+    /// When [`tc::Configuration::check`] rejects the traffic control configuration, or [`DrxConfig::check`] that of DRX.
     pub fn new(config: CellConfig) -> Result<Self, CarrierError> {
         let grid = config.carrier.check()?;
         if let Err(refused) = config.tc.check() {
             panic!("traffic control of a cell: {refused}");
+        }
+        if let Some(refused) = config.drx.and_then(|drx| drx.check().err()) {
+            panic!("DRX of a cell: {refused}");
         }
         let slot_ns = grid.slot().as_nanos() as u64;
         let whole = || Scheduler::new(Box::new(NoSlices), vec![Box::new(crate::mac::ProportionalFair)]);
@@ -265,7 +318,6 @@ impl Cell {
             tables: [Direction::Downlink, Direction::Uplink].map(|direction| Adaptation::new(&grid, direction)),
             dl_blocks: TransportBlocks::new(&grid, Direction::Downlink),
             ul_blocks: TransportBlocks::new(&grid, Direction::Uplink),
-            grid,
             slot: 0,
             slot_ns,
             ue_table: UeTable::default(),
@@ -274,9 +326,12 @@ impl Cell {
             ul: whole(),
             slicing: [Slicing::None, Slicing::None],
             events: vec![Vec::new(); EVENT_HORIZON_SLOTS],
-            is_locked: false,
+            administrative_state: AdministrativeState::Unlocked,
             usage: [PrbUsage::default(); 2],
             connections: Connections::default(),
+            emission: EmissionMeter::new(&grid),
+            interference: Arc::default(),
+            grid,
             granted: vec![None; EVENT_HORIZON_SLOTS],
             left_queues: Vec::new(),
             now_events: Vec::new(),
@@ -285,6 +340,12 @@ impl Cell {
             grants: Vec::new(),
             config,
         })
+    }
+
+    /// Shares the transport block sizes of a cell with the same carrier, which spares the caches of the processor.
+    pub(crate) fn share_tables(&mut self, other: &Cell) {
+        self.dl_blocks = other.dl_blocks.clone();
+        self.ul_blocks = other.ul_blocks.clone();
     }
 
     /// The configuration.
@@ -317,6 +378,23 @@ impl Cell {
         let pattern = self.grid.pattern();
         let has = |(down, up): &&(u8, u8)| if direction == Direction::Downlink { *down > 0 } else { *up > 0 };
         pattern.iter().filter(has).count() as f64 / pattern.len() as f64 / self.grid.slot().as_secs_f64()
+    }
+
+    /// The number of slots of a direction per second, each counted by its resource elements for data: a special slot is a part
+    /// of a full one.
+    #[must_use]
+    pub fn full_slots_per_s(&self, direction: Direction) -> f64 {
+        let (pattern, blocks) = (self.grid.pattern(), self.blocks(direction));
+        let symbols = pattern.iter().map(|(down, up)| if direction == Direction::Downlink { *down } else { *up });
+        let elements: u32 = symbols.map(|symbols| blocks.elements(symbols)).sum();
+        let slots = f64::from(elements) / f64::from(blocks.full_elements().max(1));
+        slots / pattern.len() as f64 / self.grid.slot().as_secs_f64()
+    }
+
+    /// The resource blocks of full slots that resource elements for data of a direction amount to.
+    #[must_use]
+    pub fn full_prbs(&self, direction: Direction, elements: u64) -> u64 {
+        elements / u64::from(self.blocks(direction).full_elements().max(1))
     }
 
     /// The transport block sizes of a direction.
@@ -364,6 +442,12 @@ impl Cell {
         self.ue_table.free_capacity(self.now())
     }
 
+    /// The number of UEs in the cell.
+    #[must_use]
+    pub fn ue_count(&self) -> usize {
+        self.ue_table.count()
+    }
+
     /// The UEs in the cell, with their indices.
     pub fn ues(&self) -> impl Iterator<Item = (usize, &Ue)> {
         self.ue_table.iter()
@@ -404,15 +488,32 @@ impl Cell {
         self.ue_table.ue_entry(index)
     }
 
+    /// The administrative state.
+    #[must_use]
+    pub fn administrative_state(&self) -> AdministrativeState {
+        self.administrative_state
+    }
+
+    /// Sets the administrative state (TS 28.541 4.3.5). In a [`Network`](crate::Network) its UEs follow at the next epoch.
+    pub fn set_administrative_state(&mut self, state: AdministrativeState) {
+        self.administrative_state = state;
+    }
+
     /// Whether the cell is locked: it schedules no UE.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        self.is_locked
+        self.administrative_state == AdministrativeState::Locked
     }
 
-    /// Locks or unlocks the cell (administrative state, TS 28.541).
+    /// Whether the cell admits UEs: it is neither locked nor shutting down.
+    #[must_use]
+    pub fn admits_ues(&self) -> bool {
+        self.administrative_state == AdministrativeState::Unlocked
+    }
+
+    /// Locks or unlocks the cell.
     pub fn set_locked(&mut self, is_locked: bool) {
-        self.is_locked = is_locked;
+        self.administrative_state = if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked };
     }
 
     /// The slicing of a direction.
@@ -433,7 +534,7 @@ impl Cell {
             Slicing::None => Box::new(NoSlices),
             Slicing::Static { positions, group_prbs } => Box::new(StaticSlices::new(positions, prbs, *group_prbs)),
             Slicing::Nvs { reservations, is_shared } => {
-                Box::new(Nvs::new(reservations, *is_shared, self.slots_per_s(direction)))
+                Box::new(Nvs::new(reservations, *is_shared, self.full_slots_per_s(direction)))
             }
             Slicing::Quotas(quotas) => Box::new(Quotas::new(quotas.clone())),
         };
@@ -490,7 +591,8 @@ impl Cell {
         let now = self.now();
         let HarqConfig { decoding_slots, round_trip_slots, .. } = self.config.harq.bounded();
         let feedback = self.grid.slot() * u32::from(round_trip_slots.saturating_sub(decoding_slots));
-        ue.arrived(self.slot, now, &self.tables, &self.config.tc, feedback);
+        let context = context(&self.tables, &self.config, &self.interference);
+        ue.arrived(self.slot, now, &context, &self.config, feedback);
         self.connections.change(now, i64::from(ue.is_connected));
         self.ue_table.take(ue, now)
     }
@@ -502,7 +604,8 @@ impl Cell {
         ue.depart(now);
         let counts = counts_of(ue, now);
         self.connections.change(now, -i64::from(ue.is_connected));
-        let ue = self.ue_table.release(index, counts, now)?;
+        let mut ue = self.ue_table.release(index, counts, now)?;
+        ue.departed(now);
         for queue in &self.config.tc.queues {
             let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));
             let counts = counts.fold(tc::QueueCounts::default(), |sum, counts| sum.and(counts.left_behind()));
@@ -522,12 +625,18 @@ impl Cell {
     }
 }
 
+fn context<'a>(tables: &'a [Adaptation; 2], config: &'a CellConfig, interference: &'a Interference) -> CellContext<'a> {
+    let surroundings = Surroundings { interference, power_control: &config.power_control };
+    CellContext { tables, channel_state: &config.channel_state, surroundings }
+}
+
 fn counts_of(ue: &Ue, now: Time) -> UeCounts {
     let mut counts = UeCounts {
         dl: *ue.downlink().counts(),
         ul: *ue.uplink().counts(),
         present: ue.activity.present(now),
         inactive: ue.activity.inactive(now),
+        awake: ue.awake(now),
         ..UeCounts::default()
     };
     for bearer in ue.bearers() {

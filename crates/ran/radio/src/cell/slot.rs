@@ -1,6 +1,6 @@
 //! One slot of a cell: due events, UE updates, scheduling and transmission.
 
-use super::{Cell, CellConfig, EVENT_HORIZON_SLOTS, Event, EventKind, REQUEST_GRANT_OCTETS};
+use super::{Cell, CellConfig, EVENT_HORIZON_SLOTS, Event, EventKind, REQUEST_GRANT_OCTETS, context};
 use crate::Time;
 use crate::harq::{Harq, HarqConfig};
 use crate::mac::{Allocation, Candidate};
@@ -16,17 +16,18 @@ impl Cell {
     pub fn step(&mut self) {
         let (slot, now) = (self.slot, self.now());
         let (dl_symbols, ul_symbols) = self.grid.slot_kind(slot);
-        self.process_due_events(slot, now);
+        self.process_due_events(slot, now, ul_symbols);
         if let Some(given) = self.granted[slot as usize % EVENT_HORIZON_SLOTS].take() {
             let prbs = self.prbs(Direction::Uplink);
-            self.usage[Direction::Uplink as usize].count(given, prbs);
+            self.usage[Direction::Uplink as usize].count(given, prbs, self.ul_blocks.elements(ul_symbols));
         }
+        self.emission.count_uplink(ul_symbols);
         self.update_ues(slot, now, ul_symbols > 0);
-        if !self.is_locked {
+        if !self.is_locked() {
             let granted = slot + u64::from(self.config.grant_slots());
             let (_, granted_symbols) = self.grid.slot_kind(granted);
             if granted_symbols > 0 {
-                self.schedule_uplink(slot, granted, granted_symbols);
+                self.schedule_uplink(slot, now, granted, granted_symbols);
             }
             if dl_symbols > 0 {
                 self.schedule_downlink(slot, now, dl_symbols);
@@ -39,9 +40,10 @@ impl Cell {
     fn update_ues(&mut self, slot: u64, now: Time, is_uplink: bool) {
         let request_period = u64::from(self.config.request_period_slots.max(1));
         self.busy.clear();
+        let context = context(&self.tables, &self.config, &self.interference);
         for (at, ue, idle_until) in self.ue_table.due(now) {
             let was_connected = ue.is_connected;
-            ue.begin_slot(now, &self.tables);
+            ue.begin_slot(now, &context);
             if ue.is_connected != was_connected {
                 self.connections.change(now, if ue.is_connected { 1 } else { -1 });
             }
@@ -57,8 +59,9 @@ impl Cell {
         }
     }
 
-    /// Processes the events that are due in this slot.
-    fn process_due_events(&mut self, slot: u64, now: Time) {
+    /// Processes the events that are due in this slot, which has `ul_symbols` uplink symbols.
+    fn process_due_events(&mut self, slot: u64, now: Time, ul_symbols: u8) {
+        let ul_elements = self.ul_blocks.elements(ul_symbols);
         let mut events = std::mem::take(&mut self.now_events);
         std::mem::swap(&mut events, &mut self.events[slot as usize % EVENT_HORIZON_SLOTS]);
         for Event { ue: at, kind } in events.drain(..) {
@@ -66,6 +69,9 @@ impl Cell {
             match kind {
                 EventKind::BlockDecoded { direction, process, is_decoded } => {
                     ue.finish_block(now, direction, process, is_decoded);
+                    if direction == Direction::Uplink {
+                        ue.wait_for_retransmission(now, self.grid.slot(), (direction, process));
+                    }
                     // the base station decodes the uplink itself; downlink feedback takes as long as a NACK does
                     let kind = EventKind::HarqFeedback { direction, process, is_decoded };
                     let HarqConfig { round_trip_slots, decoding_slots, .. } = self.config.harq.bounded();
@@ -86,6 +92,7 @@ impl Cell {
                         .release(process);
                 }
                 EventKind::RetransmissionRequest(direction, process) => {
+                    ue.wait_for_retransmission(now, self.grid.slot(), (direction, process));
                     apply_harq_feedback(&self.config, &self.tables, ue, (direction, process), false)
                         .queue_retransmission(process);
                 }
@@ -96,12 +103,16 @@ impl Cell {
                 EventKind::Grant { process, used_octets } => {
                     ue.requests.grants -= 1;
                     if let Some(used_octets) = used_octets {
+                        ue.end_scheduling_request(now);
                         ue.fill(now, process, Direction::Uplink);
                         let buffer_octets = ue.uplink_demand(now);
                         let block = ue.ul.harq.block(process);
                         (block.buffer_octets, block.used_octets) = (buffer_octets, used_octets);
                     }
-                    let (after, kind) = send(ue, now, Direction::Uplink, process, &self.tables, &self.config);
+                    let prbs = ue.ul.harq.block(process).prbs;
+                    self.emission.count_block(at, &ue.channel, prbs, ul_symbols);
+                    let process = (Direction::Uplink, process);
+                    let (after, kind) = send(ue, now, process, ul_elements, &self.tables, &self.config);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }
@@ -111,15 +122,15 @@ impl Cell {
 
     /// Schedules a downlink slot and transmits its blocks.
     fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) {
-        let prbs = self.prbs(Direction::Downlink);
+        let (prbs, elements) = (self.prbs(Direction::Downlink), self.dl_blocks.elements(symbols));
         self.candidates.clear();
         let slices = self.dl.slices();
         for at in &self.busy {
-            let Some(ue) = self.ue_table.ue_unchanged(*at as usize) else { continue };
+            let Some(ue) = self.ue_table.ue_unchanged(*at as usize).filter(|ue| ue.is_awake()) else { continue };
             let demand = ue.downlink_demand(now);
             let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
             let input = CandidateInput { at: *at, demand, preference, slot, symbols, slices };
-            self.candidates.extend(candidate(&mut ue.dl, &input, &self.dl_blocks));
+            self.candidates.extend(candidate(&mut ue.dl, &input, &self.dl_blocks, &self.tables[0]));
         }
         self.grants.clear();
         let given = self.dl.schedule(prbs, &self.candidates, &mut self.grants);
@@ -129,46 +140,33 @@ impl Cell {
             let process =
                 if grant.is_retransmission { ue.dl.harq.take_retransmission() } else { ue.dl.harq.take_free() };
             let Some(process) = process else { continue };
+            ue.count_grant(now, self.grid.slot(), (Direction::Downlink, process), grant.is_retransmission);
             if !grant.is_retransmission {
-                let mcs = ue.dl.mcs;
-                octets = self.dl_blocks.octets(mcs, grant.prbs as u16, symbols);
-                ue.dl.harq.block(process).set_allocation(octets, grant.prbs as u16, mcs, symbols);
+                octets = allocate(&mut ue.dl, process, grant.prbs, symbols, &self.dl_blocks, &self.tables[0]);
                 ue.fill(now, process, Direction::Downlink);
                 ue.dl.record_allocation(slot, octets);
             }
-            let (after, kind) = send(ue, now, Direction::Downlink, process, &self.tables, &self.config);
+            let (after, kind) = send(ue, now, (Direction::Downlink, process), elements, &self.tables, &self.config);
             self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
-        self.dl.account(prbs, self.length(Direction::Downlink, symbols));
+        self.dl.account(prbs, length(&self.dl_blocks, symbols));
         let usage = &mut self.usage[Direction::Downlink as usize];
-        usage.count(given, prbs);
+        usage.count(given, prbs, elements);
         usage.scheduled_slots += 1;
-    }
-
-    /// The capacity of a slot with `symbols` symbols, as a fraction of a full slot.
-    fn length(&self, direction: Direction, symbols: u8) -> f64 {
-        let octets = |symbols: u8| {
-            let blocks = self.blocks(direction);
-            blocks.octets(blocks.mcs_count() / 2, blocks.prbs(), symbols)
-        };
-        let whole = self.grid.pattern().iter().map(|(down, up)| match direction {
-            Direction::Downlink => *down,
-            Direction::Uplink => *up,
-        });
-        f64::from(octets(symbols)) / f64::from(whole.max().map_or(1, octets).max(1))
+        self.emission.count_downlink(given, prbs, symbols);
     }
 
     /// Schedules a future uplink slot among the UEs whose buffer status is known.
-    fn schedule_uplink(&mut self, slot: u64, granted_slot: u64, symbols: u8) {
+    fn schedule_uplink(&mut self, slot: u64, now: Time, granted_slot: u64, symbols: u8) {
         let prbs = self.prbs(Direction::Uplink);
         self.candidates.clear();
         let slices = self.ul.slices();
         for at in &self.busy {
-            let Some(ue) = self.ue_table.ue_unchanged(*at as usize) else { continue };
+            let Some(ue) = self.ue_table.ue_unchanged(*at as usize).filter(|ue| ue.is_awake()) else { continue };
             let demand = ue.requests.known_octets;
             let input = CandidateInput { at: *at, demand, preference: 1.0, slot, symbols, slices };
-            self.candidates.extend(candidate(&mut ue.ul, &input, &self.ul_blocks));
+            self.candidates.extend(candidate(&mut ue.ul, &input, &self.ul_blocks, &self.tables[1]));
         }
         self.grants.clear();
         let given = self.ul.schedule(prbs, &self.candidates, &mut self.grants);
@@ -177,11 +175,10 @@ impl Cell {
             let process =
                 if grant.is_retransmission { ue.ul.harq.take_retransmission() } else { ue.ul.harq.take_free() };
             let Some(process) = process else { continue };
+            ue.count_grant(now, self.grid.slot(), (Direction::Uplink, process), grant.is_retransmission);
             let (mut octets, mut used_octets) = (0, None);
             if !grant.is_retransmission {
-                let mcs = ue.ul.mcs;
-                octets = self.ul_blocks.octets(mcs, grant.prbs as u16, symbols);
-                ue.ul.harq.block(process).set_allocation(octets, grant.prbs as u16, mcs, symbols);
+                octets = allocate(&mut ue.ul, process, grant.prbs, symbols, &self.ul_blocks, &self.tables[1]);
                 ue.requests.known_octets = ue.requests.known_octets.saturating_sub(octets);
                 ue.requests.granted_octets += u64::from(octets);
                 used_octets = Some(ue.requests.granted_octets);
@@ -192,7 +189,7 @@ impl Cell {
             self.events[granted_slot as usize % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.ul.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
-        self.ul.account(prbs, self.length(Direction::Uplink, symbols));
+        self.ul.account(prbs, length(&self.ul_blocks, symbols));
         self.granted[granted_slot as usize % EVENT_HORIZON_SLOTS] = Some(given);
         self.usage[Direction::Uplink as usize].scheduled_slots += 1;
     }
@@ -209,7 +206,12 @@ struct CandidateInput {
 }
 
 /// The scheduling candidate of a UE; `None` when it has nothing to send or is out of coverage.
-fn candidate(link: &mut RadioLink, input: &CandidateInput, blocks: &TransportBlocks) -> Option<Candidate> {
+fn candidate(
+    link: &mut RadioLink,
+    input: &CandidateInput,
+    blocks: &TransportBlocks,
+    adaptation: &Adaptation,
+) -> Option<Candidate> {
     let CandidateInput { at, demand, preference, slot, symbols, slices } = *input;
     let again =
         link.harq.next_retransmission().filter(|block| block.symbols <= symbols).map(|block| u32::from(block.prbs));
@@ -217,22 +219,44 @@ fn candidate(link: &mut RadioLink, input: &CandidateInput, blocks: &TransportBlo
         return None;
     }
     link.counts.active_slots += 1;
-    let (is_retransmission, wanted) = match again {
-        Some(prbs) => (true, prbs),
+    let needed = |octets| u32::from(link.prbs_for(octets, symbols, blocks, adaptation));
+    let (is_retransmission, wanted, least) = match again {
+        Some(prbs) => (true, prbs, prbs),
         // out of coverage
-        None if link.cqi == 0 || !link.harq.has_free() => return None,
-        None => (false, blocks.prbs_for(link.mcs, demand, symbols).into()),
+        None if link.cqi() == 0 || !link.harq.has_free() => return None,
+        None => (false, needed(demand), needed(MIN_BLOCK_OCTETS)),
     };
     Some(Candidate {
         ue: at,
         slice: link.slice.filter(|slice| (*slice as usize) < slices).unwrap_or(slices as u32),
         prbs: wanted,
-        least_prbs: u32::from(blocks.prbs_for(link.mcs, MIN_BLOCK_OCTETS, symbols)).min(wanted),
+        least_prbs: least.min(wanted),
         is_retransmission,
-        rate_octets: blocks.octets(link.mcs, blocks.prbs(), symbols),
+        rate_octets: link.octets_on_most(symbols, blocks, adaptation),
         average_octets: link.average(slot),
         preference,
     })
+}
+
+/// Sets the size of a new block on granted PRBs, and returns it.
+fn allocate(
+    link: &mut RadioLink,
+    process: u8,
+    prbs: u32,
+    symbols: u8,
+    blocks: &TransportBlocks,
+    adaptation: &Adaptation,
+) -> u32 {
+    let (prbs, layers) = (prbs as u16, link.layers());
+    let mcs = link.mcs_on(prbs, adaptation);
+    let octets = blocks.octets_on(layers, mcs, prbs, symbols);
+    link.harq.block(process).set_allocation(octets, prbs, (layers, mcs), symbols);
+    octets
+}
+
+/// The length of a slot for the slice schedulers, relative to a full one: by what its resource blocks carry.
+fn length(blocks: &TransportBlocks, symbols: u8) -> f64 {
+    f64::from(blocks.elements(symbols)) / f64::from(blocks.full_elements().max(1))
 }
 
 /// Applies the HARQ feedback of a block to link adaptation.
@@ -248,12 +272,13 @@ fn apply_harq_feedback<'u>(
     &mut link.harq
 }
 
-/// Transmits a block. Returns the resulting event and in how many slots it is due.
+/// Transmits a block in a slot with `elements` resource elements for data in each resource block. Returns the resulting event and
+/// in how many slots it is due.
 fn send(
     ue: &mut Ue,
     now: Time,
-    direction: Direction,
-    process: u8,
+    (direction, process): (Direction, u8),
+    elements: u32,
     tables: &[Adaptation; 2],
     config: &CellConfig,
 ) -> (usize, EventKind) {
@@ -262,25 +287,30 @@ fn send(
         Direction::Downlink => &mut ue.dl,
         Direction::Uplink => &mut ue.ul,
     };
+    let adaptation = &tables[direction as usize];
+    let block = link.harq.block(process);
+    let (layers, prbs) = (block.layers, block.prbs);
+    let channel = link.meet_channel(layers, prbs, adaptation);
     let block = link.harq.block(process);
     block.transmissions += 1;
-    let (sent, prbs, octets, mcs) = (block.transmissions, u64::from(block.prbs), block.octets, block.mcs);
+    let (sent, octets, mcs) = (block.transmissions, block.octets, block.mcs);
+    let elements = u64::from(prbs) * u64::from(elements);
     let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
-    let is_decoded = reception.receive(&tables[direction as usize], block.mcs, &link.air, &mut ue.random);
+    let is_decoded = reception.receive(adaptation, block.mcs, channel, &mut ue.random);
     let counts = &mut link.counts;
-    counts.prbs += prbs;
+    counts.elements += elements;
     counts.transmissions += 1;
     counts.failed_transmissions += u64::from(!is_decoded);
-    counts.mcs_prbs[usize::from(mcs & 31)] += prbs;
-    (counts.last_octets, counts.last_prbs) = (octets, prbs as u32);
+    counts.mcs_prbs[usize::from(layers.max(1) - 1) & 3][usize::from(mcs & 31)] += u64::from(prbs);
+    (counts.last_octets, counts.last_prbs) = (octets, u32::from(prbs));
     if sent == 1 {
         block.sent = now;
         counts.blocks += 1;
         counts.failed_blocks += u64::from(!is_decoded);
-        counts.modulations[usize::from(tables[direction as usize].modulation_order(mcs) / 2 - 1) & 3] += 1;
+        counts.modulations[usize::from(adaptation.modulation_order(mcs) / 2 - 1) & 3] += 1;
         counts.block_octets += u64::from(octets);
     } else {
-        counts.retransmission_prbs += prbs;
+        counts.retransmission_elements += elements;
     }
     if is_decoded {
         counts.rounds[usize::from(sent - 1).min(counts.rounds.len() - 1)] += 1;

@@ -51,6 +51,11 @@ impl UeTable {
         self.slots.len()
     }
 
+    /// The number of UEs. Each index without one is in `free`.
+    pub fn count(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
     /// The number of UEs that can arrive now.
     pub fn free_capacity(&self, now: Time) -> usize {
         let reusable = self.free.partition_point(|(left, _)| now.since(*left) >= INDEX_REUSE_DELAY);

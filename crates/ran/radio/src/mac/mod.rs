@@ -8,7 +8,7 @@ mod slices;
 mod tests;
 mod ue_scheduler;
 
-pub use nvs::{Nvs, Reservation, SMOOTHING};
+pub use nvs::{CLAIM_SLOTS, Nvs, RATE_WINDOW_SLOTS, Reservation};
 pub use quota::{Quota, Quotas};
 pub use slices::{NoSlices, Positions, SliceScheduler, SliceShare, SlotDemand, StaticSlices};
 pub use ue_scheduler::{MaximumThroughput, ProportionalFair, RoundRobin, UeScheduler, ue_scheduler};

@@ -1,8 +1,10 @@
 //! PRB quotas: minimum, maximum and dedicated shares of the resource blocks for groups of UEs (RRM policies, TS 28.541
 //! 4.3.36; slice-level PRB quota, E2SM-RC control style 2).
 
-use super::nvs::SMOOTHING;
 use super::{Allocation, SliceScheduler, SliceShare, SlotDemand};
+
+/// The weight of one slot in the averages: they cover about 100 slots.
+const SMOOTHING: f64 = 0.01;
 
 /// The quota of a group, in percent of the resource blocks: dedicated <= minimum <= maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,8 +31,8 @@ pub trait SliceScheduler: Send {
     /// Divides a slot. Shares are served in order, each from the remaining resource blocks. A slice may have several.
     fn divide(&mut self, demand: &SlotDemand<'_>, shares: &mut Vec<SliceShare>);
 
-    /// Reports the resource blocks that each slice received, and then those of UEs without a slice. Called once per slot; `length` is the capacity of the
-    /// slot relative to a full one, 0 to 1.
+    /// Reports the resource blocks that each slice received, and then those of UEs without a slice. Called once per slot;
+    /// `length` is the capacity of the slot relative to a full one, 0 to 1.
     fn account(&mut self, prbs: u32, length: f64, allocations: &[Allocation]) {
         let _ = (prbs, length, allocations);
     }

@@ -3,11 +3,11 @@
 use super::*;
 use crate::Random;
 
-const PRBS: u32 = 106;
+pub(in crate::mac) const PRBS: u32 = 106;
 /// The octets of a resource block in these tests.
 const OCTETS_PER_PRB: u32 = 55;
 
-fn candidate(ue: u32, slice: u32, prbs: u32) -> Candidate {
+pub(in crate::mac) fn candidate(ue: u32, slice: u32, prbs: u32) -> Candidate {
     Candidate {
         ue,
         slice,
@@ -20,7 +20,7 @@ fn candidate(ue: u32, slice: u32, prbs: u32) -> Candidate {
     }
 }
 
-fn slot(scheduler: &mut Scheduler, candidates: &[Candidate]) -> Vec<Grant> {
+pub(in crate::mac) fn slot(scheduler: &mut Scheduler, candidates: &[Candidate]) -> Vec<Grant> {
     let mut grants = Vec::new();
     let given = scheduler.schedule(PRBS, candidates, &mut grants);
     assert_eq!(given, grants.iter().map(|grant| grant.prbs).sum::<u32>());
@@ -39,13 +39,17 @@ fn slot(scheduler: &mut Scheduler, candidates: &[Candidate]) -> Vec<Grant> {
     grants
 }
 
-fn nvs(reservations: &[Reservation], is_shared: bool) -> Scheduler {
+pub(in crate::mac) fn nvs(reservations: &[Reservation], is_shared: bool) -> Scheduler {
     let ue_schedulers = (0..=reservations.len()).map(|_| ue_scheduler("PF").unwrap()).collect();
     Scheduler::new(Box::new(Nvs::new(reservations, is_shared, 2000.0)), ue_schedulers)
 }
 
 /// The shares of the resource blocks that each slice received over many slots; UEs without a slice are last.
-fn shares(scheduler: &mut Scheduler, slots: u32, mut wanted: impl FnMut(u32) -> Vec<u32>) -> Vec<f64> {
+pub(in crate::mac) fn shares(
+    scheduler: &mut Scheduler,
+    slots: u32,
+    mut wanted: impl FnMut(u32) -> Vec<u32>,
+) -> Vec<f64> {
     let mut sums = vec![0; scheduler.slices() + 1];
     for at in 0..slots {
         let candidates: Vec<_> = (0..).zip(wanted(at)).map(|(slice, prbs)| candidate(slice, slice, prbs)).collect();
@@ -55,32 +59,10 @@ fn shares(scheduler: &mut Scheduler, slots: u32, mut wanted: impl FnMut(u32) -> 
     sums.into_iter().map(|sum| f64::from(sum) / f64::from(PRBS * slots)).collect()
 }
 
-fn near(shares: &[f64], expected: &[f64], tolerance: f64) {
+pub(in crate::mac) fn near(shares: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(shares.len(), expected.len());
     let is_near = shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() <= tolerance);
     assert!(is_near, "{shares:?}, not {expected:?}");
-}
-
-#[test]
-fn first_nvs_slots_match_hand_calculation() {
-    // both averages start at the reservation with weight 1, and the first slice is served first; then the averages are
-    //   a: 0.5 + 0.01 (1 - 0.5) = 0.505, weight 0.990099; b: 0.5 - 0.005 = 0.495, weight 1.010101
-    let mut scheduler = nvs(&[Reservation::Capacity(0.5), Reservation::Capacity(0.5)], true);
-    let both = [candidate(0, 0, 1000), candidate(1, 1, 1000)];
-    let turns: Vec<u32> = (0..6).map(|_| slot(&mut scheduler, &both)[0].slice).collect();
-    assert_eq!(turns, [0, 1, 0, 1, 0, 1]);
-
-    //   a 0.703 (0.99573), b 0.297 (1.0101): b; a 0.69597 (1.00579), b 0.30403 (0.98675): a;
-    //   a 0.69901 (1.00142), b 0.30099 (0.99671): a; a 0.70202 (0.99712), b 0.29798 (1.00678): b
-    let mut scheduler = nvs(&[Reservation::Capacity(0.7), Reservation::Capacity(0.3)], true);
-    let turns: Vec<u32> = (0..6).map(|_| slot(&mut scheduler, &both)[0].slice).collect();
-    assert_eq!(turns, [0, 1, 0, 0, 1, 0]);
-
-    let mut nvs = Nvs::new(&[Reservation::Rate { reserved_bps: 10e6, reference_bps: 40e6 }], true, 2000.0);
-    // 1000 octets in each of 2000 slots per second are 16 Mbit/s: 10 + 0.01 (16 - 10)
-    nvs.account(PRBS, 1.0, &[Allocation { prbs: 20, octets: 1000 }, Allocation::default()]);
-    let averages: Vec<f64> = nvs.averages().collect();
-    near(&averages, &[10.06e6, 0.75 * 0.99], 1e-6);
 }
 
 #[test]

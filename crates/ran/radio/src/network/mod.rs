@@ -1,240 +1,63 @@
-//! Several cells, with arrivals, departures and handovers of UEs.
+//! Several cells, with arrivals, departures and handovers of UEs, and what follows when a radio link or a handover fails.
 //!
-//! Cells interact only through handovers, and a handover takes longer than [`EPOCH`]. Each cell therefore runs independently:
-//! epoch by epoch when UEs hand over automatically, with arrivals processed in between; otherwise up to the requested time in
-//! one go, because the state of one cell fits into the processor's caches and that of a hundred does not. The result is the
-//! same for any number of threads.
+//! Cells interact only between epochs of [`EPOCH`]: by UEs that move, and by interference, which is that of the last epoch. So
+//! within an epoch each runs independently. Between two epochs the network moves UEs, in the order of cells and UE indices: the
+//! result is the same for any number of threads.
+//!
+//! A UE is in exactly one [`UeState`]: connected in a cell, in transit between cells, without a cell, or gone.
 
-mod a3;
+mod administrative;
+mod conditional;
+mod config;
+mod counts;
+mod event;
+mod history;
+mod interference;
+mod link_failure;
+mod measurement;
+mod random_access;
+mod recovery;
+mod site;
 #[cfg(test)]
 mod tests;
+mod trigger;
 
-use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::phy::CarrierError;
-use crate::{Cell, CellConfig, Time, Ue, UeEntry};
+use crate::phy::{Carrier, CarrierError};
+use crate::{Cell, CellConfig, Time, Ue};
 
-use a3::Neighbours;
+pub use config::{A5Thresholds, ConditionalConfig, HandoverConfig, LinkFailureConfig, RandomAccessConfig};
+pub use counts::MobilityCounts;
+pub use event::{ArrivalCause, DepartureCause, HandoverError, NetworkEvent, UeState};
+pub(crate) use history::MobilityHistory;
+use history::Verdict;
+use interference::Exchange;
+pub use measurement::{
+    CellMeasurement, EventCondition, MAX_REPORTED_CELLS, MeasurementConfig, MeasurementEvent, MeasurementReport,
+};
+use measurement::{Neighbour, UeMeasurements};
+use recovery::{Absent, Phase};
+use site::{Arrival, Command, Site};
 
 /// Arrivals, departures and handovers take effect at multiples of this.
 pub const EPOCH: Duration = Duration::from_millis(10);
 /// Events per cell that wait for [`Network::take_events`]; beyond it the oldest is dropped.
 const MAX_EVENTS: usize = 1024;
 
-/// Handover parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HandoverConfig {
-    /// Offset of event A3 (TS 38.331 5.5.4.4) in dB: how much stronger than the serving cell a neighbour must be; `None`: no
-    /// measurement-based handovers. Default: none.
-    pub a3_offset_db: Option<f64>,
-    /// Hysteresis of the event, in dB, added for entering and subtracted for leaving. Default: 0.
-    pub hysteresis_db: f64,
-    /// timeToTrigger, at least [`EPOCH`]. Default: 160 ms.
-    pub time_to_trigger: Duration,
-    /// Interruption time between source and target cell, at least [`EPOCH`]. Default: 30 ms.
-    pub interruption: Duration,
-    /// Whether event A3 starts the handover. Otherwise it only raises [`NetworkEvent::HandoverTriggered`]. Default: true.
-    pub is_automatic: bool,
-}
-
-impl Default for HandoverConfig {
-    fn default() -> Self {
-        HandoverConfig {
-            a3_offset_db: None,
-            hysteresis_db: 0.0,
-            time_to_trigger: Duration::from_millis(160),
-            interruption: Duration::from_millis(30),
-            is_automatic: true,
-        }
-    }
-}
-
-/// An event in a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NetworkEvent {
-    /// A UE has arrived, by handover or as a new one.
-    Arrived {
-        /// Its identity in this cell.
-        ue: UeEntry,
-        /// Source cell and identity there, after a handover.
-        from: Option<(usize, UeEntry)>,
-    },
-    /// A UE has departed.
-    Departed {
-        /// Its identity in this cell.
-        ue: UeEntry,
-        /// Target cell of a handover; `None` after a release.
-        to: Option<usize>,
-    },
-    /// Event A3 has triggered, and handovers are not automatic.
-    HandoverTriggered {
-        /// Its identity in this cell.
-        ue: UeEntry,
-        /// The target cell.
-        to: usize,
-    },
-}
-
-/// Why a handover is rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandoverError {
-    /// The cell does not exist.
-    UnknownCell,
-    /// The UE does not exist in the source cell; it may have departed.
-    UnknownUe,
-    /// The UE is in the target cell.
-    SameCell,
-    /// The target cell is full, counting the UEs in transit to it.
-    CellFull,
-    /// The model times of the two cells differ by more than the interruption time. The UE's traffic would repeat or skip
-    /// that time.
-    ClocksApart,
-}
-
-impl std::fmt::Display for HandoverError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            HandoverError::UnknownCell => "the target cell does not exist in this RAN",
-            HandoverError::UnknownUe => "the UE is not in the source cell",
-            HandoverError::SameCell => "the UE is already in the target cell",
-            HandoverError::CellFull => {
-                "the target cell is full: its 4096 UE indices are in use, or were released within the last 10 s"
-            }
-            HandoverError::ClocksApart => {
-                "the model time of one cell is behind the other by more than the interruption time; try again"
-            }
-        })
-    }
-}
-
-impl std::error::Error for HandoverError {}
-
-/// A UE in transit to a cell.
-#[derive(Debug)]
-struct Arrival {
-    at: Time,
-    from: Option<(usize, UeEntry)>,
-    ue: Box<Ue>,
-}
-
-/// A cell with its pending arrivals, events and handover measurements.
-#[derive(Debug)]
-struct Site {
-    cell: Cell,
-    /// In order of time.
-    arrivals: VecDeque<Arrival>,
-    /// The number of arrivals that are handovers. An index is reserved for each.
-    handed_over: usize,
-    /// New UEs that found no free index.
-    rejected_arrivals: u64,
-    events: VecDeque<NetworkEvent>,
-    /// The neighbour measurements of each UE, by index.
-    neighbours: Vec<Neighbours>,
-    next_epoch: Time,
-}
-
-impl Site {
-    fn push_event(&mut self, event: NetworkEvent) {
-        if self.events.len() >= MAX_EVENTS {
-            self.events.pop_front();
-        }
-        self.events.push_back(event);
-    }
-
-    fn schedule_arrival(&mut self, arrival: Arrival) {
-        // at equal times new UEs precede handovers, so that the order of `add` calls has no effect
-        let order = |arrival: &Arrival| (arrival.at, arrival.from.is_some());
-        let at = self.arrivals.partition_point(|other| order(other) <= order(&arrival));
-        self.handed_over += usize::from(arrival.from.is_some());
-        self.arrivals.insert(at, arrival);
-    }
-
-    /// Whether one more UE fits, in addition to those in transit.
-    fn has_room(&self) -> bool {
-        self.cell.free_capacity() > self.handed_over
-    }
-
-    /// Runs to the next epoch, or to `until` when that is earlier. Returns whether the epoch was reached.
-    fn advance(&mut self, until: Time) -> bool {
-        self.cell.advance(until.min(self.next_epoch));
-        until >= self.next_epoch
-    }
-
-    /// Begins an epoch: processes due arrivals and departures. Returns automatic handovers as (UE index, target cell).
-    fn begin_epoch(&mut self, handover: &HandoverConfig) -> Vec<(usize, usize)> {
-        let now = self.next_epoch;
-        self.next_epoch += EPOCH;
-        while self.arrivals.front().is_some_and(|arrival| arrival.at <= now) {
-            let Some(Arrival { from, ue, .. }) = self.arrivals.pop_front() else { break };
-            if from.is_some() {
-                self.handed_over -= 1;
-            } else if !self.has_room() {
-                self.rejected_arrivals += 1;
-                continue;
-            }
-            let index = self.cell.arrive(ue);
-            self.push_event(NetworkEvent::Arrived { ue: *self.cell.ue_entry(index), from });
-        }
-        let mut from = 0;
-        while let Some(index) = self.next_to_leave(from, now) {
-            from = index + 1;
-            self.leave(index, None);
-        }
-        let triggered = handover.a3_offset_db.map_or(Vec::new(), |offset_db| self.measure(offset_db, handover));
-        if handover.is_automatic {
-            return triggered;
-        }
-        for (index, to) in triggered {
-            let ue = *self.cell.ue_entry(index);
-            self.push_event(NetworkEvent::HandoverTriggered { ue, to });
-        }
-        Vec::new()
-    }
-
-    /// Removes a UE, for a handover or for good.
-    fn leave(&mut self, index: usize, to: Option<usize>) -> Option<Box<Ue>> {
-        let left = self.cell.leave(index)?;
-        if let Some(neighbours) = self.neighbours.get_mut(index) {
-            *neighbours = Neighbours::default();
-        }
-        let ue = *self.cell.ue_entry(index);
-        self.push_event(NetworkEvent::Departed { ue, to });
-        Some(left)
-    }
-
-    /// The first UE at index `from` or above whose departure is due.
-    fn next_to_leave(&self, from: usize, now: Time) -> Option<usize> {
-        (from..self.cell.ue_indices()).find(|index| self.cell.ue(*index).is_some_and(|ue| ue.leaves_at() <= now))
-    }
-
-    /// Evaluates event A3 of all UEs. Returns the triggered handovers as (UE index, target cell).
-    fn measure(&mut self, offset_db: f64, handover: &HandoverConfig) -> Vec<(usize, usize)> {
-        let Site { cell: there, neighbours, .. } = self;
-        let now = there.now();
-        neighbours.resize_with(there.ue_indices(), Neighbours::default);
-        let mut triggered = Vec::new();
-        for (index, ue) in there.ues() {
-            let Some(geometry) = ue.channel().geometry() else { continue };
-            let own_dbm = geometry.rsrp_dbm(geometry.serving());
-            let others = (0..geometry.sites().len()).filter(|site| *site != geometry.serving());
-            let better = others.map(|site| (site, geometry.rsrp_dbm(site) - own_dbm));
-            let to = neighbours[index].measure(now, better, offset_db, handover);
-            triggered.extend(to.map(|to| (index, to)));
-        }
-        triggered
-    }
-}
-
 /// A set of cells and the UEs that move between them.
 #[derive(Debug)]
 pub struct Network {
     sites: Vec<Site>,
+    /// UEs without a cell.
+    absent: Vec<Absent>,
     handover: HandoverConfig,
+    measurement: MeasurementConfig,
     threads: NonZeroUsize,
     next_number: u64,
+    exchange: Exchange,
 }
 
 impl Network {
@@ -247,19 +70,33 @@ impl Network {
         handover: HandoverConfig,
         threads: NonZeroUsize,
     ) -> Result<Self, CarrierError> {
-        let site = |config| {
-            Ok(Site {
-                cell: Cell::new(config)?,
-                arrivals: VecDeque::new(),
-                handed_over: 0,
-                rejected_arrivals: 0,
-                events: VecDeque::new(),
-                neighbours: Vec::new(),
-                next_epoch: Time::START,
-            })
-        };
-        let sites = cells.into_iter().map(site).collect::<Result<_, _>>()?;
-        Ok(Network { sites, handover, threads, next_number: 0 })
+        let site = |(number, config)| Ok(Site::new(number, Cell::new(config)?));
+        let mut sites = cells.into_iter().enumerate().map(site).collect::<Result<Vec<Site>, _>>()?;
+        interference::share_tables(sites.iter_mut().map(|site| &mut site.cell));
+        let exchange = Exchange::new(sites.iter().map(|site| &site.cell));
+        let count = if exchange.is_shared() { sites.len() } else { 0 };
+        sites.iter_mut().for_each(|site| site.emission.uplink = vec![0.0; count]);
+        let carriers: Vec<_> = sites.iter().map(|site| site.cell.grid().carrier().clone()).collect();
+        for (site, own) in sites.iter_mut().zip(&carriers) {
+            let neighbour = |other: &Carrier| Neighbour {
+                is_inter_frequency: other.frequency_mhz != own.frequency_mhz,
+                is_inter_rat: other.rat != own.rat,
+                ..Neighbour::default()
+            };
+            site.neighbours = carriers.iter().map(neighbour).collect();
+            let mut others: Vec<u64> = carriers.iter().map(|other| other.frequency_mhz.to_bits()).collect();
+            others.sort_unstable();
+            others.dedup();
+            site.gap_carriers = others.len() as u64 - 1;
+        }
+        let measurement = MeasurementConfig::default();
+        Ok(Network { sites, absent: Vec::new(), handover, measurement, threads, next_number: 0, exchange })
+    }
+
+    /// Whether cells share spectrum: then each meets what the others transmitted during the last epoch.
+    #[must_use]
+    pub fn is_spectrum_shared(&self) -> bool {
+        self.exchange.is_shared()
     }
 
     /// The number of cells.
@@ -317,37 +154,196 @@ impl Network {
         let site = self.sites.get_mut(cell).ok_or(HandoverError::UnknownCell)?;
         self.next_number = self.next_number.max(ue.number() + 1);
         ue.set_leaves_at(leaves.unwrap_or(Time::NEVER));
-        site.schedule_arrival(Arrival { at: arrives, from: None, ue: Box::new(ue) });
+        site.schedule_arrival(Arrival::of_new(cell, arrives, Box::new(ue)));
         Ok(())
     }
 
-    /// Starts the handover of a UE. It arrives in the target cell after the interruption time.
+    /// The counters of connections and handovers of a cell.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    #[must_use]
+    pub fn mobility_counts(&self, cell: usize) -> &MobilityCounts {
+        &self.sites[cell].counts
+    }
+
+    /// The UEs of the network with their states, those that have not arrived yet excepted.
+    pub fn ue_states(&self) -> impl Iterator<Item = (&Ue, UeState)> {
+        let connected = self
+            .sites
+            .iter()
+            .flat_map(|site| site.cell.ues().map(|(_, ue)| (ue, UeState::Connected { cell: site.number })));
+        let accessing = self.sites.iter().flat_map(Site::in_transit).map(|arrival| {
+            let state = match arrival.cause {
+                ArrivalCause::Reestablishment => UeState::Reestablishing,
+                ArrivalCause::Setup | ArrivalCause::New => UeState::Released,
+                ArrivalCause::Handover | ArrivalCause::ConditionalHandover => UeState::InTransit { to: arrival.cell },
+            };
+            (&*arrival.ue, state)
+        });
+        let absent = self.absent.iter().map(|absent| match absent.phase {
+            Phase::Searching { .. } => (&*absent.ue, UeState::Reestablishing),
+            Phase::Idle { .. } => (&*absent.ue, UeState::Released),
+        });
+        connected.chain(accessing).chain(absent)
+    }
+
+    /// Starts the handover of a UE: the target reserves a place, and the UE is commanded. It arrives in the target cell after
+    /// the interruption time and a successful random access. The command is repeated while it does not reach the UE, or while
+    /// the target has no dedicated preamble left; until then the UE stays in its cell.
     ///
     /// # Errors
     /// When the handover is rejected; the UE stays in its cell.
     pub fn hand_over(&mut self, cell: usize, index: usize, to: usize) -> Result<(), HandoverError> {
-        let target = self.sites.get(to).ok_or(HandoverError::UnknownCell)?;
+        if to >= self.sites.len() {
+            return Err(HandoverError::UnknownCell);
+        }
+        let source = self.sites.get(cell).ok_or(HandoverError::UnknownCell)?;
         if to == cell {
             return Err(HandoverError::SameCell);
         }
-        if !target.has_room() {
-            return Err(HandoverError::CellFull);
+        if source.cell.ue(index).is_none() {
+            return Err(HandoverError::UnknownUe);
         }
-        let there = target.cell.now();
-        let site = self.sites.get_mut(cell).ok_or(HandoverError::UnknownCell)?;
-        let now = site.cell.now();
-        let interruption = self.handover.interruption.max(EPOCH);
-        // cells that run independently may differ in time
-        if now.since(there).max(there.since(now)) > interruption {
-            return Err(HandoverError::ClocksApart);
+        if source.neighbours[to].is_prohibited {
+            return Err(HandoverError::Prohibited);
         }
-        let mut ue = site.leave(index, Some(to)).ok_or(HandoverError::UnknownUe)?;
-        ue.set_serving_cell(to);
-        let entry = *site.cell.ue_entry(index);
-        let target = &mut self.sites[to];
-        let at = now.min(there) + interruption;
-        target.schedule_arrival(Arrival { at, from: Some((cell, entry)), ue });
+        self.begin_handover(cell, index, to)
+    }
+
+    /// Prepares and commands a handover.
+    fn begin_handover(&mut self, cell: usize, index: usize, to: usize) -> Result<(), HandoverError> {
+        self.prepare_handover(cell, to)?;
+        // a new command replaces the previous one
+        self.sites[cell].commands.retain(|command| command.index != index);
+        if !self.execute_handover(cell, index, to) {
+            self.sites[cell].commands.push(Command { index, to });
+        }
         Ok(())
+    }
+
+    /// Asks the target to admit a UE.
+    fn prepare_handover(&mut self, cell: usize, to: usize) -> Result<(), HandoverError> {
+        self.sites[cell].counts.preparations_requested += 1;
+        self.sites[to].counts.allocations_requested += 1;
+        let target = &self.sites[to];
+        let refused = match (target.cell.admits_ues(), target.has_room()) {
+            (false, _) => Some(HandoverError::CellLocked),
+            (true, false) => Some(HandoverError::CellFull),
+            (true, true) => None,
+        };
+        let Some(error) = refused else {
+            self.sites[cell].counts.preparations_succeeded += 1;
+            self.sites[to].counts.allocations_succeeded += 1;
+            return Ok(());
+        };
+        self.sites[to].counts.allocations_failed += 1;
+        let counts = &mut self.sites[cell].counts;
+        match error {
+            HandoverError::CellLocked => counts.preparations_failed_locked += 1,
+            _ => counts.preparations_failed_full += 1,
+        }
+        Err(error)
+    }
+
+    /// Sends the handover command. Returns false when it did not reach the UE, or the target has no dedicated preamble left.
+    fn execute_handover(&mut self, cell: usize, index: usize, to: usize) -> bool {
+        let config = self.handover;
+        let dedicated = usize::from(config.access.dedicated_preambles);
+        let target = &self.sites[to];
+        if !target.has_room() || dedicated > 0 && target.dedicated_in_use() >= dedicated {
+            return false;
+        }
+        let source = &mut self.sites[cell];
+        let is_received = source.cell.ue_mut(index).is_some_and(|ue| random_access::is_message_received(ue, &config));
+        if !is_received {
+            return false;
+        }
+        let now = source.cell.now();
+        let entry = *source.cell.ue_entry(index);
+        let Some(mut ue) = source.leave(index, DepartureCause::Handover { to }) else { return false };
+        source.counts.executions_requested += 1;
+        ue.set_serving_cell(to);
+        self.sites[to].schedule_arrival(Arrival {
+            at: now + config.interruption(),
+            cell: to,
+            cause: ArrivalCause::Handover,
+            from: Some((cell, entry)),
+            deadline: now + config.t304,
+            is_dedicated: dedicated > 0,
+            attempts: 0,
+            ue,
+        });
+        true
+    }
+
+    /// Sets what UEs measure and report.
+    pub fn set_measurement(&mut self, measurement: MeasurementConfig) {
+        self.measurement = measurement;
+    }
+
+    /// Sets the condition of handovers from now on: the offset and hysteresis of event A3, and its time to trigger.
+    pub fn set_a3(&mut self, offset_db: Option<f64>, hysteresis_db: f64, time_to_trigger: Duration) {
+        let handover = &mut self.handover;
+        (handover.a3_offset_db, handover.hysteresis_db) = (offset_db, hysteresis_db);
+        handover.time_to_trigger = time_to_trigger;
+    }
+
+    /// Starts or stops the measurement reports of a cell's UEs, for [`Network::take_reports`].
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    pub fn set_reporting(&mut self, cell: usize, is_reporting: bool) {
+        let reports = &mut self.sites[cell].reports;
+        *reports = is_reporting.then(|| reports.take().unwrap_or_default());
+    }
+
+    /// Takes the measurement reports of a cell since the last call. More than 4096 are not kept.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    pub fn take_reports(&mut self, cell: usize) -> impl Iterator<Item = MeasurementReport> + '_ {
+        self.sites[cell].reports.iter_mut().flat_map(|reports| reports.drain(..))
+    }
+
+    /// What a UE measures of its serving cell, which comes first, and of its neighbours, the strongest first. RSRP is that after
+    /// the layer 3 filter where the UE measures for handovers or reports, otherwise that of the moment.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    #[must_use]
+    pub fn measured(&self, cell: usize, index: usize) -> Vec<CellMeasurement> {
+        let site = &self.sites[cell];
+        let Some(ue) = site.cell.ue(index) else { return Vec::new() };
+        let none = UeMeasurements::default();
+        let measurements = site.measurements.get(index).unwrap_or(&none);
+        let mut measured = measurements.measured(ue, site.cell.interference(), std::iter::once(cell));
+        let received = ue.channel().geometry().map_or(1, |geometry| geometry.sites().len());
+        if received > 1 {
+            let others = (0..received).filter(|other| *other != cell);
+            measured.extend(measurements.measured(ue, site.cell.interference(), others));
+        }
+        measured
+    }
+
+    /// The offset that UEs of a cell add to RSRP of a neighbour, or of the cell itself (cellIndividualOffset), in dB, and whether
+    /// handovers to it are allowed.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    #[must_use]
+    pub fn cell_relation(&self, cell: usize, neighbour: usize) -> (f64, bool) {
+        let relation = &self.sites[cell].neighbours[neighbour];
+        (relation.offset_db, !relation.is_prohibited)
+    }
+
+    /// Sets [`Network::cell_relation`].
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    pub fn set_cell_relation(&mut self, cell: usize, neighbour: usize, offset_db: f64, is_handover_allowed: bool) {
+        let relation = &mut self.sites[cell].neighbours[neighbour];
+        (relation.offset_db, relation.is_prohibited) = (offset_db, !is_handover_allowed);
     }
 
     /// Enables or disables automatic handovers: see [`HandoverConfig::is_automatic`].
@@ -357,42 +353,37 @@ impl Network {
 
     /// Runs all cells until `until`.
     pub fn advance(&mut self, until: Time) {
-        let handover = self.handover;
-        if !handover.is_automatic || handover.a3_offset_db.is_none() {
-            self.on_each(|site| {
-                while site.advance(until) {
-                    site.begin_epoch(&handover);
-                }
-            });
-            return;
-        }
+        let (handover, measurement) = (self.handover, self.measurement.clone());
+        let is_shared = self.exchange.is_shared();
         loop {
             self.on_each(|site| {
-                site.advance(until);
+                site.has_begun_epoch = site.advance(until);
+                if site.has_begun_epoch {
+                    if is_shared {
+                        site.cell.take_emission(&mut site.emission);
+                    }
+                    site.begin_epoch(&handover, &measurement);
+                }
             });
-            if self.sites.iter().all(|site| site.next_epoch > until) {
+            // all cells have the same time
+            if !self.sites.iter().any(|site| site.has_begun_epoch) {
                 break;
             }
-            for cell in 0..self.sites.len() {
-                self.begin_epoch(cell, until);
+            if is_shared {
+                let interference = self.exchange.interference(self.sites.iter().map(|site| &site.emission));
+                self.sites.iter_mut().for_each(|site| site.cell.set_interference(&interference));
             }
-        }
-    }
-
-    /// Runs one cell only. Handovers between cells whose times differ too much are rejected
-    /// ([`HandoverError::ClocksApart`]).
-    ///
-    /// # Panics
-    /// When there is no such cell.
-    pub fn advance_cell(&mut self, cell: usize, until: Time) {
-        while self.sites[cell].advance(until) {
-            self.begin_epoch(cell, until);
+            (0..self.sites.len()).for_each(|cell| self.finish_epoch(cell));
+            self.search_cells();
         }
     }
 
     /// Applies `work` to each cell; each thread takes the next unprocessed one.
     fn on_each(&mut self, work: impl Fn(&mut Site) + Sync) {
         let threads = self.threads.get().min(self.sites.len());
+        if threads <= 1 {
+            return self.sites.iter_mut().for_each(work);
+        }
         let sites = Mutex::new(self.sites.iter_mut());
         let next = || sites.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work = || {
@@ -409,14 +400,85 @@ impl Network {
         });
     }
 
-    fn begin_epoch(&mut self, cell: usize, until: Time) {
-        let site = &mut self.sites[cell];
-        if site.next_epoch > until {
-            return;
+    /// Processes what the epoch of a cell has brought for the network: failures, handovers, and the administrative state.
+    fn finish_epoch(&mut self, cell: usize) {
+        let (now, handover) = (self.sites[cell].cell.now(), self.handover);
+        let outcome = std::mem::take(&mut self.sites[cell].outcome);
+        for (cause, from, index) in outcome.arrived {
+            self.count_arrival(cell, cause, from, index, now);
         }
-        for (index, to) in site.begin_epoch(&self.handover) {
+        for (ue, entry) in outcome.failed {
+            self.absent.push(Absent::searching(ue, (cell, Some(entry)), now, &handover));
+        }
+        for arrival in outcome.refused {
+            self.absent.push(Absent::idle(arrival.ue, cell, now));
+        }
+        for arrival in outcome.expired {
+            self.count_expiry(arrival, now);
+        }
+        for (index, to) in outcome.triggered {
             // a rejected handover leaves the UE in its cell
             let _ = self.hand_over(cell, index, to);
+        }
+        for (index, to) in outcome.to_prepare {
+            self.prepare_conditional(cell, index, to);
+        }
+        for (index, to) in outcome.executed {
+            self.execute_conditional(cell, index, to);
+        }
+        for Command { index, to } in std::mem::take(&mut self.sites[cell].commands) {
+            if self.sites[cell].cell.ue(index).is_some()
+                && self.sites[to].cell.admits_ues()
+                && !self.execute_handover(cell, index, to)
+            {
+                self.sites[cell].commands.push(Command { index, to });
+            }
+        }
+        self.evacuate(cell, now);
+    }
+
+    /// Counts the arrival of a UE where it belongs.
+    fn count_arrival(&mut self, cell: usize, cause: ArrivalCause, from: Option<usize>, index: usize, now: Time) {
+        let handover = self.handover;
+        let Some(ue) = self.sites[cell].cell.ue_mut(index) else { return };
+        let verdict = match (cause, from) {
+            (ArrivalCause::Handover | ArrivalCause::ConditionalHandover, Some(from)) => {
+                let is_ping_pong = ue.history.handed_over(now, from, cell, &handover);
+                self.sites[cell].counts.ping_pongs += u64::from(is_ping_pong);
+                let counts = &mut self.sites[from].counts;
+                counts.executions_succeeded += 1;
+                counts.conditional_executions_succeeded += u64::from(cause == ArrivalCause::ConditionalHandover);
+                return;
+            }
+            _ => ue.history.recovered(cell),
+        };
+        match verdict {
+            Some(Verdict::TooLate(cell)) => self.sites[cell].counts.too_late += 1,
+            Some(Verdict::TooEarly(cell)) => self.sites[cell].counts.too_early += 1,
+            Some(Verdict::ToWrongCell(cell)) => self.sites[cell].counts.to_wrong_cell += 1,
+            None => {}
+        }
+    }
+
+    /// Processes the expiry of T304, T301 or T300.
+    fn count_expiry(&mut self, arrival: Arrival, now: Time) {
+        let Arrival { cell, cause, from, mut ue, .. } = arrival;
+        let last = from.map_or((cell, None), |(cell, entry)| (cell, Some(entry)));
+        match (cause, from) {
+            (ArrivalCause::Handover | ArrivalCause::ConditionalHandover, Some((source, entry))) => {
+                self.sites[source].counts.executions_failed += 1;
+                self.sites[source].push_event(NetworkEvent::HandoverFailed { ue: entry, to: cell });
+                ue.history.handover_failed(source, cell);
+                self.absent.push(Absent::searching(ue, last, now, &self.handover));
+            }
+            (ArrivalCause::Reestablishment, _) => {
+                self.sites[last.0].counts.released_lost += 1;
+                self.absent.push(Absent::idle(ue, last.0, now));
+            }
+            _ => {
+                self.sites[cell].counts.setups_failed_no_reply += 1;
+                self.absent.push(Absent::idle(ue, cell, now));
+            }
         }
     }
 }

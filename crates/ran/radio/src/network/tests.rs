@@ -2,7 +2,12 @@
 
 use std::net::Ipv4Addr;
 
+mod administrative;
+mod measurement;
+mod recovery;
+
 use super::*;
+use crate::UeEntry;
 use std::sync::Arc;
 
 use crate::phy::{Area, Channel, Fixed, Geometry, MobileUe, Motion, Position, Site, UeRadio};
@@ -45,9 +50,11 @@ enum Event {
 fn events(network: &mut Network, cell: usize) -> Vec<Event> {
     let at = |entry: UeEntry| [entry.index, entry.generation as usize];
     let event = |event| match event {
-        NetworkEvent::Arrived { ue, from } => Event::Arrived(at(ue), from.map(|(cell, entry)| (cell, entry.index))),
-        NetworkEvent::Departed { ue, to } => Event::Departed(at(ue), to),
+        NetworkEvent::Arrived { ue, from, .. } => Event::Arrived(at(ue), from.map(|(cell, entry)| (cell, entry.index))),
+        NetworkEvent::Departed { ue, cause: DepartureCause::Handover { to } } => Event::Departed(at(ue), Some(to)),
+        NetworkEvent::Departed { ue, .. } => Event::Departed(at(ue), None),
         NetworkEvent::HandoverTriggered { ue, to } => Event::Triggered(at(ue), to),
+        NetworkEvent::HandoverFailed { .. } | NetworkEvent::Locked => unreachable!("no handover fails here"),
     };
     network.take_events(cell).map(event).collect()
 }
@@ -106,20 +113,12 @@ fn handover_keeps_queued_packets() {
     assert_eq!(network.cell(1).ues().count(), 0);
 }
 
-#[test]
-fn cell_advances_independently() {
-    let mut network = network(2, 1);
-    network.advance_cell(1, ms(300));
-    assert_eq!((network.cell(0).now(), network.cell(1).now()), (Time::START, ms(300)));
-    network.advance(ms(400));
-    assert_eq!((network.cell(0).now(), network.cell(1).now()), (ms(400), ms(400)));
-}
-
 /// A UE moves from one cell to the other, 600 m away.
 #[test]
 fn event_a3_triggers_handover() {
     let run = |is_automatic, x_m, motion| {
-        let handover = HandoverConfig { a3_offset_db: Some(3.0), is_automatic, ..HandoverConfig::default() };
+        let link = LinkFailureConfig { is_enabled: false, ..LinkFailureConfig::default() };
+        let handover = HandoverConfig { a3_offset_db: Some(3.0), link, is_automatic, ..HandoverConfig::default() };
         let configs = [CellConfig::default(), CellConfig::default()];
         let mut network = Network::new(configs, handover, NonZeroUsize::MIN).unwrap();
         let grid = network.cell(0).grid().clone();
@@ -128,7 +127,7 @@ fn event_a3_triggers_handover() {
         let area = Area { min: Position { x_m: 0.0, y_m: -50.0 }, max: Position { x_m: 600.0, y_m: 50.0 } };
         let mobile_ue = MobileUe::new(area, at(x_m), motion).unwrap();
         let mut random = Random::new(1, 0);
-        let geometry = Geometry::new(sites, 0, UeRadio::default(), mobile_ue, (1, 0), &mut random).unwrap();
+        let geometry = Geometry::new(sites, 0, UeRadio::default(), mobile_ue, &mut random).unwrap();
         let channel = Channel::Geometry(Box::new(geometry));
         let address = Ipv4Addr::new(10, 45, 0, 2);
         let ue = Ue::new(0, Subscription::default(), address, channel, random, network.cell(0).config());
@@ -250,7 +249,7 @@ fn ue_indices_are_reused() {
                     departed_ues += 1;
                     assert_eq!(left[ue.index].replace((ue.generation, now_ms)), None);
                 }
-                NetworkEvent::HandoverTriggered { .. } => unreachable!("there is only one cell"),
+                _ => unreachable!("there is only one cell"),
             }
         }
         let cell = network.cell(0);

@@ -1,6 +1,8 @@
 //! Link adaptation: CQI, MCS and block error rate from the SINR.
 
 use super::blocks::modulation;
+use super::decibel::{decibels, linear};
+use super::rank::{MAX_LAYERS, layer_loss_db, rank_thresholds_db};
 use super::{Cqi, Direction, Grid, Modulation, Rat};
 use crate::Random;
 
@@ -38,6 +40,9 @@ pub struct Adaptation {
     cqi_needs_db: [f64; 15],
     /// The highest MCS that is no more efficient than a CQI.
     mcs_of_cqi: [u8; 16],
+    /// The most layers.
+    layers: u8,
+    rank_thresholds_db: [f64; MAX_LAYERS - 1],
 }
 
 impl Adaptation {
@@ -45,9 +50,9 @@ impl Adaptation {
     #[must_use]
     pub fn new(grid: &Grid, direction: Direction) -> Self {
         let carrier = grid.carrier();
-        let table = match direction {
-            Direction::Downlink => carrier.downlink_mcs,
-            Direction::Uplink => carrier.uplink_mcs,
+        let (table, layers) = match direction {
+            Direction::Downlink => (carrier.downlink_mcs, carrier.downlink_layers),
+            Direction::Uplink => (carrier.uplink_mcs, carrier.uplink_layers),
         };
         let modulations: Vec<_> = (0..table.len(carrier.rat)).map(|mcs| modulation(grid, direction, mcs)).collect();
         let needs_db: Box<[f64]> = modulations.iter().map(|mcs| threshold_db(*mcs, carrier.rat)).collect();
@@ -63,7 +68,8 @@ impl Adaptation {
         }
         let cqi_needs_db = table.cqis().map(|cqi| threshold_db(cqi, carrier.rat));
         let orders = modulations.iter().map(|mcs| mcs.order).collect();
-        Adaptation { needs_db, ascending_db, orders, cqi_needs_db, mcs_of_cqi }
+        let rank_thresholds_db = rank_thresholds_db(layers, cqi_needs_db[14]);
+        Adaptation { needs_db, ascending_db, orders, cqi_needs_db, mcs_of_cqi, layers, rank_thresholds_db }
     }
 
     /// Bits per symbol of an MCS: 2 is QPSK, 8 is 256QAM.
@@ -79,6 +85,26 @@ impl Adaptation {
     #[must_use]
     pub fn cqi(&self, sinr_db: f64) -> Cqi {
         Cqi(self.cqi_needs_db.partition_point(|needed| *needed <= sinr_db) as u8)
+    }
+
+    /// The least SINR in dB of a CQI; minus infinity for CQI 0.
+    #[must_use]
+    pub fn cqi_sinr_db(&self, cqi: Cqi) -> f64 {
+        match cqi.0.min(15) {
+            0 => f64::NEG_INFINITY,
+            cqi => self.cqi_needs_db[usize::from(cqi) - 1],
+        }
+    }
+
+    /// The SINRs in dB from which on ranks 2, 3 and 4 are used.
+    pub(super) fn rank_thresholds_db(&self) -> &[f64; MAX_LAYERS - 1] {
+        &self.rank_thresholds_db
+    }
+
+    /// The most spatial layers.
+    #[must_use]
+    pub fn layers(&self) -> u8 {
+        self.layers
     }
 
     /// The highest MCS that is no more efficient than a CQI; MCS 0 when all are.
@@ -122,26 +148,42 @@ impl Adaptation {
 /// The state of one direction of a UE's channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// The SINR in dB.
+    /// The SINR in dB of a single layer; in the uplink on one PRB. With a fixed MCS that of each layer.
     pub sinr_db: f64,
-    /// A fixed MCS, independent of the SINR.
+    /// A fixed MCS on all layers, independent of the SINR.
     pub mcs: Option<u8>,
     /// A fixed error rate of all transmissions, independent of SINR and MCS.
     pub block_error_rate: Option<f64>,
+    /// The number of PRBs for which the power of the transmitter suffices: on more, each has less. Infinite without power
+    /// control.
+    pub full_power_prbs: f64,
 }
 
 impl Link {
     /// A channel that is defined by its SINR.
     #[must_use]
     pub fn of_sinr(sinr_db: f64) -> Self {
-        Link { sinr_db, mcs: None, block_error_rate: None }
+        Link { sinr_db, mcs: None, block_error_rate: None, full_power_prbs: f64::INFINITY }
     }
 
-    /// The MCS of a new transport block. A fixed MCS is clamped to the carrier's.
+    /// The SINR in dB of each layer of a transport block.
     #[must_use]
-    pub fn mcs(&self, adaptation: &Adaptation) -> u8 {
-        self.mcs.map_or_else(|| adaptation.mcs(self.sinr_db), |mcs| mcs.min(adaptation.mcs_count() - 1))
+    pub fn block_sinr_db(&self, layers: u8, prbs: u16, adaptation: &Adaptation) -> f64 {
+        match self.mcs {
+            Some(_) => self.sinr_db,
+            None => {
+                let loss_db = layer_loss_db(layers, adaptation.layers()) + power_loss_db(self.full_power_prbs, prbs);
+                self.sinr_db - loss_db
+            }
+        }
     }
+}
+
+/// How much less power a PRB has in an allocation of `prbs` PRBs than in one of a single PRB, in dB.
+#[must_use]
+pub(crate) fn power_loss_db(full_power_prbs: f64, prbs: u16) -> f64 {
+    let over = f64::from(prbs) / full_power_prbs.max(1.0);
+    if over > 1.0 { decibels(over) } else { 0.0 }
 }
 
 /// The soft-combining state of a transport block (chase combining: two equal transmissions gain 3 dB).
@@ -163,11 +205,17 @@ impl Reception {
     /// Combines another transmission and returns whether the block is decoded.
     ///
     /// The hardness of a block is drawn once, so the error rate after each transmission is [`Adaptation::block_error_rate`]
-    /// of the combined SINR. With a fixed error rate each transmission is drawn independently.
+    /// of the combined SINR, that of each layer. With a fixed error rate each transmission is drawn independently.
     #[must_use]
-    pub fn receive(&mut self, adaptation: &Adaptation, mcs: u8, link: &Link, random: &mut Random) -> bool {
-        self.sinr += 10.0_f64.powf(link.sinr_db / 10.0);
-        match link.block_error_rate {
+    pub fn receive(
+        &mut self,
+        adaptation: &Adaptation,
+        mcs: u8,
+        (sinr_db, block_error_rate): (f64, Option<f64>),
+        random: &mut Random,
+    ) -> bool {
+        self.sinr += linear(sinr_db);
+        match block_error_rate {
             Some(rate) => random.uniform() >= rate,
             None => self.hardness >= adaptation.block_error_rate(mcs, self.sinr_db()),
         }
@@ -176,7 +224,7 @@ impl Reception {
     /// The combined SINR in dB.
     #[must_use]
     pub fn sinr_db(&self) -> f64 {
-        10.0 * self.sinr.log10()
+        decibels(self.sinr)
     }
 }
 
@@ -248,22 +296,33 @@ mod tests {
     }
 
     #[test]
-    fn link_may_fix_mcs_and_error_rate() {
+    fn fixed_error_rate_is_that_of_each_transmission() {
         let [adaptation, ..] = adaptations();
         let mut random = Random::new(1, 0);
-        let link = Link { sinr_db: -40.0, mcs: Some(20), block_error_rate: Some(0.25) };
-        assert_eq!(link.mcs(&adaptation), 20);
         let receptions = 20_000;
         let mut lost = [0; 2];
         for _ in 0..receptions {
             let mut reception = Reception::new(&mut random);
             for lost in &mut lost {
-                *lost += u32::from(!reception.receive(&adaptation, 20, &link, &mut random));
+                *lost += u32::from(!reception.receive(&adaptation, 20, (-40.0, Some(0.25)), &mut random));
             }
         }
         for lost in lost.map(|lost| f64::from(lost) / f64::from(receptions)) {
             assert!((lost - 0.25).abs() < 0.01, "{lost}");
         }
-        assert_eq!(Link::of_sinr(12.5).mcs(&adaptation), adaptation.mcs(12.5));
+    }
+    #[test]
+    fn sinr_of_block_falls_with_prbs_beyond_full_power_and_with_layers() {
+        let [_, qam256, ..] = adaptations();
+        let link = Link { full_power_prbs: 10.0, ..Link::of_sinr(15.0) };
+        assert_eq!(qam256.layers(), 1);
+        let sinr_db = |prbs| link.block_sinr_db(1, prbs, &qam256);
+        assert_eq!((sinr_db(1), sinr_db(10)), (15.0, 15.0));
+        assert!((sinr_db(20) - 11.99).abs() < 0.01 && (sinr_db(100) - 5.0).abs() < 1e-9);
+        // a UE without headroom on a single PRB
+        let weak = Link { full_power_prbs: 0.1, ..link };
+        assert!((weak.block_sinr_db(1, 10, &qam256) - 5.0).abs() < 1e-9);
+        let fixed = Link { mcs: Some(3), ..weak };
+        assert_eq!(fixed.block_sinr_db(1, 10, &qam256), 15.0);
     }
 }

@@ -14,27 +14,37 @@ const SUBCARRIERS: u32 = 12;
 /// In LTE an allocation with two layers is two transport blocks of one layer each; here they count as one.
 #[derive(Clone, Debug)]
 pub struct TransportBlocks {
-    /// Octets by slot kind, MCS and number of PRBs, which starts at 0.
+    /// Octets by slot kind, layers, MCS and number of PRBs, which starts at 0.
     octets: Arc<[u32]>,
     /// The slot kind of each number of symbols; `NO_KIND` if no slot has this number.
     kinds: [u8; SYMBOLS as usize + 1],
+    /// Resource elements for data of a PRB, by number of symbols; 0 if no slot has this number.
+    elements: [u32; SYMBOLS as usize + 1],
     mcs_count: u8,
+    layers: u8,
     prbs: u16,
 }
 
 const NO_KIND: u8 = u8::MAX;
+
+/// Resource elements for data of a PRB in an LTE subframe: two of the 14 symbols are for control, and reference signals take 12
+/// resource elements of the others.
+const LTE_DOWNLINK_ELEMENTS: u32 = 12 * 12 - 12;
+/// In the uplink, two symbols are reference signals.
+const LTE_UPLINK_ELEMENTS: u32 = 12 * 12;
 
 impl TransportBlocks {
     /// Computes the sizes of a carrier, for all numbers of symbols that its slots have.
     #[must_use]
     pub fn new(grid: &Grid, direction: Direction) -> Self {
         let carrier = grid.carrier();
-        let (prbs, table) = match direction {
-            Direction::Downlink => (grid.prbs(), carrier.downlink_mcs),
-            Direction::Uplink => (grid.uplink_prbs(), carrier.uplink_mcs),
+        let (prbs, table, layers) = match direction {
+            Direction::Downlink => (grid.prbs(), carrier.downlink_mcs, carrier.downlink_layers),
+            Direction::Uplink => (grid.uplink_prbs(), carrier.uplink_mcs, carrier.uplink_layers),
         };
         let mcs_count = table.len(carrier.rat);
         let mut kinds = [NO_KIND; SYMBOLS as usize + 1];
+        let mut elements = [0; SYMBOLS as usize + 1];
         let mut octets = Vec::new();
         for symbols in 1..=SYMBOLS {
             let has = |kind: &(u8, u8)| match direction {
@@ -44,13 +54,27 @@ impl TransportBlocks {
             if !grid.pattern().iter().any(has) {
                 continue;
             }
-            let rows = usize::from(mcs_count) * (usize::from(prbs) + 1);
+            let rows = usize::from(layers) * usize::from(mcs_count) * (usize::from(prbs) + 1);
             kinds[usize::from(symbols)] = (octets.len() / rows) as u8;
-            for mcs in 0..mcs_count {
-                octets.extend((0..=prbs).map(|prbs| bits(grid, direction, mcs, prbs, symbols) / 8));
+            elements[usize::from(symbols)] = data_elements(grid, direction, symbols);
+            for (layers, mcs) in (1..=layers).flat_map(|layers| (0..mcs_count).map(move |mcs| (layers, mcs))) {
+                octets.extend((0..=prbs).map(|prbs| bits(grid, direction, (layers, mcs), prbs, symbols) / 8));
             }
         }
-        TransportBlocks { octets: octets.into(), kinds, mcs_count, prbs }
+        TransportBlocks { octets: octets.into(), kinds, elements, mcs_count, layers, prbs }
+    }
+
+    /// The resource elements of a PRB that carry data in a slot with `symbols` symbols of this direction; 0 if the carrier has
+    /// no such slot.
+    #[must_use]
+    pub fn elements(&self, symbols: u8) -> u32 {
+        self.elements[usize::from(symbols.min(SYMBOLS))]
+    }
+
+    /// The resource elements of a PRB that carry data in the longest slot of the direction.
+    #[must_use]
+    pub fn full_elements(&self) -> u32 {
+        self.elements.into_iter().max().unwrap_or_default()
     }
 
     /// PRBs that may be allocated in a slot.
@@ -65,41 +89,67 @@ impl TransportBlocks {
         self.mcs_count
     }
 
-    /// The octets of a transport block on `prbs` PRBs in a slot with `symbols` symbols of this direction, as returned by
-    /// [`Grid::slot_kind`].
+    /// The number of layers of the carrier.
+    #[must_use]
+    pub fn layers(&self) -> u8 {
+        self.layers
+    }
+
+    /// The octets of a transport block on all layers of the carrier and `prbs` PRBs, in a slot with `symbols` symbols of this
+    /// direction, as returned by [`Grid::slot_kind`].
     ///
     /// # Panics
     /// If the carrier does not have this MCS, number of PRBs, or number of symbols.
     #[must_use]
     pub fn octets(&self, mcs: u8, prbs: u16, symbols: u8) -> u32 {
+        self.octets_on(self.layers, mcs, prbs, symbols)
+    }
+
+    /// The octets of a transport block on a number of layers.
+    ///
+    /// # Panics
+    /// If the carrier does not have this number of layers, MCS, number of PRBs, or number of symbols.
+    #[must_use]
+    pub fn octets_on(&self, layers: u8, mcs: u8, prbs: u16, symbols: u8) -> u32 {
         match symbols {
             0 => 0,
-            _ => self.row(mcs, symbols)[usize::from(prbs)],
+            _ => self.row(layers, mcs, symbols)[usize::from(prbs)],
         }
     }
 
-    /// The least number of PRBs that carries `octets`, or all PRBs if none does; 0 for no octets, and in a slot without
-    /// capacity.
+    /// The least number of PRBs that carries `octets` on all layers, or all PRBs if none does; 0 for no octets, and in a slot
+    /// without capacity.
     ///
     /// # Panics
     /// If the carrier does not have this MCS or number of symbols.
     #[must_use]
     pub fn prbs_for(&self, mcs: u8, octets: u32, symbols: u8) -> u16 {
+        self.prbs_for_on(self.layers, mcs, octets, symbols)
+    }
+
+    /// The same on a number of layers.
+    ///
+    /// # Panics
+    /// If the carrier does not have this number of layers, MCS or number of symbols.
+    #[must_use]
+    pub fn prbs_for_on(&self, layers: u8, mcs: u8, octets: u32, symbols: u8) -> u16 {
         if symbols == 0 {
             return 0;
         }
-        let row = self.row(mcs, symbols);
+        let row = self.row(layers, mcs, symbols);
         if row[usize::from(self.prbs)] == 0 {
             return 0;
         }
         (row.partition_point(|carried| *carried < octets) as u16).min(self.prbs)
     }
 
-    fn row(&self, mcs: u8, symbols: u8) -> &[u32] {
+    fn row(&self, layers: u8, mcs: u8, symbols: u8) -> &[u32] {
         let kind = self.kinds[usize::from(symbols)];
         assert!(kind != NO_KIND && mcs < self.mcs_count, "no MCS {mcs} in a slot with {symbols} symbols here");
+        assert!((1..=self.layers).contains(&layers), "{layers} layers of {}", self.layers);
         let length = usize::from(self.prbs) + 1;
-        let row = usize::from(kind) * usize::from(self.mcs_count) + usize::from(mcs);
+        let of_kind = usize::from(kind) * usize::from(self.layers) + usize::from(layers - 1);
+        let row = of_kind * usize::from(self.mcs_count) + usize::from(mcs);
         &self.octets[row * length..(row + 1) * length]
     }
 }
@@ -117,33 +167,44 @@ pub(super) fn modulation(grid: &Grid, direction: Direction, mcs: u8) -> Modulati
         return table.modulations()[usize::from(mcs)];
     }
     let ((order, tbs_index), resource_elements) = match direction {
-        // two of the 14 symbols are for control, and reference signals take 12 resource elements of the others
-        Direction::Downlink => (lte_sizes::downlink(mcs), 12 * 12 - 12),
-        // two symbols are reference signals
-        Direction::Uplink => (lte_sizes::uplink(mcs), 12 * 12),
+        Direction::Downlink => (lte_sizes::downlink(mcs), LTE_DOWNLINK_ELEMENTS),
+        Direction::Uplink => (lte_sizes::uplink(mcs), LTE_UPLINK_ELEMENTS),
     };
     let coded = u32::from(PRBS) * resource_elements * u32::from(order);
     Modulation { order, rate_2048: (lte_sizes::bits(tbs_index, PRBS) * 2048 / coded) as u16 }
 }
 
-fn bits(grid: &Grid, direction: Direction, mcs: u8, prbs: u16, symbols: u8) -> u32 {
+/// The resource elements of a PRB that carry data: without control, reference signals and configured overhead
+/// (TS 38.214 5.1.3.2); in an LTE special subframe, the part that its transport blocks have (TS 36.213 7.1.7).
+fn data_elements(grid: &Grid, direction: Direction, symbols: u8) -> u32 {
     let carrier = grid.carrier();
     match (carrier.rat, direction) {
         (Rat::Nr, _) => {
-            let (layers, control) = match direction {
-                Direction::Downlink => (carrier.downlink_layers, carrier.control_symbols),
-                Direction::Uplink => (carrier.uplink_layers, 0),
-            };
+            let control = if direction == Direction::Downlink { carrier.control_symbols } else { 0 };
             let data = symbols.saturating_sub(control + dmrs_symbols(carrier.additional_dmrs, symbols));
-            let resource_elements = (u32::from(data) * SUBCARRIERS).saturating_sub(carrier.overhead.into());
-            nr_sizes::bits(modulation(grid, direction, mcs), layers, prbs, resource_elements)
+            (u32::from(data) * SUBCARRIERS).saturating_sub(carrier.overhead.into())
+        }
+        (Rat::Lte, Direction::Downlink) if symbols == SYMBOLS => LTE_DOWNLINK_ELEMENTS,
+        (Rat::Lte, Direction::Downlink) => {
+            lte_sizes::special_subframe_prbs(LTE_DOWNLINK_ELEMENTS as u16, symbols).into()
+        }
+        (Rat::Lte, Direction::Uplink) => LTE_UPLINK_ELEMENTS,
+    }
+}
+
+fn bits(grid: &Grid, direction: Direction, (layers, mcs): (u8, u8), prbs: u16, symbols: u8) -> u32 {
+    let carrier = grid.carrier();
+    match (carrier.rat, direction) {
+        (Rat::Nr, _) => {
+            let elements = data_elements(grid, direction, symbols);
+            nr_sizes::bits(modulation(grid, direction, mcs), layers, prbs, elements)
         }
         (Rat::Lte, Direction::Downlink) => {
             let counted = if symbols == SYMBOLS { prbs } else { lte_sizes::special_subframe_prbs(prbs, symbols) };
-            lte_sizes::bits(lte_sizes::downlink(mcs).1, counted) * u32::from(carrier.downlink_layers)
+            lte_sizes::bits(lte_sizes::downlink(mcs).1, counted) * u32::from(layers)
         }
         (Rat::Lte, Direction::Uplink) => {
-            lte_sizes::bits(lte_sizes::uplink(mcs).1, lte_sizes::uplink_prbs(prbs)) * u32::from(carrier.uplink_layers)
+            lte_sizes::bits(lte_sizes::uplink(mcs).1, lte_sizes::uplink_prbs(prbs)) * u32::from(layers)
         }
     }
 }

@@ -1,7 +1,27 @@
 //! A UE's radio channel.
 
-use super::{Adaptation, Direction, Geometry, Link, Trace};
+use std::sync::LazyLock;
+
+use super::{Adaptation, Direction, Geometry, Interference, Link, PowerControl, Trace};
 use crate::{Random, Time};
+
+/// What a channel depends on besides the UE.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The transmissions of other cells.
+    pub interference: &'a Interference,
+    /// The uplink power control of the serving cell.
+    pub power_control: &'a PowerControl,
+}
+
+impl Surroundings<'static> {
+    /// No interference, and the default power control: for a UE without a cell, until it is in one.
+    #[must_use]
+    pub fn undisturbed() -> Self {
+        static NOTHING: LazyLock<(Interference, PowerControl)> = LazyLock::new(Default::default);
+        Surroundings { interference: &NOTHING.0, power_control: &NOTHING.1 }
+    }
+}
 
 /// A UE's radio channel.
 #[derive(Clone, Debug)]
@@ -38,6 +58,7 @@ impl Fixed {
             sinr_db: adaptation.needed_sinr_db(mcs),
             mcs: Some(mcs),
             block_error_rate: Some(0.0),
+            full_power_prbs: f64::INFINITY,
         };
         Fixed { downlink: link(downlink), uplink: link(uplink), ..Fixed::sinr(0.0, 0.0) }
     }
@@ -56,10 +77,10 @@ impl Fixed {
 
 impl Channel {
     /// Advances the channel to `now`. Its state changes only here.
-    pub fn update(&mut self, now: Time, random: &mut Random) {
+    pub fn update(&mut self, now: Time, surroundings: &Surroundings<'_>, random: &mut Random) {
         match self {
             Channel::Fixed(_) => {}
-            Channel::Geometry(geometry) => geometry.update(now, random),
+            Channel::Geometry(geometry) => geometry.update(now, surroundings, random),
             Channel::Trace(trace) => trace.update(now),
         }
     }
@@ -71,7 +92,9 @@ impl Channel {
             (Channel::Fixed(fixed), Direction::Downlink) => fixed.downlink,
             (Channel::Fixed(fixed), Direction::Uplink) => fixed.uplink,
             (Channel::Geometry(geometry), Direction::Downlink) => Link::of_sinr(geometry.sinr_db()),
-            (Channel::Geometry(geometry), Direction::Uplink) => Link::of_sinr(geometry.uplink_sinr_db()),
+            (Channel::Geometry(geometry), Direction::Uplink) => {
+                Link { full_power_prbs: geometry.full_power_prbs(), ..Link::of_sinr(geometry.uplink_sinr_db()) }
+            }
             (Channel::Trace(trace), _) => Link::of_sinr(trace.sinr_db()),
         }
     }
@@ -82,7 +105,7 @@ impl Channel {
         self.link(Direction::Downlink).sinr_db
     }
 
-    /// The SINR in dB at the base station.
+    /// The SINR in dB at the base station, of a transmission on one PRB.
     #[must_use]
     pub fn uplink_sinr_db(&self) -> f64 {
         self.link(Direction::Uplink).sinr_db

@@ -1,5 +1,6 @@
 //! Positions and motion of UEs.
 
+use super::Track;
 use super::site::{GeometryError, within};
 use crate::Random;
 
@@ -30,6 +31,12 @@ pub struct Area {
 }
 
 impl Area {
+    /// Whether a position is within the area or at its edge; one that is NaN is not.
+    #[must_use]
+    pub fn contains(&self, position: Position) -> bool {
+        self.clamp(position) == position
+    }
+
     fn clamp(&self, position: Position) -> Position {
         Position {
             x_m: position.x_m.clamp(self.min.x_m, self.max.x_m),
@@ -89,8 +96,10 @@ pub struct MobileUe {
 }
 
 /// The current activity.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Leg {
+    /// Following a track, since a time, with a speed.
+    Follow { track: Track, since_s: f64, speed_m_per_s: f64 },
     /// Standing still for a time.
     Pause { left_s: f64 },
     /// Moving to a point.
@@ -106,8 +115,7 @@ impl MobileUe {
         if !ordered(area.min.x_m, area.max.x_m) || !ordered(area.min.y_m, area.max.y_m) {
             return Err(GeometryError::Area(area));
         }
-        // NaN equals nothing
-        if area.clamp(position) != position {
+        if !area.contains(position) {
             return Err(GeometryError::Outside(position));
         }
         let leg = match motion {
@@ -134,6 +142,15 @@ impl MobileUe {
         Ok(MobileUe { area, motion, position, leg })
     }
 
+    /// Places a UE at the start of a track, which it follows.
+    #[must_use]
+    pub fn on_track(track: Track) -> Self {
+        let position = track.start();
+        let area = Area { min: position, max: position };
+        let (_, speed_m_per_s) = track.at(0.0);
+        MobileUe { area, motion: Motion::Still, position, leg: Leg::Follow { track, since_s: 0.0, speed_m_per_s } }
+    }
+
     /// The position.
     #[must_use]
     pub fn position(&self) -> Position {
@@ -143,17 +160,20 @@ impl MobileUe {
     /// The current speed.
     #[must_use]
     pub fn speed_m_per_s(&self) -> f64 {
-        match self.leg {
+        match &self.leg {
             Leg::Pause { .. } => 0.0,
-            Leg::Walk { speed_m_per_s, .. } => speed_m_per_s,
-            Leg::Line { x_m_per_s, y_m_per_s } => x_m_per_s.hypot(y_m_per_s),
+            Leg::Walk { speed_m_per_s, .. } | Leg::Follow { speed_m_per_s, .. } => *speed_m_per_s,
+            Leg::Line { x_m_per_s, y_m_per_s } => x_m_per_s.hypot(*y_m_per_s),
         }
     }
 
     /// Whether it can move at all.
     #[must_use]
     pub fn moves(&self) -> bool {
-        self.motion != Motion::Still
+        match &self.leg {
+            Leg::Follow { track, .. } => track.moves(),
+            _ => self.motion != Motion::Still,
+        }
     }
 
     /// Advances the motion by a time.
@@ -197,6 +217,11 @@ impl MobileUe {
                     self.leg = Leg::Pause { left_s: pause_s };
                 }
                 rest
+            }
+            Leg::Follow { track, since_s, speed_m_per_s } => {
+                *since_s += seconds;
+                (self.position, *speed_m_per_s) = track.at(*since_s);
+                0.0
             }
             Leg::Line { x_m_per_s, y_m_per_s } => {
                 let Area { min, max } = self.area;

@@ -42,12 +42,11 @@ fn two_transmissions_gain_3_db() {
     let mut random = Random::new(5, 0);
     let sinr_db = adaptation.needed_sinr_db(20) - 3.0;
     let (mut first, mut second) = (0, 0);
-    let link = Link::of_sinr(sinr_db);
     for _ in 0..20_000 {
         let mut reception = Reception::new(&mut random);
-        let understood = reception.receive(&adaptation, 20, &link, &mut random);
+        let understood = reception.receive(&adaptation, 20, (sinr_db, None), &mut random);
         first += u32::from(understood);
-        second += u32::from(understood || reception.receive(&adaptation, 20, &link, &mut random));
+        second += u32::from(understood || reception.receive(&adaptation, 20, (sinr_db, None), &mut random));
     }
     assert!(first < 10, "{first}");
     let lost = 1.0 - f64::from(second) / 20_000.0;
@@ -60,16 +59,22 @@ fn fixed_channel_reports_configured_values() {
     let grid = Carrier::default().check().unwrap();
     let (down, up) = (Adaptation::new(&grid, Direction::Downlink), Adaptation::new(&grid, Direction::Uplink));
     let mut random = Random::new(1, 0);
+    let surroundings = Surroundings { interference: &Interference::default(), power_control: &PowerControl::default() };
     let mut channel = Channel::Fixed(Fixed::mcs((&down, 20), (&up, 10)));
     assert_send(&channel);
-    channel.update(crate::Time::from_millis(5), &mut random);
+    channel.update(crate::Time::from_millis(5), &surroundings, &mut random);
     let (downlink, uplink) = (channel.link(Direction::Downlink), channel.link(Direction::Uplink));
-    assert_eq!((downlink.mcs(&down), uplink.mcs(&up)), (20, 10));
+    assert_eq!((downlink.mcs, uplink.mcs), (Some(20), Some(10)));
     // a UE with this channel reports the CQI with the modulation and code rate of the MCS
     assert_eq!(down.cqi(channel.sinr_db()), Cqi(11));
     assert!(channel.uplink_sinr_db() < channel.sinr_db() && channel.geometry().is_none());
     let mut reception = Reception::new(&mut random);
-    assert!((0..1000).all(|_| reception.receive(&down, 28, &downlink, &mut random)));
+    assert!((0..1000).all(|_| reception.receive(
+        &down,
+        28,
+        (downlink.sinr_db, downlink.block_error_rate),
+        &mut random
+    )));
     let channel = Channel::Fixed(Fixed::sinr(15.0, 3.0));
     assert_eq!((channel.sinr_db(), channel.uplink_sinr_db()), (15.0, 3.0));
     assert_eq!((channel.rsrp_dbm(), channel.uplink_rsrp_dbm()), (-90.0, -95.0));
@@ -78,8 +83,9 @@ fn fixed_channel_reports_configured_values() {
 #[test]
 fn channel_delegates_to_its_parts() {
     let mut random = Random::new(1, 0);
+    let surroundings = Surroundings { interference: &Interference::default(), power_control: &PowerControl::default() };
     let mut channel = Channel::Trace(Trace::parse("0,12,-85\n10,13,-84\n", TraceEnd::Hold).unwrap());
-    channel.update(crate::Time::from_millis(11), &mut random);
+    channel.update(crate::Time::from_millis(11), &surroundings, &mut random);
     assert_eq!((channel.sinr_db(), channel.uplink_sinr_db()), (13.0, 13.0));
     assert_eq!((channel.rsrp_dbm(), channel.uplink_rsrp_dbm()), (-84.0, -84.0));
     assert!(channel.geometry_mut().is_none());
@@ -87,12 +93,12 @@ fn channel_delegates_to_its_parts() {
     let grid = Carrier::default().check().unwrap();
     let area = Area { min: Position::default(), max: Position { x_m: 500.0, y_m: 500.0 } };
     let mobile_ue = MobileUe::new(area, Position { x_m: 100.0, y_m: 0.0 }, Motion::Still).unwrap();
-    let sites = [Site::new(&grid, Position::default()), Site::new(&grid, area.max)];
-    let geometry = Geometry::new(sites.into(), 0, UeRadio::default(), mobile_ue, (1, 1), &mut random).unwrap();
+    let sites: std::sync::Arc<[Site]> = [Position::default(), area.max].map(|at| Site::new(&grid, at)).into();
+    let geometry = Geometry::new(sites, 0, UeRadio::default(), mobile_ue, &mut random).unwrap();
     let mut channel = Channel::Geometry(Box::new(geometry));
     let before = channel.sinr_db();
     for slot in 0..12 {
-        channel.update(crate::Time::from_nanos(slot * 500_000), &mut random);
+        channel.update(crate::Time::from_nanos(slot * 500_000), &surroundings, &mut random);
     }
     assert_ne!(channel.sinr_db(), before, "the channel of a standing UE fades too");
     let geometry = channel.geometry().unwrap();

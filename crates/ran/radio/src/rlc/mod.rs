@@ -339,6 +339,16 @@ impl Rlc {
         }
     }
 
+    /// Discards all SDUs of a re-established entity, because the bearer is released.
+    pub(crate) fn discard_all(&mut self) {
+        debug_assert!(self.in_flight.is_empty() && self.head_sent == 0, "the entity is re-established first");
+        for packet in self.waiting.drain(..) {
+            self.counts.discarded_packets += 1;
+            self.counts.discarded_octets += u64::from(sdu_octets(&packet));
+        }
+        self.waiting_octets = 0;
+    }
+
     /// Receives a segment and delivers SDUs that are complete and in order.
     pub fn received(&mut self, now: Time, pdu: RlcPdu, out: &mut Vec<Packet>) {
         self.counts.received_pdus += 1;

@@ -76,6 +76,8 @@ pub struct Drops {
     pub policed: Amount,
     /// The queue discipline dropped them.
     pub managed: Amount,
+    /// The bearer was released.
+    pub released: Amount,
 }
 
 impl Drops {
@@ -84,13 +86,14 @@ impl Drops {
             full: self.full.and(other.full),
             policed: self.policed.and(other.policed),
             managed: self.managed.and(other.managed),
+            released: self.released.and(other.released),
         }
     }
 
     /// The sum over all reasons.
     #[must_use]
     pub fn all(&self) -> Amount {
-        self.full.and(self.policed).and(self.managed)
+        self.full.and(self.policed).and(self.managed).and(self.released)
     }
 }
 

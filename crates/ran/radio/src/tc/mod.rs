@@ -202,6 +202,12 @@ impl TrafficControl {
         }
     }
 
+    /// Drops all packets, because the bearer is released.
+    pub(crate) fn discard_all(&mut self) {
+        self.queues.iter_mut().for_each(ManagedQueue::discard_all);
+        self.update_masks();
+    }
+
     fn update_masks(&mut self) {
         (self.backlogged, self.shaped) = (0, 0);
         for (index, queue) in self.queues.iter().enumerate() {

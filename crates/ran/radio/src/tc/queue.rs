@@ -179,6 +179,14 @@ impl ManagedQueue {
         None
     }
 
+    /// Drops all packets, because the bearer is released.
+    pub(super) fn discard_all(&mut self) {
+        for packet in self.packets.drain(..) {
+            self.counts.waiting.subtract(&packet);
+            self.counts.dropped.released.add(&packet);
+        }
+    }
+
     /// Applies a verdict. Returns whether the packet continues.
     fn apply_verdict(&mut self, verdict: Option<Verdict>, packet: &mut Packet, faults: &mut Faults) -> bool {
         match verdict {

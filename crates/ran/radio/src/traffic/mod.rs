@@ -122,6 +122,13 @@ impl Flow {
         &self.path.counts
     }
 
+    /// Packets that were sent and are not in the RAN: in the downlink between server and base station, in the uplink in the
+    /// UE's modem or between base station and server.
+    #[must_use]
+    pub fn packets_outside_ran(&self) -> [usize; 2] {
+        self.path.packets_outside_ran()
+    }
+
     /// The state of the TCP sender of a direction, if there is one and it has sent a segment.
     #[must_use]
     pub fn tcp(&self, direction: Direction) -> Option<TcpState> {

@@ -97,6 +97,11 @@ impl Path {
         self.from_ran.pop_front().expect("a packet has arrived")
     }
 
+    /// Packets on the way to the base station, and those in the modem or on the way to the server.
+    pub fn packets_outside_ran(&self) -> [usize; 2] {
+        [self.to_ran.len(), self.modem.len() + self.from_ran.len()]
+    }
+
     pub fn take_downlink(&mut self, now: Time, out: &mut Vec<Packet>) {
         while self.to_ran.front().is_some_and(|packet| packet.entered <= now) {
             out.extend(self.to_ran.pop_front());

@@ -3,22 +3,26 @@
 use std::ops::AddAssign;
 
 use crate::harq::{Harq, HarqConfig};
-use crate::phy::{Adaptation, Link};
+use crate::phy::{Adaptation, ChannelReport, Link, TransportBlocks, linear, power_loss_db};
 
 use super::OuterLoop;
 
 /// The weight of one slot in a UE's average throughput: it covers about 200 slots.
 const AVERAGE: f32 = 0.005;
 
+/// A UE without power headroom gets no more PRBs than keep this SINR, in dB: on twice as many it would send at most 17 % more
+/// (Shannon), and take them from others. With headroom it gets as many as it needs.
+const MIN_SPREAD_SINR_DB: f64 = 0.0;
+
 /// Counters of one direction of a radio link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkCounts {
     /// Slots with something to send.
     pub active_slots: u64,
-    /// Used resource blocks, retransmissions included.
-    pub prbs: u64,
-    /// Resource blocks of retransmissions.
-    pub retransmission_prbs: u64,
+    /// Resource elements for data of the used resource blocks, retransmissions included: [`crate::PrbUsage`] counts the same.
+    pub elements: u64,
+    /// Those of retransmissions.
+    pub retransmission_elements: u64,
     /// New transport blocks.
     pub blocks: u64,
     /// Octets of new transport blocks.
@@ -39,8 +43,8 @@ pub struct LinkCounts {
     pub failed_blocks: u64,
     /// New transport blocks by modulation: QPSK, 16QAM, 64QAM, 256QAM.
     pub modulations: [u64; 4],
-    /// Used resource blocks by MCS.
-    pub mcs_prbs: [u64; 32],
+    /// Used resource blocks by the number of layers, from 1 on, and MCS.
+    pub mcs_prbs: [[u64; 32]; 4],
     /// RLC PDUs in decoded transport blocks.
     pub air_pdus: u64,
     /// The sum of their times from the first transmission of the block until it was decoded.
@@ -55,16 +59,16 @@ pub struct LinkCounts {
     pub rsrp_dbm: f64,
     /// The sum of received qualities at reports, in dB: see [`crate::phy::Channel::rsrq_db`]. Downlink only.
     pub rsrq_db: f64,
-    /// Reports by CQI.
-    pub cqis: [u64; 16],
+    /// Reports by rank, from 1 on, and CQI.
+    pub cqis: [[u64; 16]; 4],
 }
 
 impl AddAssign for LinkCounts {
     /// The `last_…` values are taken from `other`.
     fn add_assign(&mut self, other: Self) {
         self.active_slots += other.active_slots;
-        self.prbs += other.prbs;
-        self.retransmission_prbs += other.retransmission_prbs;
+        self.elements += other.elements;
+        self.retransmission_elements += other.retransmission_elements;
         self.blocks += other.blocks;
         self.block_octets += other.block_octets;
         self.rounds.iter_mut().zip(other.rounds).for_each(|(sum, count)| *sum += count);
@@ -74,7 +78,8 @@ impl AddAssign for LinkCounts {
         self.failed_transmissions += other.failed_transmissions;
         self.failed_blocks += other.failed_blocks;
         self.modulations.iter_mut().zip(other.modulations).for_each(|(sum, count)| *sum += count);
-        self.mcs_prbs.iter_mut().zip(other.mcs_prbs).for_each(|(sum, count)| *sum += count);
+        let mcs_prbs = self.mcs_prbs.as_flattened_mut().iter_mut().zip(other.mcs_prbs.as_flattened());
+        mcs_prbs.for_each(|(sum, count)| *sum += count);
         self.air_pdus += other.air_pdus;
         self.air_ns += other.air_ns;
         self.reports += other.reports;
@@ -82,7 +87,8 @@ impl AddAssign for LinkCounts {
         self.sinr_db += other.sinr_db;
         self.rsrp_dbm += other.rsrp_dbm;
         self.rsrq_db += other.rsrq_db;
-        self.cqis.iter_mut().zip(other.cqis).for_each(|(sum, count)| *sum += count);
+        let cqis = self.cqis.as_flattened_mut().iter_mut().zip(other.cqis.as_flattened());
+        cqis.for_each(|(sum, count)| *sum += count);
     }
 }
 
@@ -90,13 +96,16 @@ impl AddAssign for LinkCounts {
 #[derive(Debug)]
 pub struct RadioLink {
     pub(crate) harq: Harq,
-    /// The last reported channel.
-    reported: Link,
+    /// What the base station knows of the channel.
+    report: ChannelReport,
     offset_db: f64,
-    pub(crate) mcs: u8,
-    pub(crate) cqi: u8,
+    mcs: u8,
+    /// The most PRBs of a block: see [`MIN_SPREAD_SINR_DB`].
+    most_prbs: u16,
     /// The current channel.
-    pub(crate) air: Link,
+    pub(super) air: Link,
+    /// The SINR in dB of each layer of the last block.
+    block_sinr_db: f64,
     average_octets: f32,
     pub(super) average_at: u64,
     /// Its slice, if any.
@@ -108,11 +117,12 @@ impl RadioLink {
     pub(super) fn new(harq: &HarqConfig) -> Self {
         RadioLink {
             harq: Harq::new(harq.processes),
-            reported: Link::of_sinr(f64::NEG_INFINITY),
+            report: ChannelReport::NONE,
             offset_db: 0.0,
             mcs: 0,
-            cqi: 0,
+            most_prbs: u16::MAX,
             air: Link::of_sinr(f64::NEG_INFINITY),
+            block_sinr_db: f64::NEG_INFINITY,
             average_octets: 0.0,
             average_at: 0,
             slice: None,
@@ -129,11 +139,16 @@ impl RadioLink {
         self.counts = LinkCounts::default();
     }
 
-    /// Applies a channel quality report.
-    pub(super) fn apply_report(&mut self, reported: Link, adaptation: &Adaptation) {
-        self.reported = reported;
-        self.cqi = adaptation.cqi(reported.sinr_db).0;
+    /// Applies a report about the channel.
+    pub(super) fn apply_report(&mut self, report: ChannelReport, rsrp_dbm: f64, adaptation: &Adaptation) {
+        self.report = report;
         self.adapt(adaptation);
+        let (counts, cqi) = (&mut self.counts, report.cqi.0);
+        counts.reports += 1;
+        counts.cqi += u64::from(cqi);
+        counts.cqis[usize::from(report.layers - 1) & 3][usize::from(cqi) & 15] += 1;
+        counts.sinr_db += self.air.sinr_db;
+        counts.rsrp_dbm += rsrp_dbm;
     }
 
     /// Applies HARQ feedback: the result of a first transmission adjusts the outer loop.
@@ -147,16 +162,61 @@ impl RadioLink {
         let block = self.harq.block(process);
         if let Some(outer_loop) = outer_loop
             && block.transmissions == 1
-            && self.reported.mcs.is_none()
+            && self.report.mcs.is_none()
         {
             let needs_db = [0, adaptation.mcs_count() - 1].map(|mcs| adaptation.needed_sinr_db(mcs));
-            self.offset_db = outer_loop.next_offset_db(self.offset_db, is_decoded, self.reported.sinr_db, needs_db);
+            self.offset_db = outer_loop.next_offset_db(self.offset_db, is_decoded, self.report.sinr_db, needs_db);
             self.adapt(adaptation);
         }
     }
 
     fn adapt(&mut self, adaptation: &Adaptation) {
-        self.mcs = Link { sinr_db: self.reported.sinr_db + self.offset_db, ..self.reported }.mcs(adaptation);
+        let ChannelReport { sinr_db, mcs, full_power_prbs, .. } = self.report;
+        let corrected_db = sinr_db + self.offset_db;
+        self.mcs = mcs.map_or_else(|| adaptation.mcs(corrected_db), |mcs| mcs.min(adaptation.mcs_count() - 1));
+        self.most_prbs = if full_power_prbs.is_finite() {
+            let spread = linear(corrected_db - MIN_SPREAD_SINR_DB).max(1.0);
+            // a conversion from f64 saturates
+            (full_power_prbs.max(1.0) * spread) as u16
+        } else {
+            u16::MAX
+        };
+    }
+
+    /// The MCS of a new block on `prbs` PRBs.
+    pub(crate) fn mcs_on(&self, prbs: u16, adaptation: &Adaptation) -> u8 {
+        let ChannelReport { sinr_db, mcs, full_power_prbs, .. } = self.report;
+        if mcs.is_some() || f64::from(prbs) <= full_power_prbs {
+            return self.mcs;
+        }
+        adaptation.mcs(sinr_db + self.offset_db - power_loss_db(full_power_prbs, prbs))
+    }
+
+    /// The PRBs that `octets` need, within the most PRBs of a block.
+    pub(crate) fn prbs_for(&self, octets: u32, symbols: u8, blocks: &TransportBlocks, adaptation: &Adaptation) -> u16 {
+        let layers = self.layers();
+        let mut prbs = blocks.prbs_for_on(layers, self.mcs, octets, symbols);
+        // more PRBs with less power each need a lower MCS, which needs more PRBs
+        while f64::from(prbs) > self.report.full_power_prbs && prbs < self.most_prbs {
+            let more = blocks.prbs_for_on(layers, self.mcs_on(prbs, adaptation), octets, symbols);
+            if more <= prbs {
+                break;
+            }
+            prbs = more;
+        }
+        prbs.min(self.most_prbs)
+    }
+
+    /// The octets of a block on as many PRBs as it may have.
+    pub(crate) fn octets_on_most(&self, symbols: u8, blocks: &TransportBlocks, adaptation: &Adaptation) -> u32 {
+        let prbs = self.most_prbs.min(blocks.prbs());
+        blocks.octets_on(self.layers(), self.mcs_on(prbs, adaptation), prbs, symbols)
+    }
+
+    /// The SINR in dB that each layer of a block has now.
+    pub(crate) fn meet_channel(&mut self, layers: u8, prbs: u16, adaptation: &Adaptation) -> (f64, Option<f64>) {
+        self.block_sinr_db = self.air.block_sinr_db(layers, prbs, adaptation);
+        (self.block_sinr_db, self.air.block_error_rate)
     }
 
     /// The offset that outer-loop link adaptation adds to the reported SINR, in dB.
@@ -165,7 +225,7 @@ impl RadioLink {
         self.offset_db
     }
 
-    /// The MCS index of new blocks.
+    /// The MCS index of new blocks; with a power limit on few PRBs, else lower.
     #[must_use]
     pub fn mcs(&self) -> u8 {
         self.mcs
@@ -174,13 +234,45 @@ impl RadioLink {
     /// The last reported CQI.
     #[must_use]
     pub fn cqi(&self) -> u8 {
-        self.cqi
+        self.report.cqi.0
     }
 
-    /// The current SINR in dB.
+    /// The last reported CQIs of subbands; none where the carrier has no subbands or the channel is flat.
+    #[must_use]
+    pub fn subband_cqis(&self) -> &[u8] {
+        self.report.subbands.cqis()
+    }
+
+    /// The last reported rank: the number of layers of new blocks.
+    #[must_use]
+    pub fn layers(&self) -> u8 {
+        self.report.layers
+    }
+
+    /// The current SINR in dB of a single layer, in the uplink on one PRB.
     #[must_use]
     pub fn sinr_db(&self) -> f64 {
         self.air.sinr_db
+    }
+
+    /// The SINR in dB of each layer of the last block; minus infinity before the first.
+    #[must_use]
+    pub fn block_sinr_db(&self) -> f64 {
+        self.block_sinr_db
+    }
+
+    /// The power headroom of the last block (type 1, TS 38.213 7.7.1): what the power that power control wants is below the
+    /// maximum, in dB; negative when the power is limited. Before the first block that of one PRB; `None` without power control.
+    #[must_use]
+    pub fn power_headroom_db(&self) -> Option<f64> {
+        let full = self.air.full_power_prbs;
+        full.is_finite().then(|| 10.0 * (full / f64::from(self.counts.last_prbs.max(1))).log10())
+    }
+
+    /// Whether the channel has a fixed MCS.
+    #[must_use]
+    pub fn has_fixed_mcs(&self) -> bool {
+        self.air.mcs.is_some()
     }
 
     /// The slice, if any.

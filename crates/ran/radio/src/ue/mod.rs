@@ -2,6 +2,8 @@
 
 mod activity;
 mod bearer;
+mod channel_state;
+mod drx;
 mod link;
 mod outer_loop;
 mod sublayers;
@@ -10,21 +12,28 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use crate::cell::CellConfig;
-use crate::phy::{Adaptation, Channel, Direction};
-use crate::tc;
+use crate::network::MobilityHistory;
+use crate::phy::{Channel, Direction};
+use crate::rlc::RlcCounts;
 use crate::traffic::Flow;
 use crate::{FlowId, Packet, Random, Time};
 
 pub(crate) use activity::Activity;
 pub use activity::INACTIVITY_TIMER;
 pub use bearer::Bearer;
+pub(crate) use channel_state::CellContext;
+pub use channel_state::ChannelStateConfig;
+use channel_state::Reports;
+use drx::Drx;
+pub use drx::{
+    DrxConfig, DrxError, INACTIVITY_MS, LONG_CYCLES_MS, ON_DURATIONS_MS, RETRANSMISSION_SLOTS, SHORT_CYCLES_MS,
+    ShortCycle,
+};
 pub use link::{LinkCounts, RadioLink};
 pub use outer_loop::OuterLoop;
 
 /// The maximum number of data radio bearers: DRB-Identity is 1 to 32 (TS 38.331).
 const MAX_BEARERS: usize = 32;
-/// The period of channel quality reports.
-const REPORT: Duration = Duration::from_millis(5);
 
 /// The PLMN, S-NSSAI and QoS class of a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -81,14 +90,9 @@ fn next_occasion(slot: u64, number: u64, period_slots: u64) -> u64 {
     ((slot + offset) / period_slots + 1) * period_slots - offset
 }
 
-/// Discontinuous reception (TS 38.321 5.7): a UE without downlink data sleeps until its next cycle, in which it listens in
-/// the first downlink slot.
-#[derive(Clone, Copy, Debug)]
-struct Drx {
-    cycle_ns: u64,
-    /// The last cycle in which the UE listened.
-    cycle: u64,
-    is_awake: bool,
+/// The packets that RLC has dropped without sending them.
+fn dropped_packets(counts: &RlcCounts) -> u64 {
+    counts.discarded_packets + counts.buffer_full_packets
 }
 
 /// A UE with everything that moves with it at a handover.
@@ -110,11 +114,19 @@ pub struct Ue {
     live_bearer: u8,
     next_flow: Time,
     pub(crate) requests: Requests,
-    next_report: Time,
+    reports: Reports,
     drx: Option<Drx>,
+    /// The DRX that was set for this UE; otherwise it has that of its cell.
+    own_drx: Option<Option<DrxConfig>>,
+    /// The time awake, and the time in RRC_CONNECTED, when DRX was switched off.
+    awake_before: (Duration, Duration),
     pub(crate) activity: Activity,
-    /// Whether it was in RRC_CONNECTED at the last report.
+    /// Whether it was in RRC_CONNECTED at the last update of its channel.
     pub(crate) is_connected: bool,
+    lost_between_cells: [u64; 2],
+    is_in_cell: bool,
+    /// Its past handovers and link failures, for the classification of failures.
+    pub(crate) history: MobilityHistory,
     /// Reused buffer.
     packets: Vec<Packet>,
     /// Packets of live interfaces for delivery at the UE and at the core.
@@ -148,10 +160,15 @@ impl Ue {
             live_bearer: 0,
             next_flow: Time::NEVER,
             requests: Requests::default(),
-            next_report: Time::START,
+            reports: Reports::default(),
             drx: None,
+            own_drx: None,
+            awake_before: (Duration::ZERO, Duration::ZERO),
             activity: Activity::new(Time::START),
             is_connected: true,
+            lost_between_cells: [0; 2],
+            is_in_cell: false,
+            history: MobilityHistory::default(),
             packets: Vec::new(),
             live_at_ue: Vec::new(),
             live_at_core: Vec::new(),
@@ -257,9 +274,70 @@ impl Ue {
         }
     }
 
-    /// Sets the DRX cycle; `None` disables DRX.
-    pub fn set_drx(&mut self, cycle_ns: Option<u64>) {
-        self.drx = cycle_ns.filter(|ns| *ns > 0).map(|cycle_ns| Drx { cycle_ns, cycle: 0, is_awake: true });
+    /// Sets DRX from now on, also in further cells; `None` disables it. Otherwise the UE has the DRX of its cell.
+    ///
+    /// # Panics
+    /// When [`DrxConfig::check`] rejects the configuration. Callers validate it first.
+    pub fn set_drx(&mut self, now: Time, config: Option<DrxConfig>) {
+        self.own_drx = Some(config);
+        self.start_drx(now, config);
+    }
+
+    /// Its DRX parameters, if it has DRX.
+    #[must_use]
+    pub fn drx(&self) -> Option<&DrxConfig> {
+        self.drx.as_ref().map(Drx::config)
+    }
+
+    /// The time in its cell in which it can receive grants and assignments: Active Time with DRX, otherwise RRC_CONNECTED.
+    #[must_use]
+    pub fn awake(&self, now: Time) -> Duration {
+        match &self.drx {
+            Some(drx) => drx.awake(now),
+            None => self.awake_before.0 + self.connected(now).saturating_sub(self.awake_before.1),
+        }
+    }
+
+    fn connected(&self, now: Time) -> Duration {
+        self.activity.present(now).saturating_sub(self.activity.inactive(now))
+    }
+
+    fn start_drx(&mut self, now: Time, config: Option<DrxConfig>) {
+        if let Some(refused) = config.and_then(|config| config.check().err()) {
+            panic!("DRX of a UE: {refused}");
+        }
+        let awake = self.awake(now);
+        self.awake_before = (awake, self.connected(now));
+        self.drx = config.map(|config| Drx::new(config, self.number, now).with_awake(awake));
+    }
+
+    /// Whether it receives grants and assignments in this slot.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.drx.as_ref().is_none_or(Drx::is_awake)
+    }
+
+    /// A block was assigned or granted in the slot that begins now.
+    pub(crate) fn count_grant(&mut self, now: Time, slot: Duration, process: (Direction, u8), is_retransmission: bool) {
+        if let Some(drx) = &mut self.drx {
+            drx.retransmitted(now, process);
+            if !is_retransmission {
+                drx.transmitted(now, slot);
+            }
+        }
+    }
+
+    /// The base station may retransmit a block from now on. In the uplink the UE does not know whether it has to.
+    pub(crate) fn wait_for_retransmission(&mut self, now: Time, slot: Duration, process: (Direction, u8)) {
+        if let Some(drx) = &mut self.drx {
+            drx.wait_for_retransmission(now, process, slot);
+        }
+    }
+
+    /// The UE has used a grant, which ends a scheduling request.
+    pub(crate) fn end_scheduling_request(&mut self, now: Time) {
+        if let Some(drx) = &mut self.drx {
+            drx.set_request_sent(now, false);
+        }
     }
 
     /// Moves all flows and live packets to a bearer, DRB identity 1 to 32, and creates it when it does not exist.
@@ -290,6 +368,37 @@ impl Ue {
         }
     }
 
+    /// Begins the time in no cell, after [`Ue::depart`]: what follows belongs to no cell's counters.
+    pub(crate) fn departed(&mut self, now: Time) {
+        self.is_in_cell = false;
+        for bearer in &mut self.bearers {
+            bearer.dl.reset_counts(now);
+            bearer.ul.reset_counts(now);
+        }
+    }
+
+    /// Releases its bearers while it is in no cell: their packets are lost.
+    pub(crate) fn release_bearers(&mut self) {
+        for bearer in &mut self.bearers {
+            bearer.tc.discard_all();
+            bearer.dl.discard_all();
+            bearer.ul.discard_all();
+        }
+    }
+
+    /// Packets of a direction that its RLC entities have dropped while it was in no cell. The counters of a cell do not contain
+    /// them.
+    #[must_use]
+    pub fn lost_between_cells(&self, direction: Direction) -> u64 {
+        let bearers = self.bearers.iter().map(|bearer| match direction {
+            Direction::Downlink => &bearer.dl,
+            Direction::Uplink => &bearer.ul,
+        });
+        // the counters begin with the departure
+        let since = if self.is_in_cell { 0 } else { bearers.map(|rlc| dropped_packets(rlc.counts())).sum() };
+        self.lost_between_cells[direction as usize] + since
+    }
+
     /// Resets the state that belongs to a cell, on arrival; `slot` is the cell's next slot.
     ///
     /// `feedback` is the time from the decoding of a downlink block until the base station knows of it.
@@ -297,8 +406,8 @@ impl Ue {
         &mut self,
         slot: u64,
         now: Time,
-        tables: &[Adaptation; 2],
-        tc: &tc::Configuration,
+        cell: &CellContext<'_>,
+        config: &CellConfig,
         feedback: Duration,
     ) {
         for link in [&mut self.dl, &mut self.ul] {
@@ -306,16 +415,20 @@ impl Ue {
         }
         for bearer in &mut self.bearers {
             bearer.dl.set_feedback(feedback);
-            bearer.dl.reset_counts(now);
-            bearer.ul.reset_counts(now);
+            for (rlc, lost) in [&mut bearer.dl, &mut bearer.ul].into_iter().zip(&mut self.lost_between_cells) {
+                *lost += dropped_packets(rlc.counts());
+                rlc.reset_counts(now);
+            }
             // when its packets do not fit into this cell's queues, it keeps the configuration of the other cell
-            let _ = bearer.tc.configure(now, tc);
+            let _ = bearer.tc.configure(now, &config.tc);
             bearer.tc.reset_counts();
         }
+        self.is_in_cell = true;
         self.requests = Requests { first_slot: slot, ..Requests::default() };
         self.activity = Activity::new(now);
-        self.next_report = now;
-        self.report(now, tables);
+        (self.drx, self.awake_before) = (None, (Duration::ZERO, Duration::ZERO));
+        self.start_drx(now, self.own_drx.unwrap_or(config.drx));
+        self.begin_reports(now, cell);
     }
 
     /// Re-establishes RLC on departure: packets in flight are sent again or lost.
@@ -328,38 +441,15 @@ impl Ue {
         }
     }
 
-    /// Updates the channel and applies the previous channel state as the report: reports are one period old.
-    fn report(&mut self, now: Time, tables: &[Adaptation; 2]) {
-        self.next_report = now + REPORT;
-        self.activity.update(now, self.dl.counts.active_slots + self.ul.counts.active_slots);
-        self.is_connected = !self.activity.is_inactive(now);
-        self.channel.update(now, &mut self.random);
-        let powers = [self.channel.rsrp_dbm(), self.channel.uplink_rsrp_dbm()];
-        self.dl.counts.rsrq_db += self.channel.rsrq_db();
-        let links = [(&mut self.dl, Direction::Downlink), (&mut self.ul, Direction::Uplink)];
-        for (((link, direction), adaptation), rsrp_dbm) in links.into_iter().zip(tables).zip(powers) {
-            let air = self.channel.link(direction);
-            let reported = if link.counts.reports == 0 { air } else { link.air };
-            link.apply_report(reported, adaptation);
-            link.counts.reports += 1;
-            link.counts.cqi += u64::from(link.cqi);
-            link.counts.cqis[usize::from(link.cqi & 15)] += 1;
-            link.counts.sinr_db += air.sinr_db;
-            link.counts.rsrp_dbm += rsrp_dbm;
-            link.air = air;
-        }
-    }
-
     /// The time until which the UE needs no processing, unless an event occurs. A UE with something to send is never idle.
     pub(crate) fn idle_until(&self) -> Time {
         let Requests { known_octets, grants, is_request_pending, .. } = self.requests;
         let is_retransmission = [&self.dl, &self.ul].iter().any(|link| link.harq.next_retransmission().is_some());
-        // with DRX, the slots in which it listens have to be tracked
-        if known_octets > 0 || is_retransmission || self.drx.is_some() {
+        if known_octets > 0 || is_retransmission {
             return Time::START;
         }
         let may_ask = grants == 0 && !is_request_pending;
-        let mut until = self.next_report.min(self.next_flow);
+        let mut until = self.reports.next_event().min(self.next_flow);
         for bearer in &self.bearers {
             if !bearer.tc.is_empty() || !bearer.dl.is_empty() || (may_ask && !bearer.ul.is_empty()) {
                 return Time::START;
@@ -387,6 +477,9 @@ impl Ue {
             return false;
         }
         self.requests.is_request_pending = true;
+        if let Some(drx) = &mut self.drx {
+            drx.set_request_sent(now, true);
+        }
         true
     }
 }

@@ -1,16 +1,17 @@
 //! The path of a UE's packets: flows, traffic control, RLC, transport blocks.
 
-use super::{MAX_BEARERS, Ue};
-use crate::phy::{Adaptation, Direction};
+use super::{CellContext, MAX_BEARERS, Ue};
+use crate::phy::Direction;
 use crate::tc::RlcState;
 use crate::{Packet, Time};
 
 impl Ue {
     /// Processes due reports, flows and timers at the beginning of a slot.
-    pub(crate) fn begin_slot(&mut self, now: Time, tables: &[Adaptation; 2]) {
-        if self.next_report <= now {
-            self.report(now, tables);
+    pub(crate) fn begin_slot(&mut self, now: Time, cell: &CellContext<'_>) {
+        if let Some(drx) = &mut self.drx {
+            drx.update(now);
         }
+        self.run_reports(now, cell);
         self.flows_at(now);
         self.run_rlc_timers(now);
         self.forward_to_rlc(now);
@@ -138,19 +139,9 @@ impl Ue {
         }
     }
 
-    /// Octets that transport blocks of the downlink would carry now; none while the UE sleeps.
-    pub(crate) fn downlink_demand(&mut self, now: Time) -> u32 {
-        let each = self.bearers.iter().map(|bearer| bearer.dl.demand_octets(now));
-        let demand = each.fold(0, u32::saturating_add);
-        if let Some(drx) = &mut self.drx {
-            let cycle = now.as_nanos() / drx.cycle_ns;
-            let begins = std::mem::replace(&mut drx.cycle, cycle) != cycle;
-            drx.is_awake = demand > 0 && (drx.is_awake || begins);
-            if !drx.is_awake {
-                return 0;
-            }
-        }
-        demand
+    /// Octets that transport blocks of the downlink would carry now.
+    pub(crate) fn downlink_demand(&self, now: Time) -> u32 {
+        self.bearers.iter().map(|bearer| bearer.dl.demand_octets(now)).fold(0, u32::saturating_add)
     }
 
     /// Octets that uplink transport blocks could carry now.

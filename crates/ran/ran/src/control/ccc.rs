@@ -1,6 +1,6 @@
 //! E2SM-CCC: the configuration of a node and its cell, and its effect on the model.
 //!
-//! A locked cell serves no UE. RRM policies reserve resource blocks for slices, or limit them: the reservations add up to
+//! A locked cell serves no UE: its UEs are handed over or released. RRM policies reserve resource blocks for slices, or limit them: the reservations add up to
 //! 100 % at most, and only the controller that created a policy changes it.
 
 use std::borrow::Cow;
@@ -19,6 +19,7 @@ use radio::phy;
 use ran_functions::ccc::{CccSource, ConfigLevel, ConfigScope, Refusal, SupportedAttribute, SupportedStructure};
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::Direction;
+use tracing::info;
 
 use super::slices::QuotaGroups;
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
@@ -107,6 +108,18 @@ static OF_RATIO: [SupportedAttribute; 5] = [
     SupportedAttribute::writable("rRMPolicyMinRatio"),
     SupportedAttribute::writable("rRMPolicyDedicatedRatio"),
 ];
+/// The attributes of a neighbour of a cell.
+static OF_RELATION: [SupportedAttribute; 3] = [
+    SupportedAttribute::read_only("nRTCI"),
+    SupportedAttribute::writable("cellIndividualOffset"),
+    SupportedAttribute::writable("isHOAllowed"),
+];
+static SET_RELATION: [SupportedAttribute; 3] = [
+    SupportedAttribute::set_only("nRTCI"),
+    SupportedAttribute::set_only("cellIndividualOffset"),
+    SupportedAttribute::set_only("isHOAllowed"),
+];
+static KEY_OF_RELATION: [Cow<'static, str>; 1] = [Cow::Borrowed("nRTCI")];
 /// The attributes of a cell of a DU that controllers set or follow.
 static SHORT_CELL_OF_DU: [SupportedAttribute; 3] = [
     SupportedAttribute::writable("administrativeState").without_queries(),
@@ -145,20 +158,22 @@ const fn offer(
 }
 
 /// The number of structures of a CU-CP, which come first.
-const CU_OFFERS: usize = 2;
-static OFFERS: [SupportedStructure; 5] = [
+const CU_OFFERS: usize = 3;
+static OFFERS: [SupportedStructure; 6] = [
     offer(ConfigLevel::Node, "O-GNBCUCPFunction", &OF_CU_CP, &[]),
     offer(ConfigLevel::Cell, "O-NRCellCU", &OF_CELL_OF_CU, &[]),
+    offer(ConfigLevel::Cell, "O-NRCellRelation", &OF_RELATION, &KEY_OF_RELATION),
     offer(ConfigLevel::Node, "O-GNBDUFunction", &OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-NRCellDU", &OF_CELL_OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &OF_RATIO, &KEY_OF_RATIO),
 ];
 
-/// What a DU announces by default; a gNB omits the first, which is its only structure of the node.
-static SHORT_OFFERS: [SupportedStructure; 3] = [
+/// What a DU announces by default, without the last; a gNB omits the first, which is its only structure of the node.
+static SHORT_OFFERS: [SupportedStructure; 4] = [
     offer(ConfigLevel::Node, "O-GNBDUFunction", &OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-NRCellDU", &SHORT_CELL_OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &SHORT_RATIO, &KEY_OF_RATIO),
+    offer(ConfigLevel::Cell, "O-NRCellRelation", &SET_RELATION, &KEY_OF_RELATION),
 ];
 static RRM_POLICY_CONTROL: [SupportedStructure; 1] =
     [offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &SET_RATIO, &KEY_OF_RATIO)];
@@ -176,8 +191,22 @@ fn plmn_info_list(networks: &[ServedPlmn]) -> Vec<PlmnInfo> {
     networks.iter().flat_map(of).collect()
 }
 
-fn administrative_state(is_locked: bool) -> AdministrativeState {
-    if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked }
+/// The administrative state of a cell of the model.
+fn administrative_state(state: radio::AdministrativeState) -> AdministrativeState {
+    match state {
+        radio::AdministrativeState::Unlocked => AdministrativeState::Unlocked,
+        radio::AdministrativeState::ShuttingDown => AdministrativeState::ShuttingDown,
+        radio::AdministrativeState::Locked => AdministrativeState::Locked,
+    }
+}
+
+/// The state of the model's cell for an administrative state.
+fn state_of_cell(state: AdministrativeState) -> radio::AdministrativeState {
+    match state {
+        AdministrativeState::Unlocked => radio::AdministrativeState::Unlocked,
+        AdministrativeState::ShuttingDown => radio::AdministrativeState::ShuttingDown,
+        AdministrativeState::Locked => radio::AdministrativeState::Locked,
+    }
 }
 
 fn refuse<T>(cause: Cause, attributes: &[&str], reason: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
@@ -192,7 +221,7 @@ impl CccSource for Node {
             (NodeType::CuCp, _) => &OFFERS[..CU_OFFERS],
             (NodeType::Du, _) if self.configuration.announces_all => &OFFERS[CU_OFFERS..],
             (_, _) if self.configuration.announces_all => &OFFERS,
-            (NodeType::Du, _) => &SHORT_OFFERS,
+            (NodeType::Du, _) => &SHORT_OFFERS[..3],
             (NodeType::Gnb | NodeType::CuUp | NodeType::Enb, _) => &SHORT_OFFERS[1..],
         }
     }
@@ -228,7 +257,7 @@ impl CccSource for Node {
             }
             "O-NRCellDU" => {
                 let cell = self.cell();
-                let (is_locked, grid) = (cell.is_locked(), cell.grid());
+                let (state, grid) = (cell.administrative_state(), cell.grid());
                 let bandwidth_mhz = Some(grid.carrier().bandwidth_mhz.round() as u16);
                 let bwp = |context| Bwp {
                     bwp_context: Some(context),
@@ -241,8 +270,8 @@ impl CccSource for Node {
                 Structure::NrCellDu(NrCellDu {
                     cell_local_id: Some(1),
                     operational_state: Some(OperationalState::Enabled),
-                    administrative_state: Some(administrative_state(is_locked)),
-                    cell_state: Some(if is_locked { CellState::Idle } else { CellState::Active }),
+                    administrative_state: Some(administrative_state(state)),
+                    cell_state: Some(if cell.is_locked() { CellState::Idle } else { CellState::Active }),
                     plmn_info_list: Some(plmn_info_list(&self.networks())),
                     nr_pci: Some(self.nr_pci()),
                     bs_channel_bw_dl_mhz: bandwidth_mhz,
@@ -251,6 +280,7 @@ impl CccSource for Node {
                     ..NrCellDu::default()
                 })
             }
+            "O-NRCellRelation" => return self.cell_relations(),
             "O-RRMPolicyRatio" => {
                 return configuration.policies.iter().map(|p| Structure::RrmPolicyRatio(p.ratio.clone())).collect();
             }
@@ -288,11 +318,12 @@ impl CccSource for Node {
                 }
             }
             (Structure::NrCellDu(wanted), _) => {
-                let before = administrative_state(self.cell().is_locked());
+                let before = administrative_state(self.cell().administrative_state());
                 let state = wanted.administrative_state.unwrap_or(before);
-                if state == AdministrativeState::ShuttingDown {
-                    let why = "UEs do not leave a cell that is shutting down: use LOCKED";
-                    return refuse(Cause::NotSupported, &["administrativeState"], why);
+                // X.731 8.6: a locked cell serves no UE that could leave it
+                if (before, state) == (AdministrativeState::Locked, AdministrativeState::ShuttingDown) {
+                    let why = "the cell is locked: it cannot shut down; unlock it first";
+                    return refuse(Cause::IncompatibleState, &["administrativeState"], why);
                 }
                 let pci = wanted.nr_pci.unwrap_or(self.nr_pci());
                 if (state, pci) != (before, self.nr_pci()) {
@@ -300,7 +331,17 @@ impl CccSource for Node {
                 }
                 let cell = self.cell_number();
                 self.simulation.borrow_mut().nr_pcis[cell] = pci;
-                self.cell_mut().set_locked(state == AdministrativeState::Locked);
+                if state != before {
+                    info!(cell, "administrative state set to {state:?} by controller {}", origin.0);
+                    self.cell_mut().set_administrative_state(state_of_cell(state));
+                }
+            }
+            (Structure::NrCellRelation(wanted), current) => {
+                let neighbour = match current {
+                    Some(Structure::NrCellRelation(current)) => self.neighbour_of(current.nr_tci),
+                    _ => self.neighbour_of(wanted.nr_tci),
+                };
+                self.set_cell_relation(origin, neighbour, wanted)?;
             }
             (Structure::RrmPolicyRatio(wanted), current) => {
                 let current = match current {
@@ -328,6 +369,12 @@ impl CccSource for Node {
 }
 
 impl Node {
+    /// Reports that the cell has been locked after shutting down.
+    pub fn report_lock(&mut self) {
+        self.configuration.changes += 1;
+        self.report_cell_change();
+    }
+
     /// Applies a slice-level PRB quota of E2SM-RC: policies for both directions, all or none.
     pub fn set_quota(&mut self, origin: ControllerId, quota: &SlicePrbQuota) -> Result<(), Refusal> {
         let before = self.configuration.policies.clone();
@@ -474,5 +521,6 @@ fn check(ratio: &RrmPolicyRatio, networks: &[ServedPlmn]) -> Result<(), Refusal>
     Ok(())
 }
 
+mod relations;
 #[cfg(test)]
 mod tests;

@@ -170,6 +170,8 @@ impl Node {
     /// Starts or stops the reports of events.
     pub fn subscribe_to_events(&mut self, is_subscribed: bool) {
         let inactive = self.inactive_ues();
+        let cell = self.cell_number();
+        self.simulation.borrow_mut().model.network.set_reporting(cell, is_subscribed && self.reports_rrc_messages());
         let mobility = &mut self.mobility.events;
         mobility.is_subscribed = is_subscribed;
         mobility.inactive = inactive;

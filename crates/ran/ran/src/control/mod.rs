@@ -2,6 +2,7 @@
 
 pub mod ccc;
 mod events;
+mod measurement_reports;
 pub mod ni;
 pub mod rc;
 mod rrc;

@@ -1,10 +1,10 @@
 //! E2SM-RC: control actions, and reports of what happens in the cell.
 //!
-//! A handover moves the UE to another cell of the RAN; a slice-level PRB quota limits the resource blocks of a slice; a UE
-//! with DRX receives in its cycle only; a bearer's priority, from its number or its QoS, weighs in scheduling.
+//! A handover moves the UE to another cell of the RAN; a slice-level PRB quota limits the resource blocks of a slice; DRX sets the
+//! cycles of a UE, whose other timers stay; a bearer's priority, from its number or its QoS, weighs in scheduling.
 //!
-//! Reported are RRC states, the messages on NG that accompany them, changes of the cell, and handovers in preparation. There
-//! are no RRC messages in the model, so none are reported.
+//! Reported are RRC states, the messages on NG that accompany them, the measurement reports of RRC, changes of the cell, and
+//! handovers in preparation.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -16,14 +16,16 @@ use e2sm::common::{
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
 use e2sm::rc::{
-    ActionId, ControlAction, DrbQos, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
+    ActionId, ControlAction, DrbQos, Drx, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
     NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
 };
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::{Cause, CauseRicRequest};
-use per::{List, Real};
+use per::{List, Octets, Real};
+use radio::HandoverError;
 use radio::phy::Duplex;
+use radio::{DrxConfig, ShortCycle};
 use ran_functions::kpm::KpmSource;
 use ran_functions::rc::{
     Event, EventKind, Origin, ProcedureId, RcSource, Refusal, SupportedBreakpoint, SupportedInsert, SupportedParameter,
@@ -47,6 +49,8 @@ const RSRP_DBM: RanParameterId = RanParameterId(4_000_000_001);
 const CQI: RanParameterId = RanParameterId(4_000_000_002);
 const SLICE_TYPE: RanParameterId = RanParameterId(4_000_000_003);
 const FIVE_QI: RanParameterId = RanParameterId(4_000_000_004);
+/// A MeasurementReport of RRC (TS 38.331) with the serving cell and the strongest neighbours.
+pub(super) const MEASURED_CELLS: RanParameterId = RanParameterId(4_000_000_005);
 
 /// The scheduling weight of a bearer other than the default one.
 const DEDICATED_WEIGHT: f32 = 4.0;
@@ -94,6 +98,34 @@ impl Node {
 
 fn refuse<T>(reason: impl Into<Cow<'static, str>>) -> Result<T, Refusal> {
     Err(Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), reason))
+}
+
+/// The DRX parameters with the cycles of a control and the timers that the UE has.
+fn drx_config(drx: &Drx, current: DrxConfig) -> Result<DrxConfig, String> {
+    let short = match (drx.short_cycle, drx.short_cycle_timer) {
+        (None, None) => None,
+        (Some(_), Some(cycles)) => {
+            let cycle_ms = drx.short_cycle_ms().ok_or("invalid short DRX cycle")?;
+            Some(ShortCycle { cycle_ms, cycles })
+        }
+        (Some(_), None) => return Err("a short DRX cycle requires the short DRX cycle timer".into()),
+        (None, Some(_)) => return Err("a short DRX cycle timer requires the short DRX cycle".into()),
+    };
+    let long_cycle_ms = drx.long_cycle_ms().ok_or("invalid long DRX cycle")?;
+    let start_offset_ms = current.start_offset_ms.map(|offset| offset % long_cycle_ms);
+    let config = DrxConfig { long_cycle_ms, start_offset_ms, short, ..current };
+    config.check().map_err(|error| error.to_string())?;
+    Ok(config)
+}
+
+/// The refusal of a handover. A target that admits no UE is not ready; a full one lacks resources.
+fn handover_refusal(error: HandoverError) -> Refusal {
+    let cause = match error {
+        HandoverError::CellLocked => CauseRicRequest::SystemNotReady,
+        HandoverError::CellFull => CauseRicRequest::FunctionResourceLimit,
+        _ => CauseRicRequest::ControlFailedToExecute,
+    };
+    Refusal::new(Cause::RicRequest(cause), error.to_string())
 }
 
 impl RcSource for Node {
@@ -154,20 +186,17 @@ impl RcSource for Node {
                         "handover of single sessions, bearers or secondary cells is not supported: the UE keeps them all",
                     );
                 }
-                self.hand_over(ue, &handover.target).or_else(|stays| refuse(stays.to_string()))?;
+                self.mobility.handover_reasons.insert(ue, "RC");
+                self.hand_over(ue, &handover.target).map_err(handover_refusal)?;
             }
             (action, Some(ue)) => {
                 let Some(context) = self.context(ue).cloned() else { return refuse("the UE has left the cell") };
                 match action {
                     ControlAction::Drx(drx) => {
-                        if drx.short_cycle.is_some() || drx.short_cycle_timer.is_some() {
-                            return refuse("short DRX cycle is not supported");
-                        }
-                        let Some(cycle_ms) = drx.long_cycle_ms() else {
-                            return refuse("invalid long DRX cycle");
-                        };
-                        let cycle_ns = u64::from(cycle_ms) * 1_000_000;
-                        self.change_ue(ue, |ue, _| ue.set_drx(Some(cycle_ns)));
+                        let now = self.cell().now();
+                        let current = self.cell().ue(place_of(ue)).and_then(|ue| ue.drx().copied());
+                        let config = drx_config(drx, current.unwrap_or_default()).or_else(refuse)?;
+                        self.change_ue(ue, |ue, _| ue.set_drx(now, Some(config)));
                     }
                     ControlAction::DrbQos(qos) => {
                         let DrbQos { drb_id, five_qi, priority_level, .. } = *qos;
@@ -259,8 +288,12 @@ impl RcSource for Node {
             return events;
         }
         match self.node_type {
-            NodeType::Gnb | NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
-            NodeType::CuCp | NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
+            NodeType::Gnb => {
+                &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::NodeChanges, EventKind::RrcStates]
+            }
+            NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
+            NodeType::CuCp => &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::RrcStates],
+            NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
             NodeType::Du => &[EventKind::NodeChanges],
         }
     }
@@ -286,10 +319,11 @@ impl RcSource for Node {
             SupportedParameter { id, name: Cow::Borrowed(name), is_layer_2 }
         }
         // layer 2 first
-        static OFFERS: [SupportedParameter; 5] = [
+        static OFFERS: [SupportedParameter; 6] = [
             offer(DL_BUFFER_OCCUPANCY, "DL Buffer Occupancy", true),
             offer(CQI, "CQI", true),
             offer(RSRP_DBM, "SS-RSRP in dBm", true),
+            offer(MEASURED_CELLS, "Measured cells", true),
             offer(SLICE_TYPE, "Slice/Service type", false),
             offer(FIVE_QI, "5QI", false),
         ];
@@ -304,8 +338,13 @@ impl RcSource for Node {
     fn ue_parameter(&self, ue: Ue, id: RanParameterId) -> Option<RanParameterValue<'static>> {
         let context = self.context(ue)?;
         let cell = self.cell();
-        let ue = cell.ue(place_of(ue))?;
+        let place = place_of(ue);
+        let ue = cell.ue(place)?;
         match id {
+            MEASURED_CELLS => {
+                drop(cell);
+                self.measured_cells(place).map(|octets| RanParameterValue::ValueOctS(Octets::from(octets)))
+            }
             RSRP_DBM => Some(RanParameterValue::ValueReal(Real::from(ue.channel().rsrp_dbm()))),
             DL_BUFFER_OCCUPANCY => {
                 let octets: u64 = ue.bearers().iter().map(queued_octets).sum();

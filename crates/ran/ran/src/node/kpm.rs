@@ -116,25 +116,19 @@ impl KpmSource for Node {
         label: &MeasurementLabel,
     ) -> Value {
         let count = |count: u64| Value::Integer(u32::try_from(count).unwrap_or(u32::MAX));
-        // all blocks and reports have the rank and the tables of the carrier
-        let is_of_carrier = |rank: &Bin, table: &Bin| {
-            let cell = self.cell();
-            let carrier = cell.grid().carrier();
-            is_in(rank, carrier.downlink_layers.into()) && is_in(table, carrier.downlink_mcs.number().into())
-        };
-        let sum_in = |bin: &Bin, counts: &[u64]| -> u64 {
-            counts.iter().enumerate().filter(|(index, _)| is_in(bin, *index as f64)).map(|(_, count)| count).sum()
-        };
+        // all blocks and reports have the tables of the carrier
+        let is_of_carrier = |table: &Bin| is_in(table, self.cell().grid().carrier().downlink_mcs.number().into());
         match (self.kpi(measurement), bins) {
             (Some(Kpi::CqiDist | Kpi::McsDistDl), [a, b, c]) => {
                 let is_cqi = self.kpi(measurement) == Some(Kpi::CqiDist);
                 let (rank, table, index) = if is_cqi { (b, c, a) } else { (a, b, c) };
-                if !is_of_carrier(rank, table) {
+                if !is_of_carrier(table) {
                     return Value::Integer(0);
                 }
+                let (is_rank, is_index) = (|layers| is_in(rank, layers), |at| is_in(index, at));
                 count(self.growth(since, object, label, |growth| match is_cqi {
-                    true => sum_in(index, &growth.cqis.0),
-                    false => sum_in(index, &growth.dl_mcs_prbs.0),
+                    true => growth.cqis.sum_in(is_rank, is_index),
+                    false => growth.dl_mcs_prbs.sum_in(is_rank, is_index),
                 }))
             }
             (Some(kpi), [bin]) => {

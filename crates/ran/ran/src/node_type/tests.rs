@@ -101,7 +101,7 @@ fn node_types_have_their_own_functions() {
     let mut whole = offers(&gnb);
     whole.sort_unstable();
     assert_eq!(all, whole, "a split gNB has the measurements of a gNB, each once");
-    assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU"]);
+    assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU", "O-NRCellRelation"]);
     assert_eq!(structures(&du), ["O-GNBDUFunction", "O-NRCellDU", "O-RRMPolicyRatio"]);
     let actions = [RcSource::control_actions(&cu_cp), RcSource::control_actions(&du)].concat();
     assert_eq!(actions.len(), RcSource::control_actions(&gnb).len());
@@ -144,19 +144,7 @@ fn control_of_one_node_has_effect_on_all() {
     let busy = measure(&mut nodes[1], "DRB.PdcpSduVolumeDL", 1, 2);
     assert!(busy > 5_000.0, "three UEs with 2 Mbit/s each: {busy} kbit");
 
-    // the cell is locked at the DU: all nodes measure no traffic
     let cell = KpmSource::cell(&nodes[2]);
-    let lock = |node: &mut Node, second, state| {
-        let wanted = NrCellDu { administrative_state: Some(state), ..NrCellDu::default() };
-        let wanted = RanConfigurationStructure::NrCellDu(wanted);
-        node.write(at(second), ControllerId(1), ConfigScope::Cell(cell), None, &wanted).unwrap();
-    };
-    lock(&mut nodes[2], 2, AdministrativeState::Locked);
-    assert_eq!(measure(&mut nodes[2], "RRU.PrbTotDl", 3, 4), 0.0);
-    assert!(nodes[0].cell().is_locked());
-    lock(&mut nodes[2], 4, AdministrativeState::Unlocked);
-    assert!(measure(&mut nodes[2], "RRU.PrbTotDl", 5, 6) > 0.0);
-
     // its physical cell identity appears at neighbours and at the CU-CP
     let wanted = RanConfigurationStructure::NrCellDu(NrCellDu { nr_pci: Some(7), ..NrCellDu::default() });
     nodes[2].write(at(6), ControllerId(1), ConfigScope::Cell(cell), None, &wanted).unwrap();
@@ -195,6 +183,15 @@ fn control_of_one_node_has_effect_on_all() {
     assert_eq!(nodes.each_ref().map(ues), [2, 2, 2, 1]);
     let reporting = nodes.each_ref().map(RrcSource::has_events);
     assert_eq!(reporting, [true, false, false, true]);
+
+    // the cell is locked at the DU: the UEs leave all nodes, and the DU measures no traffic
+    let wanted = NrCellDu { administrative_state: Some(AdministrativeState::Locked), ..NrCellDu::default() };
+    let wanted = RanConfigurationStructure::NrCellDu(wanted);
+    nodes[2].write(at(8), ControllerId(1), ConfigScope::Cell(cell), None, &wanted).unwrap();
+    assert_eq!(measure(&mut nodes[2], "RRU.PrbTotDl", 9, 10), 0.0);
+    assert!(nodes[0].cell().is_locked());
+    advance(&mut nodes, 10);
+    assert_eq!(nodes.each_ref().map(ues), [0, 0, 0, 3]);
 }
 
 #[test]

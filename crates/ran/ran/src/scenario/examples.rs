@@ -289,12 +289,12 @@ fn timeline() {
     run.until(2.1);
     let received = |run: &Running| run.flow(1, 0).downlink.received_packets;
     let before = received(&run);
+    assert_eq!(run.find(1).unwrap().0, 1, "the neighbour has taken the UE of the locked cell");
     run.until(3.9);
     assert!(run.nodes[0].cell().is_locked());
-    assert_eq!(received(&run), before, "locked");
+    assert!(received(&run) > before);
     run.until(6.0);
     let after = received(&run);
-    assert!(after > before);
     run.until(7.0);
     assert_eq!(received(&run), after, "stopped");
 }
@@ -322,4 +322,99 @@ fn split_gnb() {
     assert_eq!(names, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
     let rates = run.mbps(&[0, 1, 2, 3], 4.0);
     assert!(rates.iter().all(|rate| (rate - 20.0).abs() < 2.0), "{rates:?}");
+}
+
+#[test]
+fn hex7() {
+    let mut run = Running::example("hex7");
+    run.until(0.1);
+    assert_eq!((run.first.len(), (0..21).map(|cell| run.ues(cell)).sum::<usize>()), (21, 105));
+    run.until(3.0);
+    // every UE is in the strongest cell of its place, or was when its handover began
+    let mut away = 0;
+    for cell in 0..21 {
+        for (_, ue) in run.cell(cell).ues() {
+            let geometry = ue.channel().geometry().unwrap();
+            assert_eq!(geometry.sites().len(), 21);
+            let best = (0..21).max_by(|a, b| geometry.rsrp_dbm(*a).total_cmp(&geometry.rsrp_dbm(*b))).unwrap();
+            away += usize::from(geometry.rsrp_dbm(cell) < geometry.rsrp_dbm(best) - 3.0);
+        }
+    }
+    assert!(away <= 5, "{away} UEs are in a cell that is 3 dB weaker than the strongest");
+    let delivered =
+        (0..105).filter(|ue| run.find(*ue).is_some() && run.flow(*ue, 0).downlink.received_octets > 250_000);
+    let delivered = delivered.count();
+    assert!(delivered >= 90, "{delivered} of 105 UEs have most of 1 Mbit/s");
+}
+
+#[test]
+fn hex19() {
+    let mut run = Running::example("hex19");
+    run.until(0.2);
+    let ues: Vec<usize> = (0..57).map(|cell| run.ues(cell)).collect();
+    assert_eq!(ues.iter().sum::<usize>(), 1140);
+    // with wrap-around the cells of the middle site are as any other
+    let [middle, outer] = [0..3, 45..57].map(|cells| {
+        let count = cells.len();
+        ues[cells].iter().sum::<usize>() as f64 / count as f64
+    });
+    assert!((10.0..30.0).contains(&middle) && (10.0..30.0).contains(&outer), "{ues:?}");
+    let received = (0..1140).filter(|ue| run.flow(*ue, 0).downlink.received_octets > 0).count();
+    assert!(received > 1000, "{received} of 1140 UEs received packets");
+    let in_buildings = |cell: usize| {
+        let there = run.nodes[run.first[cell]].cell();
+        there.ues().filter(|(_, ue)| ue.channel().geometry().unwrap().is_indoors()).count()
+    };
+    let share = (0..57).map(in_buildings).sum::<usize>() as f64 / 1140.0;
+    assert!((share - 0.8).abs() < 0.05, "{share}");
+}
+
+#[test]
+fn indoor() {
+    let mut run = Running::example("indoor");
+    run.until(0.1);
+    assert_eq!((0..12).map(|cell| run.ues(cell)).sum::<usize>(), 36);
+    let (mut seen, mut strongest_dbm) = (0, f64::MIN);
+    for cell in 0..12 {
+        for (_, ue) in run.cell(cell).ues() {
+            let geometry = ue.channel().geometry().unwrap();
+            seen += usize::from(geometry.has_line_of_sight(cell));
+            strongest_dbm = strongest_dbm.max(geometry.rsrp_dbm(cell));
+        }
+    }
+    assert!(seen > 18, "{seen} of 36 UEs are in line of sight of their cell");
+    assert!((-60.0..-20.0).contains(&strongest_dbm), "{strongest_dbm}");
+    run.until(20.0);
+    for cell in 0..12 {
+        for (_, ue) in run.cell(cell).ues() {
+            let at = ue.channel().geometry().unwrap().position();
+            assert!((0.0..=120.0).contains(&at.x_m) && (0.0..=50.0).contains(&at.y_m), "{at:?}");
+        }
+    }
+}
+
+#[test]
+fn trajectories() {
+    let mut run = Running::example("trajectories");
+    let position = |run: &Running, ue: u64| {
+        let (cell, place) = run.find(ue)?;
+        Some(run.cell(cell).ue(place).unwrap().channel().geometry().unwrap().position())
+    };
+    run.until(1.0);
+    let [cars, tram, bus] = [0..4, 4..5, 5..6].map(|ues| ues.filter(|ue| run.find(*ue).is_some()).count());
+    assert_eq!((cars, tram, bus), (1, 1, 1), "the other cars come later");
+    run.until(10.0);
+    assert!((0..4).all(|ue| run.find(ue).is_some()), "all cars drive");
+    // the first car has driven 15 m/s for 10 s, less an update of 40 ms
+    let car = position(&run, 0).unwrap();
+    assert!((129.0..131.0).contains(&car.x_m) && car.y_m == 3.2, "{car:?}");
+    assert!((139.0..141.0).contains(&position(&run, 5).unwrap().x_m));
+    run.until(14.0);
+    assert_eq!(position(&run, 4).unwrap().x_m, 50.0, "the tram is at its stop");
+    run.until(21.0);
+    assert_eq!(run.find(0), None, "the first car has left");
+    run.until(50.0);
+    assert!((0..4).all(|ue| run.find(ue).is_none()));
+    assert_eq!((position(&run, 4).unwrap().x_m, run.find(4).unwrap().0), (500.0, 2), "the tram stays at its end");
+    assert!(run.flow(5, 0).downlink.received_octets > 10_000_000);
 }

@@ -1,11 +1,10 @@
 //! A running scenario: the network, later arrivals, and the timeline.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use radio::phy::Site;
+use radio::phy::Deployment;
 use radio::{Network, Time};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::{Scenario, ScenarioError, TimelineChange, TimelineEntry, UeScenario};
 
@@ -16,7 +15,7 @@ pub struct Model {
     pub network: Network,
     /// The scenario without its UEs.
     scenario: Scenario,
-    sites: Arc<[Site]>,
+    sites: Deployment,
     /// The numbers and UEs that arrive later, in the order of time. A UE is created when it arrives.
     arrivals: VecDeque<(usize, UeScenario)>,
     /// The index of the next entry of the timeline.
@@ -44,8 +43,9 @@ impl Model {
         arrivals.sort_by_key(|(_, ue)| ue.arrives);
         let locks = vec![0; network.cells()];
         let cells = scenario.cells.clone();
-        let timeline = scenario.timeline.clone();
-        let scenario = Scenario { cells, timeline, ues: Vec::new(), ..*scenario };
+        let (timeline, deployment) = (scenario.timeline.clone(), scenario.deployment.clone());
+        let measurement = scenario.measurement.clone();
+        let scenario = Scenario { cells, timeline, deployment, measurement, ues: Vec::new(), ..*scenario };
         Ok(Model { network, scenario, sites, arrivals: arrivals.into(), next: 0, locks })
     }
 
@@ -59,12 +59,6 @@ impl Model {
             self.apply(change);
         }
         self.network.advance(until);
-    }
-
-    /// Advances one cell.
-    pub(crate) fn advance_cell(&mut self, cell: usize, until: Time) {
-        self.add_arrivals(until);
-        self.network.advance_cell(cell, until);
     }
 
     /// Creates the UEs that arrive until then.
@@ -86,11 +80,11 @@ impl Model {
 
     fn apply(&mut self, change: TimelineChange) {
         match change {
-            TimelineChange::Locked { cell, is_locked } => {
+            TimelineChange::Administrative { cell, state } => {
                 if let Some(locks) = self.locks.get_mut(cell) {
-                    info!(cell, is_locked, "timeline: administrative state changed");
+                    info!(cell, "timeline: administrative state set to {state:?}");
                     *locks += 1;
-                    self.network.cell_mut(cell).set_locked(is_locked);
+                    self.network.cell_mut(cell).set_administrative_state(state);
                 }
             }
             TimelineChange::HandOver { ue, to } => {
@@ -103,7 +97,7 @@ impl Model {
                     return;
                 };
                 match self.network.hand_over(cell, place, to) {
-                    Ok(()) => info!(ue, cell, to, "timeline: UE handed over"),
+                    Ok(()) => debug!(ue, cell, to, "timeline: UE handed over"),
                     Err(stays) => warn!(ue, cell, to, "timeline: handover failed: {stays}"),
                 }
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use radio::phy::{Direction, Duplex, Grid, Rat};
 use radio::traffic::{self, FlowSpecification, Kind};
-use radio::{Network, Time};
+use radio::{AdministrativeState, Network, Time};
 
 use super::{Scenario, ScenarioError, TimelineChange, UeScenario};
 
@@ -112,8 +112,14 @@ impl Scenario {
         let timeline = self.timeline.iter().map(|entry| {
             let at_s = entry.at.since(Time::START).as_secs_f64();
             match entry.change {
-                TimelineChange::Locked { cell, is_locked: true } => format!("at {at_s} s: cell {cell} is locked"),
-                TimelineChange::Locked { cell, is_locked: false } => format!("at {at_s} s: cell {cell} is unlocked"),
+                TimelineChange::Administrative { cell, state } => {
+                    let what = match state {
+                        AdministrativeState::Unlocked => "is unlocked",
+                        AdministrativeState::ShuttingDown => "shuts down",
+                        AdministrativeState::Locked => "is locked",
+                    };
+                    format!("at {at_s} s: cell {cell} {what}")
+                }
                 TimelineChange::HandOver { ue, to } => format!("at {at_s} s: UE {ue} is handed over to cell {to}"),
             }
         });

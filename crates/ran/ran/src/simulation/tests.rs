@@ -1,9 +1,18 @@
-//! The times of reads do not affect the model, and UEs are handed over between cells that have their own times.
+//! The times of reads do not affect the model.
 
 use super::*;
 use crate::scenario::Scenario;
 
 const START: Time = Time::from_nanos(3_000_000_007);
+
+/// Cells on different carriers, which do not interfere and have times of their own.
+fn with_own_carriers(cells: u16, ues_each: u16, seed: u64) -> Scenario {
+    let mut scenario = Scenario::with_mixed_traffic(cells, ues_each, seed);
+    for (number, cell) in (0..).zip(&mut scenario.cells) {
+        cell.radio.carrier.frequency_mhz += 50.0 * f64::from(number);
+    }
+    scenario
+}
 
 fn after(ms: u64) -> Time {
     START + Duration::from_millis(ms)
@@ -15,80 +24,23 @@ fn counts(simulation: &RanSimulation, cell: usize) -> Vec<radio::UeCounts> {
 }
 
 /// The model after reads at the given times, and a last one.
-fn counts_after_reads(is_always_on: bool, reads_ms: impl Iterator<Item = u64>) -> Vec<Vec<radio::UeCounts>> {
-    let scenario = Scenario { is_always_on, ..Scenario::with_mixed_traffic(2, 8, 3) };
-    let simulation = RanSimulation::new(&scenario).unwrap();
+fn counts_after_reads(scenario: &Scenario, reads_ms: impl Iterator<Item = u64>) -> Vec<Vec<radio::UeCounts>> {
+    let simulation = RanSimulation::new(scenario).unwrap();
     let mut simulation = simulation.borrow_mut();
     for ms in [0].into_iter().chain(reads_ms).chain([3000]) {
-        // in changing order
-        for cell in if ms % 2 == 0 { [0, 1] } else { [1, 0] } {
-            simulation.advance(cell, after(ms));
-        }
+        simulation.advance(after(ms));
     }
     [0, 1].map(|cell| counts(&simulation, cell)).to_vec()
 }
 
 #[test]
 fn read_times_do_not_affect_the_model() {
-    for is_always_on in [true, false] {
-        let rarely = counts_after_reads(is_always_on, std::iter::empty());
+    let always_on = Scenario { is_always_on: true, ..with_own_carriers(2, 8, 3) };
+    for scenario in [always_on, with_own_carriers(2, 8, 3), Scenario::with_mixed_traffic(2, 8, 3)] {
+        let rarely = counts_after_reads(&scenario, std::iter::empty());
         assert!(rarely.iter().flatten().any(|ue| ue.dl_rlc.delivered_packets > 0));
-        assert_eq!(counts_after_reads(is_always_on, 1..3000), rarely);
-        assert_eq!(counts_after_reads(is_always_on, (0..200).map(|at| at * at / 14)), rarely);
-    }
-}
-
-/// One of the cells was not read yet, or not for a while.
-#[test]
-fn ue_is_handed_over_between_cells_with_own_times() {
-    for (ahead, to) in [(0, 1), (1, 0)] {
-        let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 4, 1)).unwrap();
-        let mut simulation = simulation.borrow_mut();
-        simulation.advance(1 - to, after(0));
-        for second in 1..=20 {
-            simulation.advance(ahead, after(1000 * second));
-        }
-        let before = counts(&simulation, 1 - to)[2].dl_rlc;
-        simulation.hand_over(1 - to, 2, to).unwrap();
-        for cell in [0, 1] {
-            simulation.advance(cell, after(20_000));
-            simulation.advance(cell, after(20_200));
-        }
-        let there = simulation.model.network.cell(to);
-        let ue = there.ue(4).expect("the UE in its new cell");
-        assert_eq!(ue.number(), 2 + 4 * (1 - to) as u64);
-        // the traffic is that of the elapsed time: no time ran backwards or twice
-        let came = ue.bearers()[0].downlink().counts().in_octets;
-        assert!(came <= 2_000_000, "{came} octets, and {} before", before.in_octets);
-        assert!((0..2).all(|cell| simulation.now(cell) >= radio::Time::from_millis(20_200)));
-        let now = simulation.now(to);
-        simulation.advance(to, after(20_300));
-        assert!(simulation.now(to).since(now) >= Duration::from_millis(99), "time continues");
-    }
-}
-
-/// A cell that was not read for very long does not catch up at once. Until it has, no UE is handed over to or from it, since
-/// the UE's traffic would pass through some time twice, or through a long time at once.
-#[test]
-fn cells_are_aligned_before_a_handover() {
-    for (ahead, from) in [(0, 0), (1, 0)] {
-        let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 4, 1)).unwrap();
-        let mut simulation = simulation.borrow_mut();
-        [0, 1].into_iter().for_each(|cell| simulation.advance(cell, after(0)));
-        (1..=20).for_each(|at| simulation.advance(ahead, after(10_000 * at)));
-        let number = simulation.model.network.cell(from).ue(2).unwrap().number();
-        let mut refused = 0;
-        while let Err(stays) = simulation.hand_over(from, 2, 1 - from) {
-            refused += 1;
-            assert_eq!(stays, HandoverError::ClocksApart);
-        }
-        assert_eq!(refused, 3, "one minute each");
-        let left = simulation.now(from);
-        let until = after(201_000);
-        [0, 1].into_iter().for_each(|cell| simulation.advance(cell, until));
-        let there = simulation.model.network.cell(1 - from);
-        let (_, ue) = there.ues().find(|(_, ue)| ue.number() == number).expect("the UE in its new cell");
-        assert!(there.now() >= left && ue.bearers()[0].downlink().counts().in_octets <= 10_000_000);
+        assert_eq!(counts_after_reads(&scenario, 1..3000), rarely);
+        assert_eq!(counts_after_reads(&scenario, (0..200).map(|at| at * at / 14)), rarely);
     }
 }
 
@@ -96,7 +48,7 @@ fn cells_are_aligned_before_a_handover() {
 fn invalid_handovers_are_refused() {
     let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 1, 1)).unwrap();
     let mut simulation = simulation.borrow_mut();
-    simulation.advance(0, after(0));
+    simulation.advance(after(0));
     assert_eq!(simulation.hand_over(0, 0, 2), Err(HandoverError::UnknownCell));
     assert_eq!(simulation.hand_over(0, 0, 0), Err(HandoverError::SameCell));
     assert_eq!(simulation.hand_over(0, 7, 1), Err(HandoverError::UnknownUe));
@@ -108,13 +60,13 @@ fn steps_replace_the_clock() {
     let mut simulation = simulation.borrow_mut();
     let steps = Steps::default();
     simulation.set_steps(steps.clone());
-    simulation.advance(0, after(0));
+    simulation.advance(after(0));
     assert_eq!(simulation.now(0), radio::Time::START, "the limit is 0");
     for ms in [1, 250, 40, 3000] {
         steps.allow_until(radio::Time::from_millis(ms));
         // the clock stops, or advances by hours
-        simulation.advance(0, after(0));
-        simulation.advance(1, after(3_600_000 * ms));
+        simulation.advance(after(0));
+        simulation.advance(after(3_600_000 * ms));
     }
     assert_eq!(steps.until(), radio::Time::from_millis(3000), "the limit does not fall");
     assert_eq!([0, 1].map(|cell| simulation.now(cell)), [radio::Time::from_millis(3000); 2]);
@@ -135,12 +87,13 @@ fn ues_change_cells_during_the_warm_up() {
     for ue in &mut scenario.ues {
         let motion =
             radio::phy::Motion::RandomWaypoint { min_speed_m_per_s: 30.0, max_speed_m_per_s: 30.0, pause_s: 0.0 };
-        let position = Some(radio::phy::Position { x_m: 500.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
-        ue.channel = crate::scenario::ChannelScenario::Geometry { position, motion };
+        let position = Some(radio::phy::Position { x_m: 1000.0 * ue.cell as f64 + 50.0, y_m: 30.0 });
+        ue.channel =
+            crate::scenario::ChannelScenario::Geometry { position, motion, radio: radio::phy::UeRadio::default() };
     }
     let simulation = RanSimulation::new(&scenario).unwrap();
     let mut simulation = simulation.borrow_mut();
-    simulation.advance(0, after(0));
+    simulation.advance(after(0));
     assert!(simulation.now(0) >= radio::Time::from_millis(30_000));
     let (mut there, mut away) = (0, 0);
     for cell in 0..3 {
@@ -157,7 +110,33 @@ fn ues_change_cells_during_the_warm_up() {
     }
     assert!(there > 20 && away > 5, "{away} of {there}");
     // afterwards handovers need a decision, and are reported
-    simulation.advance(0, after(20_000));
+    simulation.advance(after(20_000));
     let wants = |happening: radio::NetworkEvent| matches!(happening, radio::NetworkEvent::HandoverTriggered { .. });
     assert!((0..3).any(|cell| simulation.model.network.take_events(cell).any(wants)));
+}
+
+/// Every UE receives every cell: their number has no effect but that of their own power (6 km away and more: below 1 dB).
+#[test]
+fn further_cell_does_not_remove_interference() {
+    let sinr_db = |cells: u16| {
+        let mut scenario = Scenario::with_mixed_traffic(cells, 1, 2);
+        for (number, ue) in scenario.ues.iter_mut().enumerate() {
+            let x_m = 1000.0 * ue.cell as f64 + if number == 0 { 480.0 } else { 20.0 };
+            let position = Some(radio::phy::Position { x_m, y_m: 0.0 });
+            ue.channel = crate::scenario::ChannelScenario::Geometry {
+                position,
+                motion: radio::phy::Motion::Still,
+                radio: radio::phy::UeRadio::default(),
+            };
+            let specification = &mut ue.flows[0].specification;
+            specification.kind = radio::traffic::Kind::ConstantBitRate { rate_bps: 400_000_000, packet_octets: 1400 };
+        }
+        let mut network = scenario.network().unwrap();
+        network.advance(radio::Time::from_millis(2000));
+        let counts = *network.cell(0).ue(0).unwrap().downlink().counts();
+        counts.sinr_db / counts.reports as f64
+    };
+    let [seven, eight, twelve] = [7, 8, 12].map(sinr_db);
+    assert!((seven - eight).abs() < 1.0 && (seven - twelve).abs() < 1.0, "{seven} {eight} {twelve}");
+    assert!(seven < sinr_db(1) - 5.0);
 }

@@ -78,7 +78,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     // arguments that contradict each other are refused before a RIC is contacted
     args.action.action(PlmnIdentity([0; 3]))?;
     args.action.ue().check()?;
-    let mut xapp = connect(&args.ric, "ferric-rc", config)?;
+    let mut xapp = connect(&args.ric, "ferric-rc", config, Some(args.seconds))?;
     let stop = xapp.stop_handle();
     program::signals::stop_on_signal(stop.clone())?;
 

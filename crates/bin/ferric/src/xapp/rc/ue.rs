@@ -6,16 +6,16 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use e2sm::common::{AmfUeNgapId, GnbCuUeF1apId, Guami, PlmnIdentity, UeId, UeIdGnbDu};
 use ferric::e2::NodeId;
-use ferric::e2::topology::{Part, RanDatabase, Ue, UeName};
+use ferric::e2::topology::{Part, RanDatabase, Ue, UeName, UeReference, UeReferenceError};
 use ferric::e2ap::GlobalE2NodeId;
 use per::Bits;
 
 #[derive(clap::Args)]
 pub(super) struct UeArgs {
-    /// UE, by the name that `ferric xapp kpm` prints: amf-N, f1ap-N or e1ap-N.
-    #[arg(long, value_name = "UE")]
-    ue: GivenUe,
-    /// AMF of a UE amf-N in the node's PLMN: region, set and pointer. [default: as reported, or 1:1:1]
+    /// UE, by the name that `ferric xapp kpm` prints: amf:N, f1ap:N or e1ap:N. A plain N is amf:N.
+    #[arg(long, value_name = "UE", value_parser = ue_reference)]
+    ue: UeReference,
+    /// AMF of a UE amf:N in the node's PLMN: region, set and pointer. [default: as reported, or 1:1:1]
     #[arg(long, value_name = "REGION:SET:POINTER")]
     amf: Option<Amf>,
     /// gNB-CU-UE-F1AP-ID of the UE, if its base station does not report it. Up to four.
@@ -29,28 +29,13 @@ pub(super) struct UeArgs {
     pub sst: u8,
 }
 
-#[derive(Clone, Copy)]
-enum GivenUe {
-    Amf(i64),
-    F1ap(u32),
-    E1ap(u32),
-}
-
-impl FromStr for GivenUe {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const KINDS: &str = "not amf-N, f1ap-N or e1ap-N";
-        let (kind, number) = text.split_once('-').ok_or(KINDS)?;
-        let number: u64 = number.parse().map_err(|_| KINDS)?;
-        let short = || u32::try_from(number).map_err(|_| "the number is above 4294967295");
-        match kind {
-            "amf" if number < 1 << 40 => Ok(GivenUe::Amf(number as i64)),
-            "amf" => Err("the number is above 1099511627775"),
-            "f1ap" => short().map(GivenUe::F1ap),
-            "e1ap" => short().map(GivenUe::E1ap),
-            _ => Err(KINDS),
-        }
+/// Reads a UE whose identity the messages of E2SM-RC contain.
+fn ue_reference(text: &str) -> Result<UeReference, String> {
+    match text.parse().map_err(|error: UeReferenceError| error.to_string())? {
+        ue @ (UeReference::Amf(_) | UeReference::F1ap(_) | UeReference::E1ap(_)) => Ok(ue),
+        other => Err(format!(
+            "{other} is not in the messages of E2SM-RC: use amf:N, f1ap:N or e1ap:N, as `ferric xapp kpm` prints"
+        )),
     }
 }
 
@@ -138,7 +123,7 @@ impl WantedUe<'_> {
         names.retain(|name| given.iter().all(|given| kind(given) != kind(name)));
         names.extend(given);
         UeName::to_ue_id(&names, global_id).context(match Part::of(global_id) {
-            Part::Control => "the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf-N, and --f1ap-id or --e1ap-id",
+            Part::Control => "the AMF-UE-NGAP-ID of the UE is unknown: give --ue amf:N, and --f1ap-id or --e1ap-id",
             Part::Du(_) => "the gNB-CU-UE-F1AP-ID of the UE is unknown: give --f1ap-id",
             Part::CuUp(_) => "the gNB-CU-CP-UE-E1AP-ID of the UE is unknown: give --e1ap-id",
         })
@@ -151,16 +136,17 @@ impl UeArgs {
         let mut names = BTreeSet::new();
         let assumed = is_unknown.then_some(Amf { region: 1, set: 1, pointer: 1 });
         match (self.ue, self.amf.or(assumed)) {
-            (GivenUe::Amf(number), Some(amf)) => {
-                names.insert(UeName::ngap(&amf.guami(plmn_identity), AmfUeNgapId(number)));
+            (UeReference::Amf(number), Some(amf)) => {
+                // 40 bits
+                names.insert(UeName::ngap(&amf.guami(plmn_identity), AmfUeNgapId(number as i64)));
             }
-            (GivenUe::Amf(_), None) => {}
-            (GivenUe::F1ap(number), _) => {
+            (UeReference::F1ap(number), _) => {
                 names.insert(UeName::F1ap(number));
             }
-            (GivenUe::E1ap(number), _) => {
+            (UeReference::E1ap(number), _) => {
                 names.insert(UeName::E1ap(number));
             }
+            _ => {}
         }
         names.extend(self.f1ap_id.iter().map(|id| UeName::F1ap(*id)));
         names.extend(self.e1ap_id.iter().map(|id| UeName::E1ap(*id)));
@@ -170,16 +156,15 @@ impl UeArgs {
     /// The UE that the node's base station has reported by one of these names.
     fn find<'r>(&self, node: NodeId, ran: &'r RanDatabase) -> anyhow::Result<Option<&'r Ue>> {
         let Some(station) = ran.station_of(node) else { return Ok(None) };
-        let is_it = |name: &UeName| match (self.ue, name) {
-            (GivenUe::Amf(wanted), UeName::Ngap { guami, amf_ue_ngap_id }) => {
-                let of_amf = |amf: Amf| {
-                    let [a, b, c, ..] = *guami;
-                    UeName::ngap(&amf.guami(PlmnIdentity([a, b, c])), AmfUeNgapId(wanted)) == *name
-                };
-                wanted.unsigned_abs() == *amf_ue_ngap_id && self.amf.is_none_or(of_amf)
-            }
-            (GivenUe::F1ap(wanted), UeName::F1ap(id)) | (GivenUe::E1ap(wanted), UeName::E1ap(id)) => wanted == *id,
-            _ => false,
+        let is_it = |name: &UeName| {
+            let is_of_amf = |amf: Amf| match *name {
+                UeName::Ngap { guami: [a, b, c, ..], amf_ue_ngap_id } => {
+                    let id = AmfUeNgapId(amf_ue_ngap_id as i64); // 40 bits
+                    UeName::ngap(&amf.guami(PlmnIdentity([a, b, c])), id) == *name
+                }
+                _ => true,
+            };
+            self.ue.is(name) && self.amf.is_none_or(is_of_amf)
         };
         let mut found = ran.ues_of(station.id()).filter(|ue| ue.names().any(is_it));
         match (found.next(), found.next()) {

@@ -54,8 +54,17 @@ pub struct Args {
     /// Reporting period in ms over the RIC's link. Over Redis, the RIC's configuration determines it.
     #[arg(long, value_name = "P", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     period_ms: u32,
+    /// End after N seconds; with --undo, wait N seconds for nodes. [default: run until Ctrl-C; with --undo: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+    /// Remove the queue, the filter and the pacer, whichever program has set them, and end.
+    #[arg(long, conflicts_with = "restore")]
+    undo: bool,
+    /// At the end, remove what this run has set.
+    #[arg(long)]
+    restore: bool,
     /// Read statistics from this Redis server, to which `ferric ric --redis` forwards them, instead of the RIC's link.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, help_heading = crate::redis::HEADING, value_name = "URL")]
     redis: Option<RedisUrl>,
     #[command(flatten)]
     redis_access: RedisArgs,
@@ -66,19 +75,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = traffic::DEFAULT_PREFIX, requires = "redis")]
     prefix: String,
     /// Send controls to this REST address of `ferric ric --rest`, instead of the RIC's link.
-    #[arg(long, value_name = "URL", value_parser = rest::url)]
+    #[arg(long, help_heading = rest::HEADING, value_name = "URL", value_parser = rest::url)]
     rest: Option<String>,
     #[command(flatten)]
     access: rest::AccessArgs,
-    /// End after N seconds; with --undo, wait N seconds for nodes. [default: run until Ctrl-C; with --undo: 10]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    seconds: Option<u32>,
-    /// Remove the queue, the filter and the pacer, whichever program has set them, and end.
-    #[arg(long, conflicts_with = "restore")]
-    undo: bool,
-    /// At the end, remove what this run has set.
-    #[arg(long)]
-    restore: bool,
 }
 
 fn rnti(text: &str) -> Result<u32, &'static str> {
@@ -109,7 +109,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
     let link = if redis.is_some() && rest.is_some() {
         None
     } else {
-        let xapp = connect(&args.ric, "ferric-tc", config)?;
+        let xapp = connect(&args.ric, "ferric-tc", config, args.seconds)?;
         info!(ric = %xapp.ric_id(), "connected");
         Some(TrafficLink::new(xapp, redis.is_none().then_some(args.period_ms)))
     };

@@ -6,9 +6,12 @@ use anyhow::anyhow;
 use rest::client::{Client, ClientConfig, ClientError};
 use traffic::TcClient;
 
+/// The heading of the options of REST in `--help`.
+pub const HEADING: &str = "REST";
+
 /// Credentials for the RIC's REST interface.
 #[derive(Clone, clap::Args)]
-#[command(next_help_heading = "Access to REST")]
+#[command(next_help_heading = HEADING)]
 pub struct AccessArgs {
     /// PEM file of the CA that signed the RIC's certificate; required with https://.
     #[arg(long, value_name = "FILE", requires = "rest")]

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use e2sm::ccc::{NrCellRelation, QOffsetRangeList};
 use e2sm::common::{SNssai, Sst};
 use e2sm::kpm::MeasurementLabel;
 use ran_functions::kpm::MeasuredObject;
@@ -74,10 +75,64 @@ fn locked_cell_serves_no_ue() {
     let Structure::NrCellDu(cell) = &node.read(place, "O-NRCellDU")[0] else { panic!("a cell") };
     assert_eq!(cell.cell_state, Some(CellState::Idle));
     let refused = node.write(START + SECOND * 10, A, place, None, &state(AdministrativeState::ShuttingDown));
-    assert_eq!(refused.unwrap_err().attributes, ["administrativeState"]);
+    let refused = refused.unwrap_err();
+    assert_eq!((refused.cause, refused.attributes), (Cause::IncompatibleState, vec!["administrativeState".to_owned()]));
     node.write(START + SECOND * 10, A, place, None, &state(AdministrativeState::Unlocked)).unwrap();
-    assert!(share(&mut node, START + SECOND * 10, 5, 1) > 10.0);
+    assert!(share(&mut node, START + SECOND * 11, 5, 1) > 10.0, "the UEs have connections again");
     assert_eq!(CccSource::change_count(&node), 2);
+}
+
+/// Two cells, of which the first is locked or shut down: the second takes its UEs.
+#[test]
+fn ues_leave_a_cell_that_is_locked_or_shut_down() {
+    for wanted in [AdministrativeState::Locked, AdministrativeState::ShuttingDown] {
+        let mut nodes = testing::nodes(&RanConfig {
+            scenario: crate::Scenario { cells: vec![Default::default(); 2], ..crate::Scenario::without_traffic(8) },
+            ..RanConfig::default()
+        });
+        nodes.iter_mut().for_each(|node| node.advance(START));
+        let place = cell_scope(&nodes[0]);
+        nodes[0].write(START, A, place, None, &state(wanted)).unwrap();
+        nodes.iter_mut().for_each(|node| node.advance(START + SECOND));
+        assert_eq!(nodes.iter().map(|node| node.cell().ue_count()).collect::<Vec<_>>(), [0, 8], "{wanted:?}");
+        // an empty cell that shuts down is locked, and controllers see it
+        let Structure::NrCellDu(cell) = &nodes[0].read(place, "O-NRCellDU")[0] else { panic!("a cell") };
+        assert_eq!(cell.administrative_state, Some(AdministrativeState::Locked));
+        let changes = 1 + u64::from(wanted == AdministrativeState::ShuttingDown);
+        assert_eq!(CccSource::change_count(&nodes[0]), changes);
+        let ue = nodes[1].cell().ues().next().map(|(place, _)| crate::node::ue_of(nodes[1].cell().ue_entry(place)));
+        let refused = nodes[1].hand_over(ue.unwrap(), &testing::cell_of(0));
+        assert_eq!(refused, Err(radio::HandoverError::CellLocked));
+    }
+}
+
+#[test]
+fn cell_relation_is_set_at_run_time() {
+    let scenario = crate::Scenario { cells: vec![Default::default(); 3], ..crate::Scenario::without_traffic(2) };
+    let mut node = testing::nodes(&RanConfig { scenario, ..RanConfig::default() }).remove(0);
+    node.advance(START);
+    let place = cell_scope(&node);
+    let relations = node.read(place, "O-NRCellRelation");
+    assert_eq!(relations.len(), 2);
+    let offset = |db| {
+        let offsets = QOffsetRangeList { rsrp_offset_ssb_db: Some(db), ..QOffsetRangeList::default() };
+        Structure::NrCellRelation(NrCellRelation { cell_individual_offset: Some(offsets), ..NrCellRelation::default() })
+    };
+    node.write(START, A, place, Some(&relations[0]), &offset(-6)).unwrap();
+    let Structure::NrCellRelation(relation) = &node.read(place, "O-NRCellRelation")[0] else { panic!("a relation") };
+    assert_eq!(relation.cell_individual_offset.as_ref().unwrap().rsrp_offset_ssb_db, Some(-6));
+    let refused = node.write(START, A, place, Some(&relations[0]), &offset(-7)).unwrap_err();
+    assert_eq!(refused.attributes, ["cellIndividualOffset"]);
+    let unknown = NrCellRelation { nr_tci: Some(1), ..NrCellRelation::default() };
+    let refused = node.write(START, A, place, None, &Structure::NrCellRelation(unknown)).unwrap_err();
+    assert_eq!(refused.cause, Cause::NotAvailable);
+    // handovers to the second cell are prohibited
+    let prohibited = NrCellRelation { is_ho_allowed: Some(false), ..NrCellRelation::default() };
+    node.write(START, A, place, Some(&relations[0]), &Structure::NrCellRelation(prohibited)).unwrap();
+    node.advance(START + SECOND);
+    let ue = ferric::agent::Ue(0);
+    assert_eq!(node.hand_over(ue, &testing::cell_of(1)), Err(radio::HandoverError::Prohibited));
+    assert_eq!(node.hand_over(ue, &testing::cell_of(2)), Ok(()));
 }
 
 #[test]

@@ -17,7 +17,7 @@ const START: Time = Time::from_nanos(5_000_000_000);
 const RIC: Origin = Origin::Control(ControllerId(1));
 
 fn nodes(cells: u16, ues: u16) -> Vec<Node> {
-    started(&RanConfig { scenario: Scenario::with_mixed_traffic(cells, ues, 1), ..RanConfig::default() })
+    started(&RanConfig { scenario: testing::mixed_traffic(cells, ues), ..RanConfig::default() })
 }
 
 fn started(config: &RanConfig) -> Vec<Node> {
@@ -143,7 +143,17 @@ fn changed_bearer_is_kept_in_handover() {
 #[test]
 fn drx_delays_packets_and_dedicated_bearer_has_priority() {
     let label = MeasurementLabel::NO_LABEL;
-    let mut node = nodes(1, 32).remove(0);
+    let mut scenario = Scenario::with_mixed_traffic(1, 32, 1);
+    // always awake, until a control sets longer cycles
+    let of_cell = DrxConfig {
+        long_cycle_ms: 10,
+        on_duration_ms: 10,
+        inactivity_ms: 5,
+        start_offset_ms: Some(7),
+        ..DrxConfig::default()
+    };
+    scenario.cells[0].radio.drx = Some(of_cell);
+    let mut node = started(&RanConfig { scenario, ..RanConfig::default() }).remove(0);
     // UEs whose flows do not fill the cell
     let all: Vec<Ue> = ues(&node).into_iter().filter(|ue| node.five_qis(*ue)[0].0 == 3).collect();
     let delay =
@@ -155,15 +165,33 @@ fn drx_delays_packets_and_dedicated_bearer_has_priority() {
     let with_drx = delay(&mut node, 10);
     assert!(with_drx > 2.0 * before, "{with_drx} after {before}");
     for ue in &all {
-        node.control(at(20), RIC, Some(*ue), &ControlAction::Drx(Drx::long(10))).unwrap();
+        node.control(at(20), RIC, Some(*ue), &ControlAction::Drx(Drx::long(40))).unwrap();
     }
-    assert!(delay(&mut node, 20) < with_drx, "a shorter cycle delays less");
+    assert!(delay(&mut node, 20) < 0.5 * with_drx, "a shorter cycle delays less");
 
-    let short = Drx { short_cycle: Some(1), ..Drx::long(320) };
+    let short = Drx { short_cycle: Some(1), short_cycle_timer: None, ..Drx::long(320) };
+    let timer = Drx { short_cycle_timer: Some(4), ..Drx::long(320) };
     let none = Drx { long_cycle: 20, ..Drx::long(320) };
-    for (drx, why) in [(short, "short DRX cycle is not supported"), (none, "invalid long DRX cycle")] {
+    let beyond = Drx { short_cycle: Some(23), short_cycle_timer: Some(4), ..Drx::long(320) };
+    let no_multiple = Drx { short_cycle: Some(1), short_cycle_timer: Some(4), ..Drx::long(320) };
+    for (drx, why) in [
+        (short, "a short DRX cycle requires the short DRX cycle timer"),
+        (timer, "a short DRX cycle timer requires the short DRX cycle"),
+        (none, "invalid long DRX cycle"),
+        (beyond, "invalid short DRX cycle"),
+        (no_multiple, "the long cycle of 320 ms is not a multiple of the short one of 3 ms"),
+    ] {
         assert_eq!(node.control(at(30), RIC, Some(all[0]), &ControlAction::Drx(drx)).unwrap_err().reason, why);
     }
+
+    let drx_of = |node: &Node| node.cell().ue(all[0].0 as usize).map(|ue| ue.drx().copied());
+    let before = drx_of(&node);
+    let short = Drx { short_cycle: Some(7), short_cycle_timer: Some(4), ..Drx::long(320) };
+    node.control(at(30), RIC, Some(all[0]), &ControlAction::Drx(short)).unwrap();
+    let short = Some(ShortCycle { cycle_ms: 10, cycles: 4 });
+    let expected = DrxConfig { long_cycle_ms: 320, short, ..of_cell };
+    assert_ne!(before, drx_of(&node));
+    assert_eq!(drx_of(&node), Some(Some(expected)), "cycles are set, timers stay");
 
     // the same RAN without and with a dedicated bearer
     let run = |drb_id| {
@@ -228,7 +256,7 @@ fn priority_level_changes_throughput() {
 #[test]
 fn configured_handovers_wait_for_a_decision() {
     let config = |cells| RanConfig {
-        scenario: Scenario::with_mixed_traffic(cells, 3, 1),
+        scenario: testing::mixed_traffic(cells, 3),
         handovers_per_minute: 60,
         ..RanConfig::default()
     };

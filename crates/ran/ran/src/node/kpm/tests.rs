@@ -166,19 +166,21 @@ fn cqi_distribution_has_three_dimensions() {
     assert_eq!((cqis.len(), ranks.len(), tables.len()), (16, 8, 4));
     let label = MeasurementLabel::NO_LABEL;
     let count = |object, bins: &[Bin], label| node.bin_count(&since, object, dist, bins, label).number().unwrap();
-    let of = |object, label| cqis.iter().map(|cqi| count(object, &[*cqi, ranks[1], tables[1]], label)).sum::<f64>();
+    let of_rank =
+        |rank: usize, object, label| cqis.iter().map(|cqi| count(object, &[*cqi, ranks[rank], tables[1]], label)).sum();
+    let of = |object, label| [0, 1].map(|rank| -> f64 { of_rank(rank, object, label) }).iter().sum::<f64>();
     assert_eq!(of(MeasuredObject::Cell, &label), 64_000.0, "one of each UE every 5 ms");
+    let by_rank = [0, 1, 2].map(|rank| -> f64 { of_rank(rank, MeasuredObject::Cell, &label) });
+    assert!(by_rank[1] > 32_000.0 && by_rank[2] == 0.0, "{by_rank:?}: two layers where the SINR is high");
     assert_eq!(of(MeasuredObject::Cell, &label), cell_value(&node, &since, "CARR.WBCQIDist"));
-    assert_eq!(
-        count(MeasuredObject::Cell, &[Bin { from: 0.0, to: 16.0 }, ranks[0], tables[1]], &label),
-        0.0,
-        "two layers"
-    );
     // the mean of the distribution is the mean of the values
     let ue = [Ue(3)];
     let sum: f64 = (0u8..)
         .zip(*cqis)
-        .map(|(cqi, bin)| f64::from(cqi) * count(MeasuredObject::Ues(&ue), &[*bin, ranks[1], tables[1]], &label))
+        .map(|(cqi, bin)| {
+            let each = [0, 1].map(|rank| count(MeasuredObject::Ues(&ue), &[*bin, ranks[rank], tables[1]], &label));
+            f64::from(cqi) * each.iter().sum::<f64>()
+        })
         .sum();
     let mean = node.value(&since, MeasuredObject::Ues(&ue), measurement("CQI"), &label).number().unwrap();
     assert!((sum / 2000.0 - mean).abs() <= 0.5, "{} and {mean}", sum / 2000.0);
@@ -432,5 +434,67 @@ fn maximum_of_connections_is_that_of_the_period() {
         let since = snapshot(&node);
         node.advance(at(until));
         assert_eq!(cell_value(&node, &since, "RRC.ConnMax"), expected, "{from} to {until} ms");
+    }
+}
+
+/// KPM, the MAC statistics and the slice scheduler mean the same by a share, also with special slots.
+#[test]
+fn prb_usage_of_a_slice_is_its_share() {
+    type MacSource = dyn ran_functions::statistics::StatisticsSource<e2sm::mac::UeStats>;
+
+    let scenario = "
+        [[cell]]
+        [[cell.slice]]
+        id = 1
+        capacity_percent = 70
+        sst = 1
+        [[cell.slice]]
+        id = 2
+        capacity_percent = 30
+        sst = 2
+        [[ue]]
+        mcs = 20
+        sst = 1
+        flow = [{ kind = \"cbr\", rate_bps = 100000000 }, { kind = \"cbr\", rate_bps = 60000000, direction = \"up\" }]
+        [[ue]]
+        mcs = 20
+        sst = 2
+        flow = [{ kind = \"cbr\", rate_bps = 100000000 }, { kind = \"cbr\", rate_bps = 60000000, direction = \"up\" }]
+    ";
+    let folders = crate::scenario::ScenarioFolders::with_traces(std::path::Path::new("."));
+    let scenario = crate::scenario::Scenario::from_toml(scenario, &folders).unwrap();
+    let mut node = testing::nodes(&crate::RanConfig { scenario, ..crate::RanConfig::default() }).remove(0);
+    node.advance(START);
+    node.advance(START + SECOND);
+    let since = snapshot(&node);
+    let aggregates = |node: &Node| {
+        let (mut ues, mut records) = (Vec::new(), Vec::new());
+        MacSource::ues(node, &mut ues);
+        ues.iter().for_each(|ue| MacSource::records(node, *ue, &mut records));
+        [
+            records.iter().map(|ue| ue.dl_aggr_prbs).collect::<Vec<_>>(),
+            records.iter().map(|ue| ue.ul_aggr_prbs).collect(),
+        ]
+    };
+    let before = aggregates(&node);
+    node.advance(START + SECOND * 5);
+    let now = aggregates(&node);
+    for (direction, (total, used, available)) in
+        [("RRU.PrbTotDl", "RRU.PrbUsedDl", "RRU.PrbAvailDl"), ("RRU.PrbTotUl", "RRU.PrbUsedUl", "RRU.PrbAvailUl")]
+            .into_iter()
+            .enumerate()
+    {
+        let of = |name: &str, ue: Ue| {
+            let object = MeasuredObject::Ues(&[ue]);
+            node.value(&since, object, measurement(name), &MeasurementLabel::NO_LABEL).number().unwrap()
+        };
+        let mut ues = Vec::new();
+        MacSource::ues(&node, &mut ues);
+        let share = of(used, ues[0]) / cell_value(&node, &since, available);
+        assert!((share - 0.7).abs() < 0.006 && of(total, ues[0]) == 70.0, "{used}: {share}");
+        let each: Vec<f64> =
+            now[direction].iter().zip(&before[direction]).map(|(now, before)| f64::from(now - before)).collect();
+        let share = each[0] / (each[0] + each[1]);
+        assert!((share - 0.7).abs() < 0.003, "MAC statistics, direction {direction}: {share}");
     }
 }

@@ -93,7 +93,7 @@ fn ues_in_reused_places_are_distinct() {
         assert!(node.cell().ue_indices() < 40, "{} places", node.cell().ue_indices());
         for (sum, label) in sums.iter().zip(&labels) {
             let whole = node.counted(&long, MeasuredObject::Cell, label);
-            assert_eq!((whole.cqis, whole.dl_prbs), (sum.cqis, sum.dl_prbs));
+            assert_eq!((whole.cqis, whole.dl_elements), (sum.cqis, sum.dl_elements));
             assert_eq!(whole.dl_received_octets, sum.dl_received_octets);
             assert!((whole.sinr_db - sum.sinr_db).abs() < 1e-3);
         }

@@ -45,17 +45,17 @@ pub fn value(kpi: Kpi, counted: &Counters, since: &CounterSnapshot, cell: &Cell)
         Kpi::RlcDelayUl => delay(counted.ul_assembly_ns, counted.ul_complete_packets),
         Kpi::ReorderingDelayUl => delay(counted.ul_reordering_ns, counted.ul_delivered_packets),
         Kpi::CuUpDelayDl => delay(counted.core_sojourn_ns, counted.core_went_packets),
-        Kpi::PrbTotDl => integer(percent(counted.dl_prbs, dl().prbs)),
-        Kpi::PrbTotUl => integer(percent(counted.ul_prbs, ul().prbs)),
-        Kpi::PrbUsedDl => integer(ratio(counted.dl_prbs, dl().count_slots())),
-        Kpi::PrbUsedUl => integer(ratio(counted.ul_prbs, ul().count_slots())),
+        Kpi::PrbTotDl => integer(percent(counted.dl_elements, dl().elements)),
+        Kpi::PrbTotUl => integer(percent(counted.ul_elements, ul().elements)),
+        Kpi::PrbUsedDl => integer(ratio(counted.dl_elements, dl().elements_per_prb)),
+        Kpi::PrbUsedUl => integer(ratio(counted.ul_elements, ul().elements_per_prb)),
         Kpi::PrbAvailableDl => Value::Integer(cell.prbs(Direction::Downlink)),
         Kpi::PrbAvailableUl => Value::Integer(cell.prbs(Direction::Uplink)),
         // the sum of all bins
         Kpi::PrbDistDl => count(dl().count_slots()),
         Kpi::PrbDistUl => count(ul().count_slots()),
         Kpi::CqiDist => count(counted.reports),
-        Kpi::McsDistDl => count(counted.dl_prbs),
+        Kpi::McsDistDl => count(counted.dl_mcs_prbs.sum_in(|_| true, |_| true)),
         Kpi::PacketDropRateDl => {
             // dropped packets may have arrived before the snapshot
             let dropped = counted.dl_dropped_packets;
@@ -82,7 +82,7 @@ pub fn value(kpi: Kpi, counted: &Counters, since: &CounterSnapshot, cell: &Cell)
         Kpi::Sinr => real(per_report(counted.sinr_db)),
         Kpi::Rsrp => real(per_report(counted.rsrp_dbm)),
         Kpi::Rsrq => real(per_report(counted.rsrq_db)),
-        Kpi::UplinkRsrp => real(per_report(counted.ul_rsrp_dbm)),
+        Kpi::UplinkRsrp => real((counted.ul_reports > 0).then(|| counted.ul_rsrp_dbm / counted.ul_reports as f64)),
         Kpi::BlocksDl => count(counted.dl_transmissions),
         Kpi::InitialBlocksDl => count(counted.dl_blocks),
         Kpi::ModulationDl(modulation) => count(counted.dl_modulations.0[modulation]),

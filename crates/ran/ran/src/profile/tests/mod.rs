@@ -119,7 +119,7 @@ impl FunctionTransport for Sent {
 impl Driven {
     fn new(config: &RanConfig, node_type: NodeType) -> Driven {
         let node = Rc::new(RefCell::new(node_of(config, node_type)));
-        let functions = functions::of_node(&node, config, &functions::clock(config));
+        let functions = functions::of_node(&node, config, &functions::clock(config, None));
         Driven { node, functions, views: Views::with_first(RIC), sent: Sent::default() }
     }
 
@@ -251,7 +251,7 @@ fn all_ccc_attributes_are_announced_on_request() {
     };
     let short = attributes(false);
     assert_eq!(short[..3], ["administrativeState", "cellState", "nRPCI"]);
-    assert_eq!((short.len(), attributes(true).len()), (8, 23));
+    assert_eq!((short.len(), attributes(true).len()), (11, 26));
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use radio::phy::{Carrier, Duplex, McsTable, Position, TddPattern};
+use radio::phy::{Carrier, Duplex, Layout, McsTable, TddPattern};
 use radio::rlc::Mode;
-use radio::{CellConfig, OuterLoop};
+use radio::{CellConfig, DrxConfig, OuterLoop, ShortCycle};
 
-use super::{ScenarioFolders, slices, traffic_control};
+use super::{ScenarioFolders, site, slices, traffic_control};
 use crate::scenario::{CellScenario, MAX_CELLS};
 use settings::{Error, Table, TableKeys};
 
@@ -17,6 +17,18 @@ pub const CELL: TableKeys = TableKeys {
         "apart_m",
         "x_m",
         "y_m",
+        "sectors",
+        "azimuth_deg",
+        "tilt_deg",
+        "electrical_tilt_deg",
+        "vertical_elements",
+        "antenna_gain_dbi",
+        "power_dbm",
+        "height_m",
+        "propagation",
+        "line_of_sight",
+        "fading",
+        "delay_spread_ns",
         "rat",
         "bandwidth_mhz",
         "scs_khz",
@@ -36,6 +48,12 @@ pub const CELL: TableKeys = TableKeys {
         "locked",
         "sr_period_slots",
         "grant_slots",
+        "cqi_period_ms",
+        "cqi_delay_ms",
+        "srs_period_ms",
+        "p0_dbm",
+        "alpha",
+        "drx",
         "harq",
         "outer_loop",
         "rlc",
@@ -48,6 +66,18 @@ pub const HARQ: TableKeys =
     TableKeys { name: "[cell.harq]", keys: &["processes", "transmissions", "decoding_slots", "round_trip_slots"] };
 pub const OUTER_LOOP: TableKeys =
     TableKeys { name: "[cell.outer_loop]", keys: &["enabled", "target_bler_percent", "nack_step_db", "most_db"] };
+pub const DRX: TableKeys = TableKeys {
+    name: "[cell.drx]",
+    keys: &[
+        "long_cycle_ms",
+        "start_offset_ms",
+        "short_cycle_ms",
+        "short_cycle_timer",
+        "on_duration_ms",
+        "inactivity_ms",
+        "retransmission_slots",
+    ],
+};
 pub const RLC: TableKeys =
     TableKeys { name: "[cell.rlc]", keys: &["mode", "buffer_octets", "reordering_ms", "status_ms", "discard_ms"] };
 pub const TDD: TableKeys = TableKeys {
@@ -56,8 +86,15 @@ pub const TDD: TableKeys = TableKeys {
 };
 pub const LTE_TDD: TableKeys = TableKeys { name: "[cell.lte_tdd]", keys: &["configuration", "special_subframe"] };
 
-/// Reads the cells of a table.
-pub fn cells(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<CellScenario>, Error> {
+/// The short cycles after the inactivity timer, when a file states their length only.
+const DEFAULT_SHORT_CYCLES: u8 = 1;
+
+/// Reads the cells of a table, at the sites of a layout or in a row.
+pub fn cells(
+    table: &Table<'_>,
+    folders: &ScenarioFolders<'_>,
+    layout: Option<Layout>,
+) -> Result<Vec<CellScenario>, Error> {
     let carrier = carrier(table)?;
     let grid = carrier.check().map_err(|error| table.invalid_table(error))?;
     let mut radio = CellConfig { carrier, ..CellConfig::default() };
@@ -66,6 +103,10 @@ pub fn cells(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<Cel
     }
     if let Some(slots) = table.integer("grant_slots", 1..=32)? {
         radio.grant_slots = slots;
+    }
+    channel_state(table, &mut radio)?;
+    if let Some(table) = table.table("drx", &DRX)? {
+        radio.drx = Some(drx(&table)?);
     }
     if let Some(table) = table.table("harq", &HARQ)? {
         let harq = &mut radio.harq;
@@ -87,21 +128,25 @@ pub fn cells(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Vec<Cel
     if is_split && grid.carrier().rat == radio::phy::Rat::Lte {
         return Err(table.invalid("split", "only NR cells can be split"));
     }
-    let far = -1e6..=1e6;
-    let x_m = table.number("x_m", far.clone())?.unwrap_or(0.0);
-    let y_m = table.number("y_m", far)?.unwrap_or(0.0);
-    let apart_m = table.number("apart_m", 0.0..=100_000.0)?.unwrap_or(500.0);
-    let count = table.integer("count", 1..=MAX_CELLS as i64)?.unwrap_or(1_u32);
     let cell = CellScenario {
         radio,
-        position: Position { x_m, y_m },
         is_split,
         is_locked: table.boolean("locked")?.unwrap_or(false),
         slicing: slices::slicing(table, &grid)?,
+        ..CellScenario::default()
     };
-    let in_row = |number| Position { x_m: x_m + apart_m * f64::from(number), y_m };
-    Ok((0..count).map(|number| CellScenario { position: in_row(number), ..cell.clone() }).collect())
+    let sectors = site::sectors(table, layout)?;
+    let positions = site::positions(table, layout, MAX_CELLS)?;
+    let cells = positions.iter().flat_map(|position| {
+        let cell = &cell;
+        sectors.iter().map(move |site| CellScenario { position: *position, site: site.clone(), ..cell.clone() })
+    });
+    // no more than the caller refuses
+    Ok(cells.take(MAX_CELLS + 1).collect())
 }
+
+/// Why a carrier of millimetre waves is refused.
+const FR2: &str = "frequency range 2 is not modelled, which needs beams: use 410 to 7125 MHz and 15, 30 or 60 kHz";
 
 fn carrier(table: &Table<'_>) -> Result<Carrier, Error> {
     let is_lte = table.choice("rat", &[("nr", false), ("lte", true)])?.unwrap_or(false);
@@ -109,14 +154,22 @@ fn carrier(table: &Table<'_>) -> Result<Carrier, Error> {
     // Carrier::check has the exact bounds
     carrier.bandwidth_mhz = table.number("bandwidth_mhz", 1.0..=100.0)?.unwrap_or(carrier.bandwidth_mhz);
     let spacings = [(15, 0), (30, 1), (60, 2)];
-    if let Some(khz) = table.integer::<u32>("scs_khz", 15..=60)? {
+    if let Some(khz) = table.integer::<u32>("scs_khz", 15..=960)? {
+        if khz >= 120 {
+            return Err(table.invalid("scs_khz", format!("{khz} is for frequency range 2; {FR2}")));
+        }
         let numerology = spacings.iter().find(|(spacing, _)| *spacing == khz).map(|(_, numerology)| *numerology);
         let numerology = numerology.filter(|numerology| !is_lte || *numerology == 0);
         let allowed = if is_lte { "15 with LTE" } else { "15, 30 or 60" };
         carrier.numerology =
             numerology.ok_or_else(|| table.invalid("scs_khz", format!("{khz} is not one of {allowed}")))?;
     }
-    carrier.frequency_mhz = table.number("frequency_mhz", 410.0..=7125.0)?.unwrap_or(carrier.frequency_mhz);
+    carrier.frequency_mhz = table.number("frequency_mhz", 410.0..=71_000.0)?.unwrap_or(carrier.frequency_mhz);
+    if carrier.frequency_mhz > 7125.0 {
+        return Err(
+            table.invalid("frequency_mhz", format!("{} is above frequency range 1; {FR2}", carrier.frequency_mhz))
+        );
+    }
     let layers = 1..=4;
     carrier.downlink_layers = table.integer("downlink_layers", layers.clone())?.unwrap_or(carrier.downlink_layers);
     carrier.uplink_layers = table.integer("uplink_layers", layers)?.unwrap_or(carrier.uplink_layers);
@@ -227,6 +280,20 @@ fn pattern_of_letters(text: &str, numerology: u8) -> Result<Duplex, String> {
     }
 }
 
+/// Reads when the base station learns of channels, and with which power UEs answer.
+fn channel_state(table: &Table<'_>, radio: &mut CellConfig) -> Result<(), Error> {
+    let ms =
+        |key, least, most| table.number(key, least..=most).map(|ms| ms.map(|ms| Duration::from_secs_f64(ms / 1e3)));
+    let state = &mut radio.channel_state;
+    state.cqi_period = ms("cqi_period_ms", 1.0, 320.0)?.unwrap_or(state.cqi_period);
+    state.cqi_delay = ms("cqi_delay_ms", 0.0, 80.0)?.unwrap_or(state.cqi_delay);
+    state.srs_period = ms("srs_period_ms", 1.0, 320.0)?.unwrap_or(state.srs_period);
+    let control = &mut radio.power_control;
+    control.p0_dbm = table.number("p0_dbm", -202.0..=24.0)?.unwrap_or(control.p0_dbm);
+    control.alpha = table.number("alpha", 0.0..=1.0)?.unwrap_or(control.alpha);
+    control.check().map_err(|error| table.invalid("alpha", error.to_string()))
+}
+
 fn outer_loop(table: &Table<'_>) -> Result<Option<OuterLoop>, Error> {
     let default = OuterLoop::default();
     let outer_loop = OuterLoop {
@@ -235,6 +302,28 @@ fn outer_loop(table: &Table<'_>) -> Result<Option<OuterLoop>, Error> {
         max_offset_db: table.number("most_db", 0.0..=30.0)?.unwrap_or(default.max_offset_db),
     };
     Ok(table.boolean("enabled")?.unwrap_or(true).then_some(outer_loop))
+}
+
+fn drx(table: &Table<'_>) -> Result<DrxConfig, Error> {
+    let default = DrxConfig::default();
+    // DrxConfig::check has the values
+    let ms = |key, most| table.integer::<u16>(key, 0..=most);
+    let timer = table.integer::<u8>("short_cycle_timer", 1..=16)?;
+    let short = match (ms("short_cycle_ms", 640)?, timer) {
+        (Some(cycle_ms), cycles) => Some(ShortCycle { cycle_ms, cycles: cycles.unwrap_or(DEFAULT_SHORT_CYCLES) }),
+        (None, Some(_)) => return Err(table.missing("short_cycle_ms", "short_cycle_timer counts short cycles")),
+        (None, None) => None,
+    };
+    let drx = DrxConfig {
+        long_cycle_ms: ms("long_cycle_ms", 10_240)?.unwrap_or(default.long_cycle_ms),
+        start_offset_ms: ms("start_offset_ms", 10_239)?,
+        short,
+        on_duration_ms: ms("on_duration_ms", 1600)?.unwrap_or(default.on_duration_ms),
+        inactivity_ms: ms("inactivity_ms", 2560)?.unwrap_or(default.inactivity_ms),
+        retransmission_slots: ms("retransmission_slots", 320)?.unwrap_or(default.retransmission_slots),
+    };
+    drx.check().map_err(|error| table.invalid_table(error))?;
+    Ok(drx)
 }
 
 fn rlc(table: &Table<'_>, rlc: &mut radio::rlc::RlcConfig) -> Result<(), Error> {

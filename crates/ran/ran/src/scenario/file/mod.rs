@@ -1,23 +1,31 @@
 //! Scenario files. `docs/scenarios.md` lists all tables, keys and defaults.
 
 mod cell;
+mod channel;
+mod deployment;
+#[cfg(test)]
+mod deployment_tests;
 mod flow;
+mod mobility;
+mod places;
+mod site;
 mod slices;
 #[cfg(test)]
 mod tests;
 mod timeline;
 mod traffic_control;
+mod trajectory;
 mod ue;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use radio::HandoverConfig;
 use settings::{Document, Error, Table, TableKeys};
 
 use super::{MAX_CELLS, MAX_THREADS, MAX_UES, Scenario, ScenarioError};
 use crate::profile::Profile;
+use places::Places;
 use timeline::Group;
 
 /// The most flows of a UE.
@@ -27,19 +35,38 @@ const MAX_TABLES: usize = 10_000;
 
 const TOP: TableKeys = TableKeys {
     name: "the file",
-    keys: &["seed", "speed", "threads", "warm_up_s", "profile", "handover", "cell", "ue", "at"],
+    keys: &[
+        "seed",
+        "speed",
+        "threads",
+        "warm_up_s",
+        "profile",
+        "handover",
+        "measurement",
+        "link_failure",
+        "random_access",
+        "deployment",
+        "cell",
+        "ue",
+        "at",
+    ],
 };
-const HANDOVER: TableKeys =
-    TableKeys { name: "[handover]", keys: &["a3_offset_db", "hysteresis_db", "time_to_trigger_ms", "interruption_ms"] };
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 16] = [
+const TABLES: [&TableKeys; 24] = [
     &TOP,
-    &HANDOVER,
+    &mobility::HANDOVER,
+    &mobility::CONDITIONAL,
+    &mobility::MEASUREMENT,
+    &mobility::EVENT,
+    &mobility::LINK_FAILURE,
+    &mobility::RANDOM_ACCESS,
+    &deployment::DEPLOYMENT,
     &cell::CELL,
     &cell::TDD,
     &cell::LTE_TDD,
+    &cell::DRX,
     &cell::HARQ,
     &cell::OUTER_LOOP,
     &cell::RLC,
@@ -49,6 +76,7 @@ const TABLES: [&TableKeys; 16] = [
     &traffic_control::PART,
     &slices::SLICE,
     &ue::UE,
+    &trajectory::ROUTE,
     &flow::FLOW,
     &timeline::AT,
 ];
@@ -87,15 +115,32 @@ impl Scenario {
         scenario.warm_up = top.number("warm_up_s", 0.0..=3600.0)?.map_or(scenario.warm_up, Duration::from_secs_f64);
         let profiles: Vec<_> = Profile::all().iter().map(|profile| (profile.name, *profile)).collect();
         scenario.profile = top.choice("profile", &profiles)?.unwrap_or(scenario.profile);
-        if let Some(table) = top.table("handover", &HANDOVER)? {
-            scenario.handover = handover(&table)?;
+        if let Some(table) = top.table("handover", &mobility::HANDOVER)? {
+            scenario.handover = mobility::handover(&table)?;
+        }
+        if let Some(table) = top.table("measurement", &mobility::MEASUREMENT)? {
+            scenario.measurement = mobility::measurement(&table)?;
+        }
+        if let Some(table) = top.table("link_failure", &mobility::LINK_FAILURE)? {
+            scenario.handover.link = mobility::link_failure(&table)?;
+        }
+        if let Some(table) = top.table("random_access", &mobility::RANDOM_ACCESS)? {
+            scenario.handover.access = mobility::random_access(&table)?;
         }
         let tables = top.tables("cell", &cell::CELL, MAX_CELLS)?;
+        let environment = tables.first().map(site::environment).transpose()?.flatten();
+        scenario.deployment = deployment::deployment(&top, environment)?;
+        let layout = scenario.deployment.layout;
+        if let [_, second, ..] = &tables[..]
+            && layout.is_some()
+        {
+            return Err(second.invalid_table("one [[cell]] describes all cells of the preset of `deployment`"));
+        }
         if tables.is_empty() {
             return Err(top.missing("cell", "at least one [[cell]] is required"));
         }
         for table in &tables {
-            scenario.cells.extend(cell::cells(table, folders)?);
+            scenario.cells.extend(cell::cells(table, folders, layout)?);
             if scenario.cells.len() > MAX_CELLS {
                 return Err(table.invalid_table(ScenarioError::Cells));
             }
@@ -108,16 +153,18 @@ impl Scenario {
 
     fn read_ues<'t>(&mut self, top: &Table<'t>, folders: &ScenarioFolders<'_>) -> Result<Vec<UeTable<'t>>, Error> {
         let mut ue_tables: Vec<UeTable<'_>> = Vec::new();
+        let mut all = Vec::new();
+        let places = Places::new(self);
         for (number, table) in top.tables("ue", &ue::UE, MAX_TABLES)?.into_iter().enumerate() {
-            let first = self.ues.len();
-            let room = MAX_UES - first;
-            self.ues.extend(ue::ues(&table, folders, (self.seed, number), self.cells.len(), room)?);
+            let first = all.len();
+            all.extend(ue::ues(&table, folders, (self.seed, number), &places, MAX_UES - first)?);
             let name = table.text("name", "a name")?;
             if name.is_some() && ue_tables.iter().any(|ue_table| ue_table.group.name == name) {
                 return Err(table.invalid("name", "name is used by another [[ue]]"));
             }
-            ue_tables.push(UeTable { group: Group { name, ues: first..self.ues.len() }, table });
+            ue_tables.push(UeTable { group: Group { name, ues: first..all.len() }, table });
         }
+        self.ues = all;
         Ok(ue_tables)
     }
 
@@ -150,20 +197,4 @@ fn locate(top: &Table<'_>, ue_tables: &[UeTable<'_>], error: ScenarioError) -> E
     let table = ue.and_then(|ue| ue_tables.iter().find(|ue_table| ue_table.group.ues.contains(&ue)));
     let table = table.map_or(top, |ue_table| &ue_table.table);
     table.invalid_table(error)
-}
-
-fn handover(table: &Table<'_>) -> Result<HandoverConfig, Error> {
-    let default = HandoverConfig::default();
-    // at least an epoch: handovers are performed between epochs
-    let ms = |key| {
-        let ms = table.number(key, 10.0..=60_000.0)?;
-        Ok::<_, Error>(ms.map(|ms| Duration::from_secs_f64(ms / 1e3)))
-    };
-    Ok(HandoverConfig {
-        a3_offset_db: table.number("a3_offset_db", -30.0..=30.0)?,
-        hysteresis_db: table.number("hysteresis_db", 0.0..=15.0)?.unwrap_or(default.hysteresis_db),
-        time_to_trigger: ms("time_to_trigger_ms")?.unwrap_or(default.time_to_trigger),
-        interruption: ms("interruption_ms")?.unwrap_or(default.interruption),
-        is_automatic: default.is_automatic,
-    })
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use e2sm::slice::{NvsParameters, Parameters};
-use radio::Time;
 use radio::phy::{Duplex, McsTable, Motion, Rat, TddPattern};
 use radio::rlc::Mode;
 use radio::tc::{ClassifierChoice, DisciplineChoice, PacerChoice, SchedulerChoice};
 use radio::traffic::{CongestionControl, Direction, Kind};
+use radio::{AdministrativeState, Time};
 
 use super::*;
 use crate::scenario::{ChannelScenario, TimelineChange};
@@ -79,6 +79,12 @@ fn all_keys_are_read() {
         locked = true
         sr_period_slots = 40
         grant_slots = 3
+        cqi_period_ms = 40
+        cqi_delay_ms = 6.5
+        srs_period_ms = 20
+        p0_dbm = -90
+        alpha = 1.0
+        drx = { long_cycle_ms = 640, start_offset_ms = 5, short_cycle_ms = 32, short_cycle_timer = 2, on_duration_ms = 4, inactivity_ms = 30, retransmission_slots = 24 }
         harq = { processes = 8, transmissions = 2, decoding_slots = 1, round_trip_slots = 6 }
         outer_loop = { target_bler_percent = 5, nack_step_db = 1.0, most_db = 6 }
         rlc = { mode = "um", buffer_octets = 5_000, reordering_ms = 20, status_ms = 5, discard_ms = 100 }
@@ -224,6 +230,19 @@ fn all_keys_are_read() {
     assert_eq!((carrier.control_symbols, carrier.uplink_control_prbs), (1, 4));
     assert_eq!((carrier.additional_dmrs, carrier.overhead), (0, 6));
     assert_eq!((first.radio.request_period_slots, first.radio.grant_slots), (40, 3));
+    let ms = |ms: f64| Duration::from_secs_f64(ms / 1e3);
+    let state = radio::ChannelStateConfig { cqi_period: ms(40.0), cqi_delay: ms(6.5), srs_period: ms(20.0) };
+    assert_eq!(first.radio.channel_state, state);
+    assert_eq!(first.radio.power_control, radio::phy::PowerControl { p0_dbm: -90.0, alpha: 1.0 });
+    let drx = radio::DrxConfig {
+        long_cycle_ms: 640,
+        start_offset_ms: Some(5),
+        short: Some(radio::ShortCycle { cycle_ms: 32, cycles: 2 }),
+        on_duration_ms: 4,
+        inactivity_ms: 30,
+        retransmission_slots: 24,
+    };
+    assert_eq!(first.radio.drx, Some(drx));
     let harq = first.radio.harq;
     assert_eq!((harq.processes, harq.transmissions, harq.decoding_slots, harq.round_trip_slots), (8, 2, 1, 6));
     let outer_loop = radio::OuterLoop { target: 0.05, nack_step_db: 1.0, max_offset_db: 6.0 };
@@ -266,16 +285,19 @@ fn all_keys_are_read() {
     assert_eq!((flow.specification.dscp, flow.specification.one_way_delay_ms), (46, 20.0));
     let Kind::Greedy(tcp) = &flow.specification.kind else { panic!() };
     assert_eq!((tcp.control, tcp.segment_octets, tcp.rto_min_ms), (CongestionControl::Bbr, 1000, 300));
-    let ChannelScenario::Geometry { position: Some(position), motion } = &one.channel else { panic!() };
+    let ChannelScenario::Geometry { position: Some(position), motion, .. } = &one.channel else { panic!() };
     assert_eq!((position.x_m, *motion), (5.0, Motion::Straight { speed_m_per_s: 3.0, heading_deg: 45.0 }));
-    let ChannelScenario::Geometry { position: None, motion } = walker.channel else { panic!() };
+    let ChannelScenario::Geometry { position: None, motion, .. } = walker.channel else { panic!() };
     assert_eq!(motion, Motion::RandomWaypoint { min_speed_m_per_s: 1.0, max_speed_m_per_s: 2.0, pause_s: 3.0 });
     assert_eq!(walker.flows[1].specification.start, second(7), "as the timeline has it");
     assert!(other.arrives > Time::START && other.leaves > Some(other.arrives));
     assert!(matches!(other.channel, ChannelScenario::Sinr(down, up) if (down, up) == (10.0, 5.0)));
     let changes: Vec<TimelineChange> = scenario.timeline.iter().map(|entry| entry.change).collect();
     let over = |ue| TimelineChange::HandOver { ue, to: 1 };
-    assert_eq!(changes, [over(0), over(1), over(2), TimelineChange::Locked { cell: 0, is_locked: false }]);
+    assert_eq!(
+        changes,
+        [over(0), over(1), over(2), TimelineChange::Administrative { cell: 0, state: AdministrativeState::Unlocked }]
+    );
 
     let summary = scenario.summary().unwrap().to_string();
     assert!(summary.starts_with("3 cells, 1 UE, and 4 later; offered 0.5 Mbit/s downlink"), "{summary}");
@@ -376,6 +398,11 @@ fn mistakes_are_located() {
         (cell("scs_khz = 20"), "line 2: cell[0]: scs_khz: 20 is not one of 15, 30 or 60"),
         (cell("rat = \"lte\"\nscs_khz = 30"), "line 3: cell[0]: scs_khz: 30 is not one of 15 with LTE"),
         (cell("rat = \"lte\"\nuplink_layers = 2"), "line 1: cell[0]: uplink_layers is 2"),
+        (cell("p0_dbm = -203"), "line 2: cell[0]: p0_dbm: -203 is out of range -202 to 24"),
+        (cell("alpha = 0.85"), "line 2: cell[0]: alpha: alpha is 0.85: must be 0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9 or 1"),
+        (cell("cqi_period_ms = 0.5"), "line 2: cell[0]: cqi_period_ms: 0.5 is out of range 1 to 320"),
+        (cell("cqi_delay_ms = 81"), "line 2: cell[0]: cqi_delay_ms: 81 is out of range 0 to 80"),
+        (cell("srs_period_ms = 321"), "line 2: cell[0]: srs_period_ms: 321 is out of range 1 to 320"),
         (cell("rat = \"lte\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: wrong technology"),
         (cell("rat = \"lte\"\nduplex = \"tdd\""), "line 1: cell[0]: missing key `lte_tdd`"),
         (cell("duplex = \"fdd\"\ntdd = \"DSU\""), "line 3: cell[0]: tdd: an FDD cell has no TDD pattern"),
@@ -388,7 +415,40 @@ fn mistakes_are_located() {
             "line 3: cell[1]: number of cells is out of range 1 to 4096",
         ),
         (cell("harq = { processes = 99 }"), "line 2: cell[0].harq: processes: 99 is out of range 1 to 32"),
+        (cell("drx = { on_duration_ms = 7 }"), "line 2: cell[0].drx: on_duration_ms is 7: must be one of 1, 2, 3, "),
+        (
+            cell("drx = { long_cycle_ms = 11000 }"),
+            "line 2: cell[0].drx: long_cycle_ms: 11000 is out of range 0 to 10240",
+        ),
+        (cell("drx = { start_offset_ms = 320 }"), "line 2: cell[0].drx: start_offset_ms is 320: must be less than"),
+        (cell("drx = { short_cycle_timer = 2 }"), "line 2: cell[0].drx: missing key `short_cycle_ms`"),
+        (cell("drx = { short_cycle_ms = 7 }"), "line 2: cell[0].drx: the long cycle of 320 ms is not a multiple of"),
         (cell("locked = 1"), "line 2: cell[0]: locked: expected true or false"),
+        (
+            error("[[cell]]\n[handover]\nmin_rsrp_dbm = -20"),
+            "line 3: handover: min_rsrp_dbm: -20 is out of range -156 to -31",
+        ),
+        (
+            error("[[cell]]\n[link_failure]\nin_sync_db = -9"),
+            "line 3: link_failure: in_sync_db: must be above out_of_sync_db, -8",
+        ),
+        (
+            error("[[cell]]\n[[measurement.event]]\nkind = \"a6\""),
+            "line 3: measurement.event[0]: kind: event A6 needs a secondary cell, and UEs have none: use a3",
+        ),
+        (
+            error("[[cell]]\n[[measurement.event]]\nkind = \"a3\"\nthreshold_dbm = -90"),
+            "line 4: measurement.event[0]: threshold_dbm: not a parameter of this event: use offset_db",
+        ),
+        (
+            error("[[cell]]\n[handover.conditional]\na5_serving_dbm = -90"),
+            "line 2: handover.conditional: missing key `a5_neighbour_dbm`",
+        ),
+        (error("[[cell]]\n[link_failure]\nn310 = 21"), "line 3: link_failure: n310: 21 is out of range 1 to 20"),
+        (
+            error("[[cell]]\n[random_access]\ndedicated_preambles = 20"),
+            "line 3: random_access: dedicated_preambles: with contention_preambles the cell has 72 preambles",
+        ),
         // slices
         (cell("slice = [{ capacity_percent = 1 }]"), "line 2: cell[0].slice[0]: missing key `id`"),
         (cell("slice = [{ id = 1 }]"), "line 2: cell[0].slice[0]: a slice requires either `capacity_percent`"),

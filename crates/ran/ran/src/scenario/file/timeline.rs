@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use radio::Time;
+use radio::{AdministrativeState, Time};
 
 use super::flow::{SECONDS, seconds};
 use crate::scenario::{TimelineChange, TimelineEntry, UeScenario};
@@ -18,14 +18,15 @@ pub struct Group<'t> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Action {
-    Lock(bool),
+    Administrative(AdministrativeState),
     Flow { starts: bool },
     HandOver,
 }
 
-const ACTIONS: [(&str, Action); 5] = [
-    ("lock", Action::Lock(true)),
-    ("unlock", Action::Lock(false)),
+const ACTIONS: [(&str, Action); 6] = [
+    ("lock", Action::Administrative(AdministrativeState::Locked)),
+    ("unlock", Action::Administrative(AdministrativeState::Unlocked)),
+    ("shut-down", Action::Administrative(AdministrativeState::ShuttingDown)),
     ("start-flow", Action::Flow { starts: true }),
     ("stop-flow", Action::Flow { starts: false }),
     ("hand-over", Action::HandOver),
@@ -45,7 +46,7 @@ pub fn entry(
     let words = || ACTIONS.map(|(word, _)| word).join(", ");
     let action = action.ok_or_else(|| table.missing("do", format!("one of {}", words())))?;
     let keys: &[&str] = match action {
-        Action::Lock(_) => &["cell"],
+        Action::Administrative(_) => &["cell"],
         Action::Flow { .. } => &["ue", "flow"],
         Action::HandOver => &["ue", "to"],
     };
@@ -68,8 +69,9 @@ pub fn entry(
         Ok(group.ok_or_else(|| table.invalid("ue", why()))?.ues.clone())
     };
     match action {
-        Action::Lock(is_locked) => {
-            timeline.push(TimelineEntry { at, change: TimelineChange::Locked { cell: cell("cell")?, is_locked } });
+        Action::Administrative(state) => {
+            let change = TimelineChange::Administrative { cell: cell("cell")?, state };
+            timeline.push(TimelineEntry { at, change });
         }
         Action::HandOver => {
             let to = cell("to")?;

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use radio::phy::{Motion, Position, Trace, TraceEnd};
 use radio::{Random, Subscription, Time};
 
+use super::channel::{Channels, TimedChannel, channels};
 use super::flow::{self, FLOW, SECONDS, seconds};
+use super::places::Places;
 use super::{MAX_FLOWS, ScenarioFolders};
 use crate::node::{MCC, MNC};
-use crate::scenario::{ChannelScenario, MAX_UES, UeScenario};
+use crate::scenario::{MAX_UES, UeScenario};
 use settings::{Error, Table, TableKeys};
 
 pub const UE: TableKeys = TableKeys {
@@ -16,6 +17,7 @@ pub const UE: TableKeys = TableKeys {
     keys: &[
         "name",
         "count",
+        "per_cell",
         "cell",
         "plmn",
         "sst",
@@ -28,11 +30,18 @@ pub const UE: TableKeys = TableKeys {
         "trace_end",
         "x_m",
         "y_m",
+        "height_m",
+        "indoor_percent",
+        "building",
         "motion",
         "speed_m_per_s",
         "max_speed_m_per_s",
         "heading_deg",
         "pause_s",
+        "route",
+        "route_end",
+        "trajectory",
+        "trajectory_end",
         "arrives_s",
         "leaves_s",
         "stagger_s",
@@ -42,8 +51,6 @@ pub const UE: TableKeys = TableKeys {
     ],
 };
 
-/// The largest trace file.
-const MAX_TRACE_OCTETS: u64 = 64 << 20;
 /// The random stream of the first table. Those of the UEs begin at 0.
 const FIRST_TABLE_STREAM: u64 = 1 << 62;
 
@@ -52,34 +59,50 @@ pub fn ues(
     table: &Table<'_>,
     folders: &ScenarioFolders<'_>,
     (seed, number): (u64, usize),
-    cells: usize,
+    places: &Places<'_>,
     room: usize,
 ) -> Result<Vec<UeScenario>, Error> {
-    let count: usize = table.integer("count", 1..=MAX_UES as i64)?.unwrap_or(1);
-    if count > room {
-        return Err(table.invalid("count", format!("too many UEs: {room} of {MAX_UES} are left")));
-    }
-    let first = if table.is_text("cell") {
-        table.choice("cell", &[("all", ())])?;
-        None
-    } else {
-        let cell: usize = table.integer("cell", 0..=cells as i64 - 1)?.unwrap_or(0);
-        Some(cell)
-    };
+    let cells = places.cells();
     let subscription = subscription(table)?;
-    let channel = channel(table, folders)?;
     let tables = table.tables("flow", &FLOW, MAX_FLOWS)?;
     let flows =
         tables.iter().enumerate().map(|(at, table)| flow::flow(table, at)).collect::<Result<Vec<_>, Error>>()?;
     let mut random = Random::new(seed, FIRST_TABLE_STREAM + number as u64);
-    let mut times = arrivals_and_departures(table, &mut random, count)?.into_iter();
-    let ue = |at| {
-        let (arrives, leaves) = times.next().unwrap_or((Time::START, None));
-        let flows = flows.iter().map(|flow| flow.for_ue(arrives, &mut random)).collect();
-        let cell = first.unwrap_or(at % cells);
-        UeScenario { cell, subscription, channel: channel.clone(), flows, arrives, leaves }
+    let (times, channels) = match channels(table, folders)? {
+        Channels::Same(channel) => {
+            let count = count(table, cells, room)?;
+            (arrivals_and_departures(table, &mut random, count)?, vec![channel; count])
+        }
+        Channels::Tracks(tracks) if tracks.len() > room => {
+            return Err(table.invalid("trajectory", format!("too many UEs: {room} of {MAX_UES} are left")));
+        }
+        Channels::Tracks(tracks) => {
+            tracks.into_iter().map(|TimedChannel { arrives, leaves, channel }| ((arrives, leaves), channel)).unzip()
+        }
     };
-    Ok((0..count).map(ue).collect())
+    let mut choice = places.choice(table, channels.first(), (seed, number))?;
+    let ue = |(at, ((arrives, leaves), channel))| {
+        let flows = flows.iter().map(|flow| flow.for_ue(arrives, &mut random)).collect();
+        let (cell, channel) = choice.next(at, channel);
+        UeScenario { cell, subscription, channel, flows, arrives, leaves }
+    };
+    Ok(times.into_iter().zip(channels).enumerate().map(ue).collect())
+}
+
+/// The number of UEs.
+fn count(table: &Table<'_>, cells: usize, room: usize) -> Result<usize, Error> {
+    let per_cell: Option<usize> = table.integer("per_cell", 1..=4096)?;
+    if per_cell.is_some() && table.contains("count") {
+        return Err(table.invalid("per_cell", "excludes `count`: UEs in all cells, or in total"));
+    }
+    let (key, count) = match per_cell {
+        Some(per_cell) => ("per_cell", per_cell * cells),
+        None => ("count", table.integer("count", 1..=MAX_UES as i64)?.unwrap_or(1)),
+    };
+    if count > room {
+        return Err(table.invalid(key, format!("too many UEs: {room} of {MAX_UES} are left")));
+    }
+    Ok(count)
 }
 
 /// The times of arrival and departure of each UE.
@@ -155,83 +178,4 @@ pub fn slice_differentiator(table: &Table<'_>) -> Result<Option<[u8; 3]>, Error>
         }
         _ => Err(table.invalid("sd", format!("\"{text}\" is not six hexadecimal digits"))),
     }
-}
-
-/// The keys of each kind of channel.
-const CHANNELS: [(&str, &[&str]); 4] = [
-    ("mcs", &["mcs"]),
-    ("sinr_db", &["sinr_db", "uplink_sinr_db"]),
-    ("trace", &["trace", "trace_end"]),
-    ("motion", &["x_m", "y_m", "motion", "speed_m_per_s", "max_speed_m_per_s", "heading_deg", "pause_s"]),
-];
-
-fn channel(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<ChannelScenario, Error> {
-    let kind_of = |key| CHANNELS.iter().find(|(_, keys)| keys.contains(&key)).map(|(kind, _)| *kind);
-    let mut kinds = table.present_keys().filter_map(|key| Some((key, kind_of(key)?)));
-    let first = kinds.next();
-    if let Some((kind, (key, other))) =
-        first.and_then(|(_, kind)| Some((kind, kinds.find(|(_, other)| *other != kind)?)))
-    {
-        return Err(table.invalid(key, format!("a UE has one channel: `{kind}` and `{other}` exclude each other")));
-    }
-    match first.map(|(_, kind)| kind) {
-        Some("mcs") => Ok(ChannelScenario::Mcs(table.integer("mcs", 0..=28)?.unwrap_or(0))),
-        Some("sinr_db") => {
-            let db = -30.0..=60.0;
-            let dl_db = table.number("sinr_db", db.clone())?;
-            let dl_db = dl_db.ok_or_else(|| table.missing("sinr_db", "`uplink_sinr_db` requires it"))?;
-            Ok(ChannelScenario::Sinr(dl_db, table.number("uplink_sinr_db", db)?.unwrap_or(dl_db)))
-        }
-        Some("trace") => trace(table, folders).map(ChannelScenario::Trace),
-        _ => geometry(table),
-    }
-}
-
-fn trace(table: &Table<'_>, folders: &ScenarioFolders<'_>) -> Result<Trace, Error> {
-    let end = table.choice("trace_end", &[("loop", TraceEnd::Loop), ("hold", TraceEnd::Hold)])?.unwrap_or_default();
-    let name = table.text("trace", "the name of a trace file")?;
-    let name = name.ok_or_else(|| table.missing("trace", "`trace_end` requires it"))?;
-    let path = folders.traces.join(name);
-    let refuse = |why: &dyn std::fmt::Display| table.invalid("trace", format!("{}: {why}", path.display()));
-    let text = settings::read(&path, MAX_TRACE_OCTETS).map_err(|error| refuse(&error))?;
-    Trace::parse(&text, end).map_err(|error| refuse(&error))
-}
-
-fn geometry(table: &Table<'_>) -> Result<ChannelScenario, Error> {
-    let far = -1e6..=1e6;
-    let position = match (table.number("x_m", far.clone())?, table.number("y_m", far)?) {
-        (None, None) => None,
-        (x_m, y_m) => Some(Position { x_m: x_m.unwrap_or(0.0), y_m: y_m.unwrap_or(0.0) }),
-    };
-    let speeds = 0.1..=200.0;
-    let speed_m_per_s = table.number("speed_m_per_s", speeds.clone())?;
-    let max_speed_m_per_s = table.number("max_speed_m_per_s", speeds)?;
-    let heading_deg = table.number("heading_deg", -360.0..=360.0)?;
-    let pause_s = table.number("pause_s", 0.0..=1e6)?;
-    let words = [("still", 0), ("straight", 1), ("random-waypoint", 2)];
-    let motion = table.choice("motion", &words)?.unwrap_or(0);
-    for (key, is_present, motions) in [
-        ("speed_m_per_s", speed_m_per_s.is_some(), &[1, 2][..]),
-        ("max_speed_m_per_s", max_speed_m_per_s.is_some(), &[2]),
-        ("heading_deg", heading_deg.is_some(), &[1]),
-        ("pause_s", pause_s.is_some(), &[2]),
-    ] {
-        if is_present && !motions.contains(&motion) {
-            let required =
-                words.iter().filter(|(_, motion)| motions.contains(motion)).map(|(word, _)| format!("\"{word}\""));
-            let required = required.collect::<Vec<_>>().join(" or ");
-            return Err(table.invalid(key, format!("requires the motion {required}")));
-        }
-    }
-    let speed = speed_m_per_s.unwrap_or(1.5);
-    let motion = match motion {
-        0 => Motion::Still,
-        1 => Motion::Straight { speed_m_per_s: speed, heading_deg: heading_deg.unwrap_or(90.0) },
-        _ => Motion::RandomWaypoint {
-            min_speed_m_per_s: speed,
-            max_speed_m_per_s: max_speed_m_per_s.unwrap_or(speed),
-            pause_s: pause_s.unwrap_or(0.0),
-        },
-    };
-    Ok(ChannelScenario::Geometry { position, motion })
 }

@@ -1,0 +1,126 @@
+//! What happens in cells and to UEs, and why handovers are rejected.
+
+use crate::UeEntry;
+
+/// How a UE came to a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrivalCause {
+    /// It is new in the network.
+    New,
+    /// It was handed over.
+    Handover,
+    /// It has executed a conditional handover.
+    ConditionalHandover,
+    /// It has re-established its connection after a failure.
+    Reestablishment,
+    /// It has set up a new connection after RRC_IDLE.
+    Setup,
+}
+
+/// Why a UE has left a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DepartureCause {
+    /// It is handed over.
+    Handover {
+        /// The target cell.
+        to: usize,
+    },
+    /// It has left the network.
+    Left,
+    /// Its radio link has failed.
+    LinkFailure,
+    /// The cell is locked, and no neighbour can take it: it was released to RRC_IDLE.
+    CellLocked,
+}
+
+/// An event in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkEvent {
+    /// A UE has arrived.
+    Arrived {
+        /// Its identity in this cell.
+        ue: UeEntry,
+        /// The cell that it was last connected to and its identity there, after a handover or a re-establishment.
+        from: Option<(usize, UeEntry)>,
+        /// How it came.
+        cause: ArrivalCause,
+    },
+    /// A UE has departed.
+    Departed {
+        /// Its identity in this cell.
+        ue: UeEntry,
+        /// Why.
+        cause: DepartureCause,
+    },
+    /// Event A3 has triggered, and handovers are not automatic.
+    HandoverTriggered {
+        /// Its identity in this cell.
+        ue: UeEntry,
+        /// The target cell.
+        to: usize,
+    },
+    /// A handover from the cell has failed: the UE has not accessed the target cell until T304 expired.
+    HandoverFailed {
+        /// Its last identity in this cell.
+        ue: UeEntry,
+        /// The target cell.
+        to: usize,
+    },
+    /// The cell was shutting down and is locked now.
+    Locked,
+}
+
+/// Where a UE is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UeState {
+    /// Connected in a cell.
+    Connected {
+        /// The cell.
+        cell: usize,
+    },
+    /// On its way to a cell by handover.
+    InTransit {
+        /// The target cell.
+        to: usize,
+    },
+    /// Its radio link or handover has failed, and it re-establishes its connection.
+    Reestablishing,
+    /// In RRC_IDLE: it was released, and looks for a cell or sets up a new connection.
+    Released,
+}
+
+/// Why a handover is rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandoverError {
+    /// The cell does not exist.
+    UnknownCell,
+    /// The UE does not exist in the source cell; it may have departed.
+    UnknownUe,
+    /// The UE is in the target cell.
+    SameCell,
+    /// The target cell is locked or shutting down.
+    CellLocked,
+    /// Handovers to the target cell are prohibited (isHOAllowed of NRCellRelation, TS 28.541 4.3.32).
+    Prohibited,
+    /// The target cell is full, counting the UEs in transit to it.
+    CellFull,
+}
+
+impl std::fmt::Display for HandoverError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            HandoverError::UnknownCell => "the target cell does not exist in this RAN",
+            HandoverError::UnknownUe => "the UE is not in the source cell",
+            HandoverError::SameCell => "the UE is already in the target cell",
+            HandoverError::CellLocked => {
+                "the target cell is locked or shutting down and admits no UE; unlock it, or choose another cell"
+            }
+            HandoverError::Prohibited => "handovers to the target cell are prohibited by the cell relation",
+            HandoverError::CellFull => {
+                "the target cell is full: its 4096 UE indices are in use, or were released within the last 10 s"
+            }
+        })
+    }
+}
+
+impl std::error::Error for HandoverError {}

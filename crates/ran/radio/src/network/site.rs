@@ -1,0 +1,331 @@
+//! A cell with its pending arrivals, its measurements and its counters.
+
+use std::collections::VecDeque;
+
+use super::link_failure::LinkMonitor;
+use super::measurement::{MeasurementConfig, MeasurementReport, Neighbour, UeMeasurements};
+use super::random_access::{self, Attempt};
+use super::{ArrivalCause, DepartureCause, EPOCH, HandoverConfig, MAX_EVENTS, MobilityCounts, NetworkEvent};
+use crate::cell::Emission;
+use crate::{AdministrativeState, Cell, Time, Ue, UeEntry};
+
+/// A UE on its way to a cell.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    /// When it arrives, or attempts the access the next time.
+    pub at: Time,
+    /// The cell.
+    pub cell: usize,
+    pub cause: ArrivalCause,
+    /// The cell that it was last connected to, and its identity there, where the new cell gets its context from.
+    pub from: Option<(usize, UeEntry)>,
+    /// When the access has failed: T304, T301 or T300.
+    pub deadline: Time,
+    /// Whether it has a dedicated preamble.
+    pub is_dedicated: bool,
+    /// Attempts so far.
+    pub attempts: u32,
+    pub ue: Box<Ue>,
+}
+
+impl Arrival {
+    /// A new UE of the network, which arrives without random access.
+    pub fn of_new(cell: usize, at: Time, ue: Box<Ue>) -> Self {
+        let (cause, deadline) = (ArrivalCause::New, Time::NEVER);
+        Arrival { at, cell, cause, from: None, deadline, is_dedicated: false, attempts: 0, ue }
+    }
+}
+
+/// What has happened in a cell in an epoch and concerns the whole network.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// UEs whose radio link has failed, with their last identity.
+    pub failed: Vec<(Box<Ue>, UeEntry)>,
+    /// Arrivals whose access has failed.
+    pub expired: Vec<Arrival>,
+    /// New UEs that the cell does not admit.
+    pub refused: Vec<Arrival>,
+    /// Arrivals that have completed the access: their cause, the cell that they were last connected to, and their index.
+    pub arrived: Vec<(ArrivalCause, Option<usize>, usize)>,
+    /// Handovers that event A3 has triggered: UE index and target cell.
+    pub triggered: Vec<(usize, usize)>,
+    /// Cells to prepare for conditional handovers of a UE.
+    pub to_prepare: Vec<(usize, usize)>,
+    /// Conditional handovers that UEs execute.
+    pub executed: Vec<(usize, usize)>,
+}
+
+/// Measurement reports of a cell that wait; beyond it the oldest are dropped.
+const MAX_REPORTS: usize = 4096;
+
+/// A handover whose command the UE has not received yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command {
+    pub index: usize,
+    pub to: usize,
+}
+
+/// A cell with its pending arrivals, events and measurements.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub number: usize,
+    pub cell: Cell,
+    /// In order of time.
+    arrivals: VecDeque<Arrival>,
+    /// The number of arrivals that are not new UEs. An index is reserved for each.
+    reserved: usize,
+    /// New UEs that found no free index.
+    pub rejected_arrivals: u64,
+    pub events: VecDeque<NetworkEvent>,
+    /// The cells of the network, as seen from this one.
+    pub neighbours: Vec<Neighbour>,
+    /// The number of other carriers among them.
+    pub gap_carriers: u64,
+    /// The measurements of each UE, by index.
+    pub measurements: Vec<UeMeasurements>,
+    /// Measurement reports, while they are wanted.
+    pub reports: Option<VecDeque<MeasurementReport>>,
+    /// Radio link monitoring of each UE, by index.
+    monitors: Vec<LinkMonitor>,
+    /// Handovers whose command is being repeated.
+    pub commands: Vec<Command>,
+    /// When the cell is locked at the latest, while it is shutting down.
+    pub shutdown_ends: Option<Time>,
+    pub counts: MobilityCounts,
+    pub outcome: Outcome,
+    pub next_epoch: Time,
+    /// Whether an epoch has begun whose outcome is not processed yet.
+    pub has_begun_epoch: bool,
+    /// What its base station and its UEs have transmitted during the last epoch.
+    pub emission: Emission,
+}
+
+impl Site {
+    pub fn new(number: usize, cell: Cell) -> Self {
+        Site {
+            number,
+            cell,
+            arrivals: VecDeque::new(),
+            reserved: 0,
+            rejected_arrivals: 0,
+            events: VecDeque::new(),
+            neighbours: Vec::new(),
+            gap_carriers: 0,
+            measurements: Vec::new(),
+            reports: None,
+            monitors: Vec::new(),
+            commands: Vec::new(),
+            shutdown_ends: None,
+            counts: MobilityCounts::default(),
+            outcome: Outcome::default(),
+            next_epoch: Time::START,
+            has_begun_epoch: false,
+            emission: Emission::default(),
+        }
+    }
+
+    pub fn push_event(&mut self, event: NetworkEvent) {
+        if self.events.len() >= MAX_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    pub fn schedule_arrival(&mut self, arrival: Arrival) {
+        // at equal times new UEs precede others, so that the order of `add` calls has no effect
+        let order = |arrival: &Arrival| (arrival.at, arrival.cause != ArrivalCause::New);
+        let at = self.arrivals.partition_point(|other| order(other) <= order(&arrival));
+        self.reserved += usize::from(arrival.cause != ArrivalCause::New);
+        self.arrivals.insert(at, arrival);
+    }
+
+    /// Whether one more UE fits, in addition to those in transit.
+    pub fn has_room(&self) -> bool {
+        self.cell.free_capacity() > self.reserved
+    }
+
+    /// The UEs in the cell and on their way to it.
+    pub fn load(&self) -> usize {
+        self.cell.ue_count() + self.reserved
+    }
+
+    /// UEs on their way to the cell that have a dedicated preamble.
+    pub fn dedicated_in_use(&self) -> usize {
+        self.arrivals.iter().filter(|arrival| arrival.is_dedicated).count()
+    }
+
+    /// UEs on their way to the cell, other than new ones.
+    pub fn in_transit(&self) -> impl Iterator<Item = &Arrival> {
+        self.arrivals.iter().filter(|arrival| arrival.cause != ArrivalCause::New)
+    }
+
+    /// Runs to the next epoch, or to `until` when that is earlier. Returns whether the epoch was reached.
+    pub fn advance(&mut self, until: Time) -> bool {
+        self.cell.advance(until.min(self.next_epoch));
+        until >= self.next_epoch
+    }
+
+    /// Begins an epoch: processes due arrivals and departures, and evaluates the UEs' links.
+    pub fn begin_epoch(&mut self, config: &HandoverConfig, measurement: &MeasurementConfig) {
+        let now = self.next_epoch;
+        self.next_epoch += EPOCH;
+        self.process_arrivals(now, config);
+        let mut from = 0;
+        while let Some(index) = self.next_to_leave(from, now) {
+            from = index + 1;
+            self.leave(index, DepartureCause::Left);
+        }
+        if config.link.is_enabled {
+            self.monitor_links(now, config);
+        }
+        self.measure(now, config, measurement);
+        if config.is_automatic {
+            return;
+        }
+        for (index, to) in std::mem::take(&mut self.outcome.triggered) {
+            let ue = *self.cell.ue_entry(index);
+            self.push_event(NetworkEvent::HandoverTriggered { ue, to });
+        }
+    }
+
+    /// Admits new UEs, and lets the others attempt the random access.
+    fn process_arrivals(&mut self, now: Time, config: &HandoverConfig) {
+        let mut accessing = Vec::new();
+        while self.arrivals.front().is_some_and(|arrival| arrival.at <= now) {
+            let Some(arrival) = self.arrivals.pop_front() else { break };
+            if arrival.cause != ArrivalCause::New {
+                self.reserved -= 1;
+                accessing.push(arrival);
+                continue;
+            }
+            self.counts.setups_attempted += 1;
+            if !self.cell.admits_ues() {
+                self.counts.setups_failed_rejected += 1;
+                self.outcome.refused.push(arrival);
+            } else if !self.has_room() {
+                self.counts.setups_failed_rejected += 1;
+                self.rejected_arrivals += 1;
+            } else {
+                self.arrive(arrival);
+            }
+        }
+        if accessing.is_empty() {
+            return;
+        }
+        let results = random_access::attempt(now, &mut accessing, self.cell.admits_ues(), config, &mut self.counts);
+        for (mut arrival, result) in accessing.into_iter().zip(results) {
+            // a UE that leaves the network in transit arrives first
+            let leaves = arrival.ue.leaves_at() <= now;
+            if result == Attempt::Succeeded || leaves && self.cell.admits_ues() {
+                self.arrive(arrival);
+                continue;
+            }
+            arrival.at = random_access::next_occasion(now, &mut arrival.ue, &config.access);
+            arrival.ue.flows_at(now);
+            if arrival.at > arrival.deadline {
+                self.outcome.expired.push(arrival);
+            } else {
+                self.schedule_arrival(arrival);
+            }
+        }
+    }
+
+    /// Adds a UE to the cell.
+    fn arrive(&mut self, arrival: Arrival) {
+        let Arrival { cause, from, ue, .. } = arrival;
+        match cause {
+            ArrivalCause::New | ArrivalCause::Setup => self.counts.setups_succeeded += 1,
+            ArrivalCause::Reestablishment => self.counts.reestablishments_succeeded += 1,
+            ArrivalCause::Handover | ArrivalCause::ConditionalHandover => {}
+        }
+        let index = self.cell.arrive(ue);
+        if let Some(monitor) = self.monitors.get_mut(index) {
+            *monitor = LinkMonitor::default();
+        }
+        self.push_event(NetworkEvent::Arrived { ue: *self.cell.ue_entry(index), from, cause });
+        self.outcome.arrived.push((cause, from.map(|(cell, _)| cell), index));
+    }
+
+    /// Removes a UE.
+    pub fn leave(&mut self, index: usize, cause: DepartureCause) -> Option<Box<Ue>> {
+        let left = self.cell.leave(index)?;
+        if let Some(measurements) = self.measurements.get_mut(index) {
+            *measurements = UeMeasurements::default();
+        }
+        self.commands.retain(|command| command.index != index);
+        let ue = *self.cell.ue_entry(index);
+        self.push_event(NetworkEvent::Departed { ue, cause });
+        Some(left)
+    }
+
+    /// The first UE at index `from` or above whose departure is due.
+    fn next_to_leave(&self, from: usize, now: Time) -> Option<usize> {
+        (from..self.cell.ue_indices()).find(|index| self.cell.ue(*index).is_some_and(|ue| ue.leaves_at() <= now))
+    }
+
+    /// Monitors the radio links of all UEs. Those whose link has failed leave the cell.
+    fn monitor_links(&mut self, now: Time, config: &HandoverConfig) {
+        let Site { cell, monitors, .. } = self;
+        monitors.resize_with(cell.ue_indices(), LinkMonitor::default);
+        let mut failed = Vec::new();
+        for (index, ue) in cell.ues() {
+            let link = ue.downlink();
+            // a channel with a fixed MCS has no errors
+            if !link.has_fixed_mcs() && monitors[index].update(now, link.sinr_db(), &config.link) {
+                failed.push(index);
+            }
+        }
+        for index in failed {
+            let entry = *self.cell.ue_entry(index);
+            if let Some(mut ue) = self.leave(index, DepartureCause::LinkFailure) {
+                ue.history.link_failed(now, self.number, config);
+                self.counts.link_failures += 1;
+                self.outcome.failed.push((ue, entry));
+            }
+        }
+    }
+
+    /// Lets all UEs measure, and evaluates their events.
+    fn measure(&mut self, now: Time, config: &HandoverConfig, measurement: &MeasurementConfig) {
+        let condition = config.condition();
+        if condition.is_none() && self.reports.is_none() {
+            return;
+        }
+        let Site { cell, neighbours, measurements, outcome, reports, gap_carriers, number, .. } = self;
+        measurements.resize_with(cell.ue_indices(), UeMeasurements::default);
+        let mut new_reports = Vec::new();
+        for (index, ue) in cell.ues() {
+            let measurements = &mut measurements[index];
+            measurements.sample(now, ue, neighbours, *gap_carriers, measurement);
+            if let Some(condition) = condition {
+                let decision = measurements.evaluate_handover(now, *number, condition, neighbours, config);
+                outcome.triggered.extend(decision.triggered.map(|to| (index, to)));
+                outcome.executed.extend(decision.executed.map(|to| (index, to)));
+                outcome.to_prepare.extend(decision.to_prepare.into_iter().map(|to| (index, to)));
+            }
+            if reports.is_some() {
+                let of = (ue, *cell.ue_entry(index), *number);
+                measurements.report(now, of, cell.interference(), neighbours, measurement, &mut new_reports);
+            }
+        }
+        if let Some(reports) = reports {
+            reports.extend(new_reports);
+            let excess = reports.len().saturating_sub(MAX_REPORTS);
+            reports.drain(..excess);
+        }
+    }
+
+    /// Follows the administrative state: a cell that is shutting down is locked once it is empty or its grace is over.
+    pub fn update_administrative_state(&mut self, now: Time, config: &HandoverConfig) {
+        if self.cell.administrative_state() != AdministrativeState::ShuttingDown {
+            self.shutdown_ends = None;
+            return;
+        }
+        let ends = *self.shutdown_ends.get_or_insert(now + config.shutdown_grace);
+        if self.cell.ue_count() == 0 || ends <= now {
+            self.shutdown_ends = None;
+            self.cell.set_administrative_state(AdministrativeState::Locked);
+            self.push_event(NetworkEvent::Locked);
+        }
+    }
+}
