@@ -385,11 +385,16 @@ fn transport_blocks_and_buffers_are_counted() {
     let (dist, label) = (measurement("CARR.PDSCHMCSDist"), MeasurementLabel::NO_LABEL);
     let [ranks, tables, indices] = node.bins(dist) else { panic!("three dimensions") };
     assert_eq!((ranks.len(), tables.len(), indices.len()), (8, 3, 32));
-    let in_mcs = |mcs: &Bin| {
-        let bins = [ranks[1], tables[1], *mcs];
-        node.bin_count(&since, MeasuredObject::Cell, dist, &bins, &label).number().unwrap()
+    let of_rank = |rank: &Bin| -> f64 {
+        let in_mcs = |mcs: &Bin| {
+            let bins = [*rank, tables[1], *mcs];
+            node.bin_count(&since, MeasuredObject::Cell, dist, &bins, &label).number().unwrap()
+        };
+        indices.iter().map(in_mcs).sum()
     };
-    assert_eq!(indices.iter().map(in_mcs).sum::<f64>(), of("CARR.PDSCHMCSDist"));
+    let by_rank: Vec<f64> = ranks.iter().map(of_rank).collect();
+    assert_eq!(by_rank.iter().sum::<f64>(), of("CARR.PDSCHMCSDist"));
+    assert!(by_rank[1] > by_rank[0] && by_rank[0] > 0.0 && by_rank[2..] == [0.0; 6], "{by_rank:?}");
     let whole: u32 = node.cell().ues().map(|(_, ue)| ue.bearers()[0].downlink().waiting_octets()).sum();
     assert_eq!(of("DRB.BufferSize.Qos"), f64::from(whole));
     assert!(of("DRB.PacketSuccessRateUlgNBUu") == 100.0, "acknowledged mode loses nothing");
