@@ -136,6 +136,21 @@ fn style_with_all_measurements_is_selected() {
     assert_eq!(plan.action.ric_style_type, RicStyleType(7));
 }
 
+/// A definition repeats its list for each style: a node may list a measurement of UEs in one of them only.
+#[test]
+fn measurement_of_another_style_for_ues_is_requested() {
+    let ues = [ue(1)];
+    let both = &["DRB.UEThpDl", "DRB.UEThpUl"];
+    let node = node(&[(1, 1, both), (2, 2, &["DRB.UEThpDl"]), (4, 4, &["DRB.UEThpUl"]), (6, 2, &["CQI"])]);
+    let plan = request(Scope::Ues(&ues)).plan(&node, Revision::V3_00).unwrap();
+    assert_eq!(plan.action.ric_style_type, RicStyleType(2), "the first of its format");
+    // that of the cell is none of a UE
+    let node = self::node(&[(1, 1, both), (2, 2, &["DRB.UEThpDl"])]);
+    assert!(matches!(request(Scope::Ues(&ues)).plan(&node, Revision::V3_00), Err(Error::NotOffered { .. })));
+    let node = self::node(&[(1, 1, &["DRB.UEThpDl"]), (4, 4, both)]);
+    assert!(matches!(request(Scope::Node).plan(&node, Revision::V3_00), Err(Error::NotOffered { .. })));
+}
+
 #[test]
 fn labels_are_passed_on() {
     let node = node(&[(1, 1, &["CARR.PDSCHMCSDist"])]);

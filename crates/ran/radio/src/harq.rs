@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::Time;
 use crate::phy::Reception;
 use crate::rlc::RlcPdu;
 
@@ -51,6 +52,8 @@ pub struct Block {
     pub layers: u8,
     /// Symbols of its slot.
     pub symbols: u8,
+    /// When it was transmitted first.
+    pub sent: Time,
     /// Transmissions so far.
     pub transmissions: u8,
     /// Uplink only: the buffer status that the block carries, and the grants that the UE had used when it was built.

@@ -21,6 +21,7 @@ use ran_functions::rc::RcConfig;
 #[cfg(feature = "live")]
 use crate::live::LiveConfig;
 use crate::node_type::NodeType;
+use crate::pace::Pace;
 use crate::profile::{self, Profile};
 use crate::scenario::{CellScenario, Scenario, ScenarioError};
 use crate::simulation::Steps;
@@ -128,6 +129,12 @@ impl RanConfig {
             profile,
             ..default
         }
+    }
+
+    /// The pace of the model: RAN functions run in its time. In steps, the speed has no effect.
+    pub(crate) fn pace(&self) -> Pace {
+        let is_in_steps = self.is_stepped || self.steps.is_some();
+        Pace::of_speed(if is_in_steps { 1.0 } else { self.scenario.speed })
     }
 
     /// The configuration with the cells split that the profile splits.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::{Duration, SystemTime};
 
 use e2sm::FunctionSummary;
 use ferric::agent::RanFunction;
@@ -35,28 +36,52 @@ use crate::RanConfig;
 use crate::node::Node;
 #[cfg(feature = "control")]
 use crate::node_type::NodeType;
+use crate::pace::PacedFunction;
 #[cfg(feature = "control")]
 use crate::profile::CccProfile;
 use crate::profile::KpmProfile;
+use crate::simulation::Steps;
 
+/// The most periods of a KPM action that a poll reports one by one: with a speed of 1000 and periods of 100 ms, 50 end in a tick of
+/// the event loop. Beyond it, reports are skipped and counted.
+const MAX_CATCH_UP_PERIODS: u32 = 64;
 /// The RAN function id of E2SM-RC.
 #[cfg(feature = "control")]
 const RC: RanFunctionId = RanFunctionId(3);
 
-/// The RAN functions of a node.
-pub fn of_node(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
+/// The RAN functions of a node, in the model's time, with its time of day.
+pub fn of_node(
+    node: &Rc<RefCell<Node>>,
+    config: &RanConfig,
+    clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
+) -> Vec<Box<dyn RanFunction>> {
     let profile = node.borrow().profile;
     let kpm = kpm(&profile.kpm, config);
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     #[cfg(feature = "control")]
-    functions.extend(control(node, config));
+    functions.extend(control(node, config, clock));
     #[cfg(feature = "hw")]
     functions.push(Box::new(HwFunction::with_wire(config.wire)));
     #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
-    functions.extend(flexric(node, &config.periodic));
+    functions.extend(flexric(node, &config.periodic, clock));
     functions.retain(|function| profile.functions.is_none_or(|announced| announced.contains(&function.id().0)));
-    functions.insert(0, Box::new(KpmFunction::new(Rc::clone(node), kpm)));
-    functions
+    functions.insert(0, Box::new(KpmFunction::new(Rc::clone(node), kpm).with_wall_clock(clock.clone())));
+    let pace = config.pace();
+    if pace.is_real_time() {
+        return functions;
+    }
+    functions.into_iter().map(|function| Box::new(PacedFunction { function, pace }) as Box<dyn RanFunction>).collect()
+}
+
+/// The time of day that reports state: it advances with `steps`, if present, otherwise at the model's pace.
+pub fn clock(config: &RanConfig, steps: Option<&Steps>) -> impl Fn() -> SystemTime + Clone + Send + 'static {
+    let (pace, steps, start) = (config.pace(), steps.cloned(), SystemTime::now());
+    let paced = pace.wall_clock();
+    move || match &steps {
+        Some(steps) => start + Duration::from_nanos(steps.until().as_nanos()),
+        None if pace.is_real_time() => SystemTime::now(),
+        None => paced(),
+    }
 }
 
 /// The service models of RAN functions, for the log: `KPM v3.00, RC v3.00`.
@@ -91,12 +116,18 @@ fn kpm(profile: &KpmProfile, config: &RanConfig) -> KpmConfig {
         timestamp_format,
         timestamp_moment,
         evaluates_conditions: profile.evaluates_conditions,
+        // at a high speed, several periods end between two polls
+        catch_up_periods: if config.scenario.speed > 1.0 { MAX_CATCH_UP_PERIODS } else { 0 },
         ..config.kpm.clone()
     }
 }
 
 #[cfg(feature = "control")]
-fn control(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunction>> {
+fn control(
+    node: &Rc<RefCell<Node>>,
+    config: &RanConfig,
+    clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
+) -> Vec<Box<dyn RanFunction>> {
     let (node_type, profile) = (node.borrow().node_type, node.borrow().profile);
     let node = || Rc::clone(node);
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
@@ -106,10 +137,11 @@ fn control(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunct
             CccProfile::Short => Announcement::default(),
             CccProfile::RrmPolicyControl => Announcement { revision: Some(0), ..Announcement::default() },
         };
-        functions.push(Box::new(CccFunction::new(node(), CccConfig { announcement, ..CccConfig::default() })));
+        let ccc = CccFunction::new(node(), CccConfig { announcement, ..CccConfig::default() });
+        functions.push(Box::new(ccc.with_wall_clock(clock.clone())));
     }
     if node_type.has_rrc() {
-        functions.push(Box::new(NiFunction::new(node(), NiConfig::default())));
+        functions.push(Box::new(NiFunction::new(node(), NiConfig::default()).with_wall_clock(clock.clone())));
     }
     // a CU-UP has none of its services; in some profiles it announces the function without any
     if node_type != NodeType::CuUp || profile.functions.is_some_and(|announced| announced.contains(&RC.0)) {
@@ -130,7 +162,11 @@ fn control(node: &Rc<RefCell<Node>>, config: &RanConfig) -> Vec<Box<dyn RanFunct
 
 /// FlexRIC's models, and RRC notifications.
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
-fn flexric(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<dyn RanFunction>> {
+fn flexric(
+    node: &Rc<RefCell<Node>>,
+    config: &PeriodicConfig,
+    clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
+) -> Vec<Box<dyn RanFunction>> {
     let node_type = node.borrow().node_type;
     let (node, config) = (|| Rc::clone(node), || PeriodicConfig { function_id: None, ..config.clone() });
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
@@ -138,26 +174,27 @@ fn flexric(node: &Rc<RefCell<Node>>, config: &PeriodicConfig) -> Vec<Box<dyn Ran
     {
         if node_type.has_mac() {
             let accepts_controls = node().borrow().profile.accepts_unknown;
-            functions.push(Box::new(MacFunction::new(node(), PeriodicConfig { accepts_controls, ..config() })));
-            functions.push(Box::new(RlcFunction::new(node(), config())));
+            let mac = MacFunction::new(node(), PeriodicConfig { accepts_controls, ..config() });
+            functions.push(Box::new(mac.with_wall_clock(clock.clone())));
+            functions.push(Box::new(RlcFunction::new(node(), config()).with_wall_clock(clock.clone())));
         }
         if node_type.has_pdcp() {
-            functions.push(Box::new(PdcpFunction::new(node(), config())));
-            functions.push(Box::new(GtpFunction::new(node(), config())));
+            functions.push(Box::new(PdcpFunction::new(node(), config()).with_wall_clock(clock.clone())));
+            functions.push(Box::new(GtpFunction::new(node(), config()).with_wall_clock(clock.clone())));
         }
     }
     #[cfg(feature = "control")]
     if node_type.has_mac() {
         let config = SliceConfig { periodic: config(), ..SliceConfig::default() };
-        functions.push(Box::new(SliceFunction::new(node(), config)));
+        functions.push(Box::new(SliceFunction::new(node(), config).with_wall_clock(clock.clone())));
     }
     #[cfg(feature = "tc")]
     if node_type.has_pdcp() {
-        functions.push(Box::new(TcFunction::new(node(), config())));
+        functions.push(Box::new(TcFunction::new(node(), config()).with_wall_clock(clock.clone())));
     }
     #[cfg(feature = "control")]
     if node_type.has_rrc() {
-        functions.push(Box::new(RrcFunction::new(node(), RrcConfig::default())));
+        functions.push(Box::new(RrcFunction::new(node(), RrcConfig::default()).with_wall_clock(clock.clone())));
     }
     functions
 }

@@ -277,7 +277,7 @@ fn arbitrary_controls_keep_the_ran_consistent() {
         config.periodic.wire = WIRE;
         let nodes: Vec<Rc<RefCell<Node>>> =
             testing::nodes(&config).into_iter().map(|node| Rc::new(RefCell::new(node))).collect();
-        let mut functions = crate::functions::of_node(&nodes[0], &config);
+        let mut functions = crate::functions::of_node(&nodes[0], &config, &crate::functions::clock(&config, None));
         let at = |id: u16| functions.iter().position(|function| function.id().0 == id).unwrap();
         let (rc, slice, tc) = (at(3), at(145), at(146));
         let mut now = Time::from_nanos(5_000_000_000);

@@ -57,6 +57,7 @@ mod measured;
 mod mobility;
 mod node;
 mod node_type;
+mod pace;
 mod profile;
 pub mod scenario;
 mod simulation;
@@ -86,6 +87,7 @@ pub use measured::Measured;
 pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
 pub use node_type::NodeType;
+use pace::Pace;
 #[cfg(feature = "control")]
 pub use profile::{CccProfile, RcProfile};
 pub use profile::{KpmProfile, NodeProfile, Profile};
@@ -111,6 +113,7 @@ pub struct Ran {
     simulation: Rc<RefCell<RanSimulation>>,
     nodes: Vec<(NodeHandle, Rc<RefCell<Node>>)>,
     is_always_on: bool,
+    pace: Pace,
     /// Whether the model waits for a RIC.
     is_waiting: bool,
     last_tick: Time,
@@ -158,6 +161,8 @@ impl Ran {
         if let Some(steps) = stepping.as_ref().map(|stepping| &stepping.steps).or(config.steps.as_ref()) {
             simulation.borrow_mut().set_steps(steps.clone());
         }
+        let time_of_day = functions::clock(&config, stepping.as_ref().map(|stepping| &stepping.steps));
+        let pace = config.pace();
         let mut nodes = Vec::new();
         // the service models of each type of node, for the log
         let mut models: Vec<(NodeType, String)> = Vec::new();
@@ -168,7 +173,7 @@ impl Ran {
                 let id = node.borrow().id();
                 let components = node.borrow().components();
                 let setup_order = config.profile.setup_order.to_vec();
-                let functions = functions::of_node(&node, &config);
+                let functions = functions::of_node(&node, &config, &time_of_day);
                 let models = match models.iter().find(|(of, _)| *of == node_type) {
                     Some((_, models)) => models,
                     None => {
@@ -194,6 +199,7 @@ impl Ran {
             agents,
             nodes,
             is_always_on: config.scenario.is_always_on,
+            pace,
             is_waiting: config.waits_for_ric,
             last_tick: Time::default(),
             stepping,
@@ -333,7 +339,8 @@ impl Ran {
             return Ok(self.agents.poll(timeout)?);
         }
         let agents_now = self.agents.now();
-        let any = self.is_always_on || self.nodes.iter().any(|(_, node)| was_read(agents_now, &node.borrow()));
+        let any =
+            self.is_always_on || self.nodes.iter().any(|(_, node)| was_read(self.pace, agents_now, &node.borrow()));
         let timeout = if any { Some(timeout.map_or(TICK, |timeout| timeout.min(TICK))) } else { timeout };
         self.agents.poll(timeout)?;
         let now = self.agents.now();
@@ -344,7 +351,8 @@ impl Ran {
         if self.is_always_on {
             self.advance_nodes(now, |_| true);
         } else if any && now - self.last_tick >= TICK {
-            self.advance_nodes(now, |node| was_read(now, node));
+            let pace = self.pace;
+            self.advance_nodes(now, |node| was_read(pace, now, node));
         }
         Ok(())
     }
@@ -367,6 +375,7 @@ impl Ran {
     /// Advances the selected nodes to `now`, and wakes the agents of those that have reports.
     fn advance_nodes(&mut self, now: Time, is_selected: impl Fn(&Node) -> bool) {
         self.last_tick = now;
+        let now = self.pace.model_time(now);
         for (handle, node) in &self.nodes {
             if !is_selected(&node.borrow()) {
                 continue;
@@ -384,6 +393,6 @@ impl Ran {
 }
 
 /// Whether a RAN function has read a node recently.
-fn was_read(now: Time, node: &Node) -> bool {
-    node.last_read() > Time::default() && now - node.last_read() < ADVANCE_AFTER_READ
+fn was_read(pace: Pace, now: Time, node: &Node) -> bool {
+    node.last_read() > Time::default() && now - pace.loop_time(node.last_read()) < ADVANCE_AFTER_READ
 }

@@ -79,6 +79,9 @@ mod tests {
         let prbs = |ue| measured.value(0, "RRU.PrbUsedDl", ue).unwrap();
         // each is rounded
         assert!((prbs(Some(0)) + prbs(Some(1)) - prbs(None)).abs() <= 1.5);
+        for (name) in ["RRU.PrbTotDl", "RRU.PrbUsedDl", "RRU.PrbTotUl", "DRB.PdcpSduVolumeDL", "TB.TotNbrDl.1"] {
+            println!("{name} {:?}", measured.value(0, name, None));
+        }
         assert!(measured.value(0, "RRU.PrbTotDl", None).unwrap() > 0.0);
         assert_eq!(measured.value(0, "RRU.PrbUsedDl", Some(2)), None, "no such UE");
         assert_eq!(measured.value(1, "RRU.PrbUsedDl", None), None, "no such node");

@@ -26,7 +26,7 @@ use crate::profile::NodeProfile;
 use crate::simulation::{BearerChanges, RanSimulation};
 use crate::traffic_control::TrafficControlWarnings;
 use ap::ServedPlmn;
-use kpm::Kpi;
+use kpm::{GrowthCache, Measurement};
 
 #[cfg(test)]
 pub use kpm::CounterSnapshot;
@@ -84,7 +84,8 @@ pub struct Node {
     pub(crate) profile: &'static NodeProfile,
     /// The measurements that it offers, and how they are computed.
     offers: Vec<SupportedMeasurement>,
-    kpis: Vec<Kpi>,
+    measurements: Vec<Measurement>,
+    growth: RefCell<GrowthCache>,
     pub(crate) simulation: Rc<RefCell<RanSimulation>>,
     /// UE contexts by place in the cell.
     pub(crate) contexts: Vec<UeContext>,
@@ -112,7 +113,6 @@ pub struct UeContext {
     pub ue: Ue,
     /// The UE's number in the RAN.
     pub number: u64,
-    #[cfg(feature = "control")]
     pub plmn: PlmnIdentity,
     pub slice: [SNssai; 1],
     pub five_qi: [FiveQi; 1],
@@ -128,7 +128,6 @@ impl UeContext {
         let mut context = UeContext {
             ue: ue_of(stay),
             number: stay.number,
-            #[cfg(feature = "control")]
             plmn: selected_network(subscription),
             slice: [selected_slice(subscription)],
             five_qi: [FiveQi(subscription.five_qi)],
@@ -151,7 +150,7 @@ impl Node {
         let mobility = Mobility::new(number, config, Rc::clone(&simulation.borrow().cells));
         // only nodes of the profile are created
         let profile = config.profile.node(node_type).unwrap_or_else(|| panic!("{node_type:?} has no E2 agent"));
-        let (kpis, offers) = kpm::offered(node_type, &profile.kpm).into_iter().unzip();
+        let (measurements, offers) = kpm::offered(node_type, &profile.kpm);
         #[cfg(any(feature = "control", feature = "tc"))]
         let scenario = &config.scenario.cells[usize::from(number)];
         let gnb = FIRST_GNB + u32::from(number);
@@ -161,7 +160,8 @@ impl Node {
             node_type,
             profile,
             offers,
-            kpis,
+            measurements,
+            growth: RefCell::default(),
             contexts: Vec::new(),
             former_contexts: VecDeque::new(),
             last_read: Time::default(),

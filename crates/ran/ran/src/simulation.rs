@@ -90,7 +90,7 @@ pub struct UeBearer {
     pub drb: u8,
 }
 
-/// A pair of equal times: one of the event loop, one of the model.
+/// A pair of equal times: one of the event loop at the model's pace, one of the model.
 #[derive(Clone, Copy, Debug)]
 struct TimeAnchor {
     now: Time,
@@ -170,11 +170,11 @@ impl RanSimulation {
     #[cfg(feature = "live")]
     pub fn until_next_slot(&self, now: Time) -> Duration {
         let Some(anchor) = self.anchor else { return Duration::ZERO };
-        let due = anchor.model + (now - anchor.now).mul_f64(self.speed);
-        self.now(0).since(due).div_f64(self.speed)
+        let due = anchor.model + (now - anchor.now);
+        self.now(0).since(due)
     }
 
-    /// Advances all cells to the model time of `now`.
+    /// Advances all cells to the model time of `now`, a time at the model's pace.
     pub fn advance(&mut self, now: Time) {
         if let Some(steps) = &self.steps {
             let until = steps.until();
@@ -187,7 +187,7 @@ impl RanSimulation {
             Some(anchor) => {
                 let is_slow = self.real_time_factor.is_too_slow();
                 let max = if is_slow { MAX_CATCH_UP_SLOW } else { MAX_CATCH_UP }.mul_f64(self.speed.max(1.0));
-                let due = anchor.model + (now - anchor.now).mul_f64(self.speed);
+                let due = anchor.model + (now - anchor.now);
                 match due.since(model) > max {
                     false => due,
                     true if is_slow => {
@@ -217,7 +217,7 @@ impl RanSimulation {
     }
 
     fn warn_slow(&mut self, now: Time) {
-        if self.last_warning.is_none_or(|last| now - last >= WARNING_INTERVAL) {
+        if self.last_warning.is_none_or(|last| now - last >= WARNING_INTERVAL.mul_f64(self.speed)) {
             self.last_warning = Some(now);
             warn!(
                 "machine too slow for the RAN: {:.1} s of processing for one second of the model; model time is skipped; \

@@ -74,15 +74,21 @@ impl Stepped {
     /// An invalid configuration.
     pub fn new(config: RanConfig) -> Result<Self, Error> {
         config.check()?;
-        let config = config.with_parts();
+        let config = RanConfig {
+            is_stepped: true,
+            #[cfg(feature = "live")]
+            live: None,
+            ..config.with_parts()
+        };
         let simulation = RanSimulation::new(&config.scenario)?;
         let (steps, clock) = (Steps::default(), Rc::new(StepClock::default()));
         simulation.borrow_mut().set_steps(steps.clone());
+        let time_of_day = functions::clock(&config, Some(&steps));
         let mut nodes = Vec::new();
         for cell in 0..config.scenario.cells.len() as u16 {
             for node_type in config.nodes_of(cell) {
                 let node = Rc::new(RefCell::new(Node::new(&config, cell, node_type, Rc::clone(&simulation))));
-                let functions = clock.wrap(functions::of_node(&node, &config));
+                let functions = clock.wrap(functions::of_node(&node, &config, &time_of_day));
                 nodes.push(SteppedNode {
                     cell,
                     node,

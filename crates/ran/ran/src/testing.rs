@@ -44,7 +44,7 @@ pub fn cell_of(number: u16) -> e2sm::common::Cgi {
 /// The octets of the setup request that a node sends.
 pub fn setup_request(node: Node, config: &RanConfig) -> Vec<u8> {
     let node = Rc::new(RefCell::new(node));
-    let functions = crate::functions::of_node(&node, config);
+    let functions = crate::functions::of_node(&node, config, &crate::functions::clock(config, None));
     let functions = functions.iter().map(|function| function.definition()).collect();
     let mut agent_config = AgentConfig::new(node.borrow().id(), functions);
     agent_config.components = node.borrow().components();

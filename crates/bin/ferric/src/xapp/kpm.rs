@@ -18,7 +18,7 @@ use tracing::{info, warn};
 use super::kpm_report::{self, Report};
 use super::kpm_request::{self, Request};
 use super::kpm_source::Source;
-use super::table::Table;
+use super::table::{Stream, Table};
 use super::{connect, kpm_v1, latency_histogram, p50_p99};
 
 /// Show the KPIs of all UEs as a table.
@@ -34,8 +34,8 @@ pub struct Args {
     /// Reporting period in ms.
     #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub period_ms: u32,
-    /// Measurement, by its name in TS 28.552. Repeatable. [default: throughput, delay, PRB usage and channel quality, as
-    /// far as the node offers them]
+    /// Measurement, by its name in TS 28.552. Repeatable. [default: the usual ones of UEs, of the cell or of a central unit, as
+    /// far as the node offers them in the report style]
     #[arg(long = "measurement", value_name = "NAME")]
     pub measurements: Vec<String>,
     /// Measure the cell instead of each UE.
@@ -96,6 +96,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         if !app.prints_json() && app.has_news && shown.elapsed() >= Duration::from_millis(200) {
             shown = Instant::now();
             app.has_news = false;
+            app.table.expire(shown);
             app.show()?;
         }
     }
@@ -267,7 +268,7 @@ impl App {
             return match kpm_v1::values(message) {
                 Ok(values) => {
                     let name = source.node_name.clone();
-                    self.report(&name, sn.map(|sn| sn.0), values.into_iter());
+                    self.report((indication.subscription, action_id), &name, sn.map(|sn| sn.0), values.into_iter());
                 }
                 Err(error) => warn!(node = source.node_name, %error, "cannot decode indication message"),
             };
@@ -288,7 +289,7 @@ impl App {
         let (mismatch, values) = (report.count_mismatch(), report.values());
         source.check_counts(mismatch);
         let name = source.node_name.clone();
-        self.report(&name, sn.map(|sn| sn.0), values.into_iter());
+        self.report((indication.subscription, action_id), &name, sn.map(|sn| sn.0), values.into_iter());
     }
 
     /// Whether reports are printed as JSON instead of a table.
@@ -300,7 +301,13 @@ impl App {
     }
 
     /// Prints a report, or puts it into the table. Each value has a subject and a measurement.
-    fn report(&mut self, node: &str, sn: Option<u16>, values: impl Iterator<Item = (String, String, Option<f64>)>) {
+    fn report(
+        &mut self,
+        stream: Stream,
+        node: &str,
+        sn: Option<u16>,
+        values: impl Iterator<Item = (String, String, Option<f64>)>,
+    ) {
         self.has_news = true;
         #[cfg(feature = "xapp")]
         if self.args.json {
@@ -308,7 +315,7 @@ impl App {
         }
         #[cfg(not(feature = "xapp"))]
         let _ = sn; // it appears in JSON only
-        values.for_each(|(ue, measurement, value)| self.table.set(node, &ue, &measurement, value));
+        self.table.report(Instant::now(), stream, node, values);
     }
 
     fn show(&self) -> std::io::Result<()> {

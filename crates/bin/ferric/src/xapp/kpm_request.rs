@@ -14,14 +14,27 @@ use tracing::info;
 
 use super::kpm::Args;
 
-/// The default measurements.
-const DEFAULT_MEASUREMENTS: &[&str] = &[
+/// The default measurements of UEs, and of the UEs of a slice.
+const OF_UES: &[&str] = &[
     "DRB.UEThpDl",
     "DRB.UEThpUl",
     "DRB.RlcSduDelayDl",
     "RRU.PrbTotDl",
     "RRU.PrbTotUl",
     "CQI",
+    "DRB.PdcpSduVolumeDL",
+    "DRB.PdcpSduVolumeUL",
+];
+/// The default measurements of a cell, or of a central unit, which has no cell.
+const OF_NODE: &[&str] = &[
+    "DRB.UEThpDl",
+    "DRB.UEThpUl",
+    "DRB.RlcSduDelayDl",
+    "RRU.PrbTotDl",
+    "RRU.PrbTotUl",
+    "DRB.MeanActiveUeDl",
+    "RRC.ConnMean",
+    "RRC.ConnMax",
     "DRB.PdcpSduVolumeDL",
     "DRB.PdcpSduVolumeUL",
 ];
@@ -50,13 +63,14 @@ fn of_ues_or_node(args: &Args, detection: &Detection, definition: &[u8]) -> anyh
     let definition = RanFunctionDefinition::decode_in(definition, revision, wire, &arena)?;
     let every = args.sst.map_or(EveryUe::AnySignal, |sst| EveryUe::InSlice(SNssai { sst: Sst([sst]), sd: None }));
     // a node without measurements by UE may offer those of the cell
-    let scopes = [(4, Scope::EveryUe(every)), (1, Scope::Node)];
+    let scopes = [(4, Scope::EveryUe(every), OF_UES), (1, Scope::Node, OF_NODE)];
     let mut refused = None;
-    for (format, scope) in scopes.into_iter().filter(|(_, scope)| !args.cell || *scope == Scope::Node) {
+    for (format, scope, usual) in scopes.into_iter().filter(|(_, scope, _)| !args.cell || *scope == Scope::Node) {
         let styles = definition.ric_report_style_list.iter().flatten();
         let fitting = styles.filter(|style| style.ric_action_format_type.0 == format);
-        let offered = fitting.flat_map(|style| style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()));
-        let names = choose(args, offered);
+        let offered =
+            fitting.map(|style| style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()).collect());
+        let names = choose(args, usual, offered);
         let measurements: Vec<_> = names.into_iter().map(MeasurementRequest::named).collect();
         let request = ReportRequest {
             measurements: &measurements,
@@ -89,8 +103,8 @@ fn of_cells(args: &Args, definition: &[u8]) -> anyhow::Result<Request> {
     let styles = || definition.ric_report_style_list.iter().flatten();
     let offered = styles()
         .filter(|style| style.ric_action_format_type.0 == 1)
-        .flat_map(|style| style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()));
-    let names = choose(args, offered);
+        .map(|style| style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()).collect());
+    let names = choose(args, OF_NODE, offered);
     let reports = CellReports { measurements: &names, granularity_period_ms: args.period_ms };
     let cells = match reports.actions(&definition) {
         Ok(cells) => cells,
@@ -122,14 +136,22 @@ fn report(id: u8, definition: Vec<u8>) -> Action {
     Action { id: RicActionId(id), kind: RicActionType::Report, definition: Some(definition), subsequent: None }
 }
 
-/// The measurements to request: those of the command line, or the default ones that the node offers, or the first of others.
-fn choose<'d>(args: &'d Args, offered: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
+/// The measurements to request: those of the command line, or the usual ones that a report style offers, of the style that has most
+/// of them, or the first ones of a style without any. Each item of `offered` is a style with the required format.
+fn choose<'d>(args: &'d Args, usual: &[&str], offered: impl Iterator<Item = Vec<&'d str>>) -> Vec<&'d str> {
     if !args.measurements.is_empty() {
         return args.measurements.iter().map(String::as_str).collect();
     }
-    let offered: Vec<&str> = offered.collect();
-    let usual: Vec<&str> = DEFAULT_MEASUREMENTS.iter().copied().filter(|name| offered.contains(name)).collect();
-    if usual.is_empty() { offered.into_iter().take(MAX_OTHERS).collect() } else { usual }
+    let mut best = (Vec::new(), Vec::new());
+    for names in offered {
+        let found: Vec<&str> =
+            usual.iter().filter_map(|wanted| names.iter().find(|name| *name == wanted)).copied().collect();
+        if best.1.is_empty() || found.len() > best.0.len() {
+            best = (found, names);
+        }
+    }
+    let (found, names) = best;
+    if found.is_empty() { names.into_iter().take(MAX_OTHERS).collect() } else { found }
 }
 
 fn offer(style: &RicReportStyleItem<'_>) -> String {
@@ -235,6 +257,24 @@ mod tests {
         assert_eq!(requested(&Args::default(), &du), Ok((4, vec!["CQI".to_owned()])));
         let cell = Args { cell: true, ..Args::default() };
         assert_eq!(requested(&cell, &du), Ok((1, vec!["RRU.PrbTotDl".to_owned()])));
+    }
+
+    /// The defaults are those of the scope, and of one report style: no request mixes the names of two.
+    #[test]
+    fn defaults_are_those_of_the_scope_and_of_one_style() {
+        let node = definition(&[
+            (1, 1, &["RRU.PrbTotDl", "DRB.UEThpDl", "DRB.MeanActiveUeDl", "A.B"]),
+            (4, 4, &["CQI", "DRB.UEThpDl", "RSRP"]),
+            (7, 1, &["CQI", "RRC.ConnMean"]),
+        ]);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let cell = Args { cell: true, ..Args::default() };
+        let of_cell = names(&["DRB.UEThpDl", "RRU.PrbTotDl", "DRB.MeanActiveUeDl"]);
+        assert_eq!(requested(&cell, &node), Ok((1, of_cell)));
+        let of_ues = names(&["DRB.UEThpDl", "CQI"]);
+        assert_eq!(requested(&Args::default(), &node), Ok((4, of_ues.clone())));
+        let slice = Args { sst: Some(1), ..Args::default() };
+        assert_eq!(requested(&slice, &node), Ok((4, of_ues)));
     }
 
     #[test]

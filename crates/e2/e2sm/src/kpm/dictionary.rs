@@ -24,6 +24,21 @@ pub struct Entry {
     pub scope: Scope,
     /// The type of its values.
     pub kind: Kind,
+    /// Where the name comes from.
+    pub source: Source,
+}
+
+/// The document or the base station that defines a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// TS 28.552; a subcounter is named as its clause e) says.
+    Ts28552,
+    /// E2SM-KPM v03.00 7.10.
+    E2smKpm,
+    /// ns-O-RAN: `mmwave-indication-message-helper.cc`, without its suffix `.UEID`.
+    NsOran,
+    /// srsRAN Project and others that use the bare name.
+    SrsRan,
 }
 
 /// The entity that a measurement is taken of.
@@ -59,11 +74,18 @@ pub fn entries() -> &'static [Entry] {
 }
 
 const fn entry(name: &'static str, unit: &'static str, scope: Scope, kind: Kind) -> Entry {
-    Entry { name, unit, scope, kind }
+    Entry { name, unit, scope, kind, source: Source::Ts28552 }
+}
+
+impl Entry {
+    const fn from(self, source: Source) -> Entry {
+        Entry { source, ..self }
+    }
 }
 
 use Kind::{Integer, Real};
 use Scope::{Cell, CellAndUe, Ue};
+use Source::{E2smKpm, NsOran, SrsRan};
 
 const ENTRIES: &[Entry] = &[
     entry("CARR.AverageLayersDl", "layers", Cell, Real),
@@ -73,10 +95,11 @@ const ENTRIES: &[Entry] = &[
     entry("CARR.PDSCHMCSDist", "", CellAndUe, Integer),
     entry("CARR.PUSCHMCSDist", "", CellAndUe, Integer),
     entry("CARR.WBCQIDist", "", CellAndUe, Integer),
-    entry("CQI", "", Ue, Integer),
+    entry("CQI", "", Ue, Integer).from(SrsRan),
     entry("DRB.AirIfDelayDist", "", Cell, Integer),
     entry("DRB.AirIfDelayDl", "0.1 ms", CellAndUe, Real),
     entry("DRB.AirIfDelayUl", "0.1 ms", CellAndUe, Real),
+    entry("DRB.BufferSize.Qos", "octets", CellAndUe, Integer).from(NsOran),
     entry("DRB.DelayDlNgranUeDist", "", Cell, Integer),
     entry("DRB.DelayUlNgranUeDist", "", Cell, Integer),
     entry("DRB.EstabAtt", "", Cell, Integer),
@@ -92,7 +115,7 @@ const ENTRIES: &[Entry] = &[
     entry("DRB.MaxActiveUeUl", "UEs", Cell, Integer),
     entry("DRB.MeanActiveUeDl", "UEs", Cell, Real),
     entry("DRB.MeanActiveUeUl", "UEs", Cell, Real),
-    entry("DRB.PacketLossRateULDist", "", Ue, Integer),
+    entry("DRB.PacketLossRateULDist", "", Ue, Integer).from(E2smKpm),
     entry("DRB.PacketLossRateUl", "1e-6", CellAndUe, Integer),
     entry("DRB.PacketLossRateUu", "1e-6", CellAndUe, Integer),
     entry("DRB.PacketSuccessRateUlgNBUu", "%", CellAndUe, Integer),
@@ -107,36 +130,42 @@ const ENTRIES: &[Entry] = &[
     entry("DRB.PdcpSduVolumeX2UL", "kbit", Cell, Integer),
     entry("DRB.PdcpSduVolumeXnDL", "kbit", Cell, Integer),
     entry("DRB.PdcpSduVolumeXnUL", "kbit", Cell, Integer),
-    entry("DRB.PerDataVolumeDLDist", "", Ue, Integer),
-    entry("DRB.PerDataVolumeULDist", "", Ue, Integer),
+    entry("DRB.PerDataVolumeDLDist", "", Ue, Integer).from(E2smKpm),
+    entry("DRB.PerDataVolumeULDist", "", Ue, Integer).from(E2smKpm),
     entry("DRB.RelActNbr", "", Cell, Integer),
     entry("DRB.ResumeAtt", "", Cell, Integer),
     entry("DRB.ResumeSucc", "", Cell, Integer),
     entry("DRB.RlcDelayUl", "0.1 ms", CellAndUe, Real),
-    entry("DRB.RlcPacketDropRateDLDist", "", Ue, Integer),
+    entry("DRB.RlcPacketDropRateDLDist", "", Ue, Integer).from(E2smKpm),
     entry("DRB.RlcPacketDropRateDl", "1e-6", CellAndUe, Integer),
     entry("DRB.RlcSduDelayDl", "0.1 ms", CellAndUe, Real),
     entry("DRB.RlcSduDelayDlDist", "", Cell, Integer),
     entry("DRB.RlcSduLatencyDl", "0.1 ms", CellAndUe, Real),
     entry("DRB.RlcSduLatencyDlDist", "", Cell, Integer),
-    entry("DRB.RlcSduTransmittedVolumeDL", "kbit", CellAndUe, Integer),
-    entry("DRB.RlcSduTransmittedVolumeUL", "kbit", CellAndUe, Integer),
+    entry("DRB.RlcSduTransmittedVolumeDL", "kbit", CellAndUe, Integer).from(E2smKpm),
+    entry("DRB.RlcSduTransmittedVolumeUL", "kbit", CellAndUe, Integer).from(E2smKpm),
     entry("DRB.SessionTime", "ms", Cell, Integer),
     entry("DRB.UEThpDl", "kbit/s", CellAndUe, Real),
     entry("DRB.UEThpDlDist", "", Cell, Integer),
     entry("DRB.UEThpUl", "kbit/s", CellAndUe, Real),
     entry("DRB.UEThpUlDist", "", Cell, Integer),
-    entry("DRB.UEUnresVolDl", "%", Cell, Real),
-    entry("DRB.UEUnresVolUl", "%", Cell, Real),
+    entry("DRB.UEUnresVolDl", "%", CellAndUe, Real),
+    entry("DRB.UEUnresVolUl", "%", CellAndUe, Real),
     entry("HO.IntraSys.ToWrongCell", "", Cell, Integer),
     entry("HO.IntraSys.TooEarly", "", Cell, Integer),
     entry("HO.IntraSys.TooLate", "", Cell, Integer),
+    entry("HO.SrcCellQual.RS-RSRP", "dBm", Ue, Real).from(NsOran),
+    entry("HO.SrcCellQual.RS-RSRQ", "dB", Ue, Real).from(NsOran),
+    entry("HO.SrcCellQual.RS-SINR", "dB", Ue, Real).from(NsOran),
+    entry("HO.TrgtCellQual.RS-RSRP", "dBm", Ue, Real).from(NsOran),
+    entry("HO.TrgtCellQual.RS-RSRQ", "dB", Ue, Real).from(NsOran),
+    entry("HO.TrgtCellQual.RS-SINR", "dB", Ue, Real).from(NsOran),
     entry("L1M.ATADist", "", Cell, Integer),
-    entry("L1M.DL-SS-RSRP", "dBm", Ue, Real),
-    entry("L1M.DL-SS-SINR", "dB", Ue, Real),
+    entry("L1M.DL-SS-RSRP", "dBm", Ue, Real).from(E2smKpm),
+    entry("L1M.DL-SS-SINR", "dB", Ue, Real).from(E2smKpm),
     entry("L1M.PHR1", "", Cell, Integer),
     entry("L1M.SS-RSRP", "", Cell, Integer),
-    entry("L1M.UL-SRS-RSRP", "dBm", Ue, Real),
+    entry("L1M.UL-SRS-RSRP", "dBm", Ue, Real).from(E2smKpm),
     entry("MM.HoExeInterFail", "", Cell, Integer),
     entry("MM.HoExeInterReq", "", Cell, Integer),
     entry("MM.HoExeInterSucc", "", Cell, Integer),
@@ -160,6 +189,7 @@ const ENTRIES: &[Entry] = &[
     entry("PEE.MaxPower", "W", Cell, Real),
     entry("PEE.MinPower", "W", Cell, Real),
     entry("QosFlow.PdcpPduVolumeDL", "kbit", CellAndUe, Integer),
+    entry("QosFlow.PdcpPduVolumeDL_Filter", "kbit", CellAndUe, Integer).from(NsOran),
     entry("QosFlow.PdcpPduVolumeUL", "kbit", CellAndUe, Integer),
     entry("RACH.AccessDelayDist", "", Cell, Integer),
     entry("RACH.PreambleA", "", Cell, Integer),
@@ -198,22 +228,30 @@ const ENTRIES: &[Entry] = &[
     entry("RRU.PrbTotUlMimo", "%", Cell, Real),
     entry("RRU.PrbUsedDl", "PRBs", CellAndUe, Integer),
     entry("RRU.PrbUsedUl", "PRBs", CellAndUe, Integer),
-    entry("RSRP", "dBm", Ue, Real),
-    entry("RSRQ", "dB", Ue, Real),
-    entry("SINR", "dB", Ue, Real),
+    entry("RSRP", "dBm", Ue, Real).from(SrsRan),
+    entry("RSRQ", "dB", Ue, Real).from(SrsRan),
+    entry("SINR", "dB", Ue, Real).from(SrsRan),
     entry("SM.PDUSessionSetupFail", "", Cell, Integer),
     entry("SM.PDUSessionSetupReq", "", Cell, Integer),
     entry("SM.PDUSessionSetupSucc", "", Cell, Integer),
-    entry("TB.ErrNbrUlInitial", "", CellAndUe, Integer),
+    entry("TB.ErrNbrUlInitial", "", Cell, Integer),
     entry("TB.ErrTotNbrDl", "", CellAndUe, Integer),
     entry("TB.ErrTotNbrUl", "", CellAndUe, Integer),
-    entry("TB.IntialErrNbrDl", "", CellAndUe, Integer),
-    entry("TB.ResidualErrNbrDl", "", CellAndUe, Integer),
-    entry("TB.ResidualErrNbrUl", "", CellAndUe, Integer),
+    entry("TB.ErrTotalNbrDl.1", "", CellAndUe, Integer),
+    entry("TB.ErrTotalNbrUl.1", "", Cell, Integer),
+    entry("TB.IntialErrNbrDl", "", Cell, Integer),
+    entry("TB.ResidualErrNbrDl", "", Cell, Integer),
+    entry("TB.ResidualErrNbrUl", "", Cell, Integer),
     entry("TB.TotNbrDl", "", CellAndUe, Integer),
+    entry("TB.TotNbrDl.1", "", CellAndUe, Integer),
     entry("TB.TotNbrDlInitial", "", CellAndUe, Integer),
+    entry("TB.TotNbrDlInitial.16Qam", "", CellAndUe, Integer),
+    entry("TB.TotNbrDlInitial.256Qam", "", CellAndUe, Integer),
+    entry("TB.TotNbrDlInitial.64Qam", "", CellAndUe, Integer),
+    entry("TB.TotNbrDlInitial.Qpsk", "", CellAndUe, Integer),
     entry("TB.TotNbrUl", "", CellAndUe, Integer),
-    entry("TB.TotNbrUlInit", "", CellAndUe, Integer),
+    entry("TB.TotNbrUl.1", "", Cell, Integer),
+    entry("TB.TotNbrUlInit", "", Cell, Integer),
     entry("UECNTX.ConnEstabAtt", "", Cell, Integer),
     entry("UECNTX.ConnEstabSucc", "", Cell, Integer),
     entry("UECNTX.RelReq", "", Cell, Integer),
@@ -254,6 +292,8 @@ mod tests {
         for entry in ENTRIES {
             assert_eq!(find(entry.name), Some(entry));
             assert!((1..=150).contains(&entry.name.len()), "a MeasurementTypeName");
+            // names of families are those of TS 28.552
+            assert!(entry.source != Source::SrsRan || !entry.name.contains('.'), "{}", entry.name);
         }
     }
 }

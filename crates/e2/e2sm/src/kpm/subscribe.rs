@@ -142,6 +142,9 @@ impl<'w> ReportRequest<'w> {
     }
 
     /// Returns the first report style of the required format that offers all measurements.
+    ///
+    /// A node may list a measurement of UEs in one of the styles for UEs only, since the definition repeats the list for each: it
+    /// is requested in another one if no style of the format offers all.
     fn style<'d>(&self, definition: &'d RanFunctionDefinition<'_>) -> Result<&'d RicReportStyleItem<'d>, Error> {
         let styles = definition.ric_report_style_list.iter().flatten();
         let format = self.action_format();
@@ -153,6 +156,12 @@ impl<'w> ReportRequest<'w> {
             return Ok(style);
         }
         let first = fitting().next().ok_or(Error::NoReportStyle)?;
+        let is_of_ues = |format: i64| (2..=5).contains(&format);
+        let of_ues = || styles.clone().filter(|style| is_of_ues(style.ric_action_format_type.0));
+        let is_known = |wanted: &MeasurementRequest<'_>| of_ues().any(|style| offers(style, wanted));
+        if is_of_ues(format) && self.measurements.iter().all(is_known) {
+            return Ok(first);
+        }
         // reports what the first style lacks, even if another style offers it: no style offers all
         let wanted = self.measurements.iter().find(|wanted| !offers(first, wanted)).map_or("", |wanted| wanted.name);
         let offered = fitting().flat_map(|style| &style.meas_info_action_list).map(|item| item.meas_name.as_str());

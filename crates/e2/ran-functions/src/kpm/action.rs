@@ -232,6 +232,11 @@ impl<M> Action<M> {
     pub fn last_period_end(&self, now: Time) -> Option<Time> {
         self.schedule.last_period_end(now)
     }
+
+    /// Whether more than one period has ended at `now` that is not collected.
+    pub fn is_late(&self, now: Time) -> bool {
+        self.schedule.ended(now) > u64::from(self.schedule.done) + 1
+    }
 }
 
 /// The report style, which must be supported and match the format.

@@ -56,6 +56,11 @@ impl ReportStyle {
         }
     }
 
+    /// Whether the definition lists every measurement that it supports: see [`KpmSource::is_listed_in_every_style`].
+    const fn lists_all(self) -> bool {
+        matches!(self, ReportStyle::Node | ReportStyle::CommonConditions)
+    }
+
     const fn name(self) -> &'static str {
         match self {
             ReportStyle::Node => "E2 Node Measurement",
@@ -136,7 +141,7 @@ fn definition<'s, S: KpmSource>(source: &'s S, config: &'s KpmConfig) -> RanFunc
         ric_event_trigger_style_name: RicStyleName(PrintableString::literal("Periodic report")),
         ric_event_trigger_format_type: RicFormatType(1),
     };
-    let styles = config.styles.iter().map(|style| style_item(*style, source, config.revision));
+    let styles = config.styles.iter().map(|style| style_item(*style, source, config));
     RanFunctionDefinition {
         ran_function_name: RanFunctionName {
             short_name: PrintableString::literal(config.announcement.short_name("ORAN-E2SM-KPM")),
@@ -150,14 +155,20 @@ fn definition<'s, S: KpmSource>(source: &'s S, config: &'s KpmConfig) -> RanFunc
     }
 }
 
-fn style_item<'s, S: KpmSource>(style: ReportStyle, source: &'s S, revision: Revision) -> RicReportStyleItem<'s> {
+fn style_item<'s, S: KpmSource>(style: ReportStyle, source: &'s S, config: &KpmConfig) -> RicReportStyleItem<'s> {
+    // a measurement that is not listed in every style has its bins in the first one that lists it
+    let has_bins = |at, scope| {
+        let mut listing = config.styles.iter().filter(|style| style.lists_all() && style.supports(scope));
+        config.revision > Revision::V2_01 && (source.is_listed_in_every_style(at) || listing.next() == Some(&style))
+    };
     let item = |(at, measurement): (usize, &'s SupportedMeasurement)| MeasurementInfoActionItem {
         meas_name: MeasurementTypeName(PrintableString::literal(&measurement.name)),
         meas_id: measurement.id.map(MeasurementTypeId),
-        bin_range_def: bin_range_definition(source.bins(at)).filter(|_| revision > Revision::V2_01),
+        bin_range_def: bin_range_definition(source.bins(at)).filter(|_| has_bins(at, measurement.scope)),
     };
     let measurements = source.measurements().iter().enumerate();
-    let supported = measurements.filter(|(_, measurement)| style.supports(measurement.scope));
+    let is_listed = |at| style.lists_all() || source.is_listed_in_every_style(at);
+    let supported = measurements.filter(|(at, measurement)| style.supports(measurement.scope) && is_listed(*at));
     RicReportStyleItem {
         ric_report_style_type: RicStyleType(style.number()),
         ric_report_style_name: RicStyleName(PrintableString::literal(style.name())),

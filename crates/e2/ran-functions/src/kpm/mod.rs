@@ -7,7 +7,7 @@
 //!   are admitted.
 //! * The first period begins with the subscription, and periods do not drift. If the agent is polled late, nothing is sent
 //!   twice or in a burst: the record that was due is marked incomplete, missed records have no values, and missed reports
-//!   are skipped and counted.
+//!   are skipped and counted. A source that computes its counters can catch up instead ([`KpmConfig::catch_up_periods`]).
 //! * A report on the UEs that meet common conditions (style 4) is not sent if there are none, because the message cannot be
 //!   empty. A UE has no values in the periods in which it does not meet the conditions.
 //! * The matching conditions of a measurement (style 3) select UEs; the value covers all traffic of these UEs together. If
@@ -80,6 +80,10 @@ pub struct KpmConfig {
     pub timestamp_moment: TimestampMoment,
     /// Whether conditions that select UEs are evaluated; otherwise all UEs are selected. Default: yes.
     pub evaluates_conditions: bool,
+    /// The most periods that a late poll reports one by one for each action, for a source that can compute its counters at the
+    /// end of each ([`KpmSource::advance`]); later ones are handled as for other sources. Default: 0, since a base station knows
+    /// its present counters only.
+    pub catch_up_periods: u32,
 }
 
 /// What a record contains for a measurement without a value in its period, such as the delay of a UE without data.
@@ -111,6 +115,7 @@ impl Default for KpmConfig {
             timestamp_format: TimestampFormat::Ntp,
             timestamp_moment: TimestampMoment::PeriodStart,
             evaluates_conditions: true,
+            catch_up_periods: 0,
         }
     }
 }
@@ -168,38 +173,56 @@ impl<H: SharedSource<Source: KpmSource>> KpmFunction<H> {
     /// Collects the records that are due, and sends the reports that are complete.
     fn collect(&mut self, now: Time, context: &mut FunctionContext<'_>) {
         self.wall_clock.update(now);
-        let mut source = self.source.write();
+        self.catch_up(now, context);
         self.due.clear();
         let ends = self.actions.iter().enumerate().filter_map(|(at, action)| Some((action.last_period_end(now)?, at)));
         self.due.extend(ends);
         self.due.sort_unstable(); // the time of the source must not go backwards
-        for (until, at) in self.due.drain(..) {
-            let action = &mut self.actions[at];
-            source.advance(until);
-            if let Some(start) = action.collect(&*source, context.views(), until) {
-                if self.config.missing_value == MissingValue::Zero {
-                    action.zero_missing(&*source);
-                }
-                let stated = match self.config.timestamp_moment {
-                    TimestampMoment::PeriodStart => start,
-                    TimestampMoment::Report => now,
-                };
-                match self.writer.write(&self.config, self.wall_clock.at(stated), action) {
-                    Ok(true) => {
-                        // fails only for a subscription that has ended, which the pending `unsubscribe` removes
-                        let (header, message) = (self.writer.header(), self.writer.message());
-                        let _ = context.report(action.key(), action.id(), header, message);
-                    }
-                    Ok(false) => {}
-                    Err(error) => warn!(%error, "cannot encode a KPM report: a value of the source is out of range"),
-                }
-                action.begin_report();
-            }
-            self.skipped.add(action.skip(until));
-        }
-        drop(source);
+        let due = std::mem::take(&mut self.due);
+        due.iter().for_each(|(until, at)| self.collect_action(now, *until, *at, context));
+        self.due = due;
         self.update_next();
         self.skipped.log("KPM");
+    }
+
+    /// Collects the records of actions of which more than one period has ended, in the order of their ends.
+    fn catch_up(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        let most = self.config.catch_up_periods as usize;
+        if most == 0 || !self.actions.iter().any(|action| action.is_late(now)) {
+            return;
+        }
+        for _ in 0..most.saturating_mul(self.actions.len()) {
+            let ends = self.actions.iter().enumerate().map(|(at, action)| (action.due(), at));
+            let Some((until, at)) = ends.filter(|(until, _)| *until <= now).min() else { return };
+            self.collect_action(now, until, at, context);
+        }
+    }
+
+    /// Collects the record of an action whose last period has ended at `until`, and sends the report when it is complete.
+    fn collect_action(&mut self, now: Time, until: Time, at: usize, context: &mut FunctionContext<'_>) {
+        let mut source = self.source.write();
+        let action = &mut self.actions[at];
+        source.advance(until);
+        if let Some(start) = action.collect(&*source, context.views(), until) {
+            if self.config.missing_value == MissingValue::Zero {
+                action.zero_missing(&*source);
+            }
+            let stated = match self.config.timestamp_moment {
+                TimestampMoment::PeriodStart => start,
+                TimestampMoment::Report => now,
+            };
+            match self.writer.write(&self.config, self.wall_clock.at(stated), action) {
+                Ok(true) => {
+                    // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+                    let (header, message) = (self.writer.header(), self.writer.message());
+                    let _ = context.report(action.key(), action.id(), header, message);
+                }
+                Ok(false) => {}
+                Err(error) => warn!(%error, "cannot encode a KPM report: a value of the source is out of range"),
+            }
+            action.begin_report();
+        }
+        self.skipped.add(action.skip(until));
     }
 
     fn update_next(&mut self) {

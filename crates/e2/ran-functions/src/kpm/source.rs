@@ -129,6 +129,14 @@ pub trait KpmSource {
         let _ = until;
     }
 
+    /// Whether the RAN function definition lists a measurement in every report style that has its scope. The others are listed in
+    /// styles 1 and 4, which most xApps read, with its bins in the first of them, and accepted in every style: the definition
+    /// repeats the measurements for each style, and messages of 16 kB or more are fragmented, which some controllers cannot read. By default, all are listed.
+    fn is_listed_in_every_style(&self, measurement: usize) -> bool {
+        let _ = measurement;
+        true
+    }
+
     /// Whether a measurement has the subcounter of this label (KPM 8.3.11). By default, the only label is noLabel. If all of
     /// the cell belongs to one PLMN, a label with this PLMN is passed without it.
     fn supports_label(&self, measurement: usize, label: &MeasurementLabel) -> bool {

@@ -11,6 +11,7 @@
 mod tests;
 
 use std::fmt;
+use std::time::SystemTime;
 
 use e2sm::Wire;
 use e2sm::rrc::{Event, EventTriggerDefinition, IndicationHeader, IndicationMessage, MODEL, Notification};
@@ -96,6 +97,13 @@ impl<H: SharedSource<Source: RrcSource>> RrcFunction<H> {
     #[must_use]
     pub fn new(source: H, config: RrcConfig) -> Self {
         RrcFunction { source, config, wall_clock: WallClock::system(), actions: Vec::new(), now: Time::default() }
+    }
+
+    /// Replaces the system clock as the source of the time of day in notifications.
+    #[must_use]
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + Send + 'static) -> Self {
+        self.wall_clock = WallClock::new(wall_clock);
+        self
     }
 }
 

@@ -18,6 +18,7 @@ mod source;
 mod tests;
 
 use std::fmt;
+use std::time::SystemTime;
 
 use e2sm::slice::{
     ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, MODEL, NO_SLICE, UeSlices,
@@ -79,6 +80,13 @@ impl<H: SharedSource<Source: SliceSource>> SliceFunction<H> {
             owners: Owners::default(),
             ues: Vec::new(),
         }
+    }
+
+    /// Replaces the system clock as the source of the time of day in reports.
+    #[must_use]
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + Send + 'static) -> Self {
+        self.wall_clock = WallClock::new(wall_clock);
+        self
     }
 
     /// The number of reports that were skipped because the agent was polled late.

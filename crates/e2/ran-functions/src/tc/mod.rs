@@ -15,6 +15,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::time::SystemTime;
 
 use e2sm::tc::{
     ControlHeader, ControlMessage, ControlOutcome, IndicationHeader, IndicationMessage, MODEL, Meter, Pacer, PacerKind,
@@ -101,6 +102,13 @@ impl<H: SharedSource<Source: TcSource>> TcFunction<H> {
     pub fn new(source: H, config: PeriodicConfig) -> Self {
         config.function(&MODEL);
         TcFunction { source, config, wall_clock: WallClock::system(), actions: PeriodicActions::default() }
+    }
+
+    /// Replaces the system clock as the source of the time of day in reports.
+    #[must_use]
+    pub fn with_wall_clock(mut self, wall_clock: impl Fn() -> SystemTime + Send + 'static) -> Self {
+        self.wall_clock = WallClock::new(wall_clock);
+        self
     }
 
     /// The number of reports that were skipped because the agent was polled late.

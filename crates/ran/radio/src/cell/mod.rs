@@ -1,5 +1,6 @@
 //! A cell: its configuration, its UEs and its counters. [`Cell::step`] runs one slot.
 
+mod connections;
 mod emission;
 mod slot;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use crate::rlc::{RlcConfig, RlcCounts};
 use crate::ue::{CellContext, ChannelStateConfig, DrxConfig, LinkCounts, OuterLoop, Subscription, Ue};
 use crate::{Time, tc};
 
+use connections::Connections;
 pub(crate) use emission::Emission;
 use emission::EmissionMeter;
 use ue_table::UeTable;
@@ -279,6 +281,7 @@ pub struct Cell {
     events: Vec<Vec<Event>>,
     administrative_state: AdministrativeState,
     usage: [PrbUsage; 2],
+    connections: Connections,
     emission: EmissionMeter,
     /// What other cells transmit.
     interference: Arc<Interference>,
@@ -325,6 +328,7 @@ impl Cell {
             events: vec![Vec::new(); EVENT_HORIZON_SLOTS],
             administrative_state: AdministrativeState::Unlocked,
             usage: [PrbUsage::default(); 2],
+            connections: Connections::default(),
             emission: EmissionMeter::new(&grid),
             interference: Arc::default(),
             grid,
@@ -418,6 +422,12 @@ impl Cell {
     #[must_use]
     pub fn usage(&self, direction: Direction) -> &PrbUsage {
         &self.usage[direction as usize]
+    }
+
+    /// The largest number of UEs in RRC_CONNECTED at any time since `since`.
+    #[must_use]
+    pub fn max_connections(&self, since: Time) -> u32 {
+        self.connections.max(since)
     }
 
     /// The number of UE indices in use, including those of departed UEs.
@@ -579,8 +589,11 @@ impl Cell {
     /// When [`Cell::free_capacity`] is 0.
     pub fn arrive(&mut self, mut ue: Box<Ue>) -> usize {
         let now = self.now();
+        let HarqConfig { decoding_slots, round_trip_slots, .. } = self.config.harq.bounded();
+        let feedback = self.grid.slot() * u32::from(round_trip_slots.saturating_sub(decoding_slots));
         let context = context(&self.tables, &self.config, &self.interference);
-        ue.arrived(self.slot, now, &context, &self.config);
+        ue.arrived(self.slot, now, &context, &self.config, feedback);
+        self.connections.change(now, i64::from(ue.is_connected));
         self.ue_table.take(ue, now)
     }
 
@@ -590,8 +603,9 @@ impl Cell {
         let ue = self.ue_table.ue_mut(index)?;
         ue.depart(now);
         let counts = counts_of(ue, now);
+        self.connections.change(now, -i64::from(ue.is_connected));
         let mut ue = self.ue_table.release(index, counts, now)?;
-        ue.departed();
+        ue.departed(now);
         for queue in &self.config.tc.queues {
             let counts = ue.bearers.iter().filter_map(|bearer| bearer.tc.counts(queue.id));
             let counts = counts.fold(tc::QueueCounts::default(), |sum, counts| sum.and(counts.left_behind()));

@@ -42,7 +42,11 @@ impl Cell {
         self.busy.clear();
         let context = context(&self.tables, &self.config, &self.interference);
         for (at, ue, idle_until) in self.ue_table.due(now) {
+            let was_connected = ue.is_connected;
             ue.begin_slot(now, &context);
+            if ue.is_connected != was_connected {
+                self.connections.change(now, if ue.is_connected { 1 } else { -1 });
+            }
             if is_uplink && ue.needs_scheduling_request(now, slot, self.uplink_slot, request_period) {
                 let event = Event { ue: at as u32, kind: EventKind::SchedulingRequest };
                 self.events[(slot as usize + 1) % EVENT_HORIZON_SLOTS].push(event);
@@ -107,7 +111,8 @@ impl Cell {
                     }
                     let prbs = ue.ul.harq.block(process).prbs;
                     self.emission.count_block(at, &ue.channel, prbs, ul_symbols);
-                    let (after, kind) = send(ue, (Direction::Uplink, process), ul_elements, &self.tables, &self.config);
+                    let process = (Direction::Uplink, process);
+                    let (after, kind) = send(ue, now, process, ul_elements, &self.tables, &self.config);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }
@@ -141,7 +146,7 @@ impl Cell {
                 ue.fill(now, process, Direction::Downlink);
                 ue.dl.record_allocation(slot, octets);
             }
-            let (after, kind) = send(ue, (Direction::Downlink, process), elements, &self.tables, &self.config);
+            let (after, kind) = send(ue, now, (Direction::Downlink, process), elements, &self.tables, &self.config);
             self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
@@ -271,6 +276,7 @@ fn apply_harq_feedback<'u>(
 /// in how many slots it is due.
 fn send(
     ue: &mut Ue,
+    now: Time,
     (direction, process): (Direction, u8),
     elements: u32,
     tables: &[Adaptation; 2],
@@ -287,15 +293,21 @@ fn send(
     let channel = link.meet_channel(layers, prbs, adaptation);
     let block = link.harq.block(process);
     block.transmissions += 1;
-    let (sent, prbs, octets) = (block.transmissions, u32::from(prbs), block.octets);
+    let (sent, octets, mcs) = (block.transmissions, block.octets, block.mcs);
     let elements = u64::from(prbs) * u64::from(elements);
     let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
     let is_decoded = reception.receive(adaptation, block.mcs, channel, &mut ue.random);
     let counts = &mut link.counts;
     counts.elements += elements;
-    (counts.last_octets, counts.last_prbs) = (octets, prbs);
+    counts.transmissions += 1;
+    counts.failed_transmissions += u64::from(!is_decoded);
+    counts.mcs_prbs[usize::from(layers.max(1) - 1) & 3][usize::from(mcs & 31)] += u64::from(prbs);
+    (counts.last_octets, counts.last_prbs) = (octets, u32::from(prbs));
     if sent == 1 {
+        block.sent = now;
         counts.blocks += 1;
+        counts.failed_blocks += u64::from(!is_decoded);
+        counts.modulations[usize::from(adaptation.modulation_order(mcs) / 2 - 1) & 3] += 1;
         counts.block_octets += u64::from(octets);
     } else {
         counts.retransmission_elements += elements;

@@ -1,7 +1,5 @@
 //! Counters of connections and handovers of a cell.
 
-use crate::Time;
-
 macro_rules! counts {
     ($($(#[$comment:meta])* $name:ident,)*) => {
         /// Counters of connections and handovers of a cell since the model started. They never decrease. Each has the name of
@@ -90,44 +88,9 @@ counts! {
     collisions,
 }
 
-/// The number of connected UEs over time, for its maximum over any period that lasts until now.
-#[derive(Debug, Default)]
-pub(super) struct PeakCount {
-    /// Numbers of UEs, strictly decreasing, each with the last time at which as many or more were connected.
-    falling: Vec<(usize, Time)>,
-}
-
-impl PeakCount {
-    /// Records the number of UEs.
-    pub fn record(&mut self, now: Time, count: usize) {
-        while self.falling.last().is_some_and(|(last, _)| *last <= count) {
-            self.falling.pop();
-        }
-        self.falling.push((count, now));
-    }
-
-    /// The largest number recorded from `since` on.
-    pub fn since(&self, since: Time) -> usize {
-        let at = self.falling.partition_point(|(_, last)| *last < since);
-        self.falling.get(at).map_or(0, |(count, _)| *count)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn peak_is_that_of_the_period() {
-        let mut peak = PeakCount::default();
-        assert_eq!(peak.since(Time::START), 0);
-        for (ms, count) in [(0, 3), (10, 7), (20, 7), (30, 4), (40, 5), (50, 2), (60, 2)] {
-            peak.record(Time::from_millis(ms), count);
-        }
-        let since = |ms| peak.since(Time::from_millis(ms));
-        assert_eq!([since(0), since(20), since(25), since(40), since(45), since(61)], [7, 7, 5, 5, 2, 0]);
-        assert!(peak.falling.len() <= 3, "{peak:?}");
-    }
 
     #[test]
     fn difference_and_sum_are_inverse() {

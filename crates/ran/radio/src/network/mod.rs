@@ -167,15 +167,6 @@ impl Network {
         &self.sites[cell].counts
     }
 
-    /// The largest number of UEs that were connected in a cell at an epoch from `since` on (`RRC.ConnMax`).
-    ///
-    /// # Panics
-    /// When there is no such cell.
-    #[must_use]
-    pub fn max_connected(&self, cell: usize, since: Time) -> usize {
-        self.sites[cell].peak.since(since).max(self.sites[cell].cell.ue_count())
-    }
-
     /// The UEs of the network with their states, those that have not arrived yet excepted.
     pub fn ue_states(&self) -> impl Iterator<Item = (&Ue, UeState)> {
         let connected = self

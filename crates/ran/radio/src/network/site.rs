@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::counts::PeakCount;
 use super::link_failure::LinkMonitor;
 use super::measurement::{MeasurementConfig, MeasurementReport, Neighbour, UeMeasurements};
 use super::random_access::{self, Attempt};
@@ -93,7 +92,6 @@ pub(super) struct Site {
     /// When the cell is locked at the latest, while it is shutting down.
     pub shutdown_ends: Option<Time>,
     pub counts: MobilityCounts,
-    pub peak: PeakCount,
     pub outcome: Outcome,
     pub next_epoch: Time,
     /// Whether an epoch has begun whose outcome is not processed yet.
@@ -119,7 +117,6 @@ impl Site {
             commands: Vec::new(),
             shutdown_ends: None,
             counts: MobilityCounts::default(),
-            peak: PeakCount::default(),
             outcome: Outcome::default(),
             next_epoch: Time::START,
             has_begun_epoch: false,
@@ -181,7 +178,6 @@ impl Site {
         if config.link.is_enabled {
             self.monitor_links(now, config);
         }
-        self.peak.record(now, self.cell.ue_count());
         self.measure(now, config, measurement);
         if config.is_automatic {
             return;

@@ -34,6 +34,8 @@ pub struct Adaptation {
     needs_db: Box<[f64]>,
     /// The running maximum of it.
     ascending_db: Box<[f64]>,
+    /// Bits per symbol of each MCS.
+    orders: Box<[u8]>,
     /// The required SINR of CQI 1 to 15.
     cqi_needs_db: [f64; 15],
     /// The highest MCS that is no more efficient than a CQI.
@@ -65,8 +67,18 @@ impl Adaptation {
             *of_cqi = modulations.iter().rposition(carries).unwrap_or(0) as u8;
         }
         let cqi_needs_db = table.cqis().map(|cqi| threshold_db(cqi, carrier.rat));
+        let orders = modulations.iter().map(|mcs| mcs.order).collect();
         let rank_thresholds_db = rank_thresholds_db(layers, cqi_needs_db[14]);
-        Adaptation { needs_db, ascending_db, cqi_needs_db, mcs_of_cqi, layers, rank_thresholds_db }
+        Adaptation { needs_db, ascending_db, orders, cqi_needs_db, mcs_of_cqi, layers, rank_thresholds_db }
+    }
+
+    /// Bits per symbol of an MCS: 2 is QPSK, 8 is 256QAM.
+    ///
+    /// # Panics
+    /// When the carrier has no such MCS.
+    #[must_use]
+    pub fn modulation_order(&self, mcs: u8) -> u8 {
+        self.orders[usize::from(mcs)]
     }
 
     /// The highest CQI that a SINR allows.

@@ -121,6 +121,14 @@ impl Channel {
         }
     }
 
+    /// RSRQ of the serving cell at the UE (TS 38.215 5.1.3): the power of a resource element of the serving cell in relation to
+    /// all power that the UE receives in a resource block, in symbols that the serving cell fills. It is at most -10.8 dB.
+    #[must_use]
+    pub fn rsrq_db(&self) -> f64 {
+        let sinr = 10_f64.powf(self.sinr_db() / 10.0);
+        10.0 * (sinr / (1.0 + sinr) / 12.0).log10()
+    }
+
     /// Power of the UE's reference signals at the base station.
     #[must_use]
     pub fn uplink_rsrp_dbm(&self) -> f64 {

@@ -5,6 +5,8 @@
 //!   out of coverage resumes. SDUs are lost only to a full buffer or the discard timer.
 //! * Unacknowledged mode: such an SDU is lost; later ones wait for the reordering timer.
 
+mod bursts;
+mod counts;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +15,9 @@ use std::time::Duration;
 
 use crate::sojourn_window::SojournWindow;
 use crate::{Packet, Time};
+
+use bursts::Bursts;
+pub use counts::RlcCounts;
 
 /// Header octets of a complete SDU or its first segment: RLC with an 18-bit sequence number, MAC with a 16-bit length
 /// (TS 38.322 6.2.2.4, TS 38.321 6.1.2).
@@ -64,80 +69,8 @@ impl Default for RlcConfig {
 pub struct RlcPdu {
     sn: u64,
     octets: u32,
-}
-
-/// Counters of RLC. Octets are those of SDUs with PDCP headers, unless stated otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RlcCounts {
-    /// SDUs from above.
-    pub in_packets: u64,
-    /// Their octets.
-    pub in_octets: u64,
-    /// SDUs dropped because the buffer was full.
-    pub buffer_full_packets: u64,
-    /// Their octets.
-    pub buffer_full_octets: u64,
-    /// SDUs discarded by the discard timer.
-    pub discarded_packets: u64,
-    /// Their octets.
-    pub discarded_octets: u64,
-    /// SDUs sent completely; those sent again from another cell count again.
-    pub sent_packets: u64,
-    /// Octets sent for the first time.
-    pub sent_octets: u64,
-    /// RLC PDUs sent.
-    pub sent_pdus: u64,
-    /// RLC PDUs that were not complete SDUs.
-    pub segments: u64,
-    /// Octets of RLC and MAC headers.
-    pub header_octets: u64,
-    /// RLC PDUs retransmitted by RLC.
-    pub retransmitted_pdus: u64,
-    /// SDU octets retransmitted by RLC.
-    pub retransmitted_octets: u64,
-    /// RLC PDUs received.
-    pub received_pdus: u64,
-    /// SDU octets in them, without headers.
-    pub received_octets: u64,
-    /// SDUs delivered in order.
-    pub delivered_packets: u64,
-    /// Their octets.
-    pub delivered_octets: u64,
-    /// SDUs lost on the air.
-    pub lost_packets: u64,
-    /// Their octets.
-    pub lost_octets: u64,
-    /// Sum of the times from arrival until completely sent: divide by `sent_packets` for the mean.
-    pub sojourn_ns: u64,
-    /// That time of the last SDU.
-    pub last_sojourn_ns: u64,
-}
-
-impl std::ops::AddAssign for RlcCounts {
-    /// Sums two bearers; `last_sojourn_ns` is the longer one.
-    fn add_assign(&mut self, other: Self) {
-        self.in_packets += other.in_packets;
-        self.in_octets += other.in_octets;
-        self.buffer_full_packets += other.buffer_full_packets;
-        self.buffer_full_octets += other.buffer_full_octets;
-        self.discarded_packets += other.discarded_packets;
-        self.discarded_octets += other.discarded_octets;
-        self.sent_packets += other.sent_packets;
-        self.sent_octets += other.sent_octets;
-        self.sent_pdus += other.sent_pdus;
-        self.segments += other.segments;
-        self.header_octets += other.header_octets;
-        self.retransmitted_pdus += other.retransmitted_pdus;
-        self.retransmitted_octets += other.retransmitted_octets;
-        self.received_pdus += other.received_pdus;
-        self.received_octets += other.received_octets;
-        self.delivered_packets += other.delivered_packets;
-        self.delivered_octets += other.delivered_octets;
-        self.lost_packets += other.lost_packets;
-        self.lost_octets += other.lost_octets;
-        self.sojourn_ns += other.sojourn_ns;
-        self.last_sojourn_ns = self.last_sojourn_ns.max(other.last_sojourn_ns);
-    }
+    /// The slot in which its octets were sent first: a number of [`Bursts`].
+    piece: u32,
 }
 
 /// An SDU that was sent, at least in part, and is not delivered yet.
@@ -149,6 +82,12 @@ struct InFlight {
     /// Octets not received yet.
     missing: u32,
     state: State,
+    /// When its last part was sent for the first time.
+    sent: Time,
+    /// When its first part was received.
+    first_received: Time,
+    /// When its last part was received.
+    complete: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +115,11 @@ pub struct Rlc {
     /// When the reordering timer of the first lost SDU expires.
     release: Time,
     counts: RlcCounts,
+    /// The start of the counters: delays are counted from then on.
+    counts_since: Time,
+    bursts: Bursts,
+    /// The time from the reception of a transport block until its sender knows of it.
+    feedback: Duration,
     recent: SojournWindow,
 }
 
@@ -198,6 +142,9 @@ impl Rlc {
             retransmissions: VecDeque::new(),
             release: Time::NEVER,
             counts: RlcCounts::default(),
+            counts_since: Time::START,
+            bursts: Bursts::default(),
+            feedback: Duration::ZERO,
             recent: SojournWindow::default(),
         }
     }
@@ -206,6 +153,16 @@ impl Rlc {
     #[must_use]
     pub fn config(&self) -> &RlcConfig {
         &self.config
+    }
+
+    /// Sets the time from the reception of a transport block until its sender knows of it. Default: 0.
+    pub(crate) fn set_feedback(&mut self, feedback: Duration) {
+        self.feedback = feedback;
+    }
+
+    /// That time.
+    pub(crate) fn feedback(&self) -> Duration {
+        self.feedback
     }
 
     /// The counters.
@@ -290,6 +247,9 @@ impl Rlc {
             return false;
         }
         packet.entered = now;
+        if self.waiting_octets == 0 {
+            self.bursts.end();
+        }
         self.waiting_octets += octets;
         self.waiting.push_back(packet);
         true
@@ -304,7 +264,7 @@ impl Rlc {
                 break;
             }
             let octets = pdu.octets.min(room - LATER_HEADER_OCTETS);
-            let part = RlcPdu { sn: pdu.sn, octets };
+            let part = RlcPdu { octets, ..*pdu };
             pdu.octets -= octets;
             if pdu.octets == 0 {
                 self.retransmissions.pop_front();
@@ -313,6 +273,7 @@ impl Rlc {
             self.counts.retransmitted_octets += u64::from(octets);
             take(self.send(part, LATER_HEADER_OCTETS, &mut room));
         }
+        let (piece, sent_before) = (self.bursts.piece_of(now), self.counts.sent_octets);
         while let Some(packet) = self.waiting.front() {
             let header = if self.head_sent == 0 { HEADER_OCTETS } else { LATER_HEADER_OCTETS };
             if room <= header {
@@ -327,6 +288,9 @@ impl Rlc {
                     octets: whole,
                     missing: whole,
                     state: State::Pending,
+                    sent: now,
+                    first_received: now,
+                    complete: now,
                 });
             }
             let sn = self.first_sn + self.in_flight.len() as u64 - 1;
@@ -336,20 +300,22 @@ impl Rlc {
             if octets == left {
                 let waited = now.since(packet.entered);
                 self.recent.record(now, waited);
-                let sojourn = waited.as_nanos() as u64;
+                let sojourn = now.since(packet.entered.max(self.counts_since)).as_nanos() as u64;
                 self.counts.sent_packets += 1;
                 self.counts.sojourn_ns += sojourn;
                 self.counts.last_sojourn_ns = sojourn;
                 let sent = self.waiting.pop_front();
                 if let Some(in_flight) = self.in_flight.back_mut() {
                     in_flight.packet = sent;
+                    in_flight.sent = now;
                 }
                 self.head_sent = 0;
             } else {
                 self.head_sent += octets;
             }
-            take(self.send(RlcPdu { sn, octets }, header, &mut room));
+            take(self.send(RlcPdu { sn, octets, piece }, header, &mut room));
         }
+        self.bursts.sent(now, (self.counts.sent_octets - sent_before) as u32, self.waiting_octets == 0);
         room_octets - room
     }
 
@@ -387,9 +353,20 @@ impl Rlc {
     pub fn received(&mut self, now: Time, pdu: RlcPdu, out: &mut Vec<Packet>) {
         self.counts.received_pdus += 1;
         self.counts.received_octets += u64::from(pdu.octets);
+        let acknowledged = now + self.feedback;
+        self.bursts.acknowledged(acknowledged, pdu, &mut self.counts);
         let Some(at) = pdu.sn.checked_sub(self.first_sn) else { return };
         let Some(in_flight) = self.in_flight.get_mut(at as usize) else { return };
+        if in_flight.missing == in_flight.octets {
+            in_flight.first_received = now;
+        }
         in_flight.missing -= pdu.octets;
+        if in_flight.missing == 0 {
+            in_flight.complete = now;
+            self.counts.complete_packets += 1;
+            self.counts.air_ns += acknowledged.since(in_flight.sent).as_nanos() as u64;
+            self.counts.assembly_ns += now.since(in_flight.first_received).as_nanos() as u64;
+        }
         if at == 0 {
             self.deliver(now, out);
         }
@@ -397,6 +374,9 @@ impl Rlc {
 
     /// Handles a segment that HARQ has dropped.
     pub fn failed(&mut self, now: Time, pdu: RlcPdu) {
+        if self.config.mode == Mode::Unacknowledged {
+            self.bursts.lost(now + self.feedback, pdu, &mut self.counts);
+        }
         let Some(at) = pdu.sn.checked_sub(self.first_sn) else { return };
         let Some(in_flight) = self.in_flight.get_mut(at as usize) else { return };
         match self.config.mode {
@@ -407,6 +387,7 @@ impl Rlc {
                     Some((last_due, last)) if last.sn == pdu.sn => {
                         *last_due = due;
                         last.octets += pdu.octets;
+                        self.bursts.merge(pdu, last.piece);
                     }
                     _ => self.retransmissions.push_back((due, pdu)),
                 }
@@ -445,6 +426,7 @@ impl Rlc {
                 State::Pending => {
                     self.counts.delivered_packets += 1;
                     self.counts.delivered_octets += octets;
+                    self.counts.reordering_ns += now.since(in_flight.complete).as_nanos() as u64;
                     out.extend(self.in_flight.pop_front().and_then(|in_flight| in_flight.packet));
                 }
                 State::Lost(_) => {
@@ -457,8 +439,9 @@ impl Rlc {
         }
     }
 
-    /// Resets the counters: buffered SDUs count as just arrived.
-    pub fn reset_counts(&mut self) {
+    /// Resets the counters at `now`: buffered SDUs count as just arrived.
+    pub fn reset_counts(&mut self, now: Time) {
+        self.counts_since = now;
         let in_packets = self.waiting.len() as u64;
         self.counts = RlcCounts { in_packets, in_octets: u64::from(self.waiting_octets), ..RlcCounts::default() };
     }
@@ -467,6 +450,7 @@ impl Rlc {
     /// unacknowledged mode, SDUs in flight are lost (TS 38.323 5.1.2).
     pub fn reestablish(&mut self, out: &mut Vec<Packet>) {
         self.retransmissions.clear();
+        self.bursts.clear();
         if self.head_sent > 0 {
             // the partly sent head is sent again as a whole
             self.in_flight.pop_back();

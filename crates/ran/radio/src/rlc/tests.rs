@@ -1,5 +1,7 @@
 //! RLC delivers in order and without duplicates, and counts every loss.
 
+mod measurements;
+
 use std::net::Ipv4Addr;
 
 use super::*;
@@ -31,6 +33,10 @@ fn pull(rlc: &mut Rlc, now: Time, room: u32) -> (u32, Vec<RlcPdu>) {
     (used, pdus)
 }
 
+fn pdu(sn: u64, octets: u32, piece: u32) -> RlcPdu {
+    RlcPdu { sn, octets, piece }
+}
+
 fn numbers(packets: &[Packet]) -> Vec<u64> {
     packets.iter().map(|packet| packet.number).collect()
 }
@@ -44,12 +50,12 @@ fn sdu_segmentation_matches_hand_calculation() {
         (1100, 2, Duration::from_millis(5))
     );
     // 6 octets of headers and 394 of data, then 8 and 392
-    assert_eq!(pull(&mut rlc, ms(2), 400), (400, vec![RlcPdu { sn: 0, octets: 394 }]));
-    assert_eq!(pull(&mut rlc, ms(3), 400), (400, vec![RlcPdu { sn: 0, octets: 392 }]));
+    assert_eq!(pull(&mut rlc, ms(2), 400), (400, vec![pdu(0, 394, 0)]));
+    assert_eq!(pull(&mut rlc, ms(3), 400), (400, vec![pdu(0, 392, 1)]));
     assert_eq!(rlc.waiting_octets(), 314);
     // the rest of 214 with 8 octets of headers, and the next SDU with 6
     let (used, last) = pull(&mut rlc, ms(4), 400);
-    assert_eq!((used, &*last), (222 + 106, &[RlcPdu { sn: 0, octets: 214 }, RlcPdu { sn: 1, octets: 100 }][..]));
+    assert_eq!((used, &*last), (222 + 106, &[pdu(0, 214, 2), pdu(1, 100, 2)][..]));
     let counts = rlc.counts();
     assert_eq!((counts.sent_packets, counts.sent_octets, counts.segments, counts.sent_pdus), (2, 1100, 3, 4));
     assert_eq!((counts.sojourn_ns, counts.last_sojourn_ns), (7_000_000, 3_000_000), "4 ms and 3 ms");
@@ -57,9 +63,9 @@ fn sdu_segmentation_matches_hand_calculation() {
     let mut out = Vec::new();
     rlc.received(ms(5), last[1], &mut out);
     rlc.received(ms(5), last[0], &mut out);
-    rlc.received(ms(5), RlcPdu { sn: 0, octets: 392 }, &mut out);
+    rlc.received(ms(5), pdu(0, 392, 1), &mut out);
     assert!(out.is_empty());
-    rlc.received(ms(6), RlcPdu { sn: 0, octets: 394 }, &mut out);
+    rlc.received(ms(6), pdu(0, 394, 0), &mut out);
     assert_eq!((numbers(&out), rlc.in_flight()), (vec![0, 1], (0, 0)));
 }
 
@@ -80,7 +86,7 @@ fn harq_failure_is_retransmitted_in_am_and_lost_in_um() {
     let (_, halves) = [pull(&mut am, ms(25), 58), pull(&mut am, ms(25), 58)]
         .into_iter()
         .fold((0, vec![]), |a, b| (0, [a.1, b.1].concat()));
-    assert_eq!(halves, [RlcPdu { sn: 0, octets: 50 }; 2]);
+    assert_eq!(halves, [pdu(0, 50, 0); 2]);
     halves.into_iter().for_each(|half| am.received(ms(26), half, &mut out));
     assert_eq!((numbers(&out), am.counts().retransmitted_octets), (vec![0, 1], 100));
 

@@ -102,6 +102,7 @@ impl Ue {
 
     fn update_channel(&mut self, now: Time, cell: &CellContext<'_>) {
         self.activity.update(now, self.dl.counts.active_slots + self.ul.counts.active_slots);
+        self.is_connected = !self.activity.is_inactive(now);
         self.channel.update(now, &cell.surroundings, &mut self.random);
         for direction in [Direction::Downlink, Direction::Uplink] {
             self.link_mut(direction).air = self.channel.link(direction);
@@ -123,7 +124,10 @@ impl Ue {
 
     fn apply_report(&mut self, direction: Direction, report: ChannelReport, cell: &CellContext<'_>) {
         let rsrp_dbm = match direction {
-            Direction::Downlink => self.channel.rsrp_dbm(),
+            Direction::Downlink => {
+                self.dl.counts.rsrq_db += self.channel.rsrq_db();
+                self.channel.rsrp_dbm()
+            }
             Direction::Uplink => self.channel.uplink_rsrp_dbm(),
         };
         self.link_mut(direction).apply_report(report, rsrp_dbm, &cell.tables[direction as usize]);

@@ -35,6 +35,20 @@ pub struct LinkCounts {
     pub last_octets: u32,
     /// Resource blocks of the last transport block.
     pub last_prbs: u32,
+    /// Transmissions of transport blocks, retransmissions included.
+    pub transmissions: u64,
+    /// The ones among them that were not decoded.
+    pub failed_transmissions: u64,
+    /// New transport blocks that were not decoded after their first transmission.
+    pub failed_blocks: u64,
+    /// New transport blocks by modulation: QPSK, 16QAM, 64QAM, 256QAM.
+    pub modulations: [u64; 4],
+    /// Used resource blocks by the number of layers, from 1 on, and MCS.
+    pub mcs_prbs: [[u64; 32]; 4],
+    /// RLC PDUs in decoded transport blocks.
+    pub air_pdus: u64,
+    /// The sum of their times from the first transmission of the block until it was decoded.
+    pub air_ns: u64,
     /// Channel quality reports.
     pub reports: u64,
     /// The sum of reported CQIs.
@@ -43,6 +57,8 @@ pub struct LinkCounts {
     pub sinr_db: f64,
     /// The sum of received powers at reports, in dBm.
     pub rsrp_dbm: f64,
+    /// The sum of received qualities at reports, in dB: see [`crate::phy::Channel::rsrq_db`]. Downlink only.
+    pub rsrq_db: f64,
     /// Reports by rank, from 1 on, and CQI.
     pub cqis: [[u64; 16]; 4],
 }
@@ -58,10 +74,19 @@ impl AddAssign for LinkCounts {
         self.rounds.iter_mut().zip(other.rounds).for_each(|(sum, count)| *sum += count);
         self.lost_blocks += other.lost_blocks;
         (self.last_octets, self.last_prbs) = (other.last_octets, other.last_prbs);
+        self.transmissions += other.transmissions;
+        self.failed_transmissions += other.failed_transmissions;
+        self.failed_blocks += other.failed_blocks;
+        self.modulations.iter_mut().zip(other.modulations).for_each(|(sum, count)| *sum += count);
+        let mcs_prbs = self.mcs_prbs.as_flattened_mut().iter_mut().zip(other.mcs_prbs.as_flattened());
+        mcs_prbs.for_each(|(sum, count)| *sum += count);
+        self.air_pdus += other.air_pdus;
+        self.air_ns += other.air_ns;
         self.reports += other.reports;
         self.cqi += other.cqi;
         self.sinr_db += other.sinr_db;
         self.rsrp_dbm += other.rsrp_dbm;
+        self.rsrq_db += other.rsrq_db;
         let cqis = self.cqis.as_flattened_mut().iter_mut().zip(other.cqis.as_flattened());
         cqis.for_each(|(sum, count)| *sum += count);
     }

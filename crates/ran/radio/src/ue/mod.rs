@@ -121,6 +121,8 @@ pub struct Ue {
     /// The time awake, and the time in RRC_CONNECTED, when DRX was switched off.
     awake_before: (Duration, Duration),
     pub(crate) activity: Activity,
+    /// Whether it was in RRC_CONNECTED at the last update of its channel.
+    pub(crate) is_connected: bool,
     lost_between_cells: [u64; 2],
     is_in_cell: bool,
     /// Its past handovers and link failures, for the classification of failures.
@@ -163,6 +165,7 @@ impl Ue {
             own_drx: None,
             awake_before: (Duration::ZERO, Duration::ZERO),
             activity: Activity::new(Time::START),
+            is_connected: true,
             lost_between_cells: [0; 2],
             is_in_cell: false,
             history: MobilityHistory::default(),
@@ -342,7 +345,8 @@ impl Ue {
         assert!((1..=MAX_BEARERS).contains(&usize::from(bearer)), "no bearer has number {bearer}");
         let at = self.bearers.iter().position(|there| there.id == bearer).unwrap_or_else(|| {
             let first = &self.bearers[0];
-            let made = Bearer::new(bearer, first.tc.configuration(), *first.dl.config());
+            let mut made = Bearer::new(bearer, first.tc.configuration(), *first.dl.config());
+            made.dl.set_feedback(first.dl.feedback());
             self.bearers.push(made);
             self.bearers.len() - 1
         });
@@ -365,11 +369,11 @@ impl Ue {
     }
 
     /// Begins the time in no cell, after [`Ue::depart`]: what follows belongs to no cell's counters.
-    pub(crate) fn departed(&mut self) {
+    pub(crate) fn departed(&mut self, now: Time) {
         self.is_in_cell = false;
         for bearer in &mut self.bearers {
-            bearer.dl.reset_counts();
-            bearer.ul.reset_counts();
+            bearer.dl.reset_counts(now);
+            bearer.ul.reset_counts(now);
         }
     }
 
@@ -396,14 +400,24 @@ impl Ue {
     }
 
     /// Resets the state that belongs to a cell, on arrival; `slot` is the cell's next slot.
-    pub(crate) fn arrived(&mut self, slot: u64, now: Time, cell: &CellContext<'_>, config: &CellConfig) {
+    ///
+    /// `feedback` is the time from the decoding of a downlink block until the base station knows of it.
+    pub(crate) fn arrived(
+        &mut self,
+        slot: u64,
+        now: Time,
+        cell: &CellContext<'_>,
+        config: &CellConfig,
+        feedback: Duration,
+    ) {
         for link in [&mut self.dl, &mut self.ul] {
             link.arrived(slot);
         }
         for bearer in &mut self.bearers {
+            bearer.dl.set_feedback(feedback);
             for (rlc, lost) in [&mut bearer.dl, &mut bearer.ul].into_iter().zip(&mut self.lost_between_cells) {
                 *lost += dropped_packets(rlc.counts());
-                rlc.reset_counts();
+                rlc.reset_counts(now);
             }
             // when its packets do not fit into this cell's queues, it keeps the configuration of the other cell
             let _ = bearer.tc.configure(now, &config.tc);

@@ -96,6 +96,12 @@ impl Ue {
         let is_uplink = direction == Direction::Uplink;
         let harq = if is_uplink { &mut self.ul.harq } else { &mut self.dl.harq };
         let block = harq.block(process);
+        if is_decoded {
+            let counts = if is_uplink { &mut self.ul.counts } else { &mut self.dl.counts };
+            let pdus = block.pdus.len() as u64;
+            counts.air_pdus += pdus;
+            counts.air_ns += pdus * now.since(block.sent).as_nanos() as u64;
+        }
         for (bearer, pdu) in block.pdus.drain(..) {
             let bearer = &mut self.bearers[usize::from(bearer)];
             let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };

@@ -81,13 +81,16 @@ fn node_types_have_their_own_functions() {
     let [cu_cp, cu_up, du, gnb] = nodes();
     let ids = [&cu_cp, &cu_up, &du, &gnb].map(|node| node.id().to_string());
     assert_eq!(ids, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
-    assert_eq!(offers(&cu_cp), ["RRC.ConnMean", "RRC.InactiveConnMean"]);
+    assert_eq!(offers(&cu_cp), ["RRC.ConnMean", "RRC.InactiveConnMean", "RRC.ConnMax"]);
     let of_pdcp = [
         "DRB.PdcpSduVolumeDL",
         "DRB.PdcpSduVolumeUL",
         "DRB.PacketLossRateUl",
         "DRB.PdcpSduDelayDl",
         "DRB.PdcpPacketDropRateDl",
+        "DRB.PacketSuccessRateUlgNBUu",
+        "DRB.PdcpReordDelayUl",
+        "QosFlow.PdcpPduVolumeDL_Filter",
     ];
     assert_eq!(offers(&cu_up), of_pdcp);
     assert!(offers(&du).contains(&"L1M.DL-SS-RSRP"), "the DU has the reports of L1");

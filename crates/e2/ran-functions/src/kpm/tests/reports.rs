@@ -89,6 +89,29 @@ fn periods_do_not_drift() {
     assert_eq!(bench.function.skipped_reports(), 0);
 }
 
+/// A source that computes its counters reports the periods of a late poll one by one, up to a bound, in the order of their ends.
+#[test]
+fn late_poll_catches_up_where_the_source_can() {
+    let config = KpmConfig { catch_up_periods: 3, ..KpmConfig::default() };
+    let mut bench = Bench::new(config, &[1]);
+    bench.report_request(&report_request(&named(&[VOLUME]), 100, 100, Scope::Node));
+    let (trigger, action) = bench.plan(&report_request(&named(&[VOLUME]), 150, 150, Scope::Node));
+    bench.subscribe(0, 2, &trigger, &[&action]).unwrap();
+    bench.at(310);
+    let volumes = |bench: &Bench| -> Vec<f64> {
+        (0..bench.sent.len()).map(|sent| bench.lines(sent)[0].2.number().unwrap()).collect()
+    };
+    // at 100, 150, 200, and at 300 both
+    assert_eq!(volumes(&bench), [100.0, 150.0, 100.0, 100.0, 150.0]);
+    assert_eq!(bench.function.skipped_reports(), 0);
+    // three periods of each of the two, and then the rest
+    bench.at(1320);
+    let late = &volumes(&bench)[5..];
+    assert_eq!(late.iter().filter(|volume| [100.0, 150.0].contains(*volume)).count(), 6, "{late:?}");
+    assert_eq!((late.len(), bench.function.skipped_reports() > 0), (8, true), "{late:?}");
+    assert_eq!(bench.function.next_report(), Some(millis(1350)));
+}
+
 #[test]
 fn late_poll_sends_no_burst() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);

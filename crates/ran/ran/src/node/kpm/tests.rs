@@ -1,9 +1,11 @@
 use std::time::Duration;
 
 use e2sm::common::{QosFlowIdentifier, Sst};
-use e2sm::kpm::dictionary::{self, Kind};
+use e2sm::kpm::dictionary::{self, Kind, Scope};
 
+use super::measurements::MEASUREMENTS;
 use super::*;
+use crate::counters::Counters;
 use crate::testing;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -27,7 +29,7 @@ fn snapshot(node: &Node) -> CounterSnapshot {
 }
 
 fn measurement(name: &str) -> usize {
-    KPIS.iter().position(|(_, measurement)| measurement.name == name).unwrap()
+    MEASUREMENTS.iter().position(|measurement| measurement.name == name).unwrap()
 }
 
 fn cell_value(node: &Node, since: &CounterSnapshot, name: &str) -> f64 {
@@ -40,16 +42,16 @@ fn measurements_are_in_the_dictionary() {
     let mut node = node();
     let since = snapshot(&node);
     node.advance(START + SECOND);
-    for (at, (_, offer)) in KPIS.iter().enumerate() {
-        let entry = dictionary::find(&offer.name).unwrap();
+    for (at, offer) in MEASUREMENTS.iter().enumerate() {
+        let entry = dictionary::find(offer.name).unwrap_or_else(|| panic!("{}", offer.name));
         assert_eq!(entry.scope, offer.scope, "{}", offer.name);
-        let object = if offer.scope == OfUe { MeasuredObject::Ues(&[Ue(1)]) } else { MeasuredObject::Cell };
+        let object = if offer.scope == Scope::Ue { MeasuredObject::Ues(&[Ue(1)]) } else { MeasuredObject::Cell };
         match node.value(&since, object, at, &MeasurementLabel::NO_LABEL) {
             Value::Integer(_) => assert_eq!(entry.kind, Kind::Integer, "{}", offer.name),
             Value::Real(_) => assert_eq!(entry.kind, Kind::Real, "{}", offer.name),
             other => panic!("{}: {other:?}", offer.name),
         }
-        assert!(KPIS[..at].iter().all(|(_, before)| before.name != offer.name && before.id != offer.id));
+        assert!(MEASUREMENTS[..at].iter().all(|before| before.name != offer.name));
     }
 }
 
@@ -319,6 +321,125 @@ fn drop_rate_is_at_most_one() {
     assert_eq!(dropped(10, 4), Value::Integer(1_000_000));
     assert_eq!(dropped(10, 0), Value::Integer(1_000_000));
     assert_eq!(dropped(0, 0), Value::NoValue);
+}
+
+/// The time with data in the buffer is not that of a throughput if all of the buffer fits into one slot (TS 28.552 5.1.1.3.1).
+#[test]
+fn bursts_of_one_slot_have_no_throughput() {
+    // packets of 1000 octets, one by one
+    let mut node = three_ues(Default::default());
+    node.advance(START);
+    node.advance(START + SECOND);
+    let since = snapshot(&node);
+    node.advance(START + SECOND * 3);
+    let of = |name: &str| {
+        let (ue, label) = ([Ue(0)], MeasurementLabel::NO_LABEL);
+        node.value(&since, MeasuredObject::Ues(&ue), measurement(name), &label).number()
+    };
+    assert_eq!((of("DRB.UEThpDl"), of("DRB.UEUnresVolDl")), (Some(0.0), Some(100.0)));
+    assert!((of("DRB.RlcSduTransmittedVolumeDL").unwrap() - 8032.0).abs() <= 16.0, "with PDCP headers");
+    assert_eq!((of("DRB.UEUnresVolUl"), of("DRB.AirIfDelayUl")), (None, None), "nothing was sent in the uplink");
+    // a slot of 0.5 ms, and the feedback 8 slots after the transmission
+    assert_eq!(of("DRB.AirIfDelayDl"), Some(40.0));
+    assert!((0.0..=5.0).contains(&of("DRB.RlcSduDelayDl").unwrap()), "no more than the special and uplink slots");
+}
+
+/// A transfer that the buffer never lacks: the throughput is that of the slots.
+#[test]
+fn throughput_of_a_full_buffer_is_what_is_transmitted() {
+    let mut node = node();
+    let since = snapshot(&node);
+    node.advance(START + SECOND * 4);
+    let of = |name: &str, ue: u64| {
+        let (ue, label) = ([Ue(ue)], MeasurementLabel::NO_LABEL);
+        node.value(&since, MeasuredObject::Ues(&ue), measurement(name), &label).number().unwrap()
+    };
+    let busiest = (0..32)
+        .max_by(|a, b| of("DRB.RlcSduTransmittedVolumeDL", *a).total_cmp(&of("DRB.RlcSduTransmittedVolumeDL", *b)));
+    let ue = busiest.unwrap();
+    let (volume, throughput) = (of("DRB.RlcSduTransmittedVolumeDL", ue), of("DRB.UEThpDl", ue));
+    let unrestricted = of("DRB.UEUnresVolDl", ue);
+    assert!(throughput >= 0.9 * volume / 4.0 && unrestricted < 50.0, "{throughput} kbit/s, {volume} kbit in 4 s");
+}
+
+#[test]
+fn transport_blocks_and_buffers_are_counted() {
+    let mut node = node();
+    let since = snapshot(&node);
+    node.advance(START + SECOND * 10);
+    let of = |name: &str| cell_value(&node, &since, name);
+    let modulations = ["Qpsk", "16Qam", "64Qam", "256Qam"].map(|name| of(&format!("TB.TotNbrDlInitial.{name}")));
+    assert_eq!(modulations.iter().sum::<f64>(), of("TB.TotNbrDlInitial"));
+    for link in [
+        ["TB.TotNbrDl.1", "TB.TotNbrDlInitial", "TB.ErrTotalNbrDl.1", "TB.IntialErrNbrDl", "TB.ResidualErrNbrDl"],
+        ["TB.TotNbrUl.1", "TB.TotNbrUlInit", "TB.ErrTotalNbrUl.1", "TB.ErrNbrUlInitial", "TB.ResidualErrNbrUl"],
+    ] {
+        let [all, initial, errors, initial_errors, residual] = link.map(of);
+        // retransmissions of blocks at the ends of the period
+        let again = errors - residual;
+        assert!((all - initial - again).abs() <= 32.0 * 4.0, "{all} of {initial} new ones, {again} failed");
+        assert!(errors >= initial_errors && initial_errors > residual && errors > 0.0, "{link:?}");
+        let block_error_rate = initial_errors / initial;
+        assert!((0.02..0.3).contains(&block_error_rate), "{block_error_rate}, about the target of the outer loop");
+    }
+    let (dist, label) = (measurement("CARR.PDSCHMCSDist"), MeasurementLabel::NO_LABEL);
+    let [ranks, tables, indices] = node.bins(dist) else { panic!("three dimensions") };
+    assert_eq!((ranks.len(), tables.len(), indices.len()), (8, 3, 32));
+    let of_rank = |rank: &Bin| -> f64 {
+        let in_mcs = |mcs: &Bin| {
+            let bins = [*rank, tables[1], *mcs];
+            node.bin_count(&since, MeasuredObject::Cell, dist, &bins, &label).number().unwrap()
+        };
+        indices.iter().map(in_mcs).sum()
+    };
+    let by_rank: Vec<f64> = ranks.iter().map(of_rank).collect();
+    assert_eq!(by_rank.iter().sum::<f64>(), of("CARR.PDSCHMCSDist"));
+    assert!(by_rank[1] > by_rank[0] && by_rank[0] > 0.0 && by_rank[2..] == [0.0; 6], "{by_rank:?}");
+    let whole: u32 = node.cell().ues().map(|(_, ue)| ue.bearers()[0].downlink().waiting_octets()).sum();
+    assert_eq!(of("DRB.BufferSize.Qos"), f64::from(whole));
+    assert!(of("DRB.PacketSuccessRateUlgNBUu") == 100.0, "acknowledged mode loses nothing");
+}
+
+/// UEs of two networks share a cell.
+#[test]
+fn measurements_are_divided_by_network() {
+    use crate::scenario::Scenario;
+
+    let mut scenario = Scenario::with_mixed_traffic(1, 8, 1);
+    scenario.ues.iter_mut().step_by(2).for_each(|ue| ue.subscription.mnc = 2);
+    let mut node = testing::nodes(&crate::RanConfig { scenario, ..Default::default() }).remove(0);
+    node.advance(START);
+    let since = snapshot(&node);
+    node.advance(START + SECOND * 5);
+    let label = |mnc| {
+        let plmn_id = Some(e2sm::common::PlmnIdentity::from_codes(1, mnc, 2));
+        MeasurementLabel { plmn_id, ..MeasurementLabel::default() }
+    };
+    for name in ["DRB.PdcpSduVolumeDL", "RRU.PrbUsedDl", "TB.TotNbrDl.1"] {
+        let at = measurement(name);
+        assert!(node.supports_label(at, &label(1)) && node.supports_label(at, &label(2)), "{name}");
+        assert!(!node.supports_label(at, &label(3)), "{name}: no UE can select that network");
+        let share = |mnc| node.value(&since, MeasuredObject::Cell, at, &label(mnc)).number().unwrap();
+        let whole = cell_value(&node, &since, name);
+        assert!(share(1) > 0.0 && share(2) > 0.0 && (share(1) + share(2) - whole).abs() <= 1.0, "{name}");
+    }
+    assert!(!node.supports_label(measurement("RRC.ConnMax"), &label(1)));
+}
+
+/// The third UE is inactive from 3 s on; the second is in the cell from 4 s to 9 s, and inactive from 7 s on.
+#[test]
+fn maximum_of_connections_is_that_of_the_period() {
+    let mut node = three_ues(Default::default());
+    node.advance(START);
+    let at = |ms: u64| START + Duration::from_millis(ms);
+    for (from, until, expected) in
+        [(0, 500, 2.0), (2500, 3500, 2.0), (3500, 3900, 1.0), (3900, 4500, 2.0), (6500, 7500, 2.0), (7500, 9500, 1.0)]
+    {
+        node.advance(at(from));
+        let since = snapshot(&node);
+        node.advance(at(until));
+        assert_eq!(cell_value(&node, &since, "RRC.ConnMax"), expected, "{from} to {until} ms");
+    }
 }
 
 /// KPM, the MAC statistics and the slice scheduler mean the same by a share, also with special slots.

@@ -9,6 +9,7 @@ use ran_functions::rrc::RrcSource;
 use ran_functions::slice::{SliceAssociation, SliceSource};
 
 use super::*;
+use crate::counters::Counters;
 use crate::scenario::{FlowScenario, Scenario};
 use crate::{RanConfig, testing};
 
@@ -60,7 +61,7 @@ fn ues_in_reused_places_are_distinct() {
             let short = snapshot(&node);
             KpmSource::advance(&mut node, START + SECOND * look * look_s);
             for (sum, label) in sums.iter_mut().zip(&labels) {
-                *sum += node.counted(&short, MeasuredObject::Cell, label);
+                *sum += &node.counted(&short, MeasuredObject::Cell, label);
             }
             let mut notifications = Vec::new();
             RrcSource::take_events(&mut node, &mut notifications);
@@ -93,13 +94,13 @@ fn ues_in_reused_places_are_distinct() {
         for (sum, label) in sums.iter().zip(&labels) {
             let whole = node.counted(&long, MeasuredObject::Cell, label);
             assert_eq!((whole.cqis, whole.dl_elements), (sum.cqis, sum.dl_elements));
-            assert_eq!(whole.dl_sent_octets, sum.dl_sent_octets);
+            assert_eq!(whole.dl_received_octets, sum.dl_received_octets);
             assert!((whole.sinr_db - sum.sinr_db).abs() < 1e-3);
         }
         let [all, one, two] = sums;
-        assert!(one.dl_sent_octets > 0 && two.dl_sent_octets > 0);
-        assert_eq!(all.dl_sent_octets, one.dl_sent_octets + two.dl_sent_octets);
+        assert!(one.dl_received_octets > 0 && two.dl_received_octets > 0);
+        assert_eq!(all.dl_received_octets, one.dl_received_octets + two.dl_received_octets);
         // 1.5 s each at 200 kbit/s
-        assert!((all.dl_sent_octets as f64 / UES as f64 - 37_500.0).abs() < 3_000.0, "{all:?}");
+        assert!((all.dl_received_octets as f64 / UES as f64 - 37_500.0).abs() < 3_000.0, "{all:?}");
     }
 }

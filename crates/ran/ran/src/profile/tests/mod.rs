@@ -119,7 +119,7 @@ impl FunctionTransport for Sent {
 impl Driven {
     fn new(config: &RanConfig, node_type: NodeType) -> Driven {
         let node = Rc::new(RefCell::new(node_of(config, node_type)));
-        let functions = functions::of_node(&node, config);
+        let functions = functions::of_node(&node, config, &functions::clock(config, None));
         Driven { node, functions, views: Views::with_first(RIC), sent: Sent::default() }
     }
 
@@ -199,7 +199,11 @@ fn setup_requests_fit_into_16_kb() {
             let config = RanConfig { scenario, ..RanConfig::with_profile(profile) };
             for node in testing::nodes(&config) {
                 let node_type = node.node_type;
-                let octets = testing::setup_request(node, &config).len();
+                let request = testing::setup_request(node, &config);
+                let octets = request.len();
+                for function in announced(&request, config.e2ap_version) {
+                    println!("- function {}: {} octets", function.id, function.definition.len());
+                }
                 println!("{} {node_type:?}: {octets} octets", profile.name);
                 assert!(octets < 16_384, "{} {node_type:?}: {octets} octets", profile.name);
             }
@@ -258,4 +262,41 @@ fn profile_without_a_node_for_the_cells_is_refused() {
     let config = RanConfig { scenario, ..RanConfig::with_profile(Profile::named("srsran").unwrap()) };
     let refused = config.check().unwrap_err().to_string();
     assert!(refused.contains("profile srsran"), "{refused}");
+}
+
+/// The definition lists most measurements of UEs in one style for UEs only, and the node accepts them in each.
+#[test]
+fn measurements_of_ues_are_accepted_in_every_style_for_ues() {
+    use e2sm::kpm::{EveryUe, MeasurementRequest, RanFunctionDefinition, ReportRequest, Revision, Scope};
+
+    let config = config("full");
+    let ues = Driven::new(&config, NodeType::Gnb).ue_ids();
+    let octets = testing::setup_request(node_of(&config, NodeType::Gnb), &config);
+    let definition = function(&announced(&octets, config.e2ap_version), 2).definition.clone();
+    let offered = RanFunctionDefinition::decode_owned(&definition, Revision::V3_00).unwrap();
+    let style = |number: i64| {
+        let mut styles = offered.ric_report_style_list.iter().flatten();
+        let style = styles.find(|style| style.ric_report_style_type.0 == number).unwrap();
+        style.meas_info_action_list.iter().map(|item| item.meas_name.as_str()).collect::<Vec<_>>()
+    };
+    assert!(style(4).contains(&"RSRQ") && [2, 3, 5].iter().all(|number| !style(*number).contains(&"RSRQ")));
+    assert!([2, 3, 4, 5].iter().all(|number| style(*number).contains(&"DRB.UEThpDl")));
+    let measurements = [MeasurementRequest::named("RSRQ"), MeasurementRequest::named("DRB.UEThpDl")];
+    for scope in [Scope::Ues(&ues[..1]), Scope::Ues(&ues[..2]), Scope::EveryUe(EveryUe::AnySignal)] {
+        let request = ReportRequest {
+            measurements: &measurements,
+            granularity_period_ms: 1000,
+            reporting_period_ms: 1000,
+            scope,
+        };
+        let plan = request.plan(&offered, Revision::V3_00).unwrap();
+        let (trigger, action) = kpm_subscription(&plan.action, 1000);
+        let mut node = Driven::new(&config, NodeType::Gnb);
+        node.subscribe(2, trigger, vec![report_action(0, Some(action))]).unwrap();
+        let (_, message) = node.report(2).unwrap();
+        let message = kpm::IndicationMessage::decode_owned(&message, Revision::V3_00).unwrap();
+        let rsrq: Vec<_> = message.rows(None).step_by(2).map(|row| row.value.number().unwrap()).collect();
+        let best = -10.0 * 12.0_f64.log10();
+        assert!(rsrq.iter().all(|rsrq| (-40.0..=best).contains(rsrq)), "{rsrq:?}");
+    }
 }
