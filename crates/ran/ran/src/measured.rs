@@ -79,7 +79,7 @@ mod tests {
         let prbs = |ue| measured.value(0, "RRU.PrbUsedDl", ue).unwrap();
         // each is rounded
         assert!((prbs(Some(0)) + prbs(Some(1)) - prbs(None)).abs() <= 1.5);
-        for (name) in ["RRU.PrbTotDl", "RRU.PrbUsedDl", "RRU.PrbTotUl", "DRB.PdcpSduVolumeDL", "TB.TotNbrDl.1"] {
+        for name in ["RRU.PrbTotDl", "RRU.PrbUsedDl", "RRU.PrbTotUl", "DRB.PdcpSduVolumeDL", "TB.TotNbrDl.1"] {
             println!("{name} {:?}", measured.value(0, name, None));
         }
         assert!(measured.value(0, "RRU.PrbTotDl", None).unwrap() > 0.0);

@@ -154,17 +154,17 @@ fn handover_in_time_avoids_the_failure() {
 /// A UE far from the target cell cannot access it: the handover fails, and the UE returns to the source.
 #[test]
 fn failed_handover_to_a_distant_cell_is_too_early() {
-    let mut network = row(6, HandoverConfig::default());
+    let mut network = row(16, HandoverConfig::default());
     add_moving(&mut network, 0, 30.0, 0.0);
     network.advance(ms(100));
-    network.hand_over(0, 0, 5).unwrap();
+    network.hand_over(0, 0, 15).unwrap();
     network.advance(ms(500));
-    assert_eq!(state(&network), UeState::InTransit { to: 5 });
+    assert_eq!(state(&network), UeState::InTransit { to: 15 });
     network.advance(ms(3000));
     assert_eq!(state(&network), UeState::Connected { cell: 0 });
     let counts = network.mobility_counts(0);
     assert_eq!((counts.executions_requested, counts.executions_failed, counts.too_early), (1, 1, 1));
-    assert!(network.take_events(0).any(|event| matches!(event, NetworkEvent::HandoverFailed { to: 5, .. })));
+    assert!(network.take_events(0).any(|event| matches!(event, NetworkEvent::HandoverFailed { to: 15, .. })));
 }
 
 #[test]
