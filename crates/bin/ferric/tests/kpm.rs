@@ -308,7 +308,7 @@ fn simulator_of_v1_gets_one_action_and_is_read() {
     let action = e2sm::kpm::v1::ActionDefinition::decode(&setup.requested.recv().unwrap()[0]).unwrap();
     assert_eq!(action.ric_style_type, RicStyleType(5));
     let ric = setup.end();
-    for piece in ["E2SM-KPM v01.00", "KPM monitor", "reports: Containers 6"] {
+    for piece in ["up: KPM v1.00", "subscribed: KPM v1.00, one action"] {
         assert!(ric.stderr.contains(piece), "{piece} in: {}", ric.stderr);
     }
     assert!(!ric.stderr.contains("cannot decode"), "{}", ric.stderr);
