@@ -8,11 +8,12 @@ use super::{Definition, Outcome};
 pub(super) const CHECKS: &[Definition] = &[
     Definition {
         name: "a3-time-to-trigger",
-        what: "time from the entering condition of event A3 to the handover, with a time to trigger of 320 ms",
+        what: "time from the entering condition of event A3 to the handover, with a time to trigger of 320 ms and the model measuring each \
+               40 ms, unfiltered: half of these later on average",
         unit: "ms",
         source: "TS 38.331 5.5.4.1 and 5.5.4.4",
         tolerance: 20.0,
-        run: |length| Ok(Outcome { expected: 320.0, measured: mean(&crossings(length, 320)?.triggered_ms) }),
+        run: |length| Ok(Outcome { expected: 340.0, measured: mean(&crossings(length, 320)?.triggered_ms) }),
     },
     Definition {
         name: "a3-no-time-to-trigger",
@@ -20,7 +21,7 @@ pub(super) const CHECKS: &[Definition] = &[
         unit: "ms",
         source: "TS 38.331 5.5.4.1 and 5.5.4.4",
         tolerance: 20.0,
-        run: |length| Ok(Outcome { expected: 40.0, measured: mean(&crossings(length, 40)?.triggered_ms) }),
+        run: |length| Ok(Outcome { expected: 60.0, measured: mean(&crossings(length, 40)?.triggered_ms) }),
     },
     Definition {
         name: "handover-interruption",
@@ -59,7 +60,7 @@ fn crossings(length: Length, time_to_trigger_ms: u32) -> anyhow::Result<Crossing
     const UES: usize = 30;
     let text = format!(
         "[handover]\na3_offset_db = {OFFSET_DB:.1}\nhysteresis_db = {HYSTERESIS_DB:.1}\ntime_to_trigger_ms = {time_to_trigger_ms}\n\
-         interruption_ms = 50\n[[cell]]\ncount = 2\napart_m = 500\n[[ue]]\ncount = {UES}\nx_m = 100\ny_m = 0\nmotion = \"straight\"\n\
+         interruption_ms = 50\n[measurement]\nfilter_coefficient = 0\n[[cell]]\ncount = 2\napart_m = 500\n[[ue]]\ncount = {UES}\nx_m = 100\ny_m = 0\nmotion = \"straight\"\n\
          speed_m_per_s = 20\nheading_deg = 90\n"
     );
     let mut run = Run::new(&text)?;
