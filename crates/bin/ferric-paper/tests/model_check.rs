@@ -57,3 +57,9 @@ fn document_has_a_row_for_each_check() {
     assert_eq!(unique.len(), rows.len(), "a check twice");
     assert_eq!(rows, paper::check_names().collect::<Vec<_>>());
 }
+
+#[test]
+fn every_check_holds() {
+    let outcome = run(&["model-check", "--quick"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stdout);
+}

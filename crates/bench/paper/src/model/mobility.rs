@@ -8,8 +8,8 @@ use super::{Definition, Outcome};
 pub(super) const CHECKS: &[Definition] = &[
     Definition {
         name: "a3-time-to-trigger",
-        what: "time from the entering condition of event A3 to the handover, with a time to trigger of 320 ms and the model measuring each \
-               40 ms, unfiltered: half of these later on average",
+        what: "time from the entering condition of event A3 to the handover, with a time to trigger of 320 ms, unfiltered: a change is \
+               measured half a period of 40 ms later on average",
         unit: "ms",
         source: "TS 38.331 5.5.4.1 and 5.5.4.4",
         tolerance: 20.0,
@@ -58,11 +58,17 @@ struct Trip {
 /// UEs go from one cell to another and back.
 fn crossings(length: Length, time_to_trigger_ms: u32) -> anyhow::Result<Crossings> {
     const UES: usize = 30;
-    let text = format!(
+    let mut text = format!(
         "[handover]\na3_offset_db = {OFFSET_DB:.1}\nhysteresis_db = {HYSTERESIS_DB:.1}\ntime_to_trigger_ms = {time_to_trigger_ms}\n\
-         interruption_ms = 50\n[measurement]\nfilter_coefficient = 0\n[[cell]]\ncount = 2\napart_m = 500\n[[ue]]\ncount = {UES}\nx_m = 100\ny_m = 0\nmotion = \"straight\"\n\
-         speed_m_per_s = 20\nheading_deg = 90\n"
+         interruption_ms = 50\n[measurement]\nfilter_coefficient = 0\n[[cell]]\ncount = 2\napart_m = 500\n"
     );
+    // at different times within the periods of the measurements
+    for number in 0..UES {
+        let (x_m, speed_m_per_s) = (100 + number, 15.0 + 0.37 * number as f64);
+        text += &format!(
+            "[[ue]]\nx_m = {x_m}\ny_m = 0\nmotion = \"straight\"\nspeed_m_per_s = {speed_m_per_s:.2}\nheading_deg = 90\n"
+        );
+    }
     let mut run = Run::new(&text)?;
     let mut trips = [Trip { cell: Some(0), since_s: None, left_s: 0.0 }; UES];
     let mut crossings = Crossings::default();
