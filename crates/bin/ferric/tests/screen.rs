@@ -223,7 +223,7 @@ fn xapp_waits_for_a_ric_that_is_not_there_yet() {
             xapp.logs("connected ric=ric-00101-1");
         }
     }
-    let nobody = run(&["xapp", "kpm", "--ric", &address, "--no-reconnect"]);
-    nobody.complains(1, &["cannot use the RIC at"]);
+    let no_ric = run(&["xapp", "kpm", "--ric", &address, "--no-reconnect"]);
+    no_ric.complains(1, &["cannot use the RIC at"]);
     run(&["xapp", "kpm", "--ric", &address, "--seconds", "1"]).complains(1, &["cannot use the RIC at"]);
 }

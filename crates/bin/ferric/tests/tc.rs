@@ -162,8 +162,8 @@ fn errors_are_reported() {
         run(&[&["xapp", "tc"], arguments].concat()).complains(1, pieces);
     };
     says(&[], &["no flow is given: use --protocol"]);
-    let nobody = ["--protocol", "udp", "--no-reconnect", "--ric", "tcp://127.0.0.1:1"];
-    says(&nobody, &["cannot use the RIC at tcp://127.0.0.1:1"]);
+    let no_ric = ["--protocol", "udp", "--no-reconnect", "--ric", "tcp://127.0.0.1:1"];
+    says(&no_ric, &["cannot use the RIC at tcp://127.0.0.1:1"]);
     let https = ["--protocol", "udp", "--rest", "https://127.0.0.1:1"];
     says(&https, &["https:// requires --rest-ca"]);
     let nothing = std::env::temp_dir().join(format!("ferric-tc-nothing-{}", std::process::id()));

@@ -12,8 +12,8 @@ use crate::node::Node;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::simulation::{RanSimulation, Steps};
 
-/// A scenario in steps, with the KPM measurements of its base stations over each step. The initial slices are deployed; nobody
-/// decides about handovers.
+/// A scenario in steps, with the KPM measurements of its base stations over each step. The initial slices are deployed; no
+/// controller decides about handovers.
 pub struct Measured {
     /// The E2 nodes, each with its counters at the begin of the step.
     nodes: Vec<(Node, <Node as KpmSource>::Snapshot)>,

@@ -185,7 +185,7 @@ impl SliceScheduler for Nvs {
         let waits = |slice: &Slice, allocation: &Allocation| allocation.prbs < slice.wanted || slice.wanted >= prbs;
         let both = self.slices.iter().zip(allocations);
         let waiting = both.filter(|(slice, allocation)| waits(slice, allocation)).map(|(slice, _)| slice.received());
-        // what a slice receives while no other waits for it is nobody's share
+        // what a slice receives while no other slice waits counts for no share
         let Some(least) = waiting.reduce(f64::min) else { return };
         for (slice, allocation) in self.slices.iter_mut().zip(allocations) {
             let is_waiting = waits(slice, allocation);

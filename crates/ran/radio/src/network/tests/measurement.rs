@@ -59,7 +59,7 @@ fn reports_are_periodic_and_only_while_wanted() {
     let report_interval = Some(Duration::from_millis(240));
     network.set_measurement(MeasurementConfig { report_interval, ..MeasurementConfig::default() });
     network.advance(ms(1000));
-    assert_eq!(network.take_reports(0).count(), 0, "nobody wants them");
+    assert_eq!(network.take_reports(0).count(), 0, "reports are off");
     network.set_reporting(0, true);
     network.advance(ms(3410));
     let reports: Vec<_> = network.take_reports(0).collect();
