@@ -4,14 +4,15 @@
 programs = $(or $(CARGO_TARGET_DIR),target)/release
 comma = ,
 
-.PHONY: demo test bench soak docs deny
+.PHONY: demo test bench soak docs deny c python deb static container test-packages
 
 # A RIC, a base station with 32 UEs and an xApp in one process. DEMO_SECONDS=10 ends it by itself. It is built with the features
 # that it needs, in a folder of its own, so that target/release/ferric always is the complete program.
 demo:
 	cargo run --release --target-dir $(or $(CARGO_TARGET_DIR),target)/demo -p ferric-cli --bin ferric --no-default-features --features demo$(if $(DEMO_REST),$(comma)rest) -- demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS)) $(if $(DEMO_REST),--rest $(DEMO_REST))
 
-# Everything that CI runs: format, lints, tests, SCTP on a real kernel, a real Redis, a minute of fuzzing (FUZZ_SECONDS=600: ten).
+# Everything that CI runs: format, lints, tests, Python, C, the page in Chromium, programs of others, SCTP on a real kernel, a real Redis,
+# live mode, packages, a minute of fuzzing (FUZZ_SECONDS=600: ten).
 test:
 	./scripts/test
 
@@ -24,6 +25,31 @@ bench:
 soak:
 	cargo build --release -p ferric-cli -p ferric-bench-cli
 	$(programs)/ferric bench soak --minutes $(or $(SOAK_MINUTES),30)
+
+# The Python package: a wheel in target/wheels.
+python:
+	./scripts/python
+
+# Debian packages in target/deb: ferric, ferric-bench, ferric-paper.
+deb:
+	./scripts/deb
+
+# The program ferric without shared libraries: target/static/ferric.
+static:
+	./scripts/static
+
+# A container image, with docker, podman or buildah.
+container:
+	./scripts/container
+
+# Release builds of all packages, installed into roots of their own and run there. `make test` has a short form of it.
+test-packages:
+	./packaging/tests/all full
+
+# The C interface for base stations and xApps: libferric.a, libferric.so, ferric.h and files for pkg-config, into PREFIX
+# (DESTDIR=/tmp/package: below it).
+c:
+	./scripts/install-c $(or $(PREFIX),/usr/local) $(DESTDIR)
 
 # The manual: target/doc/ferric/index.html.
 docs:

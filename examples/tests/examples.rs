@@ -1,6 +1,9 @@
 //! Each example works as described.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Lines};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -14,8 +17,9 @@ use ferric::e2ap::{
 };
 use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
-use ferric::xapp::{Verdict, Xapp, XappConfig, XappEvent};
+use ferric::xapp::{CellId, Ric, UeReference, Xapp, XappConfig, XappEvent};
 use ferric::{Endpoint, StopHandle};
+use ran::scenario::ScenarioFolders;
 use ran::{Ran, RanConfig, Scenario};
 
 #[allow(dead_code, reason = "its main is not called here")]
@@ -25,11 +29,17 @@ mod cell_configuration;
 #[path = "../src/bin/custom_encoding.rs"]
 mod custom_encoding;
 #[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/energy_saving.rs"]
+mod energy_saving;
+#[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/iapp.rs"]
 mod iapp;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/interface_messages.rs"]
 mod interface_messages;
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/load_balancing.rs"]
+mod load_balancing;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/prb_quota.rs"]
 mod prb_quota;
@@ -43,11 +53,11 @@ mod slices;
 #[path = "../src/bin/statistics.rs"]
 mod statistics;
 #[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/traffic_steering.rs"]
+mod traffic_steering;
+#[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/verified_quota.rs"]
 mod verified_quota;
-#[allow(dead_code, reason = "its main is not called here")]
-#[path = "../src/bin/xapp.rs"]
-mod xapp;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -95,18 +105,36 @@ impl Running {
     }
 
     fn ran(&mut self, ric: Address, nodes: u16, ues: u16) {
-        let config = RanConfig {
-            rics: vec![ric.into()],
-            scenario: Scenario::with_mixed_traffic(nodes, ues, 1),
-            ..RanConfig::default()
-        };
+        let scenario = Scenario::with_mixed_traffic(nodes, ues, 1);
+        let config = RanConfig { rics: vec![ric.into()], scenario, ..RanConfig::default() };
+        self.ran_of(config, |mut ran| ran.run().unwrap());
+    }
+
+    /// Starts a RAN with a file of `examples/scenarios`. It advances in steps, so a busy machine skips nothing.
+    fn ran_of_file(&mut self, ric: Address, name: &str) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let scenario = Scenario::from_toml(&text, &ScenarioFolders::with_traces(&folder)).unwrap();
+        self.ran_of(
+            RanConfig { rics: vec![ric.into()], scenario, is_stepped: true, ..RanConfig::default() },
+            |mut ran| {
+                let stop = ran.stop_handle();
+                while !stop.is_stopped() {
+                    ran.poll(Some(Duration::from_millis(5))).unwrap();
+                    ran.step(Duration::from_millis(20)).unwrap();
+                }
+            },
+        );
+    }
+
+    fn ran_of(&mut self, config: RanConfig, run: impl FnOnce(Ran) + Send + 'static) {
         self.spawn(
             move || {
                 let ran = Ran::new(config).unwrap();
                 let stop = ran.stop_handle();
                 (ran, stop)
             },
-            |mut ran| ran.run().unwrap(),
+            run,
         );
     }
 }
@@ -259,20 +287,63 @@ fn iapp_counts_indications_of_each_node() {
     }
 }
 
+/// A program of the examples that runs, and its lines.
+struct Program {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Program {
+    /// Starts a program that connects to a RIC.
+    fn start(path: &str, ric: &Address) -> Program {
+        let mut command = Command::new(path);
+        command.env("FERRIC_RIC", ric.to_string()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Program { child, lines }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // it may have ended
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
 fn xapp_prints_kpis_of_each_ue() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 4);
-    let mut lines = Vec::new();
-    xapp::run(&xapp_address, 20, |line| {
-        lines.push(line);
-        lines.len() < 8
-    })
-    .unwrap();
-    assert_eq!(lines.len(), 8, "4 UEs, 2 measurements");
-    assert!(lines[0].contains("DRB.UEThpDl: Real("), "{}", lines[0]);
-    assert!(lines[7].contains("CQI: Integer("), "{}", lines[7]);
+    let mut program = Program::start(env!("CARGO_BIN_EXE_xapp"), &xapp_address);
+    let lines: Vec<String> = program.lines.by_ref().take(8).map(Result::unwrap).collect();
+    let ues: std::collections::BTreeSet<_> = lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(ues.len(), 4, "{lines:?}");
+    assert!(lines.iter().all(|line| line.starts_with("amf:") && line.contains(" CQI=")), "{lines:?}");
+}
+
+#[test]
+fn ue_whose_throughput_falls_gets_the_larger_slice() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric, 1, 4);
+    let mut program = Program::start(env!("CARGO_BIN_EXE_larger_slice"), &xapp_address);
+    let line = program.lines.next().unwrap().unwrap();
+    assert!(line.starts_with("gnb-00101-e00: amf:") && line.ends_with(" moves to slice 2"), "{line}");
+    let ric = Ric::options().address(xapp_address.to_string()).connect().unwrap();
+    let slices = ric.slices().list().unwrap();
+    assert!(slices.iter().any(|slice| slice.id == 2 && slice.ues > 0), "{slices:?}");
+}
+
+/// A first xApp fits on a slide: the lines below the comment at the top.
+#[test]
+fn first_examples_are_short() {
+    for (source, most) in [(include_str!("../src/bin/xapp.rs"), 15), (include_str!("../src/bin/larger_slice.rs"), 30)] {
+        let lines = source.lines().filter(|line| !line.starts_with("//!")).count();
+        assert!(lines <= most, "{lines} lines, at most {most}");
+    }
 }
 
 #[test]
@@ -281,7 +352,7 @@ fn cell_configuration_limits_slice_and_receives_report() {
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 4);
     let mut lines = Vec::new();
-    cell_configuration::run(&xapp_address, 1, 30, |line| {
+    cell_configuration::run(&xapp_address.to_string(), 1, 30, |line| {
         lines.push(line);
         lines.len() < 2
     })
@@ -289,7 +360,8 @@ fn cell_configuration_limits_slice_and_receives_report() {
     lines.sort();
     let [now, set] = &lines[..] else { panic!("a report and an outcome") };
     assert!(now.starts_with("now: ") && now.contains("rrm_policy_max_ratio: Some(30)"), "{now}");
-    assert!(set.starts_with("set: ") && set.contains("failed: None"), "{set}");
+    // what a node has not set is an error
+    assert_eq!(set, "set: gnb-00101-e00");
 }
 
 #[test]
@@ -315,27 +387,26 @@ fn slices_are_set_and_invalid_share_is_refused() {
     let mut running = Running::default();
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 4);
-    let mut lines = Vec::new();
-    slices::run(&xapp_address, 0.3, |line| {
+    let (begun, mut lines, mut assigned) = (Instant::now(), Vec::new(), 0);
+    slices::run(&xapp_address.to_string(), 30.0, |line| {
+        assigned += line.strip_suffix(" UEs assigned").map_or(0, |count| count.parse::<usize>().unwrap());
+        let ues = |line: &String| line.rsplit(' ').nth(1).unwrap().parse::<usize>().unwrap_or(0);
         lines.push(line);
-        lines.len() < 8
+        let listed: Vec<&String> = lines.iter().filter(|line| line.starts_with("slice ")).collect();
+        let is_complete = listed.last_chunk().is_some_and(|[one, other]| ues(one) + ues(other) == 4);
+        !(assigned == 4 && is_complete) && begun.elapsed() < PATIENCE
     })
     .unwrap();
-    assert_eq!(lines.iter().filter(|line| *line == "done: ").count(), 2, "slices, and their UEs: {lines:?}");
+    assert_eq!((&*lines[0], assigned), ("gnb-00101-e00: slices set", 4), "{lines:?}");
     let line_of = |name: &str| lines.iter().rfind(|line| line.contains(name)).unwrap_or_else(|| panic!("{lines:?}"));
-    assert!(line_of("others").contains("reserved: 0.7"), "{lines:?}");
-    assert!(line_of("in-time").contains("reserved: 0.3"), "{lines:?}");
+    assert!(line_of("others").starts_with("slice 0 others: 70 %, "), "{lines:?}");
+    assert!(line_of("in-time").starts_with("slice 1 in-time: 30 %, "), "{lines:?}");
     let ues = |name| line_of(name).split(' ').nth_back(1).unwrap().parse::<usize>().unwrap();
     assert_eq!(ues("others") + ues("in-time"), 4, "{lines:?}");
 
     // a slice of one and a half cells leaves a negative share for the other
-    let mut refused = String::new();
-    slices::run(&xapp_address, 1.5, |line| {
-        refused = line;
-        !refused.starts_with("refused")
-    })
-    .unwrap();
-    assert!(refused.contains("a share is from 0 to 100 %"), "{refused}");
+    let error = slices::run(&xapp_address.to_string(), 150.0, |line| panic!("{line}")).unwrap_err();
+    assert_eq!((error.code(), error.parameter()), ("invalid", Some("share_percent")), "{error}");
 }
 
 #[test]
@@ -361,7 +432,7 @@ fn prb_quota_is_visible_in_kpm() {
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 32);
     let (mut before, mut after) = (Vec::new(), None::<Vec<f64>>);
-    prb_quota::run(&xapp_address, 100, (1, 10), |line| {
+    prb_quota::run(&xapp_address.to_string(), 100, (1, 10), |line| {
         let share = line.strip_prefix("the slice uses ").and_then(|line| line.strip_suffix(" %"));
         match (share, &mut after) {
             (Some(share), None) => before.push(share.parse::<f64>().unwrap()),
@@ -386,9 +457,204 @@ fn verified_quota_is_confirmed_by_kpm() {
     let (ric, xapp_address) = running.ric(None);
     running.ran(ric, 1, 32);
     let mut lines = Vec::new();
-    let verdict = verified_quota::run(&xapp_address, 100, 10, |line| lines.push(line)).unwrap();
-    assert!(matches!(verdict, Verdict::Confirmed { after } if after < PATIENCE), "{verdict:?}");
-    assert_eq!(lines[1..3], ["sent: at most 10 %", "acknowledged"], "{lines:?}");
-    assert!(lines[0].starts_with("the slice uses ") && lines[3].starts_with("confirmed after "), "{lines:?}");
-    assert_eq!(lines.len(), 4, "{lines:?}");
+    verified_quota::run(&xapp_address.to_string(), 100, 10, |line| lines.push(line)).unwrap();
+    let [share, requested, confirmed] = &lines[..] else { panic!("{lines:?}") };
+    assert!(share.starts_with("the slice uses ") && requested == "at most 10 % are requested", "{lines:?}");
+    assert!(confirmed.starts_with("gnb-00101-e00: confirmed after "), "{lines:?}");
+}
+
+/// Cells with little traffic fall asleep while their UEs are covered.
+#[test]
+fn energy_saving_puts_cells_to_sleep() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran_of_file(ric, "energy-saving.toml");
+    let mut lines = Vec::new();
+    energy_saving::run(&xapp_address.to_string(), 500, |line| {
+        lines.push(line);
+        false
+    })
+    .unwrap();
+    assert!(lines[0].starts_with("cell 0038") && lines[0].contains(" falls asleep: 1 of 7 cells sleep; "), "{lines:?}");
+}
+
+/// A cell with this number.
+fn cell(number: u64) -> CellId {
+    CellId::new(number)
+}
+
+/// What a UE receives of cells: their numbers, and the power in dBm.
+type Powers<'a> = &'a [(u64, f64)];
+
+/// A network for the decisions of `energy_saving`: the loads of cells, and UEs with their serving cells and what they receive.
+fn network(loads: &[(u64, f64)], ues: &[(u64, Powers<'_>)]) -> energy_saving::Network {
+    let ue = |(number, (serving, received)): (usize, &(u64, Powers<'_>))| {
+        let rsrp_dbm = received.iter().map(|(number, dbm)| (cell(*number), *dbm)).collect();
+        let state = energy_saving::UeState { serving: cell(*serving), rsrp_dbm };
+        (UeReference::Amf(number as u64), state)
+    };
+    energy_saving::Network {
+        loads: loads.iter().map(|(number, percent)| (cell(*number), *percent)).collect(),
+        ues: ues.iter().enumerate().map(ue).collect(),
+        unknown: Default::default(),
+    }
+}
+
+#[test]
+fn energy_saving_puts_only_cells_to_sleep_whose_ues_are_covered() {
+    use energy_saving::Order::Sleep;
+    use energy_saving::decide;
+
+    let quiet = [(1, 5.0), (2, 5.0), (3, 5.0), (4, 5.0)];
+    // the UE of cell 1 receives cell 2, that of cell 2 no other cell
+    let ues: [(u64, Powers<'_>); 2] = [(1, &[(1, -80.0), (2, -100.0)]), (2, &[(2, -80.0)])];
+    let both = decide(&network(&quiet, &ues), &[]);
+    assert!(!both.contains(&Sleep(cell(2))), "{both:?}");
+    assert_eq!(decide(&network(&quiet, &ues), &[]).len(), 1, "three stay on");
+    // with UEs in all cells, that of cell 1 alone is covered by another one
+    let alone: [(u64, Powers<'_>); 4] =
+        [(1, &[(1, -80.0), (2, -100.0)]), (2, &[(2, -80.0)]), (3, &[(3, -80.0)]), (4, &[(4, -80.0)])];
+    assert_eq!(decide(&network(&quiet, &alone), &[]), [Sleep(cell(1))]);
+    let with = |received: Powers<'static>| {
+        let mut ues = alone;
+        ues[0].1 = received;
+        decide(&network(&quiet, &ues), &[])
+    };
+    assert_eq!(with(&[(1, -80.0), (2, -119.0)]), [], "too weak");
+    assert_eq!(with(&[(1, -80.0), (2, -100.0), (3, -103.0), (4, -103.0)]), [Sleep(cell(1))]);
+    assert_eq!(with(&[(1, -80.0), (2, -100.0), (3, -100.0), (4, -100.0)]), [], "it would take 43 % of the other cell");
+    // a UE that would take too much of the other cell
+    let mut busier = network(&[(1, 35.0), (2, 20.0), (3, 5.0), (4, 5.0)], &alone);
+    assert_eq!(decide(&busier, &[]), []);
+    // a UE that has not reported what it receives
+    busier = network(&quiet, &alone);
+    busier.unknown.insert(cell(1));
+    assert_eq!(decide(&busier, &[]), []);
+    // three are the fewest
+    assert_eq!(decide(&network(&quiet[..3], &alone[..3]), &[cell(4)]), []);
+}
+
+#[test]
+fn energy_saving_wakes_cells_for_load_and_for_weak_ues() {
+    use energy_saving::Order::{HandOver, Wake};
+    use energy_saving::decide;
+
+    let loads = [(1, 70.0), (2, 10.0), (3, 10.0)];
+    // cell 5 was the best for a UE of the busy cell, cell 4 for one of another cell
+    let ues: [(u64, Powers<'_>); 2] = [(1, &[(1, -90.0), (5, -80.0)]), (2, &[(2, -90.0), (4, -80.0)])];
+    assert_eq!(decide(&network(&loads, &ues), &[cell(4), cell(5)]), [Wake(cell(5))]);
+    // without reports those that fell asleep last wake up, one for each busy cell
+    assert_eq!(decide(&network(&loads, &[]), &[cell(4), cell(5)]), [Wake(cell(5))]);
+    let two = [(1, 70.0), (2, 90.0), (3, 10.0)];
+    assert_eq!(decide(&network(&two, &[]), &[cell(4), cell(5), cell(6)]), [Wake(cell(6)), Wake(cell(5))]);
+    assert_eq!(decide(&network(&two, &[]), &[]), []);
+    // a UE of a busy cell changes to a better one with less load, but not to one that is as strong
+    let ues: [(u64, Powers<'_>); 2] = [(1, &[(1, -90.0), (2, -88.0)]), (1, &[(1, -90.0), (3, -89.5)])];
+    assert_eq!(decide(&network(&loads, &ues), &[]), [HandOver(UeReference::Amf(0), cell(2))]);
+    assert_eq!(decide(&network(&[(1, 70.0), (2, 65.0), (3, 10.0)], &ues), &[]), []);
+    // a UE at the edge of its cell, which received the sleeping one better
+    let quiet = [(1, 5.0), (2, 5.0), (3, 5.0)];
+    let weak = |dbm| -> Vec<_> { decide(&network(&quiet, &[(1, &[(1, dbm), (4, -110.0)])]), &[cell(4)]) };
+    assert_eq!((weak(-122.0), weak(-120.0)), (vec![Wake(cell(4))], vec![]));
+    // nor does a cell wake up that is no better
+    assert_eq!(decide(&network(&quiet, &[(1, &[(1, -122.0), (4, -121.0)])]), &[cell(4)]), []);
+}
+
+#[test]
+fn borders_move_from_busy_cells_and_back_when_all_are_quiet() {
+    use load_balancing::{Offsets, balance};
+    let loads = |percent: [f64; 3]| (1..).map(cell).zip(percent).collect::<BTreeMap<_, _>>();
+    let mut offsets = Offsets::new();
+    let mut apply = |percent| {
+        let changed = balance(&loads(percent), &offsets);
+        offsets.extend(changed.clone());
+        let count = changed.len();
+        let sums = offsets.iter().map(|((from, to), db)| db + offsets[&(*to, *from)]);
+        assert!(sums.into_iter().all(|sum| sum == 0), "a UE at the border stays in one cell: {offsets:?}");
+        (count, offsets.get(&(cell(1), cell(2))).copied(), offsets.get(&(cell(2), cell(3))).copied())
+    };
+    // no cell is busy, and none is much busier than another
+    assert_eq!(apply([69.0, 10.0, 10.0]), (0, None, None));
+    assert_eq!(apply([95.0, 90.0, 85.0]), (0, None, None));
+    // cell 1 gives UEs to both others
+    assert_eq!(apply([100.0, 30.0, 30.0]), (4, Some(1), None));
+    for db in 2..=3 {
+        assert_eq!(apply([100.0, 30.0, 30.0]).1, Some(db));
+    }
+    assert_eq!(apply([100.0, 30.0, 30.0]).0, 0, "the largest offset");
+    // the border stays while cell 1 is helped, and returns when all are quiet
+    assert_eq!(apply([60.0, 50.0, 50.0]).0, 0);
+    assert_eq!(apply([30.0, 30.0, 30.0]).1, Some(2));
+    // cells 1 and 3 are quiet still
+    assert_eq!(apply([30.0, 100.0, 30.0]), (6, Some(1), Some(1)));
+}
+
+#[test]
+fn load_balancing_sets_offsets_of_overloaded_cell() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran_of_file(ric, "load-balancing.toml");
+    let mut lines = Vec::new();
+    load_balancing::run(&xapp_address.to_string(), 500, |line| {
+        lines.push(line);
+        lines.len() < 7
+    })
+    .unwrap();
+    // those of all neighbours of the cell in the middle, and that of the cell for each of them
+    assert_eq!(lines.iter().filter(|line| line.starts_with("cell 003800001, load ")).count(), 1, "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with(" offsets changed")), "{lines:?}");
+}
+
+#[test]
+fn ue_is_steered_to_the_cell_with_the_best_predicted_throughput() {
+    use traffic_steering::{UeState, predict, steer};
+    use use_cases::coverage::Received;
+    let amf = UeReference::Amf;
+    let received = |number, rsrp_dbm, sinr_db| Received { cell: cell(number), rsrp_dbm, sinr_db };
+    let ue = |kbps, neighbours: &[Received]| UeState {
+        kbps,
+        serving: received(1, -90.0, 0.0),
+        neighbours: neighbours.to_vec(),
+    };
+    let active: BTreeMap<_, _> = [(cell(1), 9.0), (cell(2), 2.0), (cell(3), 0.0)].into();
+    // 0 dB is 1 bit per symbol, 4.77 dB 2 bits; a ninth of a cell against a third of one, and a whole one
+    let two = received(2, -90.0, 10.0 * 3_f64.log10());
+    let three = received(3, -90.0, 0.0);
+    let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-6, "{value} {expected}");
+    near(predict(&ue(100.0, &[]), &two, &active), 600.0);
+    near(predict(&ue(100.0, &[]), &three, &active), 900.0);
+
+    let best = |neighbours: &[Received]| {
+        // the other UE has more than the mean
+        let ues =
+            [(amf(7), ue(100.0, neighbours)), (amf(8), UeState { serving: received(4, -80.0, 20.0), ..ue(5e4, &[]) })];
+        steer(&ues.into(), &active).into_iter().map(|steering| (steering.ue, steering.target)).collect::<Vec<_>>()
+    };
+    assert_eq!(best(&[two, three]), [(amf(7), cell(3))]);
+    assert_eq!(best(&[two, Received { rsrp_dbm: -91.5, ..three }]), [(amf(7), cell(2))], "event A3 would hand it back");
+    assert_eq!(best(&[two, Received { sinr_db: -3.5, ..three }]), [(amf(7), cell(2))], "it would fill the cell");
+    let crowded = received(1, -90.0, 1.0);
+    assert_eq!(best(&[crowded]), [], "the gain is too small");
+
+    // one UE leaves a cell in a period, the one with the lowest throughput
+    let ues = [(amf(1), ue(80.0, &[two, three])), (amf(2), ue(70.0, &[three])), (amf(3), ue(1e4, &[]))];
+    let steered = steer(&ues.into(), &active);
+    assert_eq!((steered.len(), &steered[0].ue, steered[0].target), (1, &amf(2), cell(3)));
+    near(steered[0].kbps, 630.0);
+    assert_eq!(steer(&BTreeMap::new(), &active), []);
+}
+
+#[test]
+fn traffic_steering_hands_over_ues() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran_of_file(ric, "traffic-steering.toml");
+    let mut lines = Vec::new();
+    traffic_steering::run(&xapp_address.to_string(), 500, |line| {
+        lines.push(line);
+        false
+    })
+    .unwrap();
+    let is_handover = |line: &String| line.starts_with("amf:") && line.contains(" kbit/s, to cell 0038");
+    assert!(!lines.is_empty() && lines.iter().all(is_handover), "{lines:?}");
 }

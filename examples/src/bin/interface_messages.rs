@@ -1,5 +1,5 @@
 //! An xApp that has each node hold its reports of inactive UEs (NGAP's RRC INACTIVE TRANSITION REPORT), prints them,
-//! and lets them continue.
+//! and lets them continue. It uses the raw level of xApps, since the high-level API has no inserts of E2SM-NI.
 //!
 //! `cargo run -p ferric-examples --bin interface_messages -- tcp://127.0.0.1:36423`, with `ferric ric` and `ferric ran`
 //! running

@@ -1,6 +1,8 @@
 //! An xApp that reads MAC, RLC and PDCP statistics every few milliseconds, in the encoding of each node, and prints a
 //! line for each UE: its traffic, its queue and its channel quality.
 //!
+//! It uses the raw level of xApps, since the high-level API has no reports of these service models.
+//!
 //! `cargo run -p ferric-examples --bin statistics -- tcp://127.0.0.1:36423 10`, with `ferric ric` and `ferric ran` running
 
 use std::collections::HashMap;

@@ -4,17 +4,21 @@
 use ids::PlmnIdentity;
 #[cfg(any(feature = "ngap", feature = "e1ap"))]
 use ids::SNssai;
-use per::{Per, PrintableString};
+use per::Per;
+#[cfg(any(feature = "ngap", feature = "f1ap", feature = "e1ap", feature = "s1ap"))]
+use per::PrintableString;
 
 /// A part of a message that is never encoded here: a component that is absent, or an alternative that is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 pub(crate) struct Unused(bool);
 
 /// The name of a node: RANNodeName, AMFName, MMEname and the like.
+#[cfg(any(feature = "ngap", feature = "f1ap", feature = "e1ap", feature = "s1ap"))]
 #[derive(Clone, Debug, PartialEq, Per)]
 #[per(size = 1..=150, extensible)]
 pub(crate) struct NodeName<'a>(PrintableString<'a>);
 
+#[cfg(any(feature = "ngap", feature = "f1ap", feature = "e1ap", feature = "s1ap"))]
 impl<'a> NodeName<'a> {
     pub fn new(name: &'a str) -> Result<Self, per::Error> {
         let name = PrintableString::try_from(name)?;
@@ -64,6 +68,14 @@ pub(crate) struct SNssaiIe {
 impl From<&SNssai> for SNssaiIe {
     fn from(s_nssai: &SNssai) -> Self {
         SNssaiIe { sst: s_nssai.sst.0, sd: s_nssai.sd.map(|sd| sd.0), ie_extensions: None }
+    }
+}
+
+#[cfg(feature = "ngap")]
+impl SNssaiIe {
+    /// The identity without extensions.
+    pub fn s_nssai(&self) -> SNssai {
+        SNssai { sst: ids::Sst(self.sst), sd: self.sd.map(ids::Sd) }
     }
 }
 

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-#[cfg(any(feature = "ngap", feature = "f1ap", feature = "e1ap", feature = "s1ap"))]
+#[cfg(any(feature = "ngap", feature = "f1ap", feature = "e1ap", feature = "s1ap", feature = "xnap"))]
 mod common;
 #[cfg(feature = "e1ap")]
 pub mod e1ap;

@@ -1,11 +1,19 @@
 //! NGAP, between a node of NG-RAN and the AMF (TS 38.413).
 
+mod session;
+mod session_types;
+
 use ids::{AmfUeNgapId, FiveGsTac, GlobalGnbId, GnbId, Guami, NrCgi, PlmnIdentity};
 use per::{Bits, List, Per};
 
 use crate::common::{NodeName, NrCgiIe, SNssaiIe, Unused};
 use crate::numeric_ie::table::{int, list, open};
 use crate::{Criticality, MessageKind, NumericIe, PagingDrx, Pdu, Protocol, ProtocolIe, ServedPlmn};
+
+pub use session::{
+    EstablishedSession, GtpTunnel, PROCEDURE_INITIAL_CONTEXT_SETUP, PROCEDURE_PDU_SESSION_RESOURCE_SETUP,
+    PduSessionResourceSetupRequest, PduSessionResourceSetupResponse, QosFlow, RequestedSession,
+};
 
 // TS 38.413 9.4.7
 /// NG Setup.

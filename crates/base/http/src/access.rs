@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hyper::header::HeaderMap;
 use link::FileStamp;
 use tracing::{info, warn};
 
+use super::Problem;
 #[cfg(feature = "tls")]
 use super::tls;
-use super::tokens::{TokenFault, Tokens, is_readable_by_all};
+use super::tokens::{Client, Role, TokenFault, Tokens, is_readable_by_all};
 
 /// The files are checked for changes at most this often, whatever the rate of requests.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -39,7 +41,8 @@ impl TlsFiles {
 pub struct AccessFiles {
     /// The files for HTTPS. With them the server refuses HTTP. They need the feature `tls`.
     pub tls: Option<TlsFiles>,
-    /// The bearer tokens, one per line: `read TOKEN` or `write TOKEN`. With them, every request needs a token.
+    /// The bearer tokens, one per line, each after its role: `read TOKEN`, `control TOKEN` or `admin TOKEN`. With them, every
+    /// request needs a token.
     pub tokens: Option<PathBuf>,
 }
 
@@ -135,6 +138,23 @@ impl Access {
     /// Whether clients need a certificate or a token.
     pub(super) fn authenticates_clients(&self) -> bool {
         self.content.tokens.is_some() || self.files.tls.as_ref().is_some_and(|files| files.client_ca.is_some())
+    }
+
+    /// Returns the client of a request: without tokens, whoever reaches the server may do everything.
+    pub(super) fn client(&self, headers: &HeaderMap, offered: Option<&[u8]>) -> Result<Client, Problem> {
+        match &self.content.tokens {
+            Some(tokens) => tokens.client(headers, offered),
+            None => Ok(Client { role: Role::Admin, token: None }),
+        }
+    }
+
+    /// Whether a client that was admitted still has a role.
+    pub(super) fn still_permits(&self, client: &Client, role: Role) -> bool {
+        match (&self.content.tokens, &client.token) {
+            (None, _) => true,
+            (Some(tokens), Some(token)) => tokens.role(token).is_some_and(|has| has >= role),
+            (Some(_), None) => false,
+        }
     }
 
     /// Reads the files again if they have changed. If they cannot be used, the previous content stays in force; this is logged

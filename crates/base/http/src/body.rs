@@ -1,8 +1,12 @@
 //! Request bodies: JSON without unknown fields.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
@@ -68,6 +72,28 @@ fn nearest_name(message: &str) -> Option<&str> {
 /// If the value is null, or not of the type.
 pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+/// Reads a field that is an object, and no list of its values, which serde accepts as well: for `deserialize_with`.
+///
+/// # Errors
+/// If the value is no object, or not of the type.
+pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct Members<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(members))
+        }
+    }
+
+    deserializer.deserialize_map(Members(PhantomData))
 }
 
 #[cfg(test)]
@@ -146,6 +172,32 @@ mod tests {
         assert_eq!(read("{\"dl\": 1}"), Ok(Some(1)));
         let problem = read("{\"dl\": null}").unwrap_err();
         assert_eq!((problem.status().as_u16(), &problem.document()["at"]), (422, &"dl".into()));
+    }
+
+    #[test]
+    fn object_is_no_list() {
+        #[derive(Debug, Default, Deserialize, PartialEq)]
+        #[serde(default, deny_unknown_fields)]
+        struct Bounds {
+            dl: u32,
+        }
+        #[derive(Debug, Deserialize)]
+        struct Outer {
+            #[serde(deserialize_with = "object")]
+            bounds: Bounds,
+        }
+        let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))].into_iter().collect();
+        let read = |body: &str| super::read::<Outer>(&headers, body.as_bytes()).map(|read| read.bounds);
+        assert_eq!(read("{\"bounds\": {\"dl\": 1}}"), Ok(Bounds { dl: 1 }));
+        for (body, at) in [
+            ("{\"bounds\": []}", "bounds"),
+            ("{\"bounds\": 1}", "bounds"),
+            ("{\"bounds\": {\"dl\": \"x\"}}", "bounds.dl"),
+            ("{\"bounds\": {\"ul\": 1}}", "bounds.ul"),
+        ] {
+            let problem = read(body).unwrap_err();
+            assert_eq!((problem.status().as_u16(), &problem.document()["at"]), (422, &at.into()), "{body}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A client of JSON resources.
+//! A client of JSON resources, and of services that take other octets and answer with JSON or nothing.
 //!
 //! ```no_run
 //! use rest::client::{Client, ClientConfig};
@@ -27,8 +27,10 @@ pub struct ClientConfig {
     pub ca: Option<PathBuf>,
     /// PEM files of the client's certificate and its key, for a service that requires one.
     pub own: Option<(PathBuf, PathBuf)>,
-    /// File with the client's token and nothing else.
-    pub token: Option<PathBuf>,
+    /// The client's token.
+    pub token: Option<ClientToken>,
+    /// How the token is presented. Default: [`Scheme::Bearer`].
+    pub scheme: Scheme,
     /// Time for a request and its response. It must exceed the service's own time-out. Default: 30 s.
     pub timeout: Duration,
     /// Octets of a response's body. Default: 1 MiB.
@@ -44,10 +46,41 @@ impl ClientConfig {
             ca: None,
             own: None,
             token: None,
+            scheme: Scheme::Bearer,
             timeout: Duration::from_secs(30),
             max_body_octets: 1 << 20,
         }
     }
+}
+
+/// Where a client's bearer token is. Its text is not in the output of `Debug`.
+#[derive(Clone)]
+pub enum ClientToken {
+    /// In a file with nothing else.
+    File(PathBuf),
+    /// Here: the name of what it comes from, for errors, and the token.
+    Text(&'static str, String),
+}
+
+impl fmt::Debug for ClientToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClientToken::File(path) => f.debug_tuple("File").field(path).finish(),
+            ClientToken::Text(source, _) => f.debug_tuple("Text").field(source).finish_non_exhaustive(),
+        }
+    }
+}
+
+/// A scheme of the header `Authorization` (RFC 9110 11.6.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheme {
+    /// A bearer token (RFC 6750).
+    #[default]
+    Bearer,
+    /// InfluxDB's scheme of this name: `Token TOKEN`.
+    Token,
+    /// `USER:PASSWORD` in base64 (RFC 7617).
+    Basic,
 }
 
 /// A response.
@@ -57,6 +90,8 @@ pub struct ClientResponse {
     pub status: u16,
     /// The path of a new resource.
     pub location: Option<String>,
+    /// When to try again, if the service says so in seconds (RFC 9110 10.2.3).
+    pub retry_after: Option<Duration>,
     /// The document; null if there is none.
     pub body: Value,
 }
@@ -91,8 +126,8 @@ pub enum ClientError {
     Read(PathBuf, io::Error),
     /// A file is not PEM, or contains another kind of data.
     Pem(PathBuf, String),
-    /// A file does not contain a token.
-    Token(PathBuf),
+    /// A file or a variable, of this name, does not contain a token.
+    Token(String),
     /// The request is malformed, such as a path with spaces.
     Request(String),
     /// The service did not answer, or closed the connection.
@@ -110,10 +145,9 @@ impl fmt::Display for ClientError {
             ClientError::NoTls => f.write_str("https://: this program was built without the feature `tls`"),
             ClientError::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
             ClientError::Pem(path, fault) => write!(f, "cannot use {}: {fault}", path.display()),
-            ClientError::Token(path) => write!(
+            ClientError::Token(source) => write!(
                 f,
-                "{} does not contain a token: it must be one word, without `read` or `write` before it",
-                path.display()
+                "{source} does not contain a token: it must be one word, without `read`, `control` or `admin` before it"
             ),
             ClientError::Request(fault) => write!(f, "malformed request: {fault}"),
             ClientError::NoResponse(error) => write!(f, "no response: {error}"),
@@ -158,7 +192,7 @@ impl Client {
             #[cfg(not(feature = "tls"))]
             (Some(_), true) => return Err(ClientError::NoTls),
         };
-        let authorization = config.token.as_deref().map(authorization).transpose()?;
+        let authorization = config.token.as_ref().map(|token| authorization(token, config.scheme)).transpose()?;
         let max_body_octets = config.max_body_octets;
         Ok(Client { agent: agent.build().into(), url: url.to_owned(), authorization, max_body_octets })
     }
@@ -174,15 +208,29 @@ impl Client {
     /// # Errors
     /// If there is no response, or its body is not JSON.
     pub fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Result<ClientResponse, ClientError> {
+        match body {
+            Some(body) => self.send(method, path, Some(("application/json", body.to_string().as_bytes()))),
+            None => self.send(method, path, None),
+        }
+    }
+
+    /// Posts octets of a media type, and waits for the response, whose body is JSON or empty.
+    ///
+    /// # Errors
+    /// If there is no response, or its body is not JSON.
+    pub fn post(&self, path: &str, media_type: &str, body: &[u8]) -> Result<ClientResponse, ClientError> {
+        self.send("POST", path, Some((media_type, body)))
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<(&str, &[u8])>) -> Result<ClientResponse, ClientError> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
         let malformed = |error: http::Error| ClientError::Request(error.to_string());
         let sent = match body {
-            Some(body) => {
-                let request = request.header("content-type", "application/json");
-                self.agent.run(request.body(body.to_string()).map_err(malformed)?)
+            Some((media_type, body)) => {
+                self.agent.run(request.header("content-type", media_type).body(body).map_err(malformed)?)
             }
             None => self.agent.run(request.body(()).map_err(malformed)?),
         };
@@ -190,7 +238,9 @@ impl Client {
         let text = response.body_mut().with_config().limit(self.max_body_octets).read_to_string();
         let text = text.map_err(|error| ClientError::NoResponse(error.to_string()))?;
         let status = response.status().as_u16();
-        let location = response.headers().get("location").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let location = header("location").map(str::to_owned);
+        let retry_after = header("retry-after").and_then(|value| value.parse().ok()).map(Duration::from_secs);
         let body = match serde_json::from_str(&text) {
             _ if text.is_empty() => Value::Null,
             Ok(body) => body,
@@ -198,18 +248,25 @@ impl Client {
             Err(_) if !(200..300).contains(&status) => Value::Null,
             Err(error) => return Err(ClientError::Body(error.to_string())),
         };
-        Ok(ClientResponse { status, location, body })
+        Ok(ClientResponse { status, location, retry_after, body })
     }
 }
 
 /// Returns the header that presents a token.
-fn authorization(path: &Path) -> Result<String, ClientError> {
-    let text = read(path)?;
+fn authorization(token: &ClientToken, scheme: Scheme) -> Result<String, ClientError> {
+    let (source, text) = match token {
+        ClientToken::File(path) => (path.display().to_string(), read(path)?),
+        ClientToken::Text(source, text) => ((*source).to_owned(), text.clone().into_bytes()),
+    };
     let token = text.trim_ascii();
     if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
-        return Err(ClientError::Token(path.to_owned()));
+        return Err(ClientError::Token(source));
     }
-    Ok(format!("Bearer {}", String::from_utf8_lossy(token)))
+    Ok(match scheme {
+        Scheme::Bearer => format!("Bearer {}", String::from_utf8_lossy(token)),
+        Scheme::Token => format!("Token {}", String::from_utf8_lossy(token)),
+        Scheme::Basic => format!("Basic {}", data_encoding::BASE64.encode(token)),
+    })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ClientError> {

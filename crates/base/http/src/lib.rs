@@ -1,10 +1,10 @@
-//! A kit for REST services over HTTP/1.1: a server on a thread of its own, routes, JSON bodies, problem details (RFC 9457),
-//! access control, bounds, and the comparison of routes with an OpenAPI document.
+//! A kit for REST services over HTTP/1.1 and HTTP/2: a server on a thread of its own, routes, JSON bodies, problem details
+//! (RFC 9457), streams of events, access control with roles, bounds and rates, metrics, and an OpenAPI document made from the routes.
 //!
 //! # A first service
 //!
 //! ```
-//! use rest::{Method, Problem, Request, Response, Route, Server, ServerConfig};
+//! use rest::{Operation, Parameter, Problem, Request, Response, Route, Server, ServerConfig};
 //! use serde_json::json;
 //!
 //! fn square(request: &Request) -> Result<Response, Problem> {
@@ -14,7 +14,9 @@
 //! }
 //!
 //! let config = ServerConfig::new("127.0.0.1:0".parse()?); // port 0: any free port
-//! let server = Server::start(config, vec![Route::new(Method::GET, "/v1/squares/{number}", square)])?;
+//! let number = Parameter::of::<u32>("number", "The number to square.");
+//! let operation = Operation::get("/v1/squares/{number}", "getSquare", "The square of a number").path(&[number]);
+//! let server = Server::start(config, vec![Route::new(operation, square)])?;
 //! println!("serving at {}", server.url());
 //! drop(server); // stops the thread and closes all connections
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -31,26 +33,46 @@
 //! ```
 //!
 //! [`request_queue`] creates such a queue. Its waker is a closure of the service, so that any event loop can take requests
-//! between its other events. No client can block that loop.
+//! between its other events. No client can block that loop. With [`RequestQueue::with_shared_reads`] clients cannot keep it busy with
+//! reads either: many reads of a resource share an answer, until it is too old or a write was answered.
+//!
+//! # Operations
+//!
+//! A route is an [`Operation`] and what answers it. The operation declares method, path, parameters, the types of bodies and the role
+//! that it requires. The server refuses what is not declared, and [`openapi::Api`] describes exactly that.
+//!
+//! # Streams
+//!
+//! A handler calls [`Request::open_stream`], returns the response, and leaves the [`StreamSender`] to whatever has events; a
+//! [`Broadcast`] sends one event to many readers. Clients read Server-Sent Events or open a WebSocket. A reader that is too slow loses
+//! its own oldest events and receives their number; the sender never waits. A WebSocket of binary messages in both directions is
+//! a [`MessageService`].
 //!
 //! # Limits
 //!
-//! [`ServerConfig`] bounds connections (in total and per host), the length of bodies, and the time for reading and answering a
-//! request and for a connection as a whole. The head of a request is at most 16 KiB. A [`RequestQueue`] takes 256 requests;
-//! more are answered with 503.
+//! [`ServerConfig`] bounds connections and streams (in total and per host, with a reserve for hosts that were served before), the rate
+//! of requests (of each host and token), what waits for the reader of a stream, the length of bodies, and the time for reading and
+//! answering a request and for a connection as a whole. The head of a request is at most 16 KiB, its target 8 KiB. A [`RequestQueue`]
+//! takes 256 requests; more are answered with 503. At most 256 shared answers are remembered, of 16 MiB together.
 //!
 //! # Errors
 //!
-//! Every refusal is a [`Problem`], written as `application/problem+json`: also those for requests that never reach a route,
-//! such as malformed ones. A body with an unknown field or a value of a wrong type is answered with 422, the path of the
-//! mistake, and the nearest known name. On a loopback address, a request for another host name is refused (421), and so is a
-//! body that is not declared as JSON (415): web pages that a user of the host visits cannot use the service.
+//! Every refusal is a [`Problem`], written as `application/problem+json` with the id of the request: also those for requests that never
+//! reach a route, such as malformed ones. A body with an unknown field or a value of a wrong type is answered with 422, the path of
+//! the mistake, and the nearest known name; an unknown parameter with 400. On a loopback address, a request for another host name is
+//! refused (421), and so are a body that is not declared as JSON (415) and a WebSocket of another origin (403): web pages that a user
+//! of the host visits cannot use the service.
 //!
 //! # Access
 //!
-//! [`Access`] holds tokens and, with the feature `tls`, a certificate and the CAs of clients. Its files are read again when they
-//! change. Without it, everyone who reaches the address can use the service; the server logs a warning if the address is not a
-//! loopback address.
+//! [`Access`] holds tokens, each with a [`Role`], and, with the feature `tls`, a certificate and the CAs of clients. Its files are read
+//! again when they change; a stream ends when its token is removed. Without tokens and client certificates the server starts on
+//! loopback addresses only.
+//!
+//! # Metrics
+//!
+//! [`metrics::Registry`] has counters, gauges and histograms; the server adds its own to [`ServerConfig::metrics`].
+//! [`Route::metrics`] serves them.
 //!
 //! # Features
 //!
@@ -67,19 +89,35 @@ mod access;
 mod body;
 #[cfg(feature = "client")]
 pub mod client;
+mod conditional;
+mod connection;
 mod limits;
+mod messages;
+pub mod metrics;
 pub mod openapi;
+mod operation;
+mod own_metrics;
+mod parameter;
 mod problem;
 mod queue;
+mod rate;
+mod reader_message;
+mod refusal;
 mod request;
+mod request_id;
+mod respond;
 mod route;
 mod serve;
+mod snapshots;
+mod sse;
+mod static_file;
 mod stream;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "tls")]
 mod tls;
 mod tokens;
+mod websocket;
 
 use std::io;
 use std::net::SocketAddr;
@@ -88,17 +126,25 @@ use std::time::Duration;
 use tracing::warn;
 
 pub use access::{Access, AccessError, AccessFiles, TlsFiles};
-pub use body::not_null;
+pub use body::{not_null, object};
+pub use conditional::EntityTag;
 pub use hyper::{Method, StatusCode, header};
 pub use log_lines::LogBudget;
+pub use messages::MessageService;
+use metrics::Registry;
+pub use operation::{Operation, StreamForms};
+pub use parameter::Parameter;
 pub use problem::Problem;
 pub use queue::{Reply, RequestQueue, RequestReceiver, request_queue};
 pub use request::{Request, Response};
+pub use request_id::{RequestId, X_REQUEST_ID};
 pub use route::Route;
 use route::Router;
+pub use schemars;
 pub use serve::AccessHandle;
 use serve::Serving;
-pub use tokens::TokenFault;
+pub use stream::{Broadcast, StreamEvent, StreamSender, Topics};
+pub use tokens::{Role, TokenFault};
 
 /// The address, access control and bounds of a server.
 #[derive(Clone, Debug)]
@@ -107,10 +153,21 @@ pub struct ServerConfig {
     pub address: SocketAddr,
     /// Who may send requests, and whether over HTTPS. Default: everyone, over HTTP.
     pub access: Access,
-    /// Concurrent connections. Further ones are answered with 503, or over TLS not at all, and closed. Default: 128.
+    /// Concurrent connections. Further ones are answered with 503, or over TLS not at all, and closed. An eighth of them is for
+    /// hosts that were served before. Default: 128.
     pub max_connections: usize,
-    /// Concurrent connections of one host, so that it cannot take all of them. Default: 96.
-    pub max_connections_of_host: usize,
+    /// The part of the connections, and of the streams, that one host may have. Default: 75 %.
+    pub max_host_percent: u8,
+    /// Concurrent streams of events. Further ones are answered with 503. Default: 64.
+    pub max_streams: usize,
+    /// Events that may wait for a slow reader of a stream; beyond it the oldest are dropped. Default: 1024, and 1 MiB.
+    pub max_stream_events: usize,
+    /// The interval of pings to the readers of streams, after which their tokens are checked again. A reader that takes nothing
+    /// during three of them is disconnected. Default: 15 s.
+    pub stream_ping: Duration,
+    /// Requests per second of one host, and of one token, beyond a burst of as many. Further ones are answered with 429.
+    /// Default: 2000.
+    pub max_requests_per_second: u32,
     /// Octets of a request's body; a longer one is answered with 413. Default: 1 MiB.
     pub max_body_octets: usize,
     /// Time for reading the head of a request, for its body, and for a TLS handshake. A connection that is idle for as long is
@@ -119,11 +176,13 @@ pub struct ServerConfig {
     /// Time for answering a request; after it, the response is 504. It must exceed the time-outs behind the routes.
     /// Default: 25 s.
     pub response_timeout: Duration,
-    /// A connection that is as old is closed after its current request. Default: 5 minutes.
+    /// A connection that is as old is closed after its current requests and streams. Default: 5 minutes.
     pub connection_lifetime: Duration,
     /// The number of log lines about clients: refusals, with host and reason. Default: 600 per minute. A service that logs about
     /// other peers too shares its own.
     pub log_budget: LogBudget,
+    /// The metrics of the service, to which the server adds its own.
+    pub metrics: Registry,
 }
 
 impl ServerConfig {
@@ -134,12 +193,17 @@ impl ServerConfig {
             address,
             access: Access::default(),
             max_connections: 128,
-            max_connections_of_host: 96,
+            max_host_percent: 75,
+            max_streams: 64,
+            max_stream_events: 1024,
+            stream_ping: Duration::from_secs(15),
+            max_requests_per_second: 2000,
             max_body_octets: 1024 * 1024,
             read_timeout: Duration::from_secs(10),
             response_timeout: Duration::from_secs(25),
             connection_lifetime: Duration::from_secs(300),
             log_budget: LogBudget::new(600),
+            metrics: Registry::default(),
         }
     }
 }
@@ -154,28 +218,23 @@ impl Server {
     /// Starts to listen and to serve.
     ///
     /// # Errors
-    /// If the address is not available, or the system refuses a thread.
+    /// If the address is not available, if it is reachable from other hosts and clients need neither a token nor a certificate, or
+    /// if the system refuses a thread.
     pub fn start(config: ServerConfig, routes: Vec<Route>) -> io::Result<Self> {
         let (is_loopback, access) = (config.address.ip().is_loopback(), &config.access);
-        let warning = match (access.is_secured(), access.authenticates_clients()) {
-            _ if is_loopback => None,
-            (true, true) => None,
-            (false, false) => Some(
-                "REST has neither TLS nor authentication and is reachable from other hosts; configure a certificate and \
-                 tokens, or listen on 127.0.0.1",
-            ),
-            (false, true) => Some(
-                "REST receives its tokens unencrypted and is reachable from other hosts; configure a certificate, or listen \
-                 on 127.0.0.1",
-            ),
-            (true, false) => Some(
-                "REST has no authentication and is reachable from other hosts; configure tokens or a client CA, or listen \
-                 on 127.0.0.1",
-            ),
-        };
+        if !is_loopback && !access.authenticates_clients() {
+            let why = "REST without authentication serves loopback addresses only, and this one is reachable from other hosts; \
+                       configure tokens or a client CA, or listen on 127.0.0.1";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        let is_plain = !is_loopback && !access.is_secured();
         let serving = Serving::start(config, Router::new(routes))?;
-        if let Some(warning) = warning {
-            warn!(address = %serving.address(), "{warning}");
+        if is_plain {
+            warn!(
+                address = %serving.address(),
+                "REST receives its tokens unencrypted and is reachable from other hosts; configure a certificate, or listen on \
+                 127.0.0.1"
+            );
         }
         Ok(Server { serving })
     }

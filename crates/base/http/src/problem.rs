@@ -1,13 +1,42 @@
 //! Problem details: why a request was refused (RFC 9457).
 
+use std::time::Duration;
+
 use hyper::StatusCode;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, UPGRADE, WWW_AUTHENTICATE};
+use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::Response;
 
 /// The media type (RFC 9457 3).
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// The document of a refusal (RFC 9457 3.1). A problem may have further members.
+#[derive(JsonSchema)]
+#[schemars(rename = "Problem", extend("additionalProperties" = true))]
+#[allow(dead_code, reason = "the schema of what `Problem::document` creates")]
+pub(super) struct ProblemSchema {
+    /// Always `about:blank`: the status says what kind of problem it is.
+    r#type: String,
+    /// The status in words.
+    title: String,
+    /// The status.
+    status: u16,
+    /// The explanation for people.
+    detail: String,
+    /// The id of the request, as in the header `X-Request-Id` and in the log of the server.
+    request_id: String,
+    /// The place in the body, or the parameter, that is wrong.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "String")]
+    at: Option<String>,
+    /// The diagnostic of a base station's RAN function.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "String")]
+    reason: Option<String>,
+    /// The E2AP cause.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "String")]
+    cause: Option<String>,
+}
 
 /// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,9 +53,11 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq)]
 enum Header {
     None,
-    RetryAfter,
+    /// Seconds.
+    RetryAfter(u64),
     Allow(String),
     Challenge(&'static str),
+    Upgrade,
 }
 
 impl Problem {
@@ -89,7 +120,13 @@ impl Problem {
 
     /// 503: the same request may succeed later.
     pub fn unavailable(detail: impl Into<String>) -> Self {
-        Problem { header: Header::RetryAfter, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+        Problem { header: Header::RetryAfter(1), ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+
+    /// 429: the same request is allowed after a time, which is rounded up to seconds.
+    pub(super) fn too_many_requests(detail: impl Into<String>, after: Duration) -> Self {
+        let seconds = after.as_millis().div_ceil(1000).max(1) as u64; // a minute at most
+        Problem { header: Header::RetryAfter(seconds), ..Problem::new(StatusCode::TOO_MANY_REQUESTS, detail) }
     }
 
     /// 405, with the methods that the resource has (RFC 9110 15.5.6).
@@ -101,6 +138,11 @@ impl Problem {
     /// Adds a challenge: what the client must authenticate with (RFC 9110 11.6.1).
     pub(super) fn with_challenge(self, challenge: &'static str) -> Self {
         Problem { header: Header::Challenge(challenge), ..self }
+    }
+
+    /// Adds what a client must upgrade to (RFC 9110 7.8).
+    pub(super) fn with_upgrade(self) -> Self {
+        Problem { header: Header::Upgrade, ..self }
     }
 
     /// Returns the document of the response.
@@ -125,7 +167,8 @@ impl From<Problem> for Response {
         response.headers.insert(CONTENT_TYPE, MEDIA_TYPE);
         let header = match problem.header {
             Header::None => None,
-            Header::RetryAfter => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
+            Header::RetryAfter(seconds) => Some((RETRY_AFTER, HeaderValue::from(seconds))),
+            Header::Upgrade => Some((UPGRADE, HeaderValue::from_static("websocket"))),
             Header::Challenge(challenge) => Some((WWW_AUTHENTICATE, HeaderValue::from_static(challenge))),
             Header::Allow(methods) => HeaderValue::from_str(&methods).ok().map(|methods| (ALLOW, methods)),
         };

@@ -1,12 +1,14 @@
 //! Requests that another thread answers.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use tokio::sync::oneshot;
 
+use super::rate::RateLimit;
 use super::{Problem, Response};
 
 /// Requests that may wait in a queue; further ones are answered with 503.
@@ -18,10 +20,11 @@ const MAX_WAITING: usize = 256;
 /// on the server's thread; it must not block.
 ///
 /// ```
-/// use rest::{Method, Problem, Request, Response, Route, request_queue};
+/// use rest::{Operation, Response, Route, request_queue};
 ///
 /// let (queue, receiver) = request_queue::<u32>(|| { /* wake the loop */ });
-/// let route = Route::queued(Method::GET, "/v1/cells/{cell}", &queue, |request| request.number(0, "cell"));
+/// let operation = Operation::get("/v1/cells/{cell}", "getCell", "A cell");
+/// let route = Route::queued(operation, &queue, |request| request.number(0, "cell"));
 /// // in the loop, after each wake-up:
 /// while let Some((cell, reply)) = receiver.try_next() {
 ///     reply.send(Ok(Response::ok(cell + 1)));
@@ -29,18 +32,41 @@ const MAX_WAITING: usize = 256;
 /// ```
 pub fn request_queue<J: Send>(wake: impl Fn() + Send + Sync + 'static) -> (RequestQueue<J>, RequestReceiver<J>) {
     let (requests, receiver) = sync_channel(MAX_WAITING);
-    (RequestQueue { requests, wake: Arc::new(wake) }, RequestReceiver(receiver))
+    (RequestQueue { requests, wake: Arc::new(wake), shared_reads: None }, RequestReceiver(receiver))
 }
 
 /// The sending end of a queue of requests: see [`request_queue`].
 pub struct RequestQueue<J> {
     requests: SyncSender<(J, Reply)>,
     wake: Arc<dyn Fn() + Send + Sync>,
+    shared_reads: Option<Arc<SharedReads>>,
+}
+
+/// How the reads of a queue share answers.
+#[derive(Debug)]
+pub(super) struct SharedReads {
+    /// How old a shared answer may be.
+    pub max_age: Duration,
+    /// The reads that have answers of their own.
+    pub own: Option<Mutex<RateLimit<()>>>,
+}
+
+impl SharedReads {
+    /// Whether a read has an answer of its own. Counts it.
+    pub fn allows_own(&self) -> bool {
+        self.own
+            .as_ref()
+            .is_some_and(|own| own.lock().unwrap_or_else(PoisonError::into_inner).take((), Instant::now()).is_ok())
+    }
 }
 
 impl<J> Clone for RequestQueue<J> {
     fn clone(&self) -> Self {
-        RequestQueue { requests: self.requests.clone(), wake: Arc::clone(&self.wake) }
+        RequestQueue {
+            requests: self.requests.clone(),
+            wake: Arc::clone(&self.wake),
+            shared_reads: self.shared_reads.clone(),
+        }
     }
 }
 
@@ -79,6 +105,24 @@ impl Reply {
 }
 
 impl<J> RequestQueue<J> {
+    /// Lets reads share answers once there are many: so the loop handles each resource once per `max_age` and `own_per_second` further
+    /// reads, however often clients read.
+    ///
+    /// The answer to a GET that is no stream also answers the same GET, whoever sends it, if that arrives within `max_age` of the
+    /// first; but `own_per_second` reads of the queue, beyond a burst of as many, have answers of their own. An answer to another
+    /// method is the end of all shared answers of the server, so that reads after a write show it. Refusals are shared by those who
+    /// wait for the same answer only.
+    #[must_use]
+    pub fn with_shared_reads(self, max_age: Duration, own_per_second: u32) -> Self {
+        let own = (own_per_second > 0).then(|| Mutex::new(RateLimit::new(own_per_second)));
+        RequestQueue { shared_reads: Some(Arc::new(SharedReads { max_age, own })), ..self }
+    }
+
+    /// How reads share answers; `None`: each has its own.
+    pub(super) fn shared_reads(&self) -> Option<&Arc<SharedReads>> {
+        self.shared_reads.as_ref()
+    }
+
     /// Queues a request, and waits for its response.
     pub(super) async fn request(&self, job: J) -> Result<Response, Problem> {
         let (reply, response) = oneshot::channel();

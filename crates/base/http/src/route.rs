@@ -1,68 +1,92 @@
-//! Routes: which handler answers which method and path.
+//! Routes: which handler answers which operation.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use hyper::{Method, Uri};
 
+use super::operation::Operation;
+use super::parameter::{Query, decoded};
+use super::queue::SharedReads;
 use super::{Problem, Request, RequestQueue, Response};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send>>;
 
-/// One method of one resource.
+/// An operation, and what answers it.
 pub struct Route {
-    method: Method,
-    path: &'static str,
+    operation: Operation,
     handler: Box<dyn Fn(Request) -> Answer + Send>,
+    sharing: Sharing,
+}
+
+/// What a route means for answers that reads share.
+#[derive(Debug)]
+pub(super) enum Sharing {
+    /// Nothing: each request has an answer of its own.
+    Own,
+    /// Reads share its answers.
+    Shared(Arc<SharedReads>),
+    /// Its answers end the shared ones: it changes what they show.
+    Ends,
 }
 
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.method, self.path)
+        write!(f, "{} {}", self.operation.method, self.operation.path)
     }
 }
 
 impl Route {
     /// A route that is answered on the server's thread. `handler` must not block.
-    ///
-    /// `path` is written as in OpenAPI: `/v1/nodes/{node}`.
-    pub fn new(
-        method: Method,
-        path: &'static str,
-        handler: impl Fn(&Request) -> Result<Response, Problem> + Send + 'static,
-    ) -> Self {
+    pub fn new(operation: Operation, handler: impl Fn(&Request) -> Result<Response, Problem> + Send + 'static) -> Self {
         let handler = move |request: Request| -> Answer { Box::pin(std::future::ready(handler(&request))) };
-        Route { method, path, handler: Box::new(handler) }
+        Route { operation, handler: Box::new(handler), sharing: Sharing::Own }
     }
 
     /// A route that is answered by another thread. `prepare` checks the request on the server's thread, and returns what the
     /// other thread receives.
     pub fn queued<J: Send + 'static>(
-        method: Method,
-        path: &'static str,
+        operation: Operation,
         queue: &RequestQueue<J>,
         prepare: impl Fn(&Request) -> Result<J, Problem> + Send + 'static,
     ) -> Self {
         let queue = queue.clone();
+        let sharing = match queue.shared_reads() {
+            _ if operation.method != Method::GET => Sharing::Ends,
+            Some(shared) if operation.stream.is_none() => Sharing::Shared(Arc::clone(shared)),
+            _ => Sharing::Own,
+        };
         let handler = move |request: Request| -> Answer {
             let (queue, job) = (queue.clone(), prepare(&request));
             Box::pin(async move { queue.request(job?).await })
         };
-        Route { method, path, handler: Box::new(handler) }
+        Route { operation, handler: Box::new(handler), sharing }
     }
 
     /// The method.
     #[must_use]
     pub fn method(&self) -> &Method {
-        &self.method
+        &self.operation.method
     }
 
     /// The path, with its parameters in braces.
     #[must_use]
     pub fn path(&self) -> &'static str {
-        self.path
+        self.operation.path
+    }
+
+    /// What it declares.
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        &self.operation
+    }
+
+    /// What it means for answers that reads share.
+    pub(super) fn sharing(&self) -> &Sharing {
+        &self.sharing
     }
 
     /// Answers a request of this route.
@@ -70,11 +94,17 @@ impl Route {
         (self.handler)(request)
     }
 
+    /// Reads the query of a request.
+    pub(super) fn query(&self, uri: &Uri) -> Result<Query, Problem> {
+        let Operation { query, ignores_other_parameters, .. } = &self.operation;
+        Query::parse(uri.query().unwrap_or_default(), query, *ignores_other_parameters)
+    }
+
     /// Returns the parameters of a path; `None` if it is another resource's.
     fn parameters(&self, path: &[Cow<'_, str>]) -> Option<Vec<String>> {
         let mut parameters = Vec::new();
         let mut given = path.iter();
-        for part in self.path.split('/').skip(1) {
+        for part in self.operation.path.split('/').skip(1) {
             let given = given.next()?;
             if part.starts_with('{') {
                 parameters.push(given.clone().into_owned());
@@ -96,27 +126,35 @@ impl Router {
         Router { routes }
     }
 
+    /// Names the documents that list all resources.
+    fn where_to_look(&self) -> String {
+        let documents = self.routes.iter().map(Route::path).filter(|path| path.ends_with("/openapi.json"));
+        match &*documents.collect::<Vec<_>>() {
+            [] => String::new(),
+            [document] => format!("; {document} lists all resources"),
+            documents => format!("; {} list all resources", documents.join(" and ")),
+        }
+    }
+
     /// Finds the route of a request, and the parameters of its path.
     pub fn find(&self, method: &Method, uri: &Uri) -> Result<(&Route, Vec<String>), Problem> {
         let path = uri.path();
-        let nothing_there =
-            || Problem::not_found(format!("there is nothing at {path}; /v1/openapi.json lists all resources"));
-        let parts: Option<Vec<_>> =
-            path.strip_prefix('/').map(|path| path.split('/').map(decoded).collect()).unwrap_or_default();
+        let nothing_there = || Problem::not_found(format!("there is nothing at {path}{}", self.where_to_look()));
+        let parts: Option<Vec<_>> = path
+            .strip_prefix('/')
+            .map(|path| path.split('/').map(|part| decoded(part, false)).collect())
+            .unwrap_or_default();
         let parts = parts.ok_or_else(nothing_there)?;
         // HEAD is GET without content, which hyper omits
         let method = if method == Method::HEAD { &Method::GET } else { method };
         let mut allowed: Vec<&str> = Vec::new();
         for route in &self.routes {
             let Some(parameters) = route.parameters(&parts) else { continue };
-            if route.method == *method {
-                if let Some(query) = uri.query().filter(|query| !query.is_empty()) {
-                    return Err(Problem::bad_request(format!("the resource has no query parameters: `{query}`")));
-                }
+            if route.method() == method {
                 return Ok((route, parameters));
             }
-            allowed.push(route.method.as_str());
-            if route.method == Method::GET {
+            allowed.push(route.method().as_str());
+            if route.method() == Method::GET {
                 allowed.push(Method::HEAD.as_str());
             }
         }
@@ -124,44 +162,24 @@ impl Router {
     }
 }
 
-/// Removes the percent encoding of a path segment (RFC 3986 2.1); `None` if the result is not UTF-8.
-fn decoded(part: &str) -> Option<Cow<'_, str>> {
-    if !part.contains('%') {
-        return Some(Cow::Borrowed(part));
-    }
-    let mut octets = Vec::with_capacity(part.len());
-    let mut rest = part.bytes();
-    while let Some(octet) = rest.next() {
-        octets.push(match octet {
-            b'%' => {
-                let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
-                // two hexadecimal digits are at most 255
-                (digit()? * 16 + digit()?) as u8
-            }
-            octet => octet,
-        });
-    }
-    String::from_utf8(octets).ok().map(Cow::Owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn router() -> Router {
-        let route = |method, path| Route::new(method, path, |_| Ok(Response::no_content()));
+        let route = |operation| Route::new(operation, |_| Ok(Response::no_content()));
         Router::new(vec![
-            route(Method::GET, "/v1/nodes"),
-            route(Method::GET, "/v1/nodes/{node}/ues"),
-            route(Method::PUT, "/v1/nodes/{node}/slices/{direction}"),
-            route(Method::GET, "/v1/nodes/{node}/slices/{direction}"),
+            route(Operation::get("/v1/nodes", "", "")),
+            route(Operation::get("/v1/nodes/{node}/ues", "", "")),
+            route(Operation::put("/v1/nodes/{node}/slices/{direction}", "", "")),
+            route(Operation::get("/v1/nodes/{node}/slices/{direction}", "", "")),
         ])
     }
 
     fn find(method: Method, uri: &str) -> Result<(&'static str, Vec<String>), u16> {
         let router = router();
         let found = router.find(&method, &uri.parse().unwrap());
-        found.map(|(route, parameters)| (route.path, parameters)).map_err(|problem| problem.status().as_u16())
+        found.map(|(route, parameters)| (route.path(), parameters)).map_err(|problem| problem.status().as_u16())
     }
 
     #[test]
@@ -186,7 +204,6 @@ mod tests {
             assert_eq!(find(Method::GET, nothing), Err(404), "{nothing}");
         }
         assert_eq!(find(Method::DELETE, "/v1/nodes"), Err(405));
-        assert_eq!(find(Method::GET, "/v1/nodes?all"), Err(400));
         let router = router();
         let problem = router.find(&Method::POST, &"/v1/nodes/x/slices/dl".parse().unwrap()).err().unwrap();
         assert_eq!(problem.document()["detail"], "the resource supports only PUT, GET, HEAD");

@@ -11,7 +11,8 @@ use tokio_rustls::server::TlsStream;
 
 use super::Problem;
 use super::access::TlsFiles;
-use super::stream::to_octets;
+use super::refusal::to_octets;
+use super::request_id::RequestIds;
 
 pub(super) use link::TlsFileError;
 pub(super) use rustls::ServerConfig as TlsConfig;
@@ -25,15 +26,19 @@ const MAX_UNENCRYPTED_OCTETS: usize = 16 * 1024;
 pub(super) fn load(files: &TlsFiles) -> Result<Arc<TlsConfig>, TlsFileError> {
     let TlsFiles { certificate, key, client_ca } = files.clone();
     let mut tls = TlsServerFiles { certificate, key, client_ca }.load()?;
-    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(tls))
 }
 
 /// Performs the handshake. A client that speaks HTTP is answered with 400.
-pub(super) async fn handshake(stream: TcpStream, config: Arc<TlsConfig>) -> io::Result<TlsStream<TcpStream>> {
+pub(super) async fn handshake(
+    stream: TcpStream,
+    config: Arc<TlsConfig>,
+    ids: &RequestIds,
+) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first != [HANDSHAKE] {
-        refuse_http(&stream).await?;
+        refuse_http(&stream, ids).await?;
         return Err(io::Error::other("the client does not use TLS; this address requires https://"));
     }
     TlsAcceptor::from(config).accept(stream).await.map_err(|error| {
@@ -43,11 +48,11 @@ pub(super) async fn handshake(stream: TcpStream, config: Arc<TlsConfig>) -> io::
 }
 
 /// Answers an unencrypted request. A client that does not take the response at once does not get it.
-async fn refuse_http(stream: &TcpStream) -> io::Result<()> {
+async fn refuse_http(stream: &TcpStream, ids: &RequestIds) -> io::Result<()> {
     // closing a socket with unread octets would discard the response
     let mut request = vec![0; MAX_UNENCRYPTED_OCTETS];
     let _ = stream.try_read(&mut request);
     let problem = Problem::new(StatusCode::BAD_REQUEST, "this port expects HTTPS, not HTTP: use https://");
     stream.writable().await?;
-    stream.try_write(&to_octets(problem.into())).map(drop)
+    stream.try_write(&to_octets(problem, &ids.next())).map(drop)
 }

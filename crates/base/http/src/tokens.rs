@@ -1,10 +1,10 @@
-//! Bearer tokens (RFC 6750) and their permissions.
+//! Bearer tokens (RFC 6750) and their roles.
 
 use std::fmt;
 use std::path::Path;
 
+use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap};
-use hyper::{Method, StatusCode};
 use ring::digest::{SHA256, digest};
 use subtle::{Choice, ConstantTimeEq};
 
@@ -17,18 +17,51 @@ const MIN_TOKEN_OCTETS: usize = 16;
 /// Longer tokens do not fit into the head of a request.
 const MAX_TOKEN_OCTETS: usize = 1024;
 
-/// The permission of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// GET and HEAD.
+/// What a client may do. Each role includes the ones before it. A route names the one that it requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Read resources and streams.
     Read,
-    /// All methods.
-    Write,
+    /// Change what the service controls.
+    Control,
+    /// Change the service itself.
+    Admin,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Role; 3] = [Role::Read, Role::Control, Role::Admin];
+
+    /// Its name in a token file and in OpenAPI documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Read => "read",
+            Role::Control => "control",
+            Role::Admin => "admin",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Role::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// The hash of a token, which is stored in its place.
+pub(super) type TokenHash = [u8; 32];
+
+/// Who sent a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Client {
+    /// What it may do.
+    pub role: Role,
+    /// Its token, if tokens are required.
+    pub token: Option<TokenHash>,
 }
 
 /// The tokens of a file, as hashes.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Tokens(Vec<(Role, [u8; 32])>);
+pub(super) struct Tokens(Vec<(Role, TokenHash)>);
 
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,7 +72,7 @@ impl fmt::Debug for Tokens {
 /// The reason why a token file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenFault {
-    /// A line is not `read TOKEN` or `write TOKEN`.
+    /// A line is not a role and a token.
     Form {
         /// The line, counted from 1.
         line: usize,
@@ -70,7 +103,7 @@ impl fmt::Display for TokenFault {
         const MAKE: &str = "`openssl rand -hex 32` generates one";
         // the line is not shown: it may contain a secret
         match self {
-            TokenFault::Form { line } => write!(f, "line {line}: not `read TOKEN` or `write TOKEN`"),
+            TokenFault::Form { line } => write!(f, "line {line}: not `read TOKEN`, `control TOKEN` or `admin TOKEN`"),
             TokenFault::Characters { line } => {
                 write!(f, "line {line}: a token has letters, digits, `-._~+/` and then `=` only; {MAKE}")
             }
@@ -79,26 +112,26 @@ impl fmt::Display for TokenFault {
             }
             TokenFault::Repeated { line } => write!(f, "line {line}: an earlier line has the same token"),
             TokenFault::TooMany => write!(f, "more than {MAX_TOKENS} tokens"),
-            TokenFault::None => write!(f, "no token: write lines `read TOKEN` or `write TOKEN`; {MAKE}"),
+            TokenFault::None => {
+                write!(f, "no token: write lines `read TOKEN`, `control TOKEN` or `admin TOKEN`; {MAKE}")
+            }
         }
     }
 }
 
 impl Tokens {
-    /// Reads the text of a file: lines `read TOKEN` and `write TOKEN`. Empty lines and lines that begin with `#` are ignored.
+    /// Reads the text of a file: lines of a role and a token. Empty lines and lines that begin with `#` are ignored.
     pub fn parse(text: &str) -> Result<Self, TokenFault> {
-        let mut tokens: Vec<(Role, [u8; 32])> = Vec::new();
+        let mut tokens: Vec<(Role, TokenHash)> = Vec::new();
         for (line, text) in text.lines().enumerate().map(|(at, text)| (at + 1, text.trim())) {
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
             let mut words = text.split_ascii_whitespace();
-            let role = match words.next() {
-                Some("read") => Role::Read,
-                Some("write") => Role::Write,
-                _ => return Err(TokenFault::Form { line }),
+            let role = words.next().and_then(Role::named);
+            let (Some(role), Some(token), None) = (role, words.next(), words.next()) else {
+                return Err(TokenFault::Form { line });
             };
-            let (Some(token), None) = (words.next(), words.next()) else { return Err(TokenFault::Form { line }) };
             if !is_token(token) {
                 return Err(TokenFault::Characters { line });
             }
@@ -117,38 +150,32 @@ impl Tokens {
         if tokens.is_empty() { Err(TokenFault::None) } else { Ok(Tokens(tokens)) }
     }
 
-    /// Checks that the token of a request permits its method.
-    pub fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    /// Returns the client of a request with a known token. `offered` is the token of a WebSocket handshake, whose client in a
+    /// browser cannot send the header.
+    pub fn client(&self, headers: &HeaderMap, offered: Option<&[u8]>) -> Result<Client, Problem> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
-        let authorization = match (given.next(), given.next()) {
-            (None, _) => return Err(challenge(None, "no bearer token: send `Authorization: Bearer TOKEN`")),
-            (Some(authorization), None) => authorization.as_bytes(),
+        let token = match (given.next(), given.next(), offered) {
+            (None, _, Some(token)) => token,
+            (None, _, None) => return Err(challenge(None, "no bearer token: send `Authorization: Bearer TOKEN`")),
+            // the scheme is case-insensitive (RFC 9110 11.1)
+            (Some(authorization), None, None) => match authorization.as_bytes().split_at_checked(7) {
+                Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
+                _ => return Err(challenge(None, "the Authorization header is not `Bearer TOKEN`")),
+            },
             // RFC 6750 3.1
-            (Some(_), Some(_)) => {
+            (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
                 let challenge = "Bearer realm=\"ferric\", error=\"invalid_request\"";
-                return Err(Problem::bad_request("more than one Authorization header").with_challenge(challenge));
+                return Err(Problem::bad_request("more than one bearer token").with_challenge(challenge));
             }
         };
-        // the scheme is case-insensitive (RFC 9110 11.1)
-        let token = match authorization.split_at_checked(7) {
-            Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
-            _ => return Err(challenge(None, "the Authorization header is not `Bearer TOKEN`")),
-        };
-        match self.role(token) {
-            Some(Role::Write) => Ok(()),
-            Some(Role::Read) if matches!(*method, Method::GET | Method::HEAD) => Ok(()),
-            Some(Role::Read) => {
-                let challenge = "Bearer realm=\"ferric\", error=\"insufficient_scope\", scope=\"write\"";
-                let detail = "this token permits reading only; use one that permits writing";
-                Err(Problem::new(StatusCode::FORBIDDEN, detail).with_challenge(challenge))
-            }
-            None => Err(challenge(Some(()), "unknown bearer token; see the server's token file")),
-        }
+        let hash = hash(token);
+        let unknown = || challenge(Some(()), "unknown bearer token; see the server's token file");
+        let role = self.role(&hash).ok_or_else(unknown)?;
+        Ok(Client { role, token: Some(hash) })
     }
 
-    /// Returns the permission of a token. The time that this takes depends on nothing but the number of tokens.
-    fn role(&self, token: &[u8]) -> Option<Role> {
-        let hash = hash(token);
+    /// Returns the role of a token. The time that this takes depends on nothing but the number of tokens.
+    pub fn role(&self, hash: &TokenHash) -> Option<Role> {
         let of_role = |wanted: Role| {
             let mut known = Choice::from(0);
             for (role, other) in &self.0 {
@@ -156,15 +183,28 @@ impl Tokens {
             }
             bool::from(known)
         };
-        match (of_role(Role::Write), of_role(Role::Read)) {
-            (true, _) => Some(Role::Write),
-            (false, true) => Some(Role::Read),
-            (false, false) => None,
-        }
+        let known = Role::ALL.map(of_role);
+        Role::ALL.into_iter().zip(known).rfind(|(_, is_known)| *is_known).map(|(role, _)| role)
     }
 }
 
-fn hash(token: &[u8]) -> [u8; 32] {
+impl Client {
+    /// Checks that the client has the role that a route requires.
+    pub fn require(&self, role: Role) -> Result<(), Problem> {
+        if self.role >= role {
+            return Ok(());
+        }
+        let challenge = match role {
+            Role::Read => "Bearer realm=\"ferric\", error=\"insufficient_scope\", scope=\"read\"",
+            Role::Control => "Bearer realm=\"ferric\", error=\"insufficient_scope\", scope=\"control\"",
+            Role::Admin => "Bearer realm=\"ferric\", error=\"insufficient_scope\", scope=\"admin\"",
+        };
+        let detail = format!("this token has the role `{}`; the request needs `{}`", self.role.name(), role.name());
+        Err(Problem::new(StatusCode::FORBIDDEN, detail).with("role", role.name()).with_challenge(challenge))
+    }
+}
+
+fn hash(token: &[u8]) -> TokenHash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, token).as_ref()); // SHA-256 has 32 octets
     hash
@@ -199,59 +239,62 @@ mod tests {
     use super::*;
 
     const READ: &str = "read-read-read-read";
-    const WRITE: &str = "d3JpdGUgd3JpdGUgd3JpdGU=";
+    const CONTROL: &str = "d3JpdGUgd3JpdGUgd3JpdGU=";
+    const ADMIN: &str = "admin-admin-admin-admin";
 
     fn tokens() -> Tokens {
-        Tokens::parse(&format!("# for reading\nread {READ}\n\n  write\t{WRITE}  \r\n")).unwrap()
+        Tokens::parse(&format!("# for reading\nread {READ}\n\n  control\t{CONTROL}  \r\nadmin {ADMIN}")).unwrap()
     }
 
-    fn status(method: Method, authorization: &[&[u8]]) -> u16 {
+    fn status(role: Role, authorization: &[&[u8]]) -> u16 {
         let headers = authorization.iter().map(|value| (AUTHORIZATION, HeaderValue::from_bytes(value).unwrap()));
-        let checked = tokens().check(&method, &headers.collect());
+        let checked = tokens().client(&headers.collect(), None).and_then(|client| client.require(role));
         checked.map_or_else(|problem| problem.status().as_u16(), |()| 200)
     }
 
     #[test]
-    fn read_token_permits_reading_only() {
-        let (read, write) = (format!("Bearer {READ}"), format!("bearer   {WRITE}"));
-        for method in [Method::GET, Method::HEAD] {
-            assert_eq!(status(method.clone(), &[read.as_bytes()]), 200);
-            assert_eq!(status(method, &[write.as_bytes()]), 200);
-        }
-        for method in [Method::PUT, Method::POST, Method::DELETE, Method::PATCH, Method::OPTIONS] {
-            assert_eq!(status(method.clone(), &[read.as_bytes()]), 403);
-            assert_eq!(status(method, &[write.as_bytes()]), 200);
+    fn role_permits_what_it_includes() {
+        let bearers = [READ, CONTROL, ADMIN].map(|token| format!("bearer   {token}"));
+        for (has, bearer) in Role::ALL.into_iter().zip(&bearers) {
+            for needs in Role::ALL {
+                let expected = if has >= needs { 200 } else { 403 };
+                assert_eq!(status(needs, &[bearer.as_bytes()]), expected, "{has:?} {needs:?}");
+            }
         }
     }
 
     #[test]
     fn unknown_and_malformed_tokens_are_refused() {
-        assert_eq!(status(Method::GET, &[]), 401);
-        let basic = format!("Basic {WRITE}");
-        let longer = format!("Bearer {WRITE}=");
-        let shorter = format!("Bearer {}", &WRITE[1..]);
-        let line = format!("Bearer write {WRITE}");
+        assert_eq!(status(Role::Read, &[]), 401);
+        let basic = format!("Basic {CONTROL}");
+        let longer = format!("Bearer {CONTROL}=");
+        let shorter = format!("Bearer {}", &CONTROL[1..]);
+        let line = format!("Bearer control {CONTROL}");
         for wrong in [&b""[..], b"Bearer", b"Bearer ", b"\xff\xff\xff\xff\xff\xff\xff\xff", READ.as_bytes()]
             .into_iter()
             .chain([&basic, &longer, &shorter, &line].map(|text| text.as_bytes()))
         {
-            assert_eq!(status(Method::GET, &[wrong]), 401, "{}", String::from_utf8_lossy(wrong));
+            assert_eq!(status(Role::Read, &[wrong]), 401, "{}", String::from_utf8_lossy(wrong));
         }
-        let write = format!("Bearer {WRITE}");
-        assert_eq!(status(Method::GET, &[write.as_bytes(), write.as_bytes()]), 400);
+        let twice = format!("Bearer {CONTROL}");
+        assert_eq!(status(Role::Read, &[twice.as_bytes(), twice.as_bytes()]), 400);
+        let headers = [(AUTHORIZATION, HeaderValue::from_str(&twice).unwrap())].into_iter().collect();
+        assert_eq!(tokens().client(&headers, Some(READ.as_bytes())).unwrap_err().status(), 400);
+        let offered = tokens().client(&HeaderMap::new(), Some(READ.as_bytes()));
+        assert_eq!(offered.map(|client| client.role), Ok(Role::Read));
     }
 
     #[test]
     fn fault_names_the_line_and_no_token() {
         use TokenFault as Fault;
         let long = format!("read {}", "x".repeat(1025));
-        let twice = format!("read {READ}\nwrite {READ}");
+        let twice = format!("read {READ}\ncontrol {READ}");
         let many: String = (0..257).map(|at| format!("read 0123456789abcdef{at}\n")).collect();
         for (text, fault) in [
             ("", Fault::None),
             ("# nothing\n\n", Fault::None),
             (READ, Fault::Form { line: 1 }),
-            ("\nadmin 0123456789abcdef", Fault::Form { line: 2 }),
+            ("\nwrite 0123456789abcdef", Fault::Form { line: 2 }),
             ("read", Fault::Form { line: 1 }),
             ("read 0123456789abcdef x", Fault::Form { line: 1 }),
             ("read 0123456789abcde", Fault::Length { line: 1 }),
@@ -265,6 +308,6 @@ mod tests {
             assert_eq!(Tokens::parse(text), Err(fault.clone()), "{text}");
             assert!(!fault.to_string().contains("0123456789abc"), "a token may be a secret");
         }
-        assert_eq!(format!("{:?}", tokens()), "Tokens(2)");
+        assert_eq!(format!("{:?}", tokens()), "Tokens(3)");
     }
 }

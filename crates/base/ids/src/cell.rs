@@ -1,6 +1,7 @@
 //! Cells, tracking areas and beams, and the UE's identity in a cell.
 
 use core::fmt;
+use core::str::FromStr;
 
 use per::{Bits, Per};
 
@@ -34,6 +35,80 @@ impl NrCgi {
         NrCgi { plmn_identity, nr_cell_identity: Bits::new(nr_cell_identity & 0xF_FFFF_FFFF, 36) }
     }
 }
+
+/// The NR or E-UTRA cell identity of a cell, of 36 or 28 bits, written in nine hexadecimal digits: `003804001`. It may be read with
+/// fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellIdentity(pub u64);
+
+/// Hexadecimal digits of an NR cell identity.
+const CELL_DIGITS: usize = 9;
+
+impl fmt::Display for CellIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:0CELL_DIGITS$x}", self.0)
+    }
+}
+
+impl FromStr for CellIdentity {
+    type Err = InvalidCell;
+
+    fn from_str(digits: &str) -> Result<Self, InvalidCell> {
+        let is_cell =
+            (1..=CELL_DIGITS).contains(&digits.len()) && digits.bytes().all(|octet| octet.is_ascii_hexdigit());
+        u64::from_str_radix(digits, 16).ok().filter(|_| is_cell).map(CellIdentity).ok_or(InvalidCell)
+    }
+}
+
+/// How people and programs name a cell: by its identity alone, or with its radio access technology and its network.
+///
+/// ```
+/// use ids::{CellIdentity, CellReference, PlmnIdentity};
+///
+/// let identity = CellIdentity(0x380_4001);
+/// assert_eq!("003804001".parse(), Ok(CellReference { plmn: None, identity }));
+/// let plmn = Some(PlmnIdentity::from_codes(1, 1, 2));
+/// assert_eq!("nr-00101-3804001".parse(), Ok(CellReference { plmn, identity }));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellReference {
+    /// The network, if it is named.
+    pub plmn: Option<PlmnIdentity>,
+    /// The cell in it.
+    pub identity: CellIdentity,
+}
+
+impl CellReference {
+    /// Whether it names a cell.
+    #[must_use]
+    pub fn is(&self, cell: &NrCgi) -> bool {
+        self.identity.0 == cell.nr_cell_identity.value && self.plmn.is_none_or(|plmn| plmn == cell.plmn_identity)
+    }
+}
+
+impl FromStr for CellReference {
+    type Err = InvalidCell;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCell> {
+        let Some(in_network) = text.strip_prefix("nr-").or_else(|| text.strip_prefix("eutra-")) else {
+            return Ok(CellReference { plmn: None, identity: text.parse()? });
+        };
+        let (plmn, identity) = in_network.split_once('-').ok_or(InvalidCell)?;
+        Ok(CellReference { plmn: Some(plmn.parse().map_err(|_| InvalidCell)?), identity: identity.parse()? })
+    }
+}
+
+/// A text that is no cell identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidCell;
+
+impl fmt::Display for InvalidCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a cell identity: 1 to 9 hexadecimal digits, such as 003804001")
+    }
+}
+
+impl core::error::Error for InvalidCell {}
 
 /// As operators write it: `nr-00101-38001`.
 impl fmt::Display for NrCgi {
@@ -93,4 +168,34 @@ pub struct CellRnti {
     pub c_rnti: RntiValue,
     /// The cell.
     pub cell_global_id: Cgi,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cell_identity_is_written_in_nine_digits_and_read_with_fewer() {
+        for (identity, text) in [(0xF_FFFF_FFFF, "fffffffff"), (1, "000000001")] {
+            let identity = CellIdentity(identity);
+            assert_eq!((identity.to_string().as_str(), text.parse()), (text, Ok(identity)));
+        }
+        assert_eq!("3804001".parse(), Ok(CellIdentity(0x380_4001)));
+    }
+
+    #[test]
+    fn reference_with_a_network_names_the_cell_of_that_network_only() {
+        let cell = |mnc| NrCgi::new(PlmnIdentity::from_codes(1, mnc, 2), 0x380_0001);
+        let names = |text: &str, mnc| text.parse::<CellReference>().unwrap().is(&cell(mnc));
+        assert!(names("003800001", 1) && names("3800001", 2) && !names("003800002", 1));
+        assert!(names("nr-00101-003800001", 1) && names("nr-00101-3800001", 1) && !names("nr-00101-3800001", 2));
+    }
+
+    #[test]
+    fn other_texts_name_no_cell() {
+        for wrong in ["", "g", "+1", "1234567890", "0x1", "nr-1", "nr-00101-", "nr-x-1", "lte-00101-1", "nr-00101-1-2"]
+        {
+            assert_eq!(wrong.parse::<CellReference>(), Err(InvalidCell), "{wrong}");
+        }
+    }
 }

@@ -10,7 +10,10 @@ mod qos;
 mod slice;
 mod ue;
 
-pub use cell::{BeamId, CellRnti, Cgi, EutraCgi, EutraPci, EutraTac, FiveGsTac, NrCgi, NrPci, RntiValue};
+pub use cell::{
+    BeamId, CellIdentity, CellReference, CellRnti, Cgi, EutraCgi, EutraPci, EutraTac, FiveGsTac, InvalidCell, NrCgi,
+    NrPci, RntiValue,
+};
 pub use core_node::{CoreCpId, Guami, Gummei};
 pub use direction::Direction;
 pub use node::{

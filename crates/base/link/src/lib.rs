@@ -80,7 +80,7 @@ pub use file_stamp::FileStamp;
 pub use identity::{Fingerprint, FingerprintError, Identity};
 pub use link::{Class, Flushed, Link, PathEvent, Received, Sent, State, StreamId};
 pub use listener::Listener;
-pub use outbox::PDU_OVERHEAD_OCTETS;
+pub use outbox::{NOTED_OCTETS, PDU_OVERHEAD_OCTETS};
 pub use poll::{Event, Events, Interest, Poll, Ticker, Waker};
 pub use scratch::Scratch;
 pub use tap::{Direction, LinkEnds, LinkObserver, Tap, TapObserver};

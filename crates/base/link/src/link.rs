@@ -5,10 +5,11 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use crate::frame::Deframer;
 use crate::memory::MemoryLink;
-use crate::outbox::Outbox;
+use crate::outbox::{NOTED_OCTETS, Outbox};
 use crate::resolve::resolve;
 use crate::sctp::{self, SctpLink};
 use crate::shm::ShmLink;
@@ -110,6 +111,7 @@ pub struct Link {
     longest_send_octets: usize,
     path_events: VecDeque<PathEvent>,
     tap: Option<Box<dyn LinkObserver>>,
+    watch: Option<Arc<dyn LinkObserver>>,
 }
 
 pub(crate) enum Transport {
@@ -156,7 +158,7 @@ impl Link {
             _ => config.max_pdu_octets,
         };
         let tap = config.tap.as_ref().map(|tap| tap.begin(transport.as_fd(), &peer, accepted, config.sctp_ppid));
-        Link { transport, state, peer, longest_send_octets, path_events: VecDeque::new(), tap }
+        Link { transport, state, peer, longest_send_octets, path_events: VecDeque::new(), tap, watch: None }
     }
 
     /// Returns the state of the link.
@@ -234,15 +236,17 @@ impl Link {
             return Ok(Received::default());
         }
         let mut tapped;
-        let sink: &mut dyn FnMut(StreamId, &[u8]) = match self.tap.as_ref() {
-            None => sink,
-            Some(tap) => {
-                tapped = |stream, pdu: &[u8]| {
-                    tap.pdu(Direction::Received, stream, &[pdu]);
-                    sink(stream, pdu);
-                };
-                &mut tapped
-            }
+        let (tap, watch) = (self.tap.as_deref(), self.watch.as_deref());
+        let sink: &mut dyn FnMut(StreamId, &[u8]) = if tap.is_none() && watch.is_none() {
+            sink
+        } else {
+            tapped = |stream, pdu: &[u8]| {
+                for observer in [tap, watch].into_iter().flatten() {
+                    observer.pdu(Direction::Received, stream, &[pdu]);
+                }
+                sink(stream, pdu);
+            };
+            &mut tapped
         };
         let result = match &mut self.transport {
             Transport::Stream(link) => link.receive(scratch, budget_octets, sink),
@@ -258,8 +262,8 @@ impl Link {
                     self.path_events.push_back(event);
                 };
                 let on_ppid = &mut |ppid| {
-                    if let Some(tap) = self.tap.as_ref() {
-                        tap.ppid(Direction::Received, ppid);
+                    for observer in [tap, watch].into_iter().flatten() {
+                        observer.ppid(Direction::Received, ppid);
                     }
                 };
                 link.receive(scratch, budget_octets, sink, on_path_event, on_ppid)
@@ -297,13 +301,13 @@ impl Link {
             Transport::Shm(link) => link.send(stream, parts, class),
             Transport::Memory(link) => link.send(stream, parts, class),
         }?;
-        if let Some(tap) = &self.tap
-            && sent.queued
-        {
-            if let Transport::Sctp(link) = &self.transport {
-                tap.ppid(Direction::Sent, link.ppid());
+        if sent.queued {
+            for observer in [self.tap.as_deref(), self.watch.as_deref()].into_iter().flatten() {
+                if let Transport::Sctp(link) = &self.transport {
+                    observer.ppid(Direction::Sent, link.ppid());
+                }
+                observer.pdu(Direction::Sent, stream, parts);
             }
-            tap.pdu(Direction::Sent, stream, parts);
         }
         Ok(sent)
     }
@@ -326,6 +330,34 @@ impl Link {
             Transport::Shm(link) => link.flush(),
             Transport::Memory(link) => link.flush(),
         }
+    }
+
+    /// Notes the beginning of each report that is dropped from now on, for [`Link::take_dropped`].
+    pub fn note_dropped(&mut self) {
+        self.with_outbox(Outbox::note_dropped);
+    }
+
+    /// Passes the beginning of each report that was dropped since the previous call, at most 4096 of them, to `take`; shorter ones
+    /// end with zeros.
+    pub fn take_dropped(&mut self, take: &mut dyn FnMut(&[u8; NOTED_OCTETS])) {
+        self.with_outbox(|outbox| outbox.take_notes(take));
+    }
+
+    fn with_outbox(&mut self, change: impl FnOnce(&mut Outbox)) {
+        match &mut self.transport {
+            Transport::Stream(link) => change(&mut link.outbox),
+            Transport::Sctp(link) => change(&mut link.outbox),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => change(&mut link.stream.outbox),
+            Transport::Shm(link) => change(&mut link.outbox),
+            Transport::Memory(link) => link.with_outbox(change),
+        }
+    }
+
+    /// Passes each whole PDU from now on to an observer too, in place of the one that was given before; `None` ends that. Unlike
+    /// the tap of the configuration, it can be changed at any time.
+    pub fn watch(&mut self, observer: Option<Arc<dyn LinkObserver>>) {
+        self.watch = observer;
     }
 
     /// Whether to wait for writability: the link is connecting, or octets are waiting to be written.

@@ -162,6 +162,10 @@ impl MemoryLink {
         locked(&self.outgoing.queue).outbox.queued_octets()
     }
 
+    pub(crate) fn with_outbox(&mut self, change: impl FnOnce(&mut Outbox)) {
+        change(&mut locked(&self.outgoing.queue).outbox);
+    }
+
     pub(crate) fn dropped_reports(&self) -> u64 {
         locked(&self.outgoing.queue).outbox.dropped_reports()
     }

@@ -20,6 +20,12 @@ pub const PDU_OVERHEAD_OCTETS: usize = 24;
 const RETAINED_OCTETS: usize = 256 * 1024;
 const RETAINED_ENTRIES: usize = 4096;
 
+/// The octets at the beginning of a dropped report that are noted, fewer if it is shorter: see
+/// [`Link::note_dropped`](crate::Link::note_dropped).
+pub const NOTED_OCTETS: usize = 16;
+/// The most notes; further ones are left out.
+const MAX_NOTES: usize = 4096;
+
 /// The most entries of one gathered write when both queues are in use.
 const GATHER_ENTRIES: usize = 512;
 
@@ -137,6 +143,8 @@ pub(crate) struct Outbox {
     framed: bool,
     limit_octets: usize,
     dropped_reports: u64,
+    /// The beginnings of dropped reports, if they are to be noted.
+    notes: Option<Vec<[u8; NOTED_OCTETS]>>,
     /// The memory of all three.
     held: Held,
 }
@@ -153,6 +161,7 @@ impl Outbox {
             framed,
             limit_octets,
             dropped_reports: 0,
+            notes: None,
             held: Held::default(),
         }
     }
@@ -196,6 +205,26 @@ impl Outbox {
         self.dropped_reports
     }
 
+    /// Notes the beginning of each report that is dropped from now on, until [`Outbox::take_notes`].
+    pub(crate) fn note_dropped(&mut self) {
+        self.notes.get_or_insert_default();
+    }
+
+    /// Passes the notes to `take` and removes them.
+    pub(crate) fn take_notes(&mut self, take: &mut dyn FnMut(&[u8; NOTED_OCTETS])) {
+        if let Some(notes) = &mut self.notes {
+            notes.iter().for_each(take);
+            notes.clear();
+        }
+    }
+
+    fn note(&mut self, parts: &[&[u8]]) {
+        self.dropped_reports += 1;
+        if let Some(notes) = &mut self.notes {
+            note(notes, parts.iter().flat_map(|part| part.iter().copied()));
+        }
+    }
+
     fn torn_cost(&self) -> usize {
         if self.torn.is_empty() { 0 } else { self.torn.len() + PDU_OVERHEAD_OCTETS }
     }
@@ -220,7 +249,7 @@ impl Outbox {
                 return match class {
                     Class::Keep => Err(Error::OutboxFull { limit_octets: self.limit_octets }),
                     Class::Report => {
-                        self.dropped_reports += 1;
+                        self.note(parts);
                         Ok(Sent { queued: false, dropped_reports: 1 })
                     }
                 };
@@ -237,7 +266,7 @@ impl Outbox {
             dropped_reports += self.make_room(octets, class)?;
             // it grows no more: there is room now, or the report is dropped
             if !self.has_memory(octets, class) {
-                self.dropped_reports += 1;
+                self.note(parts);
                 return Ok(Sent { queued: false, dropped_reports: dropped_reports + 1 });
             }
         }
@@ -273,7 +302,10 @@ impl Outbox {
             self.begun = None;
         }
         let entry = self.report.entries.pop_front().expect("the caller knows that reports can make room");
-        self.report.bytes.drain(..entry.octets);
+        let octets = self.report.bytes.drain(..entry.octets);
+        if let Some(notes) = &mut self.notes {
+            note(notes, octets.skip(if self.framed { HEADER_OCTETS } else { 0 }));
+        }
         self.dropped_reports += 1;
     }
 
@@ -484,6 +516,14 @@ impl Iterator for Entries<'_> {
         self.next[queue] += 1;
         self.offset[queue] += entry.octets;
         Some(Located { class, stream: entry.stream, range: start..start + entry.octets })
+    }
+}
+
+fn note(notes: &mut Vec<[u8; NOTED_OCTETS]>, octets: impl Iterator<Item = u8>) {
+    if notes.len() < MAX_NOTES {
+        let mut beginning = [0; NOTED_OCTETS];
+        beginning.iter_mut().zip(octets).for_each(|(to, from)| *to = from);
+        notes.push(beginning);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -121,11 +121,40 @@ impl Poll {
         let mut room = [MaybeUninit::uninit(); BATCH];
         match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
             Ok((reported, _)) => events.ready.extend(reported.iter().map(|event| Event::from(*event))),
+            // a kernel before Linux 5.11, a sandbox, or valgrind
+            Err(Errno::NOSYS) => events.ready.extend(self.wait_for_milliseconds(timeout)?),
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
         Ok(())
     }
+
+    /// Waits as [`Poll::wait`] does, with the older system call, whose timeout has milliseconds.
+    #[cold]
+    #[allow(unsafe_code, reason = "rustix has the newer call only")]
+    fn wait_for_milliseconds(&self, timeout: Option<Timespec>) -> io::Result<impl Iterator<Item = Event> + use<>> {
+        let timeout = timeout.map_or(-1, milliseconds);
+        let mut room = [libc::epoll_event { events: 0, u64: 0 }; BATCH];
+        // SAFETY: the array has room for the stated number of events
+        let count = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), room.as_mut_ptr(), BATCH as i32, timeout) };
+        let count = match usize::try_from(count) {
+            Ok(count) => count,
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => 0,
+                error => return Err(error),
+            },
+        };
+        Ok(room.into_iter().take(count).map(|event| {
+            let flags = EventFlags::from_bits_retain(event.events);
+            Event::from(epoll::Event { flags, data: EventData::new_u64(event.u64) })
+        }))
+    }
+}
+
+/// Rounds up, so that a deadline has passed after the wait.
+fn milliseconds(timeout: Timespec) -> i32 {
+    let part = (timeout.tv_nsec + 999_999) / 1_000_000;
+    i32::try_from(timeout.tv_sec.saturating_mul(1000).saturating_add(part)).unwrap_or(i32::MAX)
 }
 
 impl AsFd for Poll {
@@ -209,6 +238,28 @@ mod tests {
         let mut events = Events::new();
         poll.wait(&mut events, timeout).unwrap();
         events.iter().map(|event| event.token).collect()
+    }
+
+    #[test]
+    fn older_system_call_reports_the_same_events() {
+        let poll = Poll::new().unwrap();
+        let waker = Waker::new(&poll, 7).unwrap();
+        let wait = |nanoseconds| {
+            let timeout = Timespec { tv_sec: 0, tv_nsec: nanoseconds };
+            poll.wait_for_milliseconds(Some(timeout)).unwrap().map(|event| event.token).collect::<Vec<_>>()
+        };
+        let start = Instant::now();
+        assert!(wait(1).is_empty());
+        assert!(start.elapsed() >= Duration::from_millis(1), "the timeout is rounded up");
+        waker.wake();
+        assert_eq!(wait(0), [7]);
+    }
+
+    #[test]
+    fn milliseconds_are_rounded_up() {
+        let timeout = |tv_sec, tv_nsec| milliseconds(Timespec { tv_sec, tv_nsec });
+        assert_eq!((timeout(0, 0), timeout(0, 1), timeout(1, 5_000_000)), (0, 1, 1005));
+        assert_eq!((timeout(1, 999_999_999), timeout(i64::MAX, 999_999_999)), (2000, i32::MAX));
     }
 
     #[test]

@@ -43,11 +43,8 @@ impl Builder {
 
 /// Returns octets in lower-case hexadecimal.
 pub fn hex<'a>(octets: impl Iterator<Item = &'a u8>) -> String {
-    use std::fmt::Write;
-    octets.fold(String::new(), |mut text, octet| {
-        let _ = write!(text, "{octet:02x}"); // writing to a String does not fail
-        text
-    })
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    octets.flat_map(|octet| [digit(octet >> 4), digit(octet & 15)]).collect()
 }
 
 impl Visitor for Builder {

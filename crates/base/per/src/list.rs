@@ -458,6 +458,21 @@ impl<T> Memo<'_, T> {
     }
 }
 
+impl<'a, T> Memo<'a, List<'a, T>> {
+    /// Returns the value again if it is in an arena and `octets` begin with its encoding, which both begins and ends at an octet
+    /// boundary; with the number of its list items, which the caller counts with [`Reader::take_items`], and the octets behind it.
+    #[inline(always)]
+    #[must_use]
+    pub fn repeated_in<'o>(&self, octets: &'o [u8]) -> Option<(Self, usize, &'o [u8])> {
+        let List::Borrowed(items) = self.value else { return None };
+        if self.offset != 0 || self.bits == 0 || self.bits & 7 != 0 {
+            return None;
+        }
+        let rest = octets.strip_prefix(self.octets)?;
+        Some((Memo { value: List::Borrowed(items), ..*self }, self.items as usize, rest))
+    }
+}
+
 impl<'a, S: Store<'a>, T: DecodeSized<'a, S> + Clone> DecodeSized<'a, S> for Memo<'a, T> {
     #[inline]
     fn decode_sized(reader: &mut Reader<'a, S>, size: Size, before: Option<&Self>) -> Result<Self, Error> {

@@ -518,9 +518,12 @@ impl<'a, S: Store<'a>> Reader<'a, S> {
         self.items_left
     }
 
-    /// Counts list items against the PDU's budget.
+    /// Counts list items against the PDU's budget. For shortcuts, which read lists as octets.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooManyItems`].
     #[inline]
-    pub(crate) fn take_items(&mut self, count: usize) -> Result<(), Error> {
+    pub fn take_items(&mut self, count: usize) -> Result<(), Error> {
         match u32::try_from(count).ok().and_then(|n| self.items_left.checked_sub(n)) {
             Some(left) => {
                 self.items_left = left;

@@ -34,12 +34,14 @@
 //! # }
 //! ```
 //!
-//! Defaults are the caller's: every reader returns `None` for a key that is absent. Files are read with [`read`], which
+//! Defaults are the caller's: every reader returns `None` for a key that is absent. A program that declares its keys with
+//! [`reference`](mod@reference) gets a reference and a default file from the same declaration. Files are read with [`read`], which
 //! bounds their size.
 
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod reference;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -3,14 +3,18 @@
 //!
 //! | feature | items |
 //! |---|---|
-//! | | [`CountingAllocator`], [`ProcessCountingAllocator`], [`ObjectFolder`], [`Background`], [`eventually`] |
+//! | | [`CountingAllocator`], [`ProcessCountingAllocator`], [`ObjectFolder`], [`Background`], [`eventually`], module [`c_program`] |
 //! | `certificates` | module `certificates`: a CA and the certificates that it issues |
-//! | `http` | module `http`: a client for requests of every kind, malformed ones included |
+//! | `http` | module `http`: a client for requests of every kind, malformed ones included; module `schema`: do answers conform? |
 //! | `log` | module `log`: the log of all threads as text |
+//! | `broker` | `MessageBroker`: a RabbitMQ or a Kafka for one test |
 //! | `redis` | `Redis`: a Redis server for one test |
 
 mod allocations;
 mod background;
+#[cfg(feature = "broker")]
+mod broker;
+pub mod c_program;
 #[cfg(feature = "certificates")]
 pub mod certificates;
 #[cfg(feature = "http")]
@@ -23,10 +27,14 @@ pub mod log;
 pub mod program;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "http")]
+pub mod schema;
 mod shared_object;
 
 pub use allocations::{CountingAllocator, ProcessCountingAllocator};
 pub use background::{Background, PATIENCE, eventually};
+#[cfg(feature = "broker")]
+pub use broker::{MessageBroker, brokers_are_available};
 #[cfg(feature = "redis")]
 pub use redis::Redis;
 pub use shared_object::ObjectFolder;

@@ -26,12 +26,16 @@ pub mod process;
 mod ran;
 mod relay;
 mod report;
+mod rest;
+pub mod rnis;
 mod soak;
 
 pub use mover::mover;
 pub use ping::{PingReport, PingRow, ping};
 pub use ran::{RanReport, RanRow, ran};
 pub use report::{AgentRow, Codec, E42Relay, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};
+pub use rest::{RelayBesideRest, RestReport, rest};
+pub use rnis::{Isolation, Matching, RnisReport, RnisRow, rnis};
 pub use soak::{Soak, SoakReport, Trend, soak};
 pub use testkit::CountingAllocator;
 

@@ -1,6 +1,7 @@
 //! Processes that a measurement starts, and the kernel's accounts of them.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -39,6 +40,16 @@ impl Accounts {
             sum += first.context("the kernel keeps no schedstat")?;
         }
         Ok(sum)
+    }
+
+    /// The processor time of its first thread until now, in nanoseconds: of `ferric ric`, the event loop.
+    ///
+    /// # Errors
+    /// As [`Accounts::cpu_ns`].
+    pub fn first_thread_cpu_ns(self) -> anyhow::Result<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/task/{}/schedstat", self.id, self.id))?;
+        let first = text.split_whitespace().next().and_then(|n| n.parse().ok());
+        first.context("the kernel keeps no schedstat")
     }
 
     /// The number of its open files and sockets.
@@ -119,7 +130,15 @@ impl Process {
     /// # Errors
     /// If the process has ended.
     pub fn query(&mut self) -> anyhow::Result<String> {
-        writeln!(self.input, "?")?;
+        self.ask("?")
+    }
+
+    /// Writes a line to the process and returns its answer.
+    ///
+    /// # Errors
+    /// If the process has ended.
+    pub fn ask(&mut self, line: &str) -> anyhow::Result<String> {
+        writeln!(self.input, "{line}")?;
         self.line()
     }
 
@@ -168,6 +187,8 @@ pub struct RicProcess {
     pub xapp: Address,
     /// Its address for FlexRIC's xApps, with the option `--e42`.
     pub e42: Option<Address>,
+    /// The address of its REST interface, with the option `--rest`.
+    pub rest: Option<SocketAddr>,
 }
 
 impl RicProcess {
@@ -183,10 +204,14 @@ impl RicProcess {
             }
         }
         arguments.extend_from_slice(options);
-        let has_e42 = options.contains(&"--e42");
-        let process = Process::start(ferric, &arguments, 2 + usize::from(has_e42))?;
+        let (has_e42, has_rest) = (options.contains(&"--e42"), options.contains(&"--rest"));
+        let process = Process::start(ferric, &arguments, 2 + usize::from(has_e42) + usize::from(has_rest))?;
         let (e2, xapp) = (process.value("e2")?.parse()?, process.value("xapp")?.parse()?);
         let e42 = if has_e42 { Some(process.value("e42")?.parse::<E42Address>()?.0) } else { None };
-        Ok(RicProcess { process, e2, xapp, e42 })
+        let rest = match has_rest {
+            true => Some(process.value("rest")?.trim_start_matches("http://").parse()?),
+            false => None,
+        };
+        Ok(RicProcess { process, e2, xapp, e42, rest })
     }
 }

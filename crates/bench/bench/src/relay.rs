@@ -17,6 +17,7 @@ use crate::links::TemporaryPath;
 use crate::load::{FUNCTION, Node, Template};
 use crate::part::any_port;
 use crate::process::{Process, RicProcess};
+use crate::rest::{Answers, Clients};
 use crate::{E42Relay, Effort, LoopsRow, RelayRow, ShmRelay, latency_histogram, median};
 
 /// The size of an indication with FlexRIC's MAC, RLC and PDCP statistics of 32 UEs.
@@ -29,25 +30,28 @@ const WARM_UP: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One run through one relay.
-struct Run {
-    received: u64,
-    sent: u64,
-    cpu_us: f64,
+pub(crate) struct Run {
+    pub received: u64,
+    pub sent: u64,
+    /// Of the whole process, per indication.
+    pub cpu_us: f64,
+    /// Of its first thread: of the RIC, the event loop.
+    pub loop_cpu_us: f64,
     p50_us: f64,
-    p99_us: f64,
+    pub p99_us: f64,
 }
 
 /// The nodes, and their phases in the period.
 #[derive(Clone, Copy)]
-struct Load {
-    nodes: usize,
+pub(crate) struct Load {
+    pub nodes: usize,
     /// The time between the bursts of two nodes.
     offset: Duration,
 }
 
 impl Load {
     /// Nodes that send at different times.
-    fn staggered(nodes: usize) -> Self {
+    pub fn staggered(nodes: usize) -> Self {
         Load { nodes, offset: PERIOD / 8 }
     }
 
@@ -108,11 +112,20 @@ fn row(ferric: &Path, load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
 
 /// The RIC's event loops and its xApps.
 #[derive(Clone, Copy)]
-struct RicShape {
+pub(crate) struct RicShape {
     loops: usize,
     /// Each xApp subscribes to all nodes.
     xapps: usize,
     xapps_on: XappsOn,
+    rest: Rest,
+}
+
+/// The REST interface of the RIC.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Rest {
+    Off,
+    /// It gets so many requests per second.
+    Requests(u32),
 }
 
 /// The links of the xApps.
@@ -127,9 +140,16 @@ enum XappsOn {
     E42,
 }
 
+impl RicShape {
+    /// One event loop and one xApp over TCP.
+    pub fn with_rest(rest: Rest) -> Self {
+        RicShape { rest, ..RicShape::default() }
+    }
+}
+
 impl Default for RicShape {
     fn default() -> Self {
-        RicShape { loops: 1, xapps: 1, xapps_on: XappsOn::Tcp }
+        RicShape { loops: 1, xapps: 1, xapps_on: XappsOn::Tcp, rest: Rest::Off }
     }
 }
 
@@ -169,7 +189,17 @@ fn loops_row(ferric: &Path, nodes: usize, xapps: usize, effort: Effort) -> anyho
 }
 
 fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
-    let RicShape { loops, xapps, xapps_on } = shape;
+    through_ric_and_requests(ferric, load, shape, seconds).map(|(run, _)| run)
+}
+
+/// Moves indications through a RIC while its REST interface gets requests. Returns what became of both.
+pub(crate) fn through_ric_and_requests(
+    ferric: &Path,
+    load: Load,
+    shape: RicShape,
+    seconds: f64,
+) -> anyhow::Result<(Run, Option<Answers>)> {
+    let RicShape { loops, xapps, xapps_on, rest } = shape;
     let (loops, path) = (loops.to_string(), TemporaryPath::new("xapps"));
     let (xapp_at, spin) = match xapps_on {
         XappsOn::Tcp | XappsOn::E42 => (any_port().to_string(), Duration::ZERO),
@@ -179,7 +209,10 @@ fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyh
     if xapps_on == XappsOn::E42 {
         options.extend(["--e42", "e42+tcp://127.0.0.1:0"]);
     }
-    let RicProcess { process: ric, e2, xapp, e42 } = RicProcess::start(ferric, &options)?;
+    if rest != Rest::Off {
+        options.extend(["--rest", "127.0.0.1:0"]);
+    }
+    let RicProcess { process: ric, e2, xapp, e42, rest: rest_at } = RicProcess::start(ferric, &options)?;
 
     let mut sources = Vec::new();
     for number in 0..load.nodes {
@@ -211,6 +244,10 @@ fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyh
     for _ in 0..load.nodes * xapps {
         subscribed.recv_timeout(PATIENCE).map_err(|_| anyhow!("the xApp has no subscription to a node"))?;
     }
+    let clients = match (rest, rest_at) {
+        (Rest::Requests(per_second), Some(address)) if per_second > 0 => Some(Clients::start(address, per_second)),
+        _ => None,
+    };
     let run = run_load(
         &mut Sources { nodes: sources, templates, offset: load.offset, clock },
         &ric,
@@ -218,10 +255,11 @@ fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyh
         &result.1,
         xapps,
     );
+    let answers = clients.map(Clients::stop).transpose();
     for sink in sinks {
         sink.join().map_err(|_| anyhow!("the xApp panicked"))??;
     }
-    run
+    Ok((run?, answers?))
 }
 
 /// Runs an xApp that subscribes to every node, until all nodes have sent their last indication. Reports each subscription to
@@ -363,7 +401,7 @@ fn run_load(
 ) -> anyhow::Result<Run> {
     sources.send_for(WARM_UP, true)?;
     thread::sleep(Duration::from_millis(20));
-    let before = relay.cpu_ns()?;
+    let (before, loop_before) = (relay.cpu_ns()?, relay.first_thread_cpu_ns()?);
     let sent = sources.send_for(Duration::from_secs_f64(seconds), false)?;
     sources.end()?;
     let mut latencies_ns = latency_histogram();
@@ -372,7 +410,7 @@ fn run_load(
         latencies_ns += received.latencies_ns;
     }
     // all indications have arrived
-    let cpu_ns = relay.cpu_ns()? - before;
+    let (cpu_ns, loop_cpu_ns) = (relay.cpu_ns()? - before, relay.first_thread_cpu_ns()? - loop_before);
     let received = latencies_ns.len();
     ensure!(received > 0, "no indication arrived");
     let quantile_us = |quantile| latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
@@ -380,6 +418,7 @@ fn run_load(
         received,
         sent: sent * sinks as u64,
         cpu_us: cpu_ns as f64 / 1e3 / received as f64,
+        loop_cpu_us: loop_cpu_ns as f64 / 1e3 / received as f64,
         p50_us: quantile_us(0.5),
         p99_us: quantile_us(0.99),
     })

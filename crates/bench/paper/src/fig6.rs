@@ -63,6 +63,7 @@ pub(super) fn fig6b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
         summary: None,
         samples: None,
+        course: None,
         notes: Vec::new(),
     })
 }

@@ -136,6 +136,7 @@ pub(super) fn fig7a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
         summary: None,
         samples: Some(samples),
+        course: None,
     })
 }
 
@@ -294,6 +295,7 @@ pub(super) fn fig7b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
         summary: None,
         samples: None,
+        course: None,
     })
 }
 

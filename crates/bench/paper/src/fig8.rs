@@ -76,6 +76,7 @@ pub(super) fn fig8a(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
         summary: None,
         samples: None,
+        course: None,
         notes: Vec::new(),
     })
 }
@@ -178,6 +179,7 @@ pub(super) fn fig8b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
         summary: None,
         samples: None,
+        course: None,
     })
 }
 

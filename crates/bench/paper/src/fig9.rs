@@ -156,6 +156,7 @@ pub(super) fn fig9a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
         summary: None,
         samples: Some(samples),
+        course: None,
         notes: Vec::new(),
     })
 }
@@ -212,6 +213,7 @@ pub(super) fn fig9b(context: &mut Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
         summary: None,
         samples: None,
+        course: None,
         notes: Vec::new(),
     })
 }

@@ -3,7 +3,12 @@
 //!
 //! Each figure states the paper's setting, ours, and the differences; the paper's claim, in our words; and whether our numbers
 //! support it, if that can be decided without the systems that the paper compares with.
+//!
+//! Figures 5 to 11 of paper 003 (radio network information as a service) are measured in the same way.
+//!
+//! Beside them are experiments of ours: xApps of the examples in scenarios, with a claim of ours.
 
+mod experiment;
 mod fig11;
 mod fig13;
 mod fig6;
@@ -15,6 +20,8 @@ mod model;
 mod peer;
 mod plot;
 mod report;
+mod rnis;
+mod statistics;
 mod table;
 mod table2;
 mod testbed;
@@ -25,9 +32,11 @@ use std::time::Duration;
 
 use bench::meter::Sample;
 use bench::part::Encoding;
+use bench::rnis::Arrangement;
 use serde::Serialize;
 
 use load::Crowd;
+use rnis::Resource;
 use testbed::Mode;
 
 pub use model::{Check, ModelCheck, check_names, model_check};
@@ -36,7 +45,7 @@ pub use plot::{Connection, Mark, Panel, Plot, Series, X};
 pub use report::{FigureReport, Setting, Statement};
 pub use table::{Cell, Table};
 
-/// A figure or table of the paper.
+/// A figure or table of the paper, or an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Figure {
@@ -66,10 +75,43 @@ pub enum Figure {
     Fig13a,
     /// Throughput with an idle slice, with and without sharing.
     Fig13b,
+    /// Experiment: an xApp that evens out the load of cells.
+    #[serde(rename = "load-balancing")]
+    LoadBalancing,
+    /// Experiment: an xApp that puts cells to sleep.
+    #[serde(rename = "energy-saving")]
+    EnergySaving,
+    /// Experiment: an xApp that steers UEs to the cell with the best throughput.
+    #[serde(rename = "traffic-steering")]
+    TrafficSteering,
+    /// Paper 003: latency of notifications over subscribers.
+    #[serde(rename = "rnis-fig5")]
+    RnisFig5,
+    /// Paper 003: latencies of one subscriber.
+    #[serde(rename = "rnis-fig6")]
+    RnisFig6,
+    /// Paper 003: latency of notifications over subscriptions.
+    #[serde(rename = "rnis-fig7")]
+    RnisFig7,
+    /// Paper 003: processor time and latency of Kafka over processors.
+    #[serde(rename = "rnis-fig8")]
+    RnisFig8,
+    /// Paper 003: processor time and latency of RabbitMQ over processors.
+    #[serde(rename = "rnis-fig9")]
+    RnisFig9,
+    /// Paper 003: memory and latency of Kafka over processors.
+    #[serde(rename = "rnis-fig10")]
+    RnisFig10,
+    /// Paper 003: memory and latency of RabbitMQ over processors.
+    #[serde(rename = "rnis-fig11")]
+    RnisFig11,
+    /// Experiment: brokers at a hundred times the rate of paper 003.
+    #[serde(rename = "rnis-rate")]
+    RnisRate,
 }
 
 impl Figure {
-    /// All figures, in the order of the paper.
+    /// All figures, in the order of the paper, and the experiments.
     pub const ALL: &[Figure] = &[
         Figure::Fig6b,
         Figure::Fig7a,
@@ -84,6 +126,17 @@ impl Figure {
         Figure::Fig11c,
         Figure::Fig13a,
         Figure::Fig13b,
+        Figure::LoadBalancing,
+        Figure::EnergySaving,
+        Figure::TrafficSteering,
+        Figure::RnisFig5,
+        Figure::RnisFig6,
+        Figure::RnisFig7,
+        Figure::RnisFig8,
+        Figure::RnisFig9,
+        Figure::RnisFig10,
+        Figure::RnisFig11,
+        Figure::RnisRate,
     ];
 
     /// The name on the command line, such as `fig8a`.
@@ -103,7 +156,40 @@ impl Figure {
             Figure::Fig11c => "fig11c",
             Figure::Fig13a => "fig13a",
             Figure::Fig13b => "fig13b",
+            Figure::LoadBalancing => "load-balancing",
+            Figure::EnergySaving => "energy-saving",
+            Figure::TrafficSteering => "traffic-steering",
+            Figure::RnisFig5 => "rnis-fig5",
+            Figure::RnisFig6 => "rnis-fig6",
+            Figure::RnisFig7 => "rnis-fig7",
+            Figure::RnisFig8 => "rnis-fig8",
+            Figure::RnisFig9 => "rnis-fig9",
+            Figure::RnisFig10 => "rnis-fig10",
+            Figure::RnisFig11 => "rnis-fig11",
+            Figure::RnisRate => "rnis-rate",
         }
+    }
+
+    /// Whether it is of a paper, and not an experiment.
+    #[must_use]
+    pub fn is_of_paper(self) -> bool {
+        !matches!(self, Figure::LoadBalancing | Figure::EnergySaving | Figure::TrafficSteering | Figure::RnisRate)
+    }
+
+    /// Whether it needs RabbitMQ and Kafka: [`bench::rnis::Brokers`].
+    #[must_use]
+    pub fn needs_brokers(self) -> bool {
+        matches!(
+            self,
+            Figure::RnisFig5
+                | Figure::RnisFig6
+                | Figure::RnisFig7
+                | Figure::RnisFig8
+                | Figure::RnisFig9
+                | Figure::RnisFig10
+                | Figure::RnisFig11
+                | Figure::RnisRate
+        )
     }
 
     /// Whether it can be measured with real programs.
@@ -165,6 +251,8 @@ struct Context<'a> {
     ferric: &'a Path,
     /// The length of each point.
     seconds: f64,
+    /// The seeds of an experiment.
+    seeds: u32,
     /// How the emulated RAN advances.
     mode: Mode<'a>,
     peers: &'a [Peer],
@@ -204,7 +292,16 @@ impl Context<'_> {
     }
 }
 
-/// Measures one figure with the program `ferric`, each point for `seconds`, with columns for `peers` if the figure has them.
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
+    /// The length of each point in seconds; figures of the emulated RAN scale their phases with it.
+    pub seconds: f64,
+    /// The number of seeds of an experiment, at least 1.
+    pub seeds: u32,
+}
+
+/// Measures one figure with the program `ferric`, with columns for `peers` if the figure has them.
 /// Returns the report and the errors of peers. With `live`, UEs are network namespaces in which real programs run, and a
 /// raised flag ends the measurement in an orderly way.
 ///
@@ -214,15 +311,24 @@ impl Context<'_> {
 pub fn figure(
     ferric: &Path,
     figure: Figure,
-    seconds: f64,
+    extent: Extent,
     peers: &[Peer],
     options: PeerOptions,
     live: Option<&AtomicBool>,
 ) -> anyhow::Result<(FigureReport, Vec<String>)> {
     let none = vec![false; peers.len()];
     let mode = live.map_or(Mode::Stepped, |is_interrupted| Mode::Live { is_interrupted });
-    let mut context =
-        Context { ferric, seconds, mode, peers, options, failures: Vec::new(), failed: none.clone(), silent: none };
+    let mut context = Context {
+        ferric,
+        seconds: extent.seconds,
+        seeds: extent.seeds,
+        mode,
+        peers,
+        options,
+        failures: Vec::new(),
+        failed: none.clone(),
+        silent: none,
+    };
     let mut report = match figure {
         Figure::Fig6b => fig6::fig6b(&context)?,
         Figure::Fig7a => fig7::fig7a(&context)?,
@@ -237,6 +343,17 @@ pub fn figure(
         Figure::Fig11c => fig11::fig11c(&context)?,
         Figure::Fig13a => fig13::fig13a(&context)?,
         Figure::Fig13b => fig13::fig13b(&context)?,
+        Figure::LoadBalancing => experiment::load_balancing(&context)?,
+        Figure::EnergySaving => experiment::energy_saving(&context)?,
+        Figure::TrafficSteering => experiment::traffic_steering(&context)?,
+        Figure::RnisFig5 => rnis::fig5(&context)?,
+        Figure::RnisFig6 => rnis::fig6(&context)?,
+        Figure::RnisFig7 => rnis::fig7(&context)?,
+        Figure::RnisFig8 => rnis::resources(&context, figure, Arrangement::KafkaSubscriber, Resource::Processor)?,
+        Figure::RnisFig9 => rnis::resources(&context, figure, Arrangement::RabbitMqSubscriber, Resource::Processor)?,
+        Figure::RnisFig10 => rnis::resources(&context, figure, Arrangement::KafkaSubscriber, Resource::Memory)?,
+        Figure::RnisFig11 => rnis::resources(&context, figure, Arrangement::RabbitMqSubscriber, Resource::Memory)?,
+        Figure::RnisRate => rnis::rate(&context)?,
     };
     for (at, peer) in peers.iter().enumerate() {
         if !figure.has_peers() {

@@ -35,6 +35,9 @@ pub struct FigureReport {
     /// The raw samples, if the values are statistics of them.
     #[serde(skip)]
     pub samples: Option<Table>,
+    /// What happened over time, if the values are totals.
+    #[serde(skip)]
+    pub course: Option<Table>,
     /// The paper's claim, in our words.
     pub claim: &'static str,
     /// The criterion of the claim.

@@ -80,6 +80,7 @@ pub(super) fn table2(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         values: table,
         summary: None,
         samples: None,
+        course: None,
         notes,
     })
 }

@@ -72,6 +72,35 @@ enum Command {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
         seconds: f64,
     },
+    /// REST requests to a RIC that relays indications, and the relay beside them.
+    ///
+    /// Four nodes send three indications of 4,285 octets per millisecond to one xApp. Takes about half a minute.
+    Rest {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Requests per second, 1 to 1900: the RIC allows a host 2,000.
+        #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..=1900))]
+        requests: u32,
+        /// Repetitions, which alternate between no REST interface, an idle one, and requests; medians are shown.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+        /// Seconds of each repetition, 0.1 to 60.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
+        seconds: f64,
+    },
+    /// Notifications of the radio network information service by HTTP callbacks on loopback.
+    ///
+    /// 50 subscribers with 8 subscriptions each, at 10 and at 1,000 events per second; a tenant beyond its quota beside another
+    /// one; an event among 100 and 100,000 subscriptions. Takes about a minute.
+    Rnis {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Seconds of each row, 0.1 to 60.
+        #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = parse_seconds)]
+        seconds: f64,
+    },
     /// Run a RIC and an emulated RAN while faults are injected.
     ///
     /// Fails if a report of a well-behaved node is lost or duplicated, or if memory or descriptors grow.
@@ -119,6 +148,14 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Ping { json, rounds, pings } => print(&bench::ping(rounds.into(), pings.into())?, json),
         Command::Ran { json, repetitions, seconds } => print(&bench::ran(repetitions.into(), seconds)?, json),
+        Command::Rest { json, requests, repetitions, seconds } => {
+            print(&bench::rest(&ferric()?, requests, repetitions.into(), seconds)?, json)
+        }
+        Command::Rnis { json, seconds } => {
+            let program = program::find("ferric-rnis")
+                .context("the program `ferric-rnis` is neither beside this program nor on the PATH")?;
+            print(&bench::rnis(&program, seconds)?, json)
+        }
         Command::Soak { minutes, seed, json } => {
             let report = bench::soak(&ferric()?, Soak { span: Duration::from_secs_f64(60.0 * minutes), seed })?;
             print(&report, json)?;

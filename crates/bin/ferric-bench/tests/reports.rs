@@ -66,7 +66,7 @@ fn report_has_the_documented_keys() {
 #[test]
 fn help_names_the_options() {
     for (command, options) in [
-        (&[][..], &["e2", "ping", "ran", "soak", "--log"][..]),
+        (&[][..], &["e2", "ping", "ran", "rnis", "soak", "--log"][..]),
         (&["e2"], &["--json", "--repetitions", "--seconds"]),
         (&["soak"], &["--minutes", "--seed"]),
     ] {
@@ -84,4 +84,63 @@ fn log_level_is_applied() {
     let log = |level: &[&str]| run(&[level, &["ping", "--rounds", "1", "--pings", "1"]].concat()).stderr;
     assert_eq!(log(&[]), "");
     assert!(log(&["--log", "info"]).contains("INFO"));
+}
+
+#[test]
+fn rest_report_has_answers_and_the_relay_beside_them() {
+    let _ferric = sibling(FERRIC_BENCH, "ferric", "ferric-cli");
+    let outcome = run(&["rest", "--json", "--repetitions", "1", "--seconds", "0.3", "--requests", "200"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert!(report["answers"].as_u64().unwrap() > 0, "{report}");
+    assert_eq!((&report["failures"], &report["lost"]), (&0.into(), &0.into()), "{report}");
+    let us = |key: &str| report[key].as_f64().unwrap();
+    assert!(us("p50_us") > 0.0 && us("p50_us") <= us("p99_us") && us("p99_us") <= us("max_us"), "{report}");
+    for key in ["without_rest", "idle_rest", "beside_requests"] {
+        let relay = &report[key];
+        assert!(relay["loop_cpu_us"].as_f64().unwrap() > 0.0 && relay["indications"].as_u64().unwrap() > 0, "{report}");
+    }
+    run(&["rest", "--requests", "5000"]).complains(2, &["5000 is not in 1..=1900"]);
+}
+
+#[test]
+fn rnis_report_has_the_documented_keys() {
+    let _rnis = sibling(FERRIC_BENCH, "ferric-rnis", "ferric-rnis-cli");
+    let outcome = run(&["rnis", "--json", "--seconds", "0.5"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let shape = |row: &serde_json::Value| {
+        let text = |key: &str| row[key].as_str().unwrap().to_owned();
+        let number = |key: &str| row[key].as_u64().unwrap();
+        (text("broker"), text("topology"), number("rate_per_s"), number("idle_subscriptions"))
+    };
+    let of = |broker: &str, topology: &str, rate, idle| (broker.to_owned(), topology.to_owned(), rate, idle);
+    let embedded = |rate, idle| of("embedded", "in process", rate, idle);
+    let mut expected = vec![embedded(10, 0), embedded(1000, 0), embedded(1000, 100_000)];
+    if testkit::brokers_are_available() {
+        for (broker, rate) in [("rabbitmq", 10), ("kafka", 10), ("rabbitmq", 1000)] {
+            expected.extend(["shared", "subscriber"].map(|topology| of(broker, topology, rate, 0)));
+        }
+        assert!(report["not_measured"].is_null());
+    } else {
+        println!("NOT TESTED: rows of brokers (crates/edge/rnis/brokers/run has RabbitMQ and Kafka)");
+        assert!(report["not_measured"].as_str().unwrap().contains("crates/edge/rnis/brokers/run COMMAND"), "{report}");
+    }
+    assert_eq!(rows.iter().map(shape).collect::<Vec<_>>(), expected);
+    for row in rows {
+        assert_eq!((&row["subscribers"], &row["subscriptions"]), (&50.into(), &8.into()));
+        for key in ["p50_ms", "p99_ms", "cpu_cores", "rss_bytes", "callbacks_per_s", "cpu_us_per_callback"] {
+            assert!(row[key].as_f64().unwrap() > 0.0, "{key}: {row}");
+        }
+        assert!(row["lost"].is_u64());
+        assert_eq!(row["broker_rss_bytes"].is_u64(), row["broker"] != "embedded", "{row}");
+    }
+    assert_eq!(rows[0]["lost"], 0);
+    for key in ["quota_per_s", "offered_per_s", "sent_per_s", "alone_p99_ms", "beside_p99_ms", "ratio"] {
+        assert!(report["isolation"][key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    for key in ["ns_of_100", "ns_of_100000", "ratio"] {
+        assert!(report["matching"][key].as_f64().unwrap() > 0.0, "{key}");
+    }
 }

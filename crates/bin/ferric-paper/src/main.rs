@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use bench::part::Encoding;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use paper::{Figure, FigureReport, Peer, PeerOptions};
+use paper::{Extent, Figure, FigureReport, Peer, PeerOptions};
 use program::{LogLevel, outln, parse_seconds, signals};
 
 /// Measure ferric's side of the FlexRIC paper's figures: tables, CSV files and plots.
@@ -19,7 +19,14 @@ use program::{LogLevel, outln, parse_seconds, signals};
 /// Each figure states the paper's setting and ours, the paper's claim, and whether our numbers support it. All figures take
 /// about five minutes.
 ///
-/// Figures 11 and 13 run the emulated RAN over E2, faster than real time. The model waits for its controllers, so the numbers
+/// Experiments of ours, such as load-balancing, compare a scenario with and without an xApp, for several seeds: see
+/// docs/use-cases.md.
+///
+/// Figures rnis-fig5 to rnis-fig11 are those of another paper, about radio network information as a service; rnis-rate is what
+/// that paper leaves open. They need RabbitMQ and Kafka (crates/edge/rnis/brokers/run COMMAND runs a command with both) and the
+/// program ferric-rnis; `all` contains the figures where both are there. See docs/figures.md.
+///
+/// Figures 11 and 13 and experiments run the emulated RAN over E2, faster than real time. The model waits for its controllers, so the numbers
 /// are the same on every machine. With --live they run in real time, a minute each (11c and 13b: two), and state whether
 /// the machine was fast enough.
 ///
@@ -70,11 +77,11 @@ struct ModelCheckArgs {
 
 #[derive(Args)]
 struct FigureArgs {
-    /// A figure or table, or all of them.
+    /// A figure or table, all of the paper's, or an experiment.
     #[arg(required = true, value_parser = PossibleValuesParser::new(Figure::ALL.iter().map(|figure| figure.name()).chain(["all"])))]
     figure: Option<String>,
     /// Directory for the files; created if missing. FIGURE.csv has the values, FIGURE-samples.csv the raw samples if the values
-    /// are statistics of them.
+    /// are statistics of them, FIGURE-course.csv what happened over time in an experiment.
     #[arg(long, value_name = "DIR", default_value = "paper")]
     out: PathBuf,
     /// Formats of the plots, FIGURE.svg and so on. TikZ is for `\input` in LaTeX; `csv` draws none: values and samples are always
@@ -84,10 +91,13 @@ struct FigureArgs {
     /// Print one JSON object per figure, each on one line.
     #[arg(long)]
     json: bool,
-    /// Seconds of each point, 0.1 to 60. Figures 11 and 13 scale their call and phases: 2 gives a call of a minute and phases
-    /// of 10 s.
+    /// Seconds of each point, 0.1 to 60. Figures 11 and 13 and experiments scale their call, phases and runs: 2 gives a call of
+    /// a minute, phases of 10 s, and runs of a minute.
     #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
     seconds: f64,
+    /// Number of seeds of an experiment, 1 to 100.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    seeds: u32,
     /// Measure figures 11 and 13 with real programs: iperf3 and irtt in network namespaces, in real time. Needs Linux, root,
     /// iperf3 and irtt; see docs/live.md.
     #[arg(long)]
@@ -205,7 +215,15 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
     {
         bail!("two peers have the name {again}");
     }
-    let figures = || Figure::ALL.iter().filter(|figure| chosen == "all" || chosen == figure.name());
+    let has_brokers = bench::rnis::Brokers::are_available();
+    let is_chosen = |figure: &&Figure| {
+        let is_possible = figure.is_of_paper() && (has_brokers || !figure.needs_brokers());
+        chosen == figure.name() || chosen == "all" && is_possible
+    };
+    if chosen == "all" && !has_brokers {
+        eprintln!("rnis-fig5 to rnis-fig11: {}", bench::rnis::WITHOUT_BROKERS);
+    }
+    let figures = || Figure::ALL.iter().filter(is_chosen);
     if !args.peers.is_empty() && !figures().any(|figure| figure.has_peers()) {
         bail!("{chosen} has no columns for peers: figures 8a, 8b and 9b have");
     }
@@ -220,6 +238,7 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
         program::find("ferric").context("the program `ferric` is neither beside this program nor on the PATH")?;
     let patience = Duration::from_secs_f64(args.peer_wait);
     let options = PeerOptions { encoding: args.encoding.into(), patience };
+    let extent = Extent { seconds: args.seconds, seeds: args.seeds };
     let mut failures = Vec::new();
     for figure in figures() {
         // before the measurement: the app of a peer has to be running then
@@ -230,7 +249,7 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
         }
         let flag = is_interrupted.as_deref();
         let (report, failed) =
-            paper::figure(&ferric, *figure, args.seconds, &args.peers, options, flag).context(figure.name())?;
+            paper::figure(&ferric, *figure, extent, &args.peers, options, flag).context(figure.name())?;
         write(&report, &args.format, &args.out)?;
         if args.json {
             outln!("{}", serde_json::to_string(&report)?);
@@ -255,6 +274,7 @@ fn write(report: &FigureReport, formats: &[Format], out: &Path) -> anyhow::Resul
     let name = report.figure.name();
     let mut files = vec![(format!("{name}.csv"), report.values.csv().into_bytes())];
     files.extend(report.samples.iter().map(|samples| (format!("{name}-samples.csv"), samples.csv().into_bytes())));
+    files.extend(report.course.iter().map(|course| (format!("{name}-course.csv"), course.csv().into_bytes())));
     for format in formats {
         match format {
             Format::Svg => files.push((format!("{name}.svg"), report.plot.svg().into_bytes())),

@@ -231,6 +231,27 @@ fn fig13b_compares_sharing_with_isolation() {
     assert_eq!(report["holds"], true, "{report}");
 }
 
+/// A short experiment with two seeds: the files, and a row for each run.
+#[test]
+fn experiment_compares_runs_with_and_without_its_xapp() {
+    for name in ["load-balancing", "traffic-steering"] {
+        let out = Directory::new(name);
+        let outcome = run(&[name, "--json", "--seconds", "0.14", "--seeds", "2", "--out", out.name()]);
+        assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+        let report = checked(&outcome, name, &out);
+        let rows = report["values"].as_array().unwrap();
+        let runs: Vec<_> = rows.iter().map(|row| row["run"].as_str().unwrap()).collect();
+        assert_eq!(runs, ["without xApp", "with xApp", "without xApp", "with xApp"]);
+        assert!(column(&report, "mean_mbps").iter().all(|mbps| *mbps > 0.1), "{report}");
+        let course = fs::read_to_string(out.0.join(format!("{name}-course.csv"))).unwrap();
+        assert_eq!(course.lines().next(), Some("seed,run,time_s,cell,load_percent,ues,power_w"));
+        // two steps of two seconds in seven cells, four of one second in 21
+        let steps = if name == "load-balancing" { 2 * 7 } else { 4 * 21 };
+        assert_eq!(course.lines().count(), 1 + 4 * steps);
+        assert!(out.0.join(format!("{name}-samples.csv")).exists());
+    }
+}
+
 /// The model waits for the controllers on any machine.
 #[test]
 fn figure_of_the_emulated_ran_is_reproducible() {
@@ -320,6 +341,7 @@ fn impossible_request_fails_before_the_measurement() {
     let peers = ["--peer", "a=tcp://127.0.0.1:1", "--peer", "a=tcp://127.0.0.1:2"];
     run(&[&["fig8a"][..], &peers].concat()).complains(1, &["two peers have the name a"]);
     run(&[&["fig7a"][..], &peers[..2]].concat()).complains(1, &["8a, 8b and 9b"]);
+    run(&["load-balancing", "--live"]).complains(1, &["load-balancing has no live mode"]);
     run(&["fig7a", "--live"]).complains(1, &["fig7a has no live mode", "11a, 11b, 11c, 13a and 13b"]);
     run(&["fig8a", "--out", "/dev/null/paper"]).complains(1, &["cannot create /dev/null/paper"]);
     // the directory exists, and no file can be created in it
@@ -333,6 +355,7 @@ fn wrong_arguments_are_refused_with_a_hint() {
         (&[][..], "FIGURE"),
         (&["fig10"], "fig8a"),
         (&["fig8a", "--seconds", "0"], "0.1 to 60"),
+        (&["load-balancing", "--seeds", "0"], "1..=100"),
         (&["fig8a", "--peer", "tcp://127.0.0.1:1"], "NAME=URL"),
         (&["fig8a", "--peer", "a=tcp+cbor://127.0.0.1:1"], "flat"),
         (&["fig8a", "--peer", "a=tcp://127.0.0.1:1,pid=one"], "process id"),
@@ -353,7 +376,33 @@ fn wrong_arguments_are_refused_with_a_hint() {
         "--peer-wait",
         "--format",
         "model-check",
+        "rnis-fig5",
+        "rnis-rate",
     ] {
         assert!(help.stdout.contains(option), "{option}: {}", help.stdout);
     }
+}
+
+/// With `crates/edge/rnis/brokers/run`: RabbitMQ and Kafka in both topologies, and the embedded broker.
+#[test]
+fn rnis_figures_compare_the_brokers_where_they_are_there() {
+    let _rnis = sibling(FERRIC_PAPER, "ferric-rnis", "ferric-rnis-cli");
+    if !testkit::brokers_are_available() {
+        println!("NOT TESTED: figures of brokers (crates/edge/rnis/brokers/run has RabbitMQ and Kafka)");
+        run(&["rnis-fig6", "--seconds", "0.1"]).complains(1, &["rnis-fig6", "crates/edge/rnis/brokers/run COMMAND"]);
+        return;
+    }
+    let report = figure_of("rnis-fig6", "1");
+    let rows = report["values"].as_array().unwrap();
+    let name = |row: &Value| format!("{} {}", row["broker"].as_str().unwrap(), row["topology"].as_str().unwrap());
+    assert_eq!(
+        rows.iter().map(name).collect::<Vec<_>>(),
+        ["embedded in process", "rabbitmq shared", "rabbitmq subscriber", "kafka shared", "kafka subscriber"]
+    );
+    for name in ["messages", "min_ms", "mean_ms", "deviation_ms"] {
+        assert!(column(&report, name).iter().all(|value| *value > 0.0), "{name}: {report}");
+    }
+    assert_eq!(column(&report, "lost"), [0.0; 5], "{report}");
+    assert_eq!(report["statements"].as_array().unwrap().len(), 1);
+    assert!(report["holds"].is_boolean());
 }

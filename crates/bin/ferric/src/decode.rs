@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, bail};
 use e2ap::e42::E42Version;
 use e2ap::{Codec, Version};
+use ferric::decode::{self, DecodeError, unhex};
 use ferric::record::{Content, Recording};
 use model_plugin::Model;
-use per::Gather;
 
 use crate::model::ModelArgs;
 use per::json;
@@ -43,13 +43,7 @@ const PCAPNG: &[u8] = &[0x0A, 0x0D, 0x0D, 0x0A];
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let models = args.models.load()?;
     if args.list {
-        for codec in Codec::ALL {
-            Version::ALL.iter().for_each(|version| program::outln!("e2ap-v{:0>5}{}", version.name(), suffix(*codec)));
-        }
-        for version in E42Version::ALL {
-            program::outln!("e42-v{version}");
-        }
-        e2sm::registry::types().for_each(|(module, name)| program::outln!("{module}:{name}"));
+        decode::types().for_each(|name| program::outln!("{name}"));
         for model in &models {
             model.types().for_each(|name| program::outln!("{}:{name}", model.name()));
         }
@@ -59,10 +53,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Input::Recording(file) => return recording(file, &args.ty),
         Input::Octets(octets) => octets,
     };
-    if let Some(version) = args.ty.strip_prefix("e42-") {
-        program::outln!("{:#}", e42(&bytes, version.parse()?)?);
-        return Ok(());
-    }
     if let Some((model, name)) = loaded(&models, &args.ty) {
         let text = model.describe(name, &bytes).with_context(|| format!("not a {}", args.ty))?;
         let value: serde_json::Value =
@@ -70,22 +60,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         program::outln!("{value:#}");
         return Ok(());
     }
-    let value = match args.ty.strip_prefix("e2ap") {
-        Some(rest) if rest.is_empty() || rest.starts_with('-') => {
-            let (codec, version) = e2ap_type(rest)?;
-            e2ap(&bytes, codec, version)?
-        }
-        _ => {
-            let arena = e2sm::Arena::new();
-            let value = e2sm::registry::decode(&args.ty, &bytes, &arena).map_err(|error| match error {
-                e2sm::Error::UnknownType => {
-                    anyhow!("unknown type `{}`; `ferric decode --list` prints all types", args.ty)
-                }
-                error => anyhow::Error::new(error).context(format!("not a {}", args.ty)),
-            })?;
-            json::of(&value)
-        }
-    };
+    let value = decode::decode(&args.ty, &bytes).map_err(|error| match error {
+        DecodeError::UnknownType(name) => anyhow!("unknown type `{name}`; `ferric decode --list` prints all types"),
+        error => error.into(),
+    })?;
     program::outln!("{value:#}");
     Ok(())
 }
@@ -94,82 +72,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn loaded<'m, 't>(models: &'m [Arc<Model>], ty: &'t str) -> Option<(&'m Model, &'t str)> {
     let (module, name) = ty.split_once(':')?;
     Some((models.iter().find(|model| model.name() == module)?, name))
-}
-
-/// The suffix of an encoding in the names of types.
-fn suffix(codec: Codec) -> String {
-    if codec == Codec::Per { String::new() } else { format!("-{codec}") }
-}
-
-/// Parses the rest of a type's name after `e2ap`: the encoding, and the version if there is one.
-fn e2ap_type(rest: &str) -> anyhow::Result<(Codec, Option<Version>)> {
-    let others = Codec::ALL.iter().filter(|codec| **codec != Codec::Per);
-    let other = others.into_iter().find_map(|codec| Some((*codec, rest.strip_suffix(&suffix(*codec))?)));
-    let (codec, version) = other.unwrap_or((Codec::Per, rest));
-    let version = version.strip_prefix('-').map(str::parse).transpose()?;
-    Ok((codec, version))
-}
-
-fn e2ap(bytes: &[u8], codec: Codec, version: Option<Version>) -> anyhow::Result<serde_json::Value> {
-    // a setup determines the version; otherwise the most common version comes first, since versions are not compatible
-    let order = match version.or_else(|| codec.version_of_setup(bytes)) {
-        Some(version) => vec![version],
-        None => vec![Version::V2_03, Version::V3_01, Version::V1_01, Version::V1_00],
-    };
-    let mut first = None;
-    for version in order {
-        let gather = Gather::new();
-        match codec.decode(bytes, version, &gather) {
-            Ok(decoded) => {
-                let mut value = serde_json::Map::new();
-                value.insert("e2ap".into(), version.name().into());
-                if let serde_json::Value::Object(pdu) = json::of(&decoded.pdu) {
-                    value.extend(pdu);
-                }
-                if !decoded.unknown.is_empty() {
-                    let unknown = decoded.unknown.iter().map(|ie| {
-                        serde_json::json!({
-                            "id": ie.id.0,
-                            "criticality": format!("{:?}", ie.criticality),
-                            "value": json::hex(ie.value.iter()),
-                        })
-                    });
-                    value.insert("unknown_ies".into(), unknown.collect());
-                }
-                return Ok(value.into());
-            }
-            Err(error) => drop(first.get_or_insert((version, error))),
-        }
-    }
-    match first {
-        Some((version, error)) => {
-            Err(anyhow::Error::new(error).context(format!("not E2AP v{version}{}", describe_codec(bytes, codec))))
-        }
-        None => bail!("no version to try"),
-    }
-}
-
-/// The encoding that was tried, for an error message; nothing for PER.
-fn describe_codec(bytes: &[u8], codec: Codec) -> String {
-    let other = Codec::ALL.iter().find(|other| **other != codec && other.outline(bytes).is_some());
-    match other {
-        Some(other) => {
-            format!(" in the encoding `{codec}`; it may be in `{other}`: try `--type e2ap{}`", suffix(*other))
-        }
-        None if codec == Codec::Per => String::new(),
-        None => format!(" in the encoding `{codec}`"),
-    }
-}
-
-fn e42(bytes: &[u8], version: E42Version) -> anyhow::Result<serde_json::Value> {
-    let gather = Gather::new();
-    let pdu = e2ap::e42::decode(bytes, version, &gather).with_context(|| format!("not E42 v{version}"))?;
-    let mut value = serde_json::Map::new();
-    value.insert("e42".into(), version.name().into());
-    if let serde_json::Value::Object(pdu) = json::of(&pdu) {
-        value.extend(pdu);
-    }
-    Ok(value.into())
 }
 
 /// The protocol of a recording.
@@ -181,7 +83,7 @@ enum Protocol {
 /// Prints the messages of a recording in order.
 fn recording(file: impl Read, ty: &str) -> anyhow::Result<()> {
     let protocol = match (ty.strip_prefix("e2ap"), ty.strip_prefix("e42-")) {
-        (Some(rest), _) => e2ap_type(rest).map(|(codec, version)| Protocol::E2ap(codec, version))?,
+        (Some(rest), _) => decode::e2ap_type(rest).map(|(codec, version)| Protocol::E2ap(codec, version))?,
         (_, Some(version)) => Protocol::E42(version.parse()?),
         _ => bail!("a recording contains E2AP or E42: use `--type e2ap`, `e42-v2` or another version of these"),
     };
@@ -210,9 +112,9 @@ fn recording(file: impl Read, ty: &str) -> anyhow::Result<()> {
                 }
                 let read = match protocol {
                     Protocol::E2ap(codec, fixed) => {
-                        e2ap(&pdu, codec, fixed.or_else(|| versions.get(&association).copied()))
+                        decode::e2ap(&pdu, codec, fixed.or_else(|| versions.get(&association).copied()))
                     }
-                    Protocol::E42(version) => e42(&pdu, version),
+                    Protocol::E42(version) => decode::e42(&pdu, version),
                 };
                 add(&mut value, read, &pdu);
             }
@@ -221,7 +123,7 @@ fn recording(file: impl Read, ty: &str) -> anyhow::Result<()> {
                 value.insert("ends".into(), true.into());
             }
             Content::Bare(pdu) => match (bare, &protocol) {
-                (Some(codec), Protocol::E2ap(_, fixed)) => add(&mut value, e2ap(&pdu, codec, *fixed), &pdu),
+                (Some(codec), Protocol::E2ap(_, fixed)) => add(&mut value, decode::e2ap(&pdu, codec, *fixed), &pdu),
                 _ => drop(value.insert("octets".into(), json::hex(pdu.iter()).into())),
             },
         }
@@ -231,13 +133,17 @@ fn recording(file: impl Read, ty: &str) -> anyhow::Result<()> {
 }
 
 /// Adds a decoded message to its object.
-fn add(object: &mut serde_json::Map<String, serde_json::Value>, read: anyhow::Result<serde_json::Value>, pdu: &[u8]) {
+fn add(
+    object: &mut serde_json::Map<String, serde_json::Value>,
+    read: Result<serde_json::Value, DecodeError>,
+    pdu: &[u8],
+) {
     match read {
         Ok(serde_json::Value::Object(pdu)) => object.extend(pdu),
         Ok(_) => {}
         // an undecodable message may be the purpose of the recording
         Err(error) => {
-            object.insert("error".into(), program::chain(&error).into());
+            object.insert("error".into(), program::chain(&anyhow::Error::new(error)).into());
             object.insert("octets".into(), json::hex(pdu.iter()).into());
         }
     }
@@ -279,16 +185,4 @@ fn input(argument: &str) -> anyhow::Result<Input> {
 
 fn shortened(text: &str) -> String {
     text.chars().take(32).collect::<String>() + if text.chars().nth(32).is_some() { "…" } else { "" }
-}
-
-/// Parses hexadecimal digits; ignores white space and `0x`.
-fn unhex(text: &[u8]) -> Option<Vec<u8>> {
-    let text = text.strip_prefix(b"0x").unwrap_or(text);
-    let digits: Option<Vec<u8>> = text
-        .iter()
-        .filter(|c| !c.is_ascii_whitespace())
-        .map(|c| char::from(*c).to_digit(16).map(|digit| digit as u8))
-        .collect();
-    let digits = digits.filter(|digits| !digits.is_empty() && digits.len() % 2 == 0)?;
-    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }

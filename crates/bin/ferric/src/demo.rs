@@ -2,35 +2,44 @@
 
 #[cfg(feature = "rest")]
 use std::net::SocketAddr;
+use std::net::TcpListener;
 use std::thread;
 
 use ::ran::{Ran, RanConfig};
 use ::ric::RicConfig;
 use anyhow::{Context, anyhow};
 use ferric::link::Address;
+use ferric::server::DEFAULT_XAPP_PORT;
 use ferric::xapp::XappConfig;
 use program::LogLevel;
 #[cfg(feature = "top")]
 use program::LogLines;
+#[cfg(feature = "rest")]
+use rest::client::ClientConfig;
 use tracing::level_filters::LevelFilter;
 
+#[cfg(feature = "rest")]
+use crate::positions;
 #[cfg(feature = "top")]
 use crate::top::{self, Form, OutputArgs};
 #[cfg(feature = "top")]
 use crate::xapp::connect;
 use crate::xapp::kpm;
 
+/// The port of REST where none is given.
+#[cfg(feature = "rest")]
+const DEFAULT_REST_PORT: u16 = 8080;
+
 /// Run a RIC, an emulated gNB with 32 UEs and a KPM xApp.
 ///
-/// Uses free ports of this host, and needs no privileges and no other program.
+/// Other xApps can connect to the RIC at the default port, 36423, if it is free. Needs no privileges and no other program.
 #[derive(clap::Args)]
 pub struct Args {
     /// End after N seconds. [default: run until Ctrl-C]
     #[cfg(not(feature = "top"))]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
-    /// Address for REST, such as 127.0.0.1:8080: docs/slicing-controller.md shows how to give a UE half of the cell by `curl`.
-    /// [default: none]
+    /// Address for REST and the live page, such as 127.0.0.1:8080. [default: 127.0.0.1:8080, or another port if it is taken]
     #[cfg(feature = "rest")]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = crate::address::rest)]
     rest: Option<SocketAddr>,
@@ -79,26 +88,38 @@ fn kpm_xapp(ric: Address, period_ms: u32, seconds: Option<u32>) -> anyhow::Resul
     kpm::run(&kpm::Args { ric, period_ms, seconds, ..kpm::Args::default() }, XappConfig::default())
 }
 
+/// The usual address for REST, if nothing listens there.
+#[cfg(feature = "rest")]
+fn free_rest_address() -> SocketAddr {
+    let at = |port| SocketAddr::from(([127, 0, 0, 1], port));
+    if TcpListener::bind(at(DEFAULT_REST_PORT)).is_ok() { at(DEFAULT_REST_PORT) } else { at(0) }
+}
+
 pub fn run(args: &Args) -> anyhow::Result<()> {
     #[cfg(feature = "top")]
     let log = top::capture_log(&args.output);
-    let any_port = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
+    let at = |port| Address::Tcp { host: "127.0.0.1".into(), port };
     let mut config = RicConfig::default();
-    config.server.e2 = vec![any_port().into()];
-    config.server.xapp = Some(any_port());
+    config.server.e2 = vec![at(0).into()];
+    // other xApps find the demo where they look for a RIC, unless there is one
+    let is_free = TcpListener::bind(("127.0.0.1", DEFAULT_XAPP_PORT)).is_ok();
+    config.server.xapp = Some(at(if is_free { DEFAULT_XAPP_PORT } else { 0 }));
     #[cfg(feature = "rest")]
     {
-        config.rest = args.rest.map(rest::ServerConfig::new);
+        config.rest = Some(rest::ServerConfig::new(args.rest.unwrap_or_else(free_rest_address)));
     }
     let bound = ::ric::bind(config)?;
     #[cfg(feature = "rest")]
     if let Some(rest) = bound.rest() {
         if args.prints_lines() {
-            program::outln!("rest=http://{}", rest.address());
+            program::outln!("rest={}", rest.url());
+            program::outln!("page={}/", rest.url());
         } else {
-            tracing::warn!("REST at http://{}", rest.address());
+            tracing::warn!("page at {}/", rest.url());
         }
     }
+    #[cfg(feature = "rest")]
+    let page = bound.rest().map(|rest| ClientConfig::new(&rest.url()));
     let mut ric = bound.server; // REST runs until it is dropped
     let e2 = ric.e2_addresses().next().cloned().context("the RIC has no address for E2")?;
     let xapp = ric.xapp_address().cloned().context("the RIC has no address for xApps")?;
@@ -111,7 +132,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let ran = thread::Builder::new().name("ran".into()).spawn(move || {
         let mut ran = Ran::new(ran)?;
         let _ = sender.send(ran.stop_handle());
-        ran.run()
+        #[cfg(feature = "rest")]
+        if let Some(page) = page {
+            return positions::run(&mut ran, &page);
+        }
+        ran.run().map_err(anyhow::Error::from)
     })?;
     let ran_stop = receiver.recv();
 

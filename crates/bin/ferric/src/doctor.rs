@@ -4,10 +4,11 @@ mod findings;
 mod host;
 mod node;
 mod probe;
+mod rest;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::bail;
 use e2ap::Version;
 use ferric::Endpoint;
 use ferric::link::Config;
@@ -33,6 +34,12 @@ pub struct Args {
     /// Listen at this address as a RIC, and explain the E2 Setup of the first node.
     #[arg(long, value_name = "URL", value_parser = address::e2)]
     listen: Option<Endpoint>,
+    /// Ask the REST interface of a RIC, such as http://127.0.0.1:8080, whether its event loop answers. Takes no token.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["e2", "ric", "listen", "e2ap"])]
+    rest: Option<String>,
+    /// PEM file of the CA that signed the certificate of an https:// address.
+    #[arg(long, value_name = "FILE", requires = "rest")]
+    rest_ca: Option<PathBuf>,
     /// Version of E2AP of the probe. [default: 2.03, then the others if the RIC rejects it]
     #[arg(long, value_name = "VERSION")]
     e2ap: Option<Version>,
@@ -47,6 +54,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let patience = |default: u32| Duration::from_secs(args.patience.unwrap_or(default).into());
     let mut findings = Findings::default();
     let link = Config { tls: args.tls.load(None)?, ..Config::default() };
+    if let Some(url) = &args.rest {
+        rest::probe(url, args.rest_ca.as_deref(), patience(5), &mut findings);
+        return findings.result();
+    }
     match (&args.listen, &args.ric) {
         (Some(endpoint), _) => node::listen(endpoint, &link, patience(120), &mut findings)?,
         (_, Some(endpoint)) => probe::probe(endpoint, &link, args.e2ap, patience(5), &mut findings),
@@ -64,9 +75,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
         }
     }
-    match findings.faults() {
-        0 => Ok(()),
-        1 => bail!("1 fault found"),
-        faults => bail!("{faults} faults found"),
-    }
+    findings.result()
 }

@@ -11,6 +11,8 @@ use program::LogLevel;
 
 /// How the names of the programs start.
 const PREFIX: &str = "ferric-";
+/// The programs of this project: `cargo build` without `--workspace` does not build them.
+const OURS: [&str; 4] = ["bench", "export", "paper", "rnis"];
 /// The least similarity of a name that an error message suggests, from 0 to 1.
 const SUGGESTED: f64 = 0.75;
 
@@ -45,11 +47,22 @@ fn unknown(cli: &clap::Command, name: &str) -> clap::Error {
         all.map(|known| (strsim::jaro(name, &known), known)).filter(|(similarity, _)| *similarity > SUGGESTED);
     let mut text =
         format!("unrecognized command '{name}': there is neither such a command nor a program '{PREFIX}{name}'");
-    if let Some((_, known)) = similar.max_by(|one, other| one.0.total_cmp(&other.0)) {
-        // writing to a string does not fail
+    // writing to a string does not fail
+    if OURS.contains(&name) {
+        let _ = write!(
+            text,
+            "\n\n  tip: '{PREFIX}{name}' is looked for beside this program and on PATH; `cargo build --release --workspace` builds it"
+        );
+    } else if let Some((_, known)) = similar.max_by(|one, other| one.0.total_cmp(&other.0)) {
         let _ = write!(text, "\n\n  tip: did you mean '{known}'?");
     }
     cli.clone().error(ErrorKind::InvalidSubcommand, text)
+}
+
+/// The names of the programs that can be run.
+#[cfg(feature = "manual")]
+pub fn names() -> Vec<String> {
+    program::find_with_prefix(PREFIX).into_keys().filter(|name| is_name(name)).collect()
 }
 
 /// The programs that can be run, for `--help`.

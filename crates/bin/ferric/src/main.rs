@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod address;
+#[cfg(feature = "ric")]
+mod config;
 #[cfg(feature = "decode")]
 mod decode;
 #[cfg(feature = "demo")]
@@ -10,22 +12,30 @@ mod demo;
 #[cfg(feature = "doctor")]
 mod doctor;
 mod external;
+#[cfg(feature = "inventory")]
+mod inventory;
+#[cfg(feature = "manual")]
+mod manual;
 #[cfg(any(feature = "decode", feature = "ric"))]
 mod model;
+#[cfg(feature = "new")]
+mod new;
 #[cfg(any(feature = "doctor", feature = "play"))]
 mod peer;
 #[cfg(feature = "play")]
 mod play;
+#[cfg(all(feature = "rest", any(feature = "demo", feature = "ran")))]
+mod positions;
 #[cfg(feature = "ran")]
 mod ran;
 #[cfg(any(feature = "ran", feature = "ric", feature = "xapp"))]
 mod record;
 #[cfg(any(feature = "ric", feature = "xapp"))]
 mod redis;
+#[cfg(any(feature = "inventory", feature = "xapp"))]
+mod rest_access;
 #[cfg(feature = "ric")]
 mod ric;
-#[cfg(any(feature = "doctor", feature = "ran", feature = "ric", feature = "top", feature = "xapp"))]
-mod tls;
 #[cfg(feature = "top")]
 mod top;
 #[cfg(any(feature = "demo", feature = "top", feature = "xapp"))]
@@ -37,7 +47,11 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+#[cfg(feature = "inventory")]
+use inventory::Resource;
 use program::LogLevel;
+#[cfg(any(feature = "doctor", feature = "ran", feature = "ric", feature = "top", feature = "xapp"))]
+use program::tls;
 
 /// Software-defined radio access networks: a near-RT RIC, an emulated RAN, xApps, and tools.
 ///
@@ -59,18 +73,61 @@ enum Command {
     Demo(demo::Args),
     #[cfg(feature = "ric")]
     Ric(Box<ric::Args>),
+    #[cfg(feature = "ric")]
+    Config(config::Args),
     #[cfg(feature = "ran")]
     Ran(ran::Args),
     #[cfg(feature = "xapp")]
     Xapp(xapp::Args),
     #[cfg(feature = "top")]
     Top(top::Args),
+    /// List the nodes of a RIC
+    ///
+    /// Reads /v1/nodes of the REST interface; with --json it prints that document: `id`, `e2ap`, `ues`, `has_slices`.
+    #[cfg(feature = "inventory")]
+    Nodes(inventory::Args),
+    /// List the cells of a RIC's nodes
+    ///
+    /// Reads /v1/cells of the REST interface; with --json it prints that document: `id`, `plmn`, `base_station`, `node`,
+    /// `administrative_state`, `cell_state`, `is_energy_saving`.
+    #[cfg(feature = "inventory")]
+    Cells(inventory::Args),
+    /// List the UEs of a RIC's nodes, with their names
+    ///
+    /// Reads /v1/ues of the REST interface; with --json it prints that document: `ue`, `references`, `rnti`, `cell`, `s_nssais`,
+    /// `slices`, `ip`, `nodes` and the others. SLICE is that of the downlink, or both as DOWNLINK/UPLINK.
+    #[cfg(feature = "inventory")]
+    Ues(inventory::Args),
+    /// List the slices of a RIC's nodes
+    ///
+    /// Reads /v1/nodes/{node}/slices of the REST interface for each node; with --json it prints `nodes`, each with its `id`, and
+    /// `dl` and `ul` as REST has them.
+    #[cfg(feature = "inventory")]
+    Slices(inventory::Args),
+    /// List the subscriptions of a RIC at its nodes
+    ///
+    /// Reads /v1/subscriptions of the REST interface; with --json it prints that document: `id`, `node`, `function`, `state`,
+    /// `actions`, `apps`, `indications`, `indication_octets`, `dropped_reports`, `newest_age_ms`.
+    #[cfg(feature = "inventory")]
+    Subscriptions(inventory::Args),
+    /// List the xApps of a RIC
+    ///
+    /// Reads /v1/xapps of the REST interface; with --json it prints that document: `name`, `number`, `subscriptions`, `requests`,
+    /// `outbox_octets`, `dropped_reports`.
+    #[cfg(feature = "inventory")]
+    Xapps(inventory::Args),
     #[cfg(feature = "decode")]
     Decode(decode::Args),
     #[cfg(feature = "play")]
     Play(play::Args),
     #[cfg(feature = "doctor")]
     Doctor(doctor::Args),
+    #[cfg(feature = "new")]
+    New(new::Args),
+    #[cfg(feature = "manual")]
+    Completion(manual::CompletionArgs),
+    #[cfg(feature = "manual")]
+    Man(manual::ManArgs),
     /// Print the help of a command
     Help {
         /// The command, such as `xapp kpm`.
@@ -81,8 +138,11 @@ enum Command {
 }
 
 /// The groups of commands in `--help`. A command in none of them is among the last.
-const GROUPS: [(&str, &[&str]); 2] =
-    [("Networks", &["demo", "ric", "ran", "top", "xapp"]), ("Messages", &["decode", "play", "doctor"])];
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Networks", &["demo", "ric", "config", "ran", "top", "xapp"]),
+    ("Lists", &["nodes", "cells", "ues", "slices", "subscriptions", "xapps"]),
+    ("Messages", &["decode", "play", "doctor"]),
+];
 
 fn main() -> ExitCode {
     let mut cli = parse(std::env::args_os().collect());
@@ -106,18 +166,38 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         #[cfg(feature = "ric")]
         Command::Ric(args) => ric::run(&args),
+        #[cfg(feature = "ric")]
+        Command::Config(args) => config::run(&args),
         #[cfg(feature = "ran")]
         Command::Ran(args) => ran::run(&args),
         #[cfg(feature = "xapp")]
         Command::Xapp(args) => xapp::run(&args),
         #[cfg(feature = "top")]
         Command::Top(args) => top::run(&args),
+        #[cfg(feature = "inventory")]
+        Command::Nodes(args) => inventory::run(Resource::Nodes, &args),
+        #[cfg(feature = "inventory")]
+        Command::Cells(args) => inventory::run(Resource::Cells, &args),
+        #[cfg(feature = "inventory")]
+        Command::Ues(args) => inventory::run(Resource::Ues, &args),
+        #[cfg(feature = "inventory")]
+        Command::Slices(args) => inventory::run(Resource::Slices, &args),
+        #[cfg(feature = "inventory")]
+        Command::Subscriptions(args) => inventory::run(Resource::Subscriptions, &args),
+        #[cfg(feature = "inventory")]
+        Command::Xapps(args) => inventory::run(Resource::Xapps, &args),
         #[cfg(feature = "decode")]
         Command::Decode(args) => decode::run(&args),
         #[cfg(feature = "play")]
         Command::Play(args) => play::run(&args),
         #[cfg(feature = "doctor")]
         Command::Doctor(args) => doctor::run(&args),
+        #[cfg(feature = "new")]
+        Command::New(args) => new::run(&args),
+        #[cfg(feature = "manual")]
+        Command::Completion(args) => manual::print_completion(Cli::command(), &args),
+        #[cfg(feature = "manual")]
+        Command::Man(args) => manual::write_pages(Cli::command(), &args),
         // its help has been printed
         Command::Help { .. } => Ok(()),
         Command::External(words) => external::run(&Cli::command(), &words, cli.log),
@@ -169,13 +249,14 @@ pub(crate) fn distance(one: &str, other: &str) -> usize {
 /// The template of `ferric --help`: clap has no headings for groups of commands.
 fn help_template(cli: &clap::Command) -> String {
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    let width = cli.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or_default();
     let grouped = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
     let mut group = |heading: &str, contains: &dyn Fn(&str) -> bool| {
         let commands = cli.get_subcommands().filter(|command| contains(command.get_name()));
         let lines: Vec<_> = commands
             .map(|command| {
                 let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-                format!("  {:8} {about}", command.get_name())
+                format!("  {:width$} {about}", command.get_name())
             })
             .collect();
         if !lines.is_empty() {

@@ -6,15 +6,16 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use ::ran::scenario::{MAX_THREADS, ScenarioFolders};
-use ::ran::{Core, LiveConfig, LiveCounts, Profile, Ran, RanConfig, Scenario};
+use ::ran::{Core, LiveConfig, LiveCounts, PaceCounts, Profile, Ran, RanConfig, Scenario};
 use anyhow::{Context, bail};
 use e2sm::Wire;
 use ferric::Endpoint;
 use ferric::record::Protocol;
+use rest::client::{ClientConfig, ClientToken};
 use tc_plugin::DEFAULT_FOLDER;
 use tracing::info;
 
-use crate::{address, record, tls};
+use crate::{address, positions, record, tls};
 
 /// Run emulated E2 nodes.
 ///
@@ -79,11 +80,38 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=600))]
     handovers_per_minute: u16,
     #[command(flatten)]
+    positions: PositionArgs,
+    #[command(flatten)]
     live: LiveArgs,
     #[command(flatten)]
     tls: tls::TlsArgs,
     #[command(flatten)]
     record: record::RecordArgs,
+}
+
+/// The statement of positions: see docs/page.md.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Positions")]
+struct PositionArgs {
+    /// REST interface of a RIC, such as http://127.0.0.1:8080, to which the positions of cells and UEs are stated twice a second,
+    /// for the map of its page. [default: none]
+    #[arg(long, value_name = "URL", conflicts_with = "stepped")]
+    positions: Option<String>,
+    /// File with the token for it, whose role is `control`, and nothing else.
+    #[arg(long, value_name = "FILE", requires = "positions")]
+    positions_token: Option<PathBuf>,
+    /// PEM file of the CA that signed its certificate: for an https:// URL.
+    #[arg(long, value_name = "FILE", requires = "positions")]
+    positions_ca: Option<PathBuf>,
+}
+
+impl PositionArgs {
+    fn client(&self) -> Option<ClientConfig> {
+        let url = self.positions.as_ref()?;
+        let token = self.positions_token.clone().map(ClientToken::File);
+        let ca = self.positions_ca.clone();
+        Some(ClientConfig { token, ca, ..ClientConfig::new(url) })
+    }
 }
 
 /// Live mode: real programs communicate through the emulated cell. See docs/live.md.
@@ -208,11 +236,30 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut ran = Ran::new(config)?;
     program::signals::stop_on_signal(ran.stop_handle())?;
-    let result = ran.run();
-    if let Some(counts) = ran.live_counts() {
-        log_live_counts(&counts);
+    let result = match args.positions.client() {
+        Some(ric) => positions::run(&mut ran, &ric),
+        None => ran.run().map_err(Into::into),
+    };
+    match ran.live_counts() {
+        Some(counts) => log_live_counts(&counts),
+        None => log_pace_counts(&ran.pace_counts()),
     }
-    Ok(result?)
+    result
+}
+
+/// Logs how the model has followed the clock.
+fn log_pace_counts(counts: &PaceCounts) {
+    let PaceCounts { model, processing, longest, skipped } = counts;
+    if model.is_zero() {
+        return;
+    }
+    info!(
+        "model: {:.1} s computed in {:.1} s; the longest delay of reports and controls by it was {:.1} ms; {:.1} s skipped",
+        model.as_secs_f64(),
+        processing.as_secs_f64(),
+        longest.as_secs_f64() * 1e3,
+        skipped.as_secs_f64()
+    );
 }
 
 /// Logs the counters of live mode.

@@ -12,6 +12,7 @@ use ferric::link::Address;
 use ferric::record::Protocol;
 use ferric::server::E42Address;
 use rest::{AccessFiles, TlsFiles};
+use ric::LogControl;
 use slicing::RuleFile;
 use tracing::info;
 use traffic::{RedisConfig, RedisFiles, RedisUrl};
@@ -25,7 +26,8 @@ const REST: &str = "REST";
 
 /// Run a near-RT RIC.
 ///
-/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `rest=URL`.
+/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `rest=URL`, and `page=URL`
+/// of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
 #[derive(clap::Args)]
 pub struct Args {
     /// Configuration file in TOML; command-line options override it.
@@ -53,8 +55,8 @@ pub struct Args {
     /// receives its reports. [default: 16]
     #[arg(long, value_name = "N")]
     affinity_links: Option<u16>,
-    /// Address for REST, such as 127.0.0.1:8080. On other than loopback addresses, use the options of access to REST:
-    /// without them, everybody who reaches it can control the nodes. [default: none]
+    /// Address for REST and the live page, such as 127.0.0.1:8080. Other than loopback addresses require tokens or client certificates.
+    /// [default: none]
     #[arg(long, help_heading = REST, value_name = "ADDRESS:PORT", value_parser = address::rest)]
     rest: Option<SocketAddr>,
     /// File in which REST keeps its rules for the association of UEs with slices. [default: none, lost at the end]
@@ -92,7 +94,7 @@ struct RestArgs {
     /// PEM file of CAs: requires a client certificate signed by one of them.
     #[arg(long, value_name = "FILE", requires = "rest_cert")]
     rest_client_ca: Option<PathBuf>,
-    /// File of bearer tokens, one per line, `read TOKEN` or `write TOKEN`: requires a token.
+    /// File of bearer tokens, one per line, `read TOKEN`, `control TOKEN` or `admin TOKEN`: requires a token.
     #[arg(long, value_name = "FILE")]
     rest_tokens: Option<PathBuf>,
 }
@@ -165,6 +167,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => {}
     }
+    config.log_control = Some(LogControl { set_level: program::replace_log_level, observe: program::observe_log });
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
         config.server.link.tap = Some(recorder.tap(Protocol::E2));
@@ -200,8 +203,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(url) = rest {
         program::outln!("rest={url}");
+        program::outln!("page={url}/");
     }
+    program::service::report_ready();
     server.run()?;
+    program::service::report_stopping();
     let counters = server.counters();
     info!(
         indications = counters.indications,

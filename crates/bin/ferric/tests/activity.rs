@@ -30,7 +30,7 @@ fn log_says_which_node_is_up_and_what_xapps_subscribe_to_and_control() {
     assert_eq!(run(&arguments).code(), Some(0));
     let arguments = ["xapp", "rc", "--ric", &xapp, "slice-quota", "--sst", "1", "--min", "20", "--max", "60"];
     assert_eq!(run(&arguments).code(), Some(0));
-    let arguments = ["xapp", "rc", "--ric", &xapp, "drx", "--ue", "amf-77", "--long-cycle-ms", "320"];
+    let arguments = ["xapp", "rc", "--ric", &xapp, "drx", "--ue", "amf:77", "--long-cycle-ms", "320"];
     run(&arguments);
     ran.stop();
     let log = ric.stop().stderr;

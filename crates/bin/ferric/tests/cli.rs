@@ -38,6 +38,29 @@ fn logged_summary(outcome: &Outcome) -> &str {
 // Help, arguments and configuration.
 
 #[test]
+fn address_of_the_ric_is_the_option_else_the_variable() {
+    let commands: [&[&str]; 5] = [
+        &["top", "--json"],
+        &["xapp", "kpm"],
+        &["xapp", "ping"],
+        &["xapp", "rc", "handover", "--ue", "1", "--cell", "1"],
+        &["xapp", "tc"],
+    ];
+    let refused = |arguments: &[&str]| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_ferric")).args(arguments).env("FERRIC_RIC", "variable").output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for command in commands {
+        let text = refused(command);
+        assert!(text.contains("invalid value 'variable' for '--ric <URL>'"), "{command:?}: {text}");
+        let text = refused(&[command, &["--ric", "option"]].concat());
+        assert!(text.contains("invalid value 'option' for '--ric <URL>'"), "{command:?}: {text}");
+    }
+}
+
+#[test]
 fn every_command_helps() {
     let cases: &[(&[&str], &[&str])] = &[
         (
@@ -51,6 +74,8 @@ fn every_command_helps() {
                 "play",
                 "doctor",
                 "Networks:",
+                "Lists:",
+                "subscriptions",
                 "Messages:",
                 "--log",
                 "Try `ferric demo` first",
@@ -75,6 +100,11 @@ fn every_command_helps() {
             &["ran"],
             &["--ric", "--profile", "--nodes", "--ues", "--seed", "--e2ap", "--kpm", "--rc", "--handovers-per-minute"],
         ),
+        (&["nodes"], &["--json", "--watch", "--rest", "--rest-token", "/v1/nodes", "REST:"]),
+        (&["slices"], &["--json", "/v1/nodes/{node}/slices"]),
+        (&["new", "xapp"], &["--lang", "--sdk", "<NAME>"]),
+        (&["completion"], &["bash", "zsh", "fish"]),
+        (&["man"], &["<DIR>"]),
         (&["xapp"], &["kpm", "ping", "rc", "tc", "--no-reconnect"]),
         (&["xapp", "tc"], &["--destination", "--limit-ms", "--redis", "--from", "--rest", "--undo", "--restore"]),
         (&["xapp", "rc"], &["slice-quota", "handover", "drx", "qos", "--node", "--rc"]),
@@ -84,7 +114,7 @@ fn every_command_helps() {
         (&["xapp", "ping"], &["--ric", "--period-ms", "--octets", "--seconds", "--json", "--record"]),
         (&["decode"], &["--type", "--list", "HEX|FILE|-"]),
         (&["play"], &["--e2", "--as", "--timing", "--patience-ms", "--association", "FILE"]),
-        (&["doctor"], &["--e2", "--ric", "--listen", "--e2ap", "--patience"]),
+        (&["doctor"], &["--e2", "--ric", "--listen", "--rest", "--rest-ca", "--e2ap", "--patience"]),
     ];
     for (command, mentioned) in cases {
         let outcome = run(&[command, &["--help"][..]].concat());
@@ -325,7 +355,7 @@ fn rc_controls_are_executed_or_refused() {
         (&["slice-quota", "--sst", "1", "--sd", "12"], "a slice differentiator has six hex digits"),
         (&["qos", "--ue", "amf:1"], "required arguments were not provided"),
         (&["handover", "--ue", "imsi-1", "--cell", "1"], "not a UE: use amf:N (or N)"),
-        (&["handover", "--ue", "ip:10.45.0.2", "--cell", "1"], "ip:10.45.0.2 is not in the messages of E2SM-RC"),
+        (&["handover", "--ue", "ip:10.45.0", "--cell", "1"], "not an IPv4 address"),
         (&["handover", "--ue", "amf:1", "--cell", "1000000000"], "36 bits"),
         (&["handover", "--ue", "amf:1", "--amf", "1:2", "--cell", "1"], "such as 1:1:1"),
     ] {

@@ -293,3 +293,33 @@ fn tls_requires_files() {
         fault(&run(&["doctor", option, "tls://127.0.0.1:1"]), &["a tls:// address takes", "--tls-ca", "docs/tls.md"]);
     }
 }
+
+#[test]
+fn health_of_a_ric_is_asked_by_rest_without_a_token() {
+    let tokens = program::File::new("doctor.tokens", b"read 0123456789abcdef-one\n");
+    let any = "tcp://127.0.0.1:0";
+    let rest = ["--rest", "127.0.0.1:0", "--rest-tokens", tokens.name()];
+    let mut ric = program::start(&[&["ric", "--e2", any, "--xapp", any], &rest[..]].concat());
+    let url = ric.line("rest=");
+    let outcome = run(&["doctor", "--rest", &url, "--patience", "120"]);
+    assert_eq!(outcome.code(), Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+    finds(&outcome, &["ok ", &format!("the event loop of the RIC at {url} answers")]);
+    fault(&run(&["doctor", "--rest", &url, "--rest-ca", "ca.pem"]), &["no answer from", "--rest-ca with https://"]);
+    ric.stop();
+    fault(&run(&["doctor", "--rest", &url]), &["no answer from", "check that the RIC runs"]);
+    fault(&run(&["doctor", "--rest", "127.0.0.1:1"]), &["give the address that `ferric ric` prints after rest="]);
+    run(&["doctor", "--rest", &url, "--ric", any]).complains(2, &["cannot be used with"]);
+}
+
+#[test]
+fn service_that_is_no_ric_is_reported() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let service = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]);
+        stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+    });
+    fault(&run(&["doctor", "--rest", &url]), &["answers with status 404", "it gives no reason"]);
+    service.join().unwrap();
+}

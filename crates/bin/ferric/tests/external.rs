@@ -123,6 +123,21 @@ fn unknown_name_is_an_error_with_a_suggestion() {
 }
 
 #[test]
+fn program_of_this_project_that_is_not_built_is_an_error_with_the_command_that_builds_it() {
+    let empty = Folder::new("unbuilt");
+    fs::hard_link(FERRIC, empty.0.join("ferric")).unwrap();
+    for name in ["bench", "export", "paper", "rnis"] {
+        let output =
+            Command::new(empty.0.join("ferric")).args([name, "--help"]).env("PATH", &empty.0).output().unwrap();
+        assert_is_unknown(
+            &output,
+            &[&format!("program 'ferric-{name}'"), "`cargo build --release --workspace` builds it"],
+        );
+    }
+    assert!(!String::from_utf8_lossy(&empty.run(&["zzzz"]).stderr).contains("cargo build"));
+}
+
+#[test]
 fn other_names_and_files_are_never_executed() {
     let folder = Folder::new("names");
     for name in ["ferric-Hello", "ferric-hello.sh", "ferric-hello_2", "hello", "ferric-"] {

@@ -40,9 +40,17 @@ fn rest_shows_nodes_and_sets_slices() {
 fn demo_has_rest() {
     let mut demo = program::start(&["demo", "--plain", "--rest", "127.0.0.1:0"]);
     let rest: SocketAddr = demo.line("rest=http://").parse().unwrap();
+    assert_eq!(demo.line("page="), format!("http://{rest}/"));
+    let page = Client::connect(rest).request("GET", "/", None);
+    assert!(page.status == 200 && page.body.contains("ferric RIC"), "{page:?}");
     let deadline = Instant::now() + PATIENCE;
     while ask(rest, "/v1/nodes/gnb-00101-e00/slices/dl").status != 200 {
         assert!(Instant::now() < deadline, "no slices of the node");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // the demo states where its UEs are
+    while ask(rest, "/v1/positions").expect(200)["ues"].as_array().unwrap().len() != 32 {
+        assert!(Instant::now() < deadline, "no positions of the UEs");
         std::thread::sleep(Duration::from_millis(10));
     }
     // until it ends
@@ -50,6 +58,14 @@ fn demo_has_rest() {
     client.request("GET", "/v1/nodes", None).expect(200);
     demo.stop();
     client.expect_closed();
+}
+
+#[test]
+fn positions_need_the_address_of_a_rest_interface() {
+    run(&["ran", "--positions", "tcp://127.0.0.1:8080"])
+        .complains(1, &["`tcp://127.0.0.1:8080` is not http://HOST:PORT"]);
+    run(&["ran", "--positions", "https://127.0.0.1:8080"]).complains(1, &["https:// requires the CA"]);
+    run(&["ran", "--positions-token", "token"]).complains(2, &["--positions <URL>"]);
 }
 
 /// The texts between two marks.
@@ -118,7 +134,7 @@ fn invalid_rest_address_is_refused() {
 #[test]
 fn invalid_rest_access_is_refused() {
     let tokens = std::env::temp_dir().join(format!("ferric-rest-tokens-{}", std::process::id()));
-    std::fs::write(&tokens, "write short").unwrap();
+    std::fs::write(&tokens, "control short").unwrap();
     let path = tokens.to_str().unwrap();
     let says = |arguments: &[&str], piece| run(&[&["ric"], arguments].concat()).complains(1, &[piece]);
     says(&["--rest", "127.0.0.1:0", "--rest-tokens", path], "line 1: a token has 16 to 1024 characters; `openssl rand");
@@ -133,19 +149,23 @@ fn invalid_rest_access_is_refused() {
 }
 
 #[test]
-fn open_rest_interface_is_warned_about() {
-    let config = std::env::temp_dir().join(format!("ferric-rest-open-{}.toml", std::process::id()));
-    std::fs::write(&config, "e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nrest = \"0.0.0.0:0\"")
-        .unwrap();
+fn rest_interface_beyond_loopback_needs_authentication() {
+    let folder = std::env::temp_dir().join(format!("ferric-rest-open-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (config, tokens) = (folder.join("ric.toml"), folder.join("tokens"));
+    let base = "e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nrest = \"0.0.0.0:0\"\n";
+    std::fs::write(&config, base).unwrap();
+    let refused = run(&["ric", "--config", config.to_str().unwrap()]);
+    refused.complains(1, &["REST without authentication serves loopback addresses only", "configure tokens"]);
+    std::fs::write(&tokens, "read 0123456789abcdef\n").unwrap();
+    std::fs::write(&config, format!("{base}[rest_access]\ntokens = \"{}\"", tokens.display())).unwrap();
     let mut ric = program::start(&["ric", "--config", config.to_str().unwrap()]);
-    ric.logs(
-        "REST has neither TLS nor authentication and is reachable from other hosts; configure a certificate and tokens",
-    );
+    ric.logs("REST receives its tokens unencrypted and is reachable from other hosts; configure a certificate");
     let rest: SocketAddr = ric.line("rest=http://").parse().unwrap();
-    let _ = std::fs::remove_file(&config);
     // with any host name
     let mut client = Client::connect(SocketAddr::from(([127, 0, 0, 1], rest.port())));
-    client.write(b"GET /v1/nodes HTTP/1.1\r\nhost: ric.example\r\n\r\n");
+    client.write(b"GET /v1/nodes HTTP/1.1\r\nhost: ric.example\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n");
     client.receive().expect(200);
+    std::fs::remove_dir_all(&folder).unwrap();
     ric.stop();
 }

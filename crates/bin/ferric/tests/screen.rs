@@ -127,7 +127,7 @@ impl Drop for Terminal {
 fn terminal_is_restored_after_signals_and_keys() {
     for (signal, keys) in [(Some(Signal::TERM), ""), (Some(Signal::INT), ""), (None, "q"), (None, "\u{3}")] {
         let mut terminal = Terminal::start(&["demo"], 80, 24);
-        terminal.shows("amf-");
+        terminal.shows("amf:");
         assert!(terminal.is_raw());
         match signal {
             Some(signal) => terminal.kill(signal),
@@ -169,7 +169,7 @@ fn lost_ric_is_shown_or_ends_the_program_with_a_restored_terminal() {
 #[test]
 fn closed_terminal_ends_the_program() {
     let mut terminal = Terminal::start(&["demo"], 40, 10);
-    terminal.shows("amf-");
+    terminal.shows("amf:");
     let Terminal { child, user, device, output, .. } = &mut terminal;
     // as a closed window: the last descriptor of the user's end is gone
     let null = || File::open("/dev/null").unwrap();

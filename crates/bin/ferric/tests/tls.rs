@@ -139,8 +139,9 @@ fn rest_over_tls_with_tokens() {
     let (_, access) = page.split_once("## Access control").unwrap();
     let commands = block(access, "sh");
     let (make, start) = commands.split_once("ferric ").unwrap();
-    folder
-        .sh(&format!("{make}\nsed -n 's/^write //p' rest.tokens > tc.token; cp ric.pem rest.pem; cp ric.key rest.key"));
+    folder.sh(&format!(
+        "{make}\nsed -n 's/^control //p' rest.tokens > tc.token; cp ric.pem rest.pem; cp ric.key rest.key"
+    ));
     folder.sh("echo read 0123456789abcdef-read >> rest.tokens; echo 0123456789abcdef-read > read.token");
     folder.sh("echo 0123456789abcdef-else > else.token");
     let rest = ["0.0.0.0:8443", "rest.pem", "rest.key", "rest.tokens"];
@@ -178,10 +179,13 @@ fn rest_over_tls_with_tokens() {
         undoing.line(&format!("node=gnb-00101-e00 refused: remove the pacer: {why}"));
         assert_eq!(undoing.end().code(), Some(1));
     };
-    refused(&["--rest-token", &folder.path("read.token")], "this token permits reading only");
+    refused(
+        &["--rest-token", &folder.path("read.token")],
+        "this token has the role `read`; the request needs `control`",
+    );
     refused(&["--rest-token", &folder.path("else.token")], "unknown bearer token");
     refused(&[], "no bearer token");
-    ric.logs("REST request refused: this token permits reading only");
+    ric.logs(" request refused: this token has the role `read`; the request needs `control`");
 
     // the RIC's certificate is for other names: the token is not sent
     let other_name = url.replace("127.0.0.1", "localhost");

@@ -1,4 +1,4 @@
-//! What all programs share: logging, printed lines, errors with remedies, signals, and finding other programs.
+//! What all programs share: logging, printed lines, errors with remedies, signals, the service manager, and finding other programs.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,10 @@ mod find;
 mod limits;
 mod log;
 mod remedy;
+pub mod service;
 pub mod signals;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 use std::error::Error;
 use std::fmt;
@@ -15,7 +18,10 @@ use std::process::ExitCode;
 
 pub use find::{find, find_with_prefix};
 pub use limits::raise_open_files;
-pub use log::{LogLevel, LogLines, allow_log_lines, capture_log, init_log, set_log_level, show_log_again};
+pub use log::{
+    LogLevel, LogLines, allow_log_lines, capture_log, init_log, observe_log, replace_log_level, set_log_level,
+    show_log_again,
+};
 pub use log_lines::escaped;
 pub use remedy::{link_remedy, remedy};
 pub use signals::at_exit;
@@ -96,6 +102,23 @@ pub fn parse_seconds(text: &str) -> Result<f64, &'static str> {
     seconds.ok_or("not a number from 0.1 to 60")
 }
 
+/// Parses a number of octets, such as `64K` or `1G`: at least 4 KiB.
+///
+/// # Errors
+/// If the text is no such number.
+pub fn parse_octets(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return Err("not a number with an optional K, M or G".into()),
+    };
+    let number: u64 = digits.parse().map_err(|_| "not a number with an optional K, M or G".to_owned())?;
+    number.checked_mul(1 << shift).filter(|octets| *octets >= 4096).ok_or_else(|| "below 4K".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +127,15 @@ mod tests {
     fn printed_text_keeps_lines_and_escapes_what_controls_a_terminal() {
         assert_eq!(escape_text("a\tb\n\u{1b}[2Jc\r\n"), "a\tb\n\\u{1b}[2Jc\\r\n");
         assert!(!"a\tb\nGröße".contains(is_unsafe_in_text));
+    }
+
+    #[test]
+    fn size_is_parsed() {
+        assert_eq!(parse_octets("4096"), Ok(4096));
+        assert_eq!(parse_octets("64k"), Ok(64 << 10));
+        assert_eq!(parse_octets("2G"), Ok(2 << 30));
+        for bad in ["", "M", "-1M", "4095", "1T", "99999999999G", "1MM"] {
+            assert!(parse_octets(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Support for tests of a RIC and an emulated RAN together: each runs on a thread of its own.
 
+mod reader;
 pub mod station;
 
 use ferric::link::Address;
@@ -9,6 +10,7 @@ use ric::RicConfig;
 use testkit::Background;
 use testkit::http::Service;
 
+pub use reader::Reader;
 pub use testkit::{PATIENCE, eventually};
 
 type Stop = Box<dyn Fn() + Send + Sync>;

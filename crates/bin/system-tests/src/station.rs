@@ -248,6 +248,7 @@ impl State {
                     cell: if self.is_nr { nr_cell(0x1_2345_6789) } else { cell(1) },
                     plmn: PlmnIdentity::from_codes(mcc, mnc, 2),
                     s_nssais: s_nssais.into(),
+                    addresses: None,
                 };
                 let ue = Ue(rnti.into());
                 self.ues.insert(ue.0, (SliceAssociation::default(), notification.clone()));

@@ -17,7 +17,7 @@ fn base_station_of_three_parts_has_its_only_cell_once() {
     let stations = ric.rest.eventually("/v1/base-stations", complete);
     let station = &stations["base_stations"][0];
     assert_eq!((&station["id"], &station["missing"]), (&json!("gnb-00101-e00"), &json!([])));
-    let cell = json!({ "id": "nr-00101-3800001", "node": "gnb-00101-e00-du-1" });
+    let cell = json!({ "id": "003800001", "node": "gnb-00101-e00-du-1" });
     assert_eq!(station["cells"], json!([cell]), "CU-CP and DU declare it");
     let mut parts: Vec<_> = station["nodes"].as_array().unwrap().iter().map(|node| node["part"].clone()).collect();
     parts.sort_by_key(Value::to_string);

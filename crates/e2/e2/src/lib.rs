@@ -98,8 +98,9 @@ pub use controller::{
     Route, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
 pub use e42::E42Host;
+pub use log_lines::Host;
 pub use notice::Notice;
-pub use origin::{Host, NodeTakeover, Origin};
+pub use origin::{NodeTakeover, Origin};
 pub use rights::{FunctionName, Grant, NodeRights, Selection, XappRights};
 pub use time::Time;
 pub use xapp::{XappClient, XappHost};

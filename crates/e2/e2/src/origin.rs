@@ -2,7 +2,9 @@
 
 use core::fmt;
 use core::str::FromStr;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
+
+use log_lines::Host;
 
 /// The host that an association comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,42 +18,14 @@ pub enum Origin {
     Addresses(Vec<IpAddr>),
 }
 
-/// One host, as limits per host count it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Host {
-    /// This host, over links without an address.
-    ThisHost,
-    /// An IPv4 address.
-    Ipv4(Ipv4Addr),
-    /// The first 64 bits of an IPv6 address: a host may choose the others as it likes (RFC 4291 2.5.1).
-    Ipv6([u8; 8]),
-}
-
-impl fmt::Display for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Host::ThisHost => f.write_str("this host"),
-            Host::Ipv4(address) => write!(f, "{address}"),
-            Host::Ipv6(prefix) => {
-                let mut octets = [0; 16];
-                octets[..8].copy_from_slice(prefix);
-                write!(f, "{}/64", IpAddr::from(octets))
-            }
-        }
-    }
-}
-
 impl Origin {
     /// Returns the host for which an association counts: that of its first address.
     #[must_use]
     pub fn host(&self) -> Option<Host> {
         match self {
             Origin::Unknown => None,
-            Origin::ThisHost => Some(Host::ThisHost),
-            Origin::Addresses(addresses) => Some(match addresses.first()?.to_canonical() {
-                IpAddr::V4(address) => Host::Ipv4(address),
-                IpAddr::V6(address) => Host::Ipv6(*address.octets().first_chunk()?),
-            }),
+            Origin::ThisHost => Some(Host::Local),
+            Origin::Addresses(addresses) => addresses.first().map(|address| Host::from(*address)),
         }
     }
 

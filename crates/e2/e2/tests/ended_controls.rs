@@ -75,7 +75,7 @@ fn ended_control_has_its_content_and_duration() {
 
 #[test]
 fn content_beyond_the_limit_is_not_kept_and_what_ends_makes_room() {
-    let (mut ric, _agent, node) = connected(10);
+    let (mut ric, _agent, node) = connected(20);
     let control = |ric: &mut Controller, consumer, ticket| {
         ric.control(ms(5), Consumer(consumer), Ticket(ticket), node, FUNCTION, b"123", b"456", None, true).unwrap();
     };
@@ -84,9 +84,15 @@ fn content_beyond_the_limit_is_not_kept_and_what_ends_makes_room() {
     ric.drop_consumer(ms(6), Consumer(1));
     control(&mut ric, 2, 1);
     control(&mut ric, 2, 2);
+    control(&mut ric, 3, 1);
+    control(&mut ric, 4, 1);
     ric.handle_close(ms(7), ASSOC, e2::CloseReason::Transport);
     let kept: Vec<bool> = std::iter::from_fn(|| ended(&mut ric)).map(|ended| ended.content.is_some()).collect();
-    assert_eq!(kept, [true, false], "the second does not fit beside the first; those of the dropped consumer are gone");
+    assert_eq!(
+        kept,
+        [true, false, true, false],
+        "the second exceeds its consumer's share; another one has its own while there is room; those of the dropped are gone"
+    );
 }
 
 #[test]

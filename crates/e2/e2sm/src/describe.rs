@@ -102,7 +102,7 @@ impl FunctionSummary {
         &self.name
     }
 
-    /// What a subscription asks for: `DRB.UEThpDl of UE amf-1 every 500 ms`.
+    /// What a subscription asks for: `DRB.UEThpDl of UE amf:1 every 500 ms`.
     #[must_use]
     pub fn subscription<'s>(
         &self,
@@ -128,7 +128,7 @@ impl FunctionSummary {
         }
     }
 
-    /// What a control changes: `UE amf-1 to cell nr-00101-38001`.
+    /// What a control changes: `UE amf:1 to cell nr-00101-38001`.
     #[must_use]
     pub fn control(&self, header: &[u8], message: &[u8]) -> Option<String> {
         let (header, message) = (bounded(header)?, bounded(message)?);
@@ -191,17 +191,20 @@ fn list(names: impl Iterator<Item = String>) -> String {
     text
 }
 
-/// `UE amf-1`, as the programs name UEs: the first identity of the UE ID.
+/// `amf:1`, as the programs name UEs: the first identity of the UE ID.
 #[must_use]
 pub fn ue_name(ue: &UeId<'_>) -> String {
     match ue {
-        UeId::Gnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
-        UeId::GnbDu(id) => format!("f1ap-{}", id.gnb_cu_ue_f1ap_id.0),
-        UeId::GnbCuUp(id) => format!("e1ap-{}", id.gnb_cu_cp_ue_e1ap_id.0),
-        UeId::NgEnb(id) => format!("amf-{}", id.amf_ue_ngap_id.0),
-        UeId::NgEnbDu(id) => format!("w1ap-{}", id.ng_enb_cu_ue_w1ap_id.0),
-        UeId::EnGnb(id) => format!("x2ap-{}", id.m_enb_ue_x2ap_id.0),
-        UeId::Enb(id) => format!("s1ap-{}", id.mme_ue_s1ap_id.0),
+        UeId::Gnb(id) => format!("amf:{}", id.amf_ue_ngap_id.0),
+        UeId::GnbDu(id) => format!("f1ap:{}", id.gnb_cu_ue_f1ap_id.0),
+        UeId::GnbCuUp(id) => format!("e1ap:{}", id.gnb_cu_cp_ue_e1ap_id.0),
+        UeId::NgEnb(id) => format!("amf:{}", id.amf_ue_ngap_id.0),
+        UeId::NgEnbDu(id) => format!("w1ap:{}", id.ng_enb_cu_ue_w1ap_id.0),
+        UeId::EnGnb(id) => {
+            let extension = id.m_enb_ue_x2ap_id_extension.map_or(0, |extension| extension.0);
+            format!("x2ap:{}", u32::from(extension) << 12 | u32::from(id.m_enb_ue_x2ap_id.0))
+        }
+        UeId::Enb(id) => format!("mme:{}", id.mme_ue_s1ap_id.0),
     }
 }
 
@@ -216,7 +219,7 @@ fn cell_name(cell: &Cgi) -> String {
     }
 }
 
-/// `DRB.UEThpDl of UE amf-1`
+/// `DRB.UEThpDl of UE amf:1`
 #[cfg(feature = "kpm")]
 fn measured(action: &crate::kpm::ActionDefinitionFormats<'_>, revision: crate::kpm::Revision) -> String {
     use crate::kpm::{
@@ -285,9 +288,17 @@ fn rc_control(control: &crate::rc::Control) -> String {
 
 #[cfg(feature = "rc")]
 fn rc_action(target: &str, action: &crate::rc::ControlAction) -> String {
-    use crate::rc::{ControlAction, RrmPolicyRatio};
+    use crate::rc::{ConditionalHandover, ControlAction, RrmPolicyRatio};
     match action {
         ControlAction::Handover(handover) => format!("{target} to cell {}", cell_name(&handover.target)),
+        ControlAction::ConditionalHandover(ConditionalHandover::Prepare { target: cell, .. }) => {
+            format!("{target} to cell {} when its condition holds", cell_name(cell))
+        }
+        ControlAction::ConditionalHandover(ConditionalHandover::Cancel) => {
+            format!("{target}: conditional handover cancelled")
+        }
+        ControlAction::ModifyMeasurement(change) => format!("{target}: change of measurement {}", change.id),
+        ControlAction::DeleteMeasurement(id) => format!("{target}: deletion of measurement {id}"),
         ControlAction::Drx(drx) => match drx.long_cycle_ms() {
             Some(cycle) => format!("{target}: DRX cycle of {cycle} ms"),
             None => format!("{target}: DRX cycle number {}", drx.long_cycle),
@@ -304,7 +315,10 @@ fn rc_action(target: &str, action: &crate::rc::ControlAction) -> String {
             };
             list(quota.policies.iter().map(policy))
         }
-        ControlAction::DrbQos(_) | ControlAction::QosFlowMapping(_) | ControlAction::Other(_) => {
+        ControlAction::DrbQos(_)
+        | ControlAction::QosFlowMapping(_)
+        | ControlAction::AddMeasurement(_)
+        | ControlAction::Other(_) => {
             let id = action.id();
             id.name().map_or_else(|| format!("{target}: {id}"), |name| format!("{target}: {name}"))
         }
@@ -381,8 +395,8 @@ mod tests {
         let cell = Cgi::NrCgi(NrCgi::new(plmn, 0x38001));
         let slice = SNssai { sst: Sst([2]), sd: None };
         for (control, phrase) in [
-            (Control::of_ue(ue(), ControlAction::Handover(Handover::to(cell))), "UE f1ap-7 to cell nr-00101-38001"),
-            (Control::of_ue(ue(), ControlAction::Drx(Drx::long(320))), "UE f1ap-7: DRX cycle of 320 ms"),
+            (Control::of_ue(ue(), ControlAction::Handover(Handover::to(cell))), "UE f1ap:7 to cell nr-00101-38001"),
+            (Control::of_ue(ue(), ControlAction::Drx(Drx::long(320))), "UE f1ap:7: DRX cycle of 320 ms"),
             (
                 Control::of_cell(ControlAction::SlicePrbQuota(SlicePrbQuota::of_slice(plmn, slice, 20, 70))),
                 "slice 2: 20 to 70 % of the PRBs",
@@ -430,7 +444,7 @@ mod tests {
         let ues = [ue()];
         let slice = SNssai { sst: Sst([3]), sd: None };
         for (scope, names, phrase) in [
-            (Scope::Ues(&ues), &NAMES[..1], "DRB.UEThpDl of UE f1ap-7 every 500 ms"),
+            (Scope::Ues(&ues), &NAMES[..1], "DRB.UEThpDl of UE f1ap:7 every 500 ms"),
             (Scope::EveryUe(EveryUe::AnySignal), &NAMES[..2], "DRB.UEThpDl, DRB.UEThpUl of each UE every 500 ms"),
             (Scope::EveryUe(EveryUe::InSlice(slice)), &NAMES[..1], "DRB.UEThpDl of each UE of slice 3 every 500 ms"),
             (

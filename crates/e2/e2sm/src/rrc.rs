@@ -76,7 +76,14 @@ pub struct Notification<'a> {
     /// The slices that it requested (S-NSSAI).
     #[per(size = 0..=1024)]
     pub s_nssais: List<'a, SNssai>,
+    /// The IPv4 addresses of its PDU sessions, as far as the node knows them.
+    #[per(addition, size = 1..=15)]
+    pub addresses: Option<List<'a, Ipv4Address>>,
 }
+
+/// The four octets of an IPv4 address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
+pub struct Ipv4Address(pub [u8; 4]);
 
 /// A type of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]

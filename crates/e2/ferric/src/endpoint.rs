@@ -108,7 +108,7 @@ impl fmt::Display for Endpoint {
 }
 
 /// Reads the TLS files again if they have changed. To be called before new links are created, which use their content.
-#[cfg(all(feature = "tls", any(feature = "agent", feature = "server", feature = "xapp")))]
+#[cfg(all(feature = "tls", any(feature = "agent", feature = "server", feature = "xapp-raw")))]
 pub(crate) fn renew_certificates(config: &link::Config) {
     use link::Renewal;
 
@@ -122,7 +122,7 @@ pub(crate) fn renew_certificates(config: &link::Config) {
 }
 
 /// Without TLS there are no certificates.
-#[cfg(all(not(feature = "tls"), any(feature = "agent", feature = "server", feature = "xapp")))]
+#[cfg(all(not(feature = "tls"), any(feature = "agent", feature = "server", feature = "xapp-raw")))]
 pub(crate) fn renew_certificates(_: &link::Config) {}
 
 /// Issues a certificate for `names` and loads it.

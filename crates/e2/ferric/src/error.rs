@@ -58,6 +58,13 @@ impl From<link::Error> for Error {
 }
 
 impl Error {
+    /// Whether nothing listens at the address of the RIC: it may start later.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        let Error::Link(link::Error::Connect { source, .. }) = self else { return false };
+        matches!(source.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
+    }
+
     pub(crate) fn epoll(source: io::Error) -> Self {
         Error::System { what: "epoll", source }
     }

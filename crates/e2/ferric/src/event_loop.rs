@@ -34,6 +34,12 @@ impl StopHandle {
         self.0.waker.wake();
     }
 
+    /// Wakes the loop if it waits, without stopping it.
+    #[cfg(feature = "xapp")]
+    pub(crate) fn wake(&self) {
+        self.0.waker.wake();
+    }
+
     /// Returns whether [`StopHandle::stop`] was called.
     #[must_use]
     pub fn is_stopped(&self) -> bool {

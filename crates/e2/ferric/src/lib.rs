@@ -140,7 +140,20 @@
 //!
 //! # A first xApp
 //!
-//! The same as a separate process, which a RIC at port 36423 serves:
+//! KPIs of every UE of every node, read by a separate process from the RIC at port 36423. The API finds function ids,
+//! revisions and report styles itself:
+//!
+//! ```no_run
+//! use ferric::xapp::Ric;
+//!
+//! let ric = Ric::connect()?;
+//! for record in ric.kpm(["DRB.UEThpDl", "CQI"]).every(1000)? {
+//!     println!("{}", record?);
+//! }
+//! # Ok::<(), ferric::xapp::Error>(())
+//! ```
+//!
+//! The raw level below it, for service models of your own, is driven by events and commands:
 //!
 //! ```no_run
 //! use ferric::e2::{Action, SubscriptionSpec};
@@ -170,8 +183,8 @@
 //!
 //! # Threads
 //!
-//! Nothing starts a thread, except a server with [`ServerConfig::loops`](server::ServerConfig::loops) above one and a
-//! [`Recorder`](record::Recorder). An [`AgentLoop`](agent::AgentLoop), a [`Server`](server::Server) and an
+//! Nothing starts a thread, except a server with [`ServerConfig::loops`](server::ServerConfig::loops) above one, a
+//! [`Recorder`](record::Recorder) and a session of [`xapp::Ric`], whose handles work from any thread. An [`AgentLoop`](agent::AgentLoop), a [`Server`](server::Server) and an
 //! [`Xapp`](xapp::Xapp) each belong to one thread and are driven by their `poll` or `run`; handlers run on that thread
 //! and must not block. Other threads end a loop with its [`StopHandle`], reach iApps with an
 //! [`IappWaker`](server::IappWaker), and have RAN functions asked for reports with an [`AgentWaker`](agent::AgentWaker). A host with a custom event loop waits for the file descriptor of its agent; see
@@ -198,7 +211,9 @@
 //! |---|---|
 //! | `agent` | module [`agent`] |
 //! | `server` | module [`server`] |
-//! | `xapp` | module [`xapp`] |
+//! | `xapp` | module [`xapp`]: the high-level API of xApps, with the service models that it uses |
+//! | `xapp-raw` | of it the raw level alone, without service models |
+//! | `ue-reports` | what identifies UEs in the reports of nodes ([`e2::topology`]) |
 //! | `record` | module [`record`]: pcapng files that Wireshark reads |
 //! | `flat` | E2AP in FlatBuffers: `tcp+flat://`, `sctp+flat://` and so on |
 //! | `tls` | TLS 1.3 with client certificates: `tls://` (see `docs/tls.md`) |
@@ -212,10 +227,12 @@
 
 #![forbid(unsafe_code)]
 // without any part, only what they share remains
-#![cfg_attr(not(any(feature = "agent", feature = "server", feature = "xapp")), allow(dead_code))]
+#![cfg_attr(not(any(feature = "agent", feature = "server", feature = "xapp-raw")), allow(dead_code))]
 
 #[cfg(feature = "agent")]
 pub mod agent;
+#[cfg(feature = "decode")]
+pub mod decode;
 mod endpoint;
 mod error;
 mod event_loop;
@@ -225,12 +242,15 @@ mod peers;
 pub mod record;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "xapp")]
+#[cfg(feature = "xapp-raw")]
 pub mod xapp;
 
 /// The most octets that the RIC-xApp protocol adds to an E2AP PDU, the ids of 256 functions included.
-#[cfg(any(feature = "server", feature = "xapp"))]
+#[cfg(any(feature = "server", feature = "xapp-raw"))]
 const XAPP_OVERHEAD_OCTETS: usize = 16 * 1024;
+/// The port of a RIC for xApps.
+#[cfg(any(feature = "server", feature = "xapp-raw"))]
+const DEFAULT_XAPP_PORT: u16 = 36423;
 
 pub use e2;
 pub use e2ap;

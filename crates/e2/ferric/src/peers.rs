@@ -58,6 +58,9 @@ pub(crate) struct Peer {
     /// The number of the unfinished PDU at the last sweep, and the sweeps that have seen it.
     #[cfg(feature = "server")]
     pub unfinished: Option<(u64, u32)>,
+    /// Where a worker states what waits for this xApp.
+    #[cfg(feature = "server")]
+    pub level: Option<std::sync::Arc<crate::server::OutboxLevel>>,
     /// Whether anything was sent since the last sweep.
     #[cfg(feature = "server")]
     pub is_used: bool,
@@ -83,6 +86,10 @@ impl Peer {
 
     fn write(&mut self) -> Result<(), link::Error> {
         self.full = self.link.flush()?.waiting;
+        #[cfg(feature = "server")]
+        if let Some(level) = &self.level {
+            level.set(self.link.queued_octets(), self.lost_reports());
+        }
         Ok(())
     }
 
@@ -247,6 +254,8 @@ impl Peers {
             #[cfg(feature = "server")]
             unfinished: None,
             #[cfg(feature = "server")]
+            level: None,
+            #[cfg(feature = "server")]
             is_used: true,
             too_long: 0,
             writable_wanted,
@@ -294,7 +303,7 @@ impl Peers {
         self.slots.get_mut(place(assoc.0))?.as_mut().filter(|peer| peer.assoc == assoc)
     }
 
-    #[cfg(feature = "agent")]
+    #[cfg(any(feature = "agent", feature = "server"))]
     pub fn get(&self, assoc: AssocId) -> Option<&Peer> {
         self.slots.get(place(assoc.0))?.as_ref().filter(|peer| peer.assoc == assoc)
     }

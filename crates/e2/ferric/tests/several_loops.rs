@@ -6,6 +6,7 @@ mod suites;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use common::function::{Reporter, impatient, poll_agents_until};
@@ -86,6 +87,43 @@ fn every_report_reaches_every_xapp_once_and_in_order() {
         assert_eq!(counters.deliveries, u64::from(NODES) * REPORTS * XAPPS as u64);
         assert_eq!(counters.dropped_reports, 0);
     }
+}
+
+/// Nodes and xApps on every loop: whichever loop relays an indication, it is traced once.
+#[test]
+fn indications_of_all_loops_are_traced() {
+    const NODES: u32 = 3;
+    const REPORTS: u64 = 100;
+    let (sender, traces) = channel();
+    let ric = Ric::prepared(free_ports(), move |server| {
+        server.trace(1, Box::new(move |trace| sender.send(*trace).unwrap()));
+    });
+    let mut nodes: Vec<_> = (0..NODES).map(|number| node(&ric, number)).collect();
+    let mut xapps: Vec<_> = (0..3).map(|_| session(&ric)).collect();
+    for (number, node) in (0..NODES).zip(&mut nodes) {
+        let (_, request_id, action) = subscribe(&mut xapps[0], node, number);
+        for xapp in &mut xapps[1..] {
+            let name = node_id_of(xapp, number);
+            xapp.commands().subscribe(name, FUNCTION, report_spec(b"trigger"));
+            poll_until(xapp, |event| {
+                matches!(event, XappEvent::Request(RequestEvent::Subscribed { .. })).then_some(())
+            });
+        }
+        for number in 0..REPORTS {
+            node.report(request_id, action, &number.to_be_bytes());
+            // a worker that has more traces than may wait for the first loop loses them
+            let trace = traces.recv_timeout(PATIENCE).unwrap();
+            assert_eq!(trace.function, FUNCTION);
+            let times = [trace.received_ns, trace.routed_ns, trace.delivered_ns, trace.written_ns];
+            assert!(times.is_sorted(), "{times:?}");
+            // a loop may have several xApps
+            assert!((1..=3).contains(&(trace.deliveries + u64::from(trace.other_loops))), "{trace:?}");
+            assert!(trace.node.is_some(), "the node is connected");
+        }
+    }
+    let counters = ric.stop();
+    assert_eq!(counters.indications, u64::from(NODES) * REPORTS);
+    assert_eq!(traces.try_iter().count(), 0, "each is traced once");
 }
 
 /// An xApp of the storm: subscribes, receives some reports and unsubscribes, repeatedly.

@@ -83,7 +83,7 @@ impl Cu {
     fn notification(&self, ue: Ue, event: Event) -> Notification<'static> {
         let plmn = self.ues.iter().find(|(other, _)| *other == ue).map_or(HOME, |(_, plmn)| *plmn);
         let (ue_id, rnti) = (cu_name(ue), RntiValue(ue.0 as u16));
-        Notification { event, ue_id, rnti, cell: cell(), plmn, s_nssais: Vec::new().into() }
+        Notification { event, ue_id, rnti, cell: cell(), plmn, s_nssais: Vec::new().into(), addresses: None }
     }
 
     fn attach(&mut self, ue: Ue, plmn: PlmnIdentity) {

@@ -116,6 +116,7 @@ impl Iapp for Listener {
                 self.heard.lock().unwrap().outcomes.push((*outcome).clone())
             }
             IappEvent::Ran(_)
+            | IappEvent::ControlEnded(_)
             | IappEvent::NodeLost(_)
             | IappEvent::Request(RequestEvent::SubscriptionEnded { .. })
             | IappEvent::Request(RequestEvent::SubscriptionSuspended(_))

@@ -136,6 +136,7 @@ fn notification(event: Event, rnti: u16) -> Notification<'static> {
         cell: cell(),
         plmn: PlmnIdentity::from_codes(1, 1, 2),
         s_nssais: Default::default(),
+        addresses: None,
     }
 }
 

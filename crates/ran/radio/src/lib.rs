@@ -50,11 +50,13 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+mod fifo;
 mod harq;
 pub mod mac;
 mod network;
 mod packet;
 pub mod phy;
+mod power;
 mod random;
 pub mod rlc;
 mod sojourn_window;
@@ -64,15 +66,18 @@ pub mod traffic;
 mod ue;
 
 pub use cell::{
-    AdministrativeState, Cell, CellConfig, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, PrbUsage, Slicing, UeCounts, UeEntry,
+    AdministrativeState, Cell, CellConfig, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, PowerState, PrbUsage, Slicing,
+    UeCounts, UeEntry,
 };
 pub use harq::HarqConfig;
 pub use network::{
     A5Thresholds, ArrivalCause, CellMeasurement, ConditionalConfig, DepartureCause, EPOCH, EventCondition,
-    HandoverConfig, HandoverError, LinkFailureConfig, MAX_REPORTED_CELLS, MeasurementConfig, MeasurementEvent,
-    MeasurementReport, MobilityCounts, Network, NetworkEvent, RandomAccessConfig, UeState,
+    HANDOVER_MEASUREMENT, HandoverConfig, HandoverError, INTERFERENCE_INTERVAL, LinkFailureConfig, MAX_MEASUREMENT,
+    MAX_REPORTED_CELLS, MeasurementConfig, MeasurementError, MeasurementEvent, MeasurementReport, MobilityCounts,
+    Network, NetworkEvent, RandomAccessConfig, ReportTrigger, UeState,
 };
 pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet, SackBlock, Segment};
+pub use power::{MAX_TRANSCEIVERS, PowerCategory, PowerModel, PowerModelError, ReferenceSet, SleepDepth, SleepState};
 pub use random::Random;
 pub use time::Time;
 pub use ue::{

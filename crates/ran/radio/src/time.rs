@@ -44,10 +44,15 @@ impl Time {
         self.0 as f64 / 1e9
     }
 
+    /// The nanoseconds since `earlier`; 0 when `earlier` is later.
+    pub(crate) const fn nanos_since(self, earlier: Time) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
     /// The duration since `earlier`; zero when `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Time) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.nanos_since(earlier))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Invariants of random networks whose UEs move, lose their links, are handed over and released: each UE is in exactly one state,
-//! every packet is accounted for, counters agree with each other, and the number of threads does not matter.
+//! every packet is accounted for, counters agree with each other, and neither the number of threads nor the length of advances
+//! matters.
 
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
@@ -9,8 +10,9 @@ use std::time::Duration;
 use radio::phy::{Area, Channel, Deployment, Direction, Geometry, MobileUe, Motion, Position, Site, UeRadio};
 use radio::traffic::{Flow, FlowSpecification, Kind};
 use radio::{
-    AdministrativeState, CellConfig, ConditionalConfig, FiveTuple, HandoverConfig, LinkFailureConfig,
-    MeasurementConfig, MobilityCounts, Network, Random, RandomAccessConfig, Subscription, Time, Ue, UeState,
+    AdministrativeState, CellConfig, ConditionalConfig, EPOCH, EventCondition, FiveTuple, HANDOVER_MEASUREMENT,
+    HandoverConfig, LinkFailureConfig, MeasurementConfig, MeasurementEvent, MobilityCounts, Network, Random,
+    RandomAccessConfig, ReportTrigger, Subscription, Time, Ue, UeState,
 };
 
 const CELLS: usize = 4;
@@ -80,7 +82,8 @@ fn network(seed: u64, random: &mut Random, threads: usize) -> Network {
 fn meddle(network: &mut Network, random: &mut Random) {
     let cell = whole(random, CELLS as u32) as usize;
     let other = whole(random, CELLS as u32) as usize;
-    match whole(random, 4) {
+    let indices: Vec<usize> = network.cell(cell).ues().map(|(index, _)| index).collect();
+    match whole(random, 6) {
         0 => {
             let states =
                 [AdministrativeState::Locked, AdministrativeState::ShuttingDown, AdministrativeState::Unlocked];
@@ -88,8 +91,20 @@ fn meddle(network: &mut Network, random: &mut Random) {
         }
         1 => (0..CELLS).for_each(|cell| network.cell_mut(cell).set_locked(false)),
         2 => network.set_cell_relation(cell, other, -6.0 + 12.0 * random.uniform(), random.uniform() < 0.8),
+        3 => {
+            // refused where the cell has no event of handovers, or the target admits no UE
+            indices.into_iter().for_each(|index| {
+                let _ = network.order_conditional_handover(cell, index, other, None);
+            });
+        }
+        4 => {
+            let condition = EventCondition::A3 { offset_db: -6.0 + 12.0 * random.uniform() };
+            let event = MeasurementEvent { condition, hysteresis_db: 0.0, time_to_trigger: EPOCH };
+            indices.into_iter().for_each(|index| {
+                network.change_measurement(cell, index, HANDOVER_MEASUREMENT, ReportTrigger::Event(event)).unwrap();
+            });
+        }
         _ => {
-            let indices: Vec<usize> = network.cell(cell).ues().map(|(index, _)| index).collect();
             indices.into_iter().for_each(|index| {
                 // refused handovers leave the UE where it is
                 let _ = network.hand_over(cell, index, other);
@@ -108,17 +123,23 @@ fn check(network: &Network, seed: u64) {
     let in_state = |wanted: fn(UeState) -> bool| network.ue_states().filter(|(_, state)| wanted(*state)).count() as u64;
     let in_transit = in_state(|state| matches!(state, UeState::InTransit { .. }));
     assert_eq!(
-        sum.executions_requested,
-        sum.executions_succeeded + sum.executions_failed + in_transit,
+        sum.executions_requested + sum.conditional_executions,
+        sum.executions_succeeded
+            + sum.executions_failed
+            + sum.conditional_executions_succeeded
+            + sum.conditional_executions_failed
+            + in_transit,
         "seed {seed}: {sum:?}"
     );
+    let conditional = sum.conditional_executions_succeeded + sum.conditional_executions_failed;
+    assert!(sum.conditional_executions >= conditional, "seed {seed}: {sum:?}");
     let refused = sum.preparations_failed_locked + sum.preparations_failed_full;
     assert_eq!(sum.preparations_requested, sum.preparations_succeeded + refused, "seed {seed}");
     assert_eq!(sum.allocations_requested, sum.allocations_succeeded + sum.allocations_failed, "seed {seed}");
     assert_eq!(sum.preparations_requested, sum.allocations_requested, "seed {seed}");
     assert!(sum.reestablishments_succeeded <= sum.reestablishments_attempted, "seed {seed}");
     // who fails re-connects, is released, or is on the way
-    let failures = sum.link_failures + sum.executions_failed;
+    let failures = sum.link_failures + sum.executions_failed + sum.conditional_executions_failed;
     let reestablishing = in_state(|state| state == UeState::Reestablishing);
     assert_eq!(failures, sum.reestablishments_succeeded + sum.released_lost + reestablishing, "seed {seed}: {sum:?}");
     for cell in 0..CELLS {
@@ -128,11 +149,15 @@ fn check(network: &Network, seed: u64) {
     }
 }
 
-fn run(seed: u64, threads: usize) -> (Vec<String>, MobilityCounts) {
+/// Advances in steps of `step_ms`.
+fn run(seed: u64, threads: usize, step_ms: u64) -> (Vec<String>, MobilityCounts) {
     let mut random = Random::new(seed, 7);
     let mut network = network(seed, &mut random, threads);
     let mut reports = 0;
     for turn in 1..=36 {
+        for ms in (250 * (turn - 1)..250 * turn).step_by(step_ms as usize).skip(1) {
+            network.advance(Time::from_millis(ms));
+        }
         network.advance(Time::from_millis(250 * turn));
         check(&network, seed);
         reports += network.take_reports(0).count();
@@ -184,7 +209,7 @@ fn run(seed: u64, threads: usize) -> (Vec<String>, MobilityCounts) {
 fn each_ue_has_one_state_and_each_packet_is_accounted_for() {
     let mut sum = MobilityCounts::default();
     for seed in 0..30 {
-        sum += run(seed, 1).1;
+        sum += run(seed, 1, 250).1;
     }
     // all of it happens
     for (name, count) in [
@@ -208,6 +233,17 @@ fn each_ue_has_one_state_and_each_packet_is_accounted_for() {
 #[test]
 fn number_of_threads_does_not_matter() {
     for seed in 100..103 {
-        assert_eq!(run(seed, 1).0, run(seed, 3).0, "seed {seed}");
+        assert_eq!(run(seed, 1, 250).0, run(seed, 3, 250).0, "seed {seed}");
+    }
+}
+
+/// With steps of an epoch, cells meet in each; with longer ones they run ahead, as far as nothing concerns another one.
+#[test]
+fn length_of_advances_does_not_matter() {
+    for seed in 200..206 {
+        let at_once = run(seed, 1, 250).0;
+        for step_ms in [10, 7] {
+            assert_eq!(run(seed, 1, step_ms).0, at_once, "seed {seed}: steps of {step_ms} ms");
+        }
     }
 }

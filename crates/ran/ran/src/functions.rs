@@ -33,10 +33,10 @@ use ran_functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunct
 use ran_functions::tc::TcFunction;
 
 use crate::RanConfig;
+use crate::clocked::ClockedFunction;
 use crate::node::Node;
 #[cfg(feature = "control")]
 use crate::node_type::NodeType;
-use crate::pace::PacedFunction;
 #[cfg(feature = "control")]
 use crate::profile::CccProfile;
 use crate::profile::KpmProfile;
@@ -70,7 +70,10 @@ pub fn of_node(
     if pace.is_real_time() {
         return functions;
     }
-    functions.into_iter().map(|function| Box::new(PacedFunction { function, pace }) as Box<dyn RanFunction>).collect()
+    functions
+        .into_iter()
+        .map(|function| Box::new(ClockedFunction { function, clock: pace }) as Box<dyn RanFunction>)
+        .collect()
 }
 
 /// The time of day that reports state: it advances with `steps`, if present, otherwise at the model's pace.
@@ -112,6 +115,7 @@ fn kpm(profile: &KpmProfile, config: &RanConfig) -> KpmConfig {
             definition_oid: profile.definition_oid.map(Cow::Borrowed),
             short_name: profile.short_name.map(Cow::Borrowed),
         },
+        v1_name: profile.v1_name.map(per::PrintableString::literal),
         missing_value: profile.missing_value,
         timestamp_format,
         timestamp_moment,

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use e2sm::Wire;
 use e2sm::common::{PlmnIdentity, SNssai, Sst};
-use e2sm::rc::{Control, ControlAction, DrbQos, Drx, Handover, MappedFlow, QosFlowMapping, SlicePrbQuota};
+use e2sm::rc::{
+    ConditionalHandover, Control, ControlAction, DrbQos, Drx, Handover, MappedFlow, MeasurementChange,
+    MeasurementCondition, MeasurementEvent, MeasurementTrigger, QosFlowMapping, SlicePrbQuota,
+};
 use e2sm::slice::{self, DirectionSlices, NvsParameters, Parameters, Positions, Share, Slice, UeSlices};
 use e2sm::tc::{self, QueueParameters};
 use ferric::agent::{ControllerId, FunctionContext, FunctionTransport, RequestKey, Ue, Views};
@@ -211,7 +214,15 @@ fn rc_control(dice: &mut Dice, node: &Node) -> (Vec<u8>, Vec<u8>) {
     let ratio = |dice: &mut Dice| dice.of(&[0u8, 10, 50, 60, 100]);
     let network = PlmnIdentity::from_codes(1, 1, 2);
     let member = SNssai { sst: Sst([dice.of(&[1, 2, 9])]), sd: None };
-    let action = match dice.below(5) {
+    let condition = MeasurementCondition::A3 { offset_half_db: dice.of(&[-31, -30, 0, 30, 31]) };
+    let event = MeasurementEvent {
+        condition,
+        hysteresis_half_db: dice.of(&[0, 30, 31]),
+        time_to_trigger_ms: dice.of(&[0, 100, 101, 5120]),
+    };
+    let interval_ms = dice.of(&[0, 120, 5000]);
+    let trigger = dice.of(&[MeasurementTrigger::Event(event), MeasurementTrigger::Periodic { interval_ms }]);
+    let action = match dice.below(9) {
         0 => ControlAction::Handover(Handover::to(testing::cell_of(dice.below(3) as u16))),
         1 => ControlAction::Drx(Drx {
             long_cycle: number(dice),
@@ -223,6 +234,16 @@ fn rc_control(dice: &mut Dice, node: &Node) -> (Vec<u8>, Vec<u8>) {
             drb_id: number(dice),
             flows: vec![MappedFlow { qfi: number(dice), direction: None }],
         }),
+        4 => ControlAction::ConditionalHandover(match dice.below(3) {
+            0 => ConditionalHandover::Cancel,
+            kind => {
+                let target = testing::cell_of(dice.below(3) as u16);
+                ConditionalHandover::Prepare { target, condition: (kind == 1).then_some(event) }
+            }
+        }),
+        5 => ControlAction::AddMeasurement(trigger),
+        6 => ControlAction::ModifyMeasurement(MeasurementChange { id: number(dice), trigger }),
+        7 => ControlAction::DeleteMeasurement(number(dice)),
         _ => ControlAction::DrbQos(DrbQos {
             drb_id: number(dice),
             five_qi: dice.of(&[None, Some(1), Some(9), Some(0), Some(255)]),

@@ -43,6 +43,7 @@
 #![forbid(unsafe_code)]
 
 mod band;
+mod clocked;
 mod config;
 #[cfg(feature = "control")]
 mod control;
@@ -58,6 +59,7 @@ mod mobility;
 mod node;
 mod node_type;
 mod pace;
+mod positions;
 mod profile;
 pub mod scenario;
 mod simulation;
@@ -88,13 +90,14 @@ pub use netns::{Core, Namespace, Namespaces};
 use node::Node;
 pub use node_type::NodeType;
 use pace::Pace;
+pub use positions::Positions;
 #[cfg(feature = "control")]
 pub use profile::{CccProfile, RcProfile};
 pub use profile::{KpmProfile, NodeProfile, Profile};
 use radio::Network;
 pub use scenario::{Scenario, ScenarioError};
 use simulation::RanSimulation;
-pub use simulation::Steps;
+pub use simulation::{PaceCounts, Steps};
 use stepped::StepClock;
 pub use stepped::Stepped;
 
@@ -295,6 +298,12 @@ impl Ran {
         self.live.as_ref().map(Live::counts)
     }
 
+    /// How the model has followed the clock since its warm-up; nothing in a stepped RAN.
+    #[must_use]
+    pub fn pace_counts(&self) -> PaceCounts {
+        self.simulation.borrow().pace_counts()
+    }
+
     /// The handle that ends [`Ran::run`].
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
@@ -311,6 +320,12 @@ impl Ran {
     #[must_use]
     pub fn network(&self) -> Ref<'_, Network> {
         Ref::map(self.simulation.borrow(), |simulation| &simulation.model.network)
+    }
+
+    /// Where the cells and UEs are.
+    #[must_use]
+    pub fn positions(&self) -> Positions {
+        Positions::of(&self.network())
     }
 
     /// Runs until [`StopHandle::stop`] is called.

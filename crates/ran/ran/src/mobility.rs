@@ -4,15 +4,20 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use e2sm::common::Cgi;
+use e2sm::common::{Cgi, RntiValue};
 use ferric::agent::Ue;
-use radio::{ArrivalCause, DepartureCause, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, NetworkEvent, UeEntry};
+use ferric::e2::topology::{UeContext, UeIdentity, UeName};
+use radio::{
+    ArrivalCause, DepartureCause, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, NetworkEvent, PowerState, UeEntry,
+};
+use ran_functions::kpm::KpmSource;
 use tracing::{debug, info, warn};
 
 use crate::RanConfig;
 #[cfg(feature = "control")]
 use crate::control::MobilityEvents;
-use crate::node::{Node, ue_of};
+use crate::node::{Node, rnti_of, ue_of};
+use crate::scenario::address;
 
 /// A node's part in handovers.
 #[derive(Debug)]
@@ -55,6 +60,11 @@ impl Mobility {
     pub fn other_nodes(&self) -> impl Iterator<Item = u16> + use<> {
         let (number, nodes) = (self.number, self.cells.len() as u16); // bounded by the scenario
         (1..nodes).map(move |distance| (number + distance) % nodes)
+    }
+
+    /// The number of a cell of the RAN.
+    pub fn find_cell(&self, cell: &Cgi) -> Option<usize> {
+        self.cells.iter().position(|known| known == cell)
     }
 
     /// The cell of a node of the RAN.
@@ -102,15 +112,24 @@ impl Node {
                     }
                     DepartureCause::Handover { to } => {
                         let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-                        info!("UE {}: cell {cell} -> {to}{reason}", stay.number);
+                        info!(names = %self.names(&stay), "UE {}: cell {cell} -> {to}{reason}", stay.number);
                     }
                     DepartureCause::LinkFailure => {
-                        info!(ue = stay.number, cell, "radio link failure (T310 expired): the UE searches for a cell");
+                        info!(ue = stay.number, cell, names = %self.names(&stay), "radio link failure (T310 expired): the UE searches for a cell");
+                    }
+                    DepartureCause::CellAsleep => {
+                        info!(
+                            ue = stay.number,
+                            cell,
+                            "energy saving, and no neighbour could take the UE within the grace: released to RRC_IDLE"
+                        );
                     }
                     DepartureCause::CellLocked => {
                         info!(
                             ue = stay.number,
-                            cell, "cell locked and no neighbour can take the UE: released to RRC_IDLE"
+                            cell,
+                            names = %self.names(&stay),
+                            "cell locked and no neighbour can take the UE: released to RRC_IDLE"
                         );
                     }
                 }
@@ -126,14 +145,33 @@ impl Node {
                     ue = stay.number,
                     cell,
                     to,
+                    names = %self.names(&stay),
                     "handover failed (T304 expired before the access to the target): the UE re-establishes its connection"
                 );
+            }
+            NetworkEvent::PowerState(state) => {
+                match state {
+                    PowerState::FallingAsleep => info!(cell, "cell is off and has no UE: it falls asleep"),
+                    PowerState::Asleep => info!(cell, "cell is asleep"),
+                    PowerState::WakingUp => info!(cell, "cell wakes up"),
+                    PowerState::On => info!(cell, "cell is on again"),
+                }
+                self.report_cell_change();
             }
             NetworkEvent::Locked => {
                 info!(cell, "cell has shut down: it is locked");
                 self.report_lock();
             }
         }
+    }
+
+    /// All names of a UE in its cell, for the log, as controllers know it.
+    fn names(&self, stay: &UeEntry) -> UeIdentity {
+        let ue = ue_of(stay);
+        let mut names = UeName::all_of(&KpmSource::ue_id(self, ue));
+        names.push(UeName::rnti(RntiValue(rnti_of(ue)), &KpmSource::cell(self)));
+        let addresses = vec![address(stay.number as usize)];
+        UeIdentity::of(&names, UeContext { addresses, ..UeContext::default() })
     }
 
     /// Logs how a UE has come to the cell, unless it is new.
@@ -143,8 +181,12 @@ impl Node {
             ArrivalCause::New => {}
             ArrivalCause::Handover => debug!(ue, from, cell, "UE handed over"),
             ArrivalCause::ConditionalHandover => debug!(ue, from, cell, "UE handed over by conditional handover"),
-            ArrivalCause::Reestablishment => info!(ue, from, cell, "UE has re-established its connection"),
-            ArrivalCause::Setup => info!(ue, cell, "UE has set up a new connection after RRC_IDLE"),
+            ArrivalCause::Reestablishment => {
+                info!(ue, from, cell, names = %self.names(stay), "UE has re-established its connection")
+            }
+            ArrivalCause::Setup => {
+                info!(ue, cell, names = %self.names(stay), "UE has set up a new connection after RRC_IDLE");
+            }
         }
     }
 
@@ -165,7 +207,7 @@ impl Node {
     /// Hands a UE over to another cell of the RAN.
     pub fn hand_over(&mut self, ue: Ue, target: &Cgi) -> Result<(), HandoverError> {
         let place = self.place(ue).ok_or(HandoverError::UnknownUe)?;
-        let to = self.mobility.cells.iter().position(|cell| cell == target).ok_or(HandoverError::UnknownCell)?;
+        let to = self.mobility.find_cell(target).ok_or(HandoverError::UnknownCell)?;
         self.simulation.borrow_mut().hand_over(self.cell_number(), place, to)?;
         self.process_cell_events();
         Ok(())
@@ -203,6 +245,8 @@ impl Node {
     fn report_departure(&mut self, _stay: &radio::UeEntry) {}
 
     fn report_lock(&mut self) {}
+
+    fn report_cell_change(&mut self) {}
 
     fn report_inactivity(&mut self) {}
 

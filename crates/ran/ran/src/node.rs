@@ -45,7 +45,6 @@ const MAX_FORMER_CONTEXTS: usize = 1024;
 /// Bits of a UE's place in its id.
 const PLACE_BITS: u32 = 16;
 /// The C-RNTI of the UE at the first place.
-#[cfg(any(feature = "control", feature = "statistics"))]
 const FIRST_RNTI: u16 = 0x4601;
 
 /// The id that RAN functions use for a UE: its place in the cell, and the number of UEs that had the place before. A place
@@ -60,7 +59,6 @@ pub fn place_of(ue: Ue) -> usize {
 }
 
 /// The C-RNTI of a UE, by its place: a cell has at most [`radio::MAX_UES_PER_CELL`], and reuses them only after [`radio::INDEX_REUSE_DELAY`].
-#[cfg(any(feature = "control", feature = "statistics"))]
 pub fn rnti_of(ue: Ue) -> u16 {
     FIRST_RNTI + place_of(ue) as u16
 }
@@ -243,6 +241,13 @@ impl Node {
         // another part of the gNB may have advanced the cell to the arrival of a UE that has no context here yet
         let number = self.context_or_former(ue).map(|context| context.number).or_else(|| self.number_in_cell(ue));
         number.map_or(0, |number| (u64::from(FIRST_GNB) << 16) + number)
+    }
+
+    /// The TEIDs of a UE's tunnel: each end numbers its own, the gNB by place, the UPF by UE.
+    #[cfg(any(feature = "control", feature = "statistics"))]
+    pub(crate) fn teids(&self, ue: Ue) -> (u32, u32) {
+        let number = self.context_or_former(ue).map_or(0, |context| context.number as u32);
+        (self.gnb << 16 | place_of(ue) as u32, 1 + number)
     }
 
     /// The number of a UE of the cell in the scenario.

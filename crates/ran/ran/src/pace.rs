@@ -6,11 +6,9 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use ferric::agent::{
-    Admission, ChangeAnswer, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views,
-};
-use ferric::e2::{ChangeResult, ControlRequest, Function, QueryRequest, SubscriptionChange, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, RanFunctionId};
+use ferric::e2::Time;
+
+use crate::clocked::FunctionClock;
 
 /// A speed in millionths.
 const MILLION: u128 = 1_000_000;
@@ -56,79 +54,13 @@ impl Pace {
     }
 }
 
-/// A RAN function that runs in the model's time.
-pub struct PacedFunction {
-    pub function: Box<dyn RanFunction>,
-    pub pace: Pace,
-}
-
-impl RanFunction for PacedFunction {
-    fn id(&self) -> RanFunctionId {
-        self.function.id()
+impl FunctionClock for Pace {
+    fn function_time(&self, now: Time) -> Time {
+        self.model_time(now)
     }
 
-    fn definition(&self) -> Function {
-        self.function.definition()
-    }
-
-    fn subscribe(
-        &mut self,
-        now: Time,
-        controller: ControllerId,
-        request: &SubscriptionRequest,
-        views: &Views,
-    ) -> Result<Admission, Cause> {
-        self.function.subscribe(self.pace.model_time(now), controller, request, views)
-    }
-
-    fn modify(
-        &mut self,
-        now: Time,
-        key: RequestKey,
-        change: &SubscriptionChange,
-        views: &Views,
-    ) -> Result<ChangeResult, Cause> {
-        self.function.modify(self.pace.model_time(now), key, change, views)
-    }
-
-    fn change_answered(&mut self, key: RequestKey, answer: &ChangeAnswer) {
-        self.function.change_answered(key, answer);
-    }
-
-    fn unsubscribe(&mut self, key: RequestKey) {
-        self.function.unsubscribe(key);
-    }
-
-    fn control(
-        &mut self,
-        now: Time,
-        controller: ControllerId,
-        request: &ControlRequest,
-        reports: &mut FunctionContext<'_>,
-    ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        self.function.control(self.pace.model_time(now), controller, request, reports)
-    }
-
-    fn query(
-        &mut self,
-        now: Time,
-        controller: ControllerId,
-        request: &QueryRequest,
-        views: &Views,
-    ) -> Result<Vec<u8>, Cause> {
-        self.function.query(self.pace.model_time(now), controller, request, views)
-    }
-
-    fn next_report(&self) -> Option<Time> {
-        self.function.next_report().map(|due| self.pace.loop_time(due))
-    }
-
-    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
-        self.function.report(self.pace.model_time(now), reports);
-    }
-
-    fn controller_removed(&mut self, controller: ControllerId) {
-        self.function.controller_removed(controller);
+    fn loop_due(&self, due: Option<Time>) -> Option<Time> {
+        due.map(|due| self.loop_time(due))
     }
 }
 

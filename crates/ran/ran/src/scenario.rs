@@ -24,7 +24,7 @@ use radio::phy::{
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
     AdministrativeState, CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL,
-    MeasurementConfig, Network, Random, Subscription, Time, Ue, tc,
+    MeasurementConfig, Network, PowerModelError, Random, Subscription, Time, Ue, tc,
 };
 
 use crate::node::{MCC, MNC};
@@ -168,6 +168,13 @@ pub struct TimelineEntry {
 /// A change that the timeline makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineChange {
+    /// A cell is ordered to save energy, or not to.
+    EnergySaving {
+        /// The cell.
+        cell: usize,
+        /// Whether it saves energy from then on.
+        is_ordered: bool,
+    },
     /// A cell is locked, unlocked or shut down.
     Administrative {
         /// The cell.
@@ -366,6 +373,7 @@ impl Scenario {
         for (number, cell) in self.cells.iter().enumerate() {
             cell.radio.carrier.check().map_err(|error| ScenarioError::Carrier(number, error))?;
             cell.radio.power_control.check().map_err(|error| ScenarioError::PowerControl(number, error))?;
+            cell.radio.power.check().map_err(|error| ScenarioError::Power(number, error))?;
             cell.radio.tc.check().map_err(|error| ScenarioError::TrafficControl(number, error))?;
         }
         // the node decides about handovers, with its controllers
@@ -457,6 +465,8 @@ pub enum ScenarioError {
     Carrier(usize, CarrierError),
     /// The uplink power control of a cell is invalid.
     PowerControl(usize, GeometryError),
+    /// The power model of a cell is invalid.
+    Power(usize, PowerModelError),
     /// The traffic control of a cell is invalid.
     TrafficControl(usize, tc::ConfigurationError),
     /// A UE cannot be in its cell.
@@ -480,6 +490,7 @@ impl fmt::Display for ScenarioError {
             ScenarioError::Speed => f.write_str("speed is out of range 0.001 to 1000"),
             ScenarioError::Carrier(cell, error) => write!(f, "cell {cell}: {error}"),
             ScenarioError::PowerControl(cell, error) => write!(f, "power control of cell {cell}: {error}"),
+            ScenarioError::Power(cell, error) => write!(f, "power model of cell {cell}: {error}"),
             ScenarioError::TrafficControl(cell, error) => write!(f, "traffic control of cell {cell}: {error}"),
             ScenarioError::Place(ue, error) => write!(f, "UE {ue}: {error}"),
             ScenarioError::Mcs(ue, last) => write!(f, "UE {ue}: MCS is out of range 0 to {last} of its cell"),

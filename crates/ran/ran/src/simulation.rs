@@ -97,6 +97,19 @@ struct TimeAnchor {
     model: radio::Time,
 }
 
+/// How the model has followed the clock since its warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PaceCounts {
+    /// The time of the model that has been computed.
+    pub model: Duration,
+    /// The time that it took.
+    pub processing: Duration,
+    /// The longest single computation: reports and controls wait for it.
+    pub longest: Duration,
+    /// The time of the model that was left out because the machine was too slow, or stood still.
+    pub skipped: Duration,
+}
+
 /// The model of a scenario, its time, and what its nodes share.
 #[derive(Debug)]
 pub struct RanSimulation {
@@ -115,6 +128,7 @@ pub struct RanSimulation {
     /// Replaces the clock where present.
     steps: Option<Steps>,
     last_warning: Option<Time>,
+    counts: PaceCounts,
     /// Messages in transit, by receiving node.
     #[cfg(feature = "control")]
     messages: Vec<VecDeque<NeighbourMessage>>,
@@ -145,6 +159,7 @@ impl RanSimulation {
             real_time_factor: RealTimeFactor::default(),
             steps: None,
             last_warning: None,
+            counts: PaceCounts::default(),
             #[cfg(feature = "control")]
             messages: (0..cells).map(|_| VecDeque::new()).collect(),
         })))
@@ -153,6 +168,11 @@ impl RanSimulation {
     /// Replaces the clock by `steps`.
     pub fn set_steps(&mut self, steps: Steps) {
         self.steps = Some(steps);
+    }
+
+    /// How the model has followed the clock.
+    pub fn pace_counts(&self) -> PaceCounts {
+        self.counts
     }
 
     /// The model's time at a cell.
@@ -188,13 +208,15 @@ impl RanSimulation {
                 let is_slow = self.real_time_factor.is_too_slow();
                 let max = if is_slow { MAX_CATCH_UP_SLOW } else { MAX_CATCH_UP }.mul_f64(self.speed.max(1.0));
                 let due = anchor.model + (now - anchor.now);
-                match due.since(model) > max {
-                    false => due,
-                    true if is_slow => {
+                if due.since(model) <= max {
+                    due
+                } else {
+                    let next = if is_slow { model + max } else { model + self.warm_up };
+                    if is_slow {
                         self.warn_slow(now);
-                        self.set_anchor(now, model + max)
                     }
-                    true => self.set_anchor(now, model + self.warm_up),
+                    self.counts.skipped += due.since(next);
+                    self.set_anchor(now, next)
                 }
             }
         };
@@ -207,7 +229,13 @@ impl RanSimulation {
         self.model.network.set_automatic_handover(is_first);
         self.model.advance(due);
         self.model.network.set_automatic_handover(false);
-        self.real_time_factor.update(started.elapsed(), length.div_f64(self.speed));
+        let processing = started.elapsed();
+        self.real_time_factor.update(processing, length.div_f64(self.speed));
+        if !is_first {
+            self.counts.model += length;
+            self.counts.processing += processing;
+            self.counts.longest = self.counts.longest.max(processing);
+        }
     }
 
     /// Sets the model time that belongs to `now`, and returns it.

@@ -14,7 +14,7 @@ use radio::{Cell, LinkCounts};
 use ran_functions::kpm::KpmSource;
 use ran_functions::statistics::StatisticsSource;
 
-use crate::node::{Node, place_of, rnti_of};
+use crate::node::{Node, rnti_of};
 
 /// The number of frames after which the frame number wraps (TS 38.211 4.3.1).
 const FRAMES: u64 = 1024;
@@ -216,15 +216,9 @@ impl StatisticsSource<Tunnel> for Node {
     }
 
     fn records(&self, ue: Ue, out: &mut Vec<Tunnel>) {
-        // each end numbers its own TEIDs: the gNB by place, the UPF by UE
-        let teid_gnb = self.gnb << 16 | place_of(ue) as u32;
-        let context = self.context(ue);
-        out.push(Tunnel {
-            rnti: rnti_of(ue).into(),
-            teid_gnb,
-            qfi: context.map_or(0, |context| context.qfi),
-            teid_upf: 1 + context.map_or(0, |context| context.number as u32),
-        });
+        let (teid_gnb, teid_upf) = self.teids(ue);
+        let qfi = self.context(ue).map_or(0, |context| context.qfi);
+        out.push(Tunnel { rnti: rnti_of(ue).into(), teid_gnb, qfi, teid_upf });
     }
 }
 

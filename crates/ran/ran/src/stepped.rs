@@ -8,6 +8,7 @@ use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use e2sm::common::SNssai;
 use e2sm::kpm::MeasurementLabel;
 use ferric::agent::{
     ControlFailure, ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Ue, Views,
@@ -130,8 +131,12 @@ impl Stepped {
             let next = end_of_part(self.clock.now()).min(until);
             self.steps.allow_until(radio::Time::from_nanos(next.as_nanos()));
             self.clock.set(next);
-            for SteppedNode { node, .. } in &self.nodes {
+            for SteppedNode { node, functions, views, .. } in &mut self.nodes {
                 KpmSource::advance(&mut *node.borrow_mut(), next);
+                // without subscriptions, what is due is what nodes decide themselves: handovers about which no controller decides
+                for function in functions.iter_mut().filter(|function| function.next_report().is_some()) {
+                    function.report(next, &mut FunctionContext::new(views, &mut NoReports));
+                }
             }
         }
     }
@@ -177,14 +182,28 @@ impl Stepped {
     /// does not offer, a UE that is not in its cell, or a mean without any sample.
     #[must_use]
     pub fn measure(&self, node: usize, ue: Option<u64>, name: &str) -> Option<f64> {
+        self.value(node, ue, &MeasurementLabel::NO_LABEL, name)
+    }
+
+    /// The share of a network slice of a measurement of E2SM-KPM over the last step, of a node's cell: the measurement with the
+    /// label of the slice. `None` as in [`Stepped::measure`].
+    #[must_use]
+    pub fn measure_slice(&self, node: usize, slice: SNssai, name: &str) -> Option<f64> {
+        self.value(node, None, &MeasurementLabel { slice_id: Some(slice), ..MeasurementLabel::default() }, name)
+    }
+
+    fn value(&self, node: usize, ue: Option<u64>, label: &MeasurementLabel, name: &str) -> Option<f64> {
         let SteppedNode { node, before, .. } = self.nodes.get(node)?;
         let node = node.borrow();
         let measurement = node.measurements().iter().position(|offer| offer.name == name)?;
+        if !node.supports_label(measurement, label) {
+            return None;
+        }
         let ue = match ue {
             Some(number) => [ue_of(&node, number)?],
-            None => return node.value(before, MeasuredObject::Cell, measurement, &MeasurementLabel::NO_LABEL).number(),
+            None => return node.value(before, MeasuredObject::Cell, measurement, label).number(),
         };
-        node.value(before, MeasuredObject::Ues(&ue), measurement, &MeasurementLabel::NO_LABEL).number()
+        node.value(before, MeasuredObject::Ues(&ue), measurement, label).number()
     }
 
     /// The E2SM identity of a UE at a node, for the header of a control.

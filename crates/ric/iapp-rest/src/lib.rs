@@ -6,7 +6,7 @@
 //! ```
 //! use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 //! use iapp_rest::{Job, add_iapp};
-//! use rest::{Method, Response, Route};
+//! use rest::{Operation, Response, Route};
 //!
 //! /// Counts the nodes.
 //! #[derive(Default)]
@@ -24,7 +24,8 @@
 //!
 //! let mut ric = Server::bind(ServerConfig { e2: vec!["memory:nodes".parse()?], xapp: None, ..ServerConfig::default() })?;
 //! let queue = add_iapp(&mut ric, NodeCounter::default())?;
-//! let route = Route::queued(Method::GET, "/v1/node-count", &queue, |_request| {
+//! let operation = Operation::get("/v1/node-count", "getNodeCount", "The number of nodes").returns::<u32>("The number.");
+//! let route = Route::queued(operation, &queue, |_request| {
 //!     let job: Job<NodeCounter> = Box::new(|app, _ric, reply| reply.send(Ok(Response::ok(app.0))));
 //!     Ok(job)
 //! });
@@ -38,20 +39,34 @@
 #![forbid(unsafe_code)]
 
 mod control;
+mod topic;
+mod ue;
+
+use std::time::Duration;
 
 use ferric::e2::Indication;
 use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use rest::{Reply, RequestQueue, RequestReceiver, request_queue};
 
 pub use control::{encoding_problem, misuse_problem, node_lost, problem_of};
+pub use ue::resolve_ue;
+
+pub use topic::Topic;
 
 /// Requests that an app takes per wake-up, so that they do not delay indications.
 const BATCH: usize = 16;
 
+/// How old the state in the answer to a GET may be, once clients read often: then those that read the same resource within it share
+/// one answer. Each answer interrupts the relay of indications, and otherwise clients would decide how often.
+pub const MAX_AGE: Duration = Duration::from_millis(100);
+/// Reads per second of an app that need not share, beyond a burst of as many.
+const OWN_ANSWERS_PER_SECOND: u32 = 20;
+
 /// A closure that handles a request on the RIC's event loop.
 pub type Job<A> = Box<dyn FnOnce(&mut A, &mut IappContext<'_>, Reply) + Send>;
 
-/// Adds an internal app to a RIC. Returns the queue of its requests.
+/// Adds an internal app to a RIC. Returns the queue of its requests; reads of it that are frequent share answers for
+/// [`MAX_AGE`].
 ///
 /// # Errors
 /// If the system refuses a file descriptor.
@@ -60,7 +75,7 @@ pub fn add_iapp<A: Iapp + 'static>(server: &mut Server, app: A) -> Result<Reques
     let own_waker = waker.clone();
     let (queue, requests) = request_queue(move || waker.wake());
     server.add_iapp(Box::new(RestIapp { app, requests, waker: own_waker }));
-    Ok(queue)
+    Ok(queue.with_shared_reads(MAX_AGE, OWN_ANSWERS_PER_SECOND))
 }
 
 /// An app that handles requests when it is woken.

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "file")]
 mod file;
+#[cfg(feature = "file")]
+mod reference;
 
 #[cfg(feature = "slicing")]
 use std::path::PathBuf;
@@ -14,6 +16,8 @@ use e2sm::kpm::Revision;
 #[cfg(feature = "tls")]
 use ferric::link::TlsFiles;
 use ferric::server::ServerConfig;
+#[cfg(feature = "file")]
+pub use reference::DefaultFileError;
 #[cfg(feature = "file")]
 pub use settings::Error as ConfigError;
 use tracing::level_filters::LevelFilter;
@@ -42,6 +46,12 @@ pub struct RicConfig {
     /// The files that define who may use REST. The program loads them into [`ServerConfig::access`](::rest::ServerConfig::access).
     #[cfg(feature = "rest")]
     pub rest_files: ::rest::AccessFiles,
+    /// Bounds of REST. They replace those of [`RicConfig::rest`].
+    #[cfg(feature = "rest")]
+    pub rest_limits: crate::RestLimits,
+    /// The log of the program, which REST can read and change. Default: none.
+    #[cfg(feature = "rest")]
+    pub log_control: Option<crate::LogControl>,
     /// The file that stores the association rules. The program loads it into [`RicConfig::rules`].
     #[cfg(feature = "slicing")]
     pub rules_file: Option<PathBuf>,
@@ -51,6 +61,9 @@ pub struct RicConfig {
     /// The Redis server that receives the statistics of RLC and TC. Default: none.
     #[cfg(feature = "redis")]
     pub redis: Option<traffic::RedisConfig>,
+    /// Traces of indications to an OpenTelemetry collector. Default: none.
+    #[cfg(feature = "otlp")]
+    pub traces: Option<crate::TraceConfig>,
     /// The reporting period of the statistics that REST offers, at least a millisecond. Default: one second.
     #[cfg(feature = "slicing")]
     pub statistics_period: Duration,
@@ -80,10 +93,16 @@ impl Default for RicConfig {
             tls: None,
             #[cfg(feature = "redis")]
             redis: None,
+            #[cfg(feature = "otlp")]
+            traces: None,
             #[cfg(feature = "rest")]
             rest: None,
             #[cfg(feature = "rest")]
             rest_files: ::rest::AccessFiles::default(),
+            #[cfg(feature = "rest")]
+            rest_limits: crate::RestLimits::default(),
+            #[cfg(feature = "rest")]
+            log_control: None,
             #[cfg(feature = "slicing")]
             rules_file: None,
             #[cfg(feature = "slicing")]

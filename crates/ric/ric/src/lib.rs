@@ -27,6 +27,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `models` | service models from shared objects |
+//! | `otlp` | traces of indications to an OpenTelemetry collector |
 //! | `redis` | statistics of RLC and TC to Redis |
 //! | `rest` | the REST interface; its resources come with the next two |
 //! | `slicing` | the slicing controller |
@@ -40,6 +41,8 @@ mod config;
 mod describe;
 #[cfg(feature = "rest")]
 mod northbound;
+#[cfg(feature = "otlp")]
+mod otlp;
 
 use std::borrow::Cow;
 
@@ -48,9 +51,13 @@ use ferric::server::Server;
 
 pub use catalogue::Catalogue;
 #[cfg(feature = "file")]
-pub use config::ConfigError;
+pub use config::{ConfigError, DefaultFileError};
 pub use config::{NodeConfig, RicConfig};
 pub use describe::Descriptions;
+#[cfg(feature = "rest")]
+pub use northbound::{LineObserver, LogControl, RestLimits};
+#[cfg(feature = "otlp")]
+pub use otlp::TraceConfig;
 
 /// A RIC that listens, with its internal apps.
 pub struct Ric {
@@ -100,6 +107,12 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let forwarder = traffic::Forwarder::start(redis);
         let forwarder = forwarder.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
         server.add_iapp(Box::new(forwarder));
+    }
+    #[cfg(feature = "otlp")]
+    if let Some(traces) = config.traces {
+        let exporter = otlp::Exporter::start(&traces);
+        let exporter = exporter.map_err(|source| ferric::Error::System { what: "export traces", source })?;
+        server.trace(traces.one_in, Box::new(move |trace| exporter.send(trace)));
     }
     #[cfg(feature = "rest")]
     let rest = northbound.map(|northbound| northbound.start(&mut server)).transpose()?;

@@ -17,6 +17,7 @@ use ferric::e2ap::{
     RicControlFailure, RicControlRequest, RicIndication, RicIndicationType, RicRequestId, RicSubscriptionFailure,
     RicSubscriptionRequest, RicSubscriptionResponse, TransactionId, Version,
 };
+use iapp_rest::MAX_AGE;
 use per::{Bits, Gather, Octets, PrintableString};
 use ric::RicConfig;
 use serde_json::json;
@@ -277,6 +278,7 @@ fn rule_is_retried_when_its_control_times_out() {
         cell: Cgi::EutraCgi(EutraCgi { plmn_identity: plmn, eutra_cell_identity: Bits::new(1, 28) }),
         plmn,
         s_nssais: Default::default(),
+        addresses: None,
     };
     let (mut rrc_header, mut rrc_message) = (Vec::new(), Vec::new());
     rrc::IndicationHeader::default().encode(Wire::Per, &mut rrc_header).unwrap();
@@ -292,6 +294,8 @@ fn rule_is_retried_when_its_control_times_out() {
     loop {
         report(&mut node, slice::MODEL, &header, &slice_message);
         node.acknowledge();
+        // the reads above were frequent: what the node changes is seen after this time
+        std::thread::sleep(MAX_AGE);
         let rule = ric.rest.eventually(rule, |rule| rule["ues"][0]["state"] != "in_progress");
         if rule["ues"][0]["state"] == "moved" {
             break;

@@ -1,4 +1,4 @@
-//! Rules that associate UEs with slices, by their PLMN and requested S-NSSAIs.
+//! Rules that associate UEs with slices, by their PLMN and requested S-NSSAIs, or a UE by any of its names.
 //!
 //! Rules are evaluated when a UE attaches or is handed over, and for all UEs when a rule is added or deleted. The first match
 //! decides: rules of the node before rules for all nodes, older before newer. The UE is moved as soon as the rule's slices exist;
@@ -7,6 +7,7 @@
 
 use e2sm::common::{PlmnIdentity, SNssai};
 use e2sm::slice::{ControlMessage, UeSlices};
+use ferric::e2::topology::UeReference;
 use ferric::server::IappContext;
 use tracing::{info, warn};
 
@@ -30,6 +31,7 @@ pub(super) struct Rule {
     pub node: Option<String>,
     pub plmn: Option<PlmnIdentity>,
     pub s_nssai: Option<SNssaiPattern>,
+    pub ue: Option<UeReference>,
     pub dl: Option<u32>,
     pub ul: Option<u32>,
 }
@@ -72,10 +74,11 @@ impl SNssaiPattern {
 }
 
 impl Rule {
-    fn fits(&self, node: &str, ue: &Ue) -> bool {
+    fn fits(&self, node: &str, rnti: u16, ue: &Ue) -> bool {
         self.node.as_ref().is_none_or(|own| own == node)
             && self.plmn.is_none_or(|plmn| plmn == ue.plmn)
             && self.s_nssai.is_none_or(|wanted| ue.s_nssais.iter().any(|s_nssai| wanted.fits(s_nssai)))
+            && self.ue.as_ref().is_none_or(|wanted| ue.is(wanted, rnti, node))
     }
 
     /// Returns its slices, by direction.
@@ -141,7 +144,7 @@ impl Rules {
         };
         let rule = Rule { id: self.last_id, ..rule };
         self.rules.push(rule.clone());
-        self.reevaluate(database, |node, ue| rule.fits(node, ue));
+        self.reevaluate(database, |node, rnti, ue| rule.fits(node, rnti, ue));
         Ok(self.last_id)
     }
 
@@ -149,15 +152,15 @@ impl Rules {
     pub fn delete(&mut self, is_it: impl Fn(&Rule) -> bool, database: &mut Database) -> usize {
         let before = self.rules.len();
         self.rules.retain(|rule| !is_it(rule));
-        self.reevaluate(database, |_, ue| matches!(ue.rule, RuleOfUe::Fits(id, _) if self.get(id).is_none()));
+        self.reevaluate(database, |_, _, ue| matches!(ue.rule, RuleOfUe::Fits(id, _) if self.get(id).is_none()));
         before - self.rules.len()
     }
 
     /// Marks the UEs to be evaluated for which another rule decides now.
-    fn reevaluate(&self, database: &mut Database, is_concerned: impl Fn(&str, &Ue) -> bool) {
+    fn reevaluate(&self, database: &mut Database, is_concerned: impl Fn(&str, u16, &Ue) -> bool) {
         for node in database.nodes_mut() {
-            for (_, ue) in node.ues.iter_mut() {
-                if !is_concerned(&node.name, ue) {
+            for (rnti, ue) in node.ues.iter_mut() {
+                if !is_concerned(&node.name, rnti, ue) {
                     continue;
                 }
                 let decided = match &ue.rule {
@@ -165,7 +168,7 @@ impl Rules {
                     RuleOfUe::None => None,
                     RuleOfUe::Fits(id, _) => Some(*id),
                 };
-                if self.first(&node.name, ue).map(|rule| rule.id) != decided {
+                if self.first(&node.name, rnti, ue).map(|rule| rule.id) != decided {
                     ue.rule = RuleOfUe::New;
                 }
             }
@@ -178,8 +181,8 @@ impl Rules {
     }
 
     /// Returns the rule that decides for a UE.
-    fn first(&self, node: &str, ue: &Ue) -> Option<&Rule> {
-        let fits = |rule: &&Rule| rule.fits(node, ue);
+    fn first(&self, node: &str, rnti: u16, ue: &Ue) -> Option<&Rule> {
+        let fits = |rule: &&Rule| rule.fits(node, rnti, ue);
         let own = self.rules.iter().filter(|rule| rule.node.is_some()).find(fits);
         own.or_else(|| self.rules.iter().find(fits))
     }
@@ -201,7 +204,7 @@ impl Rules {
         let mut ues = std::mem::take(&mut known.ues);
         for (rnti, ue) in ues.iter_mut() {
             if ue.rule == RuleOfUe::New {
-                let first = self.first(&known.name, ue);
+                let first = self.first(&known.name, rnti, ue);
                 ue.rule = first.map_or(RuleOfUe::None, |rule| RuleOfUe::Fits(rule.id, RuleState::Waiting));
             }
             let RuleOfUe::Fits(id, state) = &mut ue.rule else { continue };
@@ -249,16 +252,17 @@ impl Node {
     pub fn rule_applied(&mut self, rule: u32, rnti: u16, result: Result<(), Problem>, ric: &IappContext<'_>) {
         let node = &self.name;
         let is_logged = ric.allows_line(self.id);
+        let ue = self.ues.get(rnti).map(|ue| ue.identity(rnti).to_string()).unwrap_or_default();
         let state = match result {
             Ok(()) => {
                 if is_logged {
-                    info!(node, rnti, rule, "UE moved to its slice");
+                    info!(node, ue, rule, "UE moved to its slice");
                 }
                 RuleState::Moved
             }
             Err(problem) => {
                 if is_logged {
-                    warn!(node, rnti, rule, "cannot move UE to its slice: {}", problem.detail());
+                    warn!(node, ue, rule, "cannot move UE to its slice: {}", problem.detail());
                 }
                 let why = problem.detail().to_owned();
                 if problem.status().is_client_error() { RuleState::Refused(why) } else { RuleState::Unanswered(why) }

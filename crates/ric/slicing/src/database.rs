@@ -136,6 +136,10 @@ impl Database {
             for id in [node, serving] {
                 if let Some(known) = self.node_mut(id) {
                     known.ues.notified(node, notification);
+                    // the departure may be reported before the handover
+                    if notification.event == Event::Detached {
+                        known.forget_ue(notification.rnti.0);
+                    }
                 }
             }
             concerned.push(serving);

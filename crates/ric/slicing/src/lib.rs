@@ -19,17 +19,19 @@ mod ues;
 use std::time::Duration;
 
 use e2sm::rrc::{Event, Notification};
-use ferric::e2::topology::UeName;
+use ferric::e2::topology::{UeChange, UeReference};
 use ferric::e2::{Indication, NodeId};
 use ferric::server::{Iapp, IappContext, IappEvent, Server};
+
+use serde_json::json;
 
 use associations::Rules;
 use controls::Controls;
 use database::Database;
-use iapp_rest::add_iapp;
+use iapp_rest::{Topic, add_iapp};
 use model::ReportModel;
 use node::ReportContent;
-use rest::{Problem, Reply, Response, Route};
+use rest::{Broadcast, Problem, Reply, Response, Route, StreamEvent};
 use rule_file::RuleWriter;
 pub use rule_file::{RuleFile, RuleFileError};
 pub use ue_id_reports::ask_for_ue_ids;
@@ -40,20 +42,27 @@ struct SlicingController {
     controls: Controls,
     rules: Rules,
     rule_writer: Option<RuleWriter>,
+    /// Where events of UEs are published.
+    events: Broadcast,
 }
 
-/// Adds the slicing controller to a RIC. Nodes report every `period`; rules are stored in a file if one is given. Returns the
-/// routes of its resources.
+/// Adds the slicing controller to a RIC. Nodes report every `period`; rules are stored in a file if one is given; events of UEs are
+/// published. Returns the routes of its resources.
 ///
 /// # Errors
 /// If the system refuses a thread or a file descriptor.
-pub fn add_to(server: &mut Server, period: Duration, rules: Option<RuleFile>) -> Result<Vec<Route>, ferric::Error> {
+pub fn add_to(
+    server: &mut Server,
+    period: Duration,
+    rules: Option<RuleFile>,
+    events: Broadcast,
+) -> Result<Vec<Route>, ferric::Error> {
     let stored = rules.map(RuleFile::start).transpose();
     let stored = stored.map_err(|source| ferric::Error::System { what: "start a thread", source })?;
     let (rules, rule_writer) = stored.map_or_else(Default::default, |(rules, rule_writer)| (rules, Some(rule_writer)));
     let period_ms = period.as_millis().try_into().unwrap_or(u32::MAX);
-    let app =
-        SlicingController { database: Database::new(period_ms), controls: Controls::default(), rules, rule_writer };
+    let database = Database::new(period_ms);
+    let app = SlicingController { database, controls: Controls::default(), rules, rule_writer, events };
     Ok(api::routes(&add_iapp(server, app)?))
 }
 
@@ -71,23 +80,26 @@ impl SlicingController {
         }
     }
 
+    /// Publishes events of UEs.
+    fn publish(&self, node: NodeId, notifications: &[Notification<'static>]) {
+        for notification in notifications {
+            self.events.publish(Topic::Ues.bit(), || {
+                let kind = match notification.event {
+                    Event::Attached => "ue_attached",
+                    Event::Present => "ue_present",
+                    Event::HandedOver(_) => "ue_handed_over",
+                    Event::Detached => "ue_detached",
+                };
+                let node = self.database.node(node).map(|node| &*node.name);
+                let (ue, rnti) = (UeReference::of(&notification.ue_id).to_string(), notification.rnti.0);
+                StreamEvent::new(kind, &json!({ "node": node, "ue": ue, "rnti": rnti }))
+            });
+        }
+    }
+
     fn apply_all_rules(&mut self, ric: &mut IappContext<'_>) {
         let nodes: Vec<_> = self.database.nodes().iter().map(|node| node.id).collect();
         nodes.into_iter().for_each(|node| self.apply_rules(node, ric));
-    }
-}
-
-/// Records the ids that a node has for UEs.
-fn learn_ue_ids(node: NodeId, notifications: &[Notification<'static>], ric: &mut IappContext<'_>) {
-    for notification in notifications {
-        let names = UeName::all_of(&notification.ue_id);
-        if notification.event == Event::Detached {
-            for name in &names {
-                ric.forget_ue(node, name);
-            }
-        } else {
-            ric.learn_ue(node, &names);
-        }
     }
 }
 
@@ -111,9 +123,15 @@ impl Iapp for SlicingController {
         match self.database.handle_indication(indication, ric) {
             Some(ReportContent::Slices) => self.apply_rules(indication.node, ric),
             Some(ReportContent::Ues(notifications)) => {
-                learn_ue_ids(indication.node, &notifications, ric);
+                for notification in &notifications {
+                    ric.apply_ue(indication.node, &UeChange::of_notification(notification));
+                }
+                self.publish(indication.node, &notifications);
                 let concerned = self.database.handle_notifications(indication.node, &notifications, ric.ran());
                 concerned.into_iter().for_each(|node| self.apply_rules(node, ric));
+            }
+            Some(ReportContent::Rntis(changes)) => {
+                changes.iter().for_each(|change| ric.apply_ue(indication.node, change));
             }
             Some(ReportContent::Statistics) | None => {}
         }

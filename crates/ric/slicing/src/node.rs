@@ -1,9 +1,10 @@
 //! The state of a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use e2sm::slice::{ControlMessage, DirectionSlices, NO_SLICE, Slice, SliceConfiguration, UeSlices};
 use e2sm::{Arena, Wire, mac, pdcp, rlc, rrc, slice, tc};
+use ferric::e2::topology::{UeChange, UeName};
 use ferric::e2::{self, NodeId, SubscriptionId, Ticket};
 use ferric::e2ap::{RanFunctionId, Version};
 
@@ -59,6 +60,8 @@ impl<T: Clone> LatestReport<T> {
 pub(super) enum ReportContent {
     Statistics,
     Slices,
+    /// The C-RNTIs of the UEs, and of those that have left since the last report.
+    Rntis(Vec<UeChange>),
     /// Events of UEs. Their serving nodes are not determined yet.
     Ues(Vec<rrc::Notification<'static>>),
 }
@@ -185,7 +188,12 @@ impl Node {
         match model {
             ReportModel::Mac => {
                 let report = mac::IndicationMessage::decode(message, wire, arena)?;
-                self.mac = Some(LatestReport::new(&report.ues, report.timestamp_us));
+                let latest = LatestReport::new(&report.ues, report.timestamp_us);
+                let before = self.mac.replace(latest).map(|report| rntis(&report.records)).unwrap_or_default();
+                let now = self.mac.as_ref().map(|report| rntis(&report.records)).unwrap_or_default();
+                let left = before.difference(&now).map(|rnti| UeName::Rnti { rnti: *rnti, cell: None });
+                let changes = now.iter().copied().map(UeChange::Rnti).chain(left.map(UeChange::Left)).collect();
+                return Ok(ReportContent::Rntis(changes));
             }
             ReportModel::Rlc => {
                 let report = rlc::IndicationMessage::decode(message, wire, arena)?;
@@ -211,6 +219,10 @@ impl Node {
         }
         Ok(ReportContent::Statistics)
     }
+}
+
+fn rntis(records: &[mac::UeStats]) -> BTreeSet<u16> {
+    records.iter().filter_map(|ue| u16::try_from(ue.rnti).ok()).collect()
 }
 
 impl Slices {

@@ -240,10 +240,11 @@ mod tests {
     fn written_rules_are_read() {
         let text = r#"{ "last_id": 9, "associations": [
             { "id": 2, "plmn": "00101", "dl": 1 },
+            { "id": 3, "ue": "amf:17", "dl": 1 },
             { "id": 7, "node": "gnb-00101-e00", "s_nssai": { "sst": 1, "sd": "0000ff" }, "dl": 0, "ul": 3 }
         ] }"#;
         let rules = read(text).unwrap();
-        assert_eq!((rules.all().len(), rules.last_id()), (2, 9));
+        assert_eq!((rules.all().len(), rules.last_id()), (3, 9));
         let associations = rules.all().iter().map(StoredRule::of).collect();
         let again = serde_json::to_string(&StoredRules { last_id: 9, associations }).unwrap();
         assert_eq!(read(&again).unwrap().all(), rules.all());
@@ -288,6 +289,7 @@ mod tests {
         is_refused(&rules(r#"{"id": 1, "plmn": 101, "dl": 1}"#), &["associations[0].plmn", "line 1"]);
         is_refused(&rules(r#"{"id": 1, "plmn": "101", "dl": 1}"#), &["associations[0]", "five or six digits"]);
         is_refused(&rules(r#"{"id": 1, "dl": 1}"#), &["associations[0]", "a rule needs at least one, to select UEs"]);
+        is_refused(&rules(r#"{"id": 1, "ue": "imsi:1", "dl": 1}"#), &["associations[0]", "`imsi:1`: not a UE"]);
         let same = r#"{"id": 1, "plmn": "00101", "dl": 1}"#;
         is_refused(&rules(&format!("{same}, {same}")), &["associations[1].id: 1 is not above"]);
         is_refused(&rules(r#"{"id": 4, "plmn": "00101", "dl": 1}"#), &["last_id: 3 is below"]);

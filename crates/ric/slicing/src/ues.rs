@@ -1,10 +1,12 @@
 //! The UEs that RRC reports.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
 
-use e2sm::common::{Cgi, PlmnIdentity, SNssai, UeId};
-use e2sm::rrc::{Event, Notification};
+use e2sm::common::{Cgi, PlmnIdentity, RntiValue, SNssai, UeId};
+use e2sm::rrc::{Event, Ipv4Address, Notification};
 use ferric::e2::NodeId;
+use ferric::e2::topology::{UeContext, UeIdentity, UeName, UeReference};
 
 use super::associations::RuleOfUe;
 use super::node::MAX_RECORDS;
@@ -21,7 +23,26 @@ pub(super) struct Ue {
     pub cell: Cgi,
     pub plmn: PlmnIdentity,
     pub s_nssais: Vec<SNssai>,
+    pub addresses: Vec<Ipv4Addr>,
     pub rule: RuleOfUe,
+}
+
+impl Ue {
+    /// All names of the UE, which has this C-RNTI.
+    pub fn identity(&self, rnti: u16) -> UeIdentity {
+        let mut names = UeName::all_of(&self.id);
+        names.push(UeName::rnti(RntiValue(rnti), &self.cell));
+        UeIdentity::of(&names, UeContext { addresses: self.addresses.clone(), ..UeContext::default() })
+    }
+
+    /// Whether a reference names the UE, which has this C-RNTI at the node of this name.
+    pub fn is(&self, reference: &UeReference, rnti: u16, node: &str) -> bool {
+        if let UeReference::Ip(address) = reference {
+            return self.addresses.contains(address);
+        }
+        let names = UeName::all_of(&self.id);
+        names.iter().chain([&UeName::rnti(RntiValue(rnti), &self.cell)]).any(|name| reference.is(name, node))
+    }
 }
 
 /// The UEs of a node that RRC reports.
@@ -37,13 +58,14 @@ pub(super) struct Ues {
 impl Ues {
     /// Handles an event of a UE.
     pub fn notified(&mut self, reporter: NodeId, notification: &Notification<'static>) {
-        let Notification { event, rnti, cell, plmn, s_nssais, ue_id } = notification;
+        let Notification { event, rnti, cell, plmn, s_nssais, ue_id, addresses } = notification;
         if *event == Event::Detached {
             return self.remove(rnti.0);
         }
         // a UE that is reported again is evaluated again: it may be another one with the same identity
         let (id, s_nssais) = (ue_id.clone(), s_nssais.iter().take(MAX_S_NSSAIS).copied().collect());
-        self.add(rnti.0, Ue { reporter, id, cell: *cell, plmn: *plmn, s_nssais, rule: RuleOfUe::New });
+        let addresses = addresses.iter().flatten().map(|Ipv4Address(octets)| Ipv4Addr::from(*octets)).collect();
+        self.add(rnti.0, Ue { reporter, id, cell: *cell, plmn: *plmn, s_nssais, addresses, rule: RuleOfUe::New });
     }
 
     /// Adds a UE under a C-RNTI, and removes it under any other.
@@ -98,7 +120,7 @@ impl Ues {
 
 #[cfg(test)]
 mod tests {
-    use e2sm::common::{EutraCgi, GnbCuUeF1apId, RntiValue, UeIdGnbDu};
+    use e2sm::common::{EutraCgi, GnbCuUeF1apId, UeIdGnbDu};
     use per::{Bits, List};
 
     use super::*;
@@ -117,6 +139,7 @@ mod tests {
             }),
             plmn: PlmnIdentity([0; 3]),
             s_nssais: List::default(),
+            addresses: None,
         }
     }
 

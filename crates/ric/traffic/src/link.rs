@@ -89,8 +89,23 @@ impl TrafficLink {
     /// # Errors
     /// As [`Xapp::poll`].
     pub fn poll(&mut self, patience: Duration) -> Result<Vec<LinkEvent>, ferric::Error> {
+        self.poll_observed(patience, |_, _| ())
+    }
+
+    /// As [`TrafficLink::poll`]; `observe` sees every event of the session first, and may have subscriptions of its own.
+    ///
+    /// # Errors
+    /// As [`Xapp::poll`].
+    pub fn poll_observed(
+        &mut self,
+        patience: Duration,
+        mut observe: impl FnMut(&XappEvent<'_>, &mut Commands<'_>),
+    ) -> Result<Vec<LinkEvent>, ferric::Error> {
         let TrafficLink { xapp, session } = self;
-        xapp.poll(Some(patience), |event, ric| session.handle(event, ric))?;
+        xapp.poll(Some(patience), |event, ric| {
+            observe(&event, ric);
+            session.handle(event, ric);
+        })?;
         Ok(std::mem::take(&mut session.events))
     }
 

@@ -10,24 +10,29 @@ use e2sm::tc::{
     FiveTuple, ModifyFilter, ModifyQueue, NewFilter, NewOsiFilter, PacerControl, PacerParameters, PolicerControl,
     QueueControl, QueueKind, QueueParameters, Scheduler, SchedulerControl, ShaperControl,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use rest::not_null;
 
 /// The discipline of a queue, with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewTcQueue")]
 pub(crate) struct QueueBody {
     pub kind: KindOfQueue,
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
     pub target_ms: Option<u32>,
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
     pub interval_ms: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "TcQueueKind")]
 pub(crate) enum KindOfQueue {
     Fifo,
     Codel,
@@ -77,8 +82,8 @@ impl From<QueueParameters> for QueueBody {
 }
 
 /// A filter, which sends packets that match all of its fields to a queue. Ports match only TCP and UDP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "TcFilterOfFlow")]
 pub(crate) struct FilterBody {
     pub queue_id: u32,
     pub protocol: Option<Protocol>,
@@ -89,15 +94,17 @@ pub(crate) struct FilterBody {
 }
 
 /// An IP protocol, by name or number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a protocol is `tcp`, `udp`, `icmp` or a number of 0 to 255")]
+#[schemars(rename = "TcProtocol")]
 pub(crate) enum Protocol {
     Named(NamedProtocol),
     Number(u8),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "TcNamedProtocol")]
 pub(crate) enum NamedProtocol {
     Icmp = 1,
     Tcp = 6,
@@ -148,8 +155,9 @@ impl FilterBody {
 }
 
 /// A queue's policer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewTcPolicer")]
 pub(crate) struct PolicerBody {
     /// Packets above this rate are dropped.
     pub drop_rate_kbps: u32,
@@ -162,8 +170,9 @@ pub(crate) struct PolicerBody {
 }
 
 /// A queue's shaper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewTcShaper")]
 pub(crate) struct ShaperBody {
     pub window_ms: u32,
     pub max_rate_kbps: u32,
@@ -215,20 +224,24 @@ fn yes() -> bool {
 }
 
 /// The scheduler, which serves the queues.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "TcScheduler")]
 pub(crate) struct SchedulerBody {
     pub kind: KindOfScheduler,
     /// The priority of each queue; the lowest number is served first.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<u32>")]
     pub priorities: Option<Vec<u32>>,
     /// The octets that each queue may send per round.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<u32>")]
     pub quanta_octets: Option<Vec<u32>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "TcSchedulerKind")]
 pub(crate) enum KindOfScheduler {
     RoundRobin,
     Priority,
@@ -269,19 +282,23 @@ impl From<&Scheduler<'_>> for SchedulerBody {
 }
 
 /// The pacer, which limits the octets in RLC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "NewTcPacer")]
 pub(crate) struct PacerBody {
     pub kind: KindOfPacer,
     /// Octets in the bearer's RLC buffer. Default: the base station measures them.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
     pub drb_octets: Option<u32>,
     /// The time of `drb_octets`, in microseconds of Unix time.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
     pub timestamp_us: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TcPacerKind")]
 pub(crate) enum KindOfPacer {
     #[serde(rename = "off")]
     Off,
@@ -317,14 +334,16 @@ impl From<PacerParameters> for PacerBody {
 }
 
 /// The classifier, which selects the queue of a packet. The classifier by headers (`osi`) is set by adding a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "TcClassifierBody")]
 pub(crate) struct ClassifierBody {
     pub kind: KindOfClassifier,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "TcClassifierKind")]
 pub(crate) enum KindOfClassifier {
     RoundRobin,
     Osi,

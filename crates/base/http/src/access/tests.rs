@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use hyper::Method;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -14,10 +13,11 @@ use testkit::certificates::rcgen::{CertificateParams, ExtendedKeyUsagePurpose, d
 use testkit::http::Client;
 
 use super::*;
-use crate::{Response, Route, Server, ServerConfig};
+use crate::{Operation, Response, Route, Server, ServerConfig};
 
 const READ: &str = "0123456789abcdef-read";
-const WRITE: &str = "0123456789abcdef-write";
+const CONTROL: &str = "0123456789abcdef-control";
+const ADMIN: &str = "0123456789abcdef-admin";
 
 /// Issues a certificate for 127.0.0.1. Returns its file and that of its key.
 fn issue(authority: &Authority, name: &str, adapt: impl FnOnce(&mut CertificateParams)) -> [PathBuf; 2] {
@@ -57,8 +57,10 @@ fn start(files: AccessFiles, adapt: impl FnOnce(&mut ServerConfig)) -> Server {
     config.read_timeout = PATIENCE;
     adapt(&mut config);
     let routes = vec![
-        Route::new(Method::GET, "/hello", |_| Ok(Response::ok("world"))),
-        Route::new(Method::DELETE, "/hello", |_| Ok(Response::no_content())),
+        Route::new(Operation::get("/hello", "", ""), |_| Ok(Response::ok("world"))),
+        Route::new(Operation::delete("/hello", "", ""), |_| Ok(Response::no_content())),
+        Route::new(Operation::post("/hello", "", "").role(Role::Admin), |_| Ok(Response::no_content())),
+        Route::file("/", "text/html", b"<!doctype html>"),
     ];
     Server::start(config, routes).unwrap()
 }
@@ -98,19 +100,52 @@ fn has(answer: &str, pieces: &[&str]) {
 }
 
 #[test]
-fn tokens_permit_reading_or_writing() {
+fn token_has_a_role_and_a_route_requires_one() {
     let authority = Authority::new();
-    let file = tokens(&authority, &format!("read {READ}\nwrite {WRITE}\n"));
+    let file = tokens(&authority, &format!("read {READ}\ncontrol {CONTROL}\nadmin {ADMIN}\n"));
     let rest = start(AccessFiles { tls: Some(tls(&authority, None)), tokens: Some(file) }, |_| ());
     assert_eq!(rest.url(), format!("https://{}", rest.address()));
     let ask = |method, token| ask(rest.address(), Some(client(&authority, None)), method, token).unwrap();
     has(&ask("GET", None), &["HTTP/1.1 401 Unauthorized\r\n", "www-authenticate: Bearer realm=\"ferric\"\r\n"]);
     let wrong = ask("GET", Some("0123456789abcdef"));
     has(&wrong, &["HTTP/1.1 401 ", "error=\"invalid_token\"\r\n", "application/problem+json"]);
-    has(&ask("GET", Some(READ)), &["HTTP/1.1 200 OK\r\n", "\"world\""]);
-    has(&ask("DELETE", Some(READ)), &["HTTP/1.1 403 ", "error=\"insufficient_scope\", scope=\"write\"\r\n"]);
-    has(&ask("DELETE", Some(WRITE)), &["HTTP/1.1 204 "]);
-    has(&ask("GET", Some(WRITE)), &["HTTP/1.1 200 "]);
+    has(&ask("GET", Some(READ)), &["HTTP/1.1 200 OK\r\n", "\"world\"", "strict-transport-security: max-age="]);
+    has(&ask("DELETE", Some(READ)), &["HTTP/1.1 403 ", "error=\"insufficient_scope\", scope=\"control\"\r\n"]);
+    has(&ask("DELETE", Some(CONTROL)), &["HTTP/1.1 204 "]);
+    has(&ask("GET", Some(CONTROL)), &["HTTP/1.1 200 "]);
+    has(
+        &ask("POST", Some(CONTROL)),
+        &["HTTP/1.1 403 ", "scope=\"admin\"\r\n", "the role `control`; the request needs `admin`"],
+    );
+    has(&ask("POST", Some(ADMIN)), &["HTTP/1.1 204 "]);
+    // paths and methods are no secret of a stranger's
+    has(&ask("PATCH", None), &["HTTP/1.1 401 "]);
+    has(&ask("PATCH", Some(READ)), &["HTTP/1.1 405 "]);
+}
+
+#[test]
+fn file_of_a_page_needs_no_token() {
+    let authority = Authority::new();
+    let file = tokens(&authority, &format!("read {READ}\n"));
+    let rest = start(AccessFiles { tls: None, tokens: Some(file) }, |_| ());
+    let mut client = Client::connect(rest.address());
+    assert_eq!(client.request("GET", "/", None).body, "<!doctype html>");
+    client.request("GET", "/hello", None).expect_problem(401, &["no bearer token"]);
+}
+
+#[test]
+fn service_without_authentication_is_refused_beyond_loopback() {
+    let authority = Authority::new();
+    let any: SocketAddr = "0.0.0.0:0".parse().unwrap();
+    let start = |files: AccessFiles| {
+        let config = ServerConfig { access: Access::load(files).unwrap(), ..ServerConfig::new(any) };
+        Server::start(config, Vec::new()).map(drop).map_err(|error| error.to_string())
+    };
+    let error = start(AccessFiles { tls: Some(tls(&authority, None)), tokens: None }).unwrap_err();
+    has(&error, &["without authentication", "configure tokens or a client CA"]);
+    assert_eq!(start(AccessFiles { tls: Some(tls(&authority, Some(authority.ca()))), tokens: None }), Ok(()));
+    let file = tokens(&authority, &format!("read {READ}\n"));
+    assert_eq!(start(AccessFiles { tls: None, tokens: Some(file) }), Ok(()));
 }
 
 #[test]
@@ -178,7 +213,7 @@ fn certificate_of_another_ca_is_rejected_by_clients() {
 #[test]
 fn changed_files_take_effect_and_broken_ones_do_not() {
     let authority = Authority::new();
-    let file = tokens(&authority, &format!("write {WRITE}\n"));
+    let file = tokens(&authority, &format!("control {CONTROL}\n"));
     let mut access = Access::load(AccessFiles { tls: Some(tls(&authority, None)), tokens: Some(file) }).unwrap();
     let check = |access: &mut Access| {
         access.expire();
@@ -187,7 +222,7 @@ fn changed_files_take_effect_and_broken_ones_do_not() {
     let (tls, first) = (access.content.tls.clone().unwrap(), access.content.tokens.clone());
     check(&mut access);
     assert!(Arc::ptr_eq(&tls, access.content.tls.as_ref().unwrap()), "unchanged files are not read again");
-    tokens(&authority, &format!("read {READ}\nwrite {WRITE}-2\n"));
+    tokens(&authority, &format!("read {READ}\ncontrol {CONTROL}-2\n"));
     access.refresh();
     assert_eq!(access.content.tokens, first, "the files are not checked so soon");
     check(&mut access);
@@ -199,7 +234,7 @@ fn changed_files_take_effect_and_broken_ones_do_not() {
     fs::remove_file(authority.path("tokens")).unwrap();
     check(&mut access);
     assert_eq!(access.content.tokens, second, "deleting the file does not open the service");
-    tokens(&authority, &format!("write {WRITE}\n"));
+    tokens(&authority, &format!("control {CONTROL}\n"));
     issue(&authority, "server", |_| ());
     check(&mut access);
     assert_eq!(access.content.tokens, first);
@@ -220,5 +255,5 @@ fn error_names_the_unusable_file() {
     has(&of_tls(TlsFiles { key: issue(&authority, "other", |_| ())[1].clone(), ..good() }), &["is not that of"]);
     has(&of_tls(TlsFiles { client_ca: Some(good().key), ..good() }), &["CA file", "holds no certificate"]);
     has(&says(None, Some(nowhere())), &["cannot read the token file", "nowhere"]);
-    has(&says(None, Some(tokens(&authority, "write x"))), &["token file", "tokens: line 1: a token has 16 to"]);
+    has(&says(None, Some(tokens(&authority, "control x"))), &["token file", "tokens: line 1: a token has 16 to"]);
 }

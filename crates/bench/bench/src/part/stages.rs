@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use e2ap::{Cause, GlobalRicId, RanFunctionId, RicActionId};
-use ferric::agent::{Admission, ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Views};
-use ferric::e2::{AgentMisuse, Function, SubscriptionRequest, Time};
+use e2ap::{GlobalRicId, RicActionId};
+use ferric::agent::{ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Wrapper};
+use ferric::e2::{AgentMisuse, Time};
 use hdrhistogram::Histogram;
 
 use crate::latency_histogram;
@@ -58,31 +58,15 @@ impl<F> Timed<F> {
     }
 }
 
-impl<F: RanFunction> RanFunction for Timed<F> {
-    fn id(&self) -> RanFunctionId {
-        self.inner.id()
+impl<F: RanFunction> Wrapper for Timed<F> {
+    type Inner = F;
+
+    fn inner(&self) -> &F {
+        &self.inner
     }
 
-    fn definition(&self) -> Function {
-        self.inner.definition()
-    }
-
-    fn subscribe(
-        &mut self,
-        now: Time,
-        controller: ControllerId,
-        request: &SubscriptionRequest,
-        views: &Views,
-    ) -> Result<Admission, Cause> {
-        self.inner.subscribe(now, controller, request, views)
-    }
-
-    fn unsubscribe(&mut self, key: RequestKey) {
-        self.inner.unsubscribe(key);
-    }
-
-    fn next_report(&self) -> Option<Time> {
-        self.inner.next_report()
+    fn inner_mut(&mut self) -> &mut F {
+        &mut self.inner
     }
 
     fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {

@@ -119,6 +119,7 @@ pub(super) fn without_control(call: &Call) -> FigureReport {
         )],
         summary: Some(sojourn_summary(call)),
         samples: None,
+        course: None,
         values,
     }
 }
@@ -149,6 +150,7 @@ pub(super) fn with_control(call: &Call, varying: Option<&Call>) -> FigureReport 
         notes: call.actions.iter().map(|(at_s, what)| format!("At {at_s:.2} s: {what}.")).collect(),
         summary: Some(sojourn_summary(call)),
         samples: None,
+        course: None,
         values,
     }
 }
@@ -301,6 +303,7 @@ pub(super) fn round_trips(pairs: &[Pair]) -> FigureReport {
         notes,
         summary: Some(summary(pairs)),
         samples: Some(samples(pairs)),
+        course: None,
         values,
     }
 }

@@ -212,5 +212,6 @@ pub(super) fn report(measured: &Isolation) -> FigureReport {
         values,
         summary: Some(summary),
         samples: None,
+        course: None,
     }
 }

@@ -163,5 +163,6 @@ pub(super) fn report(runs: [&Run; 2]) -> FigureReport {
         values,
         summary: Some(summary),
         samples: None,
+        course: None,
     }
 }

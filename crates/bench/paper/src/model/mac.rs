@@ -5,8 +5,9 @@ use radio::mac::{Candidate, Grant, Reservation, ue_scheduler};
 use radio::phy::Direction;
 
 use super::measurements::value;
-use super::run::{Length, Run, fairness, first_percent};
+use super::run::{Length, Run, first_percent};
 use super::{Definition, Outcome};
+use crate::statistics::fairness;
 
 pub(super) const CHECKS: &[Definition] = &[
     Definition {

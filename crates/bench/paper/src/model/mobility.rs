@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::run::{Length, Run, mean};
+use super::run::{Length, Run};
 use super::{Definition, Outcome};
+use crate::statistics::mean;
 
 pub(super) const CHECKS: &[Definition] = &[
     Definition {
@@ -31,7 +32,67 @@ pub(super) const CHECKS: &[Definition] = &[
         tolerance: 10.0,
         run: |length| Ok(Outcome { expected: 50.0, measured: mean(&crossings(length, 160)?.interrupted_ms) }),
     },
+    Definition {
+        name: "ping-pong-rate",
+        what: "handovers that are ping-pongs, counted by the network, and by observation of the cells of the UEs: a return to the last \
+               cell after a stay of less than 1 s",
+        unit: "% of handovers",
+        source: "TR 36.839 5.2.2: a time of stay below the minimum of 1 s, from arrival to arrival, over successful handovers",
+        tolerance: 0.5,
+        run: ping_pongs,
+    },
 ];
+
+/// Handovers and ping-pongs, by observation from outside: a UE that returns to its last cell after a stay of less than the minimum
+/// time of stay, from arrival to arrival.
+fn ping_pongs(length: Length) -> anyhow::Result<Outcome> {
+    const UES: usize = 60;
+    const TIME_OF_STAY_S: f64 = 1.0;
+    // no hysteresis and a short time to trigger, at the borders of three cells; no link fails, since a re-establishment is no handover
+    let mut text =
+        "seed = 5\n[link_failure]\nenabled = false\n[handover]\na3_offset_db = 0.5\ntime_to_trigger_ms = 40\n[measurement]\nfilter_coefficient = 0\n\
+                    [[cell]]\ncount = 3\napart_m = 300\n"
+            .to_owned();
+    for number in 0..UES {
+        let x_m = 100 + 400 * number / UES;
+        text += &format!(
+            "[[ue]]\nx_m = {x_m}\ny_m = {}\nmotion = \"random-waypoint\"\nspeed_m_per_s = 20\n",
+            number % 7 * 20
+        );
+    }
+    let mut run = Run::new(&text)?;
+    // the cell, when the UE came, and the cell before
+    let mut stays: Vec<Option<(usize, f64, Option<usize>)>> = vec![None; UES];
+    let (mut handovers, mut returns) = (0.0, 0.0);
+    for step in 1..(length.of(200.0) / STEP_S) as u32 {
+        run.advance(STEP_S);
+        let now_s = f64::from(step) * STEP_S;
+        for cell in 0..run.network().cells() {
+            for (_, ue) in run.cell(cell).ues() {
+                let Some(stay) = stays.get_mut(ue.number() as usize) else { continue };
+                let Some((last, since_s, before)) = *stay else {
+                    *stay = Some((cell, now_s, None));
+                    continue;
+                };
+                if last != cell {
+                    handovers += 1.0;
+                    // the steps are those of the network: a stay of 1 s is not shorter
+                    returns +=
+                        f64::from(u8::from(before == Some(cell) && now_s - since_s < TIME_OF_STAY_S - STEP_S / 2.0));
+                    *stay = Some((cell, now_s, Some(last)));
+                }
+            }
+        }
+    }
+    let (mut completed, mut counted) = (0, 0);
+    for cell in 0..run.network().cells() {
+        let counts = run.network().mobility_counts(cell);
+        completed += counts.executions_succeeded;
+        counted += counts.ping_pongs;
+    }
+    anyhow::ensure!(counted > 20, "{counted} ping-pongs among {completed} handovers are too few");
+    Ok(Outcome { expected: 100.0 * returns / handovers, measured: 100.0 * counted as f64 / completed as f64 })
+}
 
 /// The offset of event A3 in the scenario.
 const OFFSET_DB: f64 = 3.0;

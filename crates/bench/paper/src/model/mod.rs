@@ -9,9 +9,11 @@ mod measurements;
 mod mobility;
 mod packets;
 mod phy;
+mod power;
 mod radio;
 mod run;
 mod tcp;
+mod ue;
 
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -78,9 +80,19 @@ fn shown(value: f64) -> String {
 }
 
 fn definitions() -> impl Iterator<Item = &'static Definition> {
-    [phy::CHECKS, mac::CHECKS, radio::CHECKS, mobility::CHECKS, measurements::CHECKS, packets::CHECKS, tcp::CHECKS]
-        .into_iter()
-        .flatten()
+    [
+        phy::CHECKS,
+        mac::CHECKS,
+        radio::CHECKS,
+        ue::CHECKS,
+        mobility::CHECKS,
+        power::CHECKS,
+        measurements::CHECKS,
+        packets::CHECKS,
+        tcp::CHECKS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The names of all checks.

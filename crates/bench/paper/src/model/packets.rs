@@ -3,8 +3,9 @@
 use radio::phy::Direction;
 
 use super::phy::saturated;
-use super::run::{Length, Run, mean};
+use super::run::{Length, Run};
 use super::{Definition, Outcome};
+use crate::statistics::mean;
 
 pub(super) const CHECKS: &[Definition] = &[
     Definition {

@@ -2,8 +2,9 @@
 
 use radio::phy::{Direction, McsTable};
 
-use super::run::{Length, Run, mean};
+use super::run::{Length, Run};
 use super::{Definition, Outcome};
+use crate::statistics::mean;
 
 pub(super) const CHECKS: &[Definition] = &[
     Definition {

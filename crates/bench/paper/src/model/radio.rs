@@ -1,7 +1,8 @@
 //! Path loss, shadowing, noise, interference and uplink power.
 
-use super::run::{Length, Run, deviation, mean};
+use super::run::{Length, Run};
 use super::{Definition, Outcome};
+use crate::statistics::{deviation, mean};
 
 pub(super) const CHECKS: &[Definition] = &[
     Definition {
@@ -70,6 +71,14 @@ pub(super) const CHECKS: &[Definition] = &[
         source: "(N + I) / N with the received powers of all cells",
         tolerance: 0.7,
         run: |length| interference(length, 8, &[0, 1, 2, 3, 4, 5, 6, 7], ""),
+    },
+    Definition {
+        name: "interference-uplink",
+        what: "fall of the uplink SINR while a UE at the edge of the neighbour cell transmits with all of its power all the time",
+        unit: "dB",
+        source: "(N + I) / N with the path gain from that UE, 23 dBm and a noise figure of 5 dB (TR 36.942 5)",
+        tolerance: 0.5,
+        run: uplink_interference,
     },
     Definition {
         name: "uplink-power",
@@ -160,6 +169,41 @@ fn interference(length: Length, cells: usize, busy: &[usize], more: &str) -> any
         measured.push(reported_db(&idle, ue)? - reported_db(&full, ue)?);
     }
     Ok(Outcome { expected: mean(&expected), measured: mean(&measured) })
+}
+
+/// The fall of the mean uplink SINR of UEs of cell 0 when a UE of cell 1 has data in every uplink slot.
+fn uplink_interference(length: Length) -> anyhow::Result<Outcome> {
+    const UES: u64 = 20;
+    const POWER_DBM: f64 = 23.0;
+    const NOISE_FIGURE_DB: f64 = 5.0;
+    let run = |flow: &str| {
+        let text = format!(
+            "[[cell]]\ncount = 2\napart_m = 500\nfading = \"none\"\n[[ue]]\ncell = 1\nx_m = 270\ny_m = 0\n{flow}[[ue]]\ncount = {UES}\n\
+             x_m = 150\ny_m = 0\n"
+        );
+        let mut run = Run::new(&text)?;
+        run.advance(1.0);
+        let mut sinr_db = vec![0.0; UES as usize];
+        let steps = length.of(500.0) as u32;
+        for _ in 0..steps {
+            run.advance(0.01);
+            for (ue, sum) in (1..).zip(&mut sinr_db) {
+                *sum += run.ue(ue)?.uplink().sinr_db() / f64::from(steps);
+            }
+        }
+        anyhow::Ok((run, sinr_db))
+    };
+    let (idle, quiet_db) = run("")?;
+    let (_, busy_db) =
+        run("[[ue.flow]]\nkind = \"cbr\"\ndirection = \"up\"\nrate_bps = 200_000_000\npacket_octets = 9000\n")?;
+    let Some(geometry) = idle.ue(0)?.channel().geometry() else { anyhow::bail!("the UE has no position") };
+    let disturbed = &geometry.sites()[0];
+    let gain_db = geometry.rsrp_dbm(0) - (disturbed.power_dbm - 10.0 * (12.0 * f64::from(disturbed.prbs)).log10());
+    // spread over the resource elements of the carrier
+    let interference_dbm = POWER_DBM - 10.0 * (12.0 * f64::from(disturbed.prbs)).log10() + gain_db;
+    let noise_dbm = -174.0 + 10.0 * f64::from(idle.cell(0).grid().subcarrier_hz()).log10() + NOISE_FIGURE_DB;
+    let expected = 10.0 * (1.0 + 10_f64.powf((interference_dbm - noise_dbm) / 10.0)).log10();
+    Ok(Outcome { expected, measured: mean(&quiet_db) - mean(&busy_db) })
 }
 
 /// The SINR in dB that carries `bits` per resource element: Shannon's bound and a gap that grows by 0.2 dB a bit.

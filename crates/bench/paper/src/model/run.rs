@@ -64,6 +64,23 @@ impl Run {
         }
     }
 
+    /// Orders the sleep of cell 0, or its end.
+    pub fn save_energy(&mut self, is_ordered: bool) {
+        self.model.network.cell_mut(0).set_energy_saving(is_ordered);
+    }
+
+    /// Sets the active transceivers of cell 0.
+    pub fn mute(&mut self, active: u16) {
+        self.model.network.cell_mut(0).set_active_transceivers(active);
+    }
+
+    /// The mean power of cell 0 in the next `seconds`, in W.
+    pub fn mean_w(&mut self, seconds: f64) -> f64 {
+        let (before_j, from) = (self.cell(0).energy_j(), self.cell(0).now());
+        self.advance(seconds);
+        (self.cell(0).energy_j() - before_j) / self.cell(0).now().since(from).as_secs_f64()
+    }
+
     pub fn network(&self) -> &Network {
         &self.model.network
     }
@@ -123,19 +140,4 @@ impl Run {
 /// The first share of some values in percent.
 pub fn first_percent(values: &[f64]) -> f64 {
     100.0 * values.first().copied().unwrap_or(f64::NAN) / values.iter().sum::<f64>()
-}
-
-/// Jain's index of fairness: 1 for equal values.
-pub fn fairness(values: &[f64]) -> f64 {
-    let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    sum * sum / (values.len() as f64 * squares)
-}
-
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-pub fn deviation(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
 }

@@ -3,8 +3,9 @@
 use radio::tc::QueueId;
 use radio::traffic::{Direction as FlowDirection, TcpState};
 
-use super::run::{Length, Run, mean};
+use super::run::{Length, Run};
 use super::{Definition, Outcome};
+use crate::statistics::mean;
 
 pub(super) const CHECKS: &[Definition] = &[
     Definition {

@@ -15,11 +15,15 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 16.0;
 /// A line of labels of marks.
 const MARK_LINE: f64 = 14.0;
-/// The axis with its label.
+/// The axis with its label, and the axis with categories.
 const BELOW: f64 = 46.0;
+const BELOW_CATEGORIES: f64 = 30.0;
+/// More panels are drawn in rows of two.
+const MAX_IN_ROW: usize = 3;
 const LEGEND_LINE: f64 = 16.0;
-/// The sample of a line in the legend.
-const LEGEND_SAMPLE: f64 = 30.0;
+/// The samples of a line and of a bar in the legend.
+const LEGEND_LINE_SAMPLE: f64 = 30.0;
+const LEGEND_BAR_SAMPLE: f64 = 12.0;
 const TEXT: f64 = 12.0;
 const SMALL: f64 = 11.0;
 /// Colours that are distinguishable with any colour vision (Okabe and Ito); reused for more series.
@@ -45,25 +49,28 @@ const MAX_DOTS: usize = 24;
 /// The drawing of a plot.
 pub(super) fn drawing(plot: &Plot) -> Drawing {
     let styles = Styles::of(plot);
-    let lines = plot.panels.iter().map(|panel| panel.mark_lines().len()).max().unwrap_or(0);
-    let top = TOP + MARK_LINE * lines as f64;
-    let width = plot.panels.iter().map(Panel::width).sum::<f64>().max(PANEL_WIDTH);
+    let rows: Vec<&[Panel]> = plot.panels.chunks(if plot.panels.len() > MAX_IN_ROW { 2 } else { MAX_IN_ROW }).collect();
+    let width = |row: &&[Panel]| row.iter().map(Panel::width).sum::<f64>();
+    let width = rows.iter().map(width).fold(PANEL_WIDTH, f64::max);
     let legend = Legend::of(&styles, width);
-    let mut drawing = Drawing {
-        title: plot.title.clone(),
-        width,
-        height: top + PANEL_HEIGHT + BELOW + LEGEND_LINE * legend.lines as f64 + 8.0,
-        shapes: Vec::new(),
-    };
-    let mut left = 0.0;
-    for panel in &plot.panels {
-        let alike = plot.panels.iter().filter(|other| other.y_label == panel.y_label);
-        let greatest = alike.flat_map(Panel::points).map(|(_, y)| y).fold(0.0, f64::max);
-        PanelDrawing { panel, styles: &styles, left: left + LEFT, top, right: left + panel.width() - RIGHT, greatest }
-            .draw(&mut drawing);
-        left += panel.width();
+    let mut drawing = Drawing { title: plot.title.clone(), width, height: 0.0, shapes: Vec::new() };
+    let mut top = 0.0;
+    for row in rows {
+        let lines = row.iter().map(|panel| panel.mark_lines().len()).max().unwrap_or(0);
+        top += TOP + MARK_LINE * lines as f64;
+        let mut left = 0.0;
+        for panel in row {
+            let alike = plot.panels.iter().filter(|other| other.y_label == panel.y_label);
+            let greatest = alike.flat_map(Panel::points).map(|(_, y)| y).fold(0.0, f64::max);
+            let right = left + panel.width() - RIGHT;
+            PanelDrawing { panel, styles: &styles, left: left + LEFT, top, right, greatest }.draw(&mut drawing);
+            left += panel.width();
+        }
+        let has_label = row.iter().any(|panel| matches!(panel.x, X::Numbers(_)));
+        top += PANEL_HEIGHT + if has_label { BELOW } else { BELOW_CATEGORIES };
     }
-    legend.draw(&styles, top + PANEL_HEIGHT + BELOW + 8.0, &mut drawing);
+    legend.draw(&styles, top + 8.0, &mut drawing);
+    drawing.height = top + LEGEND_LINE * legend.lines as f64 + 8.0;
     drawing
 }
 
@@ -75,6 +82,13 @@ enum Kind {
     Bars,
     Line,
     DottedLine,
+}
+
+impl Kind {
+    /// The width of its sample in the legend.
+    fn sample(self) -> f64 {
+        if self == Kind::Bars { LEGEND_BAR_SAMPLE } else { LEGEND_LINE_SAMPLE }
+    }
 }
 
 impl<'p> Styles<'p> {
@@ -117,8 +131,8 @@ struct Legend {
 impl Legend {
     fn of(styles: &Styles<'_>, width: f64) -> Self {
         let (mut places, mut line, mut x) = (Vec::new(), 0, LEFT);
-        for (name, _) in &styles.0 {
-            let needed = LEGEND_SAMPLE + 6.0 + text_width(name, TEXT) + 22.0;
+        for (name, kind) in &styles.0 {
+            let needed = kind.sample() + 6.0 + text_width(name, TEXT) + 22.0;
             if x > LEFT && x + needed > width {
                 (line, x) = (line + 1, LEFT);
             }
@@ -132,15 +146,15 @@ impl Legend {
         for ((name, kind), (line, x)) in styles.0.iter().zip(&self.places) {
             let y = top + LEGEND_LINE * *line as f64;
             match kind {
-                Kind::Bars => drawing.rectangle((x + LEGEND_SAMPLE - 12.0, y - 4.0), (12.0, 9.0), styles.colour(name)),
+                Kind::Bars => drawing.rectangle((*x, y - 4.0), (kind.sample(), 9.0), styles.colour(name)),
                 Kind::Line | Kind::DottedLine => {
-                    drawing.line(vec![(*x, y), (x + LEGEND_SAMPLE, y)], styles.stroke(name));
+                    drawing.line(vec![(*x, y), (x + kind.sample(), y)], styles.stroke(name));
                 }
             }
             if *kind == Kind::DottedLine {
-                drawing.dot((x + LEGEND_SAMPLE / 2.0, y), styles.colour(name));
+                drawing.dot((x + kind.sample() / 2.0, y), styles.colour(name));
             }
-            drawing.text((x + LEGEND_SAMPLE + 6.0, y + 4.0), TEXT, Anchor::Start, name);
+            drawing.text((x + kind.sample() + 6.0, y + 4.0), TEXT, Anchor::Start, name);
         }
     }
 }
@@ -387,6 +401,20 @@ mod tests {
         assert_eq!(panel.mark_lines(), [vec![0, 2, 3], vec![1]]);
         let width = panel.width() - LEFT - RIGHT;
         assert!(panel.label_place(9.9, name, width).1 <= width + RIGHT + 1e-9);
+    }
+
+    #[test]
+    fn four_panels_are_two_rows() {
+        let panel = |name: &str| Panel {
+            x: X::Numbers("s".into()),
+            y_label: name.into(),
+            series: vec![Series::new("a", vec![(0.0, 1.0), (10.0, 2.0)])],
+            marks: Vec::new(),
+        };
+        let of = |count| drawing(&Plot { title: String::new(), panels: vec![panel("ms"); count] });
+        let (three, four) = (of(3), of(4));
+        assert_eq!((three.width, four.width), (3.0 * PANEL_WIDTH, 2.0 * PANEL_WIDTH));
+        assert_eq!(four.height - three.height, TOP + PANEL_HEIGHT + BELOW);
     }
 
     #[test]

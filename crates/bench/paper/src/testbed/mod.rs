@@ -20,9 +20,9 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use bench::part::any_port;
 use e2sm::Model;
-use ferric::StopHandle;
 use ferric::link::Address;
 use ferric::server::ServerConfig;
+use ferric::{Endpoint, StopHandle};
 use radio::{CellConfig, Network};
 use ran::scenario::CellScenario;
 use ran::{LiveConfig, LiveCounts, Namespace, Namespaces, Ran, RanConfig, Scenario, Steps};
@@ -43,7 +43,7 @@ pub(super) const LEAD_S: f64 = 5.0;
 /// The reporting period of the statistics that REST shows.
 const STATISTICS: Duration = Duration::from_millis(100);
 /// The longest time to wait for any condition.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// A slot of 30 kHz subcarrier spacing.
 const SLOT: Duration = Duration::from_micros(500);
 
@@ -103,6 +103,29 @@ pub(super) fn address_of_ue(ue: usize) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 45, 0, 2)) + ue as u32)
 }
 
+/// The addresses of a RIC.
+pub(super) struct Addresses {
+    /// For E2 nodes.
+    pub e2: Endpoint,
+    /// For xApps.
+    pub xapp: Address,
+    pub rest: SocketAddr,
+}
+
+/// Starts a RIC with REST on a thread.
+pub(super) fn start_ric() -> anyhow::Result<(Part<()>, Addresses)> {
+    Part::start("RIC", |sender| {
+        let server = ServerConfig { e2: vec![any_port().into()], xapp: Some(any_port()), ..ServerConfig::default() };
+        let rest = Some(::rest::ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0))));
+        let mut ric = ric::bind(RicConfig { server, rest, statistics_period: STATISTICS, ..RicConfig::default() })?;
+        let e2 = ric.server.e2_endpoints().next().context("the RIC has no address for E2")?;
+        let xapp = ric.server.xapp_address().cloned().context("the RIC has no address for xApps")?;
+        let rest = ric.rest().context("the RIC has no REST interface")?.address();
+        let _ = sender.send((ric.server.stop_handle(), Addresses { e2, xapp, rest }));
+        Ok(ric.server.run()?)
+    })
+}
+
 /// A RIC and a RAN, each on a thread. They end when this is dropped.
 pub(super) struct Testbed<T> {
     /// The RIC's address for xApps.
@@ -124,17 +147,7 @@ impl<T: Send + 'static> Testbed<T> {
         mode: Mode<'_>,
         look: impl FnOnce(&Network) -> T + Send + 'static,
     ) -> anyhow::Result<Self> {
-        let (ric, (e2, xapp, rest)) = Part::start("RIC", |sender| {
-            let server =
-                ServerConfig { e2: vec![any_port().into()], xapp: Some(any_port()), ..ServerConfig::default() };
-            let rest = Some(::rest::ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0))));
-            let mut ric = ric::bind(RicConfig { server, rest, statistics_period: STATISTICS, ..RicConfig::default() })?;
-            let e2 = ric.server.e2_endpoints().next().context("the RIC has no address for E2")?;
-            let xapp = ric.server.xapp_address().cloned().context("the RIC has no address for xApps")?;
-            let rest = ric.rest().context("the RIC has no REST interface")?.address();
-            let _ = sender.send((ric.server.stop_handle(), (e2, xapp, rest)));
-            Ok(ric.server.run()?)
-        })?;
+        let (ric, Addresses { e2, xapp, rest }) = start_ric()?;
         let steps = Steps::default();
         let live = mode.is_live().then(|| live(&scenario));
         let of_ran = live.is_none().then(|| steps.clone());
@@ -171,7 +184,7 @@ impl<T: Send + 'static> Testbed<T> {
 }
 
 /// A thread that runs until it is stopped.
-struct Part<T> {
+pub(super) struct Part<T> {
     name: &'static str,
     stop: StopHandle,
     thread: Option<JoinHandle<anyhow::Result<T>>>,
@@ -192,7 +205,8 @@ impl<T: Send + 'static> Part<T> {
         }
     }
 
-    fn end(mut self) -> anyhow::Result<T> {
+    /// Stops it, and returns its result.
+    pub fn end(mut self) -> anyhow::Result<T> {
         self.stop.stop();
         let thread = self.thread.take().unwrap_or_else(|| panic!("a part ends once"));
         joined(self.name, thread)

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use anyhow::bail;
+
 /// Prints findings as they are made, and counts the faults.
 #[derive(Default)]
 pub struct Findings {
@@ -25,8 +27,13 @@ impl Findings {
         print("FAULT", what, why, remedy);
     }
 
-    pub fn faults(&self) -> usize {
-        self.faults
+    /// The number of faults as the result of the program.
+    pub fn result(&self) -> anyhow::Result<()> {
+        match self.faults {
+            0 => Ok(()),
+            1 => bail!("1 fault found"),
+            faults => bail!("{faults} faults found"),
+        }
     }
 }
 

@@ -80,6 +80,10 @@ fn reports(oid: &str, revision: u16, definition: &[u8]) -> Option<Reports> {
         let name = |part: &str| format!("kpm-{}{suffix}:E2SM-KPM-Indication{part}", detection.revision);
         return Some(Reports { header: name("Header"), message: name("Message"), is_all_measured: false });
     }
+    if let Some(wire) = e2sm::rrc::MODEL.wire_of(oid) {
+        let name = |part: &str| format!("rrc-{wire}:Indication{part}");
+        return Some(Reports { header: name("Header"), message: name("Message"), is_all_measured: false });
+    }
     let (module, wire) = FLEXRIC.iter().find_map(|(module, model)| Some((module, model.wire_of(oid)?)))?;
     let name = |part: &str| format!("{module}-{wire}:Indication{part}");
     Some(Reports { header: name("Header"), message: name("Message"), is_all_measured: true })

@@ -30,7 +30,7 @@ use crate::xapp::connect;
 #[derive(Clone, clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
-    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
+    #[arg(long, value_name = "URL", env = "FERRIC_RIC", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
     /// End when the connection to the RIC is lost, instead of connecting again.
     #[arg(long)]
@@ -239,7 +239,7 @@ mod tests {
         let mut network = Network::default();
         network.add_cell("gnb-a", "gNB a");
         let samples: Vec<_> =
-            [("amf-1", 1.0), ("amf-2", 2.0)].map(|(ue, value)| (ue.to_owned(), "CQI".to_owned(), Some(value))).into();
+            [("amf:1", 1.0), ("amf:2", 2.0)].map(|(ue, value)| (ue.to_owned(), "CQI".to_owned(), Some(value))).into();
         network.ue_report(SystemTime::now(), "gnb-a", &samples, 1000);
         network
     }
@@ -260,7 +260,7 @@ mod tests {
         assert!(press(KeyCode::Esc));
         assert!(press(KeyCode::Char('q')));
         assert_eq!((view.sort, view.filter.as_str()), (model::SortKey::Downlink, ""));
-        assert_eq!(view.selected.as_ref().unwrap().1, "amf-2");
+        assert_eq!(view.selected.as_ref().unwrap().1, "amf:2");
         let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert!(super::press(control_c, &mut View { is_typing: true, ..View::default() }, &network));
     }
@@ -270,7 +270,7 @@ mod tests {
         let (mut view, network) = (View::default(), network());
         select(&mut view, &Network::default(), 1);
         assert_eq!(view.selected, None);
-        for (places, expected) in [(1, "amf-1"), (10, "amf-2"), (-10, "amf-1")] {
+        for (places, expected) in [(1, "amf:1"), (10, "amf:2"), (-10, "amf:1")] {
             select(&mut view, &network, places);
             assert_eq!(view.selected.as_ref().unwrap().1, expected);
         }

@@ -53,6 +53,10 @@ pub struct Ue {
     pub history: VecDeque<f64>,
     /// The mean throughput of both directions, of which recent reports count more.
     pub activity: f64,
+    /// Its other names, for display: `0x4601 10.45.0.2`.
+    pub names: String,
+    /// All its names, by kind.
+    pub identity: Map<String, Value>,
 }
 
 /// The values of the latest report, by the name of the measurement; throughput is computed from volumes where they are reported.
@@ -236,9 +240,16 @@ impl Network {
         }
     }
 
+    /// Sets the names of a UE that a node lists.
+    pub fn set_identity(&mut self, node: &str, ue: &str, names: String, identity: Map<String, Value>) {
+        if let Some(ue) = self.ues.get_mut(&(node.to_owned(), ue.to_owned())) {
+            (ue.names, ue.identity) = (names, identity);
+        }
+    }
+
     /// A UE that another node still lists, or that has been in the network, was handed over.
     fn note_arrival(&mut self, at: std::time::SystemTime, node: &str, ue: &str) {
-        let from = self.ues.keys().find(|(of, name)| of != node && name == ue && name.starts_with("amf-")).cloned();
+        let from = self.ues.keys().find(|(of, name)| of != node && name == ue && name.starts_with("amf:")).cloned();
         if let Some(key) = from {
             let label = |node: &str| self.cells.get(node).map_or(node.to_owned(), |cell| cell.label.clone());
             let text = format!("UE {ue}: {} -> {}", label(&key.0), label(node));
@@ -274,11 +285,13 @@ impl Network {
         self.ues.keys().filter(|(of, _)| of == node).count()
     }
 
-    /// The UEs whose node and name contain `filter`, ignoring case, sorted. Equal ones are in the order of their names.
+    /// The UEs whose node and names contain `filter`, ignoring case, sorted. Equal ones are in the order of their names.
     pub fn sorted_ues(&self, key: SortKey, filter: &str) -> Vec<(&UeKey, &Ue)> {
         let filter = filter.to_lowercase();
-        let matches = |(node, ue): &UeKey| filter.is_empty() || format!("{node} {ue}").to_lowercase().contains(&filter);
-        let mut ues: Vec<_> = self.ues.iter().filter(|(ue, _)| matches(ue)).collect();
+        let matches = |((node, name), ue): &(&UeKey, &Ue)| {
+            filter.is_empty() || format!("{node} {name} {}", ue.names).to_lowercase().contains(&filter)
+        };
+        let mut ues: Vec<_> = self.ues.iter().filter(matches).collect();
         if key != SortKey::Name {
             // stable: the map is sorted by names
             ues.sort_by(|(_, one), (_, other)| key.value(other).total_cmp(&key.value(one)));
@@ -309,6 +322,7 @@ impl Network {
                 let mut object = Map::new();
                 object.insert("node".to_owned(), node.clone().into());
                 object.insert("ue".to_owned(), name.clone().into());
+                object.append(&mut ue.identity.clone());
                 object.append(&mut ue.values.to_json());
                 object.into()
             })
@@ -359,9 +373,9 @@ mod tests {
     fn ue_that_a_report_omits_has_left() {
         let mut network = network();
         let now = SystemTime::now();
-        network.ue_report(now, "gnb-a", &report(&[("amf-1", 1.0), ("amf-2", 2.0)]), 1000);
-        network.ue_report(now, "gnb-a", &report(&[("amf-2", 2.0)]), 1000);
-        assert_eq!(names(&network, SortKey::Name, ""), ["amf-2"]);
+        network.ue_report(now, "gnb-a", &report(&[("amf:1", 1.0), ("amf:2", 2.0)]), 1000);
+        network.ue_report(now, "gnb-a", &report(&[("amf:2", 2.0)]), 1000);
+        assert_eq!(names(&network, SortKey::Name, ""), ["amf:2"]);
         assert_eq!((network.ues_of("gnb-a"), network.ues_of("gnb-b")), (1, 0));
         network.remove_cell("gnb-a");
         assert_eq!(network.sorted_ues(SortKey::Name, "").len(), 0);
@@ -371,16 +385,16 @@ mod tests {
     fn ue_that_appears_in_another_cell_was_handed_over_and_keeps_its_history() {
         let mut network = network();
         let now = SystemTime::now();
-        network.ue_report(now, "gnb-a", &report(&[("amf-1", 100.0)]), 1000);
-        network.ue_report(now, "gnb-b", &report(&[("amf-1", 200.0)]), 1000);
+        network.ue_report(now, "gnb-a", &report(&[("amf:1", 100.0)]), 1000);
+        network.ue_report(now, "gnb-b", &report(&[("amf:1", 200.0)]), 1000);
         let events: Vec<_> = network.events().map(|event| event.text.clone()).collect();
-        assert_eq!(events, ["UE amf-1: gNB a -> gNB b"]);
-        let ue = network.ue(&("gnb-b".to_owned(), "amf-1".to_owned())).unwrap();
+        assert_eq!(events, ["UE amf:1: gNB a -> gNB b"]);
+        let ue = network.ue(&("gnb-b".to_owned(), "amf:1".to_owned())).unwrap();
         assert_eq!(ue.history, [0.1, 0.2]);
         assert_eq!(network.ues_of("gnb-a"), 0, "it is in one cell only");
         // ids of other kinds are those of the node alone
-        network.ue_report(now, "gnb-a", &report(&[("f1ap-1", 1.0)]), 1000);
-        network.ue_report(now, "gnb-b", &report(&[("f1ap-1", 1.0)]), 1000);
+        network.ue_report(now, "gnb-a", &report(&[("f1ap:1", 1.0)]), 1000);
+        network.ue_report(now, "gnb-b", &report(&[("f1ap:1", 1.0)]), 1000);
         assert_eq!(network.events().len(), 1);
     }
 
@@ -389,14 +403,14 @@ mod tests {
         let mut network = network();
         let now = SystemTime::now();
         for _ in 0..10 {
-            network.ue_report(now, "gnb-a", &report(&[("amf-1", 10.0), ("amf-2", 900.0), ("amf-3", 10.0)]), 1000);
+            network.ue_report(now, "gnb-a", &report(&[("amf:1", 10.0), ("amf:2", 900.0), ("amf:3", 10.0)]), 1000);
         }
-        assert_eq!(names(&network, SortKey::Activity, ""), ["amf-2", "amf-1", "amf-3"], "equal ones by name");
+        assert_eq!(names(&network, SortKey::Activity, ""), ["amf:2", "amf:1", "amf:3"], "equal ones by name");
         // one quiet report does not move it to the end
-        network.ue_report(now, "gnb-a", &report(&[("amf-1", 10.0), ("amf-2", 0.0), ("amf-3", 10.0)]), 1000);
-        assert_eq!(names(&network, SortKey::Activity, "")[0], "amf-2");
-        assert_eq!(names(&network, SortKey::Downlink, ""), ["amf-1", "amf-3", "amf-2"]);
-        assert_eq!(names(&network, SortKey::Name, "A AMF-3"), ["amf-3"], "as it is shown: node and name");
+        network.ue_report(now, "gnb-a", &report(&[("amf:1", 10.0), ("amf:2", 0.0), ("amf:3", 10.0)]), 1000);
+        assert_eq!(names(&network, SortKey::Activity, "")[0], "amf:2");
+        assert_eq!(names(&network, SortKey::Downlink, ""), ["amf:1", "amf:3", "amf:2"]);
+        assert_eq!(names(&network, SortKey::Name, "A AMF:3"), ["amf:3"], "as it is shown: node and name");
         assert_eq!(names(&network, SortKey::Name, "gnb-b").len(), 0);
         assert_eq!(SortKey::Name.next(), SortKey::Activity);
     }
@@ -419,11 +433,15 @@ mod tests {
         let mut network = network();
         network.ric = "ric-1".to_owned();
         network.cell_report("gnb-a", &report(&[("cell", 500.0)]), 1000);
-        network.ue_report(SystemTime::now(), "gnb-a", &report(&[("amf-1", 500.0)]), 1000);
+        network.ue_report(SystemTime::now(), "gnb-a", &report(&[("amf:1", 500.0)]), 1000);
+        let identity = [("rnti".to_owned(), Value::from(0x4601))].into_iter().collect();
+        network.set_identity("gnb-a", "amf:1", "0x4601".to_owned(), identity);
+        assert_eq!(names(&network, SortKey::Name, "0x4601"), ["amf:1"]);
         network.event(SystemTime::now(), "one".to_owned());
         let first = network.take_json("2026-01-01T00:00:00.000Z");
         assert_eq!(first["time"], "2026-01-01T00:00:00.000Z");
         assert_eq!((&first["events"], &first["cells"][0]["dl_mbps"]), (&json!(["one"]), &json!(0.5)));
+        assert_eq!((&first["ues"][0]["ue"], &first["ues"][0]["rnti"]), (&json!("amf:1"), &json!(0x4601)));
         assert_eq!(first["ues"][0]["values"]["DRB.PdcpSduVolumeDL"], 500.0);
         network.event(SystemTime::now(), "two".to_owned());
         assert_eq!(network.take_json("")["events"], json!(["two"]));

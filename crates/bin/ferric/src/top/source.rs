@@ -1,22 +1,25 @@
 //! Where the values come from: subscriptions to KPM and to slices on each node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
+use e2sm::common::UeId;
 use e2sm::kpm::{
     ActionDefinition, Detection, EveryUe, IndicationMessage, MeasurementRequest, MeasurementType,
     RanFunctionDefinition, ReportRequest, Revision, Scope,
 };
 use e2sm::slice::{self, Parameters, Share};
 use e2sm::{Arena, Wire};
+use ferric::e2::topology::UeModel;
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
-use ferric::e2::{Action, SubscriptionId, SubscriptionSpec, Ticket};
+use ferric::e2::{Action, NodeId, SubscriptionId, SubscriptionSpec, Ticket};
 use ferric::xapp::{Commands, Indication, RequestEvent, XappEvent};
 use per::Gather;
 
 use super::model::{Network, Sample};
+use crate::xapp::ues::{KnownUe, Ues};
 
 /// What is shown of each UE, and what of each cell, as far as the node offers it.
 const OF_UES: [&str; 8] = [
@@ -49,11 +52,13 @@ pub struct Sources {
     period_ms: u32,
     pending: BTreeMap<Ticket, Source>,
     sources: BTreeMap<SubscriptionId, Source>,
+    ues: Ues,
     arena: Arena,
 }
 
 /// A subscription.
 struct Source {
+    id: NodeId,
     node: String,
     kind: Kind,
 }
@@ -73,17 +78,21 @@ struct Kpm {
 
 impl Sources {
     pub fn new(period_ms: u32) -> Self {
-        Sources { period_ms, pending: BTreeMap::new(), sources: BTreeMap::new(), arena: Arena::new() }
+        Sources { period_ms, pending: BTreeMap::new(), sources: BTreeMap::new(), ues: Ues::new(), arena: Arena::new() }
     }
 
     /// Handles an event of the xApp. Returns whether the network has new values.
     pub fn handle(&mut self, event: XappEvent<'_>, ric: &mut Commands<'_>, network: &mut Network) -> bool {
         let now = SystemTime::now();
+        if let XappEvent::Request(event) = &event {
+            self.ues.handle_request(event);
+        }
         match event {
             XappEvent::NodeUp(node) => self.node_up(now, node, ric, network),
             XappEvent::NodeLost(node) => {
                 let name = node.global_id.to_string();
                 self.sources.retain(|_, source| source.node != name);
+                self.ues.node_lost(node.id);
                 network.remove_cell(&name);
                 network.event(now, format!("{} lost", node.global_id.label()));
             }
@@ -113,7 +122,9 @@ impl Sources {
                     network.event(now, format!("{}: subscription ended: {end}", source.node));
                 }
             }
-            XappEvent::Indication(indication) => return self.indication(now, &indication, network),
+            XappEvent::Indication(indication) => {
+                return !self.ues.handle_indication(&indication) && self.indication(now, &indication, network);
+            }
             XappEvent::ReportsDropped(reports) => {
                 network.event(now, format!("{reports} reports dropped so far: this xApp reads too slowly"));
             }
@@ -142,6 +153,8 @@ impl Sources {
                 }
             }
         }
+        self.ues.node_up(node);
+        self.ues.ask(node, &[UeModel::Rrc], self.period_ms, EveryUe::AnySignal, ric);
         if !has_kpm {
             network.set_trouble(&name, "the node does not offer KPM".to_owned());
         }
@@ -233,7 +246,7 @@ impl Sources {
     ) {
         let action = Action { id: RicActionId(1), kind: RicActionType::Report, definition, subsequent: None };
         let ticket = ric.subscribe(node.id, function, SubscriptionSpec { event_trigger, actions: vec![action] });
-        self.pending.insert(ticket, Source { node: name.to_owned(), kind });
+        self.pending.insert(ticket, Source { id: node.id, node: name.to_owned(), kind });
     }
 
     fn indication(&mut self, now: SystemTime, indication: &Indication<'_>, network: &mut Network) -> bool {
@@ -256,12 +269,17 @@ impl Sources {
         self.arena.reset();
         let period_ms = self.period_ms;
         match &source.kind {
-            Kind::Ues(kpm) => match samples(kpm, message, &self.arena) {
-                Ok(samples) => network.ue_report(now, &source.node, &samples, period_ms),
+            Kind::Ues(kpm) => match samples(kpm, message, &self.arena, |ue_id| self.ues.learn(source.id, ue_id)) {
+                Ok((samples, ues)) => {
+                    network.ue_report(now, &source.node, &samples, period_ms);
+                    for ue in ues {
+                        network.set_identity(&source.node, &ue.reference.to_string(), ue.others(), ue.json());
+                    }
+                }
                 Err(error) => network.set_trouble(&source.node, format!("cannot decode a report: {error}")),
             },
-            Kind::Cell(kpm) => match samples(kpm, message, &self.arena) {
-                Ok(samples) => network.cell_report(&source.node, &samples, period_ms),
+            Kind::Cell(kpm) => match samples(kpm, message, &self.arena, |ue_id| self.ues.learn(source.id, ue_id)) {
+                Ok((samples, _)) => network.cell_report(&source.node, &samples, period_ms),
                 Err(error) => network.set_trouble(&source.node, format!("cannot decode a report: {error}")),
             },
             Kind::Slices(wire) => {
@@ -274,10 +292,16 @@ impl Sources {
     }
 }
 
-/// The values of a report.
-fn samples(kpm: &Kpm, message: &[u8], arena: &Arena) -> Result<Vec<Sample>, e2sm::Error> {
+/// The values of a report, and its UEs.
+fn samples(
+    kpm: &Kpm,
+    message: &[u8],
+    arena: &Arena,
+    mut learn: impl FnMut(&UeId<'_>) -> KnownUe,
+) -> Result<(Vec<Sample>, Vec<KnownUe>), e2sm::Error> {
     let action = ActionDefinition::decode_in(&kpm.action, kpm.revision, kpm.wire, arena).ok();
     let message = IndicationMessage::decode_in(message, kpm.revision, kpm.wire, arena)?;
+    let ues: HashMap<&UeId<'_>, KnownUe> = message.ue_ids().map(|ue_id| (ue_id, learn(ue_id))).collect();
     let rows = message.rows(action.as_ref());
     let sample = |row: e2sm::kpm::Row<'_>| {
         let measurement = match row.measurement {
@@ -285,9 +309,11 @@ fn samples(kpm: &Kpm, message: &[u8], arena: &Arena) -> Result<Vec<Sample>, e2sm
             Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
             None => format!("?{}", row.position + 1),
         };
-        (row.ue.map_or_else(|| "cell".to_owned(), e2sm::ue_name), measurement, row.value.number())
+        let known = row.ue.and_then(|ue_id| ues.get(ue_id));
+        (known.map_or_else(|| "cell".to_owned(), |ue| ue.reference.to_string()), measurement, row.value.number())
     };
-    Ok(rows.map(sample).collect())
+    let samples = rows.map(sample).collect();
+    Ok((samples, ues.into_values().collect()))
 }
 
 /// The downlink slices of a cell: `1 NVS 50 %, 3 UEs`.

@@ -197,13 +197,14 @@ fn spark(history: &std::collections::VecDeque<f64>, width: usize) -> String {
 /// A column of UEs: heading, width, value.
 type Column = (&'static str, usize, fn(&Ue) -> String);
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     ("DL Mb/s", 8, |ue| value(ue.values.dl_mbps)),
     ("UL Mb/s", 8, |ue| value(ue.values.ul_mbps)),
     ("PRB DL%", 8, |ue| integer(ue.values.prb_dl())),
     ("PRB UL%", 8, |ue| integer(ue.values.prb_ul())),
     ("Delay ms", 9, |ue| value(ue.values.get("DRB.RlcSduDelayDl").map(|tenths| tenths / 10.0))),
     ("CQI", 5, |ue| integer(ue.values.get("CQI"))),
+    ("RNTI", 8, |ue| ue.names.split(' ').next().filter(|name| name.starts_with("0x")).unwrap_or("-").to_owned()),
 ];
 
 fn draw_ues(frame: &mut Frame<'_>, area: Rect, network: &Network, view: &View) {
@@ -261,7 +262,7 @@ fn draw_ues(frame: &mut Frame<'_>, area: Rect, network: &Network, view: &View) {
 fn draw_details(frame: &mut Frame<'_>, area: Rect, network: &Network, view: &View) {
     let palette = view.palette;
     let known = view.selected.as_ref().and_then(|key| Some((key, network.ue(key)?)));
-    let title = known.map_or(" Details ".to_owned(), |((node, ue), _)| format!(" {node} {ue} "));
+    let title = known.map_or(" Details ".to_owned(), |((node, name), ue)| format!(" {node} {name} {} ", ue.names));
     let block = Block::new().borders(Borders::TOP).title(Span::styled(title, palette.heading()));
     let inner = block.inner(area);
     frame.render_widget(block, area);
@@ -375,7 +376,7 @@ mod tests {
         network.cell_report("gnb-00101-e00", &cell, 1000);
         let ues: Vec<_> = (1..=40)
             .flat_map(|n| {
-                let ue = format!("amf-{n}");
+                let ue = format!("amf:{n}");
                 [sample(&ue, "DRB.PdcpSduVolumeDL", f64::from(n) * 1e3), sample(&ue, "CQI", 12.0)]
             })
             .collect();
@@ -403,21 +404,21 @@ mod tests {
             "gNB 00101-e00   40    42.0       -  ██████░░░░  61 %  ██████████  97 %",
             "gNB 00101-e01    0       - the node does not offer KPM",
             "UEs 1 to 12 of 40, by activity",
-            "00101-e00 amf-40    40.0 ",
+            "00101-e00 amf:40    40.0 ",
             "01:01:01 gNB 00101-e00 up",
             "q quit   s sort",
         ] {
             assert!(text.contains(part), "`{part}` in:\n{text}");
         }
         let of = |name: &str| lines.iter().position(|line| line.contains(name));
-        assert!(of("amf-40") < of("amf-39"), "the most active UE is first:\n{text}");
+        assert!(of("amf:40") < of("amf:39"), "the most active UE is first:\n{text}");
     }
 
     #[test]
     fn narrow_terminal_shows_ues_and_keys() {
         let lines = drawn(40, 10, &network(), &View::default());
         let text = lines.join("\n");
-        assert!(text.contains("amf-40") && text.contains("40.0") && !text.contains("Events"), "{text}");
+        assert!(text.contains("amf:40") && text.contains("40.0") && !text.contains("Events"), "{text}");
         assert_eq!(lines[9], "q quit  s sort  / filter  ? help");
     }
 
@@ -425,7 +426,7 @@ mod tests {
     fn every_size_is_drawn() {
         let mut view = View { shows_details: true, shows_help: true, ..View::default() };
         let network = network();
-        for selected in [None, Some(("gnb-00101-e00".to_owned(), "amf-3".to_owned()))] {
+        for selected in [None, Some(("gnb-00101-e00".to_owned(), "amf:3".to_owned()))] {
             view.selected = selected;
             for width in [1, 9, 10, 28, 40, 59, 60, 80, 132] {
                 for height in [1, 2, 3, 7, 13, 14, 19, 20, 24, 50] {
@@ -438,20 +439,20 @@ mod tests {
 
     #[test]
     fn selected_ue_is_marked_and_in_sight_with_its_details() {
-        let selected = Some(("gnb-00101-e00".to_owned(), "amf-3".to_owned()));
+        let selected = Some(("gnb-00101-e00".to_owned(), "amf:3".to_owned()));
         let view = View { selected, shows_details: true, ..View::default() };
         let lines = drawn(100, 30, &network(), &view);
         let text = lines.join("\n");
-        assert!(lines.iter().any(|line| line.starts_with(">00101-e00 amf-3 ")), "{text}");
+        assert!(lines.iter().any(|line| line.starts_with(">00101-e00 amf:3 ")), "{text}");
         assert!(text.contains("CQI 12.0   DRB.PdcpSduVolumeDL 3000"), "{text}");
     }
 
     #[test]
     fn filter_and_its_prompt_are_shown() {
-        let view = View { filter: "amf-7".to_owned(), is_typing: true, ..View::default() };
+        let view = View { filter: "amf:7".to_owned(), is_typing: true, ..View::default() };
         let text = drawn(80, 24, &network(), &view).join("\n");
-        assert!(text.contains("UEs 1 to 1 of 1, by activity, with `amf-7`"), "{text}");
-        assert!(text.contains("filter: amf-7_"), "{text}");
+        assert!(text.contains("UEs 1 to 1 of 1, by activity, with `amf:7`"), "{text}");
+        assert!(text.contains("filter: amf:7_"), "{text}");
     }
 
     #[test]

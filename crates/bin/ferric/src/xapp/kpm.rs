@@ -6,7 +6,12 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, bail};
 use e2ap::RanFunctionId;
 use e2sm::Arena;
+#[cfg(feature = "ue-names")]
+use e2sm::kpm::EveryUe;
 use e2sm::kpm::{Detection, Revision};
+#[cfg(feature = "ue-names")]
+use ferric::e2::topology::UeModel;
+use ferric::e2::topology::UeReference;
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{SubscriptionId, Ticket};
 use ferric::link::Address;
@@ -19,9 +24,17 @@ use super::kpm_report::{self, Report};
 use super::kpm_request::{self, Request};
 use super::kpm_source::Source;
 use super::table::{Stream, Table};
+use super::ues::{KnownUe, Ues};
 use super::{connect, kpm_v1, latency_histogram, p50_p99};
 
+/// What nodes are asked for further names of their UEs.
+#[cfg(feature = "ue-names")]
+const MODELS: &[UeModel] = &[UeModel::Rrc];
+
 /// Show the KPIs of all UEs as a table.
+///
+/// A UE is shown by the name that it keeps for the longest time, with its C-RNTI and address where its node reports them (RRC
+/// notifications); with --json, `ues` has all its names.
 ///
 /// The report style depends on what each node offers. Ends with a line, in the log with --json, `indications=… lost=… p50_us=… p99_us=…`, where a
 /// latency lasts from the end of the measured period, by the node's clock, to the xApp's reading of the report. `-` means
@@ -29,7 +42,7 @@ use super::{connect, kpm_v1, latency_histogram, p50_p99};
 #[derive(Clone, clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
-    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
+    #[arg(long, value_name = "URL", env = "FERRIC_RIC", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     pub ric: Address,
     /// Reporting period in ms.
     #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -44,6 +57,9 @@ pub struct Args {
     /// Only UEs of the slice with this SST. OAI's base stations need this condition.
     #[arg(long, value_name = "N", conflicts_with = "cell")]
     pub sst: Option<u8>,
+    /// Only this UE, by any name that is shown: amf:N (or N), f1ap:N, rnti:0xN@CELL, rnti:0xN@NODE, ip:ADDRESS, ...
+    #[arg(long, value_name = "UE", conflicts_with = "cell")]
+    pub ue: Option<UeReference>,
     /// Revision of KPM, overriding what the nodes register: 1.00, 2.00, 2.01, 2.03, 3.00 or 4.00.
     #[arg(long, value_name = "REVISION")]
     pub kpm: Option<Revision>,
@@ -67,6 +83,7 @@ impl Default for Args {
             measurements: Vec::new(),
             cell: false,
             sst: None,
+            ue: None,
             kpm: None,
             style: None,
             seconds: None,
@@ -119,6 +136,9 @@ struct App {
     pending: HashMap<Ticket, Source>,
     sources: BTreeMap<SubscriptionId, Source>,
     table: Table,
+    ues: Ues,
+    /// The UE that was requested, once a report has contained it: it keeps this name when its C-RNTI changes.
+    found_ue: Option<UeReference>,
     arena: Arena,
     started: Instant,
     indications: u64,
@@ -136,6 +156,8 @@ impl App {
             pending: HashMap::new(),
             sources: BTreeMap::new(),
             table: Table::new(),
+            ues: Ues::new(),
+            found_ue: None,
             arena: Arena::new(),
             started: Instant::now(),
             indications: 0,
@@ -151,28 +173,40 @@ impl App {
             XappEvent::NodeLost(node) => {
                 warn!(node = %node.global_id, "node lost");
                 self.sources.retain(|_, source| source.node != node.id);
+                self.ues.node_lost(node.id);
                 self.table.remove(&node.global_id.to_string());
             }
-            XappEvent::Request(RequestEvent::Subscribed { ticket, subscription, .. }) => {
-                if let Some(source) = self.pending.remove(&ticket) {
-                    info!(node = source.node_name, "subscribed");
-                    self.was_subscribed = true;
-                    self.sources.insert(subscription, source);
-                }
-            }
-            XappEvent::Request(RequestEvent::SubscriptionFailed { ticket, error }) => {
-                if let Some(source) = self.pending.remove(&ticket) {
-                    warn!(node = source.node_name, %error, "subscription failed");
-                }
-            }
-            XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, end }) => {
-                if let Some(source) = self.sources.remove(&subscription) {
-                    warn!(node = source.node_name, %end, "subscription ended");
-                }
-            }
+            XappEvent::Request(event) => self.request(&event),
+            #[cfg(feature = "ue-names")]
+            XappEvent::Indication(indication) if self.ues.handle_indication(&indication) => {}
             XappEvent::Indication(indication) => self.indication(&indication),
             XappEvent::ReportsDropped(reports) => warn!(reports, "the RIC dropped reports: this xApp reads too slowly"),
             // a node that returns is subscribed to again, which replaces its suspended subscriptions
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, event: &RequestEvent) {
+        #[cfg(feature = "ue-names")]
+        self.ues.handle_request(event);
+        match event {
+            RequestEvent::Subscribed { ticket, subscription, .. } => {
+                if let Some(source) = self.pending.remove(ticket) {
+                    info!(node = source.node_name, "subscribed");
+                    self.was_subscribed = true;
+                    self.sources.insert(*subscription, source);
+                }
+            }
+            RequestEvent::SubscriptionFailed { ticket, error } => {
+                if let Some(source) = self.pending.remove(ticket) {
+                    warn!(node = source.node_name, %error, "subscription failed");
+                }
+            }
+            RequestEvent::SubscriptionEnded { subscription, end } => {
+                if let Some(source) = self.sources.remove(subscription) {
+                    warn!(node = source.node_name, %end, "subscription ended");
+                }
+            }
             _ => {}
         }
     }
@@ -186,12 +220,23 @@ impl App {
                 warn!(node = name, function = function.id.0, "{error:#}");
             }
         }
+        self.ues.node_up(node);
+        #[cfg(feature = "ue-names")]
+        if !self.args.cell {
+            self.ues.ask(node, MODELS, self.args.period_ms, EveryUe::AnySignal, ric);
+        }
     }
 
     /// Fails if there was nothing to read.
     fn check(&self) -> anyhow::Result<()> {
         match (self.was_subscribed, self.saw_node) {
-            (true, _) => Ok(()),
+            (true, _) => match (&self.args.ue, &self.found_ue) {
+                (Some(wanted), None) => match self.ues.ran().resolve(wanted) {
+                    Ok(ue) => bail!("KPM has not reported {}", self.ues.ran().describe(ue)),
+                    Err(error) => bail!(error),
+                },
+                _ => Ok(()),
+            },
             (false, true) => {
                 bail!("no node accepted a subscription to KPM: see the log lines above, or run `ferric doctor`")
             }
@@ -268,7 +313,13 @@ impl App {
             return match kpm_v1::values(message) {
                 Ok(values) => {
                     let name = source.node_name.clone();
-                    self.report((indication.subscription, action_id), &name, sn.map(|sn| sn.0), values.into_iter());
+                    self.report(
+                        (indication.subscription, action_id),
+                        &name,
+                        sn.map(|sn| sn.0),
+                        values.into_iter(),
+                        &[],
+                    );
                 }
                 Err(error) => warn!(node = source.node_name, %error, "cannot decode indication message"),
             };
@@ -286,10 +337,22 @@ impl App {
             Ok(report) => report,
             Err(error) => return warn!(node = source.node_name, %error, "cannot decode indication message"),
         };
-        let (mismatch, values) = (report.count_mismatch(), report.values());
+        let (node, mismatch) = (source.node, report.count_mismatch());
+        let mut known = HashMap::new();
+        for ue_id in report.ue_ids() {
+            let ue = self.ues.learn(node, ue_id);
+            if self.found_ue.is_none() && self.args.ue.as_ref().is_some_and(|wanted| self.ues.is(&ue, wanted)) {
+                self.found_ue = Some(ue.reference.clone());
+            }
+            known.insert(ue_id, ue);
+        }
+        let is_shown = |ue: &KnownUe| self.args.ue.is_none() || self.found_ue.as_ref() == Some(&ue.reference);
+        known.retain(|_, ue| is_shown(ue));
+        let values = report.values(|ue_id| known.get(ue_id).map(|ue| ue.reference.to_string()));
+        let known: Vec<KnownUe> = known.into_values().collect();
         source.check_counts(mismatch);
         let name = source.node_name.clone();
-        self.report((indication.subscription, action_id), &name, sn.map(|sn| sn.0), values.into_iter());
+        self.report((indication.subscription, action_id), &name, sn.map(|sn| sn.0), values.into_iter(), &known);
     }
 
     /// Whether reports are printed as JSON instead of a table.
@@ -300,22 +363,24 @@ impl App {
         false
     }
 
-    /// Prints a report, or puts it into the table. Each value has a subject and a measurement.
+    /// Prints a report, or puts it into the table. Each value has a subject and a measurement; `ues` are its UEs.
     fn report(
         &mut self,
         stream: Stream,
         node: &str,
         sn: Option<u16>,
         values: impl Iterator<Item = (String, String, Option<f64>)>,
+        ues: &[KnownUe],
     ) {
         self.has_news = true;
         #[cfg(feature = "xapp")]
         if self.args.json {
-            return print_json(node, sn, values);
+            return print_json(node, sn, values, ues);
         }
         #[cfg(not(feature = "xapp"))]
         let _ = sn; // it appears in JSON only
         self.table.report(Instant::now(), stream, node, values);
+        ues.iter().for_each(|ue| self.table.set_names(node, &ue.reference.to_string(), ue.others()));
     }
 
     fn show(&self) -> std::io::Result<()> {
@@ -341,10 +406,16 @@ impl App {
 
 /// Prints a report as one JSON object.
 #[cfg(feature = "xapp")]
-fn print_json(node: &str, sn: Option<u16>, values: impl Iterator<Item = (String, String, Option<f64>)>) {
-    let mut ues: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
-    for (ue, measurement, value) in values {
-        ues.entry(ue).or_default().insert(measurement, value.map_or(serde_json::Value::Null, Into::into));
+fn print_json(
+    node: &str,
+    sn: Option<u16>,
+    values: impl Iterator<Item = (String, String, Option<f64>)>,
+    ues: &[KnownUe],
+) {
+    let mut by_subject: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = BTreeMap::new();
+    for (subject, measurement, value) in values {
+        by_subject.entry(subject).or_default().insert(measurement, value.map_or(serde_json::Value::Null, Into::into));
     }
-    program::outln!("{}", serde_json::json!({ "node": node, "sn": sn, "values": ues }));
+    let ues: BTreeMap<String, _> = ues.iter().map(|ue| (ue.reference.to_string(), ue.json())).collect();
+    program::outln!("{}", serde_json::json!({ "node": node, "sn": sn, "values": by_subject, "ues": ues }));
 }

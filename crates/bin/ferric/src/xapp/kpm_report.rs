@@ -1,11 +1,11 @@
 //! The values of a report of v02.00 or later.
 
+use e2sm::common::UeId;
 use e2sm::kpm::{
     ActionDefinition, CountMismatch, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementType,
     Revision, TimeStamp, v2_00,
 };
 use e2sm::{Arena, Error, Wire};
-use ferric::e2::topology::UeReference;
 
 /// The time stamp of an indication header.
 pub fn time_stamp(header: &[u8], revision: Revision, wire: Wire, arena: &Arena) -> Result<TimeStamp, Error> {
@@ -51,8 +51,14 @@ impl<'a> Report<'a> {
         self.message.count_mismatch(self.action.as_ref())
     }
 
-    /// The values, each with its subject and its measurement; `?N` is the N-th of a record whose values have no names.
-    pub fn values(&self) -> Vec<(String, String, Option<f64>)> {
+    /// The UE IDs in the report.
+    pub fn ue_ids(&self) -> impl Iterator<Item = &UeId<'a>> {
+        self.message.ue_ids()
+    }
+
+    /// The values, each with its subject and its measurement; `?N` is the N-th of a record whose values have no names. `name`
+    /// returns the name of a UE, or `None` to leave it out.
+    pub fn values(&self, name: impl Fn(&UeId<'_>) -> Option<String>) -> Vec<(String, String, Option<f64>)> {
         let rows = self.message.rows(self.action.as_ref());
         let value = |row: e2sm::kpm::Row<'_>| {
             let measurement = match row.measurement {
@@ -60,12 +66,12 @@ impl<'a> Report<'a> {
                 Some(MeasurementType::MeasId(id)) => format!("#{}", id.0),
                 None => format!("?{}", row.position + 1),
             };
-            let subject = row.ue.map_or_else(
-                || self.cell.clone().unwrap_or_else(|| "cell".to_owned()),
-                |ue| UeReference::of(ue).to_string(),
-            );
-            (subject, measurement, row.value.number())
+            let subject = match row.ue {
+                Some(ue) => name(ue)?,
+                None => self.cell.clone().unwrap_or_else(|| "cell".to_owned()),
+            };
+            Some((subject, measurement, row.value.number()))
         };
-        rows.map(value).collect()
+        rows.filter_map(value).collect()
     }
 }

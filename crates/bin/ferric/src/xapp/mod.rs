@@ -18,8 +18,9 @@ mod rc;
 mod table;
 #[cfg(feature = "xapp")]
 mod tc;
+#[cfg(any(feature = "demo", feature = "xapp", feature = "top"))]
+pub mod ues;
 
-use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -86,7 +87,7 @@ pub fn connect(ric: &Address, name: &str, config: XappConfig, seconds: Option<u3
             Err(error) => error,
         };
         let has_time = end.is_none_or(|end| Instant::now() + RETRY < end);
-        if config.reconnect.is_none() || !has_time || !is_absent(&error) {
+        if config.reconnect.is_none() || !has_time || !error.is_absent() {
             return Err(error).with_context(|| {
                 format!(
                     "cannot use the RIC at {ric} (`ferric ric` starts one and prints its address for xApps: xapp=URL)"
@@ -102,12 +103,6 @@ pub fn connect(ric: &Address, name: &str, config: XappConfig, seconds: Option<u3
 
 /// The time between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// Whether nothing listens at the address.
-fn is_absent(error: &ferric::Error) -> bool {
-    let ferric::Error::Link(ferric::link::Error::Connect { source, .. }) = error else { return false };
-    matches!(source.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound)
-}
 
 /// An empty histogram of latencies with a relative error of at most 0.1 %.
 #[cfg(any(feature = "demo", feature = "xapp"))]

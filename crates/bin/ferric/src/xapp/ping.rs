@@ -19,7 +19,7 @@ use super::{connect, latency_histogram, p50_p99};
 #[derive(clap::Args)]
 pub struct Args {
     /// The RIC's address for xApps.
-    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
+    #[arg(long, value_name = "URL", env = "FERRIC_RIC", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
     /// Period of the pings in ms.
     #[arg(long, value_name = "P", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]

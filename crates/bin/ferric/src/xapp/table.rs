@@ -44,6 +44,8 @@ struct Row {
     values: Vec<Option<f64>>,
     /// The latest report with it, by stream: a node may have several.
     reported: Vec<(Stream, u64)>,
+    /// Further names of the UE.
+    names: String,
 }
 
 /// A measurement.
@@ -130,6 +132,13 @@ impl Table {
         row.values[column] = value;
     }
 
+    /// Sets what is shown beside the name of a UE.
+    pub fn set_names(&mut self, node: &str, ue: &str, names: String) {
+        if let Some(row) = self.rows.get_mut(&(node.to_owned(), ue.to_owned())) {
+            row.names = names;
+        }
+    }
+
     /// Removes a node's rows.
     pub fn remove(&mut self, node: &str) {
         self.rows.retain(|(n, _), _| n != node);
@@ -154,7 +163,11 @@ impl Table {
     /// The part of the table that fits on the terminal.
     fn draw(&self, out: &mut String, status: &str) {
         let (width, height) = terminal_size();
-        let name_width = 1 + self.rows.keys().map(|(node, ue)| node.len() + 1 + ue.len()).max().unwrap_or(0);
+        let name = |((node, ue), row): (&(String, String), &Row)| match &*row.names {
+            "" => format!("{node} {ue}"),
+            names => format!("{node} {ue} {names}"),
+        };
+        let name_width = 1 + self.rows.iter().map(|row| name(row).len()).max().unwrap_or(0);
         let mut used = name_width;
         let fitting = self.columns.iter().take_while(|column| {
             used += 1 + column.width();
@@ -173,8 +186,8 @@ impl Table {
         out.push('\n');
         // without the lines of the status, the heading, the omissions and the cursor
         let lines = height.saturating_sub(6).max(1);
-        for ((node, ue), row) in self.rows.iter().take(lines) {
-            let _ = write!(out, "{:<name_width$}", format!("{node} {ue}"));
+        for (key, row) in self.rows.iter().take(lines) {
+            let _ = write!(out, "{:<name_width$}", name((key, row)));
             for (at, column) in columns.iter().enumerate() {
                 let value = row.values.get(at).copied().flatten().map_or("-".to_owned(), number);
                 let _ = write!(out, " {value:>0$}", column.width());

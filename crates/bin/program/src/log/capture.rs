@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -35,6 +35,17 @@ pub fn show_log_again() {
     *CAPTURED.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
+/// Gets each line that is logged, as it is captured.
+type Observer = Box<dyn Fn(&str) + Send + Sync>;
+
+static OBSERVER: OnceLock<Observer> = OnceLock::new();
+
+/// Has each line also passed on, without time stamp and colours. It must not block, and log nothing. Only the first observer of a
+/// program gets lines.
+pub fn observe_log(observer: Observer) {
+    let _ = OBSERVER.set(observer);
+}
+
 /// The writer of the log.
 pub(super) struct Destination;
 
@@ -49,6 +60,9 @@ impl MakeWriter<'_> for Destination {
 impl Write for Destination {
     /// Writes a whole line: the subscriber formats it before.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if let Some(observe) = OBSERVER.get() {
+            observe(&shown(&String::from_utf8_lossy(line)));
+        }
         let captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
         match &*captured {
             Some(sender) => {

@@ -13,7 +13,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 
-pub use capture::{LogLines, capture_log, show_log_again};
+pub use capture::{LogLines, capture_log, observe_log, show_log_again};
 
 /// The least severe level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,11 +94,16 @@ static CHANGE_LEVEL: OnceLock<Box<dyn Fn(LevelFilter) -> bool + Send + Sync>> = 
 /// Whether the level is that of the command line or of the environment.
 static IS_LEVEL_GIVEN: AtomicBool = AtomicBool::new(false);
 
+/// Changes the least severe level that is logged, whatever has set it. Returns whether it is in force.
+pub fn replace_log_level(level: LevelFilter) -> bool {
+    CHANGE_LEVEL.get().is_some_and(|change| change(level))
+}
+
 /// Changes the least severe level that is logged, unless the command line or [`LogLevel::VARIABLE`] has set one. Returns whether
 /// it is in force.
 pub fn set_log_level(level: LevelFilter) -> bool {
     if IS_LEVEL_GIVEN.load(Ordering::Relaxed) {
         return false;
     }
-    CHANGE_LEVEL.get().is_some_and(|change| change(level))
+    replace_log_level(level)
 }

@@ -82,7 +82,7 @@ pub struct ControllerConfig {
     /// ([`Misuse::NodeBusy`](super::Misuse::NodeBusy)). `None`: nothing is counted. Default: `None`.
     pub outbox_octets: Option<usize>,
     /// The most octets of unanswered controls, of all consumers together, that are kept for [`Event::ControlEnded`](super::Event),
-    /// which is reported only if this is not zero. Default: 0.
+    /// which is reported only if this is not zero. A consumer may keep as much as stays free, at most half. Default: 0.
     pub kept_control_octets: usize,
     /// The longest PDU that the nodes' links carry; commands that need a longer one are refused. Default: 1 MiB.
     pub max_pdu_octets: usize,

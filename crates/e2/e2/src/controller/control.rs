@@ -36,12 +36,12 @@ impl Controller {
         self.check_room(consumer, octets, 0)?;
         self.check_share(consumer, node, octets)?;
         let octets = header.len() + message.len();
-        let content = (octets <= self.config.kept_control_octets.saturating_sub(self.kept_control_octets))
-            .then(|| Box::new((header.to_vec(), message.to_vec())));
+        let content =
+            self.kept_controls.has_room(consumer, octets).then(|| Box::new((header.to_vec(), message.to_vec())));
         let control = Control { node, function, consumer, ticket, ack, sent: now, content };
         let kept_octets = control.kept_octets();
         let place = self.requests.add(now, Request::Control(control)).ok_or(Misuse::NoRequestId)?;
-        self.kept_control_octets += kept_octets;
+        self.kept_controls.charge(consumer, kept_octets);
         self.quotas.charge(consumer, place, 0);
         let request = RicControlRequest {
             request_id: self.requests.id(place),

@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn host(last: u8) -> Option<Host> {
-        Some(Host::Ipv4([192, 0, 2, last].into()))
+        Some(Host::V4([192, 0, 2, last].into()))
     }
 
     fn hosts(max_nodes: usize, max_setups_per_second: u32) -> NodesOfHosts {

@@ -19,6 +19,7 @@ mod event;
 mod hosts;
 mod ids;
 mod indication;
+mod kept_controls;
 mod modification;
 mod modification_required;
 mod node;
@@ -51,6 +52,7 @@ use crate::budget::Budget;
 use crate::timers::Timers;
 use crate::{AssocId, CloseReason, NodeRights, Notice, Origin, Time};
 use associations::Handover;
+use kept_controls::KeptControls;
 use procedures::Procedures;
 use quotas::Quotas;
 use records::{Request, SubscriptionState};
@@ -148,8 +150,7 @@ pub struct Controller {
     /// Restored subscriptions that a consumer may reclaim.
     restored: SharingIndex,
     quotas: Quotas,
-    /// Octets kept of unanswered controls.
-    kept_control_octets: usize,
+    kept_controls: KeptControls,
     /// Subscriptions that wait for their nodes to set up again.
     suspended: HashMap<GlobalE2NodeId, BTreeSet<u32>>,
     suspended_count: usize,
@@ -170,7 +171,7 @@ impl Controller {
             requests: RequestTable::new(config.first_requestor, config.max_requests, config.request_reuse_delay),
             quotas: Quotas::new(config.max_requests_per_consumer, config.max_octets_per_consumer),
             outbox: TrackedOutbox::new(config.outbox_octets),
-            kept_control_octets: 0,
+            kept_controls: KeptControls::new(config.kept_control_octets),
             hosts: hosts::NodesOfHosts::new(&config),
             config,
             assocs: HashMap::new(),
@@ -240,6 +241,28 @@ impl Controller {
             Some(Request::Subscription(of)) => Some((of.node, of.function, &of.spec)),
             _ => None,
         }
+    }
+
+    /// Returns all associations of a node, with their encodings.
+    pub fn associations(&self, node: NodeId) -> impl Iterator<Item = (AssocId, Codec)> {
+        self.assocs.iter().filter(move |(_, of)| of.node == Some(node)).map(|(assoc, of)| (*assoc, of.codec))
+    }
+
+    /// Returns when a subscription was requested first: it is another one under the same id if that differs.
+    #[must_use]
+    pub fn requested_at(&self, id: SubscriptionId) -> Option<Time> {
+        match self.requests.get(id.0) {
+            Some(Request::Subscription(of)) => Some(of.requested),
+            _ => None,
+        }
+    }
+
+    /// Returns all subscriptions with their nodes and RAN functions, and whether their nodes have confirmed them.
+    pub fn subscriptions(&self) -> impl Iterator<Item = (SubscriptionId, NodeId, RanFunctionId, bool)> {
+        self.requests.all().filter_map(|(place, request)| match request {
+            Request::Subscription(of) => Some((SubscriptionId(place), of.node, of.function, of.is_active())),
+            _ => None,
+        })
     }
 
     /// The number of requests in progress: subscriptions in any state, controls and queries.
@@ -469,7 +492,7 @@ impl Controller {
                 }
             }
             Request::Control(control) => {
-                self.kept_control_octets -= control.kept_octets();
+                self.kept_controls.release(control.consumer, control.kept_octets());
                 self.quotas.release(control.consumer, place, 0);
             }
             Request::Query(query) => self.quotas.release(query.consumer, place, 0),

@@ -87,6 +87,8 @@ pub(super) enum SubscriptionState {
 /// A subscription towards a node.
 #[derive(Debug)]
 pub(super) struct Subscription {
+    /// When it was requested first.
+    pub requested: Time,
     pub node: NodeId,
     pub function: RanFunctionId,
     pub spec: Arc<SubscriptionSpec>,

@@ -95,6 +95,11 @@ impl RequestTable {
         self.slots.get(place as usize)?.request.as_deref()
     }
 
+    /// Returns all requests, each with its place.
+    pub fn all(&self) -> impl Iterator<Item = (u32, &Request)> {
+        (0..).zip(&self.slots).filter_map(|(place, slot)| Some((place, slot.request.as_deref()?)))
+    }
+
     /// Returns a request for modification. There is no other way to modify one, so that no change of a route is missed.
     pub fn get_mut(&mut self, place: u32) -> Option<&mut Request> {
         self.touch(place);

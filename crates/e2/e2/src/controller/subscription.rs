@@ -82,6 +82,7 @@ impl Controller {
         }
         self.check_share(consumer, node, octets)?;
         let subscription = Subscription {
+            requested: now,
             node,
             function,
             spec: spec.clone(),

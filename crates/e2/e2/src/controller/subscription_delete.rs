@@ -46,7 +46,7 @@ impl Controller {
                 }
                 // the node may still execute it; its answer is ignored
                 Some(Request::Control(control)) => {
-                    self.kept_control_octets -= control.kept_octets();
+                    self.kept_controls.release(consumer, control.kept_octets());
                     drop(self.requests.free(now, place));
                 }
                 Some(Request::Query(_)) => drop(self.requests.free(now, place)),

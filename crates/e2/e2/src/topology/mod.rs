@@ -5,14 +5,19 @@
 //! the names that its parts use for one UE.
 //!
 //! The database sends nothing. Cells come from the component configurations of the nodes; UEs come from callers that decode
-//! service models ([`RanDatabase::learn_ue`]).
+//! service models ([`RanDatabase::learn_ue`]; feature `ue-reports` has what asks nodes for their UEs and reads the answers).
+//! [`RanDatabase::resolve`] finds the UE that a person or a program names, and [`RanDatabase::identity`] has all its names.
 
 mod base_station;
+mod identity;
+mod resolve;
 #[cfg(test)]
 mod tests;
 mod ue;
 mod ue_id;
 mod ue_reference;
+#[cfg(feature = "ue-reports")]
+mod ue_reports;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -23,8 +28,13 @@ use crate::{Components, NodeId, Time};
 use ue::Ues;
 
 pub use base_station::{BaseStation, BaseStationKey, MissingPart, Part};
+pub use identity::{IdentityField, UeContext, UeIdentity};
+pub use resolve::ResolveError;
 pub use ue::{Ue, UeMergeState, UeName, UeRef, UeView};
-pub use ue_reference::{UeReference, UeReferenceError};
+pub use ue_id::cell_identity;
+pub use ue_reference::{RntiScope, UeReference, UeReferenceError};
+#[cfg(feature = "ue-reports")]
+pub use ue_reports::{OfferedFunction, UeChange, UeModel, UeReportConfig, UeSource};
 
 /// Identifies a base station from its first node to the loss of its last one. An id is not reused before 2^32 others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -162,6 +172,29 @@ impl RanDatabase {
     /// As [`RanDatabase::learn_ue`], with the names in a UE ID that the node has reported.
     pub fn learn_ue_id(&mut self, now: Time, node: NodeId, ue_id: &UeId<'_>) -> Option<UeRef> {
         self.learn_ue(now, node, &UeName::all_of(ue_id))
+    }
+
+    /// Records that a node serves a UE with a C-RNTI, from a report that contains no other name. `cell` is its NR or E-UTRA cell
+    /// identity, if the report has it; otherwise the only cell of the node. `None` if there is no such node.
+    pub fn see_rnti(&mut self, now: Time, node: NodeId, rnti: u16, cell: Option<u64>) -> Option<UeRef> {
+        let station = self.station_of(node)?.id();
+        let cell = cell.or_else(|| self.only_cell(node));
+        Some(self.ues.see_rnti(now, station, node, rnti, cell))
+    }
+
+    /// Returns the cell of a node that declares, or whose C-RNTIs belong to, one cell only.
+    fn only_cell(&self, node: NodeId) -> Option<u64> {
+        let mut declared = self.station_of(node)?.cells().filter(|(of, _)| *of == node);
+        match (declared.next(), declared.next()) {
+            (Some((_, cell)), None) => Some(cell.nr_cell_identity.value),
+            (None, _) => self.ues.only_cell(node),
+            _ => None,
+        }
+    }
+
+    /// Records what a node has reported of a UE besides its names. What the report leaves out stays.
+    pub fn set_ue_context(&mut self, ue: UeRef, context: &UeContext) {
+        self.ues.set_context(ue, context);
     }
 
     /// Returns the UE ID of a UE for controls to a node, with all names that are known: those that the node has reported, and of

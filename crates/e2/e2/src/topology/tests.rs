@@ -363,8 +363,9 @@ fn indexes_agree_after_random_reports() {
     for second in 0..20_000 {
         let node = [CU, DU, UP][next(3) as usize];
         let names: Vec<_> = (0..next(4))
-            .map(|_| match next(5) {
+            .map(|_| match next(6) {
                 0 => ngap(next(6)),
+                5 => UeName::Rnti { rnti: next(6) as u16, cell: Some(next(2)) },
                 1 => UeName::F1ap(next(6) as u32),
                 2 => UeName::E1ap(next(6) as u32),
                 3 => UeName::RanUeId([next(6) as u8; 8]),
@@ -376,6 +377,10 @@ fn indexes_agree_after_random_reports() {
                 ran.node_lost(node);
                 let (du, up) = ((node == DU).then_some(5), (node == UP).then_some(6));
                 ran.update_node(node, gnb(7, du, up), &all([]));
+            }
+            6..8 => {
+                let cell = (next(2) == 0).then(|| next(2));
+                assert!(ran.see_rnti(at(second), node, next(6) as u16, cell).is_some());
             }
             1..6 => {
                 for name in &names {
@@ -393,4 +398,153 @@ fn indexes_agree_after_random_reports() {
         ran.ues.check();
         ran.events.clear();
     }
+}
+
+const CELL: u64 = 0x380_4001;
+
+fn rnti(rnti: u16) -> UeName {
+    UeName::Rnti { rnti, cell: Some(CELL) }
+}
+
+fn resolved(ran: &RanDatabase, text: &str) -> Result<UeRef, ResolveError> {
+    ran.resolve(&text.parse().unwrap()).map(Ue::id)
+}
+
+/// RRC at the CU-CP reports the C-RNTI and the cell, MAC at the DU the C-RNTI alone.
+#[test]
+fn rnti_joins_reports_of_the_parts() {
+    let mut ran = split();
+    let ue = ran.learn_ue(at(1), CU, &[ngap(1), UeName::F1ap(20), rnti(0x4601)]).unwrap();
+    ran.learn_ue(at(1), DU, &[UeName::F1ap(20), rnti(0x4601)]).unwrap();
+    assert_eq!(ran.see_rnti(at(2), DU, 0x4601, None), Some(ue), "the node has reported one cell only");
+    assert_eq!(ran.ue(ue).unwrap().heard(), at(2));
+    for text in ["amf:1", "f1ap:20", "rnti:0x4601@003804001", "rnti:0x4601@gnb-00101-7-du-5"] {
+        assert_eq!(resolved(&ran, text), Ok(ue), "{text}");
+    }
+    // what KPM reports later without the C-RNTI does not remove it
+    ran.learn_ue(at(3), CU, &[ngap(1), UeName::F1ap(20)]).unwrap();
+    assert_eq!(resolved(&ran, "rnti:0x4601@gnb-00101-7"), Ok(ue));
+    // a UE of which MAC alone reports is one, too
+    let other = ran.see_rnti(at(3), DU, 0x4602, None).unwrap();
+    assert_eq!(resolved(&ran, "rnti:0x4602@003804001"), Ok(other));
+    assert!(ran.forget_ue(DU, &rnti(0x4602)) && ran.ue(other).is_none());
+    assert_eq!(ran.see_rnti(at(3), NodeId(99), 1, None), None);
+}
+
+#[test]
+fn rnti_without_a_cell_gets_it_from_the_first_report_that_has_it() {
+    let mut ran = split();
+    let first = ran.see_rnti(at(1), DU, 0x4601, None).unwrap();
+    assert_eq!(ran.identity(ran.ue(first).unwrap()).to_string(), "rnti:0x4601");
+    assert_eq!(resolved(&ran, "rnti:0x4601@gnb-00101-7-du-5"), Ok(first));
+    let ue = ran.learn_ue(at(2), DU, &[UeName::F1ap(20), rnti(0x4601)]).unwrap();
+    assert!(ran.ue(first).is_none(), "it is the same UE");
+    assert_eq!(ran.see_rnti(at(3), DU, 0x4601, None), Some(ue));
+    assert_eq!(ran.ues().len(), 1);
+}
+
+#[test]
+fn new_rnti_of_a_ue_replaces_that_of_all_parts() {
+    let mut ran = split();
+    let ue = ran.learn_ue(at(1), CU, &[ngap(1), UeName::F1ap(20), rnti(0x4601)]).unwrap();
+    ran.see_rnti(at(1), DU, 0x4601, None);
+    // the UE re-establishes its connection
+    assert_eq!(ran.learn_ue(at(2), CU, &[ngap(1), UeName::F1ap(20), rnti(0x4602)]), Some(ue));
+    assert_eq!(ran.identity(ran.ue(ue).unwrap()).rnti, Some(0x4602));
+    assert!(ran.find_ue(DU, &rnti(0x4601)).is_none());
+    // another UE gets the former one
+    let other = ran.learn_ue(at(3), CU, &[ngap(2), UeName::F1ap(21), rnti(0x4601)]).unwrap();
+    assert_ne!(ue, other);
+    // also at once, at a part whose other names may be several
+    let du = ran.learn_ue(at(4), DU, &[UeName::F1ap(20), rnti(0x4602)]).unwrap();
+    let next = ran.learn_ue(at(5), DU, &[UeName::F1ap(22), rnti(0x4602)]).unwrap();
+    assert!(du == ue && next != ue && resolved(&ran, "f1ap:20") == Ok(ue));
+    ran.ues.check();
+}
+
+#[test]
+fn identity_has_all_names_and_what_else_is_known() {
+    let mut ran = split();
+    let shared = Some(RanUeId([0, 0, 0, 0, 0, 0, 0, 9]));
+    let ue = ran.learn_ue_id(at(1), CU, &gnb_ue(7, &[20, 19], &[30], shared)).unwrap();
+    ran.learn_ue(at(1), DU, &[UeName::F1ap(20), rnti(0x4601)]).unwrap();
+    let s_nssai = |sst, sd: Option<[u8; 3]>| e2sm::common::SNssai { sst: ids::Sst([sst]), sd: sd.map(ids::Sd) };
+    let context = UeContext {
+        cell: None,
+        plmn: Some(PlmnIdentity::from_codes(1, 1, 2)),
+        s_nssais: vec![s_nssai(1, None), s_nssai(2, Some([0, 0, 10]))],
+        addresses: vec!["10.45.0.7".parse().unwrap()],
+    };
+    ran.set_ue_context(ue, &context);
+    ran.set_ue_context(ue, &UeContext::default());
+    let ue = ran.ue(ue).unwrap();
+    assert_eq!(*ue.context(), context, "a report that says nothing changes nothing");
+    let identity = ran.identity(ue);
+    let references = "amf:7 f1ap:19 f1ap:20 e1ap:30 rnti:0x4601@003804001 ip:10.45.0.7";
+    assert_eq!(identity.to_string(), references);
+    assert_eq!(ran.describe(ue), format!("{references} at gnb-00101-7"));
+    for text in references.split(' ') {
+        assert_eq!(resolved(&ran, text), Ok(ue.id()), "{text}");
+    }
+    let text = |text: &str| IdentityField::Text(text.to_owned());
+    assert_eq!(
+        identity.fields(),
+        [
+            ("amf_ue_ngap_id", IdentityField::Number(7)),
+            ("guami", text("00101:2:1:3")),
+            ("gnb_cu_ue_f1ap_ids", IdentityField::Numbers(vec![19, 20])),
+            ("gnb_cu_cp_ue_e1ap_ids", IdentityField::Numbers(vec![30])),
+            ("ran_ue_id", text("0000000000000009")),
+            ("rnti", IdentityField::Number(0x4601)),
+            ("cell", text("003804001")),
+            ("plmn", text("00101")),
+            ("s_nssais", IdentityField::Texts(vec!["1".to_owned(), "2-00000a".to_owned()])),
+            ("ip", IdentityField::Texts(vec!["10.45.0.7".to_owned()])),
+        ]
+    );
+    let many = UeContext { addresses: vec!["10.45.0.8".parse().unwrap(); 99], ..UeContext::default() };
+    let id = ue.id();
+    ran.set_ue_context(id, &many);
+    assert_eq!(ran.ue(id).unwrap().context().addresses.len(), 15);
+}
+
+#[test]
+fn reference_to_none_or_several_lists_candidates() {
+    let mut ran = split();
+    let unknown = resolved(&ran, "amf:1").unwrap_err().to_string();
+    assert_eq!(unknown, "no UE amf:1: no node has reported a UE");
+    for number in 1..=10 {
+        ran.learn_ue(at(1), CU, &[ngap(number), UeName::F1ap(number as u32)]).unwrap();
+    }
+    let unknown = resolved(&ran, "amf:11").unwrap_err().to_string();
+    assert!(unknown.starts_with("no UE amf:11; known are amf:1 f1ap:1 at gnb-00101-7, amf:2"), "{unknown}");
+    assert!(unknown.ends_with("amf:8 f1ap:8 at gnb-00101-7 and 2 more"), "{unknown}");
+    // an F1AP id is valid within its gNB
+    ran.update_node(NodeId(9), gnb(8, None, None), &all([]));
+    ran.learn_ue(at(1), NodeId(9), &[ngap(20), UeName::F1ap(1)]).unwrap();
+    let several = resolved(&ran, "f1ap:1").unwrap_err().to_string();
+    assert_eq!(several, "f1ap:1 is the name of several UEs: amf:1 f1ap:1 at gnb-00101-7, amf:20 f1ap:1 at gnb-00101-8");
+}
+
+/// The source of a handover still has the UE in its last report.
+#[test]
+fn ue_is_where_it_was_handed_over_to() {
+    let mut ran = split();
+    let target = NodeId(9);
+    ran.update_node(target, gnb(8, None, None), &all([]));
+    let source = ran.learn_ue(at(1), CU, &[ngap(1), rnti(0x4601)]).unwrap();
+    let moved = ran.learn_ue(at(5), target, &[ngap(1), UeName::Rnti { rnti: 0x4701, cell: Some(CELL + 1) }]).unwrap();
+    ran.learn_ue(at(6), CU, &[ngap(1)]).unwrap();
+    assert_eq!(resolved(&ran, "amf:1"), Ok(moved));
+    assert_eq!(ran.current_ues().iter().map(|ue| ue.id()).collect::<Vec<_>>(), [moved]);
+    assert!(resolved(&ran, "rnti:0x4601@003804001").is_err(), "it has left this cell");
+    // two base stations that go on reporting it mean two UEs, or the same AMF id of two networks
+    ran.learn_ue(at(8), CU, &[ngap(1)]).unwrap();
+    assert!(
+        matches!(resolved(&ran, "amf:1"), Err(ResolveError::Ambiguous { candidates, .. }) if candidates.len() == 2)
+    );
+    // and back
+    assert!(ran.forget_ue(CU, &ngap(1)) && ran.ue(source).is_none());
+    let back = ran.learn_ue(at(9), CU, &[ngap(1), rnti(0x4602)]).unwrap();
+    assert_eq!(resolved(&ran, "amf:1"), Ok(back));
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::BaseStationId;
+use super::{BaseStationId, UeContext};
 use crate::{NodeId, Time};
 
 /// Identifies a UE in the database. An id is not reused before 2^64 others.
@@ -37,7 +37,14 @@ pub enum UeName {
     W1ap(u32),
     /// gNB-CU-CP UE E1AP ID.
     E1ap(u32),
-    /// A number that is valid within the node only, for example a C-RNTI in a cell.
+    /// A C-RNTI.
+    Rnti {
+        /// The C-RNTI.
+        rnti: u16,
+        /// The NR or E-UTRA cell identity of its cell; `None` if the node does not tell it.
+        cell: Option<u64>,
+    },
+    /// Another number that is valid within the node only: the id of a UE of an en-gNB at its master eNB.
     Local(u64),
 }
 
@@ -45,7 +52,24 @@ impl UeName {
     /// Whether other parts of the base station use the name, too.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
-        matches!(self, UeName::RanUeId(_) | UeName::F1ap(_) | UeName::W1ap(_) | UeName::E1ap(_))
+        matches!(
+            self,
+            UeName::RanUeId(_)
+                | UeName::F1ap(_)
+                | UeName::W1ap(_)
+                | UeName::E1ap(_)
+                | UeName::Rnti { cell: Some(_), .. }
+        )
+    }
+
+    /// Whether it is a C-RNTI: it changes during the connection, and is reused soon.
+    const fn is_rnti(&self) -> bool {
+        matches!(self, UeName::Rnti { .. })
+    }
+
+    /// Whether both are of one kind.
+    fn is_like(&self, other: &UeName) -> bool {
+        core::mem::discriminant(self) == core::mem::discriminant(other)
     }
 
     /// Whether a UE has one of this kind at a time.
@@ -55,7 +79,7 @@ impl UeName {
 
     /// Whether both names cannot belong to one UE.
     fn contradicts(&self, other: &UeName) -> bool {
-        self.is_single() && core::mem::discriminant(self) == core::mem::discriminant(other) && self != other
+        self.is_single() && self.is_like(other) && self != other
     }
 }
 
@@ -81,8 +105,10 @@ pub struct UeView {
     pub names: BTreeSet<UeName>,
 }
 
-/// The maximum number of names per node and UE; further ones are ignored.
+/// The maximum number of names per node and UE in a report; further ones are ignored.
 const MAX_NAMES: usize = 16;
+/// The maximum number of cells per node for which C-RNTIs are distinguished by cell.
+const MAX_CELLS: usize = 16;
 
 /// A UE.
 #[derive(Clone, Debug)]
@@ -90,6 +116,8 @@ pub struct Ue {
     id: UeRef,
     station: BaseStationId,
     views: Vec<UeView>,
+    context: UeContext,
+    arrived: Time,
     heard: Time,
 }
 
@@ -123,17 +151,38 @@ impl Ue {
         let own = self.views.iter().find(|view| view.node == node).map(|view| &view.names);
         let mut names = own.cloned().unwrap_or_default();
         let is_new = |name: &&UeName| {
-            let same = |own: &UeName| core::mem::discriminant(own) == core::mem::discriminant(*name);
-            !matches!(name, UeName::Local(_)) && !own.is_some_and(|own| own.iter().any(same))
+            !matches!(name, UeName::Local(_)) && !own.is_some_and(|own| own.iter().any(|own| own.is_like(name)))
         };
         names.extend(self.names().filter(is_new));
         names
+    }
+
+    /// What nodes have reported of it besides its names.
+    #[must_use]
+    pub fn context(&self) -> &UeContext {
+        &self.context
+    }
+
+    /// The time since which its base station reports it.
+    #[must_use]
+    pub fn arrived(&self) -> Time {
+        self.arrived
     }
 
     /// The time of the last report about it.
     #[must_use]
     pub fn heard(&self) -> Time {
         self.heard
+    }
+
+    /// Whether names that the node reports together with a C-RNTI belong to another UE: of some kind, none is the same.
+    fn is_another(&self, node: NodeId, names: &[UeName]) -> bool {
+        let Some(view) = self.views.iter().find(|view| view.node == node) else { return false };
+        let is_changed = |known: &UeName| {
+            names.iter().any(|name| name.is_like(known))
+                && !names.iter().any(|name| view.names.contains(name) && name.is_like(known))
+        };
+        view.names.iter().filter(|name| !name.is_rnti()).any(is_changed)
     }
 
     pub(super) fn merge_state(&self, nodes: usize) -> UeMergeState {
@@ -155,7 +204,10 @@ enum Scope {
 
 impl Scope {
     fn of(station: BaseStationId, node: NodeId, name: &UeName) -> Self {
-        if let UeName::Local(_) = name { Scope::Node(node) } else { Scope::Station(station) }
+        match name {
+            UeName::Local(_) | UeName::Rnti { cell: None, .. } => Scope::Node(node),
+            _ => Scope::Station(station),
+        }
     }
 }
 
@@ -168,6 +220,8 @@ pub(super) struct Ues {
     by_name: HashMap<(Scope, UeName), UeRef>,
     by_heard: BTreeSet<(Time, UeRef)>,
     of_node: HashMap<NodeId, BTreeSet<UeRef>>,
+    /// The cells of the C-RNTIs that each node has reported.
+    cells: HashMap<NodeId, BTreeSet<u64>>,
 }
 
 impl Ues {
@@ -179,6 +233,7 @@ impl Ues {
             by_name: HashMap::new(),
             by_heard: BTreeSet::new(),
             of_node: HashMap::new(),
+            cells: HashMap::new(),
         }
     }
 
@@ -203,10 +258,15 @@ impl Ues {
         names: &[UeName],
     ) -> Option<(UeRef, Vec<UeRef>)> {
         let names = &names[..names.len().min(MAX_NAMES)];
+        self.replace_placeholders(station, node, names);
         let mut found = BTreeSet::new();
         for name in names {
             let Some(ue) = self.find(station, node, name) else { continue };
-            if self.get(ue).is_some_and(|ue| ue.names().any(|other| names.iter().any(|name| name.contradicts(other)))) {
+            let is_of_another = |ue: &Ue| {
+                ue.names().any(|other| names.iter().any(|name| name.contradicts(other)))
+                    || name.is_rnti() && ue.is_another(node, names)
+            };
+            if self.get(ue).is_some_and(is_of_another) {
                 // the name has moved from another UE
                 self.unname(station, node, ue, name);
             } else {
@@ -234,6 +294,53 @@ impl Ues {
         Some((ue, gone))
     }
 
+    /// Records that a node has a UE with a C-RNTI, of which nothing else is reported. Returns the UE.
+    pub fn see_rnti(&mut self, now: Time, station: BaseStationId, node: NodeId, rnti: u16, cell: Option<u64>) -> UeRef {
+        let name = UeName::Rnti { rnti, cell };
+        let Some(id) = self.find(station, node, &name) else {
+            let id = self.add(now, station);
+            self.set_names(now, station, node, id, &[name]);
+            return id;
+        };
+        if self.get(id).is_some_and(|ue| ue.views.iter().any(|view| view.node == node)) {
+            self.hear(now, id);
+        } else {
+            self.set_names(now, station, node, id, &[name]);
+        }
+        id
+    }
+
+    /// The cell of a node that reports C-RNTIs of one cell only.
+    pub fn only_cell(&self, node: NodeId) -> Option<u64> {
+        let cells = self.cells.get(&node)?;
+        cells.first().copied().filter(|_| cells.len() == 1)
+    }
+
+    pub fn set_context(&mut self, id: UeRef, context: &UeContext) {
+        if let Some(ue) = self.ues.get_mut(&id) {
+            ue.context.update(context);
+        }
+    }
+
+    /// Removes what a node has reported by a C-RNTI without its cell, once it names the cell.
+    fn replace_placeholders(&mut self, station: BaseStationId, node: NodeId, names: &[UeName]) {
+        for name in names {
+            let UeName::Rnti { rnti, cell: Some(cell) } = *name else { continue };
+            let cells = self.cells.entry(node).or_default();
+            if cells.len() < MAX_CELLS {
+                cells.insert(cell);
+            }
+            self.forget(station, node, &UeName::Rnti { rnti, cell: None });
+        }
+    }
+
+    fn hear(&mut self, now: Time, id: UeRef) {
+        let Some(ue) = self.ues.get_mut(&id) else { return };
+        self.by_heard.remove(&(ue.heard, id));
+        self.by_heard.insert((now, id));
+        ue.heard = now;
+    }
+
     fn add(&mut self, now: Time, station: BaseStationId) -> UeRef {
         while self.ues.len() >= self.max
             && let Some((_, oldest)) = self.by_heard.first().copied()
@@ -242,18 +349,24 @@ impl Ues {
         }
         let id = UeRef(self.next);
         self.next += 1;
-        self.ues.insert(id, Ue { id, station, views: Vec::new(), heard: now });
+        let (views, context) = (Vec::new(), UeContext::default());
+        self.ues.insert(id, Ue { id, station, views, context, arrived: now, heard: now });
         self.by_heard.insert((now, id));
         id
     }
 
-    /// Replaces the names that a node has for a UE.
+    /// Replaces the names that a node has for a UE. Its C-RNTI stays if the report contains none, and replaces those that other
+    /// nodes have reported.
     fn set_names(&mut self, now: Time, station: BaseStationId, node: NodeId, id: UeRef, names: &[UeName]) {
+        self.hear(now, id);
+        let has_rnti = names.iter().any(UeName::is_rnti);
+        if has_rnti {
+            self.remove_former_rntis(station, node, id, names);
+        }
         let Some(ue) = self.ues.get_mut(&id) else { return };
-        self.by_heard.remove(&(ue.heard, id));
-        self.by_heard.insert((now, id));
-        ue.heard = now;
-        let view_now = UeView { node, names: names.iter().copied().collect() };
+        let view = ue.views.iter().find(|view| view.node == node);
+        let kept = view.into_iter().flat_map(|view| &view.names).filter(|name| name.is_rnti() && !has_rnti);
+        let view_now = UeView { node, names: names.iter().chain(kept).copied().collect() };
         let old = match ue.views.iter_mut().find(|view| view.node == node) {
             Some(view) => core::mem::replace(view, view_now).names,
             None => {
@@ -268,6 +381,22 @@ impl Ues {
         for name in names {
             self.by_name.insert((Scope::of(station, node, name), *name), id);
         }
+    }
+
+    /// Removes the C-RNTIs that other nodes have reported of a UE and that are not among these names: a UE has one at a time.
+    fn remove_former_rntis(&mut self, station: BaseStationId, node: NodeId, id: UeRef, names: &[UeName]) {
+        let Some(ue) = self.ues.get(&id) else { return };
+        let others = ue.views.iter().filter(|view| view.node != node);
+        let former = others.flat_map(|view| view.names.iter().map(|name| (view.node, *name)));
+        let former: Vec<_> = former.filter(|(_, name)| name.is_rnti() && !names.contains(name)).collect();
+        for (other, name) in former {
+            if let Some(view) = self.ues.get_mut(&id).and_then(|ue| ue.views.iter_mut().find(|view| view.node == other))
+            {
+                view.names.remove(&name);
+            }
+            self.release(station, other, id, &name);
+        }
+        self.drop_empty_views(id);
     }
 
     /// Removes a name from the index if no view has it any more.
@@ -293,15 +422,18 @@ impl Ues {
 
     /// Removes views without names, and the UE with the last of them.
     fn prune(&mut self, id: UeRef) {
+        self.drop_empty_views(id);
+        if self.get(id).is_some_and(|ue| ue.views.is_empty()) {
+            self.remove(id);
+        }
+    }
+
+    fn drop_empty_views(&mut self, id: UeRef) {
         let Some(ue) = self.ues.get_mut(&id) else { return };
         let empty: Vec<_> = ue.views.iter().filter(|view| view.names.is_empty()).map(|view| view.node).collect();
         ue.views.retain(|view| !view.names.is_empty());
-        let none = ue.views.is_empty();
         for node in empty {
             self.leave(node, id);
-        }
-        if none {
-            self.remove(id);
         }
     }
 
@@ -325,6 +457,8 @@ impl Ues {
                 self.by_name.insert((Scope::of(gone.station, view.node, name), *name), ue);
             }
             let Some(stays) = self.ues.get_mut(&ue) else { return };
+            stays.arrived = stays.arrived.min(gone.arrived);
+            stays.context.update(&gone.context);
             match stays.views.iter_mut().find(|there| there.node == view.node) {
                 Some(there) => there.names.extend(view.names),
                 None => stays.views.push(view),
@@ -368,13 +502,18 @@ impl Ues {
         for id in self.of_node.get(&node).cloned().unwrap_or_default() {
             self.forget_view(id, node);
         }
+        self.cells.remove(&node);
     }
 }
 
 #[cfg(test)]
 impl Ues {
     pub fn is_empty(&self) -> bool {
-        self.ues.is_empty() && self.by_name.is_empty() && self.by_heard.is_empty() && self.of_node.is_empty()
+        self.ues.is_empty()
+            && self.by_name.is_empty()
+            && self.by_heard.is_empty()
+            && self.of_node.is_empty()
+            && self.cells.is_empty()
     }
 
     /// Checks that the indexes agree with the UEs.

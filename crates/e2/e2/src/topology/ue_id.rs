@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use e2ap::GlobalE2NodeId;
 use e2sm::common::{
-    AmfUeNgapId, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, Gummei, MmeUeS1apId,
-    NgEnbCuUeW1apId, PlmnIdentity, RanUeId, UeId, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu, UeIdNgEnb, UeIdNgEnbDu,
+    AmfUeNgapId, CellRnti, Cgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, Gummei,
+    MmeUeS1apId, NgEnbCuUeW1apId, PlmnIdentity, RanUeId, RntiValue, UeId, UeIdEnGnb, UeIdEnb, UeIdGnb, UeIdGnbCuUp,
+    UeIdGnbDu, UeIdNgEnb, UeIdNgEnbDu,
 };
 use per::{Bits, List, Single};
 
@@ -27,8 +28,14 @@ impl UeName {
         UeName::Ngap { guami: [a, b, c, region, set, pointer], amf_ue_ngap_id: id.0.unsigned_abs() }
     }
 
-    /// Returns the names in a UE ID that a node has reported. A UE ID of an en-gNB without ids on F1 or E1 has its id on X2, as a
-    /// name that is valid within the node.
+    /// Returns a C-RNTI in a cell.
+    #[must_use]
+    pub fn rnti(rnti: RntiValue, cell: &Cgi) -> Self {
+        UeName::Rnti { rnti: rnti.0, cell: Some(cell_identity(cell)) }
+    }
+
+    /// Returns the names in a UE ID that a node has reported, with its C-RNTI where there is one. A UE ID of an en-gNB without ids
+    /// on F1 or E1 has its id on X2, as a name that is valid within the node.
     #[must_use]
     pub fn all_of(ue_id: &UeId<'_>) -> Vec<UeName> {
         let mut names = Vec::new();
@@ -37,6 +44,7 @@ impl UeName {
             items.map(|item| UeName::E1ap(item.gnb_cu_cp_ue_e1ap_id.0)).collect::<Vec<_>>()
         };
         let ran_ue_id = |id: Option<RanUeId>| id.map(|id| UeName::RanUeId(id.0));
+        let rnti = |id: Option<CellRnti>| id.map(|id| UeName::rnti(id.c_rnti, &id.cell_global_id));
         match ue_id {
             UeId::Gnb(id) => {
                 names.push(UeName::ngap(&id.guami, id.amf_ue_ngap_id));
@@ -44,10 +52,12 @@ impl UeName {
                 names.extend(f1ap.map(|item| UeName::F1ap(item.gnb_cu_ue_f1ap_id.0)));
                 names.extend(e1ap(&id.gnb_cu_cp_ue_e1ap_id_list));
                 names.extend(ran_ue_id(id.ran_ueid));
+                names.extend(rnti(id.cell_rnti));
             }
             UeId::GnbDu(id) => {
                 names.push(UeName::F1ap(id.gnb_cu_ue_f1ap_id.0));
                 names.extend(ran_ue_id(id.ran_ueid));
+                names.extend(rnti(id.cell_rnti));
             }
             UeId::GnbCuUp(id) => {
                 names.push(UeName::E1ap(id.gnb_cu_cp_ue_e1ap_id.0));
@@ -56,20 +66,25 @@ impl UeName {
             UeId::NgEnb(id) => {
                 names.push(UeName::ngap(&id.guami, id.amf_ue_ngap_id));
                 names.extend(id.ng_enb_cu_ue_w1ap_id.map(|id| UeName::W1ap(id.0)));
+                names.extend(rnti(id.cell_rnti));
             }
-            UeId::NgEnbDu(id) => names.push(UeName::W1ap(id.ng_enb_cu_ue_w1ap_id.0)),
+            UeId::NgEnbDu(id) => {
+                names.push(UeName::W1ap(id.ng_enb_cu_ue_w1ap_id.0));
+                names.extend(rnti(id.cell_rnti));
+            }
             UeId::EnGnb(id) => {
                 names.extend(id.gnb_cu_ue_f1ap_id.map(|id| UeName::F1ap(id.0)));
                 names.extend(e1ap(&id.gnb_cu_cp_ue_e1ap_id_list));
                 names.extend(ran_ue_id(id.ran_ueid));
                 if names.is_empty() {
-                    let extension = id.m_enb_ue_x2ap_id_extension.map_or(0, |extension| extension.0);
-                    names.push(UeName::Local(u64::from(extension) << 12 | u64::from(id.m_enb_ue_x2ap_id.0)));
+                    names.push(UeName::Local(x2ap_number(id).into()));
                 }
+                names.extend(rnti(id.cell_rnti));
             }
             UeId::Enb(id) => {
                 let ([a, b, c], [d, e], [f]) = (id.gummei.plmn_identity.0, id.gummei.mme_group_id, id.gummei.mme_code);
                 names.push(UeName::S1ap { gummei: [a, b, c, d, e, f], mme_ue_s1ap_id: id.mme_ue_s1ap_id.0 });
+                names.extend(rnti(id.cell_rnti));
             }
         }
         names
@@ -143,6 +158,21 @@ impl UeName {
             (GlobalE2NodeId::EnGnb(_), Part::Control) => None,
         }
     }
+}
+
+/// The NR or E-UTRA cell identity of a cell.
+#[must_use]
+pub fn cell_identity(cell: &Cgi) -> u64 {
+    match cell {
+        Cgi::NrCgi(cell) => cell.nr_cell_identity.value,
+        Cgi::EutraCgi(cell) => cell.eutra_cell_identity.value,
+    }
+}
+
+/// The id of a UE of an en-gNB on X2 at its master eNB, with the extension as its more significant bits.
+pub(super) fn x2ap_number(id: &UeIdEnGnb<'_>) -> u32 {
+    let extension = id.m_enb_ue_x2ap_id_extension.map_or(0, |extension| extension.0);
+    u32::from(extension) << 12 | u32::from(id.m_enb_ue_x2ap_id.0)
 }
 
 fn ngap_of(name: &UeName) -> Option<(Guami, AmfUeNgapId)> {

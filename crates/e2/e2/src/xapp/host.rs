@@ -119,6 +119,16 @@ impl XappHost {
         }
     }
 
+    /// Returns the open sessions: consumers, with the names that the xApps gave themselves and their numbers.
+    pub fn xapps(&self) -> impl Iterator<Item = (Consumer, &str, u32)> {
+        let mut consumers: Vec<_> = self.by_consumer.keys().copied().collect();
+        consumers.sort_unstable_by_key(|consumer| consumer.0);
+        consumers.into_iter().filter_map(|consumer| {
+            let (name, number) = self.name(consumer)?;
+            Some((consumer, name, number))
+        })
+    }
+
     /// The number of open sessions.
     #[must_use]
     pub fn sessions(&self) -> usize {

@@ -62,6 +62,13 @@ pub(super) mod kind {
 }
 
 impl Envelope<'_> {
+    /// Returns the subscription of an envelope from its first octets; `None` for other messages.
+    #[must_use]
+    pub fn subscription_of(message: &[u8]) -> Option<SubscriptionId> {
+        let id = message.get(5..9)?.try_into().ok()?;
+        (message[0] == kind::ENVELOPE).then(|| SubscriptionId(u32::from_be_bytes(id)))
+    }
+
     /// Returns the octets before the PDU: type, node, subscription, and the length of the PDU.
     #[must_use]
     pub fn head(&self) -> [u8; ENVELOPE_OCTETS] {

@@ -56,10 +56,10 @@ pub use query::{
     QueryOutcomeFormat, StructureForQuery, StructureQueried,
 };
 pub use structures::{
-    AdministrativeState, Bwp, BwpContext, CellState, CesManagementFunction, EnergySavingControl, EnergySavingState,
-    GnbCuCpFunction, GnbCuUpFunction, GnbDuFunction, InitialBwp, NrCellCu, NrCellDu, NrCellRelation, OperationalState,
-    Partition, PartitionFlow, PlmnInfo, QOffsetRangeList, RanConfigurationStructure, ResourceType, RrmPolicyMember,
-    RrmPolicyRatio,
+    AdministrativeState, Bwp, BwpContext, CellState, CesManagementFunction, DataDirection, EnergySavingControl,
+    EnergySavingState, GnbCuCpFunction, GnbCuUpFunction, GnbDuFunction, InitialBwp, NesPolicy, NesPolicyType, NrCellCu,
+    NrCellDu, NrCellRelation, OperationalState, Partition, PartitionFlow, PlmnInfo, QOffsetRangeList,
+    RanConfigurationStructure, ResourceType, RrmPolicyMember, RrmPolicyRatio, SleepMode,
 };
 pub use subscription::{
     ActionDefinition, ActionDefinitionFormat, AttributeName, CellForAction, CellForEventTrigger,

@@ -180,6 +180,28 @@ object! {
         pub energy_saving_control: Option<EnergySavingControl> = "energySavingControl",
     }
 
+    /// O-NESPolicy: energy saving of the radio unit of a cell, by muted transceivers or by sleep of symbols (cell level; E2SM-CCC
+    /// v06.00 8.8.2.6, without its objectives).
+    #[derive(Default)]
+    pub struct NesPolicy {
+        /// The kind of policy.
+        pub policy_type: Option<NesPolicyType> = "policyType",
+        /// The name of an antenna mask that the radio unit knows.
+        pub antenna_mask_name: Option<String> = "antennaMaskName",
+        /// The antenna mask.
+        pub antenna_mask: Option<String> = "antennaMask",
+        /// The sleep mode of the radio unit.
+        pub sleep_mode: Option<SleepMode> = "sleepMode",
+        /// The direction.
+        pub data_dir: Option<DataDirection> = "dataDir",
+        /// The symbols of a slot to which it applies, a bit each.
+        pub symbol_mask: Option<u16> = "symbolMask" in 0..=16383,
+        /// The slots of a frame to which it applies.
+        pub slot_mask: Option<String> = "slotMask",
+        /// How long it applies, in 10 ms; without it, until the policy is removed.
+        pub valid_duration_10ms: Option<u64> = "validDuration" in 0..=4_294_967_295,
+    }
+
     /// PlmnInfo: a PLMN or a slice of a PLMN.
     #[derive(Default)]
     pub struct PlmnInfo {
@@ -282,6 +304,34 @@ symbols! {
         Sul = "SUL",
     }
 
+    /// The kind of a policy for energy saving.
+    pub enum NesPolicyType {
+        /// Advanced sleep mode.
+        Asm = "ASM",
+        /// Transceiver control.
+        TrxControl = "TRX_CONTROL",
+    }
+
+    /// A sleep mode of a radio unit.
+    pub enum SleepMode {
+        /// Mode 0.
+        Mode0 = "SLEEP_MODE0",
+        /// Mode 1.
+        Mode1 = "SLEEP_MODE1",
+        /// Mode 2.
+        Mode2 = "SLEEP_MODE2",
+        /// Mode 3.
+        Mode3 = "SLEEP_MODE3",
+    }
+
+    /// The direction of data.
+    pub enum DataDirection {
+        /// Downlink.
+        Dl = "DL",
+        /// Uplink.
+        Ul = "UL",
+    }
+
     /// The energy saving state of a cell.
     pub enum EnergySavingState {
         /// It is not.
@@ -370,6 +420,7 @@ structures! {
     NrCellRelation(NrCellRelation) = "O-NRCellRelation",
     Bwp(Bwp) = "O-BWP",
     CesManagementFunction(CesManagementFunction) = "O-CESManagementFunction",
+    NesPolicy(NesPolicy) = "O-NESPolicy",
 }
 
 impl RanConfigurationStructure {

@@ -65,6 +65,8 @@ fn attribute_errors_contain_path() {
         ("X-Vendor", json!("x"), " is not an object"),
         ("O-NRCellDU", json!({ "nRPCI": 1008 }), ".nRPCI is not within 0 to 1007"),
         ("O-CESManagementFunction", json!({ "cesSwitch": 1 }), ".cesSwitch is not true or false"),
+        ("O-NESPolicy", json!({ "symbolMask": 16384 }), ".symbolMask is not within 0 to 16383"),
+        ("O-NESPolicy", json!({ "policyType": "TRX" }), ".policyType is none of ASM, TRX_CONTROL"),
         (
             "O-GNBDUFunction",
             json!({ "gNBDUName": "n".repeat(1001) }),

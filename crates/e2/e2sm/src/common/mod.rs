@@ -22,11 +22,11 @@ mod ue;
 
 pub use function::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 pub use ids::{
-    AmfUeNgapId, BeamId, CellRnti, Cgi, CoreCpId, EnGnbId, EnbId, EnbUeX2apId, EnbUeX2apIdExtension, EutraCgi,
-    EutraPci, EutraTac, FiveGsTac, FiveQi, GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId,
-    GnbCuCpUeE1apId, GnbCuUeF1apId, GnbCuUpId, GnbDuId, GnbId, GroupId, Guami, Gummei, MmeUeS1apId, NgEnbCuUeW1apId,
-    NgEnbDuId, NgEnbId, NgRanNodeUeXnapId, NrCgi, NrPci, PlmnIdentity, Qci, QosFlowIdentifier, QosId, RanUeId,
-    RntiValue, SNssai, Sd, Sst,
+    AmfUeNgapId, BeamId, CellIdentity, CellReference, CellRnti, Cgi, CoreCpId, EnGnbId, EnbId, EnbUeX2apId,
+    EnbUeX2apIdExtension, EutraCgi, EutraPci, EutraTac, FiveGsTac, FiveQi, GlobalEnGnbId, GlobalEnbId, GlobalGnbId,
+    GlobalNgEnbId, GlobalNgRanNodeId, GnbCuCpUeE1apId, GnbCuUeF1apId, GnbCuUpId, GnbDuId, GnbId, GroupId, Guami,
+    Gummei, MmeUeS1apId, NgEnbCuUeW1apId, NgEnbDuId, NgEnbId, NgRanNodeUeXnapId, NrCgi, NrPci, PlmnIdentity, Qci,
+    QosFlowIdentifier, QosId, RanUeId, RntiValue, SNssai, Sd, Sst,
 };
 pub use interface::{
     InterfaceIdE1, InterfaceIdF1, InterfaceIdNg, InterfaceIdS1, InterfaceIdW1, InterfaceIdX2, InterfaceIdXn,

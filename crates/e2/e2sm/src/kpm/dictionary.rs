@@ -39,6 +39,8 @@ pub enum Source {
     NsOran,
     /// srsRAN Project and others that use the bare name.
     SrsRan,
+    /// The emulated RAN of this project: no document defines it.
+    Ferric,
 }
 
 /// The entity that a measurement is taken of.
@@ -85,7 +87,7 @@ impl Entry {
 
 use Kind::{Integer, Real};
 use Scope::{Cell, CellAndUe, Ue};
-use Source::{E2smKpm, NsOran, SrsRan};
+use Source::{E2smKpm, Ferric, NsOran, SrsRan};
 
 const ENTRIES: &[Entry] = &[
     entry("CARR.AverageLayersDl", "layers", Cell, Real),
@@ -151,6 +153,7 @@ const ENTRIES: &[Entry] = &[
     entry("DRB.UEThpUlDist", "", Cell, Integer),
     entry("DRB.UEUnresVolDl", "%", CellAndUe, Real),
     entry("DRB.UEUnresVolUl", "%", CellAndUe, Real),
+    entry("HO.IntraSys.PingPong", "", Cell, Integer).from(Ferric),
     entry("HO.IntraSys.ToWrongCell", "", Cell, Integer),
     entry("HO.IntraSys.TooEarly", "", Cell, Integer),
     entry("HO.IntraSys.TooLate", "", Cell, Integer),
@@ -166,6 +169,10 @@ const ENTRIES: &[Entry] = &[
     entry("L1M.PHR1", "", Cell, Integer),
     entry("L1M.SS-RSRP", "", Cell, Integer),
     entry("L1M.UL-SRS-RSRP", "dBm", Ue, Real).from(E2smKpm),
+    entry("MM.ChoExeInterSucc", "", Cell, Integer),
+    entry("MM.ChoPrepInterReq", "", Cell, Integer),
+    entry("MM.ChoPrepInterSucc", "", Cell, Integer),
+    entry("MM.ConfigInterReqChoUes", "", Cell, Integer),
     entry("MM.HoExeInterFail", "", Cell, Integer),
     entry("MM.HoExeInterReq", "", Cell, Integer),
     entry("MM.HoExeInterSucc", "", Cell, Integer),
@@ -201,6 +208,7 @@ const ENTRIES: &[Entry] = &[
     entry("RACH.PreambleDist", "", Cell, Integer),
     entry("RRC.ConnEstabAtt", "", Cell, Integer),
     entry("RRC.ConnEstabFailCause.NetworkReject", "", Cell, Integer),
+    entry("RRC.ConnEstabFailCause.NoReply", "", Cell, Integer),
     entry("RRC.ConnEstabSucc", "", Cell, Integer),
     entry("RRC.ConnMax", "UEs", Cell, Integer),
     entry("RRC.ConnMean", "UEs", Cell, Real),
@@ -252,6 +260,7 @@ const ENTRIES: &[Entry] = &[
     entry("TB.TotNbrUl", "", CellAndUe, Integer),
     entry("TB.TotNbrUl.1", "", Cell, Integer),
     entry("TB.TotNbrUlInit", "", Cell, Integer),
+    entry("UE.TimingAdvance", "16 T_s", Ue, Integer).from(Ferric),
     entry("UECNTX.ConnEstabAtt", "", Cell, Integer),
     entry("UECNTX.ConnEstabSucc", "", Cell, Integer),
     entry("UECNTX.RelReq", "", Cell, Integer),

@@ -197,7 +197,7 @@ pub struct IndicationMessageFormat3<'a> {
 
 /// UEMeasurementReportItem: the values of one UE.
 #[derive(Clone, Debug, PartialEq, Per)]
-#[per(extensible, hot)]
+#[per(extensible, hot, shortcut = super::ue_report::gnb_du_reports)]
 pub struct UeMeasurementReportItem<'a> {
     /// The UE.
     pub ue_id: UeId<'a>,

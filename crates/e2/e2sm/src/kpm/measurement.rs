@@ -118,13 +118,25 @@ pub enum MeasurementRecordItem<'a> {
     NotSatisfied,
 }
 
-/// Reads a list of whole numbers from an octet boundary. Each has three zero bits (no extension, the alternative integer), the
-/// number of octets less one in two bits, padding, and the octets.
 #[inline(always)]
 fn whole_numbers<'a, S: Store<'a>>(
     reader: &mut Reader<'a, S>,
     count: usize,
 ) -> Option<List<'a, MeasurementRecordItem<'a>>> {
+    let octets = reader.octets_ahead()?;
+    let (numbers, rest) = whole_numbers_in(octets, count, reader.store())?;
+    reader.skip_octets(octets.len() - rest.len());
+    Some(numbers)
+}
+
+/// Reads `count` whole numbers at the start of `octets`, and returns the octets behind them. Each has three zero bits (no
+/// extension, the alternative integer), the number of octets less one in two bits, padding, and the octets.
+#[inline(always)]
+pub(super) fn whole_numbers_in<'a, 'o, S: Store<'a>>(
+    octets: &'o [u8],
+    count: usize,
+    store: S,
+) -> Option<(List<'a, MeasurementRecordItem<'a>>, &'o [u8])> {
     /// The number at the start of `octets`, and the octets behind it.
     #[inline(always)]
     fn number(octets: &[u8]) -> Option<(u32, &[u8])> {
@@ -132,20 +144,17 @@ fn whole_numbers<'a, S: Store<'a>>(
         let length = usize::from(head >> 3) + 1;
         Some((u32::from_be_bytes([n3, n2, n1, n0]) >> (32 - 8 * length), &octets[1 + length..]))
     }
-    let octets = reader.octets_ahead()?;
-    let mut rest = octets;
+    let mut end = octets;
     for _ in 0..count {
-        rest = number(rest)?.1;
+        end = number(end)?.1;
     }
-    let read = octets.len() - rest.len();
     let mut rest = octets;
-    let numbers = reader.store().fill(count, || {
+    let numbers = store.fill(count, || {
         let (number, after) = number(rest).unwrap_or((0, rest)); // all were read above
         rest = after;
         MeasurementRecordItem::Integer(number)
     });
-    reader.skip_octets(read);
-    Some(numbers)
+    Some((numbers, end))
 }
 
 /// BinIndex: the number of a bin.

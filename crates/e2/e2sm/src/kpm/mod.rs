@@ -36,6 +36,7 @@ mod revision;
 mod subscribe;
 mod timestamp;
 mod ue_ids;
+mod ue_report;
 pub mod v1;
 pub mod v2_00;
 
@@ -67,6 +68,7 @@ pub use measurement::{
 pub use report::{CountMismatch, Row, Rows, Value};
 pub use revision::{OID_V1, OID_V2, OID_V3, OIDS, Revision};
 use subscribe::nearest;
+pub use subscribe::nearest as nearest_names;
 pub use subscribe::{EveryUe, MeasurementRequest, Plan, ReportRequest, Scope};
 pub use timestamp::{TimestampFormat, TimestampMoment, TimestampReader};
 

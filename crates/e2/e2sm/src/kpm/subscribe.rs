@@ -259,7 +259,7 @@ impl EveryUe {
 }
 
 /// Returns the offered names most similar to `wanted`, best match first.
-pub(super) fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<String> {
+pub fn nearest<'d>(wanted: &str, offered: impl Iterator<Item = &'d str>) -> Vec<String> {
     let mut ranked: Vec<(usize, &str)> = offered.map(|name| (distance(wanted, name), name)).collect();
     ranked.sort_unstable();
     ranked.dedup();

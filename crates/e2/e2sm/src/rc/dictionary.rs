@@ -7,7 +7,7 @@
 //! assert_eq!(dictionary::control_style(3).map(|style| style.name), Some("Connected Mode Mobility Control"));
 //! ```
 
-use super::{KnownParameter, Revision, bearer, drx, flows, handover, quota};
+use super::{KnownParameter, Revision, bearer, conditional, drx, flows, handover, measurement, quota};
 
 /// A style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +159,10 @@ pub const fn control_parameters(style: i64, action: u16) -> &'static [KnownParam
         (2, 1) => drx::PARAMETERS,
         (2, 6) => quota::PARAMETERS,
         (3, 1) => handover::PARAMETERS,
+        (3, 2) => conditional::PARAMETERS,
+        (9, 1) => measurement::OF_ADD,
+        (9, 2) => measurement::OF_MODIFY,
+        (9, 3) => measurement::OF_DELETE,
         _ => &[],
     }
 }

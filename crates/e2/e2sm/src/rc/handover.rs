@@ -7,7 +7,7 @@ use super::known::{self, KnownParameter, ParameterFault, Shape, cell, cell_octet
 use crate::Error;
 use crate::common::Cgi;
 
-const TARGET: KnownParameter = required(1, "Target Primary Cell ID", Shape::Structure(&[CHOICE]));
+pub(super) const TARGET: KnownParameter = required(1, "Target Primary Cell ID", Shape::Structure(&[CHOICE]));
 const CHOICE: KnownParameter = required(2, "CHOICE Target Cell", Shape::Structure(CELL));
 const CELL: &[KnownParameter] = &[NR_CELL, EUTRA_CELL];
 const NR_CELL: KnownParameter = optional(3, "NR Cell", Shape::Structure(&[NR_CGI]));

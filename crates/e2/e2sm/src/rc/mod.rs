@@ -18,6 +18,7 @@
 mod action;
 mod bearer;
 mod check;
+mod conditional;
 mod control;
 mod control_action;
 mod control_request;
@@ -31,6 +32,7 @@ mod handover;
 mod identifiers;
 mod indication;
 mod known;
+mod measurement;
 mod neighbor;
 mod parameter;
 mod plan;
@@ -48,6 +50,7 @@ pub use action::{
 };
 pub use bearer::{AllocationAndRetention, DrbQos, FlowRates, GuaranteedRates, PacketErrorRate};
 pub use check::{ControlCheck, ControlMismatch, MismatchedParameter, Undescribed, check_action, check_control};
+pub use conditional::ConditionalHandover;
 pub use control::{
     ControlHeader, ControlHeaderFormat1, ControlHeaderFormat2, ControlHeaderFormat3, ControlHeaderFormat4,
     ControlHeaderFormats, ControlMessage, ControlMessageFormat1, ControlMessageFormat2,
@@ -84,6 +87,10 @@ pub use indication::{
     IndicationMessageFormat6IndicationItem, IndicationMessageFormat6StyleItem, IndicationMessageFormats,
 };
 pub use known::{KnownParameter, ParameterError, ParameterFault, Shape};
+pub use measurement::{
+    MEASUREMENT_IDENTITY, MeasurementChange, MeasurementCondition, MeasurementEvent, MeasurementTrigger,
+    REPORT_INTERVALS_MS, TIMES_TO_TRIGGER_MS,
+};
 pub use neighbor::{Flag, NeighborCellEutra, NeighborCellItem, NeighborCellNr, NeighborRelationInfo, NrModeInfo};
 pub use parameter::{
     OfferedRanParameter, OptionalRanParameterItem, QueriedRanParameter, RanParameterDefinition,
@@ -92,7 +99,7 @@ pub use parameter::{
     RanParameterItem, RanParameterList, RanParameterStructure, RanParameterValue, RanParameterValueType,
     RanParameterValueTypeList, RanParameterValueTypeStructure, WantedRanParameter,
 };
-pub use plan::{HandoverRequest, Plan, Rule, rrc_states};
+pub use plan::{HandoverRequest, Plan, Rule, interface_message, rrc_message, rrc_states};
 pub use query::{
     AssociatedUeInfo, AssociatedUeInfoItem, AssociatedUeType, QueryDefinition, QueryDefinitionFormat1,
     QueryDefinitionFormats, QueryHeader, QueryHeaderFormat1, QueryHeaderFormats, QueryOutcome, QueryOutcomeFormat1,

@@ -317,12 +317,7 @@ pub fn rrc_states(message: &IndicationMessage<'_>) -> Result<Vec<(UeId<'static>,
     for item in &format.ue_parameter_list {
         let changed = dictionary::ue_information::RRC_STATE_CHANGED_TO;
         let Some(parameter) = item.ran_p_list.iter().find(|p| p.ran_parameter_id == changed) else { continue };
-        let value = match &parameter.value_type {
-            RanParameterValueType::ElementTrue(element) => Some(&element.value),
-            RanParameterValueType::ElementFalse(element) => element.value.as_ref(),
-            _ => None,
-        };
-        let state = match value {
+        let state = match element(&parameter.value_type) {
             Some(RanParameterValue::ValueInt(0)) => RrcState::RrcConnected,
             Some(RanParameterValue::ValueInt(1)) => RrcState::RrcInactive,
             Some(RanParameterValue::ValueInt(2)) => RrcState::RrcIdle,
@@ -334,4 +329,54 @@ pub fn rrc_states(message: &IndicationMessage<'_>) -> Result<Vec<(UeId<'static>,
         states.push((item.ue_id.clone().into_owned(), state));
     }
     Ok(states)
+}
+
+/// Returns the UE and the octets of the RRC message in a report of [`Plan::report_rrc_messages`]; `None` if it has none.
+///
+/// # Errors
+/// A malformed identity of the UE.
+pub fn rrc_message(
+    message: &IndicationMessage<'_>,
+    revision: Revision,
+) -> Result<Option<(UeId<'static>, Vec<u8>)>, per::Error> {
+    message_copy(message, dictionary::message_copy::RRC_MESSAGE, revision)
+}
+
+/// Returns the UE and the octets of the message in a report of [`Plan::report_ni_messages`]; `None` if it has none.
+///
+/// # Errors
+/// A malformed identity of the UE.
+pub fn interface_message(
+    message: &IndicationMessage<'_>,
+    revision: Revision,
+) -> Result<Option<(UeId<'static>, Vec<u8>)>, per::Error> {
+    message_copy(message, dictionary::message_copy::NI_MESSAGE, revision)
+}
+
+fn message_copy(
+    message: &IndicationMessage<'_>,
+    content: RanParameterId,
+    revision: Revision,
+) -> Result<Option<(UeId<'static>, Vec<u8>)>, per::Error> {
+    let IndicationMessageFormats::Format1(format) = &message.formats else { return Ok(None) };
+    let octets = |id| {
+        let parameter = format.reported_list.iter().find(|parameter| parameter.ran_parameter_id == id)?;
+        match element(&parameter.value_type)? {
+            RanParameterValue::ValueOctS(octets) => Some(octets.to_cow()),
+            _ => None,
+        }
+    };
+    let ue_id = octets(dictionary::message_copy::UE_ID);
+    let Some((ue_id, copy)) = ue_id.zip(octets(content)) else { return Ok(None) };
+    let ue_id: UeId<'_> = per::decode(&ue_id, revision.wire())?;
+    Ok(Some((ue_id.into_owned(), copy.into_owned())))
+}
+
+/// The value of an element.
+fn element<'v, 'a>(value: &'v RanParameterValueType<'a>) -> Option<&'v RanParameterValue<'a>> {
+    match value {
+        RanParameterValueType::ElementTrue(element) => Some(&element.value),
+        RanParameterValueType::ElementFalse(element) => element.value.as_ref(),
+        _ => None,
+    }
 }

@@ -190,6 +190,25 @@ pub trait FunctionTransport {
     /// Returns the node's controllers in the order in which they were added, with their global ids while connected.
     fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)>;
 
+    /// Leaves the control in progress without an answer, until [`FunctionTransport::answer`]. By default this is not possible.
+    fn defer(&mut self) -> bool {
+        false
+    }
+
+    /// Answers a control that was left without one.
+    ///
+    /// # Errors
+    /// As [`FunctionContext::answer_control`].
+    fn answer(
+        &mut self,
+        controller: ControllerId,
+        id: RicRequestId,
+        result: Result<Option<Vec<u8>>, ControlFailure>,
+    ) -> Result<(), AgentMisuse> {
+        let _ = (controller, id, result);
+        Err(AgentMisuse::UnknownRequest)
+    }
+
     /// Requests the deletion of a subscription. By default, the version of E2AP does not support it.
     ///
     /// # Errors
@@ -252,6 +271,26 @@ impl<'a> FunctionContext<'a> {
         self.outlet.send(key, action, Some(call_process_id), header, message)
     }
 
+    /// Leaves the control that [`RanFunction::control`] handles without an answer, whatever that returns; the function answers
+    /// later with [`FunctionContext::answer_control`], in [`RanFunction::report`]. Returns whether this is possible.
+    #[must_use = "otherwise the result of `control` is the answer"]
+    pub fn defer_control(&mut self) -> bool {
+        self.outlet.defer()
+    }
+
+    /// Answers a control that was left without an answer, as [`RanFunction::control`] would have.
+    ///
+    /// # Errors
+    /// When no such control awaits its answer, as after the loss of the controller.
+    pub fn answer_control(
+        &mut self,
+        controller: ControllerId,
+        id: RicRequestId,
+        result: Result<Option<Vec<u8>>, ControlFailure>,
+    ) -> Result<(), AgentMisuse> {
+        self.outlet.answer(controller, id, result)
+    }
+
     /// Requests the deletion of a subscription (RIC Subscription Delete Required, from v2 on). The controller deletes
     /// it, which calls [`RanFunction::unsubscribe`].
     ///
@@ -301,9 +340,27 @@ pub(super) struct ControllerLinks<'a> {
     pub controllers: &'a [ControllerId],
     pub peers: &'a mut Peers,
     pub out: &'a mut Vec<u8>,
+    /// Whether the control in progress stays without an answer.
+    pub is_deferred: bool,
 }
 
 impl FunctionTransport for ControllerLinks<'_> {
+    fn defer(&mut self) -> bool {
+        self.is_deferred = true;
+        true
+    }
+
+    fn answer(
+        &mut self,
+        controller: ControllerId,
+        id: RicRequestId,
+        result: Result<Option<Vec<u8>>, ControlFailure>,
+    ) -> Result<(), AgentMisuse> {
+        let connection = self.connections.get_mut(controller).ok_or(AgentMisuse::UnknownRequest)?;
+        connection.has_answers = true;
+        connection.answer(id, result)
+    }
+
     fn send(
         &mut self,
         key: RequestKey,

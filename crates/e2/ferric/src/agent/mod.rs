@@ -47,6 +47,7 @@ mod poll;
 mod schedule;
 mod views;
 mod wake;
+mod wrapper;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
@@ -67,6 +68,7 @@ pub use function::{
 };
 pub use views::{ControllerId, MAX_EXPOSED_UES, TooManyUes, Ue, Views};
 pub use wake::AgentWaker;
+pub use wrapper::Wrapper;
 
 /// The kinds of tokens: connections, and the waker.
 const KIND_AGENT: u64 = 1;
@@ -227,6 +229,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             has_left: false,
             is_leaving: false,
             lost: None,
+            has_answers: false,
             dirty: false,
             due: None,
             connect_deadline: None,

@@ -1,7 +1,7 @@
 //! A node with its RAN functions and its connections to controllers.
 
-use e2::{Agent, AgentEvent, AssocId, ModificationRequest, Time};
-use e2ap::{Cause, CauseRicRequest, Codec, GlobalRicId, ProcedureCode, RanFunctionId};
+use e2::{Agent, AgentEvent, AgentMisuse, AssocId, ModificationRequest, Time};
+use e2ap::{Cause, CauseRicRequest, Codec, GlobalRicId, ProcedureCode, RanFunctionId, RicRequestId};
 use link::Address;
 use tracing::{debug, info, warn};
 
@@ -50,10 +50,26 @@ pub(super) struct ControllerConnection {
     pub is_leaving: bool,
     /// The error for which the link is to be closed.
     pub lost: Option<link::Error>,
+    /// Whether answers of functions wait in the machine.
+    pub has_answers: bool,
     /// Whether the machine is scheduled for processing.
     pub dirty: bool,
     /// The machine's deadline, as entered in the schedule.
     pub due: Option<Time>,
+}
+
+impl ControllerConnection {
+    /// Answers a control.
+    pub fn answer(
+        &mut self,
+        id: RicRequestId,
+        result: Result<Option<Vec<u8>>, ControlFailure>,
+    ) -> Result<(), AgentMisuse> {
+        match result {
+            Ok(outcome) => self.machine.acknowledge(id, outcome.as_deref()),
+            Err(ControlFailure { cause, outcome }) => self.machine.fail(id, cause, outcome.as_deref()),
+        }
+    }
 }
 
 /// All connections, by controller.
@@ -99,7 +115,7 @@ impl<F: RanFunction + ?Sized> Node<F> {
     /// Calls each function whose report is due.
     pub fn report(&mut self, now: Time, connections: &mut ConnectionTable, peers: &mut Peers, out: &mut Vec<u8>) {
         let Node { functions, controllers, views, .. } = self;
-        let mut links = ControllerLinks { connections, controllers, peers, out };
+        let mut links = ControllerLinks { connections, controllers, peers, out, is_deferred: false };
         for function in functions {
             if function.next_report().is_some_and(|due| due <= now) {
                 function.report(now, &mut FunctionContext::new(views, &mut links));
@@ -212,16 +228,13 @@ impl<F: RanFunction + ?Sized> Node<F> {
             }
             AgentEvent::Control(request) => {
                 let Some(function) = find(functions, request.ran_function_id) else { return };
-                let mut links = ControllerLinks { connections, controllers, peers, out };
+                let mut links = ControllerLinks { connections, controllers, peers, out, is_deferred: false };
                 let result = function.control(now, controller, &request, &mut FunctionContext::new(views, &mut links));
-                let Some(ControllerConnection { machine, .. }) = connections.get_mut(controller) else { return };
-                let answered = match result {
-                    Ok(outcome) => machine.acknowledge(request.request_id, outcome.as_deref()),
-                    Err(ControlFailure { cause, outcome }) => {
-                        machine.fail(request.request_id, cause, outcome.as_deref())
-                    }
-                };
-                if let Err(error) = answered {
+                if links.is_deferred {
+                    return;
+                }
+                let Some(connection) = connections.get_mut(controller) else { return };
+                if let Err(error) = connection.answer(request.request_id, result) {
                     debug!(%node, %error, "answer to a control dropped");
                 }
             }

@@ -212,11 +212,12 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     }
 
     /// Updates a node's deadline after calls of its functions, and schedules connections whose link they have
-    /// overfilled.
+    /// overfilled, or which they have answered.
     fn refresh_deadlines(&mut self, at: usize) {
         for place in 0..self.nodes[at].controllers.len() {
             let id = self.nodes[at].controllers[place];
-            if self.connections.get(id).is_some_and(|connection| connection.lost.is_some()) {
+            let Some(connection) = self.connections.get_mut(id) else { continue };
+            if std::mem::take(&mut connection.has_answers) || connection.lost.is_some() {
                 self.mark_dirty(id);
             }
         }

@@ -6,7 +6,7 @@ use link::{Address, Link, State};
 use tracing::{debug, info, warn};
 
 use super::rights::Admission;
-use super::{KIND_E42, KIND_NODE, Server, ServerConfig};
+use super::{KIND_E42, KIND_NODE, KIND_XAPP, Server, ServerConfig};
 use crate::{endpoint, peers};
 
 /// The most connections that are accepted in one iteration.
@@ -33,7 +33,7 @@ impl Server {
         }
     }
 
-    fn handle_accepted(&mut self, now: Time, kind: u64, codec: Codec, link: Link) {
+    fn handle_accepted(&mut self, now: Time, kind: u64, codec: Codec, mut link: Link) {
         let peer = link.peer().clone();
         let ServerConfig { max_connections, max_xapp_connections, max_e42_connections, .. } = self.config;
         let (peers, limit, setting) = match kind {
@@ -43,7 +43,7 @@ impl Server {
         };
         let origin = origin(&peer);
         // a peer that is gone already has no address
-        let host = origin.host().unwrap_or(Host::ThisHost);
+        let host = origin.host().unwrap_or(Host::Local);
         let is_known = self.controller.is_known_host(host);
         if let Err(rejection) = self.newcomers.check(peers, limit, host, is_known) {
             if self.log_limiter.allow_from(&peer) {
@@ -54,6 +54,10 @@ impl Server {
         let is_established = link.state() == State::Established;
         if kind == KIND_E42 {
             return self.handle_accepted_e42(now, host, link);
+        }
+        if kind == KIND_XAPP {
+            // each loss is counted for its subscription
+            link.note_dropped();
         }
         let inserted = peers.insert(&self.poll, link);
         if let Ok(assoc) = inserted {

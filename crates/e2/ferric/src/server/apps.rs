@@ -2,7 +2,7 @@
 
 use e2::topology::{Part, RanDatabase, RanEvent};
 use e2::xapp::Envelope;
-use e2::{AssocId, Consumer, Controller, Event, Indication, Notice, Time, XappHost};
+use e2::{AssocId, Consumer, Controller, Event, Indication, Notice, RequestEvent, Time, XappHost};
 use e2ap::RicIndicationType;
 use link::{Address, Class};
 use log_lines::{Host, escaped};
@@ -10,6 +10,8 @@ use tracing::{debug, info, warn};
 
 use super::describe::Describe;
 use super::e42::E42Apps;
+use super::iapp::{Insight, Watch};
+use super::indication_counts::{IndicationCounter, IndicationCounts};
 use super::log_limiter::{Hosts, LogLimiter};
 use super::workers::Workers;
 use super::xapp_links::XappLinks;
@@ -24,8 +26,15 @@ pub(super) struct Apps {
     pub iapps: Vec<Box<dyn Iapp>>,
     /// The ticket that was last assigned to an iApp.
     tickets: u32,
+    /// The counters of the server when the iApps were last woken.
+    counters: Counters,
     pub host: XappHost,
     pub ran: RanDatabase,
+    /// The counters of the indications that the main loop reads, and those of all loops.
+    counter: IndicationCounter,
+    counts: IndicationCounts,
+    /// What iApps want to observe, until the server has passed it to the links.
+    pub watches: Vec<Watch>,
     /// FlexRIC's xApps, which are on the main loop.
     pub e42: E42Apps,
     /// The links of xApps on the main loop.
@@ -53,9 +62,16 @@ impl Apps {
         max_ues: usize,
         log_limiter: LogLimiter,
     ) -> Self {
+        let counter = IndicationCounter::default();
+        let counts =
+            IndicationCounts::new(std::iter::once(counter.counts()).chain(workers.indication_counts()).collect());
         Apps {
             iapps: Vec::new(),
             tickets: 0,
+            counters: Counters::default(),
+            counter,
+            counts,
+            watches: Vec::new(),
             host,
             ran: RanDatabase::new(max_ues),
             xapp_links,
@@ -84,6 +100,11 @@ impl Apps {
 
     fn dispatch_event(&mut self, now: Time, controller: &mut Controller, event: Event) {
         self.log_request(&event, controller);
+        if let Event::Request { event: RequestEvent::Subscribed { subscription, .. }, .. } = &event
+            && let Some(requested) = controller.requested_at(*subscription)
+        {
+            self.counts.begin(*subscription, requested);
+        }
         let Some(event) = self.host.handle_event(event, controller) else { return };
         let Some(event) = self.e42.handle_event(event) else { return };
         self.log(&event, controller);
@@ -116,21 +137,55 @@ impl Apps {
     }
 
     /// Wakes all iApps.
-    pub fn wake_iapps(&mut self, now: Time, controller: &mut Controller) {
-        let Apps { iapps, ran, tickets, log_limiter, hosts, .. } = self;
+    pub fn wake_iapps(&mut self, now: Time, controller: &mut Controller, counters: Counters) {
+        self.counters = counters;
+        let Apps {
+            iapps, ran, tickets, log_limiter, hosts, host, counters, counts, xapp_links, workers, watches, ..
+        } = self;
+        let insight = Insight { counts, xapp_links, workers };
         for (at, iapp) in iapps.iter_mut().enumerate() {
             let consumer = Consumer(at as u32); // a program has few of them
-            iapp.on_wake(&mut IappContext { controller, ran, tickets, now, consumer, log_limiter, hosts });
+            iapp.on_wake(&mut IappContext {
+                controller,
+                ran,
+                tickets,
+                now,
+                consumer,
+                log_limiter,
+                hosts,
+                host,
+                counters,
+                insight,
+                watches,
+            });
         }
     }
 
     /// Passes an event to one iApp, or to all.
     fn notify_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
-        let Apps { iapps, ran, tickets, log_limiter, hosts, .. } = self;
+        let Apps {
+            iapps, ran, tickets, log_limiter, hosts, host, counters, counts, xapp_links, workers, watches, ..
+        } = self;
+        let insight = Insight { counts, xapp_links, workers };
         for (at, iapp) in iapps.iter_mut().enumerate() {
             let consumer = Consumer(at as u32); // a program has few of them
             if only.is_none_or(|only| only == consumer) {
-                iapp.on_event(event, &mut IappContext { controller, ran, tickets, now, consumer, log_limiter, hosts });
+                iapp.on_event(
+                    event,
+                    &mut IappContext {
+                        controller,
+                        ran,
+                        tickets,
+                        now,
+                        consumer,
+                        log_limiter,
+                        hosts,
+                        host,
+                        counters,
+                        insight,
+                        watches,
+                    },
+                );
             }
         }
     }
@@ -178,7 +233,7 @@ impl Apps {
         }
     }
 
-    /// Delivers an indication to all its consumers.
+    /// Delivers an indication to all its consumers. Returns the number of other event loops that it was passed to.
     #[inline]
     pub fn deliver(
         &mut self,
@@ -186,9 +241,10 @@ impl Apps {
         controller: &mut Controller,
         indication: &Indication<'_>,
         counters: &mut Counters,
-    ) {
+    ) -> u32 {
         counters.indications += 1;
         let Indication { node, subscription, pdu, .. } = *indication;
+        self.counter.count(subscription, pdu.len(), now);
         let head = Envelope { node, subscription, pdu }.head();
         let class = match indication.kind {
             RicIndicationType::Report => Class::Report,
@@ -201,26 +257,54 @@ impl Apps {
             at += 1;
             if let Some(xapp) = self.host.assoc(consumer) {
                 match self.workers.loop_of(xapp) {
-                    0 => self.xapp_links.forward(xapp, &[&head, pdu], class, counters),
+                    0 => self.xapp_links.forward(xapp, &[&head, pdu], class, counters, &mut self.counter),
                     event_loop => elsewhere |= 1 << event_loop,
                 }
             } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
-                let Apps { ran, tickets, log_limiter, hosts, .. } = self;
+                let Apps {
+                    ran,
+                    tickets,
+                    log_limiter,
+                    hosts,
+                    host,
+                    counters: before,
+                    counts,
+                    xapp_links,
+                    workers,
+                    watches,
+                    ..
+                } = self;
+                let insight = Insight { counts, xapp_links, workers };
                 counters.deliveries += 1;
+                let counters = &*before;
                 iapp.on_indication(
                     indication,
-                    &mut IappContext { controller, ran, tickets, now, consumer, log_limiter, hosts },
+                    &mut IappContext {
+                        controller,
+                        ran,
+                        tickets,
+                        now,
+                        consumer,
+                        log_limiter,
+                        hosts,
+                        host,
+                        counters,
+                        insight,
+                        watches,
+                    },
                 );
             } else {
                 counters.deliveries += 1;
                 self.e42.forward(consumer, indication, counters, &mut self.xapp_links.lost);
             }
         }
+        let other_loops = elsewhere.count_ones();
         while elsewhere != 0 {
             let event_loop = elsewhere.trailing_zeros() as usize;
             elsewhere &= elsewhere - 1;
             self.workers.deliver(event_loop, subscription, class, &[&head, pdu]);
         }
+        other_loops
     }
 
     /// Resumes announcements to xApps that had no room: when a flush has written everything, no event of the link

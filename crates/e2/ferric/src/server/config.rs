@@ -48,6 +48,9 @@ pub struct ServerConfig {
     pub max_xapp_connections: usize,
     /// The most connections of FlexRIC's xApps. Default: 256.
     pub max_e42_connections: usize,
+    /// File descriptors that are kept for what is not a connection of nodes or xApps: REST, Redis, files, event loops.
+    /// Default: 256.
+    pub other_files: u64,
     /// The most log lines per minute that all peers together may cause; further ones are suppressed and counted.
     /// Default: 6000.
     pub max_log_lines: u32,
@@ -80,6 +83,7 @@ impl Default for ServerConfig {
             max_connections: 8192,
             max_xapp_connections: 1024,
             max_e42_connections: 256,
+            other_files: 256,
             max_log_lines: 6000,
             max_ues: 65_536,
             loops: 1,
@@ -89,7 +93,7 @@ impl Default for ServerConfig {
 }
 
 /// The default port for xApps.
-pub const DEFAULT_XAPP_PORT: u16 = 36423;
+pub const DEFAULT_XAPP_PORT: u16 = crate::DEFAULT_XAPP_PORT;
 
 /// Returns the configuration of xApp links: an indication with the longest PDU fits, and so do all functions of a node
 /// in one message.

@@ -24,10 +24,10 @@ pub trait Describe: Send {
     /// Returns what a node that has set up or changed is and offers: `NR 40 MHz TDD; KPM v3.00, RC v3.00`.
     fn node(&mut self, node: &Node) -> String;
 
-    /// Returns what a subscription asks for: `DRB.UEThpDl of UE amf-1 every 500 ms`. `None`: its content is not known.
+    /// Returns what a subscription asks for: `DRB.UEThpDl of UE amf:1 every 500 ms`. `None`: its content is not known.
     fn subscription(&mut self, node: &Node, function: RanFunctionId, spec: &SubscriptionSpec) -> Option<String>;
 
-    /// Returns what a control changes: `UE amf-1 to cell nr-00101-38001`. `None`: its content is not known.
+    /// Returns what a control changes: `UE amf:1 to cell nr-00101-38001`. `None`: its content is not known.
     fn control(&mut self, node: &Node, function: RanFunctionId, header: &[u8], message: &[u8]) -> Option<String>;
 
     /// Forgets what is kept of a node that is lost or has changed.

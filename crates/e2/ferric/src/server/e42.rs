@@ -11,8 +11,9 @@ use link::{Address, Class, Link, Poll, State, Tap};
 use tracing::{debug, info, warn};
 
 use super::log_limiter::LogLimiter;
+use super::receive::BUDGET_OCTETS;
 use super::rights::Admission;
-use super::{BUDGET_OCTETS, Counters, Server};
+use super::{Counters, Server};
 use crate::peers::Peers;
 
 /// The configuration of the E42 interface for FlexRIC's xApps.

@@ -1,13 +1,23 @@
 //! Internal apps (iApps), which run on the thread of the RIC.
 
+use std::fmt;
+use std::sync::Arc;
+
+#[cfg(feature = "ue-reports")]
+use e2::topology::UeChange;
 use e2::topology::{RanDatabase, RanEvent, UeName, UeRef};
 use e2::{
-    ConnectionOutcome, ConnectionUpdate, Consumer, Controller, Event, Indication, Misuse, Node, NodeId, RequestEvent,
-    SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time,
+    ConnectionOutcome, ConnectionUpdate, Consumer, Controller, EndedControl, Event, Indication, Misuse, Node, NodeId,
+    RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time, XappHost,
 };
 use e2ap::{Cause, RanFunctionId, RicActionId};
+use link::LinkObserver;
 
+use super::Counters;
+use super::indication_counts::IndicationCounts;
 use super::log_limiter::{Hosts, LogLimiter};
+use super::workers::Workers;
+use super::xapp_links::XappLinks;
 
 /// An internal app. It is called between the messages of all nodes and xApps, so that it must not block.
 pub trait Iapp: Send {
@@ -42,6 +52,8 @@ pub enum IappEvent<'a> {
     Ran(&'a RanEvent),
     /// The result of a command of the app, or an event of one of its subscriptions.
     Request(&'a RequestEvent),
+    /// A control has ended, whichever app sent it.
+    ControlEnded(&'a EndedControl),
     /// An E2 Connection Update is complete, whichever app requested it.
     ConnectionUpdated {
         /// The node.
@@ -67,6 +79,7 @@ impl<'a> IappEvent<'a> {
             Event::NodeChanged(_) => IappEvent::NodeChanged(node?),
             Event::NodeLost { node, .. } => IappEvent::NodeLost(*node),
             Event::Request { event, .. } => IappEvent::Request(event),
+            Event::ControlEnded(ended) => IappEvent::ControlEnded(ended),
             Event::ConnectionUpdated { node, outcome } => IappEvent::ConnectionUpdated { node: *node, outcome },
             Event::RemovalRefused { node, cause } => IappEvent::RemovalRefused { node: *node, cause: *cause },
             // events for the log only, and unknown ones
@@ -87,6 +100,36 @@ pub struct IappContext<'a> {
     pub(super) consumer: Consumer,
     pub(super) log_limiter: &'a LogLimiter,
     pub(super) hosts: &'a Hosts,
+    pub(super) host: &'a XappHost,
+    pub(super) counters: &'a Counters,
+    pub(super) insight: Insight<'a>,
+    pub(super) watches: &'a mut Vec<Watch>,
+}
+
+/// That the PDUs of a node are to be passed to an observer, or to none any more.
+pub(super) struct Watch {
+    pub node: NodeId,
+    pub observer: Option<Arc<dyn LinkObserver>>,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("node", &self.node).field("is_watched", &self.observer.is_some()).finish()
+    }
+}
+
+/// What of the links and loops an iApp may read.
+#[derive(Clone, Copy)]
+pub(super) struct Insight<'a> {
+    pub counts: &'a IndicationCounts,
+    pub xapp_links: &'a XappLinks,
+    pub workers: &'a Workers,
+}
+
+impl fmt::Debug for Insight<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Insight").finish_non_exhaustive()
+    }
 }
 
 impl IappContext<'_> {
@@ -107,6 +150,12 @@ impl IappContext<'_> {
     /// Records the identifiers that a node has for a UE, as the app has decoded them; see [`RanDatabase::learn_ue`].
     pub fn learn_ue(&mut self, node: NodeId, names: &[UeName]) -> Option<UeRef> {
         self.ran.learn_ue(self.now, node, names)
+    }
+
+    /// Records what a report of a node says of a UE; see [`RanDatabase::apply`].
+    #[cfg(feature = "ue-reports")]
+    pub fn apply_ue(&mut self, node: NodeId, change: &UeChange) {
+        self.ran.apply(self.now, node, change);
     }
 
     /// Records that a UE has left a node. Returns whether it was known.
@@ -247,6 +296,13 @@ impl IappContext<'_> {
     /// When the command is invalid.
     pub fn reset(&mut self, node: NodeId, cause: Cause) -> Result<(), Misuse> {
         self.controller.reset(self.now, node, cause)
+    }
+
+    /// Passes each E2AP PDU of a node, in either direction, to an observer from now on, in place of the one that was given before;
+    /// `None` ends that. Without it, PDUs cost nothing more. The observer is called on the event loop of the node's link and must
+    /// not block. To be repeated after [`IappEvent::ConnectionUpdated`], for new associations of the node.
+    pub fn watch(&mut self, node: NodeId, observer: Option<Arc<dyn LinkObserver>>) {
+        self.watches.push(Watch { node, observer });
     }
 
     fn ticket(&mut self) -> Ticket {

@@ -22,31 +22,38 @@
 mod admission;
 mod apps;
 mod config;
+mod counters;
 mod describe;
 mod e42;
 mod exposure;
 mod iapp;
+mod indication_counts;
 mod log_limiter;
 mod memory;
 mod newcomers;
+mod outbox_level;
+mod overview;
 mod pending;
+mod receive;
 mod rights;
 mod ring;
 mod routes;
 mod send_queue;
 mod subscribers;
 mod sweep;
+mod trace;
 mod wake;
 mod worker;
+mod worker_handle;
+mod worker_inbox;
 mod workers;
 mod xapp_links;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use e2::topology::RanDatabase;
-use e2::{AssocId, Controller, E42Host, Routed, Time, XappHost};
+use e2::{AssocId, Controller, E42Host, Time, XappHost};
 use link::{Address, Events, Listener, MemoryBudget, Poll, Scratch, Ticker};
 use tracing::error;
 
@@ -60,18 +67,23 @@ use e42::E42Apps;
 use log_limiter::LogLimiter;
 use memory::MemoryReturn;
 use newcomers::Newcomers;
-use pending::reason;
-use ring::RecordHeader;
-use workers::{WorkerInbox, Workers};
+use trace::{OpenTrace, Tracer};
+use worker_inbox::WorkerInbox;
+use workers::Workers;
 use xapp_links::XappLinks;
 
 pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
+pub use counters::Counters;
 pub use describe::Describe;
 pub use e2::RequestEvent;
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
 pub use iapp::{Iapp, IappContext, IappEvent};
+pub use indication_counts::SubscriptionCounters;
 pub use log_lines::{Host, LogBudget};
+pub(crate) use outbox_level::OutboxLevel;
+pub use overview::{SubscriptionOverview, XappOverview};
 pub use rights::{NodeEntry, Rights, RightsHandle, XappEntry};
+pub use trace::{IndicationTrace, TraceObserver};
 pub use wake::IappWaker;
 pub use workers::MAX_LOOPS;
 
@@ -82,46 +94,6 @@ const KIND_E42: u64 = 4;
 const KIND_BELL: u64 = 5;
 const KIND_WAKE: u64 = 6;
 const KIND_TICK: u64 = 7;
-
-/// The most octets that are read from one link before other links are served.
-const BUDGET_OCTETS: usize = 256 * 1024;
-
-/// Counters since the start of the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Indications that belong to a subscription.
-    pub indications: u64,
-    /// Deliveries of an indication to an app.
-    pub deliveries: u64,
-    /// Reports that were dropped because an xApp read too slowly.
-    pub dropped_reports: u64,
-    /// Indications of nodes that were not delivered: without an active subscription, before the setup, or malformed.
-    pub stray_indications: u64,
-    /// Answers of nodes that were dropped: late, repeated, malformed, or awaited by no request.
-    pub stray_answers: u64,
-}
-
-/// The counters of a worker, shared with the main loop.
-#[derive(Default)]
-struct SharedCounters {
-    indications: AtomicU64,
-    deliveries: AtomicU64,
-    dropped_reports: AtomicU64,
-}
-
-impl SharedCounters {
-    fn set(&self, counters: &Counters) {
-        self.indications.store(counters.indications, Ordering::Release);
-        self.deliveries.store(counters.deliveries, Ordering::Release);
-        self.dropped_reports.store(counters.dropped_reports, Ordering::Release);
-    }
-
-    fn add_to(&self, counters: &mut Counters) {
-        counters.indications += self.indications.load(Ordering::Acquire);
-        counters.deliveries += self.deliveries.load(Ordering::Acquire);
-        counters.dropped_reports += self.dropped_reports.load(Ordering::Acquire);
-    }
-}
 
 /// A near-RT RIC with its event loop.
 pub struct Server {
@@ -152,6 +124,8 @@ pub struct Server {
     memory: MemoryReturn,
     /// The deadlines for the hellos of xApps.
     hello_deadlines: VecDeque<(Time, AssocId)>,
+    tracer: Option<Tracer>,
+    trace_observer: Option<TraceObserver>,
 }
 
 impl Server {
@@ -199,7 +173,8 @@ impl Server {
         let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link), log_limiter.clone());
         let mut controller = Controller::new(config.controller.clone());
         let ticker = sweep::ticker(&poll, config.pdu_timeout).map_err(Error::epoll)?;
-        let (workers, inboxes) = Workers::start(&config, &xapp_link, &poll, &log_limiter)?;
+        let clock = Clock::new();
+        let (workers, inboxes) = Workers::start(&config, &xapp_link, &poll, clock, &log_limiter)?;
         if !workers.is_empty() {
             controller.track_routes();
         }
@@ -207,7 +182,7 @@ impl Server {
             poll,
             events: Events::new(),
             scratch: Scratch::new(),
-            clock: Clock::new(),
+            clock,
             stop,
             waker: None,
             pending_rights: rights::Pending::default(),
@@ -231,6 +206,8 @@ impl Server {
             ticker,
             memory: MemoryReturn::new(std::time::Instant::now()),
             hello_deadlines: VecDeque::new(),
+            tracer: None,
+            trace_observer: None,
             config,
         })
     }
@@ -238,6 +215,14 @@ impl Server {
     /// Adds an iApp. It gets the events that happen from now on.
     pub fn add_iapp(&mut self, iapp: Box<dyn Iapp>) {
         self.apps.iapps.push(iapp);
+    }
+
+    /// Traces one indication in `one_in` on each event loop. To be called once. Without it, indications cost nothing more: there is a
+    /// branch for each read, on workers for each indication.
+    pub fn trace(&mut self, one_in: u32, observer: TraceObserver) {
+        self.tracer = Some(Tracer::new(one_in));
+        self.trace_observer = Some(observer);
+        self.apps.workers.begin_traces(one_in);
     }
 
     /// Returns a handle with which any thread has [`Iapp::on_wake`] called. All wakers of a server are clones of one.
@@ -362,7 +347,8 @@ impl Server {
                 }
                 KIND_WAKE => {
                     self.apply_pending_rights(now);
-                    self.apps.wake_iapps(now, &mut self.controller);
+                    let counters = self.counters();
+                    self.apps.wake_iapps(now, &mut self.controller, counters);
                 }
                 KIND_TICK => is_sweep_due = true,
                 KIND_BELL => {} // the rings are read in each iteration
@@ -387,10 +373,24 @@ impl Server {
         }
         self.log_limiter.report_suppressed();
         self.process_pending(now);
+        self.report_traces();
         self.assign_nodes();
         self.apps.workers.ring_bells();
         self.inboxes.iter().for_each(WorkerInbox::publish_progress);
         Ok(())
+    }
+
+    /// Passes the traces of indications that were written to the observer.
+    fn report_traces(&mut self) {
+        let Server { tracer: Some(tracer), trace_observer: Some(observer), controller, apps, .. } = self else {
+            return;
+        };
+        let mut report = |(node, trace): OpenTrace| {
+            let node = controller.node(node).map(|node| node.global_id);
+            observer(&IndicationTrace { node, ..trace });
+        };
+        tracer.note_written(&mut report);
+        apps.workers.traces().for_each(report);
     }
 
     /// Returns the number of links on this loop.
@@ -431,89 +431,6 @@ impl Server {
             {
                 self.apps.workers.place_node(event_loop, assoc, link, codec);
             }
-        }
-    }
-
-    /// The hot path: from a node's read buffer to the outboxes of the apps.
-    fn receive_from_node(&mut self, now: Time, assoc: AssocId) {
-        if self.nodes.get_mut(assoc).is_some_and(|peer| !peer.admitted) && !self.continue_handshake(now, assoc) {
-            return;
-        }
-        let Server { nodes, apps, controller, counters, scratch, .. } = self;
-        let Some(peer) = nodes.get_mut(assoc) else { return };
-        let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
-            if let Routed::Indication(indication) = controller.handle_pdu(now, assoc, pdu) {
-                // earlier events are delivered first
-                apps.dispatch_events(now, controller);
-                apps.deliver(now, controller, &indication, counters);
-            }
-        });
-        peer.log_paths();
-        self.apps.log_unattributed_notices(nodes);
-        self.apps.workers.ring_bells();
-        if let Err(error) = received {
-            self.lose_node(now, assoc, &error);
-        }
-    }
-
-    fn receive_from_xapp(&mut self, now: Time, assoc: AssocId) {
-        if self.apps.xapp_links.xapps.get_mut(assoc).is_some_and(|peer| !peer.admitted)
-            && !self.continue_handshake(now, assoc)
-        {
-            return;
-        }
-        let Server { apps: Apps { xapp_links, host, .. }, controller, scratch, .. } = self;
-        let Some(peer) = xapp_links.xapps.get_mut(assoc) else { return };
-        let has_sent = &mut peer.has_sent;
-        let received = peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
-            *has_sent = true;
-            host.handle_pdu(now, assoc, pdu, controller);
-        });
-        peer.log_paths();
-        if let Err(error) = received {
-            self.lose_xapp(now, assoc, &error);
-        }
-    }
-
-    /// Processes the records of the workers: mostly PDUs that their links received.
-    fn receive_from_workers(&mut self, now: Time) {
-        let Server { inboxes, nodes, apps, controller, counters, .. } = self;
-        for inbox in inboxes {
-            inbox.read(|event_loop, record, head, payload| {
-                apps.workers.note_record(event_loop, record);
-                match head {
-                    RecordHeader::Received(assoc) if apps.workers.loop_of(assoc) == 0 => {} // closed in the meantime
-                    RecordHeader::Received(assoc) if peers::kind(assoc.0) == KIND_NODE => {
-                        if let Routed::Indication(indication) = controller.handle_pdu(now, assoc, payload) {
-                            apps.dispatch_events(now, controller);
-                            apps.deliver(now, controller, &indication, counters);
-                        }
-                    }
-                    RecordHeader::Received(assoc) => {
-                        apps.workers.has_sent(assoc);
-                        apps.host.handle_pdu(now, assoc, payload, controller);
-                    }
-                    RecordHeader::Lost(assoc, reason) => match apps.workers.forget(assoc).map(|_| peers::kind(assoc.0))
-                    {
-                        None => {} // closed in the meantime
-                        Some(KIND_NODE) => {
-                            nodes.vacate(assoc);
-                            controller.handle_close(now, assoc, reason);
-                        }
-                        Some(_) => {
-                            apps.xapp_links.xapps.vacate(assoc);
-                            apps.host.handle_close(now, assoc, controller);
-                        }
-                    },
-                    RecordHeader::HasRoom(assoc, kept_octets) => {
-                        apps.workers.has_room_again(assoc, kept_octets);
-                        if peers::kind(assoc.0) != KIND_NODE {
-                            apps.host.handle_room(assoc);
-                        }
-                    }
-                    other => unreachable!("only the main loop sends this record: {other:?}"),
-                }
-            });
         }
     }
 }

@@ -15,9 +15,6 @@ use crate::peers::Peers;
 const RESERVE: usize = 8;
 /// The most known hosts; beyond it, the one that was learned first is forgotten.
 const MAX_KNOWN: usize = 4096;
-/// File descriptors for what is not a connection of nodes or xApps: REST (128), Redis, files, event loops.
-const OTHER_FILES: u64 = 256;
-
 /// The limits of connections.
 pub(super) struct Newcomers {
     percent: usize,
@@ -92,10 +89,10 @@ impl Newcomers {
 
 /// Reduces the pools in proportion, so that together they fit into `files`.
 fn fit(config: &mut ServerConfig, files: u64) {
+    let room = files.saturating_sub(config.other_files).max(files / 2);
     let ServerConfig { max_connections, max_xapp_connections, max_e42_connections, .. } = config;
     let pools = [max_connections, max_xapp_connections, max_e42_connections];
     let wanted: u64 = pools.iter().map(|pool| **pool as u64).sum();
-    let room = files.saturating_sub(OTHER_FILES).max(files / 2);
     if wanted <= room {
         return;
     }
@@ -132,7 +129,7 @@ mod tests {
     fn known_hosts_are_bounded() {
         let mut newcomers = Newcomers { percent: 75, known: HashSet::new(), order: VecDeque::new() };
         for number in 0..5000_u32 {
-            newcomers.learn(Host::Ipv4(number.into()));
+            newcomers.learn(Host::V4(number.into()));
         }
         assert_eq!((newcomers.known.len(), newcomers.order.len()), (MAX_KNOWN, MAX_KNOWN));
     }

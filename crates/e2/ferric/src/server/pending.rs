@@ -5,6 +5,7 @@ use link::{Address, Class, Config, Link};
 use tracing::info;
 
 use super::apps::Apps;
+use super::iapp::Watch;
 use super::xapp_links::XappLinks;
 use super::{KIND_E42, KIND_NODE, Server};
 use crate::peers;
@@ -19,6 +20,7 @@ impl Server {
             (outbox_octets / 4).min(outbox_octets.saturating_sub(max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS));
         loop {
             self.apps.dispatch_events(now, &mut self.controller);
+            self.apply_watches();
             self.apps.log_unattributed_notices(&mut self.nodes);
             self.apps.send_announcements(&self.controller, room_for_news);
             loop {
@@ -41,6 +43,19 @@ impl Server {
                     KIND_NODE => self.lose_node(now, assoc, &error),
                     KIND_E42 => self.lose_e42(now, assoc, &error),
                     _ => self.lose_xapp(now, assoc, &error),
+                }
+            }
+        }
+    }
+
+    /// Passes the observers that iApps have given to the links of their nodes.
+    fn apply_watches(&mut self) {
+        let Server { apps: Apps { watches, workers, .. }, controller, nodes, .. } = self;
+        for Watch { node, observer } in watches.drain(..) {
+            for (assoc, _) in controller.associations(node) {
+                match nodes.get_mut(assoc) {
+                    Some(peer) => peer.link.watch(observer.clone()),
+                    None => workers.watch(assoc, observer.as_ref()),
                 }
             }
         }

@@ -14,8 +14,10 @@ use std::sync::mpsc;
 
 use e2::{AssocId, CloseReason, SubscriptionId};
 use e2ap::Codec;
-use link::{Class, Link, Poll, Waker};
+use link::{Class, Link, LinkObserver, Poll, Waker};
 use rtrb::{Consumer, Producer, RingBuffer};
+
+use super::OutboxLevel;
 
 /// The capacity of a ring: what one loop writes before the other's next iteration.
 const RING_OCTETS: usize = 1024 * 1024;
@@ -37,6 +39,8 @@ pub(super) enum RecordHeader {
     RequestRoom(AssocId, u64),
     /// To a worker: find out whether the peer of this link is still there.
     Probe(AssocId),
+    /// To a worker: pass the PDUs of this link to the observer in the parcel too; without a parcel, to none any more.
+    Watch(AssocId),
     /// To a worker: write what is queued, and close.
     Close(AssocId),
     /// To a worker: deliver the payload, an enveloped indication, to the xApps with the subscription. Between workers,
@@ -77,6 +81,7 @@ impl RecordHeader {
             }
             RecordHeader::HasRoom(assoc, octets) => (10, assoc.0, octets),
             RecordHeader::Probe(assoc) => (12, assoc.0, 0),
+            RecordHeader::Watch(assoc) => (13, assoc.0, 0),
             RecordHeader::OrderAfter(event_loop, sent_up) => (11, event_loop, sent_up),
         };
         let mut head = [0; HEADER_OCTETS];
@@ -106,6 +111,7 @@ impl RecordHeader {
             10 => RecordHeader::HasRoom(assoc, b),
             11 => RecordHeader::OrderAfter(a, b),
             12 => RecordHeader::Probe(assoc),
+            13 => RecordHeader::Watch(assoc),
             other => unreachable!("unknown record kind {other}: rings carry only encoded headers"),
         };
         (head, u32::from_ne_bytes([l0, l1, l2, l3]) as usize, beside != 0)
@@ -117,11 +123,14 @@ pub(super) struct Moved {
     pub link: Link,
     /// The encoding of E2AP, for a node.
     pub codec: Codec,
+    /// Where the worker states what waits for an xApp.
+    pub level: Arc<OutboxLevel>,
 }
 
 /// What is carried beside a ring.
 enum Parcel {
     Link(Box<Moved>),
+    Observer(Arc<dyn LinkObserver>),
     Payload(Vec<u8>),
 }
 
@@ -248,6 +257,15 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes a record with an observer. Returns `false` if there is no room.
+    pub fn write_observer(&mut self, head: RecordHeader, observer: &Arc<dyn LinkObserver>) -> bool {
+        if self.room() < HEADER_OCTETS {
+            return false;
+        }
+        self.put_parcel(head, Parcel::Observer(observer.clone()));
+        true
+    }
+
     fn put_parcel(&mut self, head: RecordHeader, parcel: Parcel) {
         // without a reader, neither is read
         let _ = self.parcels.send(parcel);
@@ -288,6 +306,8 @@ pub(super) struct Record<'a> {
     pub payload: [&'a [u8]; 2],
     /// The link, for a record that moves one.
     pub link: Option<Box<Moved>>,
+    /// The observer, for a record that begins a watch.
+    pub observer: Option<Arc<dyn LinkObserver>>,
 }
 
 impl<'a> Record<'a> {
@@ -340,10 +360,11 @@ impl Reader {
             }
             let payload = slices(at + HEADER_OCTETS, end);
             match beside.then(|| parcels.try_recv().expect("parcels are sent before their headers")) {
-                None => take(Record { head, payload, link: None }),
-                Some(Parcel::Link(link)) => take(Record { head, payload, link: Some(link) }),
+                None => take(Record { head, payload, link: None, observer: None }),
+                Some(Parcel::Link(link)) => take(Record { head, payload, link: Some(link), observer: None }),
+                Some(Parcel::Observer(of)) => take(Record { head, payload, link: None, observer: Some(of) }),
                 Some(Parcel::Payload(payload)) => {
-                    take(Record { head, payload: [&payload, &[]], link: None });
+                    take(Record { head, payload: [&payload, &[]], link: None, observer: None });
                     beside_octets.fetch_sub(payload.len(), Ordering::Relaxed);
                 }
             }

@@ -20,22 +20,28 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use e2::xapp::{DeliveryChange, Envelope};
-use e2::{AssocId, SubscriptionId};
+use e2::{AssocId, SubscriptionId, Time};
 use e2ap::{Codec, RicIndicationType};
 use link::{Class, Events, Link, Poll, Scratch, Ticker};
 use tracing::warn;
 
+use super::counters::{Counters, SharedCounters};
+use super::indication_counts::IndicationCounter;
 use super::log_limiter::LogLimiter;
+use super::pending::reason;
+use super::receive::BUDGET_OCTETS;
 use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader};
 use super::routes::{Route, RouteReader};
 use super::send_queue::{SendQueue, WorkerOutbox};
 use super::subscribers::SubscriberTable;
 use super::sweep;
+use super::trace::{Delivered, Tracer, WorkerTraces};
 use super::xapp_links::XappLinks;
-use super::{BUDGET_OCTETS, Counters, KIND_NODE, KIND_TICK, KIND_XAPP, SharedCounters, reason};
+use super::{KIND_NODE, KIND_TICK, KIND_XAPP};
+use crate::event_loop::Clock;
 use crate::peers::{self, Peers};
 
 /// The delay before another attempt to report missed reports to a loop whose ring is full.
@@ -49,6 +55,9 @@ pub(super) struct WorkerConnections {
     pub bell: Arc<Doorbell>,
     pub stop: Arc<AtomicBool>,
     pub shared_counters: Arc<SharedCounters>,
+    pub counter: IndicationCounter,
+    /// That of the main loop.
+    pub clock: Clock,
     pub routes: RouteReader,
     pub up: WorkerOutbox,
     /// To the other workers, by number.
@@ -62,6 +71,7 @@ pub(super) struct WorkerConnections {
     /// Of [`sweep::sweep`].
     pub ticker: Ticker,
     pub log_limiter: LogLimiter,
+    pub traces: WorkerTraces,
 }
 
 pub(super) struct Worker {
@@ -71,6 +81,7 @@ pub(super) struct Worker {
     bell: Arc<Doorbell>,
     stop: Arc<AtomicBool>,
     shared_counters: Arc<SharedCounters>,
+    clock: Clock,
     owner: Reader,
     others: Vec<Option<Reader>>,
     /// The position up to which each ring of the other workers is read in this iteration.
@@ -88,6 +99,7 @@ pub(super) struct Worker {
     /// Of [`sweep::sweep`].
     ticker: Ticker,
     log_limiter: LogLimiter,
+    traces: WorkerTraces,
 }
 
 /// What forwards a node's PDUs.
@@ -100,6 +112,10 @@ struct Relay {
     across: Vec<Option<SendQueue>>,
     up: WorkerOutbox,
     counters: Counters,
+    tracer: Option<Tracer>,
+    counter: IndicationCounter,
+    /// The beginning of this iteration.
+    now: Time,
 }
 
 impl Worker {
@@ -110,6 +126,8 @@ impl Worker {
             bell,
             stop,
             shared_counters,
+            counter,
+            clock,
             routes,
             up,
             across,
@@ -118,6 +136,7 @@ impl Worker {
             first_requestor,
             ticker,
             log_limiter,
+            traces,
         } = connections;
         let xapp_links = XappLinks::new(Peers::new(KIND_XAPP, xapps));
         let (subscribers, counters) = (SubscriberTable::default(), Counters::default());
@@ -128,17 +147,31 @@ impl Worker {
             bell,
             stop,
             shared_counters,
+            clock,
             owner,
             ends: vec![0; others.len()],
             others,
             nodes: Peers::new(KIND_NODE, nodes),
-            relay: Relay { event_loop, first_requestor, routes, subscribers, xapp_links, across, up, counters },
+            relay: Relay {
+                event_loop,
+                first_requestor,
+                routes,
+                subscribers,
+                xapp_links,
+                across,
+                up,
+                counters,
+                tracer: None,
+                counter,
+                now: clock.now(),
+            },
             paused: Vec::new(),
             room_requests: Vec::new(),
             adopted: Vec::new(),
             outbox_octets: nodes.outbox_octets,
             ticker,
             log_limiter,
+            traces,
         }
     }
 
@@ -154,6 +187,7 @@ impl Worker {
         let timeout = self.begin_sleep();
         self.poll.wait(&mut self.events, timeout)?;
         self.bell.end_sleep();
+        self.relay.now = self.clock.now();
         for (reader, end) in self.others.iter().zip(&mut self.ends) {
             *end = reader.as_ref().map_or(0, Reader::end);
         }
@@ -205,6 +239,10 @@ impl Worker {
             }
         }
         self.process_pending();
+        self.traces.update(&mut self.relay.tracer);
+        if let Some(tracer) = &mut self.relay.tracer {
+            self.traces.send_written(tracer);
+        }
         Ok(())
     }
 
@@ -225,13 +263,14 @@ impl Worker {
         let Worker { poll, owner, others, nodes, relay, room_requests, adopted, log_limiter, .. } = self;
         let execute = |record: Record<'_>| match record.head {
             RecordHeader::Adopt(assoc) => {
-                let Moved { link, codec } = *record.link.expect("its parcel contains a link");
+                let Moved { link, codec, level } = *record.link.expect("its parcel contains a link");
                 let peer = link.peer().clone();
                 let peers = if peers::kind(assoc.0) == KIND_NODE { &mut *nodes } else { &mut relay.xapp_links.xapps };
                 match peers.insert_as(poll, assoc, link) {
                     Ok(()) => {
                         if let Some(peer) = peers.get_mut(assoc) {
                             peer.codec = codec;
+                            peer.level = Some(level);
                         }
                         adopted.push(assoc);
                     }
@@ -260,6 +299,11 @@ impl Worker {
             RecordHeader::Probe(assoc) => {
                 if let Some(peer) = nodes.get_mut(assoc) {
                     peer.link.probe();
+                }
+            }
+            RecordHeader::Watch(assoc) => {
+                if let Some(peer) = nodes.get_mut(assoc) {
+                    peer.link.watch(record.observer);
                 }
             }
             RecordHeader::Close(assoc) => {
@@ -298,10 +342,14 @@ impl Worker {
             Ok(link::Received::default())
         } else {
             peer.link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
+                let begun = relay.tracer.as_mut().and_then(Tracer::begin);
                 let direct = relay.direct_route(assoc, codec, pdu);
                 match direct {
                     Some((route, subscription, kind)) if relay.up.is_done(sent_up) => {
-                        relay.deliver(&route, subscription, kind, pdu);
+                        match relay.tracer.as_mut().map(|tracer| tracer.route(begun)) {
+                            Some(Some(times)) => relay.deliver_traced(&route, subscription, kind, pdu, times),
+                            _ => relay.deliver(&route, subscription, kind, pdu),
+                        }
                     }
                     _ => {
                         // it follows an earlier PDU to the main loop; reading pauses, so that later ones need not
@@ -447,6 +495,7 @@ impl Relay {
     #[inline]
     fn deliver(&mut self, route: &Route, subscription: SubscriptionId, kind: RicIndicationType, pdu: &[u8]) {
         self.counters.indications += 1;
+        self.counter.count(subscription, pdu.len(), self.now);
         let head = Envelope { node: route.node, subscription, pdu }.head();
         let mut loops = route.loops;
         while loops != 0 {
@@ -464,11 +513,36 @@ impl Relay {
         }
     }
 
+    /// Delivers an indication that is traced.
+    #[cold]
+    fn deliver_traced(
+        &mut self,
+        route: &Route,
+        subscription: SubscriptionId,
+        kind: RicIndicationType,
+        pdu: &[u8],
+        times: (Instant, Instant),
+    ) {
+        let before = self.counters.deliveries;
+        self.deliver(route, subscription, kind, pdu);
+        let delivered = Delivered {
+            node: route.node,
+            subscription,
+            function: route.ran_function_id,
+            octets: pdu.len(),
+            deliveries: self.counters.deliveries - before,
+            other_loops: (route.loops & !(1 << self.event_loop)).count_ones(),
+        };
+        if let Some(tracer) = &mut self.tracer {
+            tracer.note_delivery(times, &delivered);
+        }
+    }
+
     /// Delivers an enveloped indication to the xApps of this loop that have the subscription.
     #[inline]
     fn hand_out(&mut self, subscription: SubscriptionId, class: Class, parts: &[&[u8]]) {
         for xapp in self.subscribers.of(subscription) {
-            self.xapp_links.forward(*xapp, parts, class, &mut self.counters);
+            self.xapp_links.forward(*xapp, parts, class, &mut self.counters, &mut self.counter);
         }
     }
 
@@ -479,6 +553,7 @@ impl Relay {
             RecordHeader::Missed(subscription, reports) => {
                 for xapp in self.subscribers.of(subscription) {
                     self.xapp_links.missed(*xapp, reports, &mut self.counters);
+                    self.counter.count_dropped(subscription, reports);
                 }
             }
             other => unreachable!("workers do not exchange this record: {other:?}"),

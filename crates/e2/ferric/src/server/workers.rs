@@ -1,35 +1,41 @@
-//! The workers as the main loop sees them: it moves links to them, sends over these links, and receives their PDUs.
+//! The workers as the main loop sees them: it moves links to them, and sends over these links.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::Receiver;
+use std::thread;
 use std::time::Duration;
 
 use e2::{AssocId, Controller, SubscriptionId, XappHost};
 use e2ap::Codec;
-use link::{Address, Class, Link, Poll};
+use link::{Address, Class, Link, LinkObserver, Poll};
 
+use super::counters::SharedCounters;
+use super::indication_counts::{IndicationCounter, LoopCounts};
 use super::log_limiter::LogLimiter;
-use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader, ring};
+use super::ring::{Doorbell, Reader, RecordHeader, ring};
 use super::routes::{RouteReader, RouteWriter};
 use super::send_queue::{Progress, SendQueue, WorkerOutbox};
+use super::trace::{OpenTrace, WorkerTraces};
 use super::worker::{RETRY_INTERVAL, Worker, WorkerConnections};
-use super::{BUDGET_OCTETS, Counters, KIND_BELL, KIND_NODE, ServerConfig, SharedCounters, sweep};
+use super::worker_handle::{End, WorkerHandle};
+use super::worker_inbox::WorkerInbox;
+use super::{Counters, KIND_BELL, KIND_NODE, OutboxLevel, ServerConfig, sweep};
 use crate::Error;
+use crate::event_loop::Clock;
 use crate::peers;
 
 /// The most event loops: a route has a bit for each.
 pub const MAX_LOOPS: usize = 64;
-
-/// The delay before another attempt to write into a full ring.
-const FULL_RING: Duration = Duration::from_micros(50);
 
 /// An xApp or a node on another loop.
 struct Remote {
     assoc: AssocId,
     event_loop: usize,
     peer: Address,
+    /// What waits for an xApp.
+    level: Arc<OutboxLevel>,
     /// Whether an xApp has sent anything.
     has_sent: bool,
     /// An upper bound of the octets that must not be dropped and are still queued for it.
@@ -41,92 +47,7 @@ struct Remote {
 impl Remote {
     fn new(assoc: AssocId, event_loop: usize, link: &Link) -> Self {
         let (peer, kept_octets) = (link.peer().clone(), link.kept_octets() as u64);
-        Remote { assoc, event_loop, peer, has_sent: false, kept_octets, since_asked: None }
-    }
-}
-
-/// The main loop's handle of a worker.
-struct WorkerHandle {
-    down: SendQueue,
-    bell: Arc<Doorbell>,
-    shared_counters: Arc<SharedCounters>,
-    /// The number of links on the worker.
-    nodes: usize,
-    xapps: usize,
-    /// Whether the thread has ended.
-    ended: Arc<AtomicBool>,
-    /// The number of records that were read from the worker, and for each other worker the number that this one was
-    /// ordered after.
-    last_record: u64,
-    behind: Vec<u64>,
-    thread: Option<JoinHandle<Result<(), Error>>>,
-}
-
-impl WorkerHandle {
-    /// Writes a record that must not be dropped. A worker never waits for the main loop, so that it makes room.
-    fn write(&mut self, head: RecordHeader, parts: &[&[u8]]) {
-        while !self.down.writer.write(head, parts) {
-            if self.down.writer.is_abandoned() {
-                return; // the end of the worker is handled by `check`
-            }
-            self.down.writer.ring_bell();
-            thread::sleep(FULL_RING);
-        }
-    }
-
-    /// Moves a link to the worker.
-    fn adopt(&mut self, assoc: AssocId, link: Link, codec: Codec) {
-        let mut link = Box::new(Moved { link, codec });
-        while let Err(back) = self.down.writer.write_link(RecordHeader::Adopt(assoc), link) {
-            if self.down.writer.is_abandoned() {
-                return;
-            }
-            link = back;
-            self.down.writer.ring_bell();
-            thread::sleep(FULL_RING);
-        }
-    }
-
-    fn load(&self) -> usize {
-        self.nodes + self.xapps
-    }
-}
-
-/// The records of a worker.
-pub(super) struct WorkerInbox {
-    reader: Reader,
-    done: u64,
-    progress: Arc<Progress>,
-    bell: Arc<Doorbell>,
-    event_loop: usize,
-    joined: Vec<u8>,
-}
-
-impl WorkerInbox {
-    /// Reads the records of the worker, up to the budget of an iteration. `take` gets the worker's number, the
-    /// record's number, its header and its payload.
-    pub fn read(&mut self, mut take: impl FnMut(usize, u64, RecordHeader, &[u8])) {
-        let WorkerInbox { reader, done, event_loop, joined, .. } = self;
-        let mut budget_octets = BUDGET_OCTETS;
-        let spent = std::cell::Cell::new(0);
-        reader.read(
-            reader.end(),
-            |_| {
-                budget_octets = budget_octets.saturating_sub(spent.take());
-                budget_octets > 0
-            },
-            |record: Record<'_>| {
-                *done += 1;
-                let payload = record.whole(joined);
-                spent.set(payload.len() + 1);
-                take(*event_loop, *done, record.head, payload);
-            },
-        );
-    }
-
-    /// Tells the worker that all consequences of the records that were read are written.
-    pub fn publish_progress(&self) {
-        self.progress.set_done(self.done, &self.bell);
+        Remote { assoc, event_loop, peer, level: Arc::default(), has_sent: false, kept_octets, since_asked: None }
     }
 }
 
@@ -143,6 +64,8 @@ pub(super) struct Workers {
     bell: Option<Arc<Doorbell>>,
     route_writer: RouteWriter,
     stop: Arc<AtomicBool>,
+    /// Of tracing, and the traces of the workers.
+    traces: Option<(WorkerTraces, Receiver<OpenTrace>)>,
 }
 
 impl Workers {
@@ -151,6 +74,7 @@ impl Workers {
         config: &ServerConfig,
         xapps: &link::Config,
         poll: &Poll,
+        clock: Clock,
         log_limiter: &LogLimiter,
     ) -> Result<(Workers, Vec<WorkerInbox>), Error> {
         assert!((1..=MAX_LOOPS).contains(&config.loops), "loops must be 1 to {MAX_LOOPS}, not {}", config.loops);
@@ -165,6 +89,7 @@ impl Workers {
             bell: None,
             route_writer,
             stop,
+            traces: None,
         };
         let mut inboxes = Vec::new();
         if config.loops == 1 {
@@ -172,6 +97,7 @@ impl Workers {
         }
         let owner_bell = Doorbell::new(poll, peers::token(KIND_BELL, 0)).map_err(Error::epoll)?;
         workers.bell = Some(owner_bell.clone());
+        let (traces, traces_of_workers) = WorkerTraces::new(&owner_bell);
 
         let mut rooms = Vec::new();
         for _ in 1..config.loops {
@@ -198,12 +124,16 @@ impl Workers {
             let (down, owner) = ring(&bell);
             let progress = Arc::new(Progress::default());
             let shared_counters = Arc::new(SharedCounters::default());
+            let counter = IndicationCounter::default();
+            let counts = counter.counts();
             let connections = WorkerConnections {
                 event_loop,
                 poll,
                 bell: bell.clone(),
                 stop: workers.stop.clone(),
                 shared_counters: shared_counters.clone(),
+                counter,
+                clock,
                 routes: RouteReader::new(workers.route_writer.board()),
                 up: WorkerOutbox::new(up, progress.clone()),
                 across,
@@ -212,6 +142,7 @@ impl Workers {
                 first_requestor: config.controller.first_requestor,
                 ticker,
                 log_limiter: log_limiter.clone(),
+                traces: traces.clone(),
             };
             let ended = Arc::new(AtomicBool::new(false));
             let end = End { ended: ended.clone(), owner: owner_bell.clone() };
@@ -228,6 +159,7 @@ impl Workers {
                 down: SendQueue::new(down),
                 bell,
                 shared_counters,
+                counts,
                 nodes: 0,
                 xapps: 0,
                 ended,
@@ -236,7 +168,20 @@ impl Workers {
                 thread: Some(thread),
             });
         }
+        workers.traces = Some((traces, traces_of_workers));
         Ok((workers, inboxes))
+    }
+
+    /// Has the workers trace one indication in `one_in`.
+    pub fn begin_traces(&self, one_in: u32) {
+        if let Some((traces, _)) = &self.traces {
+            traces.begin(one_in);
+        }
+    }
+
+    /// Returns the traces of the workers.
+    pub fn traces(&self) -> impl Iterator<Item = OpenTrace> {
+        self.traces.iter().flat_map(|(_, of_workers)| of_workers.try_iter())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -266,10 +211,12 @@ impl Workers {
         if place >= self.xapps.len() {
             self.xapps.resize_with(place + 1, || None);
         }
-        self.xapps[place] = Some(Remote::new(assoc, event_loop, &link));
+        let remote = Remote::new(assoc, event_loop, &link);
+        let level = remote.level.clone();
+        self.xapps[place] = Some(remote);
         let worker = &mut self.handles[event_loop - 1];
         worker.xapps += 1;
-        worker.adopt(assoc, link, Codec::Per);
+        worker.adopt(assoc, link, Codec::Per, level);
     }
 
     /// Returns a node with a first subscription, and its loop: that of a consumer as long as it has at most
@@ -288,10 +235,12 @@ impl Workers {
 
     /// Moves the link of a node to a worker.
     pub fn place_node(&mut self, event_loop: usize, assoc: AssocId, link: Link, codec: Codec) {
-        self.nodes.insert(assoc, Remote::new(assoc, event_loop, &link));
+        let remote = Remote::new(assoc, event_loop, &link);
+        let level = remote.level.clone();
+        self.nodes.insert(assoc, remote);
         let worker = &mut self.handles[event_loop - 1];
         worker.nodes += 1;
-        worker.adopt(assoc, link, codec);
+        worker.adopt(assoc, link, codec, level);
     }
 
     /// Returns the loop of a link, also after the link was lost there.
@@ -416,6 +365,14 @@ impl Workers {
         }
     }
 
+    /// Has the PDUs of a node on a worker passed to an observer, or to none any more.
+    pub fn watch(&mut self, node: AssocId, observer: Option<&Arc<dyn LinkObserver>>) {
+        let event_loop = self.loop_of(node);
+        if event_loop > 0 {
+            self.handle_mut(event_loop).watch(node, observer);
+        }
+    }
+
     /// Has a link on a worker written and closed. Returns the peer's address.
     pub fn close(&mut self, assoc: AssocId) -> Option<Address> {
         let event_loop = self.loop_of(assoc);
@@ -481,6 +438,16 @@ impl Workers {
         }
     }
 
+    /// Returns the counters of indications of each worker.
+    pub fn indication_counts(&self) -> impl Iterator<Item = LoopCounts> {
+        self.handles.iter().map(|worker| worker.counts.clone())
+    }
+
+    /// Returns the octets that wait for an xApp on a worker, and the reports dropped for it; `None` for one on the main loop.
+    pub fn outbox_level(&self, xapp: AssocId) -> Option<(u64, u64)> {
+        self.xapp_remote(xapp).map(|remote| remote.level.get())
+    }
+
     /// Adds the counters of the workers.
     pub fn add_to(&self, counters: &mut Counters) {
         self.handles.iter().for_each(|worker| worker.shared_counters.add_to(counters));
@@ -508,19 +475,6 @@ impl Workers {
             }
         }
         outcome
-    }
-}
-
-/// Reports the end of a worker's thread, however it ends.
-struct End {
-    ended: Arc<AtomicBool>,
-    owner: Arc<Doorbell>,
-}
-
-impl Drop for End {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Release);
-        self.owner.wake();
     }
 }
 

@@ -1,10 +1,12 @@
 //! The links of the xApps on one loop, and the reports that are dropped because an xApp reads slowly.
 
 use e2::AssocId;
+use e2::xapp::Envelope;
 use link::Class;
 use tracing::warn;
 
 use super::Counters;
+use super::indication_counts::IndicationCounter;
 use super::log_limiter::LogLimiter;
 use crate::peers::Peers;
 
@@ -31,12 +33,26 @@ impl XappLinks {
 
     /// Puts an enveloped indication into an xApp's outbox.
     #[inline]
-    pub fn forward(&mut self, xapp: AssocId, parts: &[&[u8]], class: Class, counters: &mut Counters) {
+    pub fn forward(
+        &mut self,
+        xapp: AssocId,
+        parts: &[&[u8]],
+        class: Class,
+        counters: &mut Counters,
+        counter: &mut IndicationCounter,
+    ) {
         counters.deliveries += 1;
         match self.xapps.send(xapp, parts, class) {
             Ok(sent) if sent.dropped_reports == 0 => {}
             Ok(sent) => {
                 counters.dropped_reports += u64::from(sent.dropped_reports);
+                if let Some(peer) = self.xapps.get_mut(xapp) {
+                    peer.link.take_dropped(&mut |beginning| {
+                        if let Some(subscription) = Envelope::subscription_of(beginning) {
+                            counter.count_dropped(subscription, 1);
+                        }
+                    });
+                }
                 self.is_slow(xapp);
             }
             Err(error) => self.lost.push((xapp, error)),

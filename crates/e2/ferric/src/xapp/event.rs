@@ -1,84 +1,42 @@
-//! The events of an xApp.
+//! Events of the session.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use e2::xapp::NodeInfo;
-use e2::{NodeId, RequestEvent, SubscriptionId, Ticket};
-use e2ap::{Codec, GlobalRicId, RicIndication, Version, peek};
-use per::Gather;
+use super::core::Purpose;
+use super::error::Error;
+use super::feed::{Buffer, Feed};
+use super::ric::Ric;
 
-use super::Verdict;
-
-/// An event of an xApp.
-#[derive(Clone, Debug, PartialEq)]
+/// An event of the session.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum XappEvent<'a> {
-    /// The RIC is lost. The session reconnects after a delay
-    /// ([`XappConfig::reconnect`](super::XappConfig::reconnect)). Preceded by the loss of all nodes, the suspension of
-    /// all subscriptions, and the failure of all unanswered commands.
-    Disconnected {
-        /// The time until the next attempt.
-        retry_in: Duration,
-    },
-    /// The RIC, or another one in its place, has accepted the session again.
-    Reconnected(GlobalRicId),
-    /// A node has set up.
-    NodeUp(&'a NodeInfo),
-    /// The functions or components of a node, or its version of E2AP, have changed.
-    NodeChanged(&'a NodeInfo),
-    /// A node is lost, and with it every subscription that is not suspended.
-    NodeLost(&'a NodeInfo),
-    /// The result of a command, or an event of a subscription.
-    Request(RequestEvent),
-    /// A RIC Indication.
-    Indication(Indication<'a>),
-    /// The effect of an acknowledged control was verified; see
-    /// [`Commands::control_verified`](super::Commands::control_verified).
-    Verified {
-        /// The ticket of the control.
-        ticket: Ticket,
-        /// The result.
-        verdict: Verdict,
-    },
-    /// Reports were dropped because the xApp reads too slowly: their number since the session began.
+pub enum Event {
+    /// The RIC is lost; the session connects again.
+    RicLost,
+    /// The RIC is back.
+    RicBack,
+    /// A node has set up; also each one that is up when the feed begins.
+    NodeUp(Arc<str>),
+    /// A node is lost.
+    NodeLost(Arc<str>),
+    /// The RIC has dropped reports, so many since the session began, because this session reads too slowly.
     ReportsDropped(u64),
 }
 
-/// A RIC Indication: the node's unmodified PDU.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Indication<'a> {
-    /// The node.
-    pub node: NodeId,
-    /// The subscription.
-    pub subscription: SubscriptionId,
-    /// The version of E2AP.
-    pub version: Version,
-    /// The encoding of E2AP; `None` if it is neither built in nor among
-    /// [`XappConfig::encodings`](super::XappConfig::encodings).
-    pub codec: Option<Codec>,
-    /// The E2AP PDU.
-    pub pdu: &'a [u8],
-}
-
-impl<'a> Indication<'a> {
-    /// Returns ids and payload without decoding the message. `None` if the payload is fragmented (PER, from 16384
-    /// octets on), or the encoding is unknown.
-    #[must_use]
-    pub fn peek(&self) -> Option<peek::Indication<'a>> {
-        self.codec?.peek_indication(self.pdu)
-    }
-
-    /// Decodes the message; `gather` holds a fragmented payload.
+impl Ric {
+    /// What happens to the RIC and its nodes: begins with the nodes that are up.
     ///
     /// # Errors
-    /// When the encoding is unknown. The RIC forwards only valid indications.
-    pub fn decode(&self, gather: &'a Gather) -> Result<RicIndication<'a>, e2ap::Error> {
-        let unknown = per::Error { kind: per::ErrorKind::UnknownExtension, bit: 0, at: "encoding" };
-        self.codec.ok_or(e2ap::Error::Header(unknown))?.decode_indication(self.pdu, self.version, gather)
+    /// [`Error::Closed`], [`Error::Timeout`].
+    pub fn events(&self) -> Result<Feed<Event>, Error> {
+        let handle = self.handle().clone();
+        let buffer = Arc::new(Buffer::new().map_err(|source| handle.system_error("eventfd", source))?);
+        let to_core = Arc::clone(&buffer);
+        let id = handle.session.ask(
+            || "events".into(),
+            handle.deadline,
+            move |core, commands, reply| core.add_stream(commands, Purpose::Events(to_core), None, reply),
+        )?;
+        Ok(Feed::new(buffer, id, handle.session))
     }
-}
-
-/// Returns the encoding of that name, built in or among `others`.
-pub(super) fn codec_by_name(others: &[Codec], name: &str) -> Option<Codec> {
-    Codec::named(name).or_else(|| others.iter().copied().find(|codec| codec.name() == name))
 }

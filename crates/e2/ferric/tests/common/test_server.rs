@@ -55,6 +55,11 @@ impl Ric {
     }
 
     pub fn with_iapps(config: ServerConfig, iapps: impl FnOnce() -> Vec<Box<dyn Iapp>> + Send + 'static) -> Ric {
+        Ric::prepared(config, move |server| iapps().into_iter().for_each(|iapp| server.add_iapp(iapp)))
+    }
+
+    /// Starts a server after `prepare` has had it.
+    pub fn prepared(config: ServerConfig, prepare: impl FnOnce(&mut Server) + Send + 'static) -> Ric {
         let (sender, receiver) = mpsc::channel();
         let log = ServerLog::default();
         let writer = log.clone();
@@ -67,7 +72,7 @@ impl Ric {
                 .finish();
             let _logged = tracing::subscriber::set_default(subscriber);
             let mut server = Server::bind(config).unwrap();
-            iapps().into_iter().for_each(|iapp| server.add_iapp(iapp));
+            prepare(&mut server);
             let e2 = server.e2_addresses().cloned().collect();
             sender.send((e2, server.xapp_address().cloned().unwrap(), server.stop_handle())).unwrap();
             server.run().unwrap();

@@ -9,5 +9,6 @@ mod misbehaving_xapps;
 mod newcomers;
 mod node_identity;
 mod node_outbox;
+mod overview;
 mod several_controllers;
 mod xapp;

@@ -29,7 +29,8 @@ impl ConfigLevel {
 /// If the source supports no structures, or a name exceeds the length that the specification allows.
 pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function {
     let structures = |level| -> Vec<model::SupportedStructure> {
-        source.structures().iter().filter(|structure| structure.level == level).map(structure).collect()
+        let listed = source.structures().iter().filter(|structure| structure.is_listed && structure.level == level);
+        listed.map(structure).collect()
     };
     let (node, cell) = (structures(ConfigLevel::Node), structures(ConfigLevel::Cell));
     let cells: Vec<_> = source
@@ -43,7 +44,7 @@ pub(super) fn function<S: CccSource>(source: &S, config: &CccConfig) -> Function
         ran_function_name: RanFunctionName {
             short_name: config.announcement.short_name(SHORT_NAME).to_owned(),
             service_model_oid: config.announcement.definition_oid(OID).to_owned(),
-            description: "Cell configuration and control".to_owned(),
+            description: "CCC".to_owned(),
             instance: None,
         },
         node_level: Some(node).filter(|list| !list.is_empty()),
@@ -81,15 +82,19 @@ fn services(level: ConfigLevel, attribute: &SupportedAttribute) -> SupportedServ
     };
     let trigger =
         |style: i64, name: &str| EventTriggerStyle { style_type: style, name: name.to_owned(), format_type: style };
+    let mut triggers = vec![trigger(number, change)];
+    if attribute.lists_periodic {
+        triggers.push(trigger(PERIODIC, "Periodic"));
+    }
+    let event_trigger_styles =
+        triggers.iter().map(|style| EventTriggerStyleType { style_type: style.style_type }).collect();
     SupportedServices {
-        event_trigger: attribute
-            .reported
-            .then(|| EventTriggerService { styles: vec![trigger(number, change), trigger(PERIODIC, "Periodic")] }),
+        event_trigger: attribute.reported.then_some(EventTriggerService { styles: triggers }),
         report: attribute.reported.then(|| ReportService {
             styles: vec![ReportStyle {
                 style_type: number,
                 name: report.to_owned(),
-                event_trigger_styles: [number, PERIODIC].map(|style_type| EventTriggerStyleType { style_type }).into(),
+                event_trigger_styles,
                 action_definition_format_type: number,
                 indication_header_format_type: 1,
                 indication_message_format_type: number,

@@ -36,6 +36,8 @@ pub struct SupportedStructure {
     pub attributes: Cow<'static, [SupportedAttribute]>,
     /// The attributes that identify one of several structures with this name in a scope; empty if there is only one.
     pub key: Cow<'static, [Cow<'static, str>]>,
+    /// Whether the RAN function definition lists it. It is accepted in any case.
+    pub is_listed: bool,
 }
 
 /// An attribute of a configuration structure that a base station supports.
@@ -49,32 +51,52 @@ pub struct SupportedAttribute {
     pub reported: bool,
     /// Whether queries can request it.
     pub queried: bool,
+    /// Whether the RAN function definition lists periodic reports of it. They are accepted in any case.
+    pub lists_periodic: bool,
 }
 
 impl SupportedAttribute {
     /// An attribute that can be read only.
     #[must_use]
     pub const fn read_only(name: &'static str) -> Self {
-        SupportedAttribute { name: Cow::Borrowed(name), writable: false, reported: true, queried: true }
+        SupportedAttribute {
+            name: Cow::Borrowed(name),
+            writable: false,
+            reported: true,
+            queried: true,
+            lists_periodic: true,
+        }
     }
 
     /// An attribute that can be read and set.
     #[must_use]
     pub const fn writable(name: &'static str) -> Self {
-        SupportedAttribute { name: Cow::Borrowed(name), writable: true, reported: true, queried: true }
+        SupportedAttribute {
+            name: Cow::Borrowed(name),
+            writable: true,
+            reported: true,
+            queried: true,
+            lists_periodic: true,
+        }
     }
 
-    /// The attribute without queries, which shortens the RAN function definition.
+    /// The attribute without queries, and without mention of its periodic reports, which shortens the RAN function definition.
     #[must_use]
-    pub const fn without_queries(mut self) -> Self {
-        self.queried = false;
+    pub const fn shortened(mut self) -> Self {
+        (self.queried, self.lists_periodic) = (false, false);
         self
     }
 
     /// An attribute that can be set only; reports contain it if it is part of a key.
     #[must_use]
     pub const fn set_only(name: &'static str) -> Self {
-        SupportedAttribute { name: Cow::Borrowed(name), writable: true, reported: false, queried: false }
+        SupportedAttribute {
+            name: Cow::Borrowed(name),
+            writable: true,
+            reported: false,
+            queried: false,
+            lists_periodic: false,
+        }
     }
 }
 

@@ -52,6 +52,7 @@ fn offers() -> Vec<SupportedStructure> {
         name: name.to_owned().into(),
         attributes: Cow::Owned(attributes),
         key: key.iter().map(|name| (*name).to_owned().into()).collect(),
+        is_listed: true,
     };
     let of_du = vec![SupportedAttribute::read_only("gNBDUId"), SupportedAttribute::writable("gNBDUName")];
     let of_cell = vec![SupportedAttribute::read_only("cellState"), SupportedAttribute::writable("administrativeState")];
@@ -547,11 +548,33 @@ fn query_returns_current_values() {
     assert_eq!(ask(1, json!({})), Err(Cause::Protocol(CauseProtocol::TransferSyntaxError)));
 }
 
+/// What the definition does not list for its size: a structure, and periodic reports of an attribute.
+#[test]
+fn unlisted_structure_and_period_are_accepted() {
+    let mut bench = Bench::new();
+    {
+        let mut source = bench.source.lock();
+        source.offers[1].is_listed = false;
+        let attributes = vec![
+            SupportedAttribute::read_only("cellState").shortened(),
+            SupportedAttribute::set_only("administrativeState"),
+        ];
+        source.offers[1].attributes = Cow::Owned(attributes);
+    }
+    let definition = RanFunctionDefinition::decode(&bench.function.definition().definition).unwrap();
+    let cell = &definition.cells.as_ref().unwrap()[0];
+    assert!(cell.structures.iter().all(|structure| structure.name != CELL), "{cell:?}");
+    bench.subscribe(&periodic_subscription(200), &[of_cells("all", &[CELL])]).unwrap();
+    let sent = bench.until(0);
+    let reported: Vec<_> = structures(&sent[0].2).iter().map(line).collect();
+    assert_eq!(reported, [(ChangeType::None, json!({ "cellState": "ACTIVE" }), None)]);
+}
+
 #[test]
 fn attributes_without_a_service_are_not_offered_for_it() {
     let mut bench = Bench::new();
     let of_cell = vec![
-        SupportedAttribute::read_only("cellState").without_queries(),
+        SupportedAttribute::read_only("cellState").shortened(),
         SupportedAttribute::set_only("administrativeState"),
     ];
     bench.source.lock().offers[1].attributes = Cow::Owned(of_cell);

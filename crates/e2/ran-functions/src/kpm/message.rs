@@ -35,12 +35,19 @@ impl Writer {
 
     /// Encodes the collected report with the time that its header states. Returns `false` if there are no UEs to report on.
     pub fn write<M>(&mut self, config: &KpmConfig, stated: SystemTime, action: &Action<M>) -> Result<bool, Error> {
-        let KpmConfig { revision, wire, missing_value, .. } = *config;
+        let KpmConfig { revision, wire, missing_value, ref v1_name, .. } = *config;
         let collection = &action.collection;
         self.header.clear();
         self.message.clear();
-        if let Subject::Container(_, cell) = action.subject {
-            return Ok(v1::write(cell, collection.container(), &mut self.header, &mut self.message)?);
+        if let Subject::Container(style, cell) = action.subject {
+            let Some(container) = collection.container() else { return Ok(false) };
+            match v1_name {
+                None => v1::write(cell, container, &mut self.header, &mut self.message)?,
+                Some(name) => {
+                    v1::write_v1_02(cell, style, name, container, &mut self.header, &mut self.message)?;
+                }
+            }
+            return Ok(true);
         }
         let granul_period = Some(GranularityPeriod(action.schedule.granularity_ms));
         let has_ue_rows = matches!(action.subject, Subject::Listed(_) | Subject::Each(_));

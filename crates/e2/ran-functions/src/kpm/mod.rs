@@ -35,6 +35,7 @@ use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, Revision,
 use ferric::agent::{Admission, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
 use ferric::e2ap::{Cause, RanFunctionId};
+use per::PrintableString;
 use tracing::warn;
 
 use crate::admission::admit;
@@ -61,6 +62,9 @@ pub struct KpmConfig {
     /// The supported report styles, in the order of the definition; v01.00 has its own. Without any, the function announces
     /// itself and refuses all subscriptions. Default: all.
     pub styles: Vec<ReportStyle>,
+    /// The name of the gNB in headers of v01.00. Headers and messages then have the layout of v01.02, which O-RAN SC's simulator
+    /// sends as v01.00 ([`e2sm::kpm::v1`]). Default: none, the layout of v01.00.
+    pub v1_name: Option<PrintableString<'static>>,
     /// The shortest granularity period, in milliseconds. Default: 1.
     pub min_period_ms: u32,
     /// The maximum number of actions at a time. Default: 1024.
@@ -106,6 +110,7 @@ impl Default for KpmConfig {
             revision: Revision::V3_00,
             wire: Wire::Per,
             styles: ReportStyle::ALL.to_vec(),
+            v1_name: None,
             min_period_ms: 1,
             max_actions: 1024,
             max_values: 65_536,

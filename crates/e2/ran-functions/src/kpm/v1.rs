@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use e2sm::common::{Cgi, FiveQi, PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, RicStyleType, SNssai};
 use e2sm::kpm::v1::{
     ActionDefinition, CellResourceReportListItem, CuCpResourceStatus, CuUpMeasurementContainer, EventTriggerDefinition,
-    FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem,
-    IndicationHeader, IndicationHeaderFormat1, IndicationMessage, IndicationMessageFormat1, NiType, NrCgi,
-    OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PfContainer, PfContainerListItem, PlmnIdList, PmContainersList,
-    Prbs, RanFunctionDefinition, RanFunctionItem, RicReportStyleList, ServedPlmnPerCellListItem,
-    SlicePerPlmnPerCellListItem, SliceToReportListItem,
+    FgcCuUpPmFormat, FgcDuPmContainer, FqiPerSlicesPerPlmnListItem, FqiPerSlicesPerPlmnPerCellListItem, GnbName,
+    IndicationHeader, IndicationHeaderFormat1, IndicationMessage, IndicationMessageFormat1, IndicationMessageFormats,
+    NiType, NrCgi, OcuCpPfContainer, OcuUpPfContainer, OduPfContainer, PfContainer, PfContainerListItem, PlmnIdList,
+    PmContainersList, Prbs, RanFunctionDefinition, RanFunctionItem, RicReportStyleList, ServedPlmnPerCellListItem,
+    SlicePerPlmnPerCellListItem, SliceToReportListItem, StyleAndFormat1,
 };
 use e2sm::kpm::{MeasurementLabel, OID_V1, RicEventTriggerStyleItem, dictionary::Scope, v1};
 use ferric::e2ap::Cause;
@@ -87,26 +87,53 @@ pub(super) fn style(definition: &[u8]) -> Result<Style, Cause> {
     known.map(|(style, _)| *style).ok_or(ACTION_NOT_SUPPORTED)
 }
 
-/// Encodes a report. Returns `false` if there is no container.
+/// Encodes a report.
 pub(super) fn write(
     cell: Cgi,
-    container: Option<&PfContainer<'static>>,
+    container: &PfContainer<'static>,
     header: &mut Vec<u8>,
     message: &mut Vec<u8>,
-) -> Result<bool, per::Error> {
-    let Some(container) = container else { return Ok(false) };
+) -> Result<(), per::Error> {
+    IndicationHeader::Format1(about_cell(cell)).encode(header)?;
+    IndicationMessage::Format1(list_of(container)).encode(message)
+}
+
+/// As [`write`], in the layout of v01.02: the name of the part of the gNB in the header, the style before the container.
+pub(super) fn write_v1_02(
+    cell: Cgi,
+    style: Style,
+    name: &PrintableString<'static>,
+    container: &PfContainer<'static>,
+    header: &mut Vec<u8>,
+    message: &mut Vec<u8>,
+) -> Result<(), per::Error> {
+    let gnb_name = match style {
+        Style::Du => GnbName::GnbDuName(name.clone()),
+        Style::CuCp => GnbName::GnbCuCpName(name.clone()),
+        Style::CuUp => GnbName::GnbCuUpName(name.clone()),
+    };
+    let about = IndicationHeaderFormat1 { gnb_name: Some(gnb_name), ..about_cell(cell) };
+    IndicationHeader::Format1(about).encode(header)?;
+    let styled = StyleAndFormat1 {
+        ric_style_type: RicStyleType(style as i64),
+        indication_message: IndicationMessageFormats::Format1(list_of(container)),
+    };
+    IndicationMessage::StyleAndFormat1(styled).encode(message)
+}
+
+fn about_cell(cell: Cgi) -> IndicationHeaderFormat1<'static> {
     let cell = nr_cgi(cell);
-    let about = IndicationHeaderFormat1 {
+    IndicationHeaderFormat1 {
         nr_cgi: cell,
         plmn_identity: cell.map(|cell| cell.plmn_identity),
         ..IndicationHeaderFormat1::default()
-    };
-    IndicationHeader::Format1(about).encode(header)?;
+    }
+}
+
+fn list_of(container: &PfContainer<'static>) -> IndicationMessageFormat1<'static> {
     let performance_container = Some(container.clone());
     let item = PmContainersList { performance_container, the_ran_container: None, ran_container: None };
-    let pm_containers = List::from(vec![item]);
-    IndicationMessage::Format1(IndicationMessageFormat1 { pm_containers }).encode(message)?;
-    Ok(true)
+    IndicationMessageFormat1 { pm_containers: List::from(vec![item]) }
 }
 
 fn nr_cgi(cell: Cgi) -> Option<NrCgi> {

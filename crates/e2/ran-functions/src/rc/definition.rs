@@ -19,7 +19,7 @@ use ferric::e2ap::RanFunctionRevision;
 use per::{List, PrintableString};
 
 use super::control::REFUSAL_REASON;
-use super::{EventKind, RcConfig, RcSource, SupportedBreakpoint};
+use super::{EventKind, RcConfig, RcSource};
 
 /// The RAN function item of E2 Setup.
 ///
@@ -100,7 +100,7 @@ fn definition<'s, S: RcSource>(source: &'s S, config: &'s RcConfig) -> RanFuncti
         event_trigger: event_trigger(source, config, &reports),
         report: non_empty(reports.iter().map(|style| report_style(source, config, *style)).collect())
             .map(|report_style_list| RanFunctionDefinitionReport { report_style_list }),
-        insert: non_empty(insert_styles(source.breakpoints(), config))
+        insert: non_empty(insert_styles(source, config))
             .map(|insert_style_list| RanFunctionDefinitionInsert { insert_style_list }),
         control: non_empty(control_styles(source, config))
             .map(|control_style_list| RanFunctionDefinitionControl { control_style_list }),
@@ -175,8 +175,8 @@ fn report_style<'s, S: RcSource>(source: &'s S, config: &RcConfig, style: i64) -
     }
 }
 
-fn insert_styles<'s>(breakpoints: &'s [SupportedBreakpoint], config: &RcConfig) -> Vec<InsertStyleItem<'s>> {
-    let mut inserts: Vec<_> = breakpoints.iter().map(|supported| &supported.insert).collect();
+fn insert_styles<'s, S: RcSource>(source: &'s S, config: &RcConfig) -> Vec<InsertStyleItem<'s>> {
+    let mut inserts: Vec<_> = source.breakpoints().iter().map(|supported| &supported.insert).collect();
     inserts.sort_unstable_by_key(|insert| (insert.style, insert.indication));
     let mut styles: Vec<_> = inserts
         .chunk_by(|a, b| a.style == b.style)
@@ -184,7 +184,7 @@ fn insert_styles<'s>(breakpoints: &'s [SupportedBreakpoint], config: &RcConfig) 
             let items = inserts.iter().map(|insert| InsertIndicationItem {
                 ric_insert_indication_id: RicInsertIndicationId(insert.indication),
                 ric_insert_indication_name: RicInsertIndicationName(text(&insert.name)),
-                insert_indication_parameters_list: non_empty(parameters_of(insert.action).map(known).collect()),
+                insert_indication_parameters_list: non_empty(parameters_of(source, insert.action).map(known).collect()),
             });
             InsertStyleItem {
                 ric_insert_style_type: RicStyleType(inserts[0].style),
@@ -213,8 +213,10 @@ fn insert_styles<'s>(breakpoints: &'s [SupportedBreakpoint], config: &RcConfig) 
     styles
 }
 
-fn parameters_of(id: ActionId) -> impl Iterator<Item = &'static KnownParameter> {
-    dictionary::control_parameters(id.style.0, id.action.0).iter()
+/// The top-level parameters of an action, without those that the base station refuses.
+fn parameters_of<S: RcSource>(source: &S, id: ActionId) -> impl Iterator<Item = &'static KnownParameter> {
+    let refused = source.refused_parameters(id);
+    dictionary::control_parameters(id.style.0, id.action.0).iter().filter(move |known| !refused.contains(&known.id))
 }
 
 /// A parameter with its structure.
@@ -241,7 +243,11 @@ pub(super) const fn outcome_format(style: RicStyleType) -> RicFormatType {
 }
 
 /// The parameters of an action, with their nesting or side by side.
-fn control_parameters(id: ActionId, config: &RcConfig) -> Vec<ControlActionParameterItem<'static>> {
+fn control_parameters<S: RcSource>(
+    source: &S,
+    id: ActionId,
+    config: &RcConfig,
+) -> Vec<ControlActionParameterItem<'static>> {
     let item = |parameter: &KnownParameter, ran_parameter_definition| ControlActionParameterItem {
         ran_parameter_id: parameter.id,
         ran_parameter_name: RanParameterName(text(parameter.name)),
@@ -249,10 +255,10 @@ fn control_parameters(id: ActionId, config: &RcConfig) -> Vec<ControlActionParam
         list_of_additional_supported_formats_ue_group_control: None,
     };
     let Some(listed) = config.offer.listed(id) else {
-        return parameters_of(id).map(|parameter| item(parameter, parameter.definition())).collect();
+        return parameters_of(source, id).map(|parameter| item(parameter, parameter.definition())).collect();
     };
     let mut flat = Vec::new();
-    parameters_of(id).for_each(|parameter| flatten(parameter, &mut flat));
+    parameters_of(source, id).for_each(|parameter| flatten(parameter, &mut flat));
     flat.iter().filter(|parameter| listed.contains(&parameter.id.0)).map(|parameter| item(parameter, None)).collect()
 }
 
@@ -275,7 +281,7 @@ fn control_styles<S: RcSource>(source: &S, config: &RcConfig) -> Vec<ControlStyl
         let items = of_style.map(|id| ControlActionItem {
             ric_control_action_id: id.action,
             ric_control_action_name: action_name(*id),
-            control_action_parameters_list: non_empty(control_parameters(*id, config)),
+            control_action_parameters_list: non_empty(control_parameters(source, *id, config)),
             ue_group_control_action_supported: (is_new && !source.ue_parameters().is_empty()).then_some(Flag::True),
         });
         // v05.00: a group of UEs, and a UE by a partial UE ID
@@ -323,7 +329,7 @@ fn policy_styles<'s, S: RcSource>(source: &'s S, config: &RcConfig) -> Vec<Polic
             ric_policy_action_id: id.action,
             ric_policy_action_name: action_name(*id),
             ric_action_definition_format_type: RicFormatType(config.offer.counted(2)),
-            policy_action_parameters_list: non_empty(parameters_of(*id).map(known).collect()),
+            policy_action_parameters_list: non_empty(parameters_of(source, *id).map(known).collect()),
             policy_condition_parameters_list: conditions(),
         });
         PolicyStyleItem {

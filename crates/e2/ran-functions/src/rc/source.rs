@@ -37,6 +37,12 @@ pub trait RcSource {
     /// The supported control actions (RC 7.6).
     fn control_actions(&self) -> &[ActionId];
 
+    /// The top-level parameters of an action that the base station refuses: the RAN function definition omits them.
+    fn refused_parameters(&self, action: ActionId) -> &[RanParameterId] {
+        let _ = action;
+        &[]
+    }
+
     /// Executes a supported control action. `ue` is a connected UE, or `None` if the action [does not apply to
     /// UEs](ControlAction::is_about_ue) or the controller selected none. Returns the parameters of the control outcome.
     ///

@@ -23,6 +23,7 @@ fn notification(ue: Ue, event: Event) -> Notification<'static> {
         cell: cell(1),
         plmn: PlmnIdentity::from_codes(1, 1, 2),
         s_nssais: vec![SNssai { sst: Sst([1]), sd: None }].into(),
+        addresses: None,
     }
 }
 

@@ -1,17 +1,13 @@
 //! The number of UEs in RRC_CONNECTED, and its maximum since any time.
 
-use std::collections::VecDeque;
-
+use super::peaks::Peaks;
 use crate::Time;
 
 /// The number of RRC connections of a cell over time.
-///
-/// Kept are the values that no later one exceeds: they decrease, so there are at most as many as UEs in a cell.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     now: u32,
-    /// Decreasing numbers of connections, each with the end of its last time.
-    peaks: VecDeque<(Time, u32)>,
+    peaks: Peaks,
 }
 
 impl Connections {
@@ -22,19 +18,13 @@ impl Connections {
         }
         let before = self.now;
         self.now = u32::try_from(i64::from(before) + by).unwrap_or(0);
-        while self.peaks.back().is_some_and(|(_, peak)| *peak <= before) {
-            self.peaks.pop_back();
-        }
-        self.peaks.push_back((now, before));
-        while self.peaks.back().is_some_and(|(_, peak)| *peak <= self.now) {
-            self.peaks.pop_back();
-        }
+        self.peaks.record(now, before);
+        self.peaks.drop_up_to(self.now);
     }
 
     /// The largest number at any time since `since`.
     pub fn max(&self, since: Time) -> u32 {
-        let peak = self.peaks.iter().find(|(until, _)| *until > since);
-        peak.map_or(self.now, |(_, peak)| *peak)
+        self.peaks.max(since).unwrap_or(self.now)
     }
 }
 

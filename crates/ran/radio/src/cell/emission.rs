@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Cell;
 use crate::phy::{Channel, Grid, Interference, always_on_share};
 
-/// The transmissions of a cell and its UEs over an epoch.
+/// The transmissions of a cell and its UEs over an interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Emission {
     /// The share of the downlink resource elements that the cell has transmitted.
@@ -26,12 +26,15 @@ pub(super) struct EmissionMeter {
     /// Power times symbols of each UE, and the UEs that have any.
     sent: Vec<f64>,
     ues: Vec<u32>,
+    /// By receiving cell: the sum of power times symbols times RSRP of UEs that have departed.
+    departed: Vec<f64>,
 }
 
 impl EmissionMeter {
     pub fn new(grid: &Grid) -> Self {
         let always_on = always_on_share(grid);
-        EmissionMeter { always_on, downlink: [0; 2], uplink_symbols: 0, sent: Vec::new(), ues: Vec::new() }
+        let (sent, ues, departed) = Default::default();
+        EmissionMeter { always_on, downlink: [0; 2], uplink_symbols: 0, sent, ues, departed }
     }
 
     /// Counts a downlink slot.
@@ -58,6 +61,16 @@ impl EmissionMeter {
         }
         self.sent[at] += power_mw * f64::from(symbols);
     }
+
+    /// Adds what a UE has transmitted to the sums, before it leaves the cell.
+    pub fn depart(&mut self, ue: u32, channel: &Channel) {
+        let sent = self.sent.get_mut(ue as usize).map_or(0.0, std::mem::take);
+        let Some(geometry) = channel.geometry().filter(|_| sent > 0.0) else { return };
+        self.ues.retain(|other| *other != ue);
+        self.departed.resize(geometry.received_mw().len(), 0.0);
+        let each = self.departed.iter_mut().zip(geometry.received_mw());
+        each.for_each(|(sum, received_mw)| *sum += sent * f64::from(*received_mw));
+    }
 }
 
 impl Cell {
@@ -71,15 +84,19 @@ impl Cell {
         &self.interference
     }
 
-    /// What the cell and its UEs have transmitted since the last call. A locked cell transmits nothing.
+    /// What the cell and its UEs have transmitted since the last call. A cell that is locked or off transmits nothing.
     pub(crate) fn take_emission(&mut self, emission: &mut Emission) {
-        let is_locked = self.is_locked();
+        let (is_on_air, power_share) = (self.is_on_air(), self.muting.power_share);
         let meter = &mut self.emission;
         let [used, of] = std::mem::take(&mut meter.downlink);
         let used = used as f64 / of.max(1) as f64;
-        emission.downlink = if is_locked { 0.0 } else { meter.always_on + (1.0 - meter.always_on) * used };
-        emission.uplink.fill(0.0);
+        let data = (1.0 - meter.always_on) * used * power_share;
+        emission.downlink = if is_on_air { meter.always_on + data } else { 0.0 };
         let symbols = std::mem::take(&mut meter.uplink_symbols).max(1) as f64;
+        emission.uplink.fill(0.0);
+        let departed = emission.uplink.iter_mut().zip(&meter.departed);
+        departed.for_each(|(sum, sent)| *sum = sent / symbols);
+        meter.departed.clear();
         for ue in meter.ues.drain(..) {
             let power_mw = std::mem::take(&mut meter.sent[ue as usize]) / symbols;
             let geometry = self.ue_table.ue(ue as usize).and_then(|ue| ue.channel().geometry());

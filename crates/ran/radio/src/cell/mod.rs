@@ -1,32 +1,37 @@
-//! A cell: its configuration, its UEs and its counters. [`Cell::step`] runs one slot.
+//! A cell with its UEs. [`Cell::step`] runs one slot.
 
+mod config;
 mod connections;
+mod counts;
 mod emission;
+mod energy;
+mod peaks;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod ue_table;
+mod usage;
 
-use std::ops::AddAssign;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::harq::HarqConfig;
-use crate::mac::{
-    Candidate, Grant, NoSlices, Nvs, Positions, Quota, Quotas, Reservation, Scheduler, StaticSlices, ue_scheduler,
-};
-use crate::phy::{
-    Adaptation, Carrier, CarrierError, Direction, Grid, Interference, PowerControl, Surroundings, TransportBlocks,
-};
-use crate::rlc::{RlcConfig, RlcCounts};
-use crate::ue::{CellContext, ChannelStateConfig, DrxConfig, LinkCounts, OuterLoop, Subscription, Ue};
+use crate::mac::{Candidate, Grant, NoSlices, Nvs, Quotas, Scheduler, StaticSlices, ue_scheduler};
+use crate::phy::{Adaptation, CarrierError, Direction, Grid, Interference, Surroundings, TransportBlocks};
+use crate::ue::{CellContext, Subscription, Ue};
 use crate::{Time, tc};
 
+pub use config::{AdministrativeState, CellConfig, Slicing};
 use connections::Connections;
+pub use counts::UeCounts;
+use counts::counts_of;
 pub(crate) use emission::Emission;
 use emission::EmissionMeter;
+pub(crate) use energy::Muting;
+pub use energy::PowerState;
+use energy::{EnergyMeter, Sleep};
 use ue_table::UeTable;
 pub use ue_table::{INDEX_REUSE_DELAY, MAX_UES_PER_CELL, UeEntry};
+pub use usage::PrbUsage;
 
 /// The grant that answers a scheduling request, in octets: room for a buffer status report and a small packet.
 const REQUEST_GRANT_OCTETS: u32 = 64;
@@ -34,96 +39,6 @@ const REQUEST_GRANT_OCTETS: u32 = 64;
 const EVENT_HORIZON_SLOTS: usize = 64;
 /// The UE scheduler of UEs without a slice.
 const DEFAULT_UE_SCHEDULER: &str = "PF";
-
-/// The configuration of a cell.
-#[derive(Clone, Debug)]
-pub struct CellConfig {
-    /// The carrier.
-    pub carrier: Carrier,
-    /// HARQ, for both directions.
-    pub harq: HarqConfig,
-    /// When the base station learns of the channels of UEs.
-    pub channel_state: ChannelStateConfig,
-    /// Uplink power control.
-    pub power_control: PowerControl,
-    /// Outer-loop link adaptation of both directions; `None`: only the reported CQI decides the MCS. Default:
-    /// [`OuterLoop::default`].
-    pub outer_loop: Option<OuterLoop>,
-    /// RLC of new bearers.
-    pub rlc: RlcConfig,
-    /// Traffic control of new bearers.
-    pub tc: tc::Configuration,
-    /// Slots between a UE's occasions for scheduling requests, 1 to 640 (TS 38.331 SchedulingRequestResourceConfig).
-    /// Default: 20.
-    pub request_period_slots: u16,
-    /// Discontinuous reception of arriving UEs. Default: none.
-    pub drx: Option<DrxConfig>,
-    /// Slots from an uplink grant to its transmission (k2 of TS 38.214 6.1.2.1, preparation time included), 1 to 32.
-    /// Default: 4.
-    pub grant_slots: u8,
-}
-
-impl Default for CellConfig {
-    fn default() -> Self {
-        CellConfig {
-            carrier: Carrier::default(),
-            harq: HarqConfig::default(),
-            channel_state: ChannelStateConfig::default(),
-            power_control: PowerControl::default(),
-            outer_loop: Some(OuterLoop::default()),
-            rlc: RlcConfig::default(),
-            tc: tc::Configuration::default(),
-            request_period_slots: 20,
-            drx: None,
-            grant_slots: 4,
-        }
-    }
-}
-
-impl CellConfig {
-    /// [`CellConfig::grant_slots`], clamped to its range.
-    fn grant_slots(&self) -> u8 {
-        self.grant_slots.clamp(1, 32)
-    }
-}
-
-/// The administrative state of a cell (TS 28.625 6, ITU-T X.731): whether it may serve UEs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AdministrativeState {
-    /// It serves UEs and admits new ones.
-    #[default]
-    Unlocked,
-    /// It serves the UEs that it has, and admits none. [`Network`](crate::Network) moves them to neighbours, and locks the cell
-    /// once it is empty or [`HandoverConfig::shutdown_grace`](crate::HandoverConfig::shutdown_grace) is over.
-    ShuttingDown,
-    /// It serves no UE: it schedules no data and admits none. [`Network`](crate::Network) moves its UEs to neighbours or
-    /// releases them.
-    Locked,
-}
-
-/// How the PRBs of a direction are divided among slices.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Slicing {
-    /// No slices.
-    #[default]
-    None,
-    /// Fixed ranges of resource block groups.
-    Static {
-        /// The range of each slice.
-        positions: Vec<Positions>,
-        /// Resource blocks per group.
-        group_prbs: u32,
-    },
-    /// NVS reservations.
-    Nvs {
-        /// The reservation of each slice.
-        reservations: Vec<Reservation>,
-        /// Whether other slices may use the slots of an idle slice.
-        is_shared: bool,
-    },
-    /// PRB quotas.
-    Quotas(Vec<Quota>),
-}
 
 /// An event at a UE in a future slot.
 #[derive(Clone, Copy, Debug)]
@@ -146,118 +61,6 @@ enum EventKind {
     /// The UE transmits on a grant. For a new block, `used_octets` is the sum of all grants up to this one; `None` marks a
     /// retransmission.
     Grant { process: u8, used_octets: Option<u64> },
-}
-
-/// PRB usage of one direction, accumulated since the model started.
-///
-/// A PRB has no duration (TS 38.211 4.4.4.4), so each is counted with its resource elements for data in its slot: a PRB of a
-/// special slot counts as the part of a full one that it is. Usage (TS 28.552 5.1.1.2: used over available PRBs) then means the
-/// same as a share of the slice schedulers, and as a share of the capacity, in slots of any kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrbUsage {
-    /// Resource elements for data of one resource block, over all slots.
-    pub elements_per_prb: u64,
-    /// Those of the available resource blocks.
-    pub elements: u64,
-    /// Those of the allocated resource blocks.
-    pub used_elements: u64,
-    /// Slots by the percentage of their resource blocks that was allocated: 0 to 100.
-    pub slots: [u64; 101],
-    /// Slots that the scheduler has divided. Uplink slots are scheduled ahead of time.
-    pub scheduled_slots: u64,
-}
-
-impl Default for PrbUsage {
-    fn default() -> Self {
-        PrbUsage { elements_per_prb: 0, elements: 0, used_elements: 0, slots: [0; 101], scheduled_slots: 0 }
-    }
-}
-
-impl PrbUsage {
-    /// Counts a slot with `elements` resource elements for data in each resource block.
-    fn count(&mut self, used: u32, of: u32, elements: u32) {
-        self.elements_per_prb += u64::from(elements);
-        self.elements += u64::from(of) * u64::from(elements);
-        self.used_elements += u64::from(used) * u64::from(elements);
-        self.slots[(used * 100).div_ceil(of.max(1)).min(100) as usize] += 1;
-    }
-
-    /// The difference to an earlier snapshot.
-    #[must_use]
-    pub fn since(&self, before: &PrbUsage) -> PrbUsage {
-        PrbUsage {
-            elements_per_prb: self.elements_per_prb - before.elements_per_prb,
-            elements: self.elements - before.elements,
-            used_elements: self.used_elements - before.used_elements,
-            slots: std::array::from_fn(|percent| self.slots[percent] - before.slots[percent]),
-            scheduled_slots: self.scheduled_slots - before.scheduled_slots,
-        }
-    }
-
-    /// The used part of the resource blocks, 0 to 1; 0 without any.
-    #[must_use]
-    pub fn used_share(&self) -> f64 {
-        self.used_elements as f64 / self.elements.max(1) as f64
-    }
-
-    /// The number of slots.
-    #[must_use]
-    pub fn count_slots(&self) -> u64 {
-        self.slots.iter().sum()
-    }
-
-    /// The number of slots whose usage was at least `from` and below `to`, in percent.
-    #[must_use]
-    pub fn between(&self, from: f64, to: f64) -> u64 {
-        let is_in = |percent: usize| (from..to).contains(&(percent as f64));
-        (0..=100).filter(|percent| is_in(*percent)).map(|percent| self.slots[percent]).sum()
-    }
-
-    /// The lowest usage of any slot, in percent.
-    #[must_use]
-    pub fn min(&self) -> Option<u32> {
-        self.slots.iter().position(|slots| *slots > 0).map(|percent| percent as u32)
-    }
-
-    /// The highest usage of any slot, in percent.
-    #[must_use]
-    pub fn max(&self) -> Option<u32> {
-        self.slots.iter().rposition(|slots| *slots > 0).map(|percent| percent as u32)
-    }
-}
-
-/// Counters of a UE since it arrived in its cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UeCounts {
-    /// MAC, downlink.
-    pub dl: LinkCounts,
-    /// MAC, uplink.
-    pub ul: LinkCounts,
-    /// RLC, downlink, sum over all bearers.
-    pub dl_rlc: RlcCounts,
-    /// RLC, uplink, sum over all bearers.
-    pub ul_rlc: RlcCounts,
-    /// Traffic control, sum over all bearers.
-    pub tc: tc::BearerCounts,
-    /// Time in the cell.
-    pub present: Duration,
-    /// The part of it in RRC_INACTIVE.
-    pub inactive: Duration,
-    /// The part of it in which the UE could receive grants and assignments: Active Time with DRX, otherwise RRC_CONNECTED.
-    pub awake: Duration,
-}
-
-impl AddAssign for UeCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.dl += other.dl;
-        self.ul += other.ul;
-        self.dl_rlc += other.dl_rlc;
-        self.ul_rlc += other.ul_rlc;
-        self.tc += other.tc;
-        self.present += other.present;
-        self.inactive += other.inactive;
-        self.awake += other.awake;
-    }
 }
 
 /// A cell with its UEs. Time advances only through [`Cell::step`] and [`Cell::advance`].
@@ -283,6 +86,9 @@ pub struct Cell {
     usage: [PrbUsage; 2],
     connections: Connections,
     emission: EmissionMeter,
+    energy: EnergyMeter,
+    sleep: Sleep,
+    muting: Muting,
     /// What other cells transmit.
     interference: Arc<Interference>,
     /// Resource blocks granted in future uplink slots, by slot modulo [`EVENT_HORIZON_SLOTS`].
@@ -303,7 +109,8 @@ impl Cell {
     /// When the carrier is not one of TS 38.104 or TS 36.104.
     ///
     /// # Panics
-    /// When [`tc::Configuration::check`] rejects the traffic control configuration, or [`DrxConfig::check`] that of DRX.
+    /// When [`tc::Configuration::check`] rejects the traffic control configuration, [`DrxConfig::check`](crate::DrxConfig::check) that of
+    /// DRX, or [`PowerModel::check`](crate::PowerModel::check) the power model.
     pub fn new(config: CellConfig) -> Result<Self, CarrierError> {
         let grid = config.carrier.check()?;
         if let Err(refused) = config.tc.check() {
@@ -311,6 +118,9 @@ impl Cell {
         }
         if let Some(refused) = config.drx.and_then(|drx| drx.check().err()) {
             panic!("DRX of a cell: {refused}");
+        }
+        if let Err(refused) = config.power.check() {
+            panic!("power model of a cell: {refused}");
         }
         let slot_ns = grid.slot().as_nanos() as u64;
         let whole = || Scheduler::new(Box::new(NoSlices), vec![Box::new(crate::mac::ProportionalFair)]);
@@ -330,6 +140,9 @@ impl Cell {
             usage: [PrbUsage::default(); 2],
             connections: Connections::default(),
             emission: EmissionMeter::new(&grid),
+            energy: EnergyMeter::new(config.power, &grid),
+            sleep: Sleep::default(),
+            muting: Muting::default(),
             interference: Arc::default(),
             grid,
             granted: vec![None; EVENT_HORIZON_SLOTS],
@@ -505,12 +318,6 @@ impl Cell {
         self.administrative_state == AdministrativeState::Locked
     }
 
-    /// Whether the cell admits UEs: it is neither locked nor shutting down.
-    #[must_use]
-    pub fn admits_ues(&self) -> bool {
-        self.administrative_state == AdministrativeState::Unlocked
-    }
-
     /// Locks or unlocks the cell.
     pub fn set_locked(&mut self, is_locked: bool) {
         self.administrative_state = if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked };
@@ -591,7 +398,7 @@ impl Cell {
         let now = self.now();
         let HarqConfig { decoding_slots, round_trip_slots, .. } = self.config.harq.bounded();
         let feedback = self.grid.slot() * u32::from(round_trip_slots.saturating_sub(decoding_slots));
-        let context = context(&self.tables, &self.config, &self.interference);
+        let context = context(&self.tables, &self.config, &self.interference, self.muting);
         ue.arrived(self.slot, now, &context, &self.config, feedback);
         self.connections.change(now, i64::from(ue.is_connected));
         self.ue_table.take(ue, now)
@@ -602,6 +409,7 @@ impl Cell {
         let now = self.now();
         let ue = self.ue_table.ue_mut(index)?;
         ue.depart(now);
+        self.emission.depart(index as u32, ue.channel());
         let counts = counts_of(ue, now);
         self.connections.change(now, -i64::from(ue.is_connected));
         let mut ue = self.ue_table.release(index, counts, now)?;
@@ -625,24 +433,12 @@ impl Cell {
     }
 }
 
-fn context<'a>(tables: &'a [Adaptation; 2], config: &'a CellConfig, interference: &'a Interference) -> CellContext<'a> {
+fn context<'a>(
+    tables: &'a [Adaptation; 2],
+    config: &'a CellConfig,
+    interference: &'a Interference,
+    muting: Muting,
+) -> CellContext<'a> {
     let surroundings = Surroundings { interference, power_control: &config.power_control };
-    CellContext { tables, channel_state: &config.channel_state, surroundings }
-}
-
-fn counts_of(ue: &Ue, now: Time) -> UeCounts {
-    let mut counts = UeCounts {
-        dl: *ue.downlink().counts(),
-        ul: *ue.uplink().counts(),
-        present: ue.activity.present(now),
-        inactive: ue.activity.inactive(now),
-        awake: ue.awake(now),
-        ..UeCounts::default()
-    };
-    for bearer in ue.bearers() {
-        counts.dl_rlc += *bearer.downlink().counts();
-        counts.ul_rlc += *bearer.uplink().counts();
-        counts.tc += bearer.tc().bearer_counts();
-    }
-    counts
+    CellContext { tables, channel_state: &config.channel_state, surroundings, muting }
 }

@@ -1,46 +1,50 @@
 //! One slot of a cell: due events, UE updates, scheduling and transmission.
 
+use super::energy::SlotActivity;
 use super::{Cell, CellConfig, EVENT_HORIZON_SLOTS, Event, EventKind, REQUEST_GRANT_OCTETS, context};
 use crate::Time;
 use crate::harq::{Harq, HarqConfig};
 use crate::mac::{Allocation, Candidate};
 use crate::phy::{Adaptation, Direction, Reception, TransportBlocks};
-use crate::rlc::LATER_HEADER_OCTETS;
 use crate::ue::{RadioLink, Ue};
-
-/// Smaller transport blocks would carry little but headers.
-const MIN_BLOCK_OCTETS: u32 = 2 * LATER_HEADER_OCTETS;
 
 impl Cell {
     /// Runs one slot.
     pub fn step(&mut self) {
         let (slot, now) = (self.slot, self.now());
         let (dl_symbols, ul_symbols) = self.grid.slot_kind(slot);
+        self.update_power_state(now);
         self.process_due_events(slot, now, ul_symbols);
+        let (mut downlink_prbs, mut is_granted) = (0, false);
         if let Some(given) = self.granted[slot as usize % EVENT_HORIZON_SLOTS].take() {
+            is_granted = given > 0;
             let prbs = self.prbs(Direction::Uplink);
             self.usage[Direction::Uplink as usize].count(given, prbs, self.ul_blocks.elements(ul_symbols));
         }
         self.emission.count_uplink(ul_symbols);
         self.update_ues(slot, now, ul_symbols > 0);
-        if !self.is_locked() {
+        let is_on_air = self.is_on_air();
+        if is_on_air {
             let granted = slot + u64::from(self.config.grant_slots());
             let (_, granted_symbols) = self.grid.slot_kind(granted);
             if granted_symbols > 0 {
                 self.schedule_uplink(slot, now, granted, granted_symbols);
             }
             if dl_symbols > 0 {
-                self.schedule_downlink(slot, now, dl_symbols);
+                downlink_prbs = self.schedule_downlink(slot, now, dl_symbols);
             }
         }
         self.slot += 1;
+        let activity =
+            SlotActivity { downlink: (dl_symbols, downlink_prbs), uplink: if is_granted { ul_symbols } else { 0 } };
+        self.energy.count_slot(self.now(), self.sleep.state, is_on_air.then_some(activity));
     }
 
     /// Updates the UEs that are due and collects their indices: they include every UE with something to send in this slot.
     fn update_ues(&mut self, slot: u64, now: Time, is_uplink: bool) {
         let request_period = u64::from(self.config.request_period_slots.max(1));
         self.busy.clear();
-        let context = context(&self.tables, &self.config, &self.interference);
+        let context = context(&self.tables, &self.config, &self.interference, self.muting);
         for (at, ue, idle_until) in self.ue_table.due(now) {
             let was_connected = ue.is_connected;
             ue.begin_slot(now, &context);
@@ -120,8 +124,8 @@ impl Cell {
         self.now_events = events;
     }
 
-    /// Schedules a downlink slot and transmits its blocks.
-    fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) {
+    /// Schedules a downlink slot and transmits its blocks. Returns the number of used resource blocks.
+    fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) -> u32 {
         let (prbs, elements) = (self.prbs(Direction::Downlink), self.dl_blocks.elements(symbols));
         self.candidates.clear();
         let slices = self.dl.slices();
@@ -155,6 +159,7 @@ impl Cell {
         usage.count(given, prbs, elements);
         usage.scheduled_slots += 1;
         self.emission.count_downlink(given, prbs, symbols);
+        given
     }
 
     /// Schedules a future uplink slot among the UEs whose buffer status is known.
@@ -219,20 +224,21 @@ fn candidate(
         return None;
     }
     link.counts.active_slots += 1;
-    let needed = |octets| u32::from(link.prbs_for(octets, symbols, blocks, adaptation));
-    let (is_retransmission, wanted, least) = match again {
-        Some(prbs) => (true, prbs, prbs),
+    let (is_retransmission, wanted) = match again {
+        Some(prbs) => (true, prbs),
         // out of coverage
         None if link.cqi() == 0 || !link.harq.has_free() => return None,
-        None => (false, needed(demand), needed(MIN_BLOCK_OCTETS)),
+        None => (false, u32::from(link.prbs_for(demand, symbols, blocks, adaptation))),
     };
+    let offer = link.offer(symbols, blocks, adaptation);
+    let least = if is_retransmission { wanted } else { u32::from(offer.least_prbs) };
     Some(Candidate {
         ue: at,
         slice: link.slice.filter(|slice| (*slice as usize) < slices).unwrap_or(slices as u32),
         prbs: wanted,
         least_prbs: least.min(wanted),
         is_retransmission,
-        rate_octets: link.octets_on_most(symbols, blocks, adaptation),
+        rate_octets: offer.most_octets,
         average_octets: link.average(slot),
         preference,
     })

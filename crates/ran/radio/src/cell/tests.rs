@@ -4,7 +4,8 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;
-use crate::phy::{Channel, Fixed as FixedChannel};
+use crate::mac::Reservation;
+use crate::phy::{Carrier, Channel, Fixed as FixedChannel};
 use crate::rlc::{Mode, RlcConfig};
 use crate::traffic::{CongestionControl, Flow, FlowSpecification, Kind, Tcp};
 use crate::{DrxConfig, FiveTuple, FlowId, Random, ShortCycle};

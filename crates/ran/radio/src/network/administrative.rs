@@ -1,17 +1,25 @@
-//! Cells that are locked or shutting down (TS 28.625 6, ITU-T X.731): their UEs are handed over to the best neighbour or released.
+//! Cells that are locked or shutting down (TS 28.625 6, ITU-T X.731), or are ordered to save energy (TS 28.310 5.1.3): their UEs are
+//! handed over to the best neighbour or released.
 
 use super::recovery::Absent;
 use super::{DepartureCause, Network};
 use crate::{AdministrativeState, Time};
 
 impl Network {
-    /// Moves the UEs out of a cell that is locked or shutting down, as many in an epoch as the neighbours have dedicated
-    /// preambles. A UE that no neighbour can take is released when the cell is locked.
+    /// Moves the UEs out of a cell that is locked, shutting down or about to sleep, as many in an epoch as the neighbours have
+    /// dedicated preambles. A UE that no neighbour can take is released when the cell is locked, or the grace before its sleep is
+    /// over.
     pub(super) fn evacuate(&mut self, cell: usize, now: Time) {
         let handover = self.handover;
-        self.sites[cell].update_administrative_state(now, &handover);
-        let state = self.sites[cell].cell.administrative_state();
-        if state == AdministrativeState::Unlocked || self.sites[cell].cell.ue_count() == 0 {
+        let is_grace_over = self.sites[cell].update_administrative_state(now, &handover);
+        let site = &self.sites[cell].cell;
+        let released = match site.administrative_state() {
+            AdministrativeState::Locked => Some(DepartureCause::CellLocked),
+            _ if site.saves_energy() => is_grace_over.then_some(DepartureCause::CellAsleep),
+            AdministrativeState::ShuttingDown => None,
+            AdministrativeState::Unlocked => return,
+        };
+        if site.ue_count() == 0 {
             return;
         }
         let mut free: Vec<usize> = vec![usize::from(handover.access.dedicated_preambles.max(1)); self.sites.len()];
@@ -30,16 +38,33 @@ impl Network {
                     let _ = self.begin_handover(cell, index, to);
                 }
                 Some(_) => {}
-                None if state == AdministrativeState::Locked => self.release(cell, index, now),
-                None => {}
+                None => {
+                    if let Some(cause) = released {
+                        self.release(cell, index, cause, now);
+                    }
+                }
             }
         }
     }
 
-    /// Releases a UE of a locked cell to RRC_IDLE.
-    fn release(&mut self, cell: usize, index: usize, now: Time) {
-        if let Some(ue) = self.sites[cell].leave(index, DepartureCause::CellLocked) {
-            self.sites[cell].counts.released_locked += 1;
+    /// Informs all cells of which of them can be measured, when this has changed.
+    pub(super) fn update_silent_cells(&mut self) {
+        for cell in 0..self.sites.len() {
+            let is_silent = !self.sites[cell].cell.is_on_air();
+            if self.sites[cell].neighbours[cell].is_silent != is_silent {
+                self.sites.iter_mut().for_each(|site| site.neighbours[cell].is_silent = is_silent);
+            }
+        }
+    }
+
+    /// Releases a UE of a cell that is locked or goes to sleep to RRC_IDLE.
+    fn release(&mut self, cell: usize, index: usize, cause: DepartureCause, now: Time) {
+        if let Some(ue) = self.sites[cell].leave(index, cause) {
+            let counts = &mut self.sites[cell].counts;
+            match cause {
+                DepartureCause::CellAsleep => counts.released_asleep += 1,
+                _ => counts.released_locked += 1,
+            }
             self.absent.push(Absent::idle(ue, cell, now));
         }
     }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::EPOCH;
-use super::measurement::EventCondition;
-use super::trigger::TriggerConfig;
+use super::measurement::{EventCondition, MeasurementEvent};
 
 /// Handover parameters, and those of what follows when one fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,12 +25,13 @@ pub struct HandoverConfig {
     pub t304: Duration,
     /// The weakest RSRP of a cell that a UE may select (q-RxLevMin of TS 38.304 5.2.3.2), in dBm. Default: -120.
     pub min_rsrp_dbm: f64,
-    /// How long a cell that is shutting down serves the UEs that no neighbour can take, before it is locked. Default: 10 s.
+    /// How long a cell that is shutting down or about to sleep serves the UEs that no neighbour can take, before it is locked or
+    /// releases them. Default: 10 s.
     pub shutdown_grace: Duration,
     /// A radio link failure within this time after a handover is counted as too early or to the wrong cell
     /// (Tstore_UE_cntxt of TS 38.300 15.5.2.2). Default: 5 s.
     pub failure_window: Duration,
-    /// A handover back within this time is counted as ping-pong (minimum time of stay of TR 36.839 5.6). Default: 1 s.
+    /// A handover back within this time is counted as ping-pong (minimum time of stay of TR 36.839 5.2.2). Default: 1 s.
     pub ping_pong_window: Duration,
     /// Conditional handover in place of handovers that the cell commands; `None`: none. Default: none.
     pub conditional: Option<ConditionalConfig>,
@@ -62,16 +62,14 @@ impl Default for HandoverConfig {
 }
 
 impl HandoverConfig {
-    /// The condition of handovers: that of conditional handover, or event A3.
-    pub(super) fn condition(&self) -> Option<EventCondition> {
+    /// The event of handovers: that of conditional handover, or event A3.
+    pub(super) fn event(&self) -> Option<MeasurementEvent> {
+        let HandoverConfig { hysteresis_db, time_to_trigger, .. } = *self;
         let a5 = self.conditional.and_then(|conditional| conditional.a5);
-        a5.map(|a5| EventCondition::A5 { serving_dbm: a5.serving_dbm, neighbour_dbm: a5.neighbour_dbm })
-            .or(self.a3_offset_db.map(|offset_db| EventCondition::A3 { offset_db }))
-    }
-
-    /// The trigger of handovers.
-    pub(super) fn trigger(&self) -> TriggerConfig {
-        TriggerConfig { hysteresis_db: self.hysteresis_db, time_to_trigger: self.time_to_trigger }
+        let condition = a5
+            .map(|a5| EventCondition::A5 { serving_dbm: a5.serving_dbm, neighbour_dbm: a5.neighbour_dbm })
+            .or(self.a3_offset_db.map(|offset_db| EventCondition::A3 { offset_db }))?;
+        Some(MeasurementEvent { condition, hysteresis_db, time_to_trigger })
     }
 
     /// [`HandoverConfig::interruption`], at least an epoch.

@@ -30,7 +30,7 @@ counts! {
     preparations_requested,
     /// Of them, accepted by the target: `MM.HoPrepInterSucc`.
     preparations_succeeded,
-    /// Of them, refused because the target is locked or shutting down: `MM.HoPrepInterFail`, cause "cell not available".
+    /// Of them, refused because the target is locked, shutting down or saves energy: `MM.HoPrepInterFail`, cause "cell not available".
     preparations_failed_locked,
     /// Of them, refused because the target is full: `MM.HoPrepInterFail`, cause "no radio resources available in target cell".
     preparations_failed_full,
@@ -40,7 +40,8 @@ counts! {
     allocations_succeeded,
     /// Of them, refused: `MM.HoResAlloInterFail`.
     allocations_failed,
-    /// Handover executions of the cell as source, whose command the UE has received: `MM.HoExeInterReq`.
+    /// Handover executions of the cell as source, whose command the UE has received: `MM.HoExeInterReq`. Conditional ones are not
+    /// among them.
     executions_requested,
     /// Of them, completed: `MM.HoExeInterSucc`.
     executions_succeeded,
@@ -52,8 +53,12 @@ counts! {
     conditional_preparations_succeeded,
     /// UEs that were configured with conditional handover: `MM.ConfigInterReqChoUes`.
     conditional_ues,
-    /// Conditional handovers that were executed and completed: `MM.ChoExeInterSucc`.
+    /// Conditional handovers that UEs of the cell have begun to execute.
+    conditional_executions,
+    /// Of them, completed: `MM.ChoExeInterSucc`.
     conditional_executions_succeeded,
+    /// Of them, failed by expiry of T304.
+    conditional_executions_failed,
     /// Handovers from the cell that were too early: `HO.IntraSys.TooEarly`.
     too_early,
     /// Radio link failures in the cell that a handover would have avoided: `HO.IntraSys.TooLate`.
@@ -78,6 +83,10 @@ counts! {
     link_failures,
     /// UEs released because the cell is locked and no neighbour can take them.
     released_locked,
+    /// UEs released because the cell goes to sleep and no neighbour can take them.
+    released_asleep,
+    /// Transitions of the cell into sleep.
+    sleeps,
     /// UEs last in the cell that were released because their re-establishment failed.
     released_lost,
     /// Contention-based preambles received: `RACH.PreambleACell`.

@@ -1,6 +1,6 @@
 //! What happens in cells and to UEs, and why handovers are rejected.
 
-use crate::UeEntry;
+use crate::{PowerState, UeEntry};
 
 /// How a UE came to a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub enum DepartureCause {
     LinkFailure,
     /// The cell is locked, and no neighbour can take it: it was released to RRC_IDLE.
     CellLocked,
+    /// The cell goes to sleep, and no neighbour could take it within the grace: it was released to RRC_IDLE.
+    CellAsleep,
 }
 
 /// An event in a cell.
@@ -68,6 +70,8 @@ pub enum NetworkEvent {
     },
     /// The cell was shutting down and is locked now.
     Locked,
+    /// The cell has entered a power state.
+    PowerState(PowerState),
 }
 
 /// Where a UE is.
@@ -98,12 +102,18 @@ pub enum HandoverError {
     UnknownUe,
     /// The UE is in the target cell.
     SameCell,
-    /// The target cell is locked or shutting down.
+    /// The target cell is locked, shutting down, or saves energy.
     CellLocked,
     /// Handovers to the target cell are prohibited (isHOAllowed of NRCellRelation, TS 28.541 4.3.32).
     Prohibited,
     /// The target cell is full, counting the UEs in transit to it.
     CellFull,
+    /// A conditional handover without an execution condition: none was given, and the cell has no event of handovers.
+    NoCondition,
+    /// The execution condition of a conditional handover is neither event A3 nor A5.
+    WrongCondition,
+    /// As many cells are prepared for a conditional handover of the UE as may be: 8.
+    TooManyCandidates,
 }
 
 impl std::fmt::Display for HandoverError {
@@ -113,12 +123,18 @@ impl std::fmt::Display for HandoverError {
             HandoverError::UnknownUe => "the UE is not in the source cell",
             HandoverError::SameCell => "the UE is already in the target cell",
             HandoverError::CellLocked => {
-                "the target cell is locked or shutting down and admits no UE; unlock it, or choose another cell"
+                "the target cell is locked, shutting down or saves energy and admits no UE; unlock or wake it, or choose \
+                 another cell"
             }
             HandoverError::Prohibited => "handovers to the target cell are prohibited by the cell relation",
             HandoverError::CellFull => {
                 "the target cell is full: its 4096 UE indices are in use, or were released within the last 10 s"
             }
+            HandoverError::NoCondition => {
+                "conditional handover without an execution condition: give event A3 or A5, or set one for handovers of the cell"
+            }
+            HandoverError::WrongCondition => "the execution condition of a conditional handover is event A3 or A5",
+            HandoverError::TooManyCandidates => "8 cells are prepared for a conditional handover of the UE, the limit",
         })
     }
 }

@@ -1,10 +1,15 @@
-//! The exchange of interference between cells, at the end of each epoch.
+//! The exchange of interference between cells.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::Cell;
 use crate::cell::Emission;
 use crate::phy::{Interference, Spectrum};
+use crate::{Cell, Time};
+
+/// The interval of the exchange: the interference of a cell is what the others have transmitted on average in the one before. UEs
+/// move, and sample other cells, at the same interval. A multiple of [`EPOCH`](super::EPOCH).
+pub const INTERVAL: Duration = Duration::from_millis(40);
 
 /// Which cells interfere with each other, and the number of the last exchange.
 #[derive(Debug)]
@@ -38,7 +43,12 @@ impl Exchange {
         self.is_shared
     }
 
-    /// What each receiver meets during the next epoch, from the emissions of all cells during the last one.
+    /// Whether the cells exchange interference in an epoch.
+    pub fn is_due(&self, epoch: Time) -> bool {
+        self.is_shared && epoch.as_nanos().is_multiple_of(INTERVAL.as_nanos() as u64)
+    }
+
+    /// What each receiver meets during the next interval, from the emissions of all cells during the last one.
     pub fn interference<'a>(&mut self, emissions: impl Iterator<Item = &'a Emission> + Clone) -> Arc<Interference> {
         self.number += 1;
         let of = |cell: usize| &self.spectra[self.carriers[cell] as usize];

@@ -5,6 +5,7 @@
 
 use super::LinkFailureConfig;
 use crate::Time;
+use crate::phy::{decibels, linear};
 
 /// The evaluation periods of out-of-sync and in-sync, in epochs.
 const OUT_OF_SYNC_EPOCHS: usize = 20;
@@ -29,17 +30,22 @@ impl Default for LinkMonitor {
 }
 
 impl LinkMonitor {
+    /// The earliest epoch, from `next` on, in which the link can fail.
+    pub fn next_failure(&self, next: Time, config: &LinkFailureConfig) -> Time {
+        self.t310.unwrap_or(next + config.t310)
+    }
+
     /// Adds the SINR of an epoch. Returns whether the radio link has failed: T310 has expired.
     pub fn update(&mut self, now: Time, sinr_db: f64, config: &LinkFailureConfig) -> bool {
         let at = self.count as usize % OUT_OF_SYNC_EPOCHS;
-        self.samples[at] = (sinr_db * (std::f64::consts::LN_10 / 10.0)).exp() as f32;
+        self.samples[at] = linear(sinr_db) as f32;
         self.count += 1;
         if (self.count as usize) < OUT_OF_SYNC_EPOCHS {
             return false;
         }
         if self.t310.is_none() {
             let mean = self.samples.iter().sum::<f32>() / OUT_OF_SYNC_EPOCHS as f32;
-            let is_out_of_sync = 10.0 * f64::from(mean).log10() < config.out_of_sync_db;
+            let is_out_of_sync = decibels(f64::from(mean)) < config.out_of_sync_db;
             self.indications = if is_out_of_sync { self.indications.saturating_add(1) } else { 0 };
             if self.indications >= config.n310.max(1) {
                 self.t310 = Some(now + config.t310);
@@ -49,7 +55,7 @@ impl LinkMonitor {
             let recent =
                 (0..IN_SYNC_EPOCHS).map(|back| self.samples[(at + OUT_OF_SYNC_EPOCHS - back) % OUT_OF_SYNC_EPOCHS]);
             let mean = recent.sum::<f32>() / IN_SYNC_EPOCHS as f32;
-            let is_in_sync = 10.0 * f64::from(mean).log10() > config.in_sync_db;
+            let is_in_sync = decibels(f64::from(mean)) > config.in_sync_db;
             self.indications = if is_in_sync { self.indications.saturating_add(1) } else { 0 };
             if self.indications >= config.n311.max(1) {
                 (self.t310, self.indications) = (None, 0);

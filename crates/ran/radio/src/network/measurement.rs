@@ -1,12 +1,14 @@
 //! Measurements of cells by UEs, their layer 3 filter, and measurement reports (TS 38.331 5.5).
 //!
 //! A UE samples its serving cell and the neighbours on the same carrier every 40 ms, and those on other carriers in measurement
-//! gaps, which the carriers share: a result takes eight gaps of each (TS 38.133 9.3). RSRP passes the layer 3 filter (TS 38.331 5.5.3.2)
+//! gaps, which the carriers share: a result takes eight gaps of each (TS 38.133 9.3.5). RSRP passes the layer 3 filter (TS 38.331 5.5.3.2)
 //! and triggers events; SINR and RSRQ in reports are those of the moment.
 
 use std::time::Duration;
 
-use super::trigger::{Trigger, TriggerConfig};
+use super::conditional::OrderedHandover;
+use super::measurement_control::OwnMeasurements;
+use super::trigger::Trigger;
 use crate::phy::{Channel, Geometry, Interference};
 use crate::{Time, Ue, UeEntry};
 
@@ -37,6 +39,12 @@ impl Default for MeasurementConfig {
 }
 
 impl MeasurementConfig {
+    /// The configured reports by measurement identity: the events, and the periodic reports.
+    pub(super) fn reports(&self) -> impl Iterator<Item = (u8, ReportTrigger)> + '_ {
+        let events = self.events.iter().map(|event| ReportTrigger::Event(*event));
+        (1..).zip(events.chain(self.report_interval.map(ReportTrigger::Periodic)))
+    }
+
     /// The weight of a sample, after an interval.
     fn weight(&self, interval: Duration) -> f64 {
         let kept = 1.0 - 2.0_f64.powf(-f64::from(self.filter_coefficient) / 4.0);
@@ -53,6 +61,15 @@ pub struct MeasurementEvent {
     pub hysteresis_db: f64,
     /// timeToTrigger.
     pub time_to_trigger: Duration,
+}
+
+/// What triggers the reports of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReportTrigger {
+    /// The time: reports of the serving cell and the strongest neighbours at this interval.
+    Periodic(Duration),
+    /// An event.
+    Event(MeasurementEvent),
 }
 
 /// The condition of an event (TS 38.331 5.5.4.2 to 5.5.4.9). A6 needs secondary cells, which the model does not have.
@@ -135,6 +152,8 @@ pub(super) struct Neighbour {
     pub is_inter_frequency: bool,
     /// Whether it has another radio access technology.
     pub is_inter_rat: bool,
+    /// Whether it transmits nothing that could be measured: it is locked or asleep.
+    pub is_silent: bool,
 }
 
 /// A measured cell.
@@ -177,8 +196,20 @@ pub(super) struct UeMeasurements {
     pub preparation: Trigger,
     /// The cells that are prepared for a conditional handover.
     pub prepared: Vec<usize>,
-    events: Vec<Trigger>,
-    next_report: Option<Time>,
+    /// The conditional handover that a controller has ordered.
+    pub ordered: Option<Box<OrderedHandover>>,
+    /// What a controller has configured in place of the configuration of the cell.
+    pub own: Option<Box<OwnMeasurements>>,
+    /// The state of reports by measurement identity.
+    pub states: Vec<(u8, ReportState)>,
+}
+
+/// The state of a report.
+#[derive(Debug, Default)]
+pub(super) struct ReportState {
+    trigger: Trigger,
+    /// When the next periodic report is due.
+    next: Option<Time>,
 }
 
 impl UeMeasurements {
@@ -202,6 +233,10 @@ impl UeMeasurements {
         let has_gap_result = self.samples % gaps.max(1) == gaps.saturating_sub(1);
         let [within, between] = [1, gaps].map(|samples| config.weight(SAMPLE_INTERVAL * samples as u32) as f32);
         for (site, filtered_dbm) in self.filtered_dbm.iter_mut().enumerate() {
+            if neighbours.get(site).is_some_and(|neighbour| neighbour.is_silent) {
+                *filtered_dbm = f32::NAN;
+                continue;
+            }
             let is_inter_frequency = neighbours.get(site).is_some_and(|neighbour| neighbour.is_inter_frequency);
             if is_inter_frequency && !has_gap_result {
                 continue;
@@ -256,30 +291,51 @@ impl UeMeasurements {
         config: &MeasurementConfig,
         out: &mut Vec<MeasurementReport>,
     ) {
-        self.events.resize_with(config.events.len(), Trigger::default);
-        let mut events = std::mem::take(&mut self.events);
-        for (id, (trigger, event)) in (1..).zip(events.iter_mut().zip(&config.events)) {
-            let MeasurementEvent { condition, hysteresis_db, time_to_trigger } = *event;
-            let parameters = TriggerConfig { hysteresis_db, time_to_trigger };
-            let is_reported = if condition.is_of_serving() {
-                let own_dbm = self.rsrp_dbm(ue, serving);
-                let margin = own_dbm.map(|own_dbm| (serving, condition.margin_db(own_dbm, f64::NAN)));
-                trigger.evaluate(now, margin.into_iter(), parameters)
-            } else {
-                trigger.evaluate(now, self.margins(condition, serving, neighbours), parameters)
-            };
-            if is_reported.is_some() {
-                let cells: Vec<usize> = trigger.triggered().filter(|cell| *cell != serving).collect();
-                out.extend(self.build((ue, entry, serving), interference, id, cells));
-            }
+        let mut states = std::mem::take(&mut self.states);
+        let mut report = |id: u8, trigger: ReportTrigger| {
+            let at = states.iter().position(|(known, _)| *known == id).unwrap_or_else(|| {
+                states.push((id, ReportState::default()));
+                states.len() - 1
+            });
+            let cells = self.cells_to_report(now, (ue, serving), neighbours, trigger, &mut states[at].1);
+            out.extend(cells.and_then(|cells| self.build((ue, entry, serving), interference, id, cells)));
+        };
+        match &self.own {
+            Some(own) => own.reports.iter().for_each(|(id, trigger)| report(*id, *trigger)),
+            None => config.reports().for_each(|(id, trigger)| report(id, trigger)),
         }
-        self.events = events;
-        if let Some(interval) = config.report_interval {
-            let next = *self.next_report.get_or_insert(now + interval);
-            if next <= now {
-                self.next_report = Some(next + interval);
-                let cells = (0..self.filtered_dbm.len()).filter(|cell| *cell != serving).collect();
-                out.extend(self.build((ue, entry, serving), interference, config.events.len() as u8 + 1, cells));
+        self.states = states;
+    }
+
+    /// The neighbours in a report, if it is due.
+    fn cells_to_report(
+        &self,
+        now: Time,
+        (ue, serving): (&Ue, usize),
+        neighbours: &[Neighbour],
+        trigger: ReportTrigger,
+        state: &mut ReportState,
+    ) -> Option<Vec<usize>> {
+        match trigger {
+            ReportTrigger::Periodic(interval) => {
+                let next = *state.next.get_or_insert(now + interval);
+                if now < next {
+                    return None;
+                }
+                state.next = Some(next + interval);
+                Some((0..self.filtered_dbm.len()).filter(|cell| *cell != serving).collect())
+            }
+            ReportTrigger::Event(event) => {
+                let (condition, parameters) = (event.condition, event.into());
+                let is_reported = if condition.is_of_serving() {
+                    let own_dbm = self.rsrp_dbm(ue, serving);
+                    let margin = own_dbm.map(|own_dbm| (serving, condition.margin_db(own_dbm, f64::NAN)));
+                    state.trigger.evaluate(now, margin.into_iter(), parameters)
+                } else {
+                    state.trigger.evaluate(now, self.margins(condition, serving, neighbours), parameters)
+                };
+                is_reported?;
+                Some(state.trigger.triggered().filter(|cell| *cell != serving).collect())
             }
         }
     }

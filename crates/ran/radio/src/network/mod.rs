@@ -1,8 +1,9 @@
 //! Several cells, with arrivals, departures and handovers of UEs, and what follows when a radio link or a handover fails.
 //!
-//! Cells interact only between epochs of [`EPOCH`]: by UEs that move, and by interference, which is that of the last epoch. So
-//! within an epoch each runs independently. Between two epochs the network moves UEs, in the order of cells and UE indices: the
-//! result is the same for any number of threads.
+//! Cells interact only between epochs of [`EPOCH`]: by UEs that move, and by interference, which they exchange every
+//! [`INTERFERENCE_INTERVAL`]. So within an epoch each runs independently, and through several epochs in which none has anything
+//! for the others ([`lookahead`]). Between two epochs the network moves UEs, in the order of cells and UE indices: the result is
+//! the same for any number of threads.
 //!
 //! A UE is in exactly one [`UeState`]: connected in a cell, in transit between cells, without a cell, or gone.
 
@@ -14,7 +15,9 @@ mod event;
 mod history;
 mod interference;
 mod link_failure;
+mod lookahead;
 mod measurement;
+mod measurement_control;
 mod random_access;
 mod recovery;
 mod site;
@@ -35,10 +38,13 @@ pub use event::{ArrivalCause, DepartureCause, HandoverError, NetworkEvent, UeSta
 pub(crate) use history::MobilityHistory;
 use history::Verdict;
 use interference::Exchange;
+pub use interference::INTERVAL as INTERFERENCE_INTERVAL;
 pub use measurement::{
     CellMeasurement, EventCondition, MAX_REPORTED_CELLS, MeasurementConfig, MeasurementEvent, MeasurementReport,
+    ReportTrigger,
 };
 use measurement::{Neighbour, UeMeasurements};
+pub use measurement_control::{HANDOVER_MEASUREMENT, MAX_MEASUREMENT, MeasurementError};
 use recovery::{Absent, Phase};
 use site::{Arrival, Command, Site};
 
@@ -93,7 +99,7 @@ impl Network {
         Ok(Network { sites, absent: Vec::new(), handover, measurement, threads, next_number: 0, exchange })
     }
 
-    /// Whether cells share spectrum: then each meets what the others transmitted during the last epoch.
+    /// Whether cells share spectrum: then each meets what the others transmitted during the last [`INTERFERENCE_INTERVAL`].
     #[must_use]
     pub fn is_spectrum_shared(&self) -> bool {
         self.exchange.is_shared()
@@ -195,6 +201,12 @@ impl Network {
     /// # Errors
     /// When the handover is rejected; the UE stays in its cell.
     pub fn hand_over(&mut self, cell: usize, index: usize, to: usize) -> Result<(), HandoverError> {
+        self.check_handover(cell, index, to)?;
+        self.begin_handover(cell, index, to)
+    }
+
+    /// Checks that a UE and a target exist, and that the relation of the cells allows handovers.
+    fn check_handover(&self, cell: usize, index: usize, to: usize) -> Result<(), HandoverError> {
         if to >= self.sites.len() {
             return Err(HandoverError::UnknownCell);
         }
@@ -208,7 +220,17 @@ impl Network {
         if source.neighbours[to].is_prohibited {
             return Err(HandoverError::Prohibited);
         }
-        self.begin_handover(cell, index, to)
+        Ok(())
+    }
+
+    /// Checks that a cell admits one more UE.
+    fn check_admission(&self, to: usize) -> Result<(), HandoverError> {
+        let target = &self.sites[to];
+        match (target.cell.admits_ues(), target.has_room()) {
+            (false, _) => Err(HandoverError::CellLocked),
+            (true, false) => Err(HandoverError::CellFull),
+            (true, true) => Ok(()),
+        }
     }
 
     /// Prepares and commands a handover.
@@ -226,13 +248,7 @@ impl Network {
     fn prepare_handover(&mut self, cell: usize, to: usize) -> Result<(), HandoverError> {
         self.sites[cell].counts.preparations_requested += 1;
         self.sites[to].counts.allocations_requested += 1;
-        let target = &self.sites[to];
-        let refused = match (target.cell.admits_ues(), target.has_room()) {
-            (false, _) => Some(HandoverError::CellLocked),
-            (true, false) => Some(HandoverError::CellFull),
-            (true, true) => None,
-        };
-        let Some(error) = refused else {
+        let Err(error) = self.check_admission(to) else {
             self.sites[cell].counts.preparations_succeeded += 1;
             self.sites[to].counts.allocations_succeeded += 1;
             return Ok(());
@@ -255,7 +271,7 @@ impl Network {
             return false;
         }
         let source = &mut self.sites[cell];
-        let is_received = source.cell.ue_mut(index).is_some_and(|ue| random_access::is_message_received(ue, &config));
+        let is_received = random_access::is_message_received(&mut source.cell, index, &config);
         if !is_received {
             return false;
         }
@@ -320,7 +336,7 @@ impl Network {
         let mut measured = measurements.measured(ue, site.cell.interference(), std::iter::once(cell));
         let received = ue.channel().geometry().map_or(1, |geometry| geometry.sites().len());
         if received > 1 {
-            let others = (0..received).filter(|other| *other != cell);
+            let others = (0..received).filter(|other| *other != cell && !site.neighbours[*other].is_silent);
             measured.extend(measurements.measured(ue, site.cell.interference(), others));
         }
         measured
@@ -354,26 +370,20 @@ impl Network {
     /// Runs all cells until `until`.
     pub fn advance(&mut self, until: Time) {
         let (handover, measurement) = (self.handover, self.measurement.clone());
-        let is_shared = self.exchange.is_shared();
         loop {
-            self.on_each(|site| {
-                site.has_begun_epoch = site.advance(until);
-                if site.has_begun_epoch {
-                    if is_shared {
-                        site.cell.take_emission(&mut site.emission);
-                    }
-                    site.begin_epoch(&handover, &measurement);
-                }
-            });
-            // all cells have the same time
-            if !self.sites.iter().any(|site| site.has_begun_epoch) {
+            let interaction = self.next_interaction(until);
+            let is_exchange = self.exchange.is_due(interaction);
+            self.on_each(|site| site.advance(until, (interaction, is_exchange), &handover, &measurement));
+            self.collect_outcomes();
+            if until < interaction {
                 break;
             }
-            if is_shared {
+            if is_exchange {
                 let interference = self.exchange.interference(self.sites.iter().map(|site| &site.emission));
                 self.sites.iter_mut().for_each(|site| site.cell.set_interference(&interference));
             }
             (0..self.sites.len()).for_each(|cell| self.finish_epoch(cell));
+            self.update_silent_cells();
             self.search_cells();
         }
     }
@@ -402,14 +412,8 @@ impl Network {
 
     /// Processes what the epoch of a cell has brought for the network: failures, handovers, and the administrative state.
     fn finish_epoch(&mut self, cell: usize) {
-        let (now, handover) = (self.sites[cell].cell.now(), self.handover);
+        let now = self.sites[cell].cell.now();
         let outcome = std::mem::take(&mut self.sites[cell].outcome);
-        for (cause, from, index) in outcome.arrived {
-            self.count_arrival(cell, cause, from, index, now);
-        }
-        for (ue, entry) in outcome.failed {
-            self.absent.push(Absent::searching(ue, (cell, Some(entry)), now, &handover));
-        }
         for arrival in outcome.refused {
             self.absent.push(Absent::idle(arrival.ue, cell, now));
         }
@@ -423,6 +427,7 @@ impl Network {
         for (index, to) in outcome.to_prepare {
             self.prepare_conditional(cell, index, to);
         }
+        self.configure_conditional(cell);
         for (index, to) in outcome.executed {
             self.execute_conditional(cell, index, to);
         }
@@ -437,21 +442,33 @@ impl Network {
         self.evacuate(cell, now);
     }
 
-    /// Counts the arrival of a UE where it belongs.
-    fn count_arrival(&mut self, cell: usize, cause: ArrivalCause, from: Option<usize>, index: usize, now: Time) {
-        let handover = self.handover;
-        let Some(ue) = self.sites[cell].cell.ue_mut(index) else { return };
-        let verdict = match (cause, from) {
-            (ArrivalCause::Handover | ArrivalCause::ConditionalHandover, Some(from)) => {
-                let is_ping_pong = ue.history.handed_over(now, from, cell, &handover);
-                self.sites[cell].counts.ping_pongs += u64::from(is_ping_pong);
-                let counts = &mut self.sites[from].counts;
-                counts.executions_succeeded += 1;
-                counts.conditional_executions_succeeded += u64::from(cause == ArrivalCause::ConditionalHandover);
-                return;
+    /// Processes what cells may have done in an epoch without waiting for the others: UEs that have arrived or failed.
+    fn collect_outcomes(&mut self) {
+        let mut failed = Vec::new();
+        for cell in 0..self.sites.len() {
+            let outcome = &mut self.sites[cell].outcome;
+            failed.extend(outcome.failed.drain(..).map(|(at, ue, entry)| (at, cell, ue, entry)));
+            for (cause, from, verdict) in std::mem::take(&mut outcome.arrived) {
+                self.count_arrival(cause, from, verdict);
             }
-            _ => ue.history.recovered(cell),
-        };
+        }
+        // in the order of epochs, as if they had been processed in each
+        failed.sort_by_key(|(at, ..)| *at);
+        let searching = failed
+            .into_iter()
+            .map(|(at, cell, ue, entry)| Absent::searching(ue, (cell, Some(entry)), at, &self.handover));
+        self.absent.extend(searching);
+    }
+
+    /// Counts the arrival of a UE where it belongs.
+    fn count_arrival(&mut self, cause: ArrivalCause, from: Option<usize>, verdict: Option<Verdict>) {
+        if let (ArrivalCause::Handover | ArrivalCause::ConditionalHandover, Some(from)) = (cause, from) {
+            let counts = &mut self.sites[from].counts;
+            match cause {
+                ArrivalCause::ConditionalHandover => counts.conditional_executions_succeeded += 1,
+                _ => counts.executions_succeeded += 1,
+            }
+        }
         match verdict {
             Some(Verdict::TooLate(cell)) => self.sites[cell].counts.too_late += 1,
             Some(Verdict::TooEarly(cell)) => self.sites[cell].counts.too_early += 1,
@@ -466,7 +483,11 @@ impl Network {
         let last = from.map_or((cell, None), |(cell, entry)| (cell, Some(entry)));
         match (cause, from) {
             (ArrivalCause::Handover | ArrivalCause::ConditionalHandover, Some((source, entry))) => {
-                self.sites[source].counts.executions_failed += 1;
+                let counts = &mut self.sites[source].counts;
+                match cause {
+                    ArrivalCause::ConditionalHandover => counts.conditional_executions_failed += 1,
+                    _ => counts.executions_failed += 1,
+                }
                 self.sites[source].push_event(NetworkEvent::HandoverFailed { ue: entry, to: cell });
                 ue.history.handover_failed(source, cell);
                 self.absent.push(Absent::searching(ue, last, now, &self.handover));

@@ -8,8 +8,8 @@
 
 use super::site::Arrival;
 use super::{EPOCH, HandoverConfig, MobilityCounts, RandomAccessConfig};
-use crate::phy::{Channel, Direction, Surroundings};
-use crate::{Time, Ue};
+use crate::phy::{Channel, Direction, Interference, Surroundings};
+use crate::{Cell, Time, Ue};
 
 /// The largest transmit power of a UE, in dBm (power class 3 of TS 38.101-1 6.2.1).
 const UE_POWER_DBM: f64 = 23.0;
@@ -62,8 +62,18 @@ pub(super) fn attempt(
 
 /// The time of the next attempt after a failed one.
 pub(super) fn next_occasion(now: Time, ue: &mut Ue, access: &RandomAccessConfig) -> Time {
-    let epochs = (access.backoff.as_nanos() / EPOCH.as_nanos()) as u32;
-    now + EPOCH * (1 + (ue.random.uniform() * f64::from(epochs + 1)) as u32)
+    now + EPOCH * (1 + (ue.random.uniform() * f64::from(backoff_epochs(access) + 1)) as u32)
+}
+
+/// The time up to which an attempt is followed by another one before the deadline.
+pub(super) fn last_repeated(deadline: Time, access: &RandomAccessConfig) -> Time {
+    let longest = EPOCH * (1 + backoff_epochs(access));
+    Time::from_nanos(deadline.as_nanos().saturating_sub(longest.as_nanos() as u64))
+}
+
+/// The largest random delay after a failed attempt.
+fn backoff_epochs(access: &RandomAccessConfig) -> u32 {
+    (access.backoff.as_nanos() / EPOCH.as_nanos()) as u32
 }
 
 fn choose(ue: &mut Ue, preambles: u8) -> u32 {
@@ -103,17 +113,24 @@ fn rsrp_and_power_dbm(ue: &Ue, cell: usize) -> Option<(f64, f64)> {
 
 /// The probability that the UE misses the random access response or the message that resolves the contention.
 fn missed_responses(ue: &Ue, config: &HandoverConfig) -> f64 {
-    control_error_rate(&ue.channel, config)
+    control_error_rate(&ue.channel, Surroundings::undisturbed().interference, config)
 }
 
-/// The probability that a message to the UE is lost in its serving cell.
-pub(super) fn control_error_rate(channel: &Channel, config: &HandoverConfig) -> f64 {
-    let link = channel.link(Direction::Downlink);
+/// The probability that a message to the UE is lost in its serving cell. It occupies few resource elements, so the cell that disturbs
+/// it most transmits in them or does not: with the mean of its power instead, a strong neighbour with little traffic would destroy
+/// every message.
+fn control_error_rate(channel: &Channel, interference: &Interference, config: &HandoverConfig) -> f64 {
     // a channel with a fixed MCS has no errors
-    if link.mcs.is_some() { 0.0 } else { config.link.control_error_rate(link.sinr_db) }
+    if channel.link(Direction::Downlink).mcs.is_some() {
+        return 0.0;
+    }
+    let cases = channel.element_sinrs_db(interference);
+    cases.iter().map(|(probability, sinr_db)| probability * config.link.control_error_rate(*sinr_db)).sum()
 }
 
-/// Whether a message reaches the UE in its serving cell.
-pub(super) fn is_message_received(ue: &mut Ue, config: &HandoverConfig) -> bool {
-    passes(ue, |ue| control_error_rate(&ue.channel, config))
+/// Whether a message reaches a UE of the cell.
+pub(super) fn is_message_received(cell: &mut Cell, index: usize, config: &HandoverConfig) -> bool {
+    let Some(ue) = cell.ue(index) else { return false };
+    let failure = control_error_rate(&ue.channel, cell.interference(), config);
+    cell.ue_mut(index).is_some_and(|ue| passes(ue, |_| failure))
 }

@@ -31,7 +31,22 @@ pub(super) enum Phase {
     Idle { next: Time },
 }
 
+impl Phase {
+    /// When the UE looks for a cell next, in the first epoch from then on.
+    fn next_step(self) -> Time {
+        match self {
+            Phase::Searching { from, .. } => from,
+            Phase::Idle { next } => next,
+        }
+    }
+}
+
 impl Absent {
+    /// When the network has to process it next.
+    pub fn next_step(&self) -> Time {
+        self.phase.next_step().min(self.ue.leaves_at())
+    }
+
     /// A UE that begins the search after a failure.
     pub fn searching(ue: Box<Ue>, last: (usize, Option<UeEntry>), now: Time, config: &HandoverConfig) -> Self {
         let phase = Phase::Searching { from: now + config.link.search, t311: now + config.link.t311 };
@@ -54,13 +69,15 @@ impl Network {
             if ue.leaves_at() <= now {
                 continue;
             }
+            if now < absent.phase.next_step() {
+                self.absent.push(absent);
+                continue;
+            }
             ue.channel.update(now, &Surroundings::undisturbed(), &mut ue.random);
             ue.flows_at(now);
             match absent.phase {
-                Phase::Searching { from, t311 } => {
-                    if now < from {
-                        self.absent.push(absent);
-                    } else if let Some(cell) = self.best_cell(&absent.ue, absent.last.0, None) {
+                Phase::Searching { t311, .. } => {
+                    if let Some(cell) = self.best_cell(&absent.ue, absent.last.0, None) {
                         self.begin_access(absent, cell, ArrivalCause::Reestablishment, now);
                     } else if t311 <= now {
                         let cell = absent.last.0;
@@ -70,11 +87,9 @@ impl Network {
                         self.absent.push(absent);
                     }
                 }
-                Phase::Idle { next } => {
+                Phase::Idle { .. } => {
                     absent.ue.release_bearers();
-                    if now < next {
-                        self.absent.push(absent);
-                    } else if let Some(cell) = self.best_cell(&absent.ue, absent.last.0, None) {
+                    if let Some(cell) = self.best_cell(&absent.ue, absent.last.0, None) {
                         self.begin_access(absent, cell, ArrivalCause::Setup, now);
                     } else {
                         absent.phase = Phase::Idle { next: now + IDLE_SEARCH };

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
+use super::history::Verdict;
 use super::link_failure::LinkMonitor;
 use super::measurement::{MeasurementConfig, MeasurementReport, Neighbour, UeMeasurements};
 use super::random_access::{self, Attempt};
 use super::{ArrivalCause, DepartureCause, EPOCH, HandoverConfig, MAX_EVENTS, MobilityCounts, NetworkEvent};
 use crate::cell::Emission;
-use crate::{AdministrativeState, Cell, Time, Ue, UeEntry};
+use crate::{AdministrativeState, Cell, PowerState, Time, Ue, UeEntry};
 
 /// A UE on its way to a cell.
 #[derive(Debug)]
@@ -36,17 +37,18 @@ impl Arrival {
     }
 }
 
-/// What has happened in a cell in an epoch and concerns the whole network.
+/// What has happened in a cell in some epochs and concerns the whole network.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// UEs whose radio link has failed, with their last identity.
-    pub failed: Vec<(Box<Ue>, UeEntry)>,
+    /// UEs whose radio link has failed, with the time and their last identity.
+    pub failed: Vec<(Time, Box<Ue>, UeEntry)>,
     /// Arrivals whose access has failed.
     pub expired: Vec<Arrival>,
     /// New UEs that the cell does not admit.
     pub refused: Vec<Arrival>,
-    /// Arrivals that have completed the access: their cause, the cell that they were last connected to, and their index.
-    pub arrived: Vec<(ArrivalCause, Option<usize>, usize)>,
+    /// Arrivals that have completed the access: their cause, the cell that they were last connected to, and what they say about
+    /// a failure before.
+    pub arrived: Vec<(ArrivalCause, Option<usize>, Option<Verdict>)>,
     /// Handovers that event A3 has triggered: UE index and target cell.
     pub triggered: Vec<(usize, usize)>,
     /// Cells to prepare for conditional handovers of a UE.
@@ -86,17 +88,19 @@ pub(super) struct Site {
     /// Measurement reports, while they are wanted.
     pub reports: Option<VecDeque<MeasurementReport>>,
     /// Radio link monitoring of each UE, by index.
-    monitors: Vec<LinkMonitor>,
+    pub monitors: Vec<LinkMonitor>,
     /// Handovers whose command is being repeated.
     pub commands: Vec<Command>,
-    /// When the cell is locked at the latest, while it is shutting down.
+    /// UEs to which the configuration of an ordered conditional handover is being repeated, by index.
+    pub conditional_orders: Vec<usize>,
+    /// When the cell serves no UE any more at the latest, while it is shutting down or about to sleep.
     pub shutdown_ends: Option<Time>,
+    /// The power state whose events have been raised.
+    power_state: PowerState,
     pub counts: MobilityCounts,
     pub outcome: Outcome,
     pub next_epoch: Time,
-    /// Whether an epoch has begun whose outcome is not processed yet.
-    pub has_begun_epoch: bool,
-    /// What its base station and its UEs have transmitted during the last epoch.
+    /// What its base station and its UEs have transmitted during the last interval of the exchange of interference.
     pub emission: Emission,
 }
 
@@ -115,11 +119,12 @@ impl Site {
             reports: None,
             monitors: Vec::new(),
             commands: Vec::new(),
+            conditional_orders: Vec::new(),
             shutdown_ends: None,
+            power_state: PowerState::On,
             counts: MobilityCounts::default(),
             outcome: Outcome::default(),
             next_epoch: Time::START,
-            has_begun_epoch: false,
             emission: Emission::default(),
         }
     }
@@ -154,19 +159,44 @@ impl Site {
         self.arrivals.iter().filter(|arrival| arrival.is_dedicated).count()
     }
 
+    /// The earliest time at which the cell can refuse an arrival, or an access can fail for good.
+    pub fn next_refusal(&self, config: &HandoverConfig) -> Time {
+        let refusal = |arrival: &Arrival| match arrival.cause {
+            ArrivalCause::New => arrival.at,
+            // the access fails when a further attempt would be too late
+            _ => arrival.at.max(random_access::last_repeated(arrival.deadline, &config.access)),
+        };
+        self.arrivals.iter().map(refusal).min().unwrap_or(Time::NEVER)
+    }
+
     /// UEs on their way to the cell, other than new ones.
     pub fn in_transit(&self) -> impl Iterator<Item = &Arrival> {
         self.arrivals.iter().filter(|arrival| arrival.cause != ArrivalCause::New)
     }
 
-    /// Runs to the next epoch, or to `until` when that is earlier. Returns whether the epoch was reached.
-    pub fn advance(&mut self, until: Time) -> bool {
-        self.cell.advance(until.min(self.next_epoch));
-        until >= self.next_epoch
+    /// Runs until `until`, but not beyond `interaction`, the next epoch that may concern other cells, which it begins.
+    /// `is_exchange` says whether interference is exchanged there.
+    pub fn advance(
+        &mut self,
+        until: Time,
+        (interaction, is_exchange): (Time, bool),
+        config: &HandoverConfig,
+        measurement: &MeasurementConfig,
+    ) {
+        while self.next_epoch <= until.min(interaction) {
+            self.cell.advance(self.next_epoch);
+            if is_exchange && self.next_epoch == interaction {
+                self.cell.take_emission(&mut self.emission);
+            }
+            self.begin_epoch(config, measurement);
+        }
+        if until < interaction {
+            self.cell.advance(until);
+        }
     }
 
     /// Begins an epoch: processes due arrivals and departures, and evaluates the UEs' links.
-    pub fn begin_epoch(&mut self, config: &HandoverConfig, measurement: &MeasurementConfig) {
+    fn begin_epoch(&mut self, config: &HandoverConfig, measurement: &MeasurementConfig) {
         let now = self.next_epoch;
         self.next_epoch += EPOCH;
         self.process_arrivals(now, config);
@@ -206,7 +236,7 @@ impl Site {
                 self.counts.setups_failed_rejected += 1;
                 self.rejected_arrivals += 1;
             } else {
-                self.arrive(arrival);
+                self.arrive(now, arrival, config);
             }
         }
         if accessing.is_empty() {
@@ -217,7 +247,7 @@ impl Site {
             // a UE that leaves the network in transit arrives first
             let leaves = arrival.ue.leaves_at() <= now;
             if result == Attempt::Succeeded || leaves && self.cell.admits_ues() {
-                self.arrive(arrival);
+                self.arrive(now, arrival, config);
                 continue;
             }
             arrival.at = random_access::next_occasion(now, &mut arrival.ue, &config.access);
@@ -231,19 +261,25 @@ impl Site {
     }
 
     /// Adds a UE to the cell.
-    fn arrive(&mut self, arrival: Arrival) {
-        let Arrival { cause, from, ue, .. } = arrival;
+    fn arrive(&mut self, now: Time, arrival: Arrival, config: &HandoverConfig) {
+        let Arrival { cause, from, mut ue, .. } = arrival;
         match cause {
             ArrivalCause::New | ArrivalCause::Setup => self.counts.setups_succeeded += 1,
             ArrivalCause::Reestablishment => self.counts.reestablishments_succeeded += 1,
             ArrivalCause::Handover | ArrivalCause::ConditionalHandover => {}
         }
+        let last = from.map(|(cell, _)| cell);
+        let verdict = match (cause, last) {
+            (ArrivalCause::Handover | ArrivalCause::ConditionalHandover, Some(last)) => {
+                let is_ping_pong = ue.history.handed_over(now, last, self.number, config);
+                self.counts.ping_pongs += u64::from(is_ping_pong);
+                None
+            }
+            _ => ue.history.recovered(self.number),
+        };
         let index = self.cell.arrive(ue);
-        if let Some(monitor) = self.monitors.get_mut(index) {
-            *monitor = LinkMonitor::default();
-        }
         self.push_event(NetworkEvent::Arrived { ue: *self.cell.ue_entry(index), from, cause });
-        self.outcome.arrived.push((cause, from.map(|(cell, _)| cell), index));
+        self.outcome.arrived.push((cause, last, verdict));
     }
 
     /// Removes a UE.
@@ -252,7 +288,11 @@ impl Site {
         if let Some(measurements) = self.measurements.get_mut(index) {
             *measurements = UeMeasurements::default();
         }
+        if let Some(monitor) = self.monitors.get_mut(index) {
+            *monitor = LinkMonitor::default();
+        }
         self.commands.retain(|command| command.index != index);
+        self.conditional_orders.retain(|other| *other != index);
         let ue = *self.cell.ue_entry(index);
         self.push_event(NetworkEvent::Departed { ue, cause });
         Some(left)
@@ -280,15 +320,17 @@ impl Site {
             if let Some(mut ue) = self.leave(index, DepartureCause::LinkFailure) {
                 ue.history.link_failed(now, self.number, config);
                 self.counts.link_failures += 1;
-                self.outcome.failed.push((ue, entry));
+                self.outcome.failed.push((now, ue, entry));
             }
         }
     }
 
     /// Lets all UEs measure, and evaluates their events.
     fn measure(&mut self, now: Time, config: &HandoverConfig, measurement: &MeasurementConfig) {
-        let condition = config.condition();
-        if condition.is_none() && self.reports.is_none() {
+        let of_cell = config.event();
+        let is_controlled =
+            |measurements: &UeMeasurements| measurements.own.is_some() || measurements.ordered.is_some();
+        if of_cell.is_none() && self.reports.is_none() && !self.measurements.iter().any(is_controlled) {
             return;
         }
         let Site { cell, neighbours, measurements, outcome, reports, gap_carriers, number, .. } = self;
@@ -297,12 +339,16 @@ impl Site {
         for (index, ue) in cell.ues() {
             let measurements = &mut measurements[index];
             measurements.sample(now, ue, neighbours, *gap_carriers, measurement);
-            if let Some(condition) = condition {
-                let decision = measurements.evaluate_handover(now, *number, condition, neighbours, config);
+            let event = measurements.own.as_ref().map_or(of_cell, |own| own.handover);
+            if let Some(event) = event {
+                let conditional = config.conditional;
+                let decision = measurements.evaluate_handover(now, *number, event, neighbours, conditional);
                 outcome.triggered.extend(decision.triggered.map(|to| (index, to)));
                 outcome.executed.extend(decision.executed.map(|to| (index, to)));
                 outcome.to_prepare.extend(decision.to_prepare.into_iter().map(|to| (index, to)));
             }
+            let ordered = measurements.evaluate_ordered(now, *number, neighbours);
+            outcome.executed.extend(ordered.map(|to| (index, to)));
             if reports.is_some() {
                 let of = (ue, *cell.ue_entry(index), *number);
                 measurements.report(now, of, cell.interference(), neighbours, measurement, &mut new_reports);
@@ -315,17 +361,42 @@ impl Site {
         }
     }
 
-    /// Follows the administrative state: a cell that is shutting down is locked once it is empty or its grace is over.
-    pub fn update_administrative_state(&mut self, now: Time, config: &HandoverConfig) {
-        if self.cell.administrative_state() != AdministrativeState::ShuttingDown {
+    /// Follows the administrative state: a cell that is shutting down is locked once it is empty or its grace is over. Returns
+    /// whether the grace of a cell is over that is shutting down or about to sleep.
+    pub fn update_administrative_state(&mut self, now: Time, config: &HandoverConfig) -> bool {
+        self.report_power_state();
+        let is_shutting_down = self.cell.administrative_state() == AdministrativeState::ShuttingDown;
+        if !is_shutting_down && !self.cell.saves_energy() {
             self.shutdown_ends = None;
-            return;
+            return false;
         }
-        let ends = *self.shutdown_ends.get_or_insert(now + config.shutdown_grace);
-        if self.cell.ue_count() == 0 || ends <= now {
-            self.shutdown_ends = None;
+        let is_over = *self.shutdown_ends.get_or_insert(now + config.shutdown_grace) <= now;
+        if is_shutting_down && (self.cell.ue_count() == 0 || is_over) {
             self.cell.set_administrative_state(AdministrativeState::Locked);
             self.push_event(NetworkEvent::Locked);
+        }
+        is_over
+    }
+
+    /// Whether the power state is passing to another one, or has passed and its events are not raised yet.
+    pub fn is_power_state_changing(&self) -> bool {
+        let state = self.cell.power_state();
+        self.power_state != state || matches!(state, PowerState::FallingAsleep | PowerState::WakingUp)
+    }
+
+    /// Raises the events of the power states that the cell has passed since the last epoch.
+    fn report_power_state(&mut self) {
+        let state = self.cell.power_state();
+        while self.power_state != state {
+            let next = match self.power_state {
+                PowerState::On => PowerState::FallingAsleep,
+                PowerState::FallingAsleep => PowerState::Asleep,
+                PowerState::Asleep => PowerState::WakingUp,
+                PowerState::WakingUp => PowerState::On,
+            };
+            self.counts.sleeps += u64::from(next == PowerState::FallingAsleep);
+            self.power_state = next;
+            self.push_event(NetworkEvent::PowerState(next));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 mod administrative;
+mod energy;
 mod measurement;
 mod recovery;
 
@@ -50,13 +51,18 @@ enum Event {
 fn events(network: &mut Network, cell: usize) -> Vec<Event> {
     let at = |entry: UeEntry| [entry.index, entry.generation as usize];
     let event = |event| match event {
-        NetworkEvent::Arrived { ue, from, .. } => Event::Arrived(at(ue), from.map(|(cell, entry)| (cell, entry.index))),
-        NetworkEvent::Departed { ue, cause: DepartureCause::Handover { to } } => Event::Departed(at(ue), Some(to)),
-        NetworkEvent::Departed { ue, .. } => Event::Departed(at(ue), None),
-        NetworkEvent::HandoverTriggered { ue, to } => Event::Triggered(at(ue), to),
+        NetworkEvent::Arrived { ue, from, .. } => {
+            Some(Event::Arrived(at(ue), from.map(|(cell, entry)| (cell, entry.index))))
+        }
+        NetworkEvent::Departed { ue, cause: DepartureCause::Handover { to } } => {
+            Some(Event::Departed(at(ue), Some(to)))
+        }
+        NetworkEvent::Departed { ue, .. } => Some(Event::Departed(at(ue), None)),
+        NetworkEvent::HandoverTriggered { ue, to } => Some(Event::Triggered(at(ue), to)),
+        NetworkEvent::PowerState(_) => None,
         NetworkEvent::HandoverFailed { .. } | NetworkEvent::Locked => unreachable!("no handover fails here"),
     };
-    network.take_events(cell).map(event).collect()
+    network.take_events(cell).filter_map(event).collect()
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::measurement::MeasurementEvent;
 use crate::Time;
 
 /// The interval of repeated reports while an event lasts (reportInterval of TS 38.331 5.5.5.1).
@@ -30,6 +31,12 @@ struct Candidate {
 pub(super) struct TriggerConfig {
     pub hysteresis_db: f64,
     pub time_to_trigger: Duration,
+}
+
+impl From<MeasurementEvent> for TriggerConfig {
+    fn from(event: MeasurementEvent) -> Self {
+        TriggerConfig { hysteresis_db: event.hysteresis_db, time_to_trigger: event.time_to_trigger }
+    }
 }
 
 impl Trigger {
@@ -74,6 +81,15 @@ impl Trigger {
         }
         self.last_report = Some(now);
         Some(cell)
+    }
+
+    /// The earliest time, from `next` on, at which [`Trigger::evaluate`] can return a cell.
+    pub fn next_trigger(&self, next: Time, config: TriggerConfig) -> Time {
+        let each = self.candidates.iter().map(|candidate| match candidate.since {
+            Some(since) if !candidate.is_triggered => since + config.time_to_trigger,
+            _ => self.last_report.map_or(next, |last| last + REPORT_INTERVAL),
+        });
+        each.fold(next + config.time_to_trigger, Time::min)
     }
 
     /// The cells for which the event is triggered.

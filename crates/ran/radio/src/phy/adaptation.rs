@@ -191,15 +191,15 @@ pub(crate) fn power_loss_db(full_power_prbs: f64, prbs: u16) -> f64 {
 pub struct Reception {
     /// The block is decoded when the block error rate is at most this.
     hardness: f64,
-    /// The sum of the linear SINRs.
-    sinr: f64,
+    /// The combined SINR in dB: the linear SINRs add up.
+    sinr_db: f64,
 }
 
 impl Reception {
     /// Starts the reception of a new block.
     #[must_use]
     pub fn new(random: &mut Random) -> Self {
-        Reception { hardness: random.uniform(), sinr: 0.0 }
+        Reception { hardness: random.uniform(), sinr_db: f64::NEG_INFINITY }
     }
 
     /// Combines another transmission and returns whether the block is decoded.
@@ -214,17 +214,20 @@ impl Reception {
         (sinr_db, block_error_rate): (f64, Option<f64>),
         random: &mut Random,
     ) -> bool {
-        self.sinr += linear(sinr_db);
+        self.sinr_db = match self.sinr_db {
+            f64::NEG_INFINITY => sinr_db,
+            before_db => decibels(linear(before_db) + linear(sinr_db)),
+        };
         match block_error_rate {
             Some(rate) => random.uniform() >= rate,
-            None => self.hardness >= adaptation.block_error_rate(mcs, self.sinr_db()),
+            None => self.hardness >= adaptation.block_error_rate(mcs, self.sinr_db),
         }
     }
 
     /// The combined SINR in dB.
     #[must_use]
     pub fn sinr_db(&self) -> f64 {
-        decibels(self.sinr)
+        self.sinr_db
     }
 }
 

@@ -140,7 +140,17 @@ impl TransportBlocks {
         if row[usize::from(self.prbs)] == 0 {
             return 0;
         }
-        (row.partition_point(|carried| *carried < octets) as u16).min(self.prbs)
+        // most UEs have more than a slot carries, or little
+        let most = usize::from(self.prbs);
+        if octets > row[most - 1] {
+            return self.prbs;
+        }
+        let mut end = 1;
+        while end < most && row[end] < octets {
+            end *= 2;
+        }
+        let (begin, end) = (end / 2, end.min(most));
+        (begin + row[begin..end].partition_point(|carried| *carried < octets)) as u16
     }
 
     fn row(&self, layers: u8, mcs: u8, symbols: u8) -> &[u32] {

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::decibel::{decibels, linear};
 use super::{Adaptation, Direction, Geometry, Interference, Link, PowerControl, Trace};
 use crate::{Random, Time};
 
@@ -105,6 +106,14 @@ impl Channel {
         self.link(Direction::Downlink).sinr_db
     }
 
+    /// The SINRs in dB at the UE of a transmission in few resource elements, each with its probability: interference is there or is not.
+    pub(crate) fn element_sinrs_db(&self, interference: &Interference) -> [(f64, f64); 2] {
+        match self {
+            Channel::Geometry(geometry) => geometry.element_sinrs_db(interference),
+            Channel::Fixed(_) | Channel::Trace(_) => [(1.0, self.sinr_db()), (0.0, self.sinr_db())],
+        }
+    }
+
     /// The SINR in dB at the base station, of a transmission on one PRB.
     #[must_use]
     pub fn uplink_sinr_db(&self) -> f64 {
@@ -125,8 +134,8 @@ impl Channel {
     /// all power that the UE receives in a resource block, in symbols that the serving cell fills. It is at most -10.8 dB.
     #[must_use]
     pub fn rsrq_db(&self) -> f64 {
-        let sinr = 10_f64.powf(self.sinr_db() / 10.0);
-        10.0 * (sinr / (1.0 + sinr) / 12.0).log10()
+        let sinr = linear(self.sinr_db());
+        decibels(sinr / (1.0 + sinr) / 12.0)
     }
 
     /// Power of the UE's reference signals at the base station.

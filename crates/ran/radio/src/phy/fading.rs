@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::decibel::{decibels, linear};
 use super::multipath::{MAX_POINTS, MAX_TAPS, Response};
 use super::path_loss::LIGHT_M_PER_S;
 use crate::Random;
@@ -32,7 +33,8 @@ impl Default for Fading {
 #[derive(Clone, Debug)]
 pub(super) struct Gain {
     response: Arc<Response>,
-    scattered: [[[f32; 2]; MAX_TAPS]; MAX_BRANCHES],
+    /// By tap and branch.
+    scattered: [[[f32; 2]; MAX_BRANCHES]; MAX_TAPS],
     /// The taps whose waves have been drawn.
     drawn: usize,
     branches: u8,
@@ -41,8 +43,33 @@ pub(super) struct Gain {
     constant: f32,
     others: f32,
     frequency_hz: f64,
+    decay: Decay,
     /// By frequency, the mean over the branches.
     powers: [f32; MAX_POINTS],
+    /// At the first frequency, in dB.
+    first_db: f64,
+}
+
+/// How much of the waves remains over a time, and how much is new. Most updates have the time and the speed of the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Decay {
+    seconds: f64,
+    doppler_hz: f64,
+    old: f32,
+    new: f32,
+}
+
+impl Decay {
+    /// All waves are new.
+    const RENEWED: Decay = Decay { seconds: f64::INFINITY, doppler_hz: 0.0, old: 0.0, new: 1.0 };
+
+    fn over(seconds: f64, doppler_hz: f64) -> Self {
+        // the autocorrelation of the power, which is the square of that of the gain, is one half after 9 / (16 pi f) (Clarke's
+        // model)
+        let coherence_s = 9.0 / (16.0 * std::f64::consts::PI) / doppler_hz;
+        let old = (-0.5 * seconds / coherence_s).exp2();
+        Decay { seconds, doppler_hz, old: old as f32, new: (1.0 - old * old).sqrt() as f32 }
+    }
 }
 
 /// The smallest power: 0 practically does not occur, but its logarithm must be finite.
@@ -52,17 +79,19 @@ impl Gain {
     pub fn new(fading: &Fading, response: Arc<Response>, frequency_mhz: f64, random: &mut Random) -> Self {
         let mut gain = Gain {
             response: Arc::clone(&response),
-            scattered: [[[0.0; 2]; MAX_TAPS]; MAX_BRANCHES],
+            scattered: [[[0.0; 2]; MAX_BRANCHES]; MAX_TAPS],
             drawn: 0,
             branches: fading.branches,
             min_speed_m_per_s: fading.min_speed_m_per_s,
             constant: 0.0,
             others: 0.0,
             frequency_hz: 0.0,
+            decay: Decay::RENEWED,
             powers: [1.0; MAX_POINTS],
+            first_db: 0.0,
         };
         gain.set_propagation(response, None, frequency_mhz);
-        gain.renew(0.0, random);
+        gain.renew(random);
         gain
     }
 
@@ -80,12 +109,12 @@ impl Gain {
     pub fn faded_db(&self, sinr_db: f64) -> f64 {
         let points = self.response.points;
         if points == 1 {
-            return sinr_db + 10.0 * f64::from(self.powers[0]).log10();
+            return sinr_db + self.first_db;
         }
-        let sinr = 10.0_f64.powf(sinr_db / 10.0);
+        let sinr = linear(sinr_db);
         // at most 36 factors, each below 1e8: no overflow
         let product: f64 = self.powers[..points].iter().map(|power| 1.0 + sinr * f64::from(*power)).product();
-        10.0 * (product.powf(1.0 / points as f64) - 1.0).max(1e-12).log10()
+        decibels(((product.log2() / points as f64).exp2() - 1.0).max(1e-12))
     }
 
     /// Whether the gain is the same at all frequencies.
@@ -96,30 +125,35 @@ impl Gain {
     /// The gain of a subband in dB: the mean of its frequencies.
     pub fn subband_db(&self, subband: usize) -> f64 {
         let points = &self.powers[self.response.points_of(subband)];
-        10.0 * f64::from(points.iter().sum::<f32>() / points.len() as f32).log10()
+        decibels(f64::from(points.iter().sum::<f32>() / points.len() as f32))
     }
 
     /// Advances the gain by a time at a speed.
     pub fn update(&mut self, seconds: f64, speed_m_per_s: f64, random: &mut Random) {
         let doppler_hz = speed_m_per_s.max(self.min_speed_m_per_s) * self.frequency_hz / LIGHT_M_PER_S;
-        // the autocorrelation of the power, which is the square of that of the gain, is one half after 9 / (16 pi f) (Clarke's
-        // model)
-        let coherence_s = 9.0 / (16.0 * std::f64::consts::PI) / doppler_hz;
-        self.renew((-0.5 * seconds / coherence_s).exp2(), random);
+        if (self.decay.seconds, self.decay.doppler_hz) != (seconds, doppler_hz) {
+            self.decay = Decay::over(seconds, doppler_hz);
+        }
+        self.renew(random);
     }
 
-    fn renew(&mut self, keep: f64, random: &mut Random) {
+    fn renew(&mut self, random: &mut Random) {
         let response = &*self.response;
         let (taps, points) = (response.taps, response.points);
         if taps == 0 {
-            self.powers = [1.0; MAX_POINTS];
+            (self.powers, self.first_db) = ([1.0; MAX_POINTS], 0.0);
             return;
         }
-        let (old, new) = (keep as f32, (1.0 - keep * keep).sqrt() as f32);
-        let mut powers = [0.0; MAX_POINTS];
-        for branch in &mut self.scattered[..usize::from(self.branches)] {
-            let (mut real, mut imaginary) = ([self.constant; MAX_POINTS], [0.0; MAX_POINTS]);
-            for (tap, wave) in branch[..taps].iter_mut().enumerate() {
+        let Decay { old, new, .. } = self.decay;
+        if taps == 1 && points == 1 {
+            return self.renew_flat((old, new), random);
+        }
+        let (mut powers, mut real, mut imaginary) = ([0.0; MAX_POINTS], [0.0; MAX_POINTS], [0.0; MAX_POINTS]);
+        for branch in 0..usize::from(self.branches) {
+            real[..points].fill(self.constant);
+            imaginary[..points].fill(0.0);
+            for (tap, waves) in self.scattered[..taps].iter_mut().enumerate() {
+                let wave = &mut waves[branch];
                 let (old, new) = if tap < self.drawn { (old, new) } else { (0.0, 1.0) };
                 wave[0] = old * wave[0] + new * random.normal() as f32;
                 wave[1] = old * wave[1] + new * random.normal() as f32;
@@ -142,6 +176,23 @@ impl Gain {
         for (mean, power) in self.powers[..points].iter_mut().zip(powers) {
             *mean = (power * share).max(LEAST_POWER);
         }
+        self.first_db = decibels(f64::from(self.powers[0]));
+    }
+
+    /// The same for a single tap at a single frequency, without delay: only its amplitude matters.
+    fn renew_flat(&mut self, (old, new): (f32, f32), random: &mut Random) {
+        let (old, new) = if self.drawn == 0 { (0.0, 1.0) } else { (old, new) };
+        let amplitude = self.others * self.response.amplitudes[0];
+        let mut power = 0.0;
+        for wave in &mut self.scattered[0][..usize::from(self.branches)] {
+            wave[0] = old * wave[0] + new * random.normal() as f32;
+            wave[1] = old * wave[1] + new * random.normal() as f32;
+            let (real, imaginary) = (self.constant + amplitude * wave[0], amplitude * wave[1]);
+            power += real * real + imaginary * imaginary;
+        }
+        self.drawn = self.drawn.max(1);
+        self.powers[0] = (power / f32::from(self.branches)).max(LEAST_POWER);
+        self.first_db = decibels(f64::from(self.powers[0]));
     }
 }
 

@@ -54,7 +54,10 @@ fn cos_turns(turns: f64) -> f64 {
     let part = turns - ((turns + ROUND) - ROUND);
     let angle = TAU * (0.25 - part.abs());
     let square = angle * angle;
-    angle * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0))))
+    // products: a division takes several times as long
+    const PARTS: [f64; 4] = [1.0 / 6.0, 1.0 / 20.0, 1.0 / 42.0, 1.0 / 72.0];
+    let series = PARTS.iter().rev().fold(1.0, |rest, part| 1.0 - square * part * rest);
+    angle * series
 }
 
 /// The distribution function of a normal variable, within 1e-7 (Abramowitz and Stegun 7.1.26).

@@ -1,7 +1,7 @@
 //! Interference between cells that share spectrum: who transmits how much, and what a receiver hears of it.
 //!
-//! A [`Network`](crate::Network) measures the activity of each cell over an epoch and hands all cells an [`Interference`] for the
-//! next one. It does not change within an epoch, so cells run independently of each other and of the number of threads.
+//! A [`Network`](crate::Network) measures the activity of each cell over an interval of [`crate::INTERFERENCE_INTERVAL`] and hands
+//! all cells an [`Interference`] for the next one. It does not change within an interval, so cells run independently of each other and of the number of threads.
 
 use super::{Grid, Rat};
 
@@ -13,6 +13,11 @@ const SIB1_ELEMENTS: f64 = 24.0 * 12.0 * (2.0 + 4.0);
 const SSB_PERIOD_S: f64 = 0.02;
 /// Resource elements of each PRB for tracking in the same period: two slots with two symbols of density 3 (TS 38.214 5.1.6.1.1).
 const TRACKING_ELEMENTS: f64 = 4.0 * 3.0;
+/// Symbols of an SS/PBCH block with its SIB1, and of the signals for tracking, in the same period.
+const SSB_SYMBOLS: f64 = 4.0 + 2.0 + 4.0;
+const TRACKING_SYMBOLS: f64 = 4.0;
+/// Cell-specific reference signals of LTE are in 4 of 14 symbols.
+const LTE_ALWAYS_ON_SYMBOLS: f64 = 4.0 / 14.0;
 /// Cell-specific reference signals of LTE with two antenna ports: 16 of the 168 resource elements of a PRB pair (TS 36.211
 /// 6.10.1.2), and about 1 % for synchronization signals and the broadcast channel.
 const LTE_ALWAYS_ON: f64 = 16.0 / 168.0 + 0.01;
@@ -28,12 +33,29 @@ pub fn always_on_share(grid: &Grid) -> f64 {
     if grid.carrier().rat == Rat::Lte {
         return LTE_ALWAYS_ON;
     }
-    let symbols: f64 = grid.pattern().iter().map(|(down, _)| f64::from(*down)).sum();
-    let slots = SSB_PERIOD_S / grid.slot().as_secs_f64();
-    let elements = symbols / grid.pattern().len() as f64 * slots * SUBCARRIERS * f64::from(grid.prbs());
-    let beams = if grid.carrier().frequency_mhz < 3000.0 { 4.0 } else { 8.0 };
-    let always = beams * (SSB_ELEMENTS + SIB1_ELEMENTS) + TRACKING_ELEMENTS * f64::from(grid.prbs());
+    let elements = downlink_symbols(grid) * SUBCARRIERS * f64::from(grid.prbs());
+    let always = beams(grid) * (SSB_ELEMENTS + SIB1_ELEMENTS) + TRACKING_ELEMENTS * f64::from(grid.prbs());
     (always / elements).min(1.0)
+}
+
+/// The share of its downlink symbols in which a cell transmits something without any traffic: see [`always_on_share`].
+#[must_use]
+pub fn always_on_symbol_share(grid: &Grid) -> f64 {
+    if grid.carrier().rat == Rat::Lte {
+        return LTE_ALWAYS_ON_SYMBOLS;
+    }
+    ((beams(grid) * SSB_SYMBOLS + TRACKING_SYMBOLS) / downlink_symbols(grid)).min(1.0)
+}
+
+/// The most SS/PBCH blocks of the frequency range.
+fn beams(grid: &Grid) -> f64 {
+    if grid.carrier().frequency_mhz < 3000.0 { 4.0 } else { 8.0 }
+}
+
+/// Downlink symbols in the period of SS/PBCH blocks.
+fn downlink_symbols(grid: &Grid) -> f64 {
+    let symbols: f64 = grid.pattern().iter().map(|(down, _)| f64::from(*down)).sum();
+    symbols / grid.pattern().len() as f64 * (SSB_PERIOD_S / grid.slot().as_secs_f64())
 }
 
 /// The part of the spectrum that a carrier occupies with its PRBs.
@@ -75,10 +97,10 @@ impl Spectrum {
     }
 }
 
-/// The transmissions of all cells of a network over an epoch, weighted for each receiver.
+/// The transmissions of all cells of a network over an interval, weighted for each receiver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interference {
-    /// Which epoch it is, from 1 on; 0: no cell transmits.
+    /// Which interval it is, from 1 on; 0: no cell transmits.
     number: u64,
     /// The carrier of each cell, an index of `downlink`.
     carriers: Box<[u32]>,
@@ -99,7 +121,7 @@ impl Interference {
         Interference { number, carriers, downlink, uplink }
     }
 
-    /// The number of the epoch.
+    /// The number of the interval.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -115,6 +137,19 @@ impl Interference {
         let sum =
             dot(&activity[..before], &received_mw[..before]) + dot(&activity[after..count], &received_mw[after..count]);
         sum.into()
+    }
+
+    /// The other cell that disturbs a UE of cell `serving` most: the share of its resource elements that it transmits, and the power
+    /// in mW of one that it transmits at the UE. `None` without interference.
+    pub(super) fn strongest(&self, serving: usize, received_mw: &[f32]) -> Option<(f64, f64)> {
+        let activity = &*self.downlink[*self.carriers.get(serving)? as usize];
+        let others = activity.iter().zip(received_mw).enumerate().filter(|(cell, _)| *cell != serving);
+        let (share, power_mw) = others
+            .map(|(_, (share, power_mw))| (*share, share * power_mw))
+            .filter(|(_, power_mw)| *power_mw > 0.0)
+            .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let share = f64::from(share).min(1.0);
+        Some((share, f64::from(power_mw) / share))
     }
 
     /// The power in mW that cell `serving` receives from UEs of other cells in each resource element, where `element_mw` is the
@@ -161,7 +196,12 @@ mod tests {
         assert!((0.01..0.02).contains(&low), "{low}");
         let narrow = grid(|carrier| (carrier.bandwidth_mhz, carrier.numerology) = (5.0, 1));
         assert!(always_on_share(&narrow) <= 1.0);
-        assert!((always_on_share(&Carrier::lte().check().unwrap()) - 0.105).abs() < 0.001);
+        let lte = Carrier::lte().check().unwrap();
+        assert!((always_on_share(&lte) - 0.105).abs() < 0.001);
+        // 8 x 10 + 4 of the downlink symbols of 40 slots
+        let symbols = always_on_symbol_share(&grid(|_| {}));
+        assert!((symbols - 84.0 / (4.0 * (7.0 * 14.0 + 6.0))).abs() < 1e-9, "{symbols}");
+        assert!((always_on_symbol_share(&lte) - 2.0 / 7.0).abs() < 1e-9);
     }
 
     #[test]

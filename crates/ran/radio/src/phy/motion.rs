@@ -17,7 +17,8 @@ impl Position {
     /// The distance to another point.
     #[must_use]
     pub fn distance_m(self, other: Position) -> f64 {
-        (self.x_m - other.x_m).hypot(self.y_m - other.y_m)
+        let (x_m, y_m) = (self.x_m - other.x_m, self.y_m - other.y_m);
+        (x_m * x_m + y_m * y_m).sqrt()
     }
 }
 
@@ -163,7 +164,7 @@ impl MobileUe {
         match &self.leg {
             Leg::Pause { .. } => 0.0,
             Leg::Walk { speed_m_per_s, .. } | Leg::Follow { speed_m_per_s, .. } => *speed_m_per_s,
-            Leg::Line { x_m_per_s, y_m_per_s } => x_m_per_s.hypot(*y_m_per_s),
+            Leg::Line { x_m_per_s, y_m_per_s } => (x_m_per_s * x_m_per_s + y_m_per_s * y_m_per_s).sqrt(),
         }
     }
 

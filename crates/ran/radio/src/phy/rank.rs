@@ -53,9 +53,10 @@ pub(super) fn rank_thresholds_db(antennas: u8, most_db: f64) -> [f64; MAX_LAYERS
     })
 }
 
-/// The rank at the SINR of a single layer, with the CQI of its layers (RI and CQI of TS 38.214 5.2.2.2).
-pub(super) fn best_rank(adaptation: &Adaptation, sinr_db: f64) -> (u8, Cqi) {
+/// The rank at the SINR of a single layer, at most `most`, with the CQI of its layers (RI and CQI of TS 38.214 5.2.2.2).
+pub(super) fn best_rank(adaptation: &Adaptation, sinr_db: f64, most: u8) -> (u8, Cqi) {
     let rank = 1 + adaptation.rank_thresholds_db().partition_point(|threshold| *threshold <= sinr_db) as u8;
+    let rank = rank.min(most.max(1));
     (rank, adaptation.cqi(sinr_db - layer_loss_db(rank, adaptation.layers())))
 }
 
@@ -106,7 +107,7 @@ mod tests {
         for (downlink_layers, downlink_mcs) in [(1, McsTable::Qam64), (2, McsTable::Qam64), (4, McsTable::Qam256)] {
             let carrier = Carrier { downlink_layers, downlink_mcs, ..Carrier::default() };
             let adaptation = Adaptation::new(&carrier.check().unwrap(), Direction::Downlink);
-            let ranks: Vec<u8> = (-100..450).map(|step| best_rank(&adaptation, f64::from(step) / 10.0).0).collect();
+            let ranks: Vec<u8> = (-100..450).map(|step| best_rank(&adaptation, f64::from(step) / 10.0, 4).0).collect();
             assert!(ranks.is_sorted(), "{downlink_layers}: {ranks:?}");
             if downlink_layers == 2 {
                 // 2 log2(1 + x/4) = log2(1 + x) at x = 8, which is 9.03 dB

@@ -32,8 +32,8 @@ impl ChannelReport {
     };
 
     /// A report of the UE: RI and CQI (TS 38.214 5.2.1.4). The base station assumes the least SINR of the CQI.
-    pub fn of_ue(link: &Link, adaptation: &Adaptation) -> Self {
-        let estimate = Self::estimate(link, adaptation);
+    pub fn of_ue(link: &Link, adaptation: &Adaptation, most_layers: u8) -> Self {
+        let estimate = Self::estimate(link, adaptation, most_layers);
         match link.mcs {
             Some(_) => estimate,
             None => ChannelReport { sinr_db: adaptation.cqi_sinr_db(estimate.cqi), ..estimate },
@@ -41,11 +41,12 @@ impl ChannelReport {
     }
 
     /// An estimate of the base station from sounding reference signals and power headroom, which is not quantized.
-    pub fn estimate(link: &Link, adaptation: &Adaptation) -> Self {
+    /// The rank is at most `most_layers`.
+    pub fn estimate(link: &Link, adaptation: &Adaptation, most_layers: u8) -> Self {
         let Link { sinr_db, mcs, full_power_prbs, .. } = *link;
         let (layers, cqi) = match mcs {
-            Some(_) => (adaptation.layers(), adaptation.cqi(sinr_db)),
-            None => best_rank(adaptation, sinr_db),
+            Some(_) => (adaptation.layers().min(most_layers), adaptation.cqi(sinr_db)),
+            None => best_rank(adaptation, sinr_db, most_layers),
         };
         let loss_db = if mcs.is_some() { 0.0 } else { layer_loss_db(layers, adaptation.layers()) };
         ChannelReport { layers, cqi, sinr_db: sinr_db - loss_db, subbands: SubbandCqis::NONE, mcs, full_power_prbs }
@@ -71,7 +72,7 @@ mod tests {
         for step in -150..350 {
             let link = Link::of_sinr(f64::from(step) / 10.0);
             let (report, estimate) =
-                (ChannelReport::of_ue(&link, &adaptation), ChannelReport::estimate(&link, &adaptation));
+                (ChannelReport::of_ue(&link, &adaptation, 4), ChannelReport::estimate(&link, &adaptation, 4));
             assert_eq!((report.layers, report.cqi), (estimate.layers, estimate.cqi));
             assert_eq!(report.sinr_db, adaptation.cqi_sinr_db(report.cqi), "one of 16 values");
             assert!(report.sinr_db <= estimate.sinr_db && estimate.sinr_db <= link.sinr_db);
@@ -85,7 +86,8 @@ mod tests {
         let carrier = Carrier { downlink_layers: 4, ..Carrier::default() };
         let adaptation = Adaptation::new(&carrier.check().unwrap(), Direction::Downlink);
         let link = Link { mcs: Some(5), ..Link::of_sinr(-3.0) };
-        let report = ChannelReport::of_ue(&link, &adaptation);
+        let report = ChannelReport::of_ue(&link, &adaptation, 4);
         assert_eq!((report.layers, report.mcs, report.sinr_db), (4, Some(5), -3.0));
+        assert_eq!(ChannelReport::of_ue(&link, &adaptation, 2).layers, 2);
     }
 }

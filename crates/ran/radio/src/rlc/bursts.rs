@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 
 use super::{RlcCounts, RlcPdu};
 use crate::Time;
+use crate::fifo::pop_front;
 
 /// The new octets that a slot carried.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +124,7 @@ impl Bursts {
 
     fn count(&mut self, now: Time, counts: &mut RlcCounts) {
         while let Some(piece) = self.pieces.front().copied().filter(|piece| piece.missing == 0) {
-            self.pieces.pop_front();
+            pop_front(&mut self.pieces);
             self.first = self.first.wrapping_add(1);
             if let Some(start) = piece.start {
                 self.counted_until = start;
@@ -132,7 +133,7 @@ impl Bursts {
             match (piece.is_last, piece.start) {
                 (false, _) => {
                     counts.throughput_octets += octets;
-                    counts.throughput_ns += now.since(self.counted_until).as_nanos() as u64;
+                    counts.throughput_ns += now.nanos_since(self.counted_until);
                     self.counted_until = self.counted_until.max(now);
                 }
                 (true, Some(_)) => counts.unrestricted_octets += octets,

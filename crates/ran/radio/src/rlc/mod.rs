@@ -13,6 +13,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::fifo::pop_front;
 use crate::sojourn_window::SojournWindow;
 use crate::{Packet, Time};
 
@@ -300,11 +301,11 @@ impl Rlc {
             if octets == left {
                 let waited = now.since(packet.entered);
                 self.recent.record(now, waited);
-                let sojourn = now.since(packet.entered.max(self.counts_since)).as_nanos() as u64;
+                let sojourn = now.nanos_since(packet.entered.max(self.counts_since));
                 self.counts.sent_packets += 1;
                 self.counts.sojourn_ns += sojourn;
                 self.counts.last_sojourn_ns = sojourn;
-                let sent = self.waiting.pop_front();
+                let sent = pop_front(&mut self.waiting);
                 if let Some(in_flight) = self.in_flight.back_mut() {
                     in_flight.packet = sent;
                     in_flight.sent = now;
@@ -364,8 +365,8 @@ impl Rlc {
         if in_flight.missing == 0 {
             in_flight.complete = now;
             self.counts.complete_packets += 1;
-            self.counts.air_ns += acknowledged.since(in_flight.sent).as_nanos() as u64;
-            self.counts.assembly_ns += now.since(in_flight.first_received).as_nanos() as u64;
+            self.counts.air_ns += acknowledged.nanos_since(in_flight.sent);
+            self.counts.assembly_ns += now.nanos_since(in_flight.first_received);
         }
         if at == 0 {
             self.deliver(now, out);
@@ -426,13 +427,13 @@ impl Rlc {
                 State::Pending => {
                     self.counts.delivered_packets += 1;
                     self.counts.delivered_octets += octets;
-                    self.counts.reordering_ns += now.since(in_flight.complete).as_nanos() as u64;
-                    out.extend(self.in_flight.pop_front().and_then(|in_flight| in_flight.packet));
+                    self.counts.reordering_ns += now.nanos_since(in_flight.complete);
+                    out.extend(pop_front(&mut self.in_flight).and_then(|in_flight| in_flight.packet));
                 }
                 State::Lost(_) => {
                     self.counts.lost_packets += 1;
                     self.counts.lost_octets += octets;
-                    self.in_flight.pop_front();
+                    pop_front(&mut self.in_flight);
                 }
             }
             self.first_sn += 1;

@@ -26,7 +26,7 @@ impl Bucket {
 
     /// Whether a packet passes.
     pub(super) fn is_open(&mut self, now: Time) -> bool {
-        let passed = i128::from(now.since(self.filled).as_nanos() as u64);
+        let passed = i128::from(now.nanos_since(self.filled));
         self.tokens = self.tokens.saturating_add(passed.saturating_mul(self.rate_bps)).min(self.full);
         self.filled = self.filled.max(now);
         self.tokens > 0

@@ -253,7 +253,7 @@ impl TrafficControl {
             if let Some(packet) = packet {
                 self.scheduler.served(index, packet.octets);
                 self.departed.add(&packet);
-                self.sojourn_ns += now.since(packet.entered).as_nanos() as u64;
+                self.sojourn_ns += now.nanos_since(packet.entered);
                 self.pacer.forwarded(now, packet.octets);
                 self.pacer_meter.record(now, packet.octets);
                 return Some(packet);

@@ -7,6 +7,7 @@ use super::configuration::{Configuration, Divert, QueueConfiguration};
 use super::counts::{Meter, QueueCounts};
 use super::discipline::{self, Discipline, Verdict};
 use super::{Faults, QueueId};
+use crate::fifo::pop_front;
 use crate::{Ecn, Packet, Time};
 
 /// The size of a policer's token buckets.
@@ -162,7 +163,7 @@ impl ManagedQueue {
 
     /// Dequeues the next packet; `None` when the discipline has dropped all of them.
     pub(super) fn pop(&mut self, now: Time, faults: &mut Faults) -> Option<Packet> {
-        while let Some(mut packet) = self.packets.pop_front() {
+        while let Some(mut packet) = pop_front(&mut self.packets) {
             self.counts.waiting.subtract(&packet);
             let verdict = self.discipline.on_dequeue(now, &packet, self.counts.waiting);
             if !self.apply_verdict(verdict, &mut packet, faults) {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::after;
 use super::counts::{FlowCounts, Samples};
 use super::specification::{Direction, FlowSpecification};
+use crate::fifo::pop_front;
 use crate::{Content, Ecn, FiveTuple, FlowId, Packet, Time};
 
 /// An end of a flow.
@@ -94,7 +95,7 @@ impl Path {
 
     /// Removes and returns the packet that has arrived at the server.
     pub fn pop_arrival(&mut self) -> Packet {
-        self.from_ran.pop_front().expect("a packet has arrived")
+        pop_front(&mut self.from_ran).expect("a packet has arrived")
     }
 
     /// Packets on the way to the base station, and those in the modem or on the way to the server.
@@ -104,7 +105,7 @@ impl Path {
 
     pub fn take_downlink(&mut self, now: Time, out: &mut Vec<Packet>) {
         while self.to_ran.front().is_some_and(|packet| packet.entered <= now) {
-            out.extend(self.to_ran.pop_front());
+            out.extend(pop_front(&mut self.to_ran));
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Ue;
 use crate::Time;
+use crate::cell::Muting;
 use crate::phy::{Adaptation, ChannelReport, Direction, Surroundings};
 
 /// The interval of updates of a channel. Blocks that are sent in between meet the state of the last update.
@@ -41,11 +42,15 @@ pub(crate) struct CellContext<'a> {
     pub tables: &'a [Adaptation; 2],
     pub channel_state: &'a ChannelStateConfig,
     pub surroundings: Surroundings<'a>,
+    /// The muted transceivers of the cell.
+    pub muting: Muting,
 }
 
 /// The reports of a UE.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reports {
+    /// The earliest of the times below.
+    next: Time,
     next_update: Time,
     next_cqi: Time,
     next_srs: Time,
@@ -56,8 +61,12 @@ pub(super) struct Reports {
 impl Reports {
     /// The next time at which a channel is updated, measured or reported.
     pub fn next_event(&self) -> Time {
+        self.next
+    }
+
+    fn update_next(&mut self) {
         let pending = self.pending.front().map_or(Time::NEVER, |(at, _)| *at);
-        self.next_update.min(self.next_cqi).min(self.next_srs).min(pending)
+        self.next = self.next_update.min(self.next_cqi).min(self.next_srs).min(pending);
     }
 }
 
@@ -66,6 +75,7 @@ impl Ue {
     pub(super) fn begin_reports(&mut self, now: Time, cell: &CellContext<'_>) {
         let ChannelStateConfig { cqi_period, srs_period, .. } = *cell.channel_state;
         self.reports = Reports {
+            next: now,
             next_update: now + CHANNEL_INTERVAL,
             next_cqi: now + cqi_period,
             next_srs: now + srs_period,
@@ -79,6 +89,9 @@ impl Ue {
 
     /// Updates, measures and reports the channel, as far as it is time to.
     pub(super) fn run_reports(&mut self, now: Time, cell: &CellContext<'_>) {
+        if now < self.reports.next {
+            return;
+        }
         let ChannelStateConfig { cqi_period, cqi_delay, srs_period } = *cell.channel_state;
         if self.reports.next_update <= now {
             self.reports.next_update = now + CHANNEL_INTERVAL;
@@ -98,6 +111,7 @@ impl Ue {
             self.reports.next_srs = now + srs_period.max(Duration::from_millis(1));
             self.apply_report(Direction::Uplink, self.measure(Direction::Uplink, cell), cell);
         }
+        self.reports.update_next();
     }
 
     fn update_channel(&mut self, now: Time, cell: &CellContext<'_>) {
@@ -107,18 +121,23 @@ impl Ue {
         for direction in [Direction::Downlink, Direction::Uplink] {
             self.link_mut(direction).air = self.channel.link(direction);
         }
+        self.dl.air.sinr_db -= cell.muting.loss_db;
     }
 
     fn measure(&self, direction: Direction, cell: &CellContext<'_>) -> ChannelReport {
         match direction {
             Direction::Downlink => {
-                let report = ChannelReport::of_ue(&self.dl.air, &cell.tables[0]);
+                let Muting { loss_db, most_layers, .. } = cell.muting;
+                let report = ChannelReport::of_ue(&self.dl.air, &cell.tables[0], most_layers);
                 match self.channel.geometry() {
-                    Some(geometry) => report.with_subbands(geometry.subband_sinrs_db(), &cell.tables[0]),
+                    Some(geometry) => {
+                        let sinrs_db = geometry.subband_sinrs_db().map(|sinr_db| sinr_db - loss_db);
+                        report.with_subbands(sinrs_db, &cell.tables[0])
+                    }
                     None => report,
                 }
             }
-            Direction::Uplink => ChannelReport::estimate(&self.ul.air, &cell.tables[1]),
+            Direction::Uplink => ChannelReport::estimate(&self.ul.air, &cell.tables[1], u8::MAX),
         }
     }
 

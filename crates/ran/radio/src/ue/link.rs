@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 
 use crate::harq::{Harq, HarqConfig};
 use crate::phy::{Adaptation, ChannelReport, Link, TransportBlocks, linear, power_loss_db};
+use crate::rlc::LATER_HEADER_OCTETS;
 
 use super::OuterLoop;
 
@@ -13,6 +14,9 @@ const AVERAGE: f32 = 0.005;
 /// A UE without power headroom gets no more PRBs than keep this SINR, in dB: on twice as many it would send at most 17 % more
 /// (Shannon), and take them from others. With headroom it gets as many as it needs.
 const MIN_SPREAD_SINR_DB: f64 = 0.0;
+
+/// Smaller transport blocks would carry little but headers.
+const MIN_BLOCK_OCTETS: u32 = 2 * LATER_HEADER_OCTETS;
 
 /// Counters of one direction of a radio link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -92,6 +96,19 @@ impl AddAssign for LinkCounts {
     }
 }
 
+/// What a link offers in slots of one length, with an MCS on a number of layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct SlotOffer {
+    /// 0: not computed.
+    symbols: u8,
+    mcs: u8,
+    layers: u8,
+    /// The PRBs that a block of the least useful size needs.
+    pub least_prbs: u16,
+    /// The octets of a block on as many PRBs as it may have.
+    pub most_octets: u32,
+}
+
 /// One direction of a radio link, as the MAC scheduler sees it.
 #[derive(Debug)]
 pub struct RadioLink {
@@ -102,6 +119,8 @@ pub struct RadioLink {
     mcs: u8,
     /// The most PRBs of a block: see [`MIN_SPREAD_SINR_DB`].
     most_prbs: u16,
+    /// Of the last slot.
+    offer: SlotOffer,
     /// The current channel.
     pub(super) air: Link,
     /// The SINR in dB of each layer of the last block.
@@ -121,6 +140,7 @@ impl RadioLink {
             offset_db: 0.0,
             mcs: 0,
             most_prbs: u16::MAX,
+            offer: SlotOffer::default(),
             air: Link::of_sinr(f64::NEG_INFINITY),
             block_sinr_db: f64::NEG_INFINITY,
             average_octets: 0.0,
@@ -136,11 +156,15 @@ impl RadioLink {
         self.average_at = slot;
         self.slice = None;
         self.offset_db = 0.0;
+        self.offer = SlotOffer::default();
         self.counts = LinkCounts::default();
     }
 
     /// Applies a report about the channel.
     pub(super) fn apply_report(&mut self, report: ChannelReport, rsrp_dbm: f64, adaptation: &Adaptation) {
+        if self.report.full_power_prbs != report.full_power_prbs {
+            self.offer = SlotOffer::default();
+        }
         self.report = report;
         self.adapt(adaptation);
         let (counts, cqi) = (&mut self.counts, report.cqi.0);
@@ -175,6 +199,8 @@ impl RadioLink {
         let corrected_db = sinr_db + self.offset_db;
         self.mcs = mcs.map_or_else(|| adaptation.mcs(corrected_db), |mcs| mcs.min(adaptation.mcs_count() - 1));
         self.most_prbs = if full_power_prbs.is_finite() {
+            // the MCS of many PRBs follows the SINR
+            self.offer = SlotOffer::default();
             let spread = linear(corrected_db - MIN_SPREAD_SINR_DB).max(1.0);
             // a conversion from f64 saturates
             (full_power_prbs.max(1.0) * spread) as u16
@@ -207,10 +233,16 @@ impl RadioLink {
         prbs.min(self.most_prbs)
     }
 
-    /// The octets of a block on as many PRBs as it may have.
-    pub(crate) fn octets_on_most(&self, symbols: u8, blocks: &TransportBlocks, adaptation: &Adaptation) -> u32 {
-        let prbs = self.most_prbs.min(blocks.prbs());
-        blocks.octets_on(self.layers(), self.mcs_on(prbs, adaptation), prbs, symbols)
+    /// What the link offers in a slot with `symbols` symbols.
+    pub(crate) fn offer(&mut self, symbols: u8, blocks: &TransportBlocks, adaptation: &Adaptation) -> SlotOffer {
+        let (mcs, layers) = (self.mcs, self.layers());
+        if (self.offer.symbols, self.offer.mcs, self.offer.layers) != (symbols, mcs, layers) {
+            let prbs = self.most_prbs.min(blocks.prbs());
+            let most_octets = blocks.octets_on(layers, self.mcs_on(prbs, adaptation), prbs, symbols);
+            let least_prbs = self.prbs_for(MIN_BLOCK_OCTETS, symbols, blocks, adaptation);
+            self.offer = SlotOffer { symbols, mcs, layers, least_prbs, most_octets };
+        }
+        self.offer
     }
 
     /// The SINR in dB that each layer of a block has now.
@@ -300,5 +332,48 @@ impl RadioLink {
     pub(crate) fn record_allocation(&mut self, slot: u64, octets: u32) {
         self.average(slot);
         self.average_octets += AVERAGE * octets as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Carrier, Direction};
+
+    /// The offer is computed once for several slots, and again after each change that it depends on.
+    #[test]
+    fn offer_follows_reports_outer_loop_and_slot_length() {
+        let grid = Carrier { downlink_layers: 2, ..Carrier::default() }.check().unwrap();
+        let adaptation = Adaptation::new(&grid, Direction::Downlink);
+        let blocks = TransportBlocks::new(&grid, Direction::Downlink);
+        let report = |sinr_db: f64, full_power_prbs: f64| {
+            ChannelReport::estimate(&Link { full_power_prbs, ..Link::of_sinr(sinr_db) }, &adaptation, u8::MAX)
+        };
+        let mut link = RadioLink::new(&HarqConfig::default());
+        let mut offers = Vec::new();
+        for (sinr_db, full_power_prbs) in
+            [(5.0, f64::INFINITY), (5.0, 4.0), (5.3, 4.0), (5.3, f64::INFINITY), (25.0, f64::INFINITY), (25.0, 1e9)]
+        {
+            link.apply_report(report(sinr_db, full_power_prbs), -90.0, &adaptation);
+            for symbols in [14, 6, 14] {
+                for decoded in [true, false] {
+                    link.harq.block(0).transmissions = 1;
+                    link.apply_harq_feedback(0, decoded, Some(&OuterLoop::default()), &adaptation);
+                    let offer = link.offer(symbols, &blocks, &adaptation);
+                    let mut fresh = RadioLink::new(&HarqConfig::default());
+                    fresh.offset_db = link.offset_db;
+                    fresh.apply_report(report(sinr_db, full_power_prbs), -90.0, &adaptation);
+                    assert_eq!(
+                        offer,
+                        fresh.offer(symbols, &blocks, &adaptation),
+                        "{sinr_db} dB, {full_power_prbs} PRBs"
+                    );
+                    offers.push(offer.most_octets);
+                }
+            }
+        }
+        offers.sort_unstable();
+        offers.dedup();
+        assert!(offers.len() > 6, "{offers:?}");
     }
 }

@@ -100,7 +100,7 @@ impl Ue {
             let counts = if is_uplink { &mut self.ul.counts } else { &mut self.dl.counts };
             let pdus = block.pdus.len() as u64;
             counts.air_pdus += pdus;
-            counts.air_ns += pdus * now.since(block.sent).as_nanos() as u64;
+            counts.air_ns += pdus * now.nanos_since(block.sent);
         }
         for (bearer, pdu) in block.pdus.drain(..) {
             let bearer = &mut self.bearers[usize::from(bearer)];
@@ -149,8 +149,11 @@ impl Ue {
         self.bearers.iter().map(|bearer| bearer.ul.demand_octets(now)).fold(0, u32::saturating_add)
     }
 
-    /// The scheduling weight: that of the most important bearer with data.
+    /// The scheduling weight of a UE with data: that of the most important bearer with data.
     pub(crate) fn preference(&self, now: Time) -> f32 {
+        if let [only] = &*self.bearers {
+            return only.preference;
+        }
         let waiting = self.bearers.iter().filter(|bearer| bearer.dl.demand_octets(now) > 0);
         waiting.map(|bearer| bearer.preference).reduce(f32::max).unwrap_or(1.0)
     }

@@ -1,6 +1,6 @@
 //! E2SM-CCC: the configuration of a node and its cell, and its effect on the model.
 //!
-//! A locked cell serves no UE: its UEs are handed over or released. RRM policies reserve resource blocks for slices, or limit them: the reservations add up to
+//! A locked cell serves no UE: its UEs are handed over or released. So are those of a cell that saves energy. RRM policies reserve resource blocks for slices, or limit them: the reservations add up to
 //! 100 % at most, and only the controller that created a policy changes it.
 
 use std::borrow::Cow;
@@ -122,17 +122,38 @@ static SET_RELATION: [SupportedAttribute; 3] = [
 static KEY_OF_RELATION: [Cow<'static, str>; 1] = [Cow::Borrowed("nRTCI")];
 /// The attributes of a cell of a DU that controllers set or follow.
 static SHORT_CELL_OF_DU: [SupportedAttribute; 3] = [
-    SupportedAttribute::writable("administrativeState").without_queries(),
-    SupportedAttribute::read_only("cellState").without_queries(),
-    SupportedAttribute::writable("nRPCI").without_queries(),
+    SupportedAttribute::writable("administrativeState").shortened(),
+    SupportedAttribute::read_only("cellState").shortened(),
+    SupportedAttribute::writable("nRPCI").shortened(),
 ];
-/// Reports contain the key of a policy in any case.
+/// The attributes of a cell's energy saving.
+static OF_ENERGY_SAVING: [SupportedAttribute; 3] = [
+    SupportedAttribute::read_only("cesSwitch"),
+    SupportedAttribute::read_only("energySavingState"),
+    SupportedAttribute::writable("energySavingControl"),
+];
+static SHORT_ENERGY_SAVING: [SupportedAttribute; 2] = [
+    SupportedAttribute::read_only("energySavingState").shortened(),
+    SupportedAttribute::set_only("energySavingControl"),
+];
+/// The attributes of the only policy for muted transceivers.
+static OF_TRANSCEIVERS: [SupportedAttribute; 3] = [
+    SupportedAttribute::writable("policyType"),
+    SupportedAttribute::writable("dataDir"),
+    SupportedAttribute::writable("antennaMask"),
+];
+static SET_TRANSCEIVERS: [SupportedAttribute; 3] = [
+    SupportedAttribute::set_only("policyType"),
+    SupportedAttribute::set_only("dataDir"),
+    SupportedAttribute::set_only("antennaMask"),
+];
+/// Reports contain the key of a policy in any case. The dedicated ratio is set only, which keeps the definition short.
 static SHORT_RATIO: [SupportedAttribute; 5] = [
     SupportedAttribute::set_only("resourceType"),
     SupportedAttribute::set_only("rRMPolicyMemberList"),
-    SupportedAttribute::writable("rRMPolicyMaxRatio").without_queries(),
-    SupportedAttribute::writable("rRMPolicyMinRatio").without_queries(),
-    SupportedAttribute::writable("rRMPolicyDedicatedRatio").without_queries(),
+    SupportedAttribute::writable("rRMPolicyMaxRatio").shortened(),
+    SupportedAttribute::writable("rRMPolicyMinRatio").shortened(),
+    SupportedAttribute::set_only("rRMPolicyDedicatedRatio"),
 ];
 static SET_RATIO: [SupportedAttribute; 5] = [
     SupportedAttribute::set_only("resourceType"),
@@ -154,25 +175,36 @@ const fn offer(
         name: Cow::Borrowed(name),
         attributes: Cow::Borrowed(attributes),
         key: Cow::Borrowed(key),
+        is_listed: true,
     }
+}
+
+/// The structure without a place in the RAN function definition, whose size is limited.
+const fn unlisted(mut structure: SupportedStructure) -> SupportedStructure {
+    structure.is_listed = false;
+    structure
 }
 
 /// The number of structures of a CU-CP, which come first.
 const CU_OFFERS: usize = 3;
-static OFFERS: [SupportedStructure; 6] = [
+static OFFERS: [SupportedStructure; 8] = [
     offer(ConfigLevel::Node, "O-GNBCUCPFunction", &OF_CU_CP, &[]),
     offer(ConfigLevel::Cell, "O-NRCellCU", &OF_CELL_OF_CU, &[]),
     offer(ConfigLevel::Cell, "O-NRCellRelation", &OF_RELATION, &KEY_OF_RELATION),
     offer(ConfigLevel::Node, "O-GNBDUFunction", &OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-NRCellDU", &OF_CELL_OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &OF_RATIO, &KEY_OF_RATIO),
+    offer(ConfigLevel::Cell, "O-CESManagementFunction", &OF_ENERGY_SAVING, &[]),
+    offer(ConfigLevel::Cell, "O-NESPolicy", &OF_TRANSCEIVERS, &[]),
 ];
 
 /// What a DU announces by default, without the last; a gNB omits the first, which is its only structure of the node.
-static SHORT_OFFERS: [SupportedStructure; 4] = [
+static SHORT_OFFERS: [SupportedStructure; 6] = [
     offer(ConfigLevel::Node, "O-GNBDUFunction", &OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-NRCellDU", &SHORT_CELL_OF_DU, &[]),
     offer(ConfigLevel::Cell, "O-RRMPolicyRatio", &SHORT_RATIO, &KEY_OF_RATIO),
+    offer(ConfigLevel::Cell, "O-CESManagementFunction", &SHORT_ENERGY_SAVING, &[]),
+    unlisted(offer(ConfigLevel::Cell, "O-NESPolicy", &SET_TRANSCEIVERS, &[])),
     offer(ConfigLevel::Cell, "O-NRCellRelation", &SET_RELATION, &KEY_OF_RELATION),
 ];
 static RRM_POLICY_CONTROL: [SupportedStructure; 1] =
@@ -221,7 +253,7 @@ impl CccSource for Node {
             (NodeType::CuCp, _) => &OFFERS[..CU_OFFERS],
             (NodeType::Du, _) if self.configuration.announces_all => &OFFERS[CU_OFFERS..],
             (_, _) if self.configuration.announces_all => &OFFERS,
-            (NodeType::Du, _) => &SHORT_OFFERS[..3],
+            (NodeType::Du, _) => &SHORT_OFFERS[..SHORT_OFFERS.len() - 1],
             (NodeType::Gnb | NodeType::CuUp | NodeType::Enb, _) => &SHORT_OFFERS[1..],
         }
     }
@@ -231,7 +263,9 @@ impl CccSource for Node {
     }
 
     fn change_count(&self) -> u64 {
-        self.configuration.changes + self.simulation.borrow().model.locks(self.cell_number())
+        let model = &self.simulation.borrow().model;
+        let cell = self.cell_number();
+        self.configuration.changes + model.locks(cell) + model.network.cell(cell).power_state_changes()
     }
 
     fn read(&self, _scope: ConfigScope, name: &str) -> Vec<Structure> {
@@ -271,7 +305,7 @@ impl CccSource for Node {
                     cell_local_id: Some(1),
                     operational_state: Some(OperationalState::Enabled),
                     administrative_state: Some(administrative_state(state)),
-                    cell_state: Some(if cell.is_locked() { CellState::Idle } else { CellState::Active }),
+                    cell_state: Some(if cell.is_on_air() { CellState::Active } else { CellState::Idle }),
                     plmn_info_list: Some(plmn_info_list(&self.networks())),
                     nr_pci: Some(self.nr_pci()),
                     bs_channel_bw_dl_mhz: bandwidth_mhz,
@@ -280,6 +314,8 @@ impl CccSource for Node {
                     ..NrCellDu::default()
                 })
             }
+            "O-CESManagementFunction" => Structure::CesManagementFunction(self.energy_saving()),
+            "O-NESPolicy" => Structure::NesPolicy(self.transceiver_policy()),
             "O-NRCellRelation" => return self.cell_relations(),
             "O-RRMPolicyRatio" => {
                 return configuration.policies.iter().map(|p| Structure::RrmPolicyRatio(p.ratio.clone())).collect();
@@ -336,6 +372,8 @@ impl CccSource for Node {
                     self.cell_mut().set_administrative_state(state_of_cell(state));
                 }
             }
+            (Structure::CesManagementFunction(wanted), _) => self.set_energy_saving(origin, wanted),
+            (Structure::NesPolicy(wanted), _) => self.set_transceivers(origin, wanted)?,
             (Structure::NrCellRelation(wanted), current) => {
                 let neighbour = match current {
                     Some(Structure::NrCellRelation(current)) => self.neighbour_of(current.nr_tci),
@@ -521,6 +559,7 @@ fn check(ratio: &RrmPolicyRatio, networks: &[ServedPlmn]) -> Result<(), Refusal>
     Ok(())
 }
 
+mod energy;
 mod relations;
 #[cfg(test)]
 mod tests;

@@ -77,6 +77,11 @@ impl MobilityEvents {
         self.is_subscribed || self.begins_handovers
     }
 
+    /// Reads the node periodically from now on: a UE of the cell has an event of handovers of its own.
+    pub fn expect_handovers(&mut self) {
+        self.begins_handovers = true;
+    }
+
     /// Takes a handover that waited for a decision.
     pub fn take_handover(&mut self, procedure: ProcedureId) -> Option<(Ue, Cgi)> {
         self.pending_handovers.remove(&procedure)
@@ -118,6 +123,7 @@ impl Node {
         let present = self.present(ue);
         let Some((node, source_ue)) = from.map(|(cell, stay)| (cell as u16, ue_of(&stay))) else {
             self.mobility.events.notify(ue, Notification { event: rrc::Event::Attached, ..present });
+            self.set_up_session(ue);
             return;
         };
         self.mobility.events.sources.insert(ue, (node, source_ue));

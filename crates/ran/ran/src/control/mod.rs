@@ -3,9 +3,11 @@
 pub mod ccc;
 mod events;
 mod measurement_reports;
+mod mobility;
 pub mod ni;
 pub mod rc;
 mod rrc;
+mod sessions;
 pub mod slices;
 
 pub use ccc::NodeConfiguration;

@@ -1,8 +1,8 @@
 //! The interfaces of a node, as E2SM-NI taps them: NG of a gNB, and Xn to its neighbours; S1 and X2 of an eNB.
 //!
 //! A UE without traffic goes to RRC_INACTIVE after a while, and back when traffic arrives. At each transition the gNB sends an
-//! RRC INACTIVE TRANSITION REPORT (TS 38.413 8.3.5 and 9.2.2.10), as if its AMF had requested these reports. The AMF sends
-//! nothing; messages to it are counted.
+//! RRC INACTIVE TRANSITION REPORT (TS 38.413 8.3.5 and 9.2.2.10), as if its AMF had requested these reports. When a UE
+//! attaches to a gNB, its AMF sets up a session ([`super::sessions`]). Messages to the AMF are counted.
 //!
 //! An eNB suspends the UE's context at its MME and resumes it (TS 36.413 8.3.7 and 8.3.8); meanwhile the UE is in RRC_IDLE.
 //!
@@ -162,7 +162,7 @@ impl Node {
     }
 
     /// Takes a message to its tap, where it waits if a subscription exists and there is room.
-    fn tap_message(
+    pub(super) fn tap_message(
         &mut self,
         at: Time,
         interface: usize,
@@ -325,6 +325,8 @@ mod tests {
     fn ues_become_inactive_and_active() {
         let mut node = testing::node();
         node.set_watched(START, true);
+        // the sessions of the UEs were set up before
+        let before = node.taps.sent;
         let all = messages(&mut node, START, 20);
         assert!(all.len() > 10, "{} transitions", all.len());
         let state = |message: &Message| {
@@ -342,7 +344,7 @@ mod tests {
         node.decide(START, all[0].id, MessageDecision::Drop);
         all[1..].iter().for_each(|message| node.decide(START, message.id, MessageDecision::Pass));
         node.decide(START, all[0].id, MessageDecision::Pass);
-        assert_eq!((node.taps.sent, node.taps.dropped), (count - 1, 1));
+        assert_eq!((node.taps.sent - before, node.taps.dropped), (count - 1, 1));
         node.set_watched(START, false);
         assert_eq!(node.next_poll(), None);
         assert_eq!(messages(&mut node, START + SECOND * 20, 5), []);

@@ -1,6 +1,7 @@
 //! E2SM-RC: control actions, and reports of what happens in the cell.
 //!
-//! A handover moves the UE to another cell of the RAN; a slice-level PRB quota limits the resource blocks of a slice; DRX sets the
+//! A handover moves the UE to another cell of the RAN; a conditional one prepares a cell, to which the UE leaves by itself; a UE's
+//! measurements are added, changed and deleted, the event of handovers among them. A slice-level PRB quota limits the resource blocks of a slice; DRX sets the
 //! cycles of a UE, whose other timers stay; a bearer's priority, from its number or its QoS, weighs in scheduling.
 //!
 //! Reported are RRC states, the messages on NG that accompany them, the measurement reports of RRC, changes of the cell, and
@@ -23,7 +24,6 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use ferric::e2ap::{Cause, CauseRicRequest};
 use per::{List, Octets, Real};
-use radio::HandoverError;
 use radio::phy::Duplex;
 use radio::{DrxConfig, ShortCycle};
 use ran_functions::kpm::KpmSource;
@@ -51,6 +51,20 @@ const SLICE_TYPE: RanParameterId = RanParameterId(4_000_000_003);
 const FIVE_QI: RanParameterId = RanParameterId(4_000_000_004);
 /// A MeasurementReport of RRC (TS 38.331) with the serving cell and the strongest neighbours.
 pub(super) const MEASURED_CELLS: RanParameterId = RanParameterId(4_000_000_005);
+
+/// Parameters of a handover that are refused: single PDU sessions, bearers and secondary cells.
+const REFUSED_OF_HANDOVER: [RanParameterId; 3] = [RanParameterId(7), RanParameterId(13), RanParameterId(19)];
+/// Parameters of a bearer's QoS that are refused: all but DRB ID, 5QI and priority level.
+const REFUSED_OF_DRB_QOS: [RanParameterId; 8] = [
+    RanParameterId(3),
+    RanParameterId(4),
+    RanParameterId(7),
+    RanParameterId(12),
+    RanParameterId(19),
+    RanParameterId(20),
+    RanParameterId(21),
+    RanParameterId(22),
+];
 
 /// The scheduling weight of a bearer other than the default one.
 const DEDICATED_WEIGHT: f32 = 4.0;
@@ -118,16 +132,6 @@ fn drx_config(drx: &Drx, current: DrxConfig) -> Result<DrxConfig, String> {
     Ok(config)
 }
 
-/// The refusal of a handover. A target that admits no UE is not ready; a full one lacks resources.
-fn handover_refusal(error: HandoverError) -> Refusal {
-    let cause = match error {
-        HandoverError::CellLocked => CauseRicRequest::SystemNotReady,
-        HandoverError::CellFull => CauseRicRequest::FunctionResourceLimit,
-        _ => CauseRicRequest::ControlFailedToExecute,
-    };
-    Refusal::new(Cause::RicRequest(cause), error.to_string())
-}
-
 impl RcSource for Node {
     fn advance(&mut self, now: Time) {
         KpmSource::advance(self, now);
@@ -156,11 +160,35 @@ impl RcSource for Node {
                 ControlAction::DRX,
                 ControlAction::SLICE_PRB_QUOTA,
                 ControlAction::HANDOVER,
+                ControlAction::CONDITIONAL_HANDOVER,
+                ControlAction::ADD_MEASUREMENT,
+                ControlAction::MODIFY_MEASUREMENT,
+                ControlAction::DELETE_MEASUREMENT,
             ],
-            NodeType::CuCp => &[ControlAction::DRB_QOS, ControlAction::QOS_FLOW_MAPPING, ControlAction::HANDOVER],
+            NodeType::CuCp => &[
+                ControlAction::DRB_QOS,
+                ControlAction::QOS_FLOW_MAPPING,
+                ControlAction::HANDOVER,
+                ControlAction::CONDITIONAL_HANDOVER,
+                ControlAction::ADD_MEASUREMENT,
+                ControlAction::MODIFY_MEASUREMENT,
+                ControlAction::DELETE_MEASUREMENT,
+            ],
             NodeType::Du => &[ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA],
             // QoS flows and S-NSSAIs exist in 5G only
             NodeType::Enb => &[ControlAction::DRB_QOS, ControlAction::DRX, ControlAction::HANDOVER],
+        }
+    }
+
+    fn refused_parameters(&self, action: ActionId) -> &[RanParameterId] {
+        // a profile lists what its base station lists
+        if self.profile.rc.offer.is_some() || self.profile.rc.actions.is_some() {
+            return &[];
+        }
+        match action {
+            ControlAction::HANDOVER => &REFUSED_OF_HANDOVER,
+            ControlAction::DRB_QOS => &REFUSED_OF_DRB_QOS,
+            _ => &[],
         }
     }
 
@@ -180,14 +208,15 @@ impl RcSource for Node {
                     Refusal::new(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute), refusal.reason)
                 })?;
             }
-            (ControlAction::Handover(handover), Some(ue)) => {
-                if !handover.other.is_empty() {
-                    return refuse(
-                        "handover of single sessions, bearers or secondary cells is not supported: the UE keeps them all",
-                    );
-                }
-                self.mobility.handover_reasons.insert(ue, "RC");
-                self.hand_over(ue, &handover.target).map_err(handover_refusal)?;
+            (ControlAction::Handover(handover), Some(ue)) => return self.control_handover(ue, handover),
+            (ControlAction::ConditionalHandover(handover), Some(ue)) => {
+                return self.control_conditional_handover(ue, handover);
+            }
+            (ControlAction::AddMeasurement(trigger), Some(ue)) => return self.add_measurement(ue, trigger),
+            (ControlAction::ModifyMeasurement(change), Some(ue)) => return self.modify_measurement(ue, change),
+            (ControlAction::DeleteMeasurement(id), Some(ue)) => return self.delete_measurement(ue, *id),
+            (ControlAction::Other(other), Some(_)) => {
+                return refuse(format!("{}: parameters other than those of the RAN function definition", other.id));
             }
             (action, Some(ue)) => {
                 let Some(context) = self.context(ue).cloned() else { return refuse("the UE has left the cell") };

@@ -1,13 +1,15 @@
 //! RRC notifications: the UEs of the cell, their arrivals and departures; and the directory of UE ids.
 
 use e2sm::common::{PlmnIdentity, RntiValue, UeId};
-use e2sm::rrc::{Event, Notification};
+use e2sm::rrc::{Event, Ipv4Address, Notification};
 use ferric::agent::Ue;
+use per::List;
 use ran_functions::association::{UeDirectory, find_ue};
 use ran_functions::kpm::KpmSource;
 use ran_functions::rrc::RrcSource;
 
 use crate::node::{MCC, MNC, Node, rnti_of};
+use crate::scenario::address;
 
 impl RrcSource for Node {
     fn ues(&self, out: &mut Vec<Ue>) {
@@ -17,6 +19,7 @@ impl RrcSource for Node {
     fn present(&self, ue: Ue) -> Notification<'static> {
         // also for a UE that has just left
         let context = self.context_or_former(ue);
+        let address = context.map(|context| Ipv4Address(address(context.number as usize).octets()));
         Notification {
             event: Event::Present,
             ue_id: KpmSource::ue_id(self, ue),
@@ -24,6 +27,7 @@ impl RrcSource for Node {
             cell: KpmSource::cell(self),
             plmn: context.map_or_else(|| PlmnIdentity::from_codes(MCC, MNC, 2), |context| context.plmn),
             s_nssais: context.map(|context| context.slice[0]).into_iter().collect(),
+            addresses: address.map(|address| List::from(vec![address])),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod bins;
 mod measurements;
+mod mobility;
 mod snapshot;
 mod values;
 
@@ -83,6 +84,9 @@ impl KpmSource for Node {
         }
         if kpi == Kpi::BufferDl {
             return Value::Integer(self.buffered_octets(object, label));
+        }
+        if let Some(value) = self.mobility_value(since, object, label, kpi) {
+            return value;
         }
         let value = self.growth(since, object, label, |growth| value(kpi, growth, since, &self.cell()));
         // as srsRAN reports it

@@ -81,7 +81,10 @@ fn node_types_have_their_own_functions() {
     let [cu_cp, cu_up, du, gnb] = nodes();
     let ids = [&cu_cp, &cu_up, &du, &gnb].map(|node| node.id().to_string());
     assert_eq!(ids, ["gnb-00101-e00", "gnb-00101-e00-cu-up-1", "gnb-00101-e00-du-1", "gnb-00101-e01"]);
-    assert_eq!(offers(&cu_cp), ["RRC.ConnMean", "RRC.InactiveConnMean", "RRC.ConnMax"]);
+    let of_rrc = offers(&cu_cp);
+    assert_eq!(of_rrc[..4], ["RRC.ConnMean", "RRC.InactiveConnMean", "RRC.ConnMax", "RRC.ConnEstabAtt"]);
+    let families = |name: &&str| ["RRC.", "MM.", "HO."].iter().any(|family| name.starts_with(family));
+    assert!(of_rrc.iter().all(families), "{of_rrc:?}");
     let of_pdcp = [
         "DRB.PdcpSduVolumeDL",
         "DRB.PdcpSduVolumeUL",
@@ -102,7 +105,10 @@ fn node_types_have_their_own_functions() {
     whole.sort_unstable();
     assert_eq!(all, whole, "a split gNB has the measurements of a gNB, each once");
     assert_eq!(structures(&cu_cp), ["O-GNBCUCPFunction", "O-NRCellCU", "O-NRCellRelation"]);
-    assert_eq!(structures(&du), ["O-GNBDUFunction", "O-NRCellDU", "O-RRMPolicyRatio"]);
+    assert_eq!(
+        structures(&du),
+        ["O-GNBDUFunction", "O-NRCellDU", "O-RRMPolicyRatio", "O-CESManagementFunction", "O-NESPolicy"]
+    );
     let actions = [RcSource::control_actions(&cu_cp), RcSource::control_actions(&du)].concat();
     assert_eq!(actions.len(), RcSource::control_actions(&gnb).len());
     assert_eq!(RcSource::control_actions(&du), [ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA]);

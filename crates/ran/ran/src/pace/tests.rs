@@ -10,12 +10,13 @@ use e2sm::kpm::{
     EventTriggerDefinition, IndicationHeader, IndicationHeaderFormats, IndicationMessage, MeasurementRequest,
     RanFunctionDefinition, ReportRequest, Revision, Scope, TimestampFormat,
 };
-use ferric::agent::FunctionTransport;
-use ferric::e2::{Action, AgentMisuse, SubscriptionTimes};
+use ferric::agent::{ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Views};
+use ferric::e2::{Action, AgentMisuse, SubscriptionRequest, SubscriptionTimes};
 use ferric::e2ap::{GlobalRicId, RicActionId, RicActionType, RicRequestId};
 use ran_functions::kpm::{KpmConfig, KpmFunction};
 
 use super::*;
+use crate::clocked::ClockedFunction;
 use crate::scenario::{ChannelScenario, FlowScenario, Scenario, UeScenario};
 use crate::{RanConfig, testing};
 
@@ -68,7 +69,7 @@ fn reports(speed: f64, poll_ms: u64, whole_ms: u64, catch_up_periods: u32) -> Ve
     let wall_clock = move || DAY + Duration::from_nanos(read.load(Relaxed));
     let config = KpmConfig { catch_up_periods, ..KpmConfig::default() };
     let function = KpmFunction::new(Rc::new(RefCell::new(node)), config).with_wall_clock(wall_clock);
-    let mut function = PacedFunction { function: Box::new(function), pace };
+    let mut function = ClockedFunction { function: Box::new(function), clock: pace };
 
     let measurements = [MeasurementRequest::named("DRB.PdcpSduVolumeDL")];
     let request = ReportRequest {

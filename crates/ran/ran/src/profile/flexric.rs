@@ -110,6 +110,7 @@ const fn node(
             oid: None,
             definition_oid: None,
             short_name: None,
+            v1_name: None,
             missing_value: MissingValue::Zero,
             timestamps: Some((TimestampFormat::UnixMicros, TimestampMoment::Report)),
             evaluates_conditions: true,

@@ -85,6 +85,10 @@ pub struct KpmProfile {
     pub definition_oid: Option<&'static str>,
     /// The short name; `None` for that of the specification.
     pub short_name: Option<&'static str>,
+    /// The name of the gNB in reports of v01.00, which then have the layout of v01.02 ([`KpmConfig::v1_name`]).
+    ///
+    /// [`KpmConfig::v1_name`]: ran_functions::kpm::KpmConfig::v1_name
+    pub v1_name: Option<&'static str>,
     /// What records contain where there is no value.
     pub missing_value: MissingValue,
     /// The format of time stamps and the moment that they state; `None`: as configured.
@@ -161,6 +165,7 @@ static FULL_NODE: NodeProfile = NodeProfile {
         oid: None,
         definition_oid: None,
         short_name: None,
+        v1_name: None,
         missing_value: MissingValue::NoValue,
         timestamps: None,
         evaluates_conditions: true,

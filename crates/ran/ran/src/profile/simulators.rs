@@ -39,6 +39,7 @@ static OSC_NODES: [(NodeType, NodeProfile); 1] = [(
             // the simulator clears the short name before it encodes the definition
             definition_oid: Some("OID123"),
             short_name: Some(""),
+            v1_name: Some("kpm_sim"),
             missing_value: MissingValue::NoValue,
             timestamps: None,
             evaluates_conditions: true,
@@ -80,6 +81,7 @@ static ONOS_NODES: [(NodeType, NodeProfile); 1] = [(
             oid: Some("1.3.6.1.4.1.53148.1.2.2.2"),
             definition_oid: None,
             short_name: None,
+            v1_name: None,
             missing_value: MissingValue::NoValue,
             timestamps: Some((TimestampFormat::UnixSeconds, TimestampMoment::Report)),
             evaluates_conditions: true,

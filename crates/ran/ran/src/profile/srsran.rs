@@ -142,6 +142,7 @@ const fn kpm(
         oid: Some(KPM_OID),
         definition_oid: None,
         short_name: None,
+        v1_name: None,
         missing_value,
         timestamps: Some((TimestampFormat::Ntp, TimestampMoment::Report)),
         evaluates_conditions: false,

@@ -208,6 +208,37 @@ fn three_cells() {
     assert!(delivered.received_octets as f64 > 0.9 * delivered.sent_octets as f64);
 }
 
+/// The used part of the downlink PRBs of each cell until the given second, in percent.
+fn loads_percent(run: &mut Running, until: f64) -> Vec<f64> {
+    let usage = |run: &Running| -> Vec<_> {
+        (0..run.first.len()).map(|cell| *run.cell(cell).usage(Direction::Downlink)).collect()
+    };
+    let before = usage(run);
+    run.until(until);
+    usage(run).iter().zip(&before).map(|(after, before)| 100.0 * after.since(before).used_share()).collect()
+}
+
+#[test]
+fn load_balancing() {
+    let mut run = Running::example("load-balancing");
+    run.until(1.0);
+    let loads = loads_percent(&mut run, 6.0);
+    assert!(loads[0] > 95.0, "the crowd's cell: {loads:?}");
+    let around = loads[1..].iter().sum::<f64>() / 6.0;
+    assert!(around < 60.0 && loads[1..].iter().all(|load| *load < 90.0), "the cells around it: {loads:?}");
+}
+
+#[test]
+fn traffic_steering() {
+    let mut run = Running::example("traffic-steering");
+    run.until(1.0);
+    let loads = loads_percent(&mut run, 4.0);
+    // crowds of six fill their cells, others have capacity
+    let crowded = (0..21).filter(|cell| run.ues(*cell) >= 6 && loads[*cell] > 95.0).count();
+    let free = loads.iter().filter(|load| **load < 50.0).count();
+    assert!(crowded >= 3 && free >= 3, "{loads:?}");
+}
+
 #[test]
 fn arrivals() {
     let mut run = Running::example("arrivals");
@@ -345,6 +376,26 @@ fn hex7() {
         (0..105).filter(|ue| run.find(*ue).is_some() && run.flow(*ue, 0).downlink.received_octets > 250_000);
     let delivered = delivered.count();
     assert!(delivered >= 90, "{delivered} of 105 UEs have most of 1 Mbit/s");
+}
+
+/// Without an xApp all cells stay on; little traffic needs little of their power, and the busy time more.
+#[test]
+fn energy_saving() {
+    let mut run = Running::example("energy-saving");
+    run.until(0.1);
+    assert_eq!((run.first.len(), (0..7).map(|cell| run.ues(cell)).sum::<usize>()), (7, 42));
+    run.until(1.0);
+    let energy_j = |run: &Running| (0..7).map(|cell| run.cell(cell).energy_j()).sum::<f64>();
+    let mean_w = |run: &mut Running, until: f64| {
+        let (before_j, from) = (energy_j(run), run.ms as f64 / 1e3);
+        run.until(until);
+        (energy_j(run) - before_j) / (until - from) / 7.0
+    };
+    let light_w = mean_w(&mut run, 3.0);
+    run.until(31.0);
+    let busy_w = mean_w(&mut run, 33.0);
+    assert!((250.0..500.0).contains(&light_w) && busy_w > light_w + 100.0, "{light_w} and {busy_w} W");
+    assert!((0..7).all(|cell| run.cell(cell).is_on_air()));
 }
 
 #[test]

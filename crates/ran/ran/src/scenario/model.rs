@@ -20,7 +20,7 @@ pub struct Model {
     arrivals: VecDeque<(usize, UeScenario)>,
     /// The index of the next entry of the timeline.
     next: usize,
-    /// The number of times that the timeline has locked or unlocked each cell.
+    /// The number of times that the timeline has changed the administrative state or the energy saving of each cell.
     locks: Vec<u64>,
 }
 
@@ -72,7 +72,7 @@ impl Model {
         }
     }
 
-    /// The number of times that the timeline has locked or unlocked a cell.
+    /// The number of times that the timeline has changed the administrative state or the energy saving of a cell.
     #[cfg(feature = "control")]
     pub(crate) fn locks(&self, cell: usize) -> u64 {
         self.locks.get(cell).copied().unwrap_or(0)
@@ -85,6 +85,13 @@ impl Model {
                     info!(cell, "timeline: administrative state set to {state:?}");
                     *locks += 1;
                     self.network.cell_mut(cell).set_administrative_state(state);
+                }
+            }
+            TimelineChange::EnergySaving { cell, is_ordered } => {
+                if let Some(locks) = self.locks.get_mut(cell) {
+                    info!(cell, "timeline: energy saving {}", if is_ordered { "ordered" } else { "ended" });
+                    *locks += 1;
+                    self.network.cell_mut(cell).set_energy_saving(is_ordered);
                 }
             }
             TimelineChange::HandOver { ue, to } => {

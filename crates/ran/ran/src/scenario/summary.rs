@@ -120,6 +120,9 @@ impl Scenario {
                     };
                     format!("at {at_s} s: cell {cell} {what}")
                 }
+                TimelineChange::EnergySaving { cell, is_ordered } => {
+                    format!("at {at_s} s: cell {cell} {} energy", if is_ordered { "saves" } else { "no longer saves" })
+                }
                 TimelineChange::HandOver { ue, to } => format!("at {at_s} s: UE {ue} is handed over to cell {to}"),
             }
         });

@@ -140,3 +140,21 @@ fn further_cell_does_not_remove_interference() {
     assert!((seven - eight).abs() < 1.0 && (seven - twelve).abs() < 1.0, "{seven} {eight} {twelve}");
     assert!(seven < sinr_db(1) - 5.0);
 }
+
+#[test]
+fn pace_counts_follow_the_clock() {
+    let simulation = RanSimulation::new(&Scenario::with_mixed_traffic(2, 2, 1)).unwrap();
+    let mut simulation = simulation.borrow_mut();
+    simulation.advance(after(0));
+    assert_eq!(simulation.pace_counts(), PaceCounts::default(), "the warm-up does not count");
+    (1..=100).for_each(|tick| simulation.advance(after(5 * tick)));
+    let counts = simulation.pace_counts();
+    assert_eq!((counts.model, counts.skipped), (Duration::from_millis(500), Duration::ZERO));
+    assert!(counts.longest <= counts.processing && counts.longest * 100 >= counts.processing, "{counts:?}");
+    // the host stands still for two minutes, which the model leaves out but for its warm-up
+    simulation.advance(after(500 + 120_000));
+    let counts = simulation.pace_counts();
+    let warm_up = Scenario::with_mixed_traffic(2, 2, 1).warm_up;
+    assert_eq!(counts.skipped, Duration::from_secs(120) - warm_up);
+    assert_eq!(counts.model, Duration::from_millis(500) + warm_up);
+}

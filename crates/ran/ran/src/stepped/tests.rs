@@ -121,3 +121,40 @@ fn unknown_targets_are_refused() {
     }
     assert!(ran.control(0, RC, vec![1, 2, 3], Vec::new()).is_err(), "octets that are no control");
 }
+
+#[test]
+fn nodes_hand_over_by_event_a3() {
+    let text = "
+        handover = { a3_offset_db = 3 }
+        [[cell]]
+        [[cell]]
+        x_m = 500
+        [[ue]]
+        x_m = 100
+        y_m = 0
+        motion = \"straight\"
+        speed_m_per_s = 50
+    ";
+    let folders = crate::scenario::ScenarioFolders::with_traces(std::path::Path::new("."));
+    let scenario = Scenario::from_toml(text, &folders).unwrap();
+    let mut ran = Stepped::new(RanConfig { scenario, ..RanConfig::default() }).unwrap();
+    ran.step(Duration::from_millis(1));
+    assert_eq!((ran.ues(0), ran.ues(1)), (vec![0], vec![]));
+    ran.step(Duration::from_secs(7));
+    assert_eq!((ran.ues(0), ran.ues(1)), (vec![], vec![0]), "the UE is at 450 m");
+    assert_eq!(ran.measure(0, None, "MM.HoExeInterSucc"), Some(1.0));
+}
+
+#[test]
+fn measurements_are_divided_by_slice() {
+    let mut ran = ran(1);
+    ran.step(Duration::from_secs(2));
+    let slice = |sst| e2sm::common::SNssai { sst: e2sm::common::Sst([sst]), sd: None };
+    let volume = |sst| ran.measure_slice(0, slice(sst), "DRB.PdcpSduVolumeDL").unwrap();
+    let whole = ran.measure(0, None, "DRB.PdcpSduVolumeDL").unwrap();
+    assert!(volume(1) > 0.0 && volume(2) > 0.0, "{} {}", volume(1), volume(2));
+    // each is rounded
+    assert!((volume(1) + volume(2) - whole).abs() <= 1.5);
+    assert_eq!(volume(9), 0.0);
+    assert_eq!(ran.measure_slice(0, slice(1), "PEE.AvgPower"), None, "power is not divided");
+}

@@ -7,6 +7,8 @@ mod rest;
 mod rights;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "otlp")]
+mod traces;
 
 #[cfg(any(feature = "slicing", feature = "tls"))]
 use std::path::PathBuf;
@@ -17,63 +19,20 @@ use ferric::e2ap::{GlobalRicId, PlmnIdentity};
 use ferric::link::Address;
 #[cfg(feature = "tls")]
 use ferric::link::TlsFiles;
-use ferric::server::{DEFAULT_XAPP_PORT, MAX_LOOPS, ServerConfig};
+use ferric::server::{DEFAULT_XAPP_PORT, ServerConfig};
+use settings::reference::{Key, names, range};
 use settings::{Document, Table, TableKeys};
 use tracing::level_filters::LevelFilter;
 
+#[cfg(feature = "tls")]
+use super::reference::TLS_KEYS;
+use super::reference::{FILE_KEYS, NODE_KEYS};
 use super::{ConfigError, NodeConfig, RicConfig};
 
-const FILE: TableKeys = TableKeys {
-    name: "the file",
-    keys: &[
-        "e2",
-        "xapp",
-        "e42",
-        "e42_version",
-        "e42_functions",
-        "rest",
-        "rest_rules",
-        "statistics_period_ms",
-        "ue_ids_period_ms",
-        "plmn",
-        "ric_id",
-        "e2ap",
-        "loops",
-        "affinity_links",
-        "ipsec",
-        "node_takeover",
-        "max_nodes",
-        "max_octets_of_nodes",
-        "max_host_percent",
-        "max_setups_per_second",
-        "max_connections",
-        "max_xapp_connections",
-        "max_e42_connections",
-        "max_log_lines",
-        "log",
-        "max_pdu_octets",
-        "outbox_octets",
-        "max_receive_octets",
-        "max_send_octets",
-        "pdu_timeout_ms",
-        "setup_timeout_ms",
-        "subscription_timeout_ms",
-        "delete_timeout_ms",
-        "control_timeout_ms",
-        "answer_stray_indications",
-        "strict_ie_order",
-        "tls",
-        "rest_access",
-        "redis",
-        "node_rights",
-        "xapp_rights",
-        "e42_rights",
-        "node",
-    ],
-};
-const NODE: TableKeys = TableKeys { name: "[[node]]", keys: &["id", "kpm", "e2ap"] };
+const FILE: TableKeys = TableKeys { name: "the file", keys: &names(&FILE_KEYS) };
+const NODE: TableKeys = TableKeys { name: "[[node]]", keys: &names(&NODE_KEYS) };
 #[cfg(feature = "tls")]
-const TLS: TableKeys = TableKeys { name: "[tls]", keys: &["ca", "certificate", "key"] };
+const TLS: TableKeys = TableKeys { name: "[tls]", keys: &names(&TLS_KEYS) };
 
 const LOG_LEVELS: [(&str, LevelFilter); 6] = [
     ("off", LevelFilter::OFF),
@@ -88,8 +47,6 @@ const LOG_LEVELS: [(&str, LevelFilter); 6] = [
 const MAX_ADDRESSES: usize = 64;
 /// The most tables of a kind, and elements of an array.
 const MAX_ENTRIES: usize = 1 << 16;
-/// The longest period and time-out, in milliseconds.
-const MAX_MS: i64 = 3_600_000;
 
 impl RicConfig {
     /// Reads the text of a configuration file. Absent keys have the values of [`RicConfig::default`].
@@ -119,16 +76,22 @@ impl RicConfig {
         {
             config.rest = rest::server(&file)?;
             config.rest_files = rest::access_files(&file)?;
+            config.rest_limits = rest::limits(&file)?;
         }
         #[cfg(feature = "slicing")]
         {
             config.rules_file = file.text("rest_rules", "a file")?.map(PathBuf::from);
-            config.statistics_period = period(&file, "statistics_period_ms")?.unwrap_or(config.statistics_period);
-            config.ue_ids_period = period(&file, "ue_ids_period_ms")?;
+            config.statistics_period =
+                period(&file, &FILE_KEYS, "statistics_period_ms")?.unwrap_or(config.statistics_period);
+            config.ue_ids_period = period(&file, &FILE_KEYS, "ue_ids_period_ms")?;
         }
         #[cfg(feature = "redis")]
         {
             config.redis = redis::config(&file)?;
+        }
+        #[cfg(feature = "otlp")]
+        {
+            config.traces = traces::config(&file)?;
         }
         Ok(config)
     }
@@ -146,14 +109,16 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 7] = [
+    let features: [(&'static str, &str, bool); 9] = [
         ("tls", "tls", cfg!(feature = "tls")),
         ("rest", "rest", cfg!(feature = "rest")),
         ("rest_access", "rest", cfg!(feature = "rest")),
+        ("rest_limits", "rest", cfg!(feature = "rest")),
         ("rest_rules", "slicing", cfg!(feature = "slicing")),
         ("statistics_period_ms", "slicing", cfg!(feature = "slicing")),
         ("ue_ids_period_ms", "slicing", cfg!(feature = "slicing")),
         ("redis", "redis", cfg!(feature = "redis")),
+        ("traces", "otlp", cfg!(feature = "otlp")),
     ];
     match features.into_iter().find(|(key, _, is_built)| !is_built && file.contains(key)) {
         Some((key, feature, _)) => {
@@ -163,8 +128,14 @@ fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
     }
 }
 
-fn period(table: &Table<'_>, key: &'static str) -> Result<Option<Duration>, ConfigError> {
-    Ok(table.integer(key, 1..=MAX_MS)?.map(Duration::from_millis))
+/// Reads an integer within its declared range.
+fn integer<T: TryFrom<i64>>(table: &Table<'_>, keys: &[Key], key: &'static str) -> Result<Option<T>, ConfigError> {
+    table.integer(key, range(keys, key))
+}
+
+/// Reads a number of milliseconds within its declared range.
+fn period(table: &Table<'_>, keys: &[Key], key: &'static str) -> Result<Option<Duration>, ConfigError> {
+    Ok(integer(table, keys, key)?.map(Duration::from_millis))
 }
 
 /// Reads the keys of the server.
@@ -195,32 +166,32 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
                 plmn(digits).ok_or_else(invalid)?
             }
         };
-        controller.ric_id = GlobalRicId::new(plmn, file.integer("ric_id", 0..=0xF_FFFF)?.unwrap_or(1));
+        controller.ric_id = GlobalRicId::new(plmn, integer(file, &FILE_KEYS, "ric_id")?.unwrap_or(1));
     }
     controller.version = file.parsed("e2ap", "an E2AP version")?.or(controller.version);
     set(&mut controller.node_takeover, file.parsed("node_takeover", "`always`, `same-host` or `dead-only`")?);
-    set(&mut controller.max_nodes, file.integer("max_nodes", 1..=1 << 20)?);
-    set(&mut controller.max_host_percent, file.integer("max_host_percent", 1..=100)?);
-    set(&mut controller.max_setups_per_second, file.integer("max_setups_per_second", 1..=1 << 20)?);
-    set(&mut controller.max_octets_of_nodes, file.integer("max_octets_of_nodes", 1024..=1 << 40)?);
-    set(&mut controller.setup_timeout, period(file, "setup_timeout_ms")?);
-    set(&mut controller.subscription_timeout, period(file, "subscription_timeout_ms")?);
-    set(&mut controller.delete_timeout, period(file, "delete_timeout_ms")?);
-    set(&mut controller.control_timeout, period(file, "control_timeout_ms")?);
+    set(&mut controller.max_nodes, integer(file, &FILE_KEYS, "max_nodes")?);
+    set(&mut controller.max_host_percent, integer(file, &FILE_KEYS, "max_host_percent")?);
+    set(&mut controller.max_setups_per_second, integer(file, &FILE_KEYS, "max_setups_per_second")?);
+    set(&mut controller.max_octets_of_nodes, integer(file, &FILE_KEYS, "max_octets_of_nodes")?);
+    set(&mut controller.setup_timeout, period(file, &FILE_KEYS, "setup_timeout_ms")?);
+    set(&mut controller.subscription_timeout, period(file, &FILE_KEYS, "subscription_timeout_ms")?);
+    set(&mut controller.delete_timeout, period(file, &FILE_KEYS, "delete_timeout_ms")?);
+    set(&mut controller.control_timeout, period(file, &FILE_KEYS, "control_timeout_ms")?);
     set(&mut controller.answer_stray_indications, file.boolean("answer_stray_indications")?);
     set(&mut controller.strict_ie_order, file.boolean("strict_ie_order")?);
     set(&mut server.ipsec, file.boolean("ipsec")?);
-    set(&mut server.loops, file.integer("loops", 1..=MAX_LOOPS as i64)?);
-    set(&mut server.affinity_links, file.integer("affinity_links", 0..=1 << 20)?);
-    set(&mut server.max_log_lines, file.integer("max_log_lines", 1..=1 << 20)?);
-    set(&mut server.max_connections, file.integer("max_connections", 1..=1 << 20)?);
-    set(&mut server.max_xapp_connections, file.integer("max_xapp_connections", 1..=1 << 20)?);
-    set(&mut server.max_e42_connections, file.integer("max_e42_connections", 1..=1 << 20)?);
-    set(&mut server.link.max_pdu_octets, file.integer("max_pdu_octets", 1024..=1 << 30)?);
-    set(&mut server.link.outbox_octets, file.integer("outbox_octets", 4096..=1 << 30)?);
-    server.max_receive_octets = file.integer("max_receive_octets", 65_536..=1 << 40)?;
-    server.max_send_octets = file.integer("max_send_octets", 65_536..=1 << 40)?;
-    set(&mut server.pdu_timeout, period(file, "pdu_timeout_ms")?);
+    set(&mut server.loops, integer(file, &FILE_KEYS, "loops")?);
+    set(&mut server.affinity_links, integer(file, &FILE_KEYS, "affinity_links")?);
+    set(&mut server.max_log_lines, integer(file, &FILE_KEYS, "max_log_lines")?);
+    set(&mut server.max_connections, integer(file, &FILE_KEYS, "max_connections")?);
+    set(&mut server.max_xapp_connections, integer(file, &FILE_KEYS, "max_xapp_connections")?);
+    set(&mut server.max_e42_connections, integer(file, &FILE_KEYS, "max_e42_connections")?);
+    set(&mut server.link.max_pdu_octets, integer(file, &FILE_KEYS, "max_pdu_octets")?);
+    set(&mut server.link.outbox_octets, integer(file, &FILE_KEYS, "outbox_octets")?);
+    server.max_receive_octets = integer(file, &FILE_KEYS, "max_receive_octets")?;
+    server.max_send_octets = integer(file, &FILE_KEYS, "max_send_octets")?;
+    set(&mut server.pdu_timeout, period(file, &FILE_KEYS, "pdu_timeout_ms")?);
     server.rights = rights::rights(file)?;
     if let Some(rights) = rights::e42_rights(file)? {
         server.e42.get_or_insert_default().without_certificate = Some(Arc::new(rights));

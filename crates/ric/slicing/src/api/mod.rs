@@ -8,18 +8,29 @@ mod statistics;
 mod ue_ids;
 mod ues;
 
-use ferric::server::IappContext;
-use rest::{Method, StatusCode};
-
 use super::SlicingController;
 use super::controls::{Answer, Order, Origin, Planning};
 use super::direction::{Direction, SlicesOf};
 use super::node::{Node, Slices, SourceState};
 use super::{Database, ReportModel};
+use ferric::server::IappContext;
 use iapp_rest::Job;
-use rest::{Problem, Reply, Request, RequestQueue, Response, Route};
+use rest::{Operation, Parameter, Problem, Reply, Request, RequestQueue, Response, Route, StatusCode};
 
 pub(super) use associations::StoredRule;
+
+/// The parameters of paths.
+const NODE: Parameter = Parameter::text("node", "The node's identity, as logged: `gnb-00101-e00`.");
+const DIRECTION: Parameter = Parameter::choice("direction", "Downlink or uplink.", &["dl", "ul"]);
+const SLICE: Parameter = Parameter::of::<u32>("slice", "The slice's id in its direction.");
+const RNTI: Parameter = Parameter::of::<u16>("rnti", "The UE's C-RNTI, decimal.");
+const ASSOCIATION: Parameter = Parameter::of::<u32>("association", "The rule's id.");
+
+/// What a client reads about changes of a node.
+const CHANGES: &str = "If the node refuses, nothing has changed: 409 for a conflict with the current state, 422 for a \
+    request that it cannot fulfil; `reason` contains the diagnostic of its RAN function, `cause` the E2AP cause. 502: the node \
+    was lost; 504: it did not answer in time; in both cases the outcome is unknown. Requests for one node are executed in the \
+    order of their arrival.";
 
 type AppQueue = RequestQueue<Job<SlicingController>>;
 
@@ -39,11 +50,11 @@ type Read = Box<dyn FnOnce(&Node) -> Result<Response, Problem> + Send>;
 
 /// A GET route for the node that the path's first parameter names.
 fn reading(
-    path: &'static str,
+    operation: Operation,
     queue: &AppQueue,
     prepare: impl Fn(&Request) -> Result<Read, Problem> + Send + 'static,
 ) -> Route {
-    Route::queued(Method::GET, path, queue, move |request| {
+    Route::queued(operation, queue, move |request| {
         let (name, read) = (request.parameter(0).to_owned(), prepare(request)?);
         let job: Job<SlicingController> =
             Box::new(move |app, _, reply| reply.send(named(&app.database, &name).and_then(read)));
@@ -78,11 +89,6 @@ fn slices_of(node: &Node) -> Result<&Slices, Problem> {
 fn direction(request: &Request, at: usize) -> Result<Direction, Problem> {
     let name = request.parameter(at);
     Direction::named(name).ok_or_else(|| Problem::not_found(format!("`{name}` is not a direction: `dl` or `ul`")))
-}
-
-/// Wraps a list in an object, so that members can be added beside it.
-fn list<T: serde::Serialize>(name: &str, items: Vec<T>) -> serde_json::Value {
-    serde_json::json!({ name: items })
 }
 
 /// Queues a change of a node's slices.

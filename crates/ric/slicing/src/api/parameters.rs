@@ -5,6 +5,7 @@ use e2sm::slice::{
     Scn19Parameters, Share, Slice,
 };
 use per::PrintableString;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use rest::{Problem, not_null};
@@ -18,71 +19,103 @@ const NONE: &str = "NONE";
 const MAX_NAME: usize = 255;
 
 /// The slices of a direction.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object: the slices of a direction")]
+#[schemars(rename = "Direction")]
 pub(super) struct DirectionDocument {
-    /// The algorithm that divides the direction among its slices.
+    /// The algorithm that divides the direction among its slices: `NVS`, `STATIC`, `SCN19`, `EDF`, one specific to the base
+    /// station, or `NONE`.
+    #[schemars(length(max = 255))]
     pub algorithm: String,
     /// Whether other slices get unused resources of a slice. NVS only.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
     pub sharing: Option<bool>,
     pub slices: Vec<SliceDocument>,
 }
 
 /// A slice. Exactly one of its last five fields is present.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object: a slice")]
+#[schemars(rename = "Slice", extend("oneOf" = [
+    { "required": ["share_percent"] },
+    { "required": ["rate"] },
+    { "required": ["positions"] },
+    { "required": ["on_demand"] },
+    { "required": ["deadline"] },
+]))]
 pub(super) struct SliceDocument {
+    /// Its id in its direction.
     #[serde(default, deserialize_with = "not_null")]
+    #[schemars(with = "u32")]
     pub id: Option<u32>,
+    /// Its name.
     #[serde(default)]
+    #[schemars(length(max = 255))]
     pub label: String,
-    /// The scheduler of its UEs; if empty, the base station chooses one.
+    /// The scheduler of its UEs, such as `RR`, `PF`, `MT`; if empty, the base station chooses one.
     #[serde(default)]
+    #[schemars(length(max = 255))]
     pub ue_scheduler: String,
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f32")]
     pub share_percent: Option<f32>,
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RateDocument")]
     pub rate: Option<RateDocument>,
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PositionsDocument")]
     pub positions: Option<PositionsDocument>,
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OnDemandDocument")]
     pub on_demand: Option<OnDemandDocument>,
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DeadlineDocument")]
     pub deadline: Option<DeadlineDocument>,
 }
 
 /// A rate, and the reference rate of the whole cell.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object: a rate")]
+#[schemars(rename = "Rate")]
 pub(super) struct RateDocument {
+    /// The required rate, in Mbit/s.
     required_mbps: f32,
+    /// The reference rate of the whole cell, in Mbit/s; the share is the quotient.
     reference_mbps: f32,
 }
 
 /// Positions in the carrier, the last one included.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object: positions")]
+#[schemars(rename = "Positions")]
 pub(super) struct PositionsDocument {
     first: u32,
     last: u32,
 }
 
 /// A share that the slice gets on demand.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object: a share on demand")]
+#[schemars(rename = "OnDemand")]
 pub(super) struct OnDemandDocument {
     share_percent: f32,
+    /// The logarithm of its preference.
     log_delta: f32,
+    /// The window over which the share is guaranteed, in slots.
     window_slots: u32,
 }
 
 /// Resource blocks before each deadline.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object: a deadline")]
+#[schemars(rename = "Deadline")]
 pub(super) struct DeadlineDocument {
+    /// The time between deadlines, in slots.
     deadline_slots: u32,
+    /// The guaranteed resource blocks before each deadline.
     guaranteed_prbs: u32,
+    /// The most resource blocks that it may accumulate.
     max_replenish_prbs: u32,
     /// The slices from which it may take resource blocks.
     #[serde(default)]

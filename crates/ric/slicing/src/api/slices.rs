@@ -5,25 +5,85 @@ use std::collections::VecDeque;
 use e2sm::slice::{
     Algorithm, ControlMessage, DirectionSlices, NO_SLICE, NvsParameters, Parameters, Share, Slice, UeSlices,
 };
-use rest::{Method, StatusCode};
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
 use super::super::SlicingController;
 use super::super::controls::{Answer, Plan, Planning, Subject};
 use super::super::direction::{Direction, SlicesOf};
 use super::super::node::{Node, Slices};
 use super::parameters::{DirectionDocument, SliceDocument, scheduler_for};
-use super::{AppQueue, Read, direction, order, reading, slices_of};
+use super::{AppQueue, CHANGES, DIRECTION, NODE, Read, SLICE, direction, order, reading, slices_of};
 use iapp_rest::Job;
-use rest::{Problem, Request, Response, Route};
+use rest::{Operation, Problem, Request, Response, Route, StatusCode};
 
-const ALL: &str = "/v1/nodes/{node}/slices";
-const DIRECTION: &str = "/v1/nodes/{node}/slices/{direction}";
-const SLICE: &str = "/v1/nodes/{node}/slices/{direction}/{slice}";
+/// The operations of the routes below.
+struct Operations {
+    get_all: Operation,
+    get_direction: Operation,
+    put_direction: Operation,
+    post_slice: Operation,
+    delete_direction: Operation,
+    get_slice: Operation,
+    put_slice: Operation,
+    delete_slice: Operation,
+}
+
+impl Operations {
+    fn new() -> Self {
+        const OF_DIRECTION: &str = "/v1/nodes/{node}/slices/{direction}";
+        const OF_SLICE: &str = "/v1/nodes/{node}/slices/{direction}/{slice}";
+        let direction = |operation: Operation| operation.tag("slices").path(&[NODE, DIRECTION]);
+        let slice = |operation: Operation| operation.tag("slices").path(&[NODE, DIRECTION, SLICE]);
+        let put_direction = Operation::put(OF_DIRECTION, "putDirection", "Replace the slices of a direction");
+        let post_slice = Operation::post(OF_DIRECTION, "postSlice", "Add a slice");
+        let delete_direction = Operation::delete(OF_DIRECTION, "deleteDirection", "Delete all slices of a direction");
+        let put_slice = Operation::put(OF_SLICE, "putSlice", "Add or replace a slice");
+        let delete_slice = Operation::delete(OF_SLICE, "deleteSlice", "Delete a slice");
+        Operations {
+            get_all: Operation::get("/v1/nodes/{node}/slices", "getSlices", "The slices of both directions")
+                .tag("slices")
+                .path(&[NODE])
+                .returns::<Both>("The slices."),
+            get_direction: direction(Operation::get(OF_DIRECTION, "getDirection", "The slices of a direction"))
+                .returns::<DirectionDocument>("The slices."),
+            put_direction: direction(put_direction)
+                .takes::<DirectionDocument>()
+                .example(json!({ "algorithm": "NVS", "sharing": true, "slices": [
+                    { "id": 1, "label": "reserved", "ue_scheduler": "PF", "share_percent": 50 },
+                    { "id": 2, "label": "others", "ue_scheduler": "PF", "share_percent": 50 },
+                ] }))
+                .returns::<DirectionDocument>("The slices after the change.")
+                .describe(format!(
+                    "Slices that are not listed are deleted; their UEs are then in no slice. {CHANGES} If the change needs \
+                     several controls and one is refused, the ones before it are undone: `restored` states whether that \
+                     succeeded."
+                )),
+            post_slice: direction(post_slice)
+                .takes::<SliceDocument>()
+                .example(json!({ "label": "reserved", "share_percent": 50 }))
+                .creates::<SliceDocument>("The slice.")
+                .describe(format!("Without an id, the slice gets the lowest free one, from 1. {CHANGES}")),
+            delete_direction: direction(delete_direction).empties().describe(CHANGES),
+            get_slice: slice(Operation::get(OF_SLICE, "getSlice", "A slice")).returns::<SliceDocument>("The slice."),
+            put_slice: slice(put_slice)
+                .takes::<SliceDocument>()
+                .example(json!({ "label": "reserved", "ue_scheduler": "PF", "share_percent": 66 }))
+                .returns::<SliceDocument>("The replaced slice.")
+                .creates::<SliceDocument>("The new slice.")
+                .describe(CHANGES),
+            delete_slice: slice(delete_slice)
+                .empties()
+                .describe(format!("Its UEs are then in no slice. {CHANGES}")),
+        }
+    }
+}
 
 pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
+    let operations = Operations::new();
     vec![
-        reading(ALL, queue, |_| {
+        reading(operations.get_all, queue, |_| {
             let read: Read = Box::new(|node| {
                 let slices = slices_of(node)?;
                 let [dl, ul] = [Direction::Downlink, Direction::Uplink].map(|of| DirectionDocument::of(slices.of(of)));
@@ -31,13 +91,13 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             });
             Ok(read)
         }),
-        reading(DIRECTION, queue, |request| {
+        reading(operations.get_direction, queue, |request| {
             let direction = direction(request, 1)?;
             let read: Read =
                 Box::new(move |node| Ok(Response::ok(DirectionDocument::of(slices_of(node)?.of(direction)))));
             Ok(read)
         }),
-        changing(Method::PUT, DIRECTION, queue, |request| {
+        changing(operations.put_direction, queue, |request| {
             let (direction, wanted) = (direction(request, 1)?, request.json::<DirectionDocument>()?.slices()?);
             let plan: Planning = Box::new(move |node| Ok(replace(slices_of(node)?, direction, &wanted)));
             let answer: Answer = Box::new(move |node, done| {
@@ -46,14 +106,14 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             });
             Ok((plan, answer))
         }),
-        changing(Method::POST, DIRECTION, queue, |request| {
+        changing(operations.post_slice, queue, |request| {
             let (direction, wanted) = (direction(request, 1)?, request.json::<SliceDocument>()?);
             // a malformed slice is refused before the node is involved
             wanted.slice(wanted.id.unwrap_or(0), None, "")?;
             let path = request.path.clone();
             Ok(add(direction, wanted, path))
         }),
-        changing(Method::DELETE, DIRECTION, queue, |request| {
+        changing(operations.delete_direction, queue, |request| {
             let direction = direction(request, 1)?;
             let plan: Planning = Box::new(move |node| {
                 let ids: Vec<u32> = slices_of(node)?.of(direction).slices.iter().map(|slice| slice.id).collect();
@@ -65,7 +125,7 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             let answer: Answer = Box::new(|_, done| done.map(|_| Response::no_content()));
             Ok((plan, answer))
         }),
-        reading(SLICE, queue, |request| {
+        reading(operations.get_slice, queue, |request| {
             let (direction, id) = (direction(request, 1)?, request.number(2, "slice")?);
             let read: Read = Box::new(move |node| {
                 let slice = slices_of(node)?.slice(direction, id).ok_or_else(|| no_slice(direction, id))?;
@@ -73,7 +133,7 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             });
             Ok(read)
         }),
-        changing(Method::PUT, SLICE, queue, |request| {
+        changing(operations.put_slice, queue, |request| {
             let (direction, id) = (direction(request, 1)?, request.number(2, "slice")?);
             let wanted = request.json::<SliceDocument>()?;
             if let Some(other) = wanted.id.filter(|other| *other != id) {
@@ -83,7 +143,7 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             wanted.slice(id, None, "")?;
             Ok(set(direction, id, wanted, request.path.clone()))
         }),
-        changing(Method::DELETE, SLICE, queue, |request| {
+        changing(operations.delete_slice, queue, |request| {
             let (direction, id) = (direction(request, 1)?, request.number(2, "slice")?);
             let plan: Planning = Box::new(move |_| Ok(Plan::one(ControlMessage::Delete(direction.ids(vec![id])))));
             let answer: Answer = Box::new(move |node, done| match done {
@@ -100,7 +160,8 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
     ]
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Slices")]
 struct Both {
     dl: DirectionDocument,
     ul: DirectionDocument,
@@ -108,12 +169,11 @@ struct Both {
 
 /// A route that changes slices of the node that the path's first parameter names.
 fn changing(
-    method: Method,
-    path: &'static str,
+    operation: Operation,
     queue: &AppQueue,
     prepare: impl Fn(&Request) -> Result<(Planning, Answer), Problem> + Send + 'static,
 ) -> Route {
-    Route::queued(method, path, queue, move |request| {
+    Route::queued(operation, queue, move |request| {
         let (node, (plan, answer)) = (request.parameter(0).to_owned(), prepare(request)?);
         let job: Job<SlicingController> = Box::new(move |app, ric, reply| order(app, ric, &node, plan, reply, answer));
         Ok(job)

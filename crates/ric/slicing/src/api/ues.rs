@@ -1,8 +1,10 @@
 //! `/v1/nodes/{node}/ues`: UEs and their slices.
 
-use e2sm::common::{Cgi, PlmnIdentity, SNssai, Sd, Sst};
+use e2sm::common::{CellIdentity, PlmnIdentity, SNssai, Sd, Sst};
 use e2sm::slice::{ControlMessage, NO_SLICE, UeSlices};
-use rest::{Method, StatusCode};
+use ferric::e2::topology::cell_identity;
+use ferric::server::IappContext;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::super::SlicingController;
@@ -10,25 +12,33 @@ use super::super::associations::SNssaiPattern;
 use super::super::controls::Plan;
 use super::super::direction::Direction;
 use super::super::node::{Node, Slices};
-use super::{AppQueue, Read, named, order, reading, slices_of};
+use super::{AppQueue, CHANGES, NODE, RNTI, Read, named, order, reading, slices_of};
 use iapp_rest::Job;
-use rest::{Problem, Request, Response, Route, not_null};
+use rest::{Operation, Problem, Reply, Request, Response, Route, StatusCode, not_null};
 
 pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
+    const UE: &str = "/v1/nodes/{node}/ues/{rnti}";
+    const SLICES: &str = "/v1/nodes/{node}/ues/{rnti}/slices";
+    let get = |path, id, summary| Operation::get(path, id, summary).tag("ues");
+    let all = get("/v1/nodes/{node}/ues", "getUes", "The UEs of a node").path(&[NODE]).returns::<List>("The UEs.");
+    let one = get(UE, "getUe", "A UE").path(&[NODE, RNTI]).returns::<UeDocument>("The UE.");
+    let slices = get(SLICES, "getUeSlices", "The slices of a UE").path(&[NODE, RNTI]);
+    let change = Operation::put(SLICES, "putUeSlices", "Move a UE to other slices").tag("ues").path(&[NODE, RNTI]);
+    let change = change.takes::<Change>().example(serde_json::json!({ "dl": 1 })).describe(CHANGES);
     vec![
-        reading("/v1/nodes/{node}/ues", queue, |_| {
+        reading(all, queue, |_| {
             let read: Read = Box::new(|node| {
                 let ues = node.rntis().into_iter().map(|rnti| UeDocument::of(node, rnti)).collect();
                 Ok(Response::ok(List { ues, omitted: node.ues.omitted }))
             });
             Ok(read)
         }),
-        reading("/v1/nodes/{node}/ues/{rnti}", queue, |request| {
+        reading(one, queue, |request| {
             let rnti = rnti(request)?;
             let read: Read = Box::new(move |node| Ok(Response::ok(UeDocument::of(node, known(node, rnti)?))));
             Ok(read)
         }),
-        reading("/v1/nodes/{node}/ues/{rnti}/slices", queue, |request| {
+        reading(slices.returns::<SliceAssociation>("The slices."), queue, |request| {
             let rnti = rnti(request)?;
             let read: Read = Box::new(move |node| {
                 slices_of(node)?;
@@ -36,29 +46,11 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
             });
             Ok(read)
         }),
-        Route::queued(Method::PUT, "/v1/nodes/{node}/ues/{rnti}/slices", queue, |request| {
+        Route::queued(change.returns::<SliceAssociation>("The slices after the change."), queue, |request| {
             let (node, rnti, wanted) = (request.parameter(0).to_owned(), rnti(request)?, request.json::<Change>()?);
             wanted.check()?;
-            let job: Job<SlicingController> = Box::new(move |app, ric, reply| {
-                if let Err(problem) = named(&app.database, &node).and_then(slices_of) {
-                    return reply.send(Err(problem));
-                }
-                let plan = move |node: &Node| {
-                    wanted.check_in(slices_of(node)?)?;
-                    Ok(Plan::one(wanted.control(node.slices_of(rnti))))
-                };
-                let answer = move |node: &Node, done: Result<_, Problem>| match done {
-                    Ok(_) => Ok(Response::ok(SliceAssociation::of(node.slices_of(rnti)))),
-                    // the node knows best which UEs exist
-                    Err(problem)
-                        if problem.status() == StatusCode::UNPROCESSABLE_ENTITY && known(node, rnti).is_err() =>
-                    {
-                        Err(problem.with_status(StatusCode::NOT_FOUND))
-                    }
-                    Err(problem) => Err(problem),
-                };
-                order(app, ric, &node, Box::new(plan), reply, Box::new(answer));
-            });
+            let job: Job<SlicingController> =
+                Box::new(move |app, ric, reply| wanted.order(app, ric, &node, rnti, reply));
             Ok(job)
         }),
     ]
@@ -73,14 +65,19 @@ fn known(node: &Node, rnti: u16) -> Result<u16, Problem> {
     is_known.then_some(rnti).ok_or_else(|| Problem::not_found(format!("the node has no UE with RNTI {rnti}")))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Ues")]
 struct List {
     ues: Vec<UeDocument>,
+    /// The number of omitted UEs.
     omitted: u64,
 }
 
-#[derive(Serialize)]
+/// A UE. Fields from RRC are present if the node offers RRC.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Ue")]
 struct UeDocument {
+    /// Its C-RNTI.
     rnti: u16,
     /// Reported by RRC only.
     #[serde(flatten)]
@@ -88,9 +85,12 @@ struct UeDocument {
     slices: SliceAssociation,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Service {
+    /// Its cell, from RRC: `00e000000`.
     cell: String,
+    /// The mobile country code and mobile network code: five or six digits.
+    #[schemars(regex(pattern = "^[0-9]{5,6}$"))]
     plmn: String,
     s_nssais: Vec<SNssaiDocument>,
 }
@@ -98,10 +98,7 @@ struct Service {
 impl UeDocument {
     fn of(node: &Node, rnti: u16) -> Self {
         let service = node.ues.get(rnti).map(|ue| Service {
-            cell: match &ue.cell {
-                Cgi::NrCgi(cell) => format!("nr-{}-{:09x}", cell.plmn_identity, cell.nr_cell_identity.value),
-                Cgi::EutraCgi(cell) => format!("eutra-{}-{:07x}", cell.plmn_identity, cell.eutra_cell_identity.value),
-            },
+            cell: CellIdentity(cell_identity(&ue.cell)).to_string(),
             plmn: ue.plmn.to_string(),
             s_nssais: ue.s_nssais.iter().map(SNssaiDocument::of).collect(),
         });
@@ -110,23 +107,25 @@ impl UeDocument {
 }
 
 /// The slices of a UE; null for none.
-#[derive(Serialize)]
-struct SliceAssociation {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Membership")]
+pub(super) struct SliceAssociation {
     dl: Option<u32>,
     ul: Option<u32>,
 }
 
 impl SliceAssociation {
-    fn of(ue: UeSlices) -> Self {
+    pub fn of(ue: UeSlices) -> Self {
         let of = |id| (id != NO_SLICE).then_some(id);
         SliceAssociation { dl: of(ue.dl_id), ul: of(ue.ul_id) }
     }
 }
 
 /// The new slices of a UE; null for none; an absent direction stays.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object: slices of a UE")]
-struct Change {
+#[schemars(rename = "Move", extend("minProperties" = 1))]
+pub(super) struct Change {
     #[serde(default, deserialize_with = "present")]
     dl: Option<Option<u32>>,
     #[serde(default, deserialize_with = "present")]
@@ -139,7 +138,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u
 }
 
 impl Change {
-    fn check(self) -> Result<(), Problem> {
+    pub fn check(self) -> Result<(), Problem> {
         if self.dl.is_none() && self.ul.is_none() {
             return Err(Problem::unprocessable("neither `dl` nor `ul`: at least one is required"));
         }
@@ -147,6 +146,26 @@ impl Change {
             return Err(Problem::unprocessable(format!("{NO_SLICE} means no slice; write null")));
         }
         Ok(())
+    }
+
+    /// Moves a UE of a node, and answers once the node has.
+    pub fn order(self, app: &mut SlicingController, ric: &mut IappContext<'_>, node: &str, rnti: u16, reply: Reply) {
+        if let Err(problem) = named(&app.database, node).and_then(slices_of) {
+            return reply.send(Err(problem));
+        }
+        let plan = move |node: &Node| {
+            self.check_in(slices_of(node)?)?;
+            Ok(Plan::one(self.control(node.slices_of(rnti))))
+        };
+        let answer = move |node: &Node, done: Result<_, Problem>| match done {
+            Ok(_) => Ok(Response::ok(SliceAssociation::of(node.slices_of(rnti)))),
+            // the node knows best which UEs exist
+            Err(problem) if problem.status() == StatusCode::UNPROCESSABLE_ENTITY && known(node, rnti).is_err() => {
+                Err(problem.with_status(StatusCode::NOT_FOUND))
+            }
+            Err(problem) => Err(problem),
+        };
+        order(app, ric, node, Box::new(plan), reply, Box::new(answer));
     }
 
     /// Checks the slices, since nodes accept any slice in a direction without slices.
@@ -167,16 +186,20 @@ impl Change {
 }
 
 /// An S-NSSAI in the notation of TS 23.003 28.4.2: the type, and six hexadecimal digits.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object: an S-NSSAI")]
+#[schemars(rename = "SNssai")]
 pub(super) struct SNssaiDocument {
+    /// The slice/service type.
     sst: u8,
+    /// The slice differentiator: six hexadecimal digits.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", regex(pattern = "^[0-9A-Fa-f]{6}$"))]
     sd: Option<String>,
 }
 
 impl SNssaiDocument {
-    fn of(s_nssai: &SNssai) -> Self {
+    pub fn of(s_nssai: &SNssai) -> Self {
         let SNssai { sst: Sst([sst]), sd } = *s_nssai;
         SNssaiDocument::new(sst, sd.map(|Sd(sd)| sd))
     }

@@ -173,6 +173,11 @@ impl FlowGuard {
         }
     }
 
+    /// Sets the C-RNTI of the flow's UE, which has changed.
+    pub fn set_rnti(&mut self, rnti: u32) {
+        self.config.rnti = Some(rnti);
+    }
+
     /// Undoes the protection of the flow, or, with `own_only`, only the steps of this guard. The guard is done when
     /// [`FlowGuard::is_finished`].
     pub fn undo(&mut self, own_only: bool) {

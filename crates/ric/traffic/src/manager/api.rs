@@ -5,11 +5,16 @@ use e2sm::tc::{
     OsiFilter, PacerControl, PolicerControl, QueueControl, QueueKind, SchedulerControl, ShaperControl,
 };
 
-use super::document::{Part, TcDocument};
+use serde_json::json;
+
+use super::document::{
+    ClassifierDocument, FilterDocument, PacerDocument, Part, PolicerDocument, QueueDocument, ShaperDocument, TcDocument,
+};
+use super::new_filter::{NewFilterBody, PlannedControl};
 use super::{Order, TcManager};
-use crate::resource::{ClassifierBody, FilterBody, PacerBody, PolicerBody, QueueBody, SchedulerBody, ShaperBody};
+use crate::resource::{ClassifierBody, PacerBody, PolicerBody, QueueBody, SchedulerBody, ShaperBody};
 use iapp_rest::Job;
-use rest::{Method, Problem, Request, RequestQueue, Response, Route};
+use rest::{Method, Operation, Parameter, Problem, Request, RequestQueue, Response, Route};
 
 type Manager = RequestQueue<Job<TcManager>>;
 /// What a request means.
@@ -20,28 +25,37 @@ macro_rules! path {
     ($($rest:literal)?) => { concat!("/v1/nodes/{node}/tc", $($rest)?) };
 }
 
+const NODE: Parameter = Parameter::text("node", "The node's identity, as logged: `gnb-00101-e00`.");
+const QUEUE: Parameter = Parameter::of::<u32>("queue", "A queue's id.");
+const FILTER: Parameter = Parameter::of::<u32>("filter", "A filter's id.");
+/// What a client reads about changes.
+const CHANGES: &str = "The response is sent after the node has acknowledged the control and sent its next report. If it refuses, \
+    nothing has changed: 422 for a request that it cannot fulfil, 409 for a conflict with the current state; `reason` contains \
+    the diagnostic of its RAN function, `cause` the E2AP cause. 502: the node was lost; 504: it did not answer in time; in both \
+    cases the outcome is unknown. Requests for one node are executed in the order of their arrival.";
+
+/// An operation on a part of TC as a whole.
+fn of_part(operation: Operation) -> Operation {
+    operation.tag("traffic").path(&[NODE])
+}
+
+/// An operation on one of several, which `id` names.
+fn of_one(operation: Operation, id: Parameter) -> Operation {
+    operation.tag("traffic").path(&[NODE, id])
+}
+
 pub(super) fn routes(queue: &Manager) -> Vec<Route> {
-    let mut routes = vec![
-        Route::queued(Method::GET, path!(), queue, |request| {
-            let name = request.parameter(0).to_owned();
-            Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
-                let document = manager.by_name(&name, ric).and_then(|(_, node)| node.document());
-                reply.send(document.map(Response::ok));
-            }))
-        }),
-        // the parts
-        get(path!("/scheduler"), queue, Part::Scheduler),
-        get(path!("/pacer"), queue, Part::Pacer),
-        get(path!("/classifier"), queue, Part::Classifier),
-        get(path!("/filters"), queue, Part::Filters),
-        get(path!("/queues"), queue, Part::Queues),
-        get(path!("/policers"), queue, Part::Policers),
-        get(path!("/shapers"), queue, Part::Shapers),
-        get_one(path!("/filters/{filter}"), queue, Part::Filters),
-        get_one(path!("/queues/{queue}"), queue, Part::Queues),
-        get_one(path!("/policers/{queue}"), queue, Part::Policers),
-        get_one(path!("/shapers/{queue}"), queue, Part::Shapers),
-    ];
+    let all = of_part(Operation::get(path!(), "getTrafficControl", "The configuration and counters of TC"));
+    let mut routes = vec![Route::queued(all.returns::<TcDocument>("The last report of the node."), queue, |request| {
+        let name = request.parameter(0).to_owned();
+        Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
+            let document = manager.by_name(&name, ric).and_then(|(_, node)| node.document());
+            reply.send(document.map(Response::ok));
+        }))
+    })];
+    routes.extend(parts(queue));
+    routes.extend(lists(queue));
+    routes.extend(entries(queue));
     routes.extend(queues(queue));
     routes.extend(filters(queue));
     routes.extend(of_queues(queue));
@@ -49,23 +63,84 @@ pub(super) fn routes(queue: &Manager) -> Vec<Route> {
     routes
 }
 
-fn queues(queue: &Manager) -> [Route; 3] {
+/// Reads what a node has one of.
+fn parts(queue: &Manager) -> [Route; 3] {
+    let get = |path, id, summary| of_part(Operation::get(path, id, summary));
+    let scheduler =
+        get(path!("/scheduler"), "getScheduler", "The scheduler").returns::<SchedulerBody>("The scheduler.");
+    let pacer = get(path!("/pacer"), "getPacer", "The pacer").returns::<PacerDocument>("The pacer.");
+    let classifier = get(path!("/classifier"), "getClassifier", "The classifier");
+    let classifier = classifier.returns::<ClassifierDocument>("The classifier.");
     [
-        add(path!("/queues"), queue, Part::Queues, |request| {
+        read_part(scheduler, queue, Part::Scheduler),
+        read_part(pacer, queue, Part::Pacer),
+        read_part(classifier, queue, Part::Classifier),
+    ]
+}
+
+/// Reads all of what a node has several of.
+fn lists(queue: &Manager) -> [Route; 4] {
+    let get = |path, id, summary| of_part(Operation::get(path, id, summary));
+    let filters = get(path!("/filters"), "getFilters", "The filters").returns::<Vec<FilterDocument>>("All of them.");
+    let queues = get(path!("/queues"), "getQueues", "The queues").returns::<Vec<QueueDocument>>("All of them.");
+    let policers =
+        get(path!("/policers"), "getPolicers", "The policers").returns::<Vec<PolicerDocument>>("All of them.");
+    let shapers = get(path!("/shapers"), "getShapers", "The shapers").returns::<Vec<ShaperDocument>>("All of them.");
+    [
+        read_part(filters, queue, Part::Filters),
+        read_part(queues, queue, Part::Queues),
+        read_part(policers, queue, Part::Policers),
+        read_part(shapers, queue, Part::Shapers),
+    ]
+}
+
+/// Reads one of what a node has several of.
+fn entries(queue: &Manager) -> [Route; 4] {
+    let get = |path, id, summary, of| of_one(Operation::get(path, id, summary), of);
+    let filter =
+        get(path!("/filters/{filter}"), "getFilter", "A filter", FILTER).returns::<FilterDocument>("The filter.");
+    let one = get(path!("/queues/{queue}"), "getQueue", "A queue", QUEUE).returns::<QueueDocument>("The queue.");
+    let policer = get(path!("/policers/{queue}"), "getPolicer", "A policer", QUEUE);
+    let shaper = get(path!("/shapers/{queue}"), "getShaper", "A shaper", QUEUE);
+    [
+        read_entry(filter, queue, Part::Filters),
+        read_entry(one, queue, Part::Queues),
+        read_entry(policer.returns::<PolicerDocument>("The policer."), queue, Part::Policers),
+        read_entry(shaper.returns::<ShaperDocument>("The shaper."), queue, Part::Shapers),
+    ]
+}
+
+fn queues(queue: &Manager) -> [Route; 3] {
+    let post = of_part(Operation::post(path!("/queues"), "addQueue", "Add a queue")).takes::<QueueBody>();
+    let post = post.example(json!({ "kind": "fifo" })).creates::<QueueDocument>("The queue, with its id.");
+    let put =
+        of_one(Operation::put(path!("/queues/{queue}"), "putQueue", "Change a queue"), QUEUE).takes::<QueueBody>();
+    let put = put.example(json!({ "kind": "fifo" })).returns::<QueueDocument>(CHANGED).describe(CHANGES);
+    let delete = of_one(Operation::delete(path!("/queues/{queue}"), "deleteQueue", "Delete a queue"), QUEUE);
+    [
+        add(
+            post.describe(format!("The queue is added at the end, with an inactive policer and shaper. {CHANGES}")),
+            queue,
+            Part::Queues,
+            |request| {
+                let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
+                Ok(ControlMessage::Queue(QueueControl::Add(parameters)).into())
+            },
+        ),
+        set_one(put, queue, Part::Queues, |request, id| {
             let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
-            Ok(ControlMessage::Queue(QueueControl::Add(parameters)))
-        }),
-        set_one(Method::PUT, path!("/queues/{queue}"), queue, Part::Queues, |request, id| {
-            let parameters = request.json::<QueueBody>()?.parameters().map_err(Problem::unprocessable)?;
-            Ok(ControlMessage::Queue(QueueControl::Modify(ModifyQueue { id, parameters })))
+            Ok(ControlMessage::Queue(QueueControl::Modify(ModifyQueue { id, parameters })).into())
         }),
         // the SM wants to hear which discipline it has
-        Route::queued(Method::DELETE, path!("/queues/{queue}"), queue, |request| {
+        Route::queued(delete.empties().describe(CHANGES), queue, |request| {
             let id = request.number(1, "queue")?;
             Ok(order(request.parameter(0), move |document| delete_queue(document, id), |_, _| Response::no_content()))
         }),
     ]
 }
+
+/// The description of an answer to a change.
+const CHANGED: &str = "The configuration after the change.";
 
 fn delete_queue(document: &TcDocument, id: u32) -> ControlOrProblem {
     let queue = entry(document, Part::Queues, id)?;
@@ -78,19 +153,34 @@ fn delete_queue(document: &TcDocument, id: u32) -> ControlOrProblem {
 }
 
 fn filters(queue: &Manager) -> [Route; 3] {
+    let example =
+        || json!({ "queue_id": 1, "protocol": "udp", "destination_address": "10.0.0.2", "destination_port": 5060 });
+    let post = of_part(Operation::post(path!("/filters"), "addFilter", "Add a filter")).takes::<NewFilterBody>();
+    let post = post.example(example()).creates::<FilterDocument>("The filter, with its id.");
+    let put = of_one(Operation::put(path!("/filters/{filter}"), "putFilter", "Change a filter"), FILTER);
+    let put = put.takes::<NewFilterBody>().example(example()).returns::<FilterDocument>(CHANGED).describe(CHANGES);
+    let delete = of_one(Operation::delete(path!("/filters/{filter}"), "deleteFilter", "Delete a filter"), FILTER);
     [
-        add(path!("/filters"), queue, Part::Filters, |request| {
-            let body: FilterBody = request.json()?;
-            let filter = NewFilter::Osi(NewOsiFilter { flow: body.flow(), queue_id: queue_id(body.queue_id)? });
-            Ok(ControlMessage::Classifier(ClassifierControl::Add(filter)))
-        }),
-        set_one(Method::PUT, path!("/filters/{filter}"), queue, Part::Filters, |request, id| {
-            let body: FilterBody = request.json()?;
+        add(
+            post.describe(format!("The first filter sets the classifier by headers (`osi`). {CHANGES}")),
+            queue,
+            Part::Filters,
+            |request| {
+                let (body, ue) = request.json::<NewFilterBody>()?.parts()?;
+                let filter = NewFilter::Osi(NewOsiFilter { flow: body.flow(), queue_id: queue_id(body.queue_id)? });
+                Ok(PlannedControl { control: ControlMessage::Classifier(ClassifierControl::Add(filter)), ue })
+            },
+        ),
+        set_one(put, queue, Part::Filters, |request, id| {
+            let (body, ue) = request.json::<NewFilterBody>()?.parts()?;
             let filter = OsiFilter { id, flow: body.flow(), queue_id: queue_id(body.queue_id)? };
-            Ok(ControlMessage::Classifier(ClassifierControl::Modify(ModifyFilter::Osi(filter))))
+            Ok(PlannedControl {
+                control: ControlMessage::Classifier(ClassifierControl::Modify(ModifyFilter::Osi(filter))),
+                ue,
+            })
         }),
-        set_one(Method::DELETE, path!("/filters/{filter}"), queue, Part::Filters, |_, id| {
-            Ok(ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::Osi(id))))
+        set_one(delete.empties().describe(CHANGES), queue, Part::Filters, |_, id| {
+            Ok(ControlMessage::Classifier(ClassifierControl::Delete(DeleteFilter::Osi(id))).into())
         }),
     ]
 }
@@ -104,35 +194,55 @@ fn queue_id(id: u32) -> Result<u32, Problem> {
 }
 
 fn of_queues(queue: &Manager) -> [Route; 4] {
+    const POLICER: &str = path!("/policers/{queue}");
+    const SHAPER: &str = path!("/shapers/{queue}");
+    let put_policer = of_one(Operation::put(POLICER, "putPolicer", "Change a policer"), QUEUE).takes::<PolicerBody>();
+    let put_policer = put_policer.example(json!({ "drop_rate_kbps": 9000 })).returns::<PolicerDocument>(CHANGED);
+    let delete_policer = of_one(Operation::delete(POLICER, "deletePolicer", "Deactivate a policer"), QUEUE).empties();
+    let put_shaper = of_one(Operation::put(SHAPER, "putShaper", "Change a shaper"), QUEUE).takes::<ShaperBody>();
+    let put_shaper = put_shaper.example(json!({ "window_ms": 100, "max_rate_kbps": 15000 }));
+    let delete_shaper = of_one(Operation::delete(SHAPER, "deleteShaper", "Deactivate a shaper"), QUEUE).empties();
     [
-        set_one(Method::PUT, path!("/policers/{queue}"), queue, Part::Policers, |request, id| {
+        set_one(put_policer.describe(CHANGES), queue, Part::Policers, |request, id| {
             let change = request.json::<PolicerBody>()?.change(id);
-            Ok(ControlMessage::Policer(PolicerControl::Modify(change)))
+            Ok(ControlMessage::Policer(PolicerControl::Modify(change)).into())
         }),
-        set_one(Method::DELETE, path!("/policers/{queue}"), queue, Part::Policers, |_, id| {
-            Ok(ControlMessage::Policer(PolicerControl::Delete(id)))
+        set_one(delete_policer.describe(CHANGES), queue, Part::Policers, |_, id| {
+            Ok(ControlMessage::Policer(PolicerControl::Delete(id)).into())
         }),
-        set_one(Method::PUT, path!("/shapers/{queue}"), queue, Part::Shapers, |request, id| {
-            let change = request.json::<ShaperBody>()?.change(id);
-            Ok(ControlMessage::Shaper(ShaperControl::Modify(change)))
-        }),
-        set_one(Method::DELETE, path!("/shapers/{queue}"), queue, Part::Shapers, |_, id| {
-            Ok(ControlMessage::Shaper(ShaperControl::Delete(id)))
+        set_one(
+            put_shaper.returns::<ShaperDocument>(CHANGED).describe(CHANGES),
+            queue,
+            Part::Shapers,
+            |request, id| {
+                let change = request.json::<ShaperBody>()?.change(id);
+                Ok(ControlMessage::Shaper(ShaperControl::Modify(change)).into())
+            },
+        ),
+        set_one(delete_shaper.describe(CHANGES), queue, Part::Shapers, |_, id| {
+            Ok(ControlMessage::Shaper(ShaperControl::Delete(id)).into())
         }),
     ]
 }
 
 fn single(queue: &Manager) -> [Route; 3] {
+    let put = |path, id, summary| of_part(Operation::put(path, id, summary)).describe(CHANGES);
+    let scheduler = put(path!("/scheduler"), "putScheduler", "Set the scheduler").takes::<SchedulerBody>();
+    let scheduler = scheduler.example(json!({ "kind": "round_robin" })).returns::<SchedulerBody>(CHANGED);
+    let pacer = put(path!("/pacer"), "putPacer", "Set the pacer").takes::<PacerBody>();
+    let pacer = pacer.example(json!({ "kind": "5g_bdp" })).returns::<PacerDocument>(CHANGED);
+    let classifier = put(path!("/classifier"), "putClassifier", "Set the classifier").takes::<ClassifierBody>();
+    let classifier = classifier.example(json!({ "kind": "stochastic" })).returns::<ClassifierDocument>(CHANGED);
     [
-        set(path!("/scheduler"), queue, Part::Scheduler, |request| {
+        set(scheduler, queue, Part::Scheduler, |request| {
             let scheduler = request.json::<SchedulerBody>()?.scheduler().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Scheduler(SchedulerControl::Modify(scheduler)))
         }),
-        set(path!("/pacer"), queue, Part::Pacer, |request| {
+        set(pacer, queue, Part::Pacer, |request| {
             let pacer = request.json::<PacerBody>()?.parameters().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Pacer(PacerControl::Modify(pacer)))
         }),
-        set(path!("/classifier"), queue, Part::Classifier, |request| {
+        set(classifier, queue, Part::Classifier, |request| {
             let filter = request.json::<ClassifierBody>()?.filter().map_err(Problem::unprocessable)?;
             Ok(ControlMessage::Classifier(ClassifierControl::Add(filter)))
         }),
@@ -140,22 +250,22 @@ fn single(queue: &Manager) -> [Route; 3] {
 }
 
 /// Reads a part.
-fn get(path: &'static str, queue: &Manager, part: Part) -> Route {
-    read(path, queue, part, |_, _| Ok(None))
+fn read_part(operation: Operation, queue: &Manager, part: Part) -> Route {
+    read(operation, queue, part, |_, _| Ok(None))
 }
 
 /// Reads one of a part.
-fn get_one(path: &'static str, queue: &Manager, part: Part) -> Route {
-    read(path, queue, part, |request, part| request.number(1, part.name()).map(Some))
+fn read_entry(operation: Operation, queue: &Manager, part: Part) -> Route {
+    read(operation, queue, part, |request, part| request.number(1, part.name()).map(Some))
 }
 
 fn read(
-    path: &'static str,
+    operation: Operation,
     queue: &Manager,
     part: Part,
     which: impl Fn(&Request, Part) -> Result<Option<u32>, Problem> + Send + 'static,
 ) -> Route {
-    Route::queued(Method::GET, path, queue, move |request| {
+    Route::queued(operation, queue, move |request| {
         let (name, id) = (request.parameter(0).to_owned(), which(request, part)?);
         Ok(Box::new(move |manager: &mut TcManager, ric: &mut ferric::server::IappContext<'_>, reply| {
             let document = manager.by_name(&name, ric).and_then(|(_, node)| node.document());
@@ -182,17 +292,18 @@ fn not_found(part: Part, id: u32) -> Problem {
 
 /// A route that adds an entry to a part. The response, 201, contains its id and path.
 fn add(
-    path: &'static str,
+    operation: Operation,
     queue: &Manager,
     part: Part,
-    meaning: impl Fn(&Request) -> ControlOrProblem + Send + 'static,
+    meaning: impl Fn(&Request) -> Result<PlannedControl, Problem> + Send + 'static,
 ) -> Route {
-    Route::queued(Method::POST, path, queue, move |request| {
+    Route::queued(operation, queue, move |request| {
         let control = meaning(request)?;
         let path = request.path.clone();
-        Ok(order(
+        Ok(order_planned(
             request.parameter(0),
-            |_| Ok(control),
+            control,
+            |_| Ok(()),
             move |before, after| {
                 let known = before.ids(part);
                 // the node assigns the id: it is the one that did not exist before
@@ -209,18 +320,17 @@ fn add(
 
 /// Changes or deletes one of a part: 200 with what it is then, or 204.
 fn set_one(
-    method: Method,
-    path: &'static str,
+    operation: Operation,
     queue: &Manager,
     part: Part,
-    meaning: impl Fn(&Request, u32) -> ControlOrProblem + Send + 'static,
+    meaning: impl Fn(&Request, u32) -> Result<PlannedControl, Problem> + Send + 'static,
 ) -> Route {
-    let deletes = method == Method::DELETE;
-    Route::queued(method, path, queue, move |request| {
+    let deletes = operation.method() == Method::DELETE;
+    Route::queued(operation, queue, move |request| {
         let id = request.number(1, part.name())?;
         let control = meaning(request, id)?;
-        let plan = move |document: &TcDocument| entry(document, part, id).map(|_| control);
-        Ok(order(request.parameter(0), plan, move |_, after| match after.part(part, Some(id)) {
+        let check = move |document: &TcDocument| entry(document, part, id).map(drop);
+        Ok(order_planned(request.parameter(0), control, check, move |_, after| match after.part(part, Some(id)) {
             Some(one) if !deletes => Response::ok(one),
             _ => Response::no_content(),
         }))
@@ -229,14 +339,31 @@ fn set_one(
 
 /// Changes what there is one of: 200 with what it is then.
 fn set(
-    path: &'static str,
+    operation: Operation,
     queue: &Manager,
     part: Part,
     meaning: impl Fn(&Request) -> ControlOrProblem + Send + 'static,
 ) -> Route {
-    Route::queued(Method::PUT, path, queue, move |request| {
+    Route::queued(operation, queue, move |request| {
         let control = meaning(request)?;
         Ok(order(request.parameter(0), |_| Ok(control), move |_, after| Response::ok(after.part(part, None))))
+    })
+}
+
+/// Executes a control of a request, whose UE is resolved when it arrives at the RIC's loop. `check` refuses it by the configuration.
+fn order_planned(
+    node: &str,
+    planned: PlannedControl,
+    check: impl FnOnce(&TcDocument) -> Result<(), Problem> + Send + 'static,
+    answer: impl FnOnce(&TcDocument, &TcDocument) -> Response + Send + 'static,
+) -> Job<TcManager> {
+    let (name, answer) = (node.to_owned(), Box::new(answer));
+    Box::new(move |manager, ric, reply| match planned.resolved(ric.ran()) {
+        Ok(control) => {
+            let plan = Box::new(move |document: &TcDocument| check(document).map(|()| control));
+            manager.order(&name, Order { plan, answer, reply }, ric);
+        }
+        Err(problem) => reply.send(Err(problem)),
     })
 }
 

@@ -1,13 +1,15 @@
 //! The report of a node's TC as a REST document.
 
 use e2sm::tc::{Classifier, IndicationMessage, PacerKind, QueueEntry};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::resource::{FilterBody, KindOfClassifier, KindOfPacer, KindOfQueue, SchedulerBody};
 
 /// The whole report.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TrafficControl")]
 pub(super) struct TcDocument {
     node: String,
     /// The time of the report, by the node's clock.
@@ -21,20 +23,24 @@ pub(super) struct TcDocument {
     shapers: Vec<ShaperDocument>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct PacerDocument {
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TcPacer")]
+pub(super) struct PacerDocument {
     kind: KindOfPacer,
+    #[schemars(with = "Option<f32>")]
     rate_kbps: f32,
     window_ms: u32,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct ClassifierDocument {
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TcClassifier")]
+pub(super) struct ClassifierDocument {
     kind: KindOfClassifier,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct FilterDocument {
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TcFilter")]
+pub(super) struct FilterDocument {
     id: u32,
     #[serde(flatten)]
     filter: FilterBody,
@@ -42,8 +48,9 @@ struct FilterDocument {
     queue_forwarded_packets: u32,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct QueueDocument {
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TcQueue")]
+pub(super) struct QueueDocument {
     id: u32,
     kind: KindOfQueue,
     octets: u32,
@@ -52,27 +59,33 @@ struct QueueDocument {
     forwarded_packets: u32,
     /// Marked, where the kind is `ecn_codel`.
     dropped_packets: u32,
+    #[schemars(with = "Option<f32>")]
     mean_sojourn_us: f32,
     last_sojourn_us: i64,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct PolicerDocument {
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TcPolicer")]
+pub(super) struct PolicerDocument {
     id: u32,
     active: bool,
+    #[schemars(with = "Option<f32>")]
     drop_rate_kbps: f32,
     deviation_queue_id: u32,
+    #[schemars(with = "Option<f32>")]
     rate_kbps: f32,
     window_ms: u32,
     dropped_packets: u32,
     marked_packets: u32,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct ShaperDocument {
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TcShaper")]
+pub(super) struct ShaperDocument {
     id: u32,
     active: bool,
     max_rate_kbps: u32,
+    #[schemars(with = "Option<f32>")]
     rate_kbps: f32,
     window_ms: u32,
 }

@@ -7,6 +7,7 @@
 mod api;
 mod controls;
 mod document;
+mod new_filter;
 
 use std::collections::{HashMap, VecDeque};
 

@@ -2,15 +2,22 @@
 
 use anyhow::{Context, bail};
 use e2sm::common::{Cgi, NrCgi, PlmnIdentity, SNssai, Sd, Sst};
-use e2sm::rc::{ActionId, ControlAction, DrbQos, Drx, Handover, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota};
+use e2sm::rc::{
+    ActionId, ConditionalHandover, ControlAction, DrbQos, Drx, Handover, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota,
+};
 use per::Bits;
 
+use super::measurement::{AddMeasurement, ChangeMeasurement, ConditionalHandOver, DeleteMeasurement};
 use super::ue::{UeArgs, WantedUe};
 
 #[derive(clap::Subcommand)]
 pub(super) enum ActionArgs {
     SliceQuota(SliceQuota),
     Handover(HandOver),
+    ConditionalHandover(ConditionalHandOver),
+    AddMeasurement(AddMeasurement),
+    ChangeMeasurement(ChangeMeasurement),
+    DeleteMeasurement(DeleteMeasurement),
     Drx(SetDrx),
     Qos(SetQos),
 }
@@ -75,7 +82,7 @@ pub(super) struct SetQos {
     priority: Option<u8>,
 }
 
-fn cell_identity(text: &str) -> Result<u64, &'static str> {
+pub(super) fn cell_identity(text: &str) -> Result<u64, &'static str> {
     let value = u64::from_str_radix(text, 16).map_err(|_| "not hex digits")?;
     if value >> 36 == 0 { Ok(value) } else { Err("an NR cell identity has 36 bits: 9 hex digits") }
 }
@@ -92,8 +99,26 @@ impl ActionArgs {
         match self {
             ActionArgs::SliceQuota(_) => ControlAction::SLICE_PRB_QUOTA,
             ActionArgs::Handover(_) => ControlAction::HANDOVER,
+            ActionArgs::ConditionalHandover(_) => ControlAction::CONDITIONAL_HANDOVER,
+            ActionArgs::AddMeasurement(_) => ControlAction::ADD_MEASUREMENT,
+            ActionArgs::ChangeMeasurement(_) => ControlAction::MODIFY_MEASUREMENT,
+            ActionArgs::DeleteMeasurement(_) => ControlAction::DELETE_MEASUREMENT,
             ActionArgs::Drx(_) => ControlAction::DRX,
             ActionArgs::Qos(_) => ControlAction::DRB_QOS,
+        }
+    }
+
+    /// The arguments that name its UE; `None` if it concerns a slice.
+    fn ue_args(&self) -> Option<&UeArgs> {
+        match self {
+            ActionArgs::SliceQuota(_) => None,
+            ActionArgs::Handover(HandOver { ue, .. })
+            | ActionArgs::ConditionalHandover(ConditionalHandOver { ue, .. })
+            | ActionArgs::AddMeasurement(AddMeasurement { ue, .. })
+            | ActionArgs::ChangeMeasurement(ChangeMeasurement { ue, .. })
+            | ActionArgs::DeleteMeasurement(DeleteMeasurement { ue, .. })
+            | ActionArgs::Drx(SetDrx { ue, .. })
+            | ActionArgs::Qos(SetQos { ue, .. }) => Some(ue),
         }
     }
 
@@ -101,9 +126,7 @@ impl ActionArgs {
     pub fn ue(&self) -> WantedUe<'_> {
         match self {
             ActionArgs::SliceQuota(args) => WantedUe::AnyOfDu { f1ap_id: args.f1ap_id },
-            ActionArgs::Handover(args) => WantedUe::Named(&args.ue),
-            ActionArgs::Drx(args) => WantedUe::Named(&args.ue),
-            ActionArgs::Qos(args) => WantedUe::Named(&args.ue),
+            _ => self.ue_args().map_or(WantedUe::AnyOfDu { f1ap_id: None }, WantedUe::Named),
         }
     }
 
@@ -111,14 +134,13 @@ impl ActionArgs {
     pub fn slice_of_ue(&self) -> Sst {
         match self {
             ActionArgs::SliceQuota(args) => Sst([args.sst]),
-            ActionArgs::Handover(HandOver { ue, .. })
-            | ActionArgs::Drx(SetDrx { ue, .. })
-            | ActionArgs::Qos(SetQos { ue, .. }) => Sst([ue.sst]),
+            _ => Sst([self.ue_args().map_or(1, |ue| ue.sst)]),
         }
     }
 
     /// The action for a node of that PLMN.
     pub fn action(&self, plmn_identity: PlmnIdentity) -> anyhow::Result<ControlAction> {
+        let cell = |id| Cgi::NrCgi(NrCgi { plmn_identity, nr_cell_identity: Bits::new(id, 36) });
         Ok(match self {
             ActionArgs::SliceQuota(args) => {
                 let sd = args.sd.as_deref().map(slice_differentiator).transpose()?;
@@ -137,10 +159,17 @@ impl ActionArgs {
                 };
                 ControlAction::SlicePrbQuota(SlicePrbQuota { policies: vec![policy] })
             }
-            ActionArgs::Handover(args) => {
-                let cell = NrCgi { plmn_identity, nr_cell_identity: Bits::new(args.cell, 36) };
-                ControlAction::Handover(Handover::to(Cgi::NrCgi(cell)))
+            ActionArgs::Handover(args) => ControlAction::Handover(Handover::to(cell(args.cell))),
+            ActionArgs::ConditionalHandover(args) => {
+                let condition = args.condition.event()?;
+                ControlAction::ConditionalHandover(match args.cell {
+                    Some(target) => ConditionalHandover::Prepare { target: cell(target), condition },
+                    None => ConditionalHandover::Cancel,
+                })
             }
+            ActionArgs::AddMeasurement(args) => ControlAction::AddMeasurement(args.trigger.trigger()?),
+            ActionArgs::ChangeMeasurement(args) => ControlAction::ModifyMeasurement(args.change()?),
+            ActionArgs::DeleteMeasurement(args) => ControlAction::DeleteMeasurement(args.id),
             ActionArgs::Qos(args) => {
                 let (drb_id, five_qi, priority_level) = (args.drb, args.five_qi, args.priority);
                 ControlAction::DrbQos(DrbQos { drb_id, five_qi, priority_level, ..DrbQos::default() })

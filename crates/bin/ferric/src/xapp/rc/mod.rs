@@ -1,7 +1,7 @@
 //! `ferric xapp rc`: sends one E2SM-RC control and prints the nodes' answers.
 
 mod actions;
-mod lookup;
+mod measurement;
 mod node;
 mod outcome;
 mod ue;
@@ -10,24 +10,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use e2sm::common::PlmnIdentity;
+use e2sm::common::{PlmnIdentity, SNssai};
+use e2sm::kpm::EveryUe;
 use e2sm::rc::{Control, Detection, Revision};
 use ferric::e2;
-use ferric::e2::topology::RanDatabase;
+use ferric::e2::topology::UeModel;
 use ferric::e2::xapp::NodeInfo;
-use ferric::e2::{Components, NodeId, Ticket};
+use ferric::e2::{NodeId, Ticket};
 use ferric::link::Address;
 use ferric::xapp::{Commands, RequestEvent, XappConfig, XappEvent};
 
 use super::connect;
+use super::ues::Ues;
 use actions::ActionArgs;
-use lookup::Lookup;
 use node::OfferingNode;
 
 /// The time without a new node after which no more nodes are expected.
 const SETTLED: Duration = Duration::from_millis(300);
-/// The most UEs whose ids are kept.
-const MAX_UES: usize = 65_536;
+/// What nodes are asked for the names of their UEs, and the reporting period.
+const MODELS: &[UeModel] = &[UeModel::Rrc, UeModel::Kpm];
+const PERIOD_MS: u32 = 250;
 
 /// Send a control by E2SM-RC.
 ///
@@ -39,7 +41,7 @@ pub struct Args {
     #[command(subcommand)]
     action: ActionArgs,
     /// The RIC's address for xApps.
-    #[arg(long, global = true, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
+    #[arg(long, global = true, value_name = "URL", env = "FERRIC_RIC", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
     /// Only this node, by the name that the RIC prints.
     #[arg(long, global = true, value_name = "NODE")]
@@ -60,11 +62,10 @@ struct PendingControl {
 
 struct Session<'a> {
     args: &'a Args,
-    ran: RanDatabase,
+    ues: Ues,
     /// All nodes, and those that the control is for but has not been sent to.
     nodes: BTreeMap<NodeId, NodeInfo>,
     offering: Vec<OfferingNode>,
-    lookup: Lookup,
     last_node: Instant,
     /// By name: a RIC that was lost and is back reports its nodes again. No node gets the control twice.
     considered: BTreeSet<String>,
@@ -96,10 +97,9 @@ impl<'a> Session<'a> {
     fn new(args: &'a Args) -> Self {
         Session {
             args,
-            ran: RanDatabase::new(MAX_UES),
+            ues: Ues::new(),
             nodes: BTreeMap::new(),
             offering: Vec::new(),
-            lookup: Lookup::default(),
             last_node: Instant::now(),
             considered: BTreeSet::new(),
             pending: HashMap::new(),
@@ -115,23 +115,22 @@ impl<'a> Session<'a> {
             XappEvent::NodeLost(node) => {
                 self.nodes.remove(&node.id);
                 self.offering.retain(|offering| offering.id != node.id);
-                self.lookup.node_lost(node.id);
-                self.ran.node_lost(node.id);
+                self.ues.node_lost(node.id);
             }
             XappEvent::Request(RequestEvent::Controlled { ticket, outcome: result }) => {
                 let Some(PendingControl { node, detection }) = self.pending.remove(&ticket) else { return };
                 self.done += usize::from(matches!(result, e2::ControlOutcome::Acknowledged(_)));
                 program::outln!("node={node} {}", outcome::describe(&result, detection));
             }
-            XappEvent::Request(event) => self.lookup.handle_request(&event),
-            XappEvent::Indication(indication) => self.lookup.handle_indication(&indication, &mut self.ran),
+            XappEvent::Request(event) => self.ues.handle_request(&event),
+            XappEvent::Indication(indication) => drop(self.ues.handle_indication(&indication)),
             _ => {}
         }
     }
 
     fn node_up(&mut self, node: &NodeInfo, ric: &mut Commands<'_>) {
         self.last_node = Instant::now();
-        self.ran.update_node(node.id, node.global_id, &Components::default());
+        self.ues.node_up(node);
         self.nodes.insert(node.id, node.clone());
         let name = node.global_id.to_string();
         let is_wanted = self.args.node.as_ref().is_none_or(|wanted| *wanted == name);
@@ -144,30 +143,37 @@ impl<'a> Session<'a> {
         self.look_up(ric);
     }
 
+    /// Whether the names of UEs are awaited.
+    fn is_looking_up(&self) -> bool {
+        self.ues.is_waiting() && !self.args.action.ue().is_found(self.ues.ran())
+    }
+
     fn leave_out(&mut self, node: &str, why: &anyhow::Error) {
         self.left_out += 1;
         program::outln!("node={node} left out: {why:#}");
     }
 
-    /// Asks the parts of split base stations for the ids of their UEs.
+    /// Asks nodes for the names of their UEs: all nodes, or the parts of the split base stations that offer the control.
     fn look_up(&mut self, ric: &mut Commands<'_>) {
         let wanted = self.args.action.ue();
+        let mut asked = Vec::new();
         for offering in &self.offering {
-            let Some(station) = self.ran.station_of(offering.id) else { continue };
-            if !wanted.needs_reports(&offering.global_id, station.nodes().count()) {
-                continue;
+            let Some(station) = self.ues.ran().station_of(offering.id) else { continue };
+            if wanted.may_be_anywhere() {
+                asked.extend(self.nodes.keys().copied());
+            } else if wanted.needs_reports(&offering.global_id, station.nodes().count()) {
+                asked.extend(station.nodes().map(|(part, _)| part));
             }
-            for (part, _) in station.nodes() {
-                if let Some(node) = self.nodes.get(&part) {
-                    self.lookup.ask(node, self.args.action.slice_of_ue(), ric);
-                }
-            }
+        }
+        let kpm_ues = EveryUe::InSlice(SNssai { sst: self.args.action.slice_of_ue(), sd: None });
+        for node in asked.iter().filter_map(|node| self.nodes.get(node)) {
+            self.ues.ask(node, MODELS, PERIOD_MS, kpm_ues, ric);
         }
     }
 
     /// Sends the control once all nodes are known and have reported their UEs.
     fn advance(&mut self, ric: &mut Commands<'_>) {
-        if self.offering.is_empty() || self.last_node.elapsed() < SETTLED || self.lookup.is_waiting() {
+        if self.offering.is_empty() || self.last_node.elapsed() < SETTLED || self.is_looking_up() {
             return;
         }
         for offering in std::mem::take(&mut self.offering) {
@@ -181,12 +187,12 @@ impl<'a> Session<'a> {
                 Err(why) => self.leave_out(&offering.name, &why),
             }
         }
-        self.lookup.end(ric);
+        self.ues.end(ric);
     }
 
     fn encode(&self, node: &OfferingNode) -> anyhow::Result<(Vec<u8>, Vec<u8>)> {
         let action = self.args.action.action(node.global_id.plmn_identity())?;
-        let ue_id = self.args.action.ue().id_for(node.id, &node.global_id, &self.ran)?;
+        let ue_id = self.args.action.ue().id_for(node.id, &node.global_id, self.ues.ran())?;
         node.encode(&Control::of_ue(ue_id, action))
     }
 

@@ -1,7 +1,10 @@
 //! The answers of nodes as text.
 
 use e2sm::Arena;
-use e2sm::rc::{ControlOutcome, ControlOutcomeFormats, Detection, RanParameterElementItem, RanParameterValue};
+use e2sm::rc::{
+    ControlOutcome, ControlOutcomeFormats, Detection, RanParameterElementFalse, RanParameterElementItem,
+    RanParameterId, RanParameterItem, RanParameterValue, RanParameterValueType,
+};
 use ferric::e2;
 
 /// The answer of a node as text.
@@ -26,12 +29,21 @@ fn describe_outcome(outcome: Option<&[u8]>, detection: Detection) -> String {
     let Ok(outcome) = ControlOutcome::decode_in(outcome, detection.revision, detection.wire, &arena) else {
         return ", undecodable outcome".to_owned();
     };
-    let item = |item: &RanParameterElementItem<'_>| match &item.value {
+    let describe = |id: RanParameterId, value: &RanParameterValue<'_>| match value {
         RanParameterValue::ValuePrintableString(text) => format!(", {text}"),
+        RanParameterValue::ValueInt(number) => format!(", parameter {} is {number}", id.0),
+        value => format!(", parameter {} is {value:?}", id.0),
+    };
+    let element = |item: &RanParameterElementItem<'_>| describe(item.ran_parameter_id, &item.value);
+    let parameter = |item: &RanParameterItem<'_>| match &item.value_type {
+        RanParameterValueType::ElementFalse(RanParameterElementFalse { value: Some(value) }) => {
+            describe(item.ran_parameter_id, value)
+        }
         value => format!(", parameter {} is {value:?}", item.ran_parameter_id.0),
     };
     match &outcome.formats {
-        ControlOutcomeFormats::Format1(format) => format.ran_p_list.iter().map(item).collect(),
+        ControlOutcomeFormats::Format1(format) => format.ran_p_list.iter().map(element).collect(),
+        ControlOutcomeFormats::Format3(format) => format.ran_p_list.iter().map(parameter).collect(),
         other => format!(", {other:?}"),
     }
 }

@@ -6,14 +6,14 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use e2sm::common::{AmfUeNgapId, GnbCuUeF1apId, Guami, PlmnIdentity, UeId, UeIdGnbDu};
 use ferric::e2::NodeId;
-use ferric::e2::topology::{Part, RanDatabase, Ue, UeName, UeReference, UeReferenceError};
+use ferric::e2::topology::{BaseStation, Part, RanDatabase, Ue, UeName, UeReference};
 use ferric::e2ap::GlobalE2NodeId;
 use per::Bits;
 
 #[derive(clap::Args)]
 pub(super) struct UeArgs {
-    /// UE, by the name that `ferric xapp kpm` prints: amf:N, f1ap:N or e1ap:N. A plain N is amf:N.
-    #[arg(long, value_name = "UE", value_parser = ue_reference)]
+    /// UE, by any name that `ferric xapp kpm` prints: amf:N (or N), f1ap:N, e1ap:N, rnti:0xN@CELL, rnti:0xN@NODE, ip:ADDRESS, ...
+    #[arg(long, value_name = "UE")]
     ue: UeReference,
     /// AMF of a UE amf:N in the node's PLMN: region, set and pointer. [default: as reported, or 1:1:1]
     #[arg(long, value_name = "REGION:SET:POINTER")]
@@ -27,16 +27,6 @@ pub(super) struct UeArgs {
     /// Slice of the UE (SST), whose UEs the parts of a split base station are asked for.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub sst: u8,
-}
-
-/// Reads a UE whose identity the messages of E2SM-RC contain.
-fn ue_reference(text: &str) -> Result<UeReference, String> {
-    match text.parse().map_err(|error: UeReferenceError| error.to_string())? {
-        ue @ (UeReference::Amf(_) | UeReference::F1ap(_) | UeReference::E1ap(_)) => Ok(ue),
-        other => Err(format!(
-            "{other} is not in the messages of E2SM-RC: use amf:N, f1ap:N or e1ap:N, as `ferric xapp kpm` prints"
-        )),
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -96,6 +86,18 @@ impl WantedUe<'_> {
         Ok(())
     }
 
+    /// Whether any node may know the UE by this name: it says neither the UE ID nor the base station.
+    pub fn may_be_anywhere(&self) -> bool {
+        let WantedUe::Named(args) = self else { return false };
+        !matches!(args.ue, UeReference::Amf(_) | UeReference::F1ap(_) | UeReference::E1ap(_))
+    }
+
+    /// Whether nodes have reported a UE of which one name is sufficient.
+    pub fn is_found(&self, ran: &RanDatabase) -> bool {
+        let WantedUe::Named(args) = self else { return false };
+        self.may_be_anywhere() && ran.resolve(&args.ue).is_ok_and(|ue| ran.identity(ue).amf_ue_ngap_id.is_some())
+    }
+
     /// Whether reports of the parts of a base station can identify the UE further than the user did: of a split base station, or
     /// of a DU that may require any UE.
     pub fn needs_reports(&self, node: &GlobalE2NodeId, parts: usize) -> bool {
@@ -116,7 +118,7 @@ impl WantedUe<'_> {
             WantedUe::AnyOfDu { f1ap_id: Some(id) } => return Ok(of_du(*id)),
             WantedUe::AnyOfDu { f1ap_id: None } => return Ok(any_ue(node, ran).unwrap_or_else(|| of_du(0))),
         };
-        let known = args.find(node, ran)?;
+        let known = if self.may_be_anywhere() { Some(args.find_anywhere(node, ran)?) } else { args.find(node, ran)? };
         let mut names = known.map(|ue| ue.names_for(node)).unwrap_or_default();
         let given = args.given(global_id.plmn_identity(), known.is_none());
         let kind = core::mem::discriminant::<UeName>;
@@ -135,22 +137,31 @@ impl UeArgs {
     fn given(&self, plmn_identity: PlmnIdentity, is_unknown: bool) -> BTreeSet<UeName> {
         let mut names = BTreeSet::new();
         let assumed = is_unknown.then_some(Amf { region: 1, set: 1, pointer: 1 });
-        match (self.ue, self.amf.or(assumed)) {
+        match (&self.ue, self.amf.or(assumed)) {
             (UeReference::Amf(number), Some(amf)) => {
                 // 40 bits
-                names.insert(UeName::ngap(&amf.guami(plmn_identity), AmfUeNgapId(number as i64)));
+                names.insert(UeName::ngap(&amf.guami(plmn_identity), AmfUeNgapId(*number as i64)));
             }
             (UeReference::F1ap(number), _) => {
-                names.insert(UeName::F1ap(number));
+                names.insert(UeName::F1ap(*number));
             }
             (UeReference::E1ap(number), _) => {
-                names.insert(UeName::E1ap(number));
+                names.insert(UeName::E1ap(*number));
             }
             _ => {}
         }
         names.extend(self.f1ap_id.iter().map(|id| UeName::F1ap(*id)));
         names.extend(self.e1ap_id.iter().map(|id| UeName::E1ap(*id)));
         names
+    }
+
+    /// The UE that any node has reported by this name, if the base station of `node` serves it.
+    fn find_anywhere<'r>(&self, node: NodeId, ran: &'r RanDatabase) -> anyhow::Result<&'r Ue> {
+        let ue = ran.resolve(&self.ue)?;
+        if ran.station_of(node).map(BaseStation::id) != Some(ue.station()) {
+            bail!("the UE is {}", ran.describe(ue));
+        }
+        Ok(ue)
     }
 
     /// The UE that the node's base station has reported by one of these names.
@@ -164,7 +175,7 @@ impl UeArgs {
                 }
                 _ => true,
             };
-            self.ue.is(name) && self.amf.is_none_or(is_of_amf)
+            self.ue.is(name, "") && self.amf.is_none_or(is_of_amf)
         };
         let mut found = ran.ues_of(station.id()).filter(|ue| ue.names().any(is_it));
         match (found.next(), found.next()) {

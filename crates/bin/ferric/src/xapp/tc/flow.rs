@@ -64,8 +64,8 @@ impl FromStr for End {
 }
 
 impl FlowArgs {
-    /// The 5-tuple.
-    pub fn flow(&self) -> anyhow::Result<FiveTuple> {
+    /// The 5-tuple. `has_ue`: the flow is that of a UE, whose address is not known yet.
+    pub fn flow(&self, has_ue: bool) -> anyhow::Result<FiveTuple> {
         let (source, destination) = (self.source.unwrap_or_default(), self.destination.unwrap_or_default());
         let flow = FiveTuple {
             source_address: source.address,
@@ -74,11 +74,18 @@ impl FlowArgs {
             destination_port: destination.port,
             protocol: self.protocol.map(|protocol| protocol.0),
         };
-        if flow == FiveTuple::default() {
-            bail!("no flow is given: use --protocol, --source or --destination");
+        if flow == FiveTuple::default() && !has_ue {
+            bail!("no flow is given: use --protocol, --source, --destination or --ue");
         }
         Ok(flow)
     }
+}
+
+/// The flow to a UE with this address: packets to it, unless the flow has addresses of its own.
+pub fn to_ue(flow: FiveTuple, address: Option<Ipv4Addr>) -> FiveTuple {
+    let has_addresses = flow.source_address.is_some() || flow.destination_address.is_some();
+    let destination_address = address.map(u32::from).filter(|_| !has_addresses);
+    FiveTuple { destination_address: destination_address.or(flow.destination_address), ..flow }
 }
 
 #[cfg(test)]
@@ -98,6 +105,21 @@ mod tests {
         for six in ["::1", "[::1]:53", "2001:db8::5"] {
             assert_eq!(end(six), Err("TC filters support IPv4 addresses only"), "{six}");
         }
+    }
+
+    #[test]
+    fn flow_of_a_ue_has_its_address_unless_it_has_one() {
+        let voice = FiveTuple { protocol: Some(17), destination_port: Some(5060), ..FiveTuple::default() };
+        let address = Some(Ipv4Addr::new(10, 45, 0, 2));
+        let to = |flow| to_ue(flow, address).destination_address;
+        assert_eq!(to(voice), Some(0x0A2D_0002));
+        assert_eq!(
+            to(FiveTuple { source_address: Some(1), ..voice }),
+            None,
+            "packets from an address, of any destination"
+        );
+        assert_eq!(to(FiveTuple { destination_address: Some(1), ..voice }), Some(1));
+        assert_eq!(to_ue(voice, None), voice);
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! `ferric xapp tc`: the traffic control xApp of the FlexRIC paper, section 6.1.1.
 
 mod flow;
-mod rest;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use e2sm::tc::ControlMessage;
+use e2sm::kpm::EveryUe;
+use e2sm::tc::{ControlMessage, FiveTuple};
 use ferric::e2::Time;
+use ferric::e2::topology::{UeModel, UeReference};
 use ferric::link::Address;
-use ferric::xapp::XappConfig;
+use ferric::xapp::{Commands, XappConfig, XappEvent};
 use tracing::info;
 use traffic::guard::WaitStatistics;
 use traffic::record::Record;
@@ -20,10 +21,14 @@ use traffic::{
 };
 
 use super::connect;
+use super::ues::Ues;
 use crate::redis::RedisArgs;
+use crate::rest_access::{self, AccessArgs};
 
 /// The longest wait for events before the application runs again.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// What nodes are asked for the names of their UEs.
+const MODELS: &[UeModel] = &[UeModel::Rrc, UeModel::Kpm];
 /// The longest time to remove what this run has set.
 const RESTORE: Duration = Duration::from_secs(10);
 /// The time without a new node after which `--undo` expects no more nodes.
@@ -36,20 +41,25 @@ const SETTLED: Duration = Duration::from_secs(1);
 /// action prints a line `node=… done: …`; a last line `node=… before_p50_ms=… after_p50_ms=…` shows the delays. Fails if a
 /// node refuses a control.
 #[derive(clap::Args)]
+#[command(mut_arg("rest_ca", |arg| arg.requires("rest")), mut_arg("rest_token", |arg| arg.requires("rest")))]
 pub struct Args {
     #[command(flatten)]
     flow: flow::FlowArgs,
     /// Longest queueing delay of the flow's packets in ms.
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     limit_ms: u32,
-    /// Only bearers of the UE with this C-RNTI, such as 0x4601. [default: the bearer with the longest delay]
+    /// Only bearers of this UE, by any name that `ferric xapp kpm` shows: amf:N (or N), rnti:0xN@NODE, ip:ADDRESS, ... Its
+    /// address is the flow's destination, unless the flow has an address. [default: the bearer with the longest delay]
+    #[arg(long, value_name = "UE", conflicts_with_all = ["rnti", "undo"])]
+    ue: Option<UeReference>,
+    /// Only bearers of the UE with this C-RNTI, such as 0x4601, at every node.
     #[arg(long, value_name = "RNTI", value_parser = rnti)]
     rnti: Option<u32>,
     /// Only this node, by the name that the RIC prints.
     #[arg(long, value_name = "NODE")]
     node: Option<String>,
     /// The RIC's address for xApps.
-    #[arg(long, value_name = "URL", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
+    #[arg(long, value_name = "URL", env = "FERRIC_RIC", default_value = "tcp://127.0.0.1:36423", value_parser = crate::address::xapp)]
     ric: Address,
     /// Reporting period in ms over the RIC's link. Over Redis, the RIC's configuration determines it.
     #[arg(long, value_name = "P", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
@@ -75,10 +85,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = traffic::DEFAULT_PREFIX, requires = "redis")]
     prefix: String,
     /// Send controls to this REST address of `ferric ric --rest`, instead of the RIC's link.
-    #[arg(long, help_heading = rest::HEADING, value_name = "URL", value_parser = rest::url)]
+    #[arg(long, help_heading = rest_access::HEADING, value_name = "URL", value_parser = rest_access::url)]
     rest: Option<String>,
     #[command(flatten)]
-    access: rest::AccessArgs,
+    access: AccessArgs,
 }
 
 fn rnti(text: &str) -> Result<u32, &'static str> {
@@ -90,7 +100,7 @@ fn rnti(text: &str) -> Result<u32, &'static str> {
 }
 
 pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
-    let flow = args.flow.flow()?;
+    let flow = args.flow.flow(args.ue.is_some())?;
     let limit = Duration::from_millis(args.limit_ms.into());
     let guard = GuardConfig { rnti: args.rnti, ..GuardConfig::new(flow, limit) };
     let files = args.redis_access.files(RedisFiles::default());
@@ -105,7 +115,7 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         }
         None => None,
     };
-    let rest = args.rest.as_deref().map(|url| rest::client(url, &args.access)).transpose()?;
+    let rest = args.rest.as_deref().map(|url| rest_access::client(url, &args.access)).transpose()?.map(TcClient::new);
     let link = if redis.is_some() && rest.is_some() {
         None
     } else {
@@ -113,9 +123,23 @@ pub fn run(args: &Args, config: XappConfig) -> anyhow::Result<()> {
         info!(ric = %xapp.ric_id(), "connected");
         Some(TrafficLink::new(xapp, redis.is_none().then_some(args.period_ms)))
     };
+    if args.ue.is_some() && link.is_none() {
+        bail!("--ue needs the RIC's link to learn the C-RNTI of the UE: leave out --redis or --rest, or give --rnti");
+    }
     let begun = Instant::now();
-    let mut app =
-        App { args, guard, link, redis, rest, guards: BTreeMap::new(), begun, last_node: begun, lacking: 0, failed: 0 };
+    let mut app = App {
+        args,
+        guard,
+        link,
+        redis,
+        rest,
+        guards: BTreeMap::new(),
+        ues: Ues::new(),
+        begun,
+        last_node: begun,
+        lacking: 0,
+        failed: 0,
+    };
     let ended = app.work();
     app.summary();
     ended?;
@@ -129,6 +153,7 @@ struct App<'a> {
     redis: Option<RedisReader>,
     rest: Option<TcClient>,
     guards: BTreeMap<String, FlowGuard>,
+    ues: Ues,
     begun: Instant,
     last_node: Instant,
     /// Nodes without RLC or TC statistics, and failed controls.
@@ -171,9 +196,13 @@ impl App<'_> {
     fn poll(&mut self) -> anyhow::Result<()> {
         let mut events = Vec::new();
         if let Some(link) = &mut self.link {
-            events = link
-                .poll(if self.redis.is_some() { Duration::ZERO } else { PATIENCE })
-                .context("connection to the RIC lost")?;
+            let patience = if self.redis.is_some() { Duration::ZERO } else { PATIENCE };
+            let (ues, period_ms) = (self.args.ue.is_some().then_some(&mut self.ues), self.args.period_ms);
+            let polled = match ues {
+                Some(ues) => link.poll_observed(patience, |event, ric| observe(ues, period_ms, event, ric)),
+                None => link.poll(patience),
+            };
+            events = polled.context("connection to the RIC lost")?;
         }
         if let Some(redis) = &self.redis {
             let mut patience = PATIENCE;
@@ -201,7 +230,8 @@ impl App<'_> {
                 if self.args.node.as_ref().is_some_and(|wanted| *wanted != node) {
                     return;
                 }
-                let (config, undo, last_node) = (self.guard, self.args.undo, &mut self.last_node);
+                let Some(config) = self.config_for(&node) else { return };
+                let (undo, last_node) = (self.args.undo, &mut self.last_node);
                 let guard = self.guards.entry(node).or_insert_with_key(|node| {
                     *last_node = Instant::now();
                     program::outln!("node={node} watched");
@@ -211,6 +241,9 @@ impl App<'_> {
                     }
                     guard
                 });
+                if let Some(rnti) = config.rnti {
+                    guard.set_rnti(rnti);
+                }
                 match record {
                     Record::Rlc(record) => guard.handle_rlc(&record),
                     Record::Tc(record) => guard.handle_tc(now, &record),
@@ -232,6 +265,19 @@ impl App<'_> {
                 self.lacking += 1;
             }
         }
+    }
+
+    /// The configuration of the guard of a node; `None` if it does not serve the UE, or if the UE is unknown.
+    fn config_for(&self, node: &str) -> Option<GuardConfig> {
+        let Some(wanted) = &self.args.ue else { return Some(self.guard) };
+        let ran = self.ues.ran();
+        let ue = ran.resolve(wanted).ok()?;
+        let station = ran.station(ue.station())?;
+        let is_there = station.nodes().any(|(id, _)| station.global_id_of(id).is_some_and(|id| id.to_string() == node));
+        let rnti = ran.identity(ue).rnti.filter(|_| is_there)?;
+        let flow = flow::to_ue(self.guard.flow, ue.context().addresses.first().copied());
+        let is_complete = flow != FiveTuple::default();
+        is_complete.then_some(GuardConfig { flow, rnti: Some(rnti.into()), ..self.guard })
     }
 
     /// Prints the guards' events and sends their controls.
@@ -270,6 +316,14 @@ impl App<'_> {
         if self.failed > 0 {
             bail!("controls failed: see the lines above");
         }
+        if let Some(wanted) = self.args.ue.as_ref().filter(|_| self.guards.is_empty()) {
+            let ran = self.ues.ran();
+            let ue = ran.resolve(wanted)?;
+            bail!(
+                "cannot watch {}: no node reports its C-RNTI by RRC, and RLC and TC; give --rnti and --node",
+                ran.describe(ue)
+            );
+        }
         match (self.guards.is_empty(), self.redis.is_some(), self.lacking) {
             (false, ..) => Ok(()),
             (true, true, _) => bail!("no records from Redis: check that the RIC runs with --redis and has nodes"),
@@ -278,6 +332,20 @@ impl App<'_> {
             }
             (true, false, _) => bail!("no node offers both RLC and TC statistics"),
         }
+    }
+}
+
+/// Learns the names of UEs from what nodes report.
+fn observe(ues: &mut Ues, period_ms: u32, event: &XappEvent<'_>, ric: &mut Commands<'_>) {
+    match event {
+        XappEvent::NodeUp(node) => {
+            ues.node_up(node);
+            ues.ask(node, MODELS, period_ms, EveryUe::AnySignal, ric);
+        }
+        XappEvent::NodeLost(node) => ues.node_lost(node.id),
+        XappEvent::Request(event) => ues.handle_request(event),
+        XappEvent::Indication(indication) => drop(ues.handle_indication(indication)),
+        _ => {}
     }
 }
 

@@ -133,7 +133,14 @@ fn link_moves_through_ring() {
         link::Listener::bind(&"memory:moves-through-a-ring".parse().unwrap(), &link::Config::default()).unwrap();
     let _client = Link::connect(listener.local_address(), &link::Config::default()).unwrap();
     let link = listener.accept().unwrap().unwrap();
-    assert!(writer.write_link(RecordHeader::Adopt(AssocId(4)), Box::new(Moved { link, codec: Codec::Per })).is_ok());
+    assert!(
+        writer
+            .write_link(
+                RecordHeader::Adopt(AssocId(4)),
+                Box::new(Moved { link, codec: Codec::Per, level: Arc::default() })
+            )
+            .is_ok()
+    );
     let mut arrived = None;
     reader.read(
         reader.end(),

@@ -1,7 +1,7 @@
 //! v01.00: containers.
 
 use e2sm::kpm::v1::{
-    ActionDefinition, Class, Counter, EventTriggerDefinition, IndicationHeader, IndicationMessage,
+    ActionDefinition, Class, Counter, EventTriggerDefinition, GnbName, IndicationHeader, IndicationMessage,
     RanFunctionDefinition, ReportPeriod, Row,
 };
 
@@ -39,6 +39,31 @@ fn definition_is_of_v1() {
     let definition = RanFunctionDefinition::decode_owned(&function.definition).unwrap();
     let styles = definition.e2sm_kpm_ran_function_item.ric_report_style_list.unwrap();
     assert_eq!(styles.iter().map(|style| style.ric_report_style_type.0).collect::<Vec<_>>(), [1, 3, 5]);
+}
+
+#[test]
+fn reports_of_a_named_gnb_have_the_layout_of_v1_02() {
+    let name = per::PrintableString::literal("kpm");
+    let config =
+        KpmConfig { revision: Revision::V1_00, v1_name: Some(name.clone()), min_period_ms: 20, ..KpmConfig::default() };
+    let mut bench = Bench::new(config, &[1, 2, 3]);
+    let styles = [style(1), style(3), style(5)];
+    bench.subscribe(0, 1, &every(ReportPeriod::Ms40), &[&styles[0], &styles[1], &styles[2]]).unwrap();
+    bench.run_until(45);
+    assert_eq!(bench.sent.len(), 3);
+    let names = [GnbName::GnbDuName(name.clone()), GnbName::GnbCuCpName(name.clone()), GnbName::GnbCuUpName(name)];
+    for ((sent, name), style) in bench.sent.iter().zip(names).zip([1, 3, 5]) {
+        let IndicationHeader::Format1(header) = IndicationHeader::decode(&sent.header).unwrap();
+        assert_eq!(header.gnb_name, Some(name));
+        assert!(header.nr_cgi.is_some() && header.plmn_identity.is_some());
+        let IndicationMessage::StyleAndFormat1(message) = IndicationMessage::decode_owned(&sent.message).unwrap()
+        else {
+            panic!("the layout of v01.00");
+        };
+        assert_eq!(message.ric_style_type.0, style);
+    }
+    let ues = rows(&bench, 1);
+    assert_eq!((ues.len(), ues[0].counter, ues[0].value), (1, Counter::ActiveUes, 3));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use e2sm::rc::{
     IndicationMessageFormats, MessageTypeNi, QueriedRanParameter, QueryDefinition, QueryDefinitionFormat1,
     QueryDefinitionFormats, QueryHeader, QueryHeaderFormat1, QueryHeaderFormats, QueryOutcome, QueryOutcomeFormats,
     RanParameterValueType, RicEventTriggerConditionId, TriggerTypeChoice, TriggerTypeUeId, UeFilterId, UeIdChangeId,
-    UeQuery, rrc_states,
+    UeQuery, rrc_message, rrc_states,
 };
 use ferric::e2ap::CauseRicRequest::{
     ActionNotSupported, EventTriggerNotSupported, FunctionResourceLimit, RequestedInformationUnavailable,
@@ -77,6 +77,19 @@ fn rrc_messages_are_reported() {
     let mut ue = Vec::new();
     per::encode(&name(2), revision.wire(), &mut ue).unwrap();
     assert_eq!(values, [(3, vec![1, 2, 3]), (4, ue)]);
+    let read = IndicationMessage::decode_owned(&sent[0].message, revision).unwrap();
+    assert_eq!(rrc_message(&read, revision), Ok(Some((name(2), vec![1, 2, 3]))));
+}
+
+#[test]
+fn report_without_rrc_message_has_none() {
+    let revision = Revision::V3_00;
+    let mut bench = Bench::new(revision);
+    bench.subscribe(FIRST, RicActionType::Report, &Plan::report_rrc_states(&[RrcState::Any])).unwrap();
+    bench.emit(Event::RrcState { ue: Ue(2), state: RrcState::RrcIdle });
+    let sent = bench.sent();
+    let read = IndicationMessage::decode_owned(&sent[0].message, revision).unwrap();
+    assert_eq!(rrc_message(&read, revision), Ok(None));
 }
 
 #[test]

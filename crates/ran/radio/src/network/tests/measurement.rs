@@ -145,3 +145,129 @@ fn prepared_ue_executes_the_handover_by_itself() {
         assert!(counts.conditional_executions_succeeded > 0 && counts.preparations_requested == 0, "{counts:?}");
     }
 }
+
+fn a3(offset_db: f64) -> MeasurementEvent {
+    MeasurementEvent {
+        condition: EventCondition::A3 { offset_db },
+        hysteresis_db: 0.0,
+        time_to_trigger: Duration::from_millis(160),
+    }
+}
+
+/// The time of the first handover of a UE that walks from cell 0 to cell 1, after `change`.
+fn handover_ms(handover: HandoverConfig, change: impl Fn(&mut Network)) -> Option<u64> {
+    let mut network = row(2, handover);
+    add_moving(&mut network, 0, 100.0, 30.0);
+    network.advance(ms(20));
+    change(&mut network);
+    (3..1500).map(|epoch| 10 * epoch).find(|at| {
+        network.advance(ms(*at));
+        let counts = network.mobility_counts(0);
+        counts.executions_requested + counts.conditional_executions > 0
+    })
+}
+
+#[test]
+fn ue_has_its_own_event_of_handovers() {
+    let handover = HandoverConfig { a3_offset_db: Some(2.0), ..HandoverConfig::default() };
+    let normal = handover_ms(handover, |_| {}).unwrap();
+    let with = |handover, event| {
+        handover_ms(handover, |network| {
+            network.change_measurement(0, 0, HANDOVER_MEASUREMENT, ReportTrigger::Event(event)).unwrap();
+        })
+    };
+    assert_eq!(with(handover, a3(2.0)), Some(normal), "the same event");
+    assert!(with(handover, a3(8.0)).unwrap() > normal + 300);
+    let slow = MeasurementEvent { time_to_trigger: Duration::from_millis(1280), ..a3(2.0) };
+    let delay_ms = with(handover, slow).unwrap() - normal;
+    assert_eq!(delay_ms, 1280 - 160);
+    // in a cell without handovers by measurements too, whose UEs take the first sample of an interval of 40 ms later
+    assert!(with(HandoverConfig::default(), a3(2.0)).unwrap().abs_diff(normal) <= 40);
+    assert_eq!(handover_ms(HandoverConfig::default(), |_| {}), None);
+    let none = handover_ms(handover, |network| network.remove_measurement(0, 0, HANDOVER_MEASUREMENT).unwrap());
+    assert_eq!(none, None);
+}
+
+#[test]
+fn measurements_of_a_ue_are_added_changed_and_removed() {
+    let mut network = row(2, HandoverConfig::default());
+    add_moving(&mut network, 0, 100.0, 0.0);
+    add_moving(&mut network, 0, 100.0, 0.0);
+    network.set_measurement(MeasurementConfig { events: vec![a3(60.0)], ..MeasurementConfig::default() });
+    network.set_reporting(0, true);
+    network.advance(ms(20));
+    let every = |interval_ms| ReportTrigger::Periodic(Duration::from_millis(interval_ms));
+    assert_eq!(network.add_measurement(0, 0, every(120)), Ok(2), "the first free identity");
+    assert_eq!(network.measurements_of(0, 0), [(1, ReportTrigger::Event(a3(60.0))), (2, every(120))]);
+    assert_eq!(network.measurements_of(0, 1), [(1, ReportTrigger::Event(a3(60.0)))]);
+    network.advance(ms(1300));
+    let reports: Vec<_> = network.take_reports(0).collect();
+    assert_eq!(reports.len(), 10);
+    assert!(reports.iter().all(|report| (report.id, report.ue.index, report.neighbours.len()) == (2, 0, 1)));
+    network.change_measurement(0, 0, 2, every(480)).unwrap();
+    network.advance(ms(2300));
+    assert_eq!(network.take_reports(0).count(), 2);
+    network.remove_measurement(0, 0, 2).unwrap();
+    network.advance(ms(3300));
+    assert_eq!(network.take_reports(0).count(), 0);
+
+    let unknown = MeasurementError::UnknownMeasurement;
+    assert_eq!(network.remove_measurement(0, 0, 2), Err(unknown(2)));
+    assert_eq!(network.change_measurement(0, 1, 9, every(120)), Err(unknown(9)));
+    assert_eq!(network.remove_measurement(0, 1, HANDOVER_MEASUREMENT), Err(unknown(HANDOVER_MEASUREMENT)));
+    assert_eq!(network.add_measurement(0, 7, every(120)), Err(MeasurementError::UnknownUe));
+    for trigger in [
+        every(120),
+        ReportTrigger::Event(MeasurementEvent { condition: EventCondition::A1 { threshold_dbm: -90.0 }, ..a3(0.0) }),
+    ] {
+        let refused = network.change_measurement(0, 0, HANDOVER_MEASUREMENT, trigger);
+        assert_eq!(refused, Err(MeasurementError::NotForHandovers));
+    }
+    for _ in 2..=MAX_MEASUREMENT {
+        network.add_measurement(0, 0, every(120)).unwrap();
+    }
+    assert_eq!(network.add_measurement(0, 0, every(120)), Err(MeasurementError::TooMany));
+}
+
+#[test]
+fn ordered_conditional_handover_is_executed_by_the_ue() {
+    let a3_handover = HandoverConfig { a3_offset_db: Some(2.0), ..HandoverConfig::default() };
+    let normal = handover_ms(a3_handover, |_| {}).unwrap();
+    let order = |event| {
+        handover_ms(HandoverConfig::default(), move |network| {
+            network.order_conditional_handover(0, 0, 1, Some(event)).unwrap();
+        })
+    };
+    // within the sampling interval
+    assert!(order(a3(2.0)).unwrap().abs_diff(normal) <= 40);
+    assert!(order(a3(8.0)).unwrap() > normal + 300);
+
+    let mut network = row(2, HandoverConfig::default());
+    add_moving(&mut network, 0, 100.0, 30.0);
+    network.advance(ms(20));
+    assert_eq!(network.order_conditional_handover(0, 0, 1, None), Err(HandoverError::NoCondition));
+    assert_eq!(network.order_conditional_handover(0, 0, 0, Some(a3(2.0))), Err(HandoverError::SameCell));
+    let a4 = MeasurementEvent { condition: EventCondition::A4 { threshold_dbm: -150.0 }, ..a3(0.0) };
+    assert_eq!(network.order_conditional_handover(0, 0, 1, Some(a4)), Err(HandoverError::WrongCondition));
+    network.order_conditional_handover(0, 0, 1, Some(a3(2.0))).unwrap();
+    let counts = network.mobility_counts(0);
+    let prepared = (counts.conditional_preparations_requested, counts.conditional_preparations_succeeded);
+    assert_eq!((prepared, counts.conditional_ues), ((1, 1), 1));
+    network.advance(ms(15_000));
+    let counts = *network.mobility_counts(0);
+    assert_eq!((counts.conditional_executions_succeeded, counts.executions_requested), (1, 0));
+    let is_conditional = |event: &NetworkEvent| {
+        matches!(event, NetworkEvent::Arrived { cause: ArrivalCause::ConditionalHandover, from: Some((0, _)), .. })
+    };
+    assert_eq!(network.take_events(1).filter(is_conditional).count(), 1);
+}
+
+#[test]
+fn cancelled_conditional_handover_is_not_executed() {
+    let cancelled = handover_ms(HandoverConfig::default(), |network| {
+        network.order_conditional_handover(0, 0, 1, Some(a3(2.0))).unwrap();
+        assert!(network.cancel_conditional_handover(0, 0));
+        assert!(!network.cancel_conditional_handover(0, 0));
+    });
+    assert_eq!(cancelled, None);
+}

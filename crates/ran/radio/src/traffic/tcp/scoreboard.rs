@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use super::rate::Stamp;
+use crate::fifo::pop_front;
 use crate::traffic::after;
 use crate::{Acknowledgement, Time};
 
@@ -157,7 +158,7 @@ impl Scoreboard {
         let mut summary = AckSummary::default();
         let cumulative = ack.cumulative.min(self.next());
         while self.first < cumulative {
-            let segment = self.segments.pop_front().expect("a segment below the next one is outstanding");
+            let segment = pop_front(&mut self.segments).expect("a segment below the next one is outstanding");
             self.first += 1;
             summary.has_advanced = true;
             if segment.state != State::Delivered {
@@ -229,7 +230,7 @@ impl Scoreboard {
                 self.lost.push_back(sequence);
                 lost += 1;
             }
-            self.log.pop_front();
+            pop_front(&mut self.log);
         }
         lost
     }

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use e2sm::ccc::{NrCellRelation, QOffsetRangeList};
+use e2sm::ccc::{
+    CesManagementFunction, DataDirection, EnergySavingControl, EnergySavingState, NesPolicy, NesPolicyType,
+    NrCellRelation, QOffsetRangeList,
+};
 use e2sm::common::{SNssai, Sst};
 use e2sm::kpm::MeasurementLabel;
 use ran_functions::kpm::MeasuredObject;
@@ -79,7 +82,8 @@ fn locked_cell_serves_no_ue() {
     assert_eq!((refused.cause, refused.attributes), (Cause::IncompatibleState, vec!["administrativeState".to_owned()]));
     node.write(START + SECOND * 10, A, place, None, &state(AdministrativeState::Unlocked)).unwrap();
     assert!(share(&mut node, START + SECOND * 11, 5, 1) > 10.0, "the UEs have connections again");
-    assert_eq!(CccSource::change_count(&node), 2);
+    // the locked cell has slept
+    assert_eq!(CccSource::change_count(&node), 2 + 4);
 }
 
 /// Two cells, of which the first is locked or shut down: the second takes its UEs.
@@ -98,12 +102,95 @@ fn ues_leave_a_cell_that_is_locked_or_shut_down() {
         // an empty cell that shuts down is locked, and controllers see it
         let Structure::NrCellDu(cell) = &nodes[0].read(place, "O-NRCellDU")[0] else { panic!("a cell") };
         assert_eq!(cell.administrative_state, Some(AdministrativeState::Locked));
-        let changes = 1 + u64::from(wanted == AdministrativeState::ShuttingDown);
+        // beside those of falling asleep
+        let changes = 3 + u64::from(wanted == AdministrativeState::ShuttingDown);
         assert_eq!(CccSource::change_count(&nodes[0]), changes);
         let ue = nodes[1].cell().ues().next().map(|(place, _)| crate::node::ue_of(nodes[1].cell().ue_entry(place)));
         let refused = nodes[1].hand_over(ue.unwrap(), &testing::cell_of(0));
         assert_eq!(refused, Err(radio::HandoverError::CellLocked));
     }
+}
+
+fn saving(control: EnergySavingControl) -> Structure {
+    Structure::CesManagementFunction(CesManagementFunction {
+        energy_saving_control: Some(control),
+        ..CesManagementFunction::default()
+    })
+}
+
+/// Two cells: the UEs of the first move, it falls asleep, and wakes up.
+#[test]
+fn cell_saves_energy_by_control() {
+    let mut nodes = testing::nodes(&RanConfig {
+        scenario: crate::Scenario { cells: vec![Default::default(); 2], ..crate::Scenario::without_traffic(8) },
+        all_ccc_attributes: true,
+        ..RanConfig::default()
+    });
+    nodes.iter_mut().for_each(|node| node.advance(START));
+    let place = cell_scope(&nodes[0]);
+    let state = |node: &Node| {
+        let Structure::CesManagementFunction(saving) = node.read(place, "O-CESManagementFunction").remove(0) else {
+            panic!("energy saving")
+        };
+        let Structure::NrCellDu(cell) = node.read(place, "O-NRCellDU").remove(0) else { panic!("a cell") };
+        (saving.energy_saving_control.unwrap(), saving.energy_saving_state.unwrap(), cell.cell_state.unwrap())
+    };
+    use EnergySavingControl::{ToBeEnergySaving, ToBeNotEnergySaving};
+    use EnergySavingState::{IsEnergySaving, IsNotEnergySaving};
+    assert_eq!(state(&nodes[0]), (ToBeNotEnergySaving, IsNotEnergySaving, CellState::Active));
+    nodes[0].write(START, A, place, None, &saving(ToBeEnergySaving)).unwrap();
+    // the state follows
+    assert_eq!(state(&nodes[0]), (ToBeEnergySaving, IsNotEnergySaving, CellState::Active));
+    let changes = CccSource::change_count(&nodes[0]);
+    nodes.iter_mut().for_each(|node| node.advance(START + SECOND));
+    assert_eq!(nodes.iter().map(|node| node.cell().ue_count()).collect::<Vec<_>>(), [0, 8]);
+    assert_eq!(state(&nodes[0]), (ToBeEnergySaving, IsEnergySaving, CellState::Idle));
+    assert_eq!(CccSource::change_count(&nodes[0]), changes + 2);
+    nodes[0].write(START + SECOND, A, place, None, &saving(ToBeNotEnergySaving)).unwrap();
+    assert_eq!(state(&nodes[0]), (ToBeNotEnergySaving, IsEnergySaving, CellState::Idle));
+    nodes.iter_mut().for_each(|node| node.advance(START + SECOND * 2));
+    assert_eq!(state(&nodes[0]), (ToBeNotEnergySaving, IsNotEnergySaving, CellState::Active));
+}
+
+#[test]
+fn transceivers_are_muted_by_mask() {
+    let all_attributes = RanConfig { all_ccc_attributes: true, ..RanConfig::default() };
+    let mut node = testing::nodes(&all_attributes).remove(0);
+    node.advance(START);
+    let place = cell_scope(&node);
+    let policy =
+        |mask: &str| Structure::NesPolicy(NesPolicy { antenna_mask: Some(mask.to_owned()), ..NesPolicy::default() });
+    let mask = |node: &Node| match node.read(place, "O-NESPolicy").remove(0) {
+        Structure::NesPolicy(policy) => policy.antenna_mask,
+        other => panic!("{other:?}"),
+    };
+    let half = "10".repeat(32);
+    let all = NesPolicy::default();
+    assert_eq!(mask(&node), Some("1".repeat(64)));
+    node.write(START, A, place, None, &policy(&half)).unwrap();
+    assert_eq!((node.cell().active_transceivers(), mask(&node)), (32, Some("1".repeat(32) + &"0".repeat(32))));
+    for (wanted, attribute, cause) in [
+        (policy("1100"), "antennaMask", Cause::SemanticError),
+        (policy(&"2".repeat(64)), "antennaMask", Cause::SemanticError),
+        (policy(&"0".repeat(64)), "antennaMask", Cause::SemanticError),
+        (policy(&"\u{e9}".repeat(32)), "antennaMask", Cause::SemanticError),
+        (
+            Structure::NesPolicy(NesPolicy { policy_type: Some(NesPolicyType::Asm), ..all.clone() }),
+            "policyType",
+            Cause::NotSupported,
+        ),
+        (
+            Structure::NesPolicy(NesPolicy { data_dir: Some(DataDirection::Ul), ..all.clone() }),
+            "dataDir",
+            Cause::NotSupported,
+        ),
+    ] {
+        let refused = node.write(START, A, place, None, &wanted).unwrap_err();
+        assert_eq!((refused.attributes, refused.cause), (vec![attribute.to_owned()], cause));
+    }
+    assert_eq!(node.cell().active_transceivers(), 32);
+    let refused = node.write(START, A, place, None, &policy("1100")).unwrap_err();
+    assert_eq!(refused.reason, "antenna mask is \"1100\": must have 64 digits, 0 or 1 for each transceiver");
 }
 
 #[test]

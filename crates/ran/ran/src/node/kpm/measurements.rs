@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use e2sm::kpm::dictionary::Scope::{self, Cell as OfCell, CellAndUe, Ue as OfUe};
 use ran_functions::kpm::SupportedMeasurement;
 
+use super::mobility::{MobilityCount, Quality};
 use crate::node_type::NodeType;
 use crate::profile::KpmProfile;
 
@@ -49,6 +50,7 @@ pub enum Kpi {
     AirInterfaceDelayDl,
     AirInterfaceDelayUl,
     RlcDelayUl,
+    ContentionPreambles,
     DedicatedPreambles,
     ReorderingDelayUl,
     PacketSuccessRateUl,
@@ -64,6 +66,18 @@ pub enum Kpi {
     ErrorBlocksUl,
     InitialErrorBlocksUl,
     ResidualErrorBlocksUl,
+    /// A count of connections or handovers of the cell.
+    Mobility(MobilityCount),
+    /// What UEs measure of their serving cell at the end of the period.
+    ServingCell(Quality),
+    /// What UEs measure of their strongest neighbour at the end of the period.
+    StrongestNeighbour(Quality),
+    /// The timing advance of UEs at the end of the period.
+    TimingAdvance,
+    AveragePower,
+    LeastPower,
+    LargestPower,
+    Energy,
 }
 
 /// The object class that a measurement belongs to (TS 28.552 5.1, E2SM-KPM 7.10).
@@ -208,12 +222,47 @@ pub const MEASUREMENTS: &[Measurement] = &[
     row(Kpi::PacketSuccessRateUl, "DRB.PacketSuccessRateUlgNBUu", CellAndUe, CuUp, "TS 5.1.2.2.1", "SDUs delivered, in percent of those delivered or lost"),
     row(Kpi::ReorderingDelayUl, "DRB.PdcpReordDelayUl", CellAndUe, CuUp, "TS 5.1.1.1.5", "0.1 ms from the reception of an SDU until its delivery in order"),
     row(Kpi::PdcpPduVolumeDl, "QosFlow.PdcpPduVolumeDL_Filter", CellAndUe, CuUp, "TS 5.1.3.6.1.1, ns-O-RAN", "kbit of PDCP PDUs for the DU"),
+    row(Kpi::AveragePower, "PEE.AvgPower", OfCell, CellDu, "TS 5.1.1.19.2.1", "the mean power of the cell's hardware").whole(),
+    row(Kpi::LeastPower, "PEE.MinPower", OfCell, CellDu, "TS 5.1.1.19.2.2", "the smallest power, as means over 10 ms, in steps of a thousandth of the full load").whole(),
+    row(Kpi::LargestPower, "PEE.MaxPower", OfCell, CellDu, "TS 5.1.1.19.2.3", "the largest one").whole(),
+    row(Kpi::Energy, "PEE.Energy", OfCell, CellDu, "TS 5.1.1.19.3", "the energy of the period").whole(),
     row(Kpi::MaxConnected, "RRC.ConnMax", OfCell, CellCu, "TS 5.1.1.4.2", "the largest number of UEs in RRC_CONNECTED").whole(),
+    row(Kpi::Mobility(MobilityCount::Setups), "RRC.ConnEstabAtt", OfCell, CellCu, "TS 5.1.1.15.1", "RRC connection establishments that UEs attempted").whole(),
+    row(Kpi::Mobility(MobilityCount::SetupsSucceeded), "RRC.ConnEstabSucc", OfCell, CellCu, "TS 5.1.1.15.2", "those that were completed").whole(),
+    row(Kpi::Mobility(MobilityCount::SetupsRejected), "RRC.ConnEstabFailCause.NetworkReject", OfCell, CellCu, "TS 5.1.1.15.3", "those refused: the cell is locked, shutting down or full").whole(),
+    row(Kpi::Mobility(MobilityCount::SetupsWithoutReply), "RRC.ConnEstabFailCause.NoReply", OfCell, CellCu, "TS 5.1.1.15.3", "those whose random access did not succeed until T300 expired").whole(),
+    row(Kpi::Mobility(MobilityCount::Reestablishments), "RRC.ReEstabAtt", OfCell, CellCu, "TS 5.1.1.17.1", "RRC re-establishments that UEs attempted after a failure").whole(),
+    row(Kpi::Mobility(MobilityCount::ReestablishmentsSucceeded), "RRC.ReEstabSuccWithUeContext", OfCell, CellCu, "TS 5.1.1.17.2", "those that were completed; the context of the UE is always found").whole(),
+    row(Kpi::Mobility(MobilityCount::Preparations), "MM.HoPrepInterReq", OfCell, CellCu, "TS 5.1.1.6.1.1", "handovers that the cell as source asked a target to prepare; each cell is a gNB of its own").whole(),
+    row(Kpi::Mobility(MobilityCount::PreparationsSucceeded), "MM.HoPrepInterSucc", OfCell, CellCu, "TS 5.1.1.6.1.2", "those that the target accepted").whole(),
+    row(Kpi::Mobility(MobilityCount::PreparationsFailed), "MM.HoPrepInterFail", OfCell, CellCu, "TS 5.1.1.6.1.3", "those that the target refused: it is locked, shutting down or full").whole(),
+    row(Kpi::Mobility(MobilityCount::Allocations), "MM.HoResAlloInterReq", OfCell, CellCu, "TS 5.1.1.6.1.4", "handovers that the cell as target was asked to admit").whole(),
+    row(Kpi::Mobility(MobilityCount::AllocationsSucceeded), "MM.HoResAlloInterSucc", OfCell, CellCu, "TS 5.1.1.6.1.5", "those that it admitted").whole(),
+    row(Kpi::Mobility(MobilityCount::AllocationsFailed), "MM.HoResAlloInterFail", OfCell, CellCu, "TS 5.1.1.6.1.6", "those that it refused").whole(),
+    row(Kpi::Mobility(MobilityCount::Executions), "MM.HoExeInterReq", OfCell, CellCu, "TS 5.1.1.6.1.7", "handovers whose command a UE of the cell has received, without conditional ones").whole(),
+    row(Kpi::Mobility(MobilityCount::ExecutionsSucceeded), "MM.HoExeInterSucc", OfCell, CellCu, "TS 5.1.1.6.1.8", "those that were completed, counted by the source").whole(),
+    row(Kpi::Mobility(MobilityCount::ExecutionsFailed), "MM.HoExeInterFail", OfCell, CellCu, "TS 5.1.1.6.1.9", "those that failed: T304 expired").whole(),
+    row(Kpi::Mobility(MobilityCount::ConditionalPreparations), "MM.ChoPrepInterReq", OfCell, CellCu, "TS 5.1.1.6.6.1", "conditional handovers that the cell asked a target to prepare").whole(),
+    row(Kpi::Mobility(MobilityCount::ConditionalPreparationsSucceeded), "MM.ChoPrepInterSucc", OfCell, CellCu, "TS 5.1.1.6.6.2", "those that the target accepted").whole(),
+    row(Kpi::Mobility(MobilityCount::ConditionalUes), "MM.ConfigInterReqChoUes", OfCell, CellCu, "TS 5.1.1.6.6.8", "UEs that were configured with conditional handover").whole(),
+    row(Kpi::Mobility(MobilityCount::ConditionalExecutionsSucceeded), "MM.ChoExeInterSucc", OfCell, CellCu, "TS 5.1.1.6.6.9", "conditional handovers that were completed").whole(),
+    row(Kpi::Mobility(MobilityCount::TooEarly), "HO.IntraSys.TooEarly", OfCell, CellCu, "TS 5.1.1.25.1", "handovers from the cell that were too early (TS 38.300 15.5.2)").whole(),
+    row(Kpi::Mobility(MobilityCount::TooLate), "HO.IntraSys.TooLate", OfCell, CellCu, "TS 5.1.1.25.1", "radio link failures in the cell that a handover would have avoided").whole(),
+    row(Kpi::Mobility(MobilityCount::ToWrongCell), "HO.IntraSys.ToWrongCell", OfCell, CellCu, "TS 5.1.1.25.1", "handovers from the cell to a wrong cell").whole(),
+    row(Kpi::Mobility(MobilityCount::PingPongs), "HO.IntraSys.PingPong", OfCell, CellCu, "ferric", "UEs that came back to the cell by handover within `ping_pong_window_s`").whole(),
+    row(Kpi::ContentionPreambles, "RACH.PreambleACell", OfCell, CellDu, "TS 5.1.1.20.1", "contention-based preambles received in a second").whole(),
+    row(Kpi::DedicatedPreambles, "RACH.PreambleDedCell", OfCell, CellDu, "TS 5.1.1.20.1", "dedicated preambles received in a second").whole(),
+    row(Kpi::ServingCell(Quality::Rsrp), "HO.SrcCellQual.RS-RSRP", OfUe, CellCu, "ns-O-RAN", "RSRP of the serving cell after the layer 3 filter, in dBm, at the end of the period"),
+    row(Kpi::ServingCell(Quality::Rsrq), "HO.SrcCellQual.RS-RSRQ", OfUe, CellCu, "ns-O-RAN", "its RSRQ, in dB"),
+    row(Kpi::ServingCell(Quality::Sinr), "HO.SrcCellQual.RS-SINR", OfUe, CellCu, "ns-O-RAN", "its SINR, in dB"),
+    row(Kpi::StrongestNeighbour(Quality::Rsrp), "HO.TrgtCellQual.RS-RSRP", OfUe, CellCu, "ns-O-RAN", "RSRP of the strongest neighbour after the layer 3 filter, in dBm, at the end of the period"),
+    row(Kpi::StrongestNeighbour(Quality::Rsrq), "HO.TrgtCellQual.RS-RSRQ", OfUe, CellCu, "ns-O-RAN", "its RSRQ, in dB"),
+    row(Kpi::StrongestNeighbour(Quality::Sinr), "HO.TrgtCellQual.RS-SINR", OfUe, CellCu, "ns-O-RAN", "its SINR, in dB"),
+    row(Kpi::TimingAdvance, "UE.TimingAdvance", OfUe, CellDu, "ferric", "the timing advance by the distance to the serving site, in units of 16 T_s, at the end of the period"),
 ];
 
 /// Measurements that only profiles announce, under the names of their base stations.
-const OF_PROFILES: [Measurement; 4] = [
-    row(Kpi::DedicatedPreambles, "RACH.PreambleDedCell", OfCell, CellDu, "TS 5.1.1.20.1", ""),
+const OF_PROFILES: [Measurement; 3] = [
     row(Kpi::Connected, "RRC.Conn.Avg", OfCell, CellCu, "ONOS", "").whole(),
     row(Kpi::PrbUsedDl, "PrbUsedDL", OfCell, CellDu, "ONOS", ""),
     row(Kpi::PrbUsedUl, "PrbUsedUL", OfCell, CellDu, "ONOS", ""),

@@ -4,7 +4,7 @@ use e2sm::common::{FiveQi, PlmnIdentity, SNssai};
 use e2sm::kpm::MeasurementLabel;
 use ferric::agent::Ue;
 use radio::phy::Direction;
-use radio::{Cell, PrbUsage, Subscription, UeEntry};
+use radio::{Cell, MobilityCounts, PrbUsage, Subscription, UeEntry};
 use ran_functions::kpm::MeasuredObject;
 
 use super::Kpi;
@@ -23,6 +23,9 @@ pub struct CounterSnapshot {
     pub(super) at: radio::Time,
     pub(super) dl_usage: PrbUsage,
     pub(super) ul_usage: PrbUsage,
+    pub(super) mobility: MobilityCounts,
+    /// The energy of the cell, in joules.
+    pub(super) energy_j: f64,
 }
 
 /// The growth of the counters of an object that was computed last. A report has several measurements of the same object.
@@ -62,6 +65,8 @@ impl Node {
         mark.at = cell.now();
         mark.dl_usage = *cell.usage(Direction::Downlink);
         mark.ul_usage = *cell.usage(Direction::Uplink);
+        mark.mobility = *self.simulation.borrow().model.network.mobility_counts(self.cell_number());
+        mark.energy_j = cell.energy_j();
     }
 
     /// The usage of the cell since a snapshot, in the direction of a usage measurement; None for other measurements.

@@ -49,6 +49,8 @@ fn measurements_are_in_the_dictionary() {
         match node.value(&since, object, at, &MeasurementLabel::NO_LABEL) {
             Value::Integer(_) => assert_eq!(entry.kind, Kind::Integer, "{}", offer.name),
             Value::Real(_) => assert_eq!(entry.kind, Kind::Real, "{}", offer.name),
+            // the only cell has no neighbour
+            Value::NoValue => assert!(offer.name.starts_with("HO.TrgtCellQual"), "{}", offer.name),
             other => panic!("{}: {other:?}", offer.name),
         }
         assert!(MEASUREMENTS[..at].iter().all(|before| before.name != offer.name));
@@ -502,4 +504,32 @@ fn prb_usage_of_a_slice_is_its_share() {
         let share = each[0] / (each[0] + each[1]);
         assert!((share - 0.7).abs() < 0.003, "MAC statistics, direction {direction}: {share}");
     }
+}
+
+/// A cell without UEs, on for three seconds and off for five: half of a transition of 50 ms, then deep sleep.
+#[test]
+fn energy_is_that_of_the_power_states() {
+    let mut node =
+        testing::nodes(&crate::RanConfig { scenario: crate::Scenario::without_traffic(0), ..Default::default() })
+            .remove(0);
+    node.advance(START);
+    node.advance(START + SECOND);
+    let value = |node: &Node, since: &CounterSnapshot, name: &str| cell_value(node, since, name);
+    let since = snapshot(&node);
+    node.advance(START + SECOND * 4);
+    let on_w = value(&node, &since, "PEE.AvgPower");
+    let (least_w, largest_w) = (value(&node, &since, "PEE.MinPower"), value(&node, &since, "PEE.MaxPower"));
+    // between micro sleep and the full load of 1200 W; the slots of 10 ms repeat
+    assert!((250.0..350.0).contains(&on_w) && (on_w - least_w).abs() <= 1.2 && (on_w - largest_w).abs() <= 1.2);
+    let energy_kwh = value(&node, &since, "PEE.Energy");
+    assert!((energy_kwh - on_w * 3.0 / 3.6e6).abs() < 1e-12, "{energy_kwh} kWh");
+    node.cell_mut().set_energy_saving(true);
+    let since = snapshot(&node);
+    node.advance(START + SECOND * 9);
+    let unit_w = 1200.0 / 280.0;
+    let expected_j = unit_w * (5.0 + 1000.0 / 2.0 / 1e3);
+    let energy_j = value(&node, &since, "PEE.Energy") * 3.6e6;
+    assert!((energy_j - expected_j).abs() < 1e-6, "{energy_j} and not {expected_j} J");
+    assert_eq!(value(&node, &since, "PEE.MinPower"), 4.8, "of 4.3, in steps of 1.2 W");
+    assert!((value(&node, &since, "PEE.MaxPower") - 21.0 * unit_w).abs() < 1.2, "of the transition");
 }

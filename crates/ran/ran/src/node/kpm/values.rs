@@ -7,6 +7,9 @@ use radio::phy::Direction;
 use super::{CounterSnapshot, Kpi};
 use crate::counters::Counters;
 
+/// Joules of a kilowatt hour.
+const J_PER_KWH: f64 = 3.6e6;
+
 /// Computes a measurement from the counters since a snapshot, in the units of [`e2sm::kpm::dictionary`].
 pub fn value(kpi: Kpi, counted: &Counters, since: &CounterSnapshot, cell: &Cell) -> Value {
     let dl = || cell.usage(Direction::Downlink).since(&since.dl_usage);
@@ -94,7 +97,20 @@ pub fn value(kpi: Kpi, counted: &Counters, since: &CounterSnapshot, cell: &Cell)
         Kpi::ErrorBlocksUl => count(counted.ul_failed_transmissions),
         Kpi::InitialErrorBlocksUl => count(counted.ul_failed_blocks),
         Kpi::ResidualErrorBlocksUl => count(counted.ul_lost_blocks),
-        // a state of the buffers instead of a count, which the node reads; the model has no preambles
-        Kpi::BufferDl | Kpi::DedicatedPreambles => Value::NoValue,
+        Kpi::AveragePower => {
+            let seconds = cell.now().since(since.at).as_secs_f64();
+            real((seconds > 0.0).then(|| (cell.energy_j() - since.energy_j) / seconds))
+        }
+        Kpi::LeastPower => real(cell.power_range_w(since.at).map(|(least_w, _)| least_w)),
+        Kpi::LargestPower => real(cell.power_range_w(since.at).map(|(_, largest_w)| largest_w)),
+        Kpi::Energy => Value::Real((cell.energy_j() - since.energy_j) / J_PER_KWH),
+        // the node reads them elsewhere: the state of the buffers, where UEs are, and what the network counts and UEs measure
+        Kpi::BufferDl
+        | Kpi::Mobility(_)
+        | Kpi::ContentionPreambles
+        | Kpi::DedicatedPreambles
+        | Kpi::ServingCell(_)
+        | Kpi::StrongestNeighbour(_)
+        | Kpi::TimingAdvance => Value::NoValue,
     }
 }

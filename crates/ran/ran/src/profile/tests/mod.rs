@@ -186,6 +186,9 @@ fn kpm_subscription(definition: &kpm::ActionDefinition<'_>, period_ms: u32) -> (
     (trigger, action)
 }
 
+/// The octets below 16 kB that the setup request of the profile `full` leaves.
+const SPARE_OCTETS: usize = 600;
+
 #[test]
 fn setup_requests_fit_into_16_kb() {
     let mut lte = CellScenario::default();
@@ -205,7 +208,9 @@ fn setup_requests_fit_into_16_kb() {
                     println!("- function {}: {} octets", function.id, function.definition.len());
                 }
                 println!("{} {node_type:?}: {octets} octets", profile.name);
-                assert!(octets < 16_384, "{} {node_type:?}: {octets} octets", profile.name);
+                // room for a table of measurements that grows
+                let spare = if profile.name == "full" { SPARE_OCTETS } else { 0 };
+                assert!(octets + spare < 16_384, "{} {node_type:?}: {octets} octets", profile.name);
             }
         }
     }
@@ -251,7 +256,7 @@ fn all_ccc_attributes_are_announced_on_request() {
     };
     let short = attributes(false);
     assert_eq!(short[..3], ["administrativeState", "cellState", "nRPCI"]);
-    assert_eq!((short.len(), attributes(true).len()), (11, 26));
+    assert_eq!((short.len(), attributes(true).len()), (13, 32));
 }
 
 #[test]

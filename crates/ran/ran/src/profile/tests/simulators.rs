@@ -19,6 +19,20 @@ fn kpm_sim_has_neither_object_identifier_nor_short_name() {
 }
 
 #[test]
+fn kpm_sim_reports_in_the_layout_of_v1_02() {
+    let (mut trigger, mut definition) = (Vec::new(), Vec::new());
+    v1::EventTriggerDefinition::every(v1::ReportPeriod::ALL[0]).encode(&mut trigger).unwrap();
+    v1::ActionDefinition { ric_style_type: RicStyleType(3) }.encode(&mut definition).unwrap();
+    let mut node = Driven::new(&config("osc"), NodeType::Gnb);
+    node.subscribe(0, trigger, vec![report_action(0, Some(definition))]).unwrap();
+    let (header, message) = node.report(0).unwrap();
+    let v1::IndicationHeader::Format1(header) = v1::IndicationHeader::decode(&header).unwrap();
+    assert_eq!(header.gnb_name, Some(v1::GnbName::GnbCuCpName(per::PrintableString::literal("kpm_sim"))));
+    let message = v1::IndicationMessage::decode_owned(&message).unwrap();
+    assert!(matches!(message, v1::IndicationMessage::StyleAndFormat1(_)), "{message:?}");
+}
+
+#[test]
 fn kpm_sim_takes_subscriptions_with_one_action_only() {
     let (mut trigger, mut definition) = (Vec::new(), Vec::new());
     v1::EventTriggerDefinition::every(v1::ReportPeriod::ALL[0]).encode(&mut trigger).unwrap();

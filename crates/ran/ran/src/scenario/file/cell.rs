@@ -6,7 +6,7 @@ use radio::phy::{Carrier, Duplex, Layout, McsTable, TddPattern};
 use radio::rlc::Mode;
 use radio::{CellConfig, DrxConfig, OuterLoop, ShortCycle};
 
-use super::{ScenarioFolders, site, slices, traffic_control};
+use super::{ScenarioFolders, power, site, slices, traffic_control};
 use crate::scenario::{CellScenario, MAX_CELLS};
 use settings::{Error, Table, TableKeys};
 
@@ -54,6 +54,7 @@ pub const CELL: TableKeys = TableKeys {
         "p0_dbm",
         "alpha",
         "drx",
+        "power",
         "harq",
         "outer_loop",
         "rlc",
@@ -136,6 +137,10 @@ pub fn cells(
         ..CellScenario::default()
     };
     let sectors = site::sectors(table, layout)?;
+    let mut cell = cell;
+    // all sectors have the same power
+    let power_dbm = sectors.first().map_or(0.0, |site| site.power_dbm);
+    cell.radio.power = power::model(table, cell.radio.carrier.duplex == Duplex::Fdd, power_dbm)?;
     let positions = site::positions(table, layout, MAX_CELLS)?;
     let cells = positions.iter().flat_map(|position| {
         let cell = &cell;

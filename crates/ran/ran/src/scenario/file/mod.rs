@@ -8,6 +8,7 @@ mod deployment_tests;
 mod flow;
 mod mobility;
 mod places;
+mod power;
 mod site;
 mod slices;
 #[cfg(test)]
@@ -54,7 +55,7 @@ const TOP: TableKeys = TableKeys {
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 24] = [
+const TABLES: [&TableKeys; 25] = [
     &TOP,
     &mobility::HANDOVER,
     &mobility::CONDITIONAL,
@@ -68,6 +69,7 @@ const TABLES: [&TableKeys; 24] = [
     &cell::LTE_TDD,
     &cell::DRX,
     &cell::HARQ,
+    &power::POWER,
     &cell::OUTER_LOOP,
     &cell::RLC,
     &traffic_control::TRAFFIC_CONTROL,

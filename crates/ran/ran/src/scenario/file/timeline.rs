@@ -19,14 +19,17 @@ pub struct Group<'t> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Action {
     Administrative(AdministrativeState),
+    EnergySaving { is_ordered: bool },
     Flow { starts: bool },
     HandOver,
 }
 
-const ACTIONS: [(&str, Action); 6] = [
+const ACTIONS: [(&str, Action); 8] = [
     ("lock", Action::Administrative(AdministrativeState::Locked)),
     ("unlock", Action::Administrative(AdministrativeState::Unlocked)),
     ("shut-down", Action::Administrative(AdministrativeState::ShuttingDown)),
+    ("sleep", Action::EnergySaving { is_ordered: true }),
+    ("wake", Action::EnergySaving { is_ordered: false }),
     ("start-flow", Action::Flow { starts: true }),
     ("stop-flow", Action::Flow { starts: false }),
     ("hand-over", Action::HandOver),
@@ -46,7 +49,7 @@ pub fn entry(
     let words = || ACTIONS.map(|(word, _)| word).join(", ");
     let action = action.ok_or_else(|| table.missing("do", format!("one of {}", words())))?;
     let keys: &[&str] = match action {
-        Action::Administrative(_) => &["cell"],
+        Action::Administrative(_) | Action::EnergySaving { .. } => &["cell"],
         Action::Flow { .. } => &["ue", "flow"],
         Action::HandOver => &["ue", "to"],
     };
@@ -71,6 +74,10 @@ pub fn entry(
     match action {
         Action::Administrative(state) => {
             let change = TimelineChange::Administrative { cell: cell("cell")?, state };
+            timeline.push(TimelineEntry { at, change });
+        }
+        Action::EnergySaving { is_ordered } => {
+            let change = TimelineChange::EnergySaving { cell: cell("cell")?, is_ordered };
             timeline.push(TimelineEntry { at, change });
         }
         Action::HandOver => {

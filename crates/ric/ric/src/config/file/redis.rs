@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
+use settings::reference::names;
 use settings::{Table, TableKeys};
 use traffic::{RedisConfig, RedisFiles};
 
-use super::{ConfigError, MAX_MS, set};
+use super::super::reference::REDIS_KEYS;
+use super::{ConfigError, integer, set};
 
-pub(super) const REDIS: TableKeys = TableKeys {
-    name: "[redis]",
-    keys: &["url", "ca", "certificate", "key", "password", "period_ms", "stream_length", "prefix", "queue_octets"],
-};
+pub(super) const REDIS: TableKeys = TableKeys { name: "[redis]", keys: &names(&REDIS_KEYS) };
 
 /// The longest common part of the names of channels and streams.
 const MAX_PREFIX: usize = 128;
@@ -27,8 +26,8 @@ pub(super) fn config(file: &Table<'_>) -> Result<Option<RedisConfig>, ConfigErro
         (None, Some(_)) => return Err(table.invalid("key", "requires `certificate`")),
     };
     config.files = RedisFiles { ca: path("ca")?, own, password: path("password")? };
-    set(&mut config.period_ms, table.integer("period_ms", 1..=MAX_MS)?);
-    set(&mut config.stream_length, table.integer("stream_length", 0..=10_000_000)?);
+    set(&mut config.period_ms, integer(&table, &REDIS_KEYS, "period_ms")?);
+    set(&mut config.stream_length, integer(&table, &REDIS_KEYS, "stream_length")?);
     if let Some(prefix) = table.text("prefix", "a name")? {
         if prefix.is_empty() || prefix.len() > MAX_PREFIX || prefix.contains(char::is_whitespace) {
             let reason = format!("`{prefix}` is not 1 to {MAX_PREFIX} octets without white space");
@@ -36,7 +35,7 @@ pub(super) fn config(file: &Table<'_>) -> Result<Option<RedisConfig>, ConfigErro
         }
         config.prefix = prefix.to_owned();
     }
-    set(&mut config.queue_octets, table.integer("queue_octets", 4096..=1 << 30)?);
+    set(&mut config.queue_octets, integer(&table, &REDIS_KEYS, "queue_octets")?);
     Ok(Some(config))
 }
 

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use ferric::e2::{FunctionName, Grant, Selection, XappRights};
 use ferric::e2ap::RanFunctionId;
 use ferric::server::{NodeEntry, Rights, XappEntry};
+use settings::reference::names;
 use settings::{Element, Table, TableKeys};
 
+use super::super::reference::{E42_RIGHTS_KEYS, GRANT_KEYS, NODE_RIGHTS_KEYS, XAPP_RIGHTS_KEYS};
 use super::{ConfigError, MAX_ENTRIES};
 
-const NODE_RIGHTS: TableKeys = TableKeys { name: "[[node_rights]]", keys: &["certificate", "nodes"] };
-const XAPP_RIGHTS: TableKeys = TableKeys { name: "[[xapp_rights]]", keys: &["certificate", "read", "control"] };
-const E42_RIGHTS: TableKeys = TableKeys { name: "[e42_rights]", keys: &["read", "control"] };
-const GRANT: TableKeys = TableKeys { name: "a grant", keys: &["nodes", "functions"] };
-#[cfg(test)]
-pub(super) const TABLES: [&TableKeys; 4] = [&NODE_RIGHTS, &XAPP_RIGHTS, &E42_RIGHTS, &GRANT];
+const NODE_RIGHTS: TableKeys = TableKeys { name: "[[node_rights]]", keys: &names(&NODE_RIGHTS_KEYS) };
+const XAPP_RIGHTS: TableKeys = TableKeys { name: "[[xapp_rights]]", keys: &names(&XAPP_RIGHTS_KEYS) };
+const E42_RIGHTS: TableKeys = TableKeys { name: "[e42_rights]", keys: &names(&E42_RIGHTS_KEYS) };
+const GRANT: TableKeys = TableKeys { name: "a grant", keys: &names(&GRANT_KEYS) };
 
 /// The highest RAN function id.
 const MAX_FUNCTION_ID: u16 = 4095;

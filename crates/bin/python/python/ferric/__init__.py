@@ -1,0 +1,52 @@
+"""xApps for near-RT RICs: measurements, controls, and an embedded RIC with an emulated RAN.
+
+    >>> import ferric
+    >>> with ferric.Demo(ues=2) as demo, demo.connect() as ric:
+    ...     for m in ric.kpm(["DRB.UEThpDl"], period_ms=100):
+    ...         print(m.ue.split(":")[0], m["DRB.UEThpDl"] >= 0)
+    ...         break
+    amf True
+
+`connect` opens a session with a running RIC (`make demo`, `ferric ric`); `Demo` starts one in this process. A stream of
+measurements is an iterator; `ferric.aio` has the same for asyncio. docs/python.md and docs/xapp-api.md say more.
+"""
+
+from . import errors
+from ._ferric import (
+    Batch,
+    Cell,
+    Demo,
+    EventFeed,
+    HandoverRequest,
+    HandoverRequests,
+    KpmStream,
+    Node,
+    Record,
+    Ric,
+    Slices,
+    TrafficControl,
+    Ue,
+    __version__,
+    connect,
+)
+from .errors import Error
+
+__all__ = [
+    "Batch",
+    "Cell",
+    "Demo",
+    "Error",
+    "EventFeed",
+    "HandoverRequest",
+    "HandoverRequests",
+    "KpmStream",
+    "Node",
+    "Record",
+    "Ric",
+    "Slices",
+    "TrafficControl",
+    "Ue",
+    "__version__",
+    "connect",
+    "errors",
+]

@@ -1,0 +1,147 @@
+//! A session with a near-RT RIC.
+
+use ferric::xapp;
+use pyo3::prelude::*;
+
+use crate::answers::{Answers, set_quota};
+use crate::feed::{EventFeed, HandoverRequests};
+use crate::handles::{Cell, Node, Slices, TrafficControl, Ue};
+use crate::stream::KpmStream;
+use crate::wait::{detached, seconds};
+
+/// Connects to a near-RT RIC. `address` is by default the variable FERRIC_RIC, or tcp://127.0.0.1:36423. `name` is shown in the RIC's
+/// log. Waits for a RIC that does not listen yet, `timeout` seconds at most. Verbs of the session wait `deadline` seconds at most.
+#[pyfunction]
+#[pyo3(signature = (address=None, *, name=None, timeout=30.0, deadline=10.0))]
+pub fn connect(
+    py: Python<'_>,
+    address: Option<String>,
+    name: Option<String>,
+    timeout: f64,
+    deadline: f64,
+) -> PyResult<Ric> {
+    let deadline = seconds("deadline", deadline)?;
+    let mut options = xapp::Ric::options().timeout(seconds("timeout", timeout)?);
+    options = options.name(name.unwrap_or_else(|| "python".to_owned()));
+    if let Some(address) = address {
+        options = options.address(address);
+    }
+    Ok(Ric(detached(py, || options.connect())?.deadline(deadline)))
+}
+
+/// A session with a near-RT RIC, closed at the end of a `with` block.
+#[pyclass(frozen, module = "ferric", subclass)]
+pub struct Ric(pub xapp::Ric);
+
+#[pymethods]
+impl Ric {
+    /// The nodes that are up.
+    fn nodes(&self, py: Python<'_>) -> PyResult<Vec<Node>> {
+        Ok(detached(py, || self.0.nodes())?.into_iter().map(Node).collect())
+    }
+
+    /// The node of that name. Waits for it until the deadline.
+    fn node(&self, py: Python<'_>, name: String) -> PyResult<Node> {
+        Ok(Node(detached(py, || self.0.node(name))?))
+    }
+
+    /// The cells that are known.
+    fn cells(&self, py: Python<'_>) -> PyResult<Vec<Cell>> {
+        Ok(detached(py, || self.0.cells())?.into_iter().map(Cell).collect())
+    }
+
+    /// The UEs that are known.
+    fn ues(&self, py: Python<'_>) -> PyResult<Vec<Ue>> {
+        Ok(detached(py, || self.0.ues())?.into_iter().map(Ue).collect())
+    }
+
+    /// The UE of that name: `amf:17`, `rnti:0x4601@003804001`, `ip:10.45.0.7`. Waits for it until the deadline.
+    fn ue(&self, py: Python<'_>, name: String) -> PyResult<Ue> {
+        Ok(Ue(detached(py, || self.0.ue(name))?))
+    }
+
+    /// A stream of measurements: of each UE, unless `ue`, `cell`, `slice` or `whole_node` restricts it. Nodes that come later
+    /// report too. `buffer`: the most records that wait for the reader, 65536 by default; beyond them the oldest are lost.
+    #[pyo3(signature = (measurements, *, period_ms=1000, ue=None, cell=None, slice=None, node=None, whole_node=false, buffer=None))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn kpm(
+        &self,
+        py: Python<'_>,
+        measurements: Vec<String>,
+        period_ms: u32,
+        ue: Option<String>,
+        cell: Option<String>,
+        slice: Option<String>,
+        node: Option<String>,
+        whole_node: bool,
+        buffer: Option<usize>,
+    ) -> PyResult<KpmStream> {
+        let mut request = self.0.kpm(measurements);
+        request = ue.into_iter().fold(request, |request, ue| request.ue(ue));
+        request = cell.into_iter().fold(request, |request, cell| request.cell(cell));
+        request = slice.into_iter().fold(request, |request, slice| request.slice(slice));
+        request = node.into_iter().fold(request, |request, node| request.node(node));
+        request = buffer.into_iter().fold(request, |request, records| request.buffer(records));
+        if whole_node {
+            request = request.whole_node();
+        }
+        Ok(KpmStream::new(detached(py, || request.every(period_ms))?))
+    }
+
+    /// The slices of all nodes.
+    #[getter]
+    fn slices(&self) -> Slices {
+        Slices(self.0.slices())
+    }
+
+    /// Traffic control of all nodes that have it.
+    #[getter]
+    fn tc(&self) -> TrafficControl {
+        TrafficControl(self.0.tc())
+    }
+
+    /// Sets the quota of a network slice, such as `1` or `1-00000a`, at every node that offers it, in percent of the resource
+    /// blocks. Returns the node and its text, for each.
+    #[pyo3(signature = (slice, *, min=0, max=100, dedicated=0))]
+    fn quota(&self, py: Python<'_>, slice: String, min: u8, max: u8, dedicated: u8) -> PyResult<Answers> {
+        set_quota(py, [min, max, dedicated], |quota| self.0.quota(slice, quota))
+    }
+
+    /// Requests the decision on each handover that a node begins.
+    fn handover_requests(&self, py: Python<'_>) -> PyResult<HandoverRequests> {
+        Ok(HandoverRequests(detached(py, || self.0.handover_requests())?))
+    }
+
+    /// What happens to the RIC and its nodes: begins with the nodes that are up.
+    fn events(&self, py: Python<'_>) -> PyResult<EventFeed> {
+        Ok(EventFeed(detached(py, || self.0.events())?))
+    }
+
+    /// The same session with verified controls: they wait until reports show the effect, `within` seconds at most.
+    fn verified(&self, within: f64) -> PyResult<Ric> {
+        Ok(Ric(self.0.verified(seconds("within", within)?)))
+    }
+
+    /// Reports that the RIC has dropped because this session reads too slowly.
+    #[getter]
+    fn dropped(&self, py: Python<'_>) -> PyResult<u64> {
+        detached(py, || self.0.dropped())
+    }
+
+    /// Ends the session. A second call does nothing.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+
+    fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __exit__(&self, py: Python<'_>, _type: Py<PyAny>, _value: Py<PyAny>, _traceback: Py<PyAny>) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
+    }
+}

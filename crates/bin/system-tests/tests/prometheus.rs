@@ -1,0 +1,162 @@
+//! `/metrics` by Prometheus' own tool, and the Grafana dashboard against what a RIC exposes.
+//!
+//! `FERRIC_PROMTOOL` names promtool; scripts/northbound has it. Without it, these tests say what they did not test.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use ran::{RanConfig, Scenario};
+use serde_json::{Value, json};
+use system_tests::{TestRan, TestRic};
+
+const NODE: &str = "gnb-00101-e00";
+const DASHBOARD: &str = include_str!("../../../../packaging/grafana/ferric-ric.json");
+
+/// The text of `/metrics` of a RIC that has a node, a control, refused requests and a stream.
+fn metrics() -> String {
+    let ric = TestRic::start();
+    let scenario = Scenario::with_mixed_traffic(1, 2, 1);
+    let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });
+    ric.await_slices(NODE);
+    let slices = json!({ "algorithm": "NVS", "slices": [{ "id": 1, "share_percent": 50 }] });
+    ric.rest.request("PUT", &format!("/v1/nodes/{NODE}/slices/dl"), slices).expect(200);
+    ric.rest.request("GET", "/metrics", None);
+    ric.rest.request("GET", "/metrics", None).body
+}
+
+/// Runs promtool with an input. Fails unless it succeeds; returns `false` where it is not known.
+fn promtool(arguments: &[&str], input: &str) -> bool {
+    let Some(promtool) = std::env::var_os("FERRIC_PROMTOOL") else {
+        eprintln!("NOT TESTED: FERRIC_PROMTOOL does not name promtool; scripts/northbound has it");
+        return false;
+    };
+    let mut command = Command::new(promtool);
+    let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    // it lints on standard error, without a status
+    assert!(output.status.success() && stderr.trim().is_empty(), "{stdout}\n{stderr}");
+    true
+}
+
+#[test]
+fn names_and_units_follow_the_conventions_of_prometheus() {
+    let text = metrics();
+    promtool(&["check", "metrics"], &text);
+    // the same without the tool: base units, and each metric has a help text and a type
+    for line in text.lines().filter(|line| line.starts_with("# TYPE ")) {
+        let mut words = line.split(' ').skip(2);
+        let (name, kind) = (words.next().unwrap(), words.next().unwrap());
+        assert!(text.contains(&format!("# HELP {name} ")), "{name}");
+        assert!(
+            !["_ms", "_us", "_milliseconds", "_bytes_total_bytes"].iter().any(|unit| name.contains(unit)),
+            "{name}"
+        );
+        assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
+        assert!(kind != "histogram" || name.ends_with("_seconds"), "{name}");
+    }
+}
+
+#[test]
+fn clients_cannot_create_series() {
+    let ric = TestRic::start();
+    let series =
+        || ric.rest.request("GET", "/metrics", None).body.lines().filter(|line| !line.starts_with('#')).count();
+    let request = |number: u32| {
+        ric.rest.request("GET", &format!("/v1/none-{number}"), None).expect_problem(404, &[]);
+        ric.rest.request("GET", &format!("/v1/nodes/none-{number}/slices"), None);
+        ric.rest.request(&format!("VERB{number}"), "/v1/nodes", None);
+        ric.rest.request("GET", &format!("/v1/events?topics=none{number}"), None);
+    };
+    request(0);
+    series();
+    let before = series();
+    (1..100).for_each(request);
+    assert_eq!(series(), before);
+}
+
+/// The expressions of the dashboard's panels, with numbers in place of Grafana's variables.
+fn expressions(dashboard: &Value) -> Vec<String> {
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let expressions = targets.map(|target| target["expr"].as_str().unwrap().replace("$__rate_interval", "1m"));
+    expressions.map(|expression| expression.replace("$instance", ".*")).collect()
+}
+
+/// The names of metrics in a text.
+fn names(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("ferric_")).map(str::to_owned).collect()
+}
+
+#[test]
+fn dashboard_shows_metrics_that_the_ric_exposes_and_all_of_them() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let exposed: BTreeSet<_> = metrics()
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .flat_map(|line| names(line.split(['{', ' ']).next().unwrap()))
+        .collect();
+    let expressions = expressions(&dashboard);
+    let shown: BTreeSet<_> = expressions.iter().flat_map(|expression| names(expression)).collect();
+    assert_eq!(shown.difference(&exposed).collect::<Vec<_>>(), Vec::<&String>::new(), "not exposed");
+    // of a histogram, the quantiles are shown
+    let is_counted_otherwise = |name: &str| name.ends_with("_sum") || name.ends_with("_count");
+    let missing: Vec<_> = exposed.difference(&shown).filter(|name| !is_counted_otherwise(name)).collect();
+    assert_eq!(missing, Vec::<&String>::new(), "not shown");
+    let rules: Vec<_> = expressions
+        .iter()
+        .enumerate()
+        .map(|(number, expression)| json!({ "record": format!("dashboard:panel:{number}"), "expr": expression }))
+        .collect();
+    // JSON is YAML
+    let file = std::env::temp_dir().join(format!("ferric-dashboard-{}.yml", std::process::id()));
+    std::fs::write(&file, json!({ "groups": [{ "name": "dashboard", "rules": rules }] }).to_string()).unwrap();
+    promtool(&["check", "rules", file.to_str().unwrap()], "");
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn dashboard_has_the_structure_that_grafana_loads() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    assert!(dashboard["schemaVersion"].as_u64().unwrap() >= 36 && dashboard["uid"].is_string());
+    // Grafana gives it a number
+    assert_eq!(dashboard.get("id"), None);
+    let variables: Vec<_> = dashboard["templating"]["list"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variable| variable["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(variables, ["datasource", "instance"]);
+    let panels = dashboard["panels"].as_array().unwrap();
+    let ids: BTreeSet<_> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), panels.len());
+    let mut taken = BTreeSet::new();
+    for panel in panels {
+        let title = panel["title"].as_str().unwrap();
+        assert_eq!(panel["datasource"]["uid"], "${datasource}", "{title}");
+        assert!(matches!(panel["type"].as_str().unwrap(), "stat" | "timeseries"), "{title}");
+        assert!(matches!(
+            panel["fieldConfig"]["defaults"]["unit"].as_str().unwrap(),
+            "short" | "ops" | "reqps" | "s" | "bytes"
+        ));
+        let at = |key: &str| panel["gridPos"][key].as_u64().unwrap();
+        assert!(at("x") + at("w") <= 24, "{title}");
+        for x in at("x")..at("x") + at("w") {
+            for y in at("y")..at("y") + at("h") {
+                assert!(taken.insert((x, y)), "{title} covers another panel");
+            }
+        }
+        let targets = panel["targets"].as_array().unwrap();
+        let references: BTreeSet<_> = targets.iter().map(|target| target["refId"].as_str().unwrap()).collect();
+        assert_eq!(references.len(), targets.len(), "{title}");
+        assert!(
+            targets.iter().all(|target| target["expr"].as_str().unwrap().contains("instance=~\"$instance\"")),
+            "{title}"
+        );
+    }
+}

@@ -1,0 +1,222 @@
+/* Every verb of an xApp at a RIC with two nodes whose UEs are handed over now and then: xapp_verbs ADDRESS. Prints what is not as
+ * expected. */
+#include <ferric.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+static struct ferric_error error;
+#define EXPECT(what)                                                                               \
+    do {                                                                                           \
+        if (!(what)) failures++, printf("%d: %s: %s\n", __LINE__, #what, error.text);              \
+    } while (0)
+#define OK(call) EXPECT((call) == FERRIC_OK)
+/* A control of a UE: nodes hand UEs over meanwhile, so the one that the UE has just left may refuse it. */
+#define OK_MOVING(call)                                                                            \
+    do {                                                                                           \
+        int attempts = 10;                                                                         \
+        int32_t moving = (call);                                                                   \
+        while (moving == FERRIC_ERROR_REFUSED && --attempts > 0) moving = (call);                  \
+        if (moving != FERRIC_OK) failures++, printf("%d: %s: %s\n", __LINE__, #call, error.text);  \
+    } while (0)
+
+static struct ferric_xapp xapp;
+
+/* Waits for a file descriptor of the library, as an event loop does. */
+static int is_readable(int fd) {
+    struct pollfd entry;
+    entry.fd = fd, entry.events = POLLIN, entry.revents = 0;
+    return poll(&entry, 1, 60000) == 1;
+}
+
+static void events(void) {
+    struct ferric_xapp_events events;
+    struct ferric_xapp_event event;
+    OK(ferric_xapp_events_new(xapp, &events, &error));
+    for (int up = 0; up < 2; up++) {
+        OK(ferric_xapp_events_read(events, 60000, &event, &error));
+        EXPECT(event.kind == FERRIC_XAPP_EVENT_NODE_UP && strncmp(event.node, "gnb-00101-e0", 12) == 0);
+    }
+    EXPECT(ferric_xapp_events_fd(events) >= 0);
+    OK(ferric_xapp_events_free(events));
+}
+
+/* Finds a UE with its cell, and the other cell. */
+static void lists(struct ferric_xapp_ue *ue, char *other) {
+    static struct ferric_xapp_node nodes[1];
+    static struct ferric_xapp_cell cells[8];
+    static struct ferric_xapp_ue ues[8];
+    size_t count = 0;
+    struct ferric_xapp_record record;
+    struct ferric_xapp_kpm kpm;
+    double value;
+    const char *names[] = {"DRB.UEThpDl"};
+    struct ferric_xapp_kpm_config config;
+    memset(&config, 0, sizeof config);
+    config.size = sizeof config, config.period_ms = 50, config.measurements = names, config.measurement_count = 1;
+    OK(ferric_xapp_await_node(xapp, "gnb-00101-e01", &error));
+    OK(ferric_xapp_nodes(xapp, nodes, 1, &count, &error));
+    EXPECT(count == 2 && strcmp(nodes[0].name, "gnb-00101-e00") == 0);
+    OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
+    do OK(ferric_xapp_kpm_read(kpm, 60000, &record, &value, 1, &error));
+    while (record.cell[0] == 0 && failures == 0);
+    OK(ferric_xapp_kpm_free(kpm));
+    OK(ferric_xapp_find_ue(xapp, record.ue, ue, &error));
+    EXPECT(ue->amf_ue_ngap_id >= 0 && ue->c_rnti > 0);
+    EXPECT(ue->cell[0] == '0' && strlen(ue->cell) == 9);
+    /* its network slice is reported after its name */
+    for (int at = 0; at < 600 && ue->slice[0] == 0; at++) {
+        poll(NULL, 0, 100);
+        OK(ferric_xapp_find_ue(xapp, record.ue, ue, &error));
+    }
+    EXPECT(ue->slice[0] != 0);
+    OK(ferric_xapp_ues(xapp, ues, 8, &count, &error));
+    EXPECT(count >= 1 && ues[0].name[0]);
+    OK(ferric_xapp_cells(xapp, cells, 8, &count, &error));
+    EXPECT(count == 2 && cells[0].identity != cells[1].identity);
+    strcpy(other, cells[strcmp(cells[0].name, ue->cell) == 0].name);
+    config.ue = record.ue;
+    OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
+    OK(ferric_xapp_kpm_read(kpm, 60000, &record, &value, 1, &error));
+    EXPECT(strcmp(record.ue, config.ue) == 0 && ferric_xapp_kpm_refusals(kpm) == 0);
+    OK(ferric_xapp_kpm_free(kpm));
+    names[0] = "DRB.UEThpDx", config.ue = NULL;
+    EXPECT(ferric_xapp_kpm_new(xapp, &config, &kpm, &error) == FERRIC_ERROR_NOT_OFFERED);
+    EXPECT(strstr(error.text, "DRB.UEThpDl") != NULL);
+}
+
+static void batches(void) {
+    const char *names[] = {"DRB.UEThpDl", "CQI"};
+    struct ferric_xapp_kpm kpm;
+    struct ferric_xapp_batch batch;
+    struct ferric_xapp_columns columns;
+    struct ferric_xapp_kpm_config config;
+    size_t records = 0, named = 0;
+    memset(&config, 0, sizeof config);
+    config.size = sizeof config, config.period_ms = 50, config.measurements = names, config.measurement_count = 2;
+    OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
+    OK(ferric_xapp_batch_new(&batch, &error));
+    while (records < 64 && failures == 0) {
+        EXPECT(is_readable(ferric_xapp_kpm_fd(kpm)));
+        int32_t status = ferric_xapp_kpm_read_batch(kpm, 0, batch, &columns, &error);
+        if (status == FERRIC_ERROR_TIMEOUT) continue; /* all is read: wait */
+        EXPECT(status == FERRIC_OK && columns.count > 0 && columns.measurement_count == 2);
+        for (size_t at = 0; at < columns.count; at++) {
+            EXPECT(columns.times_ns[at] > 0 && columns.nodes[at] < columns.node_names.count);
+            EXPECT(columns.ues[at] < columns.ue_names.count);
+            EXPECT(strncmp(columns.ue_names.names[columns.ues[at]], "amf:", 4) == 0);
+            EXPECT(columns.cells[at] == FERRIC_XAPP_NONE || columns.cells[at] < columns.cell_names.count);
+            EXPECT(columns.slices[at] == FERRIC_XAPP_NONE || columns.slices[at] < columns.slice_names.count);
+            const struct ferric_xapp_column *cqi = &columns.measurements[1];
+            if (cqi->kinds[at] == FERRIC_XAPP_VALUE_INTEGER) EXPECT(cqi->values[at] >= 0 && cqi->values[at] <= 15);
+            named += columns.cells[at] != FERRIC_XAPP_NONE;
+        }
+        records += columns.count;
+    }
+    EXPECT(named > 0 && ferric_xapp_kpm_lost(kpm) == 0);
+    OK(ferric_xapp_kpm_free(kpm));
+    /* the columns outlive their stream */
+    EXPECT(columns.count == 0 || columns.times_ns[0] > 0);
+    OK(ferric_xapp_batch_free(batch));
+}
+
+static void controls(const char *ue, const char *node) {
+    struct ferric_xapp_answer answer;
+    struct ferric_xapp verified;
+    struct ferric_xapp_qos qos;
+    struct ferric_xapp_quota quota;
+    static struct ferric_xapp_slice slices[8];
+    static const struct ferric_xapp_share shares[] = {{1, 30, NULL}, {2, 70, "large"}};
+    static const uint32_t ids[] = {1, 2};
+    size_t count = 0;
+    OK(ferric_xapp_verified(xapp, 60000, &verified, &error));
+    OK_MOVING(ferric_xapp_ue_drx(xapp, ue, 320, &answer, &error));
+    EXPECT(answer.nodes == 1 && answer.node[0]);
+    EXPECT(ferric_xapp_ue_drx(verified, ue, 320, NULL, &error) == FERRIC_ERROR_NOT_OFFERED);
+    memset(&qos, 0, sizeof qos);
+    qos.size = sizeof qos, qos.priority = 20;
+    OK_MOVING(ferric_xapp_ue_qos(xapp, ue, &qos, &answer, &error));
+    qos.drb = 32;
+    EXPECT(ferric_xapp_ue_qos(xapp, ue, &qos, &answer, &error) == FERRIC_ERROR_REFUSED);
+    EXPECT(error.cause == FERRIC_CAUSE_CONTROL_FAILED_TO_EXECUTE && error.node[0] && error.cause_text[0]);
+    OK(ferric_xapp_slices_set(verified, node, FERRIC_DOWNLINK, shares, 2, &answer, &error));
+    EXPECT(answer.nodes == 1 && strcmp(answer.node, node) == 0);
+    OK(ferric_xapp_slices_list(xapp, node, slices, 8, &count, &error));
+    EXPECT(count == 2 && slices[1].id == 2 && strcmp(slices[1].label, "large") == 0 && slices[1].share_percent == 70);
+    /* a node that is not there is waited for until the deadline */
+    struct ferric_xapp impatient;
+    OK(ferric_xapp_with_deadline(xapp, 200, &impatient, &error));
+    EXPECT(ferric_xapp_slices_list(impatient, "gnb-00101-fff", slices, 8, &count, &error) == FERRIC_ERROR_UNKNOWN);
+    OK(ferric_xapp_free(impatient));
+    OK(ferric_xapp_slices_remove(verified, node, FERRIC_DOWNLINK, ids, 2, NULL, &error));
+    memset(&quota, 0, sizeof quota);
+    quota.size = sizeof quota, quota.max_percent = 60;
+    OK(ferric_xapp_quota(xapp, NULL, "1", &quota, &answer, &error));
+    EXPECT(answer.nodes == 2);
+    OK(ferric_xapp_free(verified));
+}
+
+static void traffic_control(const char *node) {
+    struct ferric_xapp_answer answer;
+    struct ferric_xapp_queue queue;
+    struct ferric_xapp_flow flow;
+    memset(&queue, 0, sizeof queue);
+    queue.size = sizeof queue, queue.kind = FERRIC_XAPP_QUEUE_CODEL;
+    OK(ferric_xapp_tc_add_queue(xapp, node, &queue, &answer, &error));
+    memset(&flow, 0, sizeof flow);
+    flow.size = sizeof flow, flow.protocol = 17, flow.destination_port = 5060, flow.source = "10.0.0.1";
+    OK(ferric_xapp_tc_add_filter(xapp, node, &flow, 1, &answer, &error));
+    EXPECT(ferric_xapp_tc_add_filter(xapp, node, &flow, 9, &answer, &error) == FERRIC_ERROR_REFUSED);
+    EXPECT(ferric_xapp_tc_remove_queue(xapp, node, 1, FERRIC_XAPP_QUEUE_CODEL, NULL, &error) == FERRIC_ERROR_REFUSED);
+    OK(ferric_xapp_tc_pace(xapp, NULL, 1, &answer, &error));
+    EXPECT(answer.nodes == 2);
+    OK(ferric_xapp_tc_pace(xapp, NULL, 0, NULL, &error));
+}
+
+/* The nodes begin handovers: one is accepted, one is denied, one is left to its node. */
+static void handovers(void) {
+    struct ferric_xapp_handovers handovers;
+    struct ferric_xapp_handover_request request;
+    OK(ferric_xapp_handovers_new(xapp, &handovers, &error));
+    EXPECT(is_readable(ferric_xapp_handovers_fd(handovers)));
+    for (int decided = 0; decided < 2 && failures == 0;) {
+        OK(ferric_xapp_handovers_read(handovers, 60000, &request, &error));
+        EXPECT(strncmp(request.ue, "amf:", 4) == 0 && request.target[0] && request.node[0]);
+        int32_t status = decided == 0 ? ferric_xapp_handover_accept(request.handover, NULL, &error)
+                                      : ferric_xapp_handover_deny(request.handover, NULL, &error);
+        /* a loaded host may be too late: the node has decided */
+        if (status == FERRIC_ERROR_REFUSED && error.cause == FERRIC_CAUSE_CALL_PROCESS_ID_INVALID) continue;
+        OK(status);
+        EXPECT(ferric_xapp_handover_deny(request.handover, NULL, &error) == FERRIC_ERROR_HANDLE);
+        decided++;
+    }
+    OK(ferric_xapp_handovers_read(handovers, 60000, &request, &error));
+    OK(ferric_xapp_handover_free(request.handover));
+    OK(ferric_xapp_handovers_free(handovers));
+}
+
+int main(int count, char **arguments) {
+    static struct ferric_xapp_ue ue;
+    char other[16];
+    struct ferric_xapp_config config;
+    memset(&config, 0, sizeof config);
+    config.size = sizeof config, config.ric = count > 1 ? arguments[1] : NULL, config.name = "verbs";
+    config.deadline_ms = 60000;
+    OK(ferric_xapp_connect(&config, &xapp, &error));
+    if (failures) return 1;
+    events();
+    lists(&ue, other);
+    batches();
+    /* the UE may be handed over in between by itself, and be in that cell already */
+    int32_t status = ferric_xapp_ue_handover(xapp, ue.name, other, NULL, &error);
+    EXPECT(status == FERRIC_OK || status == FERRIC_ERROR_REFUSED);
+    EXPECT(ferric_xapp_ue_handover(xapp, ue.name, "fffffffff", NULL, &error) == FERRIC_ERROR_UNKNOWN);
+    EXPECT(strstr(error.text, other) != NULL);
+    controls(ue.name, "gnb-00101-e00");
+    traffic_control("gnb-00101-e01");
+    handovers();
+    EXPECT(ferric_xapp_dropped_reports(xapp) == 0);
+    OK(ferric_xapp_free(xapp));
+    return failures != 0;
+}

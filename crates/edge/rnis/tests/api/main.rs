@@ -1,0 +1,9 @@
+//! The REST interface over real HTTP, with real callbacks.
+
+mod conformance;
+mod openapi;
+mod openapi_tools;
+mod queries;
+mod subscriptions;
+mod support;
+mod v1;

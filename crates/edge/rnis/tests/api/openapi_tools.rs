@@ -1,0 +1,74 @@
+//! The OpenAPI documents by a validator, and the service by requests that are generated from them.
+//!
+//! `FERRIC_OPENAPI_TOOLS` names the folder with `openapi-spec-validator` and `schemathesis`; scripts/northbound has them. Without
+//! it, these tests say what they did not test.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use crate::support::TestService;
+
+const DOCUMENTS: [&str; 2] = ["/rni/v1/openapi.json", "/rni/v2/openapi.json"];
+/// Generated requests of each operation.
+const EXAMPLES: &str = "20";
+
+/// What a request that fits its schema may be answered with: a schema says little about texts that are URIs, addresses and lists
+/// (400, and 422 for what is understood), and nothing about what is known of the network (404).
+const CONFIGURATION: &str = r#"
+[checks]
+positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "422", "429"]
+"#;
+
+fn tools() -> Option<PathBuf> {
+    let tools = std::env::var_os("FERRIC_OPENAPI_TOOLS").map(PathBuf::from);
+    if tools.is_none() {
+        eprintln!("NOT TESTED: FERRIC_OPENAPI_TOOLS does not name the tools; scripts/northbound has them");
+    }
+    tools
+}
+
+fn succeeds(output: &Output) {
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+}
+
+/// A folder for a test, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("ferric-rnis-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn documents_are_valid_openapi() {
+    let Some(tools) = tools() else { return };
+    let (rnis, folder) = (TestService::start(), folder("validator"));
+    for document in DOCUMENTS {
+        let file = folder.join("document.json");
+        std::fs::write(&file, rnis.rest.request("GET", document, None).body).unwrap();
+        let validator =
+            Command::new(tools.join("openapi-spec-validator")).args(["--schema", "3.1"]).arg(&file).output();
+        succeeds(&validator.unwrap());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn generated_requests_are_answered_as_the_documents_say() {
+    let Some(tools) = tools() else { return };
+    let (rnis, folder) = (TestService::start(), folder("schemathesis"));
+    rnis.fill();
+    std::fs::write(folder.join("schemathesis.toml"), CONFIGURATION).unwrap();
+    for document in DOCUMENTS {
+        let schemathesis = Command::new(tools.join("schemathesis"))
+            .current_dir(&folder)
+            .args(["run", &format!("http://{}{document}", rnis.rest.address)])
+            // a WebSocket is opened by a handshake
+            .args(["--exclude-path-regex", "/rni/v2/notifications/"])
+            .args(["--max-examples", EXAMPLES, "--seed", "1", "--generation-deterministic", "--no-color"])
+            .args(["--phases", "examples,coverage,fuzzing", "--request-timeout", "20", "--warnings", "off"])
+            .output();
+        succeeds(&schemathesis.unwrap());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
