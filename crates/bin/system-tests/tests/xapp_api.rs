@@ -244,7 +244,6 @@ fn flow_gets_a_queue_of_its_own() {
     tc.pace(false).unwrap();
 }
 
-/// A RAN whose nodes begin handovers.
 /// Copies of RRC messages name their UEs as other reports do.
 #[test]
 fn rrc_messages_of_each_ue_are_copied() {
@@ -275,6 +274,7 @@ fn rrc_messages_of_each_ue_are_copied() {
     assert_eq!(error.code(), "not-offered", "{error}");
 }
 
+/// A RAN whose nodes begin handovers.
 fn restless() -> RanConfig {
     RanConfig { handovers_per_minute: 600, ..cells(2, 4) }
 }
@@ -289,7 +289,8 @@ fn handover_waits_for_the_decision() {
     assert_ne!(ue.cell().unwrap(), Some(target));
     request.accept().unwrap();
     eventually("the UE is in the target cell", || ue.cell().unwrap() == Some(target));
-    requests.next_within(PATIENCE).unwrap().unwrap().deny().unwrap();
+    // nodes do not wait for ever: the first ones may have gone on without a decision
+    eventually("a handover is denied", || requests.next_within(PATIENCE).unwrap().unwrap().deny().is_ok());
 }
 
 #[test]
