@@ -136,6 +136,36 @@ fn kpm_rows_are_streamed_by_ue_and_by_node() {
     eventually("the end of the subscriptions", || subscriptions() == 0);
 }
 
+/// A gNB that is not divided declares no cells: they are known by its reports of states, and by its UEs.
+#[test]
+fn kpm_of_a_cell_is_streamed_at_an_undivided_gnb() {
+    let ric = ric();
+    let mut ran = ran(&ric);
+    let cells = ric.rest.eventually("/v1/cells", |cells| cells["cells"][0]["node"] == NODE);
+    let cell = cells["cells"][0]["id"].as_str().unwrap().to_owned();
+    let short = cell.trim_start_matches('0');
+    let open = |cell: &str| {
+        Reader::open(ric.rest.address, &format!("/v1/kpm/stream?measurements=RRU.PrbTotDl&period_ms=50&cell={cell}"))
+    };
+    let in_network = format!("nr-00101-{short}");
+    let mut reader = open(&cell);
+    for (mut reader, cell) in [(open(short), short), (open(&in_network), &in_network)] {
+        assert_eq!(reader.next("kpm")["cell"], cell);
+    }
+    let row = reader.next("kpm");
+    assert_eq!((&row["node"], &row["cell"], row.get("ue")), (&json!(NODE), &json!(cell), None), "{row}");
+    assert!(row["measurements"]["RRU.PrbTotDl"].is_number(), "{row}");
+    // after a restart of the node, whether or not it has reported its cells by then
+    let mut events = Reader::open(ric.rest.address, "/v1/events?topics=nodes");
+    ran.restart();
+    events.next("node_lost");
+    events.next("node_up");
+    let up = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    while u128::from(reader.next("kpm")["time_ms"].as_u64().unwrap()) <= up {}
+    let wrong = "/v1/kpm/stream?measurements=RRU.PrbTotDl&cell=nr-00102-";
+    ric.rest.request("GET", &format!("{wrong}{short}"), None).expect_problem(404, &["see /v1/cells"]);
+}
+
 #[test]
 fn kpm_stream_that_nobody_can_serve_is_refused() {
     let ric = ric();

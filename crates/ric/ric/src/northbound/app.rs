@@ -73,7 +73,7 @@ impl Iapp for RicApp {
                 );
                 self.names.insert(node.id, name);
                 self.cells.add_node(node, ric);
-                self.kpm.add_node(node, ric);
+                self.kpm.add_node(node, &self.cells, ric);
                 self.messages.update_node(node, ric);
             }
             IappEvent::NodeChanged(node) => {
