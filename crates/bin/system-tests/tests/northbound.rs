@@ -187,6 +187,51 @@ fn kpm_stream_that_nobody_can_serve_is_refused() {
     }
 }
 
+#[test]
+fn ue_is_handed_over_and_its_drx_and_qos_are_set() {
+    let ric = ric();
+    let scenario = Scenario::with_mixed_traffic(2, 2, 1);
+    let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });
+    let is_known = |ue: &Value| ue["ue"].is_string() && ue["cell"].is_string();
+    let all = ric.rest.eventually("/v1/ues", |ues| {
+        ues["ues"].as_array().is_some_and(|ues| ues.len() == 4 && ues.iter().all(is_known))
+    });
+    let cells = ric.rest.eventually("/v1/cells", |cells| cells["cells"].as_array().is_some_and(|all| all.len() == 2));
+    let ue = format!("/v1/ues/{}", all["ues"][0]["ue"].as_str().unwrap());
+    let cell_now = || ric.rest.get(&ue)["cell"].clone();
+    let is_elsewhere = |cell: &&Value| cell["id"] != cell_now();
+    let target = cells["cells"].as_array().unwrap().iter().find(is_elsewhere).unwrap()["id"].clone();
+    let mut events = Reader::open(ric.rest.address, "/v1/events?topics=ues");
+    let handover = |cell: &Value| ric.rest.request("POST", &format!("{ue}/handover"), json!({ "cell": cell }));
+    let put = |what: &str, body: Value| ric.rest.request("PUT", &format!("{ue}/{what}"), body);
+    assert!(handover(&target).expect(200)["node"].is_string());
+    events.next("ue_handed_over");
+    eventually("the UE in its new cell", || cell_now() == target);
+    // the node refuses what makes no sense, with its cause
+    let refused = handover(&target);
+    refused.expect_problem(409, &[]);
+    assert!(refused.json()["cause"].is_string() && refused.json()["node"].is_string(), "{refused:?}");
+    assert!(put("drx", json!({ "cycle_ms": 320 })).expect(200)["node"].is_string());
+    assert!(put("qos", json!({ "drb": 1, "five_qi": 1, "priority": 20 })).expect(200)["node"].is_string());
+    put("qos", json!({ "drb": 31, "priority": 3 })).expect_problem(409, &["DRB"]);
+    // what is wrong is refused before a node sees it
+    handover(&json!("003804fff")).expect_problem(422, &["there is no cell 003804fff", "/v1/cells"]);
+    handover(&json!("nowhere")).expect_problem(422, &["cell: `nowhere`"]);
+    for (what, body, status, piece) in [
+        ("drx", json!({ "cycle_ms": 9 }), 422, "cycle_ms: 9 is not in 10 to 10240"),
+        ("drx", json!({}), 422, "cycle_ms"),
+        ("qos", json!({ "drb": 33, "priority": 1 }), 422, "drb: 33 is not in 1 to 32"),
+        ("qos", json!({ "priority": 128 }), 422, "priority: 128 is not in 1 to 127"),
+        ("qos", json!({ "drb": 1 }), 422, "nothing changes"),
+        ("qos", json!({ "priority": 1, "weight": 1 }), 422, "weight"),
+    ] {
+        put(what, body).expect_problem(status, &[piece]);
+    }
+    let unknown = |ue: &str| ric.rest.request("PUT", &format!("/v1/ues/{ue}/drx"), json!({ "cycle_ms": 160 }));
+    unknown("amf:9").expect_problem(404, &["amf:9"]);
+    unknown("someone").expect_problem(400, &["someone"]);
+}
+
 /// What the RIC has been given to observe the log, and the levels that were set.
 static LOG: Mutex<(Option<LineObserver>, Vec<String>)> = Mutex::new((None, Vec::new()));
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use e2sm::Arena;
-use e2sm::common::{CellReference, Cgi, EutraCgi, NrCgi};
+use e2sm::common::{CellReference, Cgi};
 use e2sm::kpm::{
     ActionDefinition, Detection, EveryUe, IndicationMessage, MeasurementRequest, MeasurementType,
     RanFunctionDefinition, ReportRequest, Revision, Row, Scope,
@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 
 use super::app::{AppQueue, RicApp};
 use super::cell_states::CellStateReports;
-use super::overview::{KnownCell, known_cells};
+use super::overview::{KnownCell, cell_at, known_cells};
 
 /// The most measurements of a stream.
 const MAX_MEASUREMENTS: usize = 64;
@@ -334,14 +334,7 @@ fn find_cell(cell: &str, known: &[KnownCell<'_>], nodes: &[Node]) -> Vec<(Global
     let named = known.iter().filter(|known| cell.is(known.name.0, known.name.1));
     let at_node = |known: &KnownCell<'_>| {
         let node = nodes.iter().find(|node| node.id == known.node)?.global_id;
-        let (plmn_identity, identity) = known.name;
-        let cell = match node {
-            GlobalE2NodeId::Gnb(_) | GlobalE2NodeId::EnGnb(_) => Cgi::NrCgi(NrCgi::new(plmn_identity, identity.0)),
-            GlobalE2NodeId::NgEnb(_) | GlobalE2NodeId::Enb(_) => {
-                Cgi::EutraCgi(EutraCgi::new(plmn_identity, identity.0))
-            }
-        };
-        Some((node, cell))
+        Some((node, cell_at(&node, known.name)))
     };
     named.filter_map(at_node).collect()
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use ferric::e2::NodeId;
 use ferric::e2::topology::{BaseStation, RanDatabase};
+use ferric::e2ap::GlobalE2NodeId;
 use iapp_rest::Job;
-use ids::CellIdentity;
+use ids::{CellIdentity, Cgi, EutraCgi, NrCgi};
 use rest::{Operation, Response, Route};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -143,6 +144,14 @@ fn declared_cells(ran: &RanDatabase) -> Vec<KnownCell<'_>> {
         cells.push(KnownCell { name: (plmn, CellIdentity(id)), node, station, states });
     }
     cells
+}
+
+/// A cell in the radio access technology of a node.
+pub(super) fn cell_at(node: &GlobalE2NodeId, (plmn_identity, CellIdentity(identity)): CellName) -> Cgi {
+    match node {
+        GlobalE2NodeId::Gnb(_) | GlobalE2NodeId::EnGnb(_) => Cgi::NrCgi(NrCgi::new(plmn_identity, identity)),
+        GlobalE2NodeId::NgEnb(_) | GlobalE2NodeId::Enb(_) => Cgi::EutraCgi(EutraCgi::new(plmn_identity, identity)),
+    }
 }
 
 impl KnownCell<'_> {
