@@ -230,6 +230,11 @@ fn ue_is_handed_over_and_its_drx_and_qos_are_set() {
     let unknown = |ue: &str| ric.rest.request("PUT", &format!("/v1/ues/{ue}/drx"), json!({ "cycle_ms": 160 }));
     unknown("amf:9").expect_problem(404, &["amf:9"]);
     unknown("someone").expect_problem(400, &["someone"]);
+    let paths = &ric.rest.get("/v1/openapi.json")["paths"];
+    for (what, method) in [("handover", "post"), ("drx", "put"), ("qos", "put")] {
+        let security = &paths[&format!("/v1/ues/{{ue}}/{what}")][method]["security"];
+        assert_eq!(security[1], json!({ "bearer": ["control"] }), "{what}");
+    }
 }
 
 /// What the RIC has been given to observe the log, and the levels that were set.
