@@ -36,7 +36,8 @@ pub fn structures_to_python<'py>(
     let loads = py.import("json")?.getattr("loads")?;
     let by_name = PyDict::new(py);
     for (name, attributes) in structures {
-        let attributes = attributes.map(|attributes| loads.call1((Value::Object(attributes).to_string(),))).transpose()?;
+        let attributes =
+            attributes.map(|attributes| loads.call1((Value::Object(attributes).to_string(),))).transpose()?;
         by_name.set_item(name, attributes)?;
     }
     Ok(by_name)

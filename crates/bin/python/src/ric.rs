@@ -122,7 +122,8 @@ impl Ric {
     /// 36.331).
     ///
     ///     >>> import ferric
-    ///     >>> with ferric.Demo(ues=2) as demo, demo.connect() as ric:
+    ///     >>> scenario = "[measurement]\nreport_interval_ms = 240\n[[cell]]\n[[ue]]"
+    ///     >>> with ferric.Demo(scenario) as demo, demo.connect() as ric:
     ///     ...     for message in ric.rrc_messages(["MeasurementReport"]):
     ///     ...         print(message.ue.split(":")[0], message.measurements()["serving"]["rsrp_dbm"] < 0)
     ///     ...         break

@@ -161,8 +161,13 @@ def test_asyncio_reads_streams(ric):
     assert len(set(asyncio.run(asyncio.wait_for(read(), 30)))) == 8
 
 
-def test_rrc_messages_are_copied(ric):
-    with ric.rrc_messages(["MeasurementReport"]) as messages:
+def test_rrc_messages_are_copied():
+    scenario = "[measurement]\nreport_interval_ms = 120\n[[cell]]\n[[ue]]\n"
+    with (
+        ferric.Demo(scenario) as demo,
+        demo.connect() as ric,
+        ric.rrc_messages(["MeasurementReport"]) as messages,
+    ):
         message = next(messages)
         assert message.node.startswith("gnb-") and message.ue.startswith("amf:")
         assert isinstance(message.octets, bytes) and message.octets[0] & 0xF8 == 0
@@ -176,13 +181,14 @@ def test_rrc_messages_are_copied(ric):
                 return message.ue
 
         assert asyncio.run(asyncio.wait_for(read(), 30)).startswith("amf:")
-    assert list(messages) == []
-    with pytest.raises(ferric.errors.Closed):
-        messages.next_within(0)
-    for wrong in ([], ["measurement"], ["nr:UL-DCCH:0", "nr:UL-DCCH:256"]):
-        with pytest.raises(ferric.errors.Invalid) as caught:
-            ric.rrc_messages(wrong)
-        assert caught.value.parameter == "kinds"
+        for wrong in ([], ["measurement"], ["nr:UL-DCCH:0", "nr:UL-DCCH:256"]):
+            with pytest.raises(ferric.errors.Invalid) as caught:
+                ric.rrc_messages(wrong)
+            assert caught.value.parameter == "kinds"
+        messages.close()
+        assert list(messages) == []
+        with pytest.raises(ferric.errors.Closed):
+            messages.next_within(0)
 
 
 def test_configuration_is_read_reported_and_set(ric):
