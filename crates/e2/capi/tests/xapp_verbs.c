@@ -12,12 +12,13 @@ static struct ferric_error error;
         if (!(what)) failures++, printf("%d: %s: %s\n", __LINE__, #what, error.text);              \
     } while (0)
 #define OK(call) EXPECT((call) == FERRIC_OK)
-/* A control of a UE: nodes hand UEs over meanwhile, so the one that the UE has just left may refuse it. */
+/* A control of a UE: nodes hand UEs over meanwhile, so the one that the UE has just left may refuse it, and the UE may be between
+ * two nodes. */
 #define OK_MOVING(call)                                                                            \
     do {                                                                                           \
         int attempts = 10;                                                                         \
         int32_t moving = (call);                                                                   \
-        while (moving == FERRIC_ERROR_REFUSED && --attempts > 0) moving = (call);                  \
+        while ((moving == FERRIC_ERROR_REFUSED || moving == FERRIC_ERROR_UNKNOWN) && --attempts > 0) moving = (call); \
         if (moving != FERRIC_OK) failures++, printf("%d: %s: %s\n", __LINE__, #call, error.text);  \
     } while (0)
 
