@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use ap::nr_rrc::{self, CellResult, MeasurementReport};
 use e2sm::ccc::RanConfigurationStructure;
-use e2sm::common::{RrcClassNr, RrcMessageId, RrcType};
 use ferric::xapp::{CellConfiguration, CellId, Error, Feed, Ric, RrcMessage, UeReference};
 
 /// The structure that has the physical identity of a cell, by which UEs report it.
@@ -58,8 +57,7 @@ impl Coverage {
     /// If no node offers them, or the session ends.
     pub fn new(ric: &Ric) -> Result<Self, Error> {
         let configuration = ric.configuration([CELL])?;
-        let rrc_type = RrcType::Nr(RrcClassNr::UlDcch);
-        let messages = ric.rrc_messages([RrcMessageId { rrc_type, message_id: nr_rrc::MEASUREMENT_REPORT }])?;
+        let messages = ric.rrc_messages(["MeasurementReport"])?;
         Ok(Coverage { messages, configuration, cells: BTreeMap::new(), ues: BTreeMap::new() })
     }
 

@@ -79,10 +79,10 @@ pub struct CellReference {
 }
 
 impl CellReference {
-    /// Whether it names a cell.
+    /// Whether it names a cell of a network.
     #[must_use]
-    pub fn is(&self, cell: &NrCgi) -> bool {
-        self.identity.0 == cell.nr_cell_identity.value && self.plmn.is_none_or(|plmn| plmn == cell.plmn_identity)
+    pub fn is(&self, plmn: PlmnIdentity, identity: CellIdentity) -> bool {
+        self.identity == identity && self.plmn.is_none_or(|of| of == plmn)
     }
 }
 
@@ -126,6 +126,14 @@ pub struct EutraCgi {
     /// The eNB ID and the cell's number within the eNB: 28 bits.
     #[per(size = 28..=28)]
     pub eutra_cell_identity: Bits,
+}
+
+impl EutraCgi {
+    /// The cell with the 28 least significant bits of `eutra_cell_identity`.
+    #[must_use]
+    pub const fn new(plmn_identity: PlmnIdentity, eutra_cell_identity: u64) -> Self {
+        EutraCgi { plmn_identity, eutra_cell_identity: Bits::new(eutra_cell_identity & 0xFFF_FFFF, 28) }
+    }
 }
 
 /// NR PCI: a physical cell identity of NR.
@@ -185,8 +193,10 @@ mod tests {
 
     #[test]
     fn reference_with_a_network_names_the_cell_of_that_network_only() {
-        let cell = |mnc| NrCgi::new(PlmnIdentity::from_codes(1, mnc, 2), 0x380_0001);
-        let names = |text: &str, mnc| text.parse::<CellReference>().unwrap().is(&cell(mnc));
+        let names = |text: &str, mnc| {
+            let cell: CellReference = text.parse().unwrap();
+            cell.is(PlmnIdentity::from_codes(1, mnc, 2), CellIdentity(0x380_0001))
+        };
         assert!(names("003800001", 1) && names("3800001", 2) && !names("003800002", 1));
         assert!(names("nr-00101-003800001", 1) && names("nr-00101-3800001", 1) && !names("nr-00101-3800001", 2));
     }

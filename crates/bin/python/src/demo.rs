@@ -4,6 +4,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use ferric::StopHandle;
+use ferric::e2ap::Version;
 use ferric::link::Address;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -12,6 +13,9 @@ use ric::RicConfig;
 
 use crate::error::invalid;
 use crate::ric::{Ric, connect};
+
+/// The version of E2AP between RIC and RAN: the first with queries.
+const VERSION: Version = Version::V3_01;
 
 /// A RIC and an emulated RAN in this process, on free ports of this host; stopped at the end of a `with` block, or with `stop`.
 ///
@@ -89,6 +93,7 @@ impl Demo {
     fn start(scenario: Scenario) -> Result<Self, String> {
         let any_port = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
         let mut config = RicConfig::default();
+        config.server.controller.version = Some(VERSION);
         config.server.e2 = vec![any_port().into()];
         config.server.xapp = Some(any_port());
         let mut server = ric::bind(config).map_err(|error| error.to_string())?.server;
@@ -100,7 +105,13 @@ impl Demo {
         let mut demo = Demo { address: xapp.to_string(), running: vec![(stop_server, ric)] };
 
         // an emulated RAN stays on the thread that creates it
-        let config = RanConfig { rics: vec![e2.into()], scenario, ..RanConfig::default() };
+        let config = RanConfig {
+            rics: vec![e2.into()],
+            scenario,
+            e2ap_version: VERSION,
+            all_ccc_attributes: true,
+            ..RanConfig::default()
+        };
         let (sender, receiver) = mpsc::channel();
         let run = move || {
             let mut ran = match Ran::new(config) {

@@ -1,18 +1,138 @@
-//! Events of the session, and handovers that wait for a decision.
+//! Streams of single items: events of the session, handovers that wait for a decision, copies of RRC messages,
+//! configuration of cells.
 
 use std::os::fd::{AsFd, AsRawFd};
 
-use ferric::xapp::{self, Event, Feed};
+use ap::nr_rrc::{self, CellResult, MeasurementReport};
+use e2sm::ccc::ChangeType;
+use ferric::xapp::{self, CellConfiguration, Error, Event, Feed};
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::answers::structures_to_python;
 use crate::error::exception;
-use crate::wait::{detached, seconds, wait};
+use crate::wait::{detached, seconds, wait, within};
 
-/// What happens to the RIC and its nodes: pairs of a word and a detail. The words are `ric-lost`, `ric-back`, `node-up`, `node-lost`
-/// (with the name of the node), and `reports-dropped` (with their number).
-#[pyclass(module = "ferric")]
-pub struct EventFeed(pub Feed<Event>);
+/// A feed that can be closed.
+struct Items<T>(Option<Feed<T>>);
+
+impl<T: Send> Items<T> {
+    fn feed(&mut self) -> PyResult<&mut Feed<T>> {
+        self.0.as_mut().ok_or_else(|| exception(&Error::Closed))
+    }
+
+    /// The next item, for a loop, which ends with the session or with the feed.
+    fn next(&mut self, py: Python<'_>) -> PyResult<T> {
+        let ended = || PyStopIteration::new_err(());
+        let Some(feed) = &mut self.0 else { return Err(ended()) };
+        wait(py, None, |time| feed.next_within(time))?.flatten().ok_or_else(ended)
+    }
+
+    /// The next item within a time, if there is one.
+    fn next_within(&mut self, py: Python<'_>, timeout: f64) -> PyResult<Option<T>> {
+        let time = seconds("timeout", timeout)?;
+        let feed = self.feed()?;
+        within(py, time, |time| feed.next_within(time))
+    }
+
+    fn close(&mut self, py: Python<'_>) {
+        let feed = self.0.take();
+        py.detach(|| drop(feed));
+    }
+}
+
+/// A class of a feed: its name, the item of the session, and the item in Python, which a function makes of it.
+macro_rules! feed {
+    ($(#[$about:meta])* $name:ident, $item:ty, $of_python:ty, $convert:expr) => {
+        $(#[$about])*
+        #[pyclass(module = "ferric")]
+        pub struct $name(Items<$item>);
+
+        impl $name {
+            pub fn new(feed: Feed<$item>) -> Self {
+                $name(Items(Some(feed)))
+            }
+        }
+
+        #[pymethods]
+        impl $name {
+            fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+                this
+            }
+
+            fn __next__(&mut self, py: Python<'_>) -> PyResult<$of_python> {
+                self.0.next(py).and_then($convert)
+            }
+
+            /// The next one, or `None` if there is none within `timeout` seconds. Raises `Closed` at the end.
+            fn next_within(&mut self, py: Python<'_>, timeout: f64) -> PyResult<Option<$of_python>> {
+                self.0.next_within(py, timeout)?.map($convert).transpose()
+            }
+
+            /// Those that were lost because this stream was read too slowly: beyond 1024 the oldest are.
+            #[getter]
+            fn lost(&mut self) -> PyResult<u64> {
+                Ok(self.0.feed()?.lost())
+            }
+
+            /// A file descriptor that is readable while something is buffered.
+            fn fileno(&mut self) -> PyResult<i32> {
+                Ok(self.0.feed()?.as_fd().as_raw_fd())
+            }
+
+            /// Ends the stream. A second call does nothing.
+            fn close(&mut self, py: Python<'_>) {
+                self.0.close(py);
+            }
+
+            fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+                this
+            }
+
+            fn __exit__(&mut self, py: Python<'_>, _type: Py<PyAny>, _value: Py<PyAny>, _traceback: Py<PyAny>) {
+                self.0.close(py);
+            }
+        }
+    };
+}
+
+feed! {
+    /// What happens to the RIC and its nodes: pairs of a word and a detail. The words are `ric-lost`, `ric-back`, `node-up`,
+    /// `node-lost` (with the name of the node), and `reports-dropped` (with their number).
+    EventFeed, Event, (&'static str, Option<String>), |event| Ok(words(event))
+}
+
+feed! {
+    /// Handovers that nodes begin, each of which waits for a decision.
+    HandoverRequests, xapp::HandoverRequest, HandoverRequest, |request| Ok(HandoverRequest::new(request))
+}
+
+feed! {
+    /// Copies of RRC messages of UEs.
+    RrcMessages, xapp::RrcMessage, RrcMessage, |message| Ok(RrcMessage(message))
+}
+
+feed! {
+    /// Configuration structures of cells: dictionaries with `node`, `cell`, and `structures`, the attributes of each by its name;
+    /// `None` for one that the node has removed.
+    Configurations, CellConfiguration, Py<PyDict>, configuration
+}
+
+/// A report of structures in Python.
+fn configuration(report: CellConfiguration) -> PyResult<Py<PyDict>> {
+    Python::attach(|py| {
+        let row = PyDict::new(py);
+        row.set_item("node", &*report.node)?;
+        row.set_item("cell", report.cell.to_string())?;
+        let structures = report.structures.iter().map(|of| {
+            let is_there = of.change_type != ChangeType::Deletion;
+            (of.values.name().to_owned(), is_there.then(|| of.values.attributes()))
+        });
+        row.set_item("structures", structures_to_python(py, structures)?)?;
+        Ok(row.unbind())
+    })
+}
 
 fn words(event: Event) -> (&'static str, Option<String>) {
     match event {
@@ -25,57 +145,57 @@ fn words(event: Event) -> (&'static str, Option<String>) {
     }
 }
 
-#[pymethods]
-impl EventFeed {
-    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        this
-    }
-
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<(&'static str, Option<String>)> {
-        match wait(py, None, |time| self.0.next_within(time))? {
-            Some(Some(event)) => Ok(words(event)),
-            _ => Err(PyStopIteration::new_err(())),
-        }
-    }
-
-    /// The next event, or `None` if there is none within `timeout` seconds.
-    fn next_within(&mut self, py: Python<'_>, timeout: f64) -> PyResult<Option<(&'static str, Option<String>)>> {
-        let time = seconds("timeout", timeout)?;
-        Ok(wait(py, Some(time), |time| self.0.next_within(time))?.flatten().map(words))
-    }
-
-    /// A file descriptor that is readable while events are buffered.
-    fn fileno(&self) -> i32 {
-        self.0.as_fd().as_raw_fd()
-    }
-}
-
-/// Handovers that nodes begin, each of which waits for a decision.
-#[pyclass(module = "ferric")]
-pub struct HandoverRequests(pub Feed<xapp::HandoverRequest>);
+/// A copy of an RRC message, as the UE has sent or received it.
+#[pyclass(frozen, module = "ferric")]
+pub struct RrcMessage(xapp::RrcMessage);
 
 #[pymethods]
-impl HandoverRequests {
-    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        this
+impl RrcMessage {
+    /// The node.
+    #[getter]
+    fn node(&self) -> &str {
+        &self.0.node
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<HandoverRequest> {
-        match wait(py, None, |time| self.0.next_within(time))? {
-            Some(Some(request)) => Ok(HandoverRequest::new(request)),
-            _ => Err(PyStopIteration::new_err(())),
-        }
+    /// The UE.
+    #[getter]
+    fn ue(&self) -> String {
+        self.0.ue.to_string()
     }
 
-    /// The next request, or `None` if there is none within `timeout` seconds.
-    fn next_within(&mut self, py: Python<'_>, timeout: f64) -> PyResult<Option<HandoverRequest>> {
-        let time = seconds("timeout", timeout)?;
-        Ok(wait(py, Some(time), |time| self.0.next_within(time))?.flatten().map(HandoverRequest::new))
+    /// The message in unaligned PER (TS 38.331, TS 36.331).
+    #[getter]
+    fn octets(&self) -> &[u8] {
+        &self.0.octets
     }
 
-    /// A file descriptor that is readable while requests are buffered.
-    fn fileno(&self) -> i32 {
-        self.0.as_fd().as_raw_fd()
+    /// What a measurement report of NR says: `meas_id`, `serving`, `neighbours` (the strongest first, as the UE lists them), each
+    /// cell a dictionary with `pci`, `rsrp_dbm`, `rsrq_db` and `sinr_db`, `None` where the UE has not measured it. Raises `Malformed` for
+    /// another message.
+    fn measurements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = MeasurementReport::decode(&self.0.octets).map_err(|error| {
+            exception(&Error::Malformed {
+                node: self.0.node.to_string(),
+                reason: format!("measurement report: {error}"),
+            })
+        })?;
+        let cell = |cell: &CellResult| {
+            let row = PyDict::new(py);
+            row.set_item("pci", cell.pci)?;
+            row.set_item("rsrp_dbm", cell.rsrp.map(nr_rrc::rsrp_dbm))?;
+            row.set_item("rsrq_db", cell.rsrq.map(nr_rrc::rsrq_db))?;
+            row.set_item("sinr_db", cell.sinr.map(nr_rrc::sinr_db))?;
+            PyResult::Ok(row)
+        };
+        let fields = PyDict::new(py);
+        fields.set_item("meas_id", report.meas_id)?;
+        fields.set_item("serving", cell(&report.serving)?)?;
+        fields.set_item("neighbours", report.neighbours.iter().map(cell).collect::<PyResult<Vec<_>>>()?)?;
+        Ok(fields)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<RrcMessage of {}, {} octets>", self.0.ue, self.0.octets.len())
     }
 }
 
@@ -101,7 +221,7 @@ impl HandoverRequest {
     }
 
     fn take(&mut self) -> PyResult<xapp::HandoverRequest> {
-        self.request.take().ok_or_else(|| exception(&xapp::Error::Closed))
+        self.request.take().ok_or_else(|| exception(&Error::Closed))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Handles of nodes, cells, UEs, slices and traffic control.
 
+use e2sm::ccc::CellQueried;
 use e2sm::tc::{DelayTarget, QueueParameters};
 use ferric::xapp::tc::Flow;
-use ferric::xapp::{self, Direction, Qos, SliceShare};
+use ferric::xapp::{self, CellId, Direction, Qos, SliceShare};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::answers::{Answers, controlled, set_quota};
+use crate::answers::{Answers, controlled, set_quota, structures_from_python, structures_to_python};
 use crate::error::invalid;
 use crate::stream::KpmStream;
 use crate::wait::{detached, seconds};
@@ -144,10 +145,36 @@ impl Node {
         set_quota(py, [min, max, dedicated], |quota| self.0.quota(slice, quota))
     }
 
-    /// Reads configuration structures of the node's cells by name, such as `O-NRCellDU`. Returns a text of each cell.
-    fn query(&self, py: Python<'_>, structures: Vec<String>) -> PyResult<Vec<String>> {
+    /// Reads configuration structures of the node's cells by name, such as `O-NRCellDU`. Returns a dictionary for each cell: `cell`, and
+    /// `structures`, the attributes of each by its name.
+    fn query<'py>(&self, py: Python<'py>, structures: Vec<String>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let cells = detached(py, || self.0.query(structures))?;
-        Ok(cells.iter().map(|cell| format!("{cell:?}")).collect())
+        let row = |cell: CellQueried| {
+            let structures = cell.structures.iter().map(|of| (of.0.name().to_owned(), Some(of.0.attributes())));
+            let row = PyDict::new(py);
+            row.set_item("cell", CellId::of(&cell.cell_global_id).to_string())?;
+            row.set_item("structures", structures_to_python(py, structures)?)?;
+            Ok(row)
+        };
+        cells.into_iter().map(row).collect()
+    }
+
+    /// Sets configuration structures in each cell of the node that offers them: a dictionary of names, such as `O-NRCellDU`, and
+    /// attributes. Attributes that are left out stay.
+    ///
+    ///     >>> import ferric
+    ///     >>> with ferric.Demo(ues=2) as demo, demo.connect() as ric:
+    ///     ...     cells = ric.configuration(["O-NRCellDU"])
+    ///     ...     answers = ric.node("gnb-00101-e00").configure({"O-NRCellDU": {"administrativeState": "LOCKED"}})
+    ///     ...     for cell in cells:
+    ///     ...         state = cell["structures"]["O-NRCellDU"]["administrativeState"]
+    ///     ...         if state == "LOCKED":
+    ///     ...             print(cell["cell"], state)
+    ///     ...             break
+    ///     003800001 LOCKED
+    fn configure(&self, py: Python<'_>, structures: &Bound<'_, PyDict>) -> PyResult<Answers> {
+        let structures = structures_from_python(structures)?;
+        controlled(py, || self.0.configure(structures))
     }
 
     fn __repr__(&self) -> String {
@@ -227,6 +254,12 @@ impl TrafficControl {
     fn add_queue(&self, py: Python<'_>, kind: &str) -> PyResult<Answers> {
         let queue = queue(kind)?;
         controlled(py, || self.0.add_queue(queue))
+    }
+
+    /// Removes a queue by its number and kind.
+    fn remove_queue(&self, py: Python<'_>, id: u32, kind: &str) -> PyResult<Answers> {
+        let kind = queue(kind)?.kind();
+        controlled(py, || self.0.remove_queue(id, kind))
     }
 
     /// Sends a flow's packets to a queue. What is not given matches everything. `protocol`: 6 is TCP, 17 UDP.

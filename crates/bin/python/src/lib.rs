@@ -26,7 +26,7 @@ mod _ferric {
     #[pymodule_export]
     use crate::demo::Demo;
     #[pymodule_export]
-    use crate::feed::{EventFeed, HandoverRequest, HandoverRequests};
+    use crate::feed::{Configurations, EventFeed, HandoverRequest, HandoverRequests, RrcMessage, RrcMessages};
     #[pymodule_export]
     use crate::gym::{Environment, Environments, environment_scenario};
     #[pymodule_export]

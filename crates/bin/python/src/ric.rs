@@ -4,7 +4,7 @@ use ferric::xapp;
 use pyo3::prelude::*;
 
 use crate::answers::{Answers, set_quota};
-use crate::feed::{EventFeed, HandoverRequests};
+use crate::feed::{Configurations, EventFeed, HandoverRequests, RrcMessages};
 use crate::handles::{Cell, Node, Slices, TrafficControl, Ue};
 use crate::stream::KpmStream;
 use crate::wait::{detached, seconds};
@@ -109,12 +109,32 @@ impl Ric {
 
     /// Requests the decision on each handover that a node begins.
     fn handover_requests(&self, py: Python<'_>) -> PyResult<HandoverRequests> {
-        Ok(HandoverRequests(detached(py, || self.0.handover_requests())?))
+        Ok(HandoverRequests::new(detached(py, || self.0.handover_requests())?))
     }
 
     /// What happens to the RIC and its nodes: begins with the nodes that are up.
     fn events(&self, py: Python<'_>) -> PyResult<EventFeed> {
-        Ok(EventFeed(detached(py, || self.0.events())?))
+        Ok(EventFeed::new(detached(py, || self.0.events())?))
+    }
+
+    /// Copies of the RRC messages of all UEs that are of one of these kinds, also of nodes that come later: `MeasurementReport`,
+    /// or `nr:UL-DCCH:0`, `lte:UL-DCCH:1` (the radio access technology, the channel, and the index of the message in TS 38.331 or TS
+    /// 36.331).
+    ///
+    ///     >>> import ferric
+    ///     >>> scenario = "[measurement]\nreport_interval_ms = 240\n[[cell]]\n[[ue]]"
+    ///     >>> with ferric.Demo(scenario) as demo, demo.connect() as ric:
+    ///     ...     for message in ric.rrc_messages(["MeasurementReport"]):
+    ///     ...         print(message.ue.split(":")[0], message.measurements()["serving"]["rsrp_dbm"] < 0)
+    ///     ...         break
+    ///     amf True
+    fn rrc_messages(&self, py: Python<'_>, kinds: Vec<String>) -> PyResult<RrcMessages> {
+        Ok(RrcMessages::new(detached(py, || self.0.rrc_messages(kinds))?))
+    }
+
+    /// Reports of configuration structures of all cells by name, such as `O-RRMPolicyRatio`: their state, and then each change.
+    fn configuration(&self, py: Python<'_>, structures: Vec<String>) -> PyResult<Configurations> {
+        Ok(Configurations::new(detached(py, || self.0.configuration(structures))?))
     }
 
     /// The same session with verified controls: they wait until reports show the effect, `within` seconds at most.

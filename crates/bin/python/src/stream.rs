@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::batch::{Batch, Names};
 use crate::error::exception;
-use crate::wait::{seconds, wait};
+use crate::wait::{seconds, wait, within};
 
 /// The value of a measurement in Python: `None` where there is no number.
 fn to_python(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
@@ -160,15 +160,15 @@ impl KpmStream {
         }
     }
 
-    /// The next record, or `None` if there is none within `timeout` seconds (0: do not wait) or the session has ended.
+    /// The next record, or `None` if there is none within `timeout` seconds (0: do not wait). Raises `Closed` at the end.
     fn next_within(&mut self, py: Python<'_>, timeout: f64) -> PyResult<Option<Record>> {
         let time = seconds("timeout", timeout)?;
         let stream = self.stream()?;
-        Ok(wait(py, Some(time), |time| stream.next_within(time))?.flatten().map(Record))
+        Ok(within(py, time, |time| stream.next_within(time))?.map(Record))
     }
 
-    /// The next records in columns, at most 1024. Waits for them, `timeout` seconds at most if it is given. `None` if there are
-    /// none in this time, or the session has ended.
+    /// The next records in columns, at most 1024. Waits for them until the session has ended, then `None`; with `timeout`, that many
+    /// seconds at most: `None` if there are none in this time, and `Closed` at the end.
     #[pyo3(signature = (timeout=None))]
     fn batch(&mut self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Batch>> {
         let time = timeout.map(|timeout| seconds("timeout", timeout)).transpose()?;
@@ -176,6 +176,7 @@ impl KpmStream {
         let stream = stream.as_mut().ok_or_else(|| exception(&xapp::Error::Closed))?;
         match wait(py, time, |time| stream.next_batch(spare, Some(time)))? {
             Some(true) => Ok(Some(Batch::new(std::mem::take(spare), names)?)),
+            Some(false) if time.is_some() => Err(exception(&xapp::Error::Closed)),
             _ => Ok(None),
         }
     }

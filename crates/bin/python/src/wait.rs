@@ -40,3 +40,15 @@ pub fn wait<T: Send>(
         }
     }
 }
+
+/// Waits for the next item of a stream, no longer than `time`. Its end is an error, so that who polls does not wait for ever.
+pub fn within<T: Send>(
+    py: Python<'_>,
+    time: Duration,
+    next_within: impl FnMut(Duration) -> Result<Option<T>, Error> + Send,
+) -> PyResult<Option<T>> {
+    match wait(py, Some(time), next_within)? {
+        Some(None) => Err(exception(&Error::Closed)),
+        item => Ok(item.flatten()),
+    }
+}

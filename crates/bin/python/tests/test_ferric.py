@@ -161,6 +161,105 @@ def test_asyncio_reads_streams(ric):
     assert len(set(asyncio.run(asyncio.wait_for(read(), 30)))) == 8
 
 
+def test_rrc_messages_are_copied():
+    scenario = "[measurement]\nreport_interval_ms = 120\n[[cell]]\n[[ue]]\n"
+    with (
+        ferric.Demo(scenario) as demo,
+        demo.connect() as ric,
+        ric.rrc_messages(["MeasurementReport"]) as messages,
+    ):
+        message = next(messages)
+        assert message.node.startswith("gnb-") and message.ue.startswith("amf:")
+        assert isinstance(message.octets, bytes) and message.octets[0] & 0xF8 == 0
+        report = message.measurements()
+        assert report["serving"]["pci"] >= 0 and -157 <= report["serving"]["rsrp_dbm"] < 0
+        assert all(set(cell) == {"pci", "rsrp_dbm", "rsrq_db", "sinr_db"} for cell in report["neighbours"])
+        assert messages.lost == 0
+
+        async def read():
+            async for message in ferric.aio.read(messages):
+                return message.ue
+
+        assert asyncio.run(asyncio.wait_for(read(), 30)).startswith("amf:")
+        for wrong in ([], ["measurement"], ["nr:UL-DCCH:0", "nr:UL-DCCH:256"]):
+            with pytest.raises(ferric.errors.Invalid) as caught:
+                ric.rrc_messages(wrong)
+            assert caught.value.parameter == "kinds"
+        messages.close()
+        assert list(messages) == []
+        with pytest.raises(ferric.errors.Closed):
+            messages.next_within(0)
+
+
+def test_configuration_is_read_reported_and_set(ric):
+    node = ric.nodes()[0]
+    cells = node.query(["O-NRCellDU"])
+    assert [cell["cell"] for cell in cells] == [cell.id for cell in ric.cells() if cell.node == node.name]
+    assert cells[0]["structures"]["O-NRCellDU"]["administrativeState"] == "UNLOCKED"
+
+    def set_state(state):
+        assert node.configure({"O-NRCellDU": {"administrativeState": state}}) == [(node.name, None)]
+
+    with ric.configuration(["O-NRCellDU"]) as reports:
+        set_state("SHUTTINGDOWN")
+        for report in reports:
+            state = report["structures"]["O-NRCellDU"].get("administrativeState")
+            if state == "SHUTTINGDOWN":
+                assert (report["node"], report["cell"]) == (node.name, cells[0]["cell"])
+                break
+        set_state("UNLOCKED")
+    for wrong in ({"O-NRCellDU": {"administrativeState": 7}}, {"O-NRCellDU": [1]}, {}):
+        with pytest.raises(ferric.errors.Invalid) as caught:
+            node.configure(wrong)
+        assert caught.value.parameter == "structures"
+    with pytest.raises(TypeError):
+        node.configure({"O-NRCellDU": {"administrativeState": object()}})
+    with pytest.raises(ferric.errors.NotOffered):
+        node.query(["O-NRCellDX"])
+
+
+def test_queue_of_traffic_control_is_removed(ric):
+    tc = ric.nodes()[0].tc
+    tc.add_queue("codel")
+    assert len(tc.remove_queue(1, "codel")) == 1
+    with pytest.raises(ferric.errors.Refused):
+        tc.remove_queue(1, "codel")
+    with pytest.raises(ferric.errors.Invalid):
+        tc.remove_queue(1, "red")
+
+
+def test_asyncio_streams_end_with_the_session(demo):
+    async def read_all(ric):
+        streams = [ferric.aio.read(ric.kpm(["CQI"], period_ms=60_000)), ferric.aio.read(ric.events())]
+        streams.append(ferric.aio.batches(ric.kpm(["CQI"], period_ms=60_000)))
+
+        async def count(stream):
+            return len([item async for item in stream])
+
+        tasks = [asyncio.create_task(count(stream)) for stream in streams]
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(ric.close)
+        return await asyncio.gather(*tasks)
+
+    ric = demo.connect()
+    records, events, batches = asyncio.run(asyncio.wait_for(read_all(ric), 30))
+    assert events == 2, "both nodes are up"
+
+
+def test_polling_ends_with_the_session(demo):
+    ric = demo.connect()
+    stream, events = ric.kpm(["CQI"], period_ms=60_000), ric.events()
+    assert stream.next_within(0) is None and stream.batch(0) is None
+    ric.close()
+    with pytest.raises(ferric.errors.Closed):
+        while events.next_within(0):
+            pass
+    for call in (lambda: stream.next_within(0), lambda: stream.batch(timeout=0)):
+        with pytest.raises(ferric.errors.Closed):
+            call()
+    assert stream.batch() is None and list(stream) == []
+
+
 def test_gil_is_released_while_waiting(ric):
     counted = 0
     running = True

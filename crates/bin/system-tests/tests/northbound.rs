@@ -136,6 +136,36 @@ fn kpm_rows_are_streamed_by_ue_and_by_node() {
     eventually("the end of the subscriptions", || subscriptions() == 0);
 }
 
+/// A gNB that is not divided declares no cells: they are known by its reports of states, and by its UEs.
+#[test]
+fn kpm_of_a_cell_is_streamed_at_an_undivided_gnb() {
+    let ric = ric();
+    let mut ran = ran(&ric);
+    let cells = ric.rest.eventually("/v1/cells", |cells| cells["cells"][0]["node"] == NODE);
+    let cell = cells["cells"][0]["id"].as_str().unwrap().to_owned();
+    let short = cell.trim_start_matches('0');
+    let open = |cell: &str| {
+        Reader::open(ric.rest.address, &format!("/v1/kpm/stream?measurements=RRU.PrbTotDl&period_ms=50&cell={cell}"))
+    };
+    let in_network = format!("nr-00101-{short}");
+    let mut reader = open(&cell);
+    for (mut reader, cell) in [(open(short), short), (open(&in_network), &in_network)] {
+        assert_eq!(reader.next("kpm")["cell"], cell);
+    }
+    let row = reader.next("kpm");
+    assert_eq!((&row["node"], &row["cell"], row.get("ue")), (&json!(NODE), &json!(cell), None), "{row}");
+    assert!(row["measurements"]["RRU.PrbTotDl"].is_number(), "{row}");
+    // after a restart of the node, whether or not it has reported its cells by then
+    let mut events = Reader::open(ric.rest.address, "/v1/events?topics=nodes");
+    ran.restart();
+    events.next("node_lost");
+    events.next("node_up");
+    let up = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    while u128::from(reader.next("kpm")["time_ms"].as_u64().unwrap()) <= up {}
+    let wrong = "/v1/kpm/stream?measurements=RRU.PrbTotDl&cell=nr-00102-";
+    ric.rest.request("GET", &format!("{wrong}{short}"), None).expect_problem(404, &["see /v1/cells"]);
+}
+
 #[test]
 fn kpm_stream_that_nobody_can_serve_is_refused() {
     let ric = ric();
@@ -154,6 +184,56 @@ fn kpm_stream_that_nobody_can_serve_is_refused() {
     ] {
         let answer = ric.rest.request("GET", &format!("/v1/kpm/stream?{query}"), None);
         answer.expect_problem(status, &[piece]);
+    }
+}
+
+#[test]
+fn ue_is_handed_over_and_its_drx_and_qos_are_set() {
+    let ric = ric();
+    let scenario = Scenario::with_mixed_traffic(2, 2, 1);
+    let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });
+    let is_known = |ue: &Value| ue["ue"].is_string() && ue["cell"].is_string();
+    let all = ric.rest.eventually("/v1/ues", |ues| {
+        ues["ues"].as_array().is_some_and(|ues| ues.len() == 4 && ues.iter().all(is_known))
+    });
+    let cells = ric.rest.eventually("/v1/cells", |cells| cells["cells"].as_array().is_some_and(|all| all.len() == 2));
+    let ue = format!("/v1/ues/{}", all["ues"][0]["ue"].as_str().unwrap());
+    let cell_now = || ric.rest.get(&ue)["cell"].clone();
+    let is_elsewhere = |cell: &&Value| cell["id"] != cell_now();
+    let target = cells["cells"].as_array().unwrap().iter().find(is_elsewhere).unwrap()["id"].clone();
+    let mut events = Reader::open(ric.rest.address, "/v1/events?topics=ues");
+    let handover = |cell: &Value| ric.rest.request("POST", &format!("{ue}/handover"), json!({ "cell": cell }));
+    let put = |what: &str, body: Value| ric.rest.request("PUT", &format!("{ue}/{what}"), body);
+    assert!(handover(&target).expect(200)["node"].is_string());
+    events.next("ue_handed_over");
+    eventually("the UE in its new cell", || cell_now() == target);
+    // the node refuses what makes no sense, with its cause
+    let refused = handover(&target);
+    refused.expect_problem(409, &[]);
+    assert!(refused.json()["cause"].is_string() && refused.json()["node"].is_string(), "{refused:?}");
+    assert!(put("drx", json!({ "cycle_ms": 320 })).expect(200)["node"].is_string());
+    assert!(put("qos", json!({ "drb": 1, "five_qi": 1, "priority": 20 })).expect(200)["node"].is_string());
+    put("qos", json!({ "drb": 31, "priority": 3 })).expect_problem(409, &["DRB"]);
+    // what is wrong is refused before a node sees it
+    handover(&json!("003804fff")).expect_problem(422, &["there is no cell 003804fff", "/v1/cells"]);
+    handover(&json!("nowhere")).expect_problem(422, &["cell: `nowhere`"]);
+    for (what, body, status, piece) in [
+        ("drx", json!({ "cycle_ms": 9 }), 422, "cycle_ms: 9 is not in 10 to 10240"),
+        ("drx", json!({}), 422, "cycle_ms"),
+        ("qos", json!({ "drb": 33, "priority": 1 }), 422, "drb: 33 is not in 1 to 32"),
+        ("qos", json!({ "priority": 128 }), 422, "priority: 128 is not in 1 to 127"),
+        ("qos", json!({ "drb": 1 }), 422, "nothing changes"),
+        ("qos", json!({ "priority": 1, "weight": 1 }), 422, "weight"),
+    ] {
+        put(what, body).expect_problem(status, &[piece]);
+    }
+    let unknown = |ue: &str| ric.rest.request("PUT", &format!("/v1/ues/{ue}/drx"), json!({ "cycle_ms": 160 }));
+    unknown("amf:9").expect_problem(404, &["amf:9"]);
+    unknown("someone").expect_problem(400, &["someone"]);
+    let paths = &ric.rest.get("/v1/openapi.json")["paths"];
+    for (what, method) in [("handover", "post"), ("drx", "put"), ("qos", "put")] {
+        let security = &paths[&format!("/v1/ues/{{ue}}/{what}")][method]["security"];
+        assert_eq!(security[1], json!({ "bearer": ["control"] }), "{what}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ran::{RanConfig, Scenario};
 use system_tests::{PATIENCE, RicAndRan};
@@ -167,7 +167,8 @@ fn moves_ues(setup: Setup) {
 
 /// Has a program use every verb.
 fn uses_every_verb(setup: Setup) {
-    let config = RanConfig { handovers_per_minute: 600, ..cells(2, 4) };
+    let mut config = RanConfig { handovers_per_minute: 600, ..cells(2, 4) };
+    config.scenario.measurement.report_interval = Some(Duration::from_millis(120));
     let running = RicAndRan::start(Vec::new(), config);
     let mut program = Running::start("tests/xapp_verbs.c", setup, &[&running.ric.xapp.to_string()]);
     program.ends();

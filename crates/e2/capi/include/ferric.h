@@ -263,6 +263,9 @@
 // The most measurements of a stream.
 #define FERRIC_XAPP_MAX_MEASUREMENTS 1024
 
+// The most kinds of messages of a stream.
+#define FERRIC_XAPP_MAX_RRC_KINDS 64
+
 // The direction to the UE.
 #define FERRIC_DOWNLINK 0
 
@@ -802,6 +805,24 @@ struct ferric_xapp_ue {
   char ip[16];
 };
 
+// A stream of copies of RRC messages.
+struct ferric_xapp_rrc_messages {
+  // The number of the object; 0 is none.
+  uint64_t id;
+};
+
+// A copy of an RRC message.
+struct ferric_xapp_rrc_message {
+  // The name of the node.
+  char node[FERRIC_NAME_OCTETS];
+  // The UE.
+  char ue[FERRIC_NAME_OCTETS];
+  // The length of the message in octets, which may be more than there was room for.
+  size_t length;
+  // The messages that this stream has lost since it began, because it was read too slowly.
+  uint64_t lost;
+};
+
 // How to connect to a RIC. Set it to zeros, then `size` and what differs from the defaults.
 struct ferric_xapp_config {
   // sizeof(struct ferric_xapp_config)
@@ -1269,6 +1290,37 @@ int32_t ferric_xapp_find_ue(struct ferric_xapp xapp,
                             const char *ue,
                             struct ferric_xapp_ue *out,
                             struct ferric_error *error);
+
+// Requests copies of the RRC messages of all UEs that are of one of `kind_count` kinds, 1 to FERRIC_XAPP_MAX_RRC_KINDS, also of
+// nodes that come later (E2SM-RC 7.4.2). A kind is "MeasurementReport", or "nr:UL-DCCH:0", "lte:UL-DCCH:1": the radio access
+// technology, the channel and the index of the message among those of the channel (TS 38.331, TS 36.331).
+//
+// # Safety
+// `kinds` is valid for `kind_count` texts; `out` is valid; `error` is NULL or valid.
+int32_t ferric_xapp_rrc_messages_new(struct ferric_xapp xapp,
+                                     const char *const *kinds,
+                                     size_t kind_count,
+                                     struct ferric_xapp_rrc_messages *out,
+                                     struct ferric_error *error);
+
+// Returns the file descriptor that is readable while messages are buffered; -1 if there is no such stream.
+int ferric_xapp_rrc_messages_fd(struct ferric_xapp_rrc_messages messages);
+
+// Reads the next message; waits for it for `timeout_ms` as ferric_xapp_kpm_read does, with the same errors. Writes its first
+// `capacity` octets to `octets`: in unaligned PER (TS 38.331, TS 36.331). A stream buffers 1024 messages; a slower reader loses the
+// oldest.
+//
+// # Safety
+// `out` is valid; `octets` is valid for `capacity` octets, or NULL if there is no room; `error` is NULL or valid.
+int32_t ferric_xapp_rrc_messages_read(struct ferric_xapp_rrc_messages messages,
+                                      int32_t timeout_ms,
+                                      struct ferric_xapp_rrc_message *out,
+                                      uint8_t *octets,
+                                      size_t capacity,
+                                      struct ferric_error *error);
+
+// Ends a stream of messages. A thread that waits in a read of it gets FERRIC_ERROR_HANDLE.
+int32_t ferric_xapp_rrc_messages_free(struct ferric_xapp_rrc_messages messages);
 
 // Connects to a RIC, and waits for one that does not listen yet. `config` may be NULL: all defaults.
 //

@@ -35,3 +35,14 @@ fn manual_of_xapps_has_every_call() {
         assert!(manual.contains(&format!("`{call}`")), "docs/xapp-c.md does not have {call}");
     }
 }
+
+#[test]
+fn examples_have_less_than_a_hundred_lines() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let examples: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(examples.len() >= 4, "{examples:?}");
+    for example in examples {
+        let lines = std::fs::read_to_string(&example).unwrap().lines().count();
+        assert!(lines < 100, "{} has {lines} lines", example.display());
+    }
+}

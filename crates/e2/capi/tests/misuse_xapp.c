@@ -226,6 +226,30 @@ static void streams(void) {
     EXPECT(ferric_xapp_kpm_new(xapp, &config, &kpm, &error), FERRIC_OK);
 }
 
+static void rrc_messages(void) {
+    static const char *kinds[] = {"MeasurementReport", "nr:UL-DCCH"};
+    struct ferric_xapp_rrc_messages messages = {0};
+    struct ferric_xapp_rrc_message message;
+    unsigned char octets[8];
+    REFUSED(ferric_xapp_rrc_messages_new(xapp, NULL, 1, &messages, &error), FERRIC_ERROR_NULL, "kinds");
+    REFUSED(ferric_xapp_rrc_messages_new(xapp, kinds, 0, &messages, &error), FERRIC_ERROR_ARGUMENT, "kinds");
+    REFUSED(ferric_xapp_rrc_messages_new(xapp, kinds, 2, &messages, &error), FERRIC_ERROR_ARGUMENT, "kinds");
+    REFUSED(ferric_xapp_rrc_messages_new(xapp, kinds, FERRIC_XAPP_MAX_RRC_KINDS + 1, &messages, &error), FERRIC_ERROR_ARGUMENT,
+            "kinds");
+    kinds[1] = NULL;
+    REFUSED(ferric_xapp_rrc_messages_new(xapp, kinds, 2, &messages, &error), FERRIC_ERROR_NULL, "kinds");
+    REFUSED(ferric_xapp_rrc_messages_new(xapp, kinds, 1, NULL, &error), FERRIC_ERROR_NULL, "out");
+    EXPECT(ferric_xapp_rrc_messages_read(messages, 0, &message, octets, 8, &error), FERRIC_ERROR_HANDLE);
+    EXPECT(ferric_xapp_rrc_messages_fd(messages), -1);
+    EXPECT(ferric_xapp_rrc_messages_free(messages), FERRIC_ERROR_HANDLE);
+    EXPECT(ferric_xapp_rrc_messages_new(xapp, kinds, 1, &messages, &error), FERRIC_OK);
+    REFUSED(ferric_xapp_rrc_messages_read(messages, 0, NULL, octets, 8, &error), FERRIC_ERROR_NULL, "out");
+    REFUSED(ferric_xapp_rrc_messages_read(messages, 0, &message, NULL, 8, &error), FERRIC_ERROR_NULL, "octets");
+    EXPECT(ferric_xapp_rrc_messages_read(messages, 0, &message, NULL, 0, &error), FERRIC_ERROR_TIMEOUT);
+    EXPECT(ferric_xapp_rrc_messages_free(messages), FERRIC_OK);
+    EXPECT(ferric_xapp_rrc_messages_free(messages), FERRIC_ERROR_HANDLE);
+}
+
 /* A forked process has no session, and ends none. */
 static void forked(void) {
     int status;
@@ -286,6 +310,7 @@ int main(int count, char **arguments) {
     EXPECT(ferric_xapp_events_new(xapp, &events, &error), FERRIC_OK);
     EXPECT(ferric_xapp_events_read(events, 0, &event, &error), FERRIC_ERROR_TIMEOUT);
     streams();
+    rrc_messages();
     forked();
     called_back();
     EXPECT(ferric_xapp_nodes(xapp, NULL, 0, &nodes, &error), FERRIC_OK);

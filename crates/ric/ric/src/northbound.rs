@@ -13,6 +13,7 @@ mod overview;
 mod page;
 mod positions;
 mod system;
+mod ue_controls;
 
 use std::time::Duration;
 
@@ -162,6 +163,7 @@ fn routes(server: &mut Server, config: AppConfig, system: System) -> Result<Vec<
     #[cfg(feature = "decode")]
     routes.extend(decode::routes());
     routes.extend(overview::routes(&queue));
+    routes.extend(ue_controls::routes(&queue));
     routes.extend(events::routes(&config.events));
     routes.extend([health::route(&queue), kpm::route(&queue), messages::route(&queue), metrics::route(&queue)]);
     #[cfg(feature = "slicing")]
@@ -188,7 +190,7 @@ const API: Api = Api {
         ("ric", "The RIC itself: its apps, configuration, log and metrics."),
         ("events", "Streams of events and measurements."),
         ("nodes", "E2 nodes."),
-        ("ues", "UEs and their slices."),
+        ("ues", "UEs: their names and slices, handovers, DRX and QoS."),
         ("statistics", "Statistics that nodes report."),
         ("slices", "The slices of a cell."),
         ("associations", "Rules that put UEs into slices."),

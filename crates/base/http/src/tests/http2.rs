@@ -120,34 +120,122 @@ fn malformed_frames_end_the_connection_and_no_other() {
     }
 }
 
+/// Clients of a server with TLS, which negotiate the version of HTTP by ALPN (RFC 7301, RFC 9113 3.2).
 #[cfg(feature = "tls")]
-#[test]
-fn tls_clients_negotiate_the_version() {
+mod alpn {
+    use std::io;
     use std::sync::Arc;
 
+    use rustls::ClientConfig;
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, ServerName};
+    use testkit::certificates::Authority;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_rustls::TlsConnector;
+    use tokio_rustls::client::TlsStream;
 
-    let authority = testkit::certificates::Authority::new();
-    let files = authority.issue_as("server", &["127.0.0.1"], |_| ());
-    let tls = crate::TlsFiles { certificate: files.certificate, key: files.key, client_ca: None };
-    let access = crate::Access::load(crate::AccessFiles { tls: Some(tls), tokens: None }).unwrap();
-    let rest = start(ServerConfig { access, ..small() });
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(authority.ca()).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let mut config = config.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    run(async {
+    use super::*;
+
+    fn start_with_tls(authority: &Authority) -> Server {
+        let files = authority.issue_as("server", &["127.0.0.1"], |_| ());
+        let tls = crate::TlsFiles { certificate: files.certificate, key: files.key, client_ca: None };
+        let access = crate::Access::load(crate::AccessFiles { tls: Some(tls), tokens: None }).unwrap();
+        start(ServerConfig { access, ..small() })
+    }
+
+    /// Connects a client that offers protocols.
+    async fn offer(authority: &Authority, rest: &Server, protocols: &[&str]) -> io::Result<TlsStream<TcpStream>> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(authority.ca()).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
         let socket = TcpStream::connect(rest.address()).await.unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
-        let stream = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, socket).await.unwrap();
-        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+        TlsConnector::from(Arc::new(config)).connect(name, socket).await
+    }
+
+    fn protocol(stream: &TlsStream<TcpStream>) -> Option<String> {
+        stream.get_ref().1.alpn_protocol().map(|protocol| String::from_utf8(protocol.to_vec()).unwrap())
+    }
+
+    async fn is_served_by_http2(stream: TlsStream<TcpStream>) {
         let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
         tokio::spawn(async move { drop(connection.await) });
         let (response, _) = client.send_request(request(Method::GET, "https://localhost/hello"), true).unwrap();
         let response = response.await.unwrap();
         assert_eq!((response.status().as_u16(), response.version()), (200, Version::HTTP_2));
-    });
+    }
+
+    async fn is_served_by_http1(mut stream: TlsStream<TcpStream>) {
+        stream.write_all(b"GET /hello HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\"world\"\n"), "{answer}");
+    }
+
+    #[test]
+    fn client_of_one_version_gets_it() {
+        let authority = Authority::new();
+        let rest = start_with_tls(&authority);
+        run(async {
+            let stream = offer(&authority, &rest, &["h2"]).await.unwrap();
+            assert_eq!(protocol(&stream).as_deref(), Some("h2"));
+            is_served_by_http2(stream).await;
+            let stream = offer(&authority, &rest, &["http/1.1"]).await.unwrap();
+            assert_eq!(protocol(&stream).as_deref(), Some("http/1.1"));
+            is_served_by_http1(stream).await;
+        });
+    }
+
+    #[test]
+    fn client_of_both_versions_gets_http2_in_either_order() {
+        let authority = Authority::new();
+        let rest = start_with_tls(&authority);
+        run(async {
+            for protocols in [["h2", "http/1.1"], ["http/1.1", "h2"]] {
+                let stream = offer(&authority, &rest, &protocols).await.unwrap();
+                assert_eq!(protocol(&stream).as_deref(), Some("h2"), "{protocols:?}");
+                is_served_by_http2(stream).await;
+            }
+            let stream = offer(&authority, &rest, &["spdy/3", "http/1.1"]).await.unwrap();
+            assert_eq!(protocol(&stream).as_deref(), Some("http/1.1"), "what is not known is passed over");
+            is_served_by_http1(stream).await;
+        });
+    }
+
+    /// It is served by what it sends, as without TLS.
+    #[test]
+    fn client_without_alpn_is_served() {
+        let authority = Authority::new();
+        let rest = start_with_tls(&authority);
+        run(async {
+            for is_http2 in [false, true] {
+                let stream = offer(&authority, &rest, &[]).await.unwrap();
+                assert_eq!(protocol(&stream), None);
+                match is_http2 {
+                    false => is_served_by_http1(stream).await,
+                    true => is_served_by_http2(stream).await,
+                }
+            }
+        });
+    }
+
+    /// The alert is no_application_protocol (RFC 7301 3.2).
+    #[test]
+    fn client_of_other_protocols_only_is_refused_with_an_alert() {
+        let authority = Authority::new();
+        let rest = start_with_tls(&authority);
+        run(async {
+            for protocols in [&["spdy/3"][..], &["h2c", "http/1.0"]] {
+                let error = offer(&authority, &rest, protocols).await.unwrap_err();
+                let alert = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
+                let expected = rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol);
+                assert_eq!(alert, Some(&expected), "{protocols:?}: {error}");
+            }
+            // others are served
+            is_served_by_http1(offer(&authority, &rest, &["http/1.1"]).await.unwrap()).await;
+        });
+    }
 }

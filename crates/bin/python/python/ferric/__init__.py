@@ -15,6 +15,7 @@ from . import errors
 from ._ferric import (
     Batch,
     Cell,
+    Configurations,
     Demo,
     EventFeed,
     HandoverRequest,
@@ -23,6 +24,8 @@ from ._ferric import (
     Node,
     Record,
     Ric,
+    RrcMessage,
+    RrcMessages,
     Slices,
     TrafficControl,
     Ue,
@@ -34,6 +37,7 @@ from .errors import Error
 __all__ = [
     "Batch",
     "Cell",
+    "Configurations",
     "Demo",
     "Error",
     "EventFeed",
@@ -43,6 +47,8 @@ __all__ = [
     "Node",
     "Record",
     "Ric",
+    "RrcMessage",
+    "RrcMessages",
     "Slices",
     "TrafficControl",
     "Ue",

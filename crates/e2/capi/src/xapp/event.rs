@@ -76,13 +76,18 @@ impl<T> FeedObject<T> {
 
     /// The next item; waits for it for `timeout_ms`.
     pub fn read(&self, timeout_ms: i32) -> Result<T, Failure> {
+        Ok(self.read_counted(timeout_ms)?.0)
+    }
+
+    /// The same, with the number of those that were lost.
+    pub fn read_counted(&self, timeout_ms: i32) -> Result<(T, u64), Failure> {
         InCallback::refuse()?;
         let mut feed = try_lock(&self.feed)?;
         let until = deadline(timeout_ms);
         loop {
             self.ending.check()?;
             if let Some(item) = feed.try_next()? {
-                return Ok(item);
+                return Ok((item, feed.lost()));
             }
             self.ending.wait(self.fd, until)?;
         }

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use e2ap::GlobalE2NodeId;
 use e2sm::common::{CellIdentity, Cgi, EutraCgi, NrCgi, SNssai, Sd, Sst};
-use per::Bits;
 
 use super::error::Error;
 
@@ -40,9 +39,7 @@ impl CellId {
         let plmn_identity = node.plmn_identity();
         match node {
             GlobalE2NodeId::Gnb(_) | GlobalE2NodeId::EnGnb(_) => Cgi::NrCgi(NrCgi::new(plmn_identity, self.0)),
-            GlobalE2NodeId::NgEnb(_) | GlobalE2NodeId::Enb(_) => {
-                Cgi::EutraCgi(EutraCgi { plmn_identity, eutra_cell_identity: Bits::new(self.0 & 0xFFF_FFFF, 28) })
-            }
+            GlobalE2NodeId::NgEnb(_) | GlobalE2NodeId::Enb(_) => Cgi::EutraCgi(EutraCgi::new(plmn_identity, self.0)),
         }
     }
 }

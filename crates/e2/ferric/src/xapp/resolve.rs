@@ -1,10 +1,12 @@
-//! What names a UE, a cell or a network slice in a call: a text, or the noun itself.
+//! What names a UE, a cell, a network slice or a kind of messages in a call: a text, or the noun itself.
 
 use e2::topology::UeReference;
+use e2sm::common::RrcMessageId;
 
 use super::error::Error;
 use super::names::{CellId, NetworkSlice};
 use super::ric::Cell;
+use super::rrc;
 use super::ue::Ue;
 
 /// A name of a `T`: a text, which is read when the verb is called, or a value.
@@ -61,6 +63,7 @@ named_by_text! {
     });
     CellId: |text: &str| text.parse();
     NetworkSlice: |text: &str| text.parse();
+    RrcMessageId: rrc::kind;
 }
 
 impl IntoName<UeReference> for &Ue {

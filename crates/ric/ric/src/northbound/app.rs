@@ -12,6 +12,7 @@ use super::cell_states::CellStateReports;
 use super::kpm::KpmStreams;
 use super::messages::MessageStreams;
 use super::metrics::RicMetrics;
+use super::ue_controls::UeControls;
 
 /// The queue of requests to the app.
 pub(super) type AppQueue = RequestQueue<Job<RicApp>>;
@@ -23,6 +24,7 @@ pub(super) struct RicApp {
     pub kpm: KpmStreams,
     pub messages: MessageStreams,
     pub metrics: RicMetrics,
+    pub ues: UeControls,
     /// The names of nodes, for events of those that are lost.
     names: std::collections::HashMap<NodeId, String>,
 }
@@ -30,7 +32,7 @@ pub(super) struct RicApp {
 impl RicApp {
     pub fn new(events: Broadcast, metrics: RicMetrics, waker: IappWaker) -> Self {
         let (cells, kpm, messages) = (CellStateReports::default(), KpmStreams::default(), MessageStreams::new(waker));
-        RicApp { events, cells, kpm, messages, metrics, names: Default::default() }
+        RicApp { events, cells, kpm, messages, metrics, ues: UeControls::default(), names: Default::default() }
     }
 
     fn publish(&self, topic: Topic, kind: &'static str, data: impl FnOnce() -> Value) {
@@ -73,7 +75,7 @@ impl Iapp for RicApp {
                 );
                 self.names.insert(node.id, name);
                 self.cells.add_node(node, ric);
-                self.kpm.add_node(node, ric);
+                self.kpm.add_node(node, &self.cells, ric);
                 self.messages.update_node(node, ric);
             }
             IappEvent::NodeChanged(node) => {
@@ -112,6 +114,7 @@ impl Iapp for RicApp {
             IappEvent::Request(request) => {
                 self.cells.handle_request(request, ric);
                 self.kpm.handle_request(request, ric);
+                self.ues.handle_request(request);
             }
             _ => {}
         }

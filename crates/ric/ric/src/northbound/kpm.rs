@@ -14,7 +14,7 @@ use ferric::e2::topology::UeReference;
 use ferric::e2::{
     Action, Indication, Node, NodeId, RequestEvent, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
-use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
+use ferric::e2ap::{GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType};
 use ferric::server::IappContext;
 use iapp_rest::Job;
 use rest::{Operation, Parameter, Problem, Request, Response, Route, StreamEvent, StreamForms, StreamSender};
@@ -22,6 +22,8 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use super::app::{AppQueue, RicApp};
+use super::cell_states::CellStateReports;
+use super::overview::{KnownCell, cell_at, known_cells};
 
 /// The most measurements of a stream.
 const MAX_MEASUREMENTS: usize = 64;
@@ -73,6 +75,9 @@ struct KpmRequest {
     measurements: Vec<String>,
     period_ms: u32,
     subject: Subject,
+    /// The nodes that had the cell when the stream was opened, and the cell: a node that sets up again may not have reported its
+    /// cells yet.
+    found: Vec<(GlobalE2NodeId, Cgi)>,
     reader: StreamSender,
     /// What the reader of a WebSocket has narrowed its stream to since.
     filter: Arc<Mutex<RowFilter>>,
@@ -152,7 +157,7 @@ pub(super) fn route(queue: &AppQueue) -> Route {
     Route::queued(operation.streams::<RowDocument>(StreamForms::Both, "The rows."), queue, |request| {
         let (stream, response) = read(request)?;
         let job: Job<RicApp> = Box::new(move |app, ric, reply| {
-            reply.send(app.kpm.open(stream, ric).map(|()| response));
+            reply.send(app.kpm.open(stream, &app.cells, ric).map(|()| response));
         });
         Ok(job)
     })
@@ -182,22 +187,30 @@ fn read(request: &Request) -> Result<(KpmRequest, Response), Problem> {
         *of_reader.lock().unwrap_or_else(PoisonError::into_inner) = RowFilter::read(members)?;
         Ok(())
     });
-    Ok((KpmRequest { measurements, period_ms, subject, reader, filter }, response))
+    let found = Vec::new();
+    Ok((KpmRequest { measurements, period_ms, subject, found, reader, filter }, response))
 }
 
 impl KpmStreams {
     /// Opens a stream: subscribes at the nodes that offer what it asks for.
-    fn open(&mut self, request: KpmRequest, ric: &mut IappContext<'_>) -> Result<(), Problem> {
-        let request = Arc::new(request);
+    fn open(
+        &mut self,
+        mut request: KpmRequest,
+        cells: &CellStateReports,
+        ric: &mut IappContext<'_>,
+    ) -> Result<(), Problem> {
         let nodes: Vec<Node> = ric.nodes().cloned().collect();
-        if let Subject::Cell(cell) = &request.subject
-            && !nodes.iter().any(|node| scope_of_cell(cell, node, ric).is_some())
-        {
-            return Err(Problem::not_found(format!("there is no cell or node `{cell}`; see /v1/cells and /v1/nodes")));
+        if let Subject::Cell(cell) = &request.subject {
+            request.found = find_cell(cell, &known_cells(ric.ran(), cells), &nodes);
+            if request.found.is_empty() && !nodes.iter().any(|node| node.global_id.to_string() == *cell) {
+                let why = format!("there is no cell or node `{cell}`; see /v1/cells and /v1/nodes");
+                return Err(Problem::not_found(why));
+            }
         }
+        let request = Arc::new(request);
         let (mut subscribed, mut refused) = (false, None);
         for node in &nodes {
-            match self.subscribe(&request, node, ric) {
+            match self.subscribe(&request, node, &request.found, ric) {
                 Ok(is_subscribed) => subscribed |= is_subscribed,
                 Err(why) => refused = refused.or(Some(format!("{}: {why}", node.global_id))),
             }
@@ -212,9 +225,14 @@ impl KpmStreams {
     }
 
     /// Subscribes open streams at a node that has set up.
-    pub fn add_node(&mut self, node: &Node, ric: &mut IappContext<'_>) {
+    pub fn add_node(&mut self, node: &Node, cells: &CellStateReports, ric: &mut IappContext<'_>) {
         for request in self.streams.clone() {
-            if let Err(why) = self.subscribe(&request, node, ric) {
+            let mut found = Vec::new();
+            if let Subject::Cell(cell) = &request.subject {
+                found = find_cell(cell, &known_cells(ric.ran(), cells), std::slice::from_ref(node));
+                found.extend(&request.found);
+            }
+            if let Err(why) = self.subscribe(&request, node, &found, ric) {
                 refuse(&request, &node.global_id.to_string(), &why);
             }
         }
@@ -226,12 +244,19 @@ impl KpmStreams {
         self.sources.retain(|_, sources| sources.iter().all(|source| source.node != node));
     }
 
-    /// Subscribes a stream at a node. Returns whether the node has a KPM function; otherwise there is nothing to do.
-    fn subscribe(&mut self, request: &Arc<KpmRequest>, node: &Node, ric: &mut IappContext<'_>) -> Result<bool, String> {
+    /// Subscribes a stream at a node, which may have its cell. Returns whether there is something to subscribe to.
+    fn subscribe(
+        &mut self,
+        request: &Arc<KpmRequest>,
+        node: &Node,
+        cells: &[(GlobalE2NodeId, Cgi)],
+        ric: &mut IappContext<'_>,
+    ) -> Result<bool, String> {
         let scope = match &request.subject {
             Subject::EachUe | Subject::Ue(_) => Scope::EveryUe(EveryUe::AnySignal),
-            Subject::Cell(cell) => match scope_of_cell(cell, node, ric) {
-                Some(scope) => scope,
+            Subject::Cell(cell) if node.global_id.to_string() == *cell => Scope::Node,
+            Subject::Cell(_) => match cells.iter().find(|(of, _)| *of == node.global_id) {
+                Some((_, cell)) => Scope::Cell(*cell),
                 None => return Ok(false),
             },
         };
@@ -303,15 +328,15 @@ fn refuse(request: &KpmRequest, node: &str, why: &str) {
     request.reader.send(StreamEvent::new("node_refused", &json!({ "node": node, "reason": why })));
 }
 
-/// Returns what a cell means at a node: one of its cells, or the node itself; `None` if it is elsewhere.
-fn scope_of_cell(cell: &str, node: &Node, ric: &IappContext<'_>) -> Option<Scope<'static>> {
-    if node.global_id.to_string() == cell {
-        return Some(Scope::Node);
-    }
-    let cell: CellReference = cell.parse().ok()?;
-    let cells = ric.ran().stations().flat_map(|station| station.cells().collect::<Vec<_>>());
-    let mut of_node = cells.filter(|(serving, _)| *serving == node.id);
-    of_node.find(|(_, known)| cell.is(known)).map(|(_, known)| Scope::Cell(Cgi::NrCgi(known)))
+/// The nodes that have a cell, and the cell as each of them names it.
+fn find_cell(cell: &str, known: &[KnownCell<'_>], nodes: &[Node]) -> Vec<(GlobalE2NodeId, Cgi)> {
+    let Ok(cell) = cell.parse::<CellReference>() else { return Vec::new() };
+    let named = known.iter().filter(|known| cell.is(known.name.0, known.name.1));
+    let at_node = |known: &KnownCell<'_>| {
+        let node = nodes.iter().find(|node| node.id == known.node)?.global_id;
+        Some((node, cell_at(&node, known.name)))
+    };
+    named.filter_map(at_node).collect()
 }
 
 type Planned = (RanFunctionId, Detection, SubscriptionSpec, Vec<u8>);

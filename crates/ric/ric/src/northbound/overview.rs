@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use ferric::e2::NodeId;
 use ferric::e2::topology::{BaseStation, RanDatabase};
+use ferric::e2ap::GlobalE2NodeId;
 use iapp_rest::Job;
-use ids::CellIdentity;
+use ids::{CellIdentity, Cgi, EutraCgi, NrCgi};
 use rest::{Operation, Response, Route};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -95,41 +96,40 @@ fn limited<T>(mut entries: Vec<T>) -> (Vec<T>, usize) {
     (entries, omitted)
 }
 
+/// A cell of a base station, at the node that serves it.
+pub(super) struct KnownCell<'a> {
+    pub name: CellName,
+    pub node: NodeId,
+    station: &'a BaseStation,
+    states: CellStates,
+}
+
 /// The cells that nodes declare; of base stations that declare none, such as gNBs without an F1 interface, those that UEs are in;
 /// and those whose states nodes report.
-fn cells_of(ran: &RanDatabase, reports: &CellStateReports) -> Vec<Cell> {
+pub(super) fn known_cells<'a>(ran: &'a RanDatabase, reports: &CellStateReports) -> Vec<KnownCell<'a>> {
     let mut cells = declared_cells(ran);
     let mut places: HashMap<CellName, usize> =
-        cells.iter().enumerate().map(|(place, (name, _))| (*name, place)).collect();
+        cells.iter().enumerate().map(|(place, cell)| (cell.name, place)).collect();
     for ReportedCell { name, node, states } in reports.cells() {
         if let Some(place) = places.get(&name) {
-            cells[*place].1.states = states;
+            cells[*place].states = states;
             continue;
         }
         let Some(station) = ran.stations().find(|station| station.global_id_of(node).is_some()) else { continue };
         places.insert(name, cells.len());
-        cells.push((name, Cell { states, ..cell(station, node, name) }));
+        cells.push(KnownCell { name, node, station, states });
     }
-    cells.into_iter().map(|(_, cell)| cell).collect()
+    cells
 }
 
-fn cell(station: &BaseStation, node: NodeId, (plmn, id): CellName) -> Cell {
-    Cell {
-        id: id.to_string(),
-        plmn: plmn.to_string(),
-        base_station: station.key().to_string(),
-        node: station.global_id_of(node).map(|node| node.to_string()),
-        states: CellStates::default(),
-    }
-}
-
-fn declared_cells(ran: &RanDatabase) -> Vec<(CellName, Cell)> {
+fn declared_cells(ran: &RanDatabase) -> Vec<KnownCell<'_>> {
+    let states = CellStates::default();
     let declared = |station: &BaseStation| station.cells().next().is_some();
     let mut cells = Vec::new();
     for station in ran.stations() {
         cells.extend(station.cells().map(|(node, id)| {
             let name = (id.plmn_identity, CellIdentity(id.nr_cell_identity.value));
-            (name, cell(station, node, name))
+            KnownCell { name, node, station, states }
         }));
     }
     let mut seen = BTreeMap::new();
@@ -141,10 +141,30 @@ fn declared_cells(ran: &RanDatabase) -> Vec<(CellName, Cell)> {
     }
     for ((_, id), (station, node)) in seen {
         let Some(plmn) = station.global_id_of(node).map(|node| node.plmn_identity()) else { continue };
-        let name = (plmn, CellIdentity(id));
-        cells.push((name, cell(station, node, name)));
+        cells.push(KnownCell { name: (plmn, CellIdentity(id)), node, station, states });
     }
     cells
+}
+
+/// A cell in the radio access technology of a node.
+pub(super) fn cell_at(node: &GlobalE2NodeId, (plmn_identity, CellIdentity(identity)): CellName) -> Cgi {
+    match node {
+        GlobalE2NodeId::Gnb(_) | GlobalE2NodeId::EnGnb(_) => Cgi::NrCgi(NrCgi::new(plmn_identity, identity)),
+        GlobalE2NodeId::NgEnb(_) | GlobalE2NodeId::Enb(_) => Cgi::EutraCgi(EutraCgi::new(plmn_identity, identity)),
+    }
+}
+
+impl KnownCell<'_> {
+    fn document(self) -> Cell {
+        let KnownCell { name: (plmn, id), node, station, states } = self;
+        Cell {
+            id: id.to_string(),
+            plmn: plmn.to_string(),
+            base_station: station.key().to_string(),
+            node: station.global_id_of(node).map(|node| node.to_string()),
+            states,
+        }
+    }
 }
 
 /// Returns the routes.
@@ -158,7 +178,8 @@ pub(super) fn routes(queue: &AppQueue) -> [Route; 3] {
     [
         Route::queued(cells.returns::<Cells>("The cells."), queue, |_| {
             let job: Job<RicApp> = Box::new(|app, ric, reply| {
-                let (cells, omitted) = limited(cells_of(ric.ran(), &app.cells));
+                let (cells, omitted) = limited(known_cells(ric.ran(), &app.cells));
+                let cells = cells.into_iter().map(KnownCell::document).collect();
                 reply.send(Ok(Response::ok(Cells { cells, omitted })));
             });
             Ok(job)
