@@ -5,9 +5,14 @@
 //! - *PerFilter*: a topic for each distinct filter, a consumer group for each subscriber, and a consumer for each of its filters, as
 //!   in paper 003, 4.1. The publisher finds the topics of an event.
 //!
+//! Processes that share partitions also share their subscriptions: [`KafkaLog`].
+//!
 //! With acknowledgements, all replicas confirm an event, librdkafka sends it again until they do, and the offset of a message is
 //! committed when it and all before it are delivered or dropped. A process that takes a partition over receives again what was not
 //! committed; what may be delivered for the second time is marked.
+
+mod leader;
+mod log;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -33,6 +38,7 @@ use crate::criteria::Criteria;
 use crate::event::Event;
 use crate::faults::Faults;
 use crate::matcher::{Key, Matcher};
+pub use log::KafkaLog;
 
 /// Events that may wait for Kafka.
 const MAX_WAITING: usize = 65_536;
@@ -40,6 +46,11 @@ const MAX_WAITING: usize = 65_536;
 const TICK: Duration = Duration::from_millis(50);
 /// How long the end of the broker waits for events that are not sent.
 const FLUSH: Duration = Duration::from_secs(2);
+/// After so long without a sign of a process, in milliseconds, others take its partitions over: the shortest time that Kafka allows by
+/// default (`group.min.session.timeout.ms`).
+const SESSION_TIMEOUT_MS: &str = "6000";
+/// How partitions are distributed: those of a process that ends or joins move, the others stay where they are.
+const ASSIGNMENT: &str = "cooperative-sticky";
 /// Time for the answers of Kafka to requests about topics.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -152,7 +163,7 @@ impl Kafka {
         let shared = match config.topology {
             KafkaTopology::Shared { partitions } => {
                 let topic = events_topic(&config);
-                create_topic(&config, &topic, partitions)?;
+                create_topic(&config, &topic, partitions, &[])?;
                 let (group, audience) = (config.prefix.clone(), Readership::All);
                 let reader = Reader::start(&config, &group, topic, audience, Arc::clone(&sink), Arc::clone(&counts))?;
                 Some(reader)
@@ -215,7 +226,7 @@ impl Broker for Kafka {
             // without the lock: other subscriptions and events do not wait for Kafka
             let is_known = self.filters().by_topic.contains_key(&topic);
             if !is_known {
-                create_topic(&self.config, &topic, 1)?;
+                create_topic(&self.config, &topic, 1, &[])?;
             }
             let keys = Arc::new(Mutex::new(vec![key]));
             let group = format!("{}.{subscriber}", self.config.prefix);
@@ -303,6 +314,8 @@ impl Filters {
 /// Whose events a consumer receives.
 enum Readership {
     All,
+    /// All, apart from the group.
+    WebSockets,
     Keys(Keys),
 }
 
@@ -310,6 +323,7 @@ impl Readership {
     fn audience(&self) -> Audience {
         match self {
             Readership::All => Audience::All,
+            Readership::WebSockets => Audience::WebSockets,
             Readership::Keys(keys) => {
                 Audience::Subscriptions(keys.lock().unwrap_or_else(PoisonError::into_inner).clone().into())
             }
@@ -340,14 +354,13 @@ impl Reader {
             .set("auto.offset.reset", "earliest")
             .set("enable.auto.offset.store", if config.is_acknowledged { "false" } else { "true" })
             .set("auto.commit.interval.ms", "200")
-            // another process takes the partitions of a dead one over after this time
-            .set("session.timeout.ms", "6000")
+            .set("session.timeout.ms", SESSION_TIMEOUT_MS)
+            .set("partition.assignment.strategy", ASSIGNMENT)
             .set("heartbeat.interval.ms", "1000");
         let consumer: BaseConsumer = settings.create().map_err(|error| refused(config, &error))?;
         let first_read = begin_at_end(&consumer, &topic).map_err(|error| unreachable(config, &error.to_string()))?;
         consumer.subscribe(&[&topic]).map_err(|error| refused(config, &error))?;
         counts.connections.fetch_add(1, Ordering::Relaxed);
-        let stop = Arc::new(AtomicBool::new(false));
         let (acknowledge, acknowledged) = channel();
         let read = Reading {
             consumer,
@@ -360,6 +373,12 @@ impl Reader {
             first_read,
             partitions: HashMap::new(),
         };
+        Reader::spawn(config, read)
+    }
+
+    /// Starts the thread.
+    fn spawn(config: &KafkaConfig, read: Reading) -> Result<Self, BrokerError> {
+        let stop = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("kafka".into())
@@ -556,9 +575,16 @@ fn filter_topic(config: &KafkaConfig, criteria: &Criteria) -> String {
     format!("{}.{:?}.{:016x}", config.prefix, criteria.topic, hasher.finish())
 }
 
-fn create_topic(config: &KafkaConfig, topic: &str, partitions: u16) -> Result<(), BrokerError> {
+fn create_topic(
+    config: &KafkaConfig,
+    topic: &str,
+    partitions: u16,
+    settings: &[(&str, &str)],
+) -> Result<(), BrokerError> {
     let admin: AdminClient<DefaultClientContext> = base(config).create().map_err(|error| refused(config, &error))?;
-    let new = NewTopic::new(topic, i32::from(partitions.max(1)), TopicReplication::Fixed(1));
+    // as many replicas as Kafka has for topics by default
+    let new = NewTopic::new(topic, i32::from(partitions.max(1)), TopicReplication::Fixed(-1));
+    let new = settings.iter().fold(new, |new, (name, value)| new.set(name, value));
     let options = AdminOptions::new().operation_timeout(Some(REQUEST_TIMEOUT)).request_timeout(Some(REQUEST_TIMEOUT));
     // the caller may be a thread of the REST interface, which has a runtime of its own: one can neither wait nor end inside of another
     let created = std::thread::scope(|scope| {
