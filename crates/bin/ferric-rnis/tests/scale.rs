@@ -41,7 +41,8 @@ impl Process {
     fn put(&self, path: &str, tag: &str, body: &Value) -> Response {
         let body = body.to_string();
         let mut client = testkit::http::Client::connect(self.rest.address);
-        let head = format!("PUT {path} HTTP/1.1\r\nhost: localhost\r\nif-match: {tag}\r\ncontent-type: application/json\r\n");
+        let head =
+            format!("PUT {path} HTTP/1.1\r\nhost: localhost\r\nif-match: {tag}\r\ncontent-type: application/json\r\n");
         client.write(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes());
         client.receive()
     }
@@ -94,9 +95,7 @@ fn killed_process_is_replaced_without_loss_and_every_process_serves_all_subscrip
     assert_ne!(id, second_id);
     assert_eq!(victim.rest.request("DELETE", &second_path, None).status, 204);
     assert_eq!(source.rest.request("DELETE", &second_path, None).status, 404);
-    testkit::eventually("the end of a subscription", || {
-        source.rest.request("GET", &second_path, None).status == 404
-    });
+    testkit::eventually("the end of a subscription", || source.rest.request("GET", &second_path, None).status == 404);
 
     source.program.enter("start");
     source.program.line("{");
@@ -141,7 +140,10 @@ fn killed_process_is_replaced_without_loss_and_every_process_serves_all_subscrip
         assert!(time(&post.body) > *last, "events of a UE are in order");
         *last = time(&post.body);
     }
-    let takeover_ms = arrivals.iter().filter(|(_, post)| time(&post.body) > killed).map(|(at, post)| (at - time(&post.body)) / 1_000_000);
+    let takeover_ms = arrivals
+        .iter()
+        .filter(|(_, post)| time(&post.body) > killed)
+        .map(|(at, post)| (at - time(&post.body)) / 1_000_000);
     let duplicates = arrivals.len() - times.len();
     println!(
         "events={published} lost=0 duplicates={duplicates} longest_delay_after_kill_ms={}",

@@ -250,7 +250,12 @@ impl Service {
     ///
     /// # Errors
     /// If the broker refuses, or another process was faster; the subscription is as before then.
-    pub fn change(&self, key: Key, new: NewSubscription, seen: Option<&Subscription>) -> Result<bool, SubscriptionError> {
+    pub fn change(
+        &self,
+        key: Key,
+        new: NewSubscription,
+        seen: Option<&Subscription>,
+    ) -> Result<bool, SubscriptionError> {
         if let Some(replica) = self.replica() {
             return replica.change(self, key, &new, seen);
         }

@@ -165,7 +165,9 @@ fn applications_are_notified_of_services_that_come_change_and_go() {
     };
     let all = subscribe(Value::Null);
     subscribe(json!({"serNames": ["other"]}));
-    let suspended = subscribe(json!({"serCategories": [{"href": "/rni", "id": "RNI", "name": "", "version": ""}], "states": ["SUSPENDED"], "isLocal": true}));
+    let suspended = subscribe(
+        json!({"serCategories": [{"href": "/rni", "id": "RNI", "name": "", "version": ""}], "states": ["SUSPENDED"], "isLocal": true}),
+    );
     assert_eq!(get(&client, &all)["_links"]["self"]["href"], *all);
     assert_eq!(get(&client, list)["_links"]["subscriptions"].as_array().unwrap().len(), 3);
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rest::MessageService;
 use rnis::{
-    AssociateId, AssociateIdType, Cell, CellMeasurements, Change, Collecting, Criteria, Delivery, DeliveryConfig, Event,
-    HandoverStatus, Kafka, KafkaConfig, KafkaLog, KafkaTopology, NewSubscription, Service, Subscription,
+    AssociateId, AssociateIdType, Cell, CellMeasurements, Change, Collecting, Criteria, Delivery, DeliveryConfig,
+    Event, HandoverStatus, Kafka, KafkaConfig, KafkaLog, KafkaTopology, NewSubscription, Service, Subscription,
     SubscriptionError, Target, Topic, UeIds, UeState, WebSocketSession,
 };
 use support::{Server, accept};
@@ -100,7 +100,9 @@ fn deadlines(kafka: &MessageBroker) {
     let (key, _) = first.subscribe(|_| with_deadline()).unwrap();
     let (second_key, _) = second.subscribe(|_| with_deadline()).unwrap();
     eventually("both are over at both", || {
-        [&first, &second].iter().all(|service| [key, second_key].iter().all(|key| service.delivery_state(*key).is_none()))
+        [&first, &second]
+            .iter()
+            .all(|service| [key, second_key].iter().all(|key| service.delivery_state(*key).is_none()))
     });
     assert!(first.subscription(key).is_none() && second.subscription(second_key).is_none());
     let posts = server.posts();

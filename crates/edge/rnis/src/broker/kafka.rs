@@ -11,6 +11,7 @@
 //! committed when it and all before it are delivered or dropped. A process that takes a partition over receives again what was not
 //! committed; what may be delivered for the second time is marked.
 
+mod assignments;
 mod leader;
 mod log;
 
@@ -38,6 +39,7 @@ use crate::criteria::Criteria;
 use crate::event::Event;
 use crate::faults::Faults;
 use crate::matcher::{Key, Matcher};
+use assignments::Assignments;
 pub use log::KafkaLog;
 
 /// Events that may wait for Kafka.
@@ -357,8 +359,10 @@ impl Reader {
             .set("session.timeout.ms", SESSION_TIMEOUT_MS)
             .set("partition.assignment.strategy", ASSIGNMENT)
             .set("heartbeat.interval.ms", "1000");
-        let consumer: BaseConsumer = settings.create().map_err(|error| refused(config, &error))?;
-        let first_read = begin_at_end(&consumer, &topic).map_err(|error| unreachable(config, &error.to_string()))?;
+        let consumer: BaseConsumer<Assignments> =
+            settings.create_with_context(Assignments::default()).map_err(|error| refused(config, &error))?;
+        let unread = begin_at_end(&consumer, &topic).map_err(|error| unreachable(config, &error.to_string()))?;
+        consumer.context().begin(unread);
         consumer.subscribe(&[&topic]).map_err(|error| refused(config, &error))?;
         counts.connections.fetch_add(1, Ordering::Relaxed);
         let (acknowledge, acknowledged) = channel();
@@ -370,7 +374,6 @@ impl Reader {
             counts,
             acknowledge: config.is_acknowledged.then_some(acknowledge),
             acknowledged,
-            first_read,
             partitions: HashMap::new(),
         };
         Reader::spawn(config, read)
@@ -398,7 +401,7 @@ impl Drop for Reader {
 }
 
 /// Lets a new group begin at the end of each partition. Returns the partitions that no process of the group has read before.
-fn begin_at_end(consumer: &BaseConsumer, topic: &str) -> Result<BTreeSet<i32>, KafkaError> {
+fn begin_at_end(consumer: &BaseConsumer<Assignments>, topic: &str) -> Result<BTreeSet<i32>, KafkaError> {
     let metadata = consumer.fetch_metadata(Some(topic), REQUEST_TIMEOUT)?;
     let mut partitions = TopicPartitionList::new();
     for partition in metadata.topics().iter().flat_map(|topic| topic.partitions()) {
@@ -437,15 +440,13 @@ struct Partition {
 }
 
 struct Reading {
-    consumer: BaseConsumer,
+    consumer: BaseConsumer<Assignments>,
     topic: String,
     readership: Readership,
     sink: Arc<dyn Sink>,
     counts: Arc<Counts>,
     acknowledge: Option<Sender<(i32, i64)>>,
     acknowledged: Receiver<(i32, i64)>,
-    /// Partitions that no process of the group has read before.
-    first_read: BTreeSet<i32>,
     partitions: HashMap<i32, Partition>,
 }
 
@@ -456,6 +457,10 @@ impl Reading {
             match self.consumer.poll(TICK) {
                 None => {}
                 Some(Ok(message)) => {
+                    // another process may have had it since
+                    for partition in self.consumer.context().revoked() {
+                        self.partitions.remove(&partition);
+                    }
                     let (partition, offset) = (message.partition(), message.offset());
                     let payload = message.payload().unwrap_or_default().to_vec();
                     drop(message);
@@ -509,7 +514,7 @@ impl Reading {
             return offset < known.fresh_from;
         }
         // a partition that was assigned: what lies in it already, another process may have delivered
-        let fresh_from = if self.first_read.remove(&partition) {
+        let fresh_from = if self.consumer.context().is_unread(partition) {
             offset
         } else {
             let watermarks = self.consumer.fetch_watermarks(&self.topic, partition, REQUEST_TIMEOUT);

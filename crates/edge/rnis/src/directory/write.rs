@@ -122,9 +122,8 @@ mod tests {
         assert!(directory.reload_if_changed().unwrap(), "the collectors look all UEs up again");
         assert!(!directory.reload_if_changed().unwrap());
         assert!(directory.delete("amf:1").unwrap() && !directory.delete("amf:1").unwrap());
-        let names = |directory: &Directory| {
-            directory.entries().iter().map(|entry| entry.names[0].clone()).collect::<Vec<_>>()
-        };
+        let names =
+            |directory: &Directory| directory.entries().iter().map(|entry| entry.names[0].clone()).collect::<Vec<_>>();
         assert_eq!(names(&Directory::open(&path).unwrap()), ["amf:2"]);
         // what an editor has written meanwhile remains
         fs::write(&path, r#"{"ue":[{"names":["amf:9"]}]}"#).unwrap();

@@ -165,7 +165,8 @@ impl Availability {
         if let Some(link) = link {
             reference["link"] = json!(link);
         }
-        let mut body = json!({"notificationType": "SerAvailabilityNotification", "serviceReferences": [reference]}).to_string();
+        let mut body =
+            json!({"notificationType": "SerAvailabilityNotification", "serviceReferences": [reference]}).to_string();
         // the tail of each target adds the link to its subscription
         body.pop();
         let received_ns = TimeStamp::now().to_nanos();
@@ -297,7 +298,8 @@ impl SerAvailabilityNotificationSubscription {
         }
         let given: Vec<&str> = lists[..3].iter().filter(|(_, length)| *length > 0).map(|(name, _)| *name).collect();
         if let [first, second, ..] = &given[..] {
-            let reason = format!("it excludes {first}: only one of serInstanceIds, serNames and serCategories may be there");
+            let reason =
+                format!("it excludes {first}: only one of serInstanceIds, serNames and serCategories may be there");
             return Err(Fault::malformed(format!("filteringCriteria.{second}"), reason));
         }
         Ok(())

@@ -166,7 +166,8 @@ impl Replica {
             if looked_at.elapsed() >= TICK {
                 looked_at = Instant::now();
                 if self.wants_events.load(Ordering::Acquire) {
-                    self.follow(&service).unwrap_or_else(|error| warn!("WebSockets of this process have no events: {error}"));
+                    self.follow(&service)
+                        .unwrap_or_else(|error| warn!("WebSockets of this process have no events: {error}"));
                 }
                 if self.log.is_leader() {
                     self.expire(&service);
@@ -244,7 +245,8 @@ impl Replica {
         let process = known.process.unwrap_or(-1);
         let is_websocket = matches!(entry.target.channel, Channel::WebSocket);
         let is_held = entry.holder == process || known.claims.contains(&key);
-        let is_tested = request.and_then(|request| known.awaited.get(&request)).is_some_and(|awaited| awaited.is_tested);
+        let is_tested =
+            request.and_then(|request| known.awaited.get(&request)).is_some_and(|awaited| awaited.is_tested);
         let is_noticed = entry.is_noticed && before.is_some_and(|before| !before.is_noticed);
         let is_notified = is_noticed && if is_websocket { is_held } else { request.is_some() };
         let skips_notice = entry.is_noticed;

@@ -82,7 +82,11 @@ fn watch(consumer: &BaseConsumer, topic: &str, is_leader: &AtomicBool, stop: &At
             (true, false) => back_since.get_or_insert_with(Instant::now).elapsed() < GRACE,
         };
         if leads != led {
-            info!(leads, "this process {} the processes that share the broker", if leads { "leads" } else { "does not lead" });
+            info!(
+                leads,
+                "this process {} the processes that share the broker",
+                if leads { "leads" } else { "does not lead" }
+            );
             is_leader.store(leads, Ordering::Release);
         }
     }

@@ -1,6 +1,6 @@
 //! The shared log in Kafka: two compacted topics with one partition each.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::channel;
@@ -13,6 +13,7 @@ use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedPr
 use rdkafka::{Offset, TopicPartitionList};
 use tracing::warn;
 
+use super::assignments::Assignments;
 use super::leader::Candidate;
 use super::{
     Counts, FLUSH, KafkaConfig, MAX_WAITING, REQUEST_TIMEOUT, Reader, Readership, Reading, base, create_topic,
@@ -164,7 +165,8 @@ impl SharedLog for KafkaLog {
             .set("enable.auto.commit", "false")
             // the retention may overtake the reader
             .set("auto.offset.reset", "earliest");
-        let consumer: BaseConsumer = settings.create().map_err(|error| refused(&self.config, &error))?;
+        let consumer: BaseConsumer<Assignments> =
+            settings.create_with_context(Assignments::default()).map_err(|error| refused(&self.config, &error))?;
         assign_ends(&consumer, &topic).map_err(|error| unreachable(&self.config, &error.to_string()))?;
         let reading = Reading {
             consumer,
@@ -174,7 +176,6 @@ impl SharedLog for KafkaLog {
             counts: Arc::new(Counts::default()),
             acknowledge: None,
             acknowledged: channel().1,
-            first_read: BTreeSet::new(),
             partitions: HashMap::new(),
         };
         *follower = Some(Reader::spawn(&self.config, reading)?);
@@ -187,7 +188,7 @@ impl SharedLog for KafkaLog {
 }
 
 /// Reads all partitions from their ends.
-fn assign_ends(consumer: &BaseConsumer, topic: &str) -> Result<(), rdkafka::error::KafkaError> {
+fn assign_ends(consumer: &BaseConsumer<Assignments>, topic: &str) -> Result<(), rdkafka::error::KafkaError> {
     let metadata = consumer.fetch_metadata(Some(topic), REQUEST_TIMEOUT)?;
     let mut partitions = TopicPartitionList::new();
     for partition in metadata.topics().iter().flat_map(|topic| topic.partitions()) {
