@@ -7,8 +7,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 use support::Server;
+use system_tests::RicAndRan;
 use testkit::MessageBroker;
 use testkit::http::{Response, Service};
 use testkit::program::Program;
@@ -149,6 +151,35 @@ fn killed_process_is_replaced_without_loss_and_every_process_serves_all_subscrip
         "events={published} lost=0 duplicates={duplicates} longest_delay_after_kill_ms={}",
         takeover_ms.max().unwrap_or_default()
     );
+}
+
+#[test]
+fn one_process_collects_for_all_and_another_one_begins_when_it_is_killed() {
+    let Some(kafka) = MessageBroker::kafka("collect") else { return };
+    let mut scenario = Scenario::with_mixed_traffic(2, 3, 1);
+    scenario.measurement.report_interval = Some(Duration::from_millis(240));
+    let running = RicAndRan::start(Vec::new(), RanConfig { scenario, ..RanConfig::default() });
+    let ric = running.ric.xapp.to_string();
+    let server = Server::start(support::accept);
+    let arguments = ["--ric", &*ric, "--period-ms", "200"];
+    let mut first = Process::start(&kafka, &arguments);
+    first.program.logs("this process leads");
+    let mut second = Process::start(&kafka, &arguments);
+    let subscription = json!({
+        "subscriptionType": "NrMeasRepUeSubscription", "callbackReference": format!("http://{}/", server.address),
+        "filterCriteriaNrMrs": {},
+    });
+    assert_eq!(second.rest.request("POST", "/rni/v2/subscriptions", subscription).status, 201);
+    // the second one answers with what the first one collects
+    second.rest.eventually("/rni/v2/queries/plmn_info", |answer| answer[0]["plmn"][0]["mcc"] == "001");
+    let has_ues = |answer: &Value| answer["cellUEInfo"].as_array().is_some_and(|ues| ues.len() >= 4);
+    second.rest.eventually("/rni/v2/queries/layer2_meas", has_ues);
+    testkit::eventually("measurement reports", || server.posts().len() > 20);
+    drop(first); // by SIGKILL
+    second.program.logs("this process leads");
+    let before = server.posts().len();
+    testkit::eventually("measurement reports of the second collector", || server.posts().len() > before + 50);
+    second.rest.eventually("/rni/v2/queries/layer2_meas", has_ues);
 }
 
 /// The time of an event in nanoseconds: no two events of the generator have the same.

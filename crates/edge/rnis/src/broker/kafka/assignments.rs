@@ -46,12 +46,11 @@ impl ConsumerContext for Assignments {
     fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         let mut inner = self.inner();
         match rebalance {
-            Rebalance::Assign(partitions) if partitions.count() > 0 => {
-                // what goes to others first is read there
-                if !std::mem::replace(&mut inner.has_partitions, true) {
-                    let assigned: BTreeSet<i32> = partitions.elements().iter().map(|it| it.partition()).collect();
-                    inner.unread.retain(|partition| assigned.contains(partition));
-                }
+            // the first one: what goes to others is read there
+            Rebalance::Assign(partitions) if partitions.count() > 0 && !inner.has_partitions => {
+                inner.has_partitions = true;
+                let assigned: BTreeSet<i32> = partitions.elements().iter().map(|it| it.partition()).collect();
+                inner.unread.retain(|partition| assigned.contains(partition));
             }
             Rebalance::Revoke(partitions) => {
                 for element in partitions.elements() {
