@@ -145,7 +145,8 @@ impl SharedLog for KafkaLog {
     }
 
     fn end(&self) -> Result<i64, BrokerError> {
-        let watermarks = self.consumer.fetch_watermarks(&self.topics[0], 0, REQUEST_TIMEOUT / 2);
+        // on a connection of its own: Kafka answers the requests of one in their order, and the consumer's wait for new records
+        let watermarks = self.producer.client().fetch_watermarks(&self.topics[0], 0, REQUEST_TIMEOUT / 2);
         watermarks.map(|(_, end)| end).map_err(|error| unreachable(&self.config, &error.to_string()))
     }
 
