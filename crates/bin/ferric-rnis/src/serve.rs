@@ -55,8 +55,8 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
     routes.extend(of_platform);
     let server = Server::start(ServerConfig::new(args.rest), routes)
         .with_context(|| format!("cannot serve at {}", args.rest))?;
-    program::outln!("rnis={}/rni/v2", server.url());
     let presence = args.platform.register(platform, &args.api.root().unwrap_or_else(|| server.url()))?;
+    program::outln!("rnis={}/rni/v2", server.url());
     if args.load.run(&service, &stop)? {
         return Ok(());
     }
