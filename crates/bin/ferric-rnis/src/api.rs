@@ -31,7 +31,7 @@ pub struct ApiArgs {
 impl ApiArgs {
     /// The settings of the interface.
     pub fn config(&self) -> ApiConfig {
-        ApiConfig { root: self.api_root.clone() }
+        ApiConfig { root: self.api_root.clone(), ..ApiConfig::default() }
     }
 
     /// The root of links, if one is given.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use rnis::{Broker, Embedded, Sink};
+use rnis::{Broker, Embedded, SharedLog, Sink};
 
 /// What moves events from collectors to the processes that serve subscribers.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ impl BrokerArgs {
     /// # Errors
     /// If the URL is malformed or the broker refuses.
     pub fn connect(&self, sink: Arc<dyn Sink>) -> anyhow::Result<Box<dyn Broker>> {
-        let BrokerArgs { broker, topology, acknowledge, broker_prefix, partitions } = self;
+        let BrokerArgs { broker, topology, acknowledge, broker_prefix, .. } = self;
         if broker == "embedded" {
             return Ok(Box::new(Embedded::new(sink)));
         }
@@ -57,16 +57,31 @@ impl BrokerArgs {
                 Ok(Box::new(rnis::RabbitMq::start(config, sink)?))
             }
             #[cfg(feature = "kafka")]
-            Some(("kafka", servers)) => {
-                let topology = match topology {
-                    Topology::Shared => rnis::KafkaTopology::Shared { partitions: *partitions },
-                    Topology::Subscriber => rnis::KafkaTopology::PerFilter,
-                };
-                let (servers, prefix, is_acknowledged) = (servers.to_owned(), broker_prefix.clone(), *acknowledge);
-                let config = rnis::KafkaConfig { servers, topology, is_acknowledged, prefix };
-                Ok(Box::new(rnis::Kafka::start(config, sink)?))
-            }
+            Some(("kafka", servers)) => Ok(Box::new(rnis::Kafka::start(self.kafka(servers), sink)?)),
             _ => bail!("--broker {broker}: it is neither `embedded` nor a URL that starts with amqp:// or kafka://"),
         }
+    }
+    /// The log of what processes share that take events from the same partitions: subscriptions, and the latest state.
+    ///
+    /// # Errors
+    /// If the broker refuses.
+    pub fn log(&self) -> anyhow::Result<Option<Box<dyn SharedLog>>> {
+        match self.broker.split_once("://") {
+            #[cfg(feature = "kafka")]
+            Some(("kafka", servers)) if self.topology == Topology::Shared => {
+                Ok(Some(Box::new(rnis::KafkaLog::start(&self.kafka(servers))?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    #[cfg(feature = "kafka")]
+    fn kafka(&self, servers: &str) -> rnis::KafkaConfig {
+        let topology = match self.topology {
+            Topology::Shared => rnis::KafkaTopology::Shared { partitions: self.partitions },
+            Topology::Subscriber => rnis::KafkaTopology::PerFilter,
+        };
+        let (servers, prefix) = (servers.to_owned(), self.broker_prefix.clone());
+        rnis::KafkaConfig { servers, topology, is_acknowledged: self.acknowledge, prefix }
     }
 }

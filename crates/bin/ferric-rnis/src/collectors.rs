@@ -75,17 +75,27 @@ impl Collectors {
         Ok(None)
     }
 
-    /// Runs the collectors until `stop` is set, or `is_over`.
-    pub fn run(&self, service: &Arc<Service>, stop: &AtomicBool, is_over: impl Fn() -> bool) -> anyhow::Result<()> {
+    /// The directory of UEs.
+    pub fn directory(&self) -> anyhow::Result<Arc<Directory>> {
         let directory = match &self.directory {
             Some(path) => Directory::open(path)?,
             None => Directory::default(),
         };
-        let directory = Arc::new(directory);
+        Ok(Arc::new(directory))
+    }
+
+    /// Runs the collectors until `stop` is set, or `is_over`.
+    pub fn run(
+        &self,
+        service: &Arc<Service>,
+        directory: &Arc<Directory>,
+        stop: &AtomicBool,
+        is_over: impl Fn() -> bool,
+    ) -> anyhow::Result<()> {
         let flexran = self.flexran.map(|address| {
             let config = FlexRanConfig { period_ms: self.period_ms, ..FlexRanConfig::new(address) };
             let output: Arc<dyn Output + Send + Sync> = Arc::<Service>::clone(service);
-            FlexRanCollector::start(config, Arc::clone(&directory), output)
+            FlexRanCollector::start(config, Arc::clone(directory), output)
                 .with_context(|| format!("cannot listen for FlexRAN agents at {address}"))
         });
         let flexran = flexran.transpose()?;
@@ -99,7 +109,7 @@ impl Collectors {
         };
         let mut e2 = match self.no_ric {
             true => None,
-            false => match self.connect(&config, &directory, stop)? {
+            false => match self.connect(&config, directory, stop)? {
                 Some(e2) => Some(e2),
                 // a signal has ended the wait for the RIC
                 None => return Ok(()),

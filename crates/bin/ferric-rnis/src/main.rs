@@ -4,6 +4,7 @@
 
 mod api;
 mod broker;
+mod collect;
 mod collectors;
 mod delivery;
 mod demo;

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use rest::Route;
 use rest::client::{ClientConfig, ClientToken};
+use rnis::Service;
 use rnis::platform::{
     EmbeddedPlatform, PlatformConfig, PlatformEvent, Registration, TerminationReports, rnis_services,
 };
@@ -49,9 +50,9 @@ pub struct Presence(Option<(Registration, TerminationReports)>);
 
 impl PlatformArgs {
     /// The platform, and the routes that it needs at the REST interface.
-    pub fn routes(&self) -> (Platform, Vec<Route>) {
+    pub fn routes(&self, service: &Arc<Service>) -> (Platform, Vec<Route>) {
         let Some(url) = &self.mep else {
-            let platform = Arc::new(EmbeddedPlatform::default());
+            let platform = Arc::new(EmbeddedPlatform::notifying(service));
             let routes = platform.routes();
             return (Platform::Embedded(platform), routes);
         };

@@ -7,10 +7,12 @@ use anyhow::Context;
 use clap::Args;
 use program::signals;
 use rest::{Server, ServerConfig};
+use rnis::api::ApiConfig;
 use rnis::{Delivery, Service};
 
 use crate::api::ApiArgs;
 use crate::broker::BrokerArgs;
+use crate::collect::{self, Collect};
 use crate::collectors::Collectors;
 use crate::delivery::DeliveryArgs;
 use crate::load::LoadArgs;
@@ -27,6 +29,9 @@ pub struct ServeArgs {
     api: ApiArgs,
     #[command(flatten)]
     broker: BrokerArgs,
+    /// Whether this process collects from RIC and agents
+    #[arg(long, value_enum, default_value_t = Collect::Auto)]
+    collect: Collect,
     #[command(flatten)]
     platform: PlatformArgs,
     #[command(flatten)]
@@ -40,15 +45,26 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let delivery = Delivery::start(args.delivery.config())?;
     let service = Service::new(delivery, |sink| args.broker.connect(sink))?.with_limits(args.api.limits());
     let service = Arc::new(service);
-    let mut routes = rnis::api::routes(&service, &args.api.config())?;
-    let (platform, of_platform) = args.platform.routes();
+    if let Some(log) = args.broker.log()? {
+        service.replicate(log)?;
+    }
+    let directory = args.collectors.directory()?;
+    let api = ApiConfig { directory: Some(Arc::clone(&directory)), ..args.api.config() };
+    let mut routes = rnis::api::routes(&service, &api)?;
+    let (platform, of_platform) = args.platform.routes(&service);
     routes.extend(of_platform);
     let server = Server::start(ServerConfig::new(args.rest), routes)
         .with_context(|| format!("cannot serve at {}", args.rest))?;
-    program::outln!("rnis={}/rni/v2", server.url());
     let presence = args.platform.register(platform, &args.api.root().unwrap_or_else(|| server.url()))?;
+    program::outln!("rnis={}/rni/v2", server.url());
     if args.load.run(&service, &stop)? {
         return Ok(());
     }
-    args.collectors.run(&service, &stop, || presence.is_over())
+    collect::run(
+        args.collect,
+        &service,
+        &stop,
+        || presence.is_over(),
+        |is_over| args.collectors.run(&service, &directory, &stop, is_over),
+    )
 }

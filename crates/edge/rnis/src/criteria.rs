@@ -45,13 +45,14 @@ impl Topic {
 }
 
 /// The criteria of a subscription. An event meets all of them; a list is met by any of its values, an empty one by every event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Criteria {
     /// The type.
     pub topic: Topic,
     /// Cells.
     pub cells: Vec<Cell>,
     /// The PLMN of the cell, whichever it is. Subscriptions of v1.1.1 have it.
+    #[serde(default, with = "plmn_digits")]
     pub plmn: Option<PlmnIdentity>,
     /// UEs.
     pub ues: Vec<AssociateId>,
@@ -116,6 +117,22 @@ impl Criteria {
 
     fn has_erab(&self, erab_id: u8) -> bool {
         contains(&self.erab_ids, &erab_id)
+    }
+}
+
+/// A PLMN as its digits.
+mod plmn_digits {
+    use ids::PlmnIdentity;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(plmn: &Option<PlmnIdentity>, serializer: S) -> Result<S::Ok, S::Error> {
+        plmn.map(|plmn| plmn.to_string()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PlmnIdentity>, D::Error> {
+        let digits = Option::<String>::deserialize(deserializer)?;
+        digits.map(|digits| digits.parse().map_err(|_| D::Error::custom("not the digits of a PLMN"))).transpose()
     }
 }
 

@@ -12,11 +12,15 @@
 //! gtp_teid = ["0x00000011"]
 //! ```
 
+mod write;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
@@ -68,6 +72,20 @@ pub enum DirectoryError {
         /// Why.
         reason: String,
     },
+    /// The file cannot be written.
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The entry is of a file that is not written.
+    OfFile {
+        /// The file.
+        path: PathBuf,
+        /// The first name of the entry.
+        name: String,
+    },
     /// A member of an entry is not valid.
     Entry {
         /// The member, such as `gtp_teid[0]`.
@@ -87,6 +105,12 @@ impl fmt::Display for DirectoryError {
             DirectoryError::File { path, reason } => {
                 write!(f, "cannot read the directory of UEs {}: {reason}", path.display())
             }
+            DirectoryError::Write { path, reason } => {
+                write!(f, "cannot write the directory of UEs {}: {reason}; nothing has changed", path.display())
+            }
+            DirectoryError::OfFile { path, name } => {
+                write!(f, "`{name}` is an entry of {}, which is not written: change it there", path.display())
+            }
             DirectoryError::Entry { member, reason } => write!(f, "{member}: {reason}"),
             DirectoryError::Duplicate(name) => write!(f, "names: another UE has the name `{name}`"),
             DirectoryError::Full => write!(f, "the directory has {MAX_ENTRIES} UEs, the limit; remove some first"),
@@ -101,6 +125,10 @@ impl std::error::Error for DirectoryError {}
 pub struct Directory {
     tables: RwLock<Tables>,
     file: Option<PathBuf>,
+    /// Held by what changes entries and writes the file.
+    writing: Mutex<()>,
+    /// Entries were changed at run time since the collectors looked.
+    changed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -126,17 +154,22 @@ impl Directory {
     /// # Errors
     /// [`DirectoryError`].
     pub fn open(path: &Path) -> Result<Self, DirectoryError> {
-        let directory = Directory { tables: RwLock::default(), file: Some(path.to_owned()) };
+        let directory = Directory { file: Some(path.to_owned()), ..Directory::default() };
         directory.reload()?;
         Ok(directory)
     }
 
-    /// Reads the file again, if there is one and it was changed since. Returns whether it was read. After an error the entries are as
-    /// they were.
+    /// Reads the file again, if there is one and it was changed since. Returns whether entries may have changed, by that or at run
+    /// time. After an error the entries are as they were.
     ///
     /// # Errors
     /// [`DirectoryError`].
     pub fn reload_if_changed(&self) -> Result<bool, DirectoryError> {
+        let was_changed = self.changed.swap(false, Ordering::AcqRel);
+        Ok(self.reload_if_written()? || was_changed)
+    }
+
+    fn reload_if_written(&self) -> Result<bool, DirectoryError> {
         let Some(path) = &self.file else { return Ok(false) };
         let written = path.metadata().and_then(|of| of.modified()).ok();
         let is_changed = written.is_some() && written != self.read().read;
@@ -157,8 +190,7 @@ impl Directory {
         let failed = |reason: String| DirectoryError::File { path: path.clone(), reason };
         let written = path.metadata().and_then(|of| of.modified()).ok();
         let text = settings::read(path, MAX_FILE_OCTETS).map_err(|error| failed(error.to_string()))?;
-        let is_json = path.extension().is_some_and(|extension| extension == "json");
-        let entries = if is_json { from_json(&text) } else { from_toml(&text) }.map_err(failed)?;
+        let entries = if is_json(path) { from_json(&text) } else { from_toml(&text) }.map_err(failed)?;
         let mut tables = Tables { read: written, ..Tables::default() };
         let mut before = self.write();
         for entry in entries {
@@ -188,6 +220,7 @@ impl Directory {
         let mut tables = self.write();
         let replaced = entry.names.first().and_then(|name| tables.remove(name));
         let result = tables.insert(entry, false);
+        self.changed.store(true, Ordering::Release);
         if let (Err(_), Some(stored)) = (&result, replaced) {
             // it was there, so it fits
             let _ = tables.insert(Entry::clone(&stored.entry), stored.is_of_file);
@@ -205,7 +238,17 @@ impl Directory {
 
     /// Removes the entry with this first name. Returns whether there was one.
     pub fn remove(&self, name: &str) -> bool {
+        self.changed.store(true, Ordering::Release);
         self.write().remove(name).is_some()
+    }
+
+    /// The next entries after a first name, or from the beginning.
+    #[must_use]
+    pub fn entries_after(&self, name: Option<&str>, limit: usize) -> Vec<Arc<Entry>> {
+        let start = name.map_or(Bound::Unbounded, Bound::Excluded);
+        let tables = self.read();
+        let entries = tables.entries.range::<str, _>((start, Bound::Unbounded));
+        entries.take(limit).map(|(_, stored)| Arc::clone(&stored.entry)).collect()
     }
 
     /// All entries, ordered by their first names.
@@ -300,6 +343,11 @@ impl Entry {
         }
         Ok(ids)
     }
+}
+
+/// Whether a file is JSON; others are TOML.
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
 }
 
 /// Reads a TEID in hexadecimal digits, with or without `0x`.

@@ -1,12 +1,12 @@
 //! From events to notifications: finds the subscriptions of an event and hands each the notification.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::broker::{Audience, Received, Sink};
 use crate::criteria::Criteria;
-use crate::delivery::{Delivery, Notification, Target};
+use crate::delivery::{Channel, Delivery, Notification, Target};
 use crate::matcher::{Key, Matcher};
 use crate::model;
 
@@ -16,11 +16,15 @@ pub struct Dispatcher {
     state: Mutex<State>,
     delivery: Delivery,
     notifications: AtomicU64,
+    /// Events for WebSockets come apart from those for callbacks: the service has several processes.
+    is_shared: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
     matcher: Matcher,
+    /// Subscriptions with a WebSocket, of a service of several processes.
+    websockets: HashSet<Key>,
     /// The keys of subscribers, for brokers with a queue for each subscriber.
     subscribers: HashMap<Key, Arc<str>>,
     /// Reused between events.
@@ -30,7 +34,13 @@ struct State {
 impl Dispatcher {
     /// A dispatcher without subscriptions.
     pub fn new(delivery: Delivery) -> Self {
-        Dispatcher { state: Mutex::default(), delivery, notifications: AtomicU64::new(0) }
+        let (notifications, is_shared) = (AtomicU64::new(0), AtomicBool::new(false));
+        Dispatcher { state: Mutex::default(), delivery, notifications, is_shared }
+    }
+
+    /// Separates the events for WebSockets from those for callbacks. There are no subscriptions yet.
+    pub fn share(&self) {
+        self.is_shared.store(true, Ordering::Release);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -40,8 +50,14 @@ impl Dispatcher {
 
     /// Adds a subscription, or changes it.
     pub fn insert(&self, key: Key, subscriber: Arc<str>, criteria: Criteria, target: Target) {
+        let is_apart = self.is_shared.load(Ordering::Acquire) && matches!(target.channel, Channel::WebSocket);
         self.delivery.insert(key, target);
         let mut state = self.state();
+        if is_apart {
+            state.websockets.insert(key);
+        } else {
+            state.websockets.remove(&key);
+        }
         state.subscribers.insert(key, subscriber);
         state.matcher.insert(key, criteria);
     }
@@ -51,6 +67,7 @@ impl Dispatcher {
         let mut state = self.state();
         state.matcher.remove(key);
         state.subscribers.remove(&key);
+        state.websockets.remove(&key);
         drop(state);
         self.delivery.remove(key);
     }
@@ -76,7 +93,14 @@ impl Sink for Dispatcher {
                 state.found.clear();
                 state.found.extend(keys.iter().copied().filter(|key| state.subscribers.contains_key(key)));
             }
-            Audience::All => state.matcher.find(&event, &mut state.found),
+            Audience::All => {
+                state.matcher.find(&event, &mut state.found);
+                state.found.retain(|key| !state.websockets.contains(key));
+            }
+            Audience::WebSockets => {
+                state.matcher.find(&event, &mut state.found);
+                state.found.retain(|key| state.websockets.contains(key));
+            }
             Audience::Subscriber(subscriber) => {
                 state.matcher.find(&event, &mut state.found);
                 state.found.retain(|key| state.subscribers.get(key) == Some(subscriber));

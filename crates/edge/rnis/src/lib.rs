@@ -28,12 +28,13 @@ mod matcher;
 pub mod model;
 pub mod platform;
 mod service;
+mod shared_log;
 mod state;
 mod subscriptions;
 
 pub use broker::{Acknowledgement, Audience, Broker, BrokerCounts, BrokerError, Embedded, Received, Sink};
 #[cfg(feature = "kafka")]
-pub use broker::{Kafka, KafkaConfig, KafkaTopology};
+pub use broker::{Kafka, KafkaConfig, KafkaLog, KafkaTopology};
 #[cfg(feature = "rabbitmq")]
 pub use broker::{RabbitMq, RabbitMqConfig, Topology};
 pub use collector::Output;
@@ -49,6 +50,7 @@ pub use event::{
 };
 pub use identity::{AssociateId, AssociateIdType, Cell, Plmn, TempUeId};
 pub use matcher::{Key, Matcher};
-pub use service::{NewSubscription, Service, SubscriptionError};
+pub use service::{Collecting, NewSubscription, Service, SubscriptionError};
+pub use shared_log::{Feed, LogRecord, SharedLog};
 pub use state::{BearerState, Both, CellMeasurements, State, UeMeasurements, UeState};
 pub use subscriptions::{Subscription, SubscriptionLimits, Version};

@@ -1,22 +1,29 @@
 //! The service: subscriptions, the latest state, and the way of an event.
 
+mod record;
+mod replica;
+mod state_feed;
+
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
 use tracing::{info, warn};
 
 use crate::broker::{Broker, BrokerCounts, BrokerError, Sink};
 use crate::criteria::Criteria;
-use crate::delivery::{Delivery, DeliveryState, Notification, Target};
+use crate::delivery::{Delivery, DeliveryState, Notification, Target, WebSocketSession};
 use crate::dispatcher::Dispatcher;
 use crate::event::Event;
 use crate::faults::Faults;
 use crate::matcher::Key;
 use crate::model::{self, TimeStamp};
+use crate::shared_log::SharedLog;
 use crate::state::State;
 use crate::subscriptions::{Due, Full, Subscription, SubscriptionLimits, Table, Version};
+use replica::{Replica, Running};
+pub use state_feed::Collecting;
 
 /// A Radio Network Information Service. Its methods may be called by any thread; none waits for a subscriber.
 pub struct Service {
@@ -28,6 +35,8 @@ pub struct Service {
     limits: SubscriptionLimits,
     state: RwLock<State>,
     lost_events: Faults,
+    /// Of a service of several processes.
+    replica: OnceLock<Running>,
 }
 
 impl fmt::Debug for Service {
@@ -67,6 +76,8 @@ pub enum SubscriptionError {
     OwnerLimit(usize),
     /// The service has as many as it may have.
     TotalLimit(usize),
+    /// It has changed since the client has seen it.
+    Changed,
 }
 
 impl fmt::Display for SubscriptionError {
@@ -79,6 +90,7 @@ impl fmt::Display for SubscriptionError {
             SubscriptionError::TotalLimit(most) => {
                 write!(f, "the service has {most} subscriptions, which is the limit")
             }
+            SubscriptionError::Changed => f.write_str("the subscription was changed meanwhile; read it again"),
         }
     }
 }
@@ -113,6 +125,7 @@ impl Service {
             limits: SubscriptionLimits::default(),
             state: RwLock::default(),
             lost_events: Faults::default(),
+            replica: OnceLock::new(),
         })
     }
 
@@ -126,6 +139,51 @@ impl Service {
     #[must_use]
     pub fn limits(&self) -> &SubscriptionLimits {
         &self.limits
+    }
+
+    /// Shares the subscriptions, and the latest state, with other processes: those of the log are there when it returns. To be
+    /// called before anything else.
+    ///
+    /// # Errors
+    /// If the log does not answer.
+    pub fn replicate(self: &Arc<Self>, log: Box<dyn SharedLog>) -> Result<(), BrokerError> {
+        let running = Replica::start(self, log)?;
+        self.replica.get_or_init(|| running);
+        Ok(())
+    }
+
+    fn replica(&self) -> Option<&Replica> {
+        self.replica.get().map(|running| &*running.replica)
+    }
+
+    /// Whether this process is the one that collects by default, of those that share their subscriptions.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.replica().is_none_or(Replica::is_leader)
+    }
+
+    /// Whether this process collects, of those that share the latest state: it is not told by the others then.
+    pub fn set_collecting(&self, collecting: Option<Collecting>) {
+        if let Some(replica) = self.replica() {
+            replica.set_collecting(self, collecting);
+        }
+    }
+
+    /// Waits until this process knows what was changed at others.
+    ///
+    /// # Errors
+    /// If the broker does not answer.
+    pub fn catch_up(&self) -> Result<(), SubscriptionError> {
+        self.replica().map_or(Ok(()), Replica::catch_up).map_err(SubscriptionError::Broker)
+    }
+
+    /// Opens the WebSocket of a subscription; `None` if it has none.
+    #[must_use]
+    pub fn open_websocket(&self, key: Key) -> Option<WebSocketSession> {
+        if let Some(replica) = self.replica() {
+            replica.claim(self, key);
+        }
+        self.delivery().open_websocket(key)
     }
 
     fn subscriptions(&self) -> MutexGuard<'_, Table> {
@@ -172,6 +230,9 @@ impl Service {
         &self,
         create: impl FnOnce(Key) -> NewSubscription,
     ) -> Result<(Key, Arc<Subscription>), SubscriptionError> {
+        if let Some(replica) = self.replica() {
+            return replica.subscribe(self, create);
+        }
         let key = Key(self.last_key.fetch_add(1, Ordering::Relaxed) + 1);
         let new = create(key);
         let subscription = new.subscription.clone();
@@ -184,11 +245,20 @@ impl Service {
         Ok((key, Arc::new(subscription)))
     }
 
-    /// Changes a subscription. Returns whether it exists. Changes of one subscription must not be concurrent.
+    /// Changes a subscription: if `seen` is given, only if it is still that one. Returns whether it exists. Changes of one subscription
+    /// at one process must not be concurrent.
     ///
     /// # Errors
-    /// If the broker refuses; the subscription is as before then.
-    pub fn change(&self, key: Key, new: NewSubscription) -> Result<bool, SubscriptionError> {
+    /// If the broker refuses, or another process was faster; the subscription is as before then.
+    pub fn change(
+        &self,
+        key: Key,
+        new: NewSubscription,
+        seen: Option<&Subscription>,
+    ) -> Result<bool, SubscriptionError> {
+        if let Some(replica) = self.replica() {
+            return replica.change(self, key, &new, seen);
+        }
         let subscription = &new.subscription;
         let Subscription { subscriber, criteria, .. } = subscription;
         self.broker.subscribe(key, subscriber, criteria).map_err(SubscriptionError::Broker)?;
@@ -244,12 +314,18 @@ impl Service {
     }
 
     /// Removes a subscription. Returns whether there was one.
-    pub fn unsubscribe(&self, key: Key) -> bool {
+    ///
+    /// # Errors
+    /// If it is shared with other processes, and the broker does not answer.
+    pub fn unsubscribe(&self, key: Key) -> Result<bool, SubscriptionError> {
+        if let Some(replica) = self.replica() {
+            return replica.unsubscribe(key).map_err(SubscriptionError::Broker);
+        }
         let existed = self.subscriptions().remove(key).is_some();
         if existed {
             self.withdraw(key);
         }
-        existed
+        Ok(existed)
     }
 
     fn withdraw(&self, key: Key) {
@@ -260,6 +336,10 @@ impl Service {
     /// Removes subscriptions whose deadline has passed, and notifies those that are about to expire. The program calls it about
     /// ten times a second; without anything due it costs a comparison.
     pub fn expire(&self) {
+        if self.replica().is_some() {
+            // the leader does so by itself
+            return;
+        }
         let due = self.subscriptions().due(Instant::now());
         for due in due {
             match due {

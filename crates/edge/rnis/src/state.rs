@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{BearerQos, Tunnel, UeIds};
 use crate::identity::Cell;
 
@@ -15,7 +17,7 @@ pub struct State {
 }
 
 /// A connected UE.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UeState {
     /// Its identities.
     pub ids: UeIds,
@@ -28,7 +30,7 @@ pub struct UeState {
 }
 
 /// A bearer.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BearerState {
     /// Its QoS, as far as the node reports it.
     pub qos: Option<BearerQos>,
@@ -37,7 +39,7 @@ pub struct BearerState {
 }
 
 /// A value for each direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Both<T> {
     /// Downlink.
     pub dl: Option<T>,
@@ -46,7 +48,7 @@ pub struct Both<T> {
 }
 
 /// The layer 2 measurements of a cell (TS 36.314; TS 28.552 for NR) in the units of MEC 012 6.2.6.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellMeasurements {
     /// PRBs that GBR traffic uses, in percent.
     pub gbr_prb_percent: Both<u32>,
@@ -67,7 +69,7 @@ pub struct CellMeasurements {
 }
 
 /// The layer 2 measurements of a UE, in the units of MEC 012 6.2.6.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UeMeasurements {
     /// Packet delay of GBR traffic, in milliseconds.
     pub gbr_delay_ms: Both<u32>,

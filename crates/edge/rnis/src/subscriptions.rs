@@ -102,6 +102,26 @@ pub struct Table {
 }
 
 impl Table {
+    /// Whether an owner may have one more.
+    pub fn check(&self, owner: &str, limits: &SubscriptionLimits) -> Result<(), Full> {
+        if self.entries.len() >= limits.max_total {
+            return Err(Full::Total(limits.max_total));
+        }
+        if self.per_owner.get(owner).is_some_and(|count| *count >= limits.max_per_owner) {
+            return Err(Full::Owner(limits.max_per_owner));
+        }
+        Ok(())
+    }
+
+    /// Leaves out the notice of a subscription's end: another process has sent it.
+    pub fn skip_notice(&mut self, key: Key) {
+        if let Some(Entry { timer: Some(timer), .. }) = self.entries.get_mut(&key) {
+            self.timers.remove(&(timer.next, key));
+            timer.next = timer.end;
+            self.timers.insert((timer.end, key));
+        }
+    }
+
     /// Adds a subscription.
     pub fn insert(
         &mut self,
@@ -110,13 +130,8 @@ impl Table {
         limits: &SubscriptionLimits,
         now: Instant,
     ) -> Result<(), Full> {
-        if self.entries.len() >= limits.max_total {
-            return Err(Full::Total(limits.max_total));
-        }
+        self.check(&subscription.owner, limits)?;
         let owner = Arc::clone(&subscription.owner);
-        if self.per_owner.get(&owner).is_some_and(|count| *count >= limits.max_per_owner) {
-            return Err(Full::Owner(limits.max_per_owner));
-        }
         *self.per_owner.entry(owner).or_default() += 1;
         let timer = self.start(key, &subscription, limits, now);
         self.entries.insert(key, Entry { subscription: Arc::new(subscription), timer });

@@ -23,6 +23,7 @@ impl Sink for Record {
         let entry = events.entry(received.event.received_ns).or_default();
         entry.0.push(match &received.audience {
             Audience::All => "all".into(),
+            Audience::WebSockets => "websockets".into(),
             Audience::Subscriber(subscriber) => subscriber.to_string(),
             Audience::Subscriptions(keys) => format!("{:?}", keys.iter().map(|key| key.0).collect::<Vec<_>>()),
         });

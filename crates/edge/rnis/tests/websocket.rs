@@ -202,7 +202,7 @@ fn subscription_without_a_websocket_has_none() {
     assert_eq!(plain.request("GET", &rnis::websocket_path(serving.key), None).status, 426);
     run(async {
         let mut socket = serving.open().await;
-        assert!(serving.service.unsubscribe(serving.key));
+        assert!(serving.service.unsubscribe(serving.key).unwrap());
         assert_eq!(next(&mut socket).await.0, OpCode::Close, "it ends with its subscription");
     });
 }

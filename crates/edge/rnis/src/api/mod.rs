@@ -1,7 +1,8 @@
 //! The REST interface: `/rni/v2` of MEC 012 v2.2.1, `/rni/v1` of v1.1.1, and `/rnis/v1`, which is ours.
 
-mod channel;
+pub(crate) mod channel;
 mod deliveries;
+mod directory;
 mod queries;
 mod query;
 mod subscriptions;
@@ -16,6 +17,7 @@ use rest::openapi::Api;
 use rest::{Operation, Parameter, Problem, Request, RequestQueue, Response, Role, Route, StatusCode, request_queue};
 
 use crate::delivery::websocket_route;
+use crate::directory::Directory;
 use crate::matcher::Key;
 use crate::model::Fault;
 use crate::service::{Service, SubscriptionError};
@@ -41,7 +43,12 @@ const V2: Api = Api {
     title: "Radio Network Information API, v2",
     summary: "ETSI MEC 012 v2.2.1, of ferric.",
     description: COMMON,
-    tags: &[QUERIES, SUBSCRIPTIONS, ("delivery", "The delivery of notifications; not of MEC 012.")],
+    tags: &[
+        QUERIES,
+        SUBSCRIPTIONS,
+        ("delivery", "The delivery of notifications; not of MEC 012."),
+        ("directory", "The identities of UEs; not of MEC 012."),
+    ],
 };
 
 /// The description of `/rni/v1`.
@@ -58,6 +65,8 @@ pub struct ApiConfig {
     /// The root of links to subscriptions: `https://mec.example:8092`. Without it they have the host that a request names, by
     /// `http`, and a request without a host is answered with paths.
     pub root: Option<String>,
+    /// The identities of UEs, if they may be changed at the interface.
+    pub directory: Option<Arc<Directory>>,
 }
 
 /// The routes of a service. Subscriptions are changed by a thread of their own, which ends when the routes are dropped.
@@ -69,6 +78,9 @@ pub fn routes(service: &Arc<Service>, config: &ApiConfig) -> io::Result<Vec<Rout
     let mut v2 = queries::routes(&context);
     v2.extend(subscriptions::routes(&context));
     v2.extend(deliveries::routes(&context));
+    if let Some(directory) = &config.directory {
+        v2.extend(directory::routes(directory)?);
+    }
     v2.push(websocket_route(service));
     v2.push(V2.route("/rni/v2/openapi.json", &v2));
     let mut v1 = v1::routes(&context);
@@ -123,7 +135,10 @@ impl Context {
         let context = self.clone();
         Route::queued(operation, &self.changes, move |request| {
             let (context, request, answer) = (context.clone(), request.clone(), answer.clone());
-            let change: Change = Box::new(move || answer(&context, &request));
+            let change: Change = Box::new(move || {
+                context.service.catch_up()?;
+                answer(&context, &request)
+            });
             Ok(change)
         })
     }
@@ -170,6 +185,7 @@ impl From<SubscriptionError> for Problem {
     fn from(error: SubscriptionError) -> Self {
         match error {
             SubscriptionError::OwnerLimit(_) => Problem::new(StatusCode::FORBIDDEN, error.to_string()),
+            SubscriptionError::Changed => Problem::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
             SubscriptionError::Broker(_) | SubscriptionError::TotalLimit(_) => Problem::unavailable(error.to_string()),
         }
     }
@@ -190,6 +206,7 @@ mod tests {
         let mut v2 = queries::routes(&context);
         v2.extend(subscriptions::routes(&context));
         v2.extend(deliveries::routes(&context));
+        v2.extend(directory::routes(&Arc::default()).unwrap());
         v2.push(websocket_route(&service));
         assert_eq!(V2.faults(&v2), Vec::<String>::new());
         assert_eq!(V1.faults(&v1::routes(&context)), Vec::<String>::new());

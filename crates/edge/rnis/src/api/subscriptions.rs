@@ -180,17 +180,28 @@ fn update(context: &Context, request: &Request) -> Result<Response, Problem> {
         let reason = format!("a subscription keeps its type, and this one is a {known}; create another");
         return Err(Fault::unsupported("subscriptionType", reason).into());
     }
-    replace(context, key, new)
+    replace(context, key, new, conditional(request, &subscription))
+}
+
+/// The subscription that a request wants to replace, if it names one.
+pub fn conditional<'s>(request: &Request, subscription: &'s Subscription) -> Option<&'s Subscription> {
+    let named = request.headers.get(rest::header::IF_MATCH)?;
+    (named != "*").then_some(subscription)
 }
 
 /// Replaces a subscription, and answers with it.
-pub fn replace(context: &Context, key: Key, new: NewSubscription) -> Result<Response, Problem> {
+pub fn replace(
+    context: &Context,
+    key: Key,
+    new: NewSubscription,
+    seen: Option<&Subscription>,
+) -> Result<Response, Problem> {
     let response = document(&new.subscription);
-    if context.service.change(key, new)? { Ok(response) } else { Err(no_subscription(key)) }
+    if context.service.change(key, new, seen)? { Ok(response) } else { Err(no_subscription(key)) }
 }
 
 /// Removes a subscription.
 pub fn delete(context: &Context, request: &Request, version: Version) -> Result<Response, Problem> {
     let (key, _) = context.subscription(request, version)?;
-    if context.service.unsubscribe(key) { Ok(Response::no_content()) } else { Err(no_subscription(key)) }
+    if context.service.unsubscribe(key)? { Ok(Response::no_content()) } else { Err(no_subscription(key)) }
 }

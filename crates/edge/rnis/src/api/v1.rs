@@ -6,7 +6,7 @@ use rest::{Operation, Problem, Request, Response, Route, StatusCode};
 use serde_json::json;
 
 use super::query::{self, APP_INS_ID, Bearers, Selection};
-use super::subscriptions::{check_if_match, check_link, delete, document, grant, link, replace, text_of};
+use super::subscriptions::{check_if_match, check_link, conditional, delete, document, grant, link, replace, text_of};
 use super::{Context, OWNER, ROLE, SUBSCRIPTION, channel, malformed};
 use crate::criteria::{Criteria, Topic};
 use crate::delivery::Target;
@@ -118,7 +118,7 @@ impl Resource {
                 let mut form = Form::<N, T>::read(request).map_err(malformed)?;
                 check_link(form.body.common().1.as_ref().map(|links| &*links.own), key)?;
                 let new = self.accept(&context.service, form)?.at(subscription.href.to_string());
-                replace(context, key, new)
+                replace(context, key, new, conditional(request, &subscription))
             })
         };
         let delete = {

@@ -5,9 +5,15 @@
 //! - *PerFilter*: a topic for each distinct filter, a consumer group for each subscriber, and a consumer for each of its filters, as
 //!   in paper 003, 4.1. The publisher finds the topics of an event.
 //!
+//! Processes that share partitions also share their subscriptions: [`KafkaLog`].
+//!
 //! With acknowledgements, all replicas confirm an event, librdkafka sends it again until they do, and the offset of a message is
 //! committed when it and all before it are delivered or dropped. A process that takes a partition over receives again what was not
 //! committed; what may be delivered for the second time is marked.
+
+mod assignments;
+mod leader;
+mod log;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -33,6 +39,8 @@ use crate::criteria::Criteria;
 use crate::event::Event;
 use crate::faults::Faults;
 use crate::matcher::{Key, Matcher};
+use assignments::Assignments;
+pub use log::KafkaLog;
 
 /// Events that may wait for Kafka.
 const MAX_WAITING: usize = 65_536;
@@ -40,6 +48,11 @@ const MAX_WAITING: usize = 65_536;
 const TICK: Duration = Duration::from_millis(50);
 /// How long the end of the broker waits for events that are not sent.
 const FLUSH: Duration = Duration::from_secs(2);
+/// After so long without a sign of a process, in milliseconds, others take its partitions over: the shortest time that Kafka allows by
+/// default (`group.min.session.timeout.ms`).
+const SESSION_TIMEOUT_MS: &str = "6000";
+/// How partitions are distributed: those of a process that ends or joins move, the others stay where they are.
+const ASSIGNMENT: &str = "cooperative-sticky";
 /// Time for the answers of Kafka to requests about topics.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -152,7 +165,7 @@ impl Kafka {
         let shared = match config.topology {
             KafkaTopology::Shared { partitions } => {
                 let topic = events_topic(&config);
-                create_topic(&config, &topic, partitions)?;
+                create_topic(&config, &topic, partitions, &[])?;
                 let (group, audience) = (config.prefix.clone(), Readership::All);
                 let reader = Reader::start(&config, &group, topic, audience, Arc::clone(&sink), Arc::clone(&counts))?;
                 Some(reader)
@@ -215,7 +228,7 @@ impl Broker for Kafka {
             // without the lock: other subscriptions and events do not wait for Kafka
             let is_known = self.filters().by_topic.contains_key(&topic);
             if !is_known {
-                create_topic(&self.config, &topic, 1)?;
+                create_topic(&self.config, &topic, 1, &[])?;
             }
             let keys = Arc::new(Mutex::new(vec![key]));
             let group = format!("{}.{subscriber}", self.config.prefix);
@@ -303,6 +316,8 @@ impl Filters {
 /// Whose events a consumer receives.
 enum Readership {
     All,
+    /// All, apart from the group.
+    WebSockets,
     Keys(Keys),
 }
 
@@ -310,6 +325,7 @@ impl Readership {
     fn audience(&self) -> Audience {
         match self {
             Readership::All => Audience::All,
+            Readership::WebSockets => Audience::WebSockets,
             Readership::Keys(keys) => {
                 Audience::Subscriptions(keys.lock().unwrap_or_else(PoisonError::into_inner).clone().into())
             }
@@ -340,14 +356,15 @@ impl Reader {
             .set("auto.offset.reset", "earliest")
             .set("enable.auto.offset.store", if config.is_acknowledged { "false" } else { "true" })
             .set("auto.commit.interval.ms", "200")
-            // another process takes the partitions of a dead one over after this time
-            .set("session.timeout.ms", "6000")
+            .set("session.timeout.ms", SESSION_TIMEOUT_MS)
+            .set("partition.assignment.strategy", ASSIGNMENT)
             .set("heartbeat.interval.ms", "1000");
-        let consumer: BaseConsumer = settings.create().map_err(|error| refused(config, &error))?;
-        let first_read = begin_at_end(&consumer, &topic).map_err(|error| unreachable(config, &error.to_string()))?;
+        let consumer: BaseConsumer<Assignments> =
+            settings.create_with_context(Assignments::default()).map_err(|error| refused(config, &error))?;
+        let unread = begin_at_end(&consumer, &topic).map_err(|error| unreachable(config, &error.to_string()))?;
+        consumer.context().begin(unread);
         consumer.subscribe(&[&topic]).map_err(|error| refused(config, &error))?;
         counts.connections.fetch_add(1, Ordering::Relaxed);
-        let stop = Arc::new(AtomicBool::new(false));
         let (acknowledge, acknowledged) = channel();
         let read = Reading {
             consumer,
@@ -357,9 +374,14 @@ impl Reader {
             counts,
             acknowledge: config.is_acknowledged.then_some(acknowledge),
             acknowledged,
-            first_read,
             partitions: HashMap::new(),
         };
+        Reader::spawn(config, read)
+    }
+
+    /// Starts the thread.
+    fn spawn(config: &KafkaConfig, read: Reading) -> Result<Self, BrokerError> {
+        let stop = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("kafka".into())
@@ -379,7 +401,7 @@ impl Drop for Reader {
 }
 
 /// Lets a new group begin at the end of each partition. Returns the partitions that no process of the group has read before.
-fn begin_at_end(consumer: &BaseConsumer, topic: &str) -> Result<BTreeSet<i32>, KafkaError> {
+fn begin_at_end(consumer: &BaseConsumer<Assignments>, topic: &str) -> Result<BTreeSet<i32>, KafkaError> {
     let metadata = consumer.fetch_metadata(Some(topic), REQUEST_TIMEOUT)?;
     let mut partitions = TopicPartitionList::new();
     for partition in metadata.topics().iter().flat_map(|topic| topic.partitions()) {
@@ -418,15 +440,13 @@ struct Partition {
 }
 
 struct Reading {
-    consumer: BaseConsumer,
+    consumer: BaseConsumer<Assignments>,
     topic: String,
     readership: Readership,
     sink: Arc<dyn Sink>,
     counts: Arc<Counts>,
     acknowledge: Option<Sender<(i32, i64)>>,
     acknowledged: Receiver<(i32, i64)>,
-    /// Partitions that no process of the group has read before.
-    first_read: BTreeSet<i32>,
     partitions: HashMap<i32, Partition>,
 }
 
@@ -437,6 +457,10 @@ impl Reading {
             match self.consumer.poll(TICK) {
                 None => {}
                 Some(Ok(message)) => {
+                    // another process may have had it since
+                    for partition in self.consumer.context().revoked() {
+                        self.partitions.remove(&partition);
+                    }
                     let (partition, offset) = (message.partition(), message.offset());
                     let payload = message.payload().unwrap_or_default().to_vec();
                     drop(message);
@@ -490,7 +514,7 @@ impl Reading {
             return offset < known.fresh_from;
         }
         // a partition that was assigned: what lies in it already, another process may have delivered
-        let fresh_from = if self.first_read.remove(&partition) {
+        let fresh_from = if self.consumer.context().is_unread(partition) {
             offset
         } else {
             let watermarks = self.consumer.fetch_watermarks(&self.topic, partition, REQUEST_TIMEOUT);
@@ -556,9 +580,16 @@ fn filter_topic(config: &KafkaConfig, criteria: &Criteria) -> String {
     format!("{}.{:?}.{:016x}", config.prefix, criteria.topic, hasher.finish())
 }
 
-fn create_topic(config: &KafkaConfig, topic: &str, partitions: u16) -> Result<(), BrokerError> {
+fn create_topic(
+    config: &KafkaConfig,
+    topic: &str,
+    partitions: u16,
+    settings: &[(&str, &str)],
+) -> Result<(), BrokerError> {
     let admin: AdminClient<DefaultClientContext> = base(config).create().map_err(|error| refused(config, &error))?;
-    let new = NewTopic::new(topic, i32::from(partitions.max(1)), TopicReplication::Fixed(1));
+    // as many replicas as Kafka has for topics by default
+    let new = NewTopic::new(topic, i32::from(partitions.max(1)), TopicReplication::Fixed(-1));
+    let new = settings.iter().fold(new, |new, (name, value)| new.set(name, value));
     let options = AdminOptions::new().operation_timeout(Some(REQUEST_TIMEOUT)).request_timeout(Some(REQUEST_TIMEOUT));
     // the caller may be a thread of the REST interface, which has a runtime of its own: one can neither wait nor end inside of another
     let created = std::thread::scope(|scope| {

@@ -16,7 +16,7 @@ use crate::matcher::Key;
 
 pub use embedded::Embedded;
 #[cfg(feature = "kafka")]
-pub use kafka::{Kafka, KafkaConfig, KafkaTopology};
+pub use kafka::{Kafka, KafkaConfig, KafkaLog, KafkaTopology};
 #[cfg(feature = "rabbitmq")]
 pub use rabbitmq::{RabbitMq, RabbitMqConfig, Topology};
 
@@ -81,8 +81,11 @@ pub struct Received {
 /// Whose event it is.
 #[derive(Clone, Debug)]
 pub enum Audience {
-    /// Of every subscription whose criteria it meets: the topologies with a shared queue.
+    /// Of every subscription whose criteria it meets: the topologies with a shared queue. In a service of several processes, those
+    /// with a callback.
     All,
+    /// Of every subscription whose criteria it meets and whose WebSocket is at this process, of a service of several processes.
+    WebSockets,
     /// Of those subscriptions of a subscriber whose criteria it meets: a queue for each subscriber.
     Subscriber(Arc<str>),
     /// Of these subscriptions, whose criteria the broker has compared: a topic for each filter.

@@ -55,7 +55,7 @@ pub fn route(service: &Arc<Service>) -> Route {
     Route::new(operation, move |request| {
         let key = Key(request.number(0, "subscription")?);
         let none = || Problem::not_found(format!("there is no subscription `{}` with a WebSocket", key.0));
-        Ok(Response::messages(service.delivery().open_websocket(key).ok_or_else(none)?))
+        Ok(Response::messages(service.open_websocket(key).ok_or_else(none)?))
     })
 }
 

@@ -10,7 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SERVICE_MANAGEMENT;
+use super::availability::{Availability, ChangeType};
 use super::service_info::{LinkType, ServiceInfo, ServiceLinks, TransportInfo};
+use crate::service::Service;
 
 /// The most services.
 const MAX_SERVICES: usize = 1024;
@@ -19,7 +21,7 @@ const MAX_OF_APPLICATION: usize = 16;
 /// The longest id of an application, in octets.
 const MAX_ID_OCTETS: usize = 128;
 
-const APPLICATION: Parameter = Parameter::text("appInstanceId", "The application instance.");
+pub const APPLICATION: Parameter = Parameter::text("appInstanceId", "The application instance.");
 const SERVICE: Parameter = Parameter::text("serviceId", "The service.");
 /// The scopes of services (MEC 011 table 8.1.6-1).
 const SCOPES: [&str; 6] = ["MEC_SYSTEM", "MEC_HOST", "NFVI_POP", "ZONE", "ZONE_GROUP", "NFVI_NODE"];
@@ -38,6 +40,7 @@ const FILTERS: [Parameter; 6] = [
 pub struct EmbeddedPlatform {
     services: Mutex<BTreeMap<String, Entry>>,
     last_id: AtomicU64,
+    availability: Option<Arc<Availability>>,
 }
 
 #[derive(Debug)]
@@ -75,6 +78,19 @@ struct AppTerminationConfirmation {
 }
 
 impl EmbeddedPlatform {
+    /// A platform that notifies applications of services, by the delivery of an RNIS.
+    #[must_use]
+    pub fn notifying(service: &Arc<Service>) -> Self {
+        EmbeddedPlatform { availability: Some(Arc::new(Availability::new(service))), ..EmbeddedPlatform::default() }
+    }
+
+    /// Notifies applications of a service. The caller holds the lock of the services, so that the order is that of the changes.
+    fn notify(&self, info: &ServiceInfo, change: ChangeType) {
+        if let Some(availability) = &self.availability {
+            availability.notify(info, change);
+        }
+    }
+
     fn services(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
         self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,6 +119,7 @@ impl EmbeddedPlatform {
             ..info
         };
         services.insert(id, Entry { application: application.to_owned(), info: info.clone() });
+        self.notify(&info, ChangeType::Added);
         Ok(info)
     }
 
@@ -145,8 +162,13 @@ impl EmbeddedPlatform {
             return Err(Problem::bad_request(format!("serInstanceId: {detail}")).with("at", "serInstanceId"));
         }
         let ServiceInfo { ser_instance_id, is_local, links, .. } = entry.info.clone();
-        entry.info = ServiceInfo { ser_instance_id, is_local, links, ..info };
-        Ok(entry.info.clone())
+        let info = ServiceInfo { ser_instance_id, is_local, links, ..info };
+        let change = ChangeType::between(&entry.info, &info);
+        entry.info = info.clone();
+        if let Some(change) = change {
+            self.notify(&info, change);
+        }
+        Ok(info)
     }
 
     fn remove(&self, application: &str, id: &str) -> Result<(), Problem> {
@@ -154,8 +176,24 @@ impl EmbeddedPlatform {
         if services.get(id).is_none_or(|entry| entry.application != application) {
             return Err(no_service(id));
         }
-        services.remove(id);
+        if let Some(entry) = services.remove(id) {
+            self.notify(&entry.info, ChangeType::Removed);
+        }
         Ok(())
+    }
+
+    /// Removes what belongs to an application that has ended.
+    fn remove_application(&self, application: &str) {
+        self.services().retain(|_, entry| {
+            let remains = entry.application != application;
+            if !remains {
+                self.notify(&entry.info, ChangeType::Removed);
+            }
+            remains
+        });
+        if let Some(availability) = &self.availability {
+            availability.end(application);
+        }
     }
 
     /// The routes of both interfaces.
@@ -165,7 +203,7 @@ impl EmbeddedPlatform {
             let platform = Arc::clone(self);
             Route::new(operation.tag("MEC platform"), move |request| answer(&platform, request))
         };
-        vec![
+        let of_platform = vec![
             route(
                 Operation::get("/mec_service_mgmt/v1/services", "ServicesGET", "Discover services")
                     .query(&FILTERS)
@@ -271,7 +309,7 @@ impl EmbeddedPlatform {
                     "ApplicationsConfirmTerminationPOST",
                     "An application has ended",
                 )
-                .describe("The services of the application are removed.")
+                .describe("The services and subscriptions of the application are removed.")
                 .path(&[APPLICATION])
                 .takes::<AppTerminationConfirmation>()
                 .empties(),
@@ -279,7 +317,7 @@ impl EmbeddedPlatform {
                     let name = application(request)?;
                     let AppTerminationConfirmation { operation_action } = request.json()?;
                     let answer = is_one_of("operationAction", &operation_action, &["STOPPING", "TERMINATING"])?;
-                    platform.services().retain(|_, entry| entry.application != name);
+                    platform.remove_application(name);
                     Ok(answer)
                 },
             ),
@@ -296,12 +334,14 @@ impl EmbeddedPlatform {
                     }))
                 },
             ),
-        ]
+        ];
+        let of_availability = self.availability.iter().flat_map(Availability::routes);
+        of_platform.into_iter().chain(of_availability).collect()
     }
 }
 
 /// The application of a request.
-fn application(request: &Request) -> Result<&str, Problem> {
+pub fn application(request: &Request) -> Result<&str, Problem> {
     let name = request.parameter(0);
     check_id(name)?;
     Ok(name)

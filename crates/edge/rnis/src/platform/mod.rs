@@ -1,5 +1,6 @@
 //! The MEC platform (MEC 011): what the service registers at, and a small platform of its own where there is none.
 
+mod availability;
 mod embedded;
 mod registration;
 mod service_info;
