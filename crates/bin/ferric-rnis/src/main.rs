@@ -7,6 +7,8 @@ mod broker;
 mod collectors;
 mod delivery;
 mod demo;
+mod input;
+mod instances;
 mod load;
 mod platform;
 mod serve;

@@ -15,6 +15,7 @@ use crate::model;
 pub struct Dispatcher {
     state: Mutex<State>,
     delivery: Delivery,
+    events: AtomicU64,
     notifications: AtomicU64,
 }
 
@@ -30,7 +31,8 @@ struct State {
 impl Dispatcher {
     /// A dispatcher without subscriptions.
     pub fn new(delivery: Delivery) -> Self {
-        Dispatcher { state: Mutex::default(), delivery, notifications: AtomicU64::new(0) }
+        let (events, notifications) = (AtomicU64::new(0), AtomicU64::new(0));
+        Dispatcher { state: Mutex::default(), delivery, events, notifications }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -60,6 +62,11 @@ impl Dispatcher {
         self.notifications.load(Ordering::Relaxed)
     }
 
+    /// The events so far that met a subscription.
+    pub fn events(&self) -> u64 {
+        self.events.load(Ordering::Relaxed)
+    }
+
     /// The delivery, for what is no event: test and expiry notifications, and counters.
     pub fn delivery(&self) -> &Delivery {
         &self.delivery
@@ -85,6 +92,7 @@ impl Sink for Dispatcher {
         if state.found.is_empty() {
             return;
         }
+        self.events.fetch_add(1, Ordering::Relaxed);
         self.notifications.fetch_add(state.found.len() as u64, Ordering::Relaxed);
         // written once; each subscription adds its link
         let body = model::notification(&event);
