@@ -12,7 +12,7 @@ use clap::Args;
 use program::outln;
 use rnis::instances::RecentAnswer;
 use rnis::{CpuQuota, Service};
-use serde_json::Value;
+use serde_json::json;
 
 use crate::load::Command;
 
@@ -84,14 +84,14 @@ impl Listeners {
         if let (Some(quota), "share", Ok(share)) = (delivery.quota(), name, value.parse::<f64>()) {
             quota.set(Some(share));
         }
-        let mut answer = value_of(&delivery.totals());
+        let mut answer = json!(delivery.totals());
         if let Some((_, published)) = &self.load {
             answer["published"] = published.load(Ordering::Acquire).into();
         }
         if name == "measure" {
             let recent = delivery.take_recent();
             let paused = delivery.quota().map_or(Duration::ZERO, CpuQuota::paused);
-            answer["recent"] = value_of(&RecentAnswer {
+            answer["recent"] = json!(RecentAnswer {
                 events: self.service.events(),
                 notifications: self.service.notifications(),
                 delivered: recent.delivered,
@@ -101,8 +101,4 @@ impl Listeners {
         }
         outln!("{answer}");
     }
-}
-
-fn value_of(numbers: &impl serde::Serialize) -> Value {
-    serde_json::to_value(numbers).unwrap_or_else(|error| panic!("counters are a struct of numbers: {error}"))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Bounds, Decision, Demand, EPSILON, Measurement, Reason, WINDOW, share_for};
+use crate::quota::BURST;
 
 /// The part of the target that the load model aims at: the rest is for what is no processor time, such as the callback itself.
 const AIM: f64 = 0.5;
@@ -159,7 +160,10 @@ impl Instance {
         let Some(cost) = self.cost else { return of_use };
         // a rise counts at once
         let rate = self.rate.max(now);
-        share_for(rate * cost, self.batch * cost, self.bounds.p99_target.mul_f64(AIM)).max(of_use)
+        let batch = self.batch * cost;
+        let aim = self.bounds.p99_target.mul_f64(AIM);
+        let room = aim.saturating_sub(Duration::from_secs_f64(batch.min(aim.as_secs_f64()))).max(aim / 10);
+        share_for(rate * cost, batch, room + BURST).max(of_use)
     }
 
     /// Whether the latency exceeds the target because processor time is lacking.

@@ -1,21 +1,37 @@
 //! The queue of an instance, and the share that keeps its latency below a target.
 //!
 //! An event is a batch of `b` notifications, each of which costs `c` of processor time. With a share of `s` processors a batch takes
-//! `b*c/s`, and the instance is busy for the part `a/s` of the time, where `a` is the load: notifications per second times `c`. Batches of
-//! equal size that come at random are a queue M/D/1. Its waiting time has an exponential tail: in heavy traffic it exceeds `t` with
-//! probability `exp(-2 (1 - a/s) t / (b*c/s))` (Kingman's limit for a deterministic service). So 99 % of the batches are through within
+//! `X = b*c/s`, and the instance is busy for the part `p = a/s` of the time, where `a` is the load: notifications per second times `c`.
+//! Batches of equal size that come at random are a queue M/D/1. A batch waits with probability `p`, and the waiting time has an
+//! exponential tail, whose mean in heavy traffic is `X / (2 (1 - p))` (Kingman). So 99 % of the batches are through within
 //!
 //! ```text
-//! (b*c/s) (1 + k a/s / (1 - a/s)),   k = ln(100)/2
+//! X (1 + ln(100 p) / (2 (1 - p)))     where 100 p > 1, else X
 //! ```
 //!
-//! where the factor `a/s` makes the waiting time vanish with the load, as it does. To keep that below a target `T` is a quadratic equation
-//! in `s`.
+//! A quota does not stop an instance at once: what it was granted and has not used is kept for a time `t`, so that a burst runs at the
+//! speed of the host until it has used `s*t`. Such a quota is the queue above, whose waiting time counts from `t` on: a target `T` of the
+//! latency, of which the batch itself takes `b*c` at the speed of the host, is kept if 99 % of the batches of the queue are through within
+//! `T - b*c + t`. That is what [`share_for`] is given.
+//!
+//! In light traffic the tail is somewhat shorter than that. Batches that come at equal intervals do not wait at all: for them the share is
+//! larger than necessary, by at most the factor that the waiting time has.
 
 use std::time::Duration;
 
-/// ln(100)/2: the tail beyond which one of a hundred batches waits.
-const TAIL: f64 = 2.302_585;
+/// The part of the batches that may take longer.
+const TAIL: f64 = 0.01;
+/// Halvings of the interval that contains the share.
+const HALVINGS: u32 = 50;
+
+/// The time within which 99 % of the batches are through, in seconds; infinite if the share is below the load.
+fn p99_s(load: f64, batch: f64, share: f64) -> f64 {
+    let part = load / share;
+    if part >= 1.0 {
+        return f64::INFINITY;
+    }
+    batch / share * (1.0 + (part / TAIL).ln().max(0.0) / (2.0 * (1.0 - part)))
+}
 
 /// The share, in processors, with which 99 % of the batches are through within `target`.
 ///
@@ -23,20 +39,22 @@ const TAIL: f64 = 2.302_585;
 #[must_use]
 pub fn share_for(load: f64, batch: f64, target: Duration) -> f64 {
     let target = target.as_secs_f64().max(1e-6);
-    // T s^2 - (T a + B) s - (k - 1) a B = 0
-    let linear = target * load + batch;
-    (linear + (linear * linear + 4.0 * target * (TAIL - 1.0) * load * batch).sqrt()) / (2.0 * target)
+    // with the upper end a batch takes a tenth of the target, or the instance is busy for half of the time
+    let (mut low, mut high) = (0.0, 2.0 * load + 10.0 * batch / target);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if p99_s(load, batch, middle) > target {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The latency that the formula at the top predicts, in seconds.
-    fn p99_s(load: f64, batch: f64, share: f64) -> f64 {
-        let part = load / share;
-        batch / share * (1.0 + TAIL * part / (1.0 - part))
-    }
 
     #[test]
     fn share_meets_the_target_exactly() {
@@ -50,6 +68,8 @@ mod tests {
             }
         }
         assert_eq!(share_for(0.0, 0.0, Duration::from_millis(10)), 0.0);
+        // a load that is no number that makes sense ends as well
+        assert!(share_for(1e300, 1e300, Duration::ZERO) > 0.0);
     }
 
     /// The formula against a queue of batches at random times, whose service is deterministic.

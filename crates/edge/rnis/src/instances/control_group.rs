@@ -68,7 +68,10 @@ impl ControlGroup {
     /// If the kernel refuses.
     pub fn set(&self, share: f64) -> io::Result<()> {
         let quota_us = ((share * PERIOD_US as f64) as u64).max(MIN_QUOTA_US);
-        write(&self.0.join("cpu.max"), &format!("{quota_us} {PERIOD_US}"))
+        write(&self.0.join("cpu.max"), &format!("{quota_us} {PERIOD_US}"))?;
+        // kernels before 5.14 keep nothing that was not used
+        let _ = fs::write(self.0.join("cpu.max.burst"), quota_us.to_string());
+        Ok(())
     }
 
     /// The time that its quota has stopped its processes.
