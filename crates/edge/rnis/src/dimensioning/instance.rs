@@ -41,6 +41,10 @@ const LONGEST_HOLD: Duration = Duration::from_secs(600);
 const OTHER_LOAD: f64 = 2.0;
 /// Intervals in a row, after which slow callbacks are a decision.
 const SLOW_INTERVALS: u32 = 5;
+/// A load is higher at once, without smoothing, if an interval has so many standard deviations more events than the mean.
+const DEVIATIONS: f64 = 3.0;
+/// After such a step the latency teaches nothing for this time: what has come meanwhile is worked off.
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// The correction of the load model that the latency has taught.
 #[derive(Debug)]
@@ -65,6 +69,8 @@ pub(super) struct Instance {
     /// Notifications per second, and of an event.
     rate: f64,
     batch: f64,
+    /// When the load was higher at once the last time.
+    stepped: Duration,
     /// The need of the load model, smoothed.
     steady: f64,
     correction: Correction,
@@ -90,6 +96,7 @@ impl Instance {
             rate: 0.0,
             batch: 0.0,
             correction: Correction::none(Duration::ZERO, 0.0),
+            stepped: Duration::ZERO,
             steady: 0.0,
             need: 0.0,
             want: bounds.min_share,
@@ -118,7 +125,7 @@ impl Instance {
             return;
         }
         let used = measured.cpu.as_secs_f64() / seconds;
-        let model = self.model(measured, seconds, used);
+        let model = self.model(now, measured, seconds, used);
         let cost = self.cost.unwrap_or_default();
         // a batch and the next one are no backlog
         let backlog = (measured.waiting as f64 - 2.0 * self.batch).max(0.0) * cost / DRAIN_S;
@@ -135,7 +142,9 @@ impl Instance {
                 let raised = self.share * step;
                 if raised > need {
                     (need, cause) = (raised, reason);
-                    self.correction.learn(now, raised / model.max(EPSILON));
+                    if now.saturating_sub(self.stepped) > SETTLE {
+                        self.correction.learn(now, raised / model.max(EPSILON));
+                    }
                 }
             }
             None => self.correction.give_up(now),
@@ -145,33 +154,37 @@ impl Instance {
     }
 
     /// What the load needs, in processors.
-    fn model(&mut self, measured: &Measurement, seconds: f64, used: f64) -> f64 {
+    fn model(&mut self, now: Duration, measured: &Measurement, seconds: f64, used: f64) -> f64 {
         if measured.delivered >= MIN_DELIVERIES {
             let sample = measured.cpu.as_secs_f64() / measured.delivered as f64;
             self.cost = Some(self.cost.map_or(sample, |cost| cost + SMOOTHING * (sample - cost)));
         }
-        let now = measured.arrived as f64 / seconds;
-        self.rate += SMOOTHING * (now - self.rate);
+        let mean = if self.batch > 0.0 { self.rate * seconds / self.batch } else { 0.0 };
+        let is_step = measured.events as f64 > mean + DEVIATIONS * mean.sqrt() + 1.0;
+        let rate = measured.arrived as f64 / seconds;
+        if is_step {
+            (self.rate, self.stepped) = (rate, now);
+        } else {
+            self.rate += SMOOTHING * (rate - self.rate);
+        }
         if measured.events > 0 {
             let sample = measured.arrived as f64 / measured.events as f64;
             self.batch = if self.batch > 0.0 { self.batch + SMOOTHING * (sample - self.batch) } else { sample };
         }
         let of_use = used * USE_MARGIN;
         let Some(cost) = self.cost else { return of_use };
-        // a rise counts at once
-        let rate = self.rate.max(now);
         let batch = self.batch * cost;
         let aim = self.bounds.p99_target.mul_f64(AIM);
         let room = aim.saturating_sub(Duration::from_secs_f64(batch.min(aim.as_secs_f64()))).max(aim / 10);
-        share_for(rate * cost, batch, room + BURST).max(of_use)
+        share_for(self.rate * cost, batch, room + BURST).max(of_use)
     }
 
     /// Whether the latency exceeds the target because processor time is lacking.
     fn shortage(&mut self, measured: &Measurement, seconds: f64, used: f64) -> Option<Reason> {
         // where nothing arrives at its destination, what waits has waited for an interval
-        let is_late = measured.p99.map_or(measured.waiting > 0 && measured.throttled > Duration::ZERO, |p99| {
-            p99 > self.bounds.p99_target
-        });
+        let is_late = measured
+            .p99
+            .map_or(measured.waiting > 0 && measured.throttled > Duration::ZERO, |p99| p99 > self.bounds.p99_target);
         if !is_late {
             self.slow_intervals = 0;
             return None;

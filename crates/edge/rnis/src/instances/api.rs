@@ -65,10 +65,13 @@ fn operations(queue: &RequestQueue<Job>) -> Vec<Route> {
         .creates::<Definition>("The instance, with defaults and its address, and an ETag.")
         .refuses(StatusCode::FORBIDDEN, "There are as many instances as there may be.")
         .refuses(StatusCode::CONFLICT, conflict);
-    let read =
-        Operation::get(ONE, "getInstance", "An instance").path(&[NAME]).returns::<Definition>("The instance, with an ETag.");
+    let read = Operation::get(ONE, "getInstance", "An instance")
+        .path(&[NAME])
+        .returns::<Definition>("The instance, with an ETag.");
     let replacement = Operation::put(ONE, "replaceInstance", "Change an instance")
-        .describe("It is restarted if `rest`, `ric`, `periodMs` or `maxSubscriptions` change; its subscriptions end then.")
+        .describe(
+            "It is restarted if `rest`, `ric`, `periodMs` or `maxSubscriptions` change; its subscriptions end then.",
+        )
         .path(&[NAME])
         .takes::<Definition>()
         .returns::<Definition>("The instance, with an ETag.")
@@ -81,9 +84,10 @@ fn operations(queue: &RequestQueue<Job>) -> Vec<Route> {
     let state = Operation::get("/rnis/v1/instances/{name}/state", "getInstanceState", "What an instance does")
         .path(&[NAME])
         .returns::<State>("Its process, its share, and the last measurement.");
-    let decisions = Operation::get("/rnis/v1/instances/{name}/decisions", "getDecisions", "Decisions about its processors")
-        .path(&[NAME])
-        .returns::<DecisionList>("At most 256.");
+    let decisions =
+        Operation::get("/rnis/v1/instances/{name}/decisions", "getDecisions", "Decisions about its processors")
+            .path(&[NAME])
+            .returns::<DecisionList>("At most 256.");
     vec![
         route(list, |supervisor, _| Ok(Response::ok(supervisor.list()))),
         route(creation, |supervisor, request| {

@@ -37,7 +37,8 @@ impl ControlGroups {
         let path = folder.join("cgroup.controllers");
         let controllers = fs::read_to_string(&path).map_err(|error| at(&path, &error))?;
         if !controllers.split_whitespace().any(|controller| controller == "cpu") {
-            let why = format!("{}: the controller `cpu` is not there; delegate it (systemd: Delegate=cpu)", path.display());
+            let why =
+                format!("{}: the controller `cpu` is not there; delegate it (systemd: Delegate=cpu)", path.display());
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         write(&folder.join("cgroup.subtree_control"), "+cpu")?;

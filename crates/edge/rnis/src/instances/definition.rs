@@ -88,8 +88,7 @@ impl Definition {
     /// # Errors
     /// 422 with the member.
     pub fn check(&self) -> Result<(), Problem> {
-        let refused =
-            |(at, why): Fault| Err(Problem::unprocessable(format!("{at}: {why}")).with("at", at));
+        let refused = |(at, why): Fault| Err(Problem::unprocessable(format!("{at}: {why}")).with("at", at));
         self.fault().map_or(Ok(()), refused)
     }
 
@@ -106,7 +105,10 @@ impl Definition {
             return Some(("ric", error.to_string()));
         }
         if self.ric.is_some() && self.load_per_s.is_some() {
-            return Some(("loadPerS", "an instance with synthetic events collects from no RIC: leave out `ric`".into()));
+            return Some((
+                "loadPerS",
+                "an instance with synthetic events collects from no RIC: leave out `ric`".into(),
+            ));
         }
         for (at, value, range) in [
             ("periodMs", self.period_ms, 10..=3_600_000),
@@ -193,7 +195,10 @@ mod tests {
         let definition: Definition = serde_json::from_value(json!({ "name": "v" })).unwrap();
         definition.check().unwrap();
         let written = serde_json::to_value(&definition).unwrap();
-        assert_eq!((&written["weight"], &written["p99TargetMs"], &written["ric"]), (&json!(1), &json!(10.0), &Value::Null));
+        assert_eq!(
+            (&written["weight"], &written["p99TargetMs"], &written["ric"]),
+            (&json!(1), &json!(10.0), &Value::Null)
+        );
         assert_eq!(serde_json::from_value::<Definition>(written).unwrap(), definition);
     }
 

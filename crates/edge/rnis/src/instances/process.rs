@@ -107,8 +107,7 @@ impl Process {
         let (started, unanswered) = (Instant::now(), std::collections::VecDeque::new());
         let log_of = Arc::clone(&last_log);
         // from here on it is killed when this fails
-        let process =
-            Process { number, started, url: None, child, input, unanswered, last_log, deadline: None };
+        let process = Process { number, started, url: None, child, input, unanswered, last_log, deadline: None };
         if let Some(output) = output {
             let events = events.clone();
             thread::Builder::new().name("instance output".into()).spawn(move || {
@@ -240,7 +239,8 @@ mod tests {
     #[test]
     fn lines_are_answered_and_the_end_of_the_input_ends_the_process() {
         let (sender, events) = sync_channel(8);
-        let script = ["-c".to_owned(), "echo ready; while read line; do echo \"<$line>\"; done; echo bye >&2".to_owned()];
+        let script =
+            ["-c".to_owned(), "echo ready; while read line; do echo \"<$line>\"; done; echo bye >&2".to_owned()];
         let mut process = Process::start(7, "a", Path::new("/bin/sh"), &script, &sender).unwrap();
         let next = || match events.recv_timeout(PATIENCE).unwrap() {
             Event::Line(7, line) => line,
