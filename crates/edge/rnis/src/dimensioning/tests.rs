@@ -199,7 +199,9 @@ fn constant_load_causes_few_decisions() {
         simulation.decisions.clear();
         simulation.run(300);
         let count = simulation.decisions.len();
-        assert!(count <= 12, "{events_per_s} {batch} {is_random}: {count} decisions: {:#?}", simulation.decisions);
+        // the rate of events at random times differs from second to second
+        let most = if is_random { 30 } else { 3 };
+        assert!(count <= most, "{events_per_s} {batch} {is_random}: {count} decisions: {:#?}", simulation.decisions);
         let late = simulation.late(0, 300);
         assert!(late <= 45, "{events_per_s} {batch} {is_random}: {late} of 1500 intervals were late");
     }
