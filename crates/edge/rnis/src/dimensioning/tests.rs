@@ -317,7 +317,7 @@ fn shares_stay_within_budget_and_bounds_whatever_is_measured() {
             }
             let measured: Vec<_> = bounds_of
                 .keys()
-                .filter(|_| random.0 % 5 > 0)
+                .filter(|_| !random.0.is_multiple_of(5))
                 .map(|name| (Arc::clone(name), arbitrary(&mut Random(random.0 ^ name.len() as u64 ^ step))))
                 .collect();
             random.uniform();
@@ -348,7 +348,7 @@ fn arbitrary(random: &mut Random) -> Measurement {
         arrived,
         delivered,
         waiting,
-        p99: (p99_us % 3 > 0).then(|| Duration::from_micros(p99_us)),
+        p99: (!p99_us.is_multiple_of(3)).then(|| Duration::from_micros(p99_us)),
         cpu: Duration::from_nanos(cpu),
         run_queue: Duration::from_nanos(run_queue),
         throttled: Duration::from_nanos(number(1e9)),
