@@ -4,6 +4,7 @@
 //! process answer its callbacks. Latencies are those of the time stamps in the notifications, which the collector sets.
 
 mod brokers;
+mod instances;
 mod isolation;
 mod matching;
 mod receivers;
@@ -17,6 +18,7 @@ use serde::Serialize;
 
 use crate::Host;
 pub use brokers::{Arrangement, Brokers, Server, WITHOUT_BROKERS};
+pub use instances::{InstanceIsolation, Step};
 pub use isolation::Isolation;
 pub use matching::Matching;
 pub use run::{RnisLoad, RnisRun, run};
@@ -30,6 +32,10 @@ pub struct RnisReport {
     pub not_measured: Option<&'static str>,
     /// A tenant far beyond its quota beside another one.
     pub isolation: Isolation,
+    /// A step of the load of an instance with automatic dimensioning.
+    pub step: Step,
+    /// An overloaded instance beside another one.
+    pub instances: InstanceIsolation,
     /// An event among few and many subscriptions.
     pub matching: Matching,
     /// The host of the measurement.
@@ -109,6 +115,8 @@ pub fn rnis(program: &Path, seconds: f64) -> anyhow::Result<RnisReport> {
         rows: loads.map(row).collect::<anyhow::Result<_>>()?,
         not_measured: brokers.is_none().then_some(WITHOUT_BROKERS),
         isolation: isolation::measure(time)?,
+        step: instances::step(program, time)?,
+        instances: instances::isolation(program, time)?,
         matching: matching::measure()?,
         host: Host::current(),
     })
@@ -196,6 +204,7 @@ impl fmt::Display for RnisReport {
             f,
             "  it gets {sent_per_s:.0}/s; the other's p99 alone {alone_p99_ms:.3} ms, beside it {beside_p99_ms:.3} ms, ratio {ratio:.2}"
         )?;
+        writeln!(f, "\n{}\n\n{}", self.step, self.instances)?;
         let Matching { ns_of_100, ns_of_100000, ratio } = self.matching;
         writeln!(f, "\nAn event that meets ten subscriptions")?;
         writeln!(f, "  of 100: {ns_of_100:.0} ns, of 100,000: {ns_of_100000:.0} ns, ratio {ratio:.2}")

@@ -52,6 +52,11 @@ fn trigger(text: &str) -> Result<(u8, u8), String> {
 }
 
 impl Collectors {
+    /// The URL of the RIC.
+    pub fn ric(&self) -> String {
+        self.ric.to_string()
+    }
+
     /// Connects to the RIC; waits for one that does not listen yet. `None` if `stop` is set meanwhile.
     fn connect(
         &self,

@@ -1,7 +1,7 @@
 //! The load generator: synthetic events in the place of a RAN, for measurements.
 
-use std::io::{BufRead, stdin};
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,16 +11,30 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use clap::Args;
 use ids::PlmnIdentity;
-use program::outln;
 use rnis::{
     AssociateId, AssociateIdType, Bearer, BearerQos, Cell, Change, Criteria, Event, HandoverStatus, NewSubscription,
     Quantities, Service, Target, Topic, UeIds,
 };
 
+use crate::input::{InputArgs, Listeners};
+
+/// Events per second.
+pub const RATES: RangeInclusive<i64> = 1..=100_000;
+/// An event that is published so much later than planned has its planned time: what delays the generator delays the events.
+const LATE: Duration = Duration::from_millis(1);
 /// How long one wait lasts: so often the end is looked at.
 const TICK: Duration = Duration::from_millis(20);
 /// UEs and cells that the events are of.
 const UES: u32 = 8;
+
+/// What a line on standard input asks the generator for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    Start,
+    Stop,
+    /// Events per second from now on.
+    Rate(u32),
+}
 
 /// Events without a RAN.
 #[derive(Clone, Copy, Debug, Args)]
@@ -28,8 +42,8 @@ pub struct LoadArgs {
     /// Generate so many synthetic events per second instead of collecting those of a RIC, for measurements
     ///
     /// Each line on standard input is answered with the counters in JSON; the line `start` begins,
-    /// the line `stop` ends. The program ends with its input.
-    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// the line `stop` ends, the line `rate N` changes the rate. The program ends with its input.
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(RATES))]
     load: Option<u32>,
     /// With --load: add so many subscriptions that no event meets
     #[arg(long, value_name = "N", default_value_t = 0, requires = "load")]
@@ -41,12 +55,17 @@ pub struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Generates events until the program ends, if that is asked for.
+    /// Obeys standard input, and generates events until the program ends, as far as that is asked for.
     ///
     /// # Errors
     /// If the subscriptions are refused, or the system refuses a thread.
-    pub fn run(self, service: &Arc<Service>, stop: &AtomicBool) -> anyhow::Result<bool> {
-        let Some(rate) = self.load else { return Ok(false) };
+    pub fn run(self, service: &Arc<Service>, stop: &Arc<AtomicBool>, input: &InputArgs) -> anyhow::Result<bool> {
+        let Some(rate) = self.load else {
+            if input.is_supervised() {
+                Listeners { service: Arc::clone(service), stop: Arc::clone(stop), load: None }.start()?;
+            }
+            return Ok(false);
+        };
         for number in 0..self.load_idle {
             let plmn = "99999".parse().context("a PLMN of digits")?;
             let criteria = Criteria { cells: vec![Cell::nr(plmn, number.into())], ..Criteria::all(Topic::CellChange) };
@@ -55,24 +74,8 @@ impl LoadArgs {
         }
         let published = Arc::new(AtomicU64::new(0));
         let (commands, receiver) = channel();
-        let (answering, counters) = (Arc::clone(service), Arc::clone(&published));
-        thread::Builder::new().name("load input".into()).spawn(move || {
-            for line in stdin().lock().lines() {
-                let Ok(line) = line else { return };
-                let command = match &*line {
-                    "start" => Some(true),
-                    "stop" => Some(false),
-                    _ => None,
-                };
-                if command.is_some_and(|command| commands.send(command).is_err()) {
-                    return;
-                }
-                let totals = serde_json::to_value(answering.delivery().totals());
-                let mut totals = totals.unwrap_or_else(|error| panic!("totals are a struct of numbers: {error}"));
-                totals["published"] = counters.load(Ordering::Acquire).into();
-                outln!("{totals}");
-            }
-        })?;
+        let load = Some((commands, Arc::clone(&published)));
+        Listeners { service: Arc::clone(service), stop: Arc::clone(stop), load }.start()?;
         generate(rate, self.load_types, service, stop, &receiver, &published);
         Ok(true)
     }
@@ -84,11 +87,11 @@ fn generate(
     types: u32,
     service: &Service,
     stop: &AtomicBool,
-    commands: &Receiver<bool>,
+    commands: &Receiver<Command>,
     published: &AtomicU64,
 ) {
     let Ok(plmn) = "00101".parse() else { return };
-    let period = Duration::from_secs(1) / rate;
+    let mut period = Duration::from_secs(1) / rate;
     let mut planned: Option<Instant> = None;
     let mut number = 0;
     while !stop.load(Ordering::Acquire) {
@@ -105,8 +108,12 @@ fn generate(
             },
         };
         match command {
-            Some(true) => planned = Some(Instant::now()),
-            Some(false) => planned = None,
+            Some(Command::Start) => planned = Some(Instant::now()),
+            Some(Command::Stop) => planned = None,
+            Some(Command::Rate(rate)) => {
+                period = Duration::from_secs(1) / rate;
+                planned = planned.map(|_| Instant::now());
+            }
             None => {}
         }
         let Some(instant) = &mut planned else { continue };
@@ -114,15 +121,16 @@ fn generate(
             thread::sleep(pause);
             continue;
         }
+        let late = now.saturating_duration_since(*instant);
         *instant += period;
         number += 1;
-        service.publish(event(number, types, plmn));
+        service.publish(event(number, types, plmn, if late > LATE { late } else { Duration::ZERO }));
         published.store(u64::from(number), Ordering::Release);
     }
 }
 
-/// An event of one of the first types, in turn, of one of a few UEs. The type of bearers towards the core is not among them.
-fn event(number: u32, types: u32, plmn: PlmnIdentity) -> Event {
+/// An event of one of the first types, in turn, of one of a few UEs, that has happened so long ago. The type of bearers towards the core is not among them.
+fn event(number: u32, types: u32, plmn: PlmnIdentity, ago: Duration) -> Event {
     let ue = number / types % UES;
     let cell = |number: u32| Cell::eutra(plmn, 0x19B_0000 + number);
     let bearer = Bearer { erab_id: 5, qos: Some(BearerQos { qci: 9, rates_bps: None }) };
@@ -142,6 +150,7 @@ fn event(number: u32, types: u32, plmn: PlmnIdentity) -> Event {
     };
     let address = Ipv4Addr::from(0x0A2D_0000 + ue + 1).to_string();
     let associate_ids = vec![AssociateId { kind: AssociateIdType::UeIpv4, value: address }];
-    let received_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let received_ns = since.saturating_sub(ago).as_nanos() as u64;
     Event { received_ns, cell: cell(ue), ue: UeIds { associate_ids, temporary: None }, change }
 }

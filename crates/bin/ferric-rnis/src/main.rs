@@ -8,6 +8,8 @@ mod collect;
 mod collectors;
 mod delivery;
 mod demo;
+mod input;
+mod instances;
 mod load;
 mod platform;
 mod serve;

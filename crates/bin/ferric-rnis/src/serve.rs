@@ -8,13 +8,15 @@ use clap::Args;
 use program::signals;
 use rest::{Server, ServerConfig};
 use rnis::api::ApiConfig;
-use rnis::{Delivery, Service};
+use rnis::{Delivery, DeliveryConfig, Service};
 
 use crate::api::ApiArgs;
 use crate::broker::BrokerArgs;
 use crate::collect::{self, Collect};
 use crate::collectors::Collectors;
 use crate::delivery::DeliveryArgs;
+use crate::input::InputArgs;
+use crate::instances::InstancesArgs;
 use crate::load::LoadArgs;
 use crate::platform::PlatformArgs;
 
@@ -38,11 +40,18 @@ pub struct ServeArgs {
     delivery: DeliveryArgs,
     #[command(flatten)]
     load: LoadArgs,
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    instances: InstancesArgs,
 }
 
 pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
+    if args.instances.is_asked_for() {
+        return args.instances.run(args.rest, args.collectors.ric());
+    }
     let stop = signals::flag_on_signal()?;
-    let delivery = Delivery::start(args.delivery.config())?;
+    let delivery = Delivery::start(DeliveryConfig { quota: args.input.quota(), ..args.delivery.config() })?;
     let service = Service::new(delivery, |sink| args.broker.connect(sink))?.with_limits(args.api.limits());
     let service = Arc::new(service);
     if let Some(log) = args.broker.log()? {
@@ -57,7 +66,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
         .with_context(|| format!("cannot serve at {}", args.rest))?;
     let presence = args.platform.register(platform, &args.api.root().unwrap_or_else(|| server.url()))?;
     program::outln!("rnis={}/rni/v2", server.url());
-    if args.load.run(&service, &stop)? {
+    if args.load.run(&service, &stop, &args.input)? {
         return Ok(());
     }
     collect::run(

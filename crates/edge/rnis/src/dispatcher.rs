@@ -15,6 +15,7 @@ use crate::model;
 pub struct Dispatcher {
     state: Mutex<State>,
     delivery: Delivery,
+    events: AtomicU64,
     notifications: AtomicU64,
     /// Events for WebSockets come apart from those for callbacks: the service has several processes.
     is_shared: AtomicBool,
@@ -34,8 +35,8 @@ struct State {
 impl Dispatcher {
     /// A dispatcher without subscriptions.
     pub fn new(delivery: Delivery) -> Self {
-        let (notifications, is_shared) = (AtomicU64::new(0), AtomicBool::new(false));
-        Dispatcher { state: Mutex::default(), delivery, notifications, is_shared }
+        let (events, notifications, is_shared) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+        Dispatcher { state: Mutex::default(), delivery, events, notifications, is_shared }
     }
 
     /// Separates the events for WebSockets from those for callbacks. There are no subscriptions yet.
@@ -77,6 +78,11 @@ impl Dispatcher {
         self.notifications.load(Ordering::Relaxed)
     }
 
+    /// The events so far that met a subscription.
+    pub fn events(&self) -> u64 {
+        self.events.load(Ordering::Relaxed)
+    }
+
     /// The delivery, for what is no event: test and expiry notifications, and counters.
     pub fn delivery(&self) -> &Delivery {
         &self.delivery
@@ -109,6 +115,7 @@ impl Sink for Dispatcher {
         if state.found.is_empty() {
             return;
         }
+        self.events.fetch_add(1, Ordering::Relaxed);
         self.notifications.fetch_add(state.found.len() as u64, Ordering::Relaxed);
         // written once; each subscription adds its link
         let body = model::notification(&event);

@@ -19,14 +19,17 @@ mod broker;
 pub mod collector;
 mod criteria;
 mod delivery;
+pub mod dimensioning;
 mod directory;
 mod dispatcher;
 mod event;
 mod faults;
 mod identity;
+pub mod instances;
 mod matcher;
 pub mod model;
 pub mod platform;
+mod quota;
 mod service;
 mod shared_log;
 mod state;
@@ -41,7 +44,8 @@ pub use collector::Output;
 pub use criteria::{Criteria, Topic};
 pub use delivery::{
     BreakerState, Callback, CallbackError, Channel, Delivery, DeliveryConfig, DeliveryError, DeliveryStartError,
-    DeliveryState, DeliveryTotals, Endpoint, Notification, Target, TenantShare, WebSocketSession, websocket_path,
+    DeliveryState, DeliveryTotals, Endpoint, Notification, RecentDeliveries, Target, TenantShare, WebSocketSession,
+    websocket_path,
 };
 pub use directory::{Directory, DirectoryError, Entry};
 pub use event::{
@@ -50,6 +54,7 @@ pub use event::{
 };
 pub use identity::{AssociateId, AssociateIdType, Cell, Plmn, TempUeId};
 pub use matcher::{Key, Matcher};
+pub use quota::CpuQuota;
 pub use service::{Collecting, NewSubscription, Service, SubscriptionError};
 pub use shared_log::{Feed, LogRecord, SharedLog};
 pub use state::{BearerState, Both, CellMeasurements, State, UeMeasurements, UeState};

@@ -200,8 +200,11 @@ impl Service {
         read(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes an event of a collector.
+    /// Takes an event of a collector. It waits while the process has used up its quota.
     pub fn publish(&self, event: Event) {
+        if let Some(quota) = self.delivery().quota() {
+            quota.wait();
+        }
         let event = Arc::new(event);
         if let Err(error) = self.broker.publish(&event)
             && let Some(lost) = self.lost_events.count()
@@ -220,6 +223,12 @@ impl Service {
     #[must_use]
     pub fn notifications(&self) -> u64 {
         self.dispatcher.notifications()
+    }
+
+    /// The events so far that met a subscription.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.dispatcher.events()
     }
 
     /// Adds a subscription, which `create` makes for its number.

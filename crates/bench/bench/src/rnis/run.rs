@@ -192,7 +192,7 @@ fn missing(service: &mut Process, receivers: &Receivers, load: RnisLoad) -> anyh
 }
 
 /// Creates the subscriptions of all subscribers.
-fn subscribe_all(address: &str, receivers: &Receivers, subscriptions_each: usize) -> anyhow::Result<()> {
+pub(super) fn subscribe_all(address: &str, receivers: &Receivers, subscriptions_each: usize) -> anyhow::Result<()> {
     let of_subscriber = |number: usize| -> anyhow::Result<()> {
         let bodies = subscriptions(&format!("application-{number}"));
         for (kind, mut body) in bodies.into_iter().take(subscriptions_each).enumerate() {
@@ -213,17 +213,26 @@ fn subscribe_all(address: &str, receivers: &Receivers, subscriptions_each: usize
 
 /// Creates a subscription.
 fn subscribe(address: &str, body: &Value) -> anyhow::Result<()> {
-    let body = body.to_string();
+    let (status, answer) = request(address, "POST", "/rni/v2/subscriptions", Some(body))?;
+    ensure!(status == 201, "the subscription is refused: {status}: {answer}");
+    Ok(())
+}
+
+/// Sends a request. Returns the status and the document of the answer.
+pub(super) fn request(address: &str, method: &str, path: &str, body: Option<&Value>) -> anyhow::Result<(u16, Value)> {
+    let body = body.map(Value::to_string).unwrap_or_default();
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     write!(
         stream,
-        "POST /rni/v2/subscriptions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
          connection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
-    ensure!(answer.starts_with("HTTP/1.1 201 "), "the subscription is refused: {answer}");
-    Ok(())
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let (_, document) = answer.split_once("\r\n\r\n").context("an answer without a head")?;
+    let document = if document.is_empty() { Value::Null } else { serde_json::from_str(document)? };
+    Ok((status.context("an answer without a status")?, document))
 }

@@ -1,7 +1,10 @@
 //! The bounds of the delivery.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::quota::CpuQuota;
 
 /// Bounds, times, and protocols.
 #[derive(Clone, Debug)]
@@ -39,6 +42,8 @@ pub struct DeliveryConfig {
     /// The file of the authorities that sign the certificates of `https://` callbacks. Without it such callbacks are refused.
     /// It needs the feature `tls`.
     pub ca: Option<PathBuf>,
+    /// What the processor time of this process is bounded by. Default: nothing.
+    pub quota: Option<Arc<CpuQuota>>,
     /// Where the random part of pauses begins. Default: a random number.
     pub seed: u64,
 }
@@ -62,6 +67,7 @@ impl Default for DeliveryConfig {
             max_attempts: 10,
             is_http2_assumed: false,
             ca: None,
+            quota: None,
             seed: RandomState::new().hash_one(0),
         }
     }

@@ -31,6 +31,7 @@ use tokio::task::LocalSet;
 
 use crate::broker::Acknowledgement;
 use crate::matcher::Key;
+use crate::quota::CpuQuota;
 
 pub use breaker::BreakerState;
 pub use callback::{Callback, CallbackError, Channel, Endpoint, Target};
@@ -38,7 +39,7 @@ pub use config::DeliveryConfig;
 use connector::Connector;
 pub use connector::DeliveryStartError;
 use scheduler::{Job, Scheduler};
-pub use state::{DeliveryError, DeliveryState, DeliveryTotals};
+pub use state::{DeliveryError, DeliveryState, DeliveryTotals, RecentDeliveries};
 pub use tenant::TenantShare;
 pub use websocket::{WebSocketSession, route as websocket_route, websocket_path};
 
@@ -203,6 +204,18 @@ impl Delivery {
     #[must_use]
     pub fn totals(&self) -> DeliveryTotals {
         self.shared.scheduler().totals()
+    }
+
+    /// What was delivered since the last call.
+    #[must_use]
+    pub fn take_recent(&self) -> RecentDeliveries {
+        self.shared.scheduler().take_recent()
+    }
+
+    /// The quota of this process, if it has one.
+    #[must_use]
+    pub fn quota(&self) -> Option<&CpuQuota> {
+        self.shared.config.quota.as_deref()
     }
 
     /// Opens the WebSocket of a subscription; one that was open is closed. `None` if there is no such subscription, or it has a

@@ -14,7 +14,7 @@ use super::breaker::Breaker;
 use super::callback::{Channel, Endpoint, Target};
 use super::config::DeliveryConfig;
 use super::queue::{Queue, Waiting, octets_of};
-use super::state::{DeliveryError, DeliveryState, DeliveryTotals, Latencies};
+use super::state::{DeliveryError, DeliveryState, DeliveryTotals, Latencies, RecentDeliveries};
 use super::tenant::{Tenant, TenantShare};
 use crate::matcher::Key;
 
@@ -101,6 +101,8 @@ pub struct Scheduler {
     random: u64,
     totals: DeliveryTotals,
     latencies: Latencies,
+    /// Those since they were taken, once somebody takes them.
+    recent: Option<Latencies>,
 }
 
 impl Scheduler {
@@ -119,6 +121,7 @@ impl Scheduler {
             random,
             totals: DeliveryTotals::default(),
             latencies: Latencies::new(2),
+            recent: None,
         }
     }
 
@@ -412,7 +415,11 @@ impl Scheduler {
         match &result {
             Ok(()) => {
                 self.totals.delivered += 1;
-                self.latencies.record(now.saturating_duration_since(waiting.queued).as_micros() as u64);
+                let us = now.saturating_duration_since(waiting.queued).as_micros() as u64;
+                self.latencies.record(us);
+                if let Some(recent) = &mut self.recent {
+                    recent.record(us);
+                }
             }
             Err(_) => self.totals.failures += 1,
         }
@@ -475,6 +482,11 @@ impl Scheduler {
             p99_us: at(0.99),
             max_us: s.latencies.as_ref().map_or(0, |latencies| latencies.max()),
         })
+    }
+
+    /// What was delivered since the last call.
+    pub fn take_recent(&mut self) -> RecentDeliveries {
+        self.recent.get_or_insert_with(|| Latencies::new(2)).take()
     }
 
     /// The state of all of them.

@@ -106,6 +106,15 @@ pub struct DeliveryTotals {
     pub p99_us: u64,
 }
 
+/// What was delivered in a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecentDeliveries {
+    /// Notifications that were answered with 2xx.
+    pub delivered: u64,
+    /// 99 % of them took less than this from their queue to the answer, in microseconds; zero if there is none.
+    pub p99_us: u64,
+}
+
 /// Latencies, in microseconds.
 #[derive(Debug)]
 pub struct Latencies(Histogram<u32>);
@@ -119,6 +128,15 @@ impl Latencies {
 
     pub fn record(&mut self, us: u64) {
         self.0.saturating_record(us);
+    }
+
+    /// Empties it, and returns what was in it.
+    pub fn take(&mut self) -> RecentDeliveries {
+        let recent = RecentDeliveries { delivered: self.0.len(), p99_us: self.at(0.99) };
+        if recent.delivered > 0 {
+            self.0.reset();
+        }
+        recent
     }
 
     pub fn at(&self, quantile: f64) -> u64 {

@@ -74,6 +74,9 @@ pub async fn run(shared: Arc<Shared>, connector: Connector) {
     let mut batch = Vec::with_capacity(MAX_BATCH);
     let mut next_sweep = Instant::now() + SWEEP;
     while !worker.shared.is_over.load(Ordering::Acquire) {
+        if let Some(quota) = &worker.shared.config.quota {
+            quota.wait();
+        }
         let now = Instant::now();
         if now >= next_sweep {
             worker.sweep(now);
