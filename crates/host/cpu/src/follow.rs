@@ -1,0 +1,72 @@
+//! Applies a policy to threads that are started or renamed, and to processes that are forked, while it is held.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use crate::change::{Change, Target};
+use crate::plan::{affinities, base_station_cpus};
+use crate::{Controller, Cpus, Error, Host, Request, threads};
+
+/// How often all processes of the host are looked at for new ones. In between only those that are known are.
+const SCAN_PERIOD: Duration = Duration::from_secs(1);
+
+/// What follows the threads of a base station.
+#[derive(Debug)]
+pub struct Follower {
+    request: Request,
+    cpus: Cpus,
+    /// The name and the CPUs that each thread was given.
+    known: BTreeMap<u32, (Target, Cpus)>,
+    last_scan: Option<Instant>,
+}
+
+impl Follower {
+    /// Follows the threads of a request whose plan was applied.
+    ///
+    /// # Errors
+    /// As of [`base_station_cpus`].
+    pub fn new(request: Request, host: &Host) -> Result<Follower, Error> {
+        let cpus = base_station_cpus(&request.profile, host)?;
+        Ok(Follower { request, cpus, known: BTreeMap::new(), last_scan: None })
+    }
+
+    /// Gives new and renamed threads their CPUs. Returns how many were moved. Call it every 100 ms or so.
+    ///
+    /// # Errors
+    /// Those of the system; [`Error::Invalid`] if a CPU of the base station has gone offline.
+    pub fn step(&mut self, controller: &mut Controller) -> Result<usize, Error> {
+        let online = crate::change::read(std::path::Path::new("/sys/devices/system/cpu/online"))?;
+        let online: Cpus = online.parse().map_err(|error| Error::Unsupported(format!("cpu/online: {error}")))?;
+        let offline = self.cpus.without(&online);
+        if !offline.is_empty() {
+            return Err(Error::Invalid(format!("CPUs {offline} of the base station have gone offline: apply the policy anew")));
+        }
+        let is_scan = self.last_scan.is_none_or(|last| last.elapsed() >= SCAN_PERIOD);
+        let threads = if is_scan {
+            self.last_scan = Some(Instant::now());
+            self.request.selection.find()?
+        } else {
+            let processes: BTreeSet<u32> = self.known.values().map(|(thread, _)| thread.pid).collect();
+            let mut found = Vec::new();
+            for pid in processes {
+                let all = threads::of_process(pid).map_err(|source| Error::system("list threads", "", source))?;
+                // of a process that was selected as a whole, new threads are too
+                let whole = self.known.contains_key(&pid);
+                found.extend(all.into_iter().filter(|thread| whole || self.known.contains_key(&thread.tid)));
+            }
+            found
+        };
+        let mut changes = affinities(&self.request, &threads, &self.cpus);
+        // only what is new: a thread that has chosen other CPUs since is left alone
+        changes.retain(|change| match change {
+            Change::Affinity { thread, cpus } => {
+                self.known.insert(thread.tid, (thread.clone(), cpus.clone())) != Some((thread.clone(), cpus.clone()))
+            }
+            _ => true,
+        });
+        let selected: BTreeSet<u32> = threads.iter().map(|thread| thread.tid).collect();
+        self.known.retain(|tid, _| selected.contains(tid));
+        controller.make(&changes)?;
+        Ok(changes.len())
+    }
+}

@@ -1,0 +1,44 @@
+//! CPU management for virtual base-band units on Linux.
+//!
+//! The policies, the knobs and the names are those of paper 004 (Ocampo et al., "Assessing the Cloud-RAN in the Linux Kernel",
+//! Sensors 24(7), 2365). The base station is not modified: its threads are known by name.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`host`], [`threads`], [`cpus`] | what the host has, as read from `/proc` and `/sys` |
+//! | [`profile`] | which threads of a base station are urgent |
+//! | [`plan`](mod@plan) | from a policy to a list of changes; changes nothing |
+//! | [`change`] | a change: the command that it equals, how it is made and reverted |
+//! | [`journal`] | what is changed and what was before, on the disk before it is made; the lock |
+//! | [`controller`] | makes changes and restores them; the watchdog |
+//! | [`follow`] | applies a policy to what is started while it is held |
+//!
+//! # What is still to come, and where it fits
+//!
+//! A dynamic controller is a loop that measures, and then gives a [`Controller`] one step at a time: a few [`Change`]s, whose
+//! reverts are in the journal like all others. Its decisions are a function of what was measured and of a clock that is handed in,
+//! so that it runs in virtual time over recorded traces. It takes the place of [`follow::Follower::step`].
+
+#![warn(missing_docs)]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("the interfaces of this crate are those of Linux");
+
+pub mod change;
+pub mod controller;
+pub mod cpus;
+mod error;
+pub mod follow;
+pub mod host;
+pub mod journal;
+pub mod plan;
+pub mod profile;
+pub mod threads;
+
+pub use change::Change;
+pub use controller::{Controller, Watchdog, undo};
+pub use cpus::Cpus;
+pub use error::Error;
+pub use host::{CpusetMount, Host};
+pub use plan::{Plan, Policy, Request, Selection, plan};
+pub use profile::{Knob, Profile};
