@@ -50,7 +50,7 @@ struct Options {
     /// The base station's CPUs, such as 4-7 [default: the upper half]
     #[arg(long, value_name = "CPUS")]
     cpus: Option<Cpus>,
-    /// The CPUs of interrupts and packets [default: the last one of the base station's]
+    /// The CPUs of interrupts and packets [default: the last one of the base station's; another one if it has only one]
     #[arg(long, value_name = "CPUS")]
     irq_cpus: Option<Cpus>,
     /// The name of an interrupt or a network device; `*` stands for any characters [default: all network devices]
@@ -60,8 +60,8 @@ struct Options {
     #[arg(long, value_name = "KNOBS", value_delimiter = ',')]
     with: Vec<Knob>,
     /// The control group whose tasks a shield keeps off the base station's CPUs [default: all tasks of the host]
-    #[arg(long, value_name = "GROUP", default_value = "")]
-    scope: PathBuf,
+    #[arg(long, value_name = "GROUP")]
+    scope: Option<PathBuf>,
 }
 
 impl Options {
@@ -86,7 +86,7 @@ impl Options {
             Err(_) if needs_nobody => cpu::Selection::default(),
             selection => selection?,
         };
-        Ok(Request { policy, selection, profile, scope: self.scope.clone() })
+        Ok(Request { policy, selection, profile, scope: self.scope.clone().unwrap_or_default() })
     }
 
     /// The name of the selected process: as it is given, or that of the number.
@@ -132,7 +132,10 @@ fn begin(state: &Path, controller: &mut Controller, policy: Policy, stays: bool,
             let restored = controller.restore();
             drop(watchdog);
             let error = anyhow::Error::from(error).context("nothing is changed");
-            return Err(restored.map_or_else(|second| anyhow::anyhow!("{error:#}; and it cannot be restored: {second}"), |_| error));
+            return Err(match restored {
+                Ok(_) => error,
+                Err(second) => error.context(format!("cannot restore what was before: {second}; `ferric cpu undo` tries again")),
+            });
         }
     }
     Ok(watchdog)

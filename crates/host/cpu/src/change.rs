@@ -277,6 +277,10 @@ fn is_enabled(group: &Path) -> Result<bool, Error> {
 
 /// Removes a control group. What runs in it by now, such as children of what was moved there, goes to the group above.
 fn remove_cgroup(path: &Path) -> Result<Effect, Error> {
+    // it was not created, which a read-only file system would not say
+    if !path.exists() {
+        return Ok(Effect::Ended);
+    }
     for _ in 0..100 {
         let error = match fs::remove_dir(path) {
             Ok(()) => return Ok(Effect::Done),

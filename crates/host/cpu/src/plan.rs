@@ -241,7 +241,10 @@ pub(crate) fn affinities(request: &Request, threads: &[Thread], cpus: &Cpus) -> 
 /// [`Error::System`] if the host cannot be read.
 pub fn plan(request: &Request, host: &Host) -> Result<Plan, Error> {
     let cpus = base_station_cpus(&request.profile, host)?;
-    let irq_cpus = request.profile.irq_cpus.clone().unwrap_or_else(|| cpus.last());
+    let others = host.online.without(&cpus);
+    // as in the paper the CPU of the threads that are not urgent, if that is not one with urgent ones
+    let default = || if cpus.len() == 1 && !others.is_empty() { others.last() } else { cpus.last() };
+    let irq_cpus = request.profile.irq_cpus.clone().unwrap_or_else(default);
     if irq_cpus.common(&host.online).is_empty() {
         return Err(Error::Invalid(format!("none of the interrupts' CPUs {irq_cpus} is online: give others with --irq-cpus")));
     }

@@ -77,7 +77,7 @@ pub struct Profile {
     pub groups: Vec<Group>,
     /// The CPUs that it gets. None: the upper half.
     pub cpus: Option<Cpus>,
-    /// The CPUs of interrupts and packets. None: the last one of the base station's.
+    /// The CPUs of interrupts and packets. None: the last one of the base station's; one of the others if it has only one.
     pub irq_cpus: Option<Cpus>,
     /// Patterns of the names of interrupts and of network devices. Empty: all network devices.
     pub interrupts: Vec<String>,

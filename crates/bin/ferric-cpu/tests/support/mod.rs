@@ -1,0 +1,241 @@
+//! A base station of the tests: a process with named threads, which does what it is told on standard input.
+#![allow(dead_code, reason = "not every test uses everything")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write, stdin};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-cpu");
+
+/// The arguments that make the tests' own program a base station: an ignored test that calls [`be_a_unit`].
+const AS_UNIT: [&str; 4] = ["--exact", "unit", "--ignored", "--nocapture"];
+
+/// What the base station does until its input ends. Commands: `thread NAME`, `rename OLD NEW`, `churn COUNT`, `fork`, `spin NAME`.
+pub fn be_a_unit() {
+    if std::env::var_os("FERRIC_CPU_UNIT").is_none() {
+        return;
+    }
+    fs::write(format!("/proc/self/task/{}/comm", std::process::id()), "lte-softmodem").unwrap();
+    let mut threads: BTreeMap<String, Sender<String>> = BTreeMap::new();
+    let mut children = Vec::new();
+    println!("ready");
+    for line in stdin().lines() {
+        let line = line.unwrap();
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["thread", name] => {
+                let (sender, names) = channel::<String>();
+                let (done, is_named) = channel();
+                thread::spawn(move || {
+                    for name in names {
+                        fs::write("/proc/thread-self/comm", name).unwrap();
+                        done.send(()).unwrap();
+                    }
+                });
+                sender.send(name.into()).unwrap();
+                is_named.recv().unwrap();
+                thread::spawn(move || is_named.iter().for_each(drop));
+                threads.insert(name.into(), sender);
+            }
+            ["rename", old, new] => {
+                let sender = threads.remove(old).unwrap();
+                sender.send(new.into()).unwrap();
+                threads.insert(new.into(), sender);
+            }
+            ["churn", count] => {
+                for _ in 0..count.parse().unwrap() {
+                    thread::spawn(|| {
+                        loop {
+                            let short = thread::spawn(|| thread::sleep(Duration::from_micros(300)));
+                            short.join().unwrap();
+                        }
+                    });
+                }
+            }
+            ["fork"] => children.push(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()),
+            _ => panic!("{line}"),
+        }
+        println!("ok");
+    }
+    std::process::exit(0);
+}
+
+/// A running base station; it ends when this is dropped, and when the test is killed.
+pub struct Unit {
+    child: Child,
+    input: ChildStdin,
+    output: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Unit {
+    pub fn start(threads: &[&str]) -> Unit {
+        let program = std::env::current_exe().unwrap();
+        let mut command = Command::new(program);
+        command.args(AS_UNIT).env("FERRIC_CPU_UNIT", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()).lines());
+        let mut unit = Unit { child, input, output };
+        assert!(unit.output.any(|line| line.unwrap().contains("ready")));
+        threads.iter().for_each(|name| unit.tell(&format!("thread {name}")));
+        unit
+    }
+
+    pub fn tell(&mut self, command: &str) {
+        writeln!(self.input, "{command}").unwrap();
+        assert!(self.output.any(|line| line.unwrap() == "ok"), "the unit ended");
+    }
+
+    pub fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// The CPUs of each of its threads, by name. `thread_of` a name that several have: one of them.
+    pub fn cpus(&self) -> BTreeMap<String, String> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let of_task = |task: fs::DirEntry| {
+            let name = fs::read_to_string(task.path().join("comm")).ok()?.trim_end().to_owned();
+            Some((name, allowed(&task.path())?))
+        };
+        tasks.filter_map(|task| of_task(task.unwrap())).collect()
+    }
+
+    /// The number of its child process.
+    pub fn forked(&self) -> u32 {
+        let mut tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let of_task = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).ok()?.trim().parse().ok();
+        tasks.find_map(|task| of_task(task.unwrap())).unwrap()
+    }
+
+    /// How many threads it has.
+    pub fn thread_count(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count()
+    }
+}
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The CPUs that a task may use.
+pub fn allowed(task: &Path) -> Option<String> {
+    let status = fs::read_to_string(task.join("status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(|cpus| cpus.trim().to_owned())
+}
+
+/// The folder of the journal of one test. Whatever happens to the test, what is applied is undone, and `group` is removed.
+pub struct State {
+    pub folder: PathBuf,
+    guard: Child,
+}
+
+impl State {
+    pub fn new(name: &str, group: Option<&Path>) -> State {
+        let folder = std::env::temp_dir().join(format!("ferric-cpu-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        // once what runs in it has ended
+        let remove = |group: &Path| format!("; (for i in $(seq 100); do rmdir {0}/*/ {0} && break; rmdir {0} && break; sleep 0.1; done) &", group.display());
+        let remove = group.map(remove).unwrap_or_default();
+        // it ends when its input does: when this is dropped, and when the test is killed
+        let script = format!("read x; {PROGRAM} --state {0} undo; rm -rf {0}{remove}", folder.display());
+        let mut guard = Command::new("sh");
+        guard.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Ctrl-C ends the test, not this
+        std::os::unix::process::CommandExt::process_group(&mut guard, 0);
+        State { folder, guard: guard.spawn().unwrap() }
+    }
+
+    /// Runs the program with this state.
+    pub fn run(&self, arguments: &[&str]) -> testkit::program::Outcome {
+        testkit::program::run(PROGRAM, &self.arguments(arguments))
+    }
+
+    /// Starts the program with this state.
+    pub fn start(&self, arguments: &[&str]) -> testkit::program::Program {
+        testkit::program::Program::start(PROGRAM, &self.arguments(arguments))
+    }
+
+    pub fn succeeds(&self, arguments: &[&str]) -> String {
+        let outcome = self.run(arguments);
+        assert_eq!(outcome.code(), Some(0), "{arguments:?}: {}{}", outcome.stdout, outcome.stderr);
+        outcome.stdout
+    }
+
+    fn arguments<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        [&["--state", self.folder.to_str().unwrap()], arguments].concat()
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        let _ = self.guard.wait();
+    }
+}
+
+/// Everything that a policy may change, file by file: affinities and control groups of processes, the host's knobs, and the tree of
+/// the cpuset controller.
+pub fn snapshot(units: &[&Unit]) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut add = |path: PathBuf| found.extend(fs::read_to_string(&path).ok().map(|text| (path, text)));
+    for unit in units {
+        for task in fs::read_dir(format!("/proc/{}/task", unit.pid())).unwrap() {
+            let task = task.unwrap().path();
+            add(task.join("cgroup"));
+            add(task.join("comm"));
+        }
+    }
+    for interrupt in fs::read_dir("/proc/irq").into_iter().flatten() {
+        add(interrupt.unwrap().path().join("smp_affinity_list"));
+    }
+    for device in fs::read_dir("/sys/class/net").into_iter().flatten() {
+        for queue in fs::read_dir(device.unwrap().path().join("queues")).into_iter().flatten() {
+            let queue = queue.unwrap().path();
+            add(queue.join("rps_cpus"));
+            add(queue.join("xps_cpus"));
+        }
+    }
+    for path in ["/sys/devices/virtual/workqueue/cpumask", "/proc/sys/kernel/sched_rt_runtime_us", "/sys/devices/system/cpu/online"] {
+        add(path.into());
+    }
+    for unit in units {
+        for task in fs::read_dir(format!("/proc/{}/task", unit.pid())).unwrap() {
+            let task = task.unwrap().path();
+            found.extend(allowed(&task).map(|cpus| (task.join("status: Cpus_allowed_list"), cpus)));
+        }
+    }
+    if let Some(cpu::CpusetMount { root, .. }) = cpu::Host::read().unwrap().cpuset {
+        tree(&root, &mut found);
+    }
+    found
+}
+
+fn tree(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    for file in ["cpuset.cpus", "cpuset.mems", "cpuset.cpus.partition", "cgroup.subtree_control"] {
+        let path = folder.join(file);
+        found.extend(fs::read_to_string(&path).ok().map(|text| (path, text)));
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            tree(&entry.path(), found);
+        }
+    }
+}
+
+/// Exclusive use of this host's CPU settings; `None` where they cannot be changed, with the reason printed.
+pub fn lock() -> Option<testkit::live::HostLock> {
+    testkit::live::lock_host(|| {
+        let online = cpu::Host::read().map_err(|error| error.to_string())?.online;
+        match online.len() {
+            _ if !rustix::process::geteuid().is_root() => Err("policies of the host's CPUs take root".to_owned()),
+            1 => Err("policies take two CPUs, and one is online".to_owned()),
+            _ => Ok(()),
+        }
+    })
+}
