@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{PROGRAM, State, Unit, allowed, lock, snapshot};
+use support::{PROGRAM, State, Unit, allowed, assert_same, lock, snapshot};
 
 /// The threads of Table 1 in paper 004.
 const TABLE_1: [&str; 7] = ["ru_thread", "fep_processing", "feptx_thread", "TASK_GTPV1_U", "TASK_UDP", "TASK_S1AP", "TASK_RRC"];
@@ -37,7 +37,7 @@ fn thread_affinity_is_applied_and_undone() {
     let arguments = ["--pid", &unit.pid(), "--profile", "vbbu", "--cpus", &both];
     let plan = state.succeeds(&[&["plan", "ta"], &arguments[..]].concat());
     assert!(plan.contains(&format!("taskset -pc {other} ")) && plan.contains("# ru_thread"), "{plan}");
-    assert_eq!(snapshot(&[&unit]), before);
+    assert_same(&snapshot(&[&unit]), &before);
     assert!(!state.folder.exists(), "a plan writes nothing");
     state.succeeds(&[&["apply", "ta"], &arguments[..]].concat());
     let cpus = unit.cpus();
@@ -48,7 +48,7 @@ fn thread_affinity_is_applied_and_undone() {
     assert!(status.contains("policy ta, applied") && status.contains("in force"), "{status}");
     state.run(&[&["apply", "wa"], &arguments[..]].concat()).complains(1, &["policy ta is applied already", "undo"]);
     state.succeeds(&["undo"]);
-    assert_eq!(snapshot(&[&unit]), before);
+    assert_same(&snapshot(&[&unit]), &before);
     assert_eq!(state.succeeds(&["status"]), "no policy is applied");
     assert_eq!(state.succeeds(&["undo"]), "no policy is applied");
 }
@@ -125,7 +125,7 @@ fn interrupts_and_knobs_are_set_and_restored() {
     );
     state.succeeds(&["undo"]);
     assert_eq!(changed, (other, "-1".to_owned(), false));
-    assert_eq!(snapshot(&[&unit]), before);
+    assert_same(&snapshot(&[&unit]), &before);
 }
 
 /// A control group of its own for a test of shields, with what was started in it.
@@ -177,7 +177,7 @@ fn shield_keeps_others_off_and_is_undone() {
     assert_eq!(tasks.lines().count(), unit.thread_count());
     state.run(&arguments).complains(1, &["policy shield is applied already"]);
     state.succeeds(&["undo"]);
-    assert_eq!(snapshot(&[&unit, &other]), before);
+    assert_same(&snapshot(&[&unit, &other]), &before);
     fs::remove_dir(inner).unwrap();
 }
 
@@ -198,7 +198,7 @@ fn read_only_control_groups_are_refused_without_a_change() {
     let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && errors.contains("read-only"), "{errors}");
-    assert_eq!(snapshot(&[&unit]), before);
+    assert_same(&snapshot(&[&unit]), &before);
     assert_eq!(state.succeeds(&["status"]), "no policy is applied");
 }
 
@@ -216,7 +216,7 @@ fn missing_right_is_named_and_nothing_stays_changed() {
     let output = command.uid(65534).gid(65534).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && errors.contains("CAP_SYS_NICE"), "{errors}");
-    assert_eq!(snapshot(&[&unit]), before);
+    assert_same(&snapshot(&[&unit]), &before);
 }
 
 #[test]
@@ -301,12 +301,12 @@ fn next_start_repairs_what_program_and_watchdog_have_left() {
     };
     leave();
     state.succeeds(&["undo"]);
-    assert_eq!(snapshot(&[&unit]), before);
+    assert_same(&snapshot(&[&unit]), &before);
     leave();
     // the next policy starts from what was before
     let outcome = state.run(&["apply", "none"]);
     assert!(outcome.stderr.contains("was killed: what it has changed is restored"), "{}", outcome.stderr);
-    assert_eq!(snapshot(&[&unit]), before);
+    assert_same(&snapshot(&[&unit]), &before);
     state.succeeds(&["undo"]);
 }
 
@@ -320,7 +320,7 @@ fn applied_policy_survives_its_program_and_the_kill_of_a_later_one() {
     state.run(&["run", "--policy", "ta", "--pid", &unit.pid()]).complains(1, &["policy wa is applied already"]);
     assert_eq!(unit.cpus()["ru_thread"], last);
     state.succeeds(&["undo"]);
-    assert_eq!(snapshot(&[&unit]), before);
+    assert_same(&snapshot(&[&unit]), &before);
 }
 
 #[test]

@@ -211,19 +211,33 @@ pub fn snapshot(units: &[&Unit]) -> BTreeMap<PathBuf, String> {
         }
     }
     if let Some(cpu::CpusetMount { root, .. }) = cpu::Host::read().unwrap().cpuset {
-        tree(&root, &mut found);
+        // the groups of tests that have ended are removed a moment later
+        let groups: Vec<String> = found.iter().filter(|(path, _)| path.ends_with("cgroup")).map(|(_, text)| text.clone()).collect();
+        let of_others = |folder: &Path| {
+            let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+            name.starts_with("ferric-test-") && !groups.iter().any(|text| text.contains(&name))
+        };
+        tree(&root, &mut found, &of_others);
     }
     found
 }
 
-fn tree(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+/// Fails if two snapshots differ, with what differs.
+#[track_caller]
+pub fn assert_same(after: &BTreeMap<PathBuf, String>, before: &BTreeMap<PathBuf, String>) {
+    let paths = before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
+    let differences: Vec<_> = paths.map(|path| (path, before.get(path), after.get(path))).collect();
+    assert!(differences.is_empty(), "{differences:#?}");
+}
+
+fn tree(folder: &Path, found: &mut BTreeMap<PathBuf, String>, of_others: &dyn Fn(&Path) -> bool) {
     for file in ["cpuset.cpus", "cpuset.mems", "cpuset.cpus.partition", "cgroup.subtree_control"] {
         let path = folder.join(file);
         found.extend(fs::read_to_string(&path).ok().map(|text| (path, text)));
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            tree(&entry.path(), found);
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !of_others(&entry.path()) {
+            tree(&entry.path(), found, of_others);
         }
     }
 }
