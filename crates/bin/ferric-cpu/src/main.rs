@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod latency;
 mod policy;
 mod target;
 
@@ -37,6 +38,8 @@ enum Command {
     Status(policy::StatusArgs),
     /// Restore what the applied policy has changed
     Undo,
+    /// Measure how long threads wait for a CPU
+    Latency(latency::LatencyArgs),
     /// Restore what the process at the other end of standard input has changed, if it is killed
     #[command(hide = true)]
     Watchdog {
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Run(args) => policy::run(state, args),
         Command::Status(args) => policy::status(state, args),
         Command::Undo => policy::undo(state),
+        Command::Latency(args) => latency::run(args),
         Command::Watchdog { session } => policy::watchdog(state, session),
     };
     program::exit_code("ferric cpu", result)

@@ -32,7 +32,6 @@ pub(crate) const R10: Register = Register(10);
 pub(crate) enum Function {
     Lookup = 1,
     Update = 2,
-    Delete = 3,
     Time = 5,
     Cpu = 8,
 }
@@ -142,9 +141,9 @@ impl Assembler {
         self.call(Function::Lookup);
     }
 
-    /// Ends the program.
+    /// Ends the program. With 0 nobody else sees the event, neither other programs' samples: a program that only looks returns 1.
     pub(crate) fn exit(&mut self) {
-        self.number(Operation::Move, R0, 0);
+        self.number(Operation::Move, R0, 1);
         self.push(0x95, R0, R0, 0, 0);
     }
 
@@ -209,7 +208,7 @@ mod tests {
             (operation, registers, offset, immediate)
         };
         // checked with the tables of RFC 9669
-        let expected = [(0xbf, 0x16, 0, 0), (0x61, 0x62, 24, 0), (0x15, 0x02, 1, 7), (0x7b, 0x2a, -8, 0), (0xb7, 0, 0, 0), (0x95, 0, 0, 0)];
+        let expected = [(0xbf, 0x16, 0, 0), (0x61, 0x62, 24, 0), (0x15, 0x02, 1, 7), (0x7b, 0x2a, -8, 0), (0xb7, 0, 0, 1), (0x95, 0, 0, 0)];
         assert_eq!(program.finish().iter().map(octets).collect::<Vec<_>>(), expected);
     }
 }

@@ -12,6 +12,9 @@
 //! | [`journal`] | what is changed and what was before, on the disk before it is made; the lock |
 //! | [`controller`] | makes changes and restores them; the watchdog |
 //! | [`follow`] | applies a policy to what is started while it is held |
+//! | [`latency`] | how long threads wait for a CPU, how late periodic ones are, and whether the host itself stalled |
+//! | `assembler`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
+//! | `samples` | the same counts by samples of `perf_event_open`; its `Waits` counts recorded traces as well |
 //!
 //! # What is still to come, and where it fits
 //!
@@ -24,6 +27,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("the interfaces of this crate are those of Linux");
 
+mod assembler;
 pub mod change;
 pub mod controller;
 pub mod cpus;
@@ -31,9 +35,14 @@ mod error;
 pub mod follow;
 pub mod host;
 pub mod journal;
+pub mod latency;
 pub mod plan;
 pub mod profile;
+mod programs;
+mod samples;
+mod sys;
 pub mod threads;
+mod tracepoints;
 
 pub use change::Change;
 pub use controller::{Controller, Watchdog, undo};

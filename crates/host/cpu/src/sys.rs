@@ -11,7 +11,6 @@ use crate::assembler::Instruction;
 const MAP_CREATE: libc::c_long = 0;
 const MAP_LOOKUP: libc::c_long = 1;
 const MAP_UPDATE: libc::c_long = 2;
-const MAP_DELETE: libc::c_long = 3;
 const MAP_NEXT_KEY: libc::c_long = 4;
 const PROGRAM_LOAD: libc::c_long = 5;
 
@@ -89,12 +88,6 @@ impl<const K: usize> Map<K> {
         let mut attributes = self.attributes(&key);
         attributes[2] = value.as_ptr() as u64;
         bpf(MAP_UPDATE, &mut attributes).map(drop)
-    }
-
-    /// Removes a key, if it is there.
-    pub(crate) fn remove(&self, key: [u32; K]) {
-        // it may be absent
-        drop(bpf(MAP_DELETE, &mut self.attributes(&key)));
     }
 
     /// All keys. `max` bounds a walk that is disturbed by removals.

@@ -15,7 +15,8 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-cpu");
 /// The arguments that make the tests' own program a base station: an ignored test that calls [`be_a_unit`].
 const AS_UNIT: [&str; 4] = ["--exact", "unit", "--ignored", "--nocapture"];
 
-/// What the base station does until its input ends. Commands: `thread NAME`, `rename OLD NEW`, `churn COUNT`, `fork`, `spin NAME`.
+/// What the base station does until its input ends. Commands: `thread NAME`, `rename OLD NEW`,
+/// `churn COUNT`, `fork`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`.
 pub fn be_a_unit() {
     if std::env::var_os("FERRIC_CPU_UNIT").is_none() {
         return;
@@ -23,6 +24,7 @@ pub fn be_a_unit() {
     fs::write(format!("/proc/self/task/{}/comm", std::process::id()), "lte-softmodem").unwrap();
     let mut threads: BTreeMap<String, Sender<String>> = BTreeMap::new();
     let mut children = Vec::new();
+    let mut pair = None;
     println!("ready");
     for line in stdin().lines() {
         let line = line.unwrap();
@@ -56,12 +58,93 @@ pub fn be_a_unit() {
                     });
                 }
             }
+            ["pair", cpu] => pair = Some(Pair::start(cpu)),
+            ["wake", count, us] => pair.as_ref().unwrap().wake(count.parse().unwrap(), us.parse().unwrap()),
+            ["preempt", count, us] => pair.as_ref().unwrap().preempt(count.parse().unwrap(), us.parse().unwrap()),
             ["fork"] => children.push(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()),
             _ => panic!("{line}"),
         }
         println!("ok");
     }
     std::process::exit(0);
+}
+
+/// Two real-time threads on one CPU: `victim` waits as long as `blocker`, which has the higher priority, does not let it run.
+struct Pair {
+    /// Rounds of the blocker: how many, for how many us each, and whether each wakes the victim.
+    rounds: Sender<(u32, u64, bool)>,
+    done: std::sync::mpsc::Receiver<()>,
+    /// Whether the victim is to run all the time.
+    busy: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    victim: thread::Thread,
+}
+
+impl Pair {
+    fn start(cpu: &str) -> Pair {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let busy = std::sync::Arc::new(AtomicBool::new(false));
+        let (is_busy, pinned) = (busy.clone(), cpu.to_owned());
+        let (ready, is_ready) = channel();
+        let victim = thread::spawn(move || {
+            become_thread("victim", &pinned, 40);
+            ready.send(()).unwrap();
+            loop {
+                thread::park();
+                while is_busy.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        let (victim, pinned) = (victim.thread().clone(), cpu.to_owned());
+        let (rounds, requests) = channel();
+        let (finished, done) = channel();
+        let woken = victim.clone();
+        thread::spawn(move || {
+            become_thread("blocker", &pinned, 50);
+            finished.send(()).unwrap();
+            for (count, us, wakes) in requests {
+                for _ in 0..count {
+                    // the victim comes to rest
+                    thread::sleep(Duration::from_millis(4));
+                    if wakes {
+                        woken.unpark();
+                    }
+                    let begun = std::time::Instant::now();
+                    while begun.elapsed() < Duration::from_micros(us) {}
+                }
+                finished.send(()).unwrap();
+            }
+        });
+        is_ready.recv().unwrap();
+        done.recv().unwrap();
+        Pair { rounds, done, busy, victim }
+    }
+
+    /// Wakes the victim, and does not let it run for so long, so many times.
+    fn wake(&self, count: u32, us: u64) {
+        self.rounds.send((count, us, true)).unwrap();
+        self.done.recv().unwrap();
+    }
+
+    /// Takes the CPU from the running victim for so long, so many times.
+    fn preempt(&self, count: u32, us: u64) {
+        use std::sync::atomic::Ordering;
+        self.busy.store(true, Ordering::Relaxed);
+        self.victim.unpark();
+        self.rounds.send((count, us, false)).unwrap();
+        self.done.recv().unwrap();
+        self.busy.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Gives this thread a name, a CPU and a real-time priority: nothing but the tests' own threads keeps it from running.
+pub fn become_thread(name: &str, cpu: &str, priority: u32) {
+    fs::write("/proc/thread-self/comm", name).unwrap();
+    let mut cpus = rustix::thread::CpuSet::new();
+    cpus.set(cpu.parse().unwrap());
+    rustix::thread::sched_setaffinity(None, &cpus).unwrap();
+    let tid = fs::read_link("/proc/thread-self").unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(Command::new("chrt").args(["-f", "-p", &priority.to_string(), &tid]).status().unwrap().success());
 }
 
 /// A running base station; it ends when this is dropped, and when the test is killed.
