@@ -50,7 +50,9 @@ pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
     let stop = program::signals::flag_on_signal()?;
     let selection = args.target.selection(&Profile::default())?;
     let (mut latency, mut warnings) = match args.source {
-        None => Latency::start(selection, args.period_us).map(|(latency, warning)| (latency, Vec::from_iter(warning)))?,
+        None => {
+            Latency::start(selection, args.period_us).map(|(latency, warning)| (latency, Vec::from_iter(warning)))?
+        }
         Some(source) => {
             let source = if matches!(source, SourceArg::Bpf) { Source::Bpf } else { Source::PerfEvent };
             (Latency::start_with(selection, args.period_us, source)?, Vec::new())
@@ -83,16 +85,36 @@ pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
 }
 
 fn show(report: &Report) {
-    outln!("{:15} {:>8} {:>9} {:>6} {:>6} {:>6} {:>6} {:>6} {:>9} {:>9} {:>9}", "thread", "tid", "waits", "0-1", "2-3", "4-7", "8-15", "16-", "longest", "preempted", "late p99");
+    outln!(
+        "{:15} {:>8} {:>9} {:>6} {:>6} {:>6} {:>6} {:>6} {:>9} {:>9} {:>9}",
+        "thread",
+        "tid",
+        "waits",
+        "0-1",
+        "2-3",
+        "4-7",
+        "8-15",
+        "16-",
+        "longest",
+        "preempted",
+        "late p99"
+    );
     for thread in &report.threads {
         let kinds = [(&*thread.name, &thread.wakeup_waits), ("  preempted", &thread.preemption_waits)];
-        for (index, (name, waits)) in kinds.into_iter().enumerate().filter(|(index, (_, waits))| *index == 0 || waits.total() > 0) {
+        for (index, (name, waits)) in
+            kinds.into_iter().enumerate().filter(|(index, (_, waits))| *index == 0 || waits.total() > 0)
+        {
             let [a, b, c, d, e] = waits.percentages();
             let rest = match index {
                 0 => format!("{:>9.0} {:>9} {:>9}", thread.longest_us, thread.preempted, late(thread)),
                 _ => String::new(),
             };
-            outln!("{:15} {:>8} {:>9} {a:>6.1} {b:>6.1} {c:>6.1} {d:>6.1} {e:>6.1} {rest}", program::escaped(name), thread.tid, waits.total());
+            outln!(
+                "{:15} {:>8} {:>9} {a:>6.1} {b:>6.1} {c:>6.1} {d:>6.1} {e:>6.1} {rest}",
+                program::escaped(name),
+                thread.tid,
+                waits.total()
+            );
         }
     }
     outln!("waits in us, shares in %; {:.1} s; host stalls: {}", report.seconds, report.stalls.count);

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod blame;
 mod latency;
 mod policy;
 mod target;
@@ -40,6 +41,8 @@ enum Command {
     Undo,
     /// Measure how long threads wait for a CPU
     Latency(latency::LatencyArgs),
+    /// Tell who ran while threads waited for a CPU, and what removes it
+    Blame(blame::BlameArgs),
     /// Restore what the process at the other end of standard input has changed, if it is killed
     #[command(hide = true)]
     Watchdog {
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Status(args) => policy::status(state, args),
         Command::Undo => policy::undo(state),
         Command::Latency(args) => latency::run(args),
+        Command::Blame(args) => blame::run(args),
         Command::Watchdog { session } => policy::watchdog(state, session),
     };
     program::exit_code("ferric cpu", result)

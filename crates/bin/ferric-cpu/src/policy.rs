@@ -69,7 +69,8 @@ impl Options {
         let mut profile = match &self.profile {
             Some(name) => match Profile::built_in(name) {
                 Some(profile) => profile,
-                None => Profile::read(Path::new(name)).with_context(|| format!("`{name}` is none of {}", cpu::profile::BUILT_IN.join(", ")))?,
+                None => Profile::read(Path::new(name))
+                    .with_context(|| format!("`{name}` is none of {}", cpu::profile::BUILT_IN.join(", ")))?,
             },
             None => Profile::of_process(&self.process_name()),
         };
@@ -103,7 +104,13 @@ impl Options {
 pub fn plan(args: &PolicyArgs) -> anyhow::Result<()> {
     let request = args.options.request(args.policy)?;
     let plan = cpu::plan(&request, &Host::read()?)?;
-    outln!("# policy {}, profile {}: base station on CPUs {}, interrupts on {}", args.policy, request.profile.name, plan.cpus, plan.irq_cpus);
+    outln!(
+        "# policy {}, profile {}: base station on CPUs {}, interrupts on {}",
+        args.policy,
+        request.profile.name,
+        plan.cpus,
+        plan.irq_cpus
+    );
     plan.changes.iter().for_each(|change| outln!("{}", change.command()));
     plan.boot_line.iter().for_each(|line| outln!("# boot line: {line}"));
     plan.notes.iter().for_each(|note| outln!("# {note}"));
@@ -118,7 +125,13 @@ fn open(state: &Path) -> anyhow::Result<Controller> {
 }
 
 /// Applies a plan, with a watchdog. After a failure everything is restored.
-fn begin(state: &Path, controller: &mut Controller, policy: Policy, stays: bool, plan: &Plan) -> anyhow::Result<Watchdog> {
+fn begin(
+    state: &Path,
+    controller: &mut Controller,
+    policy: Policy,
+    stays: bool,
+    plan: &Plan,
+) -> anyhow::Result<Watchdog> {
     if policy == Policy::Isolcpus && !plan.notes.iter().all(|note| !note.contains("not isolated")) {
         anyhow::bail!("{}: {}", plan.notes.join("; "), plan.boot_line.as_deref().unwrap_or_default());
     }
@@ -134,7 +147,9 @@ fn begin(state: &Path, controller: &mut Controller, policy: Policy, stays: bool,
             let error = anyhow::Error::from(error).context("nothing is changed");
             return Err(match restored {
                 Ok(_) => error,
-                Err(second) => error.context(format!("cannot restore what was before: {second}; `ferric cpu undo` tries again")),
+                Err(second) => {
+                    error.context(format!("cannot restore what was before: {second}; `ferric cpu undo` tries again"))
+                }
             });
         }
     }
@@ -199,13 +214,18 @@ pub fn status(state: &Path, args: &StatusArgs) -> anyhow::Result<()> {
         None => "ended",
     };
     // a thread has several changes where it was renamed: the last one counts
-    let states: Vec<_> = record.changes.iter().map(|(change, _)| (change.command(), word(change.is_in_force()))).collect();
+    let states: Vec<_> =
+        record.changes.iter().map(|(change, _)| (change.command(), word(change.is_in_force()))).collect();
     if args.json {
-        let changes: Vec<_> = states.iter().map(|(command, state)| json!({"command": command, "state": state})).collect();
-        outln!("{}", json!({
-            "policy": head.policy, "pid": head.pid, "started_s": head.started_s, "stays": head.stays,
-            "complete": record.is_complete, "changes": changes,
-        }));
+        let changes: Vec<_> =
+            states.iter().map(|(command, state)| json!({"command": command, "state": state})).collect();
+        outln!(
+            "{}",
+            json!({
+                "policy": head.policy, "pid": head.pid, "started_s": head.started_s, "stays": head.stays,
+                "complete": record.is_complete, "changes": changes,
+            })
+        );
         return Ok(());
     }
     let how = if head.stays { "applied" } else { "held" };

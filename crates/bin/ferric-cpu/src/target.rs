@@ -24,7 +24,10 @@ impl TargetArgs {
         if names.is_empty() && self.pid.is_empty() {
             names.clone_from(&profile.processes);
         }
-        anyhow::ensure!(!(names.is_empty() && self.pid.is_empty()), "no process is given: add --name NAME, --pid PID or --profile PROFILE");
+        anyhow::ensure!(
+            !(names.is_empty() && self.pid.is_empty()),
+            "no process is given: add --name NAME, --pid PID or --profile PROFILE"
+        );
         Ok(Selection { names, pids: self.pid.clone() })
     }
 }

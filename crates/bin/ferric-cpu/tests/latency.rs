@@ -73,11 +73,15 @@ fn wakeups_and_preemptions_are_counted_apart_and_by_both_sources_alike() {
     unit.tell(&format!("preempt {ROUNDS} {BLOCKED_US}"));
     std::thread::sleep(Duration::from_millis(300));
     let reports = both.each_mut().map(|latency| latency.report().unwrap());
-    let victims = reports.each_ref().map(|report| report.threads.iter().find(|thread| thread.name == "victim").unwrap());
+    let victims =
+        reports.each_ref().map(|report| report.threads.iter().find(|thread| thread.name == "victim").unwrap());
     for (report, victim) in reports.iter().zip(victims) {
         println!("{:?}: {victim:?} {:?}", report.source, report.stalls);
         // and one that begins the preemptions
-        assert_eq!(victim.wakeup_waits.total() + victim.preemption_waits.total() + victim.stalls, ROUNDS + 1 + victim.preempted);
+        assert_eq!(
+            victim.wakeup_waits.total() + victim.preemption_waits.total() + victim.stalls,
+            ROUNDS + 1 + victim.preempted
+        );
         assert!((ROUNDS..ROUNDS + 10).contains(&victim.preempted), "{}", victim.preempted);
         assert!(longer(&victim.wakeup_waits, BLOCKED_US) + victim.stalls >= ROUNDS);
         assert!(longer(&victim.preemption_waits, BLOCKED_US) + victim.stalls >= ROUNDS && victim.preempted >= ROUNDS);
@@ -85,7 +89,9 @@ fn wakeups_and_preemptions_are_counted_apart_and_by_both_sources_alike() {
     }
     let [bpf, samples] = victims;
     // they read the clock some hundred nanoseconds apart, and each has ticks of its own to notice stalls
-    let total = |thread: &ThreadLatency| (thread.wakeup_waits.total() + thread.preemption_waits.total() + thread.stalls, thread.preempted);
+    let total = |thread: &ThreadLatency| {
+        (thread.wakeup_waits.total() + thread.preemption_waits.total() + thread.stalls, thread.preempted)
+    };
     assert_eq!(total(bpf), total(samples));
     let apart = (longer(&bpf.lateness, 1024)).abs_diff(longer(&samples.lateness, 1024));
     assert!(apart <= 2 + bpf.stalls + samples.stalls && bpf.lateness.total() + 1 + bpf.stalls >= ROUNDS, "{apart}");
@@ -106,7 +112,8 @@ fn threads_that_are_started_meanwhile_are_measured() {
 
 #[test]
 fn measurement_that_cannot_be_made_is_refused_with_what_to_do() {
-    let refused = |arguments: &[&str], code, pieces: &[&str]| testkit::program::run(PROGRAM, arguments).complains(code, pieces);
+    let refused =
+        |arguments: &[&str], code, pieces: &[&str]| testkit::program::run(PROGRAM, arguments).complains(code, pieces);
     refused(&["latency", "--name", "no-such-thing"], 1, &["no such thread is running", "ps -eLo"]);
     refused(&["latency"], 1, &["no process is given", "--name"]);
     refused(&["latency", "--pid", "1"], 1, &["process 1"]);

@@ -12,7 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use support::{PROGRAM, State, Unit, allowed, assert_same, lock, snapshot};
 
 /// The threads of Table 1 in paper 004.
-const TABLE_1: [&str; 7] = ["ru_thread", "fep_processing", "feptx_thread", "TASK_GTPV1_U", "TASK_UDP", "TASK_S1AP", "TASK_RRC"];
+const TABLE_1: [&str; 7] =
+    ["ru_thread", "fep_processing", "feptx_thread", "TASK_GTPV1_U", "TASK_UDP", "TASK_S1AP", "TASK_RRC"];
 
 #[test]
 #[ignore = "a base station, which the tests start"]
@@ -41,7 +42,8 @@ fn thread_affinity_is_applied_and_undone() {
     assert!(!state.folder.exists(), "a plan writes nothing");
     state.succeeds(&[&["apply", "ta"], &arguments[..]].concat());
     let cpus = unit.cpus();
-    for (name, expected) in [("ru_thread", &other), ("lte-softmodem", &other), ("TASK_UDP", &last), ("TASK_RRC", &last)] {
+    for (name, expected) in [("ru_thread", &other), ("lte-softmodem", &other), ("TASK_UDP", &last), ("TASK_RRC", &last)]
+    {
         assert_eq!(&cpus[name], expected, "{name}");
     }
     let status = state.succeeds(&["status"]);
@@ -105,7 +107,8 @@ fn held_policy_follows_new_and_renamed_threads_and_forks() {
 fn interrupts_and_knobs_are_set_and_restored() {
     let Some(_lock) = lock() else { return };
     // an interrupt that hardly ever comes
-    let quiet = |interrupt: &cpu::host::Interrupt| interrupt.names.iter().find(|name| name.ends_with("-config")).cloned();
+    let quiet =
+        |interrupt: &cpu::host::Interrupt| interrupt.names.iter().find(|name| name.ends_with("-config")).cloned();
     let host = cpu::Host::read().unwrap();
     let Some(name) = host.interrupts.iter().find_map(quiet) else {
         println!("NOT TESTED: this host has no interrupt that could be moved without harm");
@@ -134,7 +137,9 @@ struct Group(PathBuf);
 impl Group {
     fn new(name: &str, units: &[&Unit]) -> Option<Group> {
         let Some(cpu::CpusetMount { version: 1, root }) = cpu::Host::read().unwrap().cpuset else {
-            println!("NOT TESTED: shields take the cpuset controller of version 1 here; in version 2 only the whole host has them");
+            println!(
+                "NOT TESTED: shields take the cpuset controller of version 1 here; in version 2 only the whole host has them"
+            );
             return None;
         };
         let path = root.join(format!("ferric-test-{}-{name}", std::process::id()));
@@ -168,7 +173,8 @@ fn shield_keeps_others_off_and_is_undone() {
         fs::write(inner.join(file), fs::read_to_string(group.0.join(file)).unwrap()).unwrap();
     }
     let before = snapshot(&[&unit, &other]);
-    let arguments = ["apply", "shield", "--pid", &unit.pid(), "--cpus", &last, "--scope", group.name(), "--irq", "none"];
+    let arguments =
+        ["apply", "shield", "--pid", &unit.pid(), "--cpus", &last, "--scope", group.name(), "--irq", "none"];
     state.succeeds(&arguments);
     assert!(unit.cpus().values().all(|cpus| *cpus == last), "{:?}", unit.cpus());
     assert!(other.cpus().values().all(|cpus| !cpus.contains(&last)), "{:?}", other.cpus());
@@ -269,7 +275,19 @@ fn watchdog_restores_everything_after_sigkill_at_any_moment() {
     let before = snapshot(&[&unit, &other]);
     let mut were_changed = 0;
     for round in 0..12 {
-        let program = state.start(&["run", "--policy", "shield", "--pid", &unit.pid(), "--cpus", &last, "--scope", group.name(), "--irq", "none"]);
+        let program = state.start(&[
+            "run",
+            "--policy",
+            "shield",
+            "--pid",
+            &unit.pid(),
+            "--cpus",
+            &last,
+            "--scope",
+            group.name(),
+            "--irq",
+            "none",
+        ]);
         // from before the first change until after the last one: after so many lines of the journal
         let lines = round * 10;
         testkit::eventually("changes in the journal", || {
@@ -335,7 +353,10 @@ fn bad_input_is_refused_with_what_to_do() {
         (&["plan", "wa", "--pid", &pid, "--cpus", "1023"], &["CPUs 1023 are not online", "--cpus"]),
         (&["plan", "wa", "--pid", &pid, "--cpus", ""], &["no CPU is left for the base station"]),
         (&["plan", "wa", "--pid", &pid, "--profile", file.name()], &["line 1: cpus: no CPU is left"]),
-        (&["plan", "wa", "--pid", &pid, "--profile", "/nowhere"], &["none of oai, srsran, vbbu, generic", "No such file"]),
+        (
+            &["plan", "wa", "--pid", &pid, "--profile", "/nowhere"],
+            &["none of oai, srsran, vbbu, generic", "No such file"],
+        ),
         (&["plan", "shield", "--pid", &pid, "--scope", "../.."], &["no control group below"]),
     ] {
         state.run(arguments).complains(1, pieces);

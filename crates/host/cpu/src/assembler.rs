@@ -208,7 +208,14 @@ mod tests {
             (operation, registers, offset, immediate)
         };
         // checked with the tables of RFC 9669
-        let expected = [(0xbf, 0x16, 0, 0), (0x61, 0x62, 24, 0), (0x15, 0x02, 1, 7), (0x7b, 0x2a, -8, 0), (0xb7, 0, 0, 1), (0x95, 0, 0, 0)];
+        let expected = [
+            (0xbf, 0x16, 0, 0),
+            (0x61, 0x62, 24, 0),
+            (0x15, 0x02, 1, 7),
+            (0x7b, 0x2a, -8, 0),
+            (0xb7, 0, 0, 1),
+            (0x95, 0, 0, 0),
+        ];
         assert_eq!(program.finish().iter().map(octets).collect::<Vec<_>>(), expected);
     }
 }

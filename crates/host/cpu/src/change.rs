@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::threads::{self, Thread, present};
-use crate::{CpusetMount, Cpus, Error};
+use crate::{Cpus, CpusetMount, Error};
 
 const NICE: &str = "CAP_SYS_NICE, or the user of the thread";
 const ROOT: &str = "root";
@@ -170,7 +170,10 @@ impl Change {
                     // the kernel accepts a partition that cannot be one, and says so in the file
                     let now = read(&path.join(name))?;
                     if name == "cpuset.cpus.partition" && now != *value {
-                        return Err(Error::Unsupported(format!("the kernel makes no partition of {}: {now}", path.display())));
+                        return Err(Error::Unsupported(format!(
+                            "the kernel makes no partition of {}: {now}",
+                            path.display()
+                        )));
                     }
                 }
                 Ok(Effect::Done)
@@ -236,7 +239,8 @@ fn enter(thread: &Target, version: u8, path: &Path) -> Result<Effect, Error> {
 /// The folder of a thread's control group; `None` if it has ended.
 pub(crate) fn cgroup_of(thread: &Target, version: u8, root: &Path) -> Result<Option<PathBuf>, Error> {
     let path = format!("/proc/{}/task/{}/cgroup", thread.pid, thread.tid);
-    let read = present(fs::read_to_string(&path)).map_err(|source| Error::system(format!("read {path}"), "", source))?;
+    let read =
+        present(fs::read_to_string(&path)).map_err(|source| Error::system(format!("read {path}"), "", source))?;
     let Some(text) = read else { return Ok(None) };
     // `hierarchy:controllers:path`, cgroups(7)
     let is_its = |controllers: &str| match version {
@@ -300,17 +304,24 @@ fn remove_cgroup(path: &Path) -> Result<Effect, Error> {
         // a thread that is ending stays for a moment
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    Err(Error::Unsupported(format!("the control group {} stays busy: end what runs in it, then undo again", path.display())))
+    Err(Error::Unsupported(format!(
+        "the control group {} stays busy: end what runs in it, then undo again",
+        path.display()
+    )))
 }
 
 /// The content of a file of the kernel, without the line feed at its end.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
-    let read = fs::read_to_string(path).map_err(|source| Error::system(format!("read {}", path.display()), ROOT, source))?;
+    let read =
+        fs::read_to_string(path).map_err(|source| Error::system(format!("read {}", path.display()), ROOT, source))?;
     Ok(read.trim_end().to_owned())
 }
 
 fn write(path: &Path, value: &str) -> Result<(), Error> {
-    let written = fs::OpenOptions::new().write(true).open(path).and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()));
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()));
     written.map_err(|source| Error::system(format!("write `{value}` to {}", path.display()), ROOT, source))
 }
 

@@ -35,7 +35,8 @@ impl Controller {
                 return Err(Error::Applied { policy: record.head.policy });
             }
             Some(record) => {
-                let mut notes = vec![format!("process {} was killed: what it has changed is restored", record.head.pid)];
+                let mut notes =
+                    vec![format!("process {} was killed: what it has changed is restored", record.head.pid)];
                 notes.extend(restore(&mut journal, &record)?);
                 notes
             }
@@ -148,8 +149,9 @@ impl Watchdog {
         // a process group of its own, so that Ctrl-C does not reach it
         let mut command = Command::new(program);
         command.args(arguments).process_group(0).stdin(Stdio::piped()).stdout(Stdio::null());
-        let mut child =
-            command.spawn().map_err(|source| Error::system(format!("start the watchdog {}", program.display()), "", source))?;
+        let mut child = command
+            .spawn()
+            .map_err(|source| Error::system(format!("start the watchdog {}", program.display()), "", source))?;
         Ok(Watchdog { pipe: child.stdin.take(), child })
     }
 

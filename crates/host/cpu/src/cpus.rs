@@ -77,7 +77,8 @@ impl Cpus {
     #[must_use]
     pub fn mask(&self) -> String {
         let words = 1 + self.0.last().map_or(0, |last| last / 32);
-        let word = |index: usize| self.iter().filter(|cpu| cpu / 32 == index).fold(0_u32, |word, cpu| word | 1 << (cpu % 32));
+        let word =
+            |index: usize| self.iter().filter(|cpu| cpu / 32 == index).fold(0_u32, |word, cpu| word | 1 << (cpu % 32));
         let mut text = format!("{:x}", word(words - 1));
         for index in (0..words - 1).rev() {
             text += &format!(",{:08x}", word(index));
@@ -142,7 +143,11 @@ impl fmt::Display for Cpus {
             while rest.next_if_eq(&(last + 1)).is_some() {
                 last += 1;
             }
-            if first == last { write!(f, "{separator}{first}")? } else { write!(f, "{separator}{first}-{last}")? }
+            if first == last {
+                write!(f, "{separator}{first}")?
+            } else {
+                write!(f, "{separator}{first}-{last}")?
+            }
             separator = ",";
         }
         Ok(())
@@ -184,7 +189,9 @@ mod tests {
 
     #[test]
     fn mask_is_read_and_written() {
-        for (list, mask) in [("", "0"), ("0-1", "3"), ("4-7", "f0"), ("0,32", "1,00000001"), ("95", "80000000,00000000,00000000")] {
+        for (list, mask) in
+            [("", "0"), ("0-1", "3"), ("4-7", "f0"), ("0,32", "1,00000001"), ("95", "80000000,00000000,00000000")]
+        {
             assert_eq!(cpus(list).mask(), mask);
             assert_eq!(Cpus::from_mask(mask).unwrap(), cpus(list));
         }

@@ -54,13 +54,19 @@ impl fmt::Display for Error {
             Error::Busy { pid: Some(pid) } => {
                 write!(f, "process {pid} manages the CPUs of this host already: end it first (Ctrl-C, or kill {pid})")
             }
-            Error::Busy { pid: None } => f.write_str("another process manages the CPUs of this host already: end it first"),
-            Error::Applied { policy } => write!(f, "policy {policy} is applied already: `ferric cpu undo` restores what it has changed"),
+            Error::Busy { pid: None } => {
+                f.write_str("another process manages the CPUs of this host already: end it first")
+            }
+            Error::Applied { policy } => {
+                write!(f, "policy {policy} is applied already: `ferric cpu undo` restores what it has changed")
+            }
             Error::System { action, right, source } => {
                 write!(f, "cannot {action}: {source}")?;
                 match source.raw_os_error() {
                     Some(libc::EPERM | libc::EACCES) if !right.is_empty() => write!(f, "; it takes {right}"),
-                    Some(libc::EROFS) => f.write_str("; the file system is read-only here: run it on the host, or mount it writable"),
+                    Some(libc::EROFS) => {
+                        f.write_str("; the file system is read-only here: run it on the host, or mount it writable")
+                    }
                     _ => Ok(()),
                 }
             }

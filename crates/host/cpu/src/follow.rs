@@ -39,7 +39,9 @@ impl Follower {
         let online: Cpus = online.parse().map_err(|error| Error::Unsupported(format!("cpu/online: {error}")))?;
         let offline = self.cpus.without(&online);
         if !offline.is_empty() {
-            return Err(Error::Invalid(format!("CPUs {offline} of the base station have gone offline: apply the policy anew")));
+            return Err(Error::Invalid(format!(
+                "CPUs {offline} of the base station have gone offline: apply the policy anew"
+            )));
         }
         let is_scan = self.last_scan.is_none_or(|last| last.elapsed() >= SCAN_PERIOD);
         let threads = if is_scan {

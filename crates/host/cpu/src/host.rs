@@ -52,7 +52,8 @@ impl Host {
     /// If `/proc` or `/sys` cannot be read.
     pub fn read() -> Result<Host, Error> {
         let cpu = |file: &str| read(&format!("/sys/devices/system/cpu/{file}"));
-        let online: Cpus = cpu("online")?.parse().map_err(|error| Error::Unsupported(format!("cpu/online: {error}")))?;
+        let online: Cpus =
+            cpu("online")?.parse().map_err(|error| Error::Unsupported(format!("cpu/online: {error}")))?;
         let sibling = |cpu: usize| {
             let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
             Some((cpu, fs::read_to_string(path).ok()?.parse().ok()?))
@@ -134,7 +135,8 @@ mod tests {
 
     #[test]
     fn hierarchy_of_version_1_is_found_beside_version_2() {
-        let mounts = "x /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\ny /c/cpuset cgroup rw,cpuset 0 0\nz /nowhere cgroup2 rw 0 0\n";
+        let mounts =
+            "x /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\ny /c/cpuset cgroup rw,cpuset 0 0\nz /nowhere cgroup2 rw 0 0\n";
         assert_eq!(cpuset_mount(mounts), Some(CpusetMount { version: 1, root: "/c/cpuset".into() }));
         assert_eq!(cpuset_mount("z /nowhere cgroup2 rw 0 0\nbroken\n"), None);
     }

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Before, Change};
 use crate::Error;
+use crate::change::{Before, Change};
 
 /// A journal has so many octets at most: some 200,000 changes.
 const MAX_OCTETS: u64 = 64 << 20;
@@ -98,7 +98,8 @@ impl Journal {
     /// [`Error::System`]; [`Error::Unsupported`] if it is none of ours.
     pub fn record(&mut self) -> Result<Option<Record>, Error> {
         let mut text = String::new();
-        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| (&self.file).take(MAX_OCTETS).read_to_string(&mut text));
+        let read =
+            self.file.seek(SeekFrom::Start(0)).and_then(|_| (&self.file).take(MAX_OCTETS).read_to_string(&mut text));
         read.map_err(|source| Error::system("read the journal", "", source))?;
         parse(&text)
     }
@@ -138,7 +139,8 @@ impl Journal {
     /// # Errors
     /// [`Error::System`].
     pub fn clear(&mut self) -> Result<(), Error> {
-        let cleared = self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0))).and_then(|_| self.file.sync_all());
+        let cleared =
+            self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0))).and_then(|_| self.file.sync_all());
         cleared.map_err(|source| Error::system("empty the journal", "", source))
     }
 
@@ -175,7 +177,8 @@ pub fn peek(folder: &Path) -> Result<Option<Record>, Error> {
 fn parse(text: &str) -> Result<Option<Record>, Error> {
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let Some(first) = lines.next() else { return Ok(None) };
-    let broken = || Error::Unsupported("the journal is not one of ferric cpu: remove it if nothing is to be restored".into());
+    let broken =
+        || Error::Unsupported("the journal is not one of ferric cpu: remove it if nothing is to be restored".into());
     let Ok(Line::Head(head)) = serde_json::from_str(first) else { return Err(broken()) };
     if head.boot != boot_id()? {
         return Ok(None);

@@ -138,7 +138,9 @@ impl Report {
         let Stalls { count, longest_us, .. } = self.stalls;
         if count > 0 {
             let longest = longest_us / 1000.0;
-            faults.push(format!("the host itself stalled {count} times, for up to {longest:.1} ms: measure again when it is quiet"));
+            faults.push(format!(
+                "the host itself stalled {count} times, for up to {longest:.1} ms: measure again when it is quiet"
+            ));
         }
         if self.lost > 0 {
             faults.push(format!("{} samples were lost: measure with BPF, or fewer threads", self.lost));
@@ -189,7 +191,8 @@ impl Latency {
             Err(error @ (Error::NotFound(_) | Error::Invalid(_))) => Err(error),
             Err(error) => {
                 let latency = Latency::start_with(selection, period_us, Source::PerfEvent)?;
-                let warning = format!("{error}; samples of perf_event are counted instead, which costs more and may lose some");
+                let warning =
+                    format!("{error}; samples of perf_event are counted instead, which costs more and may lose some");
                 Ok((latency, Some(warning)))
             }
         }
@@ -324,12 +327,10 @@ impl Counter {
     fn set_period(&mut self, tid: u32, period_ns: u64) -> Result<(), Error> {
         match self {
             Counter::Samples(samples) => samples.set_period(tid, period_ns),
-            Counter::Bpf(bpf) => {
-                match bpf.maps.periods.set([tid], &[period_ns]) {
-                    Err(error) if error.raw_os_error() == Some(libc::E2BIG) => {}
-                    set => set.map_err(|source| Error::system(format!("set the period of thread {tid}"), RIGHT, source))?,
-                }
-            }
+            Counter::Bpf(bpf) => match bpf.maps.periods.set([tid], &[period_ns]) {
+                Err(error) if error.raw_os_error() == Some(libc::E2BIG) => {}
+                set => set.map_err(|source| Error::system(format!("set the period of thread {tid}"), RIGHT, source))?,
+            },
         }
         Ok(())
     }
@@ -384,13 +385,17 @@ impl Bpf {
     }
 
     fn get(&self, tid: u32) -> Result<Option<Vec<u64>>, Error> {
-        self.maps.threads.get([tid]).map_err(|source| Error::system(format!("read the record of thread {tid}"), RIGHT, source))
+        self.maps
+            .threads
+            .get([tid])
+            .map_err(|source| Error::system(format!("read the record of thread {tid}"), RIGHT, source))
     }
 
     fn stalls(&self) -> Result<Stalls, Error> {
         let mut stalls = Stalls::default();
         for cpu in 0..self.cpus as u32 {
-            let words = self.maps.cpus.get([cpu]).map_err(|source| Error::system("read the CPUs' records", RIGHT, source))?;
+            let words =
+                self.maps.cpus.get([cpu]).map_err(|source| Error::system("read the CPUs' records", RIGHT, source))?;
             stalls.add(&words.unwrap_or_else(|| vec![0; cpu::WORDS]));
         }
         Ok(stalls)

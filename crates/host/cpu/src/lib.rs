@@ -13,6 +13,7 @@
 //! | [`controller`] | makes changes and restores them; the watchdog |
 //! | [`follow`] | applies a policy to what is started while it is held |
 //! | [`latency`] | how long threads wait for a CPU, how late periodic ones are, and whether the host itself stalled |
+//! | [`blame`] | who ran while a thread waited, and the knob that removes it |
 //! | `assembler`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
 //! | `samples` | the same counts by samples of `perf_event_open`; its `Waits` counts recorded traces as well |
 //!
@@ -28,6 +29,7 @@
 compile_error!("the interfaces of this crate are those of Linux");
 
 mod assembler;
+pub mod blame;
 pub mod change;
 pub mod controller;
 pub mod cpus;

@@ -92,10 +92,14 @@ impl Selection {
     pub fn find(&self) -> Result<Vec<Thread>, Error> {
         let own = std::process::id();
         if self.pids.contains(&1) {
-            return Err(Error::Invalid("process 1 is never moved: give the number of the base station's process".into()));
+            return Err(Error::Invalid(
+                "process 1 is never moved: give the number of the base station's process".into(),
+            ));
         }
         if self.pids.contains(&own) {
-            return Err(Error::Invalid("ferric cpu does not move itself: give the number of the base station's process".into()));
+            return Err(Error::Invalid(
+                "ferric cpu does not move itself: give the number of the base station's process".into(),
+            ));
         }
         let failed = |source| Error::system("list processes", "", source);
         let (mut found, mut whole) = (Vec::new(), BTreeSet::new());
@@ -105,7 +109,10 @@ impl Selection {
             let Some(first) = all.iter().find(|thread| thread.tid == pid) else { continue };
             if first.is_kernel {
                 if self.pids.contains(&pid) {
-                    return Err(Error::Invalid(format!("{pid} ({}) is a thread of the kernel, which is never moved", first.name)));
+                    return Err(Error::Invalid(format!(
+                        "{pid} ({}) is a thread of the kernel, which is never moved",
+                        first.name
+                    )));
                 }
             } else if self.pids.contains(&pid) || self.is_named(first) {
                 whole.insert(pid);
@@ -181,7 +188,9 @@ pub fn base_station_cpus(profile: &Profile, host: &Host) -> Result<Cpus, Error> 
     }
     if !offline.is_empty() {
         let online = &host.online;
-        return Err(Error::Invalid(format!("CPUs {offline} are not online (online: {online}): give others with --cpus")));
+        return Err(Error::Invalid(format!(
+            "CPUs {offline} are not online (online: {online}): give others with --cpus"
+        )));
     }
     Ok(cpus)
 }
@@ -199,15 +208,19 @@ pub(crate) fn thread_cpus(profile: &Profile, cpus: &Cpus) -> Vec<Cpus> {
     let has_pool = profile.groups.iter().any(|group| group.is_real_time && group.is_pool);
     let rest = if has_pool || all.len() == 1 { last } else { last.with(&spare) };
     let mut index = 0;
-    let mut found: Vec<Cpus> = profile.groups.iter().map(|group| {
-        if !group.is_real_time {
-            return group.cpus.clone().unwrap_or_else(|| rest.clone());
-        }
-        let place = if groups <= urgent.len() { index } else { index * urgent.len() / groups };
-        index += 1;
-        let own = Cpus::from_iter([urgent[place]]);
-        group.cpus.clone().unwrap_or(if group.is_pool { own.with(&spare) } else { own })
-    }).collect();
+    let mut found: Vec<Cpus> = profile
+        .groups
+        .iter()
+        .map(|group| {
+            if !group.is_real_time {
+                return group.cpus.clone().unwrap_or_else(|| rest.clone());
+            }
+            let place = if groups <= urgent.len() { index } else { index * urgent.len() / groups };
+            index += 1;
+            let own = Cpus::from_iter([urgent[place]]);
+            group.cpus.clone().unwrap_or(if group.is_pool { own.with(&spare) } else { own })
+        })
+        .collect();
     found.push(rest);
     found
 }
@@ -246,7 +259,9 @@ pub fn plan(request: &Request, host: &Host) -> Result<Plan, Error> {
     let default = || if cpus.len() == 1 && !others.is_empty() { others.last() } else { cpus.last() };
     let irq_cpus = request.profile.irq_cpus.clone().unwrap_or_else(default);
     if irq_cpus.common(&host.online).is_empty() {
-        return Err(Error::Invalid(format!("none of the interrupts' CPUs {irq_cpus} is online: give others with --irq-cpus")));
+        return Err(Error::Invalid(format!(
+            "none of the interrupts' CPUs {irq_cpus} is online: give others with --irq-cpus"
+        )));
     }
     for group in &request.profile.groups {
         if let Some(outside) = group.cpus.as_ref().map(|own| own.without(&cpus)).filter(|outside| !outside.is_empty()) {
@@ -286,11 +301,16 @@ fn plan_interrupts(request: &Request, host: &Host, plan: &mut Plan) {
     let patterns = &request.profile.interrupts;
     let is_meant = |interrupt: &&Interrupt| {
         let mut known = interrupt.names.iter().chain(&interrupt.device);
-        if patterns.is_empty() { interrupt.device.is_some() } else { known.any(|name| patterns.iter().any(|pattern| threads::matches(pattern, name))) }
+        if patterns.is_empty() {
+            interrupt.device.is_some()
+        } else {
+            known.any(|name| patterns.iter().any(|pattern| threads::matches(pattern, name)))
+        }
     };
     let meant: Vec<_> = host.interrupts.iter().filter(is_meant).collect();
     if meant.is_empty() {
-        plan.notes.push("no interrupt of a network device was found: give names with --irq, as in /proc/interrupts".into());
+        plan.notes
+            .push("no interrupt of a network device was found: give names with --irq, as in /proc/interrupts".into());
     }
     plan.changes.extend(meant.iter().map(|interrupt| Change::File {
         path: format!("/proc/irq/{}/smp_affinity_list", interrupt.number).into(),
@@ -321,21 +341,32 @@ fn plan_knob(knob: Knob, request: &Request, host: &Host, plan: &mut Plan) {
             return;
         }
         Knob::Workqueue => changes.push(set("/sys/devices/virtual/workqueue/cpumask".into(), others.mask(), false)),
-        Knob::Rps => changes.extend(queues("rx-", "rps_cpus").into_iter().map(|path| set(path, plan.irq_cpus.mask(), true))),
-        Knob::Xps => changes.extend(queues("tx-", "xps_cpus").into_iter().map(|path| set(path, plan.irq_cpus.mask(), true))),
+        Knob::Rps => {
+            changes.extend(queues("rx-", "rps_cpus").into_iter().map(|path| set(path, plan.irq_cpus.mask(), true)))
+        }
+        Knob::Xps => {
+            changes.extend(queues("tx-", "xps_cpus").into_iter().map(|path| set(path, plan.irq_cpus.mask(), true)))
+        }
         Knob::RtThrottling => {
-            plan.notes.push("rt-throttling: a real-time thread that never sleeps will stop everything else on its CPU".into());
+            plan.notes.push(
+                "rt-throttling: a real-time thread that never sleeps will stop everything else on its CPU".into(),
+            );
             changes.push(set("/proc/sys/kernel/sched_rt_runtime_us".into(), "-1".into(), false));
         }
         Knob::Smt => {
-            let siblings = plan.cpus.iter().filter_map(|cpu| host.siblings.get(&cpu)).fold(Cpus::default(), |all, own| all.with(own));
+            let siblings = plan
+                .cpus
+                .iter()
+                .filter_map(|cpu| host.siblings.get(&cpu))
+                .fold(Cpus::default(), |all, own| all.with(own));
             let idle = siblings.without(&plan.cpus);
             if idle.without(&Cpus::from_iter([0])).is_empty() {
                 plan.notes.push("smt: the base station's CPUs have no hardware threads beside them".into());
             }
             // the kernel may not allow CPU 0 to go
             let offline = idle.iter().filter(|cpu| *cpu != 0);
-            changes.extend(offline.map(|cpu| set(format!("/sys/devices/system/cpu/cpu{cpu}/online"), "0".into(), false)));
+            changes
+                .extend(offline.map(|cpu| set(format!("/sys/devices/system/cpu/cpu{cpu}/online"), "0".into(), false)));
         }
         Knob::Governor => {
             let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
@@ -355,10 +386,13 @@ fn plan_isolation(host: &Host, plan: &mut Plan) -> Result<(), Error> {
     if others.is_empty() {
         return Err(Error::Invalid("isolcpus leaves no CPU to everything else: give fewer CPUs with --cpus".into()));
     }
-    plan.boot_line = Some(format!("isolcpus=domain,managed_irq,{cpus} nohz_full={cpus} rcu_nocbs={cpus} irqaffinity={others}"));
+    plan.boot_line =
+        Some(format!("isolcpus=domain,managed_irq,{cpus} nohz_full={cpus} rcu_nocbs={cpus} irqaffinity={others}"));
     let missing = cpus.without(&host.isolated);
     if !missing.is_empty() {
-        plan.notes.push(format!("CPUs {missing} are not isolated: add the boot line to the boot loader's, and restart the host"));
+        plan.notes.push(format!(
+            "CPUs {missing} are not isolated: add the boot line to the boot loader's, and restart the host"
+        ));
     }
     Ok(())
 }
@@ -374,23 +408,38 @@ fn plan_shield(request: &Request, host: &Host, threads: &[Thread], plan: &mut Pl
     })?;
     let scope = cpuset.root.join(&request.scope);
     if request.scope.components().any(|part| !matches!(part, std::path::Component::Normal(_))) || !scope.is_dir() {
-        return Err(Error::Invalid(format!("{} is no control group below {}", request.scope.display(), cpuset.root.display())));
+        return Err(Error::Invalid(format!(
+            "{} is no control group below {}",
+            request.scope.display(),
+            cpuset.root.display()
+        )));
     }
-    let effective = ["cpuset.effective_cpus", "cpuset.cpus.effective"].iter().map(|name| scope.join(name)).find(|path| path.exists());
+    let effective = ["cpuset.effective_cpus", "cpuset.cpus.effective"]
+        .iter()
+        .map(|name| scope.join(name))
+        .find(|path| path.exists());
     let own: Cpus = match effective {
-        Some(path) => read(&path)?.parse().map_err(|error| Error::Unsupported(format!("{}: {error}", path.display())))?,
+        Some(path) => {
+            read(&path)?.parse().map_err(|error| Error::Unsupported(format!("{}: {error}", path.display())))?
+        }
         None => host.online.clone(),
     };
     let (shield, others) = (plan.cpus.clone(), own.without(&plan.cpus));
     if !shield.without(&own).is_empty() {
-        return Err(Error::Invalid(format!("CPUs {shield} are not all of {} ({own}): give others with --cpus", scope.display())));
+        return Err(Error::Invalid(format!(
+            "CPUs {shield} are not all of {} ({own}): give others with --cpus",
+            scope.display()
+        )));
     }
     if others.is_empty() {
         return Err(Error::Invalid("a shield leaves no CPU to everything else: give fewer CPUs with --cpus".into()));
     }
     let (inside, outside) = (scope.join(SHIELD), scope.join(OTHERS));
     if inside.exists() || outside.exists() {
-        return Err(Error::Invalid(format!("{} exists already: remove it with rmdir if nobody uses it", inside.display())));
+        return Err(Error::Invalid(format!(
+            "{} exists already: remove it with rmdir if nobody uses it",
+            inside.display()
+        )));
     }
     if cpuset.version == 2 {
         plan.changes.push(Change::Subtree { path: scope });
@@ -419,7 +468,9 @@ fn plan_shield(request: &Request, host: &Host, threads: &[Thread], plan: &mut Pl
             continue;
         }
         let all = threads::of_process(pid).map_err(|source| Error::system("list threads", "", source))?;
-        for thread in all.iter().filter(|thread| !thread.is_kernel && !thread.is_bound && !selected.contains(&thread.tid)) {
+        for thread in
+            all.iter().filter(|thread| !thread.is_kernel && !thread.is_bound && !selected.contains(&thread.tid))
+        {
             if cgroup_of(&Target::from(thread), 1, &cpuset.root)?.as_ref() == Some(&scope) {
                 plan.changes.push(cpuset.move_to(thread, &outside));
             }
@@ -436,7 +487,8 @@ fn shrink(group: &Path, shield: &Cpus, plan: &mut Plan) -> Result<(), Error> {
         }
         shrink(&child, shield, plan)?;
         let path = child.join("cpuset.cpus");
-        let cpus: Cpus = read(&path)?.parse().map_err(|error| Error::Unsupported(format!("{}: {error}", path.display())))?;
+        let cpus: Cpus =
+            read(&path)?.parse().map_err(|error| Error::Unsupported(format!("{}: {error}", path.display())))?;
         let rest = cpus.without(shield);
         if rest != cpus {
             if rest.is_empty() {

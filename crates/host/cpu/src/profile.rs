@@ -88,17 +88,20 @@ pub struct Profile {
 /// The names of the built-in profiles.
 pub const BUILT_IN: [&str; 4] = ["oai", "srsran", "vbbu", "generic"];
 
-const FILE: TableKeys = TableKeys {
-    name: "a profile",
-    keys: &["name", "processes", "cpus", "irq_cpus", "interrupts", "knobs", "group"],
-};
+const FILE: TableKeys =
+    TableKeys { name: "a profile", keys: &["name", "processes", "cpus", "irq_cpus", "interrupts", "knobs", "group"] };
 const GROUP: TableKeys = TableKeys { name: "[[group]]", keys: &["name", "threads", "real_time", "pool", "cpus"] };
 
 impl Profile {
     /// A built-in profile. `None` if there is none of that name.
     #[must_use]
     pub fn built_in(name: &str) -> Option<Profile> {
-        let urgent = |name: &str, threads: &[&str]| Group { name: name.into(), threads: owned(threads), is_real_time: true, ..Group::default() };
+        let urgent = |name: &str, threads: &[&str]| Group {
+            name: name.into(),
+            threads: owned(threads),
+            is_real_time: true,
+            ..Group::default()
+        };
         let pool = |name: &str, threads: &[&str]| Group { is_pool: true, ..urgent(name, threads) };
         let (processes, groups): (&[&str], Vec<Group>) = match name {
             // OpenAirInterface: eNB by Table 1 of the paper, gNB by the thread names of its sources
@@ -160,7 +163,9 @@ impl Profile {
         let document = Document::parse(text)?;
         let file = document.root(&FILE)?;
         let cpus = |table: &Table<'_>, key| match table.parsed::<Cpus>(key, "CPUs such as \"2-3\"")? {
-            Some(cpus) if cpus.is_empty() => Err(table.invalid(key, "no CPU is left: give at least one, or omit the key")),
+            Some(cpus) if cpus.is_empty() => {
+                Err(table.invalid(key, "no CPU is left: give at least one, or omit the key"))
+            }
             cpus => Ok(cpus),
         };
         let texts = |table: &Table<'_>, key, what| -> Result<Vec<String>, settings::Error> {
@@ -215,7 +220,9 @@ mod tests {
 
     #[test]
     fn process_names_select_their_profile() {
-        for (process, profile) in [("nr-softmodem", "oai"), ("gnb", "srsran"), ("ocudu_gnb", "srsran"), ("sh", "generic")] {
+        for (process, profile) in
+            [("nr-softmodem", "oai"), ("gnb", "srsran"), ("ocudu_gnb", "srsran"), ("sh", "generic")]
+        {
             assert_eq!(Profile::of_process(process).name, profile);
         }
         assert!(BUILT_IN.iter().all(|name| Profile::built_in(name).is_some()));

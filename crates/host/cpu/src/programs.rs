@@ -4,7 +4,9 @@
 //! switch that took the CPU from it while it was still runnable (`sched_switch`). Each watched thread has a record in a map; others
 //! cost one look-up. A thread that a watched one starts is watched too (`sched_process_fork`).
 
-use crate::assembler::{Assembler, Comparison, Function, Instruction, Operation, R0, R1, R2, R3, R4, R6, R7, R8, R9, R10, Register, Size};
+use crate::assembler::{
+    Assembler, Comparison, Function, Instruction, Operation, R0, R1, R2, R3, R4, R6, R7, R8, R9, R10, Register, Size,
+};
 use crate::tracepoints::{Field, Tracepoint, Tracing};
 use crate::{Error, sys};
 

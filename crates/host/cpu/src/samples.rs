@@ -44,10 +44,20 @@ pub(crate) struct Samples {
 impl Samples {
     pub(crate) fn start(points: Points, host: &Host) -> Result<Samples, Error> {
         let failed = |source| Error::system("read samples of the scheduler's tracepoints", RIGHT, source);
-        let common = EventAttributes { sample_type: SAMPLE, flags: USE_CLOCK, clock: libc::CLOCK_MONOTONIC, ..EventAttributes::default() };
+        let common = EventAttributes {
+            sample_type: SAMPLE,
+            flags: USE_CLOCK,
+            clock: libc::CLOCK_MONOTONIC,
+            ..EventAttributes::default()
+        };
         let (mut buffers, mut events) = (Vec::new(), Vec::new());
         for cpu in host.online.iter() {
-            let tick = EventAttributes { sample_type: SAMPLE, flags: USE_CLOCK, clock: libc::CLOCK_MONOTONIC, ..tick_attributes() };
+            let tick = EventAttributes {
+                sample_type: SAMPLE,
+                flags: USE_CLOCK,
+                clock: libc::CLOCK_MONOTONIC,
+                ..tick_attributes()
+            };
             let first = sys::open_event(&tick, cpu).map_err(failed)?;
             buffers.push(Buffer::map(&first, PAGES).map_err(failed)?);
             for id in [points.fork.0, points.switch.0, points.wakeup.0, points.wakeup_new.0] {
@@ -79,7 +89,10 @@ impl Samples {
             buffer.drain(|kind, content| match kind {
                 RECORD_SAMPLE => happenings.extend(parse(points, content)),
                 // its number, and how many
-                RECORD_LOST => *lost += content.get(8..16).map_or(1, |count| u64::from_ne_bytes(count.try_into().unwrap_or_default())),
+                RECORD_LOST => {
+                    *lost +=
+                        content.get(8..16).map_or(1, |count| u64::from_ne_bytes(count.try_into().unwrap_or_default()))
+                }
                 _ => {}
             });
         }
@@ -234,16 +247,16 @@ mod tests {
         let words = waits(
             &[
                 (100, wakeup),
-                (105, switch(0, true, 7)),   // woken, waited 5 us
-                (200, switch(7, true, 9)),   // preempted
-                (220, switch(9, false, 7)),  // waited 20 us
-                (230, wakeup),               // while it runs: no wait
-                (240, switch(7, false, 0)),  // sleeps
-                (250, switch(0, true, 8)),   // another thread
+                (105, switch(0, true, 7)),  // woken, waited 5 us
+                (200, switch(7, true, 9)),  // preempted
+                (220, switch(9, false, 7)), // waited 20 us
+                (230, wakeup),              // while it runs: no wait
+                (240, switch(7, false, 0)), // sleeps
+                (250, switch(0, true, 8)),  // another thread
                 (300, wakeup),
-                (300, switch(8, true, 7)),   // at once
-                (400, switch(7, true, 8)),   // preempted on its way to sleep
-                (410, wakeup),               // that keeps it from sleeping
+                (300, switch(8, true, 7)), // at once
+                (400, switch(7, true, 8)), // preempted on its way to sleep
+                (410, wakeup),             // that keeps it from sleeping
                 (420, switch(8, true, 7)),
             ],
             None,
@@ -258,11 +271,20 @@ mod tests {
     fn wait_across_a_stall_is_void() {
         let wakeup = Happening::Wakeup { tid: 7 };
         let words = waits(
-            &[(1000, Happening::Tick), (2000, Happening::Tick), (2500, wakeup), (9000, Happening::Tick), (9001, switch(0, true, 7))],
+            &[
+                (1000, Happening::Tick),
+                (2000, Happening::Tick),
+                (2500, wakeup),
+                (9000, Happening::Tick),
+                (9001, switch(0, true, 7)),
+            ],
             None,
         );
         assert_eq!((words[record::STALLS], words[record::STARTS]), (1, 0));
-        let words = waits(&[(1000, Happening::Tick), (3999, Happening::Tick), (2500, wakeup), (4001, switch(0, true, 7))], None);
+        let words = waits(
+            &[(1000, Happening::Tick), (3999, Happening::Tick), (2500, wakeup), (4001, switch(0, true, 7))],
+            None,
+        );
         assert_eq!((words[record::STALLS], words[record::STARTS]), (0, 1));
     }
 

@@ -97,7 +97,24 @@ impl<const K: usize> Map<K> {
             let mut next = [0; K];
             let mut attributes = match keys.last() {
                 Some(last) => self.attributes(last),
-                None => Attributes::from([pair(self.descriptor.as_raw_fd() as u32, 0), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+                None => Attributes::from([
+                    pair(self.descriptor.as_raw_fd() as u32, 0),
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                ]),
             };
             attributes[2] = next.as_mut_ptr() as u64;
             match bpf(MAP_NEXT_KEY, &mut attributes) {
@@ -225,7 +242,11 @@ impl Buffer {
         let (protection, event) = (libc::PROT_READ | libc::PROT_WRITE, event.as_raw_fd());
         // SAFETY: the kernel chooses the address of a new mapping, so no other memory is touched.
         let address = unsafe { libc::mmap(std::ptr::null_mut(), page + size, protection, libc::MAP_SHARED, event, 0) };
-        if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Buffer { address: address.cast(), size, page }) }
+        if address == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(Buffer { address: address.cast(), size, page })
+        }
     }
 
     fn position(&self, offset: usize) -> &std::sync::atomic::AtomicU64 {

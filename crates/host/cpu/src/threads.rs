@@ -46,7 +46,9 @@ impl Thread {
         let Some(stat) = present(fs::read(format!("{folder}/stat")))? else { return Ok(None) };
         let Some(status) = present(fs::read(format!("{folder}/status")))? else { return Ok(None) };
         let malformed = || io::Error::new(ErrorKind::InvalidData, format!("{folder}/stat cannot be parsed"));
-        parse(pid, tid, &String::from_utf8_lossy(&stat), &String::from_utf8_lossy(&status)).ok_or_else(malformed).map(Some)
+        parse(pid, tid, &String::from_utf8_lossy(&stat), &String::from_utf8_lossy(&status))
+            .ok_or_else(malformed)
+            .map(Some)
     }
 
     /// Whether its scheduling policy is a real-time one.
@@ -153,7 +155,8 @@ mod tests {
         ] {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in [("ru", "ru_thread"), ("Tpool*", "tpool"), ("a*b", "ab c"), ("ab*ba", "aba"), ("", "x")] {
+        for (pattern, name) in [("ru", "ru_thread"), ("Tpool*", "tpool"), ("a*b", "ab c"), ("ab*ba", "aba"), ("", "x")]
+        {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
     }

@@ -44,7 +44,9 @@ impl Tracing {
         for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
             if Path::new(folder).join("events/sched").is_dir() {
                 let opened = rustix::fs::open(folder, open, Mode::empty());
-                return opened.map(Tracing).map_err(|error| Error::system(format!("open {folder}"), RIGHT, error.into()));
+                return opened
+                    .map(Tracing)
+                    .map_err(|error| Error::system(format!("open {folder}"), RIGHT, error.into()));
             }
         }
         let mount = || {
@@ -67,11 +69,14 @@ impl Tracing {
     /// [`Error::Unsupported`] if the kernel does not have it.
     pub(crate) fn tracepoint(&self, name: &str) -> Result<Tracepoint, Error> {
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Error::Unsupported(format!("this kernel has no tracepoint {name}: it takes CONFIG_TRACEPOINTS and CONFIG_FTRACE")),
+            io::ErrorKind::NotFound => Error::Unsupported(format!(
+                "this kernel has no tracepoint {name}: it takes CONFIG_TRACEPOINTS and CONFIG_FTRACE"
+            )),
             _ => Error::system(format!("read tracepoint {name}"), RIGHT, error),
         };
         let text = self.read(&format!("events/{name}/format")).map_err(failed)?;
-        parse(name, &text).ok_or_else(|| Error::Unsupported(format!("the format of tracepoint {name} cannot be parsed")))
+        parse(name, &text)
+            .ok_or_else(|| Error::Unsupported(format!("the format of tracepoint {name} cannot be parsed")))
     }
 }
 
@@ -82,7 +87,9 @@ impl Tracepoint {
     /// [`Error::Unsupported`] if there is none, or it has another size.
     pub(crate) fn field(&self, name: &str, sizes: &[u8]) -> Result<&Field, Error> {
         let found = self.fields.iter().find(|field| field.name == name && sizes.contains(&field.size));
-        found.ok_or_else(|| Error::Unsupported(format!("tracepoint {} has no field {name} of {sizes:?} octets", self.name)))
+        found.ok_or_else(|| {
+            Error::Unsupported(format!("tracepoint {} has no field {name} of {sizes:?} octets", self.name))
+        })
     }
 }
 

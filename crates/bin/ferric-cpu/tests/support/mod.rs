@@ -158,7 +158,12 @@ impl Unit {
     pub fn start(threads: &[&str]) -> Unit {
         let program = std::env::current_exe().unwrap();
         let mut command = Command::new(program);
-        command.args(AS_UNIT).env("FERRIC_CPU_UNIT", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .args(AS_UNIT)
+            .env("FERRIC_CPU_UNIT", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()).lines());
         let mut unit = Unit { child, input, output };
@@ -223,7 +228,12 @@ impl State {
         let folder = std::env::temp_dir().join(format!("ferric-cpu-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         // once what runs in it has ended
-        let remove = |group: &Path| format!("; (for i in $(seq 100); do rmdir {0}/*/ {0} && break; rmdir {0} && break; sleep 0.1; done) &", group.display());
+        let remove = |group: &Path| {
+            format!(
+                "; (for i in $(seq 100); do rmdir {0}/*/ {0} && break; rmdir {0} && break; sleep 0.1; done) &",
+                group.display()
+            )
+        };
         let remove = group.map(remove).unwrap_or_default();
         // it ends when its input does: when this is dropped, and when the test is killed
         let script = format!("read x; {PROGRAM} --state {0} undo; rm -rf {0}{remove}", folder.display());
@@ -284,7 +294,11 @@ pub fn snapshot(units: &[&Unit]) -> BTreeMap<PathBuf, String> {
             add(queue.join("xps_cpus"));
         }
     }
-    for path in ["/sys/devices/virtual/workqueue/cpumask", "/proc/sys/kernel/sched_rt_runtime_us", "/sys/devices/system/cpu/online"] {
+    for path in [
+        "/sys/devices/virtual/workqueue/cpumask",
+        "/proc/sys/kernel/sched_rt_runtime_us",
+        "/sys/devices/system/cpu/online",
+    ] {
         add(path.into());
     }
     for unit in units {
@@ -295,7 +309,8 @@ pub fn snapshot(units: &[&Unit]) -> BTreeMap<PathBuf, String> {
     }
     if let Some(cpu::CpusetMount { root, .. }) = cpu::Host::read().unwrap().cpuset {
         // the groups of tests that have ended are removed a moment later
-        let groups: Vec<String> = found.iter().filter(|(path, _)| path.ends_with("cgroup")).map(|(_, text)| text.clone()).collect();
+        let groups: Vec<String> =
+            found.iter().filter(|(path, _)| path.ends_with("cgroup")).map(|(_, text)| text.clone()).collect();
         let of_others = |folder: &Path| {
             let name = folder.file_name().unwrap().to_string_lossy().into_owned();
             name.starts_with("ferric-test-") && !groups.iter().any(|text| text.contains(&name))

@@ -6,7 +6,11 @@ fn cpus(text: &str) -> Cpus {
 }
 
 fn host(online: &str) -> Host {
-    let interrupt = |number, name: &str, device: Option<&str>| Interrupt { number, names: vec![name.into()], device: device.map(Into::into) };
+    let interrupt = |number, name: &str, device: Option<&str>| Interrupt {
+        number,
+        names: vec![name.into()],
+        device: device.map(Into::into),
+    };
     Host {
         online: cpus(online),
         interrupts: vec![interrupt(7, "nvme0q1", None), interrupt(8, "eth0-rx-0", Some("eth0"))],
@@ -20,7 +24,18 @@ fn request(policy: Policy, profile: &str) -> Request {
 }
 
 fn thread(tid: u32, name: &str) -> Thread {
-    Thread { pid: 5, tid, start: 1, name: name.into(), parent: 1, is_kernel: false, is_bound: false, policy: 0, priority: 0, cpus: cpus("0-7") }
+    Thread {
+        pid: 5,
+        tid,
+        start: 1,
+        name: name.into(),
+        parent: 1,
+        is_kernel: false,
+        is_bound: false,
+        policy: 0,
+        priority: 0,
+        cpus: cpus("0-7"),
+    }
 }
 
 fn lists(all: &[Cpus]) -> Vec<String> {
@@ -76,7 +91,12 @@ fn policy_without_cpus_for_the_base_station_is_refused() {
     let group = Group { name: "x".into(), threads: vec!["a".into()], cpus: Some(cpus("1")), ..Group::default() };
     let mut request = request(Policy::None, "generic");
     request.profile.groups.push(group);
-    assert!(plan(&request, &host("0-3")).unwrap_err().to_string().contains("group x: CPUs 1 are not the base station's (2-3)"));
+    assert!(
+        plan(&request, &host("0-3"))
+            .unwrap_err()
+            .to_string()
+            .contains("group x: CPUs 1 are not the base station's (2-3)")
+    );
 }
 
 #[test]
@@ -105,7 +125,10 @@ fn each_policy_moves_what_the_paper_says() {
 fn generic_profile_separates_real_time_threads() {
     let fifo = Thread { policy: 1, priority: 50, ..thread(10, "x") };
     let changes = affinities(&request(Policy::Ta, "generic"), &[fifo, thread(11, "y")], &cpus("1-3"));
-    assert_eq!(changes.iter().map(Change::command).collect::<Vec<_>>(), ["taskset -pc 1-2 10  # x", "taskset -pc 3 11  # y"]);
+    assert_eq!(
+        changes.iter().map(Change::command).collect::<Vec<_>>(),
+        ["taskset -pc 1-2 10  # x", "taskset -pc 3 11  # y"]
+    );
 }
 
 #[test]
