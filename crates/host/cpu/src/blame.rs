@@ -103,6 +103,9 @@ pub struct Culprit {
     pub longest_us: f64,
 }
 
+/// An entry of the kernel's map: its key and its value.
+type Entry = ([u32; 8], Vec<u64>);
+
 /// A running measurement.
 #[derive(Debug)]
 pub struct Blame {
@@ -157,7 +160,7 @@ impl Blame {
         Ok(())
     }
 
-    fn entries(&self) -> Result<Vec<([u32; 8], Vec<u64>)>, Error> {
+    fn entries(&self) -> Result<Vec<Entry>, Error> {
         let failed = |source| Error::system("read the blame", RIGHT, source);
         let mut entries = Vec::new();
         for key in self.maps.blame.keys(programs::MAX_ENTRIES as usize).map_err(failed)? {

@@ -196,6 +196,6 @@ mod tests {
             assert_eq!(Cpus::from_mask(mask).unwrap(), cpus(list));
         }
         assert!(Cpus::from_mask("x").is_err());
-        assert!(Cpus::from_mask(&"1,".repeat(33).trim_end_matches(',').to_owned()).is_err());
+        assert!(Cpus::from_mask("1,".repeat(33).trim_end_matches(',')).is_err());
     }
 }

@@ -169,7 +169,7 @@ pub struct Latency {
 #[derive(Debug)]
 enum Counter {
     Bpf(Bpf),
-    Samples(Samples),
+    Samples(Box<Samples>),
 }
 
 /// Programs that are attached; they are detached when this is dropped, or its process ends.
@@ -211,7 +211,7 @@ impl Latency {
         let points = Points::read(&Tracing::open()?)?;
         let counter = match source {
             Source::Bpf => Counter::Bpf(Bpf::start(&points, &host)?),
-            Source::PerfEvent => Counter::Samples(Samples::start(points, &host)?),
+            Source::PerfEvent => Counter::Samples(Box::new(Samples::start(points, &host)?)),
         };
         let mut latency = Latency {
             selection,
@@ -259,10 +259,9 @@ impl Latency {
         }
         if self.given_period_ns.is_none() {
             for (tid, words) in self.counter.records()? {
-                if !self.periods.contains_key(&tid) {
-                    if let Some(period) = period_of(&words) {
-                        self.set_period(tid, period)?;
-                    }
+                let period = period_of(&words).filter(|_| !self.periods.contains_key(&tid));
+                if let Some(period) = period {
+                    self.set_period(tid, period)?;
                 }
             }
         }

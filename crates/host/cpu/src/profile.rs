@@ -179,10 +179,9 @@ impl Profile {
                 return Err(table.missing("threads", "patterns of thread names, such as [\"Tpool*\"]"));
             }
             let cpus = cpus(&table, "cpus")?;
-            if let (Some(cpus), Some(all)) = (&cpus, &all) {
-                if !cpus.without(all).is_empty() {
-                    return Err(table.invalid("cpus", format!("{cpus} is not within the base station's CPUs {all}")));
-                }
+            let outside = cpus.as_ref().zip(all.as_ref()).map(|(cpus, all)| (cpus.without(all), all));
+            if let Some((outside, all)) = outside.filter(|(outside, _)| !outside.is_empty()) {
+                return Err(table.invalid("cpus", format!("{outside} is not within the base station's CPUs {all}")));
             }
             groups.push(Group {
                 name: table.text("name", "the group's name")?.map_or_else(|| threads[0].clone(), str::to_owned),

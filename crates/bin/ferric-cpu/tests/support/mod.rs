@@ -16,7 +16,7 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-cpu");
 const AS_UNIT: [&str; 4] = ["--exact", "unit", "--ignored", "--nocapture"];
 
 /// What the base station does until its input ends. Commands: `thread NAME`, `rename OLD NEW`,
-/// `churn COUNT`, `fork`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`.
+/// `churn COUNT`, `fork`, `spin CPU`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
 pub fn be_a_unit() {
     if std::env::var_os("FERRIC_CPU_UNIT").is_none() {
         return;
@@ -61,6 +61,16 @@ pub fn be_a_unit() {
             ["pair", cpu] => pair = Some(Pair::start(cpu)),
             ["wake", count, us] => pair.as_ref().unwrap().wake(count.parse().unwrap(), us.parse().unwrap()),
             ["preempt", count, us] => pair.as_ref().unwrap().preempt(count.parse().unwrap(), us.parse().unwrap()),
+            ["hog", ms] => pair.as_ref().unwrap().hog(Duration::from_millis(ms.parse().unwrap())),
+            ["spin", cpu] => {
+                let cpu = cpu.to_owned();
+                thread::spawn(move || {
+                    pin(&cpu);
+                    loop {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
             ["fork"] => children.push(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()),
             _ => panic!("{line}"),
         }
@@ -126,6 +136,15 @@ impl Pair {
         self.done.recv().unwrap();
     }
 
+    /// Has the victim run all the time for so long.
+    fn hog(&self, time: Duration) {
+        use std::sync::atomic::Ordering;
+        self.busy.store(true, Ordering::Relaxed);
+        self.victim.unpark();
+        thread::sleep(time);
+        self.busy.store(false, Ordering::Relaxed);
+    }
+
     /// Takes the CPU from the running victim for so long, so many times.
     fn preempt(&self, count: u32, us: u64) {
         use std::sync::atomic::Ordering;
@@ -140,9 +159,7 @@ impl Pair {
 /// Gives this thread a name, a CPU and a real-time priority: nothing but the tests' own threads keeps it from running.
 pub fn become_thread(name: &str, cpu: &str, priority: u32) {
     fs::write("/proc/thread-self/comm", name).unwrap();
-    let mut cpus = rustix::thread::CpuSet::new();
-    cpus.set(cpu.parse().unwrap());
-    rustix::thread::sched_setaffinity(None, &cpus).unwrap();
+    pin(cpu);
     let tid = fs::read_link("/proc/thread-self").unwrap().file_name().unwrap().to_str().unwrap().to_owned();
     assert!(Command::new("chrt").args(["-f", "-p", &priority.to_string(), &tid]).status().unwrap().success());
 }
@@ -350,4 +367,11 @@ pub fn lock() -> Option<testkit::live::HostLock> {
             _ => Ok(()),
         }
     })
+}
+
+/// Gives this thread a CPU.
+fn pin(cpu: &str) {
+    let mut cpus = rustix::thread::CpuSet::new();
+    cpus.set(cpu.parse().unwrap());
+    rustix::thread::sched_setaffinity(None, &cpus).unwrap();
 }

@@ -114,9 +114,10 @@ struct SwitchFields {
     next: Field,
 }
 
-/// Places on the stack: the key of a look-up, this CPU, the key of the blame, its first value.
+/// Places on the stack: the key of a look-up, this CPU, another one, the key of the blame, its first value.
 const KEY: i16 = -4;
 const CPU: i16 = -8;
+const OTHER_CPU: i16 = -12;
 const BLAME: i16 = -48;
 const ENTRY: i16 = -72;
 
@@ -230,12 +231,29 @@ impl Writer<'_> {
         p.register(Move, R6, R1);
         self.begin(p, end);
         self.blame_previous(p, fields);
+        // the thread that gets it waits no longer, on this CPU or on another one
+        let prev = p.label();
+        p.load(Word, R9, R6, fields.next.offset);
+        p.store(Word, R10, KEY, R9);
+        p.look_up(self.maps.threads.descriptor(), KEY);
+        p.jump_if(R0, Equal, 0, prev);
+        p.load(Double, R1, R0, 0);
+        p.store_number(Double, R0, 0, 0);
+        p.jump_if(R1, Equal, 0, prev);
+        p.number(Subtract, R1, 1);
+        p.store(Word, R10, OTHER_CPU, R1);
+        p.look_up(self.maps.cpus.descriptor(), OTHER_CPU);
+        p.jump_if(R0, Equal, 0, prev);
+        p.load(Double, R1, R0, word(cpu::VICTIM));
+        p.jump_if_register(R1, NotEqual, R9, prev);
+        p.store_number(Double, R0, word(cpu::VICTIM), 0);
+        p.place(prev);
         // the thread that loses the CPU waits if it is watched and could run on
-        let (next, rests) = (p.label(), p.label());
+        let rests = p.label();
         p.load(Word, R2, R6, fields.prev.offset);
         p.store(Word, R10, KEY, R2);
         p.look_up(self.maps.threads.descriptor(), KEY);
-        p.jump_if(R0, Equal, 0, next);
+        p.jump_if(R0, Equal, 0, end);
         p.store_number(Double, R0, 0, 0);
         p.load(Word, R2, R6, fields.prev.offset);
         p.load(Double, R1, R7, word(cpu::VICTIM));
@@ -262,22 +280,6 @@ impl Writer<'_> {
         p.place(is_fair);
         p.store(Double, R7, word(cpu::IS_THROTTLED), R3);
         p.place(rests);
-        p.place(next);
-        // the thread that gets it waits no longer, on this CPU or on another one
-        p.load(Word, R9, R6, fields.next.offset);
-        p.store(Word, R10, KEY, R9);
-        p.look_up(self.maps.threads.descriptor(), KEY);
-        p.jump_if(R0, Equal, 0, end);
-        p.load(Double, R1, R0, 0);
-        p.store_number(Double, R0, 0, 0);
-        p.jump_if(R1, Equal, 0, end);
-        p.number(Subtract, R1, 1);
-        p.store(Word, R10, CPU, R1);
-        p.look_up(self.maps.cpus.descriptor(), CPU);
-        p.jump_if(R0, Equal, 0, end);
-        p.load(Double, R1, R0, word(cpu::VICTIM));
-        p.jump_if_register(R1, NotEqual, R9, end);
-        p.store_number(Double, R0, word(cpu::VICTIM), 0);
         p.place(end);
         p.exit();
         program.finish()
