@@ -156,7 +156,7 @@ fn document(report: &Report, is_valid: bool, warnings: &[String]) -> Value {
     json!({
         "threads": report.threads.iter().map(thread).collect::<Vec<_>>(),
         "valid": is_valid,
-        "stalls": {"count": stalls.count, "total_us": stalls.total_us, "longest_us": stalls.longest_us},
+        "stalls": {"count": stalls.count, "total_us": stalls.total_us, "longest_us": stalls.longest_us, "cpus": stalls.cpus.to_string()},
         "seconds": report.seconds,
         "source": report.source.name(),
         "warnings": warnings,

@@ -93,6 +93,23 @@ fn throttling_is_found() {
 }
 
 #[test]
+fn softirq_is_found() {
+    let Some(_lock) = lock() else { return };
+    if !testkit::live::are_installed(&["ip", "unshare"]) {
+        return;
+    }
+    let cpus: Vec<usize> = cpu::Host::read().unwrap().online.iter().collect();
+    let (last, other) = (cpus[cpus.len() - 1], cpus[cpus.len() - 2]);
+    // packets are sent on one CPU and received on the victim's, as receive packet steering does for a device
+    let mask = cpu::Cpus::from_iter([last]).mask();
+    let mut unit =
+        Unit::start_in_namespaces(&format!("ip link set lo up && echo {mask} > /sys/class/net/lo/queues/rx-0/rps_cpus"));
+    unit.tell(&format!("tick {last}"));
+    let found = blamed(&mut unit, &["--name", "victim"], &[format!("flood {other} 1000")]);
+    is_to_blame("softirq", 10_000, &found);
+}
+
+#[test]
 fn nobody_is_blamed_for_short_times() {
     let Some(_lock) = lock() else { return };
     let mut unit = Unit::start(&[]);

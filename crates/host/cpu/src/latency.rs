@@ -13,7 +13,7 @@ use crate::samples::Samples;
 use crate::sys::{self, EventAttributes, ProgramKind};
 use crate::threads::Thread;
 use crate::tracepoints::Tracing;
-use crate::{Error, Host, Selection};
+use crate::{Cpus, Error, Host, Selection};
 
 /// `PERF_TYPE_SOFTWARE`, `PERF_TYPE_TRACEPOINT`, and the clock event of the first.
 pub(crate) const SOFTWARE: u32 = 1;
@@ -85,7 +85,7 @@ pub struct ThreadLatency {
 }
 
 /// Stalls of the host: times without a timer interrupt on a CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stalls {
     /// How many there were on all CPUs.
     pub count: u64,
@@ -93,6 +93,8 @@ pub struct Stalls {
     pub total_us: f64,
     /// The longest, in us.
     pub longest_us: f64,
+    /// The CPUs that have stalled.
+    pub cpus: Cpus,
 }
 
 /// How waits were counted.
@@ -135,11 +137,11 @@ impl Report {
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
-        let Stalls { count, longest_us, .. } = self.stalls;
-        if count > 0 {
+        let Stalls { count, longest_us, cpus, .. } = &self.stalls;
+        if *count > 0 {
             let longest = longest_us / 1000.0;
             faults.push(format!(
-                "the host itself stalled {count} times, for up to {longest:.1} ms: measure again when it is quiet"
+                "the host itself stalled {count} times on CPUs {cpus}, for up to {longest:.1} ms: measure again when it is quiet"
             ));
         }
         if self.lost > 0 {
@@ -395,15 +397,19 @@ impl Bpf {
         for cpu in 0..self.cpus as u32 {
             let words =
                 self.maps.cpus.get([cpu]).map_err(|source| Error::system("read the CPUs' records", RIGHT, source))?;
-            stalls.add(&words.unwrap_or_else(|| vec![0; cpu::WORDS]));
+            stalls.add(cpu as usize, &words.unwrap_or_else(|| vec![0; cpu::WORDS]));
         }
         Ok(stalls)
     }
 }
 
 impl Stalls {
-    pub(crate) fn add(&mut self, words: &[u64]) {
+    pub(crate) fn add(&mut self, cpu: usize, words: &[u64]) {
         let us = |ns: u64| ns as f64 / 1000.0;
+        if words[cpu::STALLS] == 0 {
+            return;
+        }
+        self.cpus = self.cpus.with(&Cpus::from_iter([cpu]));
         self.count += words[cpu::STALLS];
         self.total_us += us(words[cpu::TOTAL]);
         self.longest_us = self.longest_us.max(us(words[cpu::LONGEST]));

@@ -406,7 +406,8 @@ fn plan_shield(request: &Request, host: &Host, threads: &[Thread], plan: &mut Pl
         let remedy = "mount -t cgroup -o cpuset none /sys/fs/cgroup/cpuset, or use ia-wa";
         Error::Unsupported(format!("the cpuset controller is not mounted: {remedy}"))
     })?;
-    let scope = cpuset.root.join(&request.scope);
+    let is_whole = request.scope.as_os_str().is_empty();
+    let scope = if is_whole { cpuset.root.clone() } else { cpuset.root.join(&request.scope) };
     if request.scope.components().any(|part| !matches!(part, std::path::Component::Normal(_))) || !scope.is_dir() {
         return Err(Error::Invalid(format!(
             "{} is no control group below {}",

@@ -108,7 +108,7 @@ impl Samples {
 
     pub(crate) fn stalls(&self) -> Stalls {
         let mut stalls = Stalls::default();
-        self.waits.cpus.values().for_each(|words| stalls.add(words));
+        self.waits.cpus.iter().for_each(|(cpu, words)| stalls.add(*cpu as usize, words));
         stalls
     }
 

@@ -16,7 +16,7 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-cpu");
 const AS_UNIT: [&str; 4] = ["--exact", "unit", "--ignored", "--nocapture"];
 
 /// What the base station does until its input ends. Commands: `thread NAME`, `rename OLD NEW`,
-/// `churn COUNT`, `fork`, `spin CPU`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
+/// `churn COUNT`, `fork`, `spin CPU`, `tick CPU`, `flood CPU MS`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
 pub fn be_a_unit() {
     if std::env::var_os("FERRIC_CPU_UNIT").is_none() {
         return;
@@ -61,6 +61,26 @@ pub fn be_a_unit() {
             ["pair", cpu] => pair = Some(Pair::start(cpu)),
             ["wake", count, us] => pair.as_ref().unwrap().wake(count.parse().unwrap(), us.parse().unwrap()),
             ["preempt", count, us] => pair.as_ref().unwrap().preempt(count.parse().unwrap(), us.parse().unwrap()),
+            ["tick", cpu] => {
+                let cpu = cpu.to_owned();
+                thread::spawn(move || {
+                    become_thread("victim", &cpu, 40);
+                    loop {
+                        thread::sleep(Duration::from_micros(200));
+                    }
+                });
+            }
+            // packets to a port where nobody listens
+            ["flood", cpu, ms] => {
+                pin(cpu);
+                let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+                let end = std::time::Instant::now() + Duration::from_millis(ms.parse().unwrap());
+                while std::time::Instant::now() < end {
+                    for _ in 0..64 {
+                        let _ = socket.send_to(&[0; 64], "127.0.0.1:9");
+                    }
+                }
+            }
             ["hog", ms] => pair.as_ref().unwrap().hog(Duration::from_millis(ms.parse().unwrap())),
             ["spin", cpu] => {
                 let cpu = cpu.to_owned();
@@ -173,8 +193,18 @@ pub struct Unit {
 
 impl Unit {
     pub fn start(threads: &[&str]) -> Unit {
-        let program = std::env::current_exe().unwrap();
-        let mut command = Command::new(program);
+        Unit::start_by(Command::new(std::env::current_exe().unwrap()), threads)
+    }
+
+    /// Starts it in namespaces of its own for the network and for mounts, after a script: what that changes ends with it.
+    pub fn start_in_namespaces(script: &str) -> Unit {
+        let mut command = Command::new("unshare");
+        let script = format!("mount -t sysfs none /sys && {script} && exec \"$0\" \"$@\"");
+        command.args(["--net", "--mount", "sh", "-c", &script]).arg(std::env::current_exe().unwrap());
+        Unit::start_by(command, &[])
+    }
+
+    fn start_by(mut command: Command, threads: &[&str]) -> Unit {
         command
             .args(AS_UNIT)
             .env("FERRIC_CPU_UNIT", "1")
