@@ -30,7 +30,8 @@ fn blamed(unit: &mut Unit, target: &[&str], commands: &[String]) -> (Value, BTre
     let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let mut classes = BTreeMap::new();
     for culprit in report["culprits"].as_array().unwrap().iter().filter(|culprit| culprit["victim"] == "victim") {
-        *classes.entry(culprit["class"].as_str().unwrap().to_owned()).or_default() += culprit["total_us"].as_f64().unwrap();
+        *classes.entry(culprit["class"].as_str().unwrap().to_owned()).or_default() +=
+            culprit["total_us"].as_f64().unwrap();
     }
     (report, classes)
 }
@@ -59,7 +60,11 @@ fn sibling_thread_of_the_base_station_is_found() {
     let found = blamed(&mut unit, &["--pid", &pid], &commands);
     is_to_blame("sibling", 2 * ROUNDS * BLOCKED_US, &found);
     let culprits = found.0["culprits"].as_array().unwrap();
-    assert!(culprits.iter().any(|culprit| culprit["name"] == "blocker" && culprit["victim"] == "victim"), "{}", found.0);
+    assert!(
+        culprits.iter().any(|culprit| culprit["name"] == "blocker" && culprit["victim"] == "victim"),
+        "{}",
+        found.0
+    );
 }
 
 #[test]
@@ -71,7 +76,8 @@ fn user_task_is_found() {
     // the blocker is nobody's sibling where only the victim is the base station
     let found = blamed(&mut unit, &["--name", "victim"], &commands);
     is_to_blame("user task", 2 * ROUNDS * BLOCKED_US, &found);
-    let class = &found.0["classes"].as_array().unwrap().iter().find(|class| class["class"] == "user task").unwrap().clone();
+    let class =
+        &found.0["classes"].as_array().unwrap().iter().find(|class| class["class"] == "user task").unwrap().clone();
     assert_eq!(class["knob"], "ferric cpu apply shield");
 }
 
@@ -102,8 +108,9 @@ fn softirq_is_found() {
     let (last, other) = (cpus[cpus.len() - 1], cpus[cpus.len() - 2]);
     // packets are sent on one CPU and received on the victim's, as receive packet steering does for a device
     let mask = cpu::Cpus::from_iter([last]).mask();
-    let mut unit =
-        Unit::start_in_namespaces(&format!("ip link set lo up && echo {mask} > /sys/class/net/lo/queues/rx-0/rps_cpus"));
+    let mut unit = Unit::start_in_namespaces(&format!(
+        "ip link set lo up && echo {mask} > /sys/class/net/lo/queues/rx-0/rps_cpus"
+    ));
     unit.tell(&format!("tick {last}"));
     let found = blamed(&mut unit, &["--name", "victim"], &[format!("flood {other} 1000")]);
     is_to_blame("softirq", 10_000, &found);
@@ -114,7 +121,8 @@ fn nobody_is_blamed_for_short_times() {
     let Some(_lock) = lock() else { return };
     let mut unit = Unit::start(&[]);
     unit.tell(&format!("pair {}", last_cpu()));
-    let (report, classes) = blamed(&mut unit, &["--name", "victim", "--over-us", "50000"], &[format!("wake 10 {BLOCKED_US}")]);
+    let (report, classes) =
+        blamed(&mut unit, &["--name", "victim", "--over-us", "50000"], &[format!("wake 10 {BLOCKED_US}")]);
     let but_host: Vec<_> = classes.keys().filter(|class| *class != "host").collect();
     assert!(but_host.is_empty(), "{report:#}");
 }

@@ -121,6 +121,11 @@ impl Assembler {
         self.store(Size::Double, address, offset, R1);
     }
 
+    /// `memory[address + offset] += source` at once for all CPUs; `source` = what was there.
+    pub(crate) fn fetch_and_add(&mut self, address: Register, offset: i16, source: Register) {
+        self.push(0xdb, address, source, offset, 1);
+    }
+
     /// `destination` = a map.
     pub(crate) fn map(&mut self, destination: Register, descriptor: i32) {
         const PSEUDO_MAP: Register = Register(1);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::threads::Thread;
 use crate::tracepoints::Tracing;
 use crate::{Error, Host, Selection};
-use programs::{Maps, kind};
+use programs::{Maps, entry, kind};
 
 const RIGHT: &str = "root (CAP_BPF and CAP_PERFMON)";
 const SCAN_PERIOD: Duration = Duration::from_secs(1);
@@ -103,9 +103,6 @@ pub struct Culprit {
     pub longest_us: f64,
 }
 
-/// An entry of the kernel's map: its key and its value.
-type Entry = ([u32; 8], Vec<u64>);
-
 /// A running measurement.
 #[derive(Debug)]
 pub struct Blame {
@@ -160,13 +157,22 @@ impl Blame {
         Ok(())
     }
 
-    fn entries(&self) -> Result<Vec<Entry>, Error> {
-        let failed = |source| Error::system("read the blame", RIGHT, source);
-        let mut entries = Vec::new();
-        for key in self.maps.blame.keys(programs::MAX_ENTRIES as usize).map_err(failed)? {
-            entries.extend(self.maps.blame.get(key).map_err(failed)?.map(|words| (key, words)));
+    /// The entries by key, with the words of the value.
+    fn entries(&self) -> BTreeMap<[u32; 8], [u64; 3]> {
+        let mut entries: BTreeMap<[u32; 8], [u64; 3]> = BTreeMap::new();
+        for words in self.maps.entries() {
+            let mut key = [0; 8];
+            for (index, word) in words[entry::KEY..entry::KEY + 4].iter().enumerate() {
+                let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
+                (key[2 * index], key[2 * index + 1]) =
+                    (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]));
+            }
+            let [count, total, longest] = entries.entry(key).or_default();
+            *count += words[entry::COUNT];
+            *total += words[entry::TOTAL];
+            *longest = (*longest).max(words[entry::LONGEST]);
         }
-        Ok(entries)
+        entries
     }
 
     /// Looks for new threads, and at those that were blamed while they live. Call it every 100 ms or so.
@@ -179,7 +185,7 @@ impl Blame {
             let threads = self.selection.find()?;
             self.watch(threads)?;
         }
-        for ([_, kind, tid, _, name @ ..], _) in self.entries()? {
+        for ([_, kind, tid, _, name @ ..], _) in self.entries() {
             if kind == kind::TASK && tid != 0 {
                 self.is_kernel.entry(tid).or_insert_with(|| match Thread::read(tid, tid) {
                     Ok(Some(thread)) => thread.is_kernel,
@@ -204,7 +210,7 @@ impl Blame {
         self.poll()?;
         let watched: BTreeSet<u32> = self.names.keys().copied().collect();
         let mut culprits: Vec<Culprit> = Vec::new();
-        for ([victim_tid, kind, number, _, name @ ..], words) in self.entries()? {
+        for ([victim_tid, kind, number, _, name @ ..], words) in self.entries() {
             let (class, name) = self.classify(kind, number, text(&name), &watched);
             let us = |ns: u64| ns as f64 / 1000.0;
             culprits.push(Culprit {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::programs::{self, CLASSES, Maps, Points, TICK_NS, cpu, record};
 use crate::samples::Samples;
@@ -147,7 +148,7 @@ impl Report {
         if self.lost > 0 {
             faults.push(format!("{} samples were lost: measure with BPF, or fewer threads", self.lost));
         }
-        if self.threads.len() >= programs::MAX_THREADS as usize {
+        if self.threads.len() + 1 >= programs::MAX_THREADS as usize {
             faults.push(format!("more threads than {} are not counted: select fewer", programs::MAX_THREADS));
         }
         faults
@@ -236,14 +237,14 @@ impl Latency {
                 continue;
             };
             self.counter.watch(thread.tid, is_new)?;
-            self.set_period(thread.tid, period)?;
+            self.set_period(thread.tid, period);
         }
         Ok(())
     }
 
-    fn set_period(&mut self, tid: u32, period_ns: u64) -> Result<(), Error> {
+    fn set_period(&mut self, tid: u32, period_ns: u64) {
         self.periods.insert(tid, period_ns);
-        self.counter.set_period(tid, period_ns)
+        self.counter.set_period(tid, period_ns);
     }
 
     /// Reads what has been counted, looks for new threads, and finds periods. Call it every 100 ms or so.
@@ -260,10 +261,10 @@ impl Latency {
             self.watch(threads)?;
         }
         if self.given_period_ns.is_none() {
-            for (tid, words) in self.counter.records()? {
+            for (tid, words) in self.counter.records() {
                 let period = period_of(&words).filter(|_| !self.periods.contains_key(&tid));
                 if let Some(period) = period {
-                    self.set_period(tid, period)?;
+                    self.set_period(tid, period);
                 }
             }
         }
@@ -279,7 +280,7 @@ impl Latency {
             samples.read();
         }
         let mut threads = Vec::new();
-        for (tid, words) in self.counter.records()? {
+        for (tid, words) in self.counter.records() {
             // one that a watched thread has started meanwhile
             let name = || Thread::read(tid, tid).ok().flatten().map(|thread| thread.name);
             let name = self.names.get(&tid).cloned().or_else(name).unwrap_or_else(|| "?".into());
@@ -301,7 +302,7 @@ impl Latency {
         }
         threads.sort_by_key(|thread| thread.tid);
         let (stalls, lost, source) = match &self.counter {
-            Counter::Bpf(bpf) => (bpf.stalls()?, 0, Source::Bpf),
+            Counter::Bpf(bpf) => (bpf.stalls(), 0, Source::Bpf),
             Counter::Samples(samples) => (samples.stalls(), samples.lost(), Source::PerfEvent),
         };
         Ok(Report { threads, stalls, seconds: self.started.elapsed().as_secs_f64(), source, lost })
@@ -313,41 +314,36 @@ impl Counter {
         match self {
             Counter::Samples(samples) => samples.watch(tid),
             // the kernel may have added it already, at its parent's fork
-            Counter::Bpf(bpf) if is_new && bpf.get(tid)?.is_none() => {
-                match bpf.maps.threads.set([tid], &[0; record::WORDS]) {
-                    // the map is full: the report says so
-                    Err(error) if error.raw_os_error() == Some(libc::E2BIG) => {}
-                    set => set.map_err(|source| Error::system(format!("watch thread {tid}"), RIGHT, source))?,
-                }
+            Counter::Bpf(bpf) if is_new && bpf.place(tid).is_none() => {
+                let watched = bpf.maps.watch(tid);
+                watched.map_err(|source| Error::system(format!("watch thread {tid}"), RIGHT, source))?;
             }
             Counter::Bpf(_) => {}
         }
         Ok(())
     }
 
-    fn set_period(&mut self, tid: u32, period_ns: u64) -> Result<(), Error> {
+    fn set_period(&mut self, tid: u32, period_ns: u64) {
         match self {
             Counter::Samples(samples) => samples.set_period(tid, period_ns),
-            Counter::Bpf(bpf) => match bpf.maps.periods.set([tid], &[period_ns]) {
-                Err(error) if error.raw_os_error() == Some(libc::E2BIG) => {}
-                set => set.map_err(|source| Error::system(format!("set the period of thread {tid}"), RIGHT, source))?,
-            },
+            Counter::Bpf(bpf) => {
+                if let Some(place) = bpf.place(tid) {
+                    bpf.maps.threads.word(place, record::PERIOD).store(period_ns, Relaxed);
+                }
+            }
         }
-        Ok(())
     }
 
     /// The record of each thread.
-    fn records(&self) -> Result<Vec<(u32, Vec<u64>)>, Error> {
+    fn records(&self) -> Vec<(u32, Vec<u64>)> {
         match self {
-            Counter::Samples(samples) => Ok(samples.records()),
+            Counter::Samples(samples) => samples.records(),
             Counter::Bpf(bpf) => {
-                let keys = bpf.maps.threads.keys(programs::MAX_THREADS as usize);
-                let keys = keys.map_err(|source| Error::system("read the threads' records", RIGHT, source))?;
-                let mut records = Vec::new();
-                for [tid] in keys {
-                    records.extend(bpf.get(tid)?.map(|words| (tid, words)));
-                }
-                Ok(records)
+                let record = |place| {
+                    let words = bpf.maps.threads.record(place);
+                    (words[record::TID] as u32, words)
+                };
+                bpf.maps.taken().map(record).collect()
             }
         }
     }
@@ -385,21 +381,16 @@ impl Bpf {
         Ok(Bpf { maps, _events: events, cpus })
     }
 
-    fn get(&self, tid: u32) -> Result<Option<Vec<u64>>, Error> {
-        self.maps
-            .threads
-            .get([tid])
-            .map_err(|source| Error::system(format!("read the record of thread {tid}"), RIGHT, source))
+    /// The place of a thread's record: the last one, where its number was used again.
+    fn place(&self, tid: u32) -> Option<usize> {
+        let is_its = |place: &usize| self.maps.threads.word(*place, record::TID).load(Relaxed) == u64::from(tid);
+        self.maps.taken().rev().find(is_its)
     }
 
-    fn stalls(&self) -> Result<Stalls, Error> {
+    fn stalls(&self) -> Stalls {
         let mut stalls = Stalls::default();
-        for cpu in 0..self.cpus as u32 {
-            let words =
-                self.maps.cpus.get([cpu]).map_err(|source| Error::system("read the CPUs' records", RIGHT, source))?;
-            stalls.add(cpu as usize, &words.unwrap_or_else(|| vec![0; cpu::WORDS]));
-        }
-        Ok(stalls)
+        (0..self.cpus).for_each(|cpu| stalls.add(cpu, &self.maps.cpus.record(cpu)));
+        stalls
     }
 }
 

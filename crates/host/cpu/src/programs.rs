@@ -7,6 +7,8 @@
 use crate::assembler::{
     Assembler, Comparison, Function, Instruction, Operation, R0, R1, R2, R3, R4, R6, R7, R8, R9, R10, Register, Size,
 };
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::tracepoints::{Field, Tracepoint, Tracing};
 use crate::{Error, sys};
 
@@ -35,13 +37,17 @@ pub(crate) mod record {
     pub(crate) const TOTAL: usize = 5;
     /// The number of activations.
     pub(crate) const STARTS: usize = 6;
+    /// The thread's period, in ns; 0 if it is not known.
+    pub(crate) const PERIOD: usize = 7;
     /// Waits after wake-ups, and after preemptions.
     pub(crate) const WAITS: usize = 8;
     /// When the last activations began.
     pub(crate) const RING: usize = WAITS + 2 * CLASSES;
     /// How late activations of a periodic thread were.
     pub(crate) const LATENESS: usize = RING + RING_LENGTH;
-    pub(crate) const WORDS: usize = LATENESS + CLASSES;
+    /// The number of the thread.
+    pub(crate) const TID: usize = LATENESS + CLASSES;
+    pub(crate) const WORDS: usize = TID + 1;
     /// A power of two.
     pub(crate) const RING_LENGTH: usize = 32;
 }
@@ -68,18 +74,16 @@ pub(crate) const STALL_NS: u64 = 3 * TICK_NS;
 /// The maps that the programs share with this process.
 #[derive(Debug)]
 pub(crate) struct Maps {
-    /// A record by thread.
-    pub(crate) threads: sys::Map<1>,
-    /// The period of a thread that has one, in ns.
-    pub(crate) periods: sys::Map<1>,
+    /// The place of each watched thread's record.
+    pub(crate) places: sys::Map<1>,
+    /// A record by place. That of place 0 has the next free place in its first word.
+    pub(crate) threads: sys::SharedArray,
     /// A record by CPU.
-    pub(crate) cpus: sys::Map<1>,
-    /// A thread's record of zeros: it is too large for a program's stack.
-    template: sys::Map<1>,
+    pub(crate) cpus: sys::SharedArray,
 }
 
-/// So many threads are watched at most.
-pub(crate) const MAX_THREADS: u32 = 2048;
+/// So many threads are watched at most, those included that have ended.
+pub(crate) const MAX_THREADS: u32 = 4096;
 
 impl Maps {
     /// Creates them.
@@ -87,13 +91,32 @@ impl Maps {
     /// # Errors
     /// Those of bpf(2).
     pub(crate) fn create(cpus: usize) -> std::io::Result<Maps> {
-        use sys::{Map, MapKind};
-        Ok(Maps {
-            threads: Map::create(MapKind::Hash, record::WORDS, MAX_THREADS)?,
-            periods: Map::create(MapKind::Hash, 1, MAX_THREADS)?,
-            cpus: Map::create(MapKind::Array, cpu::WORDS, cpus as u32)?,
-            template: Map::create(MapKind::Array, record::WORDS, 1)?,
-        })
+        use sys::{Map, MapKind, SharedArray};
+        let maps = Maps {
+            places: Map::create(MapKind::Hash, 1, MAX_THREADS)?,
+            threads: SharedArray::create(record::WORDS, MAX_THREADS)?,
+            cpus: SharedArray::create(cpu::WORDS, cpus as u32)?,
+        };
+        maps.threads.word(0, 0).store(1, Relaxed);
+        Ok(maps)
+    }
+
+    /// Adds a thread, unless all places are taken.
+    ///
+    /// # Errors
+    /// Those of bpf(2).
+    pub(crate) fn watch(&self, tid: u32) -> std::io::Result<Option<usize>> {
+        let place = self.threads.word(0, 0).fetch_add(1, Relaxed);
+        if place >= u64::from(MAX_THREADS) {
+            return Ok(None);
+        }
+        self.threads.word(place as usize, record::TID).store(tid.into(), Relaxed);
+        self.places.set([tid], &[place]).map(|()| Some(place as usize))
+    }
+
+    /// The places that are taken.
+    pub(crate) fn taken(&self) -> std::ops::Range<usize> {
+        1..self.threads.word(0, 0).load(Relaxed).min(MAX_THREADS.into()) as usize
     }
 }
 
@@ -151,6 +174,8 @@ fn word(index: usize) -> i16 {
 
 /// Places on the stack.
 const KEY: i16 = -4;
+const PLACE: i16 = -8;
+const VALUE: i16 = -32;
 const KIND: i16 = -16;
 const NOW: i16 = -24;
 
@@ -158,7 +183,11 @@ const NOW: i16 = -24;
 fn find_thread(program: &mut Assembler, maps: &Maps, context: Register, field: &Field, none: crate::assembler::Label) {
     program.load(Word, R2, context, field.offset);
     program.store(Word, R10, KEY, R2);
-    program.look_up(maps.threads.descriptor(), KEY);
+    program.look_up(maps.places.descriptor(), KEY);
+    program.jump_if(R0, Equal, 0, none);
+    program.load(Double, R1, R0, 0);
+    program.store(Word, R10, PLACE, R1);
+    program.look_up(maps.threads.descriptor(), PLACE);
     program.jump_if(R0, Equal, 0, none);
 }
 
@@ -186,15 +215,25 @@ pub(crate) fn fork(maps: &Maps, parent: &Field, child: &Field) -> Vec<Instructio
     let end = program.label();
     program.register(Move, R6, R1);
     find_thread(&mut program, maps, R6, parent, end);
+    // the next free place, from the record of place 0
+    program.store_number(Word, R10, PLACE, 0);
+    program.look_up(maps.threads.descriptor(), PLACE);
+    program.jump_if(R0, Equal, 0, end);
+    program.number(Move, R8, 1);
+    program.fetch_and_add(R0, 0, R8);
+    program.store(Word, R10, PLACE, R8);
+    program.store(Double, R10, VALUE, R8);
+    // there is none where all places are taken
+    program.look_up(maps.threads.descriptor(), PLACE);
+    program.jump_if(R0, Equal, 0, end);
     program.load(Word, R2, R6, child.offset);
     program.store(Word, R10, KEY, R2);
-    program.store_number(Word, R10, KEY - 4, 0);
-    program.look_up(maps.template.descriptor(), KEY - 4);
-    program.jump_if(R0, Equal, 0, end);
-    program.register(Move, R3, R0);
-    program.map(R1, maps.threads.descriptor());
+    program.store(Double, R0, word(record::TID), R2);
+    program.map(R1, maps.places.descriptor());
     program.register(Move, R2, R10);
     program.number(Add, R2, i32::from(KEY));
+    program.register(Move, R3, R10);
+    program.number(Add, R3, i32::from(VALUE));
     program.number(Move, R4, 0);
     program.call(Function::Update);
     program.place(end);
@@ -243,8 +282,8 @@ pub(crate) fn switch(maps: &Maps, fields: &SwitchFields) -> Vec<Instruction> {
     p.store_number(Double, R7, word(record::RUNNABLE_SINCE), 0);
     // a stall that has ended since voids the wait
     p.call(Function::Cpu);
-    p.store(Word, R10, KEY - 4, R0);
-    p.look_up(maps.cpus.descriptor(), KEY - 4);
+    p.store(Word, R10, PLACE, R0);
+    p.look_up(maps.cpus.descriptor(), PLACE);
     p.jump_if(R0, Equal, 0, end);
     p.load(Double, R1, R0, word(cpu::STALL_END));
     let valid = p.label();
@@ -299,9 +338,8 @@ pub(crate) fn switch(maps: &Maps, fields: &SwitchFields) -> Vec<Instruction> {
     p.jump_if(R1, Equal, 0, end);
     p.register(Move, R9, R8);
     p.register(Subtract, R9, R1);
-    p.look_up(maps.periods.descriptor(), KEY);
-    p.jump_if(R0, Equal, 0, end);
-    p.load(Double, R1, R0, 0);
+    p.load(Double, R1, R7, word(record::PERIOD));
+    p.jump_if(R1, Equal, 0, end);
     p.number(Move, R3, 0);
     let in_time = p.label();
     p.jump_if_register(R9, LessOrEqual, R1, in_time);

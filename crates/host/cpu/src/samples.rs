@@ -78,7 +78,9 @@ impl Samples {
     }
 
     pub(crate) fn set_period(&mut self, tid: u32, period_ns: u64) {
-        self.waits.periods.insert(tid, period_ns);
+        if let Some(words) = self.waits.threads.get_mut(&tid) {
+            words[record::PERIOD] = period_ns;
+        }
     }
 
     /// Reads all samples that are waiting, and counts them in the order of their times.
@@ -146,7 +148,6 @@ pub(crate) struct Waits {
     /// Records as of the BPF programs, by thread and by CPU.
     pub(crate) threads: BTreeMap<u32, Vec<u64>>,
     pub(crate) cpus: BTreeMap<u32, Vec<u64>>,
-    pub(crate) periods: BTreeMap<u32, u64>,
 }
 
 impl Waits {
@@ -186,9 +187,8 @@ impl Waits {
                     words[record::PREEMPTED] += u64::from(is_runnable);
                 }
                 let stall_end = self.cpus.get(&cpu).map_or(0, |words| words[cpu::STALL_END]);
-                let period = self.periods.get(&next).copied();
                 if let Some(words) = self.threads.get_mut(&next).filter(|words| words[record::RUNNABLE_SINCE] != 0) {
-                    begin(words, now, stall_end, period);
+                    begin(words, now, stall_end);
                 }
             }
         }
@@ -196,7 +196,7 @@ impl Waits {
 }
 
 /// A waiting thread begins to run.
-fn begin(words: &mut [u64], now: u64, stall_end: u64, period: Option<u64>) {
+fn begin(words: &mut [u64], now: u64, stall_end: u64) {
     let since = std::mem::take(&mut words[record::RUNNABLE_SINCE]);
     if stall_end > since {
         words[record::STALLS] += 1;
@@ -213,7 +213,8 @@ fn begin(words: &mut [u64], now: u64, stall_end: u64, period: Option<u64>) {
     words[record::STARTS] += 1;
     words[record::RING + starts as usize % record::RING_LENGTH] = now;
     let last = std::mem::replace(&mut words[record::LAST_START], now);
-    if let Some(period) = period.filter(|_| last != 0) {
+    let period = words[record::PERIOD];
+    if last != 0 && period != 0 {
         count(words, record::LATENESS, now.saturating_sub(last).saturating_sub(period));
     }
 }
@@ -232,7 +233,7 @@ mod tests {
     fn waits(happenings: &[(u64, Happening)], period_us: Option<u64>) -> Vec<u64> {
         let mut waits = Waits::default();
         waits.watch(7);
-        waits.periods.extend(period_us.map(|us| (7, us * 1000)));
+        waits.threads.get_mut(&7).unwrap()[record::PERIOD] = period_us.unwrap_or(0) * 1000;
         happenings.iter().for_each(|(us, happening)| waits.happen(us * 1000, 0, *happening));
         waits.threads.remove(&7).unwrap()
     }

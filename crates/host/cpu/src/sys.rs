@@ -9,9 +9,7 @@ use crate::assembler::Instruction;
 
 // commands of bpf(2)
 const MAP_CREATE: libc::c_long = 0;
-const MAP_LOOKUP: libc::c_long = 1;
 const MAP_UPDATE: libc::c_long = 2;
-const MAP_NEXT_KEY: libc::c_long = 4;
 const PROGRAM_LOAD: libc::c_long = 5;
 
 /// `union bpf_attr`, as far as it is used here: zeros at its end mean nothing.
@@ -53,9 +51,14 @@ pub(crate) struct Map<const K: usize> {
 
 impl<const K: usize> Map<K> {
     pub(crate) fn create(kind: MapKind, value_words: usize, entries: u32) -> io::Result<Map<K>> {
+        Map::create_with(kind, value_words, entries, 0)
+    }
+
+    fn create_with(kind: MapKind, value_words: usize, entries: u32, flags: u32) -> io::Result<Map<K>> {
         let mut attributes = Attributes::default();
         attributes[0] = pair(kind as u32, (4 * K) as u32);
         attributes[1] = pair((8 * value_words) as u32, entries);
+        attributes[2] = pair(flags, 0);
         bpf(MAP_CREATE, &mut attributes).map(|descriptor| Map { descriptor: owned(descriptor), value_words })
     }
 
@@ -70,18 +73,6 @@ impl<const K: usize> Map<K> {
         attributes
     }
 
-    /// The value of a key; `None` if there is none.
-    pub(crate) fn get(&self, key: [u32; K]) -> io::Result<Option<Vec<u64>>> {
-        let mut value = vec![0; self.value_words];
-        let mut attributes = self.attributes(&key);
-        attributes[2] = value.as_mut_ptr() as u64;
-        match bpf(MAP_LOOKUP, &mut attributes) {
-            Ok(_) => Ok(Some(value)),
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Sets the value of a key.
     pub(crate) fn set(&self, key: [u32; K], value: &[u64]) -> io::Result<()> {
         assert_eq!(value.len(), self.value_words, "a value of the map");
@@ -89,42 +80,73 @@ impl<const K: usize> Map<K> {
         attributes[2] = value.as_ptr() as u64;
         bpf(MAP_UPDATE, &mut attributes).map(drop)
     }
+}
 
-    /// All keys. `max` bounds a walk that is disturbed by removals.
-    pub(crate) fn keys(&self, max: usize) -> io::Result<Vec<[u32; K]>> {
-        let mut keys: Vec<[u32; K]> = Vec::new();
-        while keys.len() < max {
-            let mut next = [0; K];
-            let mut attributes = match keys.last() {
-                Some(last) => self.attributes(last),
-                None => Attributes::from([
-                    pair(self.descriptor.as_raw_fd() as u32, 0),
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                ]),
-            };
-            attributes[2] = next.as_mut_ptr() as u64;
-            match bpf(MAP_NEXT_KEY, &mut attributes) {
-                Ok(_) => keys.push(next),
-                Err(error) if error.raw_os_error() == Some(libc::ENOENT) => break,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(keys)
+/// An array of records that BPF programs and this process share: reading it takes no system call.
+///
+/// That matters: while a thread is within bpf(2), no program runs on its CPU, also if it is preempted there for long.
+#[derive(Debug)]
+pub(crate) struct SharedArray {
+    map: Map<1>,
+    address: *mut u64,
+    words: usize,
+    octets: usize,
+}
+
+impl SharedArray {
+    /// Creates an array of `entries` records of zeros.
+    pub(crate) fn create(value_words: usize, entries: u32) -> io::Result<SharedArray> {
+        const MAPPABLE: u32 = 1 << 10;
+        let map: Map<1> = Map::create_with(MapKind::Array, value_words, entries, MAPPABLE)?;
+        let words = value_words * entries as usize;
+        let page = page_octets()?;
+        let octets = (8 * words).next_multiple_of(page);
+        let address = map_memory(map.descriptor(), octets)?;
+        Ok(SharedArray { map, address: address.cast(), words, octets })
     }
+
+    pub(crate) fn descriptor(&self) -> i32 {
+        self.map.descriptor()
+    }
+
+    /// A word of a record.
+    ///
+    /// # Panics
+    /// If there is no such record.
+    pub(crate) fn word(&self, record: usize, word: usize) -> &std::sync::atomic::AtomicU64 {
+        let index = record * self.map.value_words + word;
+        assert!(word < self.map.value_words && index < self.words, "a record of the array");
+        // SAFETY: the word is within the mapping, which lives as long as `self`, and aligned. Programs change it at any time, so it
+        // is atomic.
+        unsafe { &*self.address.add(index).cast::<std::sync::atomic::AtomicU64>() }
+    }
+
+    /// A copy of a record.
+    pub(crate) fn record(&self, record: usize) -> Vec<u64> {
+        (0..self.map.value_words)
+            .map(|word| self.word(record, word).load(std::sync::atomic::Ordering::Relaxed))
+            .collect()
+    }
+}
+
+impl Drop for SharedArray {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this address and length, and no reference into it is left.
+        unsafe { libc::munmap(self.address.cast(), self.octets) };
+    }
+}
+
+fn page_octets() -> io::Result<usize> {
+    // SAFETY: sysconf has no preconditions.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(io::Error::other)
+}
+
+/// Maps memory that is shared with the kernel.
+fn map_memory(descriptor: i32, octets: usize) -> io::Result<*mut libc::c_void> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the kernel chooses the address of a new mapping, so no other memory is touched.
+    let address = unsafe { libc::mmap(std::ptr::null_mut(), octets, protection, libc::MAP_SHARED, descriptor, 0) };
+    if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address) }
 }
 
 /// The type of a program.
@@ -236,17 +258,10 @@ const TAIL: usize = 1032;
 impl Buffer {
     /// Maps the buffer of an event, with `pages` pages of data, a power of two.
     pub(crate) fn map(event: &OwnedFd, pages: usize) -> io::Result<Buffer> {
-        // SAFETY: sysconf has no preconditions.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(io::Error::other)?;
+        let page = page_octets()?;
         let size = pages * page;
-        let (protection, event) = (libc::PROT_READ | libc::PROT_WRITE, event.as_raw_fd());
-        // SAFETY: the kernel chooses the address of a new mapping, so no other memory is touched.
-        let address = unsafe { libc::mmap(std::ptr::null_mut(), page + size, protection, libc::MAP_SHARED, event, 0) };
-        if address == libc::MAP_FAILED {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(Buffer { address: address.cast(), size, page })
-        }
+        let address = map_memory(event.as_raw_fd(), page + size)?;
+        Ok(Buffer { address: address.cast(), size, page })
     }
 
     fn position(&self, offset: usize) -> &std::sync::atomic::AtomicU64 {

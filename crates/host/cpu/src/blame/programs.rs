@@ -4,11 +4,13 @@
 //! blamed for that time, without what interrupts and softirqs took of it: these are blamed when they end. One waiting thread of a
 //! CPU is followed at a time, the one that has waited for longest.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::assembler::{
     Assembler, Comparison, Function, Instruction, Label, Operation, R0, R1, R2, R3, R4, R6, R7, R8, R9, R10, Size,
 };
 use crate::programs::{MAX_THREADS, STALL_NS, STATE_MASK};
-use crate::sys::{Map, MapKind};
+use crate::sys::{Map, MapKind, SharedArray};
 use crate::tracepoints::{Field, Tracing};
 use crate::{Error, sys};
 
@@ -42,18 +44,31 @@ pub(crate) mod kind {
     pub(crate) const STALL: u32 = 4;
 }
 
-/// Words of an entry of the blame: how often, for how long together, and for how long at most, in ns.
-pub(crate) const ENTRY_WORDS: usize = 3;
-pub(crate) const MAX_ENTRIES: u32 = 8192;
+/// Words of an entry of the blame.
+pub(crate) mod entry {
+    /// The key: the victim, the kind, the culprit's number, nothing, and the culprit's name of 16 octets; words of 32 bits.
+    pub(crate) const KEY: usize = 0;
+    /// How often it was.
+    pub(crate) const COUNT: usize = 4;
+    /// For how long together, in ns.
+    pub(crate) const TOTAL: usize = 5;
+    /// For how long at most, in ns.
+    pub(crate) const LONGEST: usize = 6;
+    pub(crate) const WORDS: usize = 8;
+}
+/// There are so many entries at most; what comes then is not blamed.
+pub(crate) const MAX_ENTRIES: u32 = 16384;
 
 /// The maps that the programs share with this process.
 #[derive(Debug)]
 pub(crate) struct Maps {
     /// Watched threads: the CPU that each waits for plus one, or 0.
     pub(crate) threads: Map<1>,
-    cpus: Map<1>,
-    /// By victim, kind, culprit's number, nothing, and the culprit's name of 16 octets.
-    pub(crate) blame: Map<8>,
+    cpus: SharedArray,
+    /// The place of each key's entry.
+    places: Map<8>,
+    /// An entry by place. That of place 0 has the next free place in its first word.
+    entries: SharedArray,
 }
 
 impl Maps {
@@ -62,11 +77,20 @@ impl Maps {
     /// # Errors
     /// Those of bpf(2).
     pub(crate) fn create(cpus: usize) -> std::io::Result<Maps> {
-        Ok(Maps {
+        let maps = Maps {
             threads: Map::create(MapKind::Hash, 1, MAX_THREADS)?,
-            cpus: Map::create(MapKind::Array, cpu::WORDS, cpus as u32)?,
-            blame: Map::create(MapKind::Hash, ENTRY_WORDS, MAX_ENTRIES)?,
-        })
+            cpus: SharedArray::create(cpu::WORDS, cpus as u32)?,
+            places: Map::create(MapKind::Hash, 1, MAX_ENTRIES)?,
+            entries: SharedArray::create(entry::WORDS, MAX_ENTRIES)?,
+        };
+        maps.entries.word(0, 0).store(1, Relaxed);
+        Ok(maps)
+    }
+
+    /// The entries. Two CPUs may have made one each for the same key.
+    pub(crate) fn entries(&self) -> Vec<Vec<u64>> {
+        let taken = self.entries.word(0, 0).load(Relaxed).min(MAX_ENTRIES.into()) as usize;
+        (1..taken).map(|place| self.entries.record(place)).filter(|entry| entry[entry::COUNT] > 0).collect()
     }
 }
 
@@ -114,12 +138,12 @@ struct SwitchFields {
     next: Field,
 }
 
-/// Places on the stack: the key of a look-up, this CPU, another one, the key of the blame, its first value.
+/// Places on the stack: the key of a look-up, this CPU, another one, the key of the blame, a place.
 const KEY: i16 = -4;
 const CPU: i16 = -8;
 const OTHER_CPU: i16 = -12;
 const BLAME: i16 = -48;
-const ENTRY: i16 = -72;
+const VALUE: i16 = -56;
 
 fn word(index: usize) -> i16 {
     (8 * index) as i16
@@ -144,29 +168,46 @@ impl Writer<'_> {
 
     /// Blames what the key says for `R9` ns, if that is enough.
     fn blame(&self, p: &mut Assembler) {
-        let (known, done) = (p.label(), p.label());
+        let done = p.label();
         p.jump_if(R9, LessOrEqual, self.least_ns, done);
-        p.look_up(self.maps.blame.descriptor(), BLAME);
-        p.jump_if(R0, NotEqual, 0, known);
-        p.store_number(Double, R10, ENTRY, 1);
-        p.store(Double, R10, ENTRY + 8, R9);
-        p.store(Double, R10, ENTRY + 16, R9);
-        p.map(R1, self.maps.blame.descriptor());
+        p.look_up(self.maps.places.descriptor(), BLAME);
+        let (missing, found) = (p.label(), p.label());
+        p.jump_if(R0, Equal, 0, missing);
+        p.load(Double, R1, R0, 0);
+        p.store(Word, R10, KEY, R1);
+        p.jump(found);
+        p.place(missing);
+        // the next free place, from the entry of place 0
+        p.store_number(Word, R10, KEY, 0);
+        p.look_up(self.maps.entries.descriptor(), KEY);
+        p.jump_if(R0, Equal, 0, done);
+        p.number(Move, R1, 1);
+        p.fetch_and_add(R0, 0, R1);
+        p.store(Word, R10, KEY, R1);
+        p.store(Double, R10, VALUE, R1);
+        p.look_up(self.maps.entries.descriptor(), KEY);
+        p.jump_if(R0, Equal, 0, done);
+        for offset in [0, 8, 16, 24] {
+            p.load(Double, R1, R10, BLAME + offset);
+            p.store(Double, R0, word(entry::KEY) + offset, R1);
+        }
+        p.map(R1, self.maps.places.descriptor());
         p.register(Move, R2, R10);
         p.number(Add, R2, i32::from(BLAME));
         p.register(Move, R3, R10);
-        p.number(Add, R3, i32::from(ENTRY));
+        p.number(Add, R3, i32::from(VALUE));
         p.number(Move, R4, 0);
         p.call(Function::Update);
-        p.jump(done);
-        p.place(known);
-        p.count(R0, word(0));
-        p.load(Double, R1, R0, word(1));
+        p.place(found);
+        p.look_up(self.maps.entries.descriptor(), KEY);
+        p.jump_if(R0, Equal, 0, done);
+        p.count(R0, word(entry::COUNT));
+        p.load(Double, R1, R0, word(entry::TOTAL));
         p.register(Add, R1, R9);
-        p.store(Double, R0, word(1), R1);
-        p.load(Double, R1, R0, word(2));
+        p.store(Double, R0, word(entry::TOTAL), R1);
+        p.load(Double, R1, R0, word(entry::LONGEST));
         p.jump_if_register(R9, LessOrEqual, R1, done);
-        p.store(Double, R0, word(2), R9);
+        p.store(Double, R0, word(entry::LONGEST), R9);
         p.place(done);
     }
 
