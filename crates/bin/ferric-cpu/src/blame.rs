@@ -52,7 +52,7 @@ pub fn run(args: &BlameArgs) -> anyhow::Result<()> {
     if args.json {
         let class = |(class, us): (&Class, &f64)| {
             let (knob, cost) = class.knob();
-            json!({"class": class.name(), "total_us": us, "share": us / total, "knob": knob, "cost": cost})
+            json!({"class": class.name(), "total_us": us, "share": us / total.max(f64::MIN_POSITIVE), "knob": knob, "cost": cost})
         };
         let culprit = |culprit: &Culprit| {
             json!({
@@ -67,22 +67,7 @@ pub fn run(args: &BlameArgs) -> anyhow::Result<()> {
         );
         return Ok(());
     }
-    outln!(
-        "{:15} {:13} {:16} {:>8} {:>8} {:>10} {:>10}",
-        "victim",
-        "class",
-        "culprit",
-        "number",
-        "times",
-        "total us",
-        "longest us"
-    );
-    for culprit in culprits.iter().take(MAX_LINES) {
-        let (victim, name) =
-            (program::escaped(&culprit.victim).to_string(), program::escaped(&culprit.name).to_string());
-        let Culprit { class, number, count, total_us, longest_us, .. } = culprit;
-        outln!("{victim:15} {:13} {name:16} {number:>8} {count:>8} {total_us:>10.0} {longest_us:>10.0}", class.name());
-    }
+    show(&culprits);
     if culprits.is_empty() {
         outln!("nobody: no wait was longer than {} us in {seconds:.1} s", args.over_us);
     }
@@ -93,4 +78,30 @@ pub fn run(args: &BlameArgs) -> anyhow::Result<()> {
         outln!("{:3.0} % {class}: {knob}; cost: {cost}", 100.0 * us / total);
     }
     Ok(())
+}
+
+/// Prints culprits, those of one name together: the one for the longest time first.
+fn show(culprits: &[Culprit]) {
+    struct Line<'c> {
+        count: u64,
+        total_us: f64,
+        worst: &'c Culprit,
+    }
+    let mut lines: BTreeMap<(Class, &str), Line<'_>> = BTreeMap::new();
+    for culprit in culprits {
+        let key = (culprit.class, &*culprit.name);
+        let line = lines.entry(key).or_insert(Line { count: 0, total_us: 0.0, worst: culprit });
+        line.count += culprit.count;
+        line.total_us += culprit.total_us;
+        if culprit.longest_us > line.worst.longest_us {
+            line.worst = culprit;
+        }
+    }
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    lines.sort_by(|a, b| b.1.total_us.total_cmp(&a.1.total_us));
+    outln!("{:13} {:16} {:>8} {:>10} {:>10}  longest for", "class", "culprit", "times", "total us", "longest us");
+    for ((class, name), Line { count, total_us, worst }) in lines.iter().take(MAX_LINES) {
+        let (name, victim) = (program::escaped(name).to_string(), program::escaped(&worst.victim));
+        outln!("{:13} {name:16} {count:>8} {total_us:>10.0} {:>10.0}  {victim}", class.name(), worst.longest_us);
+    }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::target::TargetArgs;
 
-const POLL_PERIOD: Duration = Duration::from_millis(50);
+const POLL_PERIOD: Duration = Duration::from_millis(100);
 const SHOW_PERIOD: Duration = Duration::from_secs(1);
 
 /// What is measured.
@@ -111,7 +111,7 @@ fn show(report: &Report) {
             };
             outln!(
                 "{:15} {:>8} {:>9} {a:>6.1} {b:>6.1} {c:>6.1} {d:>6.1} {e:>6.1} {rest}",
-                program::escaped(name),
+                program::escaped(name).to_string(),
                 thread.tid,
                 waits.total()
             );

@@ -22,7 +22,7 @@ pub(crate) const TRACEPOINT: u32 = 2;
 pub(crate) const CPU_CLOCK: u64 = 0;
 const RIGHT: &str = "root (CAP_BPF and CAP_PERFMON)";
 /// How often all processes are looked at for new ones.
-const SCAN_PERIOD: Duration = Duration::from_secs(1);
+const SCAN_PERIOD: Duration = Duration::from_secs(3);
 
 /// Times by powers of two: the first class is that of 0 and 1 us, the class `n` that of 2^n us and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -182,6 +182,8 @@ const NOW: i16 = -24;
 /// `R0` = the record of the thread whose number is in a field; jumps to `none` if it is not watched. The number stays at [`KEY`].
 fn find_thread(program: &mut Assembler, maps: &Maps, context: Register, field: &Field, none: crate::assembler::Label) {
     program.load(Word, R2, context, field.offset);
+    // an idle CPU's
+    program.jump_if(R2, Equal, 0, none);
     program.store(Word, R10, KEY, R2);
     program.look_up(maps.places.descriptor(), KEY);
     program.jump_if(R0, Equal, 0, none);
@@ -259,20 +261,23 @@ pub(crate) fn switch(maps: &Maps, fields: &SwitchFields) -> Vec<Instruction> {
     let p = &mut program;
     let (next, sleeps, end) = (p.label(), p.label(), p.label());
     p.register(Move, R6, R1);
-    p.call(Function::Time);
-    p.register(Move, R8, R0);
+    // the time, once it is needed: most switches concern nobody
+    p.number(Move, R8, 0);
     // the thread that loses the CPU
     find_thread(p, maps, R6, &fields.prev, next);
+    p.register(Move, R7, R0);
+    p.call(Function::Time);
+    p.register(Move, R8, R0);
     p.load(if fields.prev_state.size == 8 { Double } else { Word }, R1, R6, fields.prev_state.offset);
     p.number(And, R1, STATE_MASK);
     p.jump_if(R1, NotEqual, 0, sleeps);
     p.register(Move, R1, R8);
     p.number(Or, R1, 1);
-    p.store(Double, R0, word(record::RUNNABLE_SINCE), R1);
-    p.count(R0, word(record::PREEMPTED));
+    p.store(Double, R7, word(record::RUNNABLE_SINCE), R1);
+    p.count(R7, word(record::PREEMPTED));
     p.jump(next);
     p.place(sleeps);
-    p.store_number(Double, R0, word(record::RUNNABLE_SINCE), 0);
+    p.store_number(Double, R7, word(record::RUNNABLE_SINCE), 0);
     p.place(next);
     // the thread that gets it
     find_thread(p, maps, R6, &fields.next, end);
@@ -280,6 +285,11 @@ pub(crate) fn switch(maps: &Maps, fields: &SwitchFields) -> Vec<Instruction> {
     p.load(Double, R9, R7, word(record::RUNNABLE_SINCE));
     p.jump_if(R9, Equal, 0, end);
     p.store_number(Double, R7, word(record::RUNNABLE_SINCE), 0);
+    let timed = p.label();
+    p.jump_if(R8, NotEqual, 0, timed);
+    p.call(Function::Time);
+    p.register(Move, R8, R0);
+    p.place(timed);
     // a stall that has ended since voids the wait
     p.call(Function::Cpu);
     p.store(Word, R10, PLACE, R0);
