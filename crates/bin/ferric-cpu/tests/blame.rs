@@ -101,7 +101,7 @@ fn throttling_is_found() {
 #[test]
 fn softirq_is_found() {
     let Some(_lock) = lock() else { return };
-    if !testkit::live::are_installed(&["ip", "unshare"]) {
+    if !support::are_installed(&["ip", "unshare"]) {
         return;
     }
     let cpus: Vec<usize> = cpu::Host::read().unwrap().online.iter().collect();

@@ -98,6 +98,61 @@ fn wakeups_and_preemptions_are_counted_apart_and_by_both_sources_alike() {
 }
 
 #[test]
+fn waits_are_those_that_perf_sees() {
+    let Some(_lock) = lock() else { return };
+    if !support::are_installed(&["perf", "unshare"]) {
+        return;
+    }
+    let mut unit = unit_with_pair();
+    let file = testkit::program::File::named("perf.data");
+    let mut program = Program::start(PROGRAM, &["latency", "--name", "victim", "--seconds", "60", "--json"]);
+    program.logs("measuring");
+    // its mount of tracefs ends with it
+    let script = "mount -t tracefs none /sys/kernel/tracing && perf sched record -o \"$0\" -- sleep 2";
+    let mut perf = std::process::Command::new("unshare");
+    perf.args(["--mount", "sh", "-c", script, file.name()]).stdout(std::process::Stdio::null());
+    let mut perf = perf.stderr(std::process::Stdio::null()).spawn().unwrap();
+    // perf has begun once its own program runs
+    let children = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    testkit::eventually("perf", || {
+        let mut below = children(perf.id());
+        while let Some(child) = below.split_ascii_whitespace().next().map(|pid| pid.parse().unwrap()) {
+            if std::fs::read_to_string(format!("/proc/{child}/comm")).is_ok_and(|name| name == "sleep\n") {
+                return true;
+            }
+            below = children(child);
+        }
+        false
+    });
+    unit.tell(&format!("wake {ROUNDS} {BLOCKED_US}"));
+    if !perf.wait().unwrap().success() {
+        println!("NOT TESTED: perf cannot record on this host");
+        return;
+    }
+    let document: Value = serde_json::from_str(&program.stop().stdout).unwrap();
+    let victim = thread(&document, "victim");
+    let output = std::process::Command::new("perf").args(["sched", "timehist", "-i", file.name()]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    // time, CPU, thread, time between runs, delay, run time
+    let delay_of = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        fields.get(2)?.starts_with("victim[").then(|| fields.get(4)?.parse::<f64>().ok())?
+    };
+    let delays: Vec<f64> = text.lines().filter_map(delay_of).collect();
+    let ours = victim["wakeups"].as_u64().unwrap() + victim["stalls"].as_u64().unwrap();
+    println!("perf: {} waits; ferric cpu: {ours}", delays.len());
+    assert_eq!(ours, ROUNDS, "{document:#}");
+    let long = delays.iter().filter(|ms| **ms >= BLOCKED_US as f64 / 1000.0 - 0.1).count() as u64;
+    assert_eq!(long, ROUNDS, "{text}");
+    // perf counts each wait, ours leave out those that a stall voids
+    if victim["stalls"] == 0 {
+        let perf_mean_us = 1000.0 * delays.iter().sum::<f64>() / delays.len() as f64;
+        let mean_us = victim["mean_us"].as_f64().unwrap();
+        assert!((mean_us - perf_mean_us).abs() < 0.02 * mean_us, "{mean_us} {perf_mean_us}");
+    }
+}
+
+#[test]
 fn threads_that_are_started_meanwhile_are_measured() {
     let Some(_lock) = lock() else { return };
     let mut unit = Unit::start(&["early"]);

@@ -405,3 +405,12 @@ fn pin(cpu: &str) {
     cpus.set(cpu.parse().unwrap());
     rustix::thread::sched_setaffinity(None, &cpus).unwrap();
 }
+
+/// Whether programs are on the PATH; prints a missing one.
+pub fn are_installed(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_missing = |program: &&&str| !std::env::split_paths(&path).any(|folder| folder.join(program).exists());
+    let missing = programs.iter().find(is_missing);
+    missing.iter().for_each(|program| println!("NOT TESTED: {program} is not installed"));
+    missing.is_none()
+}
