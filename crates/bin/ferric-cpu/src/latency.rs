@@ -131,8 +131,13 @@ fn late(thread: &ThreadLatency) -> String {
     class.map_or("-".to_owned(), |class| format!("<{}", 2_u64 << class))
 }
 
+/// A number with three decimals.
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
 fn buckets(histogram: &Histogram) -> Value {
-    let shares = histogram.percentages().map(|share| json!((share * 1000.0).round() / 1000.0));
+    let shares = histogram.percentages().map(|share| json!(rounded(share)));
     Value::Object(Histogram::BUCKETS.map(str::to_owned).into_iter().zip(shares).collect::<Map<_, _>>())
 }
 
@@ -146,9 +151,9 @@ fn document(report: &Report, is_valid: bool, warnings: &[String]) -> Value {
             "preempted": thread.preempted,
             "preempted_buckets_us": buckets(&thread.preemption_waits),
             "stalls": thread.stalls,
-            "mean_us": thread.mean_us,
-            "longest_us": thread.longest_us,
-            "period_us": thread.period_us,
+            "mean_us": rounded(thread.mean_us),
+            "longest_us": rounded(thread.longest_us),
+            "period_us": thread.period_us.map(rounded),
             "late_us": thread.period_us.map(|_| buckets(&thread.lateness)),
         })
     };
@@ -156,8 +161,8 @@ fn document(report: &Report, is_valid: bool, warnings: &[String]) -> Value {
     json!({
         "threads": report.threads.iter().map(thread).collect::<Vec<_>>(),
         "valid": is_valid,
-        "stalls": {"count": stalls.count, "total_us": stalls.total_us, "longest_us": stalls.longest_us, "cpus": stalls.cpus.to_string()},
-        "seconds": report.seconds,
+        "stalls": {"count": stalls.count, "total_us": rounded(stalls.total_us), "longest_us": rounded(stalls.longest_us), "cpus": stalls.cpus.to_string()},
+        "seconds": rounded(report.seconds),
         "source": report.source.name(),
         "warnings": warnings,
     })
