@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use cpu::follow::Follower;
-use cpu::{Controller, Cpus, Host, Knob, Plan, Policy, Profile, Request, Watchdog, journal, threads};
+use cpu::{Change, Controller, Cpus, Host, Knob, Plan, Policy, Profile, Request, Watchdog, journal, threads};
 use program::outln;
 use serde_json::json;
 
@@ -173,9 +173,8 @@ pub fn run(state: &Path, args: &RunArgs) -> anyhow::Result<()> {
     let stop = program::signals::flag_on_signal()?;
     let mut controller = open(state)?;
     let request = args.options.request(args.policy)?;
-    let host = Host::read()?;
-    let plan = cpu::plan(&request, &host)?;
-    let mut follower = Follower::new(request, &host)?;
+    let plan = cpu::plan(&request, &Host::read()?)?;
+    let mut follower = Follower::new(request, &plan);
     let watchdog = begin(state, &mut controller, args.policy, false, &plan)?;
     outln!("holding {} with {} changes; Ctrl-C restores what was before", args.policy, plan.changes.len());
     let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
@@ -214,8 +213,10 @@ pub fn status(state: &Path, args: &StatusArgs) -> anyhow::Result<()> {
         None => "ended",
     };
     // a thread has several changes where it was renamed: the last one counts
-    let states: Vec<_> =
-        record.changes.iter().map(|(change, _)| (change.command(), word(change.is_in_force()))).collect();
+    let counts =
+        |index: usize, change: &Change| !record.changes[index + 1..].iter().any(|(later, _)| later.is_of_same(change));
+    let last = record.changes.iter().enumerate().filter(|(index, (change, _))| counts(*index, change));
+    let states: Vec<_> = last.map(|(_, (change, _))| (change.command(), word(change.is_in_force()))).collect();
     if args.json {
         let changes: Vec<_> =
             states.iter().map(|(command, state)| json!({"command": command, "state": state})).collect();

@@ -188,6 +188,29 @@ fn shield_keeps_others_off_and_is_undone() {
 }
 
 #[test]
+fn held_shield_takes_in_a_base_station_that_starts_later() {
+    let Some(_lock) = lock() else { return };
+    let (unit, mut later) = (Unit::start(&TABLE_1), Unit::start(&["ru_thread"]));
+    let Some(group) = Group::new("later", &[&unit]) else { return };
+    let state = State::new("later", Some(&group.0));
+    let (last, _) = two_cpus();
+    let arguments = ["--cpus", &last, "--scope", group.name(), "--irq", "none"];
+    let selection = ["run", "--policy", "shield", "--name", "my-unit", "--pid", &unit.pid()];
+    let mut program = state.start(&[&selection[..], &arguments[..]].concat());
+    program.line("holding shield");
+    fs::write(group.0.join("ferric-others/cgroup.procs"), later.pid()).unwrap();
+    assert!(!later.cpus()["ru_thread"].contains(&last), "{:?}", later.cpus());
+    later.tell("call my-unit");
+    testkit::eventually("the new base station to be moved", || later.cpus()["ru_thread"] == last);
+    program.stop();
+    assert!(!group.0.join("ferric-others").exists() && !group.0.join("ferric-base-station").exists());
+    for unit in [&unit, &later] {
+        let cgroup = fs::read_to_string(format!("/proc/{}/cgroup", unit.pid())).unwrap();
+        assert!(cgroup.lines().any(|line| line.ends_with(group.name())), "{cgroup}");
+    }
+}
+
+#[test]
 fn read_only_control_groups_are_refused_without_a_change() {
     let Some(_lock) = lock() else { return };
     let unit = Unit::start(&TABLE_1);

@@ -210,6 +210,28 @@ impl Change {
         }
     }
 
+    /// Whether there is nothing to revert any more: its thread has ended.
+    #[must_use]
+    pub fn is_void(&self) -> bool {
+        match self {
+            Change::Affinity { thread, .. } | Change::Move { thread, .. } => matches!(thread.current(), Ok(None)),
+            _ => false,
+        }
+    }
+
+    /// Whether two changes are of the same thing, so that the later one counts.
+    #[must_use]
+    pub fn is_of_same(&self, other: &Change) -> bool {
+        match (self, other) {
+            (Change::Affinity { thread, .. }, Change::Affinity { thread: other, .. })
+            | (Change::Move { thread, .. }, Change::Move { thread: other, .. }) => {
+                (thread.tid, thread.start) == (other.tid, other.start)
+            }
+            (Change::File { path, .. }, Change::File { path: other, .. }) => path == other,
+            _ => false,
+        }
+    }
+
     /// Whether the change is in force now; `None` if its thread or file is gone.
     #[must_use]
     pub fn is_in_force(&self) -> Option<bool> {

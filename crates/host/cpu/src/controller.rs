@@ -13,11 +13,17 @@ use crate::{Error, journal};
 /// How often the watchdog looks whether the lock is free.
 const TICK: Duration = Duration::from_millis(20);
 
+/// A journal of so many changes is shortened: most of the threads in it have ended.
+const SHORTEN_AT: usize = 8192;
+
 /// The one process that changes the host.
 #[derive(Debug)]
 pub struct Controller {
     journal: Journal,
     head: Option<Head>,
+    /// How many changes the journal has, and at how many it is shortened next.
+    length: usize,
+    limit: usize,
 }
 
 /// What was not made or restored, for the reader: a sentence each.
@@ -42,7 +48,7 @@ impl Controller {
             }
             None => Vec::new(),
         };
-        Ok((Controller { journal, head: None }, notes))
+        Ok((Controller { journal, head: None, length: 0, limit: SHORTEN_AT }, notes))
     }
 
     /// Starts a session. `stays`: the policy outlives this process once it is complete.
@@ -70,7 +76,12 @@ impl Controller {
             if change.is_made(&before) {
                 continue;
             }
+            if self.length >= self.limit {
+                self.length = self.journal.compact(|change| change.is_void())?;
+                self.limit = SHORTEN_AT.max(2 * self.length);
+            }
             self.journal.add(change, &before)?;
+            self.length += 1;
             if let Effect::Refused(reason) = change.make()? {
                 notes.push(reason);
             }

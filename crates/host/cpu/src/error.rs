@@ -64,6 +64,9 @@ impl fmt::Display for Error {
                 write!(f, "cannot {action}: {source}")?;
                 match source.raw_os_error() {
                     Some(libc::EPERM | libc::EACCES) if !right.is_empty() => write!(f, "; it takes {right}"),
+                    Some(libc::EINVAL) if action.starts_with("let thread") => f.write_str(
+                        "; its control group does not have these CPUs, or they are offline: give others with --cpus",
+                    ),
                     Some(libc::EROFS) => {
                         f.write_str("; the file system is read-only here: run it on the host, or mount it writable")
                     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::change::{Change, Target};
-use crate::plan::{affinities, base_station_cpus};
-use crate::{Controller, Cpus, Error, Host, Request, threads};
+use crate::plan::affinities;
+use crate::{Controller, Cpus, CpusetMount, Error, Plan, Request, threads};
 
 /// How often all processes of the host are looked at for new ones. In between only those that are known are.
 const SCAN_PERIOD: Duration = Duration::from_secs(1);
@@ -15,6 +15,7 @@ const SCAN_PERIOD: Duration = Duration::from_secs(1);
 pub struct Follower {
     request: Request,
     cpus: Cpus,
+    shield: Option<(CpusetMount, std::path::PathBuf)>,
     /// The name and the CPUs that each thread was given.
     known: BTreeMap<u32, (Target, Cpus)>,
     last_scan: Option<Instant>,
@@ -22,12 +23,10 @@ pub struct Follower {
 
 impl Follower {
     /// Follows the threads of a request whose plan was applied.
-    ///
-    /// # Errors
-    /// As of [`base_station_cpus`].
-    pub fn new(request: Request, host: &Host) -> Result<Follower, Error> {
-        let cpus = base_station_cpus(&request.profile, host)?;
-        Ok(Follower { request, cpus, known: BTreeMap::new(), last_scan: None })
+    #[must_use]
+    pub fn new(request: Request, plan: &Plan) -> Follower {
+        let (cpus, shield) = (plan.cpus.clone(), plan.shield.clone());
+        Follower { request, cpus, shield, known: BTreeMap::new(), last_scan: None }
     }
 
     /// Gives new and renamed threads their CPUs. Returns how many were moved. Call it every 100 ms or so.
@@ -68,7 +67,17 @@ impl Follower {
         });
         let selected: BTreeSet<u32> = threads.iter().map(|thread| thread.tid).collect();
         self.known.retain(|tid, _| selected.contains(tid));
+        let count = changes.len();
+        if let Some((cpuset, path)) = &self.shield {
+            // a process that was started meanwhile is elsewhere, where it has other CPUs
+            let is_new = |tid: u32| {
+                changes.iter().any(|change| matches!(change, Change::Affinity { thread, .. } if thread.tid == tid))
+            };
+            let moves: Vec<Change> =
+                threads.iter().filter(|thread| is_new(thread.tid)).map(|thread| cpuset.move_to(thread, path)).collect();
+            changes.splice(..0, moves);
+        }
         controller.make(&changes)?;
-        Ok(changes.len())
+        Ok(count)
     }
 }

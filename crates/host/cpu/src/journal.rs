@@ -57,6 +57,7 @@ pub struct Record {
 #[derive(Debug)]
 pub struct Journal {
     file: File,
+    folder: PathBuf,
     /// Held as long as this exists.
     _lock: File,
 }
@@ -89,7 +90,7 @@ impl Journal {
         }
         let written = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
         written.map_err(failed(&folder.join("lock")))?;
-        Ok(Journal { file: open(&path(folder))?, _lock: lock })
+        Ok(Journal { file: open(&path(folder))?, folder: folder.to_owned(), _lock: lock })
     }
 
     /// What the journal says. `None` if nothing is to be restored.
@@ -132,6 +133,36 @@ impl Journal {
     /// [`Error::System`].
     pub fn complete(&mut self) -> Result<(), Error> {
         self.write(&Line::Complete)
+    }
+
+    /// Leaves out changes of which `is_void` holds: those of threads that have ended. The new journal replaces the old one at once.
+    ///
+    /// # Errors
+    /// [`Error::System`]; the old journal remains.
+    pub fn compact(&mut self, is_void: impl Fn(&Change) -> bool) -> Result<usize, Error> {
+        let Some(mut record) = self.record()? else { return Ok(0) };
+        record.changes.retain(|(change, _)| !is_void(change));
+        let count = record.changes.len();
+        let mut lines = vec![Line::Head(record.head)];
+        lines.extend(record.changes.into_iter().map(|(change, before)| Line::Change(change, before)));
+        lines.extend(record.is_complete.then_some(Line::Complete));
+        let new = self.folder.join("journal.new");
+        let write = || {
+            let mut file =
+                OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+            let mut octets = Vec::new();
+            for line in &lines {
+                serde_json::to_writer(&mut octets, line).map_err(io::Error::other)?;
+                octets.push(b'\n');
+            }
+            file.write_all(&octets)?;
+            file.sync_all()?;
+            fs::rename(&new, path(&self.folder))?;
+            File::open(&self.folder)?.sync_all()?;
+            Ok(file)
+        };
+        self.file = write().map_err(|source| Error::system("shorten the journal", "", source))?;
+        Ok(count)
     }
 
     /// Empties the journal: nothing is to be restored any more.
@@ -221,6 +252,22 @@ mod tests {
         assert_eq!((record.changes.len(), record.is_complete, &*record.head.policy), (1, false, "ta"));
         journal.clear().unwrap();
         assert_eq!(peek(&folder).unwrap(), None);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn journal_is_shortened_and_goes_on() {
+        let folder = folder("compact");
+        let mut journal = Journal::open(&folder).unwrap();
+        journal.begin("ta", false).unwrap();
+        let change = |value: usize| Change::File { path: "/x".into(), value: value.to_string(), may_fail: false };
+        (0..10).for_each(|value| journal.add(&change(value), &Before::Absent).unwrap());
+        journal.complete().unwrap();
+        assert_eq!(journal.compact(|change| !change.command().contains("echo 7")).unwrap(), 1);
+        journal.add(&change(11), &Before::Absent).unwrap();
+        let record = peek(&folder).unwrap().unwrap();
+        let commands: Vec<_> = record.changes.iter().map(|(change, _)| change.command()).collect();
+        assert_eq!((commands, record.is_complete), (vec!["echo 7 > /x".to_owned(), "echo 11 > /x".to_owned()], true));
         fs::remove_dir_all(folder).unwrap();
     }
 

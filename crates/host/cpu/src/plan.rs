@@ -1,15 +1,17 @@
 //! Policies, and the changes that each consists of on a host. Nothing here changes anything.
 
+mod shield;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::change::{Change, Target, cgroup_of, read};
+use crate::change::Change;
 use crate::host::{Host, Interrupt, names};
 use crate::profile::{Knob, Profile};
 use crate::threads::{self, Thread};
-use crate::{Cpus, Error};
+use crate::{Cpus, CpusetMount, Error};
 
 /// A policy, by the names of paper 004 (Ocampo et al., Sensors 24(7), 2365), sections 3.4 and 3.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +171,8 @@ pub struct Plan {
     pub cpus: Cpus,
     /// The CPUs of interrupts.
     pub irq_cpus: Cpus,
+    /// The hierarchy and the folder of a shield's control group.
+    pub shield: Option<(CpusetMount, PathBuf)>,
 }
 
 /// The CPUs of a base station on a host: as the profile says, else the upper half of those that are online. CPU 0 stays with the
@@ -284,7 +288,7 @@ pub fn plan(request: &Request, host: &Host) -> Result<Plan, Error> {
     }
     // first what may be refused as a whole
     if request.policy == Policy::Shield {
-        plan_shield(request, host, &threads, &mut plan)?;
+        shield::plan(request, host, &threads, &mut plan)?;
     }
     if request.policy.moves_interrupts() {
         plan_interrupts(request, host, &mut plan);
@@ -393,110 +397,6 @@ fn plan_isolation(host: &Host, plan: &mut Plan) -> Result<(), Error> {
         plan.notes.push(format!(
             "CPUs {missing} are not isolated: add the boot line to the boot loader's, and restart the host"
         ));
-    }
-    Ok(())
-}
-
-/// The name of a shield's control groups.
-const SHIELD: &str = "ferric-base-station";
-const OTHERS: &str = "ferric-others";
-
-fn plan_shield(request: &Request, host: &Host, threads: &[Thread], plan: &mut Plan) -> Result<(), Error> {
-    let cpuset = host.cpuset.as_ref().ok_or_else(|| {
-        let remedy = "mount -t cgroup -o cpuset none /sys/fs/cgroup/cpuset, or use ia-wa";
-        Error::Unsupported(format!("the cpuset controller is not mounted: {remedy}"))
-    })?;
-    let is_whole = request.scope.as_os_str().is_empty();
-    let scope = if is_whole { cpuset.root.clone() } else { cpuset.root.join(&request.scope) };
-    if request.scope.components().any(|part| !matches!(part, std::path::Component::Normal(_))) || !scope.is_dir() {
-        return Err(Error::Invalid(format!(
-            "{} is no control group below {}",
-            request.scope.display(),
-            cpuset.root.display()
-        )));
-    }
-    let effective = ["cpuset.effective_cpus", "cpuset.cpus.effective"]
-        .iter()
-        .map(|name| scope.join(name))
-        .find(|path| path.exists());
-    let own: Cpus = match effective {
-        Some(path) => {
-            read(&path)?.parse().map_err(|error| Error::Unsupported(format!("{}: {error}", path.display())))?
-        }
-        None => host.online.clone(),
-    };
-    let (shield, others) = (plan.cpus.clone(), own.without(&plan.cpus));
-    if !shield.without(&own).is_empty() {
-        return Err(Error::Invalid(format!(
-            "CPUs {shield} are not all of {} ({own}): give others with --cpus",
-            scope.display()
-        )));
-    }
-    if others.is_empty() {
-        return Err(Error::Invalid("a shield leaves no CPU to everything else: give fewer CPUs with --cpus".into()));
-    }
-    let (inside, outside) = (scope.join(SHIELD), scope.join(OTHERS));
-    if inside.exists() || outside.exists() {
-        return Err(Error::Invalid(format!(
-            "{} exists already: remove it with rmdir if nobody uses it",
-            inside.display()
-        )));
-    }
-    if cpuset.version == 2 {
-        plan.changes.push(Change::Subtree { path: scope });
-        // others lose these CPUs without being moved
-        let files = [("cpuset.cpus", shield.to_string()), ("cpuset.cpus.partition", "root".into())];
-        let files = files.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        plan.changes.push(Change::Cgroup { path: inside.clone(), files });
-        let mut moved = BTreeSet::new();
-        let leaders = threads.iter().filter(|thread| moved.insert(thread.pid));
-        plan.changes.extend(leaders.map(|thread| cpuset.move_to(thread, &inside)));
-        return Ok(());
-    }
-    // control groups of others lose the CPUs, the inner ones first
-    shrink(&scope, &shield, plan)?;
-    let memory = read(&scope.join("cpuset.effective_mems"))?;
-    for (path, cpus) in [(&inside, &shield), (&outside, &others)] {
-        let files = [("cpuset.cpus", cpus.to_string()), ("cpuset.mems", memory.clone())];
-        let files = files.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        plan.changes.push(Change::Cgroup { path: path.clone(), files });
-    }
-    plan.changes.extend(threads.iter().map(|thread| cpuset.move_to(thread, &inside)));
-    let selected: BTreeSet<u32> = threads.iter().map(|thread| thread.tid).collect();
-    let stays = [1, std::process::id()];
-    for pid in threads::processes().map_err(|source| Error::system("list processes", "", source))? {
-        if stays.contains(&pid) {
-            continue;
-        }
-        let all = threads::of_process(pid).map_err(|source| Error::system("list threads", "", source))?;
-        for thread in
-            all.iter().filter(|thread| !thread.is_kernel && !thread.is_bound && !selected.contains(&thread.tid))
-        {
-            if cgroup_of(&Target::from(thread), 1, &cpuset.root)?.as_ref() == Some(&scope) {
-                plan.changes.push(cpuset.move_to(thread, &outside));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn shrink(group: &Path, shield: &Cpus, plan: &mut Plan) -> Result<(), Error> {
-    for name in names(group) {
-        let child = group.join(name);
-        if !child.is_dir() {
-            continue;
-        }
-        shrink(&child, shield, plan)?;
-        let path = child.join("cpuset.cpus");
-        let cpus: Cpus =
-            read(&path)?.parse().map_err(|error| Error::Unsupported(format!("{}: {error}", path.display())))?;
-        let rest = cpus.without(shield);
-        if rest != cpus {
-            if rest.is_empty() {
-                return Err(Error::Invalid(format!("{} would have no CPU: give others with --cpus", child.display())));
-            }
-            plan.changes.push(Change::File { path, value: rest.to_string(), may_fail: false });
-        }
     }
     Ok(())
 }

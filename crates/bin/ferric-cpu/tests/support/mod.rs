@@ -16,7 +16,7 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-cpu");
 const AS_UNIT: [&str; 4] = ["--exact", "unit", "--ignored", "--nocapture"];
 
 /// What the base station does until its input ends. Commands: `thread NAME`, `rename OLD NEW`,
-/// `churn COUNT`, `fork`, `spin CPU`, `tick CPU`, `flood CPU MS`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
+/// `churn COUNT`, `fork`, `spin CPU`, `call NAME`, `tick CPU`, `flood CPU MS`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
 pub fn be_a_unit() {
     if std::env::var_os("FERRIC_CPU_UNIT").is_none() {
         return;
@@ -81,6 +81,7 @@ pub fn be_a_unit() {
                     }
                 }
             }
+            ["call", name] => fs::write(format!("/proc/self/task/{}/comm", std::process::id()), name).unwrap(),
             ["hog", ms] => pair.as_ref().unwrap().hog(Duration::from_millis(ms.parse().unwrap())),
             ["spin", cpu] => {
                 let cpu = cpu.to_owned();
