@@ -181,6 +181,11 @@ pub fn run(state: &Path, args: &RunArgs) -> anyhow::Result<()> {
     let mut failure = None;
     while failure.is_none() && !stop.load(Ordering::Acquire) && end.is_none_or(|end| Instant::now() < end) {
         failure = follower.step(&mut controller).err();
+        // a name may come again, a number does not
+        if args.options.target.name.is_empty() && !args.options.target.pid.is_empty() && follower.has_ended() {
+            outln!("the base station has ended");
+            break;
+        }
         sleep(FOLLOW_PERIOD);
     }
     let restored = controller.restore();

@@ -195,7 +195,7 @@ fn held_shield_takes_in_a_base_station_that_starts_later() {
     let state = State::new("later", Some(&group.0));
     let (last, _) = two_cpus();
     let arguments = ["--cpus", &last, "--scope", group.name(), "--irq", "none"];
-    let selection = ["run", "--policy", "shield", "--name", "my-unit", "--pid", &unit.pid()];
+    let selection = ["run", "--policy", "shield", "--name", "my-unit", "--pid", &unit.pid(), "--seconds", "120"];
     let mut program = state.start(&[&selection[..], &arguments[..]].concat());
     program.line("holding shield");
     fs::write(group.0.join("ferric-others/cgroup.procs"), later.pid()).unwrap();
@@ -208,6 +208,23 @@ fn held_shield_takes_in_a_base_station_that_starts_later() {
         let cgroup = fs::read_to_string(format!("/proc/{}/cgroup", unit.pid())).unwrap();
         assert!(cgroup.lines().any(|line| line.ends_with(group.name())), "{cgroup}");
     }
+}
+
+#[test]
+fn policy_of_a_number_is_restored_when_its_process_ends() {
+    let Some(_lock) = lock() else { return };
+    let (unit, state) = (Unit::start(&TABLE_1), State::new("gone", None));
+    let (last, _) = two_cpus();
+    let mut program =
+        state.start(&["run", "--policy", "ia-wa", "--pid", &unit.pid(), "--cpus", &last, "--irq", "none"]);
+    program.line("holding");
+    drop(unit);
+    let outcome = program.end();
+    assert!(
+        outcome.code() == Some(0) && outcome.stdout.contains("the base station has ended\nrestored"),
+        "{}",
+        outcome.stdout
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::change::{Change, Target};
 use crate::plan::affinities;
-use crate::{Controller, Cpus, CpusetMount, Error, Plan, Request, threads};
+use crate::{Controller, Cpus, CpusetMount, Error, Plan, Policy, Request, threads};
 
 /// How often all processes of the host are looked at for new ones. In between only those that are known are.
 const SCAN_PERIOD: Duration = Duration::from_secs(1);
@@ -79,5 +79,11 @@ impl Follower {
         }
         controller.make(&changes)?;
         Ok(count)
+    }
+
+    /// Whether all threads that were followed have ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.last_scan.is_some() && self.known.is_empty() && !matches!(self.request.policy, Policy::None | Policy::Ia)
     }
 }

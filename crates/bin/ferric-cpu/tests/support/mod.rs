@@ -277,14 +277,17 @@ impl State {
         let _ = fs::remove_dir_all(&folder);
         // once what runs in it has ended
         let remove = |group: &Path| {
+            let group = group.display();
             format!(
-                "; (for i in $(seq 100); do rmdir {0}/*/ {0} && break; rmdir {0} && break; sleep 0.1; done) &",
-                group.display()
+                "; (for i in $(seq 100); do rmdir {group}/*/; rmdir {group}; [ -d {group} ] || break; sleep 0.1; done) &"
             )
         };
         let remove = group.map(remove).unwrap_or_default();
         // it ends when its input does: when this is dropped, and when the test is killed
-        let script = format!("read x; {PROGRAM} --state {0} undo; rm -rf {0}{remove}", folder.display());
+        let script = format!(
+            "read x; for i in $(seq 50); do {PROGRAM} --state {0} undo && break; sleep 0.2; done; rm -rf {0}{remove}",
+            folder.display()
+        );
         let mut guard = Command::new("sh");
         guard.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // Ctrl-C ends the test, not this
