@@ -116,6 +116,55 @@ fn softirq_is_found() {
     is_to_blame("softirq", 10_000, &found);
 }
 
+/// The kernel's threads that commit journals of loop devices.
+fn committers() -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let is_one = |folder: &std::fs::DirEntry| {
+        std::fs::read_to_string(folder.path().join("comm")).is_ok_and(|name| name.starts_with("jbd2/loop"))
+    };
+    processes.filter(is_one).map(|folder| folder.file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn kernel_thread_is_found() {
+    let Some(_lock) = lock() else { return };
+    if !support::are_installed(&["mkfs.ext4", "unshare", "chrt", "taskset"]) {
+        return;
+    }
+    let cpus: Vec<usize> = cpu::Host::read().unwrap().online.iter().collect();
+    let (last, other) = (cpus[cpus.len() - 1], cpus[cpus.len() - 2]);
+    let before = committers();
+    // a file system of its own, which ends with the unit: its committing thread gets the higher real-time priority
+    let folder = std::env::temp_dir().join(format!("ferric-cpu-mount-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let folder = folder.to_str().unwrap();
+    let image = testkit::program::File::named("ext4");
+    let script = format!("truncate -s 64M {0} && mkfs.ext4 -q {0} && mount -o loop {0} {folder}", image.name());
+    let mut unit = Unit::start_in_namespaces(&script);
+    let own: Vec<_> = committers().into_iter().filter(|pid| !before.contains(pid)).collect();
+    let [thread] = &own[..] else {
+        println!("NOT TESTED: the kernel has started {} committing threads for a file system", own.len());
+        return;
+    };
+    let run = |program: &str, arguments: &[&str]| {
+        let output = std::process::Command::new(program).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    run("chrt", &["-f", "-p", "50", thread]);
+    run("taskset", &["-pc", &last.to_string(), thread]);
+    unit.tell(&format!("tick {last}"));
+    let found = blamed(&mut unit, &["--name", "victim", "--over-us", "10"], &[format!("commit {folder} {other} 1500")]);
+    drop(unit);
+    std::fs::remove_dir(folder).unwrap();
+    // its own work is short, so that what else runs on the host shares the blame
+    let culprits = found.0["culprits"].as_array().unwrap();
+    let is_committer = |culprit: &&Value| culprit["name"].as_str().unwrap().starts_with("jbd2/loop");
+    let of_thread: Vec<_> = culprits.iter().filter(is_committer).collect();
+    assert!(of_thread.iter().all(|culprit| culprit["class"] == "kernel thread"), "{of_thread:#?}");
+    let total: f64 = of_thread.iter().map(|culprit| culprit["total_us"].as_f64().unwrap()).sum();
+    assert!(total >= 500.0, "{:#}", found.0);
+}
+
 #[test]
 fn nobody_is_blamed_for_short_times() {
     let Some(_lock) = lock() else { return };

@@ -16,7 +16,8 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-cpu");
 const AS_UNIT: [&str; 4] = ["--exact", "unit", "--ignored", "--nocapture"];
 
 /// What the base station does until its input ends. Commands: `thread NAME`, `rename OLD NEW`,
-/// `churn COUNT`, `fork`, `spin CPU`, `call NAME`, `tick CPU`, `flood CPU MS`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
+/// `churn COUNT`, `fork`, `spin CPU`, `call NAME`, `tick CPU`, `flood CPU MS`,
+/// `commit FOLDER CPU MS`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
 pub fn be_a_unit() {
     if std::env::var_os("FERRIC_CPU_UNIT").is_none() {
         return;
@@ -82,6 +83,19 @@ pub fn be_a_unit() {
                 }
             }
             ["call", name] => fs::write(format!("/proc/self/task/{}/comm", std::process::id()), name).unwrap(),
+            // commits of a journalling file system: work of its kernel thread
+            ["commit", folder, cpu, ms] => {
+                pin(cpu);
+                let end = std::time::Instant::now() + Duration::from_millis(ms.parse().unwrap());
+                for round in 0.. {
+                    let mut file = fs::File::create(Path::new(folder).join(format!("{}", round % 64))).unwrap();
+                    file.write_all(&[round as u8; 65536]).unwrap();
+                    file.sync_all().unwrap();
+                    if std::time::Instant::now() > end {
+                        break;
+                    }
+                }
+            }
             ["hog", ms] => pair.as_ref().unwrap().hog(Duration::from_millis(ms.parse().unwrap())),
             ["spin", cpu] => {
                 let cpu = cpu.to_owned();
