@@ -1,7 +1,7 @@
 //! Scheduling latency of threads, as in tables 2 to 5 of the paper.
 //!
-//! BPF programs on the scheduler's tracepoints count ([`programs`]). Where the kernel or the rights do not allow BPF, samples of
-//! the same tracepoints are read by `perf_event_open` and counted here ([`samples`]): that costs more, and says so.
+//! BPF programs on the scheduler's tracepoints count (`programs`). Where the kernel or the rights do not allow BPF, samples of
+//! the same tracepoints are read by `perf_event_open` and counted here (`samples`): that costs more, and says so.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -19,9 +19,16 @@
 //!
 //! # What is still to come, and where it fits
 //!
-//! A dynamic controller is a loop that measures, and then gives a [`Controller`] one step at a time: a few [`Change`]s, whose
-//! reverts are in the journal like all others. Its decisions are a function of what was measured and of a clock that is handed in,
-//! so that it runs in virtual time over recorded traces. It takes the place of [`follow::Follower::step`].
+//! - **A dynamic controller** is a loop that measures ([`latency`], [`blame`]) and then gives a [`Controller`] one step at a time: a
+//!   few [`Change`]s, whose reverts are in the journal like all others. Its decisions are a function of what was measured and of a
+//!   clock that is handed in, in a module of its own, so that it runs in virtual time over traces that `samples::Waits` counts.
+//!   In the program it takes the place of [`follow::Follower::step`].
+//! - **An emulated base-band unit** is a program of its own (`ferric-vbbu`), whose threads have the names of profile `vbbu`. It needs
+//!   nothing of this crate; a load that follows the emulated RAN composes both in `bin`.
+//! - **The loop over E2** is a service model in `e2`, whose RAN function reads a trait of what a base station provides; its values are
+//!   [`latency::Report`] and the CPUs of a [`Plan`], its controls a [`Request`].
+//! - **The paper's experiments** belong to `bench/paper`: scenarios, policies by [`Policy`], and the shares of
+//!   [`latency::Histogram::percentages`], void where [`latency::Report::faults`] says so.
 
 #![warn(missing_docs)]
 

@@ -124,6 +124,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn missing_tracepoint_is_named() {
+        let tracing = match Tracing::open() {
+            Ok(tracing) => tracing,
+            Err(error) => return println!("NOT TESTED: {error}"),
+        };
+        let error = tracing.tracepoint("sched/no_such_thing").unwrap_err();
+        assert!(error.to_string().starts_with("this kernel has no tracepoint sched/no_such_thing"), "{error}");
+    }
+
+    #[test]
     fn format_is_parsed() {
         let text = "name: x\nID: 374\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
                     \tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n\n\
