@@ -153,6 +153,26 @@ fn waits_are_those_that_perf_sees() {
 }
 
 #[test]
+fn samples_are_counted_with_a_warning_where_bpf_is_not_allowed() {
+    let Some(_lock) = lock() else { return };
+    if !support::are_installed(&["setpriv", "unshare"]) {
+        return;
+    }
+    let unit = Unit::start(&["early"]);
+    // with CAP_PERFMON, without CAP_BPF
+    let script = "mount -t tracefs none /sys/kernel/tracing && exec setpriv --bounding-set=-sys_admin,-bpf \"$@\"";
+    let arguments =
+        ["--mount", "sh", "-c", script, "sh", PROGRAM, "latency", "--pid", &unit.pid(), "--seconds", "0.3", "--json"];
+    let output = std::process::Command::new("unshare").args(arguments).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("samples of perf_event are counted instead"), "{errors}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["source"], "perf_event");
+    assert!(document["warnings"][0].as_str().unwrap().contains("CAP_BPF"), "{document:#}");
+}
+
+#[test]
 fn threads_that_are_started_meanwhile_are_measured() {
     let Some(_lock) = lock() else { return };
     let mut unit = Unit::start(&["early"]);

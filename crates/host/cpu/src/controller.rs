@@ -123,11 +123,12 @@ pub fn undo(state: &Path) -> Result<Option<(Head, Notes)>, Error> {
 
 fn restore(journal: &mut Journal, record: &Record) -> Result<Notes, Error> {
     let mut notes = Vec::new();
-    let mut failure = None;
+    let mut failure;
     // what was started meanwhile is found by what is in force now
-    for change in change::inherited(&record.changes)? {
-        // it may end, or be another user's
-        failure = change.make().err().or(failure);
+    match change::inherited(&record.changes) {
+        // one may end, or be another user's
+        Ok(changes) => failure = changes.iter().filter_map(|change| change.make().err()).last(),
+        Err(error) => failure = Some(error),
     }
     for (change, before) in record.changes.iter().rev() {
         match change.revert(before) {

@@ -75,7 +75,9 @@ impl Follower {
             };
             let moves: Vec<Change> =
                 threads.iter().filter(|thread| is_new(thread.tid)).map(|thread| cpuset.move_to(thread, path)).collect();
-            changes.splice(..0, moves);
+            // as in the plan
+            let at = if cpuset.version == 2 { changes.len() } else { 0 };
+            changes.splice(at..at, moves);
         }
         controller.make(&changes)?;
         Ok(count)
