@@ -127,7 +127,9 @@ fn restore(journal: &mut Journal, record: &Record) -> Result<Notes, Error> {
     // what was started meanwhile is found by what is in force now
     match change::inherited(&record.changes) {
         // one may end, or be another user's
-        Ok(changes) => failure = changes.iter().filter_map(|change| change.make().err()).last(),
+        Ok(changes) => {
+            failure = changes.iter().filter_map(|change| change.make().err()).fold(None, |_, error| Some(error));
+        }
         Err(error) => failure = Some(error),
     }
     for (change, before) in record.changes.iter().rev() {

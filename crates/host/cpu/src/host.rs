@@ -37,6 +37,8 @@ pub struct Host {
     pub siblings: BTreeMap<usize, Cpus>,
     /// The kernel's boot line.
     pub boot_line: String,
+    /// The kernel's version: its first two numbers.
+    pub kernel: (u32, u32),
     /// The cpuset controller. None where it is not mounted.
     pub cpuset: Option<CpusetMount>,
     /// The interrupt lines with handlers.
@@ -67,6 +69,7 @@ impl Host {
             isolated: cpu("isolated").ok().and_then(|text| text.parse().ok()).unwrap_or_default(),
             online,
             boot_line: read("/proc/cmdline")?.trim().to_owned(),
+            kernel: version(&read("/proc/sys/kernel/osrelease")?),
             cpuset: cpuset_mount(&read("/proc/self/mounts")?),
             interrupts,
             devices: names("/sys/class/net").into_iter().filter(|name| name != "lo").collect(),
@@ -76,6 +79,13 @@ impl Host {
 
 fn read(path: &str) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|source| Error::system(format!("read {path}"), "", source))
+}
+
+/// The first two numbers of a release such as `6.1.0-56-amd64`; zeros where there are none.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers =
+        release.split(|character: char| !character.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// The names in a folder, sorted; none if it does not exist.
@@ -126,6 +136,12 @@ fn cpuset_mount(mounts: &str) -> Option<CpusetMount> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn version_is_read() {
+        let releases = ["6.1.0-56-cloud-amd64\n", "6.18", "7-rc1", ""];
+        assert_eq!(releases.map(version), [(6, 1), (6, 18), (7, 0), (0, 0)]);
+    }
 
     #[test]
     fn host_is_read() {

@@ -297,8 +297,7 @@ pub fn plan(request: &Request, host: &Host) -> Result<Plan, Error> {
         plan_knob(*knob, request, host, &mut plan);
     }
     let affinities = affinities(request, &threads, &plan.cpus);
-    // in version 2 a process moves with all of its threads, which lose their affinities in kernels before 6.2: they are set, and so
-    // noted, before
+    // in version 2 a process moves with all of its threads: their affinities are noted before
     let is_first = plan.shield.as_ref().is_some_and(|(cpuset, _)| cpuset.version == 2);
     let at = if is_first { 0 } else { plan.changes.len() };
     plan.changes.splice(at..at, affinities);

@@ -11,6 +11,8 @@ use crate::{Cpus, Error};
 
 /// The names of a shield's control groups.
 const SHIELD: &str = "ferric-base-station";
+/// From this version on, the kernel keeps what a thread has asked for beside what its cpuset allows (`user_cpus_ptr`).
+const REMEMBERS_AFFINITIES: (u32, u32) = (6, 2);
 const OTHERS: &str = "ferric-others";
 
 /// Plans the shield itself: its control groups, and who moves where.
@@ -19,6 +21,13 @@ pub(super) fn plan(request: &Request, host: &Host, threads: &[Thread], plan: &mu
         let remedy = "mount -t cgroup -o cpuset none /sys/fs/cgroup/cpuset, or use ia-wa";
         Error::Unsupported(format!("the cpuset controller is not mounted: {remedy}"))
     })?;
+    if cpuset.version == 2 && host.kernel < REMEMBERS_AFFINITIES {
+        let (major, minor) = host.kernel;
+        return Err(Error::Unsupported(format!(
+            "Linux {major}.{minor} forgets the affinities of all threads when a partition comes or goes, so that a shield could not be \
+             undone: use ia-wa or ia-ta, Linux 6.2, or cpusets of version 1"
+        )));
+    }
     let is_whole = request.scope.as_os_str().is_empty();
     let scope = if is_whole { cpuset.root.clone() } else { cpuset.root.join(&request.scope) };
     if request.scope.components().any(|part| !matches!(part, std::path::Component::Normal(_))) || !scope.is_dir() {

@@ -171,3 +171,13 @@ fn process_1_the_kernel_and_this_process_are_never_selected() {
     let all = Selection { names: vec!["*".into()], pids: vec![] }.find().unwrap();
     assert!(all.iter().all(|thread| thread.pid != 1 && thread.pid != std::process::id() && !thread.is_kernel));
 }
+
+#[test]
+fn partition_that_could_not_be_undone_is_refused() {
+    let mut host = host("0-3");
+    host.cpuset = Some(crate::CpusetMount { version: 2, root: "/nowhere".into() });
+    host.kernel = (6, 1);
+    let error =
+        shield::plan(&request(Policy::Shield, "vbbu"), &host, &[], &mut Plan::default()).unwrap_err().to_string();
+    assert!(error.starts_with("Linux 6.1 forgets the affinities"), "{error}");
+}
