@@ -277,11 +277,9 @@ pub fn plan(request: &Request, host: &Host) -> Result<Plan, Error> {
     let threads = request.selection.find()?;
     if request.policy.moves_threads() && threads.is_empty() {
         let Selection { names, pids } = &request.selection;
-        return Err(Error::NotFound(format!(
-            "no thread is called {} {}: `ps -eLo pid,tid,comm` lists all",
-            if names.is_empty() { "so".to_owned() } else { names.join(" or ") },
-            if pids.is_empty() { String::new() } else { format!("or has the numbers {pids:?}") },
-        )));
+        let names = names.iter().map(|name| format!("is called {name}"));
+        let all: Vec<_> = names.chain(pids.iter().map(|pid| format!("has the number {pid}"))).collect();
+        return Err(Error::NotFound(format!("no thread {}: `ps -eLo pid,tid,comm` lists all", all.join(" or "))));
     }
     if request.policy == Policy::Isolcpus {
         plan_isolation(host, &mut plan)?;
