@@ -1,0 +1,177 @@
+//! Blame against culprits that are injected: each test lets a thread wait for one class of them.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use support::{PROGRAM, Unit, lock};
+use testkit::program::Program;
+
+/// How long a culprit does not let the victim run, in us.
+const BLOCKED_US: u64 = 2500;
+const ROUNDS: u64 = 40;
+
+#[test]
+#[ignore = "a base station, which the tests start"]
+fn unit() {
+    support::be_a_unit();
+}
+
+/// Lets a base station do something while it is watched; returns the report, and the time that each class took from threads called
+/// `victim`, in us.
+fn blamed(unit: &mut Unit, target: &[&str], commands: &[String]) -> (Value, BTreeMap<String, f64>) {
+    let arguments = [&["blame", "--seconds", "60", "--json"], target].concat();
+    let mut program = Program::start(PROGRAM, &arguments);
+    program.logs("watching");
+    commands.iter().for_each(|command| unit.tell(command));
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let outcome = program.stop();
+    let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let mut classes = BTreeMap::new();
+    for culprit in report["culprits"].as_array().unwrap().iter().filter(|culprit| culprit["victim"] == "victim") {
+        *classes.entry(culprit["class"].as_str().unwrap().to_owned()).or_default() +=
+            culprit["total_us"].as_f64().unwrap();
+    }
+    (report, classes)
+}
+
+/// Fails unless a class has at least 90 % of the time, not counting stalls of the host, and `least_us` of it.
+#[track_caller]
+fn is_to_blame(class: &str, least_us: u64, (report, classes): &(Value, BTreeMap<String, f64>)) {
+    let total: f64 = classes.iter().filter(|(class, _)| *class != "host").map(|(_, us)| us).sum();
+    let own = classes.get(class).copied().unwrap_or(0.0);
+    // a stall of the host is blamed on the host, and takes some rounds with it
+    let stalled = classes.get("host").copied().unwrap_or(0.0);
+    assert!(own >= 0.9 * total && own + stalled >= 0.9 * least_us as f64, "{report:#}");
+}
+
+fn last_cpu() -> String {
+    cpu::Host::read().unwrap().online.last().to_string()
+}
+
+#[test]
+fn sibling_thread_of_the_base_station_is_found() {
+    let Some(_lock) = lock() else { return };
+    let mut unit = Unit::start(&[]);
+    unit.tell(&format!("pair {}", last_cpu()));
+    let commands = [format!("wake {ROUNDS} {BLOCKED_US}"), format!("preempt {ROUNDS} {BLOCKED_US}")];
+    let pid = unit.pid();
+    let found = blamed(&mut unit, &["--pid", &pid], &commands);
+    is_to_blame("sibling", 2 * ROUNDS * BLOCKED_US, &found);
+    let culprits = found.0["culprits"].as_array().unwrap();
+    assert!(
+        culprits.iter().any(|culprit| culprit["name"] == "blocker" && culprit["victim"] == "victim"),
+        "{}",
+        found.0
+    );
+}
+
+#[test]
+fn user_task_is_found() {
+    let Some(_lock) = lock() else { return };
+    let mut unit = Unit::start(&[]);
+    unit.tell(&format!("pair {}", last_cpu()));
+    let commands = [format!("wake {ROUNDS} {BLOCKED_US}"), format!("preempt {ROUNDS} {BLOCKED_US}")];
+    // the blocker is nobody's sibling where only the victim is the base station
+    let found = blamed(&mut unit, &["--name", "victim"], &commands);
+    is_to_blame("user task", 2 * ROUNDS * BLOCKED_US, &found);
+    let class =
+        &found.0["classes"].as_array().unwrap().iter().find(|class| class["class"] == "user task").unwrap().clone();
+    assert_eq!(class["knob"], "ferric cpu apply shield");
+}
+
+#[test]
+fn throttling_is_found() {
+    let Some(_lock) = lock() else { return };
+    let limit = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").unwrap();
+    if limit.trim() == "-1" {
+        println!("NOT TESTED: real-time threads are not throttled on this host");
+        return;
+    }
+    let mut unit = Unit::start(&[]);
+    unit.tell(&format!("pair {}", last_cpu()));
+    // a thread without a real-time priority that would run on the same CPU
+    unit.tell(&format!("spin {}", last_cpu()));
+    // the victim runs all the time, for longer than it may
+    let found = blamed(&mut unit, &["--name", "victim"], &["hog 1600".to_owned()]);
+    is_to_blame("throttling", 20_000, &found);
+}
+
+#[test]
+fn softirq_is_found() {
+    let Some(_lock) = lock() else { return };
+    if !support::are_installed(&["ip", "unshare"]) {
+        return;
+    }
+    let cpus: Vec<usize> = cpu::Host::read().unwrap().online.iter().collect();
+    let (last, other) = (cpus[cpus.len() - 1], cpus[cpus.len() - 2]);
+    // packets are sent on one CPU and received on the victim's, as receive packet steering does for a device
+    let mask = cpu::Cpus::from_iter([last]).mask();
+    let mut unit = Unit::start_in_namespaces(&format!(
+        "ip link set lo up && echo {mask} > /sys/class/net/lo/queues/rx-0/rps_cpus"
+    ));
+    unit.tell(&format!("tick {last}"));
+    let found = blamed(&mut unit, &["--name", "victim"], &[format!("flood {other} 1000")]);
+    is_to_blame("softirq", 10_000, &found);
+}
+
+/// The kernel's threads that commit journals of loop devices.
+fn committers() -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let is_one = |folder: &std::fs::DirEntry| {
+        std::fs::read_to_string(folder.path().join("comm")).is_ok_and(|name| name.starts_with("jbd2/loop"))
+    };
+    processes.filter(is_one).map(|folder| folder.file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn kernel_thread_is_found() {
+    let Some(_lock) = lock() else { return };
+    if !support::are_installed(&["mkfs.ext4", "unshare", "chrt", "taskset"]) {
+        return;
+    }
+    let cpus: Vec<usize> = cpu::Host::read().unwrap().online.iter().collect();
+    let (last, other) = (cpus[cpus.len() - 1], cpus[cpus.len() - 2]);
+    let before = committers();
+    // a file system of its own, which ends with the unit: its committing thread gets the higher real-time priority
+    let folder = std::env::temp_dir().join(format!("ferric-cpu-mount-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let folder = folder.to_str().unwrap();
+    let image = testkit::program::File::named("ext4");
+    let script = format!("truncate -s 64M {0} && mkfs.ext4 -q {0} && mount -o loop {0} {folder}", image.name());
+    let mut unit = Unit::start_in_namespaces(&script);
+    let own: Vec<_> = committers().into_iter().filter(|pid| !before.contains(pid)).collect();
+    let [thread] = &own[..] else {
+        println!("NOT TESTED: the kernel has started {} committing threads for a file system", own.len());
+        return;
+    };
+    let run = |program: &str, arguments: &[&str]| {
+        let output = std::process::Command::new(program).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    run("chrt", &["-f", "-p", "50", thread]);
+    run("taskset", &["-pc", &last.to_string(), thread]);
+    unit.tell(&format!("tick {last}"));
+    let found = blamed(&mut unit, &["--name", "victim", "--over-us", "10"], &[format!("commit {folder} {other} 1500")]);
+    drop(unit);
+    std::fs::remove_dir(folder).unwrap();
+    // its own work is short, so that what else runs on the host shares the blame
+    let culprits = found.0["culprits"].as_array().unwrap();
+    let is_committer = |culprit: &&Value| culprit["name"].as_str().unwrap().starts_with("jbd2/loop");
+    let of_thread: Vec<_> = culprits.iter().filter(is_committer).collect();
+    assert!(of_thread.iter().all(|culprit| culprit["class"] == "kernel thread"), "{of_thread:#?}");
+    let total: f64 = of_thread.iter().map(|culprit| culprit["total_us"].as_f64().unwrap()).sum();
+    assert!(total >= 500.0, "{:#}", found.0);
+}
+
+#[test]
+fn nobody_is_blamed_for_short_times() {
+    let Some(_lock) = lock() else { return };
+    let mut unit = Unit::start(&[]);
+    unit.tell(&format!("pair {}", last_cpu()));
+    let (report, classes) =
+        blamed(&mut unit, &["--name", "victim", "--over-us", "50000"], &[format!("wake 10 {BLOCKED_US}")]);
+    let but_host: Vec<_> = classes.keys().filter(|class| *class != "host").collect();
+    assert!(but_host.is_empty(), "{report:#}");
+}

@@ -1,0 +1,62 @@
+//! CPU management for virtual base-band units on Linux.
+//!
+//! The policies, the knobs and the names are those of paper 004 (Ocampo et al., "Assessing the Cloud-RAN in the Linux Kernel",
+//! Sensors 24(7), 2365). The base station is not modified: its threads are known by name.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`host`], [`threads`], [`cpus`] | what the host has, as read from `/proc` and `/sys` |
+//! | [`profile`] | which threads of a base station are urgent |
+//! | [`plan`](mod@plan) | from a policy to a list of changes; changes nothing |
+//! | [`change`] | a change: the command that it equals, how it is made and reverted |
+//! | [`journal`] | what is changed and what was before, on the disk before it is made; the lock |
+//! | [`controller`] | makes changes and restores them; the watchdog |
+//! | [`follow`] | applies a policy to what is started while it is held |
+//! | [`latency`] | how long threads wait for a CPU, how late periodic ones are, and whether the host itself stalled |
+//! | [`blame`] | who ran while a thread waited, and the knob that removes it |
+//! | `assembler`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
+//! | `samples` | the same counts by samples of `perf_event_open`; its `Waits` counts recorded traces as well |
+//!
+//! # What is still to come, and where it fits
+//!
+//! - **A dynamic controller** is a loop that measures ([`latency`], [`blame`]) and then gives a [`Controller`] one step at a time: a
+//!   few [`Change`]s, whose reverts are in the journal like all others. Its decisions are a function of what was measured and of a
+//!   clock that is handed in, in a module of its own, so that it runs in virtual time over traces that `samples::Waits` counts.
+//!   In the program it takes the place of [`follow::Follower::step`].
+//! - **An emulated base-band unit** is a program of its own (`ferric-vbbu`), whose threads have the names of profile `vbbu`. It needs
+//!   nothing of this crate; a load that follows the emulated RAN composes both in `bin`.
+//! - **The loop over E2** is a service model in `e2`, whose RAN function reads a trait of what a base station provides; its values are
+//!   [`latency::Report`] and the CPUs of a [`Plan`], its controls a [`Request`].
+//! - **The paper's experiments** belong to `bench/paper`: scenarios, policies by [`Policy`], and the shares of
+//!   [`latency::Histogram::percentages`], void where [`latency::Report::faults`] says so.
+
+#![warn(missing_docs)]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("the interfaces of this crate are those of Linux");
+
+mod assembler;
+pub mod blame;
+pub mod change;
+pub mod controller;
+pub mod cpus;
+mod error;
+pub mod follow;
+pub mod host;
+pub mod journal;
+pub mod latency;
+pub mod plan;
+pub mod profile;
+mod programs;
+mod samples;
+mod sys;
+pub mod threads;
+mod tracepoints;
+
+pub use change::Change;
+pub use controller::{Controller, Watchdog, undo};
+pub use cpus::Cpus;
+pub use error::Error;
+pub use host::{CpusetMount, Host};
+pub use plan::{Plan, Policy, Request, Selection, plan};
+pub use profile::{Knob, Profile};
