@@ -201,7 +201,7 @@ impl Node {
 
     /// The physical cell identity of its cell.
     pub(crate) fn nr_pci(&self) -> u16 {
-        self.simulation.borrow().nr_pcis[self.cell_number()]
+        self.simulation.borrow().pcis[self.cell_number()]
     }
 
     /// The number of its cell in the model.

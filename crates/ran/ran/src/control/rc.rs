@@ -11,13 +11,13 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::common::{
-    Cgi, FiveGsTac, FiveQi, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci, ServingCellArfcn, ServingCellPci,
+    Cgi, EutraArfcn, EutraPci, EutraTac, FiveGsTac, FiveQi, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci, ServingCellArfcn, ServingCellPci,
     UeId,
 };
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
 use e2sm::rc::{
-    ActionId, ControlAction, DrbQos, Drx, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
+    ActionId, ControlAction, DrbQos, Drx, Flag, MappedFlow, NeighborCellEutra, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
     NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
 };
 use ferric::agent::Ue;
@@ -34,7 +34,7 @@ use ran_functions::rc::{
 
 use tracing::debug;
 
-use crate::band::Spectrum;
+use crate::band::{Spectrum, earfcn};
 use crate::node::{DEFAULT_DRB, Node, UeContext, place_of};
 use crate::node_type::NodeType;
 use crate::simulation::UeBearer;
@@ -322,7 +322,7 @@ impl RcSource for Node {
             }
             NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
             NodeType::CuCp => &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::RrcStates],
-            NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
+            NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::RrcStates],
             NodeType::Du => &[EventKind::NodeChanges],
         }
     }
@@ -393,25 +393,37 @@ impl RcSource for Node {
     }
 
     fn neighbor_relations(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
-        if self.node_type == NodeType::Enb {
-            return None; // supported for NR only
-        }
         let simulation = self.simulation.borrow();
         let carrier = |number: usize| simulation.model.network.cell(number).grid().carrier();
         let arfcn = |spectrum: &Spectrum| NrArfcn { nr_arfcn: spectrum.downlink_arfcn };
+        // a carrier outside all bands cannot be expressed
         let neighbour = |number: u16| {
-            let Cgi::NrCgi(nr_cgi) = self.mobility.cell_of(number) else { return None };
-            // a carrier outside all bands cannot be expressed
-            let spectrum = Spectrum::of(carrier(number.into()))?;
+            let (carrier, pci) = (carrier(number.into()), simulation.pcis[usize::from(number)]);
+            let nr_cgi = match self.mobility.cell_of(number) {
+                Cgi::NrCgi(nr_cgi) => nr_cgi,
+                Cgi::EutraCgi(eutra_cgi) => {
+                    return Some(NeighborCellItem::Eutra(NeighborCellEutra {
+                        eutra_cgi,
+                        eutra_pci: EutraPci(pci),
+                        eutra_arfcn: EutraArfcn(earfcn(carrier)?),
+                        eutra_tac: EutraTac([0, 1]),
+                        x2_xn_established: if self.node_type == NodeType::Enb { Flag::True } else { Flag::False },
+                        ho_validated: if self.node_type == NodeType::Enb { Flag::True } else { Flag::False },
+                        version: 1,
+                    }));
+                }
+            };
+            let spectrum = Spectrum::of(carrier)?;
             let band = |band: &u16| NrFrequencyBandItem {
                 freq_band_indicator_nr: *band,
                 supported_sul_band_list: List::default(),
             };
             let bands: Vec<_> = spectrum.bands.iter().map(band).collect();
-            let is_tdd = matches!(carrier(number.into()).duplex, Duplex::Tdd { .. });
+            let is_tdd = matches!(carrier.duplex, Duplex::Tdd { .. });
+            let is_same = self.node_type != NodeType::Enb;
             Some(NeighborCellItem::Nr(NeighborCellNr {
                 nr_cgi,
-                nr_pci: NrPci(simulation.nr_pcis[usize::from(number)]),
+                nr_pci: NrPci(pci),
                 five_gs_tac: FiveGsTac([0, 0, 1]),
                 nr_mode_info: if is_tdd { NrModeInfo::Tdd } else { NrModeInfo::Fdd },
                 nr_freq_info: NrFrequencyInfo {
@@ -419,16 +431,22 @@ impl RcSource for Node {
                     frequency_band_list: List::from(bands),
                     frequency_shift_7p5khz: None,
                 },
-                x2_xn_established: Flag::True,
-                ho_validated: Flag::True,
+                x2_xn_established: if is_same { Flag::True } else { Flag::False },
+                ho_validated: if is_same { Flag::True } else { Flag::False },
                 version: 1,
             }))
         };
         let neighbours: Vec<_> = self.mobility.other_nodes().take(MAX_NEIGHBOURS).filter_map(neighbour).collect();
-        let own = Spectrum::of(carrier(self.cell_number()))?;
+        let (own, pci) = (carrier(self.cell_number()), simulation.pcis[self.cell_number()]);
+        let (serving_cell_pci, serving_cell_arfcn) = match self.node_type {
+            NodeType::Enb => {
+                (ServingCellPci::Eutra(EutraPci(pci)), ServingCellArfcn::Eutra(EutraArfcn(earfcn(own)?)))
+            }
+            _ => (ServingCellPci::Nr(NrPci(pci)), ServingCellArfcn::Nr(arfcn(&Spectrum::of(own)?))),
+        };
         (!neighbours.is_empty()).then(|| NeighborRelationInfo {
-            serving_cell_pci: ServingCellPci::Nr(NrPci(self.nr_pci())),
-            serving_cell_arfcn: ServingCellArfcn::Nr(arfcn(&own)),
+            serving_cell_pci,
+            serving_cell_arfcn,
             neighbor_cell_list: List::from(neighbours),
         })
     }

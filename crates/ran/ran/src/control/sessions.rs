@@ -4,7 +4,7 @@
 //! range for benchmarks (RFC 2544): 198.18.0.0/16 has the base stations by number, 198.19.0.1 is the UPF. The model has no guaranteed
 //! bit rates, so flows have none. An eNB's bearers are set up without messages.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use ap::ngap::{
     EstablishedSession, GtpTunnel, PROCEDURE_PDU_SESSION_RESOURCE_SETUP, PduSessionResourceSetupRequest,
@@ -21,15 +21,20 @@ use crate::node::{Node, guami};
 use crate::node_type::NodeType;
 
 /// The only session of a UE.
-const SESSION: u8 = 1;
-const UPF: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 19, 0, 1));
+pub(super) const SESSION: u8 = 1;
+pub(super) const UPF: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
 
 impl Node {
+    /// Its address on NG and Xn.
+    pub(super) fn address(&self) -> Ipv4Addr {
+        let [high, low] = self.mobility.number().to_be_bytes();
+        Ipv4Addr::new(198, 18, high, low)
+    }
+
     /// The messages that set up the session of a UE.
     fn session_messages(&self, ue: Ue) -> Option<[Vec<u8>; 2]> {
         let context = self.context_or_former(ue)?;
         let (teid_gnb, teid_upf) = self.teids(ue);
-        let [high, low] = self.mobility.number().to_be_bytes();
         let (amf_ue_ngap_id, ran_ue_ngap_id) = (AmfUeNgapId(self.amf_ue_ngap_id(ue) as i64), ue.0 as u32);
         let flow = QosFlow { qfi: context.qfi, five_qi: Some(context.five_qi[0].0), gbr_bps: None };
         let request = PduSessionResourceSetupRequest {
@@ -38,11 +43,11 @@ impl Node {
             sessions: vec![RequestedSession {
                 id: SESSION,
                 s_nssai: context.slice[0],
-                gateway: GtpTunnel { address: UPF, teid: teid_upf },
+                gateway: GtpTunnel { address: UPF.into(), teid: teid_upf },
                 flows: vec![flow],
             }],
         };
-        let base_station = GtpTunnel { address: Ipv4Addr::new(198, 18, high, low).into(), teid: teid_gnb };
+        let base_station = GtpTunnel { address: self.address().into(), teid: teid_gnb };
         let response = PduSessionResourceSetupResponse {
             amf_ue_ngap_id,
             ran_ue_ngap_id,
@@ -74,6 +79,7 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
     use std::time::Duration;
 
     use e2sm::gtp::Tunnel;

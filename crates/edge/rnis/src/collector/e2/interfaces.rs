@@ -46,28 +46,43 @@ impl Sessions {
     }
 }
 
-/// Handovers in preparation, by UE.
+/// Handovers in preparation, by UE: their target cells. Messages about conditional handovers name their cells themselves.
 #[derive(Debug, Default)]
 pub(super) struct Handovers {
     targets: HashMap<String, Cell>,
 }
 
 impl Handovers {
-    /// Reads a message about a UE. Returns the target cell of its handover, and how far it is.
-    pub fn read(&mut self, key: &str, octets: &[u8]) -> Option<(Cell, HandoverStatus)> {
-        match HandoverMessage::decode(octets)? {
-            HandoverMessage::Request(target) => {
+    /// Reads a message about a UE. Returns the target cells of its handovers, and how far they are.
+    pub fn read(&mut self, key: &str, octets: &[u8]) -> (Vec<Cell>, HandoverStatus) {
+        let (cells, status) = match HandoverMessage::decode(octets) {
+            None => return (Vec::new(), HandoverStatus::Cancelled),
+            Some(HandoverMessage::Request { target, is_conditional }) => {
                 if self.targets.len() >= MAX_WAITING {
                     self.targets.clear();
                 }
-                self.targets.insert(key.to_owned(), Cell(target));
-                Some((Cell(target), HandoverStatus::InPreparation))
+                if !is_conditional {
+                    self.targets.insert(key.to_owned(), Cell(target));
+                }
+                (vec![Cell(target)], HandoverStatus::InPreparation)
             }
-            // the UE may fail to follow the command, and the source then cancels
-            HandoverMessage::Acknowledge => Some((*self.targets.get(key)?, HandoverStatus::InExecution)),
-            HandoverMessage::Failure => Some((self.targets.remove(key)?, HandoverStatus::Rejected)),
-            HandoverMessage::Cancel => Some((self.targets.remove(key)?, HandoverStatus::Cancelled)),
-        }
+            // the UE may fail to follow the command, and the source then cancels; a conditional handover is executed by the UE
+            Some(HandoverMessage::Acknowledge { candidate }) => {
+                let target = self.targets.get(key).copied().filter(|_| candidate.is_none());
+                (target.into_iter().collect(), HandoverStatus::InExecution)
+            }
+            Some(HandoverMessage::Failure { candidate }) => {
+                let target = candidate.map(Cell).or_else(|| self.targets.remove(key));
+                (target.into_iter().collect(), HandoverStatus::Rejected)
+            }
+            Some(HandoverMessage::Cancel { candidates }) if candidates.is_empty() => {
+                (self.targets.remove(key).into_iter().collect(), HandoverStatus::Cancelled)
+            }
+            Some(HandoverMessage::Cancel { candidates }) => {
+                (candidates.into_iter().map(Cell).collect(), HandoverStatus::Cancelled)
+            }
+        };
+        (cells, status)
     }
 }
 
@@ -96,16 +111,30 @@ mod tests {
         let mut handovers = Handovers::default();
         let target = Cell::nr(ids::PlmnIdentity::from_codes(1, 1, 2), 0x380_4001);
         let (request, cancel) = (vector!("xnap-handover-request"), vector!("xnap-handover-cancel"));
-        let failure = unhex("4000000f000002004940020007000740020100");
-        assert_eq!(handovers.read("amf:1", &cancel), None, "the request was not seen");
-        assert_eq!(handovers.read("amf:1", &request), Some((target, HandoverStatus::InPreparation)));
-        assert_eq!(handovers.read("amf:2", &failure), None, "another UE");
-        assert_eq!(handovers.read("amf:1", &failure), Some((target, HandoverStatus::Rejected)));
+        let failure = unhex("4000000f000002004940020003000740020100");
+        assert_eq!(handovers.read("amf:1", &cancel).0, [], "the request was not seen");
+        assert_eq!(handovers.read("amf:1", &request), (vec![target], HandoverStatus::InPreparation));
+        assert_eq!(handovers.read("amf:2", &failure).0, [], "another UE");
+        assert_eq!(handovers.read("amf:1", &failure), (vec![target], HandoverStatus::Rejected));
         handovers.read("amf:1", &request);
-        // the kind of the failure, changed to that of a success
-        let acknowledge = [&[0x20], &failure[1..]].concat();
-        assert_eq!(handovers.read("amf:1", &acknowledge), Some((target, HandoverStatus::InExecution)));
-        assert_eq!(handovers.read("amf:1", &cancel), Some((target, HandoverStatus::Cancelled)));
-        assert_eq!(handovers.read("amf:1", b"garbage"), None);
+        let acknowledge =
+            unhex("20000024000004004940020003004f400480010003002a4006000001000090004d40050400200000");
+        assert_eq!(handovers.read("amf:1", &acknowledge), (vec![target], HandoverStatus::InExecution));
+        assert_eq!(handovers.read("amf:1", &cancel), (vec![target], HandoverStatus::Cancelled));
+        assert_eq!(handovers.read("amf:1", b"garbage").0, []);
+    }
+
+    #[test]
+    fn candidates_of_conditional_handovers_are_named_by_their_messages() {
+        let mut handovers = Handovers::default();
+        let target = Cell::nr(ids::PlmnIdentity::from_codes(1, 1, 2), 0x380_4001);
+        let acknowledge = unhex(
+            "20000031000005004940020003004f400480010003002a4006000001000090004d40050400200000009f00090000f1100038040010",
+        );
+        assert_eq!(handovers.read("amf:1", &acknowledge).0, [], "the UE begins it by itself");
+        let failure = unhex("4000001c00000300494002000300074002010000a100090000f1100038040010");
+        assert_eq!(handovers.read("amf:1", &failure), (vec![target], HandoverStatus::Rejected));
+        let cancel = unhex("00024024000004004900020003004f40048001000300074002080000a000090000f1100038040010");
+        assert_eq!(handovers.read("amf:1", &cancel), (vec![target], HandoverStatus::Cancelled));
     }
 }

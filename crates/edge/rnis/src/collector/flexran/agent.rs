@@ -9,7 +9,7 @@ use super::messages::{
     UeConfig, UeStatistics,
 };
 use crate::collector::Output;
-use crate::collector::quantities::{eutra_rsrp, eutra_rsrq};
+use ap::lte_rrc::{rsrp_range as eutra_rsrp, rsrq_range as eutra_rsrq};
 use crate::collector::ues::{BearerReport, Identity, Moment, Scope, Ues};
 use crate::event::{BearerQos, CellMeasurement, Change, Quantities, Tunnel};
 use crate::identity::Cell;
