@@ -89,6 +89,7 @@ impl Node {
         for happening in happenings {
             self.process_cell_event(happening);
         }
+        self.change_sessions();
         let now = self.cell().now();
         self.begin_periodic_handover(now);
         self.report_inactivity();
@@ -270,6 +271,8 @@ impl Node {
         _cause: radio::CancelCause,
     ) {
     }
+
+    fn change_sessions(&mut self) {}
 
     fn report_lock(&mut self) {}
 

@@ -102,6 +102,8 @@ pub struct BearerChanges {
 pub struct UeBearer {
     pub five_qi: FiveQi,
     pub drb: u8,
+    /// Whether the UE has its PDU session.
+    pub has_session: bool,
 }
 
 /// A pair of equal times: one of the event loop at the model's pace, one of the model.

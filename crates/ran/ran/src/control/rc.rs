@@ -37,6 +37,7 @@ use tracing::debug;
 use crate::band::{Spectrum, earfcn};
 use crate::node::{DEFAULT_DRB, Node, UeContext, place_of};
 use crate::node_type::NodeType;
+use crate::priority::scheduling_weight;
 use crate::simulation::UeBearer;
 
 /// The period of reads while events may occur.
@@ -70,26 +71,6 @@ const REFUSED_OF_DRB_QOS: [RanParameterId; 8] = [
 const DEDICATED_WEIGHT: f32 = 4.0;
 /// The largest DRB identity (TS 38.331, DRB-Identity).
 const MAX_DRB: u8 = 32;
-/// The default priority levels of 5QIs (TS 23.501 table 5.7.4-1).
-const PRIORITY_LEVELS: [(u8, u8); 9] =
-    [(1, 20), (2, 40), (3, 30), (4, 50), (5, 10), (6, 60), (7, 70), (8, 80), (9, 90)];
-/// The largest scheduling weight of a priority level; the smallest is its inverse.
-const MAX_WEIGHT: f32 = 10.0;
-
-/// The scheduling weight of a bearer: the ratio of the default priority level of the UE's first 5QI to the bearer's level.
-/// `None` for an unknown 5QI.
-fn scheduling_weight(first_five_qi: u8, five_qi: Option<u8>, priority_level: Option<u8>) -> Option<f32> {
-    let level_of = |five_qi: u8| PRIORITY_LEVELS.iter().find(|(known, _)| *known == five_qi).map(|(_, level)| *level);
-    let default = level_of(first_five_qi)?;
-    let of_five_qi = five_qi.map(level_of);
-    let level = match (priority_level, of_five_qi) {
-        (_, Some(None)) => return None,
-        (Some(level), _) | (None, Some(Some(level))) => level,
-        (None, None) => default,
-    };
-    Some((f32::from(default) / f32::from(level.max(1))).clamp(1.0 / MAX_WEIGHT, MAX_WEIGHT))
-}
-
 /// The queued downlink octets of a bearer.
 fn queued_octets(bearer: &radio::Bearer) -> u64 {
     u64::from(bearer.downlink().waiting_octets()) + bearer.tc().totals().waiting.octets
@@ -97,13 +78,14 @@ fn queued_octets(bearer: &radio::Bearer) -> u64 {
 
 impl Node {
     /// Changes a UE of the cell, and publishes its bearer to the other parts of the gNB.
-    fn change_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut UeContext)) {
+    pub(super) fn change_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut UeContext)) {
         let Some(place) = self.place(ue) else { return };
         let mut simulation = self.simulation.borrow_mut();
         let ue = simulation.model.network.cell_mut(self.cell_number()).ue_mut(place);
         if let Some((ue, context)) = ue.zip(self.contexts.get_mut(place)) {
             change(ue, context);
-            let bearer = UeBearer { five_qi: context.five_qi[0], drb: context.drb };
+            let UeContext { five_qi: [five_qi], drb, has_session, .. } = *context;
+            let bearer = UeBearer { five_qi, drb, has_session };
             simulation.bearers.version += 1;
             simulation.bearers.by_ue.insert(context.number, bearer);
         }

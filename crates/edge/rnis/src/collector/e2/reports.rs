@@ -14,6 +14,7 @@ use ferric::e2ap::GlobalE2NodeId;
 use ferric::xapp::Commands;
 use ids::Cgi;
 
+use super::interfaces::BearerChanges;
 use super::layer2::{self, Values};
 use super::names::{Named, core_key};
 use super::offers::{Kind, Measurements};
@@ -78,11 +79,16 @@ impl Core {
                 let Some((key, copy)) = self.interface_message(node, of, message, arena, at, output)? else {
                     return Ok(());
                 };
-                let bearers = self.sessions.read(&key, &copy);
-                if !bearers.is_empty() {
+                let BearerChanges { reports, released } = self.sessions.read(&key, &copy);
+                if reports.iter().any(|report| report.state.tunnel.is_some()) {
                     // they are new, even if the arrival of the UE has not been reported yet
                     self.ues.arrive(&key);
-                    self.ues.report_bearers(&key, at, &bearers, false, output);
+                }
+                if !reports.is_empty() {
+                    self.ues.report_bearers(&key, at, &reports, false, output);
+                }
+                if !released.is_empty() {
+                    self.ues.release_bearers(&key, at, &released, output);
                 }
             }
             Kind::HandoverMessages(rc::Detection { revision, wire, .. }) => {
@@ -246,17 +252,32 @@ impl Core {
             let cell = self.cells.find(result.pci?)?;
             Some(measured(result, cell))
         });
+        let secondary: Vec<_> = report
+            .secondary
+            .iter()
+            .filter_map(|of| {
+                let named = |result: &CellResult| Some(measured(result, self.cells.find(result.pci?)?));
+                Some((named(&of.cell)?, of.best_neighbour.as_ref().and_then(named)))
+            })
+            .collect();
         let eutra_neighbours = report.eutra_neighbours.iter().take(MAX_NEIGHBOURS).filter_map(|result| {
             let quantities = Quantities { rsrp: result.rsrp, rsrq: result.rsrq, sinr: result.sinr };
             Some(CellMeasurement { cell: self.cells.find_eutra(result.pci)?, quantities })
         });
         let change = Change::NrMeasured {
             trigger: self.trigger(report.meas_id),
-            serving: vec![measured(&report.serving, serving)],
+            serving: std::iter::once(measured(&report.serving, serving))
+                .chain(secondary.iter().map(|(cell, _)| *cell))
+                .collect(),
             neighbours: neighbours.collect(),
             eutra_neighbours: eutra_neighbours.collect(),
         };
         self.ues.publish(key, at, serving, change, output);
+        // a UE reports all its serving cells (TS 38.331 5.5.5.1), so it says which are secondary
+        let cells = secondary.iter().map(|(cell, _)| cell.cell).collect();
+        let any = |of: NrCellMeasurement| CellMeasurement { cell: of.cell, quantities: of.quantities };
+        let measured: Vec<_> = secondary.into_iter().map(|(cell, best)| (any(cell), best.map(any))).collect();
+        self.ues.aggregate(key, at, cells, &measured, output);
     }
 
     fn report_eutra_measurement(

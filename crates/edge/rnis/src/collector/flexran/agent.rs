@@ -163,7 +163,8 @@ impl Agent {
             shared.ues.change_cell(&key, at, before, cell, output);
         }
         let secondary = ue.secondary_carriers.iter().filter_map(|carrier| Some(self.cells.get(carrier)?.0));
-        shared.ues.aggregate(&key, at, secondary.filter(|secondary| *secondary != cell).collect(), output);
+        let secondary = secondary.filter(|secondary| *secondary != cell).collect();
+        shared.ues.aggregate(&key, at, secondary, &[], output);
         let known = self.ues.entry(ue.rnti).or_insert_with(|| KnownUe {
             key: key.clone(),
             carrier: ue.primary_carrier,
