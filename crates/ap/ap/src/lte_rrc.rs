@@ -180,7 +180,8 @@ impl MeasurementReport {
 impl CellResult {
     /// Encodes a MeasResultEUTRA.
     fn encode(&self, bits: &mut Bits) -> Result<(), RrcError> {
-        let is_in_range = self.rsrp.is_none_or(|rsrp| rsrp <= MAX_RSRP) && self.rsrq.is_none_or(|rsrq| rsrq <= MAX_RSRQ);
+        let is_in_range =
+            self.rsrp.is_none_or(|rsrp| rsrp <= MAX_RSRP) && self.rsrq.is_none_or(|rsrq| rsrq <= MAX_RSRQ);
         if self.pci > MAX_PCI || !is_in_range {
             return Err(RrcError::OutOfRange("a result"));
         }

@@ -197,7 +197,8 @@ impl MeasurementReport {
         let primary = serving_cells.iter().position(|serving| serving.index == 0);
         let primary = primary.ok_or(RrcError::Unsupported("a report without the primary cell"))?;
         let serving = serving_cells.remove(primary).cell;
-        let mut report = MeasurementReport { meas_id, serving, secondary: serving_cells, ..MeasurementReport::default() };
+        let mut report =
+            MeasurementReport { meas_id, serving, secondary: serving_cells, ..MeasurementReport::default() };
         if has_neighbours && !bits.flag()? {
             for _ in 0..=bits.take(3)? {
                 report.neighbours.push(CellResult::decode(&mut bits)?);
@@ -302,13 +303,11 @@ mod tests {
     fn reports_match_vectors() {
         let neighbours = vec![cell(Some(585), 75, 64, 90), cell(Some(1007), 0, 1, 127)];
         let (serving, none) = (cell(Some(584), 70, 60, 80), MeasurementReport::default);
-        let secondary = |best_neighbour| SecondaryResult { index: 1, cell: cell(Some(585), 66, 58, 77), best_neighbour };
+        let secondary =
+            |best_neighbour| SecondaryResult { index: 1, cell: cell(Some(585), 66, 58, 77), best_neighbour };
         let eutra = |pci, rsrp, rsrq, sinr| EutraCellResult { pci, rsrp: Some(rsrp), rsrq, sinr };
         for (report, octets) in [
-            (
-                MeasurementReport { meas_id: 1, serving, neighbours, ..none() },
-                "00400006485e33ca02c92bcb8169fbd70007f8",
-            ),
+            (MeasurementReport { meas_id: 1, serving, neighbours, ..none() }, "00400006485e33ca02c92bcb8169fbd70007f8"),
             (MeasurementReport { meas_id: 64, serving: cell(Some(0), 127, 127, 0), ..none() }, "003f0004005ffff000"),
             (
                 MeasurementReport {

@@ -83,7 +83,8 @@ impl SessionChange {
                 ProtocolIe::new(IE_MODIFY_LIST_RES, Criticality::Ignore, &SessionList(items.into()))
             }
             SessionChange::Release(sessions) => {
-                let transfer = ReleaseCommandTransfer { cause: Cause::Nas(NasCause::NormalRelease), ie_extensions: None };
+                let transfer =
+                    ReleaseCommandTransfer { cause: Cause::Nas(NasCause::NormalRelease), ie_extensions: None };
                 let transfer = encoded(&transfer)?;
                 let items: Vec<_> = sessions.iter().map(|id| item(*id, transfer.clone())).collect();
                 ProtocolIe::new(IE_TO_RELEASE_LIST, Criticality::Reject, &SessionList(items.into()))
@@ -217,22 +218,15 @@ mod tests {
                 SessionChange::Modified(vec![(1, vec![9])]),
                 "201a001d000003000a4005600e0000030055400200070041400700000103100024",
             ),
-            (
-                SessionChange::Release(vec![1]),
-                "001c001b000003000a0005600e000003005500020007004f00050000010110",
-            ),
-            (
-                SessionChange::Released(vec![1]),
-                "201c001b000003000a4005600e000003005540020007004640050000010100",
-            ),
+            (SessionChange::Release(vec![1]), "001c001b000003000a0005600e000003005500020007004f00050000010110"),
+            (SessionChange::Released(vec![1]), "201c001b000003000a4005600e000003005540020007004640050000010100"),
         ]
     }
 
     #[test]
     fn messages_match_vectors() {
         for (change, octets) in messages() {
-            let message =
-                SessionChangeMessage { amf_ue_ngap_id: AmfUeNgapId(0xe00_0003), ran_ue_ngap_id: 7, change };
+            let message = SessionChangeMessage { amf_ue_ngap_id: AmfUeNgapId(0xe00_0003), ran_ue_ngap_id: 7, change };
             assert_eq!(message.encode().unwrap(), unhex(octets), "{message:?}");
             assert_eq!(SessionChangeMessage::decode(&unhex(octets)), Some(Ok(message)));
         }

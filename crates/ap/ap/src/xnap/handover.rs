@@ -157,7 +157,11 @@ impl HandoverRequest {
         per::encode(&of_source, 0, &mut visited)?;
         let history = UeHistory(vec![LastVisitedCell::NgRan(visited.into())].into());
         let mut ies = vec![
-            ProtocolIe::new(IE_SOURCE_NG_RAN_NODE_UE_XNAP_ID, Criticality::Reject, &self.source_ng_ran_node_ue_xnap_id)?,
+            ProtocolIe::new(
+                IE_SOURCE_NG_RAN_NODE_UE_XNAP_ID,
+                Criticality::Reject,
+                &self.source_ng_ran_node_ue_xnap_id,
+            )?,
             ProtocolIe::new(IE_CAUSE, Criticality::Reject, &Cause::radio(HandoverCause::RadioReasons))?,
             ProtocolIe::new(IE_TARGET_CELL_GLOBAL_ID, Criticality::Reject, &TargetCgi::Nr(self.target.into()))?,
             ProtocolIe::new(IE_GUAMI, Criticality::Reject, &GuamiIe::from(self.guami))?,
@@ -818,8 +822,7 @@ mod tests {
     const CONDITIONAL_REQUEST: &str = "000000809e000007004900020003000700020040004e00090000f1100038040010000f00070000f1100100410053\
         005c030e00000307c0c6120001000000000000000000000000000000000000000000000000000000000000000000000000000000000002800\
         3a3529440005003a35294400000000100203ec61300010000000400009000000910000200000058400e000c0000f110003800001100000c009e000100";
-    const ACKNOWLEDGE: &str =
-        "20000024000004004940020003004f400480010003002a4006000001000090004d40050400200000";
+    const ACKNOWLEDGE: &str = "20000024000004004940020003004f400480010003002a4006000001000090004d40050400200000";
     const CONDITIONAL_ACKNOWLEDGE: &str = "20000031000005004940020003004f400480010003002a4006000001000090004d40050400200000\
         009f00090000f1100038040010";
     const FAILURE: &str = "4000000f000002004940020003000740020100";

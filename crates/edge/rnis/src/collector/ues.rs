@@ -340,7 +340,12 @@ impl Ues {
         let added: Vec<_> = record.secondary.difference(&before).copied().collect();
         let removed: Vec<_> = before.difference(&record.secondary).copied().collect();
         if !added.is_empty() || !removed.is_empty() {
-            self.publish_here(key, at, Change::CarrierAggregation { added, removed, measured: measured.to_vec() }, output);
+            self.publish_here(
+                key,
+                at,
+                Change::CarrierAggregation { added, removed, measured: measured.to_vec() },
+                output,
+            );
         }
     }
 

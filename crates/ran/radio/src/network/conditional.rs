@@ -3,7 +3,9 @@
 use super::measurement::{MeasurementEvent, Neighbour, UeMeasurements};
 use super::site::Arrival;
 use super::trigger::Trigger;
-use super::{ArrivalCause, CancelCause, ConditionalConfig, DepartureCause, EventCondition, HandoverError, Network, random_access};
+use super::{
+    ArrivalCause, CancelCause, ConditionalConfig, DepartureCause, EventCondition, HandoverError, Network, random_access,
+};
 use crate::Time;
 
 /// The most cells that are prepared for a UE (maxNrofCondCells of TS 38.331).
@@ -195,7 +197,9 @@ impl Network {
     pub fn cancel_conditional_handover(&mut self, cell: usize, index: usize) -> bool {
         let site = &mut self.sites[cell];
         site.conditional_orders.retain(|other| *other != index);
-        let Some(ordered) = site.measurements.get_mut(index).and_then(|of_ue| of_ue.ordered.take()) else { return false };
+        let Some(ordered) = site.measurements.get_mut(index).and_then(|of_ue| of_ue.ordered.take()) else {
+            return false;
+        };
         let ue = *site.cell.ue_entry(index);
         for to in ordered.candidates {
             site.cancel_preparation(ue, to, true, CancelCause::Unwanted);

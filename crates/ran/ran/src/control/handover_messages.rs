@@ -94,8 +94,7 @@ impl Node {
                     HandoverError::CellFull => HandoverCause::NoRadioResources,
                     _ => HandoverCause::CellNotAvailable,
                 };
-                let failure =
-                    HandoverPreparationFailure { source_ng_ran_node_ue_xnap_id: source_id, cause, candidate };
+                let failure = HandoverPreparationFailure { source_ng_ran_node_ue_xnap_id: source_id, cause, candidate };
                 (InterfaceMessageType::UnsuccessfulOutcome, encoded(failure.encode()))
             }
         };

@@ -14,9 +14,7 @@ use crate::simulation::RanSimulation;
 /// The message type of the reports of a radio access technology.
 const fn message_of(rat: Rat) -> RrcMessageId {
     match rat {
-        Rat::Nr => {
-            RrcMessageId { rrc_type: RrcType::Nr(RrcClassNr::UlDcch), message_id: nr_rrc::MEASUREMENT_REPORT }
-        }
+        Rat::Nr => RrcMessageId { rrc_type: RrcType::Nr(RrcClassNr::UlDcch), message_id: nr_rrc::MEASUREMENT_REPORT },
         Rat::Lte => {
             RrcMessageId { rrc_type: RrcType::Lte(RrcClassLte::UlDcch), message_id: lte_rrc::MEASUREMENT_REPORT }
         }

@@ -11,14 +11,14 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::common::{
-    Cgi, EutraArfcn, EutraPci, EutraTac, FiveGsTac, FiveQi, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci, ServingCellArfcn, ServingCellPci,
-    UeId,
+    Cgi, EutraArfcn, EutraPci, EutraTac, FiveGsTac, FiveQi, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci,
+    ServingCellArfcn, ServingCellPci, UeId,
 };
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
 use e2sm::rc::{
-    ActionId, ControlAction, DrbQos, Drx, Flag, MappedFlow, NeighborCellEutra, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
-    NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
+    ActionId, ControlAction, DrbQos, Drx, Flag, MappedFlow, NeighborCellEutra, NeighborCellItem, NeighborCellNr,
+    NeighborRelationInfo, NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
 };
 use ferric::agent::Ue;
 use ferric::e2::Time;
@@ -421,9 +421,7 @@ impl RcSource for Node {
         let neighbours: Vec<_> = self.mobility.other_nodes().take(MAX_NEIGHBOURS).filter_map(neighbour).collect();
         let (own, pci) = (carrier(self.cell_number()), simulation.pcis[self.cell_number()]);
         let (serving_cell_pci, serving_cell_arfcn) = match self.node_type {
-            NodeType::Enb => {
-                (ServingCellPci::Eutra(EutraPci(pci)), ServingCellArfcn::Eutra(EutraArfcn(earfcn(own)?)))
-            }
+            NodeType::Enb => (ServingCellPci::Eutra(EutraPci(pci)), ServingCellArfcn::Eutra(EutraArfcn(earfcn(own)?))),
             _ => (ServingCellPci::Nr(NrPci(pci)), ServingCellArfcn::Nr(arfcn(&Spectrum::of(own)?))),
         };
         (!neighbours.is_empty()).then(|| NeighborRelationInfo {

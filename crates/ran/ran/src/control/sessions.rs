@@ -83,7 +83,10 @@ impl Node {
             let [request, response] = match change {
                 SessionChange::FiveQi(five_qi) => {
                     let flow = QosFlow { qfi, five_qi: Some(five_qi), gbr_bps: None };
-                    [ngap::SessionChange::Modify(vec![(SESSION, vec![flow])]), ngap::SessionChange::Modified(vec![(SESSION, vec![qfi])])]
+                    [
+                        ngap::SessionChange::Modify(vec![(SESSION, vec![flow])]),
+                        ngap::SessionChange::Modified(vec![(SESSION, vec![qfi])]),
+                    ]
                 }
                 SessionChange::Release => {
                     [ngap::SessionChange::Release(vec![SESSION]), ngap::SessionChange::Released(vec![SESSION])]

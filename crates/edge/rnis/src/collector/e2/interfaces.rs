@@ -55,7 +55,9 @@ impl Sessions {
         if let Some(Ok(message)) = SessionChangeMessage::decode(octets) {
             return self.read_change(key, message.change);
         }
-        let Some(Ok(response)) = PduSessionResourceSetupResponse::decode(octets) else { return BearerChanges::default() };
+        let Some(Ok(response)) = PduSessionResourceSetupResponse::decode(octets) else {
+            return BearerChanges::default();
+        };
         let requested = self.requested.remove(key).unwrap_or_default();
         let mut reports = Vec::new();
         let mut established = self.established.remove(key).unwrap_or_default();
@@ -208,8 +210,7 @@ mod tests {
         assert!(handovers.read("amf:2", &failure).0.is_empty(), "another UE");
         assert_eq!(handovers.read("amf:1", &failure), (vec![target], HandoverStatus::Rejected));
         handovers.read("amf:1", &request);
-        let acknowledge =
-            unhex("20000024000004004940020003004f400480010003002a4006000001000090004d40050400200000");
+        let acknowledge = unhex("20000024000004004940020003004f400480010003002a4006000001000090004d40050400200000");
         assert_eq!(handovers.read("amf:1", &acknowledge), (vec![target], HandoverStatus::InExecution));
         assert_eq!(handovers.read("amf:1", &cancel), (vec![target], HandoverStatus::Cancelled));
         assert!(handovers.read("amf:1", b"garbage").0.is_empty());

@@ -175,9 +175,7 @@ fn message_copies(function: &FunctionInfo, is_enb: bool, detection: rc::Detectio
                 lte_rrc::MEASUREMENT_REPORT,
                 Kind::EutraMeasurementReports(detection),
             ),
-            false => {
-                (RrcType::Nr(RrcClassNr::UlDcch), nr_rrc::MEASUREMENT_REPORT, Kind::MeasurementReports(detection))
-            }
+            false => (RrcType::Nr(RrcClassNr::UlDcch), nr_rrc::MEASUREMENT_REPORT, Kind::MeasurementReports(detection)),
         };
         let message = RrcMessageId { rrc_type, message_id };
         let (trigger, action) = Plan::report_rrc_messages(&[message]).encode_in(revision, wire)?;

@@ -334,9 +334,8 @@ impl Core {
     /// Reads the measurements of all UEs of a node.
     fn report_ues(&mut self, node: NodeId, ues: &[(&e2sm::common::UeId<'_>, Values)], at: Moment, output: &dyn Output) {
         let has_notifications = self.station_has(node, |kind| matches!(kind, Kind::Notifications(_)));
-        let has_reports = self.station_has(node, |kind| {
-            matches!(kind, Kind::MeasurementReports(_) | Kind::EutraMeasurementReports(_))
-        });
+        let has_reports = self
+            .station_has(node, |kind| matches!(kind, Kind::MeasurementReports(_) | Kind::EutraMeasurementReports(_)));
         let is_enb = self.nodes.get(&node).is_some_and(|node| matches!(node.info.global_id, GlobalE2NodeId::Enb(_)));
         let mut reported = BTreeSet::new();
         for (ue_id, values) in ues {

@@ -9,11 +9,11 @@ use super::messages::{
     UeConfig, UeStatistics,
 };
 use crate::collector::Output;
-use ap::lte_rrc::{rsrp_range as eutra_rsrp, rsrq_range as eutra_rsrq};
 use crate::collector::ues::{BearerReport, Identity, Moment, Scope, Ues};
 use crate::event::{BearerQos, CellMeasurement, Change, Quantities, Tunnel};
 use crate::identity::Cell;
 use crate::state::BearerState;
+use ap::lte_rrc::{rsrp_range as eutra_rsrp, rsrq_range as eutra_rsrq};
 
 /// The logical channel of the first data bearer; 1 and 2 are those of signalling.
 const FIRST_LCID: u32 = 3;
