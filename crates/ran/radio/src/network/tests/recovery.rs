@@ -209,7 +209,10 @@ fn lost_handover_command_leaves_the_ue_in_its_cell() {
     network.advance(ms(1500));
     assert_eq!(network.mobility_counts(0).link_failures, 1);
     let cancelled = network.take_events(0).filter(|event| {
-        matches!(event, NetworkEvent::HandoverCancelled { to: 1, cause: CancelCause::UeLost, is_conditional: false, .. })
+        matches!(
+            event,
+            NetworkEvent::HandoverCancelled { to: 1, cause: CancelCause::UeLost, is_conditional: false, .. }
+        )
     });
     assert_eq!(cancelled.count(), 1);
 }
