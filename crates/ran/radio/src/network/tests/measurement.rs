@@ -165,7 +165,9 @@ fn candidate_is_cancelled_when_it_is_no_longer_near() {
             _ => None,
         })
         .collect();
-    assert_eq!(steps, [true, false, true]);
+    // shadowing may move it over the border more than once
+    assert!(steps.len() >= 3, "{steps:?}");
+    assert!(steps.iter().enumerate().all(|(at, is_prepared)| *is_prepared == (at % 2 == 0)), "in turn: {steps:?}");
 }
 
 fn a3(offset_db: f64) -> MeasurementEvent {
