@@ -4,8 +4,8 @@
 //! measurements are added, changed and deleted, the event of handovers among them. A slice-level PRB quota limits the resource blocks of a slice; DRX sets the
 //! cycles of a UE, whose other timers stay; a bearer's priority, from its number or its QoS, weighs in scheduling.
 //!
-//! Reported are RRC states, the messages on NG that accompany them, the measurement reports of RRC, changes of the cell, and
-//! handovers in preparation.
+//! Reported are RRC states, the messages on NG that accompany them, messages about sessions and handovers, the measurement reports of
+//! RRC, changes of the cell, and handovers in preparation.
 
 use std::borrow::Cow;
 use std::time::Duration;
