@@ -80,6 +80,9 @@ fn scenario(cells: u16) -> RanConfig {
     RanConfig { scenario, handovers_per_minute: 60, ..RanConfig::default() }
 }
 
+/// Whether a change is of a kind.
+type Is = dyn Fn(&Change) -> bool;
+
 /// Three NR cells, one that is locked, and two LTE cells next to each other. UEs arrive, are handed over, and have their sessions
 /// modified and released, again and again.
 fn eventful_scenario() -> RanConfig {
@@ -133,7 +136,7 @@ fn every_event_of_the_ran_reaches_the_applications() {
     let recorder = Recorder::default();
     let has_status =
         |wanted| recorder.has(|change| matches!(change, Change::CellChange { status, .. } if *status == wanted));
-    let wanted: [(&str, &dyn Fn(&Change) -> bool); 8] = [
+    let wanted: [(&str, &Is); 8] = [
         ("bearer established", &|change| matches!(change, Change::BearerEstablished(_))),
         (
             "bearer modified",
