@@ -171,8 +171,7 @@ fn failed_handover_to_a_distant_cell_is_too_early() {
     assert_eq!((counts.executions_requested, counts.executions_failed, counts.too_early), (1, 1, 1));
     let events: Vec<_> = network.take_events(0).collect();
     assert!(events.iter().any(|event| matches!(event, NetworkEvent::HandoverFailed { to: 15, .. })));
-    let preparations = events.into_iter().filter(|event| is_preparation(event));
-    let steps: Vec<_> = preparations.collect();
+    let steps: Vec<_> = events.into_iter().filter(is_preparation).collect();
     assert!(matches!(
         steps[..],
         [
