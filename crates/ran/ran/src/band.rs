@@ -82,6 +82,7 @@ fn arfcn(mhz: f64) -> u32 {
 }
 
 /// The downlink EARFCN of each band's lowest frequency (N_Offs-DL of TS 36.101 5.7.3), of bands that both technologies have.
+#[cfg(feature = "control")]
 const EUTRA_OFFSETS: &[(u16, u16)] = &[
     (1, 0),
     (2, 600),
@@ -103,6 +104,7 @@ const EUTRA_OFFSETS: &[(u16, u16)] = &[
 ];
 
 /// The downlink EARFCN of an LTE carrier, in steps of 100 kHz; `None` if no band contains it.
+#[cfg(feature = "control")]
 pub fn earfcn(carrier: &Carrier) -> Option<u16> {
     let (center, half) = (carrier.frequency_mhz, carrier.bandwidth_mhz / 2.0);
     let is_tdd = carrier.duplex != Duplex::Fdd;
