@@ -130,3 +130,34 @@ fn set_flow_time(table: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time, 
     }
     specification.check().map_err(|error| table.invalid_table(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::scenario::{Scenario, ScenarioFolders};
+
+    #[test]
+    fn changes_of_sessions_are_read() {
+        let read = |keys: &str| {
+            let text = format!("[[cell]]\n[[ue]]\nname = \"u\"\ncount = 2\n[[at]]\ntime_s = 1\n{keys}");
+            let folders = ScenarioFolders::with_traces(Path::new("nowhere"));
+            let scenario = Scenario::from_toml(&text, &folders).map_err(|error| error.to_string())?;
+            Ok::<_, String>(scenario.timeline.iter().map(|entry| entry.change).collect::<Vec<_>>())
+        };
+        let session = |ue, change| TimelineChange::Session { ue, change };
+        let modified = [0, 1].map(|ue| session(ue, SessionChange::FiveQi(2)));
+        assert_eq!(read("do = \"modify-session\"\nue = \"u\"\nfive_qi = 2").unwrap(), modified);
+        let released = [0, 1].map(|ue| session(ue, SessionChange::Release));
+        assert_eq!(read("do = \"release-session\"\nue = \"u\"").unwrap(), released);
+        for (keys, expected) in [
+            ("do = \"modify-session\"\nue = \"u\"", "five_qi"),
+            ("do = \"modify-session\"\nue = \"u\"\nfive_qi = 10", "five_qi"),
+            ("do = \"release-session\"\nue = \"u\"\nfive_qi = 1", "five_qi"),
+        ] {
+            let mistake = read(keys).unwrap_err();
+            assert!(mistake.contains(expected), "{mistake}");
+        }
+    }
+}
