@@ -2,7 +2,7 @@
 
 #[cfg(any(feature = "ngap", feature = "e1ap", feature = "f1ap"))]
 use ids::PlmnIdentity;
-#[cfg(any(feature = "ngap", feature = "e1ap"))]
+#[cfg(any(feature = "ngap", feature = "e1ap", feature = "xnap"))]
 use ids::SNssai;
 use per::Per;
 #[cfg(any(feature = "ngap", feature = "f1ap", feature = "e1ap", feature = "s1ap"))]
@@ -54,8 +54,8 @@ pub struct ServedPlmn {
     pub s_nssais: Vec<SNssai>,
 }
 
-/// S-NSSAI of NGAP and E1AP.
-#[cfg(any(feature = "ngap", feature = "e1ap"))]
+/// S-NSSAI of NGAP, XnAP and E1AP.
+#[cfg(any(feature = "ngap", feature = "e1ap", feature = "xnap"))]
 #[derive(Clone, Copy, Debug, PartialEq, Per)]
 #[per(extensible)]
 pub(crate) struct SNssaiIe {
@@ -64,7 +64,7 @@ pub(crate) struct SNssaiIe {
     ie_extensions: Option<Unused>,
 }
 
-#[cfg(any(feature = "ngap", feature = "e1ap"))]
+#[cfg(any(feature = "ngap", feature = "e1ap", feature = "xnap"))]
 impl From<&SNssai> for SNssaiIe {
     fn from(s_nssai: &SNssai) -> Self {
         SNssaiIe { sst: s_nssai.sst.0, sd: s_nssai.sd.map(|sd| sd.0), ie_extensions: None }

@@ -7,12 +7,16 @@ mod common;
 pub mod e1ap;
 #[cfg(feature = "f1ap")]
 pub mod f1ap;
+#[cfg(feature = "lte-rrc")]
+pub mod lte_rrc;
 #[cfg(feature = "ngap")]
 pub mod ngap;
 #[cfg(feature = "nr-rrc")]
 pub mod nr_rrc;
 mod numeric_ie;
 mod pdu;
+#[cfg(any(feature = "lte-rrc", feature = "nr-rrc"))]
+mod rrc_bits;
 #[cfg(feature = "s1ap")]
 pub mod s1ap;
 #[cfg(feature = "x2ap")]

@@ -1,6 +1,7 @@
 //! NGAP, between a node of NG-RAN and the AMF (TS 38.413).
 
 mod session;
+mod session_changes;
 mod session_types;
 
 use ids::{AmfUeNgapId, FiveGsTac, GlobalGnbId, GnbId, Guami, NrCgi, PlmnIdentity};
@@ -13,6 +14,9 @@ use crate::{Criticality, MessageKind, NumericIe, PagingDrx, Pdu, Protocol, Proto
 pub use session::{
     EstablishedSession, GtpTunnel, PROCEDURE_INITIAL_CONTEXT_SETUP, PROCEDURE_PDU_SESSION_RESOURCE_SETUP,
     PduSessionResourceSetupRequest, PduSessionResourceSetupResponse, QosFlow, RequestedSession,
+};
+pub use session_changes::{
+    PROCEDURE_PDU_SESSION_RESOURCE_MODIFY, PROCEDURE_PDU_SESSION_RESOURCE_RELEASE, SessionChange, SessionChangeMessage,
 };
 
 // TS 38.413 9.4.7

@@ -1,11 +1,16 @@
 //! XnAP, between nodes of NG-RAN (TS 38.423).
 
-use ids::{Cgi, EutraCgi, NgRanNodeUeXnapId, NrCgi, PlmnIdentity};
-use per::{Bits, Per};
+mod handover;
 
-use crate::common::Unused;
+use ids::NgRanNodeUeXnapId;
+
 use crate::numeric_ie::table::{int, list, open};
-use crate::{Criticality, MessageKind, NumericIe, Pdu, PduView, Protocol, ProtocolIe};
+use crate::{Criticality, MessageKind, NumericIe, Pdu, Protocol, ProtocolIe};
+
+pub use handover::{
+    HandoverCancel, HandoverCause, HandoverMessage, HandoverPreparationFailure, HandoverRequest,
+    HandoverRequestAcknowledge, HandoverSession,
+};
 
 // TS 38.423 9.3.7
 /// Handover Preparation.
@@ -17,72 +22,6 @@ pub const PROCEDURE_UE_CONTEXT_RELEASE: u8 = 6;
 const IE_SOURCE_NG_RAN_NODE_UE_XNAP_ID: u16 = 73;
 const IE_TARGET_CELL_GLOBAL_ID: u16 = 78;
 const IE_TARGET_NG_RAN_NODE_UE_XNAP_ID: u16 = 79;
-
-/// What a message between the source and the target says of a handover (TS 38.423 8.2.1 and 8.2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandoverMessage {
-    /// HANDOVER REQUEST: the source asks the target to prepare this cell.
-    Request(Cgi),
-    /// HANDOVER REQUEST ACKNOWLEDGE: the target is prepared, and the source will command the UE.
-    Acknowledge,
-    /// HANDOVER PREPARATION FAILURE: the target refuses.
-    Failure,
-    /// HANDOVER CANCEL: the source gives the handover up.
-    Cancel,
-}
-
-impl HandoverMessage {
-    /// Reads a message; `None` for another one, and for a request without a cell.
-    #[must_use]
-    pub fn decode(octets: &[u8]) -> Option<Self> {
-        let pdu = PduView::read(Protocol::Xnap, octets)?;
-        match (pdu.procedure_code, pdu.kind) {
-            (PROCEDURE_HANDOVER_PREPARATION, MessageKind::InitiatingMessage) => {
-                match per::decode(pdu.ie(IE_TARGET_CELL_GLOBAL_ID)?, 0).ok()? {
-                    TargetCgi::Nr(cell) => {
-                        Some(HandoverMessage::Request(Cgi::NrCgi(NrCgi::new(cell.plmn_identity, cell.identity.value))))
-                    }
-                    TargetCgi::Eutra(EutraCgiIe { plmn_identity, identity: eutra_cell_identity, .. }) => {
-                        Some(HandoverMessage::Request(Cgi::EutraCgi(EutraCgi { plmn_identity, eutra_cell_identity })))
-                    }
-                    TargetCgi::Extensions(_) => None,
-                }
-            }
-            (PROCEDURE_HANDOVER_PREPARATION, MessageKind::SuccessfulOutcome) => Some(HandoverMessage::Acknowledge),
-            (PROCEDURE_HANDOVER_PREPARATION, MessageKind::UnsuccessfulOutcome) => Some(HandoverMessage::Failure),
-            (PROCEDURE_HANDOVER_CANCEL, MessageKind::InitiatingMessage) => Some(HandoverMessage::Cancel),
-            _ => None,
-        }
-    }
-}
-
-/// Target-CGI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
-enum TargetCgi {
-    Nr(NrCgiIe),
-    Eutra(EutraCgiIe),
-    Extensions(Unused),
-}
-
-/// NR-CGI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
-#[per(extensible)]
-struct NrCgiIe {
-    plmn_identity: PlmnIdentity,
-    #[per(size = 36..=36)]
-    identity: Bits,
-    ie_extensions: Option<Unused>,
-}
-
-/// E-UTRA-CGI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
-#[per(extensible)]
-struct EutraCgiIe {
-    plmn_identity: PlmnIdentity,
-    #[per(size = 28..=28)]
-    identity: Bits,
-    ie_extensions: Option<Unused>,
-}
 
 /// UE CONTEXT RELEASE (TS 38.423 9.1.1.5): the target of a handover informs the source that the UE arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,25 +64,3 @@ pub const NUMERIC_IES: &[NumericIe] = &[
     open(394, 0, 172_800), list(395, 2), open(403, 1, 60), list(425, 1), list(441, 1), list(442, 1), list(451, 1),
     list(453, 2), list(460, 2), list(462, 5), list(473, 1),
 ];
-
-/// The octets are those of an independent encoder (pycrate 0.8).
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::test_vectors::{octets, unhex};
-
-    #[test]
-    fn messages_of_a_handover_are_read() {
-        let request = octets("xnap-handover-request");
-        let cell = Cgi::NrCgi(NrCgi::new(PlmnIdentity::from_codes(1, 1, 2), 0x380_4001));
-        assert_eq!(HandoverMessage::decode(&request), Some(HandoverMessage::Request(cell)));
-        let failure = unhex("4000000f000002004940020007000740020100");
-        assert_eq!(HandoverMessage::decode(&failure), Some(HandoverMessage::Failure));
-        assert_eq!(HandoverMessage::decode(&octets("xnap-handover-cancel")), Some(HandoverMessage::Cancel));
-        assert_eq!(HandoverMessage::decode(&octets("xnap-ue-context-release")), None);
-        for length in 0..request.len() {
-            let cut = HandoverMessage::decode(&request[..length]);
-            assert!(cut.is_none_or(|message| message == HandoverMessage::Request(cell)));
-        }
-    }
-}

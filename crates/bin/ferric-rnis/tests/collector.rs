@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ferric::link::Address;
 use ferric::xapp::{Reconnect, Ric, UeReference, XappConfig};
+use ran::scenario::{SessionChange, TimelineChange, TimelineEntry};
 use ran::{RanConfig, Scenario};
 use rnis::collector::e2::{E2Collector, E2Config};
 use rnis::{AssociateIdType, BearerEvent, Cell, Change, Directory, Entry, Event, HandoverStatus, Output, State};
@@ -42,10 +43,20 @@ impl Recorder {
     }
 }
 
+/// Why UEs report (MEC 012 6.5.11 and 6.5.12): events A4 and B1.
+const A4: u8 = 13;
+const B1: u8 = 20;
+/// The identity of the cell that is locked.
+const LOCKED_CELL: &str = "00380c001";
+
 fn connect(ric: &Address, directory: Directory) -> E2Collector {
+    connect_with(ric, directory, &[(1, 1)])
+}
+
+fn connect_with(ric: &Address, directory: Directory, triggers: &[(u8, u8)]) -> E2Collector {
     let reconnect = Reconnect { first: Duration::from_millis(50), last: Duration::from_millis(200) };
     let session = XappConfig { reconnect: Some(reconnect), ..XappConfig::default() };
-    let config = E2Config { session, period_ms: 100, triggers: [(1, 1)].into() };
+    let config = E2Config { session, period_ms: 100, triggers: triggers.iter().copied().collect() };
     E2Collector::connect(ric, config, Arc::new(directory)).unwrap()
 }
 
@@ -69,6 +80,123 @@ fn scenario(cells: u16) -> RanConfig {
     RanConfig { scenario, handovers_per_minute: 60, ..RanConfig::default() }
 }
 
+/// Whether a change is of a kind.
+type Is = dyn Fn(&Change) -> bool;
+
+/// Three NR cells, one that is locked, and two LTE cells next to each other. UEs arrive, are handed over, and have their sessions
+/// modified and released, again and again.
+fn eventful_scenario() -> RanConfig {
+    const LOCKED: usize = 3;
+    let ms = radio::Time::from_millis;
+    let mut scenario = Scenario::with_mixed_traffic(6, 3, 1);
+    scenario.cells[LOCKED].is_locked = true;
+    for cell in &mut scenario.cells[LOCKED + 1..] {
+        cell.radio.carrier = radio::phy::Carrier::lte();
+    }
+    let event = |condition| radio::MeasurementEvent {
+        condition,
+        hysteresis_db: 0.0,
+        time_to_trigger: Duration::from_millis(160),
+    };
+    scenario.measurement.events = vec![
+        event(radio::EventCondition::A4 { threshold_dbm: -150.0 }),
+        event(radio::EventCondition::B1 { threshold_dbm: -150.0 }),
+    ];
+    // every neighbour is prepared, none is ever good enough
+    scenario.handover.a3_offset_db = Some(30.0);
+    scenario.handover.conditional = Some(radio::ConditionalConfig { preparation_margin_db: 100.0, a5: None });
+    scenario.handover.link.is_enabled = false;
+    for (number, ue) in (0..9).zip(&mut scenario.ues) {
+        ue.arrives = ms(3000 + 1500 * number);
+        for flow in &mut ue.flows {
+            flow.specification.start = flow.specification.start.max(ue.arrives);
+        }
+    }
+    scenario.ues[9..12].iter_mut().for_each(|ue| ue.cell = 0);
+    let at = |ms_after: u64, change| TimelineEntry { at: ms(3000 + ms_after), change };
+    let session = |ue, change| TimelineChange::Session { ue, change };
+    let sessions = (0..9).flat_map(|ue| {
+        let modified = at(1500 * ue + 1000, session(ue, SessionChange::FiveQi(2)));
+        [modified, at(1500 * ue + 2000, session(ue, SessionChange::Release))]
+    });
+    let handovers = (0..60).flat_map(|turn| {
+        let to_next = TimelineChange::HandOver { ue: 9, to: (turn as usize + 1) % LOCKED };
+        let to_locked = TimelineChange::HandOver { ue: 10, to: LOCKED };
+        [at(500 * turn, to_next), at(500 * turn, to_locked)]
+    });
+    scenario.timeline = sessions.chain(handovers).collect();
+    scenario.timeline.sort_by_key(|entry| entry.at);
+    RanConfig { scenario, rc_revision: "v01.03".parse().unwrap(), ..RanConfig::default() }
+}
+
+#[test]
+fn every_event_of_the_ran_reaches_the_applications() {
+    let running = RicAndRan::start(Vec::new(), eventful_scenario());
+    let mut collector = connect_with(&running.ric.xapp, Directory::default(), &[(1, A4), (2, B1)]);
+    let recorder = Recorder::default();
+    let has_status =
+        |wanted| recorder.has(|change| matches!(change, Change::CellChange { status, .. } if *status == wanted));
+    let wanted: [(&str, &Is); 8] = [
+        ("bearer established", &|change| matches!(change, Change::BearerEstablished(_))),
+        (
+            "bearer modified",
+            &|change| matches!(change, Change::BearerModified(bearer) if bearer.qos.is_some_and(|qos| qos.qci == 2)),
+        ),
+        ("bearer released", &|change| matches!(change, Change::BearerReleased(_))),
+        ("S1 bearer released", &|change| matches!(change, Change::S1Bearer { event: BearerEvent::Released, .. })),
+        ("timing advance", &|change| matches!(change, Change::TimingAdvance { .. })),
+        (
+            "report of NR with E-UTRA neighbours",
+            &|change| matches!(change, Change::NrMeasured { trigger: B1, eutra_neighbours, .. } if !eutra_neighbours.is_empty()),
+        ),
+        (
+            "report of E-UTRA",
+            &|change| matches!(change, Change::Measured { trigger: A4, neighbours, .. } if !neighbours.is_empty()),
+        ),
+        (
+            "report of E-UTRA with NR neighbours",
+            &|change| matches!(change, Change::Measured { trigger: B1, nr_neighbours, .. } if !nr_neighbours.is_empty()),
+        ),
+    ];
+    for (what, is) in wanted {
+        poll_until(what, &mut collector, &recorder, || recorder.has(is));
+    }
+    for status in [
+        HandoverStatus::InPreparation,
+        HandoverStatus::InExecution,
+        HandoverStatus::Completed,
+        HandoverStatus::Rejected,
+        HandoverStatus::Cancelled,
+    ] {
+        poll_until(&format!("{status:?}"), &mut collector, &recorder, || has_status(status));
+    }
+    for event in recorder.events(|change| matches!(change, Change::CellChange { .. })) {
+        let Change::CellChange { targets, status } = &event.change else { unreachable!() };
+        assert!(!targets.contains(&event.cell), "{event:?}");
+        let is_locked = targets[0].digits() == LOCKED_CELL;
+        let answers_no = matches!(status, HandoverStatus::Rejected);
+        assert!(!is_locked || answers_no || *status == HandoverStatus::InPreparation, "{event:?}");
+        assert!(event.ue.temporary.is_some(), "{event:?}");
+    }
+    poll_until("a handover from its preparation to its completion", &mut collector, &recorder, || {
+        let steps = recorder.events(|change| matches!(change, Change::CellChange { .. }));
+        let step = |event: &Event| match &event.change {
+            Change::CellChange { targets, status } => (targets.clone(), *status),
+            other => panic!("{other:?}"),
+        };
+        let executed = (0..steps.len()).filter(|at| step(&steps[*at]).1 == HandoverStatus::InExecution);
+        executed.into_iter().any(|at| {
+            let (targets, _) = step(&steps[at]);
+            let is = |event: &Event, status| {
+                let of_same = event.ue.temporary == steps[at].ue.temporary && event.cell == steps[at].cell;
+                of_same && step(event) == (targets.clone(), status)
+            };
+            steps[..at].iter().any(|event| is(event, HandoverStatus::InPreparation))
+                && steps[at..].iter().any(|event| is(event, HandoverStatus::Completed))
+        })
+    });
+}
+
 fn digits(cells: impl IntoIterator<Item = Cell>) -> BTreeSet<String> {
     cells.into_iter().map(|cell| cell.digits()).collect()
 }
@@ -83,7 +211,7 @@ fn reports_of_the_ran_become_events_and_state() {
     let mut collector = connect(&running.ric.xapp, directory);
     let recorder = Recorder::default();
     poll_until("all events", &mut collector, &recorder, || {
-        recorder.has(|change| matches!(change, Change::CellChange { .. }))
+        recorder.has(|change| matches!(change, Change::CellChange { status: HandoverStatus::Completed, .. }))
             && recorder.has(|change| matches!(change, Change::NrMeasured { neighbours, .. } if !neighbours.is_empty()))
             && recorder.has(|change| matches!(change, Change::TimingAdvance { .. }))
             && recorder.has(|change| matches!(change, Change::BearerEstablished(_)))
@@ -92,8 +220,7 @@ fn reports_of_the_ran_become_events_and_state() {
     let both: BTreeSet<String> = ["003800001", "003804001"].map(str::to_owned).into();
 
     for Event { cell, ue, change, .. } in recorder.events(|change| matches!(change, Change::CellChange { .. })) {
-        let Change::CellChange { targets, status } = change else { unreachable!() };
-        assert_eq!(status, HandoverStatus::Completed);
+        let Change::CellChange { targets, .. } = change else { unreachable!() };
         assert_eq!(digits(targets.into_iter().chain([cell])), both, "from one cell to the other");
         let address = ue.associate_ids.iter().find(|id| id.kind == AssociateIdType::UeIpv4);
         assert!(address.is_some_and(|id| id.value.starts_with("10.")), "{ue:?}");

@@ -78,7 +78,7 @@ pub enum Change {
         added: Vec<Cell>,
         /// Cells that were removed.
         removed: Vec<Cell>,
-        /// What the UE measures of its secondary cells, and of the best neighbour of each.
+        /// What the UE measures of its secondary cells, and of the best neighbour of each; of NR in the values of TS 38.133.
         measured: Vec<(CellMeasurement, Option<CellMeasurement>)>,
     },
     /// Bearers towards the core have changed (6.4.10).

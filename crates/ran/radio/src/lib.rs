@@ -71,7 +71,7 @@ pub use cell::{
 };
 pub use harq::HarqConfig;
 pub use network::{
-    A5Thresholds, ArrivalCause, CellMeasurement, ConditionalConfig, DepartureCause, EPOCH, EventCondition,
+    A5Thresholds, ArrivalCause, CancelCause, CellMeasurement, ConditionalConfig, DepartureCause, EPOCH, EventCondition,
     HANDOVER_MEASUREMENT, HandoverConfig, HandoverError, INTERFERENCE_INTERVAL, LinkFailureConfig, MAX_MEASUREMENT,
     MAX_REPORTED_CELLS, MeasurementConfig, MeasurementError, MeasurementEvent, MeasurementReport, MobilityCounts,
     Network, NetworkEvent, RandomAccessConfig, ReportTrigger, UeState,

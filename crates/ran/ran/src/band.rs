@@ -1,4 +1,4 @@
-//! The spectrum of an NR carrier: operating bands and NR-ARFCNs.
+//! The spectrum of a carrier: operating bands, NR-ARFCNs and EARFCNs.
 
 use radio::phy::{Carrier, Duplex};
 
@@ -81,6 +81,41 @@ fn arfcn(mhz: f64) -> u32 {
     nearest.round() as u32
 }
 
+/// The downlink EARFCN of each band's lowest frequency (N_Offs-DL of TS 36.101 5.7.3), of bands that both technologies have.
+#[cfg(feature = "control")]
+const EUTRA_OFFSETS: &[(u16, u16)] = &[
+    (1, 0),
+    (2, 600),
+    (3, 1200),
+    (5, 2400),
+    (7, 2750),
+    (8, 3450),
+    (12, 5010),
+    (20, 6150),
+    (25, 8040),
+    (28, 9210),
+    (34, 36_200),
+    (38, 37_750),
+    (39, 38_250),
+    (40, 38_650),
+    (41, 39_650),
+    (46, 46_790),
+    (48, 55_240),
+];
+
+/// The downlink EARFCN of an LTE carrier, in steps of 100 kHz; `None` if no band contains it.
+#[cfg(feature = "control")]
+pub fn earfcn(carrier: &Carrier) -> Option<u16> {
+    let (center, half) = (carrier.frequency_mhz, carrier.bandwidth_mhz / 2.0);
+    let is_tdd = carrier.duplex != Duplex::Fdd;
+    EUTRA_OFFSETS.iter().find_map(|(number, offset)| {
+        let Band { uplink, downlink: (from, to), .. } = BANDS.iter().find(|band| band.number == *number)?;
+        let is_of_kind = (*uplink == (*from, *to)) == is_tdd;
+        let contains = is_of_kind && center - half >= *from && center + half <= *to;
+        contains.then(|| offset + ((center - from) * 10.0).round() as u16)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +133,12 @@ mod tests {
         assert_eq!(of(806.0, false), Some((161_200, 169_400, vec![20])));
         assert_eq!(of(2140.0, true), None);
         assert_eq!(of(2115.0, false), None, "exceeds the band");
+    }
+
+    #[test]
+    fn earfcns_of_carriers() {
+        let of = |frequency_mhz| earfcn(&Carrier { frequency_mhz, ..Carrier::lte() });
+        // TS 36.101 table 5.7.3-1: the middle of band 7 is 3100, that of band 3 is 1575
+        assert_eq!([of(2655.0), of(1842.5), of(2140.0), of(5000.0)], [Some(3100), Some(1575), Some(300), None]);
     }
 }

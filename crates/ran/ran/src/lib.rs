@@ -60,6 +60,7 @@ mod node;
 mod node_type;
 mod pace;
 mod positions;
+mod priority;
 mod profile;
 pub mod scenario;
 mod simulation;

@@ -89,6 +89,7 @@ impl Node {
         for happening in happenings {
             self.process_cell_event(happening);
         }
+        self.change_sessions();
         let now = self.cell().now();
         self.begin_periodic_handover(now);
         self.report_inactivity();
@@ -148,6 +149,14 @@ impl Node {
                     names = %self.names(&stay),
                     "handover failed (T304 expired before the access to the target): the UE re-establishes its connection"
                 );
+            }
+            NetworkEvent::HandoverPrepared { ue: stay, to, refusal, is_conditional, stayed } => {
+                self.remember_ue(&stay);
+                self.report_preparation(&stay, to, refusal, is_conditional, stayed);
+            }
+            NetworkEvent::HandoverCancelled { ue: stay, to, is_conditional, cause } => {
+                self.remember_ue(&stay);
+                self.report_cancellation(&stay, to, is_conditional, cause);
             }
             NetworkEvent::PowerState(state) => {
                 match state {
@@ -243,6 +252,27 @@ impl Node {
     fn report_arrival(&mut self, _stay: &radio::UeEntry, _from: Option<(usize, radio::UeEntry)>) {}
 
     fn report_departure(&mut self, _stay: &radio::UeEntry) {}
+
+    fn report_preparation(
+        &mut self,
+        _stay: &radio::UeEntry,
+        _to: usize,
+        _refusal: Option<HandoverError>,
+        _is_conditional: bool,
+        _stayed: Duration,
+    ) {
+    }
+
+    fn report_cancellation(
+        &mut self,
+        _stay: &radio::UeEntry,
+        _to: usize,
+        _is_conditional: bool,
+        _cause: radio::CancelCause,
+    ) {
+    }
+
+    fn change_sessions(&mut self) {}
 
     fn report_lock(&mut self) {}
 

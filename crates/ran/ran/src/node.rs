@@ -118,6 +118,8 @@ pub struct UeContext {
     pub qfi: u8,
     /// The bearer of its QoS flow.
     pub drb: u8,
+    /// Whether it has its PDU session, which the core may release.
+    pub has_session: bool,
 }
 
 impl UeContext {
@@ -131,6 +133,7 @@ impl UeContext {
             five_qi: [FiveQi(subscription.five_qi)],
             qfi: subscription.five_qi,
             drb: DEFAULT_DRB,
+            has_session: true,
         };
         context.update_bearer(bearers);
         context
@@ -138,7 +141,7 @@ impl UeContext {
 
     fn update_bearer(&mut self, bearers: &BearerChanges) {
         if let Some(bearer) = bearers.by_ue.get(&self.number) {
-            (self.five_qi, self.drb) = ([bearer.five_qi], bearer.drb);
+            (self.five_qi, self.drb, self.has_session) = ([bearer.five_qi], bearer.drb, bearer.has_session);
         }
     }
 }
@@ -201,7 +204,7 @@ impl Node {
 
     /// The physical cell identity of its cell.
     pub(crate) fn nr_pci(&self) -> u16 {
-        self.simulation.borrow().nr_pcis[self.cell_number()]
+        self.simulation.borrow().pcis[self.cell_number()]
     }
 
     /// The number of its cell in the model.

@@ -189,6 +189,22 @@ pub enum TimelineChange {
         /// The target cell.
         to: usize,
     },
+    /// The core changes the PDU session of a UE. No effect if it is in no cell.
+    Session {
+        /// The UE's number: its index in the scenario's UEs.
+        ue: u64,
+        /// How.
+        change: SessionChange,
+    },
+}
+
+/// What the core does to a PDU session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionChange {
+    /// The QoS flow has another 5QI, 1 to 9, by whose priority its bearer is scheduled.
+    FiveQi(u8),
+    /// The session is released: the flows of the UE stop, what waits in buffers is still sent.
+    Release,
 }
 
 /// A UE.

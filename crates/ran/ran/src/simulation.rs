@@ -20,6 +20,7 @@ use e2sm::common::{Cgi, FiveQi};
 use ferric::agent::Ue;
 use ferric::e2::Time;
 use radio::HandoverError;
+use radio::phy::Rat;
 use tracing::warn;
 
 use crate::node::FIRST_GNB;
@@ -34,8 +35,9 @@ const MAX_CATCH_UP: Duration = Duration::from_secs(60);
 const MAX_CATCH_UP_SLOW: Duration = Duration::from_millis(100);
 /// The shortest time between two warnings about skipped time.
 const WARNING_INTERVAL: Duration = Duration::from_secs(10);
-/// Physical cell identities are 0 to 1007 (TS 38.211 7.4.2.1).
+/// Physical cell identities are 0 to 1007 (TS 38.211 7.4.2.1), those of E-UTRA 0 to 503 (TS 36.211 6.11).
 const PCIS: usize = 1008;
+const EUTRA_PCIS: usize = 504;
 /// Messages in transit to one node. Further ones are lost.
 #[cfg(feature = "control")]
 const MAX_MESSAGES: usize = 256;
@@ -72,6 +74,18 @@ pub struct NeighbourMessage {
     pub ue: Option<Ue>,
     /// The XnAP or X2AP PDU.
     pub octets: Vec<u8>,
+    /// What the receiver answers: the model has decided it already.
+    pub answer: Option<Answer>,
+}
+
+/// The answer to a message of a neighbour.
+#[cfg(feature = "control")]
+#[derive(Debug)]
+pub struct Answer {
+    /// The UE that it concerns, by its id at the node that gets the answer.
+    pub ue: Ue,
+    /// The XnAP PDU.
+    pub octets: Vec<u8>,
 }
 
 /// Changes to UEs' bearers. All nodes share them: a UE keeps its bearer when it is handed over.
@@ -88,6 +102,8 @@ pub struct BearerChanges {
 pub struct UeBearer {
     pub five_qi: FiveQi,
     pub drb: u8,
+    /// Whether the UE has its PDU session.
+    pub has_session: bool,
 }
 
 /// A pair of equal times: one of the event loop at the model's pace, one of the model.
@@ -117,7 +133,7 @@ pub struct RanSimulation {
     /// The identities of the cells.
     pub cells: Rc<[Cgi]>,
     /// The physical cell identities.
-    pub nr_pcis: Vec<u16>,
+    pub pcis: Vec<u16>,
     /// The networks and slices that all cells serve.
     pub networks: Rc<[ServedPlmn]>,
     pub bearers: BearerChanges,
@@ -132,6 +148,15 @@ pub struct RanSimulation {
     /// Messages in transit, by receiving node.
     #[cfg(feature = "control")]
     messages: Vec<VecDeque<NeighbourMessage>>,
+}
+
+/// The physical cell identity of a cell at the start.
+fn first_pci(cell: usize, rat: Rat) -> u16 {
+    let pcis = match rat {
+        Rat::Nr => PCIS,
+        Rat::Lte => EUTRA_PCIS,
+    };
+    ((FIRST_GNB as usize + cell) % pcis) as u16
 }
 
 impl RanSimulation {
@@ -150,7 +175,7 @@ impl RanSimulation {
                 .zip(0..)
                 .map(|(cell, number)| cell_of(number, cell.radio.carrier.rat))
                 .collect(),
-            nr_pcis: (0..cells).map(|cell| ((FIRST_GNB as usize + cell) % PCIS) as u16).collect(),
+            pcis: (0..cells).map(|cell| first_pci(cell, scenario.cells[cell].radio.carrier.rat)).collect(),
             networks: crate::interfaces::served_plmns(scenario).into(),
             bearers: BearerChanges::default(),
             speed: scenario.speed,

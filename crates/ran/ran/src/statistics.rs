@@ -216,6 +216,9 @@ impl StatisticsSource<Tunnel> for Node {
     }
 
     fn records(&self, ue: Ue, out: &mut Vec<Tunnel>) {
+        if self.context(ue).is_some_and(|context| !context.has_session) {
+            return;
+        }
         let (teid_gnb, teid_upf) = self.teids(ue);
         let qfi = self.context(ue).map_or(0, |context| context.qfi);
         out.push(Tunnel { rnti: rnti_of(ue).into(), teid_gnb, qfi, teid_upf });

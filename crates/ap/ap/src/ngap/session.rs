@@ -195,8 +195,8 @@ impl PduSessionResourceSetupResponse {
     }
 }
 
-/// A value that this module does not support.
-fn unsupported() -> per::Error {
+/// A value that these modules do not support.
+pub(super) fn unsupported() -> per::Error {
     per::Error::new(per::ErrorKind::UnknownExtension, 0)
 }
 
@@ -205,34 +205,7 @@ impl RequestedSession {
     fn transfer(&self) -> Result<Vec<u8>, per::Error> {
         let item = |flow: &QosFlow| QosFlowRequest {
             qfi: Qfi(flow.qfi),
-            qos: QosParameters {
-                characteristics: Characteristics::NonDynamic(NonDynamic {
-                    five_qi: FiveQi(flow.five_qi.unwrap_or(9)),
-                    priority_level: None,
-                    averaging_window: None,
-                    maximum_burst: None,
-                    ie_extensions: None,
-                }),
-                arp: Arp {
-                    priority_level: 8,
-                    pre_emption_capability: PreEmption::No,
-                    pre_emption_vulnerability: PreEmption::No,
-                    ie_extensions: None,
-                },
-                gbr: flow.gbr_bps.map(|rates| rates.map(BitRate::new)).map(|[mbr_dl, mbr_ul, gbr_dl, gbr_ul]| GbrQos {
-                    mbr_dl,
-                    mbr_ul,
-                    gbr_dl,
-                    gbr_ul,
-                    notification_control: None,
-                    loss_dl: None,
-                    loss_ul: None,
-                    ie_extensions: None,
-                }),
-                reflective: None,
-                additional: None,
-                ie_extensions: None,
-            },
+            qos: QosParameters::of(flow),
             e_rab_id: None,
             ie_extensions: None,
         };
@@ -282,14 +255,55 @@ impl SetupItemRes<'_> {
 
 impl QosFlowRequest<'_> {
     fn flow(&self) -> QosFlow {
-        let five_qi = match &self.qos.characteristics {
+        self.qos.flow(self.qfi)
+    }
+}
+
+impl QosParameters<'static> {
+    /// The QoS of a flow.
+    pub(super) fn of(flow: &QosFlow) -> Self {
+        QosParameters {
+            characteristics: Characteristics::NonDynamic(NonDynamic {
+                five_qi: FiveQi(flow.five_qi.unwrap_or(9)),
+                priority_level: None,
+                averaging_window: None,
+                maximum_burst: None,
+                ie_extensions: None,
+            }),
+            arp: Arp {
+                priority_level: 8,
+                pre_emption_capability: PreEmption::No,
+                pre_emption_vulnerability: PreEmption::No,
+                ie_extensions: None,
+            },
+            gbr: flow.gbr_bps.map(|rates| rates.map(BitRate::new)).map(|[mbr_dl, mbr_ul, gbr_dl, gbr_ul]| GbrQos {
+                mbr_dl,
+                mbr_ul,
+                gbr_dl,
+                gbr_ul,
+                notification_control: None,
+                loss_dl: None,
+                loss_ul: None,
+                ie_extensions: None,
+            }),
+            reflective: None,
+            additional: None,
+            ie_extensions: None,
+        }
+    }
+}
+
+impl QosParameters<'_> {
+    /// A flow with this QoS.
+    pub(super) fn flow(&self, qfi: Qfi) -> QosFlow {
+        let five_qi = match &self.characteristics {
             Characteristics::NonDynamic(of) => Some(of.five_qi.0),
             Characteristics::Dynamic(of) => of.five_qi.map(|five_qi| five_qi.0),
             Characteristics::Extensions(_) => None,
         };
         let rates =
             |gbr: &GbrQos<'_>| [gbr.mbr_dl, gbr.mbr_ul, gbr.gbr_dl, gbr.gbr_ul].map(|rate| rate.0.unsigned_abs());
-        QosFlow { qfi: self.qfi.0, five_qi, gbr_bps: self.qos.gbr.as_ref().map(rates) }
+        QosFlow { qfi: qfi.0, five_qi, gbr_bps: self.gbr.as_ref().map(rates) }
     }
 }
 

@@ -301,3 +301,110 @@ pub(super) enum Reflective {
 pub(super) enum AdditionalFlow {
     MoreLikely,
 }
+
+/// PDUSessionResourceModifyListModReq.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(size = 1..=256)]
+pub(super) struct ModifyListReq<'a>(pub List<'a, ModifyItemReq<'a>>);
+
+/// PDUSessionResourceModifyItemModReq.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub(super) struct ModifyItemReq<'a> {
+    pub id: u8,
+    pub nas_pdu: Option<Octets<'a>>,
+    pub transfer: Octets<'a>,
+    pub ie_extensions: Option<Extensions<'a>>,
+}
+
+/// QosFlowAddOrModifyRequestList.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(size = 1..=64)]
+pub(super) struct FlowChanges<'a>(pub List<'a, FlowChange<'a>>);
+
+/// QosFlowAddOrModifyRequestItem.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub(super) struct FlowChange<'a> {
+    pub qfi: Qfi,
+    pub qos: Option<QosParameters<'a>>,
+    pub e_rab_id: Option<ERabId>,
+    pub ie_extensions: Option<Extensions<'a>>,
+}
+
+/// PDUSessionResourceModifyListModRes, PDUSessionResourceToReleaseListRelCmd and PDUSessionResourceReleasedListRelRes, which have one
+/// form.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(size = 1..=256)]
+pub(super) struct SessionList<'a>(pub List<'a, SessionItem<'a>>);
+
+/// The items of these lists.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub(super) struct SessionItem<'a> {
+    pub id: u8,
+    pub transfer: Octets<'a>,
+    pub ie_extensions: Option<Extensions<'a>>,
+}
+
+/// PDUSessionResourceModifyResponseTransfer. Tunnels and failed flows are not decoded: they make the message unsupported.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub(super) struct ModifyResponseTransfer<'a> {
+    pub downlink: Option<Unused>,
+    pub uplink: Option<Unused>,
+    pub flows: Option<ChangedFlows<'a>>,
+    pub additional: Option<Unused>,
+    pub failed: Option<Unused>,
+    pub ie_extensions: Option<Extensions<'a>>,
+}
+
+/// QosFlowAddOrModifyResponseList.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(size = 1..=64)]
+pub(super) struct ChangedFlows<'a>(pub List<'a, ChangedFlow<'a>>);
+
+/// QosFlowAddOrModifyResponseItem.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub(super) struct ChangedFlow<'a> {
+    pub qfi: Qfi,
+    pub ie_extensions: Option<Extensions<'a>>,
+}
+
+/// PDUSessionResourceReleaseCommandTransfer.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub(super) struct ReleaseCommandTransfer<'a> {
+    pub cause: Cause,
+    pub ie_extensions: Option<Extensions<'a>>,
+}
+
+/// Cause.
+#[derive(Clone, Copy, Debug, PartialEq, Per)]
+pub(super) enum Cause {
+    Radio(Unused),
+    Transport(Unused),
+    Nas(NasCause),
+    Protocol(Unused),
+    Misc(Unused),
+    Extensions(Unused),
+}
+
+/// CauseNas.
+#[derive(Clone, Copy, Debug, PartialEq, Per)]
+#[per(extensible)]
+#[allow(dead_code, reason = "sessions are released normally")]
+pub(super) enum NasCause {
+    NormalRelease,
+    AuthenticationFailure,
+    Deregister,
+    Unspecified,
+}
+
+/// PDUSessionResourceReleaseResponseTransfer.
+#[derive(Clone, Debug, PartialEq, Per)]
+#[per(extensible)]
+pub(super) struct ReleaseResponseTransfer<'a> {
+    pub ie_extensions: Option<Extensions<'a>>,
+}

@@ -9,7 +9,6 @@
 
 pub mod e2;
 pub mod flexran;
-mod quantities;
 mod ues;
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -9,7 +9,7 @@ use tracing::warn;
 
 use super::Output;
 use crate::directory::Directory;
-use crate::event::{Bearer, BearerEvent, Change, Event, HandoverStatus, S1Bearer, Tunnel, UeIds};
+use crate::event::{Bearer, BearerEvent, CellMeasurement, Change, Event, HandoverStatus, S1Bearer, Tunnel, UeIds};
 use crate::faults::Faults;
 use crate::identity::{AssociateId, Cell, TempUeId};
 use crate::state::{BearerState, UeMeasurements, UeState};
@@ -37,7 +37,7 @@ pub(super) struct Identity {
 }
 
 /// What a report says of a bearer. What it leaves out stays as it was.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct BearerReport {
     pub id: u8,
     pub state: BearerState,
@@ -326,14 +326,26 @@ impl Ues {
         }
     }
 
-    /// Publishes the change of the secondary cells of a UE, if there is one.
-    pub fn aggregate(&mut self, key: &str, at: Moment, cells: BTreeSet<Cell>, output: &dyn Output) {
+    /// Publishes the change of the secondary cells of a UE, if there is one, with what it measures of them.
+    pub fn aggregate(
+        &mut self,
+        key: &str,
+        at: Moment,
+        cells: BTreeSet<Cell>,
+        measured: &[(CellMeasurement, Option<CellMeasurement>)],
+        output: &dyn Output,
+    ) {
         let Some(record) = self.records.get_mut(key) else { return };
         let before = std::mem::replace(&mut record.secondary, cells);
         let added: Vec<_> = record.secondary.difference(&before).copied().collect();
         let removed: Vec<_> = before.difference(&record.secondary).copied().collect();
         if !added.is_empty() || !removed.is_empty() {
-            self.publish_here(key, at, Change::CarrierAggregation { added, removed, measured: Vec::new() }, output);
+            self.publish_here(
+                key,
+                at,
+                Change::CarrierAggregation { added, removed, measured: measured.to_vec() },
+                output,
+            );
         }
     }
 

@@ -3,7 +3,9 @@
 use super::measurement::{MeasurementEvent, Neighbour, UeMeasurements};
 use super::site::Arrival;
 use super::trigger::Trigger;
-use super::{ArrivalCause, ConditionalConfig, DepartureCause, EventCondition, HandoverError, Network, random_access};
+use super::{
+    ArrivalCause, CancelCause, ConditionalConfig, DepartureCause, EventCondition, HandoverError, Network, random_access,
+};
 use crate::Time;
 
 /// The most cells that are prepared for a UE (maxNrofCondCells of TS 38.331).
@@ -29,6 +31,8 @@ pub(super) struct Decision {
     pub executed: Option<usize>,
     /// Cells to prepare for it.
     pub to_prepare: Vec<usize>,
+    /// Cells that were prepared for it and are not near the condition any more.
+    pub withdrawn: Vec<usize>,
 }
 
 impl UeMeasurements {
@@ -68,7 +72,9 @@ impl UeMeasurements {
         decision.executed = execution.evaluate(now, prepared, event.into());
         let near = margins().map(|(cell, margin_db)| (cell, margin_db + conditional.preparation_margin_db));
         let is_due = preparation.evaluate(now, near, event.into()).is_some();
-        self.prepared.retain(|cell| preparation.triggered().any(|near| near == *cell));
+        let is_near = |cell: &usize| preparation.triggered().any(|near| near == *cell);
+        decision.withdrawn = self.prepared.iter().copied().filter(|cell| !is_near(cell)).collect();
+        self.prepared.retain(is_near);
         if is_due {
             let room = MAX_PREPARED - self.prepared.len();
             decision.to_prepare =
@@ -90,6 +96,15 @@ impl UeMeasurements {
         executed.flatten()
     }
 
+    /// The cells that are prepared for conditional handovers.
+    pub fn candidates(&self) -> Vec<usize> {
+        let ordered = self.ordered.iter().flat_map(|ordered| ordered.candidates.iter().copied());
+        let mut candidates: Vec<usize> = self.prepared.iter().copied().chain(ordered).collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates
+    }
+
     /// Removes a cell from those that are prepared for a conditional handover.
     fn cancel_preparation(&mut self, cell: usize) {
         self.prepared.retain(|prepared| *prepared != cell);
@@ -105,14 +120,23 @@ impl Network {
     pub(super) fn prepare_conditional(&mut self, cell: usize, index: usize, to: usize) {
         let config = self.handover;
         self.sites[cell].counts.conditional_preparations_requested += 1;
-        let target = &self.sites[to];
-        if !target.cell.admits_ues() || !target.has_room() {
+        if self.sites[cell].cell.ue(index).is_none() {
             return;
         }
+        let refusal = self.check_admission(to).err();
         let source = &mut self.sites[cell];
+        source.report_preparation(index, to, refusal, true);
+        if refusal.is_some() {
+            return;
+        }
         source.counts.conditional_preparations_succeeded += 1;
         let is_received = random_access::is_message_received(&mut source.cell, index, &config);
-        let Some(measurements) = source.measurements.get_mut(index).filter(|_| is_received) else { return };
+        let Some(measurements) = source.measurements.get_mut(index).filter(|_| is_received) else {
+            // it is prepared again with the next report
+            let ue = *source.cell.ue_entry(index);
+            source.cancel_preparation(ue, to, true, CancelCause::Unwanted);
+            return;
+        };
         source.counts.conditional_ues += u64::from(measurements.prepared.is_empty());
         measurements.prepared.push(to);
     }
@@ -150,7 +174,9 @@ impl Network {
         }
         if is_new {
             self.sites[cell].counts.conditional_preparations_requested += 1;
-            self.check_admission(to)?;
+            let answer = self.check_admission(to);
+            self.sites[cell].report_preparation(index, to, answer.err(), true);
+            answer?;
             self.sites[cell].counts.conditional_preparations_succeeded += 1;
             candidates.push(to);
         }
@@ -171,7 +197,14 @@ impl Network {
     pub fn cancel_conditional_handover(&mut self, cell: usize, index: usize) -> bool {
         let site = &mut self.sites[cell];
         site.conditional_orders.retain(|other| *other != index);
-        site.measurements.get_mut(index).is_some_and(|measurements| measurements.ordered.take().is_some())
+        let Some(ordered) = site.measurements.get_mut(index).and_then(|of_ue| of_ue.ordered.take()) else {
+            return false;
+        };
+        let ue = *site.cell.ue_entry(index);
+        for to in ordered.candidates {
+            site.cancel_preparation(ue, to, true, CancelCause::Unwanted);
+        }
+        true
     }
 
     /// Sends the configuration of ordered conditional handovers to the UEs that have not received it.
@@ -198,9 +231,11 @@ impl Network {
         let dedicated = usize::from(config.access.dedicated_preambles);
         let target = &self.sites[to];
         if !target.cell.admits_ues() || !target.has_room() {
-            // the target cancels its preparation
-            if let Some(measurements) = self.sites[cell].measurements.get_mut(index) {
+            let site = &mut self.sites[cell];
+            if let Some(measurements) = site.measurements.get_mut(index) {
                 measurements.cancel_preparation(to);
+                let ue = *site.cell.ue_entry(index);
+                site.cancel_preparation(ue, to, true, CancelCause::Unwanted);
             }
             return;
         }

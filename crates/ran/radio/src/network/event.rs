@@ -1,5 +1,7 @@
 //! What happens in cells and to UEs, and why handovers are rejected.
 
+use std::time::Duration;
+
 use crate::{PowerState, UeEntry};
 
 /// How a UE came to a cell.
@@ -35,6 +37,17 @@ pub enum DepartureCause {
     CellAsleep,
 }
 
+/// Why a handover is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CancelCause {
+    /// It is no longer wanted: the condition is over, another handover takes its place, or the target admits no UE any more.
+    Unwanted,
+    /// The UE is gone: its radio link has failed, or it was released.
+    UeLost,
+    /// The UE has not accessed the target until T304 expired.
+    Expired,
+}
+
 /// An event in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkEvent {
@@ -67,6 +80,30 @@ pub enum NetworkEvent {
         ue: UeEntry,
         /// The target cell.
         to: usize,
+    },
+    /// The cell has asked a target to admit a UE, and the target has answered.
+    HandoverPrepared {
+        /// Its identity in this cell.
+        ue: UeEntry,
+        /// The target cell.
+        to: usize,
+        /// The answer: why the target refuses the UE.
+        refusal: Option<HandoverError>,
+        /// Whether the target is a candidate of a conditional handover.
+        is_conditional: bool,
+        /// How long the UE was in this cell.
+        stayed: Duration,
+    },
+    /// The cell gives up a handover for which the target was prepared.
+    HandoverCancelled {
+        /// Its identity in this cell, which it may have left.
+        ue: UeEntry,
+        /// The target cell.
+        to: usize,
+        /// Whether the target is a candidate of a conditional handover.
+        is_conditional: bool,
+        /// Why.
+        cause: CancelCause,
     },
     /// The cell was shutting down and is locked now.
     Locked,

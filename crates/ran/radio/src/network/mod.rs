@@ -34,7 +34,7 @@ use crate::{Cell, CellConfig, Time, Ue};
 
 pub use config::{A5Thresholds, ConditionalConfig, HandoverConfig, LinkFailureConfig, RandomAccessConfig};
 pub use counts::MobilityCounts;
-pub use event::{ArrivalCause, DepartureCause, HandoverError, NetworkEvent, UeState};
+pub use event::{ArrivalCause, CancelCause, DepartureCause, HandoverError, NetworkEvent, UeState};
 pub(crate) use history::MobilityHistory;
 use history::Verdict;
 use interference::Exchange;
@@ -235,9 +235,9 @@ impl Network {
 
     /// Prepares and commands a handover.
     fn begin_handover(&mut self, cell: usize, index: usize, to: usize) -> Result<(), HandoverError> {
-        self.prepare_handover(cell, to)?;
+        self.prepare_handover(cell, index, to)?;
         // a new command replaces the previous one
-        self.sites[cell].commands.retain(|command| command.index != index);
+        self.sites[cell].withdraw_commands(index, |other| other != to, CancelCause::Unwanted);
         if !self.execute_handover(cell, index, to) {
             self.sites[cell].commands.push(Command { index, to });
         }
@@ -245,10 +245,12 @@ impl Network {
     }
 
     /// Asks the target to admit a UE.
-    fn prepare_handover(&mut self, cell: usize, to: usize) -> Result<(), HandoverError> {
+    fn prepare_handover(&mut self, cell: usize, index: usize, to: usize) -> Result<(), HandoverError> {
         self.sites[cell].counts.preparations_requested += 1;
         self.sites[to].counts.allocations_requested += 1;
-        let Err(error) = self.check_admission(to) else {
+        let answer = self.check_admission(to);
+        self.sites[cell].report_preparation(index, to, answer.err(), false);
+        let Err(error) = answer else {
             self.sites[cell].counts.preparations_succeeded += 1;
             self.sites[to].counts.allocations_succeeded += 1;
             return Ok(());
@@ -432,10 +434,13 @@ impl Network {
             self.execute_conditional(cell, index, to);
         }
         for Command { index, to } in std::mem::take(&mut self.sites[cell].commands) {
-            if self.sites[cell].cell.ue(index).is_some()
-                && self.sites[to].cell.admits_ues()
-                && !self.execute_handover(cell, index, to)
-            {
+            if self.sites[cell].cell.ue(index).is_none() {
+                continue;
+            }
+            if !self.sites[to].cell.admits_ues() {
+                let ue = *self.sites[cell].cell.ue_entry(index);
+                self.sites[cell].cancel_preparation(ue, to, false, CancelCause::Unwanted);
+            } else if !self.execute_handover(cell, index, to) {
                 self.sites[cell].commands.push(Command { index, to });
             }
         }
@@ -489,6 +494,8 @@ impl Network {
                     _ => counts.executions_failed += 1,
                 }
                 self.sites[source].push_event(NetworkEvent::HandoverFailed { ue: entry, to: cell });
+                let is_conditional = cause == ArrivalCause::ConditionalHandover;
+                self.sites[source].cancel_preparation(entry, cell, is_conditional, CancelCause::Expired);
                 ue.history.handover_failed(source, cell);
                 self.absent.push(Absent::searching(ue, last, now, &self.handover));
             }

@@ -1,12 +1,16 @@
 //! A cell with its pending arrivals, its measurements and its counters.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::history::Verdict;
 use super::link_failure::LinkMonitor;
 use super::measurement::{MeasurementConfig, MeasurementReport, Neighbour, UeMeasurements};
 use super::random_access::{self, Attempt};
-use super::{ArrivalCause, DepartureCause, EPOCH, HandoverConfig, MAX_EVENTS, MobilityCounts, NetworkEvent};
+use super::{
+    ArrivalCause, CancelCause, DepartureCause, EPOCH, HandoverConfig, HandoverError, MAX_EVENTS, MobilityCounts,
+    NetworkEvent,
+};
 use crate::cell::Emission;
 use crate::{AdministrativeState, Cell, PowerState, Time, Ue, UeEntry};
 
@@ -134,6 +138,43 @@ impl Site {
             self.events.pop_front();
         }
         self.events.push_back(event);
+    }
+
+    /// Raises the event of the preparation of a handover.
+    pub fn report_preparation(
+        &mut self,
+        index: usize,
+        to: usize,
+        refusal: Option<HandoverError>,
+        is_conditional: bool,
+    ) {
+        let (ue, now) = (*self.cell.ue_entry(index), self.cell.now());
+        let stayed = self.cell.ue(index).map_or(Duration::ZERO, |ue| ue.activity.present(now));
+        self.push_event(NetworkEvent::HandoverPrepared { ue, to, refusal, is_conditional, stayed });
+    }
+
+    /// Raises the event of a handover that is given up.
+    pub fn cancel_preparation(&mut self, ue: UeEntry, to: usize, is_conditional: bool, cause: CancelCause) {
+        self.push_event(NetworkEvent::HandoverCancelled { ue, to, is_conditional, cause });
+    }
+
+    /// Gives up the handovers of a UE whose command it has not received. Those for which `is_cancelled` holds of the target are
+    /// cancelled there.
+    pub fn withdraw_commands(&mut self, index: usize, is_cancelled: impl Fn(usize) -> bool, cause: CancelCause) {
+        for at in (0..self.commands.len()).rev().filter(|at| self.commands[*at].index == index).collect::<Vec<_>>() {
+            let Command { to, .. } = self.commands.remove(at);
+            if is_cancelled(to) {
+                let ue = *self.cell.ue_entry(index);
+                self.cancel_preparation(ue, to, false, cause);
+            }
+        }
+    }
+
+    /// Cancels the candidates of the conditional handovers of a UE, except for the one to which it goes.
+    fn withdraw_candidates(&mut self, ue: UeEntry, candidates: &[usize], to: Option<usize>, cause: CancelCause) {
+        for candidate in candidates.iter().filter(|candidate| Some(**candidate) != to) {
+            self.cancel_preparation(ue, *candidate, true, cause);
+        }
     }
 
     pub fn schedule_arrival(&mut self, arrival: Arrival) {
@@ -285,15 +326,18 @@ impl Site {
     /// Removes a UE.
     pub fn leave(&mut self, index: usize, cause: DepartureCause) -> Option<Box<Ue>> {
         let left = self.cell.leave(index)?;
-        if let Some(measurements) = self.measurements.get_mut(index) {
-            *measurements = UeMeasurements::default();
-        }
+        let measurements = self.measurements.get_mut(index).map(std::mem::take).unwrap_or_default();
         if let Some(monitor) = self.monitors.get_mut(index) {
             *monitor = LinkMonitor::default();
         }
-        self.commands.retain(|command| command.index != index);
+        let (to, withdrawn) = match cause {
+            DepartureCause::Handover { to } => (Some(to), CancelCause::Unwanted),
+            _ => (None, CancelCause::UeLost),
+        };
+        self.withdraw_commands(index, |other| Some(other) != to, withdrawn);
         self.conditional_orders.retain(|other| *other != index);
         let ue = *self.cell.ue_entry(index);
+        self.withdraw_candidates(ue, &measurements.candidates(), to, withdrawn);
         self.push_event(NetworkEvent::Departed { ue, cause });
         Some(left)
     }
@@ -335,7 +379,7 @@ impl Site {
         }
         let Site { cell, neighbours, measurements, outcome, reports, gap_carriers, number, .. } = self;
         measurements.resize_with(cell.ue_indices(), UeMeasurements::default);
-        let mut new_reports = Vec::new();
+        let (mut new_reports, mut withdrawn) = (Vec::new(), Vec::new());
         for (index, ue) in cell.ues() {
             let measurements = &mut measurements[index];
             measurements.sample(now, ue, neighbours, *gap_carriers, measurement);
@@ -346,6 +390,7 @@ impl Site {
                 outcome.triggered.extend(decision.triggered.map(|to| (index, to)));
                 outcome.executed.extend(decision.executed.map(|to| (index, to)));
                 outcome.to_prepare.extend(decision.to_prepare.into_iter().map(|to| (index, to)));
+                withdrawn.extend(decision.withdrawn.into_iter().map(|to| (*cell.ue_entry(index), to)));
             }
             let ordered = measurements.evaluate_ordered(now, *number, neighbours);
             outcome.executed.extend(ordered.map(|to| (index, to)));
@@ -358,6 +403,9 @@ impl Site {
             reports.extend(new_reports);
             let excess = reports.len().saturating_sub(MAX_REPORTS);
             reports.drain(..excess);
+        }
+        for (ue, to) in withdrawn {
+            self.cancel_preparation(ue, to, true, CancelCause::Unwanted);
         }
     }
 

@@ -59,7 +59,8 @@ fn events(network: &mut Network, cell: usize) -> Vec<Event> {
         }
         NetworkEvent::Departed { ue, .. } => Some(Event::Departed(at(ue), None)),
         NetworkEvent::HandoverTriggered { ue, to } => Some(Event::Triggered(at(ue), to)),
-        NetworkEvent::PowerState(_) => None,
+        NetworkEvent::PowerState(_) | NetworkEvent::HandoverPrepared { .. } => None,
+        NetworkEvent::HandoverCancelled { .. } => unreachable!("no handover is given up here"),
         NetworkEvent::HandoverFailed { .. } | NetworkEvent::Locked => unreachable!("no handover fails here"),
     };
     network.take_events(cell).filter_map(event).collect()

@@ -366,7 +366,7 @@ impl CccSource for Node {
                     self.report_cell_change();
                 }
                 let cell = self.cell_number();
-                self.simulation.borrow_mut().nr_pcis[cell] = pci;
+                self.simulation.borrow_mut().pcis[cell] = pci;
                 if state != before {
                     info!(cell, "administrative state set to {state:?} by controller {}", origin.0);
                     self.cell_mut().set_administrative_state(state_of_cell(state));

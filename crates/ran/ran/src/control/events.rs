@@ -32,8 +32,6 @@ pub struct MobilityEvents {
     notifications: VecDeque<(Ue, Notification<'static>)>,
     /// Whether a controller has subscribed to events.
     is_subscribed: bool,
-    /// The UEs of the cell that were handed over to it: the source node, and their ids there.
-    sources: BTreeMap<Ue, (u16, Ue)>,
     /// The UEs that were reported inactive.
     inactive: BTreeSet<Ue>,
 }
@@ -47,14 +45,8 @@ impl MobilityEvents {
             events: VecDeque::new(),
             notifications: VecDeque::new(),
             is_subscribed: false,
-            sources: BTreeMap::new(),
             inactive: BTreeSet::new(),
         }
-    }
-
-    /// The id of a UE at the node that it was handed over from, if that is `node`.
-    pub fn source_ue(&self, ue: Ue, node: u16) -> Option<Ue> {
-        self.sources.get(&ue).filter(|(source, _)| *source == node).map(|(_, ue)| *ue)
     }
 
     /// Queues an event, if a controller has subscribed to events and the queue has room.
@@ -126,17 +118,15 @@ impl Node {
             self.set_up_session(ue);
             return;
         };
-        self.mobility.events.sources.insert(ue, (node, source_ue));
         let event = rrc::Event::HandedOver(self.mobility.cell_of(node));
         self.mobility.events.notify(ue, Notification { event, ..present });
-        self.release_source_context(node, source_ue, ue);
+        self.release_source_context(node, source_ue, stay);
     }
 
     /// Reports a UE that has left the cell.
     pub fn report_departure(&mut self, stay: &UeEntry) {
         let ue = ue_of(stay);
         let notification = Notification { event: rrc::Event::Detached, ..self.present(ue) };
-        self.mobility.events.sources.remove(&ue);
         self.mobility.events.notify(ue, notification);
     }
 

@@ -2,6 +2,7 @@
 
 pub mod ccc;
 mod events;
+mod handover_messages;
 mod measurement_reports;
 mod mobility;
 pub mod ni;

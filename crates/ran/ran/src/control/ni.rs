@@ -8,7 +8,7 @@
 //!
 //! E2SM-NI cannot identify an AMF or MME: NG and S1 carry the identity of the base station, Xn and X2 that of the neighbour.
 //!
-//! After a handover the new gNB sends a UE CONTEXT RELEASE to the old one (TS 38.423 8.2.7). It arrives when the tap releases it:
+//! Before a handover, the gNBs prepare it on Xn ([`super::handover_messages`]). After a handover the new gNB sends a UE CONTEXT RELEASE to the old one (TS 38.423 8.2.7). It arrives when the tap releases it:
 //! late if a RIC holds it, never if a RIC drops it. The old gNB has released the UE anyway. Between eNBs the message is that of
 //! X2 (TS 36.423 8.2.3). Between a gNB and an eNB there is none.
 
@@ -29,15 +29,16 @@ use ferric::e2::Time;
 use ids::{
     AmfUeNgapId, EnbUeX2apId, GlobalEnbId, GlobalGnbId, GlobalNgRanNodeId, GnbId, MmeUeS1apId, NgRanNodeUeXnapId,
 };
+use radio::UeEntry;
 use ran_functions::kpm::KpmSource;
 use ran_functions::ni::{Interface, Message, MessageDecision, MessageDirection, MessageId, NiSource};
 use ran_functions::rc;
 
 use crate::interfaces::{TAC, enb_id, encoded, nr_cgi, plmn};
 use crate::mobility::Mobility;
-use crate::node::{FIRST_GNB, GNB_ID_BITS, Node, guami, place_of};
+use crate::node::{FIRST_GNB, GNB_ID_BITS, Node, guami, place_of, ue_of};
 use crate::node_type::{NodeType, gummei};
-use crate::simulation::NeighbourMessage;
+use crate::simulation::{Answer, NeighbourMessage};
 
 /// The interval at which the RRC states of UEs are checked while a subscription exists.
 const POLL_PERIOD: Duration = Duration::from_millis(20);
@@ -59,11 +60,22 @@ pub struct Taps {
     waiting: VecDeque<Message>,
     /// Messages that were reported and are not decided yet.
     undecided: BTreeMap<MessageId, Message>,
+    /// What is known of messages at the taps besides what these show.
+    passages: BTreeMap<MessageId, Passage>,
     last_id: u64,
     /// Messages that went to the AMF or to a neighbour: unchanged, as replacements, or injected.
     sent: u64,
     /// Messages that were dropped.
     dropped: u64,
+}
+
+/// What is known of a message at a tap besides what this shows.
+#[derive(Debug, Default)]
+struct Passage {
+    /// The UE by its id at the receiver.
+    receiver_ue: Option<Ue>,
+    /// What the receiver answers.
+    answer: Option<Answer>,
 }
 
 impl Taps {
@@ -89,7 +101,7 @@ impl Taps {
     }
 
     /// The Xn or X2 interface to a neighbour.
-    fn to_neighbour(&self, neighbour: u16) -> Option<usize> {
+    pub(super) fn to_neighbour(&self, neighbour: u16) -> Option<usize> {
         self.neighbours.iter().position(|number| *number == neighbour).map(|at| at + 1)
     }
 
@@ -100,7 +112,7 @@ impl Taps {
 }
 
 /// The gNB of node `number`.
-fn gnb(number: u16) -> GlobalNgRanNodeId {
+pub(super) fn gnb(number: u16) -> GlobalNgRanNodeId {
     let gnb_id = GnbId::new(FIRST_GNB + u32::from(number), GNB_ID_BITS);
     GlobalNgRanNodeId::Gnb(GlobalGnbId { plmn_identity: plmn(), gnb_id })
 }
@@ -172,6 +184,28 @@ impl Node {
     ) {
         self.taps.last_id += 1;
         let message = Message { id: MessageId(self.taps.last_id), at, interface, direction, octets, ue };
+        self.tap(message, Passage::default());
+    }
+
+    /// Takes a message to a neighbour to its tap. `receiver_ue` is the UE by its id there.
+    pub(super) fn tap_to_neighbour(
+        &mut self,
+        interface: usize,
+        octets: Vec<u8>,
+        ue: Option<Ue>,
+        receiver_ue: Option<Ue>,
+        answer: Option<Answer>,
+    ) {
+        self.taps.last_id += 1;
+        let (id, direction) = (MessageId(self.taps.last_id), MessageDirection::Outgoing);
+        let message = Message { id, at: self.last_read(), interface, direction, octets, ue };
+        self.tap(message, Passage { receiver_ue, answer });
+    }
+
+    fn tap(&mut self, message: Message, passage: Passage) {
+        if passage.receiver_ue.is_some() || passage.answer.is_some() {
+            self.taps.passages.insert(message.id, passage);
+        }
         if self.taps.next_poll.is_some() && self.taps.waiting.len() < MAX_WAITING {
             self.taps.waiting.push_back(message);
         } else {
@@ -179,44 +213,58 @@ impl Node {
         }
     }
 
-    /// Delivers a message to its receiver. The node itself reads no incoming messages.
+    /// Delivers a message to its receiver. The node itself reads no incoming messages: it sends the answers that the model has
+    /// decided.
     fn deliver(&mut self, message: Message) {
+        let Passage { receiver_ue, answer } = self.taps.passages.remove(&message.id).unwrap_or_default();
         if message.direction == MessageDirection::Outgoing {
             self.taps.sent += 1;
             if let Some(neighbour) = self.taps.neighbour(message.interface) {
                 let from = self.mobility.number();
-                let ue = message.ue.and_then(|ue| self.mobility.events.source_ue(ue, neighbour));
-                self.send_to_neighbour(neighbour, NeighbourMessage { from, ue, octets: message.octets });
+                let message = NeighbourMessage { from, ue: receiver_ue, octets: message.octets, answer };
+                self.send_to_neighbour(neighbour, message);
             }
+        } else if let Some(Answer { ue, octets }) = answer {
+            self.tap_to_neighbour(message.interface, octets, None, Some(ue), None);
         }
     }
 
     /// Sends a UE CONTEXT RELEASE to the neighbour that handed over a UE.
-    pub fn release_source_context(&mut self, source: u16, source_ue: Ue, ue: Ue) {
+    pub fn release_source_context(&mut self, source: u16, source_ue: Ue, stay: &UeEntry) {
+        let ue = ue_of(stay);
         let Some(interface) = self.taps.to_neighbour(source) else { return };
         let (id, procedure, octets) = if self.node_type == NodeType::Enb {
             let id = InterfaceIdentifier::X2(InterfaceIdX2 { node_type: X2NodeType::GlobalEnbId(enb(source)) });
             (id, x2ap::PROCEDURE_UE_CONTEXT_RELEASE, x2_ue_context_release(place_of(source_ue), place_of(ue)))
         } else {
             let id = InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(source) });
-            (id, xnap::PROCEDURE_UE_CONTEXT_RELEASE, xn_ue_context_release(source_ue, ue))
+            (id, xnap::PROCEDURE_UE_CONTEXT_RELEASE, xn_ue_context_release(stay.number))
         };
         self.mobility.events.report(message_event(ue, id, procedure, octets.clone()));
-        self.tap_message(self.last_read(), interface, MessageDirection::Outgoing, octets, Some(ue));
+        self.tap_to_neighbour(interface, octets, Some(ue), Some(source_ue), None);
     }
 
     /// Takes a message from a neighbour.
     pub fn receive_from_neighbour(&mut self, message: NeighbourMessage) {
         let Some(interface) = self.taps.to_neighbour(message.from) else { return };
-        self.tap_message(self.last_read(), interface, MessageDirection::Incoming, message.octets, message.ue);
+        self.taps.last_id += 1;
+        let (id, direction) = (MessageId(self.taps.last_id), MessageDirection::Incoming);
+        let NeighbourMessage { ue, octets, answer, .. } = message;
+        let message = Message { id, at: self.last_read(), interface, direction, octets, ue };
+        self.tap(message, Passage { receiver_ue: None, answer });
     }
 }
 
+/// The id of a UE on Xn, at each gNB: its number in the RAN.
+pub(super) fn xnap_id(number: u64) -> NgRanNodeUeXnapId {
+    NgRanNodeUeXnapId(number as u32)
+}
+
 /// A UE CONTEXT RELEASE on Xn.
-fn xn_ue_context_release(source: Ue, target: Ue) -> Vec<u8> {
+fn xn_ue_context_release(number: u64) -> Vec<u8> {
     let release = xnap::UeContextRelease {
-        source_ng_ran_node_ue_xnap_id: NgRanNodeUeXnapId(source.0 as u32),
-        target_ng_ran_node_ue_xnap_id: NgRanNodeUeXnapId(target.0 as u32),
+        source_ng_ran_node_ue_xnap_id: xnap_id(number),
+        target_ng_ran_node_ue_xnap_id: xnap_id(number),
     };
     encoded(release.encode())
 }
@@ -277,7 +325,10 @@ impl NiSource for Node {
         match decision {
             MessageDecision::Pass => self.deliver(message),
             MessageDecision::Replace(octets) => self.deliver(Message { octets, ..message }),
-            MessageDecision::Drop => self.taps.dropped += 1,
+            MessageDecision::Drop => {
+                self.taps.passages.remove(&message.id);
+                self.taps.dropped += 1;
+            }
         }
     }
 
@@ -381,13 +432,19 @@ mod tests {
     /// The next message on Xn.
     fn on_xn(node: &mut Node, now: Time) -> Option<Message> {
         node.advance(now);
-        std::iter::from_fn(|| node.next_message(now)).find(|message| message.interface == 1)
+        let is_release = |octets: &[u8]| {
+            let protocols = [(Protocol::Xnap, xnap::PROCEDURE_UE_CONTEXT_RELEASE), (Protocol::X2ap, 5)];
+            let is = |(protocol, code)| PduView::read(protocol, octets).is_some_and(|pdu| pdu.procedure_code == code);
+            octets.len() < 10 || protocols.into_iter().any(is)
+        };
+        std::iter::from_fn(|| node.next_message(now))
+            .find(|message| message.interface == 1 && is_release(&message.octets))
     }
 
     #[test]
     fn handover_sends_ue_context_release_to_old_node() {
         let now = START + SECOND;
-        let release = xn_ue_context_release(Ue(2), Ue(4));
+        let release = xn_ue_context_release(2);
         for (decision, received) in [
             (MessageDecision::Pass, Some(release.clone())),
             (MessageDecision::Replace(vec![1, 2, 3]), Some(vec![1, 2, 3])),
@@ -466,7 +523,7 @@ mod tests {
     #[test]
     fn injected_message_reaches_neighbour() {
         let [mut old, mut new] = handover([true, false]);
-        let octets = xn_ue_context_release(Ue(7), Ue(7));
+        let octets = xn_ue_context_release(7);
         new.inject(START, ControllerId(1), 1, MessageDirection::Outgoing, &octets).unwrap();
         let message = on_xn(&mut old, START + SECOND).unwrap();
         assert_eq!((message.ue, message.octets), (None, octets));

@@ -4,21 +4,21 @@
 //! measurements are added, changed and deleted, the event of handovers among them. A slice-level PRB quota limits the resource blocks of a slice; DRX sets the
 //! cycles of a UE, whose other timers stay; a bearer's priority, from its number or its QoS, weighs in scheduling.
 //!
-//! Reported are RRC states, the messages on NG that accompany them, the measurement reports of RRC, changes of the cell, and
-//! handovers in preparation.
+//! Reported are RRC states, the messages on NG that accompany them, messages about sessions and handovers, the measurement reports of
+//! RRC, changes of the cell, and handovers in preparation.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use e2sm::common::{
-    Cgi, FiveGsTac, FiveQi, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci, ServingCellArfcn, ServingCellPci,
-    UeId,
+    Cgi, EutraArfcn, EutraPci, EutraTac, FiveGsTac, FiveQi, NrArfcn, NrFrequencyBandItem, NrFrequencyInfo, NrPci,
+    ServingCellArfcn, ServingCellPci, UeId,
 };
 use e2sm::rc::dictionary::HANDOVER_PREPARATION;
 use e2sm::rc::dictionary::ue_information::DL_BUFFER_OCCUPANCY;
 use e2sm::rc::{
-    ActionId, ControlAction, DrbQos, Drx, Flag, MappedFlow, NeighborCellItem, NeighborCellNr, NeighborRelationInfo,
-    NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
+    ActionId, ControlAction, DrbQos, Drx, Flag, MappedFlow, NeighborCellEutra, NeighborCellItem, NeighborCellNr,
+    NeighborRelationInfo, NrModeInfo, RanParameterElementItem, RanParameterId, RanParameterValue, RrcState,
 };
 use ferric::agent::Ue;
 use ferric::e2::Time;
@@ -34,9 +34,10 @@ use ran_functions::rc::{
 
 use tracing::debug;
 
-use crate::band::Spectrum;
+use crate::band::{Spectrum, earfcn};
 use crate::node::{DEFAULT_DRB, Node, UeContext, place_of};
 use crate::node_type::NodeType;
+use crate::priority::scheduling_weight;
 use crate::simulation::UeBearer;
 
 /// The period of reads while events may occur.
@@ -70,26 +71,6 @@ const REFUSED_OF_DRB_QOS: [RanParameterId; 8] = [
 const DEDICATED_WEIGHT: f32 = 4.0;
 /// The largest DRB identity (TS 38.331, DRB-Identity).
 const MAX_DRB: u8 = 32;
-/// The default priority levels of 5QIs (TS 23.501 table 5.7.4-1).
-const PRIORITY_LEVELS: [(u8, u8); 9] =
-    [(1, 20), (2, 40), (3, 30), (4, 50), (5, 10), (6, 60), (7, 70), (8, 80), (9, 90)];
-/// The largest scheduling weight of a priority level; the smallest is its inverse.
-const MAX_WEIGHT: f32 = 10.0;
-
-/// The scheduling weight of a bearer: the ratio of the default priority level of the UE's first 5QI to the bearer's level.
-/// `None` for an unknown 5QI.
-fn scheduling_weight(first_five_qi: u8, five_qi: Option<u8>, priority_level: Option<u8>) -> Option<f32> {
-    let level_of = |five_qi: u8| PRIORITY_LEVELS.iter().find(|(known, _)| *known == five_qi).map(|(_, level)| *level);
-    let default = level_of(first_five_qi)?;
-    let of_five_qi = five_qi.map(level_of);
-    let level = match (priority_level, of_five_qi) {
-        (_, Some(None)) => return None,
-        (Some(level), _) | (None, Some(Some(level))) => level,
-        (None, None) => default,
-    };
-    Some((f32::from(default) / f32::from(level.max(1))).clamp(1.0 / MAX_WEIGHT, MAX_WEIGHT))
-}
-
 /// The queued downlink octets of a bearer.
 fn queued_octets(bearer: &radio::Bearer) -> u64 {
     u64::from(bearer.downlink().waiting_octets()) + bearer.tc().totals().waiting.octets
@@ -97,13 +78,14 @@ fn queued_octets(bearer: &radio::Bearer) -> u64 {
 
 impl Node {
     /// Changes a UE of the cell, and publishes its bearer to the other parts of the gNB.
-    fn change_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut UeContext)) {
+    pub(super) fn change_ue(&mut self, ue: Ue, change: impl FnOnce(&mut radio::Ue, &mut UeContext)) {
         let Some(place) = self.place(ue) else { return };
         let mut simulation = self.simulation.borrow_mut();
         let ue = simulation.model.network.cell_mut(self.cell_number()).ue_mut(place);
         if let Some((ue, context)) = ue.zip(self.contexts.get_mut(place)) {
             change(ue, context);
-            let bearer = UeBearer { five_qi: context.five_qi[0], drb: context.drb };
+            let UeContext { five_qi: [five_qi], drb, has_session, .. } = *context;
+            let bearer = UeBearer { five_qi, drb, has_session };
             simulation.bearers.version += 1;
             simulation.bearers.by_ue.insert(context.number, bearer);
         }
@@ -322,7 +304,7 @@ impl RcSource for Node {
             }
             NodeType::CuUp => &[EventKind::NiMessages, EventKind::NodeChanges, EventKind::RrcStates],
             NodeType::CuCp => &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::RrcStates],
-            NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcStates],
+            NodeType::Enb => &[EventKind::NiMessages, EventKind::RrcMessages, EventKind::RrcStates],
             NodeType::Du => &[EventKind::NodeChanges],
         }
     }
@@ -393,25 +375,37 @@ impl RcSource for Node {
     }
 
     fn neighbor_relations(&self, _cell: &Cgi) -> Option<NeighborRelationInfo<'static>> {
-        if self.node_type == NodeType::Enb {
-            return None; // supported for NR only
-        }
         let simulation = self.simulation.borrow();
         let carrier = |number: usize| simulation.model.network.cell(number).grid().carrier();
         let arfcn = |spectrum: &Spectrum| NrArfcn { nr_arfcn: spectrum.downlink_arfcn };
+        // a carrier outside all bands cannot be expressed
         let neighbour = |number: u16| {
-            let Cgi::NrCgi(nr_cgi) = self.mobility.cell_of(number) else { return None };
-            // a carrier outside all bands cannot be expressed
-            let spectrum = Spectrum::of(carrier(number.into()))?;
+            let (carrier, pci) = (carrier(number.into()), simulation.pcis[usize::from(number)]);
+            let nr_cgi = match self.mobility.cell_of(number) {
+                Cgi::NrCgi(nr_cgi) => nr_cgi,
+                Cgi::EutraCgi(eutra_cgi) => {
+                    return Some(NeighborCellItem::Eutra(NeighborCellEutra {
+                        eutra_cgi,
+                        eutra_pci: EutraPci(pci),
+                        eutra_arfcn: EutraArfcn(earfcn(carrier)?),
+                        eutra_tac: EutraTac([0, 1]),
+                        x2_xn_established: if self.node_type == NodeType::Enb { Flag::True } else { Flag::False },
+                        ho_validated: if self.node_type == NodeType::Enb { Flag::True } else { Flag::False },
+                        version: 1,
+                    }));
+                }
+            };
+            let spectrum = Spectrum::of(carrier)?;
             let band = |band: &u16| NrFrequencyBandItem {
                 freq_band_indicator_nr: *band,
                 supported_sul_band_list: List::default(),
             };
             let bands: Vec<_> = spectrum.bands.iter().map(band).collect();
-            let is_tdd = matches!(carrier(number.into()).duplex, Duplex::Tdd { .. });
+            let is_tdd = matches!(carrier.duplex, Duplex::Tdd { .. });
+            let is_same = self.node_type != NodeType::Enb;
             Some(NeighborCellItem::Nr(NeighborCellNr {
                 nr_cgi,
-                nr_pci: NrPci(simulation.nr_pcis[usize::from(number)]),
+                nr_pci: NrPci(pci),
                 five_gs_tac: FiveGsTac([0, 0, 1]),
                 nr_mode_info: if is_tdd { NrModeInfo::Tdd } else { NrModeInfo::Fdd },
                 nr_freq_info: NrFrequencyInfo {
@@ -419,16 +413,20 @@ impl RcSource for Node {
                     frequency_band_list: List::from(bands),
                     frequency_shift_7p5khz: None,
                 },
-                x2_xn_established: Flag::True,
-                ho_validated: Flag::True,
+                x2_xn_established: if is_same { Flag::True } else { Flag::False },
+                ho_validated: if is_same { Flag::True } else { Flag::False },
                 version: 1,
             }))
         };
         let neighbours: Vec<_> = self.mobility.other_nodes().take(MAX_NEIGHBOURS).filter_map(neighbour).collect();
-        let own = Spectrum::of(carrier(self.cell_number()))?;
+        let (own, pci) = (carrier(self.cell_number()), simulation.pcis[self.cell_number()]);
+        let (serving_cell_pci, serving_cell_arfcn) = match self.node_type {
+            NodeType::Enb => (ServingCellPci::Eutra(EutraPci(pci)), ServingCellArfcn::Eutra(EutraArfcn(earfcn(own)?))),
+            _ => (ServingCellPci::Nr(NrPci(pci)), ServingCellArfcn::Nr(arfcn(&Spectrum::of(own)?))),
+        };
         (!neighbours.is_empty()).then(|| NeighborRelationInfo {
-            serving_cell_pci: ServingCellPci::Nr(NrPci(self.nr_pci())),
-            serving_cell_arfcn: ServingCellArfcn::Nr(arfcn(&own)),
+            serving_cell_pci,
+            serving_cell_arfcn,
             neighbor_cell_list: List::from(neighbours),
         })
     }

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use radio::phy::Deployment;
-use radio::{Network, Time};
+use radio::{FlowId, Network, Time, UeEntry};
 use tracing::{debug, info, warn};
 
-use super::{Scenario, ScenarioError, TimelineChange, TimelineEntry, UeScenario};
+use super::{Scenario, ScenarioError, SessionChange, TimelineChange, TimelineEntry, UeScenario};
+use crate::priority::scheduling_weight;
 
 /// A running scenario.
 #[derive(Debug)]
@@ -22,7 +23,12 @@ pub struct Model {
     next: usize,
     /// The number of times that the timeline has changed the administrative state or the energy saving of each cell.
     locks: Vec<u64>,
+    /// Changes of PDU sessions by cell, for its node.
+    session_changes: Vec<VecDeque<(UeEntry, SessionChange)>>,
 }
+
+/// Changes of PDU sessions of a cell that wait for its node. Beyond it the oldest are dropped.
+const MAX_SESSION_CHANGES: usize = 4096;
 
 impl Model {
     /// Creates the model at the scenario's start.
@@ -41,12 +47,12 @@ impl Model {
             }
         }
         arrivals.sort_by_key(|(_, ue)| ue.arrives);
-        let locks = vec![0; network.cells()];
+        let (locks, session_changes) = (vec![0; network.cells()], vec![VecDeque::new(); network.cells()]);
         let cells = scenario.cells.clone();
         let (timeline, deployment) = (scenario.timeline.clone(), scenario.deployment.clone());
         let measurement = scenario.measurement.clone();
         let scenario = Scenario { cells, timeline, deployment, measurement, ues: Vec::new(), ..*scenario };
-        Ok(Model { network, scenario, sites, arrivals: arrivals.into(), next: 0, locks })
+        Ok(Model { network, scenario, sites, arrivals: arrivals.into(), next: 0, locks, session_changes })
     }
 
     /// Advances all cells, and applies the entries of the timeline that are due.
@@ -78,6 +84,46 @@ impl Model {
         self.locks.get(cell).copied().unwrap_or(0)
     }
 
+    /// Takes the changes of PDU sessions of a cell since the last call.
+    #[cfg(feature = "control")]
+    pub(crate) fn take_session_changes(&mut self, cell: usize) -> VecDeque<(UeEntry, SessionChange)> {
+        self.session_changes.get_mut(cell).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The cell and the place of a UE.
+    fn find(&self, ue: u64) -> Option<(usize, usize)> {
+        (0..self.network.cells()).find_map(|cell| {
+            let found = self.network.cell(cell).ues().find(|(_, other)| other.number() == ue);
+            found.map(|(place, _)| (cell, place))
+        })
+    }
+
+    fn change_session(&mut self, number: u64, change: SessionChange) {
+        let Some((at, place)) = self.find(number) else {
+            warn!(ue = number, "timeline: change of the session of a UE that is in no cell is skipped");
+            return;
+        };
+        let cell = self.network.cell_mut(at);
+        let (now, entry) = (cell.now(), *cell.ue_entry(place));
+        let Some(ue) = cell.ue_mut(place) else { return };
+        match change {
+            SessionChange::FiveQi(five_qi) => {
+                let weight = scheduling_weight(ue.subscription().five_qi, Some(five_qi), None).unwrap_or(1.0);
+                let bearers: Vec<u8> = ue.bearers().iter().map(radio::Bearer::id).collect();
+                bearers.into_iter().for_each(|bearer| ue.set_preference(bearer, weight));
+            }
+            SessionChange::Release => {
+                (0..ue.flows().len()).for_each(|flow| ue.stop_flow(now, FlowId(flow as u32)));
+            }
+        }
+        info!(ue = number, cell = at, "timeline: session changed: {change:?}");
+        let changes = &mut self.session_changes[at];
+        if changes.len() >= MAX_SESSION_CHANGES {
+            changes.pop_front();
+        }
+        changes.push_back((entry, change));
+    }
+
     fn apply(&mut self, change: TimelineChange) {
         match change {
             TimelineChange::Administrative { cell, state } => {
@@ -94,12 +140,9 @@ impl Model {
                     self.network.cell_mut(cell).set_energy_saving(is_ordered);
                 }
             }
+            TimelineChange::Session { ue, change } => self.change_session(ue, change),
             TimelineChange::HandOver { ue, to } => {
-                let place = |cell| {
-                    let found = self.network.cell(cell).ues().find(|(_, other)| other.number() == ue);
-                    found.map(|(place, _)| (cell, place))
-                };
-                let Some((cell, place)) = (0..self.network.cells()).find_map(place) else {
+                let Some((cell, place)) = self.find(ue) else {
                     warn!(ue, to, "timeline: handover of a UE that is in no cell is skipped");
                     return;
                 };

@@ -6,7 +6,7 @@ use radio::phy::{Direction, Duplex, Grid, Rat};
 use radio::traffic::{self, FlowSpecification, Kind};
 use radio::{AdministrativeState, Network, Time};
 
-use super::{Scenario, ScenarioError, TimelineChange, UeScenario};
+use super::{Scenario, ScenarioError, SessionChange, TimelineChange, UeScenario};
 
 /// The most cells, and entries of the timeline, that are listed.
 const MAX_LINES: usize = 32;
@@ -124,6 +124,12 @@ impl Scenario {
                     format!("at {at_s} s: cell {cell} {} energy", if is_ordered { "saves" } else { "no longer saves" })
                 }
                 TimelineChange::HandOver { ue, to } => format!("at {at_s} s: UE {ue} is handed over to cell {to}"),
+                TimelineChange::Session { ue, change: SessionChange::FiveQi(five_qi) } => {
+                    format!("at {at_s} s: the session of UE {ue} gets 5QI {five_qi}")
+                }
+                TimelineChange::Session { ue, change: SessionChange::Release } => {
+                    format!("at {at_s} s: the session of UE {ue} is released")
+                }
             }
         });
         Ok(Summary { total, cells, head, timeline: timeline.collect() })

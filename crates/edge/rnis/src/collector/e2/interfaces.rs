@@ -1,8 +1,11 @@
-//! Copies of messages on NG and Xn: the bearers that they set up, and the handovers that they prepare.
+//! Copies of messages on NG and Xn: the bearers that they set up, modify and release, and the handovers that they prepare.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ap::ngap::{GtpTunnel, PduSessionResourceSetupRequest, PduSessionResourceSetupResponse, RequestedSession};
+use ap::ngap::{
+    GtpTunnel, PduSessionResourceSetupRequest, PduSessionResourceSetupResponse, QosFlow, RequestedSession,
+    SessionChange, SessionChangeMessage,
+};
 use ap::xnap::HandoverMessage;
 
 use crate::collector::ues::BearerReport;
@@ -12,62 +15,139 @@ use crate::state::BearerState;
 
 /// The most UEs whose requests wait for their responses. Beyond it all are forgotten: their responses were not copied.
 const MAX_WAITING: usize = 4096;
+/// The most UEs whose sessions are known. Beyond it all are forgotten: their releases are those that GTP statistics show.
+const MAX_UES: usize = 65_536;
 
-/// Sessions that are requested of nodes, by UE.
+/// Sessions that are requested of nodes, by UE, and what they consist of.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     requested: HashMap<String, Vec<RequestedSession>>,
+    /// QoS that is requested for flows.
+    changes: HashMap<String, Vec<QosFlow>>,
+    /// The QFIs of each session.
+    established: HashMap<String, BTreeMap<u8, BTreeSet<u8>>>,
+}
+
+/// What a message says of the bearers of a UE.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct BearerChanges {
+    /// Bearers that are set up or modified.
+    pub reports: Vec<BearerReport>,
+    /// Bearers that are released.
+    pub released: Vec<u8>,
+}
+
+/// Adds an entry of a UE. Beyond the bound all are forgotten.
+fn remember<T>(map: &mut HashMap<String, T>, key: &str, value: T, most: usize) {
+    if map.len() >= most && !map.contains_key(key) {
+        map.clear();
+    }
+    map.insert(key.to_owned(), value);
 }
 
 impl Sessions {
-    /// Reads a message about a UE. Returns the bearers that it sets up: the response to a request does.
-    pub fn read(&mut self, key: &str, octets: &[u8]) -> Vec<BearerReport> {
+    /// Reads a message about a UE. The response to a request says what has changed.
+    pub fn read(&mut self, key: &str, octets: &[u8]) -> BearerChanges {
         if let Some(Ok(request)) = PduSessionResourceSetupRequest::decode(octets) {
-            if self.requested.len() >= MAX_WAITING {
-                self.requested.clear();
-            }
-            self.requested.insert(key.to_owned(), request.sessions);
-            return Vec::new();
+            remember(&mut self.requested, key, request.sessions, MAX_WAITING);
+            return BearerChanges::default();
         }
-        let Some(Ok(response)) = PduSessionResourceSetupResponse::decode(octets) else { return Vec::new() };
+        if let Some(Ok(message)) = SessionChangeMessage::decode(octets) {
+            return self.read_change(key, message.change);
+        }
+        let Some(Ok(response)) = PduSessionResourceSetupResponse::decode(octets) else {
+            return BearerChanges::default();
+        };
         let requested = self.requested.remove(key).unwrap_or_default();
-        let mut bearers = Vec::new();
+        let mut reports = Vec::new();
+        let mut established = self.established.remove(key).unwrap_or_default();
         for session in response.sessions {
             let request = requested.iter().find(|request| request.id == session.id);
             let gateway = request.map_or_else(Tunnel::default, |request| tunnel(request.gateway));
+            established.insert(session.id, session.qfis.iter().copied().collect());
             for qfi in session.qfis {
                 let flow = request.and_then(|request| request.flows.iter().find(|flow| flow.qfi == qfi));
-                let qos = flow.and_then(|flow| Some(BearerQos { qci: flow.five_qi?, rates_bps: flow.gbr_bps }));
+                let qos = flow.and_then(qos_of);
                 let tunnel = Some((tunnel(session.base_station), gateway.clone()));
-                bearers.push(BearerReport { id: qfi, state: BearerState { qos, tunnel } });
+                reports.push(BearerReport { id: qfi, state: BearerState { qos, tunnel } });
             }
         }
-        bearers
+        remember(&mut self.established, key, established, MAX_UES);
+        BearerChanges { reports, released: Vec::new() }
+    }
+
+    fn read_change(&mut self, key: &str, change: SessionChange) -> BearerChanges {
+        let mut changes = BearerChanges::default();
+        match change {
+            SessionChange::Modify(sessions) => {
+                let flows = sessions.into_iter().flat_map(|(_, flows)| flows).collect();
+                remember(&mut self.changes, key, flows, MAX_WAITING);
+            }
+            SessionChange::Modified(sessions) => {
+                let requested = self.changes.remove(key).unwrap_or_default();
+                for (session, qfis) in sessions {
+                    if let Some(established) = self.established.get_mut(key) {
+                        established.entry(session).or_default().extend(&qfis);
+                    }
+                    let flows = qfis.iter().filter_map(|qfi| requested.iter().find(|flow| flow.qfi == *qfi));
+                    changes.reports.extend(flows.map(|flow| {
+                        let state = BearerState { qos: qos_of(flow), tunnel: None };
+                        BearerReport { id: flow.qfi, state }
+                    }));
+                }
+            }
+            SessionChange::Release(_) => {}
+            SessionChange::Released(sessions) => {
+                let Some(established) = self.established.get_mut(key) else { return changes };
+                let released = sessions.iter().filter_map(|session| established.remove(session));
+                changes.released = released.flatten().collect();
+            }
+        }
+        changes
     }
 }
 
-/// Handovers in preparation, by UE.
+fn qos_of(flow: &QosFlow) -> Option<BearerQos> {
+    Some(BearerQos { qci: flow.five_qi?, rates_bps: flow.gbr_bps })
+}
+
+/// Handovers in preparation, by UE: their target cells. Messages about conditional handovers name their cells themselves.
 #[derive(Debug, Default)]
 pub(super) struct Handovers {
     targets: HashMap<String, Cell>,
 }
 
 impl Handovers {
-    /// Reads a message about a UE. Returns the target cell of its handover, and how far it is.
-    pub fn read(&mut self, key: &str, octets: &[u8]) -> Option<(Cell, HandoverStatus)> {
-        match HandoverMessage::decode(octets)? {
-            HandoverMessage::Request(target) => {
+    /// Reads a message about a UE. Returns the target cells of its handovers, and how far they are.
+    pub fn read(&mut self, key: &str, octets: &[u8]) -> (Vec<Cell>, HandoverStatus) {
+        let (cells, status) = match HandoverMessage::decode(octets) {
+            None => return (Vec::new(), HandoverStatus::Cancelled),
+            Some(HandoverMessage::Request { target, is_conditional }) => {
                 if self.targets.len() >= MAX_WAITING {
                     self.targets.clear();
                 }
-                self.targets.insert(key.to_owned(), Cell(target));
-                Some((Cell(target), HandoverStatus::InPreparation))
+                if !is_conditional {
+                    self.targets.insert(key.to_owned(), Cell(target));
+                }
+                (vec![Cell(target)], HandoverStatus::InPreparation)
             }
-            // the UE may fail to follow the command, and the source then cancels
-            HandoverMessage::Acknowledge => Some((*self.targets.get(key)?, HandoverStatus::InExecution)),
-            HandoverMessage::Failure => Some((self.targets.remove(key)?, HandoverStatus::Rejected)),
-            HandoverMessage::Cancel => Some((self.targets.remove(key)?, HandoverStatus::Cancelled)),
-        }
+            // the UE may fail to follow the command, and the source then cancels; a conditional handover is executed by the UE
+            Some(HandoverMessage::Acknowledge { candidate }) => {
+                let target = self.targets.get(key).copied().filter(|_| candidate.is_none());
+                (target.into_iter().collect(), HandoverStatus::InExecution)
+            }
+            Some(HandoverMessage::Failure { candidate }) => {
+                let target = candidate.map(Cell).or_else(|| self.targets.remove(key));
+                (target.into_iter().collect(), HandoverStatus::Rejected)
+            }
+            Some(HandoverMessage::Cancel { candidates }) if candidates.is_empty() => {
+                (self.targets.remove(key).into_iter().collect(), HandoverStatus::Cancelled)
+            }
+            Some(HandoverMessage::Cancel { candidates }) => {
+                (candidates.into_iter().map(Cell).collect(), HandoverStatus::Cancelled)
+            }
+        };
+        (cells, status)
     }
 }
 
@@ -92,20 +172,61 @@ mod tests {
     }
 
     #[test]
+    fn sessions_are_modified_and_released() {
+        let mut sessions = Sessions::default();
+        let modify = unhex("001a0028000003000a0005600e000003005500020007004000120000010e0000010087000701048000021c00");
+        let modified = unhex("201a001d000003000a4005600e0000030055400200070041400700000103100024");
+        let released = unhex("201c001b000003000a4005600e000003005540020007004640050000010100");
+        assert_eq!(sessions.read("amf:1", &modified), BearerChanges::default(), "the request was not seen");
+        assert!(sessions.read("amf:1", &released).released.is_empty(), "the session was not seen");
+        let request = unhex(
+            "001d0051000003000a0005600e000003005500020007004a003b000001002035000003008b000a01f00a00000100000011008600010000880\
+             01b04090000091c00140000011c004001f40010fa00200186a010c350",
+        );
+        let response = unhex(
+            "201d0035000003000a4005600e000003005540020007004b401f0000011b000fe020010db80000000000000000000000070e00000004090040",
+        );
+        assert_eq!(sessions.read("amf:1", &request), BearerChanges::default());
+        let established = sessions.read("amf:1", &response).reports;
+        let of = |reports: &[BearerReport]| -> Vec<_> {
+            reports.iter().map(|report| (report.id, report.state.qos.map(|qos| qos.qci))).collect()
+        };
+        assert_eq!(of(&established), [(9, Some(9)), (1, Some(1))]);
+        sessions.read("amf:1", &modify);
+        let changed = sessions.read("amf:1", &modified).reports;
+        assert_eq!((of(&changed), &changed[0].state.tunnel), (vec![(9, Some(2))], &None));
+        let BearerChanges { reports, released: ids } = sessions.read("amf:1", &released);
+        assert_eq!((reports.len(), ids), (0, vec![1, 9]));
+    }
+
+    #[test]
     fn handovers_are_followed_from_their_request_on() {
         let mut handovers = Handovers::default();
         let target = Cell::nr(ids::PlmnIdentity::from_codes(1, 1, 2), 0x380_4001);
         let (request, cancel) = (vector!("xnap-handover-request"), vector!("xnap-handover-cancel"));
-        let failure = unhex("4000000f000002004940020007000740020100");
-        assert_eq!(handovers.read("amf:1", &cancel), None, "the request was not seen");
-        assert_eq!(handovers.read("amf:1", &request), Some((target, HandoverStatus::InPreparation)));
-        assert_eq!(handovers.read("amf:2", &failure), None, "another UE");
-        assert_eq!(handovers.read("amf:1", &failure), Some((target, HandoverStatus::Rejected)));
+        let failure = unhex("4000000f000002004940020003000740020100");
+        assert!(handovers.read("amf:1", &cancel).0.is_empty(), "the request was not seen");
+        assert_eq!(handovers.read("amf:1", &request), (vec![target], HandoverStatus::InPreparation));
+        assert!(handovers.read("amf:2", &failure).0.is_empty(), "another UE");
+        assert_eq!(handovers.read("amf:1", &failure), (vec![target], HandoverStatus::Rejected));
         handovers.read("amf:1", &request);
-        // the kind of the failure, changed to that of a success
-        let acknowledge = [&[0x20], &failure[1..]].concat();
-        assert_eq!(handovers.read("amf:1", &acknowledge), Some((target, HandoverStatus::InExecution)));
-        assert_eq!(handovers.read("amf:1", &cancel), Some((target, HandoverStatus::Cancelled)));
-        assert_eq!(handovers.read("amf:1", b"garbage"), None);
+        let acknowledge = unhex("20000024000004004940020003004f400480010003002a4006000001000090004d40050400200000");
+        assert_eq!(handovers.read("amf:1", &acknowledge), (vec![target], HandoverStatus::InExecution));
+        assert_eq!(handovers.read("amf:1", &cancel), (vec![target], HandoverStatus::Cancelled));
+        assert!(handovers.read("amf:1", b"garbage").0.is_empty());
+    }
+
+    #[test]
+    fn candidates_of_conditional_handovers_are_named_by_their_messages() {
+        let mut handovers = Handovers::default();
+        let target = Cell::nr(ids::PlmnIdentity::from_codes(1, 1, 2), 0x380_4001);
+        let acknowledge = unhex(
+            "20000031000005004940020003004f400480010003002a4006000001000090004d40050400200000009f00090000f1100038040010",
+        );
+        assert!(handovers.read("amf:1", &acknowledge).0.is_empty(), "the UE begins it by itself");
+        let failure = unhex("4000001c00000300494002000300074002010000a100090000f1100038040010");
+        assert_eq!(handovers.read("amf:1", &failure), (vec![target], HandoverStatus::Rejected));
+        let cancel = unhex("00024024000004004900020003004f40048001000300074002080000a000090000f1100038040010");
+        assert_eq!(handovers.read("amf:1", &cancel), (vec![target], HandoverStatus::Cancelled));
     }
 }

@@ -8,7 +8,7 @@
 //! | E2SM-RC, copies of messages on Xn | handovers that are prepared, executed, rejected and cancelled |
 //! | GTP statistics | tunnels of bearers |
 //! | E2SM-KPM | layer 2 measurements; the 5QI of a bearer, timing advance, and measurement reports where RC has none |
-//! | E2SM-CCC | the cells, by the physical identities in measurement reports |
+//! | E2SM-CCC, neighbour relations of E2SM-RC | the cells, by the physical identities in measurement reports |
 //!
 //! The session survives the loss of the RIC and of nodes; a subscription that a node refuses is logged once, and what else the node
 //! offers is used.
@@ -252,11 +252,13 @@ impl Core {
     fn subscribe(&mut self, id: NodeId, ric: &mut Commands<'_>) {
         let Some(node) = self.nodes.get(&id) else { return };
         let mut wanted = Vec::new();
+        let is_enb = matches!(node.info.global_id, GlobalE2NodeId::Enb(_));
         for function in &node.info.functions {
             let of_cells = node.cells.iter().map(|cell| {
                 offers::cell_measurements(function, *cell, self.config.period_ms, true).map(Vec::from_iter)
             });
-            let all = std::iter::once(offers::of_function(function, self.config.period_ms)).chain(of_cells);
+            let of_function = offers::of_function(function, is_enb, self.config.period_ms);
+            let all = std::iter::once(of_function).chain(of_cells);
             for offers in all {
                 match offers {
                     Ok(offers) => wanted.extend(offers),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use e2sm::common::UeId;
 use e2sm::rrc::Notification;
 use ferric::e2::topology::{
-    BaseStationId, RanDatabase, RanEvent, RntiScope, UeChange, UeIdentity, UeName, UeRef, UeReference,
+    BaseStationId, RanDatabase, RanEvent, RntiScope, UeChange, UeContext, UeIdentity, UeName, UeRef, UeReference,
 };
 use ferric::e2::{Components, NodeId, Time};
 use ferric::e2ap::GlobalE2NodeId;
@@ -145,6 +145,15 @@ impl Names {
             }
         }
         keys.into_iter().filter_map(|(rnti, key)| Some((rnti, key?.clone()))).collect()
+    }
+}
+
+/// The key of a UE whose id at the core network is known: that is unique without the node.
+pub(super) fn core_key(ue_id: &UeId<'_>) -> Option<String> {
+    let identity = UeIdentity::of(&UeName::all_of(ue_id), UeContext::default());
+    match identity.reference()? {
+        reference @ (UeReference::Amf(_) | UeReference::Mme(_)) => Some(reference.to_string()),
+        _ => None,
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a node offers, and the subscriptions to it.
 
-use ap::nr_rrc;
+use ap::{lte_rrc, nr_rrc};
 use e2sm::ccc::{self, AttributeName};
-use e2sm::common::{FiveQi, InterfaceType, RrcClassNr, RrcMessageId, RrcType};
+use e2sm::common::{FiveQi, InterfaceType, RrcClassLte, RrcClassNr, RrcMessageId, RrcType};
 use e2sm::kpm::{self, EveryUe, LabelInfoItem, MeasurementLabel, MeasurementRequest, ReportRequest, Scope};
-use e2sm::rc::dictionary::message_copy;
+use e2sm::rc::dictionary::{message_copy, node_information};
 use e2sm::rc::{self, MessageTypeNi, Plan};
 use e2sm::{Arena, Error, Wire, gtp, rrc};
 use ferric::e2::xapp::FunctionInfo;
@@ -24,14 +24,18 @@ const FIVE_QIS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 pub(super) enum Kind {
     /// UEs that attach, detach and are handed over: RRC notifications.
     Notifications(Wire),
-    /// Copies of the measurement reports of UEs: E2SM-RC.
+    /// Copies of the measurement reports of UEs of NR: E2SM-RC.
     MeasurementReports(rc::Detection),
+    /// Copies of the measurement reports of UEs of E-UTRA: E2SM-RC.
+    EutraMeasurementReports(rc::Detection),
     /// Copies of messages to the core network: E2SM-RC.
     InterfaceMessages(rc::Detection),
     /// Copies of messages between base stations: E2SM-RC.
     HandoverMessages(rc::Detection),
     /// The physical identities of cells: E2SM-CCC.
     Cells,
+    /// The physical identities of a cell and of its neighbours: E2SM-RC v01.03.
+    NeighbourRelations(rc::Detection),
     /// Tunnels to the core network: GTP statistics.
     Tunnels(Wire),
     /// Measurements of a cell: E2SM-KPM.
@@ -55,10 +59,11 @@ impl Kind {
     pub fn name(&self) -> &'static str {
         match self {
             Kind::Notifications(_) => "RRC notifications",
-            Kind::MeasurementReports(_) => "copies of measurement reports (E2SM-RC)",
+            Kind::MeasurementReports(_) | Kind::EutraMeasurementReports(_) => "copies of measurement reports (E2SM-RC)",
             Kind::InterfaceMessages(_) => "copies of interface messages (E2SM-RC)",
             Kind::HandoverMessages(_) => "copies of messages between base stations (E2SM-RC)",
             Kind::Cells => "cells (E2SM-CCC)",
+            Kind::NeighbourRelations(_) => "neighbour relations (E2SM-RC)",
             Kind::Tunnels(_) => "GTP statistics",
             Kind::CellMeasurements(..) => "measurements of a cell (E2SM-KPM)",
             Kind::UeMeasurements(_) => "measurements of UEs (E2SM-KPM)",
@@ -88,7 +93,7 @@ impl Offer {
         let actions = vec![Action { id, kind: action_kind, definition, subsequent: None }];
         let order = SubscriptionOrder::from(SubscriptionSpec { event_trigger, actions });
         // reports that begin with the present state are not shared: a consumer that shares them later would miss it
-        let reports_once = matches!(kind, Kind::Notifications(_) | Kind::Cells);
+        let reports_once = matches!(kind, Kind::Notifications(_) | Kind::Cells | Kind::NeighbourRelations(_));
         Offer { function, kind, order: SubscriptionOrder { consent: reports_once, ..order } }
     }
 }
@@ -97,7 +102,7 @@ impl Offer {
 ///
 /// # Errors
 /// A malformed definition, or an unknown revision of a service model that is known.
-pub(super) fn of_function(function: &FunctionInfo, period_ms: u32) -> Result<Vec<Offer>, Error> {
+pub(super) fn of_function(function: &FunctionInfo, is_enb: bool, period_ms: u32) -> Result<Vec<Offer>, Error> {
     if let Some(wire) = rrc::MODEL.wire_of(&function.oid) {
         let mut trigger = Vec::new();
         rrc::EventTriggerDefinition::ALL.encode(wire, &mut trigger)?;
@@ -113,7 +118,7 @@ pub(super) fn of_function(function: &FunctionInfo, period_ms: u32) -> Result<Vec
     }
     match detect_rc(function) {
         Err(Error::UnknownOid) => {}
-        detected => return message_copies(function, detected?),
+        detected => return message_copies(function, is_enb, detected?),
     }
     match detect_kpm(function) {
         Err(Error::UnknownOid) => Ok(Vec::new()),
@@ -150,25 +155,39 @@ fn cells(function: &FunctionInfo) -> Result<Offer, Error> {
     Ok(Offer::new(function.id, Kind::Cells, event_trigger, Some(octets)))
 }
 
-/// Copies of messages (E2SM-RC report style 1): measurement reports on UL-DCCH of NR, and messages on NG and Xn.
-fn message_copies(function: &FunctionInfo, detection: rc::Detection) -> Result<Vec<Offer>, Error> {
+/// Copies of messages (E2SM-RC report style 1): measurement reports on UL-DCCH, and of a gNB messages on NG and Xn. Neighbour
+/// relations (style 5) are reported once.
+fn message_copies(function: &FunctionInfo, is_enb: bool, detection: rc::Detection) -> Result<Vec<Offer>, Error> {
     let (revision, wire) = (detection.revision, detection.wire);
     let arena = Arena::new();
     let definition = rc::RanFunctionDefinition::decode_in(&function.definition, revision, wire, &arena)?;
-    let styles = definition.report.iter().flat_map(|report| &report.report_style_list);
-    let parameters = styles
+    let styles = || definition.report.iter().flat_map(|report| &report.report_style_list);
+    let parameters = styles()
         .filter(|style| style.ric_report_style_type.0 == 1)
         .flat_map(|style| style.report_parameters_list.iter().flatten())
         .map(|parameter| parameter.ran_parameter_id);
     let parameters: Vec<_> = parameters.collect();
     let mut offers = Vec::new();
     if parameters.contains(&message_copy::RRC_MESSAGE) {
-        let rrc_type = RrcType::Nr(RrcClassNr::UlDcch);
-        let message = RrcMessageId { rrc_type, message_id: nr_rrc::MEASUREMENT_REPORT };
+        let (rrc_type, message_id, kind) = match is_enb {
+            true => (
+                RrcType::Lte(RrcClassLte::UlDcch),
+                lte_rrc::MEASUREMENT_REPORT,
+                Kind::EutraMeasurementReports(detection),
+            ),
+            false => (RrcType::Nr(RrcClassNr::UlDcch), nr_rrc::MEASUREMENT_REPORT, Kind::MeasurementReports(detection)),
+        };
+        let message = RrcMessageId { rrc_type, message_id };
         let (trigger, action) = Plan::report_rrc_messages(&[message]).encode_in(revision, wire)?;
-        offers.push(Offer::new(function.id, Kind::MeasurementReports(detection), trigger, Some(action)));
+        offers.push(Offer::new(function.id, kind, trigger, Some(action)));
     }
-    if parameters.contains(&message_copy::NI_MESSAGE) {
+    let is_on_demand = |style: &rc::ReportStyleItem<'_>| style.ric_report_style_type.0 == 5;
+    if revision == rc::Revision::V1_03 && styles().any(is_on_demand) {
+        let plan = Plan::report_on_demand(&[node_information::NEIGHBOUR_RELATION_TABLE]);
+        let (trigger, action) = plan.encode_in(revision, wire)?;
+        offers.push(Offer::new(function.id, Kind::NeighbourRelations(detection), trigger, Some(action)));
+    }
+    if !is_enb && parameters.contains(&message_copy::NI_MESSAGE) {
         let kinds = [Kind::InterfaceMessages(detection), Kind::HandoverMessages(detection)];
         for (ni_type, kind) in [InterfaceType::Ng, InterfaceType::Xn].into_iter().zip(kinds) {
             let messages = MessageTypeNi { ni_type, ni_identifier: None, ni_message: None };

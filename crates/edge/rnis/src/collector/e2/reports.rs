@@ -2,22 +2,25 @@
 
 use std::collections::BTreeSet;
 
+use ap::lte_rrc;
 use ap::nr_rrc::{self, CellResult, MeasurementReport};
 use e2sm::ccc::{self, RanConfigurationStructure};
-use e2sm::rc::{self, rrc_message};
+use e2sm::common::{EutraPci, NrPci, ServingCellPci};
+use e2sm::rc::{self, IndicationMessageFormats, NeighborCellItem, NeighborRelationInfo, rrc_message};
 use e2sm::rrc::{self, Event as Notified};
 use e2sm::{Arena, Error, gtp, kpm};
 use ferric::e2::NodeId;
 use ferric::e2ap::GlobalE2NodeId;
 use ferric::xapp::Commands;
+use ids::Cgi;
 
+use super::interfaces::BearerChanges;
 use super::layer2::{self, Values};
-use super::names::Named;
+use super::names::{Named, core_key};
 use super::offers::{Kind, Measurements};
 use super::{Core, Output};
-use crate::collector::quantities::{eutra_rsrp, eutra_rsrq, eutra_sinr};
 use crate::collector::ues::{BearerReport, Moment};
-use crate::event::{BearerQos, Change, NrCellMeasurement, Quantities, Tunnel};
+use crate::event::{BearerQos, CellMeasurement, Change, NrCellMeasurement, Quantities, Tunnel};
 use crate::identity::Cell;
 use crate::state::BearerState;
 
@@ -54,24 +57,58 @@ impl Core {
                     self.report_measurement(node, &named.key, &report, at, output);
                 }
             }
+            Kind::EutraMeasurementReports(rc::Detection { revision, wire, .. }) => {
+                let message = rc::IndicationMessage::decode_in(message, *revision, *wire, arena)?;
+                let Some((ue_id, copy)) = rrc_message(&message, *revision)? else { return Ok(()) };
+                if let (Some(named), Ok(report)) =
+                    (self.names.learn(node, &ue_id), lte_rrc::MeasurementReport::decode(&copy))
+                {
+                    let named = self.meet(node, named, at, output);
+                    self.report_eutra_measurement(node, &named.key, &report, at, output);
+                }
+            }
+            Kind::NeighbourRelations(rc::Detection { revision, wire, .. }) => {
+                let message = rc::IndicationMessage::decode_in(message, *revision, *wire, arena)?;
+                if let IndicationMessageFormats::Format4(format) = &message.formats {
+                    for cell in &format.cell_info_list {
+                        self.learn_neighbours(cell.cell_global_id, cell.neighbor_relation_table.as_ref());
+                    }
+                }
+            }
             Kind::InterfaceMessages(of) => {
                 let Some((key, copy)) = self.interface_message(node, of, message, arena, at, output)? else {
                     return Ok(());
                 };
-                let bearers = self.sessions.read(&key, &copy);
-                if !bearers.is_empty() {
+                let BearerChanges { reports, released } = self.sessions.read(&key, &copy);
+                if reports.iter().any(|report| report.state.tunnel.is_some()) {
                     // they are new, even if the arrival of the UE has not been reported yet
                     self.ues.arrive(&key);
-                    self.ues.report_bearers(&key, at, &bearers, false, output);
+                }
+                if !reports.is_empty() {
+                    self.ues.report_bearers(&key, at, &reports, false, output);
+                }
+                if !released.is_empty() {
+                    self.ues.release_bearers(&key, at, &released, output);
                 }
             }
-            Kind::HandoverMessages(of) => {
-                let Some((key, copy)) = self.interface_message(node, of, message, arena, at, output)? else {
-                    return Ok(());
+            Kind::HandoverMessages(rc::Detection { revision, wire, .. }) => {
+                let message = rc::IndicationMessage::decode_in(message, *revision, *wire, arena)?;
+                let Some((ue_id, copy)) = rc::interface_message(&message, *revision)? else { return Ok(()) };
+                // the UE may have left the node: it is not to be met there again
+                let key = match core_key(&ue_id) {
+                    Some(key) => key,
+                    None => {
+                        let Some(named) = self.names.learn(node, &ue_id) else { return Ok(()) };
+                        self.meet(node, named, at, output).key
+                    }
                 };
-                let handover = self.handovers.read(&key, &copy).zip(self.ues.cell(&key));
-                if let Some(((target, status), cell)) = handover {
-                    self.ues.publish(&key, at, cell, Change::CellChange { targets: vec![target], status }, output);
+                let (targets, status) = self.handovers.read(&key, &copy);
+                for target in targets {
+                    let source = [self.only_cell(node), self.ues.cell(&key)].into_iter().flatten();
+                    if let Some(cell) = source.into_iter().find(|cell| *cell != target) {
+                        let change = Change::CellChange { targets: vec![target], status };
+                        self.ues.publish(&key, at, cell, change, output);
+                    }
                 }
             }
             Kind::Cells => {
@@ -174,6 +211,25 @@ impl Core {
         named
     }
 
+    /// The physical identities of a cell and of its neighbours.
+    fn learn_neighbours(&mut self, cell: Cgi, table: Option<&NeighborRelationInfo<'_>>) {
+        let Some(table) = table else { return };
+        match table.serving_cell_pci {
+            ServingCellPci::Nr(NrPci(pci)) | ServingCellPci::Eutra(EutraPci(pci)) => self.cells.learn(pci, Cell(cell)),
+        }
+        for neighbour in &table.neighbor_cell_list {
+            match neighbour {
+                NeighborCellItem::Nr(nr) => self.cells.learn(nr.nr_pci.0, Cell(Cgi::NrCgi(nr.nr_cgi))),
+                NeighborCellItem::Eutra(of) => self.cells.learn(of.eutra_pci.0, Cell(Cgi::EutraCgi(of.eutra_cgi))),
+            }
+        }
+    }
+
+    /// Why a UE reports: what is configured for the measurement identity.
+    fn trigger(&self, meas_id: u8) -> u8 {
+        self.config.triggers.get(&meas_id).copied().unwrap_or(NOT_AVAILABLE)
+    }
+
     fn report_measurement(
         &mut self,
         node: NodeId,
@@ -196,11 +252,56 @@ impl Core {
             let cell = self.cells.find(result.pci?)?;
             Some(measured(result, cell))
         });
+        let secondary: Vec<_> = report
+            .secondary
+            .iter()
+            .filter_map(|of| {
+                let named = |result: &CellResult| Some(measured(result, self.cells.find(result.pci?)?));
+                Some((named(&of.cell)?, of.best_neighbour.as_ref().and_then(named)))
+            })
+            .collect();
+        let eutra_neighbours = report.eutra_neighbours.iter().take(MAX_NEIGHBOURS).filter_map(|result| {
+            let quantities = Quantities { rsrp: result.rsrp, rsrq: result.rsrq, sinr: result.sinr };
+            Some(CellMeasurement { cell: self.cells.find_eutra(result.pci)?, quantities })
+        });
         let change = Change::NrMeasured {
-            trigger: self.config.triggers.get(&report.meas_id).copied().unwrap_or(NOT_AVAILABLE),
-            serving: vec![measured(&report.serving, serving)],
+            trigger: self.trigger(report.meas_id),
+            serving: std::iter::once(measured(&report.serving, serving))
+                .chain(secondary.iter().map(|(cell, _)| *cell))
+                .collect(),
             neighbours: neighbours.collect(),
-            eutra_neighbours: Vec::new(),
+            eutra_neighbours: eutra_neighbours.collect(),
+        };
+        self.ues.publish(key, at, serving, change, output);
+        // a UE reports all its serving cells (TS 38.331 5.5.5.1), so it says which are secondary
+        let cells = secondary.iter().map(|(cell, _)| cell.cell).collect();
+        let any = |of: NrCellMeasurement| CellMeasurement { cell: of.cell, quantities: of.quantities };
+        let measured: Vec<_> = secondary.into_iter().map(|(cell, best)| (any(cell), best.map(any))).collect();
+        self.ues.aggregate(key, at, cells, &measured, output);
+    }
+
+    fn report_eutra_measurement(
+        &mut self,
+        node: NodeId,
+        key: &str,
+        report: &lte_rrc::MeasurementReport,
+        at: Moment,
+        output: &dyn Output,
+    ) {
+        let Some(serving) = self.ues.cell(key).or_else(|| self.only_cell(node)) else { return };
+        let neighbours = report.neighbours.iter().take(MAX_NEIGHBOURS).filter_map(|result| {
+            let quantities = Quantities { rsrp: result.rsrp, rsrq: result.rsrq, sinr: None };
+            Some(CellMeasurement { cell: self.cells.find_eutra(result.pci)?, quantities })
+        });
+        let nr_neighbours = report.nr_neighbours.iter().take(MAX_NEIGHBOURS).filter_map(|result| {
+            let quantities = Quantities { rsrp: result.rsrp, rsrq: result.rsrq, sinr: result.sinr };
+            Some(NrCellMeasurement { cell: self.cells.find(result.pci)?, quantities })
+        });
+        let change = Change::Measured {
+            trigger: self.trigger(report.meas_id),
+            serving: Quantities { rsrp: Some(report.rsrp), rsrq: Some(report.rsrq), sinr: None },
+            neighbours: neighbours.collect(),
+            nr_neighbours: nr_neighbours.collect(),
         };
         self.ues.publish(key, at, serving, change, output);
     }
@@ -233,7 +334,8 @@ impl Core {
     /// Reads the measurements of all UEs of a node.
     fn report_ues(&mut self, node: NodeId, ues: &[(&e2sm::common::UeId<'_>, Values)], at: Moment, output: &dyn Output) {
         let has_notifications = self.station_has(node, |kind| matches!(kind, Kind::Notifications(_)));
-        let has_reports = self.station_has(node, |kind| matches!(kind, Kind::MeasurementReports(_)));
+        let has_reports = self
+            .station_has(node, |kind| matches!(kind, Kind::MeasurementReports(_) | Kind::EutraMeasurementReports(_)));
         let is_enb = self.nodes.get(&node).is_some_and(|node| matches!(node.info.global_id, GlobalE2NodeId::Enb(_)));
         let mut reported = BTreeSet::new();
         for (ue_id, values) in ues {
@@ -283,9 +385,9 @@ fn decode_kpm<'a>(of: &Measurements, message: &'a [u8], arena: &'a Arena) -> Res
 fn measured((rsrp_dbm, rsrq_db, sinr_db): (f64, f64, Option<f64>), cell: Cell, is_enb: bool) -> Change {
     if is_enb {
         let serving = Quantities {
-            rsrp: Some(eutra_rsrp(rsrp_dbm)),
-            rsrq: Some(eutra_rsrq(rsrq_db)),
-            sinr: sinr_db.map(eutra_sinr),
+            rsrp: Some(lte_rrc::rsrp_range(rsrp_dbm)),
+            rsrq: Some(lte_rrc::rsrq_range(rsrq_db)),
+            sinr: sinr_db.map(lte_rrc::sinr_range),
         };
         return Change::Measured { trigger: PERIODICAL, serving, neighbours: Vec::new(), nr_neighbours: Vec::new() };
     }

@@ -9,11 +9,11 @@ use super::messages::{
     UeConfig, UeStatistics,
 };
 use crate::collector::Output;
-use crate::collector::quantities::{eutra_rsrp, eutra_rsrq};
 use crate::collector::ues::{BearerReport, Identity, Moment, Scope, Ues};
 use crate::event::{BearerQos, CellMeasurement, Change, Quantities, Tunnel};
 use crate::identity::Cell;
 use crate::state::BearerState;
+use ap::lte_rrc::{rsrp_range as eutra_rsrp, rsrq_range as eutra_rsrq};
 
 /// The logical channel of the first data bearer; 1 and 2 are those of signalling.
 const FIRST_LCID: u32 = 3;
@@ -163,7 +163,8 @@ impl Agent {
             shared.ues.change_cell(&key, at, before, cell, output);
         }
         let secondary = ue.secondary_carriers.iter().filter_map(|carrier| Some(self.cells.get(carrier)?.0));
-        shared.ues.aggregate(&key, at, secondary.filter(|secondary| *secondary != cell).collect(), output);
+        let secondary = secondary.filter(|secondary| *secondary != cell).collect();
+        shared.ues.aggregate(&key, at, secondary, &[], output);
         let known = self.ues.entry(ue.rnti).or_insert_with(|| KnownUe {
             key: key.clone(),
             carrier: ue.primary_carrier,

@@ -123,9 +123,9 @@ fn identities_of_the_directory_follow_its_changes() {
 fn secondary_cells_are_added_and_removed() {
     let (mut ues, recorder) = ues();
     let at = Moment::now();
-    ues.aggregate(UE, at, [cell(2), cell(3)].into(), &recorder);
-    ues.aggregate(UE, at, [cell(3)].into(), &recorder);
-    ues.aggregate(UE, at, [cell(3)].into(), &recorder);
+    ues.aggregate(UE, at, [cell(2), cell(3)].into(), &[], &recorder);
+    ues.aggregate(UE, at, [cell(3)].into(), &[], &recorder);
+    ues.aggregate(UE, at, [cell(3)].into(), &[], &recorder);
     let change = |added: &[Cell], removed: &[Cell]| Change::CarrierAggregation {
         added: added.to_vec(),
         removed: removed.to_vec(),

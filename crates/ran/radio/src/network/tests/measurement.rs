@@ -146,6 +146,30 @@ fn prepared_ue_executes_the_handover_by_itself() {
     }
 }
 
+/// A UE passes the mast of its cell: before and after, a neighbour that never fulfils the condition is near, and is prepared.
+#[test]
+fn candidate_is_cancelled_when_it_is_no_longer_near() {
+    let conditional = Some(ConditionalConfig { preparation_margin_db: 55.0, ..ConditionalConfig::default() });
+    let handover =
+        HandoverConfig { a3_offset_db: Some(30.0), conditional, is_automatic: false, ..HandoverConfig::default() };
+    let mut network = row(2, handover);
+    add_moving(&mut network, 0, -290.0, 30.0);
+    network.advance(ms(18_000));
+    let steps: Vec<bool> = network
+        .take_events(0)
+        .filter_map(|event| match event {
+            NetworkEvent::HandoverPrepared { to: 1, is_conditional: true, refusal: None, .. } => Some(true),
+            NetworkEvent::HandoverCancelled { to: 1, is_conditional: true, cause: CancelCause::Unwanted, .. } => {
+                Some(false)
+            }
+            _ => None,
+        })
+        .collect();
+    // shadowing may move it over the border more than once
+    assert!(steps.len() >= 3, "{steps:?}");
+    assert!(steps.iter().enumerate().all(|(at, is_prepared)| *is_prepared == (at % 2 == 0)), "in turn: {steps:?}");
+}
+
 fn a3(offset_db: f64) -> MeasurementEvent {
     MeasurementEvent {
         condition: EventCondition::A3 { offset_db },

@@ -42,6 +42,11 @@ fn add_trace(network: &mut Network, sinr_db: &[(u64, f64)]) {
     network.cell_mut(0).ue_mut(index).unwrap().set_channel(Channel::Trace(trace));
 }
 
+/// Whether an event is of the preparation of a handover.
+fn is_preparation(event: &NetworkEvent) -> bool {
+    matches!(event, NetworkEvent::HandoverPrepared { .. } | NetworkEvent::HandoverCancelled { .. })
+}
+
 fn state(network: &Network) -> UeState {
     network.ue_states().next().unwrap().1
 }
@@ -164,7 +169,16 @@ fn failed_handover_to_a_distant_cell_is_too_early() {
     assert_eq!(state(&network), UeState::Connected { cell: 0 });
     let counts = network.mobility_counts(0);
     assert_eq!((counts.executions_requested, counts.executions_failed, counts.too_early), (1, 1, 1));
-    assert!(network.take_events(0).any(|event| matches!(event, NetworkEvent::HandoverFailed { to: 15, .. })));
+    let events: Vec<_> = network.take_events(0).collect();
+    assert!(events.iter().any(|event| matches!(event, NetworkEvent::HandoverFailed { to: 15, .. })));
+    let steps: Vec<_> = events.into_iter().filter(is_preparation).collect();
+    assert!(matches!(
+        steps[..],
+        [
+            NetworkEvent::HandoverPrepared { to: 15, refusal: None, is_conditional: false, .. },
+            NetworkEvent::HandoverCancelled { to: 15, cause: CancelCause::Expired, is_conditional: false, .. },
+        ]
+    ));
 }
 
 #[test]
@@ -193,4 +207,11 @@ fn lost_handover_command_leaves_the_ue_in_its_cell() {
     assert_eq!((counts.preparations_succeeded, counts.executions_requested), (1, 0));
     network.advance(ms(1500));
     assert_eq!(network.mobility_counts(0).link_failures, 1);
+    let cancelled = network.take_events(0).filter(|event| {
+        matches!(
+            event,
+            NetworkEvent::HandoverCancelled { to: 1, cause: CancelCause::UeLost, is_conditional: false, .. }
+        )
+    });
+    assert_eq!(cancelled.count(), 1);
 }

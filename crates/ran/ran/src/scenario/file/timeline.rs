@@ -5,10 +5,10 @@ use std::ops::Range;
 use radio::{AdministrativeState, Time};
 
 use super::flow::{SECONDS, seconds};
-use crate::scenario::{TimelineChange, TimelineEntry, UeScenario};
+use crate::scenario::{SessionChange, TimelineChange, TimelineEntry, UeScenario};
 use settings::{Error, Table, TableKeys};
 
-pub const AT: TableKeys = TableKeys { name: "[[at]]", keys: &["time_s", "do", "cell", "ue", "flow", "to"] };
+pub const AT: TableKeys = TableKeys { name: "[[at]]", keys: &["time_s", "do", "cell", "ue", "flow", "to", "five_qi"] };
 
 /// The UEs of a table, by its name.
 pub struct Group<'t> {
@@ -22,9 +22,11 @@ enum Action {
     EnergySaving { is_ordered: bool },
     Flow { starts: bool },
     HandOver,
+    ModifySession,
+    ReleaseSession,
 }
 
-const ACTIONS: [(&str, Action); 8] = [
+const ACTIONS: [(&str, Action); 10] = [
     ("lock", Action::Administrative(AdministrativeState::Locked)),
     ("unlock", Action::Administrative(AdministrativeState::Unlocked)),
     ("shut-down", Action::Administrative(AdministrativeState::ShuttingDown)),
@@ -33,6 +35,8 @@ const ACTIONS: [(&str, Action); 8] = [
     ("start-flow", Action::Flow { starts: true }),
     ("stop-flow", Action::Flow { starts: false }),
     ("hand-over", Action::HandOver),
+    ("modify-session", Action::ModifySession),
+    ("release-session", Action::ReleaseSession),
 ];
 
 /// Reads a table: extends the timeline, or starts or stops a flow.
@@ -52,6 +56,8 @@ pub fn entry(
         Action::Administrative(_) | Action::EnergySaving { .. } => &["cell"],
         Action::Flow { .. } => &["ue", "flow"],
         Action::HandOver => &["ue", "to"],
+        Action::ModifySession => &["ue", "five_qi"],
+        Action::ReleaseSession => &["ue"],
     };
     if let Some(key) = table.present_keys().find(|key| !["time_s", "do"].contains(key) && !keys.contains(key)) {
         return Err(table.invalid(key, format!("not allowed here: use {}", keys.join(" and "))));
@@ -85,6 +91,18 @@ pub fn entry(
             let ues = group()?;
             timeline.extend(ues.map(|ue| TimelineEntry { at, change: TimelineChange::HandOver { ue: ue as u64, to } }));
         }
+        Action::ModifySession => {
+            let five_qi: Option<u8> = table.integer("five_qi", 1..=9)?;
+            let five_qi = five_qi.ok_or_else(|| table.missing("five_qi", "a 5QI from 1 to 9"))?;
+            let change = SessionChange::FiveQi(five_qi);
+            let session = |ue| TimelineEntry { at, change: TimelineChange::Session { ue: ue as u64, change } };
+            timeline.extend(group()?.map(session));
+        }
+        Action::ReleaseSession => {
+            let change = SessionChange::Release;
+            let session = |ue| TimelineEntry { at, change: TimelineChange::Session { ue: ue as u64, change } };
+            timeline.extend(group()?.map(session));
+        }
         Action::Flow { starts } => {
             let ues = &mut ues[group()?];
             let count = ues.first().map_or(0, |ue| ue.flows.len());
@@ -111,4 +129,35 @@ fn set_flow_time(table: &Table<'_>, ue: &mut UeScenario, flow: usize, at: Time, 
         return Err(table.invalid("flow", "stops at another time already: a flow stops once"));
     }
     specification.check().map_err(|error| table.invalid_table(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::scenario::{Scenario, ScenarioFolders};
+
+    #[test]
+    fn changes_of_sessions_are_read() {
+        let read = |keys: &str| {
+            let text = format!("[[cell]]\n[[ue]]\nname = \"u\"\ncount = 2\n[[at]]\ntime_s = 1\n{keys}");
+            let folders = ScenarioFolders::with_traces(Path::new("nowhere"));
+            let scenario = Scenario::from_toml(&text, &folders).map_err(|error| error.to_string())?;
+            Ok::<_, String>(scenario.timeline.iter().map(|entry| entry.change).collect::<Vec<_>>())
+        };
+        let session = |ue, change| TimelineChange::Session { ue, change };
+        let modified = [0, 1].map(|ue| session(ue, SessionChange::FiveQi(2)));
+        assert_eq!(read("do = \"modify-session\"\nue = \"u\"\nfive_qi = 2").unwrap(), modified);
+        let released = [0, 1].map(|ue| session(ue, SessionChange::Release));
+        assert_eq!(read("do = \"release-session\"\nue = \"u\"").unwrap(), released);
+        for (keys, expected) in [
+            ("do = \"modify-session\"\nue = \"u\"", "five_qi"),
+            ("do = \"modify-session\"\nue = \"u\"\nfive_qi = 10", "five_qi"),
+            ("do = \"release-session\"\nue = \"u\"\nfive_qi = 1", "five_qi"),
+        ] {
+            let mistake = read(keys).unwrap_err();
+            assert!(mistake.contains(expected), "{mistake}");
+        }
+    }
 }
