@@ -1,11 +1,10 @@
 //! From events to notifications: finds the subscriptions of an event and hands each the notification.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::broker::{Audience, Received, Sink};
-use crate::criteria::Criteria;
+use crate::criteria::{Criteria, Topic};
 use crate::delivery::{Delivery, Notification, Target};
 use crate::matcher::{Key, Matcher};
 use crate::model;
@@ -15,7 +14,6 @@ use crate::model;
 pub struct Dispatcher {
     state: Mutex<State>,
     delivery: Delivery,
-    notifications: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -30,7 +28,7 @@ struct State {
 impl Dispatcher {
     /// A dispatcher without subscriptions.
     pub fn new(delivery: Delivery) -> Self {
-        Dispatcher { state: Mutex::default(), delivery, notifications: AtomicU64::new(0) }
+        Dispatcher { state: Mutex::default(), delivery }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -57,7 +55,7 @@ impl Dispatcher {
 
     /// The notifications of events so far: one for each event and matching subscription.
     pub fn notifications(&self) -> u64 {
-        self.notifications.load(Ordering::Relaxed)
+        Topic::ALL.into_iter().map(|topic| self.delivery.telemetry().notifications(topic)).sum()
     }
 
     /// The delivery, for what is no event: test and expiry notifications, and counters.
@@ -85,9 +83,11 @@ impl Sink for Dispatcher {
         if state.found.is_empty() {
             return;
         }
-        self.notifications.fetch_add(state.found.len() as u64, Ordering::Relaxed);
+        let telemetry = self.delivery.telemetry();
+        telemetry.note_matches(event.topic(), state.found.len());
         // written once; each subscription adds its link
         let body = model::notification(&event);
+        telemetry.feed.pass_on(&body, state.found.len());
         let notification =
             Notification { body: body.into(), received_ns: event.received_ns, acknowledgement, is_redelivered };
         self.delivery.send(&state.found, &notification);

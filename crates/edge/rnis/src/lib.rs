@@ -30,6 +30,7 @@ pub mod platform;
 mod service;
 mod state;
 mod subscriptions;
+mod telemetry;
 
 pub use broker::{Acknowledgement, Audience, Broker, BrokerCounts, BrokerError, Embedded, Received, Sink};
 #[cfg(feature = "kafka")]
@@ -50,5 +51,5 @@ pub use event::{
 pub use identity::{AssociateId, AssociateIdType, Cell, Plmn, TempUeId};
 pub use matcher::{Key, Matcher};
 pub use service::{NewSubscription, Service, SubscriptionError};
-pub use state::{BearerState, Both, CellMeasurements, State, UeMeasurements, UeState};
+pub use state::{BearerState, Both, CellMeasurements, RicState, Sources, State, UeMeasurements, UeState};
 pub use subscriptions::{Subscription, SubscriptionLimits, Version};

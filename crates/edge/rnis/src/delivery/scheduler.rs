@@ -239,6 +239,7 @@ impl Scheduler {
             let Some(subscription) = self.subscriptions.get_mut(key) else { continue };
             subscription.queue.push(Arc::clone(&waiting));
             self.totals.waiting += 1;
+            self.totals.queued += 1;
             self.totals.waiting_octets += octets;
             let of_rest = self.config.max_total_octets.saturating_sub(self.totals.waiting_octets) / 4;
             let max_octets = self.config.max_waiting_octets.min(of_rest);
@@ -302,6 +303,7 @@ impl Scheduler {
                 self.pass_on(&target, now);
                 continue;
             }
+            self.totals.retried += u64::from(subscription.head.is_some());
             let Some(waiting) = subscription.head.take().or_else(|| subscription.queue.pop()) else {
                 subscription.phase = Phase::Empty;
                 continue;
@@ -475,6 +477,11 @@ impl Scheduler {
             p99_us: at(0.99),
             max_us: s.latencies.as_ref().map_or(0, |latencies| latencies.max()),
         })
+    }
+
+    /// Where the notifications of a subscription go.
+    pub fn target(&self, key: Key) -> Option<Arc<Target>> {
+        self.subscriptions.get(&key).map(|subscription| Arc::clone(&subscription.target))
     }
 
     /// The state of all of them.

@@ -1,6 +1,7 @@
 //! The REST interface over real HTTP, with real callbacks.
 
 mod conformance;
+mod live;
 mod openapi;
 mod openapi_tools;
 mod queries;

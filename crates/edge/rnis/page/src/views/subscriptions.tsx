@@ -1,0 +1,72 @@
+// The subscriptions with their delivery.
+
+import { duration, number, octets } from "kit/format";
+import { useRates } from "kit/hooks";
+import { Empty, Table } from "kit/parts";
+import { type Subscription, type Subscriptions, shortType } from "../documents";
+import { useTopic } from "../overviews";
+import { Refused } from "./refused";
+
+const BREAKERS: Record<Subscription["breaker"], string> = { closed: "closed", open: "open", halfOpen: "probing" };
+
+export function SubscriptionsView() {
+  const { value, refusal } = useTopic<Subscriptions>("subscriptions");
+  const rates = useRates(
+    value?.subscriptions,
+    (of) => of.id,
+    (of) => [of.delivered],
+  );
+  const all = value?.subscriptions ?? [];
+  return (
+    <>
+      <Refused why={refusal} />
+      {value && all.length === 0 ? <Empty>There is no subscription.</Empty> : null}
+      {all.length > 0 ? (
+        <Table
+          label="Subscriptions"
+          head={["Id", "Type", "Criteria", "Channel", "State", "Breaker", "Delivered/s", "Waiting", "Dropped", "p50", "p99", "Last failure"]}
+        >
+          {all.map((of) => (
+            <tr key={of.id}>
+              <th scope="row">{of.id}</th>
+              <td>
+                {shortType(of.subscriptionType)} <span class="unit">{of.version}</span>
+              </td>
+              <td class="wrap">{of.criteria}</td>
+              <td>{of.callback ?? "WebSocket"}</td>
+              <td>
+                <State of={of} />
+              </td>
+              <td class={of.breaker === "closed" ? "" : "bad"}>{BREAKERS[of.breaker]}</td>
+              <td class="number">{number(rates(of.id, 0))}</td>
+              <td class="number">
+                {of.waiting}
+                {of.waitingOctets > 0 ? <span class="unit"> {octets(of.waitingOctets)}</span> : null}
+              </td>
+              <td class={of.dropped > 0 ? "number bad" : "number"}>{of.dropped}</td>
+              <td class="number">{of.delivered > 0 ? duration(of.p50Us / 1e6) : "–"}</td>
+              <td class="number">{of.delivered > 0 ? duration(of.p99Us / 1e6) : "–"}</td>
+              <td class={of.lastError ? "wrap bad" : ""}>{of.lastError ?? "none"}</td>
+            </tr>
+          ))}
+        </Table>
+      ) : null}
+      {value && value.omitted > 0 ? <p class="unit">{value.omitted} more.</p> : null}
+      <p class="unit">Latencies of a subscription are those of all its notifications, from its queue to the answer.</p>
+    </>
+  );
+}
+
+/** Whether notifications reach the subscriber, and until when. */
+function State({ of }: { of: Subscription }) {
+  const isWaiting = of.callback === undefined && !of.isConnected;
+  const state = isWaiting ? "WebSocket not open" : of.breaker === "closed" ? "active" : "failing";
+  return (
+    <>
+      <span class={state === "active" ? "good" : state === "failing" ? "bad" : ""}>{state}</span>
+      {of.expiryDeadline ? (
+        <span class="unit"> until {new Date(of.expiryDeadline.seconds * 1000).toLocaleString()}</span>
+      ) : null}
+    </>
+  );
+}
