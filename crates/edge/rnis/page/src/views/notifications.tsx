@@ -119,10 +119,10 @@ function ueOf({ notification }: Row): string {
 
 /** The cells of a notification, as far as its members name them; of a cell change from the source to the targets. */
 function cellsOf({ notification }: Row): string {
-  const cell = (of: unknown): string | undefined => (of as { cellId?: string; nrcellId?: string } | undefined)?.cellId;
+  const cell = (of: unknown): string | undefined => (of as { cellId?: string } | undefined)?.cellId;
   if (!notification) return "–";
   const targets = (notification["trgEcgi"] as unknown[] | undefined)?.map(cell) ?? [];
-  const serving = (notification["servCellMeasInfo"] as { nrcgi?: { nrcellId?: string } }[] | undefined)?.[0]?.nrcgi?.nrcellId;
+  const serving = (notification["servCellMeasInfo"] as { nrcgi?: { nrCellId?: string } }[] | undefined)?.[0]?.nrcgi?.nrCellId;
   const source = cell(notification["srcEcgi"]) ?? cell(notification["ecgi"]) ?? serving;
   return [source, ...targets].filter(Boolean).join(" → ") || "–";
 }

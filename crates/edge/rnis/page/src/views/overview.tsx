@@ -36,10 +36,10 @@ export function OverviewView() {
       <Refused why={refusal} />
       <dl class="figures">
         <Figure name="Subscriptions">{now.delivery.subscriptions}</Figure>
-        <Figure name="Events per second">{perSecond((at) => at.types.reduce((sum, of) => sum + of.events, 0))}</Figure>
-        <Figure name="Notifications per second">{perSecond((at) => at.delivery.delivered)}</Figure>
-        <Figure name="Latency p50, 5 s">{latency(now.latency.p50Us)}</Figure>
-        <Figure name="Latency p99, 5 s">{latency(now.latency.p99Us)}</Figure>
+        <Figure name="Events/s">{perSecond((at) => at.types.reduce((sum, of) => sum + of.events, 0))}</Figure>
+        <Figure name="Notifications/s">{perSecond((at) => at.delivery.delivered)}</Figure>
+        <Figure name="p50 of 5 s">{latency(now.latency.p50Us)}</Figure>
+        <Figure name="p99 of 5 s">{latency(now.latency.p99Us)}</Figure>
         <Figure name="Waiting">{now.delivery.waiting}</Figure>
         <Figure name="Dropped">
           <span class={now.delivery.dropped > 0 ? "bad" : ""}>{now.delivery.dropped}</span>

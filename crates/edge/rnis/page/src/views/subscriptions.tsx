@@ -7,7 +7,7 @@ import { type Subscription, type Subscriptions, shortType } from "../documents";
 import { useTopic } from "../overviews";
 import { Refused } from "./refused";
 
-const BREAKERS: Record<Subscription["breaker"], string> = { closed: "closed", open: "open", halfOpen: "probing" };
+const BREAKERS: Record<Subscription["breaker"], string> = { closed: "breaker closed", open: "breaker open", halfOpen: "breaker half-open" };
 
 export function SubscriptionsView() {
   const { value, refusal } = useTopic<Subscriptions>("subscriptions");
@@ -24,20 +24,20 @@ export function SubscriptionsView() {
       {all.length > 0 ? (
         <Table
           label="Subscriptions"
-          head={["Id", "Type", "Criteria", "Channel", "State", "Breaker", "Delivered/s", "Waiting", "Dropped", "p50", "p99", "Last failure"]}
+          head={["Id", "Type", "Criteria", "Channel", "State", "Delivered/s", "Waiting", "Dropped", "p50", "p99", "Last failure"]}
         >
           {all.map((of) => (
             <tr key={of.id}>
               <th scope="row">{of.id}</th>
               <td>
-                {shortType(of.subscriptionType)} <span class="unit">{of.version}</span>
+                {shortType(of.subscriptionType)}
+                <div class="unit">{of.version}</div>
               </td>
               <td class="wrap">{of.criteria}</td>
               <td>{of.callback ?? "WebSocket"}</td>
               <td>
                 <State of={of} />
               </td>
-              <td class={of.breaker === "closed" ? "" : "bad"}>{BREAKERS[of.breaker]}</td>
               <td class="number">{number(rates(of.id, 0))}</td>
               <td class="number">
                 {of.waiting}
@@ -64,9 +64,8 @@ function State({ of }: { of: Subscription }) {
   return (
     <>
       <span class={state === "active" ? "good" : state === "failing" ? "bad" : ""}>{state}</span>
-      {of.expiryDeadline ? (
-        <span class="unit"> until {new Date(of.expiryDeadline.seconds * 1000).toLocaleString()}</span>
-      ) : null}
+      <div class="unit">{BREAKERS[of.breaker]}</div>
+      {of.expiryDeadline ? <div class="unit">until {new Date(of.expiryDeadline.seconds * 1000).toLocaleTimeString()}</div> : null}
     </>
   );
 }
