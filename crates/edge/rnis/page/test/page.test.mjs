@@ -10,7 +10,7 @@ import { eventually, get, openPage, root, send, startBrowser, startRan, startRic
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const VIEWS = ["overview", "subscriptions", "notifications", "network"];
-const STREET = resolve(root, "examples/scenarios/three-cells.toml");
+const STREET = resolve(root, "crates/bin/ferric-rnis/src/demo/scenario.toml");
 
 let browser;
 const callbacks = [];
