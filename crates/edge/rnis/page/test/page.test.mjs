@@ -93,10 +93,10 @@ test("subscription appears with its rate and vanishes", async () => {
   await row.waitFor();
   const cells = () => row.locator("th, td").allTextContents();
   await eventually("a rate and a latency", async () => {
-    const [id, type, criteria, channel, state, rate, , dropped, p50, , failure] = await cells();
+    const [id, type, criteria, channel, state, rate, , dropped, latency, failure] = await cells();
     return (
-      path.endsWith(`/${id}`) && type === "NrMeasRepUev2" && criteria === "every event" && callback.startsWith(channel) && state === "activebreaker closed" &&
-      Number(rate) > 0 && dropped === "0" && / (µs|ms|s)$/.test(p50) && failure === "none"
+      path.endsWith(`/${id}`) && type === "NrMeasRepUev2" && criteria === "every event" && channel === `${new URL(callback).host}callback, http` && state === "activebreaker closed" &&
+      Number(rate) > 0 && dropped === "0" && /^[0-9.]+ (µs|ms|s)[0-9.]+ (µs|ms|s)$/.test(latency) && failure === "none"
     );
   });
   await unsubscribe(rnis, path);

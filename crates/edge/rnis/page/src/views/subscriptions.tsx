@@ -24,7 +24,7 @@ export function SubscriptionsView() {
       {all.length > 0 ? (
         <Table
           label="Subscriptions"
-          head={["Id", "Type", "Criteria", "Channel", "State", "Delivered/s", "Waiting", "Dropped", "p50", "p99", "Last failure"]}
+          head={["Id", "Type", "Criteria", "Channel", "State", "Delivered/s", "Waiting", "Dropped", "p50, p99", "Last failure"]}
         >
           {all.map((of) => (
             <tr key={of.id}>
@@ -34,18 +34,22 @@ export function SubscriptionsView() {
                 <div class="unit">{of.version}</div>
               </td>
               <td class="wrap">{of.criteria}</td>
-              <td>{of.callback ?? "WebSocket"}</td>
+              <td>
+                <Channel of={of} />
+              </td>
               <td>
                 <State of={of} />
               </td>
               <td class="number">{number(rates(of.id, 0))}</td>
               <td class="number">
                 {of.waiting}
-                {of.waitingOctets > 0 ? <span class="unit"> {octets(of.waitingOctets)}</span> : null}
+                {of.waitingOctets > 0 ? <div class="unit">{octets(of.waitingOctets)}</div> : null}
               </td>
               <td class={of.dropped > 0 ? "number bad" : "number"}>{of.dropped}</td>
-              <td class="number">{of.delivered > 0 ? duration(of.p50Us / 1e6) : "–"}</td>
-              <td class="number">{of.delivered > 0 ? duration(of.p99Us / 1e6) : "–"}</td>
+              <td class="number">
+                {of.delivered > 0 ? duration(of.p50Us / 1e6) : "–"}
+                {of.delivered > 0 ? <div class="unit">{duration(of.p99Us / 1e6)}</div> : null}
+              </td>
               <td class={of.lastError ? "wrap bad" : ""}>{of.lastError ?? "none"}</td>
             </tr>
           ))}
@@ -53,6 +57,18 @@ export function SubscriptionsView() {
       ) : null}
       {value && value.omitted > 0 ? <p class="unit">{value.omitted} more.</p> : null}
       <p class="unit">Latencies of a subscription are those of all its notifications, from its queue to the answer.</p>
+    </>
+  );
+}
+
+/** Where notifications go: the server of a callback. */
+function Channel({ of }: { of: Subscription }) {
+  if (of.callback === undefined) return <>WebSocket</>;
+  const [scheme, server] = of.callback.split("://");
+  return (
+    <>
+      {server}
+      <div class="unit">callback, {scheme}</div>
     </>
   );
 }
