@@ -190,8 +190,8 @@ impl Topics {
 }
 
 impl Broadcast {
-    /// Adds a reader of topics, each of which is a bit. Returns what changes them. Readers that are gone are forgotten: there are
-    /// never more than are connected and one, even if nothing is published.
+    /// Adds a reader of topics, each of which is a bit. Returns what changes them. Readers that are gone are
+    /// forgotten, so their number is bounded even if nothing is published.
     pub fn add(&self, topics: u32, reader: StreamSender) -> Topics {
         let topics = Topics(Arc::new(AtomicU32::new(topics)));
         let mut all = self.0.all.lock().unwrap_or_else(PoisonError::into_inner);
