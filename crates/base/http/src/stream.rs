@@ -190,10 +190,12 @@ impl Topics {
 }
 
 impl Broadcast {
-    /// Adds a reader of topics, each of which is a bit. Returns what changes them.
+    /// Adds a reader of topics, each of which is a bit. Returns what changes them. Readers that are gone are
+    /// forgotten, so their number is bounded even if nothing is published.
     pub fn add(&self, topics: u32, reader: StreamSender) -> Topics {
         let topics = Topics(Arc::new(AtomicU32::new(topics)));
         let mut all = self.0.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(_, reader)| !reader.is_closed());
         all.push((topics.clone(), reader));
         self.0.count.store(all.len(), Ordering::Release);
         topics
@@ -280,5 +282,12 @@ mod tests {
         drop(of_first);
         broadcast.publish(0b01, || event(3));
         assert!(!broadcast.is_read());
+        // without anything to publish, too
+        for _ in 0..10 {
+            let (sender, receiver) = stream(8);
+            broadcast.add(0b01, sender);
+            drop(receiver);
+        }
+        assert_eq!(broadcast.0.all.lock().unwrap().len(), 1);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! | feature | items |
 //! |---|---|
-//! | | [`CountingAllocator`], [`ProcessCountingAllocator`], [`ObjectFolder`], [`Background`], [`eventually`], module [`c_program`] |
+//! | | [`CountingAllocator`], [`ProcessCountingAllocator`], [`ObjectFolder`], [`Background`], [`eventually`], modules [`c_program`] and [`prometheus`] |
 //! | `certificates` | module `certificates`: a CA and the certificates that it issues |
 //! | `http` | module `http`: a client for requests of every kind, malformed ones included; module `schema`: do answers conform? |
 //! | `log` | module `log`: the log of all threads as text |
@@ -25,6 +25,7 @@ pub mod live;
 pub mod log;
 #[cfg(feature = "program")]
 pub mod program;
+pub mod prometheus;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "http")]

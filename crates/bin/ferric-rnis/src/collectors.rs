@@ -11,7 +11,7 @@ use clap::Args;
 use ferric::link::Address;
 use rnis::collector::e2::{E2Collector, E2Config};
 use rnis::collector::flexran::{FlexRanCollector, FlexRanConfig};
-use rnis::{Directory, Output, Service};
+use rnis::{Directory, Output, RicState, Service};
 use tracing::{info, warn};
 
 /// How long one wait for reports lasts: so often signals are looked at.
@@ -112,6 +112,9 @@ impl Collectors {
             triggers: self.measurement_trigger.iter().copied().collect(),
             ..E2Config::default()
         };
+        if !self.no_ric {
+            service.update(|state| state.sources.ric = Some(RicState::default()));
+        }
         let mut e2 = match self.no_ric {
             true => None,
             false => match self.connect(&config, directory, stop)? {

@@ -62,10 +62,11 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let mut routes = rnis::api::routes(&service, &api)?;
     let (platform, of_platform) = args.platform.routes(&service);
     routes.extend(of_platform);
-    let server = Server::start(ServerConfig::new(args.rest), routes)
-        .with_context(|| format!("cannot serve at {}", args.rest))?;
+    let config = ServerConfig { metrics: service.metrics().clone(), ..ServerConfig::new(args.rest) };
+    let server = Server::start(config, routes).with_context(|| format!("cannot serve at {}", args.rest))?;
     let presence = args.platform.register(platform, &args.api.root().unwrap_or_else(|| server.url()))?;
     program::outln!("rnis={}/rni/v2", server.url());
+    program::outln!("page={}/", server.url());
     if args.load.run(&service, &stop, &args.input)? {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::broker::{Audience, Received, Sink};
-use crate::criteria::Criteria;
+use crate::criteria::{Criteria, Topic};
 use crate::delivery::{Channel, Delivery, Notification, Target};
 use crate::matcher::{Key, Matcher};
 use crate::model;
@@ -16,7 +16,6 @@ pub struct Dispatcher {
     state: Mutex<State>,
     delivery: Delivery,
     events: AtomicU64,
-    notifications: AtomicU64,
     /// Events for WebSockets come apart from those for callbacks: the service has several processes.
     is_shared: AtomicBool,
 }
@@ -35,8 +34,8 @@ struct State {
 impl Dispatcher {
     /// A dispatcher without subscriptions.
     pub fn new(delivery: Delivery) -> Self {
-        let (events, notifications, is_shared) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
-        Dispatcher { state: Mutex::default(), delivery, events, notifications, is_shared }
+        let (events, is_shared) = (AtomicU64::new(0), AtomicBool::new(false));
+        Dispatcher { state: Mutex::default(), delivery, events, is_shared }
     }
 
     /// Separates the events for WebSockets from those for callbacks. There are no subscriptions yet.
@@ -75,7 +74,7 @@ impl Dispatcher {
 
     /// The notifications of events so far: one for each event and matching subscription.
     pub fn notifications(&self) -> u64 {
-        self.notifications.load(Ordering::Relaxed)
+        Topic::ALL.into_iter().map(|topic| self.delivery.telemetry().notifications(topic)).sum()
     }
 
     /// The events so far that met a subscription.
@@ -116,9 +115,11 @@ impl Sink for Dispatcher {
             return;
         }
         self.events.fetch_add(1, Ordering::Relaxed);
-        self.notifications.fetch_add(state.found.len() as u64, Ordering::Relaxed);
+        let telemetry = self.delivery.telemetry();
+        telemetry.note_matches(event.topic(), state.found.len());
         // written once; each subscription adds its link
         let body = model::notification(&event);
+        telemetry.feed.pass_on(&body, state.found.len());
         let notification =
             Notification { body: body.into(), received_ns: event.received_ns, acknowledgement, is_redelivered };
         self.delivery.send(&state.found, &notification);

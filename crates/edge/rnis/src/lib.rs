@@ -34,6 +34,7 @@ mod service;
 mod shared_log;
 mod state;
 mod subscriptions;
+mod telemetry;
 
 pub use broker::{Acknowledgement, Audience, Broker, BrokerCounts, BrokerError, Embedded, Received, Sink};
 #[cfg(feature = "kafka")]
@@ -57,5 +58,5 @@ pub use matcher::{Key, Matcher};
 pub use quota::CpuQuota;
 pub use service::{Collecting, NewSubscription, Service, SubscriptionError};
 pub use shared_log::{Feed, LogRecord, SharedLog};
-pub use state::{BearerState, Both, CellMeasurements, State, UeMeasurements, UeState};
+pub use state::{BearerState, Both, CellMeasurements, RicState, Sources, State, UeMeasurements, UeState};
 pub use subscriptions::{Subscription, SubscriptionLimits, Version};

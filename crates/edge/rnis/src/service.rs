@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
+use rest::metrics::Registry;
 use tracing::{info, warn};
 
 use crate::broker::{Broker, BrokerCounts, BrokerError, Sink};
-use crate::criteria::Criteria;
+use crate::criteria::{Criteria, Topic};
 use crate::delivery::{Delivery, DeliveryState, Notification, Target, WebSocketSession};
 use crate::dispatcher::Dispatcher;
 use crate::event::Event;
@@ -22,6 +23,7 @@ use crate::model::{self, TimeStamp};
 use crate::shared_log::SharedLog;
 use crate::state::State;
 use crate::subscriptions::{Due, Full, Subscription, SubscriptionLimits, Table, Version};
+use crate::telemetry::Telemetry;
 use replica::{Replica, Running};
 pub use state_feed::Collecting;
 
@@ -205,12 +207,41 @@ impl Service {
         if let Some(quota) = self.delivery().quota() {
             quota.wait();
         }
+        self.telemetry().note_event(event.topic());
         let event = Arc::new(event);
         if let Err(error) = self.broker.publish(&event)
             && let Some(lost) = self.lost_events.count()
         {
             warn!(lost, "events are lost: {error}");
         }
+    }
+
+    /// What is counted for metrics and the page.
+    pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
+        self.dispatcher.delivery().telemetry()
+    }
+
+    /// The registry of the metrics: [`ServerConfig::metrics`](rest::ServerConfig::metrics) of the server of its routes.
+    #[must_use]
+    pub fn metrics(&self) -> &Registry {
+        self.telemetry().registry()
+    }
+
+    /// The subscriptions of a version, by type.
+    pub(crate) fn subscription_counts(&self, version: Version) -> [usize; Topic::ALL.len()] {
+        self.subscriptions().counts(version)
+    }
+
+    /// The first subscriptions in the order of their numbers.
+    pub(crate) fn first_subscriptions(&self, at_most: usize) -> Vec<(Key, Arc<Subscription>)> {
+        let table = self.subscriptions();
+        table.iter(Instant::now()).take(at_most).map(|(key, subscription)| (key, Arc::clone(subscription))).collect()
+    }
+
+    /// The kind of the broker.
+    #[must_use]
+    pub fn broker_name(&self) -> &'static str {
+        self.broker.name()
     }
 
     /// What has happened to the broker.
@@ -292,6 +323,7 @@ impl Service {
 
     /// Sends a notification that is of no event.
     fn notify(&self, key: Key, body: String) {
+        self.telemetry().feed.pass_on(&body, 1);
         let received_ns = TimeStamp::now().to_nanos();
         let notification =
             Notification { body: body.into(), received_ns, acknowledgement: None, is_redelivered: false };

@@ -14,6 +14,28 @@ pub struct State {
     pub cells: BTreeMap<Cell, CellMeasurements>,
     /// The connected UEs, by a name that the collector chooses: the most stable one that it knows, such as `amf:17`.
     pub ues: BTreeMap<String, UeState>,
+    /// What the collectors are connected to.
+    pub sources: Sources,
+}
+
+/// What the collectors are connected to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sources {
+    /// The RIC; `None` without a collector on E2.
+    pub ric: Option<RicState>,
+    /// FlexRAN agents; `None` without a collector for them.
+    pub flexran_agents: Option<usize>,
+}
+
+/// The RIC of the collector on E2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RicState {
+    /// Whether the session with it is up.
+    pub is_connected: bool,
+    /// The E2 nodes that it has.
+    pub nodes: usize,
 }
 
 /// A connected UE.

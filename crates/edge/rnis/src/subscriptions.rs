@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::criteria::Criteria;
+use crate::criteria::{Criteria, Topic};
 use crate::matcher::Key;
 use crate::model::TimeStamp;
 
@@ -99,6 +99,7 @@ pub struct Table {
     entries: BTreeMap<Key, Entry>,
     per_owner: HashMap<Arc<str>, usize>,
     timers: BTreeSet<(Instant, Key)>,
+    counts: HashMap<(Version, Topic), usize>,
 }
 
 impl Table {
@@ -122,6 +123,15 @@ impl Table {
         }
     }
 
+    /// The subscriptions of a version, by type.
+    pub fn counts(&self, version: Version) -> [usize; Topic::ALL.len()] {
+        Topic::ALL.map(|topic| self.counts.get(&(version, topic)).copied().unwrap_or(0))
+    }
+
+    fn count(&mut self, subscription: &Subscription) -> &mut usize {
+        self.counts.entry((subscription.version, subscription.criteria.topic)).or_default()
+    }
+
     /// Adds a subscription.
     pub fn insert(
         &mut self,
@@ -133,6 +143,7 @@ impl Table {
         self.check(&subscription.owner, limits)?;
         let owner = Arc::clone(&subscription.owner);
         *self.per_owner.entry(owner).or_default() += 1;
+        *self.count(&subscription) += 1;
         let timer = self.start(key, &subscription, limits, now);
         self.entries.insert(key, Entry { subscription: Arc::new(subscription), timer });
         Ok(())
@@ -145,7 +156,10 @@ impl Table {
             self.timers.remove(&(timer.next, key));
         }
         let timer = self.start(key, &subscription, limits, now);
-        self.entries.insert(key, Entry { subscription: Arc::new(subscription), timer });
+        *self.count(&subscription) += 1;
+        if let Some(old) = self.entries.insert(key, Entry { subscription: Arc::new(subscription), timer }) {
+            *self.count(&old.subscription) -= 1;
+        }
         true
     }
 
@@ -173,6 +187,7 @@ impl Table {
     /// Removes a subscription.
     pub fn remove(&mut self, key: Key) -> Option<Arc<Subscription>> {
         let Entry { subscription, timer } = self.entries.remove(&key)?;
+        *self.count(&subscription) -= 1;
         if let Some(timer) = timer {
             self.timers.remove(&(timer.next, key));
         }
@@ -218,7 +233,6 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::criteria::Topic;
 
     fn subscription(owner: &str, lifetime: Option<Duration>) -> Subscription {
         Subscription {
@@ -243,8 +257,10 @@ mod tests {
         assert_eq!(insert(&mut table, 5, "c"), Err(Full::Total(3)));
         assert!(table.remove(Key(1)).is_some() && table.remove(Key(1)).is_none());
         assert_eq!(insert(&mut table, 6, "a"), Ok(()));
+        assert_eq!((table.counts(Version::V1), table.counts(Version::V2)), ([0; 9], [3, 0, 0, 0, 0, 0, 0, 0, 0]));
         [2, 4, 6].into_iter().for_each(|key| assert!(table.remove(Key(key)).is_some()));
         assert!(table.entries.is_empty() && table.per_owner.is_empty());
+        assert_eq!(table.counts(Version::V2), [0; 9]);
     }
 
     #[test]

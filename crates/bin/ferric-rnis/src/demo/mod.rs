@@ -104,11 +104,13 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let delivery = Delivery::start(DeliveryConfig::default())?;
     let service = Service::new(delivery, |sink| anyhow::Ok(Box::new(Embedded::new(sink)) as _))?;
     let service = Arc::new(service);
+    let address = args.rest.unwrap_or_else(free_address);
     let server = Server::start(
-        ServerConfig::new(args.rest.unwrap_or_else(free_address)),
+        ServerConfig { metrics: service.metrics().clone(), ..ServerConfig::new(address) },
         rnis::api::routes(&service, &ApiConfig::default())?,
     )?;
     program::outln!("rnis={}/rni/v2", server.url());
+    program::outln!("page={}/", server.url());
 
     // it subscribes before anything is collected, so that no event precedes it
     let mut video = VideoService::start(&server.url())?;

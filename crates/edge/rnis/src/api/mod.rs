@@ -3,10 +3,12 @@
 pub(crate) mod channel;
 mod deliveries;
 mod directory;
+mod live;
 mod queries;
 mod query;
 mod subscriptions;
 mod v1;
+mod words;
 
 use std::io;
 use std::sync::Arc;
@@ -82,10 +84,12 @@ pub fn routes(service: &Arc<Service>, config: &ApiConfig) -> io::Result<Vec<Rout
         v2.extend(directory::routes(directory)?);
     }
     v2.push(websocket_route(service));
+    v2.extend(live::routes(&context)?);
     v2.push(V2.route("/rni/v2/openapi.json", &v2));
     let mut v1 = v1::routes(&context);
     v1.push(V1.route("/rni/v1/openapi.json", &v1));
     v2.extend(v1);
+    v2.extend(live::page());
     Ok(v2)
 }
 
@@ -208,6 +212,7 @@ mod tests {
         v2.extend(deliveries::routes(&context));
         v2.extend(directory::routes(&Arc::default()).unwrap());
         v2.push(websocket_route(&service));
+        v2.extend(live::routes(&context).unwrap());
         assert_eq!(V2.faults(&v2), Vec::<String>::new());
         assert_eq!(V1.faults(&v1::routes(&context)), Vec::<String>::new());
     }

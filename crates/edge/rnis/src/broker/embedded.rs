@@ -22,6 +22,10 @@ impl Embedded {
 }
 
 impl Broker for Embedded {
+    fn name(&self) -> &'static str {
+        "embedded"
+    }
+
     fn publish(&self, event: &Arc<Event>) -> Result<(), BrokerError> {
         self.published.fetch_add(1, Ordering::Relaxed);
         self.sink.receive(Received {

@@ -198,6 +198,10 @@ impl Drop for Kafka {
 }
 
 impl Broker for Kafka {
+    fn name(&self) -> &'static str {
+        "kafka"
+    }
+
     fn publish(&self, event: &Arc<Event>) -> Result<(), BrokerError> {
         let Ok(payload) = serde_json::to_vec(&**event) else { return Ok(()) };
         // a UE's events stay in order: the first of its identities, or its cell if it has none

@@ -10,6 +10,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::criteria::Criteria;
 use crate::event::Event;
 use crate::matcher::Key;
@@ -38,12 +40,18 @@ pub trait Broker: Send + Sync {
     /// Learns of the end of a subscription.
     fn unsubscribe(&self, key: Key);
 
+    /// Its kind, for metrics: one word.
+    fn name(&self) -> &'static str {
+        "other"
+    }
+
     /// What has happened since its start.
     fn counts(&self) -> BrokerCounts;
 }
 
 /// The counters of a broker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BrokerCounts {
     /// Events that it was given; those that were published again count again.
     pub published: u64,

@@ -163,6 +163,10 @@ impl Drop for RabbitMq {
 }
 
 impl Broker for RabbitMq {
+    fn name(&self) -> &'static str {
+        "rabbitmq"
+    }
+
     fn publish(&self, event: &Arc<Event>) -> Result<(), BrokerError> {
         let unreachable = |reason: &str| {
             self.shared.lost.fetch_add(1, Ordering::Relaxed);

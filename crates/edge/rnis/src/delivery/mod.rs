@@ -32,6 +32,7 @@ use tokio::task::LocalSet;
 use crate::broker::Acknowledgement;
 use crate::matcher::Key;
 use crate::quota::CpuQuota;
+use crate::telemetry::Telemetry;
 
 pub use breaker::BreakerState;
 pub use callback::{Callback, CallbackError, Channel, Endpoint, Target};
@@ -74,6 +75,7 @@ struct Shared {
     wake: Notify,
     is_over: AtomicBool,
     websockets: Mutex<WebSockets>,
+    telemetry: Arc<Telemetry>,
 }
 
 impl Shared {
@@ -86,6 +88,7 @@ impl Shared {
     }
 
     fn finish(&self, job: Job, result: Result<(), DeliveryError>) {
+        self.telemetry.note_attempt(job.waiting.notification.received_ns, &result);
         self.scheduler().finish(job, result, Instant::now());
         self.wake.notify_one();
     }
@@ -144,6 +147,7 @@ impl Delivery {
             wake: Notify::new(),
             is_over: AtomicBool::new(false),
             websockets: Mutex::default(),
+            telemetry: Arc::default(),
         });
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -198,6 +202,22 @@ impl Delivery {
     #[must_use]
     pub fn state(&self, key: Key) -> Option<DeliveryState> {
         self.shared.scheduler().state(key)
+    }
+
+    /// Where the notifications of a subscription go.
+    pub(crate) fn target(&self, key: Key) -> Option<Arc<Target>> {
+        self.shared.scheduler().target(key)
+    }
+
+    /// The WebSockets that are open.
+    #[must_use]
+    pub fn websockets(&self) -> usize {
+        self.shared.websockets().open.len()
+    }
+
+    /// What is counted for metrics and the page.
+    pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.shared.telemetry
     }
 
     /// The delivery of all subscriptions.

@@ -242,6 +242,7 @@ impl Scheduler {
             let Some(subscription) = self.subscriptions.get_mut(key) else { continue };
             subscription.queue.push(Arc::clone(&waiting));
             self.totals.waiting += 1;
+            self.totals.queued += 1;
             self.totals.waiting_octets += octets;
             let of_rest = self.config.max_total_octets.saturating_sub(self.totals.waiting_octets) / 4;
             let max_octets = self.config.max_waiting_octets.min(of_rest);
@@ -305,6 +306,7 @@ impl Scheduler {
                 self.pass_on(&target, now);
                 continue;
             }
+            self.totals.retried += u64::from(subscription.head.is_some());
             let Some(waiting) = subscription.head.take().or_else(|| subscription.queue.pop()) else {
                 subscription.phase = Phase::Empty;
                 continue;
@@ -487,6 +489,11 @@ impl Scheduler {
     /// What was delivered since the last call.
     pub fn take_recent(&mut self) -> RecentDeliveries {
         self.recent.get_or_insert_with(|| Latencies::new(2)).take()
+    }
+
+    /// Where the notifications of a subscription go.
+    pub fn target(&self, key: Key) -> Option<Arc<Target>> {
+        self.subscriptions.get(&key).map(|subscription| Arc::clone(&subscription.target))
     }
 
     /// The state of all of them.

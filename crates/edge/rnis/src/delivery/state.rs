@@ -92,12 +92,16 @@ pub struct DeliveryTotals {
     pub waiting_octets: usize,
     /// Requests without an answer.
     pub in_flight: usize,
-    /// Notifications that were answered with 2xx, of subscriptions that are gone included; as are the next two.
+    /// Notifications that were queued, of subscriptions that are gone included; as are the next four.
+    pub queued: u64,
+    /// Notifications that were answered with 2xx.
     pub delivered: u64,
     /// Notifications that were dropped.
     pub dropped: u64,
     /// Attempts that failed.
     pub failures: u64,
+    /// Attempts that repeat one that has failed.
+    pub retried: u64,
     /// Subscriptions whose breaker is not closed.
     pub open_breakers: usize,
     /// Half of the delivered notifications took less than this from their queue to the answer, in microseconds.

@@ -24,6 +24,7 @@ use super::http1::{self, Buffers, Reuse};
 use super::http2;
 use super::scheduler::Job;
 use super::state::DeliveryError;
+use crate::telemetry::{CountedConnection, Protocol};
 
 /// The precision of time-outs.
 const SWEEP: Duration = Duration::from_millis(50);
@@ -46,6 +47,7 @@ enum Multiplexed {
     Open {
         sender: http2::Sender,
         used: Instant,
+        _counted: CountedConnection,
     },
 }
 
@@ -117,7 +119,7 @@ impl Worker {
         let mut multiplexed = self.multiplexed.borrow_mut();
         match multiplexed.get_mut(endpoint) {
             Some(Multiplexed::Opening(waiting)) => return waiting.push(job),
-            Some(Multiplexed::Open { sender, used }) if !sender.is_closed() => {
+            Some(Multiplexed::Open { sender, used, .. }) if !sender.is_closed() => {
                 *used = Instant::now();
                 tokio::task::spawn_local(Rc::clone(self).exchange_http2(sender.clone(), job));
                 return;
@@ -210,7 +212,9 @@ impl Worker {
         let idle = self.shared.config.idle_timeout;
         self.multiplexed.borrow_mut().retain(|_, multiplexed| match multiplexed {
             Multiplexed::Opening(_) => true,
-            Multiplexed::Open { sender, used } => !sender.is_closed() && now.saturating_duration_since(*used) < idle,
+            Multiplexed::Open { sender, used, .. } => {
+                !sender.is_closed() && now.saturating_duration_since(*used) < idle
+            }
         });
     }
 
@@ -234,7 +238,7 @@ impl Worker {
                     let opened = slot.within(self.begin_http2(socket)).await;
                     match opened.unwrap_or(Err(DeliveryError::TimedOut)) {
                         Ok(sender) => {
-                            let new = Multiplexed::Open { sender: sender.clone(), used: Instant::now() };
+                            let new = self.opened_http2(sender.clone());
                             self.multiplexed.borrow_mut().insert(Arc::clone(endpoint), new);
                             self.shared.scheduler().note_http2(endpoint);
                             tokio::task::spawn_local(Rc::clone(&self).exchange_http2(sender, job));
@@ -259,6 +263,7 @@ impl Worker {
         first: Job,
     ) {
         let config = &self.shared.config;
+        let _counted = self.shared.telemetry.count_connection(Protocol::Http1);
         let mut buffers = Buffers::default();
         let mut next = Some(first);
         let mut is_used = false;
@@ -331,6 +336,11 @@ impl Worker {
         }
     }
 
+    fn opened_http2(&self, sender: http2::Sender) -> Multiplexed {
+        let counted = self.shared.telemetry.count_connection(Protocol::Http2);
+        Multiplexed::Open { sender, used: Instant::now(), _counted: counted }
+    }
+
     /// Opens the connection to a server that is assumed to speak HTTP/2.
     async fn open_http2(self: Rc<Self>, endpoint: Arc<Endpoint>) {
         let slot = self.add_slot();
@@ -341,7 +351,8 @@ impl Worker {
         let Some(Multiplexed::Opening(waiting)) = old else { return };
         match opened.unwrap_or_else(|| Err(DeliveryError::Connect("no connection in time".to_owned()))) {
             Ok(sender) => {
-                self.multiplexed.borrow_mut().insert(endpoint, Multiplexed::Open { sender, used: Instant::now() });
+                let new = self.opened_http2(sender);
+                self.multiplexed.borrow_mut().insert(endpoint, new);
                 waiting.into_iter().for_each(|job| self.start(job));
             }
             Err(error) => waiting.into_iter().for_each(|job| self.finish(job, Err(error.clone()))),

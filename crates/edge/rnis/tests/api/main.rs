@@ -2,6 +2,7 @@
 
 mod conformance;
 mod directory;
+mod live;
 mod openapi;
 mod openapi_tools;
 mod queries;

@@ -96,6 +96,8 @@ fn answers_of_v2_conform_to_the_document() {
     }
     v2.request("POST", list, list, Some(&json!({})), 400);
     v2.request("GET", "/rni/v2/notifications/99", "/rni/v2/notifications/{subscriptionId}", None, 426);
+    v2.request("GET", "/rnis/v1/stream?topics=x", "/rnis/v1/stream", None, 400);
+    v2.request("GET", "/metrics?x=1", "/metrics", None, 400);
     let variants = v2.document["components"]["schemas"]["InlineSubscription"]["oneOf"].as_array().unwrap().len();
     assert_eq!(variants, 9);
     // what the schema refuses is refused

@@ -1,12 +1,12 @@
 //! The OpenAPI documents by a validator, and the service by requests that are generated from them.
 //!
 //! `FERRIC_OPENAPI_TOOLS` names the folder with `openapi-spec-validator` and `schemathesis`; scripts/northbound has them. Without
-//! it, these tests say what they did not test.
+//! it, these tests say what they did not test. `FERRIC_CLIENT_GENERATOR` names the folder with `openapi-python-client`.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::support::TestService;
+use crate::support::{Callbacks, TestService, bodies};
 
 const DOCUMENTS: [&str; 2] = ["/rni/v1/openapi.json", "/rni/v2/openapi.json"];
 /// Generated requests of each operation.
@@ -63,12 +63,55 @@ fn generated_requests_are_answered_as_the_documents_say() {
         let schemathesis = Command::new(tools.join("schemathesis"))
             .current_dir(&folder)
             .args(["run", &format!("http://{}{document}", rnis.rest.address)])
-            // a WebSocket is opened by a handshake
-            .args(["--exclude-path-regex", "/rni/v2/notifications/"])
+            // a WebSocket is opened by a handshake, and a stream has no end
+            .args(["--exclude-path-regex", "/rni/v2/notifications/|/rnis/v1/stream"])
             .args(["--max-examples", EXAMPLES, "--seed", "1", "--generation-deterministic", "--no-color"])
             .args(["--phases", "examples,coverage,fuzzing", "--request-timeout", "20", "--warnings", "off"])
             .output();
         succeeds(&schemathesis.unwrap());
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn generated_client_compiles_and_subscribes() {
+    let Some(tools) = std::env::var_os("FERRIC_CLIENT_GENERATOR").map(PathBuf::from) else {
+        eprintln!("NOT TESTED: FERRIC_CLIENT_GENERATOR does not name openapi-python-client; scripts/northbound has it");
+        return;
+    };
+    let (rnis, callbacks, folder) = (TestService::start(), Callbacks::start(), folder("client"));
+    let document = folder.join("document.json");
+    std::fs::write(&document, rnis.rest.request("GET", "/rni/v2/openapi.json", None).body).unwrap();
+    let client = folder.join("client");
+    // it formats what it has written with a tool that is beside it
+    let path = std::env::join_paths(
+        std::iter::once(tools.clone()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+    );
+    let generated = Command::new(tools.join("openapi-python-client"))
+        .env("PATH", path.unwrap())
+        .args(["generate", "--meta", "none", "--overwrite", "--path"])
+        .args([&document, &PathBuf::from("--output-path"), &client])
+        // a part of the document that it does not understand would be missing
+        .arg("--fail-on-warning")
+        .output();
+    succeeds(&generated.unwrap());
+    let python = tools.join("python");
+    succeeds(&Command::new(&python).args(["-m", "compileall", "-q"]).arg(&client).output().unwrap());
+
+    let ids = bodies(&callbacks.url("typed")).into_iter().map(|(_, body)| {
+        let (path, _) = rnis.create("/rni/v2/subscriptions", &body);
+        path.rsplit('/').next().unwrap().to_owned()
+    });
+    let ids: Vec<String> = ids.collect();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/api/generated_client.py");
+    let url = format!("http://{}", rnis.rest.address);
+    let subscribed = Command::new(&python)
+        .env("PYTHONPATH", &folder)
+        .args([script, &url, &callbacks.url("generated")])
+        .args(ids)
+        .output();
+    succeeds(&subscribed.unwrap());
+    let received = callbacks.expect("generated", 1);
+    assert_eq!(received[0]["notificationType"], "TestNotification");
     std::fs::remove_dir_all(folder).unwrap();
 }

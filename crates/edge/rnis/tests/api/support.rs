@@ -52,7 +52,8 @@ impl TestService {
             Service::new(Delivery::start(DeliveryConfig::default()).unwrap(), |sink| Ok::<_, ()>(broker(sink)))
                 .unwrap();
         let service = Arc::new(service.with_limits(limits));
-        let mut config = ServerConfig::new("127.0.0.1:0".parse().unwrap());
+        let metrics = service.metrics().clone();
+        let mut config = ServerConfig { metrics, ..ServerConfig::new("127.0.0.1:0".parse().unwrap()) };
         adapt(&mut config);
         let server = Server::start(config, rnis::api::routes(&service, api).unwrap()).unwrap();
         let rest = testkit::http::Service { address: server.address() };

@@ -1,6 +1,6 @@
 // What has happened: the events of the RIC since the page was opened, at most the last 1000.
 
-import { openStream } from "./api";
+import { openStream } from "kit/api";
 
 export interface RecordedEvent {
   number: number;

@@ -1,6 +1,6 @@
 // The live measurements: one stream of the rows of all UEs, and one of each node or cell that is shown.
 
-import { openStream } from "./api";
+import { openStream } from "kit/api";
 import { Series } from "./series";
 
 /** A measurement of E2SM-KPM that the page can show. */

@@ -1,7 +1,7 @@
 // A bar of shares whose borders are dragged or moved by keys.
 
 import { useRef } from "preact/hooks";
-import { number } from "./format";
+import { number } from "kit/format";
 
 /** The smallest share that dragging leaves, and the step of the arrow keys, in per cent. */
 const LEAST = 1;

@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { eventually, get, openPage, prefix, program, startBrowser, startRan, startRic, stopAll } from "./processes.mjs";
+import { eventually, get, openPage, prefix, program, startBrowser, startRan, startRic, stopAll } from "../../../../base/http/page/test/processes.mjs";
 
 const NODE = "gnb-00101-e00";
 const MEASUREMENTS = 4;

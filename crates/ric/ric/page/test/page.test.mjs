@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { eventually, get, openPage, send, startBrowser, startRan, startRic, startXapp, stop, stopAll, stopAllBut } from "./processes.mjs";
+import { eventually, get, openPage, send, startBrowser, startRan, startRic, startXapp, stop, stopAll, stopAllBut } from "../../../../base/http/page/test/processes.mjs";
 
 const NODE = "gnb-00101-e00";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { eventually, get, openPage, root, send, startBrowser, startRan, startRic, startXapp, stopAll } from "./processes.mjs";
+import { eventually, get, openPage, root, send, startBrowser, startRan, startRic, startXapp, stopAll } from "../../../../base/http/page/test/processes.mjs";
 
 const NODE = "gnb-00101-e00";
 const folder = process.argv[2] ?? ".";

@@ -39,6 +39,7 @@ use super::Output;
 use super::ues::{Moment, Ues};
 use crate::directory::Directory;
 use crate::faults::Faults;
+use crate::state::RicState;
 use interfaces::{Handovers, Sessions};
 use names::Names;
 use offers::{Kind, Offer};
@@ -88,6 +89,9 @@ struct Core {
     /// Nodes whose subscriptions are looked at again then.
     retries: Vec<(Instant, NodeId)>,
     arena: Arena,
+    /// What the output knows of the RIC.
+    reported: Option<RicState>,
+    is_connected: bool,
 }
 
 /// A node that is up.
@@ -131,6 +135,8 @@ impl E2Collector {
             pending: HashMap::new(),
             retries: Vec::new(),
             arena: Arena::new(),
+            reported: None,
+            is_connected: true,
         };
         Ok(E2Collector { xapp, core })
     }
@@ -145,6 +151,7 @@ impl E2Collector {
         let at = Moment::now();
         core.ues.expire(at, output);
         core.retry(at.now, &mut xapp.commands());
+        core.report(output);
         Ok(())
     }
 
@@ -187,13 +194,26 @@ impl Core {
             }
             XappEvent::Request(event) => self.handle_answer(event, ric),
             XappEvent::Disconnected { retry_in } => {
+                self.is_connected = false;
                 warn!("the RIC is lost: no events until it is back; connecting again in {retry_in:?}");
             }
-            XappEvent::Reconnected(ric) => info!("the RIC {ric} is back"),
+            XappEvent::Reconnected(ric) => {
+                self.is_connected = true;
+                info!("the RIC {ric} is back");
+            }
             XappEvent::ReportsDropped(dropped) => {
                 warn!(dropped, "reports are lost: the RIC dropped them because this program reads too slowly");
             }
             _ => {}
+        }
+    }
+
+    /// Writes the state of the RIC if it has changed.
+    fn report(&mut self, output: &dyn Output) {
+        let now = Some(RicState { is_connected: self.is_connected, nodes: self.nodes.len() });
+        if self.reported != now {
+            self.reported = now;
+            output.update(&mut |state| state.sources.ric = now);
         }
     }
 

@@ -163,7 +163,14 @@ impl Server {
         let shared = Shared { ues: Ues::new(directory), cells: BTreeMap::new() };
         let (refused, ended) = (Faults::default(), Faults::default());
         let state = ServerState { shared, hosts: HashMap::new(), last_scope: 0, refused, ended };
-        Server { config, output, state: RefCell::new(state) }
+        let server = Server { config, output, state: RefCell::new(state) };
+        server.report(0);
+        server
+    }
+
+    /// Writes the number of agents.
+    fn report(&self, agents: usize) {
+        self.output.update(&mut |state| state.sources.flexran_agents = Some(agents));
     }
 
     /// Admits a connection. Returns its number.
@@ -184,6 +191,7 @@ impl Server {
         }
         *state.hosts.entry(host).or_default() += 1;
         state.last_scope += 1;
+        self.report(all + 1);
         Some(state.last_scope)
     }
 
@@ -196,6 +204,7 @@ impl Server {
                 state.hosts.remove(&host);
             }
         }
+        self.report(state.hosts.values().sum());
         agent.lose(&mut state.shared, &*self.output);
         if let Some(ended) = state.ended.count() {
             warn!(ended, "the connection of the FlexRAN agent of {host} (eNB {:#x}) has ended: {error}", agent.enb_id);

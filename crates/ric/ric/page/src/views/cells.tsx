@@ -1,8 +1,8 @@
 // Cells with their states.
 
 import type { Cell, Ue } from "../documents";
-import { useResource } from "../hooks";
-import { Empty, Figure, Refusal, Table } from "./parts";
+import { useResource } from "kit/hooks";
+import { Empty, Figure, Refusal, Table } from "kit/parts";
 import { cellKey } from "./topology";
 
 /** The most cells that are shown. */

@@ -1,10 +1,10 @@
 // A message as a tree: of E2AP or of a service model.
 
 import { useState } from "preact/hooks";
-import { reasonOf, request } from "../api";
-import { useResource } from "../hooks";
-import { Tree } from "../tree";
-import { Empty, Refusal } from "./parts";
+import { reasonOf, request } from "kit/api";
+import { useResource } from "kit/hooks";
+import { Tree } from "kit/tree";
+import { Empty, Refusal } from "kit/parts";
 
 export function DecodeView() {
   const types = useResource<{ types: string[] }>("/v1/decode/types", 3_600_000);

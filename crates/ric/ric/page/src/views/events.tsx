@@ -2,8 +2,8 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type RecordedEvent, type Topic, TOPICS, events, observeEvents } from "../events";
-import { timeOfDay } from "../format";
-import { Empty } from "./parts";
+import { timeOfDay } from "kit/format";
+import { Empty } from "kit/parts";
 
 /** The most events that are shown. */
 const MAX_ROWS = 200;

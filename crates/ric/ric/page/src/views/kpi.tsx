@@ -1,13 +1,13 @@
 // Measurements of E2SM-KPM as they arrive: per cell, slice and UE.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Chart, type Line } from "../chart";
+import { Chart, type Line } from "kit/chart";
 import type { NodeSummary, Ue } from "../documents";
-import { number, quantity } from "../format";
-import { useClock, useResource } from "../hooks";
+import { number, quantity } from "kit/format";
+import { useClock, useResource } from "kit/hooks";
 import { CELL_MEASUREMENTS, Feed, type Measurement, UE_MEASUREMENTS } from "../kpm";
 import { CAPACITY, type Series } from "../series";
-import { Choice, Empty, Figure, Table } from "./parts";
+import { Choice, Empty, Figure, Table } from "kit/parts";
 
 type Scope = "ue" | "slice" | "cell";
 

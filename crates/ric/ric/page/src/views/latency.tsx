@@ -1,8 +1,8 @@
 // Histograms of the RIC's delays.
 
-import { duration, number } from "../format";
+import { duration, number } from "kit/format";
 import { type Histogram, histogramOf, quantileBound } from "../metrics";
-import { Empty } from "./parts";
+import { Empty } from "kit/parts";
 import { useMetrics } from "./use_metrics";
 
 const HISTOGRAMS: { name: string; title: string; text: string }[] = [

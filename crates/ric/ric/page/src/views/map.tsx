@@ -3,9 +3,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { type RecordedEvent, events, observeEvents } from "../events";
 import type { BaseStation, Ue } from "../documents";
-import { timeOfDay } from "../format";
-import { useResource } from "../hooks";
-import { Empty, Figure, Refusal } from "./parts";
+import { timeOfDay } from "kit/format";
+import { useResource } from "kit/hooks";
+import { Empty, Figure, Refusal } from "kit/parts";
 import { cellKey, cellsOf } from "./topology";
 
 /** The distance of cells without positions, and of the UEs around them, in units of the drawing. */

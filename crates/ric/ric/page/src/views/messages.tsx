@@ -2,12 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { openStream, reasonOf, request } from "../api";
+import { openStream, reasonOf, request } from "kit/api";
 import type { NodeMessage, NodeSummary } from "../documents";
-import { timeOfDay } from "../format";
-import { useResource } from "../hooks";
-import { Tree } from "../tree";
-import { Empty, Figure, NodeChoice, Refusal, Table } from "./parts";
+import { timeOfDay } from "kit/format";
+import { useResource } from "kit/hooks";
+import { Tree } from "kit/tree";
+import { Empty, Figure, Refusal, Table } from "kit/parts";
+import { NodeChoice } from "./node_choice";
 
 /** The most indications, and the most other messages, that are kept: indications do not displace others. */
 const MAX_MESSAGES = 100;

@@ -1,14 +1,15 @@
 // The slices of a direction: a bar whose borders are dragged, and what the slices get.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { reasonOf, request } from "../api";
+import { reasonOf, request } from "kit/api";
 import type { Direction, NodeSummary, Ue } from "../documents";
-import { number } from "../format";
-import { useClock, useResource } from "../hooks";
+import { number } from "kit/format";
+import { useClock, useResource } from "kit/hooks";
 import { UE_MEASUREMENTS } from "../kpm";
 import { SliceBar } from "../slice_bar";
 import { useUeFeed, useUeNames } from "./kpi";
-import { Choice, Empty, NodeChoice, Refusal, Table } from "./parts";
+import { Choice, Empty, Refusal, Table } from "kit/parts";
+import { NodeChoice } from "./node_choice";
 
 /** Time after the last step of a key before the change is sent, so that ten steps are one request. */
 const KEY_DELAY_MS = 400;

@@ -1,10 +1,10 @@
 // Subscriptions and xApps, the rates of the relay, and how far the RIC is behind.
 
 import type { Subscription, Xapp } from "../documents";
-import { duration, number, octets } from "../format";
-import { useRates, useResource } from "../hooks";
+import { duration, number, octets } from "kit/format";
+import { useRates, useResource } from "kit/hooks";
 import { histogramOf, quantileBound } from "../metrics";
-import { Empty, Figure, Refusal, Table } from "./parts";
+import { Empty, Figure, Refusal, Table } from "kit/parts";
 import { rateOf, useMetrics, valueOf } from "./use_metrics";
 
 /** The most subscriptions that are shown. */

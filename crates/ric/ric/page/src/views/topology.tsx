@@ -2,9 +2,9 @@
 
 import { useState } from "preact/hooks";
 import type { BaseStation, Cell, NodeDetails, NodeSummary, Ue } from "../documents";
-import { useResource } from "../hooks";
+import { useResource } from "kit/hooks";
 import { CellStates } from "./cells";
-import { Empty, Figure, Refusal, Table } from "./parts";
+import { Empty, Figure, Refusal, Table } from "kit/parts";
 
 export function TopologyView() {
   const nodes = useResource<{ nodes: NodeSummary[] }>("/v1/nodes", 1000);

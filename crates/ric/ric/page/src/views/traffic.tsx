@@ -1,12 +1,13 @@
 // Traffic control of a node: its queues, and how long packets wait in them.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Chart } from "../chart";
+import { Chart } from "kit/chart";
 import type { NodeDetails, NodeSummary, TrafficControl } from "../documents";
-import { duration, number } from "../format";
-import { useResource } from "../hooks";
+import { duration, number } from "kit/format";
+import { useResource } from "kit/hooks";
 import { Series } from "../series";
-import { Empty, Figure, NodeChoice, Refusal, Table } from "./parts";
+import { Empty, Figure, Refusal, Table } from "kit/parts";
+import { NodeChoice } from "./node_choice";
 
 const PERIOD_MS = 1000;
 /** The seconds that the chart shows. */

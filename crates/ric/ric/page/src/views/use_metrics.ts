@@ -1,7 +1,7 @@
 // The metrics of the RIC, with those of the reading before.
 
 import { useEffect, useState } from "preact/hooks";
-import { requestText } from "../api";
+import { requestText } from "kit/api";
 import { parseMetrics, type Sample } from "../metrics";
 
 export interface Readings {

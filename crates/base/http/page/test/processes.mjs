@@ -1,4 +1,4 @@
-// Real programs and a real browser for the tests: `ferric ric` and `ferric ran` on loopback ports of their own.
+// Real programs and a real browser for the tests: `ferric ric`, `ferric ran` and `ferric rnis` on loopback ports of their own.
 
 import { spawn } from "node:child_process";
 import { dirname, resolve } from "node:path";
@@ -49,21 +49,35 @@ export async function stopAllBut(one) {
   await Promise.all([...running].filter((child) => child !== one).map(stop));
 }
 
-/** Starts a RIC. Returns it with its addresses: `e2`, `xapp` and `rest`. */
-export async function startRic({ e2 = "tcp://127.0.0.1:0", rest = "127.0.0.1:0", args = [] } = {}) {
-  const child = start(["ric", "--e2", e2, "--xapp", "tcp://127.0.0.1:0", "--rest", rest, ...args]);
+/** Waits until a program has printed the address of its page, and returns it with the addresses that it has printed. */
+async function withAddresses(child) {
   let text = "";
   const addresses = {};
   await new Promise((done, fail) => {
     child.stdout.on("data", (piece) => {
       text += piece;
-      for (const [, name, url] of text.matchAll(/^(e2|xapp|rest)=(\S+)$/gm)) addresses[name] = url;
-      if (addresses.rest) done();
+      for (const [, name, url] of text.matchAll(/^(e2|xapp|rest|rnis|page)=(\S+)$/gm)) addresses[name] = url;
+      if (addresses.page) done();
     });
-    child.on("exit", () => fail(new Error(`the RIC has ended: ${child.log}`)));
+    child.on("exit", () => fail(new Error(`the program has ended: ${child.log}`)));
     child.on("error", fail);
   });
-  return Object.assign(child, addresses);
+  return Object.assign(child, { rest: addresses.page.replace(/\/$/, "") }, addresses);
+}
+
+/** Starts a RIC. Returns it with its addresses: `e2`, `xapp` and `rest`. */
+export function startRic({ e2 = "tcp://127.0.0.1:0", xapp = "tcp://127.0.0.1:0", rest = "127.0.0.1:0", args = [] } = {}) {
+  return withAddresses(start(["ric", "--e2", e2, "--xapp", xapp, "--rest", rest, ...args]));
+}
+
+/** Starts an RNIS at a RIC. Returns it with the address of its REST interface: `rest`. */
+export function startRnis(ric, { rest = "127.0.0.1:0", args = [] } = {}) {
+  return withAddresses(start(["rnis", "--ric", ric.xapp, "--rest", rest, ...args]));
+}
+
+/** Starts the demo of the RNIS: a RIC, an emulated RAN, the service and an application. */
+export function startRnisDemo({ rest = "127.0.0.1:0", args = [] } = {}) {
+  return withAddresses(start(["rnis", "demo", "--rest", rest, ...args]));
 }
 
 /** Starts an emulated RAN. */

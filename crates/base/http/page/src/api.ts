@@ -1,8 +1,28 @@
-// Requests to the RIC and streams of it. The token stays in the memory of the tab: it is never part of an address.
+// Requests to the service of a page and streams of it. The token stays in the memory of the tab: it is never part of an address.
 
 const TOKEN = "ferric-token";
 
-/** The state of the connection to the RIC. */
+/** A service with a page. */
+export interface Service {
+  /** What messages call it. */
+  name: string;
+  /** A resource that every accepted token may read. */
+  probe: string;
+}
+
+let service: Service = { name: "service", probe: "/" };
+
+/** Says whose page it is, before the first request. */
+export function setService(of: Service): void {
+  service = of;
+}
+
+/** What messages call the service. */
+export function serviceName(): string {
+  return service.name;
+}
+
+/** The state of the connection to the service. */
 export type Connection = "connecting" | "connected" | "lost" | "token";
 
 let connection: Connection = "connecting";
@@ -28,11 +48,11 @@ function token(): string | null {
   return sessionStorage.getItem(TOKEN);
 }
 
-/** Uses a token from now on. Returns whether the RIC accepts it. */
+/** Uses a token from now on. Returns whether the service accepts it. */
 export async function useToken(given: string): Promise<boolean> {
   sessionStorage.setItem(TOKEN, given);
   try {
-    await request("GET", "/v1/configuration");
+    await request("GET", service.probe);
     return true;
   } catch (error) {
     if (error instanceof Problem && error.status === 401) sessionStorage.removeItem(TOKEN);
@@ -40,7 +60,7 @@ export async function useToken(given: string): Promise<boolean> {
   }
 }
 
-/** A refusal of the RIC (RFC 9457), or a failure of the connection (status 0). */
+/** A refusal of the service (RFC 9457), or a failure of the connection (status 0). */
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -65,7 +85,7 @@ async function send(method: string, path: string, body?: unknown): Promise<Respo
     response = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body) });
   } catch {
     setConnection("lost");
-    throw new Problem(0, "the RIC does not answer");
+    throw new Problem(0, `the ${service.name} does not answer`);
   }
   setConnection(response.status === 401 ? "token" : "connected");
   if (!response.ok) {
@@ -147,7 +167,7 @@ async function refusalOf(path: string): Promise<string | null> {
     return problem.detail ?? `status ${response.status}`;
   } catch {
     setConnection("lost");
-    return "the RIC does not answer";
+    return `the ${service.name} does not answer`;
   } finally {
     abort.abort();
   }

@@ -1,8 +1,7 @@
-// What several views share.
+// What several views of a page share.
 
 import type { ComponentChildren } from "preact";
-import type { Problem } from "../api";
-import type { NodeSummary } from "../documents";
+import type { Problem } from "./api";
 
 /** Why a resource cannot be read, if it cannot. */
 export function Refusal({ problem }: { problem: Problem | undefined }) {
@@ -46,12 +45,6 @@ export function Choice<T extends string | number>({
       </select>
     </label>
   );
-}
-
-/** The choice of a node. */
-export function NodeChoice({ nodes, value, onChange }: { nodes: NodeSummary[]; value: string; onChange: (id: string) => void }) {
-  const options = nodes.map((node): [string, string] => [node.id, node.id]);
-  return <Choice label="Node" value={value} options={options} onChange={onChange} />;
 }
 
 /** A figure with its name. */
