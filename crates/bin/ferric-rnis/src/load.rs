@@ -143,5 +143,5 @@ fn event(number: u32, types: u32, plmn: PlmnIdentity) -> Event {
     let address = Ipv4Addr::from(0x0A2D_0000 + ue + 1).to_string();
     let associate_ids = vec![AssociateId { kind: AssociateIdType::UeIpv4, value: address }];
     let received_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    Event { received_ns, cell: cell(ue), ue: UeIds { associate_ids, temporary: None }, change }
+    Event { received_ns, cell: cell(ue), ue: UeIds { associate_ids, temporary: None, slices: Vec::new() }, change }
 }

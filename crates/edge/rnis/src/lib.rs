@@ -26,10 +26,12 @@ mod faults;
 mod identity;
 mod matcher;
 pub mod model;
+pub mod oauth;
 pub mod platform;
 mod service;
 mod state;
 mod subscriptions;
+mod tenants;
 
 pub use broker::{Acknowledgement, Audience, Broker, BrokerCounts, BrokerError, Embedded, Received, Sink};
 #[cfg(feature = "kafka")]
@@ -39,16 +41,17 @@ pub use broker::{RabbitMq, RabbitMqConfig, Topology};
 pub use collector::Output;
 pub use criteria::{Criteria, Topic};
 pub use delivery::{
-    BreakerState, Callback, CallbackError, Channel, Delivery, DeliveryConfig, DeliveryError, DeliveryStartError,
-    DeliveryState, DeliveryTotals, Endpoint, Notification, Target, TenantShare, WebSocketSession, websocket_path,
+    AllowList, AllowRule, BreakerState, Callback, CallbackError, CallbackPolicy, Channel, Delivery, DeliveryConfig, DeliveryError, DeliveryStartError,
+    DeliveryState, DeliveryTotals, Endpoint, Notification, Resolver, Target, TenantShare, WebSocketSession, websocket_path,
 };
 pub use directory::{Directory, DirectoryError, Entry};
 pub use event::{
     Bearer, BearerEvent, BearerQos, CellMeasurement, Change, Event, HandoverStatus, NrCellMeasurement, Quantities,
     S1Bearer, Tunnel, UeIds,
 };
-pub use identity::{AssociateId, AssociateIdType, Cell, Plmn, TempUeId};
+pub use identity::{AssociateId, AssociateIdType, Cell, Plmn, Slice, TempUeId};
 pub use matcher::{Key, Matcher};
 pub use service::{NewSubscription, Service, SubscriptionError};
 pub use state::{BearerState, Both, CellMeasurements, State, UeMeasurements, UeState};
 pub use subscriptions::{Subscription, SubscriptionLimits, Version};
+pub use tenants::{Denied, Rights, SliceRight, Tenant, TenantTable, Tenants, TenantsError, UeRights};

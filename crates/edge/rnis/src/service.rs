@@ -16,11 +16,13 @@ use crate::faults::Faults;
 use crate::matcher::Key;
 use crate::model::{self, TimeStamp};
 use crate::state::State;
+use crate::tenants::Tenants;
 use crate::subscriptions::{Due, Full, Subscription, SubscriptionLimits, Table, Version};
 
 /// A Radio Network Information Service. Its methods may be called by any thread; none waits for a subscriber.
 pub struct Service {
-    dispatcher: Arc<Dispatcher>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) tenants: Option<Arc<Tenants>>,
     broker: Box<dyn Broker>,
     /// A number that was used is not used again.
     last_key: AtomicU64,
@@ -67,6 +69,8 @@ pub enum SubscriptionError {
     OwnerLimit(usize),
     /// The service has as many as it may have.
     TotalLimit(usize),
+    /// Its tenant was removed.
+    NoTenant,
 }
 
 impl fmt::Display for SubscriptionError {
@@ -79,6 +83,7 @@ impl fmt::Display for SubscriptionError {
             SubscriptionError::TotalLimit(most) => {
                 write!(f, "the service has {most} subscriptions, which is the limit")
             }
+            SubscriptionError::NoTenant => f.write_str("the tenant was removed"),
         }
     }
 }
@@ -107,6 +112,7 @@ impl Service {
         let sink: Arc<dyn Sink> = Arc::<Dispatcher>::clone(&dispatcher);
         Ok(Service {
             dispatcher,
+            tenants: None,
             broker: connect(sink)?,
             last_key: AtomicU64::new(0),
             subscriptions: Mutex::default(),
@@ -175,12 +181,14 @@ impl Service {
         let key = Key(self.last_key.fetch_add(1, Ordering::Relaxed) + 1);
         let new = create(key);
         let subscription = new.subscription.clone();
-        self.subscriptions().insert(key, subscription.clone(), &self.limits, Instant::now())?;
+        let limits = self.limits_of(&subscription.owner);
+        self.subscriptions().insert(key, subscription.clone(), &limits, Instant::now())?;
         if let Err(error) = self.broker.subscribe(key, &subscription.subscriber, &subscription.criteria) {
             self.subscriptions().remove(key);
             return Err(SubscriptionError::Broker(error));
         }
         self.route(key, new);
+        self.confirm_tenant(key, &subscription.owner).map_err(|_| SubscriptionError::NoTenant)?;
         Ok((key, Arc::new(subscription)))
     }
 
@@ -258,8 +266,9 @@ impl Service {
     }
 
     /// Removes subscriptions whose deadline has passed, and notifies those that are about to expire. The program calls it about
-    /// ten times a second; without anything due it costs a comparison.
+    /// ten times a second; without anything due it costs a comparison. It also puts changes of the tenants into force.
     pub fn expire(&self) {
+        self.refresh_tenants();
         let due = self.subscriptions().due(Instant::now());
         for due in due {
             match due {

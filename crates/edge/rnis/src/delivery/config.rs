@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::allow_list::CallbackPolicy;
+use super::resolver::Resolver;
+
 /// Bounds, times, and protocols.
 #[derive(Clone, Debug)]
 pub struct DeliveryConfig {
@@ -39,6 +42,10 @@ pub struct DeliveryConfig {
     /// The file of the authorities that sign the certificates of `https://` callbacks. Without it such callbacks are refused.
     /// It needs the feature `tls`.
     pub ca: Option<PathBuf>,
+    /// The servers that callbacks may be sent to. Default: all.
+    pub callbacks: CallbackPolicy,
+    /// What resolves the host names of callbacks. Default: the system.
+    pub resolver: Resolver,
     /// Where the random part of pauses begins. Default: a random number.
     pub seed: u64,
 }
@@ -62,6 +69,8 @@ impl Default for DeliveryConfig {
             max_attempts: 10,
             is_http2_assumed: false,
             ca: None,
+            callbacks: CallbackPolicy::default(),
+            resolver: Resolver::default(),
             seed: RandomState::new().hash_one(0),
         }
     }

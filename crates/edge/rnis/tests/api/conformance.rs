@@ -188,7 +188,7 @@ fn broker_that_refuses_is_answered_with_503_and_nothing_is_changed() {
 #[test]
 fn links_begin_with_the_root_that_is_configured() {
     let broker = |sink| Box::new(Embedded::new(sink)) as Box<dyn Broker>;
-    let api = ApiConfig { root: Some("https://mec.example:8092/".into()) };
+    let api = ApiConfig { root: Some("https://mec.example:8092/".into()), ..ApiConfig::default() };
     let rnis = TestService::of(broker, SubscriptionLimits::default(), &api, |_| ());
     for (list, body) in collections() {
         let created = rnis.rest.request("POST", list, body);

@@ -94,6 +94,7 @@ impl TestService {
             ids: UeIds {
                 associate_ids: ids.to_vec(),
                 temporary: Some(TempUeId { mmec: "1".into(), mtmsi: "1234".into() }),
+                slices: Vec::new(),
             },
             cell: Some(cell(0x1)),
             bearers: [(5, gbr), (6, other.clone())].into(),

@@ -7,7 +7,7 @@ use ap::xnap::HandoverMessage;
 
 use crate::collector::ues::BearerReport;
 use crate::event::{BearerQos, HandoverStatus, Tunnel};
-use crate::identity::Cell;
+use crate::identity::{Cell, Slice};
 use crate::state::BearerState;
 
 /// The most UEs whose requests wait for their responses. Beyond it all are forgotten: their responses were not copied.
@@ -39,7 +39,8 @@ impl Sessions {
                 let flow = request.and_then(|request| request.flows.iter().find(|flow| flow.qfi == qfi));
                 let qos = flow.and_then(|flow| Some(BearerQos { qci: flow.five_qi?, rates_bps: flow.gbr_bps }));
                 let tunnel = Some((tunnel(session.base_station), gateway.clone()));
-                bearers.push(BearerReport { id: qfi, state: BearerState { qos, tunnel } });
+                let slice = request.map(|request| Slice(request.s_nssai));
+                bearers.push(BearerReport { id: qfi, state: BearerState { qos, tunnel }, slice });
             }
         }
         bearers

@@ -19,7 +19,7 @@ fn bearer(id: u8, qci: Option<u8>, teid: Option<&str>) -> BearerReport {
         qos: qci.map(|qci| BearerQos { qci, rates_bps: None }),
         tunnel: teid.map(|teid| (end(teid), end("0000000f"))),
     };
-    BearerReport { id, state }
+    BearerReport { id, state, slice: None }
 }
 
 fn ues() -> (Ues, Recorder) {
