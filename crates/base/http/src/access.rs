@@ -11,9 +11,9 @@ use link::FileStamp;
 use tracing::{info, warn};
 
 use super::Problem;
+use super::bearer::BearerVerifier;
 #[cfg(feature = "tls")]
 use super::tls;
-use super::bearer::BearerVerifier;
 use super::tokens::{self, Client, Role, TokenFault, Tokens, is_readable_by_all};
 
 /// The files are checked for changes at most this often, whatever the rate of requests.

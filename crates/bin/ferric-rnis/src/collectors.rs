@@ -82,6 +82,7 @@ impl Collectors {
             None => Directory::default(),
         };
         let directory = Arc::new(directory);
+        service.set_directory(&directory);
         let flexran = self.flexran.map(|address| {
             let config = FlexRanConfig { period_ms: self.period_ms, ..FlexRanConfig::new(address) };
             let output: Arc<dyn Output + Send + Sync> = Arc::<Service>::clone(service);

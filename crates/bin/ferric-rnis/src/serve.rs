@@ -7,8 +7,9 @@ use anyhow::Context;
 use clap::Args;
 use program::signals;
 use rest::{Server, ServerConfig};
-use rnis::{Delivery, Service};
+use rnis::{Delivery, DeliveryConfig, Service};
 
+use crate::access::AccessArgs;
 use crate::api::ApiArgs;
 use crate::broker::BrokerArgs;
 use crate::collectors::Collectors;
@@ -24,6 +25,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8092")]
     rest: SocketAddr,
     #[command(flatten)]
+    access: AccessArgs,
+    #[command(flatten)]
     api: ApiArgs,
     #[command(flatten)]
     broker: BrokerArgs,
@@ -37,16 +40,23 @@ pub struct ServeArgs {
 
 pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let stop = signals::flag_on_signal()?;
-    let delivery = Delivery::start(args.delivery.config())?;
-    let service = Service::new(delivery, |sink| args.broker.connect(sink))?.with_limits(args.api.limits());
+    let access = args.access.load()?;
+    let delivery = DeliveryConfig { callbacks: args.access.callbacks(args.rest), ..args.delivery.config() };
+    let delivery = Delivery::start(delivery)?;
+    let mut service = Service::new(delivery, |sink| args.broker.connect(sink))?.with_limits(args.api.limits());
+    if let Some(tenants) = access.tenants() {
+        service = service.with_tenants(Arc::clone(tenants));
+    }
     let service = Arc::new(service);
-    let mut routes = rnis::api::routes(&service, &args.api.config())?;
+    let mut routes = rnis::api::routes(&service, &args.api.config(&access))?;
+    routes.extend(access.routes());
     let (platform, of_platform) = args.platform.routes();
     routes.extend(of_platform);
-    let server = Server::start(ServerConfig::new(args.rest), routes)
-        .with_context(|| format!("cannot serve at {}", args.rest))?;
+    let config = ServerConfig { access: access.access(), ..ServerConfig::new(args.rest) };
+    let server = Server::start(config, routes).with_context(|| format!("cannot serve at {}", args.rest))?;
     program::outln!("rnis={}/rni/v2", server.url());
-    let presence = args.platform.register(platform, &args.api.root().unwrap_or_else(|| server.url()))?;
+    let url = args.api.root().unwrap_or_else(|| server.url());
+    let presence = args.platform.register(platform, &url, access.token_endpoint(&url).as_deref())?;
     if args.load.run(&service, &stop)? {
         return Ok(());
     }

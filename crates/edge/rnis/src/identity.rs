@@ -133,7 +133,9 @@ impl TryFrom<String> for Slice {
             Some(_) => None,
         };
         let slice = sst.parse().ok().zip(sd).map(|(sst, sd)| Slice(SNssai { sst: Sst([sst]), sd }));
-        slice.ok_or_else(|| format!("`{text}` is not a slice/service type from 0 to 255, or one with `-` and six hexadecimal digits"))
+        slice.ok_or_else(|| {
+            format!("`{text}` is not a slice/service type from 0 to 255, or one with `-` and six hexadecimal digits")
+        })
     }
 }
 

@@ -41,8 +41,9 @@ pub use broker::{RabbitMq, RabbitMqConfig, Topology};
 pub use collector::Output;
 pub use criteria::{Criteria, Topic};
 pub use delivery::{
-    AllowList, AllowRule, BreakerState, Callback, CallbackError, CallbackPolicy, Channel, Delivery, DeliveryConfig, DeliveryError, DeliveryStartError,
-    DeliveryState, DeliveryTotals, Endpoint, Notification, Resolver, Target, TenantShare, WebSocketSession, websocket_path,
+    AllowList, AllowRule, BreakerState, Callback, CallbackError, CallbackPolicy, Channel, Delivery, DeliveryConfig,
+    DeliveryError, DeliveryStartError, DeliveryState, DeliveryTotals, Endpoint, Notification, Resolver, Target,
+    TenantShare, WebSocketSession, websocket_path,
 };
 pub use directory::{Directory, DirectoryError, Entry};
 pub use event::{

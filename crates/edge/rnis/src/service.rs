@@ -16,8 +16,8 @@ use crate::faults::Faults;
 use crate::matcher::Key;
 use crate::model::{self, TimeStamp};
 use crate::state::State;
-use crate::tenants::Tenants;
 use crate::subscriptions::{Due, Full, Subscription, SubscriptionLimits, Table, Version};
+use crate::tenants::Tenants;
 
 /// A Radio Network Information Service. Its methods may be called by any thread; none waits for a subscriber.
 pub struct Service {
@@ -187,8 +187,9 @@ impl Service {
             self.subscriptions().remove(key);
             return Err(SubscriptionError::Broker(error));
         }
+        let tenant = Arc::clone(&new.target.tenant);
         self.route(key, new);
-        self.confirm_tenant(key, &subscription.owner).map_err(|_| SubscriptionError::NoTenant)?;
+        self.confirm_tenant(key, &tenant).map_err(|_| SubscriptionError::NoTenant)?;
         Ok((key, Arc::new(subscription)))
     }
 

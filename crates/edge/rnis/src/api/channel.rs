@@ -50,7 +50,9 @@ fn parse(callback: &str) -> Result<Target, Fault> {
 /// What is understood and cannot be done differs from what is malformed.
 fn fault(error: CallbackError) -> Fault {
     match error {
-        CallbackError::Scheme | CallbackError::NoTls | CallbackError::NotAllowed => Fault::unsupported("callbackReference", error.to_string()),
+        CallbackError::Scheme | CallbackError::NoTls | CallbackError::NotAllowed => {
+            Fault::unsupported("callbackReference", error.to_string())
+        }
         _ => Fault::malformed("callbackReference", error.to_string()),
     }
 }

@@ -14,7 +14,9 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use rest::openapi::Api;
-use rest::{OAuth2, Operation, Parameter, Problem, Request, RequestQueue, Response, Role, Route, StatusCode, request_queue};
+use rest::{
+    OAuth2, Operation, Parameter, Problem, Request, RequestQueue, Response, Role, Route, StatusCode, request_queue,
+};
 
 use crate::delivery::websocket_route;
 use crate::matcher::Key;
@@ -153,7 +155,8 @@ impl Context {
     /// The subscription that a request names: of its sender, and of a version.
     fn subscription(&self, request: &Request, version: Version) -> Result<(Key, Arc<Subscription>), Problem> {
         let key = Key(request.number(0, "subscription")?);
-        let found = self.service.subscription(key).filter(|it| *it.owner == *tenancy::owner(request) && it.version == version);
+        let found =
+            self.service.subscription(key).filter(|it| *it.owner == *tenancy::owner(request) && it.version == version);
         Ok((key, found.ok_or_else(|| no_subscription(key))?))
     }
 }

@@ -70,7 +70,9 @@ pub fn routes(context: &Context) -> Vec<Route> {
 fn list(context: &Context, request: &Request) -> Response {
     let word = request.query("subscription_type");
     let found = context.service.find(|it| {
-        *it.owner == *tenancy::owner(request) && it.version == Version::V2 && word.is_none_or(|word| it.criteria.topic.word() == word)
+        *it.owner == *tenancy::owner(request)
+            && it.version == Version::V2
+            && word.is_none_or(|word| it.criteria.topic.word() == word)
     });
     let subscription = found.iter().map(|(_, it)| link(it)).collect();
     let own = Link { href: context.uri(request, PATH) };

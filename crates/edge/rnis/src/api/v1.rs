@@ -230,7 +230,9 @@ pub fn routes(context: &Context) -> Vec<Route> {
 
 fn link_list(context: &Context, request: &Request, of: Option<Resource>) -> Response {
     let found = context.service.find(|it| {
-        *it.owner == *tenancy::owner(request) && it.version == Version::V1 && of.is_none_or(|of| of.topic == it.criteria.topic)
+        *it.owner == *tenancy::owner(request)
+            && it.version == Version::V1
+            && of.is_none_or(|of| of.topic == it.criteria.topic)
     });
     let own = context.uri(request, of.map_or(PATH, |of| of.path));
     let subscription = found.iter().map(|(_, it)| link(it)).collect();

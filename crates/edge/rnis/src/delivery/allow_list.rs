@@ -48,7 +48,9 @@ impl FromStr for AllowRule {
                 (servers, if rest.is_empty() { None } else { Some(rest.strip_prefix(':').ok_or_else(refuse)?) })
             }
             // two colons are of an IPv6 address without a port
-            None if text.matches(':').count() == 1 => text.split_once(':').map(|(servers, ports)| (servers, Some(ports))).ok_or_else(refuse)?,
+            None if text.matches(':').count() == 1 => {
+                text.split_once(':').map(|(servers, ports)| (servers, Some(ports))).ok_or_else(refuse)?
+            }
             None => (text, None),
         };
         let ports = match ports {
@@ -86,11 +88,13 @@ impl FromStr for AllowRule {
 /// Whether a text is a host name, and no way to write an address that some resolvers know: `127.1`, `2130706433`, `0x7f000001`.
 fn is_name(text: &str) -> bool {
     let is_label = |label: &str| {
-        (1..=63).contains(&label.len()) && label.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"-_".contains(&octet))
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"-_".contains(&octet))
     };
     let text = text.strip_suffix('.').unwrap_or(text);
     let last = text.rsplit('.').next().unwrap_or_default();
-    let is_number = last.bytes().all(|octet| octet.is_ascii_digit()) || last.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"));
+    let is_number = last.bytes().all(|octet| octet.is_ascii_digit())
+        || last.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"));
     text.len() <= 253 && text.split('.').all(is_label) && !is_number
 }
 
@@ -114,7 +118,8 @@ impl AllowList {
     /// All public addresses, and this host: for a service that only this host can use.
     #[must_use]
     pub fn public_and_loopback() -> Self {
-        let network = |network: IpAddr, length| AllowRule { servers: Servers::Network(network, length), ports: 1..=u16::MAX };
+        let network =
+            |network: IpAddr, length| AllowRule { servers: Servers::Network(network, length), ports: 1..=u16::MAX };
         let AllowList(mut rules) = AllowList::public();
         rules.extend([network(IpAddr::from([127, 0, 0, 0]), 8), network(std::net::Ipv6Addr::LOCALHOST.into(), 128)]);
         AllowList(rules)
@@ -233,20 +238,46 @@ mod tests {
     #[test]
     fn inward_addresses_are_refused_unless_their_network_is_allowed() {
         for inward in [
-            "127.0.0.1", "10.0.0.1", "192.168.0.1", "169.254.169.254", "100.64.1.1", "0.0.0.0", "[::1]", "[::]", "[fe80::1]",
-            "[fd00::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "224.0.0.1", "192.0.2.1",
-            "localhost", "localhost.", "app.localhost", "127.1", "2130706433", "0x7f.1", "017700000001", "0x7f000001",
+            "127.0.0.1",
+            "10.0.0.1",
+            "192.168.0.1",
+            "169.254.169.254",
+            "100.64.1.1",
+            "0.0.0.0",
+            "[::1]",
+            "[::]",
+            "[fe80::1]",
+            "[fd00::1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[64:ff9b::7f00:1]",
+            "[2002:7f00:1::]",
+            "224.0.0.1",
+            "192.0.2.1",
+            "localhost",
+            "localhost.",
+            "app.localhost",
+            "127.1",
+            "2130706433",
+            "0x7f.1",
+            "017700000001",
+            "0x7f000001",
         ] {
             assert!(!check("public", &format!("http://{inward}/")), "{inward}");
         }
         assert!(check("public", "http://1.1.1.1/") && check("public", "http://app.example:9000/x"));
-        assert!(check("10.0.0.0/8:9000-9100", "http://10.1.2.3:9000/") && !check("10.0.0.0/8:9000-9100", "http://10.1.2.3/"));
+        assert!(
+            check("10.0.0.0/8:9000-9100", "http://10.1.2.3:9000/")
+                && !check("10.0.0.0/8:9000-9100", "http://10.1.2.3/")
+        );
         assert!(check("10.0.0.0/8", "http://[::ffff:10.0.0.1]/"), "a mapped address is the address");
         assert!(!check("10.0.0.0/8", "http://1.1.1.1/"), "without `public` only the rules count");
         assert!(check("127.0.0.1", "http://localhost/") && check("[::1]:80", "http://[::1]/"));
         assert!(!check("127.1.0.0/16", "http://localhost/"));
         let both = CallbackPolicy::new(AllowList::public_and_loopback());
-        for (url, is_allowed) in [("http://127.0.0.1:9000/", true), ("http://[::1]:9000/", true), ("http://10.0.0.1/", false)] {
+        for (url, is_allowed) in
+            [("http://127.0.0.1:9000/", true), ("http://[::1]:9000/", true), ("http://10.0.0.1/", false)]
+        {
             let callback: super::super::Callback = url.parse().unwrap();
             assert_eq!(both.check("", callback.endpoint()).is_ok(), is_allowed, "{url}");
         }
@@ -254,15 +285,22 @@ mod tests {
 
     #[test]
     fn name_is_allowed_by_its_rule_and_by_what_it_resolves_to() {
-        assert!(check("*.apps.example", "http://a.apps.example/") && check("app.example:81", "http://APP.example.:81/"));
+        assert!(
+            check("*.apps.example", "http://a.apps.example/") && check("app.example:81", "http://APP.example.:81/")
+        );
         assert!(!check("*.apps.example", "http://apps.example/") && !check("*.apps.example", "http://xapps.example/"));
         assert!(!check("app.example", "http://other.example/"));
-        assert!(allows("app.example", "app.example", "10.0.0.1:80") && allows("app.example", "app.example", "1.1.1.1:80"));
+        assert!(
+            allows("app.example", "app.example", "10.0.0.1:80") && allows("app.example", "app.example", "1.1.1.1:80")
+        );
         for inner in ["127.0.0.1:80", "169.254.169.254:80", "[::1]:80", "[64:ff9b::a00:1]:80", "0.0.0.0:80"] {
             assert!(!allows("app.example", "app.example", inner), "{inner}");
             assert!(!allows("public", "app.example", inner), "{inner}");
         }
-        assert!(!allows("public", "app.example", "10.0.0.1:80") && allows("public 10.0.0.0/8", "app.example", "10.0.0.1:80"));
+        assert!(
+            !allows("public", "app.example", "10.0.0.1:80")
+                && allows("public 10.0.0.0/8", "app.example", "10.0.0.1:80")
+        );
     }
 
     #[test]
@@ -281,7 +319,24 @@ mod tests {
 
     #[test]
     fn malformed_rule_is_refused() {
-        for bad in ["", "*", "*.", "10.0.0.0/33", "10.0.0/8", "::/129", "a:0", "a:9-8", "a:70000", "[::1", "[::1]x", "a b", "http://a", "127.1", "0x7f000001", "10.0.0.1/"] {
+        for bad in [
+            "",
+            "*",
+            "*.",
+            "10.0.0.0/33",
+            "10.0.0/8",
+            "::/129",
+            "a:0",
+            "a:9-8",
+            "a:70000",
+            "[::1",
+            "[::1]x",
+            "a b",
+            "http://a",
+            "127.1",
+            "0x7f000001",
+            "10.0.0.1/",
+        ] {
             assert!(bad.parse::<AllowRule>().is_err(), "{bad}");
         }
         for good in ["public:443", "::1", "[2001:db8::/32]:1-65535", "2001:db8::/32", "*.a.example:80", "A.Example"] {

@@ -91,7 +91,9 @@ impl fmt::Display for CallbackError {
             CallbackError::NoTls => {
                 "https is not available: the service was started without a CA for callbacks (--callback-ca)"
             }
-            CallbackError::NotAllowed => "callbacks to this server are not allowed; ask the operator of the service (--callback-allow)",
+            CallbackError::NotAllowed => {
+                "callbacks to this server are not allowed; ask the operator of the service (--callback-allow)"
+            }
         })
     }
 }

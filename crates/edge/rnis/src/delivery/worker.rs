@@ -159,7 +159,8 @@ impl Worker {
     fn take_idle(&self, tenant: &str, endpoint: &Arc<Endpoint>) -> Option<Rc<Slot>> {
         let mut idle = self.idle.borrow_mut();
         let slots = idle.get_mut(endpoint)?;
-        let is_allowed = |slot: &Rc<Slot>| slot.peer.get().is_some_and(|it| self.connector.allows(tenant, endpoint, it));
+        let is_allowed =
+            |slot: &Rc<Slot>| slot.peer.get().is_some_and(|it| self.connector.allows(tenant, endpoint, it));
         let slot = slots.iter().rposition(is_allowed).map(|at| slots.swap_remove(at));
         if slots.is_empty() {
             idle.remove(endpoint);
@@ -224,7 +225,9 @@ impl Worker {
         let idle = self.shared.config.idle_timeout;
         self.multiplexed.borrow_mut().retain(|_, multiplexed| match multiplexed {
             Multiplexed::Opening(_) => true,
-            Multiplexed::Open { sender, used, .. } => !sender.is_closed() && now.saturating_duration_since(*used) < idle,
+            Multiplexed::Open { sender, used, .. } => {
+                !sender.is_closed() && now.saturating_duration_since(*used) < idle
+            }
         });
     }
 
@@ -242,7 +245,8 @@ impl Worker {
         if let Channel::Callback(callback) = &target.channel {
             let endpoint = callback.endpoint();
             let connected = slot.within(self.connector.connect(&target.tenant, endpoint)).await;
-            let connected = connected.unwrap_or_else(|| Err(DeliveryError::Connect("no connection in time".to_owned())));
+            let connected =
+                connected.unwrap_or_else(|| Err(DeliveryError::Connect("no connection in time".to_owned())));
             slot.peer.set(connected.as_ref().ok().map(|(_, peer)| *peer));
             match connected {
                 Err(error) => self.finish(job, Err(error)),

@@ -85,7 +85,9 @@ impl ExternalKeys {
             Ok(keys) => keys.map(Arc::new),
             Err(reason) if is_file => return Err(KeysError(format!("keys of the issuer {location}: {reason}"))),
             Err(reason) => {
-                warn!("cannot read the keys of the issuer {location}: {reason}; trying again, no token is accepted until then");
+                warn!(
+                    "cannot read the keys of the issuer {location}: {reason}; trying again, no token is accepted until then"
+                );
                 None
             }
         };
@@ -94,7 +96,8 @@ impl ExternalKeys {
         let (of_thread, name) = (Arc::clone(&state), location.to_owned());
         let body = move || read_until_dropped(&mut source, &name, &of_thread, &woken);
         let started = thread::Builder::new().name("issuer".into()).spawn(body);
-        started.map_err(|error| KeysError(format!("the thread for the keys of the issuer cannot be started: {error}")))?;
+        started
+            .map_err(|error| KeysError(format!("the thread for the keys of the issuer cannot be started: {error}")))?;
         Ok(ExternalKeys { state, wake: Mutex::new(wake), is_file })
     }
 
@@ -225,7 +228,13 @@ mod tests {
         for good in ["http://127.0.0.1:1/jwks", "http://localhost/", "http://[::1]:80/x"] {
             assert!(source(good, None).is_ok(), "{good}");
         }
-        for bad in ["http://idp.example/jwks", "http://127.0.0.1.example/", "http://10.0.0.1/", "ftp://127.0.0.1/", "https://idp.example/"] {
+        for bad in [
+            "http://idp.example/jwks",
+            "http://127.0.0.1.example/",
+            "http://10.0.0.1/",
+            "ftp://127.0.0.1/",
+            "https://idp.example/",
+        ] {
             assert!(source(bad, None).is_err(), "{bad}");
         }
     }

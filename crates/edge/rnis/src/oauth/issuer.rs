@@ -222,7 +222,9 @@ impl Issuer {
                 .filter(|id| other.is_none_or(|other| other == id))
             }
             (None, Some(id), Some(secret)) => table.authenticates(id, secret.as_bytes()).then(|| id.to_owned()),
-            (None, _, _) => return Err(Refusal { description: "the client does not authenticate itself", ..WRONG_CLIENT }),
+            (None, _, _) => {
+                return Err(Refusal { description: "the client does not authenticate itself", ..WRONG_CLIENT });
+            }
         };
         let client = client.ok_or(WRONG_CLIENT)?;
         if form.get("scope").is_some_and(|scopes| scopes.split(' ').any(|scope| scope != SCOPE)) {
@@ -294,9 +296,11 @@ fn load(path: &Path, random: &SystemRandom) -> Result<EcdsaKeyPair, IssuerError>
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let (pkcs8, key) = generate(random)?;
-            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+            let mut file =
+                std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
             let encoded = BASE64.encode(&pkcs8);
-            let lines: Vec<&str> = encoded.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
+            let lines: Vec<&str> =
+                encoded.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
             writeln!(file, "{BEGIN}\n{}\n{END}", lines.join("\n")).map_err(failed)?;
             info!(path = %path.display(), "a key for tokens was created");
             return Ok(key);

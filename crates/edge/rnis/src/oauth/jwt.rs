@@ -78,9 +78,11 @@ impl<'t> Unverified<'t> {
     /// The reason in words.
     pub fn read(token: &'t [u8]) -> Result<Self, String> {
         let malformed = || "the token is no signed JSON Web Token".to_owned();
-        let text = std::str::from_utf8(token).ok().filter(|text| text.len() <= MAX_TOKEN_OCTETS).ok_or_else(malformed)?;
+        let text =
+            std::str::from_utf8(token).ok().filter(|text| text.len() <= MAX_TOKEN_OCTETS).ok_or_else(malformed)?;
         let mut parts = text.split('.');
-        let (Some(header), Some(claims), Some(signature), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+        let (Some(header), Some(claims), Some(signature), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
         else {
             return Err(malformed());
         };
@@ -175,7 +177,11 @@ mod tests {
 
     #[test]
     fn header_is_of_a_signed_access_token() {
-        for good in [r#"{"alg":"ES256"}"#, r#"{"alg":"RS256","typ":"AT+JWT","kid":"1"}"#, r#"{"typ":"JWT","alg":"EdDSA","x":1}"#] {
+        for good in [
+            r#"{"alg":"ES256"}"#,
+            r#"{"alg":"RS256","typ":"AT+JWT","kid":"1"}"#,
+            r#"{"typ":"JWT","alg":"EdDSA","x":1}"#,
+        ] {
             assert!(Unverified::read(&token(good)).is_ok(), "{good}");
         }
         for bad in [
@@ -200,11 +206,12 @@ mod tests {
     #[test]
     fn claims_are_of_the_issuer_for_the_audience_and_of_now() {
         let expected = Expected { issuer: "i", audience: "a", now_s: 1000 };
-        let check = |claims: &str| serde_json::from_str::<Claims>(claims).map_err(|_| ()).and_then(|it| it.check(expected).map_err(|_| ()));
-        for good in [
-            r#"{"iss":"i","aud":"a","exp":1001}"#,
-            r#"{"iss":"i","aud":["b","a"],"exp":971.5,"nbf":1030,"iat":1030}"#,
-        ] {
+        let check = |claims: &str| {
+            serde_json::from_str::<Claims>(claims).map_err(|_| ()).and_then(|it| it.check(expected).map_err(|_| ()))
+        };
+        for good in
+            [r#"{"iss":"i","aud":"a","exp":1001}"#, r#"{"iss":"i","aud":["b","a"],"exp":971.5,"nbf":1030,"iat":1030}"#]
+        {
             assert_eq!(check(good), Ok(()), "{good}");
         }
         for bad in [

@@ -163,7 +163,9 @@ fn read_client(table: &Table<'_>, known: &mut BTreeSet<String>) -> Result<(Strin
     let digits = table.text("secret_sha256", "64 hexadecimal digits")?;
     let hashed = digits.map(|digits| {
         let octets = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok().and_then(|it| SecretHash::try_from(it).ok());
-        octets.ok_or_else(|| table.invalid("secret_sha256", "it is not 64 hexadecimal digits, as `sha256sum` prints them"))
+        octets.ok_or_else(|| {
+            table.invalid("secret_sha256", "it is not 64 hexadecimal digits, as `sha256sum` prints them")
+        })
     });
     match (secret, hashed.transpose()?) {
         (Some(_), Some(_)) => Err(table.invalid("secret", "a client has `secret` or `secret_sha256`, not both")),
@@ -199,7 +201,11 @@ fn topic(text: &str) -> Result<Topic, String> {
 }
 
 fn query(text: &str) -> Result<String, String> {
-    if QUERIES.contains(&text) { Ok(text.to_owned()) } else { Err(format!("`{text}` is none of {}", QUERIES.join(", "))) }
+    if QUERIES.contains(&text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}` is none of {}", QUERIES.join(", ")))
+    }
 }
 
 fn slice(text: &str) -> Result<SliceRight, String> {
@@ -238,7 +244,9 @@ fn read_ues(table: &Table<'_>) -> Result<Option<UeRights>, Error> {
             Some(("teid", digits)) => {
                 ues.ids.insert(AssociateId::read(AssociateIdType::GtpTeid, digits).map_err(refuse)?);
             }
-            Some((kind, name)) if !name.is_empty() && kind.bytes().all(|octet| octet.is_ascii_alphabetic()) && !kind.is_empty() => {
+            Some((kind, name))
+                if !name.is_empty() && kind.bytes().all(|octet| octet.is_ascii_alphabetic()) && !kind.is_empty() =>
+            {
                 ues.names.push(text.to_owned());
             }
             _ => return Err(form()),
@@ -277,7 +285,10 @@ mod tests {
         "#;
         let entries = parse(text).unwrap();
         let [video, all] = &*entries else { panic!("{entries:?}") };
-        assert_eq!((video.share, video.max_subscriptions), (TenantShare { weight: 2, quota_per_s: Some(500) }, Some(100)));
+        assert_eq!(
+            (video.share, video.max_subscriptions),
+            (TenantShare { weight: 2, quota_per_s: Some(500) }, Some(100))
+        );
         assert_eq!(video.clients[0], ("video-1".to_owned(), Some(hash(b"0123456789abcdef"))));
         assert_eq!(video.clients[1].1, video.clients[0].1, "of the same secret, by sha256sum");
         let ues = video.rights.ues.as_ref().unwrap();
@@ -303,7 +314,10 @@ mod tests {
             ("[[tenant]]\nname = \"a\"\nweight = 0", "weight"),
             ("[[tenant]]\nname = \"a\"\n[[tenant.client]]\nid = \"x\"\nsecret = \"hush-hush\"", "a secret has 16"),
             ("[[tenant]]\nname = \"a\"\n[[tenant.client]]\nid = \"x\"\n[[tenant.client]]\nid = \"x\"", "the id `x`"),
-            ("[[tenant]]\nname = \"a\"\n[[tenant.client]]\nid = \"x\"\nsecret_sha256 = \"hush-hush\"", "64 hexadecimal"),
+            (
+                "[[tenant]]\nname = \"a\"\n[[tenant.client]]\nid = \"x\"\nsecret_sha256 = \"hush-hush\"",
+                "64 hexadecimal",
+            ),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains(expected) && !error.contains("hush-hush"), "{text}: {error}");

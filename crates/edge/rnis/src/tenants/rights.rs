@@ -90,7 +90,8 @@ impl Rights {
     /// Whether a UE may be shown: one of its identities, and one of its slices. A UE whose slices are not known is in none.
     #[must_use]
     pub fn permit_ue(&self, ue: &UeIds) -> bool {
-        let in_slice = |slices: &Vec<SliceRight>| ue.slices.iter().any(|slice| slices.iter().any(|it| it.includes(*slice)));
+        let in_slice =
+            |slices: &Vec<SliceRight>| ue.slices.iter().any(|slice| slices.iter().any(|it| it.includes(*slice)));
         self.ues.as_ref().is_none_or(|ues| ue.associate_ids.iter().any(|id| ues.permit(id)))
             && self.slices.as_ref().is_none_or(in_slice)
     }
@@ -181,9 +182,8 @@ mod tests {
             names: Vec::new(),
         };
         let rights = Rights { ues: Some(ues), ..Rights::default() };
-        let permits = |ids: &[AssociateId]| {
-            rights.permit_ue(&UeIds { associate_ids: ids.to_vec(), ..UeIds::default() })
-        };
+        let permits =
+            |ids: &[AssociateId]| rights.permit_ue(&UeIds { associate_ids: ids.to_vec(), ..UeIds::default() });
         assert!(permits(&[id(UeIpv4, "10.45.0.9")]) && permits(&[id(GtpTeid, "0x2a")]));
         assert!(permits(&[id(UeIpv6, "2001:db8::1"), id(NatedIp, "192.0.2.7")]));
         assert!(!permits(&[id(UeIpv4, "10.45.1.9")]) && !permits(&[id(NatedIp, "10.45.0.9")]) && !permits(&[]));
@@ -222,6 +222,8 @@ mod tests {
         let one = rights(vec![SliceRight::One(Slice::try_from("1-0000ab".to_owned()).unwrap())]);
         assert!(one.permit_ue(&ue(&["2", "1-0000ab"])) && !one.permit_ue(&ue(&["1"])) && !one.permit_ue(&ue(&[])));
         let of_type = rights(vec![SliceRight::Type(1)]);
-        assert!(of_type.permit_ue(&ue(&["1-0000ab"])) && of_type.permit_ue(&ue(&["1"])) && !of_type.permit_ue(&ue(&["2"])));
+        assert!(
+            of_type.permit_ue(&ue(&["1-0000ab"])) && of_type.permit_ue(&ue(&["1"])) && !of_type.permit_ue(&ue(&["2"]))
+        );
     }
 }

@@ -42,7 +42,9 @@ impl Service {
     /// If it was removed.
     pub(crate) fn tenant(&self, owner: &str) -> Result<Option<Arc<Tenant>>, NoTenant> {
         match &self.tenants {
-            Some(tenants) if owner != OWNER => tenants.table().get(owner).map(|it| Some(Arc::clone(it))).ok_or(NoTenant),
+            Some(tenants) if owner != OWNER => {
+                tenants.table().get(owner).map(|it| Some(Arc::clone(it))).ok_or(NoTenant)
+            }
             _ => Ok(None),
         }
     }
@@ -71,10 +73,8 @@ impl Service {
     fn apply_tenants(&self, before: &TenantTable) {
         let Some(tenants) = &self.tenants else { return };
         let table = tenants.table();
-        let of_tenants: HashMap<_, _> = table
-            .iter()
-            .filter_map(|tenant| Some((Arc::clone(&tenant.name), tenant.callbacks.clone()?)))
-            .collect();
+        let of_tenants: HashMap<_, _> =
+            table.iter().filter_map(|tenant| Some((Arc::clone(&tenant.name), tenant.callbacks.clone()?))).collect();
         self.delivery().callbacks().set_tenants(of_tenants);
         for tenant in table.iter() {
             if before.get(&tenant.name).is_none_or(|it| it.share != tenant.share) {
@@ -92,12 +92,13 @@ impl Service {
     }
 
     /// Whether the tenant of a subscription that was just added is still there: it may have been removed meanwhile.
-    pub(crate) fn confirm_tenant(&self, key: Key, owner: &str) -> Result<(), NoTenant> {
-        let confirmed = self.tenant(owner).map(|_| ());
-        if confirmed.is_err() {
-            self.unsubscribe(key);
+    pub(crate) fn confirm_tenant(&self, key: Key, tenant: &str) -> Result<(), NoTenant> {
+        // a subscription of the process itself is of none
+        if tenant.is_empty() || self.tenant(tenant).is_ok() {
+            return Ok(());
         }
-        confirmed
+        self.unsubscribe(key);
+        Err(NoTenant)
     }
 }
 

@@ -51,10 +51,22 @@ impl TestService {
         let service =
             Service::new(Delivery::start(DeliveryConfig::default()).unwrap(), |sink| Ok::<_, ()>(broker(sink)))
                 .unwrap();
-        let service = Arc::new(service.with_limits(limits));
+        TestService::serve(service.with_limits(limits), api, Vec::new(), adapt)
+    }
+
+    /// A service with further routes.
+    pub fn serve(
+        service: Service,
+        api: &ApiConfig,
+        further: Vec<Route>,
+        adapt: impl FnOnce(&mut ServerConfig),
+    ) -> Self {
+        let service = Arc::new(service);
         let mut config = ServerConfig::new("127.0.0.1:0".parse().unwrap());
         adapt(&mut config);
-        let server = Server::start(config, rnis::api::routes(&service, api).unwrap()).unwrap();
+        let mut routes = rnis::api::routes(&service, api).unwrap();
+        routes.extend(further);
+        let server = Server::start(config, routes).unwrap();
         let rest = testkit::http::Service { address: server.address() };
         TestService { service, rest, _server: server }
     }
