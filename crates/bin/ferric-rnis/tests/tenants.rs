@@ -25,12 +25,10 @@ fn client_discovers_the_token_endpoint_and_subscribes_over_https() {
     let key = authority.path("token-key.pem");
     let [certificate, private, tenants, key] =
         [&files.certificate, &files.key, &tenants, &key].map(|path| path.to_str().unwrap().to_owned());
-    let arguments =
-        ["--rest-cert", &certificate, "--rest-key", &private, "--tenants", &tenants, "--token-key", &key];
+    let arguments = ["--rest-cert", &certificate, "--rest-key", &private, "--tenants", &tenants, "--token-key", &key];
     let client = |url: &str, token: Option<(Scheme, String)>| {
-        let (scheme, token) = token.map_or((Scheme::Bearer, None), |(scheme, token)| {
-            (scheme, Some(ClientToken::Text("the test", token)))
-        });
+        let (scheme, token) = token
+            .map_or((Scheme::Bearer, None), |(scheme, token)| (scheme, Some(ClientToken::Text("the test", token))));
         Client::new(&ClientConfig { ca: Some(authority.ca()), token, scheme, ..ClientConfig::new(url) }).unwrap()
     };
     let (rnis, url) = start(&arguments);

@@ -261,7 +261,7 @@ impl Service {
         existed
     }
 
-    fn withdraw(&self, key: Key) {
+    pub(crate) fn withdraw(&self, key: Key) {
         self.dispatcher.remove(key);
         self.broker.unsubscribe(key);
     }

@@ -97,7 +97,10 @@ impl Service {
         if tenant.is_empty() || self.tenant(tenant).is_ok() {
             return Ok(());
         }
-        self.unsubscribe(key);
+        // its entry may be gone already, before its events were routed
+        if !self.unsubscribe(key) {
+            self.withdraw(key);
+        }
         Err(NoTenant)
     }
 }

@@ -249,6 +249,21 @@ fn removed_tenant_loses_its_subscriptions_and_quotas_hold() {
 }
 
 #[test]
+fn share_of_the_delivery_follows_the_file() {
+    let callbacks = Callbacks::start();
+    let file = |quota: &str| tenant("a", quota) + &tenant("b", "weight = 3");
+    let rnis = Tenancy::start(&file("notifications_per_s = 0"));
+    for name in ["a", "b"] {
+        rnis.create(&rnis.token(name), LIST, &cell_change(&callbacks.url(name), json!({})));
+    }
+    let publish = |number| rnis.rnis.service.publish(handover(number, ue(address("10.45.0.2")), cell(1), cell(2)));
+    (0..20).for_each(publish);
+    callbacks.expect("b", 20);
+    assert_eq!(callbacks.received("a").len(), 0, "its quota is 0");
+    rnis.change(&file(""), || callbacks.received("a").len() == 20);
+}
+
+#[test]
 fn callback_outside_the_allow_list_is_refused() {
     let file = tenant("a", "") + &tenant("b", "callbacks = [\"127.0.0.1:9000-9100\", \"*.b.example\"]");
     let rnis = Tenancy::with(&file, CallbackPolicy::new(AllowList::public()), |_, tenants| {
