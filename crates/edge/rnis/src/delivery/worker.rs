@@ -368,7 +368,14 @@ impl Worker {
                 self.multiplexed.borrow_mut().insert(endpoint, open);
                 waiting.into_iter().for_each(|job| self.start(job));
             }
-            Err(error) => waiting.into_iter().for_each(|job| self.finish(job, Err(error.clone()))),
+            // other tenants may be allowed other addresses: each opens a connection of its own
+            Err(error) => waiting.into_iter().for_each(|job| {
+                if job.target.tenant == tenant {
+                    self.finish(job, Err(error.clone()));
+                } else {
+                    self.start(job);
+                }
+            }),
         }
     }
 
