@@ -7,9 +7,12 @@ use super::streams::{Streaming, config as streaming_config};
 use super::*;
 use crate::{Access, AccessFiles, BearerFault, BearerVerifier, OAuth2, Role, Subject, request_queue};
 
+/// The subjects of tokens.
+type Subjects = HashMap<Vec<u8>, Result<&'static str, BearerFault>>;
+
 /// Tokens and their subjects, which a test changes.
 #[derive(Clone, Default)]
-struct Known(Arc<Mutex<HashMap<Vec<u8>, Result<&'static str, BearerFault>>>>);
+struct Known(Arc<Mutex<Subjects>>);
 
 impl Known {
     fn set(&self, token: &str, subject: Result<&'static str, BearerFault>) {

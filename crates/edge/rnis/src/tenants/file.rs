@@ -117,7 +117,7 @@ fn read(table: &Table<'_>, known: &mut BTreeSet<String>) -> Result<Entry, Error>
     let weight = table.integer("weight", 1..=1000)?.unwrap_or(1);
     let quota_per_s = table.integer("notifications_per_s", 0..=10_000_000)?;
     let max_subscriptions = table.integer::<i64>("max_subscriptions", 0..=10_000_000)?;
-    let rules: Option<Vec<AllowRule>> = values(table, "callbacks", MAX_RULES, |text| AllowRule::from_str(text))?;
+    let rules: Option<Vec<AllowRule>> = values(table, "callbacks", MAX_RULES, AllowRule::from_str)?;
     let mut clients = Vec::new();
     for client in table.tables("client", &CLIENT, MAX_CLIENTS)? {
         clients.push(read_client(&client, known)?);
