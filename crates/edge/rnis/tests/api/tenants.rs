@@ -62,7 +62,7 @@ fn tenant_sees_changes_and_deletes_its_own_subscriptions_only() {
     }
     let listed = |token: &str, path: &str| links(&rnis.request(token, "GET", path, None).expect(200));
     assert_eq!(listed(&a, LIST), of_a[..2]);
-    assert_eq!(listed(&b, LIST), [of_b.clone()]);
+    assert_eq!(listed(&b, LIST), [&*of_b]);
     assert_eq!(listed(&a, "/rnis/v1/subscriptions"), of_a);
     assert_eq!(listed(&b, "/rnis/v1/subscriptions"), [of_b]);
     assert_eq!(listed(OPERATOR, "/rnis/v1/subscriptions"), [""; 0]);
@@ -370,7 +370,7 @@ fn no_notification_is_outside_the_rights_of_random_tenants() {
     let rnis = Tenancy::start(&file);
     // two subscriptions of each: to everything, and to some cells
     let mut narrow = Vec::new();
-    for at in 0..known.len() {
+    for (at, tenant) in known.iter().enumerate() {
         let token = rnis.token(&format!("t{at}"));
         let plmn = |number: u64| json!({ "mcc": "001", "mnc": format!("0{number}") });
         let wanted: BTreeSet<(u64, u64)> = (0..3).map(|_| (1 + random.below(2), random.below(4))).collect();
@@ -379,11 +379,11 @@ fn no_notification_is_outside_the_rights_of_random_tenants() {
         for (name, filter) in [("all", json!({})), ("some", json!({ "ecgi": ecgi }))] {
             let body = cell_change(&callbacks.url(&format!("t{at}-{name}")), filter);
             let status = rnis.request(&token, "POST", LIST, Some(&body)).status;
-            let may_have = known[at].has_type
+            let may_have = tenant.has_type
                 && (name == "all"
                     || wanted.iter().any(|(of, cell)| {
-                        known[at].cells.as_ref().is_none_or(|it| it.contains(cell))
-                            && known[at].plmns.as_ref().is_none_or(|it| it.contains(&(of - 1)))
+                        tenant.cells.as_ref().is_none_or(|it| it.contains(cell))
+                            && tenant.plmns.as_ref().is_none_or(|it| it.contains(&(of - 1)))
                     }));
             assert_eq!(status, if may_have { 201 } else { 403 }, "t{at}-{name}");
         }
