@@ -137,7 +137,7 @@ impl<'r> Handling<'r> {
             peer: peer.ip().to_canonical(),
             id: (*id).clone(),
             path: head.uri.path().to_owned(),
-            headers: head.headers.clone(),
+            headers: with_host(&head.headers, &head.uri),
             body,
         };
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
@@ -336,6 +336,16 @@ fn check_host(headers: &HeaderMap, uri: &Uri, version: Version, is_loopback: boo
         StatusCode::MISDIRECTED_REQUEST,
         format!("`{host}` is not served here: this is a loopback address"),
     ))
+}
+
+/// The headers of a request. HTTP/2 has the host in the target, where a handler does not look for it (RFC 9113 8.3.1).
+fn with_host(headers: &HeaderMap, target: &Uri) -> HeaderMap {
+    let mut headers = headers.clone();
+    let host = target.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
+    if let (None, Some(host)) = (headers.get(HOST), host) {
+        headers.insert(HOST, host);
+    }
+    headers
 }
 
 /// Hides user information, which may be a password.
