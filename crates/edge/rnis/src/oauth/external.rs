@@ -105,7 +105,7 @@ impl ExternalKeys {
     ///
     /// # Errors
     /// [`NoKey`].
-    pub fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Result<Key, NoKey> {
+    pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Result<Key, NoKey> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(keys) = &state.keys {
             let fits = |key: &&Key| key.is_for(algorithm) && id.is_none_or(|id| key.id.as_deref() == Some(id));
