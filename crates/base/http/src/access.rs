@@ -3,7 +3,6 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-#[cfg(feature = "tls")]
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,9 +11,10 @@ use link::FileStamp;
 use tracing::{info, warn};
 
 use super::Problem;
+use super::bearer::BearerVerifier;
 #[cfg(feature = "tls")]
 use super::tls;
-use super::tokens::{Client, Role, TokenFault, Tokens, is_readable_by_all};
+use super::tokens::{self, Client, Role, TokenFault, Tokens, is_readable_by_all};
 
 /// The files are checked for changes at most this often, whatever the rate of requests.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -52,6 +52,8 @@ pub struct AccessFiles {
 pub struct Access {
     files: AccessFiles,
     pub(super) content: Content,
+    /// Verifies tokens that are in no file.
+    verifier: Option<Arc<dyn BearerVerifier>>,
     /// The stamps of the files when they were last read, usable or not.
     stamps: Vec<Option<FileStamp>>,
     checked: Instant,
@@ -99,6 +101,7 @@ impl Default for Access {
         Access {
             files: AccessFiles::default(),
             content: Content::default(),
+            verifier: None,
             stamps: Vec::new(),
             checked: Instant::now(),
         }
@@ -120,7 +123,13 @@ impl Access {
         // taken before reading, so that a file that is written meanwhile is read again
         let stamps = files.stamps();
         let content = files.read()?;
-        Ok(Access { files, content, stamps, checked: Instant::now() })
+        Ok(Access { files, content, verifier: None, stamps, checked: Instant::now() })
+    }
+
+    /// Admits tokens that a service verifies itself, beside those of the file. Every request needs a token then.
+    #[must_use]
+    pub fn with_verifier(self, verifier: Arc<dyn BearerVerifier>) -> Self {
+        Access { verifier: Some(verifier), ..self }
     }
 
     /// Whether it was loaded from these files.
@@ -137,21 +146,39 @@ impl Access {
 
     /// Whether clients need a certificate or a token.
     pub(super) fn authenticates_clients(&self) -> bool {
-        self.content.tokens.is_some() || self.files.tls.as_ref().is_some_and(|files| files.client_ca.is_some())
+        self.content.tokens.is_some()
+            || self.verifier.is_some()
+            || self.files.tls.as_ref().is_some_and(|files| files.client_ca.is_some())
     }
 
     /// Returns the client of a request: without tokens, whoever reaches the server may do everything.
     pub(super) fn client(&self, headers: &HeaderMap, offered: Option<&[u8]>) -> Result<Client, Problem> {
-        match &self.content.tokens {
-            Some(tokens) => tokens.client(headers, offered),
-            None => Ok(Client { role: Role::Admin, token: None }),
+        if self.content.tokens.is_none() && self.verifier.is_none() {
+            return Ok(Client { role: Role::Admin, token: None, subject: None });
         }
+        let token = tokens::given(headers, offered)?;
+        if let Some(client) = self.content.tokens.as_ref().and_then(|tokens| tokens.client(token)) {
+            return Ok(client);
+        }
+        let verifier = self.verifier.as_ref().ok_or_else(tokens::unknown)?;
+        let subject = verifier.verify(token)?;
+        let hash = tokens::hash(subject.name.as_bytes());
+        Ok(Client { role: subject.role, token: Some(hash), subject: Some((subject.name, token.into())) })
     }
 
     /// Whether a client that was admitted still has a role.
     pub(super) fn still_permits(&self, client: &Client, role: Role) -> bool {
+        if let Some((name, token)) = &client.subject {
+            // what cannot be verified now was verified before
+            let verified = self.verifier.as_ref().map(|verifier| verifier.verify(token));
+            return match verified {
+                Some(Ok(subject)) => subject.name == *name && subject.role >= role,
+                Some(Err(super::BearerFault::Unavailable(_))) => true,
+                Some(Err(_)) | None => false,
+            };
+        }
         match (&self.content.tokens, &client.token) {
-            (None, _) => true,
+            (None, _) => self.verifier.is_none(),
             (Some(tokens), Some(token)) => tokens.role(token).is_some_and(|has| has >= role),
             (Some(_), None) => false,
         }

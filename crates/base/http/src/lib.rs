@@ -67,7 +67,8 @@
 //!
 //! [`Access`] holds tokens, each with a [`Role`], and, with the feature `tls`, a certificate and the CAs of clients. Its files are read
 //! again when they change; a stream ends when its token is removed. Without tokens and client certificates the server starts on
-//! loopback addresses only.
+//! loopback addresses only. A [`BearerVerifier`] admits tokens that a service verifies itself, such as those of OAuth 2.0: only to
+//! routes that declare it ([`Route::takes_oauth2`]), whose handlers see the token's [`Subject`].
 //!
 //! # Metrics
 //!
@@ -86,6 +87,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod bearer;
 mod body;
 #[cfg(feature = "client")]
 pub mod client;
@@ -126,6 +128,7 @@ use std::time::Duration;
 use tracing::warn;
 
 pub use access::{Access, AccessError, AccessFiles, TlsFiles};
+pub use bearer::{BearerFault, BearerVerifier, OAuth2, Subject};
 pub use body::{not_null, object};
 pub use conditional::EntityTag;
 pub use hyper::{Method, StatusCode, header};
@@ -136,6 +139,7 @@ pub use operation::{Operation, StreamForms};
 pub use parameter::Parameter;
 pub use problem::Problem;
 pub use queue::{Reply, RequestQueue, RequestReceiver, request_queue};
+pub use rate::RateLimit;
 pub use request::{Request, Response};
 pub use request_id::{RequestId, X_REQUEST_ID};
 pub use route::Route;
@@ -144,7 +148,7 @@ pub use schemars;
 pub use serve::AccessHandle;
 use serve::Serving;
 pub use stream::{Broadcast, StreamEvent, StreamSender, Topics};
-pub use tokens::{Role, TokenFault};
+pub use tokens::{Role, TokenFault, is_readable_by_all};
 
 /// The address, access control and bounds of a server.
 #[derive(Clone, Debug)]

@@ -19,6 +19,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::bearer::OAuth2;
 use super::operation::{Answer, JSON, Operation, SchemaOf};
 use super::parameter::Parameter;
 use super::problem::ProblemSchema;
@@ -49,7 +50,8 @@ impl Api {
     pub fn route(&self, path: &'static str, routes: &[Route]) -> Route {
         let tag = self.tags.first().map_or("", |(name, _)| name);
         let operation = Operation::get(path, "getDocument", "This document").tag(tag);
-        let operation = operation.returns::<Map<String, Value>>("The document, OpenAPI 3.1.");
+        let mut operation = operation.returns::<Map<String, Value>>("The document, OpenAPI 3.1.");
+        operation.oauth2 = routes.iter().find_map(|route| route.operation().oauth2.clone());
         let operations = routes.iter().map(Route::operation).chain([&operation]);
         let text = format!("{:#}\n", self.describe(operations));
         Route::new(operation, move |_| Ok(Response::text(JSON, text.clone()).tagged()))
@@ -65,6 +67,7 @@ impl Api {
         let mut schemas = Schemas::new();
         let mut paths = Map::new();
         let mut parameters = Map::new();
+        let mut oauth2 = None;
         for operation in operations.filter(|operation| operation.is_documented) {
             let item = paths.entry(operation.path).or_insert_with(|| json!({}));
             if !operation.path_parameters.is_empty() {
@@ -78,6 +81,7 @@ impl Api {
             for parameter in &operation.path_parameters {
                 parameters.entry(parameter.name).or_insert_with(|| describe_parameter(parameter, "path", &mut schemas));
             }
+            oauth2 = oauth2.or(operation.oauth2.as_ref());
             item[operation.method.as_str().to_lowercase()] = describe_operation(operation, &mut schemas);
         }
         let problem = schemas.of_answers.subschema_for::<ProblemSchema>();
@@ -115,6 +119,13 @@ impl Api {
                 },
             },
         });
+        if let Some(OAuth2 { token_url, scope, about }) = oauth2 {
+            document["components"]["securitySchemes"]["oauth2"] = json!({
+                "type": "oauth2",
+                "description": "OAuth 2.0 client credentials (RFC 6749 4.4).",
+                "flows": { "clientCredentials": { "tokenUrl": token_url, "scopes": { (*scope): about } } },
+            });
+        }
         schemas.add_to(&mut document);
         drop_null_defaults(&mut document);
         document
@@ -291,7 +302,7 @@ fn describe_operation(operation: &Operation, schemas: &mut Schemas) -> Value {
     }
     responses.insert("default".into(), json!({ "$ref": PROBLEM }));
     document["responses"] = responses.into();
-    document["security"] = describe_security(operation.role);
+    document["security"] = describe_security(operation);
     document
 }
 
@@ -314,11 +325,20 @@ fn describe_answer(answer: &Answer, schemas: &mut Schemas) -> Value {
     document
 }
 
-/// What a client needs, each alternative with the role (OpenAPI 3.1, Security Requirement Object).
-fn describe_security(role: Option<Role>) -> Value {
-    match role.map(Role::name) {
-        None => json!([]),
-        Some(role) => json!([{}, { "bearer": [role] }, { "certificate": [] }, { "bearer": [role], "certificate": [] }]),
+/// What a client needs, each alternative with the role or the scope (OpenAPI 3.1, Security Requirement Object). Where there is
+/// OAuth 2.0, every request needs a token.
+fn describe_security(operation: &Operation) -> Value {
+    match (operation.role.map(Role::name), &operation.oauth2) {
+        (None, _) => json!([]),
+        (Some(role), None) => {
+            json!([{}, { "bearer": [role] }, { "certificate": [] }, { "bearer": [role], "certificate": [] }])
+        }
+        (Some(role), Some(oauth2)) => json!([
+            { "oauth2": [oauth2.scope] },
+            { "oauth2": [oauth2.scope], "certificate": [] },
+            { "bearer": [role] },
+            { "bearer": [role], "certificate": [] },
+        ]),
     }
 }
 

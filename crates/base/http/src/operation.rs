@@ -4,6 +4,7 @@ use hyper::{Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
+use super::bearer::OAuth2;
 use super::parameter::Parameter;
 use super::tokens::Role;
 
@@ -40,6 +41,8 @@ pub struct Operation {
     pub(super) tag: &'static str,
     /// The role that it requires; none for what everybody may read.
     pub(super) role: Option<Role>,
+    /// The client credentials whose tokens it takes.
+    pub(super) oauth2: Option<OAuth2>,
     pub(super) path_parameters: Vec<Parameter>,
     pub(super) query: Vec<Parameter>,
     pub(super) ignores_other_parameters: bool,
@@ -85,6 +88,7 @@ impl Operation {
             description: String::new(),
             tag: "",
             role: Some(role),
+            oauth2: None,
             path_parameters: Vec::new(),
             query: Vec::new(),
             ignores_other_parameters: false,

@@ -1,4 +1,4 @@
-//! The rate of requests: of each host, and of each token.
+//! The rate of requests: of each host, and of each token. Services limit rates of their own with it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,7 +9,7 @@ const MAX_KEYS: usize = 4096;
 
 /// Limits the rate of each key by the generic cell rate algorithm (ITU-T I.371): a steady rate, and bursts of one second of it.
 #[derive(Debug)]
-pub(super) struct RateLimit<K> {
+pub struct RateLimit<K> {
     /// The time that one request takes of the rate.
     interval: Duration,
     /// The time at which the rate of a key is unused again.
@@ -20,12 +20,16 @@ pub(super) struct RateLimit<K> {
 const BURST: Duration = Duration::from_secs(1);
 
 impl<K: Eq + Hash> RateLimit<K> {
-    /// Creates the limit.
+    /// A limit of requests per second.
+    #[must_use]
     pub fn new(per_second: u32) -> Self {
         RateLimit { interval: Duration::from_secs(1) / per_second.max(1), unused_at: HashMap::new() }
     }
 
-    /// Counts a request. Returns the time after which it would be allowed if it is not.
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// The time after which it would be allowed.
     pub fn take(&mut self, key: K, now: Instant) -> Result<(), Duration> {
         if !self.unused_at.contains_key(&key) && self.unused_at.len() >= MAX_KEYS {
             self.unused_at.retain(|_, unused_at| *unused_at > now);

@@ -1,11 +1,13 @@
 //! Requests as routes see them, and responses.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LOCATION};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -25,6 +27,8 @@ pub struct Request {
     pub(super) parameters: Vec<String>,
     pub(super) query: Query,
     pub(super) max_stream_events: usize,
+    pub(super) subject: Option<Arc<str>>,
+    pub(super) peer: IpAddr,
     /// Its id, for log lines about it.
     pub id: RequestId,
     /// The path as it was received.
@@ -55,6 +59,18 @@ impl Request {
         let digits = text.bytes().all(|digit| digit.is_ascii_digit());
         let number = text.parse().ok().filter(|_| digits);
         number.ok_or_else(|| Problem::not_found(format!("there is no {resource} `{text}`")))
+    }
+
+    /// Whom the token of the request stands for, if a [`BearerVerifier`](crate::BearerVerifier) has verified it.
+    #[must_use]
+    pub fn subject(&self) -> Option<&Arc<str>> {
+        self.subject.as_ref()
+    }
+
+    /// The address of the client.
+    #[must_use]
+    pub fn peer(&self) -> IpAddr {
+        self.peer
     }
 
     /// Returns a parameter of the query, decoded; `None` if it is absent.
@@ -201,6 +217,13 @@ impl Response {
         Response { status: StatusCode::CREATED, headers, ..self }
     }
 
+    /// Adds a header, or replaces it.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
     /// 204.
     #[must_use]
     pub fn no_content() -> Self {
@@ -283,6 +306,8 @@ pub(super) fn for_tests(path: &str) -> Request {
         parameters: Vec::new(),
         query: Query::default(),
         max_stream_events: 8,
+        subject: None,
+        peer: IpAddr::from([127, 0, 0, 1]),
         id: RequestId::of(&HeaderMap::new(), &super::request_id::RequestIds::new()),
         path: path.to_owned(),
         headers: HeaderMap::new(),

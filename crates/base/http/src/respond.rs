@@ -1,6 +1,7 @@
 //! The path of a request: its checks, its route, and its response.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use http_body_util::{BodyExt, Limited};
@@ -126,23 +127,28 @@ impl<'r> Handling<'r> {
         }
         let config = &shared.config;
         let body = read_body(body, config).await?;
+        let subject = client.as_ref().and_then(|client| Some(Arc::clone(&client.subject.as_ref()?.0)));
+        let is_of_subject = subject.is_some();
         let request = Request {
             parameters,
             query,
             max_stream_events: config.max_stream_events,
+            subject,
+            peer: peer.ip().to_canonical(),
             id: (*id).clone(),
             path: head.uri.path().to_owned(),
-            headers: head.headers.clone(),
+            headers: with_host(&head.headers, &head.uri),
             body,
         };
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let answer = async {
             match route.sharing() {
-                Sharing::Own | Sharing::Ends => route.answer(request).await,
-                Sharing::Shared(reads) => {
+                // what one subject may see is not for the others
+                Sharing::Shared(reads) if !is_of_subject => {
                     let write = || async { route.answer(request).await.map(Response::write) };
                     shared.snapshots.get(target, reads, write).await.map(Response::from)
                 }
+                _ => route.answer(request).await,
             }
         };
         let response = timeout(config.response_timeout, answer).await.unwrap_or_else(|_| {
@@ -193,6 +199,10 @@ impl<'r> Handling<'r> {
             access.refresh();
             access.client(headers, offered.as_deref())?
         };
+        if client.subject.is_some() && found.as_ref().is_ok_and(|(route, _)| route.operation().oauth2.is_none()) {
+            let detail = "this token is of a client of the service, which this resource is not for";
+            return Err(Problem::new(StatusCode::FORBIDDEN, detail));
+        }
         if let Some(token) = client.token {
             let taken = shared.rates.borrow_mut().1.take(token, now);
             taken.map_err(|after| {
@@ -326,6 +336,16 @@ fn check_host(headers: &HeaderMap, uri: &Uri, version: Version, is_loopback: boo
         StatusCode::MISDIRECTED_REQUEST,
         format!("`{host}` is not served here: this is a loopback address"),
     ))
+}
+
+/// The headers of a request. HTTP/2 has the host in the target, where a handler does not look for it (RFC 9113 8.3.1).
+fn with_host(headers: &HeaderMap, target: &Uri) -> HeaderMap {
+    let mut headers = headers.clone();
+    let host = target.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
+    if let (None, Some(host)) = (headers.get(HOST), host) {
+        headers.insert(HOST, host);
+    }
+    headers
 }
 
 /// Hides user information, which may be a password.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hyper::{Method, Uri};
 
+use super::bearer::OAuth2;
 use super::operation::Operation;
 use super::parameter::{Query, decoded};
 use super::queue::SharedReads;
@@ -64,6 +65,13 @@ impl Route {
             Box::pin(async move { queue.request(job?).await })
         };
         Route { operation, handler: Box::new(handler), sharing }
+    }
+
+    /// Lets it take tokens that a [`BearerVerifier`](crate::BearerVerifier) has verified, and describes how clients get them.
+    #[must_use]
+    pub fn takes_oauth2(mut self, oauth2: &OAuth2) -> Self {
+        self.operation.oauth2 = Some(oauth2.clone());
+        self
     }
 
     /// The method.

@@ -348,3 +348,4 @@ mod reader_messages;
 mod requests;
 mod shared_answers;
 mod streams;
+mod verified_tokens;

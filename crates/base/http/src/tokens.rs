@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap};
@@ -51,12 +52,14 @@ impl Role {
 pub(super) type TokenHash = [u8; 32];
 
 /// Who sent a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Client {
     /// What it may do.
     pub role: Role,
-    /// Its token, if tokens are required.
+    /// Its token, if tokens are required; of a verified one the hash of its subject.
     pub token: Option<TokenHash>,
+    /// Whom a verified token stands for, and the token, which is verified again.
+    pub subject: Option<(Arc<str>, Arc<[u8]>)>,
 }
 
 /// The tokens of a file, as hashes.
@@ -150,28 +153,10 @@ impl Tokens {
         if tokens.is_empty() { Err(TokenFault::None) } else { Ok(Tokens(tokens)) }
     }
 
-    /// Returns the client of a request with a known token. `offered` is the token of a WebSocket handshake, whose client in a
-    /// browser cannot send the header.
-    pub fn client(&self, headers: &HeaderMap, offered: Option<&[u8]>) -> Result<Client, Problem> {
-        let mut given = headers.get_all(AUTHORIZATION).iter();
-        let token = match (given.next(), given.next(), offered) {
-            (None, _, Some(token)) => token,
-            (None, _, None) => return Err(challenge(None, "no bearer token: send `Authorization: Bearer TOKEN`")),
-            // the scheme is case-insensitive (RFC 9110 11.1)
-            (Some(authorization), None, None) => match authorization.as_bytes().split_at_checked(7) {
-                Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
-                _ => return Err(challenge(None, "the Authorization header is not `Bearer TOKEN`")),
-            },
-            // RFC 6750 3.1
-            (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
-                let challenge = "Bearer realm=\"ferric\", error=\"invalid_request\"";
-                return Err(Problem::bad_request("more than one bearer token").with_challenge(challenge));
-            }
-        };
+    /// Returns the client with a known token.
+    pub fn client(&self, token: &[u8]) -> Option<Client> {
         let hash = hash(token);
-        let unknown = || challenge(Some(()), "unknown bearer token; see the server's token file");
-        let role = self.role(&hash).ok_or_else(unknown)?;
-        Ok(Client { role, token: Some(hash) })
+        self.role(&hash).map(|role| Client { role, token: Some(hash), subject: None })
     }
 
     /// Returns the role of a token. The time that this takes depends on nothing but the number of tokens.
@@ -204,7 +189,33 @@ impl Client {
     }
 }
 
-fn hash(token: &[u8]) -> TokenHash {
+/// Returns the bearer token of a request. `offered` is the token of a WebSocket handshake, whose client in a browser cannot send the
+/// header.
+pub(super) fn given<'r>(headers: &'r HeaderMap, offered: Option<&'r [u8]>) -> Result<&'r [u8], Problem> {
+    let mut given = headers.get_all(AUTHORIZATION).iter();
+    match (given.next(), given.next(), offered) {
+        (None, _, Some(token)) => Ok(token),
+        (None, _, None) => Err(challenge(None, "no bearer token: send `Authorization: Bearer TOKEN`")),
+        // the scheme is case-insensitive (RFC 9110 11.1)
+        (Some(authorization), None, None) => match authorization.as_bytes().split_at_checked(7) {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => Ok(token.trim_ascii()),
+            _ => Err(challenge(None, "the Authorization header is not `Bearer TOKEN`")),
+        },
+        // RFC 6750 3.1
+        (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
+            let challenge = "Bearer realm=\"ferric\", error=\"invalid_request\"";
+            Err(Problem::bad_request("more than one bearer token").with_challenge(challenge))
+        }
+    }
+}
+
+/// 401 for a token that is in no file.
+pub(super) fn unknown() -> Problem {
+    challenge(Some(()), "unknown bearer token; see the server's token file")
+}
+
+/// Hashes a token, or what stands for it.
+pub(super) fn hash(token: &[u8]) -> TokenHash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, token).as_ref()); // SHA-256 has 32 octets
     hash
@@ -227,7 +238,8 @@ fn challenge(presented: Option<()>, detail: &str) -> Problem {
 }
 
 /// Whether users outside of its group may read a file.
-pub(super) fn is_readable_by_all(path: &Path) -> bool {
+#[must_use]
+pub fn is_readable_by_all(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o004 != 0)
 }
@@ -248,7 +260,9 @@ mod tests {
 
     fn status(role: Role, authorization: &[&[u8]]) -> u16 {
         let headers = authorization.iter().map(|value| (AUTHORIZATION, HeaderValue::from_bytes(value).unwrap()));
-        let checked = tokens().client(&headers.collect(), None).and_then(|client| client.require(role));
+        let headers = headers.collect();
+        let client = given(&headers, None).and_then(|token| tokens().client(token).ok_or_else(unknown));
+        let checked = client.and_then(|client| client.require(role));
         checked.map_or_else(|problem| problem.status().as_u16(), |()| 200)
     }
 
@@ -279,9 +293,9 @@ mod tests {
         let twice = format!("Bearer {CONTROL}");
         assert_eq!(status(Role::Read, &[twice.as_bytes(), twice.as_bytes()]), 400);
         let headers = [(AUTHORIZATION, HeaderValue::from_str(&twice).unwrap())].into_iter().collect();
-        assert_eq!(tokens().client(&headers, Some(READ.as_bytes())).unwrap_err().status(), 400);
-        let offered = tokens().client(&HeaderMap::new(), Some(READ.as_bytes()));
-        assert_eq!(offered.map(|client| client.role), Ok(Role::Read));
+        assert_eq!(given(&headers, Some(READ.as_bytes())).unwrap_err().status(), 400);
+        assert_eq!(given(&HeaderMap::new(), Some(READ.as_bytes())), Ok(READ.as_bytes()));
+        assert_eq!(tokens().client(READ.as_bytes()).map(|client| client.role), Some(Role::Read));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use clap::Args;
 use rnis::SubscriptionLimits;
 use rnis::api::ApiConfig;
 
+use crate::access::RestAccess;
+
 /// The bounds of subscriptions, and their links.
 #[derive(Debug, Args)]
 pub struct ApiArgs {
@@ -30,8 +32,9 @@ pub struct ApiArgs {
 
 impl ApiArgs {
     /// The settings of the interface.
-    pub fn config(&self) -> ApiConfig {
-        ApiConfig { root: self.api_root.clone(), ..ApiConfig::default() }
+    pub fn config(&self, access: &RestAccess) -> ApiConfig {
+        let root = self.api_root.clone();
+        ApiConfig { root, is_secured: access.is_secured(), oauth2: access.oauth2(), ..ApiConfig::default() }
     }
 
     /// The root of links, if one is given.

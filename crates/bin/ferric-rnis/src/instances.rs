@@ -10,13 +10,16 @@ use program::signals;
 use rest::{Server, ServerConfig};
 use rnis::instances::{InstancesConfig, Supervisor};
 
+use crate::access::AccessArgs;
+
 /// The supervisor's options.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Instances")]
 pub struct InstancesArgs {
     /// Serve instances for tenants instead of one service: each is a process with a REST address of its own, created, changed and
     /// deleted at /rnis/v1/instances of this address. Its share of the processors follows from its load
-    #[arg(long, conflicts_with_all = ["flexran", "directory", "load", "mep", "callback_ca", "api_root"])]
+    #[arg(long, conflicts_with_all = ["flexran", "directory", "load", "mep", "callback_ca", "callback_allow",
+          "api_root", "tenants"])]
     instances: bool,
     /// Keep the definitions of instances in this file: they are there again after a restart
     #[arg(long, value_name = "FILE", requires = "instances")]
@@ -50,12 +53,13 @@ impl InstancesArgs {
         self.instances
     }
 
-    /// Serves instances until a signal. `ric` is the RIC of those that name none.
+    /// Serves instances until a signal. `ric` is the RIC of those that name none, `access` is that of the supervisor's own resources.
     ///
     /// # Errors
-    /// If the file or the control group cannot be used, or the address is not available.
-    pub fn run(&self, rest: SocketAddr, ric: String) -> anyhow::Result<()> {
+    /// If a file or the control group cannot be used, or the address is not available.
+    pub fn run(&self, rest: SocketAddr, ric: String, access: &AccessArgs) -> anyhow::Result<()> {
         let stop = signals::flag_on_signal()?;
+        let access = access.load()?.access();
         let of_host = || thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
         let config = InstancesConfig {
             program: std::env::current_exe().context("cannot find the path of this program")?,
@@ -68,8 +72,8 @@ impl InstancesArgs {
             allows_load: self.allow_load,
         };
         let (supervisor, routes) = Supervisor::new(config)?;
-        let server =
-            Server::start(ServerConfig::new(rest), routes).with_context(|| format!("cannot serve at {rest}"))?;
+        let config = ServerConfig { access, ..ServerConfig::new(rest) };
+        let server = Server::start(config, routes).with_context(|| format!("cannot serve at {rest}"))?;
         program::outln!("instances={}/rnis/v1/instances", server.url());
         supervisor.run(&stop);
         Ok(())

@@ -152,5 +152,5 @@ fn event(number: u32, types: u32, plmn: PlmnIdentity, ago: Duration) -> Event {
     let associate_ids = vec![AssociateId { kind: AssociateIdType::UeIpv4, value: address }];
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let received_ns = since.saturating_sub(ago).as_nanos() as u64;
-    Event { received_ns, cell: cell(ue), ue: UeIds { associate_ids, temporary: None }, change }
+    Event { received_ns, cell: cell(ue), ue: UeIds { associate_ids, temporary: None, slices: Vec::new() }, change }
 }

@@ -62,12 +62,12 @@ impl PlatformArgs {
         (Platform::Remote(client, reports), vec![route])
     }
 
-    /// Registers the service that is served at a URL.
+    /// Registers the service that is served at a URL, whose tokens, if it requires some, are issued at `token_endpoint`.
     ///
     /// # Errors
     /// If the platform's address, CA or token cannot be used.
-    pub fn register(&self, platform: Platform, url: &str) -> anyhow::Result<Presence> {
-        let services = rnis_services(url, None);
+    pub fn register(&self, platform: Platform, url: &str, token_endpoint: Option<&str>) -> anyhow::Result<Presence> {
+        let services = rnis_services(url, token_endpoint);
         match platform {
             Platform::Embedded(platform) => {
                 for service in services {

@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::broker::{Audience, Received, Sink};
 use crate::criteria::{Criteria, Topic};
 use crate::delivery::{Channel, Delivery, Notification, Target};
+use crate::event::Event;
 use crate::matcher::{Key, Matcher};
 use crate::model;
+use crate::tenants::TenantTable;
 
 /// What a broker's events are given to.
 #[derive(Debug)]
@@ -25,8 +27,12 @@ struct State {
     matcher: Matcher,
     /// Subscriptions with a WebSocket, of a service of several processes.
     websockets: HashSet<Key>,
-    /// The keys of subscribers, for brokers with a queue for each subscriber.
-    subscribers: HashMap<Key, Arc<str>>,
+    /// For each subscription its subscriber, for brokers with a queue for each, and its tenant, if it is not empty.
+    subscribers: HashMap<Key, (Arc<str>, Arc<str>)>,
+    /// The tenants whose rights hold.
+    tenants: Option<Arc<TenantTable>>,
+    /// Which tenants may see an event. Reused between events.
+    permitted: HashMap<Arc<str>, bool>,
     /// Reused between events.
     found: Vec<Key>,
 }
@@ -51,6 +57,7 @@ impl Dispatcher {
     /// Adds a subscription, or changes it.
     pub fn insert(&self, key: Key, subscriber: Arc<str>, criteria: Criteria, target: Target) {
         let is_apart = self.is_shared.load(Ordering::Acquire) && matches!(target.channel, Channel::WebSocket);
+        let tenant = Arc::clone(&target.tenant);
         self.delivery.insert(key, target);
         let mut state = self.state();
         if is_apart {
@@ -58,8 +65,13 @@ impl Dispatcher {
         } else {
             state.websockets.remove(&key);
         }
-        state.subscribers.insert(key, subscriber);
+        state.subscribers.insert(key, (subscriber, tenant));
         state.matcher.insert(key, criteria);
+    }
+
+    /// Replaces the tenants whose rights hold for the next event.
+    pub fn set_tenants(&self, tenants: Arc<TenantTable>) {
+        self.state().tenants = Some(tenants);
     }
 
     /// Removes a subscription. What waits for it is dropped.
@@ -88,6 +100,22 @@ impl Dispatcher {
     }
 }
 
+impl State {
+    /// Removes the subscriptions whose tenants may not see the event. A tenant's rights are compared once.
+    fn keep_permitted(&mut self, event: &Event) {
+        let State { subscribers, tenants, permitted, found, .. } = self;
+        let Some(tenants) = tenants else { return };
+        permitted.clear();
+        found.retain(|key| match subscribers.get(key) {
+            Some((_, tenant)) if !tenant.is_empty() => *permitted.entry(Arc::clone(tenant)).or_insert_with(|| {
+                // one that was removed may see nothing
+                tenants.get(tenant).is_some_and(|tenant| tenant.rights.permit_event(event))
+            }),
+            _ => true,
+        });
+    }
+}
+
 impl Sink for Dispatcher {
     fn receive(&self, received: Received) {
         let Received { event, audience, acknowledgement, is_redelivered } = received;
@@ -108,9 +136,10 @@ impl Sink for Dispatcher {
             }
             Audience::Subscriber(subscriber) => {
                 state.matcher.find(&event, &mut state.found);
-                state.found.retain(|key| state.subscribers.get(key) == Some(subscriber));
+                state.found.retain(|key| state.subscribers.get(key).is_some_and(|(of, _)| of == subscriber));
             }
         }
+        state.keep_permitted(&event);
         if state.found.is_empty() {
             return;
         }

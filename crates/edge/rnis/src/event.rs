@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::criteria::Topic;
-use crate::identity::{AssociateId, Cell, TempUeId};
+use crate::identity::{AssociateId, Cell, Slice, TempUeId};
 
 /// An event of a UE, in a cell. As JSON it moves through brokers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct UeIds {
     /// The one that the core network has given it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary: Option<TempUeId>,
+    /// The slices in which it has sessions, as far as they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<Slice>,
 }
 
 /// What has happened to a UE.

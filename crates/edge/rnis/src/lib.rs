@@ -28,6 +28,7 @@ mod identity;
 pub mod instances;
 mod matcher;
 pub mod model;
+pub mod oauth;
 pub mod platform;
 mod quota;
 mod service;
@@ -35,6 +36,7 @@ mod shared_log;
 mod state;
 mod subscriptions;
 mod telemetry;
+mod tenants;
 
 pub use broker::{Acknowledgement, Audience, Broker, BrokerCounts, BrokerError, Embedded, Received, Sink};
 #[cfg(feature = "kafka")]
@@ -44,19 +46,20 @@ pub use broker::{RabbitMq, RabbitMqConfig, Topology};
 pub use collector::Output;
 pub use criteria::{Criteria, Topic};
 pub use delivery::{
-    BreakerState, Callback, CallbackError, Channel, Delivery, DeliveryConfig, DeliveryError, DeliveryStartError,
-    DeliveryState, DeliveryTotals, Endpoint, Notification, RecentDeliveries, Target, TenantShare, WebSocketSession,
-    websocket_path,
+    AllowList, AllowRule, BreakerState, Callback, CallbackError, CallbackPolicy, Channel, Delivery, DeliveryConfig,
+    DeliveryError, DeliveryStartError, DeliveryState, DeliveryTotals, Endpoint, Notification, RecentDeliveries,
+    Resolver, Target, TenantShare, WebSocketSession, websocket_path,
 };
 pub use directory::{Directory, DirectoryError, Entry};
 pub use event::{
     Bearer, BearerEvent, BearerQos, CellMeasurement, Change, Event, HandoverStatus, NrCellMeasurement, Quantities,
     S1Bearer, Tunnel, UeIds,
 };
-pub use identity::{AssociateId, AssociateIdType, Cell, Plmn, TempUeId};
+pub use identity::{AssociateId, AssociateIdType, Cell, Plmn, Slice, TempUeId};
 pub use matcher::{Key, Matcher};
 pub use quota::CpuQuota;
 pub use service::{Collecting, NewSubscription, Service, SubscriptionError};
 pub use shared_log::{Feed, LogRecord, SharedLog};
 pub use state::{BearerState, Both, CellMeasurements, RicState, Sources, State, UeMeasurements, UeState};
 pub use subscriptions::{Subscription, SubscriptionLimits, Version};
+pub use tenants::{Denied, Rights, SliceRight, Tenant, TenantTable, Tenants, TenantsError, UeRights};

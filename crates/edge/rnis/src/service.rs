@@ -24,12 +24,14 @@ use crate::shared_log::SharedLog;
 use crate::state::State;
 use crate::subscriptions::{Due, Full, Subscription, SubscriptionLimits, Table, Version};
 use crate::telemetry::Telemetry;
+use crate::tenants::Tenants;
 use replica::{Replica, Running};
 pub use state_feed::Collecting;
 
 /// A Radio Network Information Service. Its methods may be called by any thread; none waits for a subscriber.
 pub struct Service {
-    dispatcher: Arc<Dispatcher>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) tenants: Option<Arc<Tenants>>,
     broker: Box<dyn Broker>,
     /// A number that was used is not used again.
     last_key: AtomicU64,
@@ -80,6 +82,8 @@ pub enum SubscriptionError {
     TotalLimit(usize),
     /// It has changed since the client has seen it.
     Changed,
+    /// Its tenant was removed.
+    NoTenant,
 }
 
 impl fmt::Display for SubscriptionError {
@@ -93,6 +97,7 @@ impl fmt::Display for SubscriptionError {
                 write!(f, "the service has {most} subscriptions, which is the limit")
             }
             SubscriptionError::Changed => f.write_str("the subscription was changed meanwhile; read it again"),
+            SubscriptionError::NoTenant => f.write_str("the tenant was removed"),
         }
     }
 }
@@ -121,6 +126,7 @@ impl Service {
         let sink: Arc<dyn Sink> = Arc::<Dispatcher>::clone(&dispatcher);
         Ok(Service {
             dispatcher,
+            tenants: None,
             broker: connect(sink)?,
             last_key: AtomicU64::new(0),
             subscriptions: Mutex::default(),
@@ -271,17 +277,22 @@ impl Service {
         create: impl FnOnce(Key) -> NewSubscription,
     ) -> Result<(Key, Arc<Subscription>), SubscriptionError> {
         if let Some(replica) = self.replica() {
-            return replica.subscribe(self, create);
+            let (key, subscription) = replica.subscribe(self, create)?;
+            self.confirm_tenant(key, self.share_of(&subscription.owner)).map_err(|_| SubscriptionError::NoTenant)?;
+            return Ok((key, subscription));
         }
         let key = Key(self.last_key.fetch_add(1, Ordering::Relaxed) + 1);
         let new = create(key);
         let subscription = new.subscription.clone();
-        self.subscriptions().insert(key, subscription.clone(), &self.limits, Instant::now())?;
+        let limits = self.limits_of(&subscription.owner);
+        self.subscriptions().insert(key, subscription.clone(), &limits, Instant::now())?;
         if let Err(error) = self.broker.subscribe(key, &subscription.subscriber, &subscription.criteria) {
             self.subscriptions().remove(key);
             return Err(SubscriptionError::Broker(error));
         }
+        let tenant = Arc::clone(&new.target.tenant);
         self.route(key, new);
+        self.confirm_tenant(key, &tenant).map_err(|_| SubscriptionError::NoTenant)?;
         Ok((key, Arc::new(subscription)))
     }
 
@@ -369,14 +380,15 @@ impl Service {
         Ok(existed)
     }
 
-    fn withdraw(&self, key: Key) {
+    pub(crate) fn withdraw(&self, key: Key) {
         self.dispatcher.remove(key);
         self.broker.unsubscribe(key);
     }
 
     /// Removes subscriptions whose deadline has passed, and notifies those that are about to expire. The program calls it about
-    /// ten times a second; without anything due it costs a comparison.
+    /// ten times a second; without anything due it costs a comparison. It also puts changes of the tenants into force.
     pub fn expire(&self) {
+        self.refresh_tenants();
         if self.replica().is_some() {
             // the leader does so by itself
             return;

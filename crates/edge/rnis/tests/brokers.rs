@@ -60,7 +60,7 @@ fn ue(number: u8) -> AssociateId {
 /// The change of a UE's cell; the number takes the place of the time.
 fn event(number: u64, ue_number: u8, cell: u64) -> Arc<Event> {
     let change = Change::CellChange { targets: vec![Cell::nr(plmn(), cell + 1)], status: HandoverStatus::Completed };
-    let ue = UeIds { associate_ids: vec![ue(ue_number)], temporary: None };
+    let ue = UeIds { associate_ids: vec![ue(ue_number)], temporary: None, slices: Vec::new() };
     Arc::new(Event { received_ns: number, cell: Cell::nr(plmn(), cell), ue, change })
 }
 

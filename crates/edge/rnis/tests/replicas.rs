@@ -37,7 +37,7 @@ fn event(number: u64) -> Event {
     let plmn = "00101".parse().unwrap();
     let change = Change::CellChange { targets: vec![Cell::nr(plmn, 2)], status: HandoverStatus::Completed };
     let ue = AssociateId { kind: AssociateIdType::UeIpv4, value: format!("10.45.0.{}", number % 8) };
-    let ue = UeIds { associate_ids: vec![ue], temporary: None };
+    let ue = UeIds { associate_ids: vec![ue], temporary: None, slices: Vec::new() };
     Event { received_ns: number * 1_000_000_000, cell: Cell::nr(plmn, 1), ue, change }
 }
 

@@ -65,6 +65,18 @@ fn requests_share_a_connection() {
 }
 
 #[test]
+fn host_of_a_request_is_that_of_its_target() {
+    let host = |request: &Request| Ok(Response::ok(request.headers["host"].to_str().unwrap().to_owned()));
+    let rest = Server::start(small(), vec![Route::new(Operation::get("/host", "", ""), host)]).unwrap();
+    run(async {
+        let mut client = connect(rest.address()).await;
+        let get = request(Method::GET, "http://localhost:8092/host");
+        let (response, _) = client.send_request(get, true).unwrap();
+        assert_eq!(collect(response.await.unwrap().into_body()).await, "\"localhost:8092\"\n");
+    });
+}
+
+#[test]
 fn foreign_authority_is_refused_on_a_loopback_address() {
     let rest = start(small());
     run(async {

@@ -41,8 +41,9 @@ impl Streaming {
             Ok(response)
         };
         let get = |path| Operation::get(path, "", "");
+        let oauth2 = crate::OAuth2 { token_url: "/token".to_owned(), scope: "all", about: "" };
         let routes = vec![
-            Route::new(get("/events").streams::<serde_json::Value>(StreamForms::Both, ""), open),
+            Route::new(get("/events").streams::<serde_json::Value>(StreamForms::Both, ""), open).takes_oauth2(&oauth2),
             Route::new(get("/socket").streams::<serde_json::Value>(StreamForms::WebSocket, ""), keep),
             Route::new(get("/hello"), |_| Ok(Response::ok("world"))),
         ];

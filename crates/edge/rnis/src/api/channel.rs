@@ -12,24 +12,25 @@ use crate::service::Service;
 /// chosen.
 pub fn choose(
     service: &Service,
+    owner: &str,
     callback: &mut Option<String>,
     websocket: &mut Option<WebsockNotifConfig>,
 ) -> Result<Target, Fault> {
     if let Some(callback) = callback {
-        let target = check(service, callback)?;
+        let target = check(service, owner, callback)?;
         *websocket = None;
         return Ok(target);
     }
     if websocket.as_ref().is_some_and(|config| config.request_websocket_uri == Some(true)) {
-        return Ok(Target::websocket(""));
+        return Ok(Target::websocket("").of_tenant(service.share_of(owner)));
     }
     let reason = "missing: give it, or websockNotifConfig with requestWebsocketUri true";
     Err(Fault::malformed("callbackReference", reason))
 }
 
-/// Checks the URI of a callback.
-pub fn check(service: &Service, callback: &str) -> Result<Target, Fault> {
-    let target = parse(callback)?;
+/// Checks the URI of a callback of an owner.
+pub fn check(service: &Service, owner: &str, callback: &str) -> Result<Target, Fault> {
+    let target = parse(callback)?.of_tenant(service.share_of(owner));
     service.delivery().check(&target).map_err(fault)?;
     Ok(target)
 }
@@ -49,7 +50,9 @@ fn parse(callback: &str) -> Result<Target, Fault> {
 /// What is understood and cannot be done differs from what is malformed.
 fn fault(error: CallbackError) -> Fault {
     match error {
-        CallbackError::Scheme | CallbackError::NoTls => Fault::unsupported("callbackReference", error.to_string()),
+        CallbackError::Scheme | CallbackError::NoTls | CallbackError::NotAllowed => {
+            Fault::unsupported("callbackReference", error.to_string())
+        }
         _ => Fault::malformed("callbackReference", error.to_string()),
     }
 }

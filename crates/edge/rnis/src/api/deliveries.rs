@@ -4,7 +4,7 @@ use rest::{Operation, Response, Route};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Context, OWNER, ROLE};
+use super::{Context, ROLE, tenancy};
 use crate::delivery::DeliveryState;
 use crate::matcher::Key;
 use crate::model::TimeStamp;
@@ -50,8 +50,8 @@ pub fn routes(context: &Context) -> Vec<Route> {
         .tag("delivery")
         .role(ROLE)
         .returns::<DeliveryList>("The subscriptions.");
-    let list = Route::new(operation, move |_| {
-        let found = context.service.find(|subscription| &*subscription.owner == OWNER);
+    let list = Route::new(operation, move |request| {
+        let found = context.service.find(|subscription| *subscription.owner == *tenancy::owner(request));
         let subscriptions = found.into_iter().map(|(key, subscription)| {
             delivery(key, &subscription, context.service.delivery_state(key).unwrap_or_default())
         });

@@ -7,6 +7,7 @@ mod live;
 mod queries;
 mod query;
 mod subscriptions;
+mod tenancy;
 mod v1;
 mod words;
 
@@ -16,7 +17,9 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use rest::openapi::Api;
-use rest::{Operation, Parameter, Problem, Request, RequestQueue, Response, Role, Route, StatusCode, request_queue};
+use rest::{
+    OAuth2, Operation, Parameter, Problem, Request, RequestQueue, Response, Role, Route, StatusCode, request_queue,
+};
 
 use crate::delivery::websocket_route;
 use crate::directory::Directory;
@@ -31,7 +34,7 @@ const SUBSCRIPTION: Parameter = Parameter::of::<u64>("subscriptionId", "The id o
 const ROLE: Role = Role::Read;
 
 /// The application that sends requests, as long as there are no tenants.
-const OWNER: &str = "anonymous";
+pub(crate) const OWNER: &str = "anonymous";
 
 const QUERIES: (&str, &str) = ("queries", "The latest state of cells, UEs and bearers.");
 const SUBSCRIPTIONS: (&str, &str) = ("subscriptions", "Subscriptions to notifications of events.");
@@ -69,6 +72,10 @@ pub struct ApiConfig {
     pub root: Option<String>,
     /// The identities of UEs, if they may be changed at the interface.
     pub directory: Option<Arc<Directory>>,
+    /// Links without a root are of `https`.
+    pub is_secured: bool,
+    /// How clients of tenants get the tokens that the routes take; `None` without tenants.
+    pub oauth2: Option<OAuth2>,
 }
 
 /// The routes of a service. Subscriptions are changed by a thread of their own, which ends when the routes are dropped.
@@ -76,18 +83,24 @@ pub struct ApiConfig {
 /// # Errors
 /// If the system refuses the thread.
 pub fn routes(service: &Arc<Service>, config: &ApiConfig) -> io::Result<Vec<Route>> {
-    let context = Context::new(service, config.root.as_deref())?;
+    let context = Context::new(service, config)?;
+    // each of these routes shows a tenant its own only
+    let for_tenants = |routes: Vec<Route>| match &config.oauth2 {
+        Some(oauth2) => routes.into_iter().map(|route| route.takes_oauth2(oauth2)).collect(),
+        None => routes,
+    };
     let mut v2 = queries::routes(&context);
     v2.extend(subscriptions::routes(&context));
     v2.extend(deliveries::routes(&context));
+    v2.push(websocket_route(service));
+    let mut v2 = for_tenants(v2);
     if let Some(directory) = &config.directory {
         v2.extend(directory::routes(directory)?);
     }
-    v2.push(websocket_route(service));
     v2.extend(live::routes(&context)?);
-    v2.push(V2.route("/rni/v2/openapi.json", &v2));
-    let mut v1 = v1::routes(&context);
-    v1.push(V1.route("/rni/v1/openapi.json", &v1));
+    v2.extend(for_tenants(vec![V2.route("/rni/v2/openapi.json", &v2)]));
+    let mut v1 = for_tenants(v1::routes(&context));
+    v1.extend(for_tenants(vec![V1.route("/rni/v1/openapi.json", &v1)]));
     v2.extend(v1);
     v2.extend(live::page());
     Ok(v2)
@@ -122,12 +135,14 @@ fn start_changes() -> io::Result<RequestQueue<Change>> {
 struct Context {
     service: Arc<Service>,
     root: Option<Arc<str>>,
+    scheme: &'static str,
     changes: RequestQueue<Change>,
 }
 
 impl Context {
-    fn new(service: &Arc<Service>, root: Option<&str>) -> io::Result<Self> {
-        Ok(Context { service: Arc::clone(service), root: root.map(Into::into), changes: start_changes()? })
+    fn new(service: &Arc<Service>, config: &ApiConfig) -> io::Result<Self> {
+        let (root, scheme) = (config.root.as_deref().map(Into::into), if config.is_secured { "https" } else { "http" });
+        Ok(Context { service: Arc::clone(service), root, scheme, changes: start_changes()? })
     }
 
     /// A route that changes subscriptions.
@@ -153,13 +168,14 @@ impl Context {
             return format!("{}{path}", root.trim_end_matches('/'));
         }
         let host = request.headers.get(rest::header::HOST).and_then(|host| host.to_str().ok());
-        host.map_or_else(|| path.to_owned(), |host| format!("http://{host}{path}"))
+        host.map_or_else(|| path.to_owned(), |host| format!("{}://{host}{path}", self.scheme))
     }
 
     /// The subscription that a request names: of its sender, and of a version.
     fn subscription(&self, request: &Request, version: Version) -> Result<(Key, Arc<Subscription>), Problem> {
         let key = Key(request.number(0, "subscription")?);
-        let found = self.service.subscription(key).filter(|it| &*it.owner == OWNER && it.version == version);
+        let found =
+            self.service.subscription(key).filter(|it| *it.owner == *tenancy::owner(request) && it.version == version);
         Ok((key, found.ok_or_else(|| no_subscription(key))?))
     }
 }
@@ -188,6 +204,7 @@ impl From<Fault> for Problem {
 impl From<SubscriptionError> for Problem {
     fn from(error: SubscriptionError) -> Self {
         match error {
+            SubscriptionError::NoTenant => tenancy::removed(),
             SubscriptionError::OwnerLimit(_) => Problem::new(StatusCode::FORBIDDEN, error.to_string()),
             SubscriptionError::Changed => Problem::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
             SubscriptionError::Broker(_) | SubscriptionError::TotalLimit(_) => Problem::unavailable(error.to_string()),
@@ -206,7 +223,7 @@ mod tests {
         let delivery = Delivery::start(DeliveryConfig::default()).unwrap();
         let service = Service::new(delivery, |sink| Ok::<_, ()>(Box::new(Embedded::new(sink)) as _)).unwrap();
         let service = Arc::new(service);
-        let context = Context::new(&service, None).unwrap();
+        let context = Context::new(&service, &ApiConfig::default()).unwrap();
         let mut v2 = queries::routes(&context);
         v2.extend(subscriptions::routes(&context));
         v2.extend(deliveries::routes(&context));

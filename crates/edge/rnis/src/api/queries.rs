@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rest::{Operation, Problem, Request, Response, Route, StatusCode};
 
 use super::query::{self, APP_INS_ID, Bearers, Measured, Selection};
+use super::tenancy::query_rights;
 use super::{Context, ROLE};
 use crate::identity::Plmn;
 use crate::model::TimeStamp;
@@ -41,8 +42,9 @@ pub fn application(request: &Request) -> Result<String, Problem> {
 }
 
 fn rab_info(context: &Context, request: &Request) -> Result<Response, Problem> {
+    let tenant = query_rights(&context.service, request, "rab_info")?;
     let (app_instance_id, selection, bearers) =
-        (application(request)?, Selection::read(request)?, Bearers::read(request)?);
+        (application(request)?, Selection::read(request, tenant)?, Bearers::read(request)?);
     let cell_user_info = context.service.read(|state| query::cell_user_info(state, &selection, &bearers));
     if cell_user_info.is_empty() {
         return Err(query::no_match());
@@ -52,9 +54,10 @@ fn rab_info(context: &Context, request: &Request) -> Result<Response, Problem> {
 }
 
 fn plmn_info(context: &Context, request: &Request) -> Result<Response, Problem> {
+    let tenant = query_rights(&context.service, request, "plmn_info")?;
     let applications = query::applications(request)?;
-    let plmns: BTreeSet<Plmn> =
-        context.service.read(|state| state.cells.keys().map(|cell| cell.plmn().into()).collect());
+    let cells = context.service.read(|state| query::cells(state, tenant.as_deref()));
+    let plmns: BTreeSet<Plmn> = cells.into_iter().map(|cell| cell.plmn().into()).collect();
     if plmns.is_empty() {
         return Err(query::no_match());
     }
@@ -64,7 +67,8 @@ fn plmn_info(context: &Context, request: &Request) -> Result<Response, Problem> 
 }
 
 fn s1_bearer_info(context: &Context, request: &Request) -> Result<Response, Problem> {
-    let (selection, bearers) = (Selection::read(request)?, Bearers::read_list(request)?);
+    let tenant = query_rights(&context.service, request, "s1_bearer_info")?;
+    let (selection, bearers) = (Selection::read(request, tenant)?, Bearers::read_list(request)?);
     let s1_ue_info = context.service.read(|state| query::s1_ue_info(state, &selection, &bearers));
     if s1_ue_info.is_empty() {
         return Err(query::no_match());
@@ -73,8 +77,9 @@ fn s1_bearer_info(context: &Context, request: &Request) -> Result<Response, Prob
 }
 
 fn layer2_meas(context: &Context, request: &Request) -> Result<Response, Problem> {
+    let tenant = query_rights(&context.service, request, "layer2_meas")?;
     query::applications(request)?;
-    let (selection, measured) = (Selection::read(request)?, Measured::read(request)?);
+    let (selection, measured) = (Selection::read(request, tenant)?, Measured::read(request)?);
     let (cell_info, cell_ue_info) = context.service.read(|state| query::layer2(state, &selection, &measured));
     if cell_info.is_empty() && cell_ue_info.is_empty() {
         return Err(query::no_match());

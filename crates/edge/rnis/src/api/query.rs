@@ -1,6 +1,7 @@
 //! What the queries of both versions read: their parameters, and the part of the latest state that meets them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use rest::{Parameter, Problem, Request};
 
@@ -11,6 +12,7 @@ use crate::model::query::{
 };
 use crate::model::{AssociateIdBody, MAX_LIST};
 use crate::state::{BearerState, State, UeState};
+use crate::tenants::Tenant;
 
 /// Values that a list in a query may have: it is bounded by the length of the target as well.
 const MAX_VALUES: usize = 4 * MAX_LIST;
@@ -77,7 +79,7 @@ pub fn applications(request: &Request) -> Result<Vec<String>, Problem> {
     let name = |text: &str| {
         if text.is_empty() { Err("an application instance has a name".to_owned()) } else { Ok(text.to_owned()) }
     };
-    Ok(values(request, "app_ins_id", name)?.unwrap_or_else(|| vec![super::OWNER.to_owned()]))
+    Ok(values(request, "app_ins_id", name)?.unwrap_or_else(|| vec![super::tenancy::owner(request).to_owned()]))
 }
 
 /// Which cells and UEs a query is about.
@@ -86,11 +88,13 @@ pub struct Selection {
     cells: Option<BTreeSet<String>>,
     ues: Option<BTreeSet<AssociateId>>,
     temporary: Option<Vec<(Option<String>, String)>>,
+    /// Within the rights of a tenant.
+    tenant: Option<Arc<Tenant>>,
 }
 
 impl Selection {
-    /// Reads the parameters that select cells and UEs.
-    pub fn read(request: &Request) -> Result<Self, Problem> {
+    /// Reads the parameters that select cells and UEs, of those that a tenant may see.
+    pub fn read(request: &Request, tenant: Option<Arc<Tenant>>) -> Result<Self, Problem> {
         let cell = |text: &str| {
             let any_plmn = ids::PlmnIdentity([0, 0xf1, 0x10]);
             let cell = Cell::from_digits(any_plmn, text).map(|cell| cell.digits());
@@ -113,11 +117,12 @@ impl Selection {
             Some((mmec, mtmsi)) => Ok((Some(mmec.to_owned()), mtmsi.to_owned())),
             None => Ok((None, text.to_owned())),
         })?;
-        Ok(Selection { cells, ues, temporary })
+        Ok(Selection { cells, ues, temporary, tenant })
     }
 
     fn has_cell(&self, cell: Cell) -> bool {
         self.cells.as_ref().is_none_or(|cells| cells.contains(&cell.digits()))
+            && self.tenant.as_ref().is_none_or(|tenant| tenant.rights.permit_cell(cell))
     }
 
     fn names_ues(&self) -> bool {
@@ -148,6 +153,9 @@ impl Selection {
     fn ues<'s>(&'s self, state: &'s State) -> impl Iterator<Item = (Cell, &'s UeState, Option<&'s AssociateId>)> {
         state.ues.values().filter_map(|ue| {
             let cell = ue.cell.filter(|cell| self.has_cell(*cell))?;
+            if self.tenant.as_ref().is_some_and(|tenant| !tenant.rights.permit_ue(&ue.ids)) {
+                return None;
+            }
             Some((cell, ue, self.ue(&ue.ids)?))
         })
     }
@@ -268,6 +276,12 @@ pub fn layer2(state: &State, selection: &Selection, measured: &Measured) -> (Vec
         ues.extend(infos.filter(|info| measured.of_ues.iter().all(|(name, value)| info.value(name) == Some(*value))));
     }
     (cells, ues)
+}
+
+/// The cells that a tenant may see.
+pub fn cells(state: &State, tenant: Option<&Tenant>) -> Vec<Cell> {
+    let cells = state.cells.keys().copied();
+    cells.filter(|cell| tenant.is_none_or(|tenant| tenant.rights.permit_cell(*cell))).collect()
 }
 
 /// What is answered if nothing meets the parameters.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rest::{EntityTag, Operation, Parameter, Problem, Request, Response, Route, StatusCode};
 use serde_json::json;
 
-use super::{Context, OWNER, ROLE, SUBSCRIPTION, channel, malformed, no_subscription};
+use super::{Context, ROLE, SUBSCRIPTION, channel, malformed, no_subscription, tenancy};
 use crate::criteria::Criteria;
 use crate::delivery::Target;
 use crate::matcher::Key;
@@ -70,7 +70,9 @@ pub fn routes(context: &Context) -> Vec<Route> {
 fn list(context: &Context, request: &Request) -> Response {
     let word = request.query("subscription_type");
     let found = context.service.find(|it| {
-        &*it.owner == OWNER && it.version == Version::V2 && word.is_none_or(|word| it.criteria.topic.word() == word)
+        *it.owner == *tenancy::owner(request)
+            && it.version == Version::V2
+            && word.is_none_or(|word| it.criteria.topic.word() == word)
     });
     let subscription = found.iter().map(|(_, it)| link(it)).collect();
     let own = Link { href: context.uri(request, PATH) };
@@ -112,26 +114,26 @@ struct Accepted {
 }
 
 /// Checks a body, and completes it.
-fn accept(service: &Service, mut body: InlineSubscription) -> Result<Accepted, Fault> {
+fn accept(service: &Service, owner: &str, mut body: InlineSubscription) -> Result<Accepted, Fault> {
     body.complete();
     let criteria = body.criteria()?;
     let common = body.common();
-    let target = channel::choose(service, common.callback_reference, common.websock_notif_config)?;
+    let target = channel::choose(service, owner, common.callback_reference, common.websock_notif_config)?;
     *common.expiry_deadline = grant(service, *common.expiry_deadline)?;
     Ok(Accepted { body, criteria, target })
 }
 
 impl Accepted {
     /// The subscription of a number at a URI.
-    fn at(self, key: Key, href: String) -> NewSubscription {
+    fn at(self, owner: &str, key: Key, href: String) -> NewSubscription {
         let Accepted { mut body, criteria, target } = self;
         let target = channel::with_links(target, &json!({ "subscription": { "href": href } }));
         let common = body.common();
         *common.websock_notif_config = channel::websocket_config(&target, key, &href);
         *common.links = Some(Links { own: Link { href: href.clone() } });
         let (deadline, is_tested) = (*common.expiry_deadline, *common.request_test_notification == Some(true));
-        let subscriber = body.application().unwrap_or(OWNER).into();
-        let (owner, version, document) = (OWNER.into(), Version::V2, text_of(&body));
+        let subscriber = tenancy::subscriber(owner, body.application());
+        let (owner, version, document) = (owner.into(), Version::V2, text_of(&body));
         let subscription = Subscription { owner, subscriber, version, href: href.into(), criteria, deadline, document };
         NewSubscription { subscription, target, is_tested }
     }
@@ -146,9 +148,11 @@ pub fn text_of(body: &impl serde::Serialize) -> Arc<str> {
 
 fn create(context: &Context, request: &Request) -> Result<Response, Problem> {
     let body = InlineSubscription::read(request).map_err(malformed)?;
-    let accepted = accept(&context.service, body)?;
+    let owner = tenancy::owner(request);
+    let accepted = accept(&context.service, owner, body)?;
+    tenancy::check_criteria(&context.service, request, &accepted.criteria, Version::V2, None)?;
     let uri = |key: Key| context.uri(request, &format!("{PATH}/{}", key.0));
-    let (_, subscription) = context.service.subscribe(|key| accepted.at(key, uri(key)))?;
+    let (_, subscription) = context.service.subscribe(|key| accepted.at(owner, key, uri(key)))?;
     Ok(document(&subscription).created_at(&subscription.href))
 }
 
@@ -174,7 +178,10 @@ fn update(context: &Context, request: &Request) -> Result<Response, Problem> {
     check_if_match(request, &subscription)?;
     let mut body = InlineSubscription::read(request).map_err(malformed)?;
     check_link(body.common().links.as_ref().map(|links| &*links.own.href), key)?;
-    let new = accept(&context.service, body)?.at(key, subscription.href.to_string());
+    let owner = tenancy::owner(request);
+    let accepted = accept(&context.service, owner, body)?;
+    tenancy::check_criteria(&context.service, request, &accepted.criteria, Version::V2, None)?;
+    let new = accepted.at(owner, key, subscription.href.to_string());
     if new.subscription.criteria.topic != subscription.criteria.topic {
         let known = subscription.criteria.topic.type_name();
         let reason = format!("a subscription keeps its type, and this one is a {known}; create another");

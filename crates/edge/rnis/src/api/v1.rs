@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::query::{self, APP_INS_ID, Bearers, Selection};
 use super::subscriptions::{check_if_match, check_link, conditional, delete, document, grant, link, replace, text_of};
-use super::{Context, OWNER, ROLE, SUBSCRIPTION, channel, malformed};
+use super::tenancy::{self, query_rights};
+use super::{Context, ROLE, SUBSCRIPTION, channel, malformed};
 use crate::criteria::{Criteria, Topic};
 use crate::delivery::Target;
 use crate::matcher::Key;
@@ -93,9 +94,11 @@ impl Resource {
                 .refuses(StatusCode::UNPROCESSABLE_ENTITY, "It is understood, and cannot be done.");
             context.change(of(operation), move |context, request| {
                 let form = Form::<N, T>::read(request).map_err(malformed)?;
-                let accepted = self.accept(&context.service, form)?;
+                let owner = tenancy::owner(request);
+                let accepted = self.accept(&context.service, owner, form)?;
+                accepted.check_rights(&context.service, request)?;
                 let uri = |key: Key| context.uri(request, &format!("{path}/{}", key.0));
-                let (_, subscription) = context.service.subscribe(|key| accepted.at(uri(key)))?;
+                let (_, subscription) = context.service.subscribe(|key| accepted.at(owner, uri(key)))?;
                 Ok(document(&subscription).created_at(&subscription.href))
             })
         };
@@ -117,7 +120,10 @@ impl Resource {
                 check_if_match(request, &subscription)?;
                 let mut form = Form::<N, T>::read(request).map_err(malformed)?;
                 check_link(form.body.common().1.as_ref().map(|links| &*links.own), key)?;
-                let new = self.accept(&context.service, form)?.at(subscription.href.to_string());
+                let owner = tenancy::owner(request);
+                let accepted = self.accept(&context.service, owner, form)?;
+                accepted.check_rights(&context.service, request)?;
+                let new = accepted.at(owner, subscription.href.to_string());
                 replace(context, key, new, conditional(request, &subscription))
             })
         };
@@ -142,12 +148,17 @@ impl Resource {
     }
 
     /// Checks a body, and completes it.
-    fn accept<N: Name, T: Body>(self, service: &Service, mut form: Form<N, T>) -> Result<Accepted<N, T>, Fault> {
+    fn accept<N: Name, T: Body>(
+        self,
+        service: &Service,
+        owner: &str,
+        mut form: Form<N, T>,
+    ) -> Result<Accepted<N, T>, Fault> {
         let mut check = || {
             form.body.complete();
             let criteria = form.body.criteria(self.topic)?;
             let (callback, _, deadline) = form.body.common();
-            let target = channel::check(service, callback)?;
+            let target = channel::check(service, owner, callback)?;
             *deadline = grant(service, *deadline)?;
             Ok((criteria, target))
         };
@@ -167,15 +178,21 @@ struct Accepted<N, T> {
 }
 
 impl<N: Name, T: Body> Accepted<N, T> {
+    /// Checks that events can meet the criteria within the rights of the tenant.
+    fn check_rights(&self, service: &Service, request: &Request) -> Result<(), Problem> {
+        let within = self.form.is_wrapped.then_some(N::NAME);
+        tenancy::check_criteria(service, request, &self.criteria, Version::V1, within)
+    }
+
     /// The subscription at a URI.
-    fn at(self, href: String) -> NewSubscription {
+    fn at(self, owner: &str, href: String) -> NewSubscription {
         let Accepted { mut form, criteria, target } = self;
         let (_, links, deadline) = form.body.common();
         *links = Some(Link { own: href.clone() });
         let deadline = *deadline;
         let target = channel::with_links(target, &json!({ "self": href }));
-        let subscriber = form.body.application().unwrap_or(OWNER).into();
-        let (owner, version, document) = (OWNER.into(), Version::V1, text_of(&form.document()));
+        let subscriber = tenancy::subscriber(owner, form.body.application());
+        let (owner, version, document) = (owner.into(), Version::V1, text_of(&form.document()));
         let subscription = Subscription { owner, subscriber, version, href: href.into(), criteria, deadline, document };
         NewSubscription { subscription, target, is_tested: false }
     }
@@ -213,7 +230,9 @@ pub fn routes(context: &Context) -> Vec<Route> {
 
 fn link_list(context: &Context, request: &Request, of: Option<Resource>) -> Response {
     let found = context.service.find(|it| {
-        &*it.owner == OWNER && it.version == Version::V1 && of.is_none_or(|of| of.topic == it.criteria.topic)
+        *it.owner == *tenancy::owner(request)
+            && it.version == Version::V1
+            && of.is_none_or(|of| of.topic == it.criteria.topic)
     });
     let own = context.uri(request, of.map_or(PATH, |of| of.path));
     let subscription = found.iter().map(|(_, it)| link(it)).collect();
@@ -221,8 +240,9 @@ fn link_list(context: &Context, request: &Request, of: Option<Resource>) -> Resp
 }
 
 fn rab_info(context: &Context, request: &Request) -> Result<Response, Problem> {
+    let tenant = query_rights(&context.service, request, "rab_info")?;
     let (app_ins_id, selection, bearers) =
-        (super::queries::application(request)?, Selection::read(request)?, Bearers::read(request)?);
+        (super::queries::application(request)?, Selection::read(request, tenant)?, Bearers::read(request)?);
     let cell_user_info = context.service.read(|state| query::cell_user_info(state, &selection, &bearers));
     if cell_user_info.is_empty() {
         return Err(query::no_match());
@@ -233,8 +253,10 @@ fn rab_info(context: &Context, request: &Request) -> Result<Response, Problem> {
 }
 
 fn plmn_info(context: &Context, request: &Request) -> Result<Response, Problem> {
+    let tenant = query_rights(&context.service, request, "plmn_info")?;
     let app_ins_id = super::queries::application(request)?;
-    let ecgi: Vec<Ecgi> = context.service.read(|state| state.cells.keys().map(|cell| (*cell).into()).collect());
+    let cells = context.service.read(|state| query::cells(state, tenant.as_deref()));
+    let ecgi: Vec<Ecgi> = cells.into_iter().map(Into::into).collect();
     if ecgi.is_empty() {
         return Err(query::no_match());
     }
@@ -242,7 +264,8 @@ fn plmn_info(context: &Context, request: &Request) -> Result<Response, Problem> 
 }
 
 fn s1_bearer_info(context: &Context, request: &Request) -> Result<Response, Problem> {
-    let (selection, bearers) = (Selection::read(request)?, Bearers::read_list(request)?);
+    let tenant = query_rights(&context.service, request, "s1_bearer_info")?;
+    let (selection, bearers) = (Selection::read(request, tenant)?, Bearers::read_list(request)?);
     let found = context.service.read(|state| query::s1_ue_info(state, &selection, &bearers));
     if found.is_empty() {
         return Err(query::no_match());

@@ -11,7 +11,7 @@ use super::Output;
 use crate::directory::Directory;
 use crate::event::{Bearer, BearerEvent, CellMeasurement, Change, Event, HandoverStatus, S1Bearer, Tunnel, UeIds};
 use crate::faults::Faults;
-use crate::identity::{AssociateId, Cell, TempUeId};
+use crate::identity::{AssociateId, Cell, Slice, TempUeId};
 use crate::state::{BearerState, UeMeasurements, UeState};
 
 /// The most UEs; further ones are ignored.
@@ -41,6 +41,8 @@ pub(super) struct Identity {
 pub(super) struct BearerReport {
     pub id: u8,
     pub state: BearerState,
+    /// The slice of its session.
+    pub slice: Option<Slice>,
 }
 
 /// The moment of a report.
@@ -62,6 +64,8 @@ struct Record {
     identity: Identity,
     scope: Scope,
     state: UeState,
+    /// The slices of its bearers, as far as they are reported.
+    slices: BTreeMap<u8, Slice>,
     /// Whether its arrival was reported: then bearers that appear are new. Otherwise the first ones existed before.
     has_arrived: bool,
     /// The bearers whose establishment was published, or which existed before.
@@ -127,6 +131,7 @@ impl Ues {
             identity,
             scope,
             state: UeState { cell, ..UeState::default() },
+            slices: BTreeMap::new(),
             has_arrived: false,
             established: BTreeSet::new(),
             timing_advance: None,
@@ -251,7 +256,7 @@ impl Ues {
         let are_new = record.has_arrived || !record.state.bearers.is_empty();
         let (mut changes, mut tunnels) = (Vec::new(), BTreeMap::<_, Vec<S1Bearer>>::new());
         let mut is_changed = false;
-        for BearerReport { id, state } in reports {
+        for BearerReport { id, state, slice } in reports {
             if !record.state.bearers.contains_key(id) && record.state.bearers.len() >= MAX_BEARERS {
                 continue;
             }
@@ -262,6 +267,9 @@ impl Ues {
             known.tunnel =
                 state.tunnel.clone().map(|tunnel| completed(tunnel, known.tunnel.as_ref())).or(known.tunnel.take());
             is_changed |= is_first || before != *known;
+            if let Some(slice) = slice {
+                is_changed |= record.slices.insert(*id, *slice) != Some(*slice);
+            }
             let bearer = Bearer { erab_id: *id, qos: known.qos };
             if is_first && !are_new {
                 record.established.insert(*id);
@@ -311,9 +319,12 @@ impl Ues {
         if changes.is_empty() {
             return;
         }
-        // the identities by the tunnels are those of the event, too
+        // the identities by the tunnels, and the slices, are those of the event, too
         for change in changes {
             self.publish_here(key, at, change, output);
+        }
+        if let Some(record) = self.records.get_mut(key) {
+            record.slices.retain(|id, _| !ids.contains(id));
         }
         self.write(key, output);
     }
@@ -404,7 +415,8 @@ fn ids(record: &Record, directory: &Directory) -> UeIds {
     let mut temporary = record.identity.temporary.clone();
     let names = record.identity.names.iter().map(String::as_str);
     directory.resolve(names, &mut associate_ids, &mut temporary);
-    UeIds { associate_ids, temporary }
+    let slices: BTreeSet<Slice> = record.slices.values().copied().collect();
+    UeIds { associate_ids, temporary, slices: slices.into_iter().collect() }
 }
 
 #[cfg(test)]

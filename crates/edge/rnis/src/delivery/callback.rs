@@ -76,6 +76,8 @@ pub enum CallbackError {
     UserInformation,
     /// It is an `https` URL, and the delivery has no certificates of authorities.
     NoTls,
+    /// Callbacks may not be sent to this server.
+    NotAllowed,
 }
 
 impl fmt::Display for CallbackError {
@@ -88,6 +90,9 @@ impl fmt::Display for CallbackError {
             CallbackError::UserInformation => "a URL with user information before `@` is not allowed",
             CallbackError::NoTls => {
                 "https is not available: the service was started without a CA for callbacks (--callback-ca)"
+            }
+            CallbackError::NotAllowed => {
+                "callbacks to this server are not allowed; ask the operator of the service (--callback-allow)"
             }
         })
     }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::allow_list::CallbackPolicy;
+use super::resolver::Resolver;
 use crate::quota::CpuQuota;
 
 /// Bounds, times, and protocols.
@@ -44,6 +46,10 @@ pub struct DeliveryConfig {
     pub ca: Option<PathBuf>,
     /// What the processor time of this process is bounded by. Default: nothing.
     pub quota: Option<Arc<CpuQuota>>,
+    /// The servers that callbacks may be sent to. Default: all.
+    pub callbacks: CallbackPolicy,
+    /// What resolves the host names of callbacks. Default: the system.
+    pub resolver: Resolver,
     /// Where the random part of pauses begins. Default: a random number.
     pub seed: u64,
 }
@@ -68,6 +74,8 @@ impl Default for DeliveryConfig {
             is_http2_assumed: false,
             ca: None,
             quota: None,
+            callbacks: CallbackPolicy::default(),
+            resolver: Resolver::default(),
             seed: RandomState::new().hash_one(0),
         }
     }

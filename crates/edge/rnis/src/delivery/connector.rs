@@ -1,11 +1,13 @@
 //! Connections to the servers of callbacks: TCP, and TLS on it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use tokio::net::TcpStream;
 
+use super::allow_list::CallbackPolicy;
 use super::callback::Endpoint;
 use super::config::DeliveryConfig;
+use super::resolver::Resolver;
 use super::state::DeliveryError;
 
 /// Why the delivery cannot be started.
@@ -55,6 +57,8 @@ impl Socket {
 /// Opens connections.
 #[derive(Clone)]
 pub struct Connector {
+    callbacks: CallbackPolicy,
+    resolver: Resolver,
     #[cfg(feature = "tls")]
     tls: Option<tokio_rustls::TlsConnector>,
 }
@@ -63,7 +67,11 @@ impl Connector {
     /// Reads the file of authorities, if there is one.
     pub fn new(config: &DeliveryConfig) -> Result<Self, DeliveryStartError> {
         #[cfg(not(feature = "tls"))]
-        return if config.ca.is_none() { Ok(Connector {}) } else { Err(DeliveryStartError::NoTls) };
+        return if config.ca.is_none() {
+            Ok(Connector { callbacks: config.callbacks.clone(), resolver: config.resolver.clone() })
+        } else {
+            Err(DeliveryStartError::NoTls)
+        };
         #[cfg(feature = "tls")]
         {
             let tls = |ca: &std::path::PathBuf| {
@@ -72,7 +80,7 @@ impl Connector {
                 Ok(tokio_rustls::TlsConnector::from(std::sync::Arc::new(config)))
             };
             let tls = config.ca.as_ref().map(tls).transpose().map_err(DeliveryStartError::Ca)?;
-            Ok(Connector { tls })
+            Ok(Connector { callbacks: config.callbacks.clone(), resolver: config.resolver.clone(), tls })
         }
     }
 
@@ -84,26 +92,48 @@ impl Connector {
         false
     }
 
-    /// Connects to a server.
-    pub async fn connect(&self, endpoint: &Endpoint) -> Result<Socket, DeliveryError> {
-        let failed = |error: std::io::Error| DeliveryError::Connect(error.to_string());
-        let host = &*endpoint.host;
-        let stream = match host.parse::<IpAddr>() {
+    /// Whether a callback of a tenant may be sent over a connection to an address.
+    pub fn allows(&self, tenant: &str, endpoint: &Endpoint, address: SocketAddr) -> bool {
+        self.callbacks.allows(tenant, endpoint, address)
+    }
+
+    /// The addresses of a server that callbacks of a tenant may be sent to. They are connected to as they are, so that a name which
+    /// resolves to others in the next moment (DNS rebinding) leads nowhere else.
+    async fn resolve(&self, tenant: &str, endpoint: &Endpoint) -> Result<Vec<SocketAddr>, DeliveryError> {
+        let Endpoint { host, port, .. } = endpoint;
+        let mut addresses = match host.parse::<IpAddr>() {
             // no thread is asked to resolve it
-            Ok(address) => TcpStream::connect((address, endpoint.port)).await,
-            Err(_) => TcpStream::connect((host, endpoint.port)).await,
+            Ok(address) => vec![SocketAddr::new(address, *port)],
+            Err(_) => {
+                let resolved = self.resolver.resolve(host, *port).await;
+                resolved.map_err(|error| DeliveryError::Connect(error.to_string()))?
+            }
         };
-        let stream = stream.map_err(failed)?;
+        addresses.retain(|address| self.allows(tenant, endpoint, *address));
+        if addresses.is_empty() {
+            // the addresses are not named: they may be of a network that the subscriber must not learn
+            return Err(DeliveryError::Connect(format!("`{host}` has no address that callbacks may be sent to")));
+        }
+        Ok(addresses)
+    }
+
+    /// Connects to a server for a callback of a tenant. Returns also the address that it is connected to.
+    pub async fn connect(&self, tenant: &str, endpoint: &Endpoint) -> Result<(Socket, SocketAddr), DeliveryError> {
+        let failed = |error: std::io::Error| DeliveryError::Connect(error.to_string());
+        let addresses = self.resolve(tenant, endpoint).await?;
+        let stream = TcpStream::connect(&*addresses).await.map_err(failed)?;
+        let address = stream.peer_addr().map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         if !endpoint.is_secured {
-            return Ok(Socket::Plain(stream));
+            return Ok((Socket::Plain(stream), address));
         }
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
+            let host = &*endpoint.host;
             let name = rustls::pki_types::ServerName::try_from(host.to_owned());
             let name = name.map_err(|_| DeliveryError::Connect(format!("`{host}` is no name of a server")))?;
             let stream = tls.connect(name, stream).await.map_err(failed)?;
-            return Ok(Socket::Tls(Box::new(stream)));
+            return Ok((Socket::Tls(Box::new(stream)), address));
         }
         Err(DeliveryError::Connect("https requires a CA for callbacks".to_owned()))
     }

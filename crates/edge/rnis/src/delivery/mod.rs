@@ -6,6 +6,8 @@
 //!                        └────────────────── finish(result) ─────────────────────────┴─► websocket
 //! ```
 
+mod addresses;
+mod allow_list;
 mod breaker;
 mod callback;
 mod config;
@@ -13,6 +15,7 @@ mod connector;
 mod http1;
 mod http2;
 mod queue;
+mod resolver;
 mod scheduler;
 mod state;
 mod tenant;
@@ -34,11 +37,14 @@ use crate::matcher::Key;
 use crate::quota::CpuQuota;
 use crate::telemetry::Telemetry;
 
+pub(crate) use addresses::contains;
+pub use allow_list::{AllowList, AllowRule, CallbackPolicy, MAX_RULES};
 pub use breaker::BreakerState;
 pub use callback::{Callback, CallbackError, Channel, Endpoint, Target};
 pub use config::DeliveryConfig;
 use connector::Connector;
 pub use connector::DeliveryStartError;
+pub use resolver::Resolver;
 use scheduler::{Job, Scheduler};
 pub use state::{DeliveryError, DeliveryState, DeliveryTotals, RecentDeliveries};
 pub use tenant::TenantShare;
@@ -168,10 +174,14 @@ impl Delivery {
     /// Whether a target can be reached with this configuration.
     ///
     /// # Errors
-    /// [`CallbackError::NoTls`] for `https` without a CA.
+    /// [`CallbackError::NoTls`] for `https` without a CA, [`CallbackError::NotAllowed`] for a server that the target's tenant may not
+    /// send callbacks to.
     pub fn check(&self, target: &Target) -> Result<(), CallbackError> {
-        let is_secured = target.endpoint().is_some_and(|endpoint| endpoint.is_secured);
-        if is_secured && !self.has_tls { Err(CallbackError::NoTls) } else { Ok(()) }
+        let Some(endpoint) = target.endpoint() else { return Ok(()) };
+        if endpoint.is_secured && !self.has_tls {
+            return Err(CallbackError::NoTls);
+        }
+        self.shared.config.callbacks.check(&target.tenant, endpoint)
     }
 
     /// Adds a subscription, or changes its target.
@@ -190,6 +200,11 @@ impl Delivery {
     pub fn set_share(&self, tenant: &str, share: TenantShare) {
         self.shared.scheduler().set_share(tenant.into(), share, Instant::now());
         self.shared.wake.notify_one();
+    }
+
+    /// The servers that callbacks may be sent to.
+    pub fn callbacks(&self) -> &CallbackPolicy {
+        &self.shared.config.callbacks
     }
 
     /// Queues a notification for subscriptions.

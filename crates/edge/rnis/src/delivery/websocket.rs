@@ -55,6 +55,11 @@ pub fn route(service: &Arc<Service>) -> Route {
     Route::new(operation, move |request| {
         let key = Key(request.number(0, "subscription")?);
         let none = || Problem::not_found(format!("there is no subscription `{}` with a WebSocket", key.0));
+        // of a tenant's subscription only the tenant learns that it exists
+        if service.tenants().is_some() {
+            let owner = request.subject().map_or(crate::api::OWNER, |subject| subject);
+            service.subscription(key).filter(|it| *it.owner == *owner).ok_or_else(none)?;
+        }
         Ok(Response::messages(service.open_websocket(key).ok_or_else(none)?))
     })
 }

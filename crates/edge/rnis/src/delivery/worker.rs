@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ const MAX_BATCH: usize = 64;
 /// A connection, as the others see it.
 struct Slot {
     id: u64,
+    /// The address of the server, once it is connected to.
+    peer: Cell<Option<SocketAddr>>,
     deadline: Cell<Instant>,
     expired: Notify,
     assigned: Notify,
@@ -46,6 +49,7 @@ enum Multiplexed {
     Opening(Vec<Job>),
     Open {
         sender: http2::Sender,
+        peer: SocketAddr,
         used: Instant,
         _counted: CountedConnection,
     },
@@ -60,6 +64,11 @@ pub struct Worker {
     idle: RefCell<HashMap<Arc<Endpoint>, Vec<Rc<Slot>>>>,
     idle_count: Cell<usize>,
     multiplexed: RefCell<HashMap<Arc<Endpoint>, Multiplexed>>,
+}
+
+/// A connection is open to an address that the subscriber's tenant may not use.
+fn not_allowed(endpoint: &Endpoint) -> DeliveryError {
+    DeliveryError::Connect(format!("`{}` has no address that callbacks may be sent to", endpoint.host))
 }
 
 /// Sends until the handle is dropped.
@@ -119,7 +128,12 @@ impl Worker {
         let mut multiplexed = self.multiplexed.borrow_mut();
         match multiplexed.get_mut(endpoint) {
             Some(Multiplexed::Opening(waiting)) => return waiting.push(job),
-            Some(Multiplexed::Open { sender, used, .. }) if !sender.is_closed() => {
+            Some(Multiplexed::Open { sender, peer, used, .. }) if !sender.is_closed() => {
+                if !self.connector.allows(&target.tenant, endpoint, *peer) {
+                    drop(multiplexed);
+                    self.finish(job, Err(not_allowed(endpoint)));
+                    return;
+                }
                 *used = Instant::now();
                 tokio::task::spawn_local(Rc::clone(self).exchange_http2(sender.clone(), job));
                 return;
@@ -131,11 +145,11 @@ impl Worker {
         }
         if is_assumed {
             multiplexed.insert(Arc::clone(endpoint), Multiplexed::Opening(vec![job]));
-            tokio::task::spawn_local(Rc::clone(self).open_http2(Arc::clone(endpoint)));
+            tokio::task::spawn_local(Rc::clone(self).open_http2(Arc::clone(&target.tenant), Arc::clone(endpoint)));
             return;
         }
         drop(multiplexed);
-        match self.take_idle(endpoint) {
+        match self.take_idle(&target.tenant, endpoint) {
             Some(slot) => {
                 slot.job.set(Some(job));
                 slot.assigned.notify_one();
@@ -146,10 +160,13 @@ impl Worker {
         }
     }
 
-    fn take_idle(&self, endpoint: &Arc<Endpoint>) -> Option<Rc<Slot>> {
+    /// Takes a connection that waits for a notification: one to an address that the tenant may use.
+    fn take_idle(&self, tenant: &str, endpoint: &Arc<Endpoint>) -> Option<Rc<Slot>> {
         let mut idle = self.idle.borrow_mut();
         let slots = idle.get_mut(endpoint)?;
-        let slot = slots.pop();
+        let is_allowed =
+            |slot: &Rc<Slot>| slot.peer.get().is_some_and(|it| self.connector.allows(tenant, endpoint, it));
+        let slot = slots.iter().rposition(is_allowed).map(|at| slots.swap_remove(at));
         if slots.is_empty() {
             idle.remove(endpoint);
         }
@@ -185,6 +202,7 @@ impl Worker {
         self.last_id.update(|id| id + 1);
         let slot = Rc::new(Slot {
             id: self.last_id.get(),
+            peer: Cell::new(None),
             deadline: Cell::new(Instant::now() + self.shared.config.timeout),
             expired: Notify::new(),
             assigned: Notify::new(),
@@ -231,14 +249,17 @@ impl Worker {
         let target = Arc::clone(&job.target);
         if let Channel::Callback(callback) = &target.channel {
             let endpoint = callback.endpoint();
-            let connected = slot.within(self.connector.connect(endpoint)).await;
-            match connected.unwrap_or_else(|| Err(DeliveryError::Connect("no connection in time".to_owned()))) {
+            let connected = slot.within(self.connector.connect(&target.tenant, endpoint)).await;
+            let connected =
+                connected.unwrap_or_else(|| Err(DeliveryError::Connect("no connection in time".to_owned())));
+            slot.peer.set(connected.as_ref().ok().map(|(_, peer)| *peer));
+            match connected {
                 Err(error) => self.finish(job, Err(error)),
-                Ok(socket) if socket.is_http2() => {
+                Ok((socket, peer)) if socket.is_http2() => {
                     let opened = slot.within(self.begin_http2(socket)).await;
                     match opened.unwrap_or(Err(DeliveryError::TimedOut)) {
                         Ok(sender) => {
-                            let new = self.opened_http2(sender.clone());
+                            let new = self.opened_http2(sender.clone(), peer);
                             self.multiplexed.borrow_mut().insert(Arc::clone(endpoint), new);
                             self.shared.scheduler().note_http2(endpoint);
                             tokio::task::spawn_local(Rc::clone(&self).exchange_http2(sender, job));
@@ -246,9 +267,9 @@ impl Worker {
                         Err(error) => self.finish(job, Err(error)),
                     }
                 }
-                Ok(Socket::Plain(stream)) => self.serve(stream, &slot, endpoint, job).await,
+                Ok((Socket::Plain(stream), _)) => self.serve(stream, &slot, endpoint, job).await,
                 #[cfg(feature = "tls")]
-                Ok(Socket::Tls(stream)) => self.serve(*stream, &slot, endpoint, job).await,
+                Ok((Socket::Tls(stream), _)) => self.serve(*stream, &slot, endpoint, job).await,
             }
         }
         self.remove_slot(&slot);
@@ -336,26 +357,36 @@ impl Worker {
         }
     }
 
-    fn opened_http2(&self, sender: http2::Sender) -> Multiplexed {
+    fn opened_http2(&self, sender: http2::Sender, peer: SocketAddr) -> Multiplexed {
         let counted = self.shared.telemetry.count_connection(Protocol::Http2);
-        Multiplexed::Open { sender, used: Instant::now(), _counted: counted }
+        Multiplexed::Open { sender, peer, used: Instant::now(), _counted: counted }
     }
 
     /// Opens the connection to a server that is assumed to speak HTTP/2.
-    async fn open_http2(self: Rc<Self>, endpoint: Arc<Endpoint>) {
+    async fn open_http2(self: Rc<Self>, tenant: Arc<str>, endpoint: Arc<Endpoint>) {
         let slot = self.add_slot();
-        let opening = async { self.begin_http2(self.connector.connect(&endpoint).await?).await };
+        let opening = async {
+            let (socket, peer) = self.connector.connect(&tenant, &endpoint).await?;
+            Ok((self.begin_http2(socket).await?, peer))
+        };
         let opened = slot.within(opening).await;
         self.remove_slot(&slot);
         let old = self.multiplexed.borrow_mut().remove(&endpoint);
         let Some(Multiplexed::Opening(waiting)) = old else { return };
         match opened.unwrap_or_else(|| Err(DeliveryError::Connect("no connection in time".to_owned()))) {
-            Ok(sender) => {
-                let new = self.opened_http2(sender);
+            Ok((sender, peer)) => {
+                let new = self.opened_http2(sender, peer);
                 self.multiplexed.borrow_mut().insert(endpoint, new);
                 waiting.into_iter().for_each(|job| self.start(job));
             }
-            Err(error) => waiting.into_iter().for_each(|job| self.finish(job, Err(error.clone()))),
+            // other tenants may be allowed other addresses: each opens a connection of its own
+            Err(error) => waiting.into_iter().for_each(|job| {
+                if job.target.tenant == tenant {
+                    self.finish(job, Err(error.clone()));
+                } else {
+                    self.start(job);
+                }
+            }),
         }
     }
 

@@ -82,7 +82,7 @@ impl Random {
                 Change::S1Bearer { event: self.bearer_event(), bearers: self.some(3, bearer) }
             }
         };
-        let ue = UeIds { associate_ids: self.some(3, Self::ue), temporary: None };
+        let ue = UeIds { associate_ids: self.some(3, Self::ue), temporary: None, slices: Vec::new() };
         Event { received_ns: 0, cell: self.cell(), ue, change }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::SERVICE_MANAGEMENT;
 use super::embedded::{APPLICATION, application};
 use super::service_info::{CategoryRef, LinkType, ServiceInfo, ServiceLinks, ServiceState};
-use crate::api::channel;
+use crate::api::{OWNER, channel};
 use crate::delivery::{Notification, Target};
 use crate::matcher::Key;
 use crate::model::{Fault, TimeStamp};
@@ -192,7 +192,7 @@ impl Availability {
         let application = application(request)?.to_owned();
         let mut body: SerAvailabilityNotificationSubscription = request.json()?;
         body.check()?;
-        let target = channel::check(&self.service, &body.callback_reference)?;
+        let target = channel::check(&self.service, OWNER, &body.callback_reference)?;
         let mut table = self.table();
         let of_application = table.subscriptions.values().filter(|entry| entry.application == application).count();
         if table.subscriptions.len() >= MAX_SUBSCRIPTIONS || of_application >= MAX_OF_APPLICATION {

@@ -323,7 +323,8 @@ impl Replica {
     ) -> Result<(Key, Arc<Subscription>), SubscriptionError> {
         let key = self.next_key().map_err(SubscriptionError::Broker)?;
         let NewSubscription { subscription, target, is_tested } = create(key);
-        service.subscriptions().check(&subscription.owner, &service.limits)?;
+        let limits = service.limits_of(&subscription.owner);
+        service.subscriptions().check(&subscription.owner, &limits)?;
         self.prepare(service, &target).map_err(SubscriptionError::Broker)?;
         let record = Record::new(&subscription, &target, 1, self.process());
         let name = key.0.to_string();

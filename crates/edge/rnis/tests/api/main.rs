@@ -8,4 +8,7 @@ mod openapi_tools;
 mod queries;
 mod subscriptions;
 mod support;
+mod tenancy;
+mod tenants;
+mod tokens;
 mod v1;

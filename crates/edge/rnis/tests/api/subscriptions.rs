@@ -22,7 +22,7 @@ fn cell_change(callback: &str, filter: Value) -> Value {
 fn event(change: Change) -> Event {
     let id = AssociateId { kind: AssociateIdType::UeIpv4, value: "10.45.0.2".into() };
     let temporary = Some(TempUeId { mmec: "1".into(), mtmsi: "1234".into() });
-    let ue = UeIds { associate_ids: vec![id], temporary };
+    let ue = UeIds { associate_ids: vec![id], temporary, slices: Vec::new() };
     Event { received_ns: 1_700_000_000_000_000_005, cell: cell(1), ue, change }
 }
 

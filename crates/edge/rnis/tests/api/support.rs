@@ -51,11 +51,23 @@ impl TestService {
         let service =
             Service::new(Delivery::start(DeliveryConfig::default()).unwrap(), |sink| Ok::<_, ()>(broker(sink)))
                 .unwrap();
-        let service = Arc::new(service.with_limits(limits));
+        TestService::serve(service.with_limits(limits), api, Vec::new(), adapt)
+    }
+
+    /// A service with further routes.
+    pub fn serve(
+        service: Service,
+        api: &ApiConfig,
+        further: Vec<Route>,
+        adapt: impl FnOnce(&mut ServerConfig),
+    ) -> Self {
+        let service = Arc::new(service);
         let metrics = service.metrics().clone();
         let mut config = ServerConfig { metrics, ..ServerConfig::new("127.0.0.1:0".parse().unwrap()) };
         adapt(&mut config);
-        let server = Server::start(config, rnis::api::routes(&service, api).unwrap()).unwrap();
+        let mut routes = rnis::api::routes(&service, api).unwrap();
+        routes.extend(further);
+        let server = Server::start(config, routes).unwrap();
         let rest = testkit::http::Service { address: server.address() };
         TestService { service, rest, _server: server }
     }
@@ -95,6 +107,7 @@ impl TestService {
             ids: UeIds {
                 associate_ids: ids.to_vec(),
                 temporary: Some(TempUeId { mmec: "1".into(), mtmsi: "1234".into() }),
+                slices: Vec::new(),
             },
             cell: Some(cell(0x1)),
             bearers: [(5, gbr), (6, other.clone())].into(),

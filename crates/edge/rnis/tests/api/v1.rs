@@ -40,7 +40,12 @@ fn body(word: &str, callback: &str) -> Value {
 fn handover(from: u64, to: u64) -> Event {
     let id = AssociateId { kind: AssociateIdType::UeIpv4, value: "10.45.0.2".into() };
     let change = Change::CellChange { targets: vec![cell(to)], status: HandoverStatus::Completed };
-    Event { received_ns: 1, cell: cell(from), ue: UeIds { associate_ids: vec![id], temporary: None }, change }
+    Event {
+        received_ns: 1,
+        cell: cell(from),
+        ue: UeIds { associate_ids: vec![id], temporary: None, slices: Vec::new() },
+        change,
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use ap::xnap::HandoverMessage;
 
 use crate::collector::ues::BearerReport;
 use crate::event::{BearerQos, HandoverStatus, Tunnel};
-use crate::identity::Cell;
+use crate::identity::{Cell, Slice};
 use crate::state::BearerState;
 
 /// The most UEs whose requests wait for their responses. Beyond it all are forgotten: their responses were not copied.
@@ -69,7 +69,8 @@ impl Sessions {
                 let flow = request.and_then(|request| request.flows.iter().find(|flow| flow.qfi == qfi));
                 let qos = flow.and_then(qos_of);
                 let tunnel = Some((tunnel(session.base_station), gateway.clone()));
-                reports.push(BearerReport { id: qfi, state: BearerState { qos, tunnel } });
+                let slice = request.map(|request| Slice(request.s_nssai));
+                reports.push(BearerReport { id: qfi, state: BearerState { qos, tunnel }, slice });
             }
         }
         remember(&mut self.established, key, established, MAX_UES);
@@ -92,7 +93,7 @@ impl Sessions {
                     let flows = qfis.iter().filter_map(|qfi| requested.iter().find(|flow| flow.qfi == *qfi));
                     changes.reports.extend(flows.map(|flow| {
                         let state = BearerState { qos: qos_of(flow), tunnel: None };
-                        BearerReport { id: flow.qfi, state }
+                        BearerReport { id: flow.qfi, state, slice: None }
                     }));
                 }
             }

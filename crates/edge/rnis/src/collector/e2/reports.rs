@@ -324,7 +324,7 @@ impl Core {
             // FlexRIC's layout has one octet of it
             let gateway = if wire == e2sm::Wire::Plain { Tunnel::default() } else { end(tunnel.teid_upf) };
             let state = BearerState { qos: None, tunnel: Some((end(tunnel.teid_gnb), gateway)) };
-            by_ue.entry(key).or_default().push(BearerReport { id: tunnel.qfi, state });
+            by_ue.entry(key).or_default().push(BearerReport { id: tunnel.qfi, state, slice: None });
         }
         for (key, reports) in by_ue {
             self.ues.report_bearers(key, at, &reports, true, output);
@@ -372,7 +372,7 @@ impl Core {
             return;
         }
         let state = BearerState { qos: Some(BearerQos { qci, rates_bps: None }), tunnel: None };
-        let report = BearerReport { id: *id, state };
+        let report = BearerReport { id: *id, state, slice: None };
         self.ues.report_bearers(key, at, &[report], false, output);
     }
 }

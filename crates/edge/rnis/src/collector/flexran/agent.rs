@@ -192,7 +192,7 @@ impl Agent {
                 let qci = channel.qci.and_then(|qci| u8::try_from(qci + 1).ok());
                 let qos = qci.map(|qci| BearerQos { qci, rates_bps: channel.is_gbr.then_some(channel.rates_bps) });
                 let id = (channel.lcid - FIRST_LCID + FIRST_E_RAB) as u8;
-                BearerReport { id, state: BearerState { qos, tunnel: None } }
+                BearerReport { id, state: BearerState { qos, tunnel: None }, slice: None }
             })
             .collect();
         ue.is_gbr = data.clone().any(|channel| channel.is_gbr);
@@ -263,7 +263,7 @@ fn tunnel(of: &GtpStatistics) -> Option<BearerReport> {
         Tunnel { address, teid: format!("{teid:08x}") }
     };
     let tunnel = (end(&of.address_enb, of.teid_enb), end(&of.address_sgw, of.teid_sgw));
-    Some(BearerReport { id, state: BearerState { qos: None, tunnel: Some(tunnel) } })
+    Some(BearerReport { id, state: BearerState { qos: None, tunnel: Some(tunnel) }, slice: None })
 }
 
 /// Publishes what a UE measures, with the neighbours whose cells are known.

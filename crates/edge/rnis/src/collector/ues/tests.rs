@@ -19,7 +19,7 @@ fn bearer(id: u8, qci: Option<u8>, teid: Option<&str>) -> BearerReport {
         qos: qci.map(|qci| BearerQos { qci, rates_bps: None }),
         tunnel: teid.map(|teid| (end(teid), end("0000000f"))),
     };
-    BearerReport { id, state }
+    BearerReport { id, state, slice: None }
 }
 
 fn ues() -> (Ues, Recorder) {
@@ -132,4 +132,23 @@ fn secondary_cells_are_added_and_removed() {
         measured: Vec::new(),
     };
     assert_eq!(changes(&recorder), [change(&[cell(2), cell(3)], &[]), change(&[], &[cell(2)])]);
+}
+
+#[test]
+fn slices_of_a_ue_are_those_of_its_sessions() {
+    let (mut ues, recorder) = ues();
+    let at = Moment::now();
+    let slice = |text: &str| Slice::try_from(text.to_owned()).unwrap();
+    let slices = || recorder.state.lock().unwrap().ues[UE].ids.slices.clone();
+    let of = |id, text| BearerReport { slice: Some(slice(text)), ..bearer(id, Some(9), None) };
+    ues.report_bearers(UE, at, &[of(5, "1-0000ab"), of(6, "1-0000ab"), of(7, "2")], true, &recorder);
+    assert_eq!(slices(), [slice("1-0000ab"), slice("2")]);
+    // statistics of the node know no slices
+    ues.report_bearers(UE, at, &[bearer(5, Some(9), None), bearer(6, Some(9), None)], true, &recorder);
+    assert_eq!(slices(), [slice("1-0000ab")]);
+    ues.advance_timing(UE, at, 4, &recorder);
+    assert_eq!(recorder.take().pop().unwrap().ue.slices, [slice("1-0000ab")]);
+    ues.release_bearers(UE, at, &[5, 6], &recorder);
+    assert_eq!(recorder.take().pop().unwrap().ue.slices, [slice("1-0000ab")], "the event is still of the slice");
+    assert_eq!(slices(), []);
 }
