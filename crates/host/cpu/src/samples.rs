@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::latency::{Histogram, Stalls, TRACEPOINT, tick_attributes};
 use crate::programs::{CLASSES, Points, STALL_NS, STATE_MASK, cpu, record};
 use crate::sys::{self, Buffer, EventAttributes};
@@ -16,6 +18,8 @@ const SAMPLE: u64 = 1 << 2 | 1 << 7 | 1 << 10;
 const USE_CLOCK: u64 = 1 << 25;
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
+/// Samples are counted when they are so old: until then a CPU may still be writing one that is older.
+const SETTLING_NS: u64 = 1_000_000;
 const RIGHT: &str = "root (CAP_PERFMON)";
 
 /// A thing that has happened.
@@ -36,6 +40,8 @@ pub(crate) enum Happening {
 pub(crate) struct Samples {
     points: Points,
     buffers: Vec<Buffer>,
+    /// Samples that are read and not yet counted: the buffers are read one after the other, and others may have older ones.
+    waiting: Vec<(u64, u32, Happening)>,
     _events: Vec<OwnedFd>,
     waits: Waits,
     lost: u64,
@@ -70,7 +76,7 @@ impl Samples {
             sys::enable(&first).map_err(failed)?;
             events.push(first);
         }
-        Ok(Samples { points, buffers, _events: events, waits: Waits::default(), lost: 0 })
+        Ok(Samples { points, buffers, waiting: Vec::new(), _events: events, waits: Waits::default(), lost: 0 })
     }
 
     pub(crate) fn watch(&mut self, tid: u32) {
@@ -83,13 +89,14 @@ impl Samples {
         }
     }
 
-    /// Reads all samples that are waiting, and counts them in the order of their times.
+    /// Reads all samples, and counts those before now, but for the last millisecond, in the order of their times.
     pub(crate) fn read(&mut self) {
-        let mut happenings = Vec::new();
-        let (points, lost) = (&self.points, &mut self.lost);
+        let now = clock_gettime(ClockId::Monotonic);
+        let settled_ns = (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).saturating_sub(SETTLING_NS);
+        let (points, lost, waiting) = (&self.points, &mut self.lost, &mut self.waiting);
         for buffer in &mut self.buffers {
             buffer.drain(|kind, content| match kind {
-                RECORD_SAMPLE => happenings.extend(parse(points, content)),
+                RECORD_SAMPLE => waiting.extend(parse(points, content)),
                 // its number, and how many
                 RECORD_LOST => {
                     *lost +=
@@ -98,8 +105,9 @@ impl Samples {
                 _ => {}
             });
         }
-        happenings.sort_unstable();
-        for (time, cpu, happening) in happenings {
+        waiting.sort_unstable();
+        let settled = waiting.partition_point(|(time, ..)| *time < settled_ns);
+        for (time, cpu, happening) in waiting.drain(..settled) {
             self.waits.happen(time, cpu, happening);
         }
     }
