@@ -49,7 +49,7 @@ use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use rest::{Reply, RequestQueue, RequestReceiver, request_queue};
 
 pub use control::{encoding_problem, misuse_problem, node_lost, problem_of};
-pub use ue::resolve_ue;
+pub use ue::{UE, resolve_ue};
 
 pub use topic::Topic;
 

@@ -1,7 +1,14 @@
 //! UEs that requests name.
 
 use ferric::e2::topology::{RanDatabase, ResolveError, Ue, UeReference};
-use rest::Problem;
+use rest::{Parameter, Problem};
+
+/// The parameter `{ue}` of a path: a [`UeReference`].
+pub const UE: Parameter = Parameter::text(
+    "ue",
+    "A UE by any of its names: `amf:N` or `N`, `mme:N`, `f1ap:N`, `e1ap:N`, `w1ap:N`, `x2ap:N`, `rnti:0xN@CELL`, `rnti:0xN@NODE` or \
+     `ip:ADDRESS`.",
+);
 
 /// Returns the UE that a reference names.
 ///

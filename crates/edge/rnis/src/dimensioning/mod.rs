@@ -6,7 +6,7 @@
 //!
 //! What an instance *needs* comes from two sides:
 //!
-//! - **Forward**, from its load ([`sojourn`]): the notifications per second that its events cause, times the processor time of one, plus
+//! - **Forward**, from its load (`sojourn`): the notifications per second that its events cause, times the processor time of one, plus
 //!   the room that keeps the latency of a burst below the target. The rate is that of arrivals, not of deliveries: an instance that
 //!   is too small delivers what it can, and its rate of deliveries says nothing of what it needs. So a step of the load is answered within
 //!   an interval.

@@ -12,8 +12,8 @@ use ferric::e2::topology::{UeReference, UeReferenceError};
 use ferric::e2::{Node, NodeId, RequestEvent, Ticket};
 use ferric::e2ap::{GlobalE2NodeId, RanFunctionId};
 use ferric::server::IappContext;
-use iapp_rest::{Job, encoding_problem, misuse_problem, problem_of, resolve_ue};
-use rest::{Operation, Parameter, Problem, Reply, Request, Response, Route};
+use iapp_rest::{Job, UE, encoding_problem, misuse_problem, problem_of, resolve_ue};
+use rest::{Operation, Problem, Reply, Request, Response, Route};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -24,8 +24,6 @@ use super::overview::{cell_at, known_cells};
 
 /// The most cells that a refusal names.
 const NEAREST: usize = 8;
-
-const NAME: Parameter = Parameter::text("ue", "A UE by any of its names, as in `/v1/ues/{ue}`.");
 
 /// The cell that a UE is handed over to.
 #[derive(Deserialize, JsonSchema)]
@@ -150,7 +148,7 @@ where
     T: for<'de> Deserialize<'de> + JsonSchema,
     Order: TryFrom<T, Error = Problem>,
 {
-    let operation = operation.tag("ues").path(&[NAME]).returns::<Acknowledged>("The node has acknowledged it.");
+    let operation = operation.tag("ues").path(&[UE]).returns::<Acknowledged>("The node has acknowledged it.");
     Route::queued(operation, queue, |request: &Request| {
         let text = request.parameter(0);
         let read = text.parse();

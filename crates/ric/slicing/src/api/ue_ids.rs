@@ -3,7 +3,7 @@
 use ferric::e2::topology::{
     IdentityField, RanDatabase, Ue, UeContext, UeIdentity, UeMergeState, UeReference, UeReferenceError,
 };
-use rest::{Operation, Parameter, Problem, Request, Response, Route};
+use rest::{Operation, Problem, Request, Response, Route};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -13,19 +13,13 @@ use super::super::database::Database;
 use super::super::node::Node;
 use super::ues::{Change, SNssaiDocument, SliceAssociation};
 use super::{AppQueue, CHANGES};
-use iapp_rest::{Job, resolve_ue};
+use iapp_rest::{Job, UE, resolve_ue};
 
 /// The most UEs of an answer.
 const MAX_UES: usize = 10_000;
 
-const NAME: Parameter = Parameter::text(
-    "ue",
-    "A UE by any of its names: `amf:N` or `N`, `mme:N`, `f1ap:N`, `e1ap:N`, `w1ap:N`, `x2ap:N`, `rnti:0xN@CELL`, `rnti:0xN@NODE` or \
-     `ip:ADDRESS`.",
-);
-
 pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
-    const UE: &str = "/v1/ues/{ue}";
+    const ONE: &str = "/v1/ues/{ue}";
     const SLICES: &str = "/v1/ues/{ue}/slices";
     let get = |path, id, summary| Operation::get(path, id, summary).tag("ues");
     let all = get("/v1/ues", "getIdentifiedUes", "All UEs with all their names").returns::<List>("The UEs.").describe(
@@ -33,13 +27,13 @@ pub(super) fn routes(queue: &AppQueue) -> Vec<Route> {
          cell, slices and addresses. UEs that share an id in one base station are one UE; after a handover a UE is listed at the \
          target. At most 10,000 UEs are listed.",
     );
-    let one = get(UE, "getIdentifiedUe", "A UE by any of its names").path(&[NAME]).returns::<UeDocument>("The UE.");
+    let one = get(ONE, "getIdentifiedUe", "A UE by any of its names").path(&[UE]).returns::<UeDocument>("The UE.");
     let one = one.describe(
         "404: no UE has this name; `known` lists some that are known. 409: several UEs have it; `candidates` lists them.",
     );
-    let slices = get(SLICES, "getIdentifiedUeSlices", "The slices of a UE by any of its names").path(&[NAME]);
+    let slices = get(SLICES, "getIdentifiedUeSlices", "The slices of a UE by any of its names").path(&[UE]);
     let change = Operation::put(SLICES, "putIdentifiedUeSlices", "Move a UE by any of its names to other slices");
-    let change = change.tag("ues").path(&[NAME]).takes::<Change>().example(json!({ "dl": 1 }));
+    let change = change.tag("ues").path(&[UE]).takes::<Change>().example(json!({ "dl": 1 }));
     let change = change.describe(CHANGES).returns::<SliceAssociation>("The slices after the change.");
     vec![
         Route::queued(all, queue, |_| {
