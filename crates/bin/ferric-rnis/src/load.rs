@@ -107,14 +107,17 @@ fn generate(
                 Err(RecvTimeoutError::Disconnected) => return,
             },
         };
-        match command {
-            Some(Command::Start) => planned = Some(Instant::now()),
-            Some(Command::Stop) => planned = None,
-            Some(Command::Rate(rate)) => {
-                period = Duration::from_secs(1) / rate;
-                planned = planned.map(|_| Instant::now());
+        if let Some(command) = command {
+            match command {
+                Command::Start => planned = Some(Instant::now()),
+                Command::Stop => planned = None,
+                Command::Rate(rate) => {
+                    period = Duration::from_secs(1) / rate;
+                    planned = planned.map(|_| Instant::now());
+                }
             }
-            None => {}
+            // the command was waited for: the next pause counts from now
+            continue;
         }
         let Some(instant) = &mut planned else { continue };
         if *instant > now {
@@ -129,7 +132,8 @@ fn generate(
     }
 }
 
-/// An event of one of the first types, in turn, of one of a few UEs, that has happened so long ago. The type of bearers towards the core is not among them.
+/// An event of one of the first types, in turn, of one of a few UEs, that has happened so long ago. The type of bearers towards the
+/// core is not among them.
 fn event(number: u32, types: u32, plmn: PlmnIdentity, ago: Duration) -> Event {
     let ue = number / types % UES;
     let cell = |number: u32| Cell::eutra(plmn, 0x19B_0000 + number);
