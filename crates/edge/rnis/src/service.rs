@@ -170,7 +170,7 @@ impl Service {
         self.replica().is_none_or(Replica::is_leader)
     }
 
-    /// Whether this process collects, of those that share the latest state: it is not told by the others then.
+    /// Whether this process collects, of those that share the latest state: it takes no state from the others then.
     pub fn set_collecting(&self, collecting: Option<Collecting>) {
         if let Some(replica) = self.replica() {
             replica.set_collecting(self, collecting);
@@ -277,8 +277,13 @@ impl Service {
         create: impl FnOnce(Key) -> NewSubscription,
     ) -> Result<(Key, Arc<Subscription>), SubscriptionError> {
         if let Some(replica) = self.replica() {
-            let (key, subscription) = replica.subscribe(self, create)?;
-            self.confirm_tenant(key, self.share_of(&subscription.owner)).map_err(|_| SubscriptionError::NoTenant)?;
+            let mut tenant = Arc::from("");
+            let (key, subscription) = replica.subscribe(self, |key| {
+                let new = create(key);
+                tenant = Arc::clone(&new.target.tenant);
+                new
+            })?;
+            self.confirm_tenant(key, &tenant).map_err(|_| SubscriptionError::NoTenant)?;
             return Ok((key, subscription));
         }
         let key = Key(self.last_key.fetch_add(1, Ordering::Relaxed) + 1);
