@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 
 use cpu::Selection;
-use cpu::latency::{Histogram, Latency, Source, ThreadLatency};
+use cpu::latency::{Histogram, Latency, Report, Source, ThreadLatency};
 use serde_json::Value;
 use support::{PROGRAM, Unit, lock};
 use testkit::program::Program;
@@ -65,6 +65,33 @@ fn known_waits_are_measured_by_name() {
 fn wakeups_and_preemptions_are_counted_apart_and_by_both_sources_alike() {
     let Some(_lock) = lock() else { return };
     let mut unit = unit_with_pair();
+    // in a stall of the host, the ticks of the two sources and the order of their samples differ
+    let Some(reports) = (0..5).map(|_| measure_by_both_sources(&mut unit)).find(is_undisturbed) else {
+        println!("NOT TESTED: wake-ups and preemptions by both sources: the host stalled in five of five measurements");
+        return;
+    };
+    let victims =
+        reports.each_ref().map(|report| report.threads.iter().find(|thread| thread.name == "victim").unwrap());
+    for (report, victim) in reports.iter().zip(victims) {
+        println!("{:?}: {victim:?}", report.source);
+        // and one that begins the preemptions
+        assert_eq!(victim.wakeup_waits.total() + victim.preemption_waits.total(), ROUNDS + 1 + victim.preempted);
+        assert!((ROUNDS..ROUNDS + 10).contains(&victim.preempted), "{}", victim.preempted);
+        assert!(longer(&victim.wakeup_waits, BLOCKED_US) >= ROUNDS);
+        assert!(longer(&victim.preemption_waits, BLOCKED_US) >= ROUNDS && victim.preempted >= ROUNDS);
+        assert_eq!((report.lost, victim.stalls), (0, 0));
+    }
+    let [bpf, samples] = victims;
+    let total =
+        |thread: &ThreadLatency| (thread.wakeup_waits.total() + thread.preemption_waits.total(), thread.preempted);
+    assert_eq!(total(bpf), total(samples));
+    // they read the clock some hundred nanoseconds apart
+    let apart = longer(&bpf.lateness, 1024).abs_diff(longer(&samples.lateness, 1024));
+    assert!(apart <= 2 && bpf.lateness.total() + 1 >= ROUNDS, "{apart}");
+}
+
+/// Wakes and preempts the victim as often as [`ROUNDS`] says, measured by BPF and by samples at once.
+fn measure_by_both_sources(unit: &mut Unit) -> [Report; 2] {
     let selection = Selection { names: vec![], pids: vec![unit.pid().parse().unwrap()] };
     let start = |source| Latency::start_with(selection.clone(), Some(5000), source).unwrap();
     let mut both = [start(Source::Bpf), start(Source::PerfEvent)];
@@ -72,29 +99,11 @@ fn wakeups_and_preemptions_are_counted_apart_and_by_both_sources_alike() {
     both.iter_mut().for_each(|latency| latency.poll().unwrap());
     unit.tell(&format!("preempt {ROUNDS} {BLOCKED_US}"));
     std::thread::sleep(Duration::from_millis(300));
-    let reports = both.each_mut().map(|latency| latency.report().unwrap());
-    let victims =
-        reports.each_ref().map(|report| report.threads.iter().find(|thread| thread.name == "victim").unwrap());
-    for (report, victim) in reports.iter().zip(victims) {
-        println!("{:?}: {victim:?} {:?}", report.source, report.stalls);
-        // and one that begins the preemptions
-        assert_eq!(
-            victim.wakeup_waits.total() + victim.preemption_waits.total() + victim.stalls,
-            ROUNDS + 1 + victim.preempted
-        );
-        assert!((ROUNDS..ROUNDS + 10).contains(&victim.preempted), "{}", victim.preempted);
-        assert!(longer(&victim.wakeup_waits, BLOCKED_US) + victim.stalls >= ROUNDS);
-        assert!(longer(&victim.preemption_waits, BLOCKED_US) + victim.stalls >= ROUNDS && victim.preempted >= ROUNDS);
-        assert_eq!(report.lost, 0);
-    }
-    let [bpf, samples] = victims;
-    // they read the clock some hundred nanoseconds apart, and each has ticks of its own to notice stalls
-    let total = |thread: &ThreadLatency| {
-        (thread.wakeup_waits.total() + thread.preemption_waits.total() + thread.stalls, thread.preempted)
-    };
-    assert_eq!(total(bpf), total(samples));
-    let apart = (longer(&bpf.lateness, 1024)).abs_diff(longer(&samples.lateness, 1024));
-    assert!(apart <= 2 + bpf.stalls + samples.stalls && bpf.lateness.total() + 1 + bpf.stalls >= ROUNDS, "{apart}");
+    both.each_mut().map(|latency| latency.report().unwrap())
+}
+
+fn is_undisturbed(reports: &[Report; 2]) -> bool {
+    reports.iter().all(|report| report.stalls.count == 0)
 }
 
 #[test]
