@@ -5,17 +5,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::measure::Meter;
+use super::measure::{Meter, Names};
 use super::steps::Steps;
 use super::{Action, Cause, Decider, Entry, Kind, Settings, Step};
 use crate::blame::Class;
 use crate::change::{Change, Target};
+use crate::threads::Thread;
 use crate::{Controller, Cpus, Error, Host, Request};
 
 /// How often the controller looks at what was measured.
 const PERIOD: Duration = Duration::from_millis(10);
 /// How often new threads, and new tasks of names that were moved, are looked for.
 const FOLLOW_PERIOD: Duration = Duration::from_secs(1);
+
+/// The threads that a step has changed are remembered up to so many; then those that have ended are left out.
+const MAX_KNOWN: usize = 1024;
 
 /// A step that is taken.
 #[derive(Debug)]
@@ -69,11 +73,13 @@ impl Session {
             self.followed = Instant::now();
             self.follow(controller, &mut entries)?;
         }
-        let names = self.live.iter().filter_map(|live| match &live.step {
-            Step::Yield { name } | Step::Evict { name } => Some(name.clone()),
-            _ => None,
-        });
-        let observation = self.meter.observe(&self.steps, &names.collect())?;
+        let mut names = Names::new();
+        for live in &self.live {
+            if let Step::Yield { name } | Step::Evict { name } = &live.step {
+                names.entry(name.clone()).or_default().extend(&live.known);
+            }
+        }
+        let observation = self.meter.observe(&self.steps, &names)?;
         let now_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let Some(decision) = self.decider.observe(now_ns, &observation) else { return Ok(entries) };
         let mut entry = Entry {
@@ -98,8 +104,8 @@ impl Session {
                 (entry.kind, entry.step) = (Kind::Returned, Some(step));
             }
             Action::None => {
-                if let Cause::Hurt { class, name, .. } = decision.cause {
-                    entry.text = advice(class, &name);
+                if let Cause::Hurt { class, name, .. } = &decision.cause {
+                    entry.text = advice(*class, name);
                 }
             }
         }
@@ -186,6 +192,9 @@ impl Session {
                 continue;
             }
             let mut changes = self.steps.changes(&live.step, &threads, &Cpus::default())?;
+            if live.known.len() > MAX_KNOWN {
+                live.known.retain(|(tid, _)| matches!(Thread::read(*tid, *tid), Ok(Some(_))));
+            }
             changes.retain(|change| target(change).is_none_or(|target| live.known.insert(target)));
             if let Err(error) = controller.extend(live.number, &changes) {
                 let text = format!("what was started since is left alone ({}): {error}", live.step);
