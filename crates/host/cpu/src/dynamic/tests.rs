@@ -1,9 +1,9 @@
 //! The decisions in virtual time: over generated hosts, by seed, and over observations that were recorded on a real one.
 
-use std::fmt::Write;
+mod recorded;
+
 use std::path::PathBuf;
 
-use super::measure::{Meter, Names};
 use super::steps::Steps;
 use super::{Abilities, Action, Blamed, Cause, Decider, Decision, Observation, Settings, Step};
 use crate::blame::Class;
@@ -398,74 +398,4 @@ fn waiting_within_the_tolerance_moves_nothing() {
         world.run_until(10 * SECOND);
         assert_eq!(world.decisions, [], "seed {seed}");
     }
-}
-
-/// Lines of a recording: `t MS LOAD OTHERS CROWDED`, then `w CLASS WAITED_NS NUMBER RT VICTIM NAME` for each culprit of that moment.
-fn recording(text: &str) -> Vec<(u64, Observation)> {
-    let mut found: Vec<(u64, Observation)> = Vec::new();
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let fields: Vec<&str> = line.splitn(7, '\t').collect();
-        match fields[..] {
-            ["t", ms, load, others, crowded] => {
-                let observation = Observation {
-                    load: load.parse().unwrap(),
-                    others: others.parse().unwrap(),
-                    is_crowded: crowded == "1",
-                    ..Observation::default()
-                };
-                found.push((ms.parse::<u64>().unwrap() * MS, observation));
-            }
-            ["w", class, waited_ns, number, real_time, victim, name] => {
-                let class = CLASSES.into_iter().find(|known| known.name() == class).unwrap();
-                found.last_mut().unwrap().1.blamed.push(Blamed {
-                    class,
-                    name: name.into(),
-                    number: number.parse().unwrap(),
-                    waited_ns: waited_ns.parse().unwrap(),
-                    victim: victim.into(),
-                    is_real_time: real_time == "1",
-                    is_outside: false,
-                });
-            }
-            _ => panic!("{line}"),
-        }
-    }
-    found
-}
-
-const CLASSES: [Class; 7] = [
-    Class::UserTask,
-    Class::KernelThread,
-    Class::Softirq,
-    Class::Interrupt,
-    Class::Sibling,
-    Class::Throttling,
-    Class::Host,
-];
-
-/// Writes a recording: `FERRIC_CPU_RECORD="NAME SECONDS FILE" cargo test -p ferric-cpu --lib -- --ignored record`, as root. Nothing is moved.
-#[test]
-#[ignore = "makes the files that the tests below read"]
-fn record() {
-    let Ok(arguments) = std::env::var("FERRIC_CPU_RECORD") else { return };
-    let [name, seconds, file] = arguments.split(' ').collect::<Vec<_>>()[..] else { panic!("NAME SECONDS FILE") };
-    let host = Host::read().unwrap();
-    let profile = Profile { cpus: Some(host.online.last()), ..Profile::built_in("vbbu").unwrap() };
-    let selection = Selection { names: vec![name.into()], pids: Vec::new() };
-    let request = Request { policy: Policy::IaWa, selection, profile, scope: PathBuf::new() };
-    let steps = Steps::new(&request, host).unwrap();
-    let mut meter = Meter::start(&request, &settings()).unwrap();
-    let begun = std::time::Instant::now();
-    let mut text = String::new();
-    while begun.elapsed().as_secs_f64() < seconds.parse().unwrap() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-        let seen = meter.observe(&steps, &Names::new()).unwrap();
-        let (ms, crowded) = (begun.elapsed().as_millis(), u8::from(seen.is_crowded));
-        writeln!(text, "t\t{ms}\t{:.2}\t{:.2}\t{crowded}", seen.load, seen.others).unwrap();
-        for Blamed { class, name, number, waited_ns, victim, is_real_time, .. } in seen.blamed {
-            let real_time = u8::from(is_real_time);
-            writeln!(text, "w\t{class}\t{waited_ns}\t{number}\t{real_time}\t{victim}\t{name}").unwrap();
-        }
-    }
-    std::fs::write(file, text).unwrap();
 }
