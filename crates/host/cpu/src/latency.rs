@@ -313,9 +313,12 @@ impl Counter {
     fn watch(&mut self, tid: u32, is_new: bool) -> Result<(), Error> {
         match self {
             Counter::Samples(samples) => samples.watch(tid),
-            // the kernel may have added it already, at its parent's fork
-            Counter::Bpf(bpf) if is_new && bpf.place(tid).is_none() => {
-                let watched = bpf.maps.watch(tid);
+            Counter::Bpf(bpf) if is_new => {
+                let watched = match bpf.place(tid) {
+                    // the kernel has added it at its parent's fork
+                    Some(place) => bpf.maps.places.set(tid, place as u64),
+                    None => bpf.maps.watch(tid).map(drop),
+                };
                 watched.map_err(|source| Error::system(format!("watch thread {tid}"), RIGHT, source))?;
             }
             Counter::Bpf(_) => {}

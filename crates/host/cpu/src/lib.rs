@@ -15,7 +15,7 @@
 //! | [`dynamic`] | measures, and moves only what hurts, one step at a time: a machine that decides, and the loop around it |
 //! | [`latency`] | how long threads wait for a CPU, how late periodic ones are, and whether the host itself stalled |
 //! | [`blame`] | who ran while a thread waited, and the knob that removes it |
-//! | `assembler`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
+//! | `assembler`, `index`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
 //! | `samples` | the same counts by samples of `perf_event_open`; its `Waits` counts recorded traces as well |
 //!
 //! # What is still to come, and where it fits
@@ -41,6 +41,7 @@ pub mod dynamic;
 mod error;
 pub mod follow;
 pub mod host;
+mod index;
 pub mod journal;
 pub mod latency;
 pub mod plan;

@@ -241,23 +241,25 @@ pub fn run(
     end: Option<Instant>,
     each: &mut dyn FnMut(&Entry),
 ) -> Result<(), Error> {
-    let held = hold(controller, request, settings, stop, end, each);
+    let (held, session) = match Session::start(request, settings) {
+        Ok(mut session) => (hold(&mut session, controller, stop, end, each), Some(session)),
+        Err(error) => (Err(error), None),
+    };
+    // before the programs are detached, which takes time
     let notes = controller.restore()?;
-    let at_s = held.as_ref().map_or(0.0, |started| started.elapsed().as_secs_f64());
+    let at_s = session.as_ref().map_or(0.0, |session| session.started.elapsed().as_secs_f64());
     let text = if notes.is_empty() { "restored".into() } else { format!("restored: {}", notes.join("; ")) };
     each(&plain(at_s, Kind::Restored, text));
-    held.map(drop)
+    held
 }
 
 fn hold(
+    session: &mut Session,
     controller: &mut Controller,
-    request: &Request,
-    settings: Settings,
     stop: &AtomicBool,
     end: Option<Instant>,
     each: &mut dyn FnMut(&Entry),
-) -> Result<Instant, Error> {
-    let mut session = Session::start(request, settings)?;
+) -> Result<(), Error> {
     controller.complete()?;
     let text = format!("holding dynamic: base station on CPUs {}; nothing is moved until it hurts", session.cpus());
     each(&plain(0.0, Kind::Started, text));
@@ -272,7 +274,7 @@ fn hold(
         }
         sleep(PERIOD);
     }
-    Ok(session.started)
+    Ok(())
 }
 
 fn plain(at_s: f64, kind: Kind, text: String) -> Entry {
