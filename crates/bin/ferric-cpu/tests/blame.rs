@@ -116,6 +116,73 @@ fn softirq_is_found() {
     is_to_blame("softirq", 10_000, &found);
 }
 
+/// The number, the name and the CPU of the interrupt of a disk's first queue, and the disk.
+fn disk() -> Option<(u64, String, usize, String)> {
+    let host = cpu::Host::read().unwrap();
+    let disks: Vec<String> =
+        std::fs::read_dir("/sys/block").ok()?.flatten().map(|disk| disk.file_name().into_string().unwrap()).collect();
+    let device = |disk: &String| {
+        let path = std::fs::canonicalize(format!("/sys/block/{disk}/device")).ok()?;
+        Some((disk.clone(), path.file_name()?.to_str()?.to_owned()))
+    };
+    let (disk, interrupt) = disks.iter().filter_map(device).find_map(|(disk, device)| {
+        let is_its = |name: &String| name.starts_with(&format!("{device}-req."));
+        let found = host.interrupts.iter().find(|interrupt| interrupt.names.iter().any(is_its))?;
+        Some((disk, found.clone()))
+    })?;
+    let cpus = std::fs::read_to_string(format!("/proc/irq/{}/effective_affinity_list", interrupt.number)).ok()?;
+    Some((interrupt.number.into(), interrupt.names.join(" "), cpus.trim().parse().ok()?, disk))
+}
+
+#[test]
+fn interrupts_of_a_disk_are_found_by_number_and_name() {
+    let Some(_lock) = lock() else { return };
+    let Some((number, name, cpu, disk)) = disk().filter(|_| support::are_installed(&["dd", "taskset"])) else {
+        println!("NOT TESTED: this host has no disk with an interrupt of one CPU");
+        return;
+    };
+    let mut unit = Unit::start(&[]);
+    unit.tell(&format!("pair {cpu}"));
+    // reads without a cache, from another CPU: each ends with an interrupt
+    let other = cpu::Host::read().unwrap().online.iter().find(|other| *other != cpu).unwrap();
+    let read = format!(
+        "while true; do dd if=/dev/{disk} of=/dev/null bs=4k count=20000 iflag=direct 2>/dev/null || exit; done"
+    );
+    let mut reader = std::process::Command::new("taskset");
+    reader.args(["-c", &other.to_string(), "timeout", "20", "sh", "-c", &read]);
+    let mut reader = reader.spawn().unwrap();
+    let commands = [format!("wake {ROUNDS} {BLOCKED_US}")];
+    let found = blamed(&mut unit, &["--name", "victim", "--over-us", "1"], &commands);
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    let culprits = found.0["culprits"].as_array().unwrap();
+    let is_its = |culprit: &&Value| culprit["class"] == "interrupt" && culprit["number"] == number;
+    let Some(interrupt) = culprits.iter().find(is_its) else {
+        panic!("interrupt {number} is not to blame: {:#}", found.0)
+    };
+    assert_eq!(interrupt["name"], name.as_str(), "{interrupt}");
+    // whatever is taken by interrupts is not blamed on the thread that they have interrupted
+    let total: f64 = found.1.values().sum();
+    let waited = (ROUNDS * BLOCKED_US) as f64;
+    assert!(interrupt["count"].as_u64().unwrap() >= 5 && total <= 1.5 * waited, "{:#}", found.0);
+}
+
+#[test]
+fn exit_from_idle_is_the_hosts() {
+    let Some(_lock) = lock() else { return };
+    let mut unit = Unit::start(&[]);
+    unit.tell(&format!("tick {}", last_cpu()));
+    for _ in 0..5 {
+        let found = blamed(&mut unit, &["--name", "victim", "--over-us", "1"], &["churn 0".into(), "call idle".into()]);
+        let culprits = found.0["culprits"].as_array().unwrap();
+        if let Some(idle) = culprits.iter().find(|culprit| culprit["name"] == "idle") {
+            assert_eq!((&idle["class"], &idle["number"]), (&"host".into(), &0.into()), "{idle}");
+            return;
+        }
+    }
+    println!("NOT TESTED: the exit from idle: CPU {} never was idle when its thread was woken", last_cpu());
+}
+
 /// The kernel's threads that commit journals of loop devices.
 fn committers() -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -123,6 +123,84 @@ fn interrupts_and_knobs_are_set_and_restored() {
     assert_same(&snapshot(&[&unit]), &before);
 }
 
+/// The lines of a script's output, each a path and its content.
+fn lines(text: &str) -> Vec<(String, String)> {
+    let pair = |line: &str| line.split_once(' ').map(|(path, content)| (path.to_owned(), content.to_owned()));
+    text.lines().filter_map(pair).filter(|(path, _)| path.starts_with("/sys/")).collect()
+}
+
+#[test]
+fn packet_steering_is_set_and_restored_for_each_queue() {
+    let Some(_lock) = lock() else { return };
+    if !support::are_installed(&["ip", "unshare"]) {
+        return;
+    }
+    let (unit, state) = (Unit::start(&TABLE_1), State::new("steering", None));
+    let (last, other) = two_cpus();
+    // devices of their own, with two queues and with one
+    let print = "for f in /sys/class/net/*/queues/*/*ps_cpus; do echo \"$f $(cat $f 2>&1)\"; done";
+    let command = format!("{PROGRAM} --state {}", state.folder.display());
+    let script = format!(
+        "mount -t sysfs none /sys && ip link add two numtxqueues 2 numrxqueues 2 type veth peer name peer && \
+         ip link add one numtxqueues 1 numrxqueues 1 type veth peer name last && {print}; {command} apply wa --pid {} --cpus {last} --irq-cpus {other} --irq two --irq one \
+         --with rps,xps; echo applied; {print}; {command} undo; echo undone; {print}",
+        unit.pid()
+    );
+    let output = Command::new("unshare").args(["--net", "--mount", "sh", "-c", &script]).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if text.is_empty() {
+        println!("NOT TESTED: a network namespace with veth: {errors}");
+        return;
+    }
+    let (before, rest) = text.split_once("\napplied\n").unwrap_or_else(|| panic!("{text}{errors}"));
+    let (applied, undone) = rest.split_once("\nundone\n").unwrap_or_else(|| panic!("{text}{errors}"));
+    let before = lines(before);
+    assert!(before.len() >= 6, "{text}");
+    assert_eq!(lines(undone), before);
+    let mask = cpu::Cpus::from_iter([other.parse().unwrap()]).mask();
+    for (path, content) in lines(applied) {
+        let number = |mask: &str| u64::from_str_radix(mask, 16).unwrap();
+        if path.contains("/two/") || path.contains("/one/queues/rx-") {
+            assert_eq!(number(&content), number(&mask), "{path}: {text}{errors}");
+        } else {
+            assert!(before.contains(&(path, content)), "{text}");
+        }
+    }
+}
+
+#[test]
+fn smt_and_governor_are_set_where_the_host_offers_them() {
+    let Some(_lock) = lock() else { return };
+    let host = cpu::Host::read().unwrap();
+    let (unit, state) = (Unit::start(&TABLE_1), State::new("frequency", None));
+    let (last, _) = two_cpus();
+    let before = snapshot(&[&unit]);
+    let governor = PathBuf::from(format!("/sys/devices/system/cpu/cpu{last}/cpufreq/scaling_governor"));
+    let own: usize = last.parse().unwrap();
+    let siblings = host.siblings[&own].without(&cpu::Cpus::from_iter([own, 0]));
+    let old = fs::read_to_string(&governor).ok();
+    let arguments = ["apply", "wa", "--pid", &unit.pid(), "--cpus", &last, "--with", "smt,governor"];
+    let outcome = state.run(&arguments);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let set = fs::read_to_string(&governor).ok();
+    let online = cpu::Host::read().unwrap().online;
+    state.succeeds(&["undo"]);
+    if old.is_some() {
+        assert_eq!(set.as_deref().map(str::trim), Some("performance"));
+    } else {
+        println!("NOT TESTED: governor: this host does not control the frequency of its CPUs");
+        assert!(outcome.stderr.contains("governor: this host does not control"), "{}", outcome.stderr);
+    }
+    if siblings.is_empty() {
+        println!("NOT TESTED: smt: CPU {last} has no hardware thread beside it");
+        assert!(outcome.stderr.contains("smt: the base station's CPUs have no hardware threads"), "{}", outcome.stderr);
+    } else {
+        assert!(online.common(&siblings).is_empty(), "{online}");
+    }
+    assert_eq!((fs::read_to_string(&governor).ok(), cpu::Host::read().unwrap().online), (old, host.online));
+    assert_same(&snapshot(&[&unit]), &before);
+}
+
 #[test]
 fn shield_keeps_others_off_and_is_undone() {
     let Some(_lock) = lock() else { return };

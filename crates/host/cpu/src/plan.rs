@@ -337,7 +337,9 @@ pub(crate) fn plan_knob(knob: Knob, request: &Request, host: &Host, plan: &mut P
             let own: Vec<_> = names(&folder).into_iter().filter(|queue| queue.starts_with(start)).collect();
             own.into_iter().map(move |queue| format!("{folder}/{queue}/{file}"))
         };
-        host.devices.iter().filter(is_meant).flat_map(of_device).filter(|path| Path::new(path).exists()).collect()
+        // a device of one queue has the file, and cannot read it
+        let is_offered = |path: &String| std::fs::read_to_string(path).is_ok();
+        host.devices.iter().filter(is_meant).flat_map(of_device).filter(is_offered).collect()
     };
     let mut changes = Vec::new();
     match knob {
@@ -350,7 +352,10 @@ pub(crate) fn plan_knob(knob: Knob, request: &Request, host: &Host, plan: &mut P
             changes.extend(queues("rx-", "rps_cpus").into_iter().map(|path| set(path, plan.irq_cpus.mask(), true)))
         }
         Knob::Xps => {
-            changes.extend(queues("tx-", "xps_cpus").into_iter().map(|path| set(path, plan.irq_cpus.mask(), true)))
+            changes.extend(queues("tx-", "xps_cpus").into_iter().map(|path| set(path, plan.irq_cpus.mask(), true)));
+            if changes.is_empty() {
+                plan.notes.push("xps: no network device has several transmit queues".into());
+            }
         }
         Knob::RtThrottling => {
             plan.notes.push(

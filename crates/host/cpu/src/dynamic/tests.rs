@@ -92,8 +92,7 @@ impl World {
         };
         let own: Cpus = (cpus - own..cpus).collect();
         let profile = Profile { cpus: Some(own.clone()), ..Profile::built_in("vbbu").unwrap() };
-        let request =
-            Request { policy: Policy::IaWa, selection: Selection::default(), profile, scope: PathBuf::new() };
+        let request = Request { policy: Policy::IaWa, selection: Selection::default(), profile, scope: PathBuf::new() };
         let mut abilities = Steps::new(&request, host).unwrap().abilities(&[]);
         abilities.confine = numbers.below(2) == 0;
         abilities.separate = own.len() > 1;
@@ -337,7 +336,7 @@ fn load_that_comes_and_goes_is_followed_ever_less_often() {
         let since = world.now_ns;
         while world.now_ns < since + 60 * SECOND {
             // busy for four seconds of eight
-            world.load = if world.now_ns / (4 * SECOND) % 2 == 0 { 0.6 } else { 0.0 };
+            world.load = if (world.now_ns / (4 * SECOND)).is_multiple_of(2) { 0.6 } else { 0.0 };
             world.step();
         }
         counts.push(world.changes_since(since));

@@ -158,11 +158,24 @@ fn culprits_of_a_busy_host_yield_and_lose_the_cpu() {
 #[test]
 fn task_of_higher_priority_loses_the_cpu() {
     let steps = replay(include_str!("../recordings/realtime.txt"));
-    assert!(matches!(&steps[0], (at, Step::Evict { name }) if *at <= 100 * MS && name == "high-priority"), "{steps:#?}");
+    assert!(
+        matches!(&steps[0], (at, Step::Evict { name }) if *at <= 100 * MS && name == "high-priority"),
+        "{steps:#?}"
+    );
 }
 
 #[test]
 fn packets_are_processed_elsewhere() {
     let steps = replay(include_str!("../recordings/softirq.txt"));
     assert!(steps.iter().any(|(at, step)| *step == Step::Steering && *at < SECOND), "{steps:#?}");
+}
+
+#[test]
+fn stalls_of_the_host_move_nothing() {
+    for text in [include_str!("../recordings/user.txt"), include_str!("../recordings/realtime.txt")] {
+        let is_kept = |line: &&str| line.starts_with("t\t") || line.starts_with("w\thost\t");
+        let stalls: Vec<&str> = text.lines().filter(is_kept).collect();
+        assert!(stalls.iter().any(|line| line.ends_with("\tstall")), "a recording with stalls");
+        assert_eq!(replay(&stalls.join("\n")), []);
+    }
 }
