@@ -326,7 +326,7 @@ impl<H: SharedSource<Source: CpuSource>> RanFunction for CpuFunction<H> {
 
     fn controller_removed(&mut self, controller: ControllerId) {
         if self.held.is_some_and(|held| held.by == controller) {
-            // the loop's time is not known here; the end of time zero is at once
+            // the loop's time is not known here: another attempt would be due at once
             self.withdraw_by_itself(Time::default(), "the controller was removed");
         }
     }
