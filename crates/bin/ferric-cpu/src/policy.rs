@@ -41,7 +41,7 @@ pub struct RunArgs {
 }
 
 #[derive(Clone, Debug, Args)]
-struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     target: TargetArgs,
     /// oai, srsran, vbbu, generic, or the file of a profile of your own [default: by the name of the process]
@@ -65,7 +65,7 @@ struct Options {
 }
 
 impl Options {
-    fn request(&self, policy: Policy) -> anyhow::Result<Request> {
+    pub(crate) fn request(&self, policy: Policy) -> anyhow::Result<Request> {
         let mut profile = match &self.profile {
             Some(name) => match Profile::built_in(name) {
                 Some(profile) => profile,
@@ -118,14 +118,14 @@ pub fn plan(args: &PolicyArgs) -> anyhow::Result<()> {
 }
 
 /// Opens the controller, and says what it has restored.
-fn open(state: &Path) -> anyhow::Result<Controller> {
+pub(crate) fn open(state: &Path) -> anyhow::Result<Controller> {
     let (controller, notes) = Controller::open(state)?;
     notes.iter().for_each(|note| tracing::warn!("{note}"));
     Ok(controller)
 }
 
 /// Applies a plan, with a watchdog. After a failure everything is restored.
-fn begin(
+pub(crate) fn begin(
     state: &Path,
     controller: &mut Controller,
     policy: Policy,

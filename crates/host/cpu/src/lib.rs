@@ -14,6 +14,7 @@
 //! | [`follow`] | applies a policy to what is started while it is held |
 //! | [`latency`] | how long threads wait for a CPU, how late periodic ones are, and whether the host itself stalled |
 //! | [`blame`] | who ran while a thread waited, and the knob that removes it |
+//! | [`utilisation`] | how busy each CPU is |
 //! | `assembler`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
 //! | `samples` | the same counts by samples of `perf_event_open`; its `Waits` counts recorded traces as well |
 //!
@@ -25,8 +26,6 @@
 //!   In the program it takes the place of [`follow::Follower::step`].
 //! - **An emulated base-band unit** is a program of its own (`ferric-vbbu`), whose threads have the names of profile `vbbu`. It needs
 //!   nothing of this crate; a load that follows the emulated RAN composes both in `bin`.
-//! - **The loop over E2** is a service model in `e2`, whose RAN function reads a trait of what a base station provides; its values are
-//!   [`latency::Report`] and the CPUs of a [`Plan`], its controls a [`Request`].
 //! - **The paper's experiments** belong to `bench/paper`: scenarios, policies by [`Policy`], and the shares of
 //!   [`latency::Histogram::percentages`], void where [`latency::Report::faults`] says so.
 
@@ -52,6 +51,7 @@ mod samples;
 mod sys;
 pub mod threads;
 mod tracepoints;
+pub mod utilisation;
 
 pub use change::Change;
 pub use controller::{Controller, Watchdog, undo};
