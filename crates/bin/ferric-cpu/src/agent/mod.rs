@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use cpu::Policy;
+use cpu::{Policy, Request};
 use e2sm::Wire;
 use ferric::Endpoint;
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction};
@@ -81,7 +81,9 @@ pub fn run(state: &Path, args: &AgentArgs) -> anyhow::Result<()> {
     let stop = program::signals::flag_on_signal()?;
     let node: GlobalE2NodeId = args.node.id(args.gnb_id_bits)?;
     let tls = args.tls.load(None)?;
-    let unit = Rc::new(RefCell::new(ManagedUnit::start(state, args.options.request(args.policy)?, args.period_us)?));
+    // of a policy that moves threads, so that a base station is needed; it need not be running
+    let configured = Request { policy: args.policy, ..args.options.request(Policy::Wa)? };
+    let unit = Rc::new(RefCell::new(ManagedUnit::start(state, configured, args.period_us)?));
     let served = serve(args, node, tls, &unit, &|| stop.load(Ordering::Acquire));
     // also after a failure
     let released = unit.borrow_mut().release();
