@@ -46,7 +46,7 @@ pub struct RunArgs {
 
 /// A policy that can be held.
 #[derive(Clone, Copy, Debug)]
-enum Held {
+pub(crate) enum Held {
     Fixed(Policy),
     Dynamic,
 }
@@ -147,7 +147,12 @@ pub(crate) fn open(state: &Path) -> anyhow::Result<Controller> {
 }
 
 /// Begins a session, with a watchdog.
-fn begin_session(state: &Path, controller: &mut Controller, policy: &str, stays: bool) -> anyhow::Result<Watchdog> {
+pub(crate) fn begin_session(
+    state: &Path,
+    controller: &mut Controller,
+    policy: &str,
+    stays: bool,
+) -> anyhow::Result<Watchdog> {
     let head = controller.begin(policy, stays)?;
     let program = std::env::current_exe().context("cannot find this program, which the watchdog runs")?;
     let state = state.to_str().context("the name of the folder --state is not UTF-8")?;

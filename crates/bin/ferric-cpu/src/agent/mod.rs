@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use cpu::{Policy, Request};
+use cpu::Policy;
 use e2sm::Wire;
 use ferric::Endpoint;
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction};
@@ -19,9 +19,9 @@ use program::outln;
 use ran_functions::PeriodicConfig;
 use ran_functions::cpu::{CpuConfig, CpuFunction};
 
-use crate::policy::Options;
+use crate::policy::{self, Options};
 use node_id::NodeName;
-use unit::ManagedUnit;
+use unit::{ManagedUnit, Wanted};
 
 /// Printed below the help.
 pub const EXAMPLES: &str = "Examples:
@@ -29,9 +29,6 @@ pub const EXAMPLES: &str = "Examples:
   ferric cpu agent --name gnb --node gnb-00101-19b-du-4095 --gnb-id-bits 32 --cpus 4-7 --policy ia-ta
 
 docs/cpu-loop.md shows the loop with an xApp.";
-
-/// How often threads are looked for, and counts are read.
-const STEP_PERIOD: Duration = Duration::from_millis(100);
 
 /// The base station, the RICs, and what is in force without a control.
 #[derive(Clone, Debug, Args)]
@@ -46,9 +43,9 @@ pub struct AgentArgs {
     /// The length of the gNB ID, which is a part of the identity
     #[arg(long, value_name = "BITS", default_value_t = 22, value_parser = clap::value_parser!(u8).range(22..=32))]
     gnb_id_bits: u8,
-    /// The policy without a control: none, wa, ta, ia, ia-wa, ia-ta, shield, isolcpus
+    /// The policy without a control: none, wa, ta, ia, ia-wa, ia-ta, shield, isolcpus, dynamic
     #[arg(long, default_value = "none")]
-    policy: Policy,
+    policy: policy::Held,
     /// The period of the threads, by which deadline misses are counted [default: found by itself]
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     period_us: Option<u64>,
@@ -82,7 +79,7 @@ pub fn run(state: &Path, args: &AgentArgs) -> anyhow::Result<()> {
     let node: GlobalE2NodeId = args.node.id(args.gnb_id_bits)?;
     let tls = args.tls.load(None)?;
     // of a policy that moves threads, so that a base station is needed; it need not be running
-    let configured = Request { policy: args.policy, ..args.options.request(Policy::Wa)? };
+    let configured = Wanted { policy: args.policy, request: args.options.request(Policy::Wa)? };
     let unit = Rc::new(RefCell::new(ManagedUnit::start(state, configured, args.period_us)?));
     let served = serve(args, node, tls, &unit, &|| stop.load(Ordering::Acquire));
     // also after a failure
@@ -120,8 +117,7 @@ fn serve(
     while !is_stopped() && end.is_none_or(|end| Instant::now() < end) {
         agents.poll(Some(next_step.saturating_duration_since(Instant::now())))?;
         if Instant::now() >= next_step {
-            unit.borrow_mut().step()?;
-            next_step = Instant::now() + STEP_PERIOD;
+            next_step = Instant::now() + unit.borrow_mut().step()?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cpu::follow::Follower;
 use cpu::latency::{Histogram, Latency, Report, ThreadLatency};
-use cpu::{Change, Controller, Cpus, Error, Policy, Request, Watchdog, journal, plan, utilisation};
+use cpu::{Change, Controller, Cpus, Error, Policy, Request, Watchdog, dynamic, journal, plan, utilisation};
 use e2sm::cpu::{
     CpuNumber, Host, HostCpu, MAX_STEP, MAX_STEPS, MAX_THREAD_NAME, MAX_UNIT_NAME, Policy as ReportedPolicy, Refusal,
     Step, Thread, Unit, Waits, printable,
@@ -18,14 +18,27 @@ use crate::policy;
 
 /// How often the journal is read, all processes of the host are looked at, and a measurement that has failed is tried again.
 const SCAN_PERIOD: Duration = Duration::from_secs(1);
+/// How often threads are looked for, and counts are read.
+const STEP_PERIOD: Duration = Duration::from_millis(100);
+/// How often the dynamic policy looks at what was measured.
+const DYNAMIC_PERIOD: Duration = Duration::from_millis(10);
+
+/// A policy, and whom it serves.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The policy.
+    pub policy: policy::Held,
+    /// The base station and its CPUs.
+    pub request: Request,
+}
 
 /// A base station whose threads are measured, and for which a policy is held if one is set.
 pub struct ManagedUnit {
     state: PathBuf,
     /// What the operator has configured: in force without a control.
-    configured: Request,
+    configured: Wanted,
     /// What is wanted now.
-    wanted: Request,
+    wanted: Wanted,
     name: String,
     period_us: Option<u64>,
     held: Option<Held>,
@@ -42,8 +55,13 @@ pub struct ManagedUnit {
 /// A policy that is held.
 struct Held {
     controller: Controller,
-    follower: Follower,
+    holder: Holder,
     watchdog: Watchdog,
+}
+
+enum Holder {
+    Fixed(Follower),
+    Dynamic(Box<dynamic::Session>),
 }
 
 /// The policy that is in force, as the journal has it: it may be that of another process.
@@ -56,13 +74,14 @@ struct InForce {
 
 impl ManagedUnit {
     /// Holds the configured policy. The base station need not be running, if the policy is `none`.
-    pub fn start(state: &Path, configured: Request, period_us: Option<u64>) -> anyhow::Result<ManagedUnit> {
-        let selected = configured.selection.names.first().cloned();
-        let number = || configured.selection.pids.first().map(|pid| format!("process {pid}"));
+    pub fn start(state: &Path, configured: Wanted, period_us: Option<u64>) -> anyhow::Result<ManagedUnit> {
+        let selection = &configured.request.selection;
+        let selected = selection.names.first().cloned();
+        let number = || selection.pids.first().map(|pid| format!("process {pid}"));
         let mut unit = ManagedUnit {
             state: state.to_owned(),
-            wanted: configured.clone(),
             name: selected.or_else(number).unwrap_or_default(),
+            wanted: configured.clone(),
             configured,
             period_us,
             held: None,
@@ -75,7 +94,7 @@ impl ManagedUnit {
             has_warned: false,
         };
         // what cannot be used is refused now
-        plan::base_station_cpus(&unit.configured.profile, &cpu::Host::read()?)?;
+        plan::base_station_cpus(&unit.configured.request.profile, &cpu::Host::read()?)?;
         unit.hold()?;
         if let Err(error) = unit.scan() {
             drop(unit.release());
@@ -89,14 +108,19 @@ impl ManagedUnit {
         &self.name
     }
 
-    /// Follows threads, and reads what was counted. Call it every 100 ms.
-    pub fn step(&mut self) -> Result<(), Error> {
-        if let Some(held) = &mut self.held
-            && let Err(error) = held.follower.step(&mut held.controller)
-        {
-            tracing::warn!("cannot hold {}: {error}; what was before is restored", self.wanted.policy);
+    /// Follows threads, and reads what was counted. Returns when it is to be called again.
+    pub fn step(&mut self) -> Result<Duration, Error> {
+        let stepped = match &mut self.held {
+            Some(Held { controller, holder: Holder::Fixed(follower), .. }) => follower.step(controller).map(drop),
+            Some(Held { controller, holder: Holder::Dynamic(session), .. }) => {
+                session.poll(controller).map(|entries| entries.iter().for_each(|entry| tracing::info!("{entry}")))
+            }
+            None => Ok(()),
+        };
+        if let Err(error) = stepped {
+            tracing::warn!("cannot hold the policy: {error}; what was before is restored");
             self.release()?;
-            self.wanted.policy = Policy::None;
+            self.wanted.policy = policy::Held::Fixed(Policy::None);
             self.look()?;
         }
         if let Some(latency) = &mut self.latency {
@@ -105,13 +129,14 @@ impl ManagedUnit {
         if self.last_scan.is_none_or(|last| last.elapsed() >= SCAN_PERIOD) {
             self.scan()?;
         }
-        Ok(())
+        let is_dynamic = matches!(&self.held, Some(Held { holder: Holder::Dynamic(_), .. }));
+        Ok(if is_dynamic { DYNAMIC_PERIOD } else { STEP_PERIOD })
     }
 
     /// Looks which threads are alive, starts and ends the measurement with the base station, and reads the journal.
     fn scan(&mut self) -> Result<(), Error> {
         self.last_scan = Some(Instant::now());
-        self.alive = self.configured.selection.find()?.iter().map(|thread| thread.tid).collect();
+        self.alive = self.configured.request.selection.find()?.iter().map(|thread| thread.tid).collect();
         // counts start again with the base station, or if it has had more threads than are counted
         let is_full =
             self.measured.as_ref().is_some_and(|report| report.threads.len() + 1 >= cpu::latency::MAX_THREADS);
@@ -119,7 +144,7 @@ impl ManagedUnit {
             (self.latency, self.measured) = (None, None);
         }
         if self.latency.is_none() && !self.alive.is_empty() {
-            match Latency::start(self.configured.selection.clone(), self.period_us) {
+            match Latency::start(self.configured.request.selection.clone(), self.period_us) {
                 Ok((latency, warning)) => {
                     self.latency = Some(latency);
                     warning.iter().filter(|_| !self.has_warned).for_each(|warning| tracing::warn!("{warning}"));
@@ -140,26 +165,39 @@ impl ManagedUnit {
             return Ok(());
         };
         let is_general = |change: &&Change| !matches!(change, Change::Affinity { .. } | Change::Move { .. });
-        let general: Vec<&Change> = record.changes.iter().map(|(change, _)| change).filter(is_general).collect();
-        let steps = general.iter().skip(general.len().saturating_sub(MAX_STEPS));
-        self.in_force = InForce {
-            policy: record.head.policy,
-            changes: record.changes.len(),
-            steps: steps.map(|change| change.command()).collect(),
+        let general = record.changes.iter().map(|(change, _)| change).filter(is_general);
+        let mut steps: Vec<String> = if record.steps.is_empty() {
+            general.map(Change::command).collect()
+        } else {
+            record.steps.iter().map(|step| step.what.clone()).collect()
         };
+        steps.drain(..steps.len().saturating_sub(MAX_STEPS));
+        self.in_force = InForce { policy: record.head.policy, changes: record.changes.len(), steps };
         Ok(())
     }
 
     /// Holds what is wanted. Nothing is changed if that fails.
     fn hold(&mut self) -> anyhow::Result<()> {
-        if self.wanted.policy == Policy::None {
+        let Wanted { policy, mut request } = self.wanted.clone();
+        let policy::Held::Fixed(fixed) = policy else { return self.hold_dynamic(&request) };
+        if fixed == Policy::None {
             return Ok(());
         }
         let mut controller = policy::open(&self.state)?;
-        let plan = cpu::plan(&self.wanted, &cpu::Host::read()?)?;
-        let follower = Follower::new(self.wanted.clone(), &plan);
-        let watchdog = policy::begin(&self.state, &mut controller, self.wanted.policy, false, &plan)?;
-        self.held = Some(Held { controller, follower, watchdog });
+        request.policy = fixed;
+        let plan = cpu::plan(&request, &cpu::Host::read()?)?;
+        let holder = Holder::Fixed(Follower::new(request, &plan));
+        let watchdog = policy::begin(&self.state, &mut controller, fixed, false, &plan)?;
+        self.held = Some(Held { controller, holder, watchdog });
+        Ok(())
+    }
+
+    fn hold_dynamic(&mut self, request: &Request) -> anyhow::Result<()> {
+        let mut controller = policy::open(&self.state)?;
+        let session = dynamic::Session::start(request, dynamic::Settings::default())?;
+        let watchdog = policy::begin_session(&self.state, &mut controller, "dynamic", false)?;
+        controller.complete()?;
+        self.held = Some(Held { controller, holder: Holder::Dynamic(Box::new(session)), watchdog });
         Ok(())
     }
 
@@ -174,7 +212,7 @@ impl ManagedUnit {
     }
 
     /// Replaces what is held. If the new policy cannot be held, the old one is again.
-    fn replace(&mut self, wanted: Request) -> Result<(), Refused> {
+    fn replace(&mut self, wanted: Wanted) -> Result<(), Refused> {
         // a shield can only be planned on a host without one
         self.release().map_err(|error| refused(&error.into()))?;
         let before = std::mem::replace(&mut self.wanted, wanted);
@@ -182,8 +220,8 @@ impl ManagedUnit {
         if held.is_err() {
             self.wanted = before;
             if let Err(error) = self.hold() {
-                tracing::error!("cannot hold {} again: {error:#}; nothing is held", self.wanted.policy);
-                self.wanted.policy = Policy::None;
+                tracing::error!("cannot hold the policy before again: {error:#}; nothing is held");
+                self.wanted.policy = policy::Held::Fixed(Policy::None);
             }
         }
         if let Err(error) = self.look() {
@@ -230,7 +268,7 @@ impl CpuSource for ManagedUnit {
     }
 
     fn unit(&self) -> Unit<'static> {
-        let cpus = cpu::Host::read().and_then(|host| plan::base_station_cpus(&self.wanted.profile, &host));
+        let cpus = cpu::Host::read().and_then(|host| plan::base_station_cpus(&self.wanted.request.profile, &host));
         let step = |command: &String| Step(printable(command, MAX_STEP));
         Unit {
             name: printable(&self.name, MAX_UNIT_NAME),
@@ -248,14 +286,10 @@ impl CpuSource for ManagedUnit {
     }
 
     fn apply(&mut self, policy: ReportedPolicy, numbers: &[CpuNumber]) -> Result<(), Refused> {
-        let policy: Policy = policy.name().parse().map_err(|_| {
-            let text = format!("policy {policy} is held by `ferric cpu run`, not by `ferric cpu agent`");
-            Refused::new(Refusal::Unsupported, text)
-        })?;
-        let cpus: Cpus = numbers.iter().map(|number| usize::from(number.0)).collect();
-        let mut wanted = Request { policy, ..self.configured.clone() };
-        wanted.profile.cpus = Some(cpus);
-        self.replace(wanted)
+        let policy = policy.name().parse().map_err(|error: String| Refused::new(Refusal::Unsupported, error))?;
+        let mut request = self.configured.request.clone();
+        request.profile.cpus = Some(numbers.iter().map(|number| usize::from(number.0)).collect::<Cpus>());
+        self.replace(Wanted { policy, request })
     }
 
     fn withdraw(&mut self) -> Result<(), Refused> {
