@@ -84,6 +84,14 @@ impl CpuReport {
         self.threads.iter().filter_map(|thread| thread.deadline_misses).fold(0, u64::saturating_add)
     }
 
+    /// The share of subframes that were processed too late, among those of all threads that count them, in percent; 0 without
+    /// subframes.
+    #[must_use]
+    pub fn deadline_miss_percent(&self) -> f64 {
+        let subframes = self.threads.iter().filter_map(|thread| thread.subframes).fold(0, u64::saturating_add);
+        if subframes == 0 { 0.0 } else { 100.0 * self.deadline_misses() as f64 / subframes as f64 }
+    }
+
     /// The mean utilisation of the unit's CPUs, in percent; 0 without CPUs.
     #[must_use]
     pub fn utilisation_percent(&self) -> f64 {
@@ -262,6 +270,7 @@ mod tests {
         assert_eq!(read(1_000_000, thread(10, 1)), None);
         let report = read(1_500_000, thread(30, 4)).unwrap();
         assert_eq!((report.period, report.deadline_misses()), (Duration::from_millis(500), 3));
+        assert!((report.deadline_miss_percent() - 15.0).abs() < 1e-9, "{}", report.deadline_miss_percent());
         assert!((report.late_percent() - 100.0 / 101.0).abs() < 1e-9, "{}", report.late_percent());
         assert_eq!(report.time, UNIX_EPOCH + Duration::from_millis(1500));
         assert!(reader.read(&"gnb".into(), &[], &[0xff]).is_err());
