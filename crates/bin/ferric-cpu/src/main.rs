@@ -16,7 +16,7 @@ use program::LogLevel;
 
 /// Keeps what else runs on a host from delaying a software base station.
 #[derive(Debug, Parser)]
-#[command(name = "ferric cpu", version)]
+#[command(name = "ferric cpu", bin_name = "ferric cpu", version)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
