@@ -74,13 +74,20 @@ fn is_of(report: &CpuReport, station: &str) -> bool {
 /// Passes a line for each step to `print`, until it returns `false`.
 ///
 /// # Errors
-/// If the session with the RIC ends, no node reports CPUs, or the base station refuses the slices.
+/// If the session with the RIC ends, or the base station refuses the slices.
 pub fn run(ric: &str, station: &str, period_ms: u32, mut print: impl FnMut(String) -> bool) -> Result<(), Error> {
     let ric = Ric::options().address(ric).name("cpu-slices").connect()?.verified(WITHIN);
     let mut hysteresis = Hysteresis::default();
     ric.node(station)?.slices().set(slices(hysteresis.share))?;
     let mut wanted = print(format!("{station}: best effort has {} %", hysteresis.share));
-    for report in ric.cpu().every(period_ms)? {
+    let reports = loop {
+        match ric.cpu().every(period_ms) {
+            // the agent of the host comes later
+            Err(Error::NotOffered { .. }) if wanted => std::thread::sleep(Duration::from_millis(500)),
+            reports => break reports?,
+        }
+    };
+    for report in reports {
         let report = report?;
         if !wanted {
             break;
