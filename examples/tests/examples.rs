@@ -1,9 +1,11 @@
 //! Each example works as described.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,8 +14,8 @@ use custom_encoding::CHECKED;
 use ferric::agent::AgentLoop;
 use ferric::e2::{Action, Indication, NodeId, SubscriptionSpec};
 use ferric::e2ap::{
-    Cause, CauseMisc, Codec, GlobalE2NodeId, GnbId, Pdu, PlmnIdentity, RanFunctionId, ResetRequest, RicActionId,
-    RicActionType, TransactionId, Version,
+    Cause, CauseMisc, Codec, GlobalE2NodeId, GnbDuId, GnbId, Pdu, PlmnIdentity, RanFunctionId, ResetRequest,
+    RicActionId, RicActionType, TransactionId, Version,
 };
 use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
@@ -21,10 +23,15 @@ use ferric::xapp::{CellId, Ric, UeReference, Xapp, XappConfig, XappEvent};
 use ferric::{Endpoint, StopHandle};
 use ran::scenario::ScenarioFolders;
 use ran::{Ran, RanConfig, Scenario};
+use ran_functions::PeriodicConfig;
+use ran_functions::cpu::{CpuConfig, CpuFunction};
 
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/cell_configuration.rs"]
 mod cell_configuration;
+#[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/cpu_slices.rs"]
+mod cpu_slices;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/custom_encoding.rs"]
 mod custom_encoding;
@@ -58,6 +65,9 @@ mod traffic_steering;
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/verified_quota.rs"]
 mod verified_quota;
+
+#[path = "support/recorded_host.rs"]
+mod recorded_host;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -125,6 +135,30 @@ impl Running {
                 }
             },
         );
+    }
+
+    /// Starts an E2 node that reports the recorded CPUs of a host: a part of the first base station of [`Running::ran`].
+    fn recorded_host(&mut self, ric: Address, name: &'static str) -> &'static str {
+        let GlobalE2NodeId::Gnb(mut part) =
+            GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 22))
+        else {
+            unreachable!("it is a gNB")
+        };
+        part.gnb_du_id = Some(GnbDuId(4095));
+        let id = GlobalE2NodeId::Gnb(part);
+        assert_eq!(id.to_string(), name);
+        self.spawn(
+            move || {
+                let mut agents = AgentLoop::new(Default::default()).unwrap();
+                let periodic = PeriodicConfig { min_period_ms: 1, ..CpuConfig::default().periodic };
+                let source = Rc::new(RefCell::new(recorded_host::RecordedHost::new()));
+                agents.add(id, ric.into(), vec![Box::new(CpuFunction::new(source, CpuConfig { periodic }))]);
+                let stop = agents.stop_handle();
+                (agents, stop)
+            },
+            |mut agents| agents.run().unwrap(),
+        );
+        name
     }
 
     fn ran_of(&mut self, config: RanConfig, run: impl FnOnce(Ran) + Send + 'static) {
@@ -407,6 +441,31 @@ fn slices_are_set_and_invalid_share_is_refused() {
     // a slice of one and a half cells leaves a negative share for the other
     let error = slices::run(&xapp_address.to_string(), 150.0, |line| panic!("{line}")).unwrap_err();
     assert_eq!((error.code(), error.parameter()), ("invalid", Some("share_percent")), "{error}");
+}
+
+#[test]
+fn best_effort_slice_shrinks_while_the_host_is_hot_and_grows_back() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran(ric.clone(), 1, 4);
+    let recorded = running.recorded_host(ric, "gnb-00101-e00-du-4095");
+    let xapp = Ric::options().address(xapp_address.to_string()).connect().unwrap();
+    xapp.deadline(PATIENCE).node(recorded).unwrap();
+    let (mut lines, mut shares, begun) = (Vec::new(), Vec::new(), Instant::now());
+    cpu_slices::run(&xapp_address.to_string(), "gnb-00101-e00", 20, |line| {
+        let (_, share) = line.split_once("best effort has ").unwrap_or_else(|| panic!("{line}"));
+        shares.push(share.strip_suffix(" %").unwrap().parse::<f32>().unwrap());
+        // the node reports the same share
+        let reported = xapp.node("gnb-00101-e00").unwrap().slices().list().unwrap();
+        let best_effort = reported.iter().find(|slice| slice.label == "best effort").unwrap();
+        assert_eq!(best_effort.share_percent.map(f32::round), shares.last().map(|share| share.round()), "{reported:?}");
+        lines.push(line);
+        !(shares.len() > 1 && shares.ends_with(&[60.0])) && begun.elapsed() < PATIENCE
+    })
+    .unwrap();
+    // as recorded: hot for 13 periods, and then cool until the trace begins again
+    assert_eq!(shares, [60.0, 30.0, 15.0, 10.0, 30.0, 50.0, 60.0], "{lines:?}");
+    assert!(lines[1].starts_with("gnb-00101-e00-du-4095: "), "{lines:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
 mod blame;
 mod latency;
 mod policy;
@@ -15,7 +16,7 @@ use program::LogLevel;
 
 /// Keeps what else runs on a host from delaying a software base station.
 #[derive(Debug, Parser)]
-#[command(name = "ferric cpu", version)]
+#[command(name = "ferric cpu", bin_name = "ferric cpu", version)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -43,6 +44,9 @@ enum Command {
     Latency(latency::LatencyArgs),
     /// Tell who ran while threads waited for a CPU, and what removes it
     Blame(blame::BlameArgs),
+    /// Report CPUs and threads to a near-RT RIC as an E2 node, and obey its controls; restore everything at the end
+    #[command(after_help = agent::EXAMPLES)]
+    Agent(agent::AgentArgs),
     /// Restore what the process at the other end of standard input has changed, if it is killed
     #[command(hide = true)]
     Watchdog {
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         Command::Undo => policy::undo(state),
         Command::Latency(args) => latency::run(args),
         Command::Blame(args) => blame::run(args),
+        Command::Agent(args) => agent::run(state, args),
         Command::Watchdog { session } => policy::watchdog(state, session),
     };
     program::exit_code("ferric cpu", result)

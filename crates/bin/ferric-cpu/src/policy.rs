@@ -46,7 +46,7 @@ pub struct RunArgs {
 
 /// A policy that can be held.
 #[derive(Clone, Copy, Debug)]
-enum Held {
+pub(crate) enum Held {
     Fixed(Policy),
     Dynamic,
 }
@@ -63,7 +63,7 @@ impl std::str::FromStr for Held {
 }
 
 #[derive(Clone, Debug, Args)]
-struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     target: TargetArgs,
     /// oai, srsran, vbbu, generic, or the file of a profile of your own [default: by the name of the process]
@@ -87,7 +87,7 @@ struct Options {
 }
 
 impl Options {
-    fn request(&self, policy: Policy) -> anyhow::Result<Request> {
+    pub(crate) fn request(&self, policy: Policy) -> anyhow::Result<Request> {
         let mut profile = match &self.profile {
             Some(name) => match Profile::built_in(name) {
                 Some(profile) => profile,
@@ -140,14 +140,19 @@ pub fn plan(args: &PolicyArgs) -> anyhow::Result<()> {
 }
 
 /// Opens the controller, and says what it has restored.
-fn open(state: &Path) -> anyhow::Result<Controller> {
+pub(crate) fn open(state: &Path) -> anyhow::Result<Controller> {
     let (controller, notes) = Controller::open(state)?;
     notes.iter().for_each(|note| tracing::warn!("{note}"));
     Ok(controller)
 }
 
 /// Begins a session, with a watchdog.
-fn begin_session(state: &Path, controller: &mut Controller, policy: &str, stays: bool) -> anyhow::Result<Watchdog> {
+pub(crate) fn begin_session(
+    state: &Path,
+    controller: &mut Controller,
+    policy: &str,
+    stays: bool,
+) -> anyhow::Result<Watchdog> {
     let head = controller.begin(policy, stays)?;
     let program = std::env::current_exe().context("cannot find this program, which the watchdog runs")?;
     let state = state.to_str().context("the name of the folder --state is not UTF-8")?;
@@ -155,7 +160,7 @@ fn begin_session(state: &Path, controller: &mut Controller, policy: &str, stays:
 }
 
 /// Applies a plan, with a watchdog. After a failure everything is restored.
-fn begin(
+pub(crate) fn begin(
     state: &Path,
     controller: &mut Controller,
     policy: Policy,

@@ -33,6 +33,8 @@ enum Model {
     Association,
     #[cfg(feature = "slice")]
     Slice(Wire),
+    #[cfg(feature = "cpu")]
+    Cpu(Wire),
     #[cfg(feature = "flexric")]
     Statistics(Wire),
     Other,
@@ -61,6 +63,10 @@ impl FunctionSummary {
                 #[cfg(feature = "slice")]
                 if *model == crate::slice::MODEL {
                     return is(name, Model::Slice(wire));
+                }
+                #[cfg(feature = "cpu")]
+                if *model == crate::cpu::MODEL {
+                    return is(name, Model::Cpu(wire));
                 }
                 return is(name, Model::Statistics(wire));
             }
@@ -122,6 +128,8 @@ impl FunctionSummary {
             }
             #[cfg(feature = "slice")]
             Model::Slice(wire) => every(&self.name, event_trigger, wire),
+            #[cfg(feature = "cpu")]
+            Model::Cpu(wire) => every(&self.name, event_trigger, wire),
             #[cfg(feature = "flexric")]
             Model::Statistics(wire) => every(&self.name, event_trigger, wire),
             _ => None,
@@ -151,6 +159,11 @@ impl FunctionSummary {
             Model::Slice(wire) => {
                 let arena = Arena::new();
                 crate::slice::ControlMessage::decode(message, wire, &arena).ok().map(|message| slice_control(&message))
+            }
+            #[cfg(feature = "cpu")]
+            Model::Cpu(wire) => {
+                let arena = Arena::new();
+                crate::cpu::ControlMessage::decode(message, wire, &arena).ok().map(|message| message.to_string())
             }
             _ => None,
         }

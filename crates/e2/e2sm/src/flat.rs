@@ -102,6 +102,15 @@ models! {
         IndicationHeader,
         IndicationMessage,
     }
+    "cpu" cpu "CPU state" IndicationMessage {
+        RanFunctionDefinition,
+        EventTriggerDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        ControlHeader,
+        ControlMessage,
+        ControlOutcome,
+    }
     "hw" hw "The ping" Ping { RanFunctionDefinition, Ping }
 }
 

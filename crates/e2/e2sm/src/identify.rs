@@ -52,7 +52,7 @@ pub fn identify_function(oid: &str, function_revision: u16, definition: &[u8]) -
     Err(Error::UnknownOid)
 }
 
-/// FlexRIC's models, and RRC notifications, whose RAN function definition is the same.
+/// FlexRIC's models, RRC notifications and CPU state, whose RAN function definition is the same.
 #[cfg(feature = "flexric")]
 pub(crate) const FLEXRIC: &[crate::Model] = &[
     #[cfg(feature = "mac")]
@@ -69,6 +69,8 @@ pub(crate) const FLEXRIC: &[crate::Model] = &[
     crate::tc::MODEL,
     #[cfg(feature = "rrc")]
     crate::rrc::MODEL,
+    #[cfg(feature = "cpu")]
+    crate::cpu::MODEL,
 ];
 
 /// Appends the encoding unless it is PER, the usual one.

@@ -6,8 +6,8 @@
 //!   configuration and control).
 //! - FlexRIC, in several encodings ([`Wire`]): the statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], slice control
 //!   ([`mod@slice`]), traffic control ([`tc`]).
-//! - ferric: [`rrc`] (RRC notifications), [`association`] (which UEs each controller of a node is responsible for), [`hw`]
-//!   (hello world).
+//! - ferric: [`rrc`] (RRC notifications), [`association`] (which UEs each controller of a node is responsible for), [`cpu`] (CPUs
+//!   of a base station's host), [`hw`] (hello world).
 //!
 //! Types that models share are in [`common`]. All types are plain Rust and borrow from the decoded octets; `into_owned`
 //! copies what is borrowed. Decoded lists live in an [`Arena`], which is reset and used again for every message.
@@ -23,6 +23,8 @@ pub mod association;
 #[cfg(feature = "ccc")]
 pub mod ccc;
 pub mod common;
+#[cfg(feature = "cpu")]
+pub mod cpu;
 mod describe;
 mod error;
 #[cfg(all(feature = "flat", feature = "registry"))]

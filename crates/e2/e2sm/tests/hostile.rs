@@ -123,7 +123,7 @@ fn modified_vectors_of_hw_decode_or_fail() {
 
 #[test]
 fn modified_vectors_in_every_encoding_decode_or_fail() {
-    let models = ["mac", "rlc", "pdcp", "gtp", "slice", "tc", "rrc"];
+    let models = ["mac", "rlc", "pdcp", "gtp", "slice", "tc", "rrc", "cpu"];
     let read: usize = models.iter().map(|model| decode_modified_vectors(model, &[""], 60)).sum();
     assert!(read > 1000, "{read} modified messages decode");
 }

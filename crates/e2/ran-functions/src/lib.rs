@@ -10,6 +10,7 @@
 //! | SLICE control | [`SliceFunction`](slice::SliceFunction) | [`SliceSource`](slice::SliceSource) |
 //! | TC (traffic control) | [`TcFunction`](tc::TcFunction) | [`TcSource`](tc::TcSource) |
 //! | RRC notifications | [`RrcFunction`](rrc::RrcFunction) | [`RrcSource`](rrc::RrcSource) |
+//! | CPUs of the host | [`CpuFunction`](cpu::CpuFunction) | [`CpuSource`](cpu::CpuSource) |
 //! | UE-to-controller association | [`AssociationFunction`](association::AssociationFunction) | [`UeDirectory`](association::UeDirectory) |
 //! | hello world | [`HwFunction`](hw::HwFunction) | nothing |
 //!
@@ -110,6 +111,8 @@
 pub mod association;
 #[cfg(feature = "ccc")]
 pub mod ccc;
+#[cfg(feature = "cpu")]
+pub mod cpu;
 #[cfg(feature = "hw")]
 pub mod hw;
 #[cfg(feature = "kpm")]

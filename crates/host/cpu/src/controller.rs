@@ -121,7 +121,9 @@ impl Controller {
         let mut notes = Vec::new();
         for change in changes {
             let Some(before) = change.before()? else { continue };
-            if change.is_made(&before) {
+            let is_made = change.is_made(&before);
+            // a thread that has its CPUs already is in the journal too: else it would seem to have inherited them
+            if is_made && !matches!(change, Change::Affinity { .. }) {
                 continue;
             }
             if self.length >= self.limit {
@@ -133,7 +135,7 @@ impl Controller {
                 step => self.journal.add_to(step, change, &before)?,
             }
             self.length += 1;
-            if let Effect::Refused(reason) = change.make()? {
+            if !is_made && let Effect::Refused(reason) = change.make()? {
                 notes.push(reason);
             }
         }

@@ -18,6 +18,9 @@ use crate::trace::Trace;
 use crate::tracepoints::Tracing;
 use crate::{Cpus, Error, Host, Selection};
 
+/// So many threads are counted.
+pub const MAX_THREADS: usize = programs::MAX_THREADS as usize;
+
 /// `PERF_TYPE_SOFTWARE`, `PERF_TYPE_TRACEPOINT`, and the clock event of the first.
 pub(crate) const SOFTWARE: u32 = 1;
 pub(crate) const TRACEPOINT: u32 = 2;
@@ -153,8 +156,8 @@ impl Report {
         if self.lost > 0 {
             faults.push(format!("{} samples were lost: measure with BPF, or fewer threads", self.lost));
         }
-        if self.threads.len() + 1 >= programs::MAX_THREADS as usize {
-            faults.push(format!("more threads than {} are not counted: select fewer", programs::MAX_THREADS));
+        if self.threads.len() + 1 >= MAX_THREADS {
+            faults.push(format!("more threads than {} are not counted: select fewer", MAX_THREADS));
         }
         faults
     }

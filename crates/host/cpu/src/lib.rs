@@ -15,6 +15,7 @@
 //! | [`dynamic`] | measures, and moves only what hurts, one step at a time: a machine that decides, and the loop around it |
 //! | [`latency`] | how long threads wait for a CPU, how late periodic ones are, and whether the host itself stalled |
 //! | [`blame`] | who ran while a thread waited, and the knob that removes it |
+//! | [`utilisation`] | how busy each CPU is |
 //! | `assembler`, `index`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
 //! | `trace` | the same counts by the text of a trace of tracefs |
 //! | `samples` | the same counts by samples of `perf_event_open`; its `Waits` counts recorded traces as well |
@@ -23,8 +24,6 @@
 //!
 //! - **An emulated base-band unit** is a program of its own (`ferric-vbbu`), whose threads have the names of profile `vbbu`. It needs
 //!   nothing of this crate; a load that follows the emulated RAN composes both in `bin`.
-//! - **The loop over E2** is a service model in `e2`, whose RAN function reads a trait of what a base station provides; its values are
-//!   [`latency::Report`] and the CPUs of a [`Plan`], its controls a [`Request`].
 //! - **The paper's experiments** belong to `bench/paper`: scenarios, policies by [`Policy`], and the shares of
 //!   [`latency::Histogram::percentages`], void where [`latency::Report::faults`] says so.
 
@@ -53,6 +52,7 @@ mod sys;
 pub mod threads;
 mod trace;
 mod tracepoints;
+pub mod utilisation;
 
 pub use change::Change;
 pub use controller::{Controller, Watchdog, undo};

@@ -213,6 +213,22 @@ mod rrc {
     };
 }
 
+#[cfg(feature = "cpu")]
+mod cpu {
+    use super::Codec;
+    use crate::cpu::*;
+
+    pub(super) static TYPES: &[(&str, Codec)] = codecs! {
+        "RanFunctionDefinition": RanFunctionDefinition<'_>,
+        "EventTriggerDefinition": EventTriggerDefinition,
+        "IndicationHeader": IndicationHeader,
+        "IndicationMessage": IndicationMessage<'_>,
+        "ControlHeader": ControlHeader,
+        "ControlMessage": ControlMessage<'_>,
+        "ControlOutcome": ControlOutcome<'_>,
+    };
+}
+
 #[cfg(feature = "hw")]
 mod hw {
     use super::Codec;
@@ -319,6 +335,8 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
         ("tc-plain", 0, flexric::tc::PLAIN),
         #[cfg(feature = "rrc")]
         ("rrc-per", 0, rrc::TYPES),
+        #[cfg(feature = "cpu")]
+        ("cpu-per", 0, cpu::TYPES),
         #[cfg(feature = "association")]
         ("association", 3, association::TYPES),
         #[cfg(feature = "hw")]

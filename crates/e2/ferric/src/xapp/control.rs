@@ -8,7 +8,7 @@ use e2sm::rc::{
     self, Control, ControlMismatch, ControlOutcomeFormats, KnownParameter, RanParameterElementItem, RanParameterId,
     RanParameterValue, Shape,
 };
-use e2sm::{Arena, Wire, ccc, slice, tc};
+use e2sm::{Arena, Wire, ccc, cpu, slice, tc};
 
 use super::core::{Core, NODE_ANSWER};
 use super::error::Error;
@@ -40,6 +40,7 @@ pub(super) enum OutcomeModel {
     Rc(rc::Detection, rc::ActionId),
     Slice(Wire),
     Tc(Wire),
+    Cpu(Wire),
     Ccc,
 }
 
@@ -168,6 +169,9 @@ impl OutcomeModel {
                     ccc::ControlOutcomeFormat::CellLevel { cells, .. } => Some((None, cells.iter().find_map(of_cell))),
                     ccc::ControlOutcomeFormat::NodeLevel { .. } => None,
                 }
+            }
+            OutcomeModel::Cpu(wire) => {
+                Some((None, text(&cpu::ControlOutcome::decode_owned(outcome, wire).ok()?.diagnostic)))
             }
             OutcomeModel::Tc(wire) => {
                 Some((None, text(&tc::ControlOutcome::decode_owned(outcome, wire).ok()?.diagnostic)))

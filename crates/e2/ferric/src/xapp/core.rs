@@ -18,6 +18,7 @@ use per::Gather;
 
 use super::configuration::{self, CellConfiguration};
 use super::control::PendingControl;
+use super::cpu::{self, CpuReader, CpuReport};
 use super::decision::{self, HandoverRequest, Process, plan_handovers, plan_policy};
 use super::directory::Directory;
 use super::error::{Error, Noun};
@@ -92,6 +93,11 @@ pub(super) enum Purpose {
         kinds: Vec<RrcMessageId>,
         buffer: Arc<Buffer<RrcMessage>>,
     },
+    /// Reports of the CPUs of hosts.
+    Cpus {
+        period_ms: u32,
+        buffer: Arc<Buffer<CpuReport>>,
+    },
     /// Events of the session: without subscriptions.
     Events(Arc<Buffer<Event>>),
 }
@@ -102,6 +108,7 @@ pub(super) enum Reader {
     Handovers(Option<rc::Detection>),
     Configuration,
     RrcMessages(rc::Detection),
+    Cpus(Box<CpuReader>),
     Nothing,
 }
 
@@ -281,6 +288,7 @@ impl Core {
                 Purpose::Events(buffer) => buffer.end(error.clone()),
                 Purpose::Configuration { buffer, .. } => buffer.end(error.clone()),
                 Purpose::RrcMessages { buffer, .. } => buffer.end(error.clone()),
+                Purpose::Cpus { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Policy(_) => {}
             }
         }
@@ -482,6 +490,7 @@ impl Core {
                 Purpose::Policy(plan) => plan_policy(node, plan),
                 Purpose::Configuration { names, .. } => configuration::plan(node, names),
                 Purpose::RrcMessages { kinds, .. } => rrc::plan(node, kinds),
+                Purpose::Cpus { period_ms, .. } => cpu::plan(node, *period_ms),
                 Purpose::Events(_) => Ok(Vec::new()),
             };
             match planned {
@@ -641,6 +650,15 @@ impl Core {
                             Ok(None) => {}
                             Err(error) => {
                                 tracing::warn!(node = %node.name, %error, "cannot read a copy of an RRC message: it is skipped");
+                            }
+                        }
+                    }
+                    (Purpose::Cpus { buffer, .. }, Reader::Cpus(reader)) => {
+                        let Some(node) = nodes.get(node) else { return };
+                        match reader.read(&node.name, header, message) {
+                            Ok(report) => report.into_iter().for_each(|report| buffer.push(report)),
+                            Err(error) => {
+                                tracing::warn!(node = %node.name, %error, "cannot read a report of CPUs: it is skipped")
                             }
                         }
                     }

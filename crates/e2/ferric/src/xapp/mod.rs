@@ -24,6 +24,8 @@ mod control;
 #[cfg(feature = "xapp")]
 mod core;
 #[cfg(feature = "xapp")]
+pub mod cpu;
+#[cfg(feature = "xapp")]
 mod decision;
 #[cfg(feature = "xapp")]
 mod directory;
@@ -63,6 +65,8 @@ mod ue;
 pub use configuration::CellConfiguration;
 #[cfg(feature = "xapp")]
 pub use control::Answer;
+#[cfg(feature = "xapp")]
+pub use cpu::{CpuReport, Cpus};
 #[cfg(feature = "xapp")]
 pub use decision::{HandoverRequest, Policy};
 #[cfg(feature = "xapp")]
