@@ -18,7 +18,7 @@ use per::Gather;
 
 use super::configuration::{self, CellConfiguration};
 use super::control::PendingControl;
-use super::decision::{self, HandoverRequest, Process, plan_handovers, plan_policy};
+use super::decision::{self, HandoverRequest, Process, plan_handover_rules, plan_handovers, plan_policy};
 use super::directory::Directory;
 use super::error::{Error, Noun};
 use super::event::Event;
@@ -82,6 +82,8 @@ pub(super) enum Purpose {
         deadline: Duration,
     },
     Policy(Box<rc::Plan>),
+    /// A policy of rules on handovers.
+    HandoverRules(Vec<rc::HandoverRule>),
     /// Reports of configuration structures of cells, by name.
     Configuration {
         names: Vec<String>,
@@ -281,7 +283,7 @@ impl Core {
                 Purpose::Events(buffer) => buffer.end(error.clone()),
                 Purpose::Configuration { buffer, .. } => buffer.end(error.clone()),
                 Purpose::RrcMessages { buffer, .. } => buffer.end(error.clone()),
-                Purpose::Policy(_) => {}
+                Purpose::Policy(_) | Purpose::HandoverRules(_) => {}
             }
         }
         // dropped replies tell the handles
@@ -480,6 +482,7 @@ impl Core {
                 }
                 Purpose::Handovers { .. } => plan_handovers(node),
                 Purpose::Policy(plan) => plan_policy(node, plan),
+                Purpose::HandoverRules(rules) => plan_handover_rules(node, rules),
                 Purpose::Configuration { names, .. } => configuration::plan(node, names),
                 Purpose::RrcMessages { kinds, .. } => rrc::plan(node, kinds),
                 Purpose::Events(_) => Ok(Vec::new()),
