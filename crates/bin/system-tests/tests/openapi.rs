@@ -135,7 +135,6 @@ fn responses_conform_to_the_document() {
         ("POST", "/v1/ues/{ue}/handover", Some(json!({ "cell": "003804fff" })), 422),
         ("PUT", "/v1/ues/{ue}/drx", Some(json!({ "cycle_ms": 160 })), 200),
         ("PUT", "/v1/ues/{ue}/qos", Some(json!({ "priority": 20 })), 200),
-        ("PUT", "/v1/ues/{ue}/quota", Some(json!({ "slice": "1", "max_percent": 90 })), 200),
         ("GET", "/v1/nodes/{node}/configuration?structures=O-NRCellDU", None, 409),
         ("PUT", "/v1/nodes/{node}/configuration", Some(json!({ "structures": {} })), 422),
         ("POST", "/v1/policies", Some(json!({ "rules": [{ "decision": "accept" }] })), 201),
@@ -160,6 +159,8 @@ fn responses_conform_to_the_document() {
         ("DELETE", "/v1/nodes/{node}/associations/2", None, 204),
         ("DELETE", "/v1/nodes/{node}/associations", None, 204),
         ("DELETE", "/v1/nodes/{node}/slices/dl", None, 204),
+        // a quota takes the place of slices
+        ("PUT", "/v1/ues/{ue}/quota", Some(json!({ "slice": "1", "max_percent": 90 })), 200),
     ];
     let requests = requests.into_iter().chain(traffic_control());
     let mut requested = std::collections::BTreeSet::new();
