@@ -112,7 +112,8 @@ fn wrong_policies_are_refused() {
 #[test]
 fn policies_need_a_node_that_offers_them() {
     let ric = TestRic::start();
-    post(&ric, POLICIES, json!({ "rules": [{ "decision": "accept" }] })).expect_problem(404, &["no node offers policies"]);
+    post(&ric, POLICIES, json!({ "rules": [{ "decision": "accept" }] }))
+        .expect_problem(404, &["no node offers policies"]);
 }
 
 #[test]
