@@ -126,6 +126,8 @@ pub(crate) enum Rest {
     Off,
     /// It gets so many requests per second.
     Requests(u32),
+    /// So many live pages are open.
+    Pages(u16),
 }
 
 /// The links of the xApps.
@@ -246,6 +248,7 @@ pub(crate) fn through_ric_and_requests(
     }
     let clients = match (rest, rest_at) {
         (Rest::Requests(per_second), Some(address)) if per_second > 0 => Some(Clients::start(address, per_second)),
+        (Rest::Pages(pages), Some(address)) if pages > 0 => Some(Clients::open_pages(address, pages)),
         _ => None,
     };
     let run = run_load(

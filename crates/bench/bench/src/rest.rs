@@ -1,7 +1,7 @@
 //! REST requests to a RIC that relays indications, and the relay beside them.
 
 use std::fmt;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +23,13 @@ const CONNECTIONS: u32 = 4;
 /// What is requested, in turn: each is answered by the RIC's event loop.
 const PATHS: [&str; 4] = ["/v1/nodes", "/v1/xapps", "/v1/subscriptions", "/metrics"];
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often the readers of a page look whether something is due, or the measurement is over.
+const POLL: Duration = Duration::from_millis(50);
+/// What an open live page reads on its first view, each with its period in milliseconds (crates/ric/ric/page/src/views/topology.tsx).
+const PAGE_READS: [(&str, u64); 4] =
+    [("/v1/nodes", 1000), ("/v1/base-stations", 1000), ("/v1/ues", 2000), ("/v1/cells", 1000)];
+/// The stream that it has open; the page does so by WebSocket, here it is Server-Sent Events.
+const PAGE_STREAM: &str = "/v1/events?topics=nodes,ues,controls,log";
 
 /// The result of `ferric bench rest`.
 #[derive(Clone, Debug, Serialize)]
@@ -45,6 +52,12 @@ pub struct RestReport {
     pub idle_rest: RelayBesideRest,
     /// The relay beside the requests.
     pub beside_requests: RelayBesideRest,
+    /// Live pages that were open in the last case.
+    pub pages: u16,
+    /// The relay beside them.
+    pub beside_pages: RelayBesideRest,
+    /// The p99 of the relay beside the pages divided by that beside an idle REST interface: the median of the ratios of each repetition.
+    pub pages_p99_ratio: f64,
     /// Indications lost in all of them.
     pub lost: u64,
     /// The host of the measurement.
@@ -70,18 +83,38 @@ pub struct RelayBesideRest {
 ///
 /// # Errors
 /// If a process cannot be started or does not answer.
-pub fn rest(ferric: &Path, requests_per_s: u32, repetitions: usize, seconds: f64) -> anyhow::Result<RestReport> {
-    let cases = [Rest::Off, Rest::Requests(0), Rest::Requests(requests_per_s)];
-    let mut runs = [Vec::new(), Vec::new(), Vec::new()];
+pub fn rest(
+    ferric: &Path,
+    requests_per_s: u32,
+    pages: u16,
+    repetitions: usize,
+    seconds: f64,
+) -> anyhow::Result<RestReport> {
+    let cases = [Rest::Off, Rest::Requests(0), Rest::Pages(pages), Rest::Requests(requests_per_s)];
+    let mut runs = [const { Vec::new() }; 4];
     let mut all = Answers::new();
-    for _ in 0..repetitions {
-        for (case, runs) in cases.into_iter().zip(&mut runs) {
-            let shape = RicShape::with_rest(case);
+    let mut failures = 0;
+    for repetition in 0..repetitions {
+        // the page's case is before and after the idle one in turn, so that a drift of the host favours neither
+        let mut order = [0, 1, 2, 3];
+        if repetition % 2 == 1 {
+            order.swap(1, 2);
+        }
+        for case in order {
+            let shape = RicShape::with_rest(cases[case]);
             let (run, answers) = through_ric_and_requests(ferric, Load::staggered(NODES), shape, seconds)?;
-            runs.push(run);
-            answers.into_iter().for_each(|answers| all.add(&answers));
+            runs[case].push(run);
+            match (answers, cases[case]) {
+                // their answers come when they come: the latencies are those of planned requests
+                (Some(answers), Rest::Pages(_)) => failures += answers.failures,
+                (Some(answers), _) => all.add(&answers),
+                (None, _) => {}
+            }
         }
     }
+    all.failures += failures;
+    let ratios = runs[2].iter().zip(&runs[1]).map(|(pages, idle)| pages.p99_us / idle.p99_us);
+    let pages_p99_ratio = median(ratios.collect());
     ensure!(!all.latencies_ns.is_empty(), "no request was answered");
     let of = |runs: &[Run], value: fn(&Run) -> f64| median(runs.iter().map(value).collect());
     let without_us = of(&runs[0], |run| run.loop_cpu_us);
@@ -102,7 +135,10 @@ pub fn rest(ferric: &Path, requests_per_s: u32, repetitions: usize, seconds: f64
         max_us: us(all.latencies_ns.max()),
         without_rest: relay(&runs[0]),
         idle_rest: relay(&runs[1]),
-        beside_requests: relay(&runs[2]),
+        beside_requests: relay(&runs[3]),
+        pages,
+        beside_pages: relay(&runs[2]),
+        pages_p99_ratio,
         lost: runs.iter().flatten().map(|run| run.sent - run.received).sum(),
         host: Host::current(),
     })
@@ -123,7 +159,13 @@ impl fmt::Display for RestReport {
             "  {:<20} {:>11} {:>11} {:>6} {:>12} {:>8}",
             "REST", "indications", "loop us/ind", "ratio", "RIC us/ind", "p99 us"
         )?;
-        let rows = [("none", self.without_rest), ("idle", self.idle_rest), ("requests", self.beside_requests)];
+        let pages = format!("{} pages", self.pages);
+        let rows = [
+            ("none", self.without_rest),
+            ("idle", self.idle_rest),
+            (pages.as_str(), self.beside_pages),
+            ("requests", self.beside_requests),
+        ];
         for (name, relay) in rows {
             let RelayBesideRest { indications, loop_cpu_us, loop_ratio, cpu_us, p99_us } = relay;
             writeln!(
@@ -131,7 +173,7 @@ impl fmt::Display for RestReport {
                 "  {name:<20} {indications:>11} {loop_cpu_us:>11.2} {loop_ratio:>6.2} {cpu_us:>12.2} {p99_us:>8.0}"
             )?;
         }
-        Ok(())
+        writeln!(f, "  p99 beside the pages: {:.2} times that beside an idle interface", self.pages_p99_ratio)
     }
 }
 
@@ -173,6 +215,20 @@ impl Clients {
         Clients { is_over, threads }
     }
 
+    /// Opens live pages: each has a stream of events, and reads what its first view shows.
+    pub fn open_pages(address: SocketAddr, pages: u16) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut threads = Vec::new();
+        for page in 0..u32::from(pages) {
+            // pages are opened at different times
+            let begin = Instant::now() + page * Duration::from_millis(PAGE_READS[0].1) / pages.into();
+            let (reader, stream) = (Arc::clone(&is_over), Arc::clone(&is_over));
+            threads.push(thread::spawn(move || read_page(address, begin, &reader)));
+            threads.push(thread::spawn(move || read_events(address, &stream)));
+        }
+        Clients { is_over, threads }
+    }
+
     pub fn stop(self) -> anyhow::Result<Answers> {
         self.is_over.store(true, Ordering::Release);
         let mut all = Answers::new();
@@ -205,6 +261,45 @@ fn request_all(address: SocketAddr, begin: Instant, period: Duration, is_over: &
         planned += period;
     }
     Ok(answers)
+}
+
+/// Reads the resources of a page's view until the end, each in its period.
+fn read_page(address: SocketAddr, begin: Instant, is_over: &AtomicBool) -> anyhow::Result<Answers> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut stream = BufReader::new(stream);
+    let mut answers = Answers::new();
+    let mut due = [begin; PAGE_READS.len()];
+    while !is_over.load(Ordering::Acquire) {
+        let now = Instant::now();
+        for ((path, period_ms), due) in PAGE_READS.iter().zip(&mut due).filter(|(_, due)| **due <= now) {
+            write!(stream.get_mut(), "GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n")?;
+            answers.failures += u64::from(read_answer(&mut stream)? != 200);
+            *due = Instant::now() + Duration::from_millis(*period_ms);
+        }
+        thread::sleep(POLL);
+    }
+    Ok(answers)
+}
+
+/// Reads a page's stream of events until the end.
+fn read_events(address: SocketAddr, is_over: &AtomicBool) -> anyhow::Result<Answers> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(POLL))?;
+    write!(stream, "GET {PAGE_STREAM} HTTP/1.1\r\nhost: {address}\r\naccept: text/event-stream\r\n\r\n")?;
+    let (mut octets, mut head) = ([0; 16384], Vec::new());
+    while !is_over.load(Ordering::Acquire) {
+        match stream.read(&mut octets) {
+            Ok(0) => return Err(anyhow!("the RIC has ended the stream of events")),
+            Ok(count) if head.len() < 12 => head.extend_from_slice(&octets[..count.min(12)]),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    ensure!(head.is_empty() || head.starts_with(b"HTTP/1.1 200"), "the stream of events was refused");
+    Ok(Answers::new())
 }
 
 /// Reads an answer. Returns its status.

@@ -82,7 +82,10 @@ enum Command {
         /// Requests per second, 1 to 1900: the RIC allows a host 2,000.
         #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..=1900))]
         requests: u32,
-        /// Repetitions, which alternate between no REST interface, an idle one, and requests; medians are shown.
+        /// Live pages that are open in one of the cases, 1 to 50: clients that read what the page reads.
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u16).range(1..=50))]
+        pages: u16,
+        /// Repetitions, which alternate between no REST interface, an idle one, open pages, and requests; medians are shown.
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..=99))]
         repetitions: u16,
         /// Seconds of each repetition, 0.1 to 60.
@@ -148,8 +151,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Ping { json, rounds, pings } => print(&bench::ping(rounds.into(), pings.into())?, json),
         Command::Ran { json, repetitions, seconds } => print(&bench::ran(repetitions.into(), seconds)?, json),
-        Command::Rest { json, requests, repetitions, seconds } => {
-            print(&bench::rest(&ferric()?, requests, repetitions.into(), seconds)?, json)
+        Command::Rest { json, requests, pages, repetitions, seconds } => {
+            print(&bench::rest(&ferric()?, requests, pages, repetitions.into(), seconds)?, json)
         }
         Command::Rnis { json, seconds } => {
             let program = program::find("ferric-rnis")

@@ -96,11 +96,13 @@ fn rest_report_has_answers_and_the_relay_beside_them() {
     assert_eq!((&report["failures"], &report["lost"]), (&0.into(), &0.into()), "{report}");
     let us = |key: &str| report[key].as_f64().unwrap();
     assert!(us("p50_us") > 0.0 && us("p50_us") <= us("p99_us") && us("p99_us") <= us("max_us"), "{report}");
-    for key in ["without_rest", "idle_rest", "beside_requests"] {
+    assert!(report["pages"] == 10 && us("pages_p99_ratio") > 0.0, "{report}");
+    for key in ["without_rest", "idle_rest", "beside_pages", "beside_requests"] {
         let relay = &report[key];
         assert!(relay["loop_cpu_us"].as_f64().unwrap() > 0.0 && relay["indications"].as_u64().unwrap() > 0, "{report}");
     }
     run(&["rest", "--requests", "5000"]).complains(2, &["5000 is not in 1..=1900"]);
+    run(&["rest", "--pages", "0"]).complains(2, &["0 is not in 1..=50"]);
 }
 
 #[test]

@@ -20,7 +20,8 @@ const VERSION: Version = Version::V3_01;
 /// A RIC and an emulated RAN in this process, on free ports of this host; stopped at the end of a `with` block, or with `stop`.
 ///
 /// `scenario` is a TOML file (docs/scenarios.md) or its text; without one there are `nodes` gNBs with `ues` UEs each and mixed
-/// traffic, whose channels and packets follow from `seed`. `speed` is model seconds per second.
+/// traffic, whose channels and packets follow from `seed`. `speed` is model seconds per second. `handovers_per_minute` is how many
+/// handovers nodes begin, of UEs at random; with a scenario, its own mobility begins more.
 #[pyclass(module = "ferric")]
 pub struct Demo {
     address: String,
@@ -34,7 +35,7 @@ fn failed(error: impl ToString) -> PyErr {
 #[pymethods]
 impl Demo {
     #[new]
-    #[pyo3(signature = (scenario=None, *, nodes=1, ues=32, seed=1, speed=None))]
+    #[pyo3(signature = (scenario=None, *, nodes=1, ues=32, seed=1, speed=None, handovers_per_minute=0))]
     fn new(
         py: Python<'_>,
         scenario: Option<&str>,
@@ -42,7 +43,11 @@ impl Demo {
         ues: u16,
         seed: u64,
         speed: Option<f64>,
+        handovers_per_minute: u16,
     ) -> PyResult<Self> {
+        if handovers_per_minute > 600 {
+            return Err(invalid("handovers_per_minute", handovers_per_minute, "0 to 600"));
+        }
         let mut scenario = match scenario {
             Some(text) => crate::scenario::scenario(text)?,
             None if !(1..=1000).contains(&nodes) => return Err(invalid("nodes", nodes, "1 to 1000")),
@@ -55,7 +60,7 @@ impl Demo {
             }
             scenario.speed = speed;
         }
-        py.detach(move || Demo::start(scenario)).map_err(failed)
+        py.detach(move || Demo::start(scenario, handovers_per_minute)).map_err(failed)
     }
 
     /// The address for xApps.
@@ -90,7 +95,7 @@ impl Demo {
 }
 
 impl Demo {
-    fn start(scenario: Scenario) -> Result<Self, String> {
+    fn start(scenario: Scenario, handovers_per_minute: u16) -> Result<Self, String> {
         let any_port = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
         let mut config = RicConfig::default();
         config.server.controller.version = Some(VERSION);
@@ -110,6 +115,7 @@ impl Demo {
             scenario,
             e2ap_version: VERSION,
             all_ccc_attributes: true,
+            handovers_per_minute,
             ..RanConfig::default()
         };
         let (sender, receiver) = mpsc::channel();

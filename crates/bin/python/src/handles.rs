@@ -1,15 +1,13 @@
-//! Handles of nodes, cells, UEs, slices and traffic control.
+//! Handles of nodes, cells, UEs and slices.
 
 use e2sm::ccc::CellQueried;
-use e2sm::tc::{DelayTarget, QueueParameters};
-use ferric::xapp::tc::Flow;
 use ferric::xapp::{self, CellId, Direction, Qos, SliceShare};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::answers::{Answers, controlled, set_quota, structures_from_python, structures_to_python};
-use crate::error::invalid;
 use crate::stream::KpmStream;
+use crate::traffic::TrafficControl;
 use crate::wait::{detached, seconds};
 
 /// A UE, by one of its names. It stays valid when the UE moves to another cell.
@@ -230,71 +228,5 @@ impl Slices {
 
     fn __repr__(&self) -> String {
         format!("<Slices {:?}>", self.0)
-    }
-}
-
-/// A queue with the target and the interval of RFC 8289, 5 ms and 100 ms.
-fn queue(kind: &str) -> PyResult<QueueParameters> {
-    let target = DelayTarget { target_ms: 5, interval_ms: 100 };
-    match kind {
-        "fifo" => Ok(QueueParameters::Fifo),
-        "codel" => Ok(QueueParameters::CoDel(target)),
-        "ecn-codel" => Ok(QueueParameters::EcnCoDel(target)),
-        other => Err(invalid("kind", other, "fifo, codel or ecn-codel")),
-    }
-}
-
-/// Traffic control of one node, or of all.
-#[pyclass(frozen, module = "ferric")]
-pub struct TrafficControl(pub xapp::tc::TrafficControl);
-
-#[pymethods]
-impl TrafficControl {
-    /// Adds a queue: `fifo`, `codel` or `ecn-codel`. The node numbers it: the queues count from 0, which exists.
-    fn add_queue(&self, py: Python<'_>, kind: &str) -> PyResult<Answers> {
-        let queue = queue(kind)?;
-        controlled(py, || self.0.add_queue(queue))
-    }
-
-    /// Removes a queue by its number and kind.
-    fn remove_queue(&self, py: Python<'_>, id: u32, kind: &str) -> PyResult<Answers> {
-        let kind = queue(kind)?.kind();
-        controlled(py, || self.0.remove_queue(id, kind))
-    }
-
-    /// Sends a flow's packets to a queue. What is not given matches everything. `protocol`: 6 is TCP, 17 UDP.
-    #[pyo3(signature = (queue, *, source=None, destination=None, source_port=None, destination_port=None, protocol=None))]
-    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn add_filter(
-        &self,
-        py: Python<'_>,
-        queue: u32,
-        source: Option<&str>,
-        destination: Option<&str>,
-        source_port: Option<u16>,
-        destination_port: Option<u16>,
-        protocol: Option<u8>,
-    ) -> PyResult<Answers> {
-        let address = |parameter: &str, text: Option<&str>| {
-            text.map(|text| text.parse().map_err(|_| invalid(parameter, text, "an IPv4 address"))).transpose()
-        };
-        let flow = Flow {
-            source: address("source", source)?,
-            destination: address("destination", destination)?,
-            source_port,
-            destination_port,
-            protocol,
-        };
-        controlled(py, || self.0.add_filter(flow, queue))
-    }
-
-    /// Removes a filter by its number.
-    fn remove_filter(&self, py: Python<'_>, id: u32) -> PyResult<Answers> {
-        controlled(py, || self.0.remove_filter(id))
-    }
-
-    /// Switches the pacer (5G-BDP) on or off: with it, packets wait in the queues and not in the buffer of RLC.
-    fn pace(&self, py: Python<'_>, on: bool) -> PyResult<Answers> {
-        controlled(py, || self.0.pace(on))
     }
 }

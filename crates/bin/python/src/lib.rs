@@ -11,9 +11,11 @@ mod error;
 mod feed;
 mod gym;
 mod handles;
+mod policy;
 mod ric;
 mod scenario;
 mod stream;
+mod traffic;
 mod wait;
 
 use pyo3::prelude::*;
@@ -30,11 +32,15 @@ mod _ferric {
     #[pymodule_export]
     use crate::gym::{Environment, Environments, environment_scenario};
     #[pymodule_export]
-    use crate::handles::{Cell, Node, Slices, TrafficControl, Ue};
+    use crate::handles::{Cell, Node, Slices, Ue};
+    #[pymodule_export]
+    use crate::policy::{HandoverRule, Policy};
     #[pymodule_export]
     use crate::ric::{Ric, connect};
     #[pymodule_export]
     use crate::stream::{KpmStream, Record};
+    #[pymodule_export]
+    use crate::traffic::TrafficControl;
 
     use super::*;
 

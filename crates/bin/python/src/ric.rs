@@ -5,8 +5,10 @@ use pyo3::prelude::*;
 
 use crate::answers::{Answers, set_quota};
 use crate::feed::{Configurations, EventFeed, HandoverRequests, RrcMessages};
-use crate::handles::{Cell, Node, Slices, TrafficControl, Ue};
+use crate::handles::{Cell, Node, Slices, Ue};
+use crate::policy::{HandoverRule, Policy};
 use crate::stream::KpmStream;
+use crate::traffic::TrafficControl;
 use crate::wait::{detached, seconds};
 
 /// Connects to a near-RT RIC. `address` is by default the variable FERRIC_RIC, or tcp://127.0.0.1:36423. `name` is shown in the RIC's
@@ -110,6 +112,19 @@ impl Ric {
     /// Requests the decision on each handover that a node begins.
     fn handover_requests(&self, py: Python<'_>) -> PyResult<HandoverRequests> {
         Ok(HandoverRequests::new(detached(py, || self.0.handover_requests())?))
+    }
+
+    /// Installs rules on handovers at every node that offers policies on them, also at nodes that come later, until the returned
+    /// policy is closed. A node applies the first rule whose conditions hold; without one, a handover continues.
+    ///
+    ///     >>> import ferric
+    ///     >>> with ferric.Demo(nodes=2, ues=2) as demo, demo.connect() as ric:
+    ///     ...     with ric.policy([ferric.HandoverRule("reject", when=[("CQI", "less", 7)])]):
+    ///     ...         print("no UE with a poor channel is handed over")
+    ///     no UE with a poor channel is handed over
+    fn policy(&self, py: Python<'_>, rules: Vec<PyRef<'_, HandoverRule>>) -> PyResult<Policy> {
+        let rules: Vec<_> = rules.iter().map(|rule| rule.rule().clone()).collect();
+        Ok(Policy::new(detached(py, || self.0.handover_policy(rules))?))
     }
 
     /// What happens to the RIC and its nodes: begins with the nodes that are up.

@@ -135,6 +135,16 @@ fn responses_conform_to_the_document() {
         ("POST", "/v1/ues/{ue}/handover", Some(json!({ "cell": "003804fff" })), 422),
         ("PUT", "/v1/ues/{ue}/drx", Some(json!({ "cycle_ms": 160 })), 200),
         ("PUT", "/v1/ues/{ue}/qos", Some(json!({ "priority": 20 })), 200),
+        ("GET", "/v1/nodes/{node}/configuration?structures=O-NRCellDU", None, 409),
+        ("PUT", "/v1/nodes/{node}/configuration", Some(json!({ "structures": {} })), 422),
+        ("POST", "/v1/policies", Some(json!({ "rules": [{ "decision": "accept" }] })), 201),
+        ("GET", "/v1/policies", None, 200),
+        ("GET", "/v1/policies/1", None, 200),
+        ("DELETE", "/v1/policies/1", None, 204),
+        ("PUT", "/v1/handover-requests", Some(json!({ "timeout_ms": 1000, "otherwise": "accept" })), 204),
+        ("GET", "/v1/handover-requests", None, 200),
+        ("POST", "/v1/handover-requests/1", Some(json!({ "decision": "accept" })), 404),
+        ("DELETE", "/v1/handover-requests", None, 204),
         ("PUT", "/v1/nodes/{node}/ues/{rnti}/slices", Some(json!({ "dl": 1 })), 200),
         ("GET", "/v1/nodes/{node}/ues/{rnti}/slices", None, 200),
         ("GET", "/v1/nodes/{node}/ues/{rnti}", None, 200),
@@ -149,6 +159,8 @@ fn responses_conform_to_the_document() {
         ("DELETE", "/v1/nodes/{node}/associations/2", None, 204),
         ("DELETE", "/v1/nodes/{node}/associations", None, 204),
         ("DELETE", "/v1/nodes/{node}/slices/dl", None, 204),
+        // a quota takes the place of slices
+        ("PUT", "/v1/ues/{ue}/quota", Some(json!({ "slice": "1", "max_percent": 90 })), 200),
     ];
     let requests = requests.into_iter().chain(traffic_control());
     let mut requested = std::collections::BTreeSet::new();
@@ -169,6 +181,8 @@ fn responses_conform_to_the_document() {
             .replace("/slices/dl/4", "/slices/{direction}/{slice}")
             .replace("/slices/dl", "/slices/{direction}")
             .replace("/slices/ul", "/slices/{direction}")
+            .replace("/policies/1", "/policies/{policy}")
+            .replace("/handover-requests/1", "/handover-requests/{request}")
             .replace("/associations/1", "/associations/{association}")
             .replace("/associations/2", "/associations/{association}");
         let documented = match documented.split_once("/statistics/") {

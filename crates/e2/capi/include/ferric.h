@@ -239,6 +239,12 @@
 // The report of the node does not contain the measurement.
 #define FERRIC_XAPP_VALUE_ABSENT 4
 
+// The most structures of a call.
+#define FERRIC_XAPP_MAX_STRUCTURES 64
+
+// The longest JSON text of a change in octets.
+#define FERRIC_XAPP_MAX_JSON_OCTETS 65536
+
 // The length of the text of an answer in octets, with its final zero.
 #define FERRIC_XAPP_ANSWER_OCTETS 256
 
@@ -262,6 +268,30 @@
 
 // The most measurements of a stream.
 #define FERRIC_XAPP_MAX_MEASUREMENTS 1024
+
+// The handover continues.
+#define FERRIC_XAPP_ACCEPT 0
+
+// The handover ends.
+#define FERRIC_XAPP_REJECT 1
+
+// The parameter is equal to the value.
+#define FERRIC_XAPP_EQUAL 0
+
+// The parameter is not equal to the value.
+#define FERRIC_XAPP_NOT_EQUAL 1
+
+// The parameter is greater than the value.
+#define FERRIC_XAPP_GREATER 2
+
+// The parameter is less than the value.
+#define FERRIC_XAPP_LESS 3
+
+// The most rules of a policy.
+#define FERRIC_XAPP_MAX_RULES 64
+
+// The most conditions of a rule.
+#define FERRIC_XAPP_MAX_CONDITIONS 16
 
 // The most kinds of messages of a stream.
 #define FERRIC_XAPP_MAX_RRC_KINDS 64
@@ -668,6 +698,24 @@ struct ferric_xapp_answer {
   char text[FERRIC_XAPP_ANSWER_OCTETS];
 };
 
+// A stream of reports of configuration structures.
+struct ferric_xapp_configurations {
+  // The number of the object; 0 is none.
+  uint64_t id;
+};
+
+// A report of configuration structures of a cell.
+struct ferric_xapp_configuration {
+  // The name of the node.
+  char node[FERRIC_NAME_OCTETS];
+  // The cell.
+  char cell[16];
+  // The length of the JSON text in octets without its final zero, which may be more than there was room for.
+  size_t length;
+  // The reports that this stream has lost since it began, because it was read too slowly.
+  uint64_t lost;
+};
+
 // A change of the QoS of a bearer. Set it to zeros, then `size` and what changes.
 struct ferric_xapp_qos {
   // sizeof(struct ferric_xapp_qos)
@@ -805,6 +853,34 @@ struct ferric_xapp_ue {
   char ip[16];
 };
 
+// A condition on the UE of a handover.
+struct ferric_xapp_condition {
+  // The parameter as the node registers it, such as "CQI", or its number in digits.
+  const char *parameter;
+  // FERRIC_XAPP_EQUAL, …
+  uint32_t comparison;
+  // The value, in the unit of the parameter.
+  int64_t value;
+};
+
+// A rule on handovers that nodes begin.
+struct ferric_xapp_handover_rule {
+  // The conditions, all of which must hold; NULL: the rule always applies.
+  const struct ferric_xapp_condition *conditions;
+  // Their number, at most FERRIC_XAPP_MAX_CONDITIONS.
+  size_t condition_count;
+  // FERRIC_XAPP_ACCEPT or FERRIC_XAPP_REJECT.
+  uint32_t decision;
+  // Another target of a handover that is accepted; NULL: the one that the node has chosen.
+  const char *cell;
+};
+
+// A policy that nodes apply, until it is freed.
+struct ferric_xapp_policy {
+  // The number of the object; 0 is none.
+  uint64_t id;
+};
+
 // A stream of copies of RRC messages.
 struct ferric_xapp_rrc_messages {
   // The number of the object; 0 is none.
@@ -841,6 +917,13 @@ struct ferric_xapp_config {
   ferric_log_function log;
   // Passed to `log`.
   void *log_user;
+  // For an address tls://…: the PEM file with the certificates of the CAs that are trusted to sign that of the RIC; else NULL. The
+  // three files are given together (docs/tls.md).
+  const char *tls_ca;
+  // The PEM file with the certificate of the xApp, followed by intermediate certificates.
+  const char *tls_certificate;
+  // The PEM file with the private key of that certificate, not encrypted.
+  const char *tls_key;
 };
 
 // A slice as a node reports it.
@@ -1083,6 +1166,64 @@ int32_t ferric_xapp_kpm_read_batch(struct ferric_xapp_kpm kpm,
 // Frees a batch with its columns.
 int32_t ferric_xapp_batch_free(struct ferric_xapp_batch batch);
 
+// Reads configuration structures of a node's cells by name, such as "O-NRCellDU" (E2SM-CCC 8.8; E2AP v03). Writes a JSON text with a
+// final zero: [{"cell": "003800001", "structures": {"O-NRCellDU": {…}}}]. `length` gets the length of all of it without the zero: if
+// that is not less than `capacity`, the text is cut, and the query can be repeated with more room.
+//
+// # Safety
+// `node` is a text; `structures` is valid for `structure_count` texts; `json` is valid for `capacity` octets, or NULL if there is no
+// room; `length` is valid; `error` is NULL or valid.
+int32_t ferric_xapp_node_query(struct ferric_xapp xapp,
+                               const char *node,
+                               const char *const *structures,
+                               size_t structure_count,
+                               char *json,
+                               size_t capacity,
+                               size_t *length,
+                               struct ferric_error *error);
+
+// Sets configuration structures in each cell of the node that offers them, all together (E2SM-CCC 7.6.2). `json` is an object of their
+// attributes by their names, at most FERRIC_XAPP_MAX_JSON_OCTETS: {"O-NRCellDU": {"administrativeState": "LOCKED"}}. Attributes that
+// are left out stay. FERRIC_ERROR_UNVERIFIED: the node has acknowledged it, and not set what the text names.
+//
+// # Safety
+// `node` and `json` are texts; `answer` and `error` are NULL or valid.
+int32_t ferric_xapp_node_configure(struct ferric_xapp xapp,
+                                   const char *node,
+                                   const char *json,
+                                   struct ferric_xapp_answer *answer,
+                                   struct ferric_error *error);
+
+// Requests reports of configuration structures of all cells, by name: their state, and then each change, also of nodes that come
+// later (E2SM-CCC 7.4.2).
+//
+// # Safety
+// `structures` is valid for `structure_count` texts; `out` is valid; `error` is NULL or valid.
+int32_t ferric_xapp_configurations_new(struct ferric_xapp xapp,
+                                       const char *const *structures,
+                                       size_t structure_count,
+                                       struct ferric_xapp_configurations *out,
+                                       struct ferric_error *error);
+
+// Returns the file descriptor that is readable while reports are buffered; -1 if there is no such stream.
+int ferric_xapp_configurations_fd(struct ferric_xapp_configurations configurations);
+
+// Reads the next report; waits for it for `timeout_ms` as ferric_xapp_kpm_read does, with the same errors. Writes a JSON text with a
+// final zero, cut at `capacity`: {"O-NRCellDU": {…}}, with null for a structure that the node has removed. A stream buffers 1024
+// reports; a slower reader loses the oldest.
+//
+// # Safety
+// `out` is valid; `json` is valid for `capacity` octets, or NULL if there is no room; `error` is NULL or valid.
+int32_t ferric_xapp_configurations_read(struct ferric_xapp_configurations configurations,
+                                        int32_t timeout_ms,
+                                        struct ferric_xapp_configuration *out,
+                                        char *json,
+                                        size_t capacity,
+                                        struct ferric_error *error);
+
+// Ends a stream of reports. A thread that waits in a read of it gets FERRIC_ERROR_HANDLE.
+int32_t ferric_xapp_configurations_free(struct ferric_xapp_configurations configurations);
+
 // Hands a UE over to a cell (E2SM-RC 8.4.4.1).
 //
 // # Safety
@@ -1290,6 +1431,21 @@ int32_t ferric_xapp_find_ue(struct ferric_xapp xapp,
                             const char *ue,
                             struct ferric_xapp_ue *out,
                             struct ferric_error *error);
+
+// Installs 1 to FERRIC_XAPP_MAX_RULES rules on handovers at every node that offers policies on them, also at nodes that come later
+// (E2SM-RC 7.7). A node applies the first rule whose conditions all hold; without one, a handover continues. FERRIC_ERROR_NOT_OFFERED
+// names a parameter that nodes do not test, and the nearest that they do.
+//
+// # Safety
+// `rules` is valid for `rule_count` rules, and the pointers in them are NULL or valid; `out` is valid; `error` is NULL or valid.
+int32_t ferric_xapp_policy_new(struct ferric_xapp xapp,
+                               const struct ferric_xapp_handover_rule *rules,
+                               size_t rule_count,
+                               struct ferric_xapp_policy *out,
+                               struct ferric_error *error);
+
+// Removes a policy from the nodes. In a forked process it only frees the handle.
+int32_t ferric_xapp_policy_free(struct ferric_xapp_policy policy);
 
 // Requests copies of the RRC messages of all UEs that are of one of `kind_count` kinds, 1 to FERRIC_XAPP_MAX_RRC_KINDS, also of
 // nodes that come later (E2SM-RC 7.4.2). A kind is "MeasurementReport", or "nr:UL-DCCH:0", "lte:UL-DCCH:1": the radio access

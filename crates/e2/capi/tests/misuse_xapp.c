@@ -80,6 +80,15 @@ static void connecting(const char *address) {
     REFUSED(ferric_xapp_connect(&wrong, &xapp, &error), FERRIC_ERROR_ARGUMENT, "log_level");
     wrong = config, wrong.ric = "tcp://127.0.0.1:9", wrong.connect_timeout_ms = 1;
     REFUSED(ferric_xapp_connect(&wrong, &xapp, &error), FERRIC_ERROR_CONNECT, "");
+    wrong = config, wrong.tls_ca = "/nowhere", wrong.tls_key = "/nowhere";
+    REFUSED(ferric_xapp_connect(&wrong, &xapp, &error), FERRIC_ERROR_ARGUMENT, "tls_certificate");
+    /* the file cannot be read, or the library is built without TLS: the text says which */
+    wrong.tls_certificate = "/nowhere";
+    REFUSED(ferric_xapp_connect(&wrong, &xapp, &error), FERRIC_ERROR_ARGUMENT, "tls_ca");
+    EXPECT(strstr(error.text, "/nowhere") != NULL || strstr(error.text, "built without TLS") != NULL, 1);
+    wrong = config, wrong.ric = "tls://127.0.0.1:9", wrong.connect_timeout_ms = 1;
+    REFUSED(ferric_xapp_connect(&wrong, &xapp, &error), FERRIC_ERROR_CONNECT, "");
+    EXPECT(strstr(error.text, "a tls:// address") != NULL, 1);
     EXPECT(ferric_xapp_connect(&config, &xapp, &error), FERRIC_OK);
     EXPECT(strlen(error.text), 0);
 }
@@ -250,6 +259,64 @@ static void rrc_messages(void) {
     EXPECT(ferric_xapp_rrc_messages_free(messages), FERRIC_ERROR_HANDLE);
 }
 
+static void policies(void) {
+    struct ferric_xapp_policy policy = {0};
+    struct ferric_xapp_condition condition, conditions[FERRIC_XAPP_MAX_CONDITIONS + 1];
+    struct ferric_xapp_handover_rule rule, wrong;
+    memset(&condition, 0, sizeof condition), memset(conditions, 0, sizeof conditions), memset(&rule, 0, sizeof rule);
+    condition.parameter = "CQI", condition.comparison = FERRIC_XAPP_LESS, condition.value = 7;
+    rule.conditions = &condition, rule.condition_count = 1, rule.decision = FERRIC_XAPP_REJECT;
+    REFUSED(ferric_xapp_policy_new(xapp, NULL, 1, &policy, &error), FERRIC_ERROR_NULL, "rules");
+    REFUSED(ferric_xapp_policy_new(xapp, &rule, 0, &policy, &error), FERRIC_ERROR_ARGUMENT, "rules");
+    REFUSED(ferric_xapp_policy_new(xapp, &rule, FERRIC_XAPP_MAX_RULES + 1, &policy, &error), FERRIC_ERROR_ARGUMENT, "rules");
+    REFUSED(ferric_xapp_policy_new(xapp, &rule, 1, NULL, &error), FERRIC_ERROR_NULL, "out");
+    wrong = rule, wrong.decision = 2;
+    REFUSED(ferric_xapp_policy_new(xapp, &wrong, 1, &policy, &error), FERRIC_ERROR_ARGUMENT, "decision");
+    wrong = rule, wrong.cell = "003800001";
+    REFUSED(ferric_xapp_policy_new(xapp, &wrong, 1, &policy, &error), FERRIC_ERROR_ARGUMENT, "cell");
+    wrong.decision = FERRIC_XAPP_ACCEPT, wrong.cell = "nowhere";
+    REFUSED(ferric_xapp_policy_new(xapp, &wrong, 1, &policy, &error), FERRIC_ERROR_ARGUMENT, "cell");
+    wrong = rule, wrong.conditions = NULL;
+    REFUSED(ferric_xapp_policy_new(xapp, &wrong, 1, &policy, &error), FERRIC_ERROR_NULL, "conditions");
+    wrong = rule, wrong.conditions = conditions, wrong.condition_count = FERRIC_XAPP_MAX_CONDITIONS + 1;
+    REFUSED(ferric_xapp_policy_new(xapp, &wrong, 1, &policy, &error), FERRIC_ERROR_ARGUMENT, "conditions");
+    wrong.condition_count = 1;
+    REFUSED(ferric_xapp_policy_new(xapp, &wrong, 1, &policy, &error), FERRIC_ERROR_NULL, "parameter");
+    conditions[0].parameter = "CQI", conditions[0].comparison = 4;
+    REFUSED(ferric_xapp_policy_new(xapp, &wrong, 1, &policy, &error), FERRIC_ERROR_ARGUMENT, "comparison");
+    EXPECT(ferric_xapp_policy_free(policy), FERRIC_ERROR_HANDLE);
+    EXPECT(ferric_xapp_policy_new(xapp, &rule, 1, &policy, &error), FERRIC_OK);
+    EXPECT(ferric_xapp_policy_free(policy), FERRIC_OK);
+    EXPECT(ferric_xapp_policy_free(policy), FERRIC_ERROR_HANDLE);
+}
+
+static void configurations(void) {
+    static const char *names[] = {"O-NRCellDU", NULL};
+    static char json[FERRIC_XAPP_MAX_JSON_OCTETS + 2];
+    struct ferric_xapp_configurations reports = {0};
+    struct ferric_xapp_configuration report;
+    const char *node = "gnb-00101-e00";
+    size_t length = 0;
+    REFUSED(ferric_xapp_node_query(xapp, NULL, names, 1, json, 8, &length, &error), FERRIC_ERROR_NULL, "node");
+    REFUSED(ferric_xapp_node_query(xapp, node, NULL, 1, json, 8, &length, &error), FERRIC_ERROR_NULL, "structures");
+    REFUSED(ferric_xapp_node_query(xapp, node, names, 2, json, 8, &length, &error), FERRIC_ERROR_NULL, "structures");
+    REFUSED(ferric_xapp_node_query(xapp, node, names, FERRIC_XAPP_MAX_STRUCTURES + 1, json, 8, &length, &error),
+            FERRIC_ERROR_ARGUMENT, "structures");
+    REFUSED(ferric_xapp_node_query(xapp, node, names, 1, json, 8, NULL, &error), FERRIC_ERROR_NULL, "length");
+    EXPECT(ferric_xapp_node_query(xapp, node, names, 1, json, 8, &length, &error), FERRIC_ERROR_UNKNOWN);
+    REFUSED(ferric_xapp_node_configure(xapp, node, NULL, NULL, &error), FERRIC_ERROR_NULL, "json");
+    EXPECT(ferric_xapp_node_configure(xapp, node, "{}", NULL, &error), FERRIC_ERROR_UNKNOWN);
+    memset(json, ' ', sizeof json - 1);
+    EXPECT(ferric_xapp_configurations_free(reports), FERRIC_ERROR_HANDLE);
+    REFUSED(ferric_xapp_configurations_new(xapp, names, 0, &reports, &error), FERRIC_ERROR_ARGUMENT, "structures");
+    EXPECT(ferric_xapp_configurations_new(xapp, names, 1, &reports, &error), FERRIC_OK);
+    REFUSED(ferric_xapp_configurations_read(reports, 0, NULL, json, 8, &error), FERRIC_ERROR_NULL, "out");
+    REFUSED(ferric_xapp_configurations_read(reports, 0, &report, NULL, 8, &error), FERRIC_ERROR_NULL, "json");
+    EXPECT(ferric_xapp_configurations_read(reports, 0, &report, json, 8, &error), FERRIC_ERROR_TIMEOUT);
+    EXPECT(ferric_xapp_configurations_free(reports), FERRIC_OK);
+    EXPECT(ferric_xapp_configurations_fd(reports), -1);
+}
+
 /* A forked process has no session, and ends none. */
 static void forked(void) {
     int status;
@@ -275,6 +342,11 @@ static void forked(void) {
     }
     EXPECT(waitpid(child, &status, 0), child);
     EXPECT(status, 0);
+}
+
+static void *fork_in_thread(void *unused) {
+    forked();
+    return unused;
 }
 
 /* Calls from a callback of the library. */
@@ -311,7 +383,19 @@ int main(int count, char **arguments) {
     EXPECT(ferric_xapp_events_read(events, 0, &event, &error), FERRIC_ERROR_TIMEOUT);
     streams();
     rrc_messages();
+    policies();
+    configurations();
     forked();
+    /* the same from a second thread, while the session's thread runs and a third waits for an event */
+    pthread_t reader, forker;
+    int32_t read = 1;
+    pthread_create(&reader, NULL, read_kpm, &read);
+    pthread_create(&forker, NULL, fork_in_thread, NULL);
+    pthread_join(forker, NULL);
+    EXPECT(read, 1);
+    EXPECT(ferric_xapp_kpm_free(kpm), FERRIC_OK);
+    pthread_join(reader, NULL);
+    EXPECT(read, FERRIC_ERROR_HANDLE);
     called_back();
     EXPECT(ferric_xapp_nodes(xapp, NULL, 0, &nodes, &error), FERRIC_OK);
 
@@ -324,12 +408,12 @@ int main(int count, char **arguments) {
     EXPECT(status, FERRIC_ERROR_CLOSED);
     EXPECT(ferric_xapp_close(xapp), FERRIC_OK);
     EXPECT(ferric_xapp_nodes(xapp, NULL, 0, &nodes, &error), FERRIC_ERROR_CLOSED);
-    EXPECT(ferric_xapp_kpm_read(kpm, -1, &record, &value, 1, &error), FERRIC_ERROR_CLOSED);
+    EXPECT(ferric_xapp_kpm_read(kpm, -1, &record, &value, 1, &error), FERRIC_ERROR_HANDLE);
     EXPECT(ferric_xapp_dropped_reports(xapp), 0);
     EXPECT(ferric_xapp_free(xapp), FERRIC_OK);
     EXPECT(ferric_xapp_free(xapp), FERRIC_ERROR_HANDLE);
     EXPECT(ferric_xapp_nodes(xapp, NULL, 0, &nodes, &error), FERRIC_ERROR_HANDLE);
-    EXPECT(ferric_xapp_kpm_free(kpm), FERRIC_OK);
+    EXPECT(ferric_xapp_kpm_free(kpm), FERRIC_ERROR_HANDLE);
     EXPECT(ferric_xapp_events_free(events), FERRIC_OK);
     return failures != 0;
 }

@@ -28,7 +28,7 @@ static struct ferric_xapp xapp;
 static int is_readable(int fd) {
     struct pollfd entry;
     entry.fd = fd, entry.events = POLLIN, entry.revents = 0;
-    return poll(&entry, 1, 60000) == 1;
+    return poll(&entry, 1, 600000) == 1;
 }
 
 static void events(void) {
@@ -36,7 +36,7 @@ static void events(void) {
     struct ferric_xapp_event event;
     OK(ferric_xapp_events_new(xapp, &events, &error));
     for (int up = 0; up < 2; up++) {
-        OK(ferric_xapp_events_read(events, 60000, &event, &error));
+        OK(ferric_xapp_events_read(events, 600000, &event, &error));
         EXPECT(event.kind == FERRIC_XAPP_EVENT_NODE_UP && strncmp(event.node, "gnb-00101-e0", 12) == 0);
     }
     EXPECT(ferric_xapp_events_fd(events) >= 0);
@@ -60,14 +60,14 @@ static void lists(struct ferric_xapp_ue *ue, char *other) {
     OK(ferric_xapp_nodes(xapp, nodes, 1, &count, &error));
     EXPECT(count == 2 && strcmp(nodes[0].name, "gnb-00101-e00") == 0);
     OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
-    do OK(ferric_xapp_kpm_read(kpm, 60000, &record, &value, 1, &error));
+    do OK(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error));
     while (record.cell[0] == 0 && failures == 0);
     OK(ferric_xapp_kpm_free(kpm));
     OK(ferric_xapp_find_ue(xapp, record.ue, ue, &error));
     EXPECT(ue->amf_ue_ngap_id >= 0 && ue->c_rnti > 0);
     EXPECT(ue->cell[0] == '0' && strlen(ue->cell) == 9);
     /* its network slice is reported after its name */
-    for (int at = 0; at < 600 && ue->slice[0] == 0; at++) {
+    for (int at = 0; at < 6000 && ue->slice[0] == 0; at++) {
         poll(NULL, 0, 100);
         OK(ferric_xapp_find_ue(xapp, record.ue, ue, &error));
     }
@@ -79,7 +79,7 @@ static void lists(struct ferric_xapp_ue *ue, char *other) {
     strcpy(other, cells[strcmp(cells[0].name, ue->cell) == 0].name);
     config.ue = record.ue;
     OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
-    OK(ferric_xapp_kpm_read(kpm, 60000, &record, &value, 1, &error));
+    OK(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error));
     EXPECT(strcmp(record.ue, config.ue) == 0 && ferric_xapp_kpm_refusals(kpm) == 0);
     OK(ferric_xapp_kpm_free(kpm));
     names[0] = "DRB.UEThpDx", config.ue = NULL;
@@ -133,9 +133,9 @@ static void slow_reader(void) {
     config.size = sizeof config, config.period_ms = 10, config.measurements = names, config.measurement_count = 1;
     config.buffer_records = 1024;
     OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
-    for (int at = 0; at < 600 && ferric_xapp_kpm_lost(kpm) == 0; at++) poll(NULL, 0, 100);
+    for (int at = 0; at < 6000 && ferric_xapp_kpm_lost(kpm) == 0; at++) poll(NULL, 0, 100);
     EXPECT(ferric_xapp_kpm_lost(kpm) > 0);
-    OK(ferric_xapp_kpm_read(kpm, 60000, &record, &value, 1, &error));
+    OK(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error));
     OK(ferric_xapp_kpm_free(kpm));
 }
 
@@ -148,7 +148,7 @@ static void controls(const char *ue, const char *node) {
     static const struct ferric_xapp_share shares[] = {{1, 30, NULL}, {2, 70, "large"}};
     static const uint32_t ids[] = {1, 2};
     size_t count = 0;
-    OK(ferric_xapp_verified(xapp, 60000, &verified, &error));
+    OK(ferric_xapp_verified(xapp, 600000, &verified, &error));
     OK_MOVING(ferric_xapp_ue_drx(xapp, ue, 320, &answer, &error));
     EXPECT(answer.nodes == 1 && answer.node[0]);
     EXPECT(ferric_xapp_ue_drx(verified, ue, 320, NULL, &error) == FERRIC_ERROR_NOT_OFFERED);
@@ -199,7 +199,7 @@ static void handovers(void) {
     OK(ferric_xapp_handovers_new(xapp, &handovers, &error));
     EXPECT(is_readable(ferric_xapp_handovers_fd(handovers)));
     for (int decided = 0; decided < 2 && failures == 0;) {
-        OK(ferric_xapp_handovers_read(handovers, 60000, &request, &error));
+        OK(ferric_xapp_handovers_read(handovers, 600000, &request, &error));
         EXPECT(strncmp(request.ue, "amf:", 4) == 0 && request.target[0] && request.node[0]);
         int32_t status = decided == 0 ? ferric_xapp_handover_accept(request.handover, NULL, &error)
                                       : ferric_xapp_handover_deny(request.handover, NULL, &error);
@@ -209,7 +209,7 @@ static void handovers(void) {
         EXPECT(ferric_xapp_handover_deny(request.handover, NULL, &error) == FERRIC_ERROR_HANDLE);
         decided++;
     }
-    OK(ferric_xapp_handovers_read(handovers, 60000, &request, &error));
+    OK(ferric_xapp_handovers_read(handovers, 600000, &request, &error));
     OK(ferric_xapp_handover_free(request.handover));
     OK(ferric_xapp_handovers_free(handovers));
 }
@@ -229,9 +229,9 @@ static void rrc_messages(void) {
     EXPECT((octets[0] & 0xf8) == 0 && octets[message.length] == 0xff);
     EXPECT(strncmp(message.node, "gnb-00101-e0", 12) == 0 && strncmp(message.ue, "amf:", 4) == 0);
     /* with less room there is less of it, and its length */
-    OK(ferric_xapp_rrc_messages_read(messages, 60000, &message, first, 1, &error));
+    OK(ferric_xapp_rrc_messages_read(messages, 600000, &message, first, 1, &error));
     EXPECT((first[0] & 0xf8) == 0 && message.length > 4);
-    OK(ferric_xapp_rrc_messages_read(messages, 60000, &message, NULL, 0, &error));
+    OK(ferric_xapp_rrc_messages_read(messages, 600000, &message, NULL, 0, &error));
     OK(ferric_xapp_rrc_messages_free(messages));
     EXPECT(ferric_xapp_rrc_messages_read(messages, 0, &message, NULL, 0, &error) == FERRIC_ERROR_HANDLE);
     /* no node has messages of LTE: they are offered all the same, and none comes */
@@ -241,13 +241,69 @@ static void rrc_messages(void) {
     }
 }
 
+/* Rules on handovers by the names that nodes register; while they are applied, no decision is asked for. */
+static void policies(const char *cell) {
+    static const struct ferric_xapp_condition conditions[] = {
+        {"CQI", FERRIC_XAPP_LESS, 3}, {"SS-RSRP in dBm", FERRIC_XAPP_GREATER, -120}, {"5QI", FERRIC_XAPP_NOT_EQUAL, 1}};
+    struct ferric_xapp_handover_rule rules[2];
+    struct ferric_xapp_policy policy;
+    memset(rules, 0, sizeof rules);
+    rules[0].conditions = conditions, rules[0].condition_count = 3, rules[0].cell = cell;
+    rules[1].decision = FERRIC_XAPP_REJECT;
+    /* nodes have room for it again */
+    for (int at = 0; at < 8 && failures == 0; at++) {
+        OK(ferric_xapp_policy_new(xapp, rules, 2, &policy, &error));
+        OK(ferric_xapp_policy_free(policy));
+    }
+    struct ferric_xapp_condition unknown = {"CQJ", FERRIC_XAPP_EQUAL, 1};
+    rules[0].conditions = &unknown, rules[0].condition_count = 1;
+    EXPECT(ferric_xapp_policy_new(xapp, rules, 2, &policy, &error) == FERRIC_ERROR_NOT_OFFERED);
+    EXPECT(strstr(error.text, "CQJ") && strstr(error.text, "CQI"));
+    rules[0].condition_count = 0, rules[0].cell = "00fffffff";
+    EXPECT(ferric_xapp_policy_new(xapp, rules, 2, &policy, &error) == FERRIC_ERROR_UNKNOWN);
+}
+
+/* Structures of a cell are queried, set, and reported. */
+static void configuration(const char *node) {
+    static const char *const names[] = {"O-NRCellDU"}, *const other[] = {"O-NRCellDu"};
+    static char json[65536];
+    char cut[16];
+    struct ferric_xapp_configurations reports;
+    struct ferric_xapp_configuration report;
+    struct ferric_xapp_answer answer;
+    size_t length, whole;
+    OK(ferric_xapp_node_query(xapp, node, names, 1, json, sizeof json, &length, &error));
+    EXPECT(length == strlen(json) && strstr(json, "\"administrativeState\":\"UNLOCKED\"") != NULL);
+    /* with less room there is less of it, and its length */
+    OK(ferric_xapp_node_query(xapp, node, names, 1, cut, sizeof cut, &whole, &error));
+    EXPECT(whole == length && strlen(cut) == sizeof cut - 1 && strncmp(cut, json, sizeof cut - 1) == 0);
+    OK(ferric_xapp_node_query(xapp, node, names, 1, NULL, 0, &whole, &error));
+    EXPECT(whole == length);
+    EXPECT(ferric_xapp_node_query(xapp, node, other, 1, json, sizeof json, &length, &error) == FERRIC_ERROR_NOT_OFFERED);
+    EXPECT(strstr(error.text, "O-NRCellDU") != NULL);
+    OK(ferric_xapp_configurations_new(xapp, names, 1, &reports, &error));
+    OK(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": {\"administrativeState\": \"SHUTTINGDOWN\"}}", &answer, &error));
+    EXPECT(answer.nodes == 1 && strcmp(answer.node, node) == 0);
+    EXPECT(is_readable(ferric_xapp_configurations_fd(reports)));
+    do OK(ferric_xapp_configurations_read(reports, 600000, &report, json, sizeof json, &error));
+    while (failures == 0 && strstr(json, "SHUTTINGDOWN") == NULL);
+    EXPECT(strcmp(report.node, node) == 0 && strlen(report.cell) == 9 && report.length == strlen(json) && report.lost == 0);
+    OK(ferric_xapp_configurations_free(reports));
+    OK(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": {\"administrativeState\": \"UNLOCKED\"}}", NULL, &error));
+    EXPECT(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": 1}", NULL, &error) == FERRIC_ERROR_ARGUMENT);
+    EXPECT(ferric_xapp_node_configure(xapp, node, "[", NULL, &error) == FERRIC_ERROR_ARGUMENT);
+    EXPECT(strcmp(error.field, "json") == 0);
+    EXPECT(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": {\"administrativeState\": 7}}", NULL, &error) ==
+           FERRIC_ERROR_ARGUMENT);
+}
+
 int main(int count, char **arguments) {
     static struct ferric_xapp_ue ue;
     char other[16];
     struct ferric_xapp_config config;
     memset(&config, 0, sizeof config);
     config.size = sizeof config, config.ric = count > 1 ? arguments[1] : NULL, config.name = "verbs";
-    config.deadline_ms = 60000;
+    config.deadline_ms = 600000;
     OK(ferric_xapp_connect(&config, &xapp, &error));
     if (failures) return 1;
     events();
@@ -261,6 +317,8 @@ int main(int count, char **arguments) {
     controls(ue.name, "gnb-00101-e00");
     traffic_control("gnb-00101-e01");
     handovers();
+    policies(other);
+    configuration("gnb-00101-e01");
     rrc_messages();
     EXPECT(ferric_xapp_dropped_reports(xapp) == 0);
     /* last, since what it requests is more than this program can take under valgrind */

@@ -1,19 +1,23 @@
 //! The REST interface: the resources of the internal apps, and the OpenAPI document.
 
 mod app;
+mod cell_configuration;
 mod cell_states;
 #[cfg(feature = "decode")]
 mod decode;
 mod events;
+mod handover_requests;
 mod health;
 mod kpm;
 mod messages;
 mod metrics;
 mod overview;
 mod page;
+mod policies;
 mod positions;
 mod system;
 mod ue_controls;
+mod verification;
 
 use std::time::Duration;
 
@@ -164,6 +168,9 @@ fn routes(server: &mut Server, config: AppConfig, system: System) -> Result<Vec<
     routes.extend(decode::routes());
     routes.extend(overview::routes(&queue));
     routes.extend(ue_controls::routes(&queue));
+    routes.extend(cell_configuration::routes(&queue));
+    routes.extend(policies::routes(&queue));
+    routes.extend(handover_requests::routes(&queue));
     routes.extend(events::routes(&config.events));
     routes.extend([health::route(&queue), kpm::route(&queue), messages::route(&queue), metrics::route(&queue)]);
     #[cfg(feature = "slicing")]
@@ -190,7 +197,8 @@ const API: Api = Api {
         ("ric", "The RIC itself: its apps, configuration, log and metrics."),
         ("events", "Streams of events and measurements."),
         ("nodes", "E2 nodes."),
-        ("ues", "UEs: their names and slices, handovers, DRX and QoS."),
+        ("ues", "UEs: their names and slices, handovers, DRX, QoS and quotas."),
+        ("policies", "Rules on handovers that nodes apply, and handovers that wait for a decision."),
         ("statistics", "Statistics that nodes report."),
         ("slices", "The slices of a cell."),
         ("associations", "Rules that put UEs into slices."),

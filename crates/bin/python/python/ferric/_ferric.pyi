@@ -1,6 +1,6 @@
 import builtins
 from collections.abc import Iterator, Sequence
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,10 @@ __all__ = [
     "EventFeed",
     "HandoverRequest",
     "HandoverRequests",
+    "HandoverRule",
     "KpmStream",
     "Node",
+    "Policy",
     "Record",
     "Ric",
     "RrcMessage",
@@ -113,6 +115,7 @@ class Ric:
     def tc(self) -> TrafficControl: ...
     def quota(self, slice: str, *, min: int = 0, max: int = 100, dedicated: int = 0) -> _Answers: ...
     def handover_requests(self) -> HandoverRequests: ...
+    def policy(self, rules: Sequence[HandoverRule]) -> Policy: ...
     def events(self) -> EventFeed: ...
     def rrc_messages(self, kinds: list[str]) -> RrcMessages: ...
     def configuration(self, structures: list[str]) -> Configurations: ...
@@ -180,6 +183,28 @@ class TrafficControl:
     ) -> _Answers: ...
     def remove_filter(self, id: int) -> _Answers: ...
     def pace(self, on: bool) -> _Answers: ...
+    def send(
+        self,
+        component: Literal["queue", "classifier", "policer", "shaper", "scheduler", "pacer"],
+        operation: Literal["add", "delete", "modify"],
+        **values: Any,
+    ) -> _Answers: ...
+
+@final
+class HandoverRule:
+    def __new__(
+        cls,
+        decision: Literal["accept", "reject"] = "accept",
+        *,
+        cell: str | None = None,
+        when: Sequence[tuple[str, Literal["equal", "not_equal", "greater", "less"], int]] | None = None,
+    ) -> Self: ...
+
+@final
+class Policy:
+    def close(self) -> None: ...
+    def __enter__(self) -> Policy: ...
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> None: ...
 
 @final
 class EventFeed:
@@ -260,6 +285,7 @@ class Demo:
         ues: int = 32,
         seed: int = 1,
         speed: float | None = None,
+        handovers_per_minute: int = 0,
     ) -> Self: ...
     @property
     def address(self) -> str: ...

@@ -5,7 +5,7 @@ use std::mem;
 use std::process;
 use std::time::Duration;
 
-use ferric::xapp::Ric;
+use ferric::xapp::{Ric, XappConfig};
 use tracing::dispatcher;
 
 use crate::handle::{InCallback, Table};
@@ -37,6 +37,13 @@ pub struct ferric_xapp_config {
     pub log: ferric_log_function,
     /// Passed to `log`.
     pub log_user: *mut c_void,
+    /// For an address tls://…: the PEM file with the certificates of the CAs that are trusted to sign that of the RIC; else NULL. The
+    /// three files are given together (docs/tls.md).
+    pub tls_ca: *const c_char,
+    /// The PEM file with the certificate of the xApp, followed by intermediate certificates.
+    pub tls_certificate: *const c_char,
+    /// The PEM file with the private key of that certificate, not encrypted.
+    pub tls_key: *const c_char,
 }
 
 /// A session with a near-RT RIC.
@@ -76,6 +83,59 @@ fn milliseconds(value: u32, field: &str, default: u32) -> Result<Duration, Failu
     Ok(Duration::from_millis(if value == 0 { default } else { value }.into()))
 }
 
+/// The configuration of the session with the files for TLS; `None` without any.
+///
+/// # Safety
+/// The pointers in `config` are NULL or texts.
+unsafe fn tls(config: &ferric_xapp_config) -> Result<Option<XappConfig>, Failure> {
+    let file = |path: *const c_char, field: &'static str| {
+        // SAFETY: as the caller states
+        let path = unsafe { optional_text(path, field) }?;
+        Ok::<_, Failure>(path.map(|path| (field, path)))
+    };
+    let ca = file(config.tls_ca, "tls_ca")?;
+    let files = [ca, file(config.tls_certificate, "tls_certificate")?, file(config.tls_key, "tls_key")?];
+    match files {
+        [None, None, None] => Ok(None),
+        [Some((_, ca)), Some((_, certificate)), Some((_, key))] => credentials(ca, certificate, key).map(Some),
+        _ => {
+            let names = ["tls_ca", "tls_certificate", "tls_key"];
+            let absent = names.into_iter().zip(files).find(|(_, file)| file.is_none()).map_or("", |(name, _)| name);
+            let text = format!("{absent} is NULL: tls_ca, tls_certificate and tls_key are given together");
+            Err(Failure::argument(absent, text))
+        }
+    }
+}
+
+#[cfg(feature = "tls")]
+fn credentials(ca: &str, certificate: &str, key: &str) -> Result<XappConfig, Failure> {
+    use ferric::link::{Config, Tls, TlsFile, TlsFileError, TlsFiles};
+
+    let files = TlsFiles { ca: ca.into(), certificate: certificate.into(), key: key.into() };
+    let tls = Tls::load(&files).map_err(|error| {
+        let field = match &error {
+            TlsFileError::Read { file, .. }
+            | TlsFileError::NoPem { file, .. }
+            | TlsFileError::Unusable { file, .. } => match file {
+                TlsFile::Ca => "tls_ca",
+                TlsFile::Certificate => "tls_certificate",
+                TlsFile::Key => "tls_key",
+            },
+            TlsFileError::KeyDoesNotFit { .. } => "tls_key",
+        };
+        Failure::argument(field, error)
+    })?;
+    let config = XappConfig::default();
+    Ok(XappConfig { link: Config { tls: Some(tls), ..config.link }, ..config })
+}
+
+#[cfg(not(feature = "tls"))]
+fn credentials(_: &str, _: &str, _: &str) -> Result<XappConfig, Failure> {
+    let text =
+        "tls_ca: this library is built without TLS: build it with C_FEATURES=tls make c, or cargo's --features tls";
+    Err(Failure::argument("tls_ca", text))
+}
+
 /// Connects to a RIC, and waits for one that does not listen yet. `config` may be NULL: all defaults.
 ///
 /// # Safety
@@ -106,6 +166,10 @@ pub unsafe extern "C" fn ferric_xapp_connect(
             }
             if let Some(name) = name {
                 options = options.name(name);
+            }
+            // SAFETY: the caller passes texts or NULL
+            if let Some(config) = unsafe { tls(config) }? {
+                options = options.config(config);
             }
             let target = config.log.map(|function| LogTarget { function, user: config.log_user });
             log = dispatch(target, config.log_level)?;

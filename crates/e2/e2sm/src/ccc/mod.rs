@@ -30,6 +30,7 @@ mod definition;
 mod identity;
 mod indication;
 pub(crate) mod json;
+mod of_cells;
 mod query;
 mod structures;
 mod subscription;
@@ -51,6 +52,7 @@ pub use indication::{
     IndicationReason, StructureReported,
 };
 pub use json::{JsonError, JsonErrorKind, MAX_DEPTH, MAX_ITEMS, MAX_OCTETS, MAX_VALUES};
+pub use of_cells::{CELL_STYLE, Octets, first_not_set, query_of_cells};
 pub use query::{
     CellForQuery, CellQueried, QueryDefinition, QueryDefinitionFormat, QueryHeader, QueryHeaderFormat1, QueryOutcome,
     QueryOutcomeFormat, StructureForQuery, StructureQueried,

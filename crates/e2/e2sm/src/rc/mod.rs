@@ -29,6 +29,7 @@ mod drx;
 mod fit;
 mod flows;
 mod handover;
+mod handover_rule;
 mod identifiers;
 mod indication;
 mod known;
@@ -72,6 +73,9 @@ pub use drx::{Drx, LONG_DRX_CYCLES_MS, SHORT_DRX_CYCLES_MS};
 pub use fit::NodeControl;
 pub use flows::{FlowDirection, MappedFlow, QosFlowMapping};
 pub use handover::Handover;
+pub use handover_rule::{
+    HandoverOutcome, HandoverRule, RuleCondition, RuleFault, check_rules, comparison, comparison_name, handover_policy,
+};
 pub use identifiers::{
     E2NodeInfoChangeId, EntityFilterId, RanCallProcessId, RanParameterId, RanParameterName, RicCallProcessBreakpointId,
     RicCallProcessBreakpointName, RicCallProcessTypeId, RicCallProcessTypeName, RicControlActionId,

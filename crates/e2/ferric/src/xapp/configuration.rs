@@ -5,10 +5,9 @@ use std::sync::Arc;
 use e2::{Action, SubscriptionSpec};
 use e2ap::{RicActionId, RicActionType};
 use e2sm::ccc::{
-    ActionDefinition, ActionDefinitionFormat, CellControlled, CellForAction, CellForEventTrigger, ControlHeader,
-    ControlHeaderFormat1, ControlMessage, ControlMessageFormat, EventTriggerDefinition, EventTriggerDefinitionFormat,
-    IndicationMessage, IndicationMessageFormat, JsonError, RanConfigurationStructure, ReportType, StructureControlled,
-    StructureForAction, StructureForEventTrigger, StructureReported, SupportedCell,
+    ActionDefinition, ActionDefinitionFormat, CELL_STYLE, CellForAction, CellForEventTrigger, EventTriggerDefinition,
+    EventTriggerDefinitionFormat, IndicationMessage, IndicationMessageFormat, JsonError, RanConfigurationStructure,
+    ReportType, StructureForAction, StructureForEventTrigger, StructureReported,
 };
 
 use super::control::{Answer, Encoded, OutcomeModel};
@@ -18,9 +17,6 @@ use super::feed::{Buffer, Feed};
 use super::names::CellId;
 use super::node::{CccFunction, NodeEntry};
 use super::ric::{Node, Ric};
-
-/// The style of structures of cells: of reports, controls and queries (E2SM-CCC 7.4, 7.6, 7.8).
-pub(super) const CELLS: i64 = 2;
 
 /// Structures of a cell, as its node has reported them.
 #[derive(Clone, Debug)]
@@ -94,10 +90,7 @@ pub(super) fn named(structures: impl IntoIterator<Item = impl Into<String>>) -> 
 /// [`Error::NotOffered`] with the nearest offered ones.
 pub(super) fn function<'n>(node: &'n NodeEntry, names: &[String]) -> Result<&'n CccFunction, Error> {
     let Some(ccc) = &node.ccc else { return Err(node.lacks("configuration of cells (E2SM-CCC)")) };
-    let offered = || {
-        let cells = ccc.definition.cells.iter().flatten();
-        cells.flat_map(|cell| &cell.structures).map(|structure| structure.name.as_str())
-    };
+    let offered = || ccc.definition.structures_of_cells();
     match names.iter().find(|name| !offered().any(|offered| offered == *name)) {
         Some(wanted) => Err(Error::NotOffered {
             node: Some(node.name.to_string()),
@@ -120,7 +113,7 @@ pub(super) fn plan(node: &NodeEntry, names: &[String]) -> Result<Vec<Planned>, E
         attributes: None,
     });
     let cells = vec![CellForAction { cell_global_id: None, structures: reported.collect() }];
-    let action = ActionDefinition { ric_style_type: CELLS, format: ActionDefinitionFormat::CellLevel(cells) };
+    let action = ActionDefinition { ric_style_type: CELL_STYLE, format: ActionDefinitionFormat::CellLevel(cells) };
     let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
     let written = trigger.encode(&mut event_trigger).and_then(|()| action.encode(&mut definition));
     written.map_err(|error| Error::invalid("structures", names.join(", "), error.to_string()))?;
@@ -146,25 +139,9 @@ pub(super) fn read(node: &Arc<str>, message: &[u8]) -> Result<Vec<CellConfigurat
 /// Encodes a control that sets structures in each cell that offers them; `None` if no cell does.
 pub(super) fn encode(node: &NodeEntry, structures: &[RanConfigurationStructure]) -> Result<Option<Encoded>, Error> {
     let Some(ccc) = &node.ccc else { return Ok(None) };
-    let offers = |cell: &SupportedCell, name: &str| cell.structures.iter().any(|structure| structure.name == name);
-    let offering = |cell: &&SupportedCell| structures.iter().all(|structure| offers(cell, structure.name()));
-    // without old values the control applies to what these values identify, such as the policy of a slice, or adds it
-    let controlled = structures
-        .iter()
-        .map(|structure| StructureControlled { old_values: structure.only(|_| false), new_values: structure.clone() });
-    let controlled: Vec<_> = controlled.collect();
-    let cells = ccc.definition.cells.iter().flatten().filter(offering);
-    let cells: Vec<_> = cells
-        .map(|cell| CellControlled { cell_global_id: cell.cell_global_id, structures: controlled.clone() })
-        .collect();
-    if cells.is_empty() {
-        return Ok(None);
-    }
-    let message = ControlMessage { format: ControlMessageFormat::CellLevel(cells) };
-    let header = ControlHeader { format: ControlHeaderFormat1 { ric_style_type: CELLS } };
-    let (mut header_octets, mut octets) = (Vec::new(), Vec::new());
-    let written = header.encode(&mut header_octets).and_then(|()| message.encode(&mut octets));
     let names = || structures.iter().map(RanConfigurationStructure::name).collect::<Vec<_>>().join(", ");
-    written.map_err(|error| Error::invalid("structures", names(), error.to_string()))?;
-    Ok(Some(Encoded { function: ccc.id, header: header_octets, message: octets, outcome: OutcomeModel::Ccc }))
+    let control = ccc.definition.control_of_cells(structures);
+    let control = control.map_err(|error| Error::invalid("structures", names(), error.to_string()))?;
+    let Some((header, message)) = control else { return Ok(None) };
+    Ok(Some(Encoded { function: ccc.id, header, message, outcome: OutcomeModel::Ccc }))
 }

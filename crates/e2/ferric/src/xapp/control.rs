@@ -160,16 +160,7 @@ impl OutcomeModel {
             OutcomeModel::Slice(wire) => {
                 Some((None, text(&slice::ControlOutcome::decode_owned(outcome, wire).ok()?.diagnostic)))
             }
-            OutcomeModel::Ccc => {
-                let failed = |failed: &[ccc::StructureFailed]| {
-                    failed.first().map(|failed| format!("{}: {:?}", failed.requested_values.name(), failed.cause))
-                };
-                let of_cell = |cell: &ccc::CellOutcome| cell.failed.as_deref().and_then(failed);
-                match ccc::ControlOutcome::decode(outcome).ok()?.format {
-                    ccc::ControlOutcomeFormat::CellLevel { cells, .. } => Some((None, cells.iter().find_map(of_cell))),
-                    ccc::ControlOutcomeFormat::NodeLevel { .. } => None,
-                }
-            }
+            OutcomeModel::Ccc => Some((None, ccc::first_not_set(outcome))),
             OutcomeModel::Cpu(wire) => {
                 Some((None, text(&cpu::ControlOutcome::decode_owned(outcome, wire).ok()?.diagnostic)))
             }

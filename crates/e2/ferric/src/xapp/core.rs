@@ -19,7 +19,7 @@ use per::Gather;
 use super::configuration::{self, CellConfiguration};
 use super::control::PendingControl;
 use super::cpu::{self, CpuReader, CpuReport};
-use super::decision::{self, HandoverRequest, Process, plan_handovers, plan_policy};
+use super::decision::{self, HandoverRequest, Process, plan_handover_rules, plan_handovers, plan_policy};
 use super::directory::Directory;
 use super::error::{Error, Noun};
 use super::event::Event;
@@ -83,6 +83,8 @@ pub(super) enum Purpose {
         deadline: Duration,
     },
     Policy(Box<rc::Plan>),
+    /// A policy of rules on handovers.
+    HandoverRules(Vec<rc::HandoverRule>),
     /// Reports of configuration structures of cells, by name.
     Configuration {
         names: Vec<String>,
@@ -289,7 +291,7 @@ impl Core {
                 Purpose::Configuration { buffer, .. } => buffer.end(error.clone()),
                 Purpose::RrcMessages { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Cpus { buffer, .. } => buffer.end(error.clone()),
-                Purpose::Policy(_) => {}
+                Purpose::Policy(_) | Purpose::HandoverRules(_) => {}
             }
         }
         // dropped replies tell the handles
@@ -488,6 +490,7 @@ impl Core {
                 }
                 Purpose::Handovers { .. } => plan_handovers(node),
                 Purpose::Policy(plan) => plan_policy(node, plan),
+                Purpose::HandoverRules(rules) => plan_handover_rules(node, rules),
                 Purpose::Configuration { names, .. } => configuration::plan(node, names),
                 Purpose::RrcMessages { kinds, .. } => rrc::plan(node, kinds),
                 Purpose::Cpus { period_ms, .. } => cpu::plan(node, *period_ms),

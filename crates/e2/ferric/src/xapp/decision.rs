@@ -7,7 +7,7 @@ use e2::topology::UeReference;
 use e2::{Action, NodeId, SubscriptionSpec};
 use e2ap::{RicActionId, RicActionType};
 use e2sm::common::UeId;
-use e2sm::rc::{self, Control, ControlAction, Decision, Handover, Plan};
+use e2sm::rc::{self, Control, ControlAction, Decision, Handover, HandoverOutcome, HandoverRule, Plan, RuleFault};
 
 use super::control::{self, Answer, Encoded, OutcomeModel};
 use super::core::{Planned, Purpose, Reader, StreamId};
@@ -155,6 +155,21 @@ pub(super) fn plan_policy(node: &NodeEntry, plan: &Plan) -> Result<Vec<Planned>,
     planned(node, plan, RicActionType::Policy, Reader::Nothing)
 }
 
+/// The subscription that installs rules on handovers.
+pub(super) fn plan_handover_rules(node: &NodeEntry, rules: &[HandoverRule]) -> Result<Vec<Planned>, Error> {
+    let Some(RcFunction { definition, .. }) = &node.rc else { return Err(node.lacks("E2SM-RC")) };
+    let cell = |identity| CellId::new(identity).at(&node.global_id);
+    match rc::handover_policy(rules, definition, cell) {
+        Ok(plan) => planned(node, &plan, RicActionType::Policy, Reader::Nothing),
+        Err(RuleFault::UnknownParameter { parameter, offered }) => Err(Error::NotOffered {
+            node: Some(node.name.to_string()),
+            what: format!("the parameter `{parameter}` as a condition of policies"),
+            nearest: e2sm::kpm::nearest_names(&parameter, offered.iter().map(String::as_str)),
+        }),
+        Err(fault) => Err(node.lacks(fault.to_string())),
+    }
+}
+
 /// Policies that nodes apply, until it is dropped.
 pub struct Policy {
     id: StreamId,
@@ -210,6 +225,32 @@ impl Ric {
             || "installation of a policy".into(),
             deadline,
             move |core, commands, reply| core.add_stream(commands, Purpose::Policy(Box::new(plan)), None, reply),
+        )?;
+        Ok(Policy { id, session })
+    }
+
+    /// Installs rules on handovers at every node that offers policies on them, also at nodes that come later, until the returned
+    /// value is dropped: [`Ric::policy`] without a plan, and with the names of parameters that each node registers.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] without a rule; [`Error::Unknown`] for a cell; [`Error::NotOffered`] with the parameters that nodes test,
+    /// [`Error::Refused`]: if every node refuses.
+    pub fn handover_policy(&self, rules: impl IntoIterator<Item = HandoverRule>) -> Result<Policy, Error> {
+        let Handle { session, deadline, .. } = self.handle().clone();
+        let rules: Vec<_> = rules.into_iter().collect();
+        rc::check_rules(&rules).map_err(|fault| Error::invalid("rules", rules.len(), fault.to_string()))?;
+        let targets = rules.iter().filter_map(|rule| match rule.outcome {
+            HandoverOutcome::To(cell) => Some(CellId::new(cell)),
+            _ => None,
+        });
+        let targets: Vec<_> = targets.collect();
+        let id = session.ask(
+            || "installation of a policy".into(),
+            deadline,
+            move |core, commands, reply| match targets.into_iter().try_for_each(|cell| core.check_cell(cell)) {
+                Ok(()) => core.add_stream(commands, Purpose::HandoverRules(rules), None, reply),
+                Err(error) => reply.send(Err(error)),
+            },
         )?;
         Ok(Policy { id, session })
     }

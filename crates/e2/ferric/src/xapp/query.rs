@@ -1,12 +1,9 @@
 //! Queries: the configuration of a node's cells (E2SM-CCC; E2AP v03).
 
 use e2::QueryOutcome;
-use e2sm::ccc::{
-    CellForQuery, CellQueried, QueryDefinition, QueryDefinitionFormat, QueryHeader, QueryHeaderFormat1,
-    QueryOutcome as CccOutcome, QueryOutcomeFormat, StructureForQuery,
-};
+use e2sm::ccc::{self, CellQueried, QueryOutcome as CccOutcome, QueryOutcomeFormat};
 
-use super::configuration::{self, CELLS};
+use super::configuration;
 use super::error::Error;
 use super::ric::Node;
 use super::session::Reply;
@@ -25,16 +22,10 @@ impl Node {
             self.handle().deadline,
             move |core, commands, reply: Reply<Vec<CellQueried>>| {
                 let encoded = core.node_named(&name).and_then(|node| {
-                    let ccc = configuration::function(node, &names)?;
-                    let structures =
-                        names.iter().map(|name| StructureForQuery { name: name.clone(), attributes: None });
-                    let cells = vec![CellForQuery { cell_global_id: None, structures: structures.collect() }];
-                    let definition = QueryDefinition { format: QueryDefinitionFormat::CellLevel(cells) };
-                    let header = QueryHeader { format: QueryHeaderFormat1 { ric_style_type: CELLS } };
-                    let (mut header_octets, mut octets) = (Vec::new(), Vec::new());
-                    let written = header.encode(&mut header_octets).and_then(|()| definition.encode(&mut octets));
-                    written.map_err(|error| Error::invalid("structures", names.join(", "), error.to_string()))?;
-                    Ok((node.id, ccc.id, header_octets, octets))
+                    let function = configuration::function(node, &names)?;
+                    let (header, definition) = ccc::query_of_cells(&names)
+                        .map_err(|error| Error::invalid("structures", names.join(", "), error.to_string()))?;
+                    Ok((node.id, function.id, header, definition))
                 });
                 match encoded {
                     Ok((node, function, header, definition)) => {

@@ -1,5 +1,7 @@
 //! The internal app behind the resources that concern the RIC as a whole.
 
+use std::collections::HashMap;
+
 use ferric::e2::topology::RanEvent;
 use ferric::e2::{ControlOutcome, Indication, NodeId};
 use ferric::server::{Iapp, IappContext, IappEvent, IappWaker};
@@ -8,11 +10,15 @@ use rest::{Broadcast, RequestQueue, StreamEvent};
 use serde_json::{Value, json};
 use tracing::warn;
 
+use super::cell_configuration::CellConfigurations;
 use super::cell_states::CellStateReports;
+use super::handover_requests::HandoverRequests;
 use super::kpm::KpmStreams;
 use super::messages::MessageStreams;
 use super::metrics::RicMetrics;
+use super::policies::Policies;
 use super::ue_controls::UeControls;
+use super::verification::Verifications;
 
 /// The queue of requests to the app.
 pub(super) type AppQueue = RequestQueue<Job<RicApp>>;
@@ -21,18 +27,33 @@ pub(super) type AppQueue = RequestQueue<Job<RicApp>>;
 pub(super) struct RicApp {
     pub events: Broadcast,
     pub cells: CellStateReports,
+    pub configurations: CellConfigurations,
+    pub handovers: HandoverRequests,
     pub kpm: KpmStreams,
     pub messages: MessageStreams,
     pub metrics: RicMetrics,
+    pub policies: Policies,
     pub ues: UeControls,
+    pub verifications: Verifications,
     /// The names of nodes, for events of those that are lost.
-    names: std::collections::HashMap<NodeId, String>,
+    names: HashMap<NodeId, String>,
 }
 
 impl RicApp {
     pub fn new(events: Broadcast, metrics: RicMetrics, waker: IappWaker) -> Self {
-        let (cells, kpm, messages) = (CellStateReports::default(), KpmStreams::default(), MessageStreams::new(waker));
-        RicApp { events, cells, kpm, messages, metrics, ues: UeControls::default(), names: Default::default() }
+        RicApp {
+            events,
+            cells: CellStateReports::default(),
+            configurations: CellConfigurations::default(),
+            handovers: HandoverRequests::default(),
+            kpm: KpmStreams::default(),
+            messages: MessageStreams::new(waker.clone()),
+            metrics,
+            policies: Policies::default(),
+            ues: UeControls::default(),
+            verifications: Verifications::new(waker),
+            names: HashMap::new(),
+        }
     }
 
     fn publish(&self, topic: Topic, kind: &'static str, data: impl FnOnce() -> Value) {
@@ -76,6 +97,8 @@ impl Iapp for RicApp {
                 self.names.insert(node.id, name);
                 self.cells.add_node(node, ric);
                 self.kpm.add_node(node, &self.cells, ric);
+                self.policies.add_node(node, ric);
+                self.handovers.add_node(node, ric);
                 self.messages.update_node(node, ric);
             }
             IappEvent::NodeChanged(node) => {
@@ -92,6 +115,8 @@ impl Iapp for RicApp {
                 self.publish(Topic::Nodes, "node_lost", || json!({ "node": name }));
                 self.cells.remove_node(*node);
                 self.kpm.remove_node(*node);
+                self.policies.remove_node(*node, ric);
+                self.handovers.remove_node(*node);
                 self.messages.remove_node(*node);
             }
             IappEvent::Ran(event) => self.publish_of_ran(event, ric),
@@ -114,7 +139,11 @@ impl Iapp for RicApp {
             IappEvent::Request(request) => {
                 self.cells.handle_request(request, ric);
                 self.kpm.handle_request(request, ric);
-                self.ues.handle_request(request);
+                self.policies.handle_request(request, ric);
+                self.handovers.handle_request(request, ric);
+                self.configurations.handle_request(request);
+                self.ues.handle_request(request, &mut self.verifications, ric);
+                self.verifications.handle_request(request, ric);
             }
             _ => {}
         }
@@ -122,7 +151,13 @@ impl Iapp for RicApp {
 
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         match self.cells.handle_indication(indication) {
-            None => self.kpm.handle_indication(indication, ric),
+            None => {
+                let is_taken = self.verifications.handle_indication(indication, ric)
+                    || self.handovers.handle_indication(indication, ric);
+                if !is_taken {
+                    self.kpm.handle_indication(indication, ric);
+                }
+            }
             Some(Ok(changed)) => {
                 for ((plmn, cell), states) in changed {
                     let (plmn, cell) = (plmn.to_string(), cell.to_string());
@@ -146,6 +181,7 @@ impl Iapp for RicApp {
     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
         self.kpm.forget_closed(ric);
         self.messages.forget_closed(ric);
+        self.verifications.advance(ric);
     }
 }
 

@@ -339,7 +339,8 @@ fn find_cell(cell: &str, known: &[KnownCell<'_>], nodes: &[Node]) -> Vec<(Global
     named.filter_map(at_node).collect()
 }
 
-type Planned = (RanFunctionId, Detection, SubscriptionSpec, Vec<u8>);
+/// The function, how it is encoded, the subscription, and its encoded action definition.
+pub(super) type Planned = (RanFunctionId, Detection, SubscriptionSpec, Vec<u8>);
 
 /// Plans the subscription of a stream at a node; `None` if the node has no KPM function that is known.
 fn plan(request: &KpmRequest, scope: Scope<'_>, node: &Node) -> Result<Option<Planned>, String> {
@@ -350,6 +351,11 @@ fn plan(request: &KpmRequest, scope: Scope<'_>, node: &Node) -> Result<Option<Pl
         reporting_period_ms: request.period_ms,
         scope,
     };
+    plan_report(&wanted, node)
+}
+
+/// Plans a subscription to reports at a node; `None` if the node has no KPM function that is known.
+pub(super) fn plan_report(wanted: &ReportRequest<'_>, node: &Node) -> Result<Option<Planned>, String> {
     for function in &node.functions {
         let detected = Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
         let Ok(detection) = detected else { continue };

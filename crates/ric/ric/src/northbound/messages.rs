@@ -32,7 +32,7 @@ const MAX_OCTETS: usize = 256 * 1024;
 /// The longest message whose octets are passed on.
 const MAX_MESSAGE_OCTETS: usize = 16 * 1024;
 
-const NODE: Parameter = Parameter::text("node", "The node's identity, as logged: `gnb-00101-e00`.");
+pub(super) const NODE: Parameter = Parameter::text("node", "The node's identity, as logged: `gnb-00101-e00`.");
 
 /// The event `message`: a message of E2AP between the RIC and the node.
 #[derive(JsonSchema)]

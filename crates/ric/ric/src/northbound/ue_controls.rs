@@ -1,11 +1,12 @@
-//! `/v1/ues/{ue}/handover`, `/drx` and `/qos`: controls of a UE by E2SM-RC.
+//! `/v1/ues/{ue}/handover`, `/drx`, `/qos` and `/quota`: controls of a UE by E2SM-RC.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use e2sm::common::{CellReference, Cgi};
+use e2sm::common::{CellReference, Cgi, SNssai, Sd, Sst};
 use e2sm::rc::{
     self, Control, ControlAction, ControlOutcomeFormats, Detection, DrbQos, Drx, Handover, LONG_DRX_CYCLES_MS,
-    RanFunctionDefinition, RanParameterValue,
+    RanFunctionDefinition, RanParameterValue, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota,
 };
 use e2sm::{Arena, Wire};
 use ferric::e2::topology::{UeReference, UeReferenceError};
@@ -13,14 +14,15 @@ use ferric::e2::{Node, NodeId, RequestEvent, Ticket};
 use ferric::e2ap::{GlobalE2NodeId, RanFunctionId};
 use ferric::server::IappContext;
 use iapp_rest::{Job, UE, encoding_problem, misuse_problem, problem_of, resolve_ue};
-use rest::{Operation, Problem, Reply, Request, Response, Route};
+use rest::{Operation, Problem, Reply, Request, Response, Route, not_null};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::app::{AppQueue, RicApp};
 use super::cell_states::CellStateReports;
 use super::overview::{cell_at, known_cells};
+use super::verification::{Acknowledged, Effect, VERIFY, Verifications, verify_within};
 
 /// The most cells that a refusal names.
 const NEAREST: usize = 8;
@@ -63,16 +65,36 @@ fn first_drb() -> u8 {
     1
 }
 
-/// The acknowledgement of a node.
-#[derive(Serialize, JsonSchema)]
-struct Acknowledged {
-    /// The node.
-    node: String,
+/// The quota of the network slice of a UE in the resource blocks of its cell, in percent: dedicated <= min <= max.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct QuotaOrder {
+    /// The network slice (S-NSSAI): SST in decimal, or SST and SD as `1-00000a`. Default: that of the UE, if it has one.
+    #[serde(default, deserialize_with = "not_null")]
+    #[schemars(with = "String")]
+    slice: Option<String>,
+    /// The share that it gets if it has data.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    min_percent: u8,
+    /// The most that it gets.
+    #[serde(default = "all")]
+    #[schemars(range(min = 0, max = 100))]
+    max_percent: u8,
+    /// The share that stays reserved without data.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    dedicated_percent: u8,
+}
+
+fn all() -> u8 {
+    100
 }
 
 /// What a request orders.
 enum Order {
     Handover(CellReference),
+    Quota(Option<SNssai>, RrmPolicyRatio),
     Other(ControlAction),
 }
 
@@ -118,18 +140,66 @@ impl TryFrom<QosOrder> for Order {
     }
 }
 
+impl TryFrom<QuotaOrder> for Order {
+    type Error = Problem;
+
+    fn try_from(order: QuotaOrder) -> Result<Self, Problem> {
+        let QuotaOrder { slice, min_percent, max_percent, dedicated_percent } = order;
+        let refused = |at: &'static str, why: String| Problem::unprocessable(format!("{at}: {why}")).with("at", at);
+        let read = |text: String| {
+            let malformed = || refused("slice", format!("`{text}` is no S-NSSAI, such as `1` or `1-00000a`"));
+            network_slice(&text).ok_or_else(malformed)
+        };
+        let slice = slice.map(read).transpose()?;
+        if max_percent > 100 {
+            return Err(out_of_range("max_percent", max_percent.into(), 0, 100));
+        }
+        if min_percent > max_percent {
+            return Err(refused("min_percent", format!("{min_percent} is above `max_percent`, {max_percent}")));
+        }
+        if dedicated_percent > min_percent {
+            return Err(refused(
+                "dedicated_percent",
+                format!("{dedicated_percent} is above `min_percent`, {min_percent}"),
+            ));
+        }
+        let ratio = RrmPolicyRatio {
+            members: Vec::new(),
+            min_percent: Some(min_percent),
+            max_percent: Some(max_percent),
+            dedicated_percent: Some(dedicated_percent),
+        };
+        Ok(Order::Quota(slice, ratio))
+    }
+}
+
+/// Reads an S-NSSAI: `1`, or `1-00000a`.
+fn network_slice(text: &str) -> Option<SNssai> {
+    let (sst, sd) = text.split_once('-').map_or((text, None), |(sst, sd)| (sst, Some(sd)));
+    let sd = match sd {
+        None => None,
+        Some(sd) if sd.len() == 6 && sd.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
+            let [_, a, b, c] = u32::from_str_radix(sd, 16).ok()?.to_be_bytes();
+            Some(Sd([a, b, c]))
+        }
+        Some(_) => return None,
+    };
+    Some(SNssai { sst: Sst([sst.parse().ok()?]), sd })
+}
+
 fn out_of_range(name: &'static str, value: u16, first: u16, last: u16) -> Problem {
     Problem::unprocessable(format!("{name}: {value} is not in {first} to {last}")).with("at", name)
 }
 
 /// Returns the routes.
-pub(super) fn routes(queue: &AppQueue) -> [Route; 3] {
+pub(super) fn routes(queue: &AppQueue) -> [Route; 4] {
     let handover = Operation::post("/v1/ues/{ue}/handover", "handOverUe", "Hand a UE over to a cell")
         .takes::<HandoverOrder>()
         .example(json!({ "cell": "003800001" }))
         .describe(
             "By E2SM-RC, style 3, action 1. The answer is that of the node that prepares the handover: the event `ue_handed_over` \
-             of `/v1/events` follows when the UE is in its new cell.",
+             of `/v1/events` follows when the UE is in its new cell, and with `verify_ms` the answer. If no report shows it in time: \
+             502 with `verdict: unchanged`, or 504 with `verdict: no_reports`.",
         );
     let drx = Operation::put("/v1/ues/{ue}/drx", "putUeDrx", "Set the DRX cycle of a UE")
         .takes::<DrxOrder>()
@@ -139,7 +209,21 @@ pub(super) fn routes(queue: &AppQueue) -> [Route; 3] {
         .takes::<QosOrder>()
         .example(json!({ "priority": 20 }))
         .describe("By E2SM-RC, style 1, action 1. No report shows the effect.");
-    [route::<HandoverOrder>(handover, queue), route::<DrxOrder>(drx, queue), route::<QosOrder>(qos, queue)]
+    let quota = Operation::put("/v1/ues/{ue}/quota", "putUeQuota", "Set the quota of the network slice of a UE")
+        .takes::<QuotaOrder>()
+        .example(json!({ "max_percent": 40 }))
+        .describe(
+            "By E2SM-RC, style 2, action 6, in the cell of the UE: the quota is that of the whole slice there. With `verify_ms` the answer \
+             waits for a report that the slice uses no more. If none shows it in time: 502 with `verdict: unchanged`, or 504 with \
+             `verdict: no_reports`.",
+        );
+    let (handover, quota) = (handover.query(&[VERIFY]), quota.query(&[VERIFY]));
+    [
+        route::<HandoverOrder>(handover, queue),
+        route::<DrxOrder>(drx, queue),
+        route::<QosOrder>(qos, queue),
+        route::<QuotaOrder>(quota, queue),
+    ]
 }
 
 /// A route with a body that is an order.
@@ -155,7 +239,15 @@ where
         let ue: UeReference =
             read.map_err(|error: UeReferenceError| Problem::bad_request(format!("`{text}`: {error}")))?;
         let order = Order::try_from(request.json::<T>()?)?;
-        let job: Job<RicApp> = Box::new(move |app, ric, reply| app.ues.order(&ue, order, &app.cells, ric, reply));
+        let within = verify_within(request)?;
+        let job: Job<RicApp> = Box::new(move |app, ric, reply| {
+            if within.is_some()
+                && let Err(problem) = app.verifications.check_room()
+            {
+                return reply.send(Err(problem));
+            }
+            app.ues.order((&ue, order, within), &app.cells, ric, reply);
+        });
         Ok(job)
     })
 }
@@ -168,7 +260,9 @@ pub(super) struct UeControls {
 
 struct Pending {
     reply: Reply,
-    node: String,
+    node: (NodeId, String),
+    /// What is to be shown by reports before the answer, and for how long.
+    verify: Option<(Effect, Duration)>,
     detection: Detection,
 }
 
@@ -179,50 +273,80 @@ struct Planned {
     function: RanFunctionId,
     detection: Detection,
     control: rc::NodeControl,
+    /// The effect that reports can show.
+    effect: Option<Effect>,
 }
 
 impl UeControls {
     /// Sends the control of an order to the node of the UE's base station that offers it.
     fn order(
         &mut self,
-        ue: &UeReference,
-        order: Order,
+        (ue, order, within): (&UeReference, Order, Option<Duration>),
         cells: &CellStateReports,
         ric: &mut IappContext<'_>,
         reply: Reply,
     ) {
-        let Planned { node, name, function, detection, control } = match plan(ue, order, cells, ric) {
+        let Planned { node, name, function, detection, control, effect } = match plan(ue, order, cells, ric) {
             Ok(planned) => planned,
             Err(problem) => return reply.send(Err(problem)),
         };
         match ric.control(node, function, &control.header, &control.message) {
-            Ok(ticket) => drop(self.requested.insert(ticket, Pending { reply, node: name, detection })),
+            Ok(ticket) => {
+                let verify = effect.zip(within);
+                self.requested.insert(ticket, Pending { reply, node: (node, name), verify, detection });
+            }
             Err(misuse) => reply.send(Err(misuse_problem(misuse))),
         }
     }
 
     /// Handles the answer of a node.
-    pub fn handle_request(&mut self, event: &RequestEvent) {
+    pub fn handle_request(
+        &mut self,
+        event: &RequestEvent,
+        verifications: &mut Verifications,
+        ric: &mut IappContext<'_>,
+    ) {
         let RequestEvent::Controlled { ticket, outcome } = event else { return };
-        let Some(Pending { reply, node, detection }) = self.requested.remove(ticket) else { return };
-        let problem = problem_of(outcome, |outcome| reason(outcome?, detection));
-        reply.send(match problem {
-            None => Ok(Response::ok(Acknowledged { node })),
-            Some(problem) => Err(problem.with("node", node)),
-        });
+        let Some(Pending { reply, node, verify, detection }) = self.requested.remove(ticket) else { return };
+        match (problem_of(outcome, |outcome| reason(outcome?, detection)), verify) {
+            (None, None) => reply.send(Ok(Response::ok(Acknowledged::by(node.1)))),
+            (None, Some(verify)) => verifications.begin(reply, node, verify, ric),
+            (Some(problem), _) => reply.send(Err(problem.with("node", node.1))),
+        }
     }
 }
 
 /// Plans the control of an order.
 fn plan(ue: &UeReference, order: Order, cells: &CellStateReports, ric: &IappContext<'_>) -> Result<Planned, Problem> {
     let ran = ric.ran();
+    let reference = ue;
     let ue = resolve_ue(ran, ue)?;
     let station = ran.station(ue.station()).into_iter().flat_map(|station| station.nodes());
     let nodes: Vec<&Node> = station.filter_map(|(node, _)| ric.node(node)).collect();
     let first = nodes.first().ok_or_else(iapp_rest::node_lost)?;
-    let action = match order {
-        Order::Handover(cell) => ControlAction::Handover(Handover::to(target(cell, &first.global_id, cells, ric)?)),
-        Order::Other(action) => action,
+    let (action, effect) = match order {
+        Order::Handover(cell) => {
+            let cell = target(cell, &first.global_id, cells, ric)?;
+            // a name that stays in a handover
+            let lasting = ran.identity(ue).reference().unwrap_or_else(|| reference.clone());
+            let effect = Effect::InCell(lasting, ferric::e2::topology::cell_identity(&cell));
+            (ControlAction::Handover(Handover::to(cell)), Some(effect))
+        }
+        Order::Quota(slice, ratio) => {
+            let slice = match (slice, &ran.identity(ue).context.s_nssais[..]) {
+                (Some(slice), _) => slice,
+                (None, [slice]) => *slice,
+                (None, known) => {
+                    let what = format!("slice: the UE has {} network slices: name one", known.len());
+                    return Err(Problem::unprocessable(what).with("at", "slice"));
+                }
+            };
+            let effect = Effect::Share(slice, ratio.max_percent.unwrap_or(100));
+            let plmn_identity = first.global_id.plmn_identity();
+            let policy = RrmPolicyRatio { members: vec![RrmPolicyMember { plmn_identity, slice }], ..ratio };
+            (ControlAction::SlicePrbQuota(SlicePrbQuota { policies: vec![policy] }), Some(effect))
+        }
+        Order::Other(action) => (action, None),
     };
     let id = action.id();
     let arena = Arena::new();
@@ -240,7 +364,7 @@ fn plan(ue: &UeReference, order: Order, cells: &CellStateReports, ric: &IappCont
     };
     let control = Control::of_ue(ue_id, action).encode_for(&definition, detection.revision, detection.wire);
     let control = control.map_err(|error| encoding_problem(&error))?;
-    Ok(Planned { node: node.id, name: node.global_id.to_string(), function, detection, control })
+    Ok(Planned { node: node.id, name: node.global_id.to_string(), function, detection, control, effect })
 }
 
 /// The cell of a handover as a node names it. It must be known, unless none is.
@@ -265,7 +389,10 @@ fn target(
 }
 
 /// The RC function of a node; `None` if it has none that can be read.
-fn rc_function<'a>(node: &'a Node, arena: &'a Arena) -> Option<(RanFunctionId, Detection, RanFunctionDefinition<'a>)> {
+pub(super) fn rc_function<'a>(
+    node: &'a Node,
+    arena: &'a Arena,
+) -> Option<(RanFunctionId, Detection, RanFunctionDefinition<'a>)> {
     node.functions.iter().find_map(|function| {
         if Wire::of(function.oid.trim()).1 != rc::OID {
             return None;
@@ -278,7 +405,7 @@ fn rc_function<'a>(node: &'a Node, arena: &'a Arena) -> Option<(RanFunctionId, D
 }
 
 /// What a node says in the outcome of a control.
-fn reason(outcome: &[u8], detection: Detection) -> Option<String> {
+pub(super) fn reason(outcome: &[u8], detection: Detection) -> Option<String> {
     let arena = Arena::new();
     let outcome = rc::ControlOutcome::decode_in(outcome, detection.revision, detection.wire, &arena).ok()?;
     let ControlOutcomeFormats::Format1(format) = &outcome.formats else { return None };
