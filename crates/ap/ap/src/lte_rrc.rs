@@ -17,10 +17,10 @@ mod reconfiguration;
 
 use crate::rrc_bits::{BitReader, Bits};
 
-pub use reconfiguration::{
-    AddedCell, RRC_CONNECTION_RECONFIGURATION, SPECIAL_SUBFRAME_PATTERNS, SecondaryCells, SUBFRAME_ASSIGNMENTS,
-};
 pub use crate::rrc_bits::RrcError;
+pub use reconfiguration::{
+    AddedCell, RRC_CONNECTION_RECONFIGURATION, SPECIAL_SUBFRAME_PATTERNS, SUBFRAME_ASSIGNMENTS, SecondaryCells,
+};
 
 /// The index of MeasurementReport among the messages of UL-DCCH.
 pub const MEASUREMENT_REPORT: i64 = 1;
@@ -301,8 +301,7 @@ impl SecondaryResult {
         let [has_extension, has_quality, has_best] = [bits.flag()?, bits.flag()?, bits.flag()?];
         let index = bits.take(3)? as u8;
         let quality = if has_quality { Some(Quality::decode(bits)?) } else { None };
-        let best_neighbour =
-            if has_best { Some((bits.take(9)? as u16, Quality::decode(bits)?)) } else { None };
+        let best_neighbour = if has_best { Some((bits.take(9)? as u16, Quality::decode(bits)?)) } else { None };
         if has_extension {
             bits.skip_extensions()?;
         }

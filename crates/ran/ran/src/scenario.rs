@@ -24,8 +24,9 @@ use radio::phy::{
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
-    AdministrativeState, CarrierAggregationConfig, CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL,
-    MeasurementConfig, Network, PowerModelError, Random, Subscription, Time, Ue, tc,
+    AdministrativeState, CarrierAggregationConfig, CellConfig, FiveTuple, HandoverConfig, HandoverError,
+    INDEX_REUSE_DELAY, MAX_UES_PER_CELL, MeasurementConfig, Network, PowerModelError, Random, Subscription, Time, Ue,
+    tc,
 };
 
 use crate::node::{MCC, MNC};
@@ -430,7 +431,10 @@ impl Scenario {
                 None => base_stations.push(number..number + 1),
                 Some(cells) if cells.end == number => {
                     if self.cells[cells.start].radio.carrier.rat != cell.radio.carrier.rat {
-                        return Err(ScenarioError::BaseStation(number, "NR and LTE cells are of different base stations"));
+                        return Err(ScenarioError::BaseStation(
+                            number,
+                            "NR and LTE cells are of different base stations",
+                        ));
                     }
                     cells.end = number + 1;
                 }

@@ -200,8 +200,15 @@ impl Cell {
         self.guests.is_empty()
     }
 
-    /// Becomes a secondary cell of a UE of the base station, deactivated, and returns the place of the guest.
-    pub(crate) fn add_guest(&mut self, (primary, index): (usize, usize), number: usize, ue: &mut Ue, sindex: u8) {
+    /// Becomes a secondary cell of a UE of the base station, deactivated. `primary` is the UE's place in its primary cell, `number`
+    /// that of this cell in the network.
+    pub(crate) fn add_guest(
+        &mut self,
+        (primary, index): (usize, usize),
+        number: usize,
+        ue: &mut Ue,
+        sindex: u8,
+    ) -> SecondaryCell {
         let now = self.now();
         let reusable = self.guests.free.front().filter(|(left, _)| now.since(*left) >= INDEX_REUSE_DELAY);
         let place = match reusable {
@@ -235,6 +242,7 @@ impl Cell {
             pending: VecDeque::new(),
         }));
         ue.secondary.push(secondary);
+        secondary
     }
 
     /// Is no secondary cell of a guest any more. Blocks in flight are lost.

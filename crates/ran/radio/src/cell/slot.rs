@@ -3,12 +3,12 @@
 use super::energy::SlotActivity;
 use super::guests::{FIRST_GUEST, NoOtherCells, PrimaryCells};
 use super::{Cell, CellConfig, EVENT_HORIZON_SLOTS, Event, EventKind, REQUEST_GRANT_OCTETS, context};
-use crate::{Random, Time};
 use crate::harq::{Harq, HarqConfig};
 use crate::mac::Grant;
 use crate::mac::{Allocation, Candidate};
 use crate::phy::{Adaptation, Direction, Reception, TransportBlocks};
 use crate::ue::{RadioLink, Ue};
+use crate::{Random, Time};
 
 impl Cell {
     /// Runs one slot of a cell that is a secondary cell of no UE.

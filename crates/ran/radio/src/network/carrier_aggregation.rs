@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::site::Site;
 use super::trigger::TriggerConfig;
-use super::{EventCondition, HandoverConfig, MeasurementConfig};
+use super::{EventCondition, HandoverConfig, MeasurementConfig, NetworkEvent};
 use crate::cell::PrimaryCells;
 use crate::phy::Spectrum;
 use crate::{Cell, Time, Ue};
@@ -146,7 +146,9 @@ fn release_departed(sites: &mut [Site]) {
         }
         let (site, mut others) = split(sites, at);
         let mut is_gone = |primary, index, number, secondary| {
-            others.ue(primary, index).is_none_or(|ue| ue.number() != number || !ue.secondary_cells().contains(&secondary))
+            others
+                .ue(primary, index)
+                .is_none_or(|ue| ue.number() != number || !ue.secondary_cells().contains(&secondary))
         };
         let guests = site.cell.guests();
         let gone: Vec<u32> = guests
@@ -168,13 +170,16 @@ fn update_primary(sites: &mut [Site], primary: usize, now: Time, config: &Carrie
             let decision = measurements.evaluate_carriers(now, ue, *number, neighbours, config);
             Changes { decision, is_connected: ue.is_connected, waiting: ue.downlink_demand(now) }
         };
-        let of_ue = |sites: &[Site]| sites[primary].cell.ue(index).map_or(Vec::new(), |ue| ue.secondary_cells().to_vec());
+        let of_ue =
+            |sites: &[Site]| sites[primary].cell.ue(index).map_or(Vec::new(), |ue| ue.secondary_cells().to_vec());
         for secondary in of_ue(sites) {
             let (site, mut others) = split(sites, secondary.cell - first);
             let is_weak = changes.decision.weak.contains(&secondary.cell);
             if is_weak || !changes.is_connected || !site.cell.admits_ues() {
                 let ue = others.ue_mut(first + primary, index);
                 site.cell.release_guest(secondary.guest, ue);
+                let ue = *sites[primary].cell.ue_entry(index);
+                sites[primary].push_event(NetworkEvent::SecondaryCellReleased { ue, secondary });
             } else if changes.waiting > config.activation_octets {
                 site.cell.activate_guest(secondary.guest, config.activation_delay, config.deactivation_timer);
             }
@@ -190,7 +195,9 @@ fn update_primary(sites: &mut [Site], primary: usize, now: Time, config: &Carrie
             let is_compatible = used.iter().all(|other| site.neighbours[other.cell].is_aggregable);
             if has_room && is_compatible && !ue.is_secondary(*candidate) && site.cell.admits_ues() {
                 let free = (1..).find(|index| used.iter().all(|other| other.index != *index)).unwrap_or(u8::MAX);
-                site.cell.add_guest((first + primary, index), *candidate, ue, free);
+                let secondary = site.cell.add_guest((first + primary, index), *candidate, ue, free);
+                let ue = *sites[primary].cell.ue_entry(index);
+                sites[primary].push_event(NetworkEvent::SecondaryCellAdded { ue, secondary });
             }
         }
     }
@@ -231,7 +238,8 @@ impl super::UeMeasurements {
             };
             cells.iter().map(margin).collect()
         };
-        let is_candidate = |cell: &usize| *cell != serving && neighbours[*cell].is_aggregable && !ue.is_secondary(*cell);
+        let is_candidate =
+            |cell: &usize| *cell != serving && neighbours[*cell].is_aggregable && !ue.is_secondary(*cell);
         let others: Vec<_> = (0..neighbours.len()).filter(is_candidate).filter_map(measured).collect();
         let secondary: Vec<_> = ue.secondary_cells().iter().filter_map(|secondary| measured(secondary.cell)).collect();
         let strong = margins(EventCondition::A4 { threshold_dbm: config.addition_dbm }, &others);

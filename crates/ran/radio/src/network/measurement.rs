@@ -246,8 +246,8 @@ impl UeMeasurements {
                 continue;
             }
             // secondary cells need no gaps
-            let is_inter_frequency = neighbours.get(site).is_some_and(|neighbour| neighbour.is_inter_frequency)
-                && !ue.is_secondary(site);
+            let is_inter_frequency =
+                neighbours.get(site).is_some_and(|neighbour| neighbour.is_inter_frequency) && !ue.is_secondary(site);
             if is_inter_frequency && !has_gap_result {
                 continue;
             }

@@ -116,8 +116,7 @@ impl Network {
         }
         for one in cells.clone() {
             for other in cells.clone().filter(|other| *other != one) {
-                let can_aggregate =
-                    carrier_aggregation::can_aggregate(&self.sites[one].cell, &self.sites[other].cell);
+                let can_aggregate = carrier_aggregation::can_aggregate(&self.sites[one].cell, &self.sites[other].cell);
                 self.sites[one].neighbours[other].is_aggregable = can_aggregate;
                 self.sites[one].aggregates |= can_aggregate;
             }

@@ -336,6 +336,13 @@ impl Site {
 
     /// Removes a UE.
     pub fn leave(&mut self, index: usize, cause: DepartureCause) -> Option<Box<Ue>> {
+        if let DepartureCause::Handover { .. } = cause {
+            let secondary = self.cell.ue(index).map_or(Vec::new(), |ue| ue.secondary_cells().to_vec());
+            let ue = secondary.first().map(|_| *self.cell.ue_entry(index));
+            for (ue, secondary) in ue.into_iter().flat_map(|ue| secondary.iter().map(move |of| (ue, *of))) {
+                self.push_event(NetworkEvent::SecondaryCellReleased { ue, secondary });
+            }
+        }
         let left = self.cell.leave(index)?;
         let measurements = self.measurements.get_mut(index).map(std::mem::take).unwrap_or_default();
         if let Some(monitor) = self.monitors.get_mut(index) {

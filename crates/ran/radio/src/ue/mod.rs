@@ -22,9 +22,9 @@ use crate::{FlowId, Packet, Random, Time};
 pub(crate) use activity::Activity;
 pub use activity::INACTIVITY_TIMER;
 pub use bearer::Bearer;
-pub(crate) use channel_state::{CHANNEL_INTERVAL, CellContext};
 pub use channel_state::ChannelStateConfig;
 use channel_state::Reports;
+pub(crate) use channel_state::{CHANNEL_INTERVAL, CellContext};
 use drx::Drx;
 pub use drx::{
     DrxConfig, DrxError, INACTIVITY_MS, LONG_CYCLES_MS, ON_DURATIONS_MS, RETRANSMISSION_SLOTS, SHORT_CYCLES_MS,

@@ -75,11 +75,10 @@ fn encode(
         Rat::Lte => {
             let lte_secondary = |(index, cell): &(u8, CellMeasurement)| lte_rrc::SecondaryResult {
                 index: *index,
-                cell: lte_rrc::CellResult {
-                    pci: pci(cell),
-                    rsrp: Some(lte_rrc::rsrp_range(cell.rsrp_dbm)),
-                    rsrq: Some(lte_rrc::rsrq_range(cell.rsrq_db)),
-                },
+                quality: Some(lte_rrc::Quality {
+                    rsrp: lte_rrc::rsrp_range(cell.rsrp_dbm),
+                    rsrq: lte_rrc::rsrq_range(cell.rsrq_db),
+                }),
                 best_neighbour: None,
             };
             let mut message = lte_rrc::MeasurementReport {
@@ -132,9 +131,8 @@ impl Node {
         let (serving, others) = measured.split_first()?;
         let secondary = network.measured_secondary(self.cell_number(), place);
         let is_serving = |cell: &CellMeasurement| secondary.iter().any(|(_, serving)| serving.cell == cell.cell);
-        let is_same = |cell: &&CellMeasurement| {
-            network.cell(cell.cell).grid().carrier().rat == rat && !is_serving(cell)
-        };
+        let is_same =
+            |cell: &&CellMeasurement| network.cell(cell.cell).grid().carrier().rat == rat && !is_serving(cell);
         let neighbours: Vec<CellMeasurement> = others.iter().filter(is_same).copied().collect();
         Some(encode(&simulation, rat, 1, (serving, &secondary), &neighbours))
     }

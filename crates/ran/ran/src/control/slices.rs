@@ -9,9 +9,9 @@ use e2sm::common::{PlmnIdentity, SNssai};
 use e2sm::slice::{Algorithm, DirectionSlices, NvsParameters, Parameters, SliceConfiguration};
 use ferric::agent::Ue;
 use ferric::e2::Time;
-use radio::{Slicing, Subscription};
 use radio::mac::{Positions, Quota, Reservation, ue_scheduler};
 use radio::phy::Grid;
+use radio::{Slicing, Subscription};
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::{Capacity, Direction, SliceAssociation, SliceSource};
 

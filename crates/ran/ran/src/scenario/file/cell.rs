@@ -169,7 +169,9 @@ fn base_station<'t>(
 ) -> Result<Option<(&'t str, Option<Position>)>, Error> {
     let Some(name) = table.text("base_station", "a name")? else { return Ok(None) };
     if layout.is_some() {
-        return Err(table.invalid("base_station", "the cells of a preset of `deployment` have base stations of their own"));
+        return Err(
+            table.invalid("base_station", "the cells of a preset of `deployment` have base stations of their own")
+        );
     }
     if table.contains("count") {
         return Err(table.invalid("count", "a base station is at one place: omit `count`, or `base_station`"));
