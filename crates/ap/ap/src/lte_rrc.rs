@@ -1,20 +1,26 @@
-//! RRC of E-UTRA (TS 36.331): the measurement report on UL-DCCH, in unaligned PER.
+//! RRC of E-UTRA (TS 36.331), in unaligned PER: the measurement report on UL-DCCH, and on DL-DCCH the reconfiguration of secondary
+//! cells.
 //!
-//! Encoding and decoding cover RSRP and RSRQ of the primary cell, and either E-UTRA neighbours or NR neighbours. What a message has
-//! besides them, secondary cells among it, is read over.
+//! Encoding and decoding of reports cover RSRP and RSRQ of the serving cells, and either E-UTRA neighbours or NR neighbours. What a
+//! message has besides them is read over.
 //!
 //! ```
 //! use ap::lte_rrc::{CellResult, MeasurementReport};
 //!
 //! let neighbours = vec![CellResult { pci: 503, rsrp: Some(55), rsrq: Some(15) }];
-//! let report = MeasurementReport { meas_id: 1, rsrp: 60, rsrq: 20, neighbours, nr_neighbours: Vec::new() };
+//! let report = MeasurementReport { meas_id: 1, rsrp: 60, rsrq: 20, neighbours, ..MeasurementReport::default() };
 //! let octets = report.encode().expect("values in range");
 //! assert_eq!(MeasurementReport::decode(&octets), Ok(report));
 //! ```
 
+mod reconfiguration;
+
 use crate::rrc_bits::{BitReader, Bits};
 
 pub use crate::rrc_bits::RrcError;
+pub use reconfiguration::{
+    AddedCell, RRC_CONNECTION_RECONFIGURATION, SPECIAL_SUBFRAME_PATTERNS, SUBFRAME_ASSIGNMENTS, SecondaryCells,
+};
 
 /// The index of MeasurementReport among the messages of UL-DCCH.
 pub const MEASUREMENT_REPORT: i64 = 1;
@@ -26,6 +32,13 @@ pub const MAX_MEAS_ID: u8 = 32;
 pub const MAX_PCI: u16 = 503;
 /// The largest physical cell identity of NR.
 const MAX_NR_PCI: u16 = 1007;
+/// The most serving cells besides the primary one in a report (maxServCell-r10).
+const MAX_SERVING_CELLS: usize = 5;
+/// The largest serving cell index in a report.
+const MAX_SERVING_CELL_INDEX: u8 = 7;
+/// The groups of extensions of MeasResults, and the index of the one with the serving frequencies among them.
+const MEAS_RESULTS_EXTENSIONS: u32 = 10;
+const SERVING_FREQUENCIES: u32 = 1;
 /// The largest RSRP-Range and RSRQ-Range.
 const MAX_RSRP: u8 = 97;
 const MAX_RSRQ: u8 = 34;
@@ -39,10 +52,32 @@ pub struct MeasurementReport {
     pub rsrp: u8,
     /// RSRQ-Range of the primary cell, 0 to 34: see [`rsrq_range`].
     pub rsrq: u8,
+    /// The secondary cells, at most 5. A report names them by index only: [`SecondaryCells`] has their identities.
+    pub secondary: Vec<SecondaryResult>,
     /// Neighbours of E-UTRA, at most [`MAX_CELLS`].
     pub neighbours: Vec<CellResult>,
     /// Neighbours of NR, at most [`MAX_CELLS`]. A report has neighbours of one kind.
     pub nr_neighbours: Vec<NrCellResult>,
+}
+
+/// The results of a secondary cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SecondaryResult {
+    /// The serving cell index, 1 to 7.
+    pub index: u8,
+    /// RSRP-Range and RSRQ-Range of the cell.
+    pub quality: Option<Quality>,
+    /// The best neighbour on its frequency: its physical cell identity, and its quality.
+    pub best_neighbour: Option<(u16, Quality)>,
+}
+
+/// RSRP-Range, 0 to 97, and RSRQ-Range, 0 to 34.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quality {
+    /// RSRP-Range.
+    pub rsrp: u8,
+    /// RSRQ-Range.
+    pub rsrq: u8,
 }
 
 /// The results of a cell of E-UTRA.
@@ -114,7 +149,7 @@ impl MeasurementReport {
         bits.push(0, 1); // criticalExtensions: c1
         bits.push(0, 3); // measurementReport-r8
         bits.push(0, 1); // no nonCriticalExtension
-        bits.push(0, 1); // MeasResults: no extension
+        bits.push(u32::from(!self.secondary.is_empty()), 1); // MeasResults: an extension
         bits.push(u32::from(counts.iter().any(|count| *count > 0)), 1);
         bits.push(u32::from(self.meas_id) - 1, 5);
         bits.push(self.rsrp.into(), 7);
@@ -132,7 +167,51 @@ impl MeasurementReport {
             self.nr_neighbours.iter().try_for_each(|cell| cell.encode(&mut list))?;
             bits.push_open(list)?;
         }
+        if !self.secondary.is_empty() {
+            bits.push(MEAS_RESULTS_EXTENSIONS - 1, 7);
+            (0..MEAS_RESULTS_EXTENSIONS).for_each(|group| bits.push(u32::from(group == SERVING_FREQUENCIES), 1));
+            bits.push_open(self.encode_secondary()?)?;
+        }
         Ok(bits.octets)
+    }
+
+    /// Encodes the extension with the serving frequencies.
+    fn encode_secondary(&self) -> Result<Bits, RrcError> {
+        if self.secondary.len() > MAX_SERVING_CELLS {
+            return Err(RrcError::OutOfRange("number of serving cells"));
+        }
+        let mut list = Bits::default();
+        list.push(0b01, 2); // no locationInfo, measResultServFreqList
+        list.push(self.secondary.len() as u32 - 1, 3);
+        self.secondary.iter().try_for_each(|cell| cell.encode(&mut list))?;
+        Ok(list)
+    }
+
+    /// Reads the extensions of MeasResults, as far as they are known.
+    fn decode_extensions(&mut self, bits: &mut BitReader<'_>) -> Result<(), RrcError> {
+        bits.expect_zero(1, "more than 64 extensions")?;
+        let count = bits.take(6)? + 1;
+        let mut are_present = 0_u64;
+        for group in 0..count {
+            are_present |= u64::from(bits.take(1)?) << group;
+        }
+        for group in (0..=SERVING_FREQUENCIES.min(count - 1)).filter(|group| are_present >> group & 1 == 1) {
+            let end = bits.open_length()? * 8 + bits.at;
+            // what locationInfo takes is not known
+            if group == SERVING_FREQUENCIES && !bits.flag()? && bits.flag()? {
+                for _ in 0..=bits.take(3)? {
+                    self.secondary.push(SecondaryResult::decode(bits)?);
+                }
+                if self.secondary.len() > MAX_SERVING_CELLS {
+                    return Err(RrcError::OutOfRange("number of serving cells"));
+                }
+            }
+            if bits.at > end || end > 8 * bits.octets.len() {
+                return Err(RrcError::Truncated);
+            }
+            bits.at = end;
+        }
+        Ok(())
     }
 
     /// Decodes a UL-DCCH-Message.
@@ -146,7 +225,7 @@ impl MeasurementReport {
         }
         // what they announce follows what is read
         let _has_non_critical_extension = bits.take(1)?;
-        let _has_extension = bits.take(1)?;
+        let has_extension = bits.flag()?;
         let has_neighbours = bits.flag()?;
         let meas_id = bits.take(5)? as u8 + 1;
         let (rsrp, rsrq) = (bits.take(7)? as u8, bits.take(6)? as u8);
@@ -154,26 +233,82 @@ impl MeasurementReport {
             return Err(RrcError::OutOfRange("a result"));
         }
         let mut report = MeasurementReport { meas_id, rsrp, rsrq, ..MeasurementReport::default() };
-        if !has_neighbours {
-            return Ok(report);
-        }
-        if !bits.flag()? {
-            if bits.take(2)? == EUTRA {
-                for _ in 0..=bits.take(3)? {
-                    report.neighbours.push(CellResult::decode(&mut bits)?);
-                }
+        if has_neighbours && !bits.flag()? {
+            if bits.take(2)? != EUTRA {
+                // nothing behind neighbours of an older technology can be found
+                return Ok(report);
             }
-        } else if bits.take(7)? == NR {
+            for _ in 0..=bits.take(3)? {
+                report.neighbours.push(CellResult::decode(&mut bits)?);
+            }
+        } else if has_neighbours {
+            let is_nr = bits.take(7)? == NR;
             let length = bits.open_length()?;
             let end = bits.at + 8 * length;
-            for _ in 0..=bits.take(3)? {
-                report.nr_neighbours.push(NrCellResult::decode(&mut bits)?);
+            if is_nr {
+                for _ in 0..=bits.take(3)? {
+                    report.nr_neighbours.push(NrCellResult::decode(&mut bits)?);
+                }
             }
             if bits.at > end {
                 return Err(RrcError::Truncated);
             }
+            bits.at = end;
+        }
+        if has_extension {
+            report.decode_extensions(&mut bits)?;
         }
         Ok(report)
+    }
+}
+
+impl Quality {
+    fn encode(self, bits: &mut Bits) -> Result<(), RrcError> {
+        if self.rsrp > MAX_RSRP || self.rsrq > MAX_RSRQ {
+            return Err(RrcError::OutOfRange("a result"));
+        }
+        bits.push(self.rsrp.into(), 7);
+        bits.push(self.rsrq.into(), 6);
+        Ok(())
+    }
+
+    fn decode(bits: &mut BitReader<'_>) -> Result<Self, RrcError> {
+        let quality = Quality { rsrp: bits.take(7)? as u8, rsrq: bits.take(6)? as u8 };
+        let is_in_range = quality.rsrp <= MAX_RSRP && quality.rsrq <= MAX_RSRQ;
+        if is_in_range { Ok(quality) } else { Err(RrcError::OutOfRange("a result")) }
+    }
+}
+
+impl SecondaryResult {
+    /// Encodes a MeasResultServFreq-r10.
+    fn encode(&self, bits: &mut Bits) -> Result<(), RrcError> {
+        if self.index > MAX_SERVING_CELL_INDEX || self.best_neighbour.is_some_and(|(pci, _)| pci > MAX_PCI) {
+            return Err(RrcError::OutOfRange("a secondary cell"));
+        }
+        bits.push(0, 1); // no extension
+        bits.push(u32::from(self.quality.is_some()), 1);
+        bits.push(u32::from(self.best_neighbour.is_some()), 1);
+        bits.push(self.index.into(), 3);
+        self.quality.iter().try_for_each(|quality| quality.encode(bits))?;
+        if let Some((pci, quality)) = self.best_neighbour {
+            bits.push(pci.into(), 9);
+            quality.encode(bits)?;
+        }
+        Ok(())
+    }
+
+    fn decode(bits: &mut BitReader<'_>) -> Result<Self, RrcError> {
+        let [has_extension, has_quality, has_best] = [bits.flag()?, bits.flag()?, bits.flag()?];
+        let index = bits.take(3)? as u8;
+        let quality = if has_quality { Some(Quality::decode(bits)?) } else { None };
+        let best_neighbour = if has_best { Some((bits.take(9)? as u16, Quality::decode(bits)?)) } else { None };
+        if has_extension {
+            bits.skip_extensions()?;
+        }
+        match best_neighbour {
+            Some((pci, _)) if pci > MAX_PCI => Err(RrcError::OutOfRange("physCellId")),
+            _ => Ok(SecondaryResult { index, quality, best_neighbour }),
+        }
     }
 }
 
@@ -254,13 +389,23 @@ mod tests {
     const NR_NEIGHBOURS: &str = "08113c5200209f7bc679400113f8";
     /// With a secondary cell, and RS-SINR of a neighbour.
     const EXTENDED: &str = "0830bc501027b73c2100ab4000a6c8e128001a116450";
+    const SECONDARY: &str = "0820bc504a000684632a";
+    const SECONDARY_AND_NEIGHBOURS: &str = "0830bc500025b73c4a001496632bf7c311e0000000";
     const UTRA_NEIGHBOURS: &str = "0810bc50801243";
+
+    fn quality(rsrp: u8, rsrq: u8) -> Option<Quality> {
+        Some(Quality { rsrp, rsrq })
+    }
+
+    fn best(pci: u16, rsrp: u8, rsrq: u8) -> Option<(u16, Quality)> {
+        Some((pci, Quality { rsrp, rsrq }))
+    }
 
     fn cell(pci: u16, rsrp: u8, rsrq: Option<u8>) -> CellResult {
         CellResult { pci, rsrp: Some(rsrp), rsrq }
     }
 
-    fn reports() -> [(MeasurementReport, &'static str); 3] {
+    fn reports() -> [(MeasurementReport, &'static str); 5] {
         let nr = NrCellResult { pci: 1007, rsrp: Some(70), rsrq: Some(60), sinr: Some(80) };
         [
             (MeasurementReport { meas_id: 1, rsrp: 60, rsrq: 20, ..MeasurementReport::default() }, OF_PRIMARY),
@@ -270,7 +415,7 @@ mod tests {
                     rsrp: 97,
                     rsrq: 34,
                     neighbours: vec![cell(503, 55, Some(15)), cell(7, 0, None)],
-                    nr_neighbours: Vec::new(),
+                    ..MeasurementReport::default()
                 },
                 EUTRA_NEIGHBOURS,
             ),
@@ -279,10 +424,34 @@ mod tests {
                     meas_id: 3,
                     rsrp: 60,
                     rsrq: 20,
-                    neighbours: Vec::new(),
                     nr_neighbours: vec![nr, NrCellResult { pci: 4, rsrp: Some(127), ..NrCellResult::default() }],
+                    ..MeasurementReport::default()
                 },
                 NR_NEIGHBOURS,
+            ),
+            (
+                MeasurementReport {
+                    meas_id: 2,
+                    rsrp: 60,
+                    rsrq: 20,
+                    secondary: vec![SecondaryResult { index: 1, quality: quality(70, 21), best_neighbour: None }],
+                    ..MeasurementReport::default()
+                },
+                SECONDARY,
+            ),
+            (
+                MeasurementReport {
+                    meas_id: 2,
+                    rsrp: 60,
+                    rsrq: 20,
+                    secondary: vec![
+                        SecondaryResult { index: 1, quality: quality(70, 21), best_neighbour: best(503, 97, 34) },
+                        SecondaryResult { index: 7, quality: None, best_neighbour: best(0, 0, 0) },
+                    ],
+                    neighbours: vec![cell(9, 55, Some(15))],
+                    ..MeasurementReport::default()
+                },
+                SECONDARY_AND_NEIGHBOURS,
             ),
         ]
     }
@@ -304,6 +473,7 @@ mod tests {
         let report = MeasurementReport::decode(&unhex(EXTENDED)).unwrap();
         assert_eq!((report.meas_id, report.rsrp, report.rsrq), (2, 60, 20));
         assert_eq!(report.neighbours, [cell(9, 55, Some(15)), cell(10, 50, Some(14))]);
+        assert_eq!(report.secondary.len(), 1);
         let report = MeasurementReport::decode(&unhex(UTRA_NEIGHBOURS)).unwrap();
         assert_eq!((report.meas_id, report.neighbours.len(), report.nr_neighbours.len()), (2, 0, 0));
     }
@@ -337,7 +507,9 @@ mod tests {
 
     #[test]
     fn any_octets_decode_or_are_refused() {
-        for vector in [OF_PRIMARY, EUTRA_NEIGHBOURS, NR_NEIGHBOURS, EXTENDED, UTRA_NEIGHBOURS].map(unhex) {
+        let secondary = [SECONDARY, SECONDARY_AND_NEIGHBOURS];
+        let others = [OF_PRIMARY, EUTRA_NEIGHBOURS, NR_NEIGHBOURS, EXTENDED, UTRA_NEIGHBOURS];
+        for vector in others.into_iter().chain(secondary).map(unhex) {
             for at in 0..vector.len() {
                 for value in 0..=255 {
                     let mut octets = vector.clone();

@@ -103,6 +103,7 @@ fn call_and_download() -> Scenario {
     let ue = UeScenario {
         cell: 0,
         subscription: Subscription::default(),
+        max_carriers: 1,
         channel: ChannelScenario::Mcs(20),
         flows: vec![flow(Kind::Voip { echoed: true }, 0, 5060), flow(Kind::Greedy(Tcp::default()), 2, 5001)],
         arrives: radio::Time::START,

@@ -130,7 +130,25 @@ impl Harq {
 
     /// Frees all processes, when the UE leaves the cell.
     pub fn reset(&mut self) {
-        self.free = u32::MAX >> (32 - self.blocks.len() as u32);
+        self.free = self.all();
         self.retransmissions.clear();
+    }
+
+    /// Frees all processes, and returns what the blocks in flight contain.
+    pub fn reset_with_content(&mut self) -> impl Iterator<Item = (u8, RlcPdu)> + '_ {
+        let busy = !self.free & self.all();
+        self.reset();
+        let is_busy = move |(process, _): &(usize, &mut Block)| busy >> process & 1 != 0;
+        self.blocks.iter_mut().enumerate().filter(is_busy).flat_map(|(_, block)| block.pdus.drain(..))
+    }
+
+    /// Whether no block is in flight.
+    pub fn is_idle(&self) -> bool {
+        self.free == self.all()
+    }
+
+    /// All processes, one bit each.
+    fn all(&self) -> u32 {
+        u32::MAX >> (32 - self.blocks.len() as u32)
     }
 }

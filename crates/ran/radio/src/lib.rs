@@ -71,10 +71,10 @@ pub use cell::{
 };
 pub use harq::HarqConfig;
 pub use network::{
-    A5Thresholds, ArrivalCause, CancelCause, CellMeasurement, ConditionalConfig, DepartureCause, EPOCH, EventCondition,
-    HANDOVER_MEASUREMENT, HandoverConfig, HandoverError, INTERFERENCE_INTERVAL, LinkFailureConfig, MAX_MEASUREMENT,
-    MAX_REPORTED_CELLS, MeasurementConfig, MeasurementError, MeasurementEvent, MeasurementReport, MobilityCounts,
-    Network, NetworkEvent, RandomAccessConfig, ReportTrigger, UeState,
+    A5Thresholds, ArrivalCause, CancelCause, CarrierAggregationConfig, CellMeasurement, ConditionalConfig,
+    DepartureCause, EPOCH, EventCondition, HANDOVER_MEASUREMENT, HandoverConfig, HandoverError, INTERFERENCE_INTERVAL,
+    LinkFailureConfig, MAX_MEASUREMENT, MAX_REPORTED_CELLS, MeasurementConfig, MeasurementError, MeasurementEvent,
+    MeasurementReport, MobilityCounts, Network, NetworkEvent, RandomAccessConfig, ReportTrigger, UeState,
 };
 pub use packet::{Acknowledgement, Content, Ecn, FiveTuple, FlowId, Packet, SackBlock, Segment};
 pub use power::{MAX_TRANSCEIVERS, PowerCategory, PowerModel, PowerModelError, ReferenceSet, SleepDepth, SleepState};
@@ -82,5 +82,6 @@ pub use random::Random;
 pub use time::Time;
 pub use ue::{
     Bearer, ChannelStateConfig, DrxConfig, DrxError, INACTIVITY_MS, INACTIVITY_TIMER, LONG_CYCLES_MS, LinkCounts,
-    ON_DURATIONS_MS, OuterLoop, RETRANSMISSION_SLOTS, RadioLink, SHORT_CYCLES_MS, ShortCycle, Subscription, Ue,
+    MAX_CARRIERS, ON_DURATIONS_MS, OuterLoop, RETRANSMISSION_SLOTS, RadioLink, SHORT_CYCLES_MS, SecondaryCell,
+    ShortCycle, Subscription, Ue,
 };

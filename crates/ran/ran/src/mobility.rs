@@ -158,6 +158,27 @@ impl Node {
                 self.remember_ue(&stay);
                 self.report_cancellation(&stay, to, is_conditional, cause);
             }
+            NetworkEvent::SecondaryCellAdded { ue: stay, secondary } => {
+                debug!(
+                    ue = stay.number,
+                    cell,
+                    secondary = secondary.cell,
+                    index = secondary.index,
+                    "secondary cell added"
+                );
+                self.report_secondary_cell(&stay, secondary, true);
+            }
+            NetworkEvent::SecondaryCellReleased { ue: stay, secondary } => {
+                debug!(
+                    ue = stay.number,
+                    cell,
+                    secondary = secondary.cell,
+                    index = secondary.index,
+                    "secondary cell released"
+                );
+                self.remember_ue(&stay);
+                self.report_secondary_cell(&stay, secondary, false);
+            }
             NetworkEvent::PowerState(state) => {
                 match state {
                     PowerState::FallingAsleep => info!(cell, "cell is off and has no UE: it falls asleep"),
@@ -271,6 +292,8 @@ impl Node {
         _cause: radio::CancelCause,
     ) {
     }
+
+    fn report_secondary_cell(&mut self, _stay: &radio::UeEntry, _secondary: radio::SecondaryCell, _is_added: bool) {}
 
     fn change_sessions(&mut self) {}
 

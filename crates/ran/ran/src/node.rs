@@ -1,4 +1,5 @@
-//! An E2 node: a base station with one cell, or a part of one.
+//! An E2 node: a base station with one cell, or a part of one. The cells of a base station that aggregates carriers have a node
+//! each.
 
 mod kpm;
 
@@ -344,6 +345,10 @@ impl Node {
             if self.node_type.has_pdcp() {
                 self.warn_queue_mismatch(place);
             }
+        }
+        #[cfg(feature = "control")]
+        if self.node_type.has_mac() {
+            self.assign_secondary_ues();
         }
     }
 }

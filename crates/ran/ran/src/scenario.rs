@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::time::Duration;
 
 #[cfg(feature = "control")]
@@ -23,8 +24,9 @@ use radio::phy::{
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
-    AdministrativeState, CellConfig, FiveTuple, HandoverConfig, HandoverError, INDEX_REUSE_DELAY, MAX_UES_PER_CELL,
-    MeasurementConfig, Network, PowerModelError, Random, Subscription, Time, Ue, tc,
+    AdministrativeState, CarrierAggregationConfig, CellConfig, FiveTuple, HandoverConfig, HandoverError,
+    INDEX_REUSE_DELAY, MAX_UES_PER_CELL, MeasurementConfig, Network, PowerModelError, Random, Subscription, Time, Ue,
+    tc,
 };
 
 use crate::node::{MCC, MNC};
@@ -57,7 +59,7 @@ pub(crate) fn address(number: usize) -> Ipv4Addr {
 pub struct Scenario {
     /// The seed of all random numbers. Default: 1.
     pub seed: u64,
-    /// The cells, one of each base station.
+    /// The cells. Each is one of a base station of its own, unless it names another one.
     pub cells: Vec<CellScenario>,
     /// What the sites of the cells have in common.
     pub deployment: DeploymentScenario,
@@ -67,6 +69,8 @@ pub struct Scenario {
     pub handover: HandoverConfig,
     /// What UEs measure and report.
     pub measurement: MeasurementConfig,
+    /// When UEs have secondary cells.
+    pub carrier_aggregation: CarrierAggregationConfig,
     /// Further changes, in the order of time.
     pub timeline: Vec<TimelineEntry>,
     /// Model time per real time. Default: 1.
@@ -91,6 +95,7 @@ impl Default for Scenario {
             ues: Vec::new(),
             handover: HandoverConfig::default(),
             measurement: MeasurementConfig::default(),
+            carrier_aggregation: CarrierAggregationConfig::default(),
             timeline: Vec::new(),
             speed: 1.0,
             warm_up: Duration::ZERO,
@@ -101,9 +106,11 @@ impl Default for Scenario {
     }
 }
 
-/// A base station with one cell.
+/// A cell of a base station.
 #[derive(Clone, Debug, Default)]
 pub struct CellScenario {
+    /// The name of its base station, if that has several cells: cells with the same name follow each other. Default: none.
+    pub base_station: Option<String>,
     /// The configuration of its radio.
     pub radio: CellConfig,
     /// The position of its antenna.
@@ -214,6 +221,8 @@ pub struct UeScenario {
     pub cell: usize,
     /// The network and slice that it selects.
     pub subscription: Subscription,
+    /// The most carriers that it can aggregate, 1 to [`radio::MAX_CARRIERS`]: 1 is no carrier aggregation.
+    pub max_carriers: u8,
     /// Its radio channel.
     pub channel: ChannelScenario,
     /// Its flows. Their times are those of the model, and not before its arrival.
@@ -291,6 +300,7 @@ impl Scenario {
         let ue = UeScenario {
             cell: 0,
             subscription: Subscription { mcc: MCC, mnc: MNC, sst: 1, five_qi: 9, ..Subscription::default() },
+            max_carriers: 1,
             channel: ChannelScenario::Mcs(FIXED_MCS),
             flows: Vec::new(),
             arrives: Time::START,
@@ -318,6 +328,7 @@ fn user(cell: usize, random: &mut Random) -> UeScenario {
     UeScenario {
         cell,
         subscription: Subscription { mcc: MCC, mnc: MNC, sst, five_qi, ..Subscription::default() },
+        max_carriers: 1,
         channel: ChannelScenario::Geometry { position: None, motion: random_motion(random), radio: UeRadio::default() },
         flows: vec![FlowScenario { specification, ports: (443, 50_000) }],
         arrives: Time::START,
@@ -398,6 +409,8 @@ impl Scenario {
         let mut network =
             Network::new(configs, handover, self.threads).map_err(|error| ScenarioError::Carrier(0, error))?;
         network.set_measurement(self.measurement.clone());
+        network.set_carrier_aggregation(self.carrier_aggregation);
+        self.base_stations()?.into_iter().for_each(|cells| network.join_cells(cells));
         for (at, cell) in self.cells.iter().enumerate() {
             network.cell_mut(at).set_locked(cell.is_locked);
         }
@@ -406,6 +419,32 @@ impl Scenario {
             return Err(ScenarioError::Place(number, HandoverError::CellFull));
         }
         Ok((network, sites))
+    }
+
+    /// The cells of the base stations that have several.
+    fn base_stations(&self) -> Result<Vec<Range<usize>>, ScenarioError> {
+        let mut base_stations: Vec<Range<usize>> = Vec::new();
+        for (number, cell) in self.cells.iter().enumerate() {
+            let Some(name) = &cell.base_station else { continue };
+            let named = |cells: &&mut Range<usize>| self.cells[cells.start].base_station.as_ref() == Some(name);
+            match base_stations.iter_mut().find(named) {
+                None => base_stations.push(number..number + 1),
+                Some(cells) if cells.end == number => {
+                    if self.cells[cells.start].radio.carrier.rat != cell.radio.carrier.rat {
+                        return Err(ScenarioError::BaseStation(
+                            number,
+                            "NR and LTE cells are of different base stations",
+                        ));
+                    }
+                    cells.end = number + 1;
+                }
+                Some(_) => {
+                    let why = "the cells of a base station must follow each other";
+                    return Err(ScenarioError::BaseStation(number, why));
+                }
+            }
+        }
+        Ok(base_stations)
     }
 
     /// The first UE that has no place in its cell, if no UE is handed over.
@@ -452,6 +491,7 @@ impl Scenario {
         };
         let address = address(number);
         let mut new = Ue::new(number as u64, ue.subscription, address, channel, random, cell.config());
+        new.set_max_carriers(ue.max_carriers);
         for flow in &ue.flows {
             let start = flow.specification.start.max(ue.arrives);
             let specification = FlowSpecification { start, ..flow.specification.clone() };
@@ -477,6 +517,8 @@ pub enum ScenarioError {
     Timeline,
     /// The speed is out of range.
     Speed,
+    /// A cell cannot be one of the base station that it names; why.
+    BaseStation(usize, &'static str),
     /// The carrier of a cell is invalid.
     Carrier(usize, CarrierError),
     /// The uplink power control of a cell is invalid.
@@ -504,6 +546,7 @@ impl fmt::Display for ScenarioError {
             ScenarioError::Ues => write!(f, "too many UEs: at most {MAX_UES} are allowed"),
             ScenarioError::Timeline => f.write_str("timeline is not in the order of time"),
             ScenarioError::Speed => f.write_str("speed is out of range 0.001 to 1000"),
+            ScenarioError::BaseStation(cell, why) => write!(f, "base station of cell {cell}: {why}"),
             ScenarioError::Carrier(cell, error) => write!(f, "cell {cell}: {error}"),
             ScenarioError::PowerControl(cell, error) => write!(f, "power control of cell {cell}: {error}"),
             ScenarioError::Power(cell, error) => write!(f, "power model of cell {cell}: {error}"),

@@ -101,6 +101,7 @@ fn scenario(setting: &CallSetting) -> Scenario {
     let ue = UeScenario {
         cell: 0,
         subscription: Subscription { mcc, mnc, sst: 1, five_qi: 9, ..Subscription::default() },
+        max_carriers: 1,
         channel: if setting.is_varying { varying_channel() } else { ChannelScenario::Mcs(MCS) },
         flows: parts.chain([flow(Kind::Greedy(cubic), GREEDY_S, call_s, GREEDY_PORT)]).collect(),
         arrives: Time::START,

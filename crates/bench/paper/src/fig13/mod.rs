@@ -48,6 +48,7 @@ fn ue(slice: u8, arrives: Time, sent: &[(Time, Time)]) -> UeScenario {
     UeScenario {
         cell: 0,
         subscription: Subscription { mcc, mnc, sst: 1, sd: Some([0, 0, slice]), five_qi: 9, ..Subscription::default() },
+        max_carriers: 1,
         channel: ChannelScenario::Mcs(MCS),
         flows: sent.iter().zip(5001..).map(|(times, port)| flow(times, port)).collect(),
         arrives,

@@ -72,6 +72,8 @@ struct Record {
     established: BTreeSet<u8>,
     timing_advance: Option<u32>,
     secondary: BTreeSet<Cell>,
+    /// Its secondary cells by sCellIndex, where its base station reports their configuration.
+    configured: BTreeMap<u8, Cell>,
     /// When it is removed, after it has left its cell.
     removed_at: Option<Instant>,
 }
@@ -136,6 +138,7 @@ impl Ues {
             established: BTreeSet::new(),
             timing_advance: None,
             secondary: BTreeSet::new(),
+            configured: BTreeMap::new(),
             removed_at: None,
         };
         self.records.insert(key.to_owned(), record);
@@ -191,6 +194,10 @@ impl Ues {
         if from != to {
             let change = Change::CellChange { targets: vec![to], status: HandoverStatus::Completed };
             self.publish(key, at, from, change, output);
+            // the target configures its own (TS 36.331 5.3.5.4 and 5.3.7.2)
+            if self.records.get_mut(key).is_some_and(|record| !std::mem::take(&mut record.configured).is_empty()) {
+                self.aggregate(key, at, BTreeSet::new(), &[], output);
+            }
         }
     }
 
@@ -335,6 +342,28 @@ impl Ues {
         if record.timing_advance.replace(value) != Some(value) {
             self.publish_here(key, at, Change::TimingAdvance { value }, output);
         }
+    }
+
+    /// Follows a reconfiguration of the secondary cells of a UE, which releases some by sCellIndex, then adds others.
+    pub fn reconfigure(
+        &mut self,
+        key: &str,
+        at: Moment,
+        released: &[u8],
+        added: impl Iterator<Item = (u8, Option<Cell>)>,
+        output: &dyn Output,
+    ) {
+        let Some(record) = self.records.get_mut(key) else { return };
+        let configured = &mut record.configured;
+        configured.retain(|index, _| !released.contains(index));
+        for (index, cell) in added {
+            match cell {
+                Some(cell) => configured.insert(index, cell),
+                None => configured.remove(&index),
+            };
+        }
+        let cells = configured.values().copied().collect();
+        self.aggregate(key, at, cells, &[], output);
     }
 
     /// Publishes the change of the secondary cells of a UE, if there is one, with what it measures of them.

@@ -5,6 +5,7 @@ mod connections;
 mod counts;
 mod emission;
 mod energy;
+mod guests;
 mod peaks;
 mod slot;
 #[cfg(test)]
@@ -29,6 +30,8 @@ use emission::EmissionMeter;
 pub(crate) use energy::Muting;
 pub use energy::PowerState;
 use energy::{EnergyMeter, Sleep};
+use guests::Guests;
+pub(crate) use guests::PrimaryCells;
 use ue_table::UeTable;
 pub use ue_table::{INDEX_REUSE_DELAY, MAX_UES_PER_CELL, UeEntry};
 pub use usage::PrbUsage;
@@ -43,7 +46,8 @@ const DEFAULT_UE_SCHEDULER: &str = "PF";
 /// An event at a UE in a future slot.
 #[derive(Clone, Copy, Debug)]
 struct Event {
-    /// The UE's index. Events of a UE that has departed are discarded.
+    /// The UE's index, or that of a guest from [`FIRST_GUEST`](guests::FIRST_GUEST) on. Events of a UE that has departed are
+    /// discarded.
     ue: u32,
     kind: EventKind,
 }
@@ -75,6 +79,8 @@ pub struct Cell {
     slot: u64,
     slot_ns: u64,
     ue_table: UeTable,
+    /// UEs for which the cell is a secondary cell.
+    guests: Guests,
     /// The last uplink slot.
     uplink_slot: Option<u64>,
     dl: Scheduler,
@@ -131,6 +137,7 @@ impl Cell {
             slot: 0,
             slot_ns,
             ue_table: UeTable::default(),
+            guests: Guests::default(),
             uplink_slot: None,
             dl: whole(),
             ul: whole(),
@@ -270,6 +277,11 @@ impl Cell {
     #[must_use]
     pub fn ue(&self, index: usize) -> Option<&Ue> {
         self.ue_table.ue(index)
+    }
+
+    /// The UE with an index, for access that leaves its idle time as it is.
+    pub(crate) fn ue_unchanged(&mut self, index: usize) -> Option<&mut Ue> {
+        self.ue_table.ue_unchanged(index)
     }
 
     /// The UE with an index, mutably.

@@ -1,20 +1,27 @@
 //! One slot of a cell: due events, UE updates, scheduling and transmission.
 
 use super::energy::SlotActivity;
+use super::guests::{FIRST_GUEST, NoOtherCells, PrimaryCells};
 use super::{Cell, CellConfig, EVENT_HORIZON_SLOTS, Event, EventKind, REQUEST_GRANT_OCTETS, context};
-use crate::Time;
 use crate::harq::{Harq, HarqConfig};
+use crate::mac::Grant;
 use crate::mac::{Allocation, Candidate};
 use crate::phy::{Adaptation, Direction, Reception, TransportBlocks};
 use crate::ue::{RadioLink, Ue};
+use crate::{Random, Time};
 
 impl Cell {
-    /// Runs one slot.
+    /// Runs one slot of a cell that is a secondary cell of no UE.
     pub fn step(&mut self) {
+        self.step_among(&mut NoOtherCells);
+    }
+
+    /// Runs one slot of a cell of a base station. UEs for which it is a secondary cell are in the `others`.
+    pub(crate) fn step_among(&mut self, others: &mut impl PrimaryCells) {
         let (slot, now) = (self.slot, self.now());
         let (dl_symbols, ul_symbols) = self.grid.slot_kind(slot);
         self.update_power_state(now);
-        self.process_due_events(slot, now, ul_symbols);
+        self.process_due_events(slot, now, ul_symbols, others);
         let (mut downlink_prbs, mut is_granted) = (0, false);
         if let Some(given) = self.granted[slot as usize % EVENT_HORIZON_SLOTS].take() {
             is_granted = given > 0;
@@ -23,6 +30,9 @@ impl Cell {
         }
         self.emission.count_uplink(ul_symbols);
         self.update_ues(slot, now, ul_symbols > 0);
+        if !self.guests.is_empty() {
+            self.update_guests(now, others);
+        }
         let is_on_air = self.is_on_air();
         if is_on_air {
             let granted = slot + u64::from(self.config.grant_slots());
@@ -31,7 +41,7 @@ impl Cell {
                 self.schedule_uplink(slot, now, granted, granted_symbols);
             }
             if dl_symbols > 0 {
-                downlink_prbs = self.schedule_downlink(slot, now, dl_symbols);
+                downlink_prbs = self.schedule_downlink(slot, now, dl_symbols, others);
             }
         }
         self.slot += 1;
@@ -64,11 +74,15 @@ impl Cell {
     }
 
     /// Processes the events that are due in this slot, which has `ul_symbols` uplink symbols.
-    fn process_due_events(&mut self, slot: u64, now: Time, ul_symbols: u8) {
+    fn process_due_events(&mut self, slot: u64, now: Time, ul_symbols: u8, others: &mut impl PrimaryCells) {
         let ul_elements = self.ul_blocks.elements(ul_symbols);
         let mut events = std::mem::take(&mut self.now_events);
         std::mem::swap(&mut events, &mut self.events[slot as usize % EVENT_HORIZON_SLOTS]);
         for Event { ue: at, kind } in events.drain(..) {
+            if at >= FIRST_GUEST {
+                self.process_guest_event(slot, now, (at, kind), others);
+                continue;
+            }
             let Some(ue) = self.ue_table.ue_mut(at as usize) else { continue };
             match kind {
                 EventKind::BlockDecoded { direction, process, is_decoded } => {
@@ -116,7 +130,8 @@ impl Cell {
                     let prbs = ue.ul.harq.block(process).prbs;
                     self.emission.count_block(at, &ue.channel, prbs, ul_symbols);
                     let process = (Direction::Uplink, process);
-                    let (after, kind) = send(ue, now, process, ul_elements, &self.tables, &self.config);
+                    let Ue { ul, random, .. } = ue;
+                    let (after, kind) = send((ul, random), now, process, ul_elements, &self.tables, &self.config);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }
@@ -125,7 +140,7 @@ impl Cell {
     }
 
     /// Schedules a downlink slot and transmits its blocks. Returns the number of used resource blocks.
-    fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8) -> u32 {
+    fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8, others: &mut impl PrimaryCells) -> u32 {
         let (prbs, elements) = (self.prbs(Direction::Downlink), self.dl_blocks.elements(symbols));
         self.candidates.clear();
         let slices = self.dl.slices();
@@ -136,9 +151,24 @@ impl Cell {
             let input = CandidateInput { at: *at, demand, preference, slot, symbols, slices };
             self.candidates.extend(candidate(&mut ue.dl, &input, &self.dl_blocks, &self.tables[0]));
         }
+        for place in 0..self.guests.len() {
+            let Some((guest, ue)) = self.guests.unchanged(place, others) else { continue };
+            if !guest.is_active() || !ue.is_awake() {
+                continue;
+            }
+            let demand = ue.downlink_demand(now);
+            let preference = if demand > 0 { ue.preference(now) } else { 1.0 };
+            let input = CandidateInput { at: FIRST_GUEST + place, demand, preference, slot, symbols, slices };
+            self.candidates.extend(candidate(&mut guest.link, &input, &self.dl_blocks, &self.tables[0]));
+        }
         self.grants.clear();
         let given = self.dl.schedule(prbs, &self.candidates, &mut self.grants);
-        for grant in &self.grants {
+        for at in 0..self.grants.len() {
+            let grant = self.grants[at];
+            if grant.ue >= FIRST_GUEST {
+                self.send_to_guest((slot, now, symbols), grant, others);
+                continue;
+            }
             let Some(ue) = self.ue_table.ue_mut(grant.ue as usize) else { continue };
             let mut octets = 0;
             let process =
@@ -150,7 +180,9 @@ impl Cell {
                 ue.fill(now, process, Direction::Downlink);
                 ue.dl.record_allocation(slot, octets);
             }
-            let (after, kind) = send(ue, now, (Direction::Downlink, process), elements, &self.tables, &self.config);
+            let Ue { dl, random, .. } = ue;
+            let process = (Direction::Downlink, process);
+            let (after, kind) = send((dl, random), now, process, elements, &self.tables, &self.config);
             self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
@@ -160,6 +192,63 @@ impl Cell {
         usage.scheduled_slots += 1;
         self.emission.count_downlink(given, prbs, symbols);
         given
+    }
+
+    /// Transmits a block to a guest.
+    fn send_to_guest(&mut self, (slot, now, symbols): (u64, Time, u8), grant: Grant, others: &mut impl PrimaryCells) {
+        let Some((guest, ue)) = self.guests.changed(grant.ue - FIRST_GUEST, others) else { return };
+        let link = &mut guest.link;
+        let process = if grant.is_retransmission { link.harq.take_retransmission() } else { link.harq.take_free() };
+        let Some(process) = process else { return };
+        let mut octets = 0;
+        if !grant.is_retransmission {
+            octets = allocate(link, process, grant.prbs, symbols, &self.dl_blocks, &self.tables[0]);
+            ue.fill_secondary(now, link.harq.block(process));
+            link.record_allocation(slot, octets);
+        }
+        let elements = self.dl_blocks.elements(symbols);
+        let of_link = (Direction::Downlink, process);
+        let (after, kind) = send((link, &mut ue.random), now, of_link, elements, &self.tables, &self.config);
+        self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
+        ue.count_grant(now, self.grid.slot(), guest.process(process), grant.is_retransmission);
+        guest.restart_timer(now);
+        self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
+    }
+
+    /// Processes an event of a guest, which has a downlink only.
+    fn process_guest_event(
+        &mut self,
+        slot: u64,
+        now: Time,
+        (at, kind): (u32, EventKind),
+        others: &mut impl PrimaryCells,
+    ) {
+        let Some((guest, ue)) = self.guests.changed(at - FIRST_GUEST, others) else { return };
+        let (outer_loop, adaptation) = (self.config.outer_loop.as_ref(), &self.tables[0]);
+        match kind {
+            EventKind::BlockDecoded { direction, process, is_decoded } => {
+                ue.finish_secondary_block(now, &mut guest.link, process, is_decoded);
+                let HarqConfig { round_trip_slots, decoding_slots, .. } = self.config.harq.bounded();
+                let after = usize::from(round_trip_slots.saturating_sub(decoding_slots));
+                if after > 0 {
+                    let kind = EventKind::HarqFeedback { direction, process, is_decoded };
+                    self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
+                    return;
+                }
+                guest.link.apply_harq_feedback(process, is_decoded, outer_loop, adaptation);
+                guest.link.harq.release(process);
+            }
+            EventKind::HarqFeedback { process, is_decoded, .. } => {
+                guest.link.apply_harq_feedback(process, is_decoded, outer_loop, adaptation);
+                guest.link.harq.release(process);
+            }
+            EventKind::RetransmissionRequest(_, process) => {
+                ue.wait_for_retransmission(now, self.grid.slot(), guest.process(process));
+                guest.link.apply_harq_feedback(process, false, outer_loop, adaptation);
+                guest.link.harq.queue_retransmission(process);
+            }
+            EventKind::SchedulingRequest | EventKind::Grant { .. } => {}
+        }
     }
 
     /// Schedules a future uplink slot among the UEs whose buffer status is known.
@@ -281,7 +370,7 @@ fn apply_harq_feedback<'u>(
 /// Transmits a block in a slot with `elements` resource elements for data in each resource block. Returns the resulting event and
 /// in how many slots it is due.
 fn send(
-    ue: &mut Ue,
+    (link, random): (&mut RadioLink, &mut Random),
     now: Time,
     (direction, process): (Direction, u8),
     elements: u32,
@@ -289,10 +378,6 @@ fn send(
     config: &CellConfig,
 ) -> (usize, EventKind) {
     let HarqConfig { transmissions, decoding_slots, round_trip_slots, .. } = config.harq.bounded();
-    let link = match direction {
-        Direction::Downlink => &mut ue.dl,
-        Direction::Uplink => &mut ue.ul,
-    };
     let adaptation = &tables[direction as usize];
     let block = link.harq.block(process);
     let (layers, prbs) = (block.layers, block.prbs);
@@ -301,8 +386,8 @@ fn send(
     block.transmissions += 1;
     let (sent, octets, mcs) = (block.transmissions, block.octets, block.mcs);
     let elements = u64::from(prbs) * u64::from(elements);
-    let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
-    let is_decoded = reception.receive(adaptation, block.mcs, channel, &mut ue.random);
+    let reception = block.reception.get_or_insert_with(|| Reception::new(random));
+    let is_decoded = reception.receive(adaptation, block.mcs, channel, random);
     let counts = &mut link.counts;
     counts.elements += elements;
     counts.transmissions += 1;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{PowerState, UeEntry};
+use crate::{PowerState, SecondaryCell, UeEntry};
 
 /// How a UE came to a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,20 @@ pub enum NetworkEvent {
         is_conditional: bool,
         /// Why.
         cause: CancelCause,
+    },
+    /// A cell of the base station has become a secondary cell of a UE.
+    SecondaryCellAdded {
+        /// The UE's identity in this cell, its primary one.
+        ue: UeEntry,
+        /// The cell.
+        secondary: SecondaryCell,
+    },
+    /// A cell is no secondary cell of a UE any more: by the base station's decision, or with the command of a handover.
+    SecondaryCellReleased {
+        /// The UE's identity in this cell, its primary one.
+        ue: UeEntry,
+        /// The cell.
+        secondary: SecondaryCell,
     },
     /// The cell was shutting down and is locked now.
     Locked,

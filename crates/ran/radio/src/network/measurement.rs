@@ -10,7 +10,7 @@ use super::conditional::OrderedHandover;
 use super::measurement_control::OwnMeasurements;
 use super::trigger::Trigger;
 use crate::phy::{Channel, Geometry, Interference};
-use crate::{Time, Ue, UeEntry};
+use crate::{SecondaryCell, Time, Ue, UeEntry};
 
 /// The interval of samples of cells on the same carrier, and of measurement gaps.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(40);
@@ -72,7 +72,8 @@ pub enum ReportTrigger {
     Event(MeasurementEvent),
 }
 
-/// The condition of an event (TS 38.331 5.5.4.2 to 5.5.4.9). A6 needs secondary cells, which the model does not have.
+/// The condition of an event (TS 38.331 5.5.4.2 to 5.5.4.9). A6, which compares secondary cells
+/// with neighbours, is not among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventCondition {
     /// The serving cell is better than a threshold.
@@ -128,7 +129,7 @@ impl EventCondition {
     }
 
     /// By how much it holds for RSRPs of the serving cell and a neighbour, the neighbour's offset included.
-    fn margin_db(self, own_dbm: f64, other_dbm: f64) -> f64 {
+    pub(super) fn margin_db(self, own_dbm: f64, other_dbm: f64) -> f64 {
         match self {
             EventCondition::A1 { threshold_dbm } => own_dbm - threshold_dbm,
             EventCondition::A2 { threshold_dbm } => threshold_dbm - own_dbm,
@@ -152,6 +153,8 @@ pub(super) struct Neighbour {
     pub is_inter_frequency: bool,
     /// Whether it has another radio access technology.
     pub is_inter_rat: bool,
+    /// Whether it can serve a UE of the cell as a secondary cell.
+    pub is_aggregable: bool,
     /// Whether it transmits nothing that could be measured: it is locked or asleep.
     pub is_silent: bool,
 }
@@ -176,8 +179,10 @@ pub struct MeasurementReport {
     pub ue: UeEntry,
     /// The measurement identity, from 1 on: the event's place in [`MeasurementConfig::events`], or the one after them.
     pub id: u8,
-    /// The serving cell.
+    /// The serving cell: the primary one.
     pub serving: CellMeasurement,
+    /// The secondary cells, by sCellIndex.
+    pub secondary: Vec<(u8, CellMeasurement)>,
     /// The cells for which the event is triggered, or all in a periodic report; the strongest first, at most
     /// [`MAX_REPORTED_CELLS`].
     pub neighbours: Vec<CellMeasurement>,
@@ -194,6 +199,9 @@ pub(super) struct UeMeasurements {
     /// Event A3 of handovers, and the preparation of conditional ones.
     pub handover: Trigger,
     pub preparation: Trigger,
+    /// Event A4 of cells of the base station, and event A2 of secondary cells.
+    pub addition: Trigger,
+    pub release: Trigger,
     /// The cells that are prepared for a conditional handover.
     pub prepared: Vec<usize>,
     /// The conditional handover that a controller has ordered.
@@ -237,7 +245,9 @@ impl UeMeasurements {
                 *filtered_dbm = f32::NAN;
                 continue;
             }
-            let is_inter_frequency = neighbours.get(site).is_some_and(|neighbour| neighbour.is_inter_frequency);
+            // secondary cells need no gaps
+            let is_inter_frequency =
+                neighbours.get(site).is_some_and(|neighbour| neighbour.is_inter_frequency) && !ue.is_secondary(site);
             if is_inter_frequency && !has_gap_result {
                 continue;
             }
@@ -252,7 +262,7 @@ impl UeMeasurements {
     }
 
     /// Filtered RSRP of a cell, if it has been measured.
-    fn rsrp_dbm(&self, ue: &Ue, cell: usize) -> Option<f64> {
+    pub(super) fn rsrp_dbm(&self, ue: &Ue, cell: usize) -> Option<f64> {
         match several_cells(ue.channel()) {
             // nothing is configured to be measured
             Some(geometry) if self.filtered_dbm.is_empty() => {
@@ -323,7 +333,7 @@ impl UeMeasurements {
                     return None;
                 }
                 state.next = Some(next + interval);
-                Some((0..self.filtered_dbm.len()).filter(|cell| *cell != serving).collect())
+                Some((0..self.filtered_dbm.len()).filter(|cell| *cell != serving && !ue.is_secondary(*cell)).collect())
             }
             ReportTrigger::Event(event) => {
                 let (condition, parameters) = (event.condition, event.into());
@@ -335,7 +345,13 @@ impl UeMeasurements {
                     state.trigger.evaluate(now, self.margins(condition, serving, neighbours), parameters)
                 };
                 is_reported?;
-                Some(state.trigger.triggered().filter(|cell| *cell != serving).collect())
+                // by A3 and A5 a secondary cell may become the primary one (TS 38.331 5.5.3.1)
+                let is_neighbour = |cell: &usize| {
+                    let may_replace = matches!(condition, EventCondition::A3 { .. } | EventCondition::A5 { .. });
+                    *cell != serving && (may_replace || !ue.is_secondary(*cell))
+                };
+                let neighbours: Vec<usize> = state.trigger.triggered().filter(is_neighbour).collect();
+                (condition.is_of_serving() || !neighbours.is_empty()).then_some(neighbours)
             }
         }
     }
@@ -350,7 +366,16 @@ impl UeMeasurements {
         let mut neighbours = self.measured(ue, interference, cells.into_iter());
         neighbours.truncate(MAX_REPORTED_CELLS);
         let serving = self.measured(ue, interference, std::iter::once(serving)).pop()?;
-        Some(MeasurementReport { ue: entry, id, serving, neighbours })
+        let secondary = self.measured_secondary(ue, interference);
+        Some(MeasurementReport { ue: entry, id, serving, secondary, neighbours })
+    }
+
+    /// Measurements of the secondary cells, by sCellIndex.
+    pub fn measured_secondary(&self, ue: &Ue, interference: &Interference) -> Vec<(u8, CellMeasurement)> {
+        let measured = |secondary: &SecondaryCell| {
+            Some((secondary.index, self.measured(ue, interference, std::iter::once(secondary.cell)).pop()?))
+        };
+        ue.secondary_cells().iter().filter_map(measured).collect()
     }
 
     /// Measurements of cells under `interference`, the strongest first; cells that are not measured are left out.

@@ -1,6 +1,6 @@
 //! Several cells, with arrivals, departures and handovers of UEs, and what follows when a radio link or a handover fails.
 //!
-//! Cells interact only between epochs of [`EPOCH`]: by UEs that move, and by interference, which they exchange every
+//! Base stations interact only between epochs of [`EPOCH`], and so do the cells of one that does not aggregate carriers: by UEs that move, and by interference, which they exchange every
 //! [`INTERFERENCE_INTERVAL`]. So within an epoch each runs independently, and through several epochs in which none has anything
 //! for the others ([`lookahead`]). Between two epochs the network moves UEs, in the order of cells and UE indices: the result is
 //! the same for any number of threads.
@@ -8,6 +8,7 @@
 //! A UE is in exactly one [`UeState`]: connected in a cell, in transit between cells, without a cell, or gone.
 
 mod administrative;
+mod carrier_aggregation;
 mod conditional;
 mod config;
 mod counts;
@@ -32,6 +33,7 @@ use std::time::Duration;
 use crate::phy::{Carrier, CarrierError};
 use crate::{Cell, CellConfig, Time, Ue};
 
+pub use carrier_aggregation::CarrierAggregationConfig;
 pub use config::{A5Thresholds, ConditionalConfig, HandoverConfig, LinkFailureConfig, RandomAccessConfig};
 pub use counts::MobilityCounts;
 pub use event::{ArrivalCause, CancelCause, DepartureCause, HandoverError, NetworkEvent, UeState};
@@ -61,6 +63,7 @@ pub struct Network {
     absent: Vec<Absent>,
     handover: HandoverConfig,
     measurement: MeasurementConfig,
+    aggregation: CarrierAggregationConfig,
     threads: NonZeroUsize,
     next_number: u64,
     exchange: Exchange,
@@ -96,7 +99,54 @@ impl Network {
             site.gap_carriers = others.len() as u64 - 1;
         }
         let measurement = MeasurementConfig::default();
-        Ok(Network { sites, absent: Vec::new(), handover, measurement, threads, next_number: 0, exchange })
+        let aggregation = CarrierAggregationConfig::default();
+        let absent = Vec::new();
+        Ok(Network { sites, absent, handover, measurement, aggregation, threads, next_number: 0, exchange })
+    }
+
+    /// Makes consecutive cells those of one base station. Its UEs with the capability aggregate those on carriers that do not
+    /// overlap.
+    ///
+    /// # Panics
+    /// When a cell does not exist, or is one of another base station with several cells.
+    pub fn join_cells(&mut self, cells: std::ops::Range<usize>) {
+        for site in &mut self.sites[cells.clone()] {
+            assert_eq!(site.base_station, site.number, "cell {} is of another base station", site.number);
+            site.base_station = cells.start;
+        }
+        for one in cells.clone() {
+            for other in cells.clone().filter(|other| *other != one) {
+                let can_aggregate = carrier_aggregation::can_aggregate(&self.sites[one].cell, &self.sites[other].cell);
+                self.sites[one].neighbours[other].is_aggregable = can_aggregate;
+                self.sites[one].aggregates |= can_aggregate;
+            }
+        }
+    }
+
+    /// The number of the first cell of the base station of a cell.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    #[must_use]
+    pub fn base_station(&self, cell: usize) -> usize {
+        self.sites[cell].base_station
+    }
+
+    /// Sets when cells are secondary cells of UEs.
+    pub fn set_carrier_aggregation(&mut self, aggregation: CarrierAggregationConfig) {
+        self.aggregation = aggregation;
+    }
+
+    /// What a UE measures of its secondary cells, by sCellIndex.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    #[must_use]
+    pub fn measured_secondary(&self, cell: usize, index: usize) -> Vec<(u8, CellMeasurement)> {
+        let site = &self.sites[cell];
+        let Some(ue) = site.cell.ue(index) else { return Vec::new() };
+        let none = UeMeasurements::default();
+        site.measurements.get(index).unwrap_or(&none).measured_secondary(ue, site.cell.interference())
     }
 
     /// Whether cells share spectrum: then each meets what the others transmitted during the last [`INTERFERENCE_INTERVAL`].
@@ -371,11 +421,12 @@ impl Network {
 
     /// Runs all cells until `until`.
     pub fn advance(&mut self, until: Time) {
-        let (handover, measurement) = (self.handover, self.measurement.clone());
+        let (handover, measurement, aggregation) = (self.handover, self.measurement.clone(), self.aggregation);
+        let config = (&handover, &measurement, &aggregation);
         loop {
             let interaction = self.next_interaction(until);
             let is_exchange = self.exchange.is_due(interaction);
-            self.on_each(|site| site.advance(until, (interaction, is_exchange), &handover, &measurement));
+            self.on_each(|sites| carrier_aggregation::advance(sites, until, (interaction, is_exchange), config));
             self.collect_outcomes();
             if until < interaction {
                 break;
@@ -390,17 +441,18 @@ impl Network {
         }
     }
 
-    /// Applies `work` to each cell; each thread takes the next unprocessed one.
-    fn on_each(&mut self, work: impl Fn(&mut Site) + Sync) {
+    /// Applies `work` to the cells of each base station; each thread takes the next unprocessed ones.
+    fn on_each(&mut self, work: impl Fn(&mut [Site]) + Sync) {
         let threads = self.threads.get().min(self.sites.len());
+        let base_stations = self.sites.chunk_by_mut(|one, next| one.base_station == next.base_station);
         if threads <= 1 {
-            return self.sites.iter_mut().for_each(work);
+            return base_stations.for_each(work);
         }
-        let sites = Mutex::new(self.sites.iter_mut());
-        let next = || sites.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let base_stations = Mutex::new(base_stations);
+        let next = || base_stations.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work = || {
-            while let Some(site) = next() {
-                work(site);
+            while let Some(sites) = next() {
+                work(sites);
             }
         };
         std::thread::scope(|scope| {

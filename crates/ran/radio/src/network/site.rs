@@ -75,6 +75,10 @@ pub(super) struct Command {
 #[derive(Debug)]
 pub(super) struct Site {
     pub number: usize,
+    /// The number of the first cell of its base station.
+    pub base_station: usize,
+    /// Whether cells of its base station can serve its UEs as well.
+    pub aggregates: bool,
     pub cell: Cell,
     /// In order of time.
     arrivals: VecDeque<Arrival>,
@@ -112,6 +116,8 @@ impl Site {
     pub fn new(number: usize, cell: Cell) -> Self {
         Site {
             number,
+            base_station: number,
+            aggregates: false,
             cell,
             arrivals: VecDeque::new(),
             reserved: 0,
@@ -226,14 +232,19 @@ impl Site {
     ) {
         while self.next_epoch <= until.min(interaction) {
             self.cell.advance(self.next_epoch);
-            if is_exchange && self.next_epoch == interaction {
-                self.cell.take_emission(&mut self.emission);
-            }
-            self.begin_epoch(config, measurement);
+            self.end_epoch(is_exchange && self.next_epoch == interaction, config, measurement);
         }
         if until < interaction {
             self.cell.advance(until);
         }
+    }
+
+    /// Ends an epoch whose slots have run, with an exchange of interference or without, and begins the next one.
+    pub fn end_epoch(&mut self, is_exchange: bool, config: &HandoverConfig, measurement: &MeasurementConfig) {
+        if is_exchange {
+            self.cell.take_emission(&mut self.emission);
+        }
+        self.begin_epoch(config, measurement);
     }
 
     /// Begins an epoch: processes due arrivals and departures, and evaluates the UEs' links.
@@ -325,6 +336,13 @@ impl Site {
 
     /// Removes a UE.
     pub fn leave(&mut self, index: usize, cause: DepartureCause) -> Option<Box<Ue>> {
+        if let DepartureCause::Handover { .. } = cause {
+            let secondary = self.cell.ue(index).map_or(Vec::new(), |ue| ue.secondary_cells().to_vec());
+            let ue = secondary.first().map(|_| *self.cell.ue_entry(index));
+            for (ue, secondary) in ue.into_iter().flat_map(|ue| secondary.iter().map(move |of| (ue, *of))) {
+                self.push_event(NetworkEvent::SecondaryCellReleased { ue, secondary });
+            }
+        }
         let left = self.cell.leave(index)?;
         let measurements = self.measurements.get_mut(index).map(std::mem::take).unwrap_or_default();
         if let Some(monitor) = self.monitors.get_mut(index) {
@@ -374,7 +392,8 @@ impl Site {
         let of_cell = config.event();
         let is_controlled =
             |measurements: &UeMeasurements| measurements.own.is_some() || measurements.ordered.is_some();
-        if of_cell.is_none() && self.reports.is_none() && !self.measurements.iter().any(is_controlled) {
+        let is_measured = of_cell.is_some() || self.reports.is_some() || self.aggregates;
+        if !is_measured && !self.measurements.iter().any(is_controlled) {
             return;
         }
         let Site { cell, neighbours, measurements, outcome, reports, gap_carriers, number, .. } = self;

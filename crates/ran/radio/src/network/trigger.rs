@@ -92,6 +92,11 @@ impl Trigger {
         each.fold(next + config.time_to_trigger, Time::min)
     }
 
+    /// Forgets the cells for which `is_kept` does not hold.
+    pub fn keep(&mut self, is_kept: impl Fn(usize) -> bool) {
+        self.candidates.retain(|candidate| is_kept(candidate.cell));
+    }
+
     /// The cells for which the event is triggered.
     pub fn triggered(&self) -> impl Iterator<Item = usize> + '_ {
         self.candidates.iter().filter(|candidate| candidate.is_triggered).map(|candidate| candidate.cell)

@@ -1,5 +1,6 @@
 //! The radio channel of a UE at a position among base stations.
 
+mod secondary;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,8 @@ use super::power_control::UplinkPower;
 use super::site::{GeometryError, Site, UeRadio};
 use super::{Deployment, Interference, MobileUe, Position, PowerControl};
 use crate::{Random, Time};
+
+pub(crate) use secondary::SecondaryPath;
 
 /// The interval of updates of the position.
 const POSITION_INTERVAL: Duration = Duration::from_millis(40);

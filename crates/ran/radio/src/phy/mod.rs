@@ -47,6 +47,7 @@ pub use deployment::Deployment;
 pub use duplex::{Duplex, TddPattern};
 pub use fading::Fading;
 pub use geometry::Geometry;
+pub(crate) use geometry::SecondaryPath;
 pub use ids::Direction;
 pub(crate) use interference::Spectrum;
 pub use interference::{Interference, always_on_share, always_on_symbol_share};

@@ -10,7 +10,7 @@ use crate::cell::Muting;
 use crate::phy::{Adaptation, ChannelReport, Direction, Surroundings};
 
 /// The interval of updates of a channel. Blocks that are sent in between meet the state of the last update.
-const CHANNEL_INTERVAL: Duration = Duration::from_millis(5);
+pub(crate) const CHANNEL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// When the base station learns of the channel of a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

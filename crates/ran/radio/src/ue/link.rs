@@ -122,7 +122,7 @@ pub struct RadioLink {
     /// Of the last slot.
     offer: SlotOffer,
     /// The current channel.
-    pub(super) air: Link,
+    pub(crate) air: Link,
     /// The SINR in dB of each layer of the last block.
     block_sinr_db: f64,
     average_octets: f32,
@@ -133,7 +133,7 @@ pub struct RadioLink {
 }
 
 impl RadioLink {
-    pub(super) fn new(harq: &HarqConfig) -> Self {
+    pub(crate) fn new(harq: &HarqConfig) -> Self {
         RadioLink {
             harq: Harq::new(harq.processes),
             report: ChannelReport::NONE,
@@ -151,7 +151,7 @@ impl RadioLink {
     }
 
     /// Resets the link when the UE arrives in a cell, whose next slot is `slot`.
-    pub(super) fn arrived(&mut self, slot: u64) {
+    pub(crate) fn arrived(&mut self, slot: u64) {
         self.harq.reset();
         self.average_at = slot;
         self.slice = None;
@@ -161,7 +161,7 @@ impl RadioLink {
     }
 
     /// Applies a report about the channel.
-    pub(super) fn apply_report(&mut self, report: ChannelReport, rsrp_dbm: f64, adaptation: &Adaptation) {
+    pub(crate) fn apply_report(&mut self, report: ChannelReport, rsrp_dbm: f64, adaptation: &Adaptation) {
         if self.report.full_power_prbs != report.full_power_prbs {
             self.offer = SlotOffer::default();
         }

@@ -6,6 +6,7 @@ mod channel_state;
 mod drx;
 mod link;
 mod outer_loop;
+mod secondary;
 mod sublayers;
 
 use std::net::Ipv4Addr;
@@ -21,9 +22,9 @@ use crate::{FlowId, Packet, Random, Time};
 pub(crate) use activity::Activity;
 pub use activity::INACTIVITY_TIMER;
 pub use bearer::Bearer;
-pub(crate) use channel_state::CellContext;
 pub use channel_state::ChannelStateConfig;
 use channel_state::Reports;
+pub(crate) use channel_state::{CHANNEL_INTERVAL, CellContext};
 use drx::Drx;
 pub use drx::{
     DrxConfig, DrxError, INACTIVITY_MS, LONG_CYCLES_MS, ON_DURATIONS_MS, RETRANSMISSION_SLOTS, SHORT_CYCLES_MS,
@@ -31,6 +32,7 @@ pub use drx::{
 };
 pub use link::{LinkCounts, RadioLink};
 pub use outer_loop::OuterLoop;
+pub use secondary::{MAX_CARRIERS, SecondaryCell};
 
 /// The maximum number of data radio bearers: DRB-Identity is 1 to 32 (TS 38.331).
 const MAX_BEARERS: usize = 32;
@@ -106,6 +108,9 @@ pub struct Ue {
     pub(crate) channel: Channel,
     pub(crate) dl: RadioLink,
     pub(crate) ul: RadioLink,
+    /// The most carriers that it can aggregate, and its secondary cells.
+    max_carriers: u8,
+    pub(crate) secondary: Vec<SecondaryCell>,
     pub(crate) bearers: Vec<Bearer>,
     flows: Vec<Flow>,
     /// The index of each flow's bearer.
@@ -154,6 +159,8 @@ impl Ue {
             channel,
             dl: RadioLink::new(&config.harq),
             ul: RadioLink::new(&config.harq),
+            max_carriers: 1,
+            secondary: Vec::new(),
             bearers: vec![Bearer::new(1, &config.tc, config.rlc)],
             flows: Vec::new(),
             flow_bearers: Vec::new(),
@@ -433,6 +440,7 @@ impl Ue {
 
     /// Re-establishes RLC on departure: packets in flight are sent again or lost.
     pub(crate) fn depart(&mut self, now: Time) {
+        self.secondary.clear();
         for at in 0..self.bearers.len() {
             self.bearers[at].dl.reestablish(&mut self.packets);
             self.reached(now);

@@ -1,6 +1,7 @@
 //! The path of a UE's packets: flows, traffic control, RLC, transport blocks.
 
-use super::{CellContext, MAX_BEARERS, Ue};
+use super::{Bearer, CellContext, MAX_BEARERS, RadioLink, Ue};
+use crate::harq::Block;
 use crate::phy::Direction;
 use crate::tc::RlcState;
 use crate::{Packet, Time};
@@ -94,21 +95,12 @@ impl Ue {
     /// Ends a transport block: decoded, or dropped after its last transmission. Its process is not free yet.
     pub(crate) fn finish_block(&mut self, now: Time, direction: Direction, process: u8, is_decoded: bool) {
         let is_uplink = direction == Direction::Uplink;
-        let harq = if is_uplink { &mut self.ul.harq } else { &mut self.dl.harq };
-        let block = harq.block(process);
-        if is_decoded {
-            let counts = if is_uplink { &mut self.ul.counts } else { &mut self.dl.counts };
-            let pdus = block.pdus.len() as u64;
-            counts.air_pdus += pdus;
-            counts.air_ns += pdus * now.nanos_since(block.sent);
-        }
-        for (bearer, pdu) in block.pdus.drain(..) {
-            let bearer = &mut self.bearers[usize::from(bearer)];
-            let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };
-            if is_decoded { rlc.received(now, pdu, &mut self.packets) } else { rlc.failed(now, pdu) }
-        }
+        let Ue { dl, ul, bearers, packets, requests, .. } = self;
+        let link = if is_uplink { ul } else { dl };
+        finish(bearers, packets, now, link, (direction, process), is_decoded);
         if is_uplink && is_decoded {
-            self.requests.reported(block.buffer_octets, block.used_octets);
+            let block = link.harq.block(process);
+            requests.reported(block.buffer_octets, block.used_octets);
         }
         if is_uplink { self.left(now) } else { self.reached(now) }
     }
@@ -160,24 +152,53 @@ impl Ue {
 
     /// Fills a transport block of a direction, most important bearer first.
     pub(crate) fn fill(&mut self, now: Time, process: u8, direction: Direction) {
-        let is_uplink = direction == Direction::Uplink;
-        let link = if is_uplink { &mut self.ul } else { &mut self.dl };
-        let block = link.harq.block(process);
-        let mut room = block.octets;
-        let mut order: [usize; MAX_BEARERS] = std::array::from_fn(|at| at);
-        let count = self.bearers.len().min(order.len());
-        if count > 1 {
-            let preference = |at: &usize| self.bearers[*at].preference;
-            order[..count].sort_by(|a, b| preference(b).total_cmp(&preference(a)));
+        let Ue { dl, ul, bearers, .. } = self;
+        let link = if direction == Direction::Uplink { ul } else { dl };
+        fill(bearers, now, link.harq.block(process), direction);
+    }
+}
+
+/// Fills a transport block of a direction from bearers, the most important first.
+pub(super) fn fill(bearers: &mut [Bearer], now: Time, block: &mut Block, direction: Direction) {
+    let is_uplink = direction == Direction::Uplink;
+    let mut room = block.octets;
+    let mut order: [usize; MAX_BEARERS] = std::array::from_fn(|at| at);
+    let count = bearers.len().min(order.len());
+    if count > 1 {
+        let preference = |at: &usize| bearers[*at].preference;
+        order[..count].sort_by(|a, b| preference(b).total_cmp(&preference(a)));
+    }
+    for at in order[..count].iter().copied() {
+        let bearer = &mut bearers[at];
+        let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };
+        let used = rlc.pull(now, room, |pdu| block.pdus.push((at as u8, pdu)));
+        room -= used;
+        if !is_uplink && used > 0 {
+            bearer.tc.transmitted(now, used, bearer.dl.waiting_octets() == 0);
         }
-        for at in order[..count].iter().copied() {
-            let bearer = &mut self.bearers[at];
-            let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };
-            let used = rlc.pull(now, room, |pdu| block.pdus.push((at as u8, pdu)));
-            room -= used;
-            if !is_uplink && used > 0 {
-                bearer.tc.transmitted(now, used, bearer.dl.waiting_octets() == 0);
-            }
-        }
+    }
+}
+
+/// Takes the content of a transport block that was decoded, or dropped after its last transmission: what RLC delivers is in
+/// `packets`.
+pub(super) fn finish(
+    bearers: &mut [Bearer],
+    packets: &mut Vec<Packet>,
+    now: Time,
+    link: &mut RadioLink,
+    (direction, process): (Direction, u8),
+    is_decoded: bool,
+) {
+    let RadioLink { harq, counts, .. } = link;
+    let block = harq.block(process);
+    if is_decoded {
+        let pdus = block.pdus.len() as u64;
+        counts.air_pdus += pdus;
+        counts.air_ns += pdus * now.nanos_since(block.sent);
+    }
+    for (bearer, pdu) in block.pdus.drain(..) {
+        let bearer = &mut bearers[usize::from(bearer)];
+        let rlc = if direction == Direction::Uplink { &mut bearer.ul } else { &mut bearer.dl };
+        if is_decoded { rlc.received(now, pdu, packets) } else { rlc.failed(now, pdu) }
     }
 }

@@ -1,5 +1,6 @@
 //! Measurement reports of UEs, as copies of the RRC messages (E2SM-RC report style 1): those of NR (TS 38.331), and of eNBs those of
-//! E-UTRA (TS 36.331). A report has neighbours of one radio access technology: of the other one by events B1 and B2.
+//! E-UTRA (TS 36.331). A report has all serving cells, and neighbours of one radio access technology: of the other one by events B1
+//! and B2.
 
 use ap::{lte_rrc, nr_rrc};
 use e2sm::common::{RrcClassLte, RrcClassNr, RrcMessageId, RrcType};
@@ -36,7 +37,7 @@ fn encode(
     simulation: &RanSimulation,
     rat: Rat,
     id: u8,
-    serving: &CellMeasurement,
+    (serving, secondary): (&CellMeasurement, &[(u8, CellMeasurement)]),
     neighbours: &[CellMeasurement],
 ) -> Vec<u8> {
     let rat_of = |cell: &CellMeasurement| simulation.model.network.cell(cell.cell).grid().carrier().rat;
@@ -46,9 +47,15 @@ fn encode(
         neighbours.iter().filter(|cell| rat_of(cell) == kind).take(radio::MAX_REPORTED_CELLS).collect();
     let encoded = match rat {
         Rat::Nr => {
+            let nr_secondary = |(index, cell): &(u8, CellMeasurement)| nr_rrc::SecondaryResult {
+                index: *index,
+                cell: nr_result(cell, pci(cell)),
+                best_neighbour: None,
+            };
             let mut message = nr_rrc::MeasurementReport {
                 meas_id: id,
                 serving: nr_result(serving, pci(serving)),
+                secondary: secondary.iter().map(nr_secondary).collect(),
                 ..nr_rrc::MeasurementReport::default()
             };
             match kind {
@@ -66,10 +73,19 @@ fn encode(
             message.encode()
         }
         Rat::Lte => {
+            let lte_secondary = |(index, cell): &(u8, CellMeasurement)| lte_rrc::SecondaryResult {
+                index: *index,
+                quality: Some(lte_rrc::Quality {
+                    rsrp: lte_rrc::rsrp_range(cell.rsrp_dbm),
+                    rsrq: lte_rrc::rsrq_range(cell.rsrq_db),
+                }),
+                best_neighbour: None,
+            };
             let mut message = lte_rrc::MeasurementReport {
                 meas_id: id.min(lte_rrc::MAX_MEAS_ID),
                 rsrp: lte_rrc::rsrp_range(serving.rsrp_dbm),
                 rsrq: lte_rrc::rsrq_range(serving.rsrq_db),
+                secondary: secondary.iter().map(lte_secondary).collect(),
                 ..lte_rrc::MeasurementReport::default()
             };
             match kind {
@@ -113,9 +129,12 @@ impl Node {
         let network = &simulation.model.network;
         let measured = network.measured(self.cell_number(), place);
         let (serving, others) = measured.split_first()?;
-        let is_same = |cell: &&CellMeasurement| network.cell(cell.cell).grid().carrier().rat == rat;
+        let secondary = network.measured_secondary(self.cell_number(), place);
+        let is_serving = |cell: &CellMeasurement| secondary.iter().any(|(_, serving)| serving.cell == cell.cell);
+        let is_same =
+            |cell: &&CellMeasurement| network.cell(cell.cell).grid().carrier().rat == rat && !is_serving(cell);
         let neighbours: Vec<CellMeasurement> = others.iter().filter(is_same).copied().collect();
-        Some(encode(&simulation, rat, 1, serving, &neighbours))
+        Some(encode(&simulation, rat, 1, (serving, &secondary), &neighbours))
     }
 
     /// Reports the measurement reports that UEs have sent.
@@ -125,7 +144,7 @@ impl Node {
             let mut simulation = self.simulation.borrow_mut();
             let reports: Vec<_> = simulation.model.network.take_reports(cell).collect();
             let encoded = |report: &radio::MeasurementReport| {
-                encode(&simulation, rat, report.id, &report.serving, &report.neighbours)
+                encode(&simulation, rat, report.id, (&report.serving, &report.secondary), &report.neighbours)
             };
             reports.iter().map(|report| (ue_of(&report.ue), encoded(report))).collect()
         };

@@ -1,5 +1,6 @@
 //! What controllers can change and follow: E2SM-RC, E2SM-CCC, E2SM-NI, SLICE, RRC notifications and the association of UEs.
 
+mod carrier_aggregation;
 pub mod ccc;
 mod events;
 mod handover_messages;

@@ -9,13 +9,13 @@ use e2sm::common::{PlmnIdentity, SNssai};
 use e2sm::slice::{Algorithm, DirectionSlices, NvsParameters, Parameters, SliceConfiguration};
 use ferric::agent::Ue;
 use ferric::e2::Time;
-use radio::Slicing;
 use radio::mac::{Positions, Quota, Reservation, ue_scheduler};
 use radio::phy::Grid;
+use radio::{Slicing, Subscription};
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::{Capacity, Direction, SliceAssociation, SliceSource};
 
-use crate::node::{Node, rnti_of};
+use crate::node::{Node, rnti_of, selected_network, selected_slice};
 use crate::scenario::{SliceRule, SlicingScenario};
 
 /// Resource blocks of a group (TS 38.214 table 5.1.2.2.1-1, first configuration).
@@ -136,6 +136,7 @@ impl Node {
             }
         }
         (0..self.contexts.len()).for_each(|place| self.assign_scheduler_group(place));
+        self.assign_secondary_ues();
     }
 
     /// Assigns a UE to the scheduler's group of its slice, or of its RRM policy.
@@ -153,6 +154,23 @@ impl Node {
             };
             self.cell_mut().set_slice(place, direction, slice);
         }
+    }
+
+    /// Assigns UEs for which the cell is a secondary cell to its slices, or groups of its RRM policies, by what they have selected.
+    pub fn assign_secondary_ues(&mut self) {
+        let direction = Direction::Downlink;
+        let slices = &self.direction_slices(direction).slices;
+        let group = |subscription: &Subscription| {
+            if slices.is_empty() {
+                let (plmn, slice) = (selected_network(subscription), selected_slice(subscription));
+                return self.configuration.groups(direction).group_of(plmn, &slice);
+            }
+            let id = self.slices.rules.iter().find(|rule| rule.matches(subscription)).and_then(|rule| rule.dl);
+            slices.iter().position(|slice| Some(slice.id) == id).map(|at| at as u32)
+        };
+        let ues: Vec<_> =
+            self.cell().secondary_ues().map(|(number, subscription)| (number, group(subscription))).collect();
+        ues.into_iter().for_each(|(number, group)| self.cell_mut().set_secondary_slice(number, group));
     }
 
     /// Assigns a UE that has arrived to its initial slices.

@@ -35,6 +35,7 @@ fn nodes() -> [Node; 4] {
     let ue = UeScenario {
         cell: 0,
         subscription: radio::Subscription { mcc: MCC, mnc: MNC, sst: 1, five_qi: 9, ..Default::default() },
+        max_carriers: 1,
         channel: ChannelScenario::Mcs(15),
         flows: vec![FlowScenario { specification, ports: (80, 81) }],
         arrives: radio::Time::START,

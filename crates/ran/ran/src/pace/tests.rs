@@ -55,6 +55,7 @@ fn reports(speed: f64, poll_ms: u64, whole_ms: u64, catch_up_periods: u32) -> Ve
     let ue = UeScenario {
         cell: 0,
         subscription: radio::Subscription { sst: 1, five_qi: 9, ..Default::default() },
+        max_carriers: 1,
         channel: ChannelScenario::Mcs(15),
         flows: vec![FlowScenario { specification: radio::traffic::FlowSpecification::new(kind), ports: (80, 81) }],
         arrives: radio::Time::START,

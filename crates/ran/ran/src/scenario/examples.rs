@@ -469,3 +469,28 @@ fn trajectories() {
     assert_eq!((position(&run, 4).unwrap().x_m, run.find(4).unwrap().0), (500.0, 2), "the tram stays at its end");
     assert!(run.flow(5, 0).downlink.received_octets > 10_000_000);
 }
+
+#[test]
+fn carrier_aggregation() {
+    let mut run = Running::example("carrier-aggregation");
+    run.until(1.0);
+    let secondary = |run: &Running| {
+        let (cell, place) = run.find(0).unwrap();
+        run.cell(cell).ue(place).unwrap().secondary_cells().len()
+    };
+    assert_eq!(secondary(&run), 2);
+    let received = |run: &Running, ue| run.flow(ue, 0).downlink.received_octets;
+    let rate_mbps = |run: &mut Running, from: f64, until: f64| {
+        run.until(from);
+        let before = received(run, 0);
+        run.until(until);
+        (received(run, 0) - before) as f64 * 8e-6 / (until - from)
+    };
+    let three = rate_mbps(&mut run, 2.0, 9.0);
+    let two = rate_mbps(&mut run, 11.0, 18.0);
+    // a carrier has up to 75 Mbit/s, and the modem takes 10 of the first
+    assert!(three > 150.0 && (75.0..=140.0).contains(&two), "{three} and {two} Mbit/s");
+    assert_eq!(secondary(&run), 1);
+    let modem_mbps = received(&run, 1) as f64 * 8e-6 / 18.0;
+    assert!((8.0..=10.0).contains(&modem_mbps), "{modem_mbps}");
+}

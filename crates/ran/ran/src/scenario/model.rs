@@ -55,6 +55,12 @@ impl Model {
         Ok(Model { network, scenario, sites, arrivals: arrivals.into(), next: 0, locks, session_changes })
     }
 
+    /// The transmit power of a cell over its whole carrier.
+    #[cfg(feature = "control")]
+    pub(crate) fn power_dbm(&self, cell: usize) -> f64 {
+        self.scenario.cells[cell].site.power_dbm
+    }
+
     /// Advances all cells, and applies the entries of the timeline that are due.
     pub fn advance(&mut self, until: Time) {
         self.add_arrivals(until);

@@ -28,6 +28,8 @@ pub(super) enum Kind {
     MeasurementReports(rc::Detection),
     /// Copies of the measurement reports of UEs of E-UTRA: E2SM-RC.
     EutraMeasurementReports(rc::Detection),
+    /// Copies of the messages that add and release secondary cells of UEs of E-UTRA: E2SM-RC.
+    EutraReconfigurations(rc::Detection),
     /// Copies of messages to the core network: E2SM-RC.
     InterfaceMessages(rc::Detection),
     /// Copies of messages between base stations: E2SM-RC.
@@ -60,6 +62,7 @@ impl Kind {
         match self {
             Kind::Notifications(_) => "RRC notifications",
             Kind::MeasurementReports(_) | Kind::EutraMeasurementReports(_) => "copies of measurement reports (E2SM-RC)",
+            Kind::EutraReconfigurations(_) => "copies of reconfigurations of UEs (E2SM-RC)",
             Kind::InterfaceMessages(_) => "copies of interface messages (E2SM-RC)",
             Kind::HandoverMessages(_) => "copies of messages between base stations (E2SM-RC)",
             Kind::Cells => "cells (E2SM-CCC)",
@@ -155,8 +158,8 @@ fn cells(function: &FunctionInfo) -> Result<Offer, Error> {
     Ok(Offer::new(function.id, Kind::Cells, event_trigger, Some(octets)))
 }
 
-/// Copies of messages (E2SM-RC report style 1): measurement reports on UL-DCCH, and of a gNB messages on NG and Xn. Neighbour
-/// relations (style 5) are reported once.
+/// Copies of messages (E2SM-RC report style 1): measurement reports on UL-DCCH, of an eNB reconfigurations on DL-DCCH, and of a gNB
+/// messages on NG and Xn. Neighbour relations (style 5) are reported once.
 fn message_copies(function: &FunctionInfo, is_enb: bool, detection: rc::Detection) -> Result<Vec<Offer>, Error> {
     let (revision, wire) = (detection.revision, detection.wire);
     let arena = Arena::new();
@@ -169,17 +172,25 @@ fn message_copies(function: &FunctionInfo, is_enb: bool, detection: rc::Detectio
     let parameters: Vec<_> = parameters.collect();
     let mut offers = Vec::new();
     if parameters.contains(&message_copy::RRC_MESSAGE) {
-        let (rrc_type, message_id, kind) = match is_enb {
-            true => (
-                RrcType::Lte(RrcClassLte::UlDcch),
-                lte_rrc::MEASUREMENT_REPORT,
-                Kind::EutraMeasurementReports(detection),
-            ),
-            false => (RrcType::Nr(RrcClassNr::UlDcch), nr_rrc::MEASUREMENT_REPORT, Kind::MeasurementReports(detection)),
+        let lte = |class, message_id| RrcMessageId { rrc_type: RrcType::Lte(class), message_id };
+        let copies = match is_enb {
+            true => vec![
+                (lte(RrcClassLte::UlDcch, lte_rrc::MEASUREMENT_REPORT), Kind::EutraMeasurementReports(detection)),
+                (
+                    lte(RrcClassLte::DlDcch, lte_rrc::RRC_CONNECTION_RECONFIGURATION),
+                    Kind::EutraReconfigurations(detection),
+                ),
+            ],
+            false => {
+                let rrc_type = RrcType::Nr(RrcClassNr::UlDcch);
+                let report = RrcMessageId { rrc_type, message_id: nr_rrc::MEASUREMENT_REPORT };
+                vec![(report, Kind::MeasurementReports(detection))]
+            }
         };
-        let message = RrcMessageId { rrc_type, message_id };
-        let (trigger, action) = Plan::report_rrc_messages(&[message]).encode_in(revision, wire)?;
-        offers.push(Offer::new(function.id, kind, trigger, Some(action)));
+        for (message, kind) in copies {
+            let (trigger, action) = Plan::report_rrc_messages(&[message]).encode_in(revision, wire)?;
+            offers.push(Offer::new(function.id, kind, trigger, Some(action)));
+        }
     }
     let is_on_demand = |style: &rc::ReportStyleItem<'_>| style.ric_report_style_type.0 == 5;
     if revision == rc::Revision::V1_03 && styles().any(is_on_demand) {

@@ -67,6 +67,18 @@ impl Core {
                     self.report_eutra_measurement(node, &named.key, &report, at, output);
                 }
             }
+            Kind::EutraReconfigurations(rc::Detection { revision, wire, .. }) => {
+                let message = rc::IndicationMessage::decode_in(message, *revision, *wire, arena)?;
+                let Some((ue_id, copy)) = rrc_message(&message, *revision)? else { return Ok(()) };
+                if let (Some(named), Ok(cells)) =
+                    (self.names.learn(node, &ue_id), lte_rrc::SecondaryCells::decode(&copy))
+                {
+                    let named = self.meet(node, named, at, output);
+                    // a cell whose physical identity is unknown cannot be named
+                    let added = cells.added.iter().map(|added| (added.index, self.cells.find_eutra(added.pci)));
+                    self.ues.reconfigure(&named.key, at, &cells.released, added, output);
+                }
+            }
             Kind::NeighbourRelations(rc::Detection { revision, wire, .. }) => {
                 let message = rc::IndicationMessage::decode_in(message, *revision, *wire, arena)?;
                 if let IndicationMessageFormats::Format4(format) = &message.formats {

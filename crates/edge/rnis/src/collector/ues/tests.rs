@@ -152,3 +152,30 @@ fn slices_of_a_ue_are_those_of_its_sessions() {
     assert_eq!(recorder.take().pop().unwrap().ue.slices, [slice("1-0000ab")], "the event is still of the slice");
     assert_eq!(slices(), []);
 }
+
+#[test]
+fn reconfigurations_name_secondary_cells_by_index() {
+    let (mut ues, recorder) = ues();
+    let at = Moment::now();
+    let added = [(1, Some(cell(2))), (2, Some(cell(3))), (3, None)];
+    ues.reconfigure(UE, at, &[], added.into_iter(), &recorder);
+    ues.reconfigure(UE, at, &[7], [].into_iter(), &recorder);
+    ues.reconfigure(UE, at, &[1], [(4, Some(cell(4)))].into_iter(), &recorder);
+    ues.change_cell(UE, at, cell(1), cell(9), &recorder);
+    ues.change_cell(UE, at, cell(9), cell(1), &recorder);
+    let change = |added: &[Cell], removed: &[Cell]| Change::CarrierAggregation {
+        added: added.to_vec(),
+        removed: removed.to_vec(),
+        measured: Vec::new(),
+    };
+    let changes = changes(&recorder);
+    let aggregations: Vec<_> =
+        changes.into_iter().filter(|change| matches!(change, Change::CarrierAggregation { .. })).collect();
+    let expected = [
+        change(&[cell(2), cell(3)], &[]),
+        change(&[cell(4)], &[cell(2)]),
+        // a change of the primary cell releases all
+        change(&[], &[cell(3), cell(4)]),
+    ];
+    assert_eq!(aggregations, expected);
+}

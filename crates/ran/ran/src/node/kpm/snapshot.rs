@@ -18,7 +18,8 @@ pub struct CounterSnapshot {
     serial: u64,
     /// The counters by place.
     stays: Vec<(UeEntry, Counters)>,
-    /// The counters of UEs whose places have been reused, by subscription.
+    /// The counters by subscription of UEs whose places have been reused, and of those for which the cell is a secondary cell: a
+    /// subscription may be in several entries.
     past: Vec<(Subscription, Counters)>,
     pub(super) at: radio::Time,
     pub(super) dl_usage: PrbUsage,
@@ -62,6 +63,7 @@ impl Node {
         mark.stays.extend((0..cell.ue_indices()).map(|at| (*cell.ue_entry(at), Counters::of(&cell, at))));
         mark.past.clear();
         mark.past.extend(cell.departed_counts().iter().map(|(chosen, counts)| (*chosen, Counters::from(counts))));
+        mark.past.extend(cell.secondary_sums().iter().map(|(chosen, counts)| (*chosen, Counters::from(counts))));
         mark.at = cell.now();
         mark.dl_usage = *cell.usage(Direction::Downlink);
         mark.ul_usage = *cell.usage(Direction::Uplink);
@@ -159,20 +161,18 @@ fn matches_label(label: &MeasurementLabel, plmn: PlmnIdentity, slice: SNssai, fi
 }
 
 impl CounterSnapshot {
-    /// The counters since the snapshot of UEs that have left and whose places have been reused. They are known by subscription,
-    /// which does not contain later changes of their 5QI.
+    /// The counters since the snapshot of UEs that have left and whose places have been reused, and of those for which the cell is
+    /// a secondary cell. They are known by subscription, which does not contain later changes of their 5QI.
     fn former_ues(&self, cell: &Cell, label: &MeasurementLabel) -> Counters {
         let is_matched = |chosen: &Subscription| {
             let network = selected_network(chosen);
             matches_label(label, network, selected_slice(chosen), FiveQi(chosen.five_qi), chosen.five_qi)
         };
         let mut sum = Counters::default();
-        for (chosen, counts) in cell.departed_counts().iter().filter(|(chosen, _)| is_matched(chosen)) {
-            sum += &Counters::from(counts);
-            if let Some((_, before)) = self.past.iter().find(|(other, _)| other == chosen) {
-                sum -= before;
-            }
-        }
+        let secondary = cell.secondary_sums();
+        let sums = cell.departed_counts().iter().chain(&secondary);
+        sums.filter(|(chosen, _)| is_matched(chosen)).for_each(|(_, counts)| sum += &Counters::from(counts));
+        self.past.iter().filter(|(chosen, _)| is_matched(chosen)).for_each(|(_, before)| sum -= before);
         // subtracts what was counted before the snapshot
         let former =
             self.stays.iter().filter(|(stay, _)| stay != cell.ue_entry(stay.index) && is_matched(&stay.subscription));

@@ -236,6 +236,7 @@ fn three_ues(tc: radio::tc::Configuration) -> Node {
     let ue = |arrives, leaves, until| UeScenario {
         cell: 0,
         subscription: radio::Subscription { sst: 1, five_qi: 9, ..Default::default() },
+        max_carriers: 1,
         channel: ChannelScenario::Mcs(15),
         flows: vec![FlowScenario {
             specification: FlowSpecification {

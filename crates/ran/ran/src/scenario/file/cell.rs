@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use radio::phy::{Carrier, Duplex, Layout, McsTable, TddPattern};
+use radio::phy::{Carrier, Duplex, Layout, McsTable, Position, TddPattern};
 use radio::rlc::Mode;
 use radio::{CellConfig, DrxConfig, OuterLoop, ShortCycle};
 
@@ -13,6 +13,7 @@ use settings::{Error, Table, TableKeys};
 pub const CELL: TableKeys = TableKeys {
     name: "[[cell]]",
     keys: &[
+        "base_station",
         "count",
         "apart_m",
         "x_m",
@@ -90,12 +91,15 @@ pub const LTE_TDD: TableKeys = TableKeys { name: "[cell.lte_tdd]", keys: &["conf
 /// The short cycles after the inactivity timer, when a file states their length only.
 const DEFAULT_SHORT_CYCLES: u8 = 1;
 
-/// Reads the cells of a table, at the sites of a layout or in a row.
+/// Reads the cells of a table, at the sites of a layout or in a row, or at the place of a base station that is among the cells
+/// `before`.
 pub fn cells(
     table: &Table<'_>,
     folders: &ScenarioFolders<'_>,
     layout: Option<Layout>,
+    before: &[CellScenario],
 ) -> Result<Vec<CellScenario>, Error> {
+    let base_station = base_station(table, layout, before)?;
     let carrier = carrier(table)?;
     let grid = carrier.check().map_err(|error| table.invalid_table(error))?;
     let mut radio = CellConfig { carrier, ..CellConfig::default() };
@@ -130,6 +134,7 @@ pub fn cells(
         return Err(table.invalid("split", "only NR cells can be split"));
     }
     let cell = CellScenario {
+        base_station: base_station.as_ref().map(|(name, _)| (*name).to_owned()),
         radio,
         is_split,
         is_locked: table.boolean("locked")?.unwrap_or(false),
@@ -141,13 +146,38 @@ pub fn cells(
     // all sectors have the same power
     let power_dbm = sectors.first().map_or(0.0, |site| site.power_dbm);
     cell.radio.power = power::model(table, cell.radio.carrier.duplex == Duplex::Fdd, power_dbm)?;
-    let positions = site::positions(table, layout, MAX_CELLS)?;
+    let mut positions = site::positions(table, layout, MAX_CELLS)?;
+    if let Some((_, Some(place))) = base_station
+        && !table.contains("x_m")
+        && !table.contains("y_m")
+    {
+        positions = vec![place];
+    }
     let cells = positions.iter().flat_map(|position| {
         let cell = &cell;
         sectors.iter().map(move |site| CellScenario { position: *position, site: site.clone(), ..cell.clone() })
     });
     // no more than the caller refuses
     Ok(cells.take(MAX_CELLS + 1).collect())
+}
+
+/// Reads the name of the base station, and its place if one of its cells is known.
+fn base_station<'t>(
+    table: &Table<'t>,
+    layout: Option<Layout>,
+    before: &[CellScenario],
+) -> Result<Option<(&'t str, Option<Position>)>, Error> {
+    let Some(name) = table.text("base_station", "a name")? else { return Ok(None) };
+    if layout.is_some() {
+        return Err(
+            table.invalid("base_station", "the cells of a preset of `deployment` have base stations of their own")
+        );
+    }
+    if table.contains("count") {
+        return Err(table.invalid("count", "a base station is at one place: omit `count`, or `base_station`"));
+    }
+    let others = before.iter().filter(|cell| cell.base_station.as_deref() == Some(name));
+    Ok(Some((name, others.map(|cell| cell.position).next())))
 }
 
 /// Why a carrier of millimetre waves is refused.

@@ -122,7 +122,7 @@ fn event(table: &Table<'_>) -> Result<MeasurementEvent, Error> {
     let needs: &[&str] = match kind {
         "a3" => &["offset_db"],
         "a5" | "b2" => &["serving_dbm", "neighbour_dbm"],
-        "a6" => return Err(table.invalid("kind", "event A6 needs a secondary cell, and UEs have none: use a3")),
+        "a6" => return Err(table.invalid("kind", "event A6 is not modelled: use a4")),
         _ => &["threshold_dbm"],
     };
     let own = ["kind", "hysteresis_db", "time_to_trigger_ms"];

@@ -1,5 +1,6 @@
 //! Scenario files. `docs/scenarios.md` lists all tables, keys and defaults.
 
+mod carrier_aggregation;
 mod cell;
 mod channel;
 mod deployment;
@@ -44,6 +45,7 @@ const TOP: TableKeys = TableKeys {
         "profile",
         "handover",
         "measurement",
+        "carrier_aggregation",
         "link_failure",
         "random_access",
         "deployment",
@@ -55,12 +57,13 @@ const TOP: TableKeys = TableKeys {
 
 /// All tables of a scenario file.
 #[cfg(test)]
-const TABLES: [&TableKeys; 25] = [
+const TABLES: [&TableKeys; 26] = [
     &TOP,
     &mobility::HANDOVER,
     &mobility::CONDITIONAL,
     &mobility::MEASUREMENT,
     &mobility::EVENT,
+    &carrier_aggregation::CARRIER_AGGREGATION,
     &mobility::LINK_FAILURE,
     &mobility::RANDOM_ACCESS,
     &deployment::DEPLOYMENT,
@@ -129,6 +132,9 @@ impl Scenario {
         if let Some(table) = top.table("random_access", &mobility::RANDOM_ACCESS)? {
             scenario.handover.access = mobility::random_access(&table)?;
         }
+        if let Some(table) = top.table("carrier_aggregation", &carrier_aggregation::CARRIER_AGGREGATION)? {
+            scenario.carrier_aggregation = carrier_aggregation::carrier_aggregation(&table)?;
+        }
         let tables = top.tables("cell", &cell::CELL, MAX_CELLS)?;
         let environment = tables.first().map(site::environment).transpose()?.flatten();
         scenario.deployment = deployment::deployment(&top, environment)?;
@@ -142,7 +148,8 @@ impl Scenario {
             return Err(top.missing("cell", "at least one [[cell]] is required"));
         }
         for table in &tables {
-            scenario.cells.extend(cell::cells(table, folders, layout)?);
+            let cells = cell::cells(table, folders, layout, &scenario.cells)?;
+            scenario.cells.extend(cells);
             if scenario.cells.len() > MAX_CELLS {
                 return Err(table.invalid_table(ScenarioError::Cells));
             }

@@ -434,7 +434,7 @@ fn mistakes_are_located() {
         ),
         (
             error("[[cell]]\n[[measurement.event]]\nkind = \"a6\""),
-            "line 3: measurement.event[0]: kind: event A6 needs a secondary cell, and UEs have none: use a3",
+            "line 3: measurement.event[0]: kind: event A6 is not modelled: use a4",
         ),
         (
             error("[[cell]]\n[[measurement.event]]\nkind = \"a3\"\nthreshold_dbm = -90"),
@@ -598,6 +598,47 @@ fn mistakes_are_located() {
         ),
     ] {
         assert!(found.starts_with(expected), "{found}\n    expected {expected}");
+    }
+}
+
+#[test]
+fn carriers_of_base_station_share_its_place() {
+    let two = "[carrier_aggregation]\naddition_dbm = -100\nrelease_dbm = -104\ndeactivation_timer_ms = 0\n\
+               [[cell]]\nx_m = 50\nbase_station = \"a\"\nfrequency_mhz = 3500\n\
+               [[cell]]\nbase_station = \"a\"\nfrequency_mhz = 3600\n[[cell]]\n[[ue]]\nmax_carriers = 2\nsinr_db = 20";
+    let scenario = read(two).unwrap();
+    let names: Vec<_> = scenario.cells.iter().map(|cell| cell.base_station.as_deref()).collect();
+    assert_eq!(names, [Some("a"), Some("a"), None]);
+    assert_eq!([0, 1, 2].map(|cell| scenario.cells[cell].position.x_m), [50.0, 50.0, 0.0]);
+    assert_eq!((scenario.ues[0].max_carriers, scenario.carrier_aggregation.deactivation_timer), (2, None));
+    let network = scenario.network().unwrap();
+    assert_eq!([0, 1, 2].map(|cell| network.base_station(cell)), [0, 0, 2]);
+    let cell = |name: &str, more: &str| format!("[[cell]]\nbase_station = \"{name}\"\n{more}\n");
+    for (found, expected) in [
+        (
+            error(&[cell("a", ""), cell("b", ""), cell("a", "")].concat()),
+            "base station of cell 2: the cells of a base station must follow each other",
+        ),
+        (
+            error(&[cell("a", ""), cell("a", "rat = \"lte\"")].concat()),
+            "base station of cell 1: NR and LTE cells are of different base stations",
+        ),
+        (error(&cell("a", "count = 2")), "line 3: cell[0]: count: a base station is at one place"),
+        (
+            error("deployment = \"hex7\"\n[[cell]]\nbase_station = \"a\""),
+            "line 3: cell[0]: base_station: the cells of a preset of `deployment` have base stations of their own",
+        ),
+        (
+            error("[carrier_aggregation]\nrelease_dbm = -90\n[[cell]]"),
+            "line 2: carrier_aggregation: release_dbm: -90 is above `addition_dbm`, -110",
+        ),
+        (
+            error("[carrier_aggregation]\ndeactivation_timer_ms = 5\n[[cell]]"),
+            "line 2: carrier_aggregation: deactivation_timer_ms: 5 is neither 0, no timer, nor 20 to 1280",
+        ),
+        (error("[[cell]]\n[[ue]]\nmax_carriers = 6"), "line 3: ue[0]: max_carriers: 6 is out of range 1 to 5"),
+    ] {
+        assert!(found.contains(expected), "{found}\n    expected {expected}");
     }
 }
 

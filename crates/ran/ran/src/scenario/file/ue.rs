@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use radio::{Random, Subscription, Time};
+use radio::{MAX_CARRIERS, Random, Subscription, Time};
 
 use super::channel::{Channels, TimedChannel, channels};
 use super::flow::{self, FLOW, SECONDS, seconds};
@@ -23,6 +23,7 @@ pub const UE: TableKeys = TableKeys {
         "sst",
         "sd",
         "five_qi",
+        "max_carriers",
         "mcs",
         "sinr_db",
         "uplink_sinr_db",
@@ -64,6 +65,7 @@ pub fn ues(
 ) -> Result<Vec<UeScenario>, Error> {
     let cells = places.cells();
     let subscription = subscription(table)?;
+    let max_carriers = table.integer("max_carriers", 1..=i64::from(MAX_CARRIERS))?.unwrap_or(1);
     let tables = table.tables("flow", &FLOW, MAX_FLOWS)?;
     let flows =
         tables.iter().enumerate().map(|(at, table)| flow::flow(table, at)).collect::<Result<Vec<_>, Error>>()?;
@@ -84,7 +86,7 @@ pub fn ues(
     let ue = |(at, ((arrives, leaves), channel))| {
         let flows = flows.iter().map(|flow| flow.for_ue(arrives, &mut random)).collect();
         let (cell, channel) = choice.next(at, channel);
-        UeScenario { cell, subscription, channel, flows, arrives, leaves }
+        UeScenario { cell, subscription, max_carriers, channel, flows, arrives, leaves }
     };
     Ok(times.into_iter().zip(channels).enumerate().map(ue).collect())
 }

@@ -29,6 +29,7 @@ fn nodes(first: tc::Configuration, second: tc::Configuration) -> Vec<Node> {
     let ue = UeScenario {
         cell: 0,
         subscription: radio::Subscription::default(),
+        max_carriers: 1,
         channel: ChannelScenario::Mcs(15),
         flows: vec![FlowScenario { specification: FlowSpecification::new(kind), ports: (80, 81) }],
         arrives: radio::Time::START,
