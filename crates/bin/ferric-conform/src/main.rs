@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Parser};
 use conform::report::CheckReport;
-use conform::{Action, Config, ControlContent, NoStimulus, Role, Stimulus, SubscriptionContent, Target, Timeouts};
+use conform::{Config, ControlContent, NoStimulus, Role, Stimulus, SubscriptionContent, Target, Timeouts};
 use e2ap::Version;
 use ferric::Endpoint;
 use ferric::e2ap::Codec;
@@ -253,6 +253,8 @@ fn try_to_write(out: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use conform::Action;
+
     use super::*;
 
     #[test]

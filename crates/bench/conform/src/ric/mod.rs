@@ -29,6 +29,8 @@ pub struct RicSide<'a> {
     open: Option<RicDialogue>,
     /// The last setup request of the node.
     node: Option<E2SetupRequest<'static>>,
+    /// Whether the node stayed away for as long as it may: it is not waited for so long again.
+    is_gone: bool,
     transactions: u32,
     instances: u16,
     /// What the host refused: it ends the run.
@@ -67,6 +69,7 @@ impl<'a> RicSide<'a> {
             version: configured.unwrap_or(Version::V2_03),
             open: None,
             node: None,
+            is_gone: false,
             transactions: 0,
             instances: 0,
             broken: None,
@@ -105,10 +108,14 @@ impl<'a> RicSide<'a> {
     fn accept(&mut self) -> Step<(RicDialogue, E2SetupRequest<'static>)> {
         // the node may count on one association only
         drop(self.open.take());
-        let within = self.config.timeouts.connect;
+        let timeouts = self.config.timeouts;
+        let within = if self.is_gone { timeouts.action } else { timeouts.connect };
         let association = match Association::accept(&mut self.listener, within) {
             Ok(Some(association)) => association,
-            Ok(None) => return inconclusive(format!("the node did not connect within {within:?}")),
+            Ok(None) => {
+                self.is_gone = true;
+                return inconclusive(format!("the node did not connect within {within:?}"));
+            }
             Err(error) => {
                 let reason = error.to_string();
                 self.broken.get_or_insert(error);

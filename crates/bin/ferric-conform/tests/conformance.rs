@@ -1,0 +1,1 @@
+//! Placeholder while dependencies are built.
