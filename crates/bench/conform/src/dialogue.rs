@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use e2ap::{Pdu, Version};
+use e2ap::{ErrorIndication, Pdu, Version};
 
 use crate::association::{Association, Incoming};
 use crate::check::{fail, inconclusive};
@@ -20,11 +20,19 @@ pub(crate) struct Dialogue<R> {
     pub version: Version,
     pub timeouts: Timeouts,
     pub responder: R,
+    /// Which Error Indications are expected beside an answer, and how many have come.
+    forgives: fn(&ErrorIndication<'_>) -> bool,
+    pub forgiven: u32,
 }
 
 impl<R: Responder> Dialogue<R> {
     pub fn new(association: Association, version: Version, timeouts: Timeouts, responder: R) -> Self {
-        Dialogue { association, version, timeouts, responder }
+        Dialogue { association, version, timeouts, responder, forgives: |_| false, forgiven: 0 }
+    }
+
+    /// Accepts Error Indications beside what is waited for.
+    pub fn forgive(&mut self, forgives: fn(&ErrorIndication<'_>) -> bool) {
+        (self.forgives, self.forgiven) = (forgives, 0);
     }
 
     /// Sends a message.
@@ -76,6 +84,10 @@ impl<R: Responder> Dialogue<R> {
                 return judgement.map(Some);
             }
             if let Pdu::ErrorIndication(indication) = &pdu {
+                if (self.forgives)(indication) {
+                    self.forgiven += 1;
+                    continue;
+                }
                 return fail(format!("{} instead of {what}", expect::describe(indication)));
             }
             self.respond(&pdu)?;

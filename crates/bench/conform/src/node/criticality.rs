@@ -69,31 +69,20 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
                 let mut dialogue = side.set_up()?;
                 let (octets, transaction_id) = altered_reset(side, Criticality::Notify)?;
                 dialogue.send_octets(&octets);
-                let mut is_reported = false;
-                dialogue.receive("ResetResponse", |pdu| match pdu {
-                    Pdu::ErrorIndication(indication) => {
-                        is_reported |= expect::names_ie(indication.criticality_diagnostics.as_ref(), UNKNOWN_IE);
-                        (!is_reported).then(|| fail(expect::describe(indication)))
-                    }
+                dialogue
+                    .forgive(|indication| expect::names_ie(indication.criticality_diagnostics.as_ref(), UNKNOWN_IE));
+                let in_response = dialogue.receive("ResetResponse", |pdu| match pdu {
                     Pdu::ResetResponse(response) => {
-                        is_reported |= expect::names_ie(response.criticality_diagnostics.as_ref(), UNKNOWN_IE);
-                        Some(expect::same_transaction("ResetResponse", transaction_id, response.transaction_id))
+                        let named = expect::names_ie(response.criticality_diagnostics.as_ref(), UNKNOWN_IE);
+                        let same = expect::same_transaction("ResetResponse", transaction_id, response.transaction_id);
+                        Some(same.map(|()| named))
                     }
                     _ => None,
                 })?;
-                if !is_reported {
-                    // an Error Indication may follow the response
-                    let within = dialogue.timeouts.answer;
-                    dialogue
-                        .receive_within("report of the unknown IE", within, |pdu| match pdu {
-                            Pdu::ErrorIndication(indication)
-                                if expect::names_ie(indication.criticality_diagnostics.as_ref(), UNKNOWN_IE) =>
-                            {
-                                Some(Ok(()))
-                            }
-                            _ => None,
-                        })?
-                        .map_or_else(|| fail("neither the ResetResponse nor an ErrorIndication names the IE"), Ok)?;
+                // an Error Indication may follow the response
+                side.fence(&mut dialogue)?;
+                if !in_response && dialogue.forgiven == 0 {
+                    return fail("neither the ResetResponse nor an ErrorIndication names the IE");
                 }
                 dialogue.close();
                 Ok(())

@@ -114,21 +114,8 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
                 };
                 dialogue.send(indication(&unknown, RicActionId(1), RicIndicationType::Report, 0))?;
                 // 10.4: an Error Indication is one of the reactions
-                let transaction_id = side.transaction();
-                dialogue.send(e2ap::RicServiceUpdate {
-                    transaction_id,
-                    ran_functions_added: None,
-                    ran_functions_modified: None,
-                    ran_functions_deleted: None,
-                })?;
-                dialogue.receive("answer to an empty RicServiceUpdate", |pdu| match pdu {
-                    Pdu::RicServiceUpdateAcknowledge(_) => Some(Ok(true)),
-                    Pdu::ErrorIndication(indication) => {
-                        let about = indication.request_id.is_none_or(|id| id == UNKNOWN_REQUEST);
-                        (!about).then(|| fail(expect::describe(indication)))
-                    }
-                    _ => None,
-                })?;
+                dialogue.forgive(|indication| indication.request_id.is_none_or(|id| id == UNKNOWN_REQUEST));
+                side.fence(&mut dialogue)?;
                 dialogue.close();
                 Ok(())
             },

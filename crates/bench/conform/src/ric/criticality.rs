@@ -69,31 +69,22 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 let mut dialogue = side.dialogue()?;
                 let (octets, transaction_id) = altered_reset(side, Criticality::Notify)?;
                 dialogue.send_octets(&octets);
-                let mut is_reported = false;
-                dialogue.receive("ResetResponse", |pdu| match pdu {
-                    Pdu::ErrorIndication(indication) => {
-                        is_reported |= expect::names_ie(indication.criticality_diagnostics.as_ref(), UNKNOWN_IE);
-                        (!is_reported).then(|| fail(expect::describe(indication)))
-                    }
+                dialogue
+                    .forgive(|indication| expect::names_ie(indication.criticality_diagnostics.as_ref(), UNKNOWN_IE));
+                let in_response = dialogue.receive("ResetResponse", |pdu| match pdu {
                     Pdu::ResetResponse(response) => {
-                        is_reported |= expect::names_ie(response.criticality_diagnostics.as_ref(), UNKNOWN_IE);
-                        Some(expect::same_transaction("ResetResponse", transaction_id, response.transaction_id))
+                        let named = expect::names_ie(response.criticality_diagnostics.as_ref(), UNKNOWN_IE);
+                        let same = expect::same_transaction("ResetResponse", transaction_id, response.transaction_id);
+                        Some(same.map(|()| named))
                     }
                     _ => None,
                 })?;
                 // an Error Indication may follow the response
-                side.fence_with(&mut dialogue, |pdu| match pdu {
-                    Pdu::ErrorIndication(indication)
-                        if expect::names_ie(indication.criticality_diagnostics.as_ref(), UNKNOWN_IE) =>
-                    {
-                        is_reported = true;
-                        None
-                    }
-                    _ => None,
-                })?;
-                if !is_reported {
+                side.fence(&mut dialogue)?;
+                if !in_response && dialogue.forgiven == 0 {
                     return fail("neither the ResetResponse nor an ErrorIndication names the IE");
                 }
+                dialogue.forgive(|_| false);
                 side.keep(dialogue);
                 Ok(())
             },

@@ -1,1 +1,0 @@
-//! Placeholder while dependencies are built.
