@@ -196,10 +196,10 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
 }
 
 fn list(role: Role) {
-    outln!("{:<29}  {:<16}  {:<11}  requirement", "check", "clause", "E2AP");
+    outln!("{:<31}  {:<16}  {:<11}  requirement", "check", "clause", "E2AP");
     let line = |id: &str, clause: &str, since: Version, until: Version, is_hostile: bool, title: &str| {
         let hostile = if is_hostile { " (--hostile)" } else { "" };
-        outln!("{id:<29}  {clause:<16}  {:<11}  {title}{hostile}", format!("{since} - {until}"));
+        outln!("{id:<31}  {clause:<16}  {:<11}  {title}{hostile}", format!("{since} - {until}"));
     };
     match role {
         Role::Ric => conform::node::checks()

@@ -8,14 +8,14 @@ impl CheckReport {
     /// Returns the heading of the table.
     #[must_use]
     pub fn heading() -> String {
-        format!("{:<12}  {:<5}  {:<29}  {:<16}  requirement", "result", "E2AP", "check", "clause")
+        format!("{:<12}  {:<5}  {:<31}  {:<16}  requirement", "result", "E2AP", "check", "clause")
     }
 
     /// Returns the line of the check in the table, with its reason on a second line.
     #[must_use]
     pub fn line(&self) -> String {
         let CheckReport { id, version, clause, title, outcome, .. } = self;
-        let mut line = format!("{outcome:<12}  v{version:<4}  {id:<29}  {clause:<16}  {title}");
+        let mut line = format!("{outcome:<12}  v{version:<4}  {id:<31}  {clause:<16}  {title}");
         if let Some(reason) = &self.reason {
             line += &format!("\n{:14}{reason}", "");
         }
