@@ -70,6 +70,12 @@ impl Tap {
         Tap { observer: Arc::clone(&self.observer), encoding: encoding.into() }
     }
 
+    /// Returns the observer of a link whose ends are known: for an observer that passes on what it sees.
+    #[must_use]
+    pub fn observe(&self, ends: LinkEnds<'_>) -> Box<dyn LinkObserver> {
+        self.observer.begin(ends)
+    }
+
     pub(crate) fn begin(&self, socket: impl AsFd, peer: &Address, accepted: bool, ppid: Ppid) -> Box<dyn LinkObserver> {
         // A descriptor that is not a socket has no address.
         let local = rustix::net::getsockname(socket).ok().and_then(|any| SocketAddr::try_from(any).ok());

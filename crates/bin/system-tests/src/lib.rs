@@ -4,7 +4,7 @@ mod reader;
 pub mod station;
 
 use ferric::link::Address;
-use ferric::server::Iapp;
+use ferric::server::{Iapp, IappWaker};
 use ran::{Ran, RanConfig};
 use ric::RicConfig;
 use testkit::Background;
@@ -23,6 +23,8 @@ pub struct TestRic {
     pub xapp: Address,
     /// The REST interface.
     pub rest: Service,
+    /// Wakes the internal apps.
+    pub waker: IappWaker,
     _ric: Background<Stop>,
 }
 
@@ -46,18 +48,19 @@ impl TestRic {
         config.server.e2 = vec![any_port.clone().into()];
         config.server.xapp = Some(any_port);
         adapt(&mut config);
-        let ((e2, xapp, address), ric) = Background::start(move |ready| {
+        let ((e2, xapp, address, waker), ric) = Background::start(move |ready| {
             let mut ric = ric::bind(config).unwrap();
             iapps.into_iter().for_each(|iapp| ric.server.add_iapp(iapp));
             let e2 = ric.server.e2_addresses().next().unwrap().clone();
             let xapp = ric.server.xapp_address().unwrap().clone();
             let address = ric.rest().unwrap().address();
+            let waker = ric.server.iapp_waker().unwrap();
             let stop = ric.server.stop_handle();
             let stop: Stop = Box::new(move || stop.stop());
-            ready.send(((e2, xapp, address), stop)).unwrap();
+            ready.send(((e2, xapp, address, waker), stop)).unwrap();
             ric.server.run().unwrap();
         });
-        TestRic { e2, xapp, rest: Service { address }, _ric: ric }
+        TestRic { e2, xapp, rest: Service { address }, waker, _ric: ric }
     }
 
     /// Waits until the slicing controller has received the slices of a node.

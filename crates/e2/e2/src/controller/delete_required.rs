@@ -8,8 +8,8 @@ use super::records::Request;
 use super::records::SubscriptionState;
 use super::subscription::Found;
 use super::{Controller, NodeId, SubscribeError, SubscriptionEnd};
-use crate::Time;
 use crate::change::all;
+use crate::{Notice, Time};
 
 impl Controller {
     /// Ends the listed subscriptions and requests their deletion from the node (E2AP v03.01 8.2.3.2).
@@ -19,8 +19,16 @@ impl Controller {
             let place = match self.find(node, id, function) {
                 Found::Subscription(place) => place,
                 Found::Ended => continue, // its deletion was requested already
+                // TS 104 039 8.2.2A.3: ignored
                 Found::Nothing => {
-                    self.unknown_request(now, node, id, function, "RicSubscriptionDeleteRequired");
+                    let notice = Notice::UnknownRequest {
+                        message: "RicSubscriptionDeleteRequired",
+                        request_id: id,
+                        answered: false,
+                    };
+                    if let Some(assoc) = self.nodes.get(&node).map(|node| node.assoc) {
+                        self.complain(now, assoc, notice, None);
+                    }
                     continue;
                 }
             };

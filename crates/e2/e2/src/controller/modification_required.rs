@@ -4,8 +4,9 @@
 //!
 //! A node cannot be forced to do what it no longer can, so that the RIC agrees on behalf of its consumers and notifies them.
 //! A consumer that asked for consent decides action by action; the RIC agrees to whatever it does not refuse in time.
-//! The RIC refuses invalid requirements: for a subscription that is not active, for actions that it does not have, and for
-//! any subscription with a pending change, because its actions are unknown then.
+//! The RIC refuses invalid requirements: for a subscription that is not active, for actions that it does not have, for all actions of a
+//! subscription (its deletion is required by another procedure), and for any subscription with a pending change, because its actions
+//! are unknown then.
 
 use e2ap::{
     Cause, CauseProtocol, CauseRicRequest, RicActionConfirmedForModification, RicActionConfirmedForRemoval,
@@ -36,6 +37,9 @@ impl Controller {
                 if s.change.is_some() || s.required.is_some() || !s.is_active() {
                     Some(Cause::Protocol(CauseProtocol::MessageNotCompatibleWithReceiverState))
                 } else if twice(ids) || (modify.is_empty() && remove.is_empty()) {
+                    Some(Cause::Protocol(CauseProtocol::SemanticError))
+                } else if s.admitted.iter().all(|id| remove.iter().any(|(gone, _)| gone == id)) {
+                    // TS 104 039 8.2.6.3: the node requires the deletion of the subscription instead
                     Some(Cause::Protocol(CauseProtocol::SemanticError))
                 } else {
                     None

@@ -7,8 +7,9 @@
 use core::time::Duration;
 
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, CriticalityDiagnostics, E2SetupFailure, ErrorIndication, Kind, Pdu,
-    ProcedureCode, RanFunctionId, RicRequestId, TimeToWait, TransactionId, Version, peek::Outline,
+    Cause, CauseProtocol, CauseRicRequest, CriticalityDiagnostics, E2NodeConfigurationUpdateFailure, E2RemovalFailure,
+    E2SetupFailure, ErrorIndication, Kind, Pdu, ProcedureCode, RanFunctionId, RicRequestId, RicServiceUpdateFailure,
+    TimeToWait, TransactionId, Version, peek::Outline,
 };
 
 use super::{Controller, Deadline, NodeId};
@@ -79,11 +80,65 @@ impl Controller {
                 {
                     self.answered_unreadably(now, assoc, outline, code, error.cause());
                 }
+                if let Some(failure) = self.failure(assoc, outline, version, &error) {
+                    let Some(state) = self.assocs.get_mut(&assoc) else { return };
+                    if !state.answers.take(now) {
+                        return self.withheld(assoc);
+                    }
+                    self.notice(assoc, Notice::Malformed(error));
+                    return self.outbox.push(assoc, version, &failure);
+                }
                 let answer = malformed(outline, &error).filter(|_| self.awaits_answer(error.message()));
                 let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
                 self.complain(now, assoc, notice(error), answer);
             }
         }
+    }
+
+    /// Returns the failure message of a node's procedure whose request cannot be processed, if it has one whose transaction is known
+    /// (E2AP v03.01 10.3.4.2, 10.3.5, 10.3.6). After a transfer syntax error the procedure is unknown (10.2).
+    fn failure(
+        &self,
+        assoc: AssocId,
+        outline: Option<Outline>,
+        version: Version,
+        error: &e2ap::Error,
+    ) -> Option<Pdu<'static>> {
+        self.assocs.get(&assoc)?.node?;
+        let is_known = !matches!(error, e2ap::Error::UnknownProcedure { .. });
+        let cause = error.cause().in_version(version);
+        if !is_known || cause == Cause::Protocol(CauseProtocol::TransferSyntaxError) {
+            return None;
+        }
+        let Some((Kind::Initiating, code)) = error.message() else { return None };
+        let has_transactions = version >= Version::V2_03;
+        let transaction_id = outline.and_then(|outline| outline.transaction_id).filter(|_| has_transactions);
+        if has_transactions && transaction_id.is_none() {
+            return None;
+        }
+        let (time_to_wait, criticality_diagnostics) = (None, error.diagnostics());
+        Some(match code {
+            ProcedureCode::RIC_SERVICE_UPDATE => RicServiceUpdateFailure {
+                transaction_id,
+                ran_functions_rejected: None,
+                // v1 has causes per function only
+                cause: has_transactions.then_some(cause),
+                time_to_wait,
+                criticality_diagnostics,
+            }
+            .into(),
+            ProcedureCode::E2_NODE_CONFIGURATION_UPDATE => E2NodeConfigurationUpdateFailure {
+                transaction_id,
+                cause: Some(cause),
+                time_to_wait,
+                criticality_diagnostics,
+            }
+            .into(),
+            ProcedureCode::E2_REMOVAL => {
+                E2RemovalFailure { transaction_id, cause: Some(cause), criticality_diagnostics }.into()
+            }
+            _ => return None,
+        })
     }
 
     /// Whether a message that cannot be decoded is answered: not an answer, for which no procedure of the peer waits, and an
