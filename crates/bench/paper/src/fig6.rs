@@ -3,7 +3,7 @@
 use bench::part::{Encoding, Load};
 
 use crate::load::{COMPARABLE, Crowd};
-use crate::plot::{Panel, Plot, X};
+use plot::{Panel, Plot, X};
 use crate::table::Table;
 use crate::{Context, Figure, FigureReport, Setting};
 

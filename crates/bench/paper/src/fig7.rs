@@ -13,7 +13,7 @@ use e2ap::Codec;
 use ferric::Endpoint;
 use ferric::link::{self, Direction, LinkEnds, LinkObserver, StreamId, Tap, TapObserver};
 
-use crate::plot::{Panel, Plot, Series, X};
+use plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting, Statement};
 

@@ -4,7 +4,7 @@ use bench::meter::Sample;
 use bench::part::{Encoding, Load};
 
 use crate::load::{COMPARABLE, Crowd, SAMPLE_COLUMNS, cells};
-use crate::plot::{Panel, Plot, X};
+use plot::{Panel, Plot, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting, Statement};
 

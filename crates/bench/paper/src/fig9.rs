@@ -16,7 +16,7 @@ use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 
 use crate::fig7::{PATIENCE, PERIOD, ROUNDS, SIZES, WARM_UP, agent, mean_us, median_us, one_hop_ns, without_warm_up};
 use crate::load::{COMPARABLE, Crowd, SAMPLE_COLUMNS, cells};
-use crate::plot::{Panel, Plot, Series, X};
+use plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting};
 

@@ -18,7 +18,6 @@ mod fig9;
 mod load;
 mod model;
 mod peer;
-mod plot;
 mod report;
 mod rnis;
 mod statistics;

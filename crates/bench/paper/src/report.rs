@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::Figure;
-use crate::plot::Plot;
+use plot::Plot;
 use crate::table::Table;
 use crate::testbed::Punctuality;
 

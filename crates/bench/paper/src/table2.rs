@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::plot::{Panel, Plot, X};
+use plot::{Panel, Plot, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting};
 

@@ -10,6 +10,7 @@ pub mod campaign;
 pub mod clock;
 pub mod content;
 pub mod generator;
+pub mod model;
 pub mod northbound;
 pub mod report;
 pub mod scenario;

@@ -1,10 +1,11 @@
 //! Means with confidence intervals, slopes, fairness, and histograms as they are stored.
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A mean over repetitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
@@ -60,7 +61,7 @@ pub fn fairness(shares: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Percentiles of a histogram. All `None` if it is empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// The number of values.
     pub count: u64,
@@ -94,9 +95,21 @@ impl Percentiles {
     }
 }
 
+/// Counts a number of nanoseconds. The histogram grows to any value.
+pub fn count(histogram: &mut Histogram<u64>, ns: u64) {
+    // growing fails for no value of 64 bits
+    let _ = histogram.record(ns);
+}
+
+/// Adds the values of another histogram.
+pub fn add(to: &mut Histogram<u64>, other: &Histogram<u64>) {
+    // a histogram that grows takes all values
+    let _ = to.add(other);
+}
+
 /// A histogram as it is stored: values of nanoseconds with 3 significant digits, and how often each was counted. Histograms of several
 /// programs are added without any error.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts(pub Vec<(u64, u64)>);
 
 impl From<&Histogram<u64>> for Counts {
@@ -110,8 +123,10 @@ impl Counts {
     #[must_use]
     pub fn histogram(&self) -> Histogram<u64> {
         let mut histogram = bench::latency_histogram();
-        // a histogram that grows takes all values
-        self.0.iter().for_each(|(value, count)| drop(histogram.record_n(*value, *count)));
+        for (value, count) in &self.0 {
+            // a histogram that grows takes all values
+            let _ = histogram.record_n(*value, *count);
+        }
         histogram
     }
 }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod reports;
 mod run;
 
 use std::process::ExitCode;
@@ -27,6 +28,14 @@ struct Cli {
 enum Command {
     /// Run a scenario against a controller.
     Run(Box<run::RunArgs>),
+    /// What differs between two reports beyond their confidence intervals.
+    Compare(reports::CompareArgs),
+    /// Merge the reports of generators that loaded one controller together.
+    Merge(reports::MergeArgs),
+    /// Estimate a queueing model of the controller, and compare its predictions with what was measured.
+    Fit(reports::FitArgs),
+    /// List the scenarios of the program, or print one.
+    Scenarios(reports::ScenariosArgs),
 }
 
 fn main() -> ExitCode {
@@ -35,6 +44,10 @@ fn main() -> ExitCode {
     program::raise_open_files();
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => reports::compare(&args),
+        Command::Merge(args) => reports::merge(&args),
+        Command::Fit(args) => reports::fit(&args),
+        Command::Scenarios(args) => reports::scenarios(&args),
     };
     program::exit_code("ferric sdrbench", result)
 }

@@ -7,7 +7,7 @@ use super::report::{
     step_panel, throughput_panel, values,
 };
 use super::{Context, Experiment, FigureReport, Pair, Recording};
-use crate::plot::Plot;
+use plot::Plot;
 use crate::{Figure, Setting, Statement};
 
 #[allow(dead_code, reason = "its main is not called here")]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{CellSample, Pair, Recording};
 use crate::Statement;
-use crate::plot::{Panel, Series, X};
+use plot::{Panel, Series, X};
 use crate::statistics::{fairness, mean, quantile};
 use crate::table::{Cell, Table};
 

@@ -7,7 +7,7 @@ use super::report::{
     mobility_statements, samples, throughput_panel, values,
 };
 use super::{CellSample, Context, Experiment, FigureReport, Pair, Recording};
-use crate::plot::Plot;
+use plot::Plot;
 use crate::statistics::deviation;
 use crate::{Figure, Setting, Statement};
 

@@ -3,7 +3,7 @@
 use bench::rnis::{Arrangement, RnisLoad, RnisRun};
 
 use super::{BOUND_MS, Rig, cells, column, lines, load, name, setting};
-use crate::plot::{Panel, Plot, Series, X};
+use plot::{Panel, Plot, Series, X};
 use crate::statistics::{deviation, mean, quantile};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};

@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use bench::rnis::{Arrangement, Brokers, RnisLoad, RnisRun, WITHOUT_BROKERS};
 
-use crate::plot::{Panel, Series, X};
+use plot::{Panel, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Setting};
 

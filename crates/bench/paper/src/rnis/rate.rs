@@ -3,7 +3,7 @@
 use bench::rnis::{Arrangement, RnisLoad};
 
 use super::{Rig, cells, column, load, name, setting};
-use crate::plot::{Panel, Plot, Series, X};
+use plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
 

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use bench::rnis::Arrangement;
 
 use super::{Rig, cells, column, lines, load, name, setting};
-use crate::plot::{Panel, Plot};
+use plot::{Panel, Plot};
 use crate::statistics::mean;
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};

@@ -47,7 +47,7 @@ impl Breakage {
     }
 
     /// The time until the agents were ready and a whole second of reports was within the limit.
-    pub fn report(&self, repetition: usize, _agents: u32, limit_ms: f64, seconds: &[Second], window: Window) -> FaultReport {
+    pub fn report(&self, repetition: usize, limit_ms: f64, seconds: &[Second], window: Window) -> FaultReport {
         let at_s = self.at_ns as f64 / 1e9;
         let ready_s = match (self.was_hurt, self.ready_ns) {
             (true, None) => f64::INFINITY,

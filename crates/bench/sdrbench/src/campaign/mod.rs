@@ -67,7 +67,6 @@ struct Campaign<'a> {
     target: Target,
     generator: Generator,
     applications: Applications,
-    southbound: Arc<dyn Southbound>,
     address: Address,
     link: link::Config,
     /// Agents that were told to connect.
@@ -154,6 +153,7 @@ pub fn run(
         generator: GeneratorInfo::default(),
         steps: options.measured.clone(),
         knee: None,
+        model: None,
     };
     let steps: Vec<Step> = scenario.steps().into_iter().filter(|step| !is_measured(&report, step)).collect();
     let connections_s = f64::from(scenario.agents.iter().max().copied().unwrap_or(0)) / scenario.setups_per_s;
@@ -164,7 +164,6 @@ pub fn run(
         target,
         generator,
         applications,
-        southbound,
         address,
         link: options.link.clone(),
         connected: 0,

@@ -6,6 +6,7 @@ use crate::generator::{Window, WindowCounts};
 use crate::northbound::{Order, Received};
 use crate::report::{FaultReport, Second};
 use crate::scenario::{Fault, FaultKind};
+use crate::statistics::add;
 use crate::target::Sample;
 
 use super::Campaign;
@@ -44,8 +45,7 @@ impl Repetition {
     /// The 99th percentile of the latency, over all applications.
     pub fn p99_us(&self) -> Option<f64> {
         let mut all = bench::latency_histogram();
-        // histograms that grow take all values
-        self.received.iter().for_each(|received| drop(all.add(&received.latency)));
+        self.received.iter().for_each(|received| add(&mut all, &received.latency));
         (all.len() > 0).then(|| all.value_at_quantile(0.99) as f64 / 1e3)
     }
 
@@ -57,7 +57,7 @@ impl Repetition {
 
 impl Campaign<'_> {
     /// Measures a repetition; `None` if the run was stopped meanwhile.
-    pub fn repetition(&mut self, number: usize, agents: u32) -> anyhow::Result<Option<Repetition>> {
+    pub fn repetition(&mut self, number: usize) -> anyhow::Result<Option<Repetition>> {
         let from_ns = self.clock.now_ns() + LEAD_NS;
         let window = Window { from_ns, until_ns: from_ns + (self.scenario.duration_s * 1e9) as u64 };
         self.generator.count(window)?;
@@ -85,8 +85,8 @@ impl Campaign<'_> {
         let sent = self.generator.collect()?;
         self.sleep(DRAIN);
         let received = self.applications.collect()?;
-        let seconds = course(window, &samples, &received);
-        let faults = breakages.iter().map(|breakage| breakage.report(number, agents, self.scenario.limit_ms, &seconds, window));
+        let seconds = course(&samples, &received);
+        let faults = breakages.iter().map(|breakage| breakage.report(number, self.scenario.limit_ms, &seconds, window));
         let faults = faults.collect();
         Ok(Some(Repetition { window, sent, received, before, after, seconds, faults }))
     }
@@ -127,7 +127,7 @@ impl Campaign<'_> {
 }
 
 /// The course of a repetition: what the first application received, beside the accounts of the controller.
-fn course(window: Window, samples: &[(u64, Option<Sample>)], received: &[Received]) -> Vec<Second> {
+fn course(samples: &[(u64, Option<Sample>)], received: &[Received]) -> Vec<Second> {
     let mut course = Vec::new();
     let seconds = received.first().map_or(&[][..], |received| &received.seconds);
     for two in samples.windows(2) {
@@ -138,7 +138,7 @@ fn course(window: Window, samples: &[(u64, Option<Sample>)], received: &[Receive
         let of_applications = nearest.copied().unwrap_or_default();
         let cpu_ns = before.as_ref().zip(after.as_ref()).map(|(b, a)| a.cpu_ns.saturating_sub(b.cpu_ns));
         course.push(Second {
-            at_s: (until_ns - window.from_ns) as f64 / 1e9 + window.from_ns as f64 / 1e9,
+            at_s,
             reports: of_applications.reports,
             p50_us: of_applications.p50_us,
             p99_us: of_applications.p99_us,

@@ -9,7 +9,7 @@ use crate::report::{
     FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, Second, StepReport,
 };
 use crate::scenario::{Knee, Step};
-use crate::statistics::{Counts, Estimate, Percentiles, fairness, slope};
+use crate::statistics::{Counts, Estimate, Percentiles, add, fairness, slope};
 use crate::target::Target;
 
 use super::repetition::Repetition;
@@ -44,7 +44,7 @@ impl Campaign<'_> {
                 break;
             }
             self.say(&format!("{label}: repetition {} of {}", number + 1, self.scenario.repetitions));
-            if let Some(repetition) = self.repetition(number, agents)? {
+            if let Some(repetition) = self.repetition(number)? {
                 repetitions.push(repetition);
             }
         }
@@ -123,13 +123,12 @@ impl Campaign<'_> {
         let mut faults: Vec<FaultReport> = Vec::new();
         let mut shares: std::collections::HashMap<(usize, u32), u64> = std::collections::HashMap::new();
         for repetition in repetitions {
-            // histograms that grow take all values
-            let _ = lateness.add(&repetition.sent.lateness);
-            let _ = setups.add(&repetition.sent.setups);
+            add(&mut lateness, &repetition.sent.lateness);
+            add(&mut setups, &repetition.sent.setups);
             for (at, received) in repetition.received.iter().enumerate() {
-                let _ = latency.add(&received.latency);
-                let _ = controls.add(&received.controls);
-                let _ = subscriptions.add(&received.subscriptions);
+                add(&mut latency, &received.latency);
+                add(&mut controls, &received.controls);
+                add(&mut subscriptions, &received.subscriptions);
                 duplicated += received.duplicates;
                 reordered += received.reordered;
                 failed += received.failed;

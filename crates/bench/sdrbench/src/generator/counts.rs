@@ -3,6 +3,8 @@
 use bench::latency_histogram;
 use hdrhistogram::Histogram;
 
+use crate::statistics::add;
+
 /// The counts of a window, by planned times.
 #[derive(Clone, Debug)]
 pub struct WindowCounts {
@@ -46,9 +48,8 @@ impl WindowCounts {
         self.sent += other.sent;
         self.dropped += other.dropped;
         self.octets += other.octets;
-        // histograms that grow take all values
-        let _ = self.lateness.add(&other.lateness);
-        let _ = self.setups.add(&other.setups);
+        add(&mut self.lateness, &other.lateness);
+        add(&mut self.setups, &other.setups);
         self.cpu_share = self.cpu_share.max(other.cpu_share);
         self.cpu_ns += other.cpu_ns;
     }

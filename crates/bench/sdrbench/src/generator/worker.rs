@@ -14,6 +14,7 @@ use super::node::Node;
 use super::schedule::{Plan, Schedule};
 use super::{Command, FIRST_PROBE, GeneratorConfig, Totals, Window, WindowCounts};
 use crate::southbound::{AgentEvent, Report};
+use crate::statistics::count;
 
 /// The token of the waker.
 pub(super) const WAKE: u64 = u64::MAX;
@@ -46,7 +47,6 @@ pub(super) struct Worker {
 /// The agent that is set up again and again.
 #[derive(Clone, Copy)]
 struct Probe {
-    node: usize,
     every_ns: u64,
     until_ns: u64,
 }
@@ -141,7 +141,7 @@ impl Worker {
                     let known = self.nodes.iter().position(|node| node.number == number);
                     let node = known.unwrap_or_else(|| self.add(number));
                     self.nodes[node].returns = false;
-                    self.probe = Some(Probe { node, every_ns, until_ns });
+                    self.probe = Some(Probe { every_ns, until_ns });
                     self.schedule.add(from_ns, node, Plan::Probe);
                 }
                 Ok(Command::Count(window)) => {
@@ -379,7 +379,7 @@ impl Worker {
         if is_first {
             self.totals.up.fetch_add(1, Relaxed);
             if let Some(counts) = self.counts_of(due_ns) {
-                counts.setups.saturating_record(now_ns.saturating_sub(due_ns));
+                count(&mut counts.setups, now_ns.saturating_sub(due_ns));
             }
             if !is_probe {
                 self.plan_users(node, now_ns);
@@ -414,7 +414,7 @@ impl Worker {
             counts.sent += u64::from(is_queued);
             counts.dropped += dropped;
             counts.octets += octets;
-            counts.lateness.saturating_record(late_ns);
+            count(&mut counts.lateness, late_ns);
         }
         self.flush(node);
     }

@@ -18,6 +18,7 @@ use super::{Northbound, NorthboundConfig, Order, Progress, Received};
 use crate::content::{REVISION_OID, SLICE_FUNCTION, time_stamp};
 use crate::generator::FIRST_PROBE;
 use crate::southbound::e2::node_number;
+use crate::statistics::count;
 
 /// Subscriptions that wait for their answers at the same time: the RIC bounds what a consumer has waiting.
 const IN_FLIGHT: usize = 64;
@@ -253,7 +254,7 @@ impl<'p> Session<'p> {
             RequestEvent::Subscribed { ticket, subscription, .. } => {
                 if let Some(Pending::Subscribe { node, since_ns }) = self.pending.remove(ticket) {
                     self.in_flight -= 1;
-                    self.received.subscriptions.saturating_record(now_ns - since_ns);
+                    count(&mut self.received.subscriptions, now_ns - since_ns);
                     self.subscriptions.insert(*subscription, node);
                     self.progress.subscribed.fetch_add(1, Ordering::Relaxed);
                 }
@@ -281,7 +282,7 @@ impl<'p> Session<'p> {
                 let Some(Pending::Control { due_ns }) = self.pending.remove(ticket) else { return };
                 match outcome {
                     ControlOutcome::Acknowledged(_) if self.received.counts(due_ns) => {
-                        self.received.controls.saturating_record(now_ns.saturating_sub(due_ns));
+                        count(&mut self.received.controls, now_ns.saturating_sub(due_ns));
                     }
                     ControlOutcome::Acknowledged(_) => {}
                     _ => self.failed(),

@@ -6,6 +6,7 @@ use bench::latency_histogram;
 use hdrhistogram::Histogram;
 
 use crate::generator::Window;
+use crate::statistics::count;
 
 /// The reports and answers that an application has received, by their planned times.
 #[derive(Clone, Debug)]
@@ -93,10 +94,10 @@ impl Received {
         let latency_ns = now_ns.saturating_sub(due_ns);
         if self.counts(due_ns) {
             self.reports += 1;
-            self.latency.saturating_record(latency_ns);
+            count(&mut self.latency, latency_ns);
             *self.by_subscription.entry(subscription).or_default() += 1;
         }
-        self.of_second.saturating_record(latency_ns);
+        count(&mut self.of_second, latency_ns);
     }
 
     /// Closes a second of the course.

@@ -1,15 +1,19 @@
 //! The report of a run: one JSON document, a page with plots, and CSV files.
 
+pub mod compare;
 mod csv;
 mod html;
+mod merge;
 mod text;
 
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use bench::Host;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::Fit;
 use crate::statistics::{Counts, Estimate, Percentiles};
 
 /// The version of the document. A change that a reader must know increments it.
@@ -18,7 +22,7 @@ pub const SCHEMA: &str = "ferric-sdrbench/1";
 const MAX_OCTETS: u64 = 256 << 20;
 
 /// The report.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
@@ -58,10 +62,12 @@ pub struct Report {
     pub steps: Vec<StepReport>,
     /// The highest load.
     pub knee: Option<KneeReport>,
+    /// The queueing model of the controller, after `ferric sdrbench fit`.
+    pub model: Option<Fit>,
 }
 
 /// The scenario of a report.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioInfo {
     /// Its name.
     pub name: String,
@@ -72,7 +78,7 @@ pub struct ScenarioInfo {
 }
 
 /// The controller of a report.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetInfo {
     /// Its address.
     pub url: String,
@@ -85,7 +91,7 @@ pub struct TargetInfo {
 }
 
 /// The host of a report.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostInfo {
     /// The processor's name.
     pub cpu: String,
@@ -109,7 +115,7 @@ impl HostInfo {
 }
 
 /// The generator of a report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorInfo {
     /// The processor time of its busiest thread, as a share of a core.
     pub cpu_share: f64,
@@ -122,7 +128,7 @@ pub struct GeneratorInfo {
 }
 
 /// A step: a number of agents, a period, a number of cores.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StepReport {
     /// Agents of the step.
     pub agents: u32,
@@ -193,7 +199,7 @@ pub struct StepReport {
 }
 
 /// A fault and its consequences.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultReport {
     /// Its kind.
     pub kind: String,
@@ -207,7 +213,7 @@ pub struct FaultReport {
 }
 
 /// A second of the course.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Second {
     /// Its end, after the beginning of the step.
     pub at_s: f64,
@@ -226,7 +232,7 @@ pub struct Second {
 }
 
 /// Histograms of nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Histograms {
     /// Latency of reports.
     pub indication_ns: Counts,
@@ -241,7 +247,7 @@ pub struct Histograms {
 }
 
 /// The result of the search for the highest load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeReport {
     /// Agents at the highest load within the limit; `None` if the lowest one is beyond it.
     pub agents: Option<u32>,
@@ -254,7 +260,7 @@ pub struct KneeReport {
 }
 
 /// A load of the search.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeTry {
     /// Agents.
     pub agents: u32,
@@ -281,6 +287,12 @@ impl Report {
             None => bail!("{} is no report of sdrbench: it has no `schema`", path.display()),
         }
         serde_json::from_value(value).with_context(|| format!("{} is no valid report", path.display()))
+    }
+
+    /// The schema of the document, which is in the repository as well.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Report).into()
     }
 
     /// The document.
