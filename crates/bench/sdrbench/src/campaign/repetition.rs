@@ -58,7 +58,8 @@ impl Repetition {
 impl Campaign<'_> {
     /// Measures a repetition; `None` if the run was stopped meanwhile.
     pub fn repetition(&mut self, number: usize) -> anyhow::Result<Option<Repetition>> {
-        let from_ns = self.clock.now_ns() + LEAD_NS;
+        // whole seconds, as the applications count them
+        let from_ns = (self.clock.now_ns() + LEAD_NS).div_ceil(SECOND_NS) * SECOND_NS;
         let window = Window { from_ns, until_ns: from_ns + (self.scenario.duration_s * 1e9) as u64 };
         self.generator.count(window)?;
         self.applications.order(|| Order::Count(window))?;

@@ -268,6 +268,7 @@ impl<'p> Session<'p> {
                 self.subscribe(commands);
             }
             RequestEvent::SubscriptionResumed { subscription, node, .. } => {
+                self.received.renumbered(subscription.0);
                 self.subscriptions.insert(*subscription, *node);
                 self.waiting.retain(|(waiting, _)| waiting != node);
                 self.progress.subscribed.fetch_add(1, Ordering::Relaxed);

@@ -100,6 +100,11 @@ impl Received {
         count(&mut self.of_second, latency_ns);
     }
 
+    /// Forgets the numbers of a subscription, which begin again at its node.
+    pub fn renumbered(&mut self, subscription: u32) {
+        self.last.remove(&subscription);
+    }
+
     /// Closes a second of the course.
     pub fn end_second(&mut self, now_ns: u64) {
         if self.window.is_some() {

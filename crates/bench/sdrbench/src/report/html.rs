@@ -10,9 +10,9 @@ use crate::statistics::Counts;
 /// Light and dark, as the reader's system has it. The plots are black on white; in the dark their lightness is inverted and their hues kept.
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
-body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;background:#fff;color:#1b1b1b}\
+body{font:15px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem;background:#fff;color:#1b1b1b}\
 table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}\
-th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid #ccc;white-space:nowrap}\
+th,td{padding:.25rem .5rem;text-align:right;border-bottom:1px solid #ccc;white-space:nowrap}\
 th:first-child,td:first-child{text-align:left}\
 figure{margin:1.5rem 0}figure svg{max-width:100%;height:auto}figcaption{font-weight:600}\
 .valid{color:#116329}.invalid{color:#b3261e}pre{overflow-x:auto;background:#f4f4f4;padding:.8rem}\

@@ -295,11 +295,11 @@ impl Report {
         schemars::schema_for!(Report).into()
     }
 
-    /// The document.
+    /// The document, on one line.
     #[must_use]
     pub fn json(&self) -> String {
         // it contains numbers and texts only, which serialize without errors
-        serde_json::to_string_pretty(self).unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Sets the values at the top from the steps.

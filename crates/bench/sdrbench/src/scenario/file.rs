@@ -218,7 +218,7 @@ mod tests {
             ("[agents]\ncount = 0", "count"),
             ("[agents]\ncount = [1, \"x\"]", "count[1]"),
             ("[agents]\ncount = []", "count"),
-            ("[agents]\ncount = 60000\nperiod_ms = 1", "line 2: agents.count: 60000 agents at 1 ms"),
+            ("[agents]\ncount = 60000\nperiod_ms = 1", "line 2: agents: count: 60000 agents at 1 ms"),
             ("[agents]\ncount = 1\nues = 9", "ues"),
             ("[agents]\ncont = 1", "did you mean `count`"),
             ("duration_s = 5\n[agents]\ncount = 1\n[[fault]]\nkind = \"malformed\"\nat_s = 5", "at_s"),

@@ -184,7 +184,7 @@ impl Scenario {
     /// The seconds that a step takes, without the connections of its agents.
     #[must_use]
     pub fn step_s(&self) -> f64 {
-        self.warm_up_s + self.repetitions as f64 * (self.duration_s + 1.0)
+        self.warm_up_s + self.repetitions as f64 * (self.duration_s + 1.5)
     }
 }
 
