@@ -130,14 +130,22 @@ impl Measured {
             "hello_p99_ms",
         ]);
         for step in &self.steps {
-            let Step { agents, cores, cpu_percent, cpu_ci95, lost, rss_mib, rss_slope, setup_mean_ms, setup_p99_ms } = *step;
+            let Step { agents, cores, cpu_percent, cpu_ci95, lost, rss_mib, rss_slope, setup_mean_ms, setup_p99_ms } =
+                *step;
             let row = [agents, cores, cpu_percent, cpu_ci95, lost, rss_mib, rss_slope, setup_mean_ms, setup_p99_ms];
             table.row(row.map(Cell::from));
         }
         table
     }
 
-    fn report(&self, figure: Figure, title: &str, panel: Panel, claim: &'static str, statements: Vec<Statement>) -> FigureReport {
+    fn report(
+        &self,
+        figure: Figure,
+        title: &str,
+        panel: Panel,
+        claim: &'static str,
+        statements: Vec<Statement>,
+    ) -> FigureReport {
         FigureReport {
             figure,
             setting: Setting {
@@ -173,7 +181,8 @@ fn text(value: Option<f64>, unit: &str) -> String {
 pub fn fig4(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     let measured = measure(context)?;
     let (cpu, lost) = (measured.highest(|step| step.cpu_percent), measured.highest(|step| step.lost));
-    let half = measured.steps.iter().find(|step| step.cores == 1.0 && step.agents == 151.0).map(|step| step.cpu_percent);
+    let half =
+        measured.steps.iter().find(|step| step.cores == 1.0 && step.agents == 151.0).map(|step| step.cpu_percent);
     let statements = vec![
         Statement::new(
             "processor time grows linearly with agents: that of 251 is within 25 % of 251/151 of that of 151, on one core",
@@ -188,18 +197,20 @@ pub fn fig4(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     ];
     let panel = measured.panel("controller CPU, % of a core", |step| step.cpu_percent);
     let claim = "processor time of the controller is linear in agents until it saturates: beyond 100 agents with one core, 150 with more";
-    Ok(measured.report(Figure::SdrbenchFig4, "SDRBench, Fig. 4: a controller's CPU over agents", panel, claim, statements))
+    Ok(measured.report(
+        Figure::SdrbenchFig4,
+        "SDRBench, Fig. 4: a controller's CPU over agents",
+        panel,
+        claim,
+        statements,
+    ))
 }
 
 pub fn fig5(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     let measured = measure(context)?;
     let (rss, growth) = (measured.highest(|step| step.rss_mib), measured.highest(|step| step.rss_slope));
     let statements = vec![
-        Statement::new(
-            "the controller needs at most 100 MiB",
-            text(rss, "MiB"),
-            rss.map(|rss| rss <= 100.0),
-        ),
+        Statement::new("the controller needs at most 100 MiB", text(rss, "MiB"), rss.map(|rss| rss <= 100.0)),
         Statement::new(
             "ours: with 251 agents, where the paper's controller leaks, memory does not grow: less than a page per second",
             text(growth, "bytes/s"),
@@ -208,7 +219,13 @@ pub fn fig5(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     ];
     let panel = measured.panel("memory, MiB", |step| step.rss_mib);
     let claim = "memory is small, about 100 MB with 150 agents, and grows over time in overload";
-    Ok(measured.report(Figure::SdrbenchFig5, "SDRBench, Fig. 5: a controller's memory over agents", panel, claim, statements))
+    Ok(measured.report(
+        Figure::SdrbenchFig5,
+        "SDRBench, Fig. 5: a controller's memory over agents",
+        panel,
+        claim,
+        statements,
+    ))
 }
 
 pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
@@ -229,7 +246,13 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     ];
     let panel = measured.panel("mean delay of the hello, ms", |step| step.setup_mean_ms);
     let claim = "the hello of the n-th agent takes 1.5 ms on average until the controller saturates, then 60 ms";
-    Ok(measured.report(Figure::SdrbenchFig6, "SDRBench, Fig. 6: delay of the n-th agent's hello", panel, claim, statements))
+    Ok(measured.report(
+        Figure::SdrbenchFig6,
+        "SDRBench, Fig. 6: delay of the n-th agent's hello",
+        panel,
+        claim,
+        statements,
+    ))
 }
 
 #[cfg(test)]

@@ -177,10 +177,14 @@ fn reduced(kpm: &Function, wanted: &[String]) -> anyhow::Result<(Function, Vec<S
     let arena = Arena::new();
     let mut definition = RanFunctionDefinition::decode(&kpm.definition, REVISION, &arena)?;
     let styles = definition.ric_report_style_list.take().unwrap_or_default();
-    let style = styles.iter().find(|style| style.ric_report_style_type.0 == STYLE).context("no report style for UEs")?;
+    let style =
+        styles.iter().find(|style| style.ric_report_style_type.0 == STYLE).context("no report style for UEs")?;
     let mut style = style.clone();
-    let offered: Vec<_> =
-        style.meas_info_action_list.iter().filter(|item| wanted.contains(&item.meas_name.as_str().to_owned())).collect();
+    let offered: Vec<_> = style
+        .meas_info_action_list
+        .iter()
+        .filter(|item| wanted.contains(&item.meas_name.as_str().to_owned()))
+        .collect();
     let measurements: Vec<String> = offered.iter().map(|item| item.meas_name.as_str().to_owned()).collect();
     if let Some(unknown) = wanted.iter().find(|name| !measurements.contains(name)) {
         bail!("the emulated RAN does not measure `{unknown}` of UEs; docs/scenarios.md lists its measurements");

@@ -107,7 +107,8 @@ impl Model {
     pub fn cpu_share(&self, reports_per_s: f64) -> f64 {
         let (service_s, wakeup_s) = (self.service_us / 1e6, self.wakeup_us / 1e6);
         let servers = self.servers as f64;
-        let share = (self.idle_share + reports_per_s * (service_s + wakeup_s)) / (1.0 + reports_per_s * wakeup_s / servers);
+        let share =
+            (self.idle_share + reports_per_s * (service_s + wakeup_s)) / (1.0 + reports_per_s * wakeup_s / servers);
         if share < servers { share } else { self.idle_share + reports_per_s * service_s }
     }
 
@@ -256,7 +257,8 @@ impl Fit {
         all.sort_by(|one, other| one.reports_per_s.total_cmp(&other.reports_per_s));
         // an event loop uses one core, whatever the host has
         let servers = 1;
-        let is_below = |of: &Observation| of.p99_us < BELOW_KNEE * limit_us && of.cpu_share < BELOW_KNEE * servers as f64;
+        let is_below =
+            |of: &Observation| of.p99_us < BELOW_KNEE * limit_us && of.cpu_share < BELOW_KNEE * servers as f64;
         let below: Vec<Observation> = all.iter().copied().filter(is_below).collect();
         // the lowest and the highest are used: predictions are inside, and the knee beyond
         let is_held_back = |at: usize| below.len() > 4 && at % 3 == 1 && at + 1 < below.len();
@@ -274,7 +276,11 @@ impl Fit {
         Ok(Fit {
             model,
             knee_per_s: model.knee_per_s(limit_us),
-            measured_knee_per_s: report.knee.as_ref().filter(|knee| !knee.is_lower_bound).and_then(|knee| knee.reports_per_s),
+            measured_knee_per_s: report
+                .knee
+                .as_ref()
+                .filter(|knee| !knee.is_lower_bound)
+                .and_then(|knee| knee.reports_per_s),
             loads: loads.collect(),
         })
     }
@@ -301,7 +307,9 @@ impl std::fmt::Display for Fit {
         }
         write!(f, "predicted knee: {:.0} reports/s", self.knee_per_s)?;
         match self.measured_knee_per_s {
-            Some(measured) => writeln!(f, "; measured {measured:.0} ({:+.0} %)", 100.0 * (self.knee_per_s / measured - 1.0)),
+            Some(measured) => {
+                writeln!(f, "; measured {measured:.0} ({:+.0} %)", 100.0 * (self.knee_per_s / measured - 1.0))
+            }
             None => writeln!(f),
         }
     }

@@ -60,7 +60,8 @@ impl Target {
     #[must_use]
     pub fn ports(&self) -> Vec<u16> {
         let sockets = listening_sockets();
-        let ports = self.processes.iter().flat_map(|id| inodes_of(*id)).filter_map(|inode| sockets.get(&inode).copied());
+        let ports =
+            self.processes.iter().flat_map(|id| inodes_of(*id)).filter_map(|inode| sockets.get(&inode).copied());
         ports.collect()
     }
 
@@ -137,7 +138,9 @@ fn listening_sockets() -> BTreeMap<u64, u16> {
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
         for line in fs::read_to_string(path).unwrap_or_default().lines().skip(1) {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let (Some(local), Some(&LISTEN), Some(inode)) = (fields.get(1), fields.get(3), fields.get(9)) else { continue };
+            let (Some(local), Some(&LISTEN), Some(inode)) = (fields.get(1), fields.get(3), fields.get(9)) else {
+                continue;
+            };
             let port = local.rsplit_once(':').and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
             if let (Some(port), Ok(inode)) = (port, inode.parse()) {
                 sockets.insert(inode, port);
@@ -156,7 +159,8 @@ fn inodes_of(process: u32) -> Vec<u64> {
 
 /// The process that listens at a port.
 fn owner_of(port: u16) -> Option<u32> {
-    let inodes: Vec<u64> = listening_sockets().into_iter().filter(|(_, at)| *at == port).map(|(inode, _)| inode).collect();
+    let inodes: Vec<u64> =
+        listening_sockets().into_iter().filter(|(_, at)| *at == port).map(|(inode, _)| inode).collect();
     let processes = fs::read_dir("/proc").ok()?;
     let mut ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     ids.find(|id| inodes_of(*id).iter().any(|inode| inodes.contains(inode)))

@@ -83,7 +83,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<()> {
         measured,
     };
     let stop = signals::flag_on_signal()?;
-    let mut observer = Printer { folder: &args.out, is_quiet: args.quiet, is_terminal: std::io::stderr().is_terminal() };
+    let mut observer =
+        Printer { folder: &args.out, is_quiet: args.quiet, is_terminal: std::io::stderr().is_terminal() };
     let report = campaign::run(&scenario, &options, &stop, &mut observer)?;
     observer.end_line();
     write_report(&args.out, &report)?;
@@ -104,7 +105,9 @@ pub fn write_report(folder: &Path, report: &Report) -> anyhow::Result<()> {
         let path = folder.join(name);
         // an interrupted write leaves the file of before
         let part = folder.join(format!(".{name}.part"));
-        fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).with_context(|| format!("cannot write {}", path.display()))
+        fs::write(&part, text)
+            .and_then(|()| fs::rename(&part, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
     };
     write("report.json", report.json() + "\n")?;
     write("report.html", report.html())?;

@@ -104,8 +104,7 @@ pub fn run(
         processes => Target::of(processes.to_vec())?,
     };
     let clock = Clock::start();
-    let southbound: Arc<dyn Southbound> =
-        Arc::new(E2::new(Arc::clone(&content), scenario.e2ap, options.target.codec));
+    let southbound: Arc<dyn Southbound> = Arc::new(E2::new(Arc::clone(&content), scenario.e2ap, options.target.codec));
     let generator = Generator::start(&GeneratorConfig {
         address: address.clone(),
         link: options.link.clone(),
@@ -118,8 +117,7 @@ pub fn run(
     })?;
     let northbound = northbound(options, &target);
     let name = northbound.as_ref().map_or("none".to_owned(), |northbound| northbound.name());
-    let config =
-        NorthboundConfig { clock, content, requests: scenario.requests, seed: scenario.seed, number: 0 };
+    let config = NorthboundConfig { clock, content, requests: scenario.requests, seed: scenario.seed, number: 0 };
     let applications = match &northbound {
         Some(northbound) => Applications::start(northbound, &config, scenario.applications)?,
         None => Applications::none(),
@@ -190,9 +188,8 @@ pub fn run(
 }
 
 fn is_measured(report: &Report, step: &Step) -> bool {
-    let is_same = |known: &StepReport| {
-        (known.agents, known.period_ms, known.cores) == (step.agents, step.period_ms, step.cores)
-    };
+    let is_same =
+        |known: &StepReport| (known.agents, known.period_ms, known.cores) == (step.agents, step.period_ms, step.cores);
     report.steps.iter().any(is_same)
 }
 

@@ -5,9 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::northbound::Order;
-use crate::report::{
-    FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, Second, StepReport,
-};
+use crate::report::{FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, Second, StepReport};
 use crate::scenario::{Knee, Step};
 use crate::statistics::{Counts, Estimate, Percentiles, add, fairness, slope};
 use crate::target::Target;
@@ -156,7 +154,9 @@ impl Campaign<'_> {
         let mut why_invalid = Vec::new();
         if generator.cpu_share > BUSY {
             let percent = 100.0 * generator.cpu_share;
-            why_invalid.push(format!("the generator was the bottleneck: a thread used {percent:.0} % of a core; use --threads"));
+            why_invalid.push(format!(
+                "the generator was the bottleneck: a thread used {percent:.0} % of a core; use --threads"
+            ));
         }
         if generator.lateness_p99_us > 1e3 * self.scenario.max_lateness_ms {
             why_invalid.push(format!(
@@ -166,10 +166,12 @@ impl Campaign<'_> {
             ));
         }
         if self.applications.is_empty() {
-            why_invalid.push("no application subscribed: give the controller's address for xApps with --xapp".to_owned());
+            why_invalid
+                .push("no application subscribed: give the controller's address for xApps with --xapp".to_owned());
         }
         if agents_up < u64::from(agents) {
-            why_invalid.push(format!("{agents_up} of {agents} agents were set up and subscribed to when the step began"));
+            why_invalid
+                .push(format!("{agents_up} of {agents} agents were set up and subscribed to when the step began"));
         } else if offered == 0 && !self.applications.is_empty() {
             why_invalid.push("no report was planned: the repetitions are shorter than the period".to_owned());
         }

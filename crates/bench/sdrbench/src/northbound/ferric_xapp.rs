@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::Wire;
-use e2sm::slice::{ControlMessage, DeleteSlices, DirectionSlices, NvsParameters, Parameters, Share, Slice, SliceConfiguration};
+use e2sm::slice::{
+    ControlMessage, DeleteSlices, DirectionSlices, NvsParameters, Parameters, Share, Slice, SliceConfiguration,
+};
 use ferric::e2::{Action, ControlOutcome, NodeId, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket};
 use ferric::link::Address;
 use ferric::xapp::{Commands, RequestEvent, Xapp, XappConfig, XappEvent};
@@ -204,10 +206,7 @@ impl<'p> Session<'p> {
                     ue_scheduler: PrintableString::literal("PF"),
                     parameters: Parameters::Nvs(share),
                 };
-                let dl = DirectionSlices {
-                    scheduler: PrintableString::literal("PF"),
-                    slices: vec![slice].into(),
-                };
+                let dl = DirectionSlices { scheduler: PrintableString::literal("PF"), slices: vec![slice].into() };
                 ControlMessage::AddOrModify(SliceConfiguration { dl, ul: DirectionSlices::default() })
             }
         };

@@ -39,7 +39,9 @@ impl Report {
         )?;
         match (self.valid, self.complete) {
             (true, true) => writeln!(out, "<p class=\"valid\">The run is valid and complete.</p>")?,
-            (true, false) => writeln!(out, "<p class=\"invalid\">The run was interrupted; what was measured is valid.</p>")?,
+            (true, false) => {
+                writeln!(out, "<p class=\"invalid\">The run was interrupted; what was measured is valid.</p>")?
+            }
             (false, _) => {
                 writeln!(out, "<p class=\"invalid\">The run is not valid:</p><ul>")?;
                 self.why_invalid.iter().try_for_each(|why| writeln!(out, "<li>{}</li>", escaped(why)))?;
@@ -118,7 +120,10 @@ impl Report {
         if faults.is_empty() {
             return Ok(());
         }
-        writeln!(out, "<h2>Faults</h2><table><tr><th>fault</th><th>repetition</th><th>at s</th><th>recovered after s</th></tr>")?;
+        writeln!(
+            out,
+            "<h2>Faults</h2><table><tr><th>fault</th><th>repetition</th><th>at s</th><th>recovered after s</th></tr>"
+        )?;
         for fault in faults {
             writeln!(
                 out,
@@ -226,12 +231,7 @@ impl Report {
             let points = step.series.iter().filter_map(|second| Some((second.at_s - begin, value(second)?)));
             Series::new(label(step), points.collect())
         });
-        Panel {
-            x: X::Numbers("time, s".into()),
-            y_label: y_label.into(),
-            series: series.collect(),
-            marks: Vec::new(),
-        }
+        Panel { x: X::Numbers("time, s".into()), y_label: y_label.into(), series: series.collect(), marks: Vec::new() }
     }
 }
 

@@ -59,10 +59,9 @@ impl StepReport {
         self.fairness = self.fairness.zip(other.fairness).map(|(one, other)| one.min(other));
         // each generator divided all of the processor time by its own reports
         let scale = if ours + theirs > 0.0 { ours / (ours + theirs) } else { 1.0 };
-        self.cpu_us_per_message = self.cpu_us_per_message.map(|cpu| Estimate {
-            mean: cpu.mean * scale,
-            ci95: cpu.ci95.map(|ci95| ci95 * scale),
-        });
+        self.cpu_us_per_message = self
+            .cpu_us_per_message
+            .map(|cpu| Estimate { mean: cpu.mean * scale, ci95: cpu.ci95.map(|ci95| ci95 * scale) });
         let (histograms, others) = (&mut self.histograms, &other.histograms);
         for (ours, theirs) in [
             (&mut histograms.indication_ns, &others.indication_ns),

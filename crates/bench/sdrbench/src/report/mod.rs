@@ -307,7 +307,8 @@ impl Report {
         self.lost = self.steps.iter().map(|step| step.lost).sum();
         self.why_invalid = Vec::new();
         for step in &self.steps {
-            let reasons = step.why_invalid.iter().map(|why| format!("{} agents at {} ms: {why}", step.agents, step.period_ms));
+            let reasons =
+                step.why_invalid.iter().map(|why| format!("{} agents at {} ms: {why}", step.agents, step.period_ms));
             self.why_invalid.extend(reasons);
         }
         if self.steps.is_empty() {

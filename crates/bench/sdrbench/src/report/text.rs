@@ -12,11 +12,23 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "{:>7} {:>7} {:>5} {:>10} {:>10} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}",
-            "agents", "period", "cores", "offered/s", "arrived/s", "lost", "setup ms", "p50 us", "p99 us", "p99.9 us", "max us",
-            "CPU us", "MiB"
+            "agents",
+            "period",
+            "cores",
+            "offered/s",
+            "arrived/s",
+            "lost",
+            "setup ms",
+            "p50 us",
+            "p99 us",
+            "p99.9 us",
+            "max us",
+            "CPU us",
+            "MiB"
         )?;
         for step in &self.steps {
-            let number = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+            let number =
+                |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
             writeln!(
                 f,
                 "{:>7} {:>7} {:>5} {:>10.0} {:>10.0} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}{}",
@@ -38,7 +50,9 @@ impl fmt::Display for Report {
         }
         for step in &self.steps {
             for fault in &step.faults {
-                let recovered = fault.recovered_after_s.map_or("not within the repetition".to_owned(), |s| format!("after {s:.2} s"));
+                let recovered = fault
+                    .recovered_after_s
+                    .map_or("not within the repetition".to_owned(), |s| format!("after {s:.2} s"));
                 writeln!(f, "{} in repetition {}: recovered {recovered}", fault.kind, fault.repetition + 1)?;
             }
         }

@@ -11,8 +11,20 @@ use crate::users::{Crowd, Transmissions, UsersConfig};
 const FILE: TableKeys = TableKeys {
     name: "the scenario",
     keys: &[
-        "description", "seed", "warm_up_s", "duration_s", "repetitions", "limit_ms", "max_lateness_ms", "agents", "target",
-        "users", "transmissions", "applications", "fault", "knee",
+        "description",
+        "seed",
+        "warm_up_s",
+        "duration_s",
+        "repetitions",
+        "limit_ms",
+        "max_lateness_ms",
+        "agents",
+        "target",
+        "users",
+        "transmissions",
+        "applications",
+        "fault",
+        "knee",
     ],
 };
 const AGENTS: TableKeys = TableKeys {
@@ -62,7 +74,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
     let max_ues = agents.integer("max_ues", 1..=64)?.unwrap_or(8);
     let ues = agents.integer("ues", 1..=64)?.unwrap_or(2);
     if ues > max_ues {
-        return Err(agents.invalid("ues", format!("{ues} UEs do not fit into a report of at most {max_ues} (`max_ues`)")));
+        return Err(
+            agents.invalid("ues", format!("{ues} UEs do not fit into a report of at most {max_ues} (`max_ues`)"))
+        );
     }
     let measurements = agents.texts("measurements", 16, "names of measurements")?;
     let transmissions = match file.table("transmissions", &TRANSMISSIONS)? {
@@ -130,7 +144,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
 }
 
 /// A number, or an array of numbers: the steps.
-fn numbers(table: &Table<'_>, key: &'static str, range: std::ops::RangeInclusive<i64>) -> Result<Option<Vec<u32>>, Error> {
+fn numbers(
+    table: &Table<'_>,
+    key: &'static str,
+    range: std::ops::RangeInclusive<i64>,
+) -> Result<Option<Vec<u32>>, Error> {
     if !table.is_array(key) {
         return Ok(table.integer(key, range)?.map(|number| vec![number]));
     }
@@ -140,9 +158,11 @@ fn numbers(table: &Table<'_>, key: &'static str, range: std::ops::RangeInclusive
     }
     let number = |(index, element): (usize, &Element<'_>)| match element {
         Element::Integer(number) if range.contains(number) => Ok(*number as u32),
-        Element::Integer(number) => {
-            Err(table.invalid_element(key, index, format!("{number} is out of range {} to {}", range.start(), range.end())))
-        }
+        Element::Integer(number) => Err(table.invalid_element(
+            key,
+            index,
+            format!("{number} is out of range {} to {}", range.start(), range.end()),
+        )),
         Element::Text(_) => Err(table.invalid_element(key, index, "expected an integer")),
     };
     elements.iter().enumerate().map(number).collect::<Result<_, _>>().map(Some)
@@ -177,7 +197,9 @@ fn fault(table: &Table<'_>, duration_s: f64) -> Result<Fault, Error> {
     let kind = kind.ok_or_else(|| table.missing("kind", "the kind of the fault"))?;
     let at_s = required(table, "at_s", 0.0..=AN_HOUR_S)?;
     if at_s >= duration_s {
-        return Err(table.invalid("at_s", format!("the fault is after the end of a repetition, which lasts {duration_s} s")));
+        return Err(
+            table.invalid("at_s", format!("the fault is after the end of a repetition, which lasts {duration_s} s"))
+        );
     }
     Ok(Fault {
         kind,

@@ -202,7 +202,11 @@ impl std::fmt::Display for ScenarioError {
         match self {
             ScenarioError::Unknown(name) => {
                 let names: Vec<_> = Scenario::names().collect();
-                write!(f, "there is no scenario `{name}`; those of the program are {}; a file ends with .toml", names.join(", "))
+                write!(
+                    f,
+                    "there is no scenario `{name}`; those of the program are {}; a file ends with .toml",
+                    names.join(", ")
+                )
             }
             ScenarioError::File(error) => error.fmt(f),
         }
