@@ -219,7 +219,9 @@ pub struct Host {
 }
 
 impl Host {
-    pub(crate) fn current() -> Self {
+    /// This host.
+    #[must_use]
+    pub fn current() -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let cpuinfo = read("/proc/cpuinfo");
         let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));

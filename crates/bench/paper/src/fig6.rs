@@ -3,9 +3,9 @@
 use bench::part::{Encoding, Load};
 
 use crate::load::{COMPARABLE, Crowd};
-use crate::plot::{Panel, Plot, X};
 use crate::table::Table;
 use crate::{Context, Figure, FigureReport, Setting};
+use plot::{Panel, Plot, X};
 
 const UES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 /// The cores of the host on which the paper ran an LTE cell.

@@ -13,9 +13,9 @@ use e2ap::Codec;
 use ferric::Endpoint;
 use ferric::link::{self, Direction, LinkEnds, LinkObserver, StreamId, Tap, TapObserver};
 
-use crate::plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting, Statement};
+use plot::{Panel, Plot, Series, X};
 
 pub(super) const SIZES: [usize; 2] = [100, 1500];
 /// The period of the pings for round trips.

@@ -4,9 +4,9 @@ use bench::meter::Sample;
 use bench::part::{Encoding, Load};
 
 use crate::load::{COMPARABLE, Crowd, SAMPLE_COLUMNS, cells};
-use crate::plot::{Panel, Plot, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting, Statement};
+use plot::{Panel, Plot, X};
 
 /// All statistics of 32 UEs each millisecond, in FlatBuffers.
 const CROWD: Crowd = Crowd { nodes: 1, ues: 32, load: Load::Statistics, encoding: Encoding::Flat, period_ms: 1 };

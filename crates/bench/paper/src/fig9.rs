@@ -16,9 +16,9 @@ use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 
 use crate::fig7::{PATIENCE, PERIOD, ROUNDS, SIZES, WARM_UP, agent, mean_us, median_us, one_hop_ns, without_warm_up};
 use crate::load::{COMPARABLE, Crowd, SAMPLE_COLUMNS, cells};
-use crate::plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting};
+use plot::{Panel, Plot, Series, X};
 
 /// The paper's round trip of 1500 octets through O-RAN's RIC.
 const ORAN_1500_US: f64 = 1000.0;

@@ -6,6 +6,8 @@
 //!
 //! Figures 5 to 11 of paper 003 (radio network information as a service) are measured in the same way.
 //!
+//! Figures 4 to 6 of paper 001 (SDRBench) are measured by the program `ferric-sdrbench`.
+//!
 //! Beside them are experiments of ours: xApps of the examples in scenarios, with a claim of ours.
 
 mod experiment;
@@ -18,9 +20,9 @@ mod fig9;
 mod load;
 mod model;
 mod peer;
-mod plot;
 mod report;
 mod rnis;
+mod sdrbench;
 mod statistics;
 mod table;
 mod table2;
@@ -108,6 +110,15 @@ pub enum Figure {
     /// Experiment: brokers at a hundred times the rate of paper 003.
     #[serde(rename = "rnis-rate")]
     RnisRate,
+    /// Paper 001: processor time of a controller over agents.
+    #[serde(rename = "sdrbench-fig4")]
+    SdrbenchFig4,
+    /// Paper 001: its memory.
+    #[serde(rename = "sdrbench-fig5")]
+    SdrbenchFig5,
+    /// Paper 001: the delay of the hello of the n-th agent.
+    #[serde(rename = "sdrbench-fig6")]
+    SdrbenchFig6,
 }
 
 impl Figure {
@@ -137,6 +148,9 @@ impl Figure {
         Figure::RnisFig10,
         Figure::RnisFig11,
         Figure::RnisRate,
+        Figure::SdrbenchFig4,
+        Figure::SdrbenchFig5,
+        Figure::SdrbenchFig6,
     ];
 
     /// The name on the command line, such as `fig8a`.
@@ -167,6 +181,9 @@ impl Figure {
             Figure::RnisFig10 => "rnis-fig10",
             Figure::RnisFig11 => "rnis-fig11",
             Figure::RnisRate => "rnis-rate",
+            Figure::SdrbenchFig4 => "sdrbench-fig4",
+            Figure::SdrbenchFig5 => "sdrbench-fig5",
+            Figure::SdrbenchFig6 => "sdrbench-fig6",
         }
     }
 
@@ -190,6 +207,12 @@ impl Figure {
                 | Figure::RnisFig11
                 | Figure::RnisRate
         )
+    }
+
+    /// Whether it needs the program `ferric-sdrbench`, beside `ferric`.
+    #[must_use]
+    pub fn needs_sdrbench(self) -> bool {
+        matches!(self, Figure::SdrbenchFig4 | Figure::SdrbenchFig5 | Figure::SdrbenchFig6)
     }
 
     /// Whether it can be measured with real programs.
@@ -354,6 +377,9 @@ pub fn figure(
         Figure::RnisFig10 => rnis::resources(&context, figure, Arrangement::KafkaSubscriber, Resource::Memory)?,
         Figure::RnisFig11 => rnis::resources(&context, figure, Arrangement::RabbitMqSubscriber, Resource::Memory)?,
         Figure::RnisRate => rnis::rate(&context)?,
+        Figure::SdrbenchFig4 => sdrbench::fig4(&context)?,
+        Figure::SdrbenchFig5 => sdrbench::fig5(&context)?,
+        Figure::SdrbenchFig6 => sdrbench::fig6(&context)?,
     };
     for (at, peer) in peers.iter().enumerate() {
         if !figure.has_peers() {

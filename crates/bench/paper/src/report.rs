@@ -5,9 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::Figure;
-use crate::plot::Plot;
 use crate::table::Table;
 use crate::testbed::Punctuality;
+use plot::Plot;
 
 /// The setting of a measurement.
 #[derive(Clone, Debug, Serialize)]

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use crate::plot::{Series, number};
+use plot::{Series, number};
 
 /// A value of a table.
 #[derive(Clone, Debug, PartialEq)]

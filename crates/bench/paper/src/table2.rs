@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::plot::{Panel, Plot, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Setting};
+use plot::{Panel, Plot, X};
 
 /// FlexRIC with the hello-world model: its smallest image, in MB.
 const FLEXRIC_HW_MB: f64 = 76.0;

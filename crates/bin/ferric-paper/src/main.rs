@@ -26,6 +26,9 @@ use program::{LogLevel, outln, parse_seconds, signals};
 /// that paper leaves open. They need RabbitMQ and Kafka (crates/edge/rnis/brokers/run COMMAND runs a command with both) and the
 /// program ferric-rnis; `all` contains the figures where both are there. See docs/figures.md.
 ///
+/// Figures sdrbench-fig4 to sdrbench-fig6 are those of a paper about a benchmark of controllers; they need the program ferric-sdrbench, and
+/// four minutes each.
+///
 /// Figures 11 and 13 and experiments run the emulated RAN over E2, faster than real time. The model waits for its controllers, so the numbers
 /// are the same on every machine. With --live they run in real time, a minute each (11c and 13b: two), and state whether
 /// the machine was fast enough.
@@ -216,8 +219,11 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
         bail!("two peers have the name {again}");
     }
     let has_brokers = bench::rnis::Brokers::are_available();
+    let has_sdrbench = program::find("ferric-sdrbench").is_some();
     let is_chosen = |figure: &&Figure| {
-        let is_possible = figure.is_of_paper() && (has_brokers || !figure.needs_brokers());
+        let is_possible = figure.is_of_paper()
+            && (has_brokers || !figure.needs_brokers())
+            && (has_sdrbench || !figure.needs_sdrbench());
         chosen == figure.name() || chosen == "all" && is_possible
     };
     if chosen == "all" && !has_brokers {

@@ -7,8 +7,8 @@ use super::report::{
     mobility_statements, samples, throughput_panel, values,
 };
 use super::{CellSample, Context, Experiment, FigureReport, Pair, Recording};
-use crate::plot::Plot;
 use crate::{Figure, Setting, Statement};
+use plot::Plot;
 
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../../../../../examples/src/bin/load_balancing.rs"]

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::{CellSample, Pair, Recording};
 use crate::Statement;
-use crate::plot::{Panel, Series, X};
 use crate::statistics::{fairness, mean, quantile};
 use crate::table::{Cell, Table};
+use plot::{Panel, Series, X};
 
 /// The names of the runs of a pair.
 const RUNS: [&str; 2] = ["without xApp", "with xApp"];

@@ -7,9 +7,9 @@ use super::report::{
     mobility_statements, samples, throughput_panel, values,
 };
 use super::{CellSample, Context, Experiment, FigureReport, Pair, Recording};
-use crate::plot::Plot;
 use crate::statistics::deviation;
 use crate::{Figure, Setting, Statement};
+use plot::Plot;
 
 #[allow(dead_code, reason = "its main is not called here")]
 #[path = "../../../../../examples/src/bin/traffic_steering.rs"]

@@ -4,7 +4,7 @@ use super::super::table::{Cell, Table};
 use super::super::{Context, Figure, FigureReport, Setting, Statement};
 use super::call::{Call, LIMIT, Sojourn, call};
 use super::{CallSetting, GREEDY_S, RLC_BUFFER_OCTETS};
-use crate::plot::{Mark, Panel, Plot, Series, X};
+use plot::{Mark, Panel, Plot, Series, X};
 
 /// The least usage of the cell's resource blocks.
 const LEAST_USED_PERCENT: f64 = 95.0;

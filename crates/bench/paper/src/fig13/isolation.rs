@@ -6,7 +6,7 @@ use ran::Scenario;
 use super::super::table::{Cell, Table};
 use super::super::{Context, Figure, FigureReport, Setting, Statement};
 use super::{Event, Measured, PHASE, TOLERANCE_POINTS, Throughput, at, measure, scenario, ue};
-use crate::plot::{Mark, Panel, Plot, X};
+use plot::{Mark, Panel, Plot, X};
 
 const LIVE: &str = "the emulated RAN over E2 and TCP: 106 PRBs, 30 kHz, TDD, MCS 20, one layer, in real time; UEs are network \
                     namespaces, to each of which iperf3 sends 65 Mbit/s of UDP; slices and their rules over REST at the slicing \

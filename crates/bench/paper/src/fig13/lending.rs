@@ -6,7 +6,7 @@ use ran::Scenario;
 use super::super::table::{Cell, Table};
 use super::super::{Context, Figure, FigureReport, Setting};
 use super::{Event, LEAD_S, Measured, PHASE, TOLERANCE_POINTS, Throughput, at, measure, scenario, ue};
-use crate::plot::{Mark, Panel, Plot, X};
+use plot::{Mark, Panel, Plot, X};
 
 const UES: usize = 2;
 const NAMES: [&str; UES] = ["gray UE, 66 %", "black UE, 34 %"];

@@ -3,10 +3,10 @@
 use bench::rnis::{Arrangement, RnisLoad, RnisRun};
 
 use super::{BOUND_MS, Rig, cells, column, lines, load, name, setting};
-use crate::plot::{Panel, Plot, Series, X};
 use crate::statistics::{deviation, mean, quantile};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
+use plot::{Panel, Plot, Series, X};
 
 const SUBSCRIBERS: [usize; 5] = [10, 20, 30, 40, 50];
 const SUBSCRIPTIONS: [usize; 4] = [1, 2, 4, 8];

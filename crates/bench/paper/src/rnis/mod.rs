@@ -13,9 +13,9 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use bench::rnis::{Arrangement, Brokers, RnisLoad, RnisRun, WITHOUT_BROKERS};
 
-use crate::plot::{Panel, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Setting};
+use plot::{Panel, Series, X};
 
 pub(super) use latency::{fig5, fig6, fig7};
 pub(super) use rate::rate;

@@ -3,9 +3,9 @@
 use bench::rnis::{Arrangement, RnisLoad};
 
 use super::{Rig, cells, column, load, name, setting};
-use crate::plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
+use plot::{Panel, Plot, Series, X};
 
 /// A hundred times the paper's rate.
 const RATE_PER_S: u32 = 1000;

@@ -6,10 +6,10 @@ use anyhow::{Context as _, ensure};
 use bench::rnis::Arrangement;
 
 use super::{Rig, cells, column, lines, load, name, setting};
-use crate::plot::{Panel, Plot};
 use crate::statistics::mean;
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
+use plot::{Panel, Plot};
 
 /// The most processors of the paper.
 const MAX_CORES: usize = 3;

@@ -1,5 +1,7 @@
 //! Plots: lines and steps over numbers, bars over categories, panels side by side with a common legend; as SVG, PDF or TikZ.
 
+#![forbid(unsafe_code)]
+
 mod drawing;
 mod layout;
 mod metrics;
@@ -112,7 +114,8 @@ impl Plot {
 }
 
 /// A number with three digits that count, or all before the point.
-pub(crate) fn number(value: f64) -> String {
+#[must_use]
+pub fn number(value: f64) -> String {
     let digits = match value.abs() {
         large if large >= 100.0 => 0,
         large if large >= 10.0 => 1,

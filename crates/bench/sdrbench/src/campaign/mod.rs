@@ -1,0 +1,223 @@
+//! A run: the steps of a scenario against a controller.
+
+mod faults;
+mod repetition;
+mod step;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use ferric::Endpoint;
+use ferric::link::{self, Address};
+use ferric::xapp::{Xapp, XappConfig};
+
+use crate::clock::Clock;
+use crate::content::{Content, ContentConfig};
+use crate::generator::{Generator, GeneratorConfig};
+use crate::northbound::{Applications, FerricXapp, Northbound, NorthboundConfig};
+use crate::report::{GeneratorInfo, HostInfo, Report, SCHEMA, ScenarioInfo, StepReport, TargetInfo};
+use crate::scenario::{Scenario, Step};
+use crate::southbound::Southbound;
+use crate::southbound::e2::E2;
+use crate::statistics::Percentiles;
+use crate::target::Target;
+
+/// What a run needs beside its scenario.
+#[derive(Clone)]
+pub struct Options {
+    /// The controller.
+    pub target: Endpoint,
+    /// Where applications connect.
+    pub applications: ApplicationAccess,
+    /// The processes of the controller; empty to find the one that listens at the address.
+    pub processes: Vec<u32>,
+    /// Threads of the generator.
+    pub threads: usize,
+    /// The configuration of all links: credentials.
+    pub link: link::Config,
+    /// The steps that were measured before an interruption.
+    pub measured: Vec<StepReport>,
+}
+
+/// Where applications connect.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ApplicationAccess {
+    /// A ferric RIC on this host: the ports at which its process listens are tried.
+    Find,
+    /// A ferric RIC at this address for xApps.
+    Ferric(Address),
+    /// There are none: setups only.
+    None,
+}
+
+/// What the caller of a run provides.
+pub trait Observer {
+    /// A line about the progress, and the seconds that remain.
+    fn progress(&mut self, line: &str, left_s: f64);
+
+    /// A step was measured: the report so far, which is not complete.
+    fn measured(&mut self, report: &Report);
+}
+
+/// A running campaign.
+struct Campaign<'a> {
+    scenario: &'a Scenario,
+    clock: Clock,
+    target: Target,
+    generator: Generator,
+    applications: Applications,
+    address: Address,
+    link: link::Config,
+    /// Agents that were told to connect.
+    connected: u32,
+    stop: &'a AtomicBool,
+    observer: &'a mut dyn Observer,
+    /// When the run is expected to end.
+    end: Instant,
+}
+
+/// How long agents of a step may take to be set up and subscribed to, beyond the planned time.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a port may need to answer as the RIC's for xApps.
+const DISCOVERY: Duration = Duration::from_secs(2);
+
+/// Runs a scenario until its end or until `stop` is raised.
+///
+/// # Errors
+/// If the emulated RAN cannot be recorded, a thread cannot be started, or an application has no session with the controller. What the
+/// controller does to agents is part of the report.
+pub fn run(
+    scenario: &Scenario,
+    options: &Options,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> anyhow::Result<Report> {
+    let content = Arc::new(Content::record(&ContentConfig {
+        max_ues: scenario.max_ues,
+        measurements: scenario.measurements.clone(),
+        seed: scenario.seed,
+    })?);
+    let address = options.target.address.clone();
+    let target = match options.processes.as_slice() {
+        [] => Target::listening_at(&address),
+        processes => Target::of(processes.to_vec())?,
+    };
+    let clock = Clock::start();
+    let southbound: Arc<dyn Southbound> = Arc::new(E2::new(Arc::clone(&content), scenario.e2ap, options.target.codec));
+    let generator = Generator::start(&GeneratorConfig {
+        address: address.clone(),
+        link: options.link.clone(),
+        southbound: Arc::clone(&southbound),
+        clock,
+        threads: options.threads,
+        ues: scenario.ues,
+        users: scenario.users.clone(),
+        seed: scenario.seed,
+    })?;
+    let northbound = northbound(options, &target);
+    let name = northbound.as_ref().map_or("none".to_owned(), |northbound| northbound.name());
+    let config = NorthboundConfig { clock, content, requests: scenario.requests, seed: scenario.seed, number: 0 };
+    let applications = match &northbound {
+        Some(northbound) => Applications::start(northbound, &config, scenario.applications)?,
+        None => Applications::none(),
+    };
+    let mut report = Report {
+        schema: SCHEMA.to_owned(),
+        scenario: ScenarioInfo {
+            name: scenario.name.clone(),
+            text: scenario.text.clone(),
+            limit_ms: scenario.limit_ms,
+        },
+        target: TargetInfo {
+            url: options.target.to_string(),
+            southbound: southbound.name(),
+            northbound: name,
+            program: target.program(),
+        },
+        host: HostInfo::current(),
+        started_unix_s: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs(),
+        complete: false,
+        valid: false,
+        why_invalid: Vec::new(),
+        agents: 0,
+        offered_per_s: 0.0,
+        achieved_per_s: 0.0,
+        lost: 0,
+        setup_ms: Percentiles::default(),
+        indication_us: Percentiles::default(),
+        cpu_us_per_message: None,
+        rss_slope_bytes_per_s: None,
+        generator: GeneratorInfo::default(),
+        steps: options.measured.clone(),
+        knee: None,
+        model: None,
+    };
+    let steps: Vec<Step> = scenario.steps().into_iter().filter(|step| !is_measured(&report, step)).collect();
+    let connections_s = f64::from(scenario.agents.iter().max().copied().unwrap_or(0)) / scenario.setups_per_s;
+    let planned_s = steps.len() as f64 * scenario.step_s() + connections_s;
+    let mut campaign = Campaign {
+        scenario,
+        clock,
+        target,
+        generator,
+        applications,
+        address,
+        link: options.link.clone(),
+        connected: 0,
+        stop,
+        observer,
+        end: Instant::now() + Duration::from_secs_f64(planned_s),
+    };
+    for step in steps {
+        match campaign.step(step)? {
+            Some(measured) => report.steps.push(measured),
+            None => break,
+        }
+        report.summarize();
+        campaign.observer.measured(&report);
+    }
+    if let Some(knee) = &scenario.knee
+        && !stop.load(Ordering::Acquire)
+    {
+        report.knee = campaign.knee(knee)?;
+    }
+    report.complete = !stop.load(Ordering::Acquire);
+    report.summarize();
+    Ok(report)
+}
+
+fn is_measured(report: &Report, step: &Step) -> bool {
+    let is_same =
+        |known: &StepReport| (known.agents, known.period_ms, known.cores) == (step.agents, step.period_ms, step.cores);
+    report.steps.iter().any(is_same)
+}
+
+/// The interface of the applications.
+fn northbound(options: &Options, target: &Target) -> Option<Arc<dyn Northbound>> {
+    let config = |timeout: Duration| {
+        let default = XappConfig::default();
+        let link = link::Config { max_pdu_octets: default.link.max_pdu_octets, ..options.link.clone() };
+        XappConfig { connect_timeout: timeout, reconnect: None, link, ..default }
+    };
+    let address = match &options.applications {
+        ApplicationAccess::None => return None,
+        ApplicationAccess::Ferric(address) => address.clone(),
+        ApplicationAccess::Find => {
+            // other programs may take a hello of another protocol amiss
+            if !target.program().is_some_and(|program| program.starts_with("ferric")) {
+                return None;
+            }
+            let host = match &options.target.address {
+                Address::Tcp { host, .. } | Address::Tls { host, .. } => host.clone(),
+                _ => return None,
+            };
+            let others = target.ports().into_iter().map(|port| Address::Tcp { host: host.clone(), port });
+            let is_xapp = |address: &Address| {
+                *address != options.target.address && Xapp::connect(address, "sdrbench", config(DISCOVERY)).is_ok()
+            };
+            others.into_iter().find(is_xapp)?
+        }
+    };
+    Some(Arc::new(FerricXapp { address, config: config(Duration::from_secs(5)) }))
+}

@@ -1,0 +1,340 @@
+//! One step: agents connect, are subscribed to, and report for some repetitions.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::northbound::Order;
+use crate::report::{FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, Second, StepReport};
+use crate::scenario::{Knee, Step};
+use crate::statistics::{Counts, Estimate, Percentiles, add, fairness, slope};
+use crate::target::Target;
+
+use super::repetition::Repetition;
+use super::{Campaign, PATIENCE};
+
+/// The share of a core beyond which a thread of the generator is the bottleneck.
+const BUSY: f64 = 0.95;
+/// How often the state is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Campaign<'_> {
+    /// Measures a step; `None` if the run was stopped before its first repetition was over.
+    pub fn step(&mut self, step: Step) -> anyhow::Result<Option<StepReport>> {
+        let Step { cores, agents, period_ms } = step;
+        if let Some(cores) = cores {
+            self.target.use_cores(cores)?;
+        }
+        let label = format!(
+            "{agents} agents at {period_ms} ms{}",
+            cores.map(|cores| format!(", {cores} cores")).unwrap_or_default()
+        );
+        self.say(&format!("{label}: connecting"));
+        let before = Totals::of(self);
+        self.connect(agents)?;
+        self.applications.order(|| Order::Subscribe { period_ms })?;
+        let agents_up = self.await_agents(agents)?;
+        self.say(&format!("{label}: {agents_up} agents report; warming up"));
+        self.sleep(Duration::from_secs_f64(self.scenario.warm_up_s));
+        let mut repetitions = Vec::new();
+        for number in 0..self.scenario.repetitions {
+            if self.stop.load(Acquire) {
+                break;
+            }
+            self.say(&format!("{label}: repetition {} of {}", number + 1, self.scenario.repetitions));
+            if let Some(repetition) = self.repetition(number)? {
+                repetitions.push(repetition);
+            }
+        }
+        if repetitions.is_empty() {
+            return Ok(None);
+        }
+        let after = Totals::of(self);
+        Ok(Some(self.evaluate(step, agents_up, &repetitions, before, after)))
+    }
+
+    pub(super) fn say(&mut self, line: &str) {
+        let left_s = self.end.saturating_duration_since(Instant::now()).as_secs_f64();
+        self.observer.progress(line, left_s);
+    }
+
+    /// Sleeps unless the run is stopped.
+    pub(super) fn sleep(&self, length: Duration) {
+        let end = Instant::now() + length;
+        while Instant::now() < end && !self.stop.load(Acquire) {
+            thread::sleep(LOOK.min(end.saturating_duration_since(Instant::now())));
+        }
+    }
+
+    /// Has as many agents as the step needs connect, or others close their connections.
+    fn connect(&mut self, agents: u32) -> anyhow::Result<()> {
+        if agents < self.connected {
+            self.generator.keep(agents)?;
+        } else {
+            let begin_ns = self.clock.now_ns() + 10_000_000;
+            let pause_ns = 1e9 / self.scenario.setups_per_s;
+            let due_ns = |at: u32| begin_ns + (f64::from(at) * pause_ns) as u64;
+            self.generator.connect((self.connected + 1..=agents).map(|n| (n, due_ns(n - self.connected - 1))))?;
+        }
+        self.connected = agents;
+        Ok(())
+    }
+
+    /// Waits until all agents are set up and each application is subscribed to all of them. Returns how many are.
+    fn await_agents(&mut self, agents: u32) -> anyhow::Result<u64> {
+        let planned = Duration::from_secs_f64(f64::from(agents) / self.scenario.setups_per_s);
+        let deadline = Instant::now() + planned + PATIENCE;
+        loop {
+            if let Some(error) = self.applications.failure() {
+                return Err(error.context("an application of the benchmark"));
+            }
+            let up = self.ready();
+            if up >= u64::from(agents) || Instant::now() > deadline || self.stop.load(Acquire) {
+                return Ok(up);
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// Agents that are set up and, if there are applications, subscribed to by all of them.
+    pub(super) fn ready(&self) -> u64 {
+        let subscribed = self.applications.progress().map(|progress| progress.subscribed.load(Relaxed)).min();
+        self.generator.up().min(subscribed.unwrap_or(u64::MAX))
+    }
+
+    fn evaluate(
+        &self,
+        step: Step,
+        agents_up: u64,
+        repetitions: &[Repetition],
+        before: Totals,
+        after: Totals,
+    ) -> StepReport {
+        let Step { agents, period_ms, cores } = step;
+        let estimate = |of: &dyn Fn(&Repetition) -> Option<f64>| {
+            Estimate::of(&repetitions.iter().filter_map(of).collect::<Vec<_>>())
+        };
+        let [mut latency, mut controls, mut subscriptions, mut setups, mut lateness] =
+            [(); 5].map(|()| bench::latency_histogram());
+        let (mut lost, mut duplicated, mut reordered, mut failed, mut offered, mut octets) = (0, 0, 0, 0, 0, 0);
+        let mut series: Vec<Second> = Vec::new();
+        let mut faults: Vec<FaultReport> = Vec::new();
+        let mut shares: std::collections::HashMap<(usize, u32), u64> = std::collections::HashMap::new();
+        for repetition in repetitions {
+            add(&mut lateness, &repetition.sent.lateness);
+            add(&mut setups, &repetition.sent.setups);
+            for (at, received) in repetition.received.iter().enumerate() {
+                add(&mut latency, &received.latency);
+                add(&mut controls, &received.controls);
+                add(&mut subscriptions, &received.subscriptions);
+                duplicated += received.duplicates;
+                reordered += received.reordered;
+                failed += received.failed;
+                for (subscription, count) in &received.by_subscription {
+                    *shares.entry((at, *subscription)).or_default() += count;
+                }
+            }
+            lost += repetition.lost();
+            offered += repetition.sent.offered;
+            octets += repetition.sent.octets;
+            series.extend(&repetition.seconds);
+            faults.extend(repetition.faults.iter().cloned());
+        }
+        let last = repetitions.last().and_then(|repetition| repetition.after.as_ref());
+        let rss: Vec<(f64, f64)> =
+            series.iter().filter_map(|second| Some((second.at_s, second.rss_bytes? as f64))).collect();
+        let p99_us = |ns: &hdrhistogram::Histogram<u64>| ns.value_at_quantile(0.99) as f64 / 1e3;
+        let own_rss = Target { processes: vec![std::process::id()] }.sample().ok().flatten();
+        let generator = GeneratorInfo {
+            cpu_share: repetitions.iter().map(|repetition| repetition.sent.cpu_share).fold(0.0, f64::max),
+            lateness_p99_us: p99_us(&lateness),
+            lateness_max_us: lateness.max() as f64 / 1e3,
+            rss_bytes_per_agent: own_rss.map_or(0.0, |sample| sample.rss_bytes as f64) / f64::from(agents.max(1)),
+        };
+        let mut why_invalid = Vec::new();
+        if generator.cpu_share > BUSY {
+            let percent = 100.0 * generator.cpu_share;
+            why_invalid.push(format!(
+                "the generator was the bottleneck: a thread used {percent:.0} % of a core; use --threads"
+            ));
+        }
+        if generator.lateness_p99_us > 1e3 * self.scenario.max_lateness_ms {
+            why_invalid.push(format!(
+                "the generator was late: 99th percentile {:.1} ms, {} ms are allowed (`max_lateness_ms`); the host is too busy",
+                generator.lateness_p99_us / 1e3,
+                self.scenario.max_lateness_ms
+            ));
+        }
+        if self.applications.is_empty() {
+            why_invalid
+                .push("no application subscribed: give the controller's address for xApps with --xapp".to_owned());
+        }
+        if agents_up < u64::from(agents) {
+            why_invalid
+                .push(format!("{agents_up} of {agents} agents were set up and subscribed to when the step began"));
+        } else if offered == 0 && !self.applications.is_empty() {
+            why_invalid.push("no report was planned: the repetitions are shorter than the period".to_owned());
+        }
+        let threads = threads(repetitions);
+        StepReport {
+            agents,
+            period_ms,
+            cores,
+            agents_up,
+            valid: why_invalid.is_empty(),
+            why_invalid,
+            offered_per_s: estimate(&|r| Some(r.sent.offered as f64 / r.window.seconds())).unwrap_or_default(),
+            achieved_per_s: estimate(&|r| Some(r.achieved_per_s())).unwrap_or_default(),
+            octets: if offered > 0 { octets as f64 / offered as f64 } else { 0.0 },
+            lost,
+            duplicated,
+            reordered,
+            fairness: fairness(shares.values().map(|count| *count as f64)),
+            setup_ms: Percentiles::of(&setups, 1e6),
+            indication_us: Percentiles::of(&latency, 1e3),
+            indication_p99_us: estimate(&|r| r.p99_us()),
+            control_us: Percentiles::of(&controls, 1e3),
+            subscription_us: Percentiles::of(&subscriptions, 1e3),
+            failed_requests: failed,
+            cpu_us_per_message: estimate(&|r| {
+                let reports: u64 = r.received.iter().map(|received| received.reports).sum();
+                (reports > 0).then_some(r.cpu_ns()? as f64 / 1e3 / reports as f64)
+            }),
+            cpu_share: estimate(&|r| Some(r.cpu_ns()? as f64 / 1e9 / r.window.seconds())),
+            cpu_user_share: user_share(repetitions),
+            threads,
+            rss_bytes: last.map(|sample| sample.rss_bytes),
+            rss_slope_bytes_per_s: (!rss.is_empty()).then(|| slope(&rss)),
+            switches_per_s: estimate(&|r| {
+                let (before, after) = (r.before.as_ref()?, r.after.as_ref()?);
+                Some(after.switches.saturating_sub(before.switches) as f64 / r.window.seconds())
+            })
+            .map(|estimate| estimate.mean),
+            generator,
+            connections_lost: after.lost - before.lost,
+            setups_refused: after.refused - before.refused,
+            faults_of_controller: after.faults - before.faults,
+            faults,
+            series,
+            histograms: Histograms {
+                indication_ns: Counts::from(&latency),
+                setup_ns: Counts::from(&setups),
+                control_ns: Counts::from(&controls),
+                subscription_ns: Counts::from(&subscriptions),
+                lateness_ns: Counts::from(&lateness),
+            },
+        }
+    }
+
+    /// Searches the highest load within the limit; `None` if the run was stopped.
+    pub fn knee(&mut self, knee: &Knee) -> anyhow::Result<Option<KneeReport>> {
+        let period_ms = self.scenario.periods_ms.first().copied().unwrap_or(100);
+        let limit_us = self.scenario.limit_ms * 1e3;
+        let mut tried = Vec::new();
+        let cores = self.scenario.cores.last().copied();
+        let mut is_within = |campaign: &mut Self, agents: u32| -> anyhow::Result<Option<bool>> {
+            let Some(measured) = campaign.step(Step { cores, agents, period_ms })? else { return Ok(None) };
+            let p99_us = measured.indication_p99_us.map(|estimate| estimate.mean);
+            let is_within = measured.lost == 0
+                && measured.agents_up >= u64::from(agents)
+                && p99_us.is_some_and(|p99_us| p99_us < limit_us);
+            tried.push(KneeTry { agents, p99_us, lost: measured.lost, is_within });
+            Ok(Some(is_within))
+        };
+        let result = bisect(knee, |agents| is_within(self, agents))?;
+        let Some((agents, is_lower_bound)) = result else { return Ok(None) };
+        let reports_per_s = agents.map(|agents| f64::from(agents) * 1000.0 / f64::from(period_ms));
+        Ok(Some(KneeReport { agents, reports_per_s, is_lower_bound, tried }))
+    }
+}
+
+/// The highest load within the limit, and whether it is the highest of all; the load is `None` if the lowest one is beyond the limit.
+/// `None` in place of both if the run was stopped.
+fn bisect(
+    knee: &Knee,
+    mut is_within: impl FnMut(u32) -> anyhow::Result<Option<bool>>,
+) -> anyhow::Result<Option<(Option<u32>, bool)>> {
+    match is_within(knee.from)? {
+        None => return Ok(None),
+        Some(false) => return Ok(Some((None, false))),
+        Some(true) => {}
+    }
+    match is_within(knee.until)? {
+        None => return Ok(None),
+        Some(true) => return Ok(Some((Some(knee.until), true))),
+        Some(false) => {}
+    }
+    let (mut low, mut high) = (knee.from, knee.until);
+    while high - low > 1 && f64::from(high - low) > f64::from(low) * knee.tolerance_percent / 100.0 {
+        let middle = low + (high - low) / 2;
+        match is_within(middle)? {
+            None => return Ok(None),
+            Some(true) => low = middle,
+            Some(false) => high = middle,
+        }
+    }
+    Ok(Some((Some(low), false)))
+}
+
+/// The counters of the generator that only grow.
+#[derive(Clone, Copy)]
+pub(super) struct Totals {
+    lost: u64,
+    refused: u64,
+    faults: u64,
+}
+
+impl Totals {
+    fn of(campaign: &Campaign<'_>) -> Self {
+        let totals = &campaign.generator.totals;
+        let [lost, refused, faults] = [&totals.lost, &totals.refused, &totals.faults].map(|count| count.load(Relaxed));
+        Totals { lost, refused, faults }
+    }
+}
+
+/// The part of the controller's processor time in user mode.
+fn user_share(repetitions: &[Repetition]) -> Option<f64> {
+    let (mut user, mut all) = (0, 0);
+    for repetition in repetitions {
+        let (before, after) = (repetition.before.as_ref()?, repetition.after.as_ref()?);
+        let of_user = after.user_ticks.saturating_sub(before.user_ticks);
+        user += of_user;
+        all += of_user + after.system_ticks.saturating_sub(before.system_ticks);
+    }
+    (all > 0).then(|| user as f64 / all as f64)
+}
+
+/// The controller's threads that used most processor time.
+fn threads(repetitions: &[Repetition]) -> Vec<(String, f64)> {
+    let (Some(first), Some(last)) = (repetitions.first(), repetitions.last()) else { return Vec::new() };
+    let (Some(before), Some(after)) = (&first.before, &last.after) else { return Vec::new() };
+    let seconds = last.window.until_ns.saturating_sub(first.window.from_ns) as f64 / 1e9;
+    let used = after.threads.iter().map(|(name, cpu_ns)| {
+        let since = cpu_ns.saturating_sub(before.threads.get(name).copied().unwrap_or(0));
+        (name.clone(), since as f64 / 1e9 / seconds)
+    });
+    let mut used: Vec<_> = used.filter(|(_, share)| *share > 0.001).collect();
+    used.sort_by(|one, other| other.1.total_cmp(&one.1));
+    used.truncate(8);
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bisection_finds_the_highest_load_within_the_limit() {
+        let knee = Knee { from: 10, until: 1000, tolerance_percent: 1.0 };
+        let found = |limit: u32| bisect(&knee, |agents| Ok(Some(agents <= limit))).unwrap().unwrap();
+        for limit in [10, 11, 137, 500, 998] {
+            let (agents, is_lower_bound) = found(limit);
+            let agents = agents.unwrap();
+            assert!(agents <= limit && f64::from(limit - agents) <= f64::from(limit) * 0.011, "{limit}: {agents}");
+            assert!(!is_lower_bound);
+        }
+        assert_eq!(found(5), (None, false));
+        assert_eq!(found(1000), (Some(1000), true));
+        assert_eq!(bisect(&knee, |_| Ok(None)).unwrap(), None);
+    }
+}

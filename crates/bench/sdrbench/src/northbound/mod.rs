@@ -1,0 +1,208 @@
+//! The side of the controller under test that faces applications.
+
+mod ferric_xapp;
+mod received;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+
+use crate::clock::Clock;
+use crate::content::Content;
+use crate::generator::Window;
+
+pub use ferric_xapp::FerricXapp;
+pub use received::{Received, Second};
+
+/// How long a thread may need to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What an application needs.
+#[derive(Clone)]
+pub struct NorthboundConfig {
+    /// The clock of the run.
+    pub clock: Clock,
+    /// What agents report.
+    pub content: Arc<Content>,
+    /// What it does beside receiving reports.
+    pub requests: Requests,
+    /// The seed of all random times.
+    pub seed: u64,
+    /// The number of the application, from 0 on.
+    pub number: u32,
+}
+
+/// What an application requests beside its subscriptions, at random times.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Requests {
+    /// Slice requests per second: a slice is created, changed or deleted at a random agent.
+    pub slices_per_s: f64,
+    /// Subscriptions that end and begin again, per second, each at a random agent.
+    pub resubscriptions_per_s: f64,
+}
+
+/// An order to an application.
+pub enum Order {
+    /// Request reports of all agents, with this period.
+    Subscribe {
+        /// The period.
+        period_ms: u32,
+    },
+    /// Count what was planned in the window.
+    Count(Window),
+    /// Send the counts.
+    Collect(Sender<Received>),
+    /// Read nothing for that long.
+    Sleep(Duration),
+}
+
+/// What an application counts for the progress.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Nodes that it knows.
+    pub nodes: AtomicU64,
+    /// Subscriptions that were accepted, less those that have ended.
+    pub subscribed: AtomicU64,
+    /// Requests that have failed.
+    pub failed: AtomicU64,
+}
+
+/// Makes applications of a controller.
+pub trait Northbound: Send + Sync {
+    /// The name of the interface, for the report.
+    fn name(&self) -> String;
+
+    /// Runs an application on this thread until the orders end or `stop` is raised.
+    ///
+    /// # Errors
+    /// If there is no session with the controller any more.
+    fn run(
+        &self,
+        config: NorthboundConfig,
+        orders: Receiver<Order>,
+        progress: &Progress,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<()>;
+}
+
+/// Applications, each on a thread of its own; they end when this is dropped.
+pub struct Applications {
+    threads: Vec<Application>,
+    stop: Arc<AtomicBool>,
+}
+
+struct Application {
+    orders: Option<Sender<Order>>,
+    progress: Arc<Progress>,
+    thread: Option<JoinHandle<anyhow::Result<()>>>,
+}
+
+impl Applications {
+    /// Starts applications.
+    ///
+    /// # Errors
+    /// If the system refuses a thread.
+    pub fn start(northbound: &Arc<dyn Northbound>, config: &NorthboundConfig, count: u32) -> anyhow::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut threads = Vec::new();
+        for number in 0..count {
+            let (orders, received) = mpsc::channel();
+            let progress = Arc::new(Progress::default());
+            let thread = std::thread::Builder::new().name(format!("xapp-{number}")).spawn({
+                let (northbound, stop, progress) = (Arc::clone(northbound), Arc::clone(&stop), Arc::clone(&progress));
+                let config = NorthboundConfig { number, ..config.clone() };
+                move || northbound.run(config, received, &progress, &stop)
+            });
+            let thread = Some(thread.context("cannot start a thread")?);
+            threads.push(Application { orders: Some(orders), progress, thread });
+        }
+        Ok(Applications { threads, stop })
+    }
+
+    /// No applications.
+    #[must_use]
+    pub fn none() -> Self {
+        Applications { threads: Vec::new(), stop: Arc::default() }
+    }
+
+    /// Whether there are none: the controller is measured from the south only.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    /// Gives an order to each.
+    ///
+    /// # Errors
+    /// The reason for which an application has ended.
+    pub fn order(&mut self, order: impl Fn() -> Order) -> anyhow::Result<()> {
+        for application in &mut self.threads {
+            let is_sent = application.orders.as_ref().is_some_and(|orders| orders.send(order()).is_ok());
+            if !is_sent {
+                return Err(application.reason());
+            }
+        }
+        Ok(())
+    }
+
+    /// The counts of each.
+    ///
+    /// # Errors
+    /// As [`Applications::order`].
+    pub fn collect(&mut self) -> anyhow::Result<Vec<Received>> {
+        let mut all = Vec::new();
+        let mut replies = Vec::new();
+        for application in &mut self.threads {
+            let (reply, received) = mpsc::channel();
+            let is_sent = application.orders.as_ref().is_some_and(|orders| orders.send(Order::Collect(reply)).is_ok());
+            if !is_sent {
+                return Err(application.reason());
+            }
+            replies.push(received);
+        }
+        for (application, received) in self.threads.iter_mut().zip(replies) {
+            match received.recv_timeout(PATIENCE) {
+                Ok(counts) => all.push(counts),
+                Err(_) => return Err(application.reason()),
+            }
+        }
+        Ok(all)
+    }
+
+    /// What each counts for the progress.
+    pub fn progress(&self) -> impl Iterator<Item = &Progress> {
+        self.threads.iter().map(|application| &*application.progress)
+    }
+
+    /// The reason for which an application has ended, if one has.
+    pub fn failure(&mut self) -> Option<anyhow::Error> {
+        let ended = self.threads.iter_mut().find(|a| a.thread.as_ref().is_some_and(JoinHandle::is_finished));
+        ended.map(Application::reason)
+    }
+}
+
+impl Application {
+    fn reason(&mut self) -> anyhow::Error {
+        match self.thread.take_if(|thread| thread.is_finished()).map(JoinHandle::join) {
+            Some(Ok(Err(error))) => error,
+            _ => anyhow!("an xApp of the benchmark does not answer or has ended"),
+        }
+    }
+}
+
+impl Drop for Applications {
+    fn drop(&mut self) {
+        self.stop.store(true, std::sync::atomic::Ordering::Release);
+        for application in &mut self.threads {
+            drop(application.orders.take());
+            if let Some(thread) = application.thread.take() {
+                // its error does not matter any more
+                let _ = thread.join();
+            }
+        }
+    }
+}

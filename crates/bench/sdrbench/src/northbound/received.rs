@@ -1,0 +1,148 @@
+//! What an application receives in a window.
+
+use std::collections::HashMap;
+
+use bench::latency_histogram;
+use hdrhistogram::Histogram;
+
+use crate::generator::Window;
+use crate::statistics::count;
+
+/// The reports and answers that an application has received, by their planned times.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// Reports of the window.
+    pub reports: u64,
+    /// Reports that came twice.
+    pub duplicates: u64,
+    /// Reports that came after a later one of their subscription.
+    pub reordered: u64,
+    /// From the planned time of a report to its reading, in nanoseconds.
+    pub latency: Histogram<u64>,
+    /// From the planned time of a slice request to its answer.
+    pub controls: Histogram<u64>,
+    /// From a subscription to its answer.
+    pub subscriptions: Histogram<u64>,
+    /// Requests that have failed or were not answered.
+    pub failed: u64,
+    /// Reports of the window by subscription.
+    pub by_subscription: HashMap<u32, u64>,
+    /// The course of the window, second by second.
+    pub seconds: Vec<Second>,
+    window: Option<Window>,
+    last: HashMap<u32, u16>,
+    of_second: Histogram<u64>,
+}
+
+/// A second of the window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Second {
+    /// Its end, after the beginning of the run.
+    pub at_s: f64,
+    /// Reports that were read.
+    pub reports: u64,
+    /// Percentiles of their latency, and its maximum.
+    pub p50_us: f64,
+    /// The 99th percentile.
+    pub p99_us: f64,
+    /// The largest.
+    pub max_us: f64,
+}
+
+impl Default for Received {
+    fn default() -> Self {
+        Received {
+            reports: 0,
+            duplicates: 0,
+            reordered: 0,
+            latency: latency_histogram(),
+            controls: latency_histogram(),
+            subscriptions: latency_histogram(),
+            failed: 0,
+            by_subscription: HashMap::new(),
+            seconds: Vec::new(),
+            window: None,
+            last: HashMap::new(),
+            of_second: latency_histogram(),
+        }
+    }
+}
+
+impl Received {
+    /// Begins a window.
+    pub fn begin(&mut self, window: Window) {
+        let last = std::mem::take(&mut self.last);
+        *self = Received { window: Some(window), last, ..Received::default() };
+    }
+
+    /// Whether something that was planned then counts.
+    pub fn counts(&self, due_ns: u64) -> bool {
+        self.window.is_some_and(|window| window.contains(due_ns))
+    }
+
+    /// Counts a report.
+    pub fn report(&mut self, subscription: u32, sn: Option<u16>, due_ns: u64, now_ns: u64) {
+        if let Some(sn) = sn {
+            let last = self.last.insert(subscription, sn);
+            // the numbers wrap around: less than half of them ahead is later
+            match last.map(|last| sn.wrapping_sub(last)) {
+                Some(0) => self.duplicates += 1,
+                Some(32_768..) => self.reordered += 1,
+                _ => {}
+            }
+        }
+        let latency_ns = now_ns.saturating_sub(due_ns);
+        if self.counts(due_ns) {
+            self.reports += 1;
+            count(&mut self.latency, latency_ns);
+            *self.by_subscription.entry(subscription).or_default() += 1;
+        }
+        count(&mut self.of_second, latency_ns);
+    }
+
+    /// Forgets the numbers of a subscription, which begin again at its node.
+    pub fn renumbered(&mut self, subscription: u32) {
+        self.last.remove(&subscription);
+    }
+
+    /// Closes a second of the course.
+    pub fn end_second(&mut self, now_ns: u64) {
+        if self.window.is_some() {
+            let us = |ns: u64| ns as f64 / 1e3;
+            self.seconds.push(Second {
+                at_s: now_ns as f64 / 1e9,
+                reports: self.of_second.len(),
+                p50_us: us(self.of_second.value_at_quantile(0.5)),
+                p99_us: us(self.of_second.value_at_quantile(0.99)),
+                max_us: us(self.of_second.max()),
+            });
+        }
+        self.of_second.reset();
+    }
+
+    /// Takes the counts.
+    pub fn take(&mut self) -> Received {
+        let last = self.last.clone();
+        let taken = std::mem::replace(self, Received { last, ..Received::default() });
+        Received { last: HashMap::new(), ..taken }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_of_reports_is_watched_across_the_wrap() {
+        let mut received = Received::default();
+        received.begin(Window { from_ns: 0, until_ns: 100 });
+        for sn in [65_534, 65_535, 0, 2, 1, 1, 3] {
+            received.report(1, Some(sn), 10, 20);
+        }
+        received.report(2, Some(1), 200, 210);
+        let taken = received.take();
+        assert_eq!((taken.reports, taken.duplicates, taken.reordered), (7, 1, 1));
+        assert_eq!(taken.latency.max(), 10);
+        assert_eq!(taken.by_subscription, HashMap::from([(1, 7)]));
+    }
+}

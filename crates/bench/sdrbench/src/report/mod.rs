@@ -1,0 +1,328 @@
+//! The report of a run: one JSON document, a page with plots, and CSV files.
+
+pub mod compare;
+mod csv;
+mod html;
+mod merge;
+mod text;
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use bench::Host;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Fit;
+use crate::statistics::{Counts, Estimate, Percentiles};
+
+/// The version of the document. A change that a reader must know increments it.
+pub const SCHEMA: &str = "ferric-sdrbench/1";
+/// The largest report file that is read.
+const MAX_OCTETS: u64 = 256 << 20;
+
+/// The report.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The scenario.
+    pub scenario: ScenarioInfo,
+    /// The controller.
+    pub target: TargetInfo,
+    /// The host of the generator.
+    pub host: HostInfo,
+    /// When the run began, in seconds since 1970.
+    pub started_unix_s: u64,
+    /// Whether all steps were measured; a run that was interrupted is not complete.
+    pub complete: bool,
+    /// Whether the controller was measured, and not the generator or the host.
+    pub valid: bool,
+    /// Why not.
+    pub why_invalid: Vec<String>,
+    /// Agents of the last step. This value and those until `generator` are those of the last step, the highest load.
+    pub agents: u32,
+    /// Reports per second that were planned.
+    pub offered_per_s: f64,
+    /// Reports per second that the applications received.
+    pub achieved_per_s: f64,
+    /// Reports that did not arrive, in all steps.
+    pub lost: u64,
+    /// Setup delay of one more agent, in milliseconds.
+    pub setup_ms: Percentiles,
+    /// From the planned time of a report to its reading by an application, in microseconds.
+    pub indication_us: Percentiles,
+    /// Processor time of the controller for each report that an application received; `None` of an unknown process.
+    pub cpu_us_per_message: Option<f64>,
+    /// The growth of its memory.
+    pub rss_slope_bytes_per_s: Option<f64>,
+    /// The generator.
+    pub generator: GeneratorInfo,
+    /// All steps.
+    pub steps: Vec<StepReport>,
+    /// The highest load.
+    pub knee: Option<KneeReport>,
+    /// The queueing model of the controller, after `ferric sdrbench fit`.
+    pub model: Option<Fit>,
+}
+
+/// The scenario of a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioInfo {
+    /// Its name.
+    pub name: String,
+    /// Its file.
+    pub text: String,
+    /// The limit of the 99th percentile.
+    pub limit_ms: f64,
+}
+
+/// The controller of a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetInfo {
+    /// Its address.
+    pub url: String,
+    /// The protocol of the agents.
+    pub southbound: String,
+    /// The interface of the applications.
+    pub northbound: String,
+    /// Its program, if it runs on the host of the generator.
+    pub program: Option<String>,
+}
+
+/// The host of a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostInfo {
+    /// The processor's name.
+    pub cpu: String,
+    /// The processors available to the generator.
+    pub cores: usize,
+    /// The operating system's release.
+    pub kernel: String,
+    /// The load average of the last minute, before the run: other work disturbs a measurement.
+    pub load_average: Option<f64>,
+}
+
+impl HostInfo {
+    /// This host.
+    #[must_use]
+    pub fn current() -> Self {
+        let Host { cpu, cores, kernel } = Host::current();
+        let load = std::fs::read_to_string("/proc/loadavg").ok();
+        let load_average = load.and_then(|text| text.split_whitespace().next()?.parse().ok());
+        HostInfo { cpu, cores, kernel, load_average }
+    }
+}
+
+/// The generator of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorInfo {
+    /// The processor time of its busiest thread, as a share of a core.
+    pub cpu_share: f64,
+    /// The 99th percentile of the time by which reports were sent late.
+    pub lateness_p99_us: f64,
+    /// The largest.
+    pub lateness_max_us: f64,
+    /// The memory of this program, applications included, for each agent.
+    pub rss_bytes_per_agent: f64,
+}
+
+/// A step: a number of agents, a period, a number of cores.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StepReport {
+    /// Agents of the step.
+    pub agents: u32,
+    /// The period of their reports.
+    pub period_ms: u32,
+    /// Cores of the controller, if the scenario sets them.
+    pub cores: Option<usize>,
+    /// Agents that were set up and subscribed to when the step began.
+    pub agents_up: u64,
+    /// Whether the controller was measured.
+    pub valid: bool,
+    /// Why not.
+    pub why_invalid: Vec<String>,
+    /// Reports per second that were planned.
+    pub offered_per_s: Estimate,
+    /// Reports per second that arrived, of each application.
+    pub achieved_per_s: Estimate,
+    /// Mean octets of a report's message.
+    pub octets: f64,
+    /// Reports that did not arrive.
+    pub lost: u64,
+    /// Reports that arrived twice.
+    pub duplicated: u64,
+    /// Reports that arrived after a later one.
+    pub reordered: u64,
+    /// Jain's index of the reports received of each agent.
+    pub fairness: Option<f64>,
+    /// Setup delay of one more agent.
+    pub setup_ms: Percentiles,
+    /// Latency of reports.
+    pub indication_us: Percentiles,
+    /// The 99th percentile over repetitions.
+    pub indication_p99_us: Option<Estimate>,
+    /// Latency of slice requests.
+    pub control_us: Percentiles,
+    /// Latency of subscriptions.
+    pub subscription_us: Percentiles,
+    /// Requests that have failed.
+    pub failed_requests: u64,
+    /// Processor time of the controller for each report.
+    pub cpu_us_per_message: Option<Estimate>,
+    /// Its processor time as a share of a core.
+    pub cpu_share: Option<Estimate>,
+    /// The part of it in user mode.
+    pub cpu_user_share: Option<f64>,
+    /// Its threads that used most, with their shares of a core.
+    pub threads: Vec<(String, f64)>,
+    /// Its memory at the end.
+    pub rss_bytes: Option<u64>,
+    /// The growth of its memory.
+    pub rss_slope_bytes_per_s: Option<f64>,
+    /// Its context switches.
+    pub switches_per_s: Option<f64>,
+    /// The generator.
+    pub generator: GeneratorInfo,
+    /// Connections that failed or were closed by the controller, setups refused, messages that the protocol does not allow.
+    pub connections_lost: u64,
+    /// Setups that the controller has refused.
+    pub setups_refused: u64,
+    /// Messages that the protocol does not allow here.
+    pub faults_of_controller: u64,
+    /// What the scenario broke, and how long it took to recover.
+    pub faults: Vec<FaultReport>,
+    /// The course, second by second.
+    pub series: Vec<Second>,
+    /// The counted values, for exact sums of several programs.
+    pub histograms: Histograms,
+}
+
+/// A fault and its consequences.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultReport {
+    /// Its kind.
+    pub kind: String,
+    /// The repetition, from 0 on.
+    pub repetition: usize,
+    /// When it began, after the beginning of the repetition.
+    pub at_s: f64,
+    /// From its beginning until all agents reported again and the 99th percentile of a second was below the limit; `None` if that did not
+    /// happen within the repetition.
+    pub recovered_after_s: Option<f64>,
+}
+
+/// A second of the course.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Second {
+    /// Its end, after the beginning of the step.
+    pub at_s: f64,
+    /// Reports received.
+    pub reports: u64,
+    /// The median of their latency.
+    pub p50_us: f64,
+    /// The 99th percentile.
+    pub p99_us: f64,
+    /// The largest.
+    pub max_us: f64,
+    /// The controller's processor time as a share of a core.
+    pub cpu_share: Option<f64>,
+    /// Its memory.
+    pub rss_bytes: Option<u64>,
+}
+
+/// Histograms of nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Histograms {
+    /// Latency of reports.
+    pub indication_ns: Counts,
+    /// Setup delay.
+    pub setup_ns: Counts,
+    /// Latency of slice requests.
+    pub control_ns: Counts,
+    /// Latency of subscriptions.
+    pub subscription_ns: Counts,
+    /// Lateness of the generator.
+    pub lateness_ns: Counts,
+}
+
+/// The result of the search for the highest load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeReport {
+    /// Agents at the highest load within the limit; `None` if the lowest one is beyond it.
+    pub agents: Option<u32>,
+    /// Reports per second at that load.
+    pub reports_per_s: Option<f64>,
+    /// Whether the highest load of the scenario was still within the limit: the knee is beyond it.
+    pub is_lower_bound: bool,
+    /// The loads that were tried: agents, 99th percentile in microseconds, lost reports, within the limit or not.
+    pub tried: Vec<KneeTry>,
+}
+
+/// A load of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeTry {
+    /// Agents.
+    pub agents: u32,
+    /// The 99th percentile.
+    pub p99_us: Option<f64>,
+    /// Reports that did not arrive.
+    pub lost: u64,
+    /// Whether the load is within the limit.
+    pub is_within: bool,
+}
+
+impl Report {
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no report, or has another version.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = settings::read(path, MAX_OCTETS).with_context(|| format!("cannot read {}", path.display()))?;
+        let value: serde_json::Value =
+            serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
+        match value.get("schema").and_then(|schema| schema.as_str()) {
+            Some(SCHEMA) => {}
+            Some(other) => bail!("{} has the schema `{other}`; this program reads `{SCHEMA}`", path.display()),
+            None => bail!("{} is no report of sdrbench: it has no `schema`", path.display()),
+        }
+        serde_json::from_value(value).with_context(|| format!("{} is no valid report", path.display()))
+    }
+
+    /// The schema of the document, which is in the repository as well.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Report).into()
+    }
+
+    /// The document, on one line.
+    #[must_use]
+    pub fn json(&self) -> String {
+        // it contains numbers and texts only, which serialize without errors
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Sets the values at the top from the steps.
+    pub fn summarize(&mut self) {
+        self.lost = self.steps.iter().map(|step| step.lost).sum();
+        self.why_invalid = Vec::new();
+        for step in &self.steps {
+            let reasons =
+                step.why_invalid.iter().map(|why| format!("{} agents at {} ms: {why}", step.agents, step.period_ms));
+            self.why_invalid.extend(reasons);
+        }
+        if self.steps.is_empty() {
+            self.why_invalid.push("nothing was measured".to_owned());
+        }
+        self.valid = self.why_invalid.is_empty();
+        let Some(last) = self.steps.last() else { return };
+        self.agents = last.agents;
+        self.offered_per_s = last.offered_per_s.mean;
+        self.achieved_per_s = last.achieved_per_s.mean;
+        self.setup_ms = last.setup_ms;
+        self.indication_us = last.indication_us;
+        self.cpu_us_per_message = last.cpu_us_per_message.map(|estimate| estimate.mean);
+        self.rss_slope_bytes_per_s = last.rss_slope_bytes_per_s;
+        self.generator = last.generator;
+    }
+}
