@@ -35,6 +35,7 @@ impl Cell {
             }
         }
         self.slot += 1;
+        self.is_downlink_lost = false;
         let activity =
             SlotActivity { downlink: (dl_symbols, downlink_prbs), uplink: if is_granted { ul_symbols } else { 0 } };
         self.energy.count_slot(self.now(), self.sleep.state, is_on_air.then_some(activity));
@@ -116,7 +117,7 @@ impl Cell {
                     let prbs = ue.ul.harq.block(process).prbs;
                     self.emission.count_block(at, &ue.channel, prbs, ul_symbols);
                     let process = (Direction::Uplink, process);
-                    let (after, kind) = send(ue, now, process, ul_elements, &self.tables, &self.config);
+                    let (after, kind) = send(ue, now, process, ul_elements, &self.tables, &self.config, false);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }
@@ -150,7 +151,9 @@ impl Cell {
                 ue.fill(now, process, Direction::Downlink);
                 ue.dl.record_allocation(slot, octets);
             }
-            let (after, kind) = send(ue, now, (Direction::Downlink, process), elements, &self.tables, &self.config);
+            let (process, is_lost) = ((Direction::Downlink, process), self.is_downlink_lost);
+            let (after, kind) = send(ue, now, process, elements, &self.tables, &self.config, is_lost);
+            self.lost_transmissions += u64::from(is_lost);
             self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
@@ -278,8 +281,8 @@ fn apply_harq_feedback<'u>(
     &mut link.harq
 }
 
-/// Transmits a block in a slot with `elements` resource elements for data in each resource block. Returns the resulting event and
-/// in how many slots it is due.
+/// Transmits a block in a slot with `elements` resource elements for data in each resource block; a lost one does not reach the
+/// receiver. Returns the resulting event and in how many slots it is due.
 fn send(
     ue: &mut Ue,
     now: Time,
@@ -287,6 +290,7 @@ fn send(
     elements: u32,
     tables: &[Adaptation; 2],
     config: &CellConfig,
+    is_lost: bool,
 ) -> (usize, EventKind) {
     let HarqConfig { transmissions, decoding_slots, round_trip_slots, .. } = config.harq.bounded();
     let link = match direction {
@@ -302,7 +306,7 @@ fn send(
     let (sent, octets, mcs) = (block.transmissions, block.octets, block.mcs);
     let elements = u64::from(prbs) * u64::from(elements);
     let reception = block.reception.get_or_insert_with(|| Reception::new(&mut ue.random));
-    let is_decoded = reception.receive(adaptation, block.mcs, channel, &mut ue.random);
+    let is_decoded = !is_lost && reception.receive(adaptation, block.mcs, channel, &mut ue.random);
     let counts = &mut link.counts;
     counts.elements += elements;
     counts.transmissions += 1;
