@@ -2,14 +2,14 @@
 
 use std::io::stdin;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
 use cpu::follow::Follower;
-use cpu::{Change, Controller, Cpus, Host, Knob, Plan, Policy, Profile, Request, Watchdog, journal, threads};
+use cpu::{Change, Controller, Cpus, Host, Knob, Plan, Policy, Profile, Request, Watchdog, dynamic, journal, threads};
 use program::outln;
 use serde_json::json;
 
@@ -30,14 +30,36 @@ pub struct PolicyArgs {
 /// A policy that is held by this process.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    /// none, wa (wide affinity), ta (thread affinity), ia (interrupt affinity), ia-wa, ia-ta, shield, isolcpus
+    /// dynamic (measures, and moves only what hurts), or none, wa (wide affinity), ta (thread affinity), ia (interrupt affinity), ia-wa,
+    /// ia-ta, shield, isolcpus
     #[arg(long)]
-    policy: Policy,
+    policy: Held,
+    /// With the policy `dynamic`: print the log of decisions as JSON, an object a line
+    #[arg(long)]
+    json: bool,
     /// End after so many seconds [default: at Ctrl-C]
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     #[command(flatten)]
     options: Options,
+}
+
+/// A policy that can be held.
+#[derive(Clone, Copy, Debug)]
+enum Held {
+    Fixed(Policy),
+    Dynamic,
+}
+
+impl std::str::FromStr for Held {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Held, String> {
+        match text {
+            "dynamic" => Ok(Held::Dynamic),
+            _ => text.parse().map(Held::Fixed).map_err(|error: String| format!("{error}, dynamic")),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Args)]
@@ -124,6 +146,14 @@ fn open(state: &Path) -> anyhow::Result<Controller> {
     Ok(controller)
 }
 
+/// Begins a session, with a watchdog.
+fn begin_session(state: &Path, controller: &mut Controller, policy: &str, stays: bool) -> anyhow::Result<Watchdog> {
+    let head = controller.begin(policy, stays)?;
+    let program = std::env::current_exe().context("cannot find this program, which the watchdog runs")?;
+    let state = state.to_str().context("the name of the folder --state is not UTF-8")?;
+    Ok(Watchdog::start(&program, &["--state", state, "watchdog", &head.id])?)
+}
+
 /// Applies a plan, with a watchdog. After a failure everything is restored.
 fn begin(
     state: &Path,
@@ -135,10 +165,7 @@ fn begin(
     if policy == Policy::Isolcpus && !plan.notes.iter().all(|note| !note.contains("not isolated")) {
         anyhow::bail!("{}: {}", plan.notes.join("; "), plan.boot_line.as_deref().unwrap_or_default());
     }
-    let head = controller.begin(&policy.to_string(), stays)?;
-    let program = std::env::current_exe().context("cannot find this program, which the watchdog runs")?;
-    let state = state.to_str().context("the name of the folder --state is not UTF-8")?;
-    let watchdog = Watchdog::start(&program, &["--state", state, "watchdog", &head.id])?;
+    let watchdog = begin_session(state, controller, &policy.to_string(), stays)?;
     match controller.make(&plan.changes).and_then(|notes| controller.complete().map(|()| notes)) {
         Ok(notes) => plan.notes.iter().chain(&notes).for_each(|note| tracing::warn!("{note}")),
         Err(error) => {
@@ -172,11 +199,13 @@ pub fn apply(state: &Path, args: &PolicyArgs) -> anyhow::Result<()> {
 pub fn run(state: &Path, args: &RunArgs) -> anyhow::Result<()> {
     let stop = program::signals::flag_on_signal()?;
     let mut controller = open(state)?;
-    let request = args.options.request(args.policy)?;
+    let Held::Fixed(policy) = args.policy else { return run_dynamic(state, &mut controller, &stop, args) };
+    anyhow::ensure!(!args.json, "--json is for the policy `dynamic`, which has a log of decisions");
+    let request = args.options.request(policy)?;
     let plan = cpu::plan(&request, &Host::read()?)?;
     let mut follower = Follower::new(request, &plan);
-    let watchdog = begin(state, &mut controller, args.policy, false, &plan)?;
-    outln!("holding {} with {} changes; Ctrl-C restores what was before", args.policy, plan.changes.len());
+    let watchdog = begin(state, &mut controller, policy, false, &plan)?;
+    outln!("holding {policy} with {} changes; Ctrl-C restores what was before", plan.changes.len());
     let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut failure = None;
     while failure.is_none() && !stop.load(Ordering::Acquire) && end.is_none_or(|end| Instant::now() < end) {
@@ -194,6 +223,23 @@ pub fn run(state: &Path, args: &RunArgs) -> anyhow::Result<()> {
     restored?.iter().for_each(|note| tracing::warn!("{note}"));
     outln!("restored");
     failure.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Holds the dynamic policy.
+fn run_dynamic(state: &Path, controller: &mut Controller, stop: &AtomicBool, args: &RunArgs) -> anyhow::Result<()> {
+    // what the policy is made of is decided later
+    let request = args.options.request(Policy::IaWa)?;
+    let watchdog = begin_session(state, controller, "dynamic", false)?;
+    let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let held = dynamic::run(controller, &request, dynamic::Settings::default(), stop, end, &mut |entry| {
+        if args.json {
+            outln!("{}", entry.json());
+        } else {
+            outln!("{entry}");
+        }
+    });
+    drop(watchdog);
+    held.map_err(Into::into)
 }
 
 /// How the state is printed.
@@ -217,6 +263,8 @@ pub fn status(state: &Path, args: &StatusArgs) -> anyhow::Result<()> {
         Some(false) => "changed by another since",
         None => "ended",
     };
+    let steps = record.steps.iter().map(|step| (step, record.of_step(step.number)));
+    let steps: Vec<_> = steps.map(|(step, changes)| (step, changes.len())).collect();
     // a thread has several changes where it was renamed: the last one counts
     let counts =
         |index: usize, change: &Change| !record.changes[index + 1..].iter().any(|(later, _)| later.is_of_same(change));
@@ -230,6 +278,9 @@ pub fn status(state: &Path, args: &StatusArgs) -> anyhow::Result<()> {
             json!({
                 "policy": head.policy, "pid": head.pid, "started_s": head.started_s, "stays": head.stays,
                 "complete": record.is_complete, "changes": changes,
+                "steps": steps.iter().map(|(step, changes)| json!({
+                    "number": step.number, "what": step.what, "why": step.why, "taken_s": step.taken_s, "changes": changes,
+                })).collect::<Vec<_>>(),
             })
         );
         return Ok(());
@@ -237,6 +288,10 @@ pub fn status(state: &Path, args: &StatusArgs) -> anyhow::Result<()> {
     let how = if head.stays { "applied" } else { "held" };
     let unfinished = if record.is_complete { "" } else { ", not completely" };
     outln!("policy {}, {how} by process {}{unfinished}", head.policy, head.pid);
+    for (step, changes) in steps {
+        let what = program::escaped(&step.what);
+        outln!("step {}: {what} ({changes} changes), since {}", step.number, program::escaped(&step.why));
+    }
     states.iter().for_each(|(command, state)| outln!("{state:24} {command}"));
     Ok(())
 }

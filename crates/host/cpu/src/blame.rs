@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::threads::Thread;
 use crate::tracepoints::Tracing;
-use crate::{Error, Host, Selection};
+use crate::{Error, Host, Profile, Selection};
 use programs::{Maps, entry, kind};
 
 const RIGHT: &str = "root (CAP_BPF and CAP_PERFMON)";
@@ -107,6 +107,12 @@ pub struct Culprit {
 #[derive(Debug)]
 pub struct Blame {
     selection: Selection,
+    /// Of which the urgent threads are watched. None: all selected ones are.
+    urgent_of: Option<Profile>,
+    /// The selected threads as they were last seen.
+    family: BTreeMap<u32, Thread>,
+    /// How often each entry had counted, by place, and its total, when it was last told as news.
+    told: Vec<(u64, u64)>,
     maps: Maps,
     _events: Vec<OwnedFd>,
     names: BTreeMap<u32, String>,
@@ -123,6 +129,19 @@ impl Blame {
     /// # Errors
     /// [`Error::NotFound`] if no thread is selected; [`Error::System`], [`Error::Unsupported`] if the kernel or the rights do not allow it.
     pub fn start(selection: Selection, least_us: u32) -> Result<Blame, Error> {
+        Blame::start_with(selection, None, least_us)
+    }
+
+    /// As [`Blame::start`], for the urgent threads only: those of the profile's urgent groups, else those with a real-time priority,
+    /// else all.
+    ///
+    /// # Errors
+    /// As of [`Blame::start`].
+    pub fn start_urgent(selection: Selection, profile: Profile, least_us: u32) -> Result<Blame, Error> {
+        Blame::start_with(selection, Some(profile), least_us)
+    }
+
+    fn start_with(selection: Selection, urgent_of: Option<Profile>, least_us: u32) -> Result<Blame, Error> {
         let threads = selection.find()?;
         if threads.is_empty() {
             return Err(Error::NotFound("no such thread is running: `ps -eLo pid,tid,comm` lists all".into()));
@@ -136,14 +155,37 @@ impl Blame {
         let interrupts =
             host.interrupts.iter().map(|interrupt| (interrupt.number, interrupt.names.join(" "))).collect();
         let (names, is_kernel, now) = (BTreeMap::new(), BTreeMap::new(), Instant::now());
-        let mut blame =
-            Blame { selection, maps, _events: events, names, is_kernel, interrupts, started: now, last_scan: now };
+        let mut blame = Blame {
+            selection,
+            urgent_of,
+            family: BTreeMap::new(),
+            told: Vec::new(),
+            maps,
+            _events: events,
+            names,
+            is_kernel,
+            interrupts,
+            started: now,
+            last_scan: now,
+        };
         blame.watch(threads)?;
         Ok(blame)
     }
 
     fn watch(&mut self, threads: Vec<Thread>) -> Result<(), Error> {
-        for thread in threads {
+        let is_urgent = |thread: &Thread| match &self.urgent_of {
+            None => true,
+            Some(profile) => match profile.group_of(thread) {
+                Some(group) => profile.groups[group].is_real_time,
+                None => thread.is_real_time(),
+            },
+        };
+        let mut urgent: Vec<Thread> = threads.iter().filter(|thread| is_urgent(thread)).cloned().collect();
+        if urgent.is_empty() {
+            urgent.clone_from(&threads);
+        }
+        self.family = threads.into_iter().map(|thread| (thread.tid, thread)).collect();
+        for thread in urgent {
             if self.names.insert(thread.tid, thread.name).is_none() {
                 match self.maps.threads.set([thread.tid], &[0]) {
                     // the map is full: the first threads are watched
@@ -157,20 +199,82 @@ impl Blame {
         Ok(())
     }
 
+    /// The selected threads as they were last seen.
+    pub(crate) fn family(&self) -> &BTreeMap<u32, Thread> {
+        &self.family
+    }
+
+    /// Looks for new threads now.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn rescan(&mut self) -> Result<(), Error> {
+        self.last_scan = Instant::now();
+        let threads = self.selection.find()?;
+        self.watch(threads)
+    }
+
+    /// Whether so many pairs of victim and culprit were seen that new ones may soon have no place.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        self.told.len() > programs::MAX_ENTRIES as usize * 3 / 4
+    }
+
+    /// When the last stall of the host ended, in ns since it was started; 0 without one.
+    pub(crate) fn last_stall_ns(&self) -> u64 {
+        self.maps.last_stall_ns()
+    }
+
+    /// Who was blamed since the last call. Nothing is read of what has not changed.
+    pub(crate) fn news(&mut self) -> Vec<Culprit> {
+        let watched: BTreeSet<u32> = self.family.keys().copied().collect();
+        let mut news = Vec::new();
+        for place in self.maps.taken() {
+            let index = place - 1;
+            if index >= self.told.len() {
+                self.told.resize(index + 1, (0, 0));
+            }
+            let count = self.maps.count(place);
+            if count == self.told[index].0 {
+                continue;
+            }
+            let words = self.maps.entry(place);
+            let ([victim_tid, kind, number, _, name @ ..], [count, total, longest]) = parts(&words);
+            let (last_count, last_total) = std::mem::replace(&mut self.told[index], (count, total));
+            if kind == kind::TASK && number != 0 {
+                self.note_kernel(number, &text(&name));
+            }
+            let (class, name) = self.classify(kind, number, text(&name), &watched);
+            let us = |ns: u64| ns as f64 / 1000.0;
+            news.push(Culprit {
+                victim: self.names.get(&victim_tid).cloned().unwrap_or_default(),
+                victim_tid,
+                class,
+                name,
+                number,
+                count: count.saturating_sub(last_count),
+                total_us: us(total.saturating_sub(last_total)),
+                longest_us: us(longest),
+            });
+        }
+        news
+    }
+
+    fn note_kernel(&mut self, tid: u32, name: &str) {
+        self.is_kernel.entry(tid).or_insert_with(|| match Thread::read(tid, tid) {
+            Ok(Some(thread)) => thread.is_kernel,
+            _ => is_kernels(name),
+        });
+    }
+
     /// The entries by key, with the words of the value.
     fn entries(&self) -> BTreeMap<[u32; 8], [u64; 3]> {
         let mut entries: BTreeMap<[u32; 8], [u64; 3]> = BTreeMap::new();
         for words in self.maps.entries() {
-            let mut key = [0; 8];
-            for (index, word) in words[entry::KEY..entry::KEY + 4].iter().enumerate() {
-                let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
-                (key[2 * index], key[2 * index + 1]) =
-                    (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]));
-            }
+            let (key, value) = parts(&words);
             let [count, total, longest] = entries.entry(key).or_default();
-            *count += words[entry::COUNT];
-            *total += words[entry::TOTAL];
-            *longest = (*longest).max(words[entry::LONGEST]);
+            *count += value[0];
+            *total += value[1];
+            *longest = (*longest).max(value[2]);
         }
         entries
     }
@@ -181,16 +285,11 @@ impl Blame {
     /// Those of the system.
     pub fn poll(&mut self) -> Result<(), Error> {
         if self.last_scan.elapsed() >= SCAN_PERIOD {
-            self.last_scan = Instant::now();
-            let threads = self.selection.find()?;
-            self.watch(threads)?;
+            self.rescan()?;
         }
         for ([_, kind, tid, _, name @ ..], _) in self.entries() {
             if kind == kind::TASK && tid != 0 {
-                self.is_kernel.entry(tid).or_insert_with(|| match Thread::read(tid, tid) {
-                    Ok(Some(thread)) => thread.is_kernel,
-                    _ => is_kernels(&text(&name)),
-                });
+                self.note_kernel(tid, &text(&name));
             }
         }
         Ok(())
@@ -244,6 +343,16 @@ impl Blame {
             _ => (Class::UserTask, name),
         }
     }
+}
+
+/// The key of an entry, and its count, total and longest time.
+fn parts(words: &[u64]) -> ([u32; 8], [u64; 3]) {
+    let mut key = [0; 8];
+    for (index, word) in words[entry::KEY..entry::KEY + 4].iter().enumerate() {
+        let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
+        (key[2 * index], key[2 * index + 1]) = (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]));
+    }
+    (key, [words[entry::COUNT], words[entry::TOTAL], words[entry::LONGEST]])
 }
 
 /// The names of softirqs by number (`enum` in `include/linux/interrupt.h`).

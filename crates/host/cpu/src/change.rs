@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::threads::{self, Thread, present};
-use crate::{Cpus, CpusetMount, Error};
+use crate::{Cpus, CpusetMount, Error, sys};
 
 const NICE: &str = "CAP_SYS_NICE, or the user of the thread";
 const ROOT: &str = "root";
@@ -50,6 +50,13 @@ pub enum Change {
         /// The CPUs.
         cpus: Cpus,
     },
+    /// The scheduling policy of a thread without a real-time one.
+    Scheduling {
+        /// The thread.
+        thread: Target,
+        /// 0 other, 3 batch, 5 idle: it runs where nothing else would.
+        policy: u32,
+    },
     /// The content of a file of the kernel.
     File {
         /// The file.
@@ -89,6 +96,8 @@ pub enum Change {
 pub enum Before {
     /// The CPUs of a thread.
     Cpus(Cpus),
+    /// The scheduling policy of a thread.
+    Policy(u32),
     /// The content of a file, without a line feed.
     Content(String),
     /// It did not exist, or was not enabled.
@@ -114,6 +123,14 @@ impl Change {
     pub fn command(&self) -> String {
         match self {
             Change::Affinity { thread, cpus } => format!("taskset -pc {cpus} {}  # {}", thread.tid, thread.name),
+            Change::Scheduling { thread, policy } => {
+                let option = match policy {
+                    3 => "--batch",
+                    5 => "--idle",
+                    _ => "--other",
+                };
+                format!("chrt {option} -p 0 {}  # {}", thread.tid, thread.name)
+            }
             Change::File { path, value, .. } => format!("echo {value} > {}", path.display()),
             Change::Subtree { path } => format!("echo +cpuset > {}/cgroup.subtree_control", path.display()),
             Change::Cgroup { path, files } => {
@@ -132,6 +149,7 @@ impl Change {
     pub(crate) fn before(&self) -> Result<Option<Before>, Error> {
         match self {
             Change::Affinity { thread, .. } => Ok(thread.current()?.map(|thread| Before::Cpus(thread.cpus))),
+            Change::Scheduling { thread, .. } => Ok(thread.current()?.map(|thread| Before::Policy(thread.policy))),
             Change::File { path, .. } => Ok(Some(Before::Content(read(path)?))),
             Change::Subtree { path } if is_enabled(path)? => Ok(Some(Before::Content("cpuset".into()))),
             Change::Subtree { .. } | Change::Cgroup { .. } => Ok(Some(Before::Absent)),
@@ -146,6 +164,7 @@ impl Change {
     pub(crate) fn is_made(&self, before: &Before) -> bool {
         match (self, before) {
             (Change::Affinity { cpus, .. }, Before::Cpus(before)) => cpus == before,
+            (Change::Scheduling { policy, .. }, Before::Policy(before)) => policy == before,
             (Change::File { value, .. }, Before::Content(before)) => value == before,
             (Change::Subtree { .. }, Before::Content(_)) => true,
             (Change::Move { path, .. }, Before::Member(before, _)) => path == before,
@@ -157,6 +176,7 @@ impl Change {
     pub(crate) fn make(&self) -> Result<Effect, Error> {
         match self {
             Change::Affinity { thread, cpus } => set_affinity(thread, cpus),
+            Change::Scheduling { thread, policy } => set_scheduling(thread, *policy, None),
             Change::File { path, value, may_fail } => match (write(path, value), may_fail) {
                 (Err(error @ Error::System { .. }), true) => Ok(Effect::Refused(error.to_string())),
                 (written, _) => written.map(|()| Effect::Done),
@@ -186,6 +206,9 @@ impl Change {
     pub(crate) fn revert(&self, before: &Before) -> Result<Effect, Error> {
         match (self, before) {
             (Change::Affinity { thread, .. }, Before::Cpus(cpus)) => set_affinity(thread, cpus),
+            (Change::Scheduling { thread, policy }, Before::Policy(before)) => {
+                set_scheduling(thread, *before, Some(*policy))
+            }
             (Change::File { path, .. }, Before::Content(content)) => match read(path) {
                 Ok(now) if now == *content => Ok(Effect::Done),
                 // the interrupt, the device or the CPU is gone
@@ -214,7 +237,9 @@ impl Change {
     #[must_use]
     pub fn is_void(&self) -> bool {
         match self {
-            Change::Affinity { thread, .. } | Change::Move { thread, .. } => matches!(thread.current(), Ok(None)),
+            Change::Affinity { thread, .. } | Change::Scheduling { thread, .. } | Change::Move { thread, .. } => {
+                matches!(thread.current(), Ok(None))
+            }
             _ => false,
         }
     }
@@ -224,6 +249,7 @@ impl Change {
     pub fn is_of_same(&self, other: &Change) -> bool {
         match (self, other) {
             (Change::Affinity { thread, .. }, Change::Affinity { thread: other, .. })
+            | (Change::Scheduling { thread, .. }, Change::Scheduling { thread: other, .. })
             | (Change::Move { thread, .. }, Change::Move { thread: other, .. }) => {
                 (thread.tid, thread.start) == (other.tid, other.start)
             }
@@ -297,6 +323,22 @@ fn set_affinity(thread: &Target, cpus: &Cpus) -> Result<Effect, Error> {
     }
 }
 
+/// Gives a thread a scheduling policy, if it still has the one that is `expected`.
+fn set_scheduling(thread: &Target, policy: u32, expected: Option<u32>) -> Result<Effect, Error> {
+    let Some(now) = thread.current()? else { return Ok(Effect::Ended) };
+    if now.policy == policy || expected.is_some_and(|expected| expected != now.policy) {
+        return Ok(Effect::Done);
+    }
+    match sys::set_scheduling(thread.tid, policy) {
+        Ok(()) => Ok(Effect::Done),
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(Effect::Ended),
+        Err(error) => {
+            let action = format!("give thread {} ({}) scheduling policy {policy}", thread.tid, thread.name);
+            Err(Error::system(action, NICE, error))
+        }
+    }
+}
+
 fn is_enabled(group: &Path) -> Result<bool, Error> {
     Ok(read(&group.join("cgroup.subtree_control"))?.split_ascii_whitespace().any(|controller| controller == "cpuset"))
 }
@@ -351,11 +393,22 @@ fn write(path: &Path, value: &str) -> Result<(), Error> {
 ///
 /// Returns changes that give them the CPUs that the thread had before.
 pub(crate) fn inherited(changes: &[(Change, Before)]) -> Result<Vec<Change>, Error> {
+    /// What a thread was given, and had before.
+    enum Given<'c> {
+        Cpus(&'c Cpus, &'c Cpus),
+        Policy(u32, u32),
+        Group,
+    }
     let mut changed = Vec::new();
     for (change, before) in changes {
         match (change, before) {
-            (Change::Affinity { thread, cpus }, Before::Cpus(before)) => changed.push((thread, Some(cpus), before)),
-            (Change::Move { thread, .. }, Before::Member(_, before)) => changed.push((thread, None, before)),
+            (Change::Affinity { thread, cpus }, Before::Cpus(before)) => {
+                changed.push((thread, Given::Cpus(cpus, before)))
+            }
+            (Change::Scheduling { thread, policy }, Before::Policy(before)) => {
+                changed.push((thread, Given::Policy(*policy, *before)))
+            }
+            (Change::Move { thread, .. }, Before::Member(..)) => changed.push((thread, Given::Group)),
             _ => {}
         }
     }
@@ -378,10 +431,16 @@ pub(crate) fn inherited(changes: &[(Change, Before)]) -> Result<Vec<Change>, Err
         let Some(origins) = family.get(&pid).cloned().or(parent) else { continue };
         family.entry(pid).or_insert_with(|| origins.clone());
         for thread in of_process.iter().filter(|thread| !known.contains(&thread.tid)) {
-            let given = |index: &&usize| changed[**index].1.is_some_and(|cpus| *cpus == thread.cpus);
-            if let Some(origin) = origins.iter().find(given) {
-                found.push(Change::Affinity { thread: thread.into(), cpus: changed[*origin].2.clone() });
-            }
+            let mut cpus = origins.iter().filter_map(|index| match changed[*index].1 {
+                Given::Cpus(given, before) if *given == thread.cpus => Some(before.clone()),
+                _ => None,
+            });
+            found.extend(cpus.next().map(|cpus| Change::Affinity { thread: thread.into(), cpus }));
+            let mut policies = origins.iter().filter_map(|index| match changed[*index].1 {
+                Given::Policy(given, before) if given == thread.policy => Some(before),
+                _ => None,
+            });
+            found.extend(policies.next().map(|policy| Change::Scheduling { thread: thread.into(), policy }));
         }
     }
     Ok(found)

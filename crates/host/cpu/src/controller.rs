@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::change::{self, Change, Effect};
-use crate::journal::{Head, Journal, Record};
+use crate::change::{self, Before, Change, Effect};
+use crate::journal::{Head, Journal, Record, StepHead};
 use crate::{Error, journal};
 
 /// How often the watchdog looks whether the lock is free.
@@ -24,6 +24,8 @@ pub struct Controller {
     /// How many changes the journal has, and at how many it is shortened next.
     length: usize,
     limit: usize,
+    /// The number of the last step.
+    last_step: u32,
 }
 
 /// What was not made or restored, for the reader: a sentence each.
@@ -48,7 +50,7 @@ impl Controller {
             }
             None => Vec::new(),
         };
-        Ok((Controller { journal, head: None, length: 0, limit: SHORTEN_AT }, notes))
+        Ok((Controller { journal, head: None, length: 0, limit: SHORTEN_AT, last_step: 0 }, notes))
     }
 
     /// Starts a session. `stays`: the policy outlives this process once it is complete.
@@ -69,6 +71,52 @@ impl Controller {
     /// # Panics
     /// Without [`Controller::begin`].
     pub fn make(&mut self, changes: &[Change]) -> Result<Notes, Error> {
+        self.make_for(0, changes)
+    }
+
+    /// Takes a step: makes changes that can be given back alone. Returns its number.
+    ///
+    /// # Errors
+    /// The first failure, after what was changed until then is reverted.
+    ///
+    /// # Panics
+    /// Without [`Controller::begin`].
+    pub fn take(&mut self, what: &str, why: &str, changes: &[Change]) -> Result<(u32, Notes), Error> {
+        self.last_step += 1;
+        let number = self.last_step;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let head = StepHead { number, what: what.to_owned(), why: why.to_owned(), taken_s: now.as_secs() };
+        self.journal.begin_step(&head)?;
+        self.length += 1;
+        match self.make_for(number, changes) {
+            Ok(notes) => Ok((number, notes)),
+            // what cannot be reverted either stays in the journal
+            Err(error) => self.give_back(number).and(Err(error)),
+        }
+    }
+
+    /// Makes further changes of a step that is taken: for what was started since.
+    ///
+    /// # Errors
+    /// As of [`Controller::make`].
+    ///
+    /// # Panics
+    /// Without [`Controller::begin`].
+    pub fn extend(&mut self, step: u32, changes: &[Change]) -> Result<Notes, Error> {
+        self.make_for(step, changes)
+    }
+
+    /// Gives a step back: reverts its changes. No later step may have changed the same things.
+    ///
+    /// # Errors
+    /// The first failure, after everything else is reverted. The step remains in the journal.
+    pub fn give_back(&mut self, step: u32) -> Result<Notes, Error> {
+        let Some(record) = self.journal.record()? else { return Ok(Vec::new()) };
+        let notes = revert(&record.of_step(step))?;
+        self.journal.end_step(step).map(|()| notes)
+    }
+
+    fn make_for(&mut self, step: u32, changes: &[Change]) -> Result<Notes, Error> {
         assert!(self.head.is_some(), "changes are made within a session");
         let mut notes = Vec::new();
         for change in changes {
@@ -80,7 +128,10 @@ impl Controller {
                 self.length = self.journal.compact(|change| change.is_void())?;
                 self.limit = SHORTEN_AT.max(2 * self.length);
             }
-            self.journal.add(change, &before)?;
+            match step {
+                0 => self.journal.add(change, &before)?,
+                step => self.journal.add_to(step, change, &before)?,
+            }
             self.length += 1;
             if let Effect::Refused(reason) = change.make()? {
                 notes.push(reason);
@@ -122,17 +173,23 @@ pub fn undo(state: &Path) -> Result<Option<(Head, Notes)>, Error> {
 }
 
 fn restore(journal: &mut Journal, record: &Record) -> Result<Notes, Error> {
+    let notes = revert(&record.changes)?;
+    journal.clear().map(|()| notes)
+}
+
+/// Reverts changes, the last one first.
+fn revert(changes: &[(Change, Before)]) -> Result<Notes, Error> {
     let mut notes = Vec::new();
     let mut failure;
     // what was started meanwhile is found by what is in force now
-    match change::inherited(&record.changes) {
+    match change::inherited(changes) {
         // one may end, or be another user's
         Ok(changes) => {
             failure = changes.iter().filter_map(|change| change.make().err()).fold(None, |_, error| Some(error));
         }
         Err(error) => failure = Some(error),
     }
-    for (change, before) in record.changes.iter().rev() {
+    for (change, before) in changes.iter().rev() {
         match change.revert(before) {
             Ok(Effect::Done | Effect::Ended) => {}
             Ok(Effect::Refused(reason)) => notes.push(reason),
@@ -141,7 +198,7 @@ fn restore(journal: &mut Journal, record: &Record) -> Result<Notes, Error> {
     }
     match failure {
         Some(error) => Err(error),
-        None => journal.clear().map(|()| notes),
+        None => Ok(notes),
     }
 }
 

@@ -35,11 +35,29 @@ pub struct Head {
     pub id: String,
 }
 
+/// A step of the dynamic policy, which can be given back alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepHead {
+    /// Its number in the session, from 1.
+    pub number: u32,
+    /// What it does.
+    pub what: String,
+    /// Why it was taken.
+    pub why: String,
+    /// When: seconds since 1970.
+    pub taken_s: u64,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 enum Line {
     Head(Head),
     Change(Change, Before),
     Complete,
+    Step(StepHead),
+    /// A change of a step.
+    Part(u32, Change, Before),
+    /// A step was given back: its changes are reverted.
+    Returned(u32),
 }
 
 /// The content of a journal.
@@ -47,8 +65,12 @@ enum Line {
 pub struct Record {
     /// Its head.
     pub head: Head,
-    /// The changes in the order in which they were made.
+    /// The changes in the order in which they were made, without those of steps that were given back.
     pub changes: Vec<(Change, Before)>,
+    /// The step that each change belongs to; 0 for those of the policy itself.
+    pub owners: Vec<u32>,
+    /// The steps that are taken, in their order.
+    pub steps: Vec<StepHead>,
     /// Whether the whole policy is applied.
     pub is_complete: bool,
 }
@@ -127,6 +149,30 @@ impl Journal {
         self.write(&Line::Change(change.clone(), before.clone()))
     }
 
+    /// Writes that a step is about to be taken.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn begin_step(&mut self, step: &StepHead) -> Result<(), Error> {
+        self.write(&Line::Step(step.clone()))
+    }
+
+    /// Writes a change of a step that is about to be made.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn add_to(&mut self, step: u32, change: &Change, before: &Before) -> Result<(), Error> {
+        self.write(&Line::Part(step, change.clone(), before.clone()))
+    }
+
+    /// Writes that the changes of a step are reverted.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn end_step(&mut self, step: u32) -> Result<(), Error> {
+        self.write(&Line::Returned(step))
+    }
+
     /// Writes that the policy is applied completely.
     ///
     /// # Errors
@@ -141,10 +187,14 @@ impl Journal {
     /// [`Error::System`]; the old journal remains.
     pub fn compact(&mut self, is_void: impl Fn(&Change) -> bool) -> Result<usize, Error> {
         let Some(mut record) = self.record()? else { return Ok(0) };
-        record.changes.retain(|(change, _)| !is_void(change));
+        record.retain(|_, change| !is_void(change));
         let count = record.changes.len();
         let mut lines = vec![Line::Head(record.head)];
-        lines.extend(record.changes.into_iter().map(|(change, before)| Line::Change(change, before)));
+        lines.extend(record.steps.into_iter().map(Line::Step));
+        lines.extend(record.owners.iter().zip(record.changes).map(|(step, (change, before))| match step {
+            0 => Line::Change(change, before),
+            step => Line::Part(*step, change, before),
+        }));
         lines.extend(record.is_complete.then_some(Line::Complete));
         let new = self.folder.join("journal.new");
         let write = || {
@@ -189,6 +239,23 @@ impl Journal {
     }
 }
 
+impl Record {
+    /// Leaves out the changes of which `is_kept` does not hold, by their step and themselves.
+    fn retain(&mut self, is_kept: impl Fn(u32, &Change) -> bool) {
+        let owners = std::mem::take(&mut self.owners);
+        let all = owners.into_iter().zip(std::mem::take(&mut self.changes));
+        let kept = all.filter(|(step, (change, _))| is_kept(*step, change));
+        (self.owners, self.changes) = kept.unzip();
+    }
+
+    /// The changes of a step.
+    #[must_use]
+    pub fn of_step(&self, step: u32) -> Vec<(Change, Before)> {
+        let all = self.owners.iter().zip(&self.changes);
+        all.filter(|(owner, _)| **owner == step).map(|(_, change)| change.clone()).collect()
+    }
+}
+
 fn path(folder: &Path) -> PathBuf {
     folder.join("journal")
 }
@@ -214,11 +281,24 @@ fn parse(text: &str) -> Result<Option<Record>, Error> {
     if head.boot != boot_id()? {
         return Ok(None);
     }
-    let mut record = Record { head, changes: Vec::new(), is_complete: false };
+    let mut record =
+        Record { head, changes: Vec::new(), owners: Vec::new(), steps: Vec::new(), is_complete: false };
     for line in lines {
         match serde_json::from_str(line).map_err(|_| broken())? {
             Line::Head(_) => return Err(broken()),
-            Line::Change(change, before) => record.changes.push((change, before)),
+            Line::Change(change, before) => {
+                record.changes.push((change, before));
+                record.owners.push(0);
+            }
+            Line::Step(step) => record.steps.push(step),
+            Line::Part(step, change, before) => {
+                record.changes.push((change, before));
+                record.owners.push(step);
+            }
+            Line::Returned(step) => {
+                record.steps.retain(|taken| taken.number != step);
+                record.retain(|owner, _| owner != step);
+            }
             Line::Complete => record.is_complete = true,
         }
     }
@@ -268,6 +348,29 @@ mod tests {
         let record = peek(&folder).unwrap().unwrap();
         let commands: Vec<_> = record.changes.iter().map(|(change, _)| change.command()).collect();
         assert_eq!((commands, record.is_complete), (vec!["echo 7 > /x".to_owned(), "echo 11 > /x".to_owned()], true));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn changes_of_a_returned_step_are_left_out_and_the_journal_is_shortened_with_steps() {
+        let folder = folder("steps");
+        let mut journal = Journal::open(&folder).unwrap();
+        journal.begin("dynamic", false).unwrap();
+        let change = |path: &str| Change::File { path: path.into(), value: "1".into(), may_fail: false };
+        for number in 1..=3 {
+            let what = format!("step {number}");
+            journal.begin_step(&StepHead { number, what, why: "test".into(), taken_s: 0 }).unwrap();
+            journal.add_to(number, &change(&format!("/{number}")), &Before::Absent).unwrap();
+        }
+        journal.add_to(1, &change("/late"), &Before::Absent).unwrap();
+        journal.end_step(2).unwrap();
+        let record = journal.record().unwrap().unwrap();
+        assert_eq!(record.owners, [1, 3, 1]);
+        assert_eq!(record.steps.iter().map(|step| step.number).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!((record.of_step(1).len(), record.of_step(2).len()), (2, 0));
+        assert_eq!(journal.compact(|change| change.command().ends_with("/1")).unwrap(), 2);
+        let record = journal.record().unwrap().unwrap();
+        assert_eq!((record.owners, record.steps.len()), (vec![3, 1], 2));
         fs::remove_dir_all(folder).unwrap();
     }
 

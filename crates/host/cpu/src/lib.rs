@@ -12,6 +12,7 @@
 //! | [`journal`] | what is changed and what was before, on the disk before it is made; the lock |
 //! | [`controller`] | makes changes and restores them; the watchdog |
 //! | [`follow`] | applies a policy to what is started while it is held |
+//! | [`dynamic`] | measures, and moves only what hurts, one step at a time: a machine that decides, and the loop around it |
 //! | [`latency`] | how long threads wait for a CPU, how late periodic ones are, and whether the host itself stalled |
 //! | [`blame`] | who ran while a thread waited, and the knob that removes it |
 //! | `assembler`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
@@ -19,10 +20,6 @@
 //!
 //! # What is still to come, and where it fits
 //!
-//! - **A dynamic controller** is a loop that measures ([`latency`], [`blame`]) and then gives a [`Controller`] one step at a time: a
-//!   few [`Change`]s, whose reverts are in the journal like all others. Its decisions are a function of what was measured and of a
-//!   clock that is handed in, in a module of its own, so that it runs in virtual time over traces that `samples::Waits` counts.
-//!   In the program it takes the place of [`follow::Follower::step`].
 //! - **An emulated base-band unit** is a program of its own (`ferric-vbbu`), whose threads have the names of profile `vbbu`. It needs
 //!   nothing of this crate; a load that follows the emulated RAN composes both in `bin`.
 //! - **The loop over E2** is a service model in `e2`, whose RAN function reads a trait of what a base station provides; its values are
@@ -40,6 +37,7 @@ pub mod blame;
 pub mod change;
 pub mod controller;
 pub mod cpus;
+pub mod dynamic;
 mod error;
 pub mod follow;
 pub mod host;

@@ -1,6 +1,6 @@
 //! Policies, and the changes that each consists of on a host. Nothing here changes anything.
 
-mod shield;
+pub(crate) mod shield;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -302,7 +302,7 @@ pub fn plan(request: &Request, host: &Host) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-fn plan_interrupts(request: &Request, host: &Host, plan: &mut Plan) {
+pub(crate) fn plan_interrupts(request: &Request, host: &Host, plan: &mut Plan) {
     let patterns = &request.profile.interrupts;
     let is_meant = |interrupt: &&Interrupt| {
         let mut known = interrupt.names.iter().chain(&interrupt.device);
@@ -324,7 +324,7 @@ fn plan_interrupts(request: &Request, host: &Host, plan: &mut Plan) {
     }));
 }
 
-fn plan_knob(knob: Knob, request: &Request, host: &Host, plan: &mut Plan) {
+pub(crate) fn plan_knob(knob: Knob, request: &Request, host: &Host, plan: &mut Plan) {
     let set = |path: String, value: String, may_fail| Change::File { path: path.into(), value, may_fail };
     let others = host.online.without(&plan.cpus);
     let is_meant = |device: &&String| {

@@ -1,4 +1,4 @@
-//! The system calls that no safe crate has: BPF, performance events, and the memory that these share with the kernel.
+//! The system calls that no safe crate has: BPF, performance events, the memory that these share with the kernel, scheduling policies.
 #![allow(unsafe_code, reason = "bpf(2), perf_event_open(2) and their ioctls have no safe wrapper")]
 
 use std::io;
@@ -178,6 +178,15 @@ pub(crate) fn load(kind: ProgramKind, code: &[Instruction]) -> io::Result<OwnedF
         let lines: Vec<&str> = text.trim_end_matches('\0').lines().rev().take(6).collect();
         io::Error::new(error.kind(), format!("{error}: {}", lines.into_iter().rev().collect::<Vec<_>>().join(" | ")))
     })
+}
+
+/// Gives a thread a scheduling policy without a real-time priority. Its nice value stays.
+pub(crate) fn set_scheduling(tid: u32, policy: u32) -> io::Result<()> {
+    let number = |value: u32| i32::try_from(value).map_err(io::Error::other);
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters live until the call returns.
+    let result = unsafe { libc::sched_setscheduler(number(tid)?, number(policy)?, &parameters) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// `struct perf_event_attr` of the first version with a clock (`PERF_ATTR_SIZE_VER5`).

@@ -89,6 +89,21 @@ fn parse(pid: u32, tid: u32, stat: &str, status: &str) -> Option<Thread> {
     })
 }
 
+/// The CPU time of a process or a thread (a folder of `/proc`), in clock ticks, and its state, such as `R`. `None` if it has ended.
+///
+/// # Errors
+/// Those of reading `/proc`.
+pub(crate) fn usage(folder: &str) -> io::Result<Option<(u64, char)>> {
+    let Some(stat) = present(fs::read(format!("{folder}/stat")))? else { return Ok(None) };
+    let stat = String::from_utf8_lossy(&stat);
+    let parsed = || {
+        let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
+        let number = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        Some((number(14)? + number(15)?, fields.first()?.chars().next()?))
+    };
+    parsed().ok_or_else(|| io::Error::new(ErrorKind::InvalidData, format!("{folder}/stat cannot be parsed"))).map(Some)
+}
+
 /// The numbers in the names of a folder of `/proc`. Empty if it does not exist.
 fn numbers(folder: &str) -> io::Result<Vec<u32>> {
     let Some(entries) = present(fs::read_dir(folder))? else { return Ok(Vec::new()) };
@@ -119,6 +134,23 @@ pub fn of_process(pid: u32) -> io::Result<Vec<Thread>> {
         threads.extend(Thread::read(pid, tid)?);
     }
     Ok(threads)
+}
+
+/// The threads of all processes that have one of some names, without those of the kernel.
+///
+/// # Errors
+/// Those of reading `/proc`.
+pub(crate) fn named(names: &[&str]) -> io::Result<Vec<Thread>> {
+    let mut found = Vec::new();
+    for pid in processes()? {
+        for tid in numbers(&format!("/proc/{pid}/task"))? {
+            let Some(name) = present(fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")))? else { continue };
+            if names.contains(&name.trim_end_matches('\n')) {
+                found.extend(Thread::read(pid, tid)?.filter(|thread| !thread.is_kernel));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Whether a name matches a pattern. `*` stands for any octets. As the kernel cuts names, a pattern without `*` is cut too.

@@ -65,6 +65,7 @@ pub(crate) struct Maps {
     /// Watched threads: the CPU that each waits for plus one, or 0.
     pub(crate) threads: Map<1>,
     cpus: SharedArray,
+    cpu_count: usize,
     /// The place of each key's entry.
     places: Map<8>,
     /// An entry by place. That of place 0 has the next free place in its first word.
@@ -80,6 +81,7 @@ impl Maps {
         let maps = Maps {
             threads: Map::create(MapKind::Hash, 1, MAX_THREADS)?,
             cpus: SharedArray::create(cpu::WORDS, cpus as u32)?,
+            cpu_count: cpus,
             places: Map::create(MapKind::Hash, 1, MAX_ENTRIES)?,
             entries: SharedArray::create(entry::WORDS, MAX_ENTRIES)?,
         };
@@ -89,8 +91,27 @@ impl Maps {
 
     /// The entries. Two CPUs may have made one each for the same key.
     pub(crate) fn entries(&self) -> Vec<Vec<u64>> {
-        let taken = self.entries.word(0, 0).load(Relaxed).min(MAX_ENTRIES.into()) as usize;
-        (1..taken).map(|place| self.entries.record(place)).filter(|entry| entry[entry::COUNT] > 0).collect()
+        self.taken().map(|place| self.entries.record(place)).filter(|entry| entry[entry::COUNT] > 0).collect()
+    }
+
+    /// The places of entries.
+    pub(crate) fn taken(&self) -> std::ops::Range<usize> {
+        1..self.entries.word(0, 0).load(Relaxed).min(MAX_ENTRIES.into()) as usize
+    }
+
+    /// How often the entry at a place has counted.
+    pub(crate) fn count(&self, place: usize) -> u64 {
+        self.entries.word(place, entry::COUNT).load(Relaxed)
+    }
+
+    /// The entry at a place.
+    pub(crate) fn entry(&self, place: usize) -> Vec<u64> {
+        self.entries.record(place)
+    }
+
+    /// When the last stall ended, of any CPU.
+    pub(crate) fn last_stall_ns(&self) -> u64 {
+        (0..self.cpu_count).map(|cpu| self.cpus.word(cpu, cpu::STALL_END).load(Relaxed)).max().unwrap_or(0)
     }
 }
 
