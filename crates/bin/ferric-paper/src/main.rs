@@ -26,6 +26,10 @@ use program::{LogLevel, outln, parse_seconds, signals};
 /// that paper leaves open. They need RabbitMQ and Kafka (crates/edge/rnis/brokers/run COMMAND runs a command with both) and the
 /// program ferric-rnis; `all` contains the figures where both are there. See docs/figures.md.
 ///
+/// Figures vbbu-table2 to vbbu-fig11 are those of a third paper, about base-band units beside other work; vbbu-dynamic is what that
+/// paper leaves open. They need Linux, root, `stress-ng` (scripts/stress-ng) and the programs ferric-vbbu and ferric-cpu, and change
+/// the CPUs of tasks while they run, so `all` does not contain them. See docs/vbbu.md.
+///
 /// Figures 11 and 13 and experiments run the emulated RAN over E2, faster than real time. The model waits for its controllers, so the numbers
 /// are the same on every machine. With --live they run in real time, a minute each (11c and 13b: two), and state whether
 /// the machine was fast enough.
@@ -217,7 +221,7 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
     }
     let has_brokers = bench::rnis::Brokers::are_available();
     let is_chosen = |figure: &&Figure| {
-        let is_possible = figure.is_of_paper() && (has_brokers || !figure.needs_brokers());
+        let is_possible = figure.is_of_paper() && (has_brokers || !figure.needs_brokers()) && !figure.changes_host();
         chosen == figure.name() || chosen == "all" && is_possible
     };
     if chosen == "all" && !has_brokers {

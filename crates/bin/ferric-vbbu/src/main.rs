@@ -188,7 +188,9 @@ fn start(cli: &Cli) -> anyhow::Result<(Unit, Place)> {
     let place = config.place;
     match Unit::start(config.clone()) {
         Err(vbbu::Error::Network(error)) if cli.network.is_none() => {
-            tracing::warn!("{error}: tunnels run over loopback, not over virtual Ethernet devices; run as root for these");
+            tracing::warn!(
+                "{error}: tunnels run over loopback, not over virtual Ethernet devices; run as root for these"
+            );
             let config = Config { place: Place::Loopback, ..config };
             Ok((Unit::start(config).context("cannot start the unit")?, Place::Loopback))
         }
@@ -197,9 +199,9 @@ fn start(cli: &Cli) -> anyhow::Result<(Unit, Place)> {
 }
 
 fn threads_json(status: &UnitStatus) -> Value {
-    let threads = status.threads.iter().map(|thread| {
-        json!({"name": thread.role.name(), "tid": thread.tid, "fifo": thread.is_fifo, "cpus": thread.cpus()})
-    });
+    let threads = status.threads.iter().map(
+        |thread| json!({"name": thread.role.name(), "tid": thread.tid, "fifo": thread.is_fifo, "cpus": thread.cpus()}),
+    );
     threads.collect()
 }
 
@@ -284,6 +286,9 @@ fn print_end(is_json: bool, status: &UnitStatus, without_fifo: Option<&str>) {
         counts.ul_mbps()
     );
     if counts.late_slots > 0 {
-        outln!("the cell itself was late in {} slots: the host was too busy for the unit's surroundings", counts.late_slots);
+        outln!(
+            "the cell itself was late in {} slots: the host was too busy for the unit's surroundings",
+            counts.late_slots
+        );
     }
 }

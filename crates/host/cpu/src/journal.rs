@@ -281,8 +281,7 @@ fn parse(text: &str) -> Result<Option<Record>, Error> {
     if head.boot != boot_id()? {
         return Ok(None);
     }
-    let mut record =
-        Record { head, changes: Vec::new(), owners: Vec::new(), steps: Vec::new(), is_complete: false };
+    let mut record = Record { head, changes: Vec::new(), owners: Vec::new(), steps: Vec::new(), is_complete: false };
     for line in lines {
         match serde_json::from_str(line).map_err(|_| broken())? {
             Line::Head(_) => return Err(broken()),

@@ -85,7 +85,8 @@ impl Links {
         let mut connect = |name: &str, peer: &Namespace, second| -> Result<[Site<'_>; 2], Error> {
             let device = format!("vbbu{unit}{name}");
             let ends = [subnet(second, 1), subnet(second, 2)];
-            let [first, last] = [(&*device, ends[0]), ("unit", ends[1])].map(|(device, address)| End { device, address });
+            let [first, last] =
+                [(&*device, ends[0]), ("unit", ends[1])].map(|(device, address)| End { device, address });
             devices.push(Veth::connect(own, peer, [first, last], PREFIX_BITS)?);
             Ok([Site { namespace: own, address: ends[0] }, Site { namespace: None, address: ends[1] }])
         };
@@ -99,7 +100,13 @@ impl Links {
             false => (near, core),
         };
         let gtp = gtp::PORT + u16::from(unit);
-        let links = Links::between(split, [near, core, near_mid, du], [gtp, gtp::PORT, S1AP_PORT, SAMPLES_PORT], devices, &namespaces)?;
+        let links = Links::between(
+            split,
+            [near, core, near_mid, du],
+            [gtp, gtp::PORT, S1AP_PORT, SAMPLES_PORT],
+            devices,
+            &namespaces,
+        )?;
         Ok(links.of(namespaces))
     }
 

@@ -219,7 +219,12 @@ impl Decider {
         let is_free = |index: usize, taken: &Taken| {
             !self.taken[index + 1..].iter().any(|later| later.step.stands_on(&taken.step))
         };
-        self.taken.iter().enumerate().rev().find(|(index, taken)| is_free(*index, taken) && is_meant(taken)).map(|(_, t)| t)
+        self.taken
+            .iter()
+            .enumerate()
+            .rev()
+            .find(|(index, taken)| is_free(*index, taken) && is_meant(taken))
+            .map(|(_, t)| t)
     }
 
     /// What starves others is given back first.

@@ -180,16 +180,16 @@ impl Meter {
                 could_run.extend(usage.filter(|(_, state)| *state == 'R').map(|(ticks, _)| (task.tid, ticks)));
             }
             let ran: u64 = match self.progress.get(name) {
-                Some((before, _)) => could_run
-                    .iter()
-                    .filter_map(|(tid, ticks)| Some(ticks.saturating_sub(*before.get(tid)?)))
-                    .sum(),
+                Some((before, _)) => {
+                    could_run.iter().filter_map(|(tid, ticks)| Some(ticks.saturating_sub(*before.get(tid)?))).sum()
+                }
                 None => u64::MAX,
             };
             let passed = self.progress.get(name).map_or(0, |(_, ticks)| host_ticks.saturating_sub(*ticks));
             let cpus = steps.online_count() as f64;
             // at least one of them could run at both times
-            let waited = self.progress.get(name).is_some_and(|(before, _)| could_run.keys().any(|tid| before.contains_key(tid)));
+            let waited =
+                self.progress.get(name).is_some_and(|(before, _)| could_run.keys().any(|tid| before.contains_key(tid)));
             if waited && passed > 0 && (ran as f64) < STARVED_CPUS * passed as f64 / cpus {
                 observation.starved.push(name.clone());
             }

@@ -108,13 +108,7 @@ impl Session {
         Ok(entries)
     }
 
-    fn take(
-        &mut self,
-        controller: &mut Controller,
-        step: Step,
-        cause: &Cause,
-        entry: &mut Entry,
-    ) -> Result<(), Error> {
+    fn take(&mut self, controller: &mut Controller, step: Step, cause: &Cause, entry: &mut Entry) -> Result<(), Error> {
         let lost = self.lost();
         let threads = self.meter.threads();
         let changes = self.steps.changes(&step, &threads, &lost);
@@ -202,7 +196,9 @@ fn advice(class: Class, name: &str) -> String {
         Class::KernelThread if !name.starts_with("kworker/u") => {
             "a thread of the kernel that no mask moves: see whether what it serves is needed".into()
         }
-        Class::Softirq if !name.starts_with("NET") => "it is bound to its CPU: give the base station another one".into(),
+        Class::Softirq if !name.starts_with("NET") => {
+            "it is bound to its CPU: give the base station another one".into()
+        }
         class => {
             let (knob, cost) = class.knob();
             format!("consider {knob}; cost: {cost}")

@@ -107,9 +107,11 @@ pub(crate) fn exclude(
     lost: &Cpus,
     cpus: &Cpus,
 ) -> Result<Vec<Change>, Error> {
-    let cpuset = host.cpuset.as_ref().filter(|cpuset| cpuset.version == 1).ok_or_else(|| {
-        Error::Unsupported("the cpuset controller of version 1 is not mounted".into())
-    })?;
+    let cpuset = host
+        .cpuset
+        .as_ref()
+        .filter(|cpuset| cpuset.version == 1)
+        .ok_or_else(|| Error::Unsupported("the cpuset controller of version 1 is not mounted".into()))?;
     let scope = scope(request, cpuset)?;
     let rest = cpus_of(&scope, host)?.without(lost).without(cpus);
     if rest.is_empty() {
