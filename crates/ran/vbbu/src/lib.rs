@@ -69,7 +69,8 @@ pub enum Split {
     Monolithic,
     /// Split 7.1: the unit exchanges frequency-domain samples with the radio unit over UDP.
     Samples,
-    /// Split 2: the unit has what is above RLC; its real-time threads have no work, which the distributed unit does elsewhere.
+    /// Split 2: the unit has what is above RLC, and packets cross the midhaul. Its real-time threads have no work and no deadlines: the
+    /// machine at the cell's site has the HARQ loop.
     F1,
 }
 

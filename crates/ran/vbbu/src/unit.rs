@@ -119,6 +119,8 @@ pub struct Unit {
     calibration: Calibration,
     uplink: Uplink,
     ues: u32,
+    /// Whether the unit has the HARQ loop.
+    has_harq: bool,
     /// The next slot of the cell.
     slot: u64,
     counts: Counts,
@@ -168,8 +170,10 @@ impl Unit {
             ..RanConfig::default()
         })?;
         let prbs = [Direction::Downlink, Direction::Uplink].map(|direction| ran.network().cell(0).prbs(direction));
+        // in split 2 the machine at the cell's site has L1, L2 and HARQ
+        let has_harq = config.split != Split::F1;
         let budget = Budget {
-            full_us: config.full_load_us,
+            full_us: if has_harq { config.full_load_us } else { 0.0 },
             prbs: (prbs[0], prbs[1]),
             is_transform_elsewhere: config.split == Split::Samples,
         };
@@ -202,6 +206,7 @@ impl Unit {
             calibration,
             uplink: Uplink { mbps: config.uplink_mbps, due_octets: 0.0, ue: 0 },
             ues,
+            has_harq,
             slot: 0,
             counts: Counts { least_slack_us: f64::INFINITY, ..Counts::default() },
             before: Counts::default(),
@@ -237,7 +242,9 @@ impl Unit {
     #[must_use]
     pub fn counts(&self) -> Counts {
         let now = self.read_counts();
-        Counts { least_slack_us: if now.subframes == 0 { 0.0 } else { now.least_slack_us }, ..now.since(self.before) }
+        // no subframe has been processed
+        let least_slack_us = if now.least_slack_us.is_finite() { now.least_slack_us } else { 0.0 };
+        Counts { least_slack_us, ..now.since(self.before) }
     }
 
     /// Threads, CPUs and counters.
@@ -283,6 +290,9 @@ impl Unit {
     /// The downlink of the next slot depends on the subframe four before it.
     fn check_deadline(&mut self, subframe: u64) {
         self.counts.subframes += 1;
+        if !self.has_harq {
+            return;
+        }
         if let Some(slack) = self.air.deadlines.slack_ns(subframe) {
             self.counts.least_slack_us = self.counts.least_slack_us.min(slack as f64 / 1000.0);
         }
@@ -297,9 +307,8 @@ impl Unit {
         let mut network = self.ran.network_mut();
         let cell = network.cell_mut(0);
         let now = cell.now();
-        let place = |number: u32| u64::from(number);
         let find = |cell: &radio::Cell, number: u32| {
-            cell.ues().find(|(_, ue)| ue.number() == place(number)).map(|(index, _)| index)
+            cell.ues().find(|(_, ue)| ue.number() == u64::from(number)).map(|(index, _)| index)
         };
         while let Ok((teid, octets)) = self.cell.downlink.try_recv() {
             let ue = teid.checked_sub(1).and_then(|number| find(cell, number)).and_then(|index| cell.ue_mut(index));
