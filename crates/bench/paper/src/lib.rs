@@ -47,6 +47,7 @@ pub use peer::{Peer, PeerError};
 pub use plot::{Connection, Mark, Panel, Plot, Series, X};
 pub use report::{FigureReport, Setting, Statement};
 pub use table::{Cell, Table};
+pub use vbbu::run_background;
 
 /// A figure or table of the paper, or an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

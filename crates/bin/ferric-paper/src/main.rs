@@ -61,6 +61,12 @@ enum Part {
         #[arg(value_name = "JSON")]
         part: String,
     },
+    /// Load beside a measurement, in a process of its own.
+    #[command(hide = true)]
+    Background {
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
+    },
 }
 
 #[derive(Args)]
@@ -154,6 +160,7 @@ fn main() -> ExitCode {
     let result = match &cli.part {
         Some(Part::Part { part }) => bench::part::run(part),
         Some(Part::ModelCheck(args)) => model_check(args),
+        Some(Part::Background { words }) => paper::run_background(words),
         None => run(&cli.figures),
     };
     program::exit_code("ferric paper", result)

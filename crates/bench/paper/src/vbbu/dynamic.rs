@@ -2,15 +2,14 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{JoinHandle, available_parallelism, sleep};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use cpu::Selection;
 use cpu::latency::Latency;
 
+use super::background::Background;
 use super::host::HostTime;
 use super::load::end_group;
 use super::policy::{Choice, Held};
@@ -36,46 +35,6 @@ const GIVEN_BACK: f64 = 0.5;
 /// The level of the tests.
 const LEVEL: f64 = 0.05;
 const POLICIES: [&str; 2] = ["static shield, workqueue", "dynamic"];
-
-/// Tasks that use all the CPU they get, one for each CPU, and count their work.
-struct BestEffort {
-    stop: Arc<AtomicBool>,
-    work: Arc<AtomicU64>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl BestEffort {
-    fn start() -> anyhow::Result<BestEffort> {
-        let mut tasks = BestEffort { stop: Arc::default(), work: Arc::default(), threads: Vec::new() };
-        for _ in 0..available_parallelism()?.get() {
-            let (stop, work) = (Arc::clone(&tasks.stop), Arc::clone(&tasks.work));
-            let run = move || {
-                let mut state = 1_u64;
-                while !stop.load(Ordering::Acquire) {
-                    for _ in 0..10_000 {
-                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    }
-                    std::hint::black_box(state);
-                    work.fetch_add(1, Ordering::Relaxed);
-                }
-            };
-            let thread = std::thread::Builder::new().name("best-effort".into()).spawn(run);
-            tasks.threads.push(thread.context("cannot start a best-effort task")?);
-        }
-        Ok(tasks)
-    }
-}
-
-impl Drop for BestEffort {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                eprintln!("ferric paper: a best-effort task has panicked");
-            }
-        }
-    }
-}
 
 /// `ferric cpu run --policy dynamic`.
 struct Dynamic(Child);
@@ -110,7 +69,7 @@ struct Block {
 
 fn block(rig: &Rig, is_dynamic: bool) -> anyhow::Result<Block> {
     let unit = UnitProcess::start(&rig.unit, &HALF_LOAD)?;
-    let tasks = BestEffort::start()?;
+    let tasks = Background::start(&["spin"])?;
     let tids = unit.tids();
     let (held, mut dynamic) = match is_dynamic {
         true => (None, Some(Dynamic::start(rig, &tids)?)),
@@ -122,17 +81,18 @@ fn block(rig: &Rig, is_dynamic: bool) -> anyhow::Result<Block> {
     {
         anyhow::bail!("`ferric cpu run --policy dynamic` has ended ({status}): run it to see why");
     }
-    let groups: Vec<u32> = [unit.group()].into_iter().chain(dynamic.iter().map(|Dynamic(child)| child.id())).collect();
+    let groups: Vec<u32> =
+        [unit.group(), tasks.group()].into_iter().chain(dynamic.iter().map(|Dynamic(child)| child.id())).collect();
     // for stalls of the host
     let (mut latency, _) = Latency::start(Selection { names: Vec::new(), pids: tids }, None)?;
     let (first, before, begun) = (unit.periods(), HostTime::read(&groups), Instant::now());
-    let work = tasks.work.load(Ordering::Relaxed);
+    let work = tasks.count();
     while begun.elapsed().as_secs_f64() < rig.seconds {
         sleep(Duration::from_millis(100));
         latency.poll()?;
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let work = tasks.work.load(Ordering::Relaxed) - work;
+    let work = tasks.count() - work;
     let after = HostTime::read(&groups);
     let foreign = after.foreign_percent(&before, seconds);
     let periods = unit.since(first);

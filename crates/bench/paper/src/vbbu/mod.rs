@@ -1,6 +1,7 @@
 //! The measurements of paper 004 (Ocampo et al., "Assessing the Cloud-RAN in the Linux Kernel: Sharing Computing and Network
 //! Resources", Sensors 2024, 24(7), 2365), with an emulated unit, and the dynamic policy that the paper leaves open.
 
+mod background;
 mod dynamic;
 mod host;
 mod load;
@@ -36,6 +37,8 @@ fn differs() -> Vec<&'static str> {
 fn setting() -> Setting {
     Setting { paper: PAPER, ours: OURS, differs: differs() }
 }
+
+pub use background::run as run_background;
 
 /// Measures one figure or table.
 ///

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use cpu::Host;
 
+use super::background::{Background, SINK, SINK_DEVICE};
 use super::host::HostTime;
-use super::load::Flood;
 use super::policy::Held;
 use super::rig::{ROUNDS, Rig, online};
 use super::setting;
@@ -63,14 +63,16 @@ fn block(rig: &Rig, has_affinity: bool) -> anyhow::Result<([Vec<f64>; 2], Option
     let units = UNITS.map(|(_, arguments)| UnitProcess::start(&rig.unit, &arguments));
     let [one, other] = units;
     let units = [one?, other?];
-    let flood = Flood::start_to_namespace(has_affinity.then(|| sink.clone()))?;
+    let list = sink.iter().copied().collect::<cpu::Cpus>().to_string();
+    let arguments = ["flood-to-namespace", &*list];
+    let flood = Background::start(if has_affinity { &arguments } else { &arguments[..1] })?;
     let held = match has_affinity {
         true => {
             for (index, (namespace, devices)) in DEVICES.into_iter().enumerate() {
                 let last = [&first, &second][index].last().copied().unwrap_or(0);
                 devices.into_iter().try_for_each(|device| steer(namespace, device, last))?;
             }
-            steer(Flood::SINK, Flood::SINK_DEVICE, sink.last().copied().unwrap_or(0))?;
+            steer(SINK, SINK_DEVICE, sink.last().copied().unwrap_or(0))?;
             let groups =
                 [(units[0].tids(), first.into_iter().collect()), (units[1].tids(), second.into_iter().collect())];
             Some(Held::apply_wide(&groups, &rig.cpu)?)
@@ -78,7 +80,7 @@ fn block(rig: &Rig, has_affinity: bool) -> anyhow::Result<([Vec<f64>; 2], Option
         false => None,
     };
     sleep(Duration::from_millis(700));
-    let groups = units.each_ref().map(UnitProcess::group);
+    let groups = [units[0].group(), units[1].group(), flood.group()];
     let (starts, before, begun) = (units.each_ref().map(UnitProcess::periods), HostTime::read(&groups), Instant::now());
     sleep(Duration::from_secs_f64(rig.seconds));
     let foreign = HostTime::read(&groups).foreign_percent(&before, begun.elapsed().as_secs_f64());

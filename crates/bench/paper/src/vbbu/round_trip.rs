@@ -124,7 +124,7 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             let load = scenario.start()?;
             let held = Held::apply(choice, &unit.tids(), &rig.cpu)?;
             sleep(Duration::from_millis(500));
-            let groups = [unit.group()];
+            let groups: Vec<u32> = [unit.group()].into_iter().chain(load.group()).collect();
             let (before, begun) = (HostTime::read(&groups), Instant::now());
             values[place].extend(round_trips(rig.seconds).context(NAMES[place])?);
             let foreign = HostTime::read(&groups).foreign_percent(&before, begun.elapsed().as_secs_f64());
