@@ -27,7 +27,7 @@ pub struct LatencyArgs {
     /// The period of the threads, against which their lateness is measured [default: found by itself]
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     period_us: Option<u64>,
-    /// How waits are counted [default: by BPF, else by samples of perf_event]
+    /// How waits are counted [default: by BPF, else by samples of perf_event, else by a trace of tracefs]
     #[arg(long, value_enum)]
     source: Option<SourceArg>,
     /// Print JSON, at the end
@@ -39,6 +39,7 @@ pub struct LatencyArgs {
 enum SourceArg {
     Bpf,
     PerfEvent,
+    Tracefs,
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, &'static str> {
@@ -54,7 +55,11 @@ pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
             Latency::start(selection, args.period_us).map(|(latency, warning)| (latency, Vec::from_iter(warning)))?
         }
         Some(source) => {
-            let source = if matches!(source, SourceArg::Bpf) { Source::Bpf } else { Source::PerfEvent };
+            let source = match source {
+                SourceArg::Bpf => Source::Bpf,
+                SourceArg::PerfEvent => Source::PerfEvent,
+                SourceArg::Tracefs => Source::Tracefs,
+            };
             (Latency::start_with(selection, args.period_us, source)?, Vec::new())
         }
     };

@@ -182,6 +182,36 @@ fn samples_are_counted_with_a_warning_where_bpf_is_not_allowed() {
 }
 
 #[test]
+fn trace_is_counted_with_a_warning_where_perf_event_open_is_refused() {
+    let Some(_lock) = lock() else { return };
+    if !support::are_installed(&["setpriv", "unshare"]) {
+        return;
+    }
+    let mut unit = unit_with_pair();
+    let instances = || {
+        let mount = "mount -t tracefs none /sys/kernel/tracing && ls /sys/kernel/tracing/instances";
+        let output = std::process::Command::new("unshare").args(["--mount", "sh", "-c", mount]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let before = instances();
+    // neither CAP_BPF nor CAP_PERFMON
+    let script = "mount -t tracefs none /sys/kernel/tracing && exec setpriv --bounding-set=-sys_admin,-bpf,-perfmon \"$@\"";
+    let arguments = ["--mount", "sh", "-c", script, "sh", PROGRAM, "latency", "--name", "victim", "--seconds", "60", "--json"];
+    let mut program = Program::start("unshare", &arguments);
+    program.logs("measuring");
+    unit.tell(&format!("wake {ROUNDS} {BLOCKED_US}"));
+    std::thread::sleep(Duration::from_millis(300));
+    let outcome = program.stop();
+    assert!(outcome.stderr.contains("the text of a trace is counted instead"), "{}", outcome.stderr);
+    let document: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(document["source"], "tracefs");
+    let victim = thread(&document, "victim");
+    assert_eq!((&victim["wakeups"], &victim["buckets_us"]["16-"]), (&ROUNDS.into(), &100.0.into()), "{document:#}");
+    assert!(victim["mean_us"].as_f64().unwrap() >= BLOCKED_US as f64 - 1.0, "{document:#}");
+    assert_eq!(instances(), before, "the instance is removed");
+}
+
+#[test]
 fn threads_that_are_started_meanwhile_are_measured() {
     let Some(_lock) = lock() else { return };
     let mut unit = Unit::start(&["early"]);

@@ -8,8 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
-use support::{PROGRAM, State, Unit, allowed, assert_same, lock, snapshot};
+use support::{Group, PROGRAM, State, Unit, allowed, assert_same, children, kill, lock, snapshot, two_cpus};
 
 /// The threads of Table 1 in paper 004.
 const TABLE_1: [&str; 7] =
@@ -19,13 +18,6 @@ const TABLE_1: [&str; 7] =
 #[ignore = "a base station, which the tests start"]
 fn unit() {
     support::be_a_unit();
-}
-
-/// The last CPU of this host, and another one.
-fn two_cpus() -> (String, String) {
-    let online = cpu::Host::read().unwrap().online;
-    let mut cpus = online.iter().rev();
-    (cpus.next().unwrap().to_string(), cpus.next().unwrap().to_string())
 }
 
 #[test]
@@ -129,34 +121,6 @@ fn interrupts_and_knobs_are_set_and_restored() {
     state.succeeds(&["undo"]);
     assert_eq!(changed, (other, "-1".to_owned(), false));
     assert_same(&snapshot(&[&unit]), &before);
-}
-
-/// A control group of its own for a test of shields, with what was started in it.
-struct Group(PathBuf);
-
-impl Group {
-    fn new(name: &str, units: &[&Unit]) -> Option<Group> {
-        let Some(cpu::CpusetMount { version: 1, root }) = cpu::Host::read().unwrap().cpuset else {
-            println!(
-                "NOT TESTED: shields take the cpuset controller of version 1 here; in version 2 only the whole host has them"
-            );
-            return None;
-        };
-        let path = root.join(format!("ferric-test-{}-{name}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        for file in ["cpuset.cpus", "cpuset.mems"] {
-            let name = file.replace("cpuset.", "cpuset.effective_");
-            fs::write(path.join(file), fs::read_to_string(root.join(name)).unwrap()).unwrap();
-        }
-        for unit in units {
-            fs::write(path.join("cgroup.procs"), unit.pid()).unwrap();
-        }
-        Some(Group(path))
-    }
-
-    fn name(&self) -> &str {
-        self.0.file_name().unwrap().to_str().unwrap()
-    }
 }
 
 #[test]
@@ -291,16 +255,6 @@ fn process_that_has_ended_is_no_obstacle_to_undo() {
     assert!(status.contains("ended"), "{status}");
     state.succeeds(&["undo"]);
     assert_eq!(state.succeeds(&["status"]), "no policy is applied");
-}
-
-/// Sends SIGKILL, and says whether the process was there.
-fn kill(pid: u32) -> bool {
-    kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), Signal::KILL).is_ok()
-}
-
-fn children(pid: u32) -> Vec<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    text.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
 #[test]

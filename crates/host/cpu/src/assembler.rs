@@ -126,6 +126,11 @@ impl Assembler {
         self.push(0xdb, address, source, offset, 1);
     }
 
+    /// `memory[address + offset] |= source` at once for all CPUs; `source` = what was there.
+    pub(crate) fn fetch_and_or(&mut self, address: Register, offset: i16, source: Register) {
+        self.push(0xdb, address, source, offset, 0x41);
+    }
+
     /// `destination` = a map.
     pub(crate) fn map(&mut self, destination: Register, descriptor: i32) {
         const PSEUDO_MAP: Register = Register(1);
@@ -144,6 +149,17 @@ impl Assembler {
         self.register(Operation::Move, R2, R10);
         self.number(Operation::Add, R2, i32::from(key));
         self.call(Function::Lookup);
+    }
+
+    /// Sets the value of a key, both on the stack; `R0` = 0 if that is done.
+    pub(crate) fn update(&mut self, map: i32, key: i16, value: i16) {
+        self.map(R1, map);
+        self.register(Operation::Move, R2, R10);
+        self.number(Operation::Add, R2, i32::from(key));
+        self.register(Operation::Move, R3, R10);
+        self.number(Operation::Add, R3, i32::from(value));
+        self.number(Operation::Move, R4, 0);
+        self.call(Function::Update);
     }
 
     /// Ends the program. With 0 nobody else sees the event, neither other programs' samples: a program that only looks returns 1.

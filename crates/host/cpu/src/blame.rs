@@ -187,13 +187,8 @@ impl Blame {
         self.family = threads.into_iter().map(|thread| (thread.tid, thread)).collect();
         for thread in urgent {
             if self.names.insert(thread.tid, thread.name).is_none() {
-                match self.maps.threads.set([thread.tid], &[0]) {
-                    // the map is full: the first threads are watched
-                    Err(error) if error.raw_os_error() == Some(libc::E2BIG) => {}
-                    set => {
-                        set.map_err(|source| Error::system(format!("watch thread {}", thread.tid), RIGHT, source))?
-                    }
-                }
+                let watched = self.maps.watch(thread.tid);
+                watched.map_err(|source| Error::system(format!("watch thread {}", thread.tid), RIGHT, source))?;
             }
         }
         Ok(())

@@ -122,7 +122,7 @@ pub struct Settings {
     pub least_us: u32,
     /// The least time between two steps, in ns.
     pub settle_ns: u64,
-    /// How long a step stays at least, in ns. It doubles each time that the step was given back too early, up to 256 times.
+    /// How long a step stays at least, in ns. It doubles each time that the step was given back too early, up to 32 times.
     pub hold_ns: u64,
     /// For how long the load must be low before a step is given back, in ns.
     pub calm_ns: u64,
@@ -237,6 +237,8 @@ pub enum Cause {
         /// Since when, in ns.
         since_ns: u64,
     },
+    /// The same, for a culprit outside the control group that is managed.
+    Outside(Box<Cause>),
     /// No task of that name is left.
     Gone,
     /// The base station uses so many CPUs; when the step was taken it used `from`.
@@ -269,6 +271,7 @@ impl fmt::Display for Cause {
                 let ms = *waited_ns as f64 / 1e6;
                 write!(f, "{victim} has waited {ms:.1} ms for {class} {name}")
             }
+            Cause::Outside(hurt) => write!(f, "{hurt}, which is not in the control group that is managed"),
             Cause::Gone => f.write_str("no task of that name is left"),
             Cause::Fell { from, to } => {
                 write!(f, "the base station uses {to:.2} CPUs; {from:.2} when the step was taken")

@@ -1,7 +1,8 @@
 //! Scheduling latency of threads, as in tables 2 to 5 of the paper.
 //!
 //! BPF programs on the scheduler's tracepoints count (`programs`). Where the kernel or the rights do not allow BPF, samples of
-//! the same tracepoints are read by `perf_event_open` and counted here (`samples`): that costs more, and says so.
+//! the same tracepoints are read by `perf_event_open` and counted here (`samples`): that costs more, and says so. Where that is refused
+//! as well, the text of a trace of tracefs is (`trace`).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use crate::programs::{self, CLASSES, Maps, Points, TICK_NS, cpu, record};
 use crate::samples::Samples;
 use crate::sys::{self, EventAttributes, ProgramKind};
 use crate::threads::Thread;
+use crate::trace::Trace;
 use crate::tracepoints::Tracing;
 use crate::{Cpus, Error, Host, Selection};
 
@@ -22,7 +24,7 @@ pub(crate) const TRACEPOINT: u32 = 2;
 pub(crate) const CPU_CLOCK: u64 = 0;
 const RIGHT: &str = "root (CAP_BPF and CAP_PERFMON)";
 /// How often all processes are looked at for new ones.
-const SCAN_PERIOD: Duration = Duration::from_secs(3);
+const SCAN_PERIOD: Duration = Duration::from_secs(5);
 
 /// Times by powers of two: the first class is that of 0 and 1 us, the class `n` that of 2^n us and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +107,8 @@ pub enum Source {
     Bpf,
     /// In this process, by samples of tracepoints.
     PerfEvent,
+    /// In this process, by the text of a trace: in whole us, and without a notice of stalls.
+    Tracefs,
 }
 
 impl Source {
@@ -114,6 +118,7 @@ impl Source {
         match self {
             Source::Bpf => "bpf",
             Source::PerfEvent => "perf_event",
+            Source::Tracefs => "tracefs",
         }
     }
 }
@@ -173,6 +178,7 @@ pub struct Latency {
 enum Counter {
     Bpf(Bpf),
     Samples(Box<Samples>),
+    Trace(Box<Trace>),
 }
 
 /// Programs that are attached; they are detached when this is dropped, or its process ends.
@@ -184,7 +190,8 @@ struct Bpf {
 }
 
 impl Latency {
-    /// Starts a measurement of the selected threads, with BPF if that is possible. The second value says why it is not.
+    /// Starts a measurement of the selected threads, with BPF if that is possible, else with samples of `perf_event_open`, else with a trace
+    /// of tracefs. The second value says why it is not with BPF.
     ///
     /// # Errors
     /// [`Error::NotFound`] if no thread is selected; [`Error::Unsupported`] and [`Error::System`] if waits cannot be measured at all.
@@ -192,12 +199,18 @@ impl Latency {
         match Latency::start_with(selection.clone(), period_us, Source::Bpf) {
             Ok(latency) => Ok((latency, None)),
             Err(error @ (Error::NotFound(_) | Error::Invalid(_))) => Err(error),
-            Err(error) => {
-                let latency = Latency::start_with(selection, period_us, Source::PerfEvent)?;
-                let warning =
-                    format!("{error}; samples of perf_event are counted instead, which costs more and may lose some");
-                Ok((latency, Some(warning)))
-            }
+            Err(error) => match Latency::start_with(selection.clone(), period_us, Source::PerfEvent) {
+                Ok(latency) => {
+                    let instead = "samples of perf_event are counted instead, which costs more and may lose some";
+                    Ok((latency, Some(format!("{error}; {instead}"))))
+                }
+                Err(second) => {
+                    let latency = Latency::start_with(selection, period_us, Source::Tracefs)?;
+                    let instead = "the text of a trace is counted instead, which costs much more, has whole us, and does not \
+                                   notice stalls of the host";
+                    Ok((latency, Some(format!("{error}; {second}; {instead}"))))
+                }
+            },
         }
     }
 
@@ -211,10 +224,11 @@ impl Latency {
             return Err(Error::NotFound("no such thread is running: `ps -eLo pid,tid,comm` lists all".into()));
         }
         let host = Host::read()?;
-        let points = Points::read(&Tracing::open()?)?;
+        let tracing = Tracing::open()?;
         let counter = match source {
-            Source::Bpf => Counter::Bpf(Bpf::start(&points, &host)?),
-            Source::PerfEvent => Counter::Samples(Box::new(Samples::start(points, &host)?)),
+            Source::Bpf => Counter::Bpf(Bpf::start(&Points::read(&tracing)?, &host)?),
+            Source::PerfEvent => Counter::Samples(Box::new(Samples::start(Points::read(&tracing)?, &host)?)),
+            Source::Tracefs => Counter::Trace(Box::new(Trace::start(tracing, &host)?)),
         };
         let mut latency = Latency {
             selection,
@@ -252,9 +266,7 @@ impl Latency {
     /// # Errors
     /// Those of the system.
     pub fn poll(&mut self) -> Result<(), Error> {
-        if let Counter::Samples(samples) = &mut self.counter {
-            samples.read();
-        }
+        self.counter.read();
         if self.last_scan.is_none_or(|last| last.elapsed() >= SCAN_PERIOD) {
             self.last_scan = Some(Instant::now());
             let threads = self.selection.find()?;
@@ -276,9 +288,7 @@ impl Latency {
     /// # Errors
     /// Those of the system.
     pub fn report(&mut self) -> Result<Report, Error> {
-        if let Counter::Samples(samples) = &mut self.counter {
-            samples.read();
-        }
+        self.counter.read();
         let mut threads = Vec::new();
         for (tid, words) in self.counter.records() {
             // one that a watched thread has started meanwhile
@@ -304,18 +314,32 @@ impl Latency {
         let (stalls, lost, source) = match &self.counter {
             Counter::Bpf(bpf) => (bpf.stalls(), 0, Source::Bpf),
             Counter::Samples(samples) => (samples.stalls(), samples.lost(), Source::PerfEvent),
+            Counter::Trace(trace) => (Stalls::default(), trace.lost(), Source::Tracefs),
         };
         Ok(Report { threads, stalls, seconds: self.started.elapsed().as_secs_f64(), source, lost })
     }
 }
 
 impl Counter {
+    /// Counts what was collected, where this process does.
+    fn read(&mut self) {
+        match self {
+            Counter::Samples(samples) => samples.read(),
+            Counter::Trace(trace) => trace.read(),
+            Counter::Bpf(_) => {}
+        }
+    }
+
     fn watch(&mut self, tid: u32, is_new: bool) -> Result<(), Error> {
         match self {
             Counter::Samples(samples) => samples.watch(tid),
-            // the kernel may have added it already, at its parent's fork
-            Counter::Bpf(bpf) if is_new && bpf.place(tid).is_none() => {
-                let watched = bpf.maps.watch(tid);
+            Counter::Trace(trace) => trace.waits.watch(tid),
+            Counter::Bpf(bpf) if is_new => {
+                let watched = match bpf.place(tid) {
+                    // the kernel has added it at its parent's fork
+                    Some(place) => bpf.maps.places.set(tid, place as u64),
+                    None => bpf.maps.watch(tid).map(drop),
+                };
                 watched.map_err(|source| Error::system(format!("watch thread {tid}"), RIGHT, source))?;
             }
             Counter::Bpf(_) => {}
@@ -326,6 +350,7 @@ impl Counter {
     fn set_period(&mut self, tid: u32, period_ns: u64) {
         match self {
             Counter::Samples(samples) => samples.set_period(tid, period_ns),
+            Counter::Trace(trace) => trace.waits.set_period(tid, period_ns),
             Counter::Bpf(bpf) => {
                 if let Some(place) = bpf.place(tid) {
                     bpf.maps.threads.word(place, record::PERIOD).store(period_ns, Relaxed);
@@ -338,6 +363,7 @@ impl Counter {
     fn records(&self) -> Vec<(u32, Vec<u64>)> {
         match self {
             Counter::Samples(samples) => samples.records(),
+            Counter::Trace(trace) => trace.waits.records(),
             Counter::Bpf(bpf) => {
                 let record = |place| {
                     let words = bpf.maps.threads.record(place);

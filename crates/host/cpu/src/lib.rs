@@ -15,7 +15,8 @@
 //! | [`dynamic`] | measures, and moves only what hurts, one step at a time: a machine that decides, and the loop around it |
 //! | [`latency`] | how long threads wait for a CPU, how late periodic ones are, and whether the host itself stalled |
 //! | [`blame`] | who ran while a thread waited, and the knob that removes it |
-//! | `assembler`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
+//! | `assembler`, `index`, `programs`, `tracepoints`, `sys` | BPF programs, written at run time for this kernel's tracepoints |
+//! | `trace` | the same counts by the text of a trace of tracefs |
 //! | `samples` | the same counts by samples of `perf_event_open`; its `Waits` counts recorded traces as well |
 //!
 //! # What is still to come, and where it fits
@@ -41,6 +42,7 @@ pub mod dynamic;
 mod error;
 pub mod follow;
 pub mod host;
+mod index;
 pub mod journal;
 pub mod latency;
 pub mod plan;
@@ -49,6 +51,7 @@ mod programs;
 mod samples;
 mod sys;
 pub mod threads;
+mod trace;
 mod tracepoints;
 
 pub use change::Change;

@@ -9,6 +9,7 @@ use crate::assembler::{
 };
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::index::Index;
 use crate::tracepoints::{Field, Tracepoint, Tracing};
 use crate::{Error, sys};
 
@@ -75,7 +76,7 @@ pub(crate) const STALL_NS: u64 = 3 * TICK_NS;
 #[derive(Debug)]
 pub(crate) struct Maps {
     /// The place of each watched thread's record.
-    pub(crate) places: sys::Map<1>,
+    pub(crate) places: Index,
     /// A record by place. That of place 0 has the next free place in its first word.
     pub(crate) threads: sys::SharedArray,
     /// A record by CPU.
@@ -91,9 +92,9 @@ impl Maps {
     /// # Errors
     /// Those of bpf(2).
     pub(crate) fn create(cpus: usize) -> std::io::Result<Maps> {
-        use sys::{Map, MapKind, SharedArray};
+        use sys::SharedArray;
         let maps = Maps {
-            places: Map::create(MapKind::Hash, 1, MAX_THREADS)?,
+            places: Index::create(MAX_THREADS)?,
             threads: SharedArray::create(record::WORDS, MAX_THREADS)?,
             cpus: SharedArray::create(cpu::WORDS, cpus as u32)?,
         };
@@ -111,7 +112,7 @@ impl Maps {
             return Ok(None);
         }
         self.threads.word(place as usize, record::TID).store(tid.into(), Relaxed);
-        self.places.set([tid], &[place]).map(|()| Some(place as usize))
+        self.places.set(tid, place).map(|()| Some(place as usize))
     }
 
     /// The places that are taken.
@@ -184,10 +185,7 @@ fn find_thread(program: &mut Assembler, maps: &Maps, context: Register, field: &
     program.load(Word, R2, context, field.offset);
     // an idle CPU's
     program.jump_if(R2, Equal, 0, none);
-    program.store(Word, R10, KEY, R2);
-    program.look_up(maps.places.descriptor(), KEY);
-    program.jump_if(R0, Equal, 0, none);
-    program.load(Double, R1, R0, 0);
+    maps.places.find(program, KEY, PLACE, none);
     program.store(Word, R10, PLACE, R1);
     program.look_up(maps.threads.descriptor(), PLACE);
     program.jump_if(R0, Equal, 0, none);
@@ -231,13 +229,7 @@ pub(crate) fn fork(maps: &Maps, parent: &Field, child: &Field) -> Vec<Instructio
     program.load(Word, R2, R6, child.offset);
     program.store(Word, R10, KEY, R2);
     program.store(Double, R0, word(record::TID), R2);
-    program.map(R1, maps.places.descriptor());
-    program.register(Move, R2, R10);
-    program.number(Add, R2, i32::from(KEY));
-    program.register(Move, R3, R10);
-    program.number(Add, R3, i32::from(VALUE));
-    program.number(Move, R4, 0);
-    program.call(Function::Update);
+    maps.places.add(&mut program, KEY, VALUE, PLACE);
     program.place(end);
     program.exit();
     program.finish()

@@ -84,9 +84,7 @@ impl Samples {
     }
 
     pub(crate) fn set_period(&mut self, tid: u32, period_ns: u64) {
-        if let Some(words) = self.waits.threads.get_mut(&tid) {
-            words[record::PERIOD] = period_ns;
-        }
+        self.waits.set_period(tid, period_ns);
     }
 
     /// Reads all samples, and counts those before now, but for the last millisecond, in the order of their times.
@@ -113,7 +111,7 @@ impl Samples {
     }
 
     pub(crate) fn records(&self) -> Vec<(u32, Vec<u64>)> {
-        self.waits.threads.iter().map(|(tid, words)| (*tid, words.clone())).collect()
+        self.waits.records()
     }
 
     pub(crate) fn stalls(&self) -> Stalls {
@@ -163,6 +161,17 @@ impl Waits {
         if self.threads.len() < crate::programs::MAX_THREADS as usize {
             self.threads.entry(tid).or_insert_with(|| vec![0; record::WORDS]);
         }
+    }
+
+    pub(crate) fn set_period(&mut self, tid: u32, period_ns: u64) {
+        if let Some(words) = self.threads.get_mut(&tid) {
+            words[record::PERIOD] = period_ns;
+        }
+    }
+
+    /// The record of each thread.
+    pub(crate) fn records(&self) -> Vec<(u32, Vec<u64>)> {
+        self.threads.iter().map(|(tid, words)| (*tid, words.clone())).collect()
     }
 
     /// Counts what has happened at a time, in ns, on a CPU.

@@ -57,6 +57,11 @@ impl Tracing {
         mount().map(Tracing).map_err(|error| Error::system("mount tracefs for this process", RIGHT, error.into()))
     }
 
+    /// Its folder.
+    pub(crate) fn folder(&self) -> &OwnedFd {
+        &self.0
+    }
+
     fn read(&self, path: &str) -> io::Result<String> {
         let file = openat(&self.0, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         let mut text = String::new();

@@ -10,6 +10,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-cpu");
 
 /// The arguments that make the tests' own program a base station: an ignored test that calls [`be_a_unit`].
@@ -17,7 +19,7 @@ const AS_UNIT: [&str; 4] = ["--exact", "unit", "--ignored", "--nocapture"];
 
 /// What the base station does until its input ends. Commands: `thread NAME`, `rename OLD NEW`,
 /// `churn COUNT`, `fork`, `spin CPU`, `call NAME`, `tick CPU`, `flood CPU MS`,
-/// `commit FOLDER CPU MS`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
+/// `commit FOLDER CPU MS`, `pace CPU`, `rival CPU MS`, `write FOLDER CPU MS`, and those of [`Pair`]: `pair CPU`, `wake COUNT US`, `preempt COUNT US`, `hog MS`.
 pub fn be_a_unit() {
     if std::env::var_os("FERRIC_CPU_UNIT").is_none() {
         return;
@@ -68,6 +70,42 @@ pub fn be_a_unit() {
                     become_thread("victim", &cpu, 40);
                     loop {
                         thread::sleep(Duration::from_micros(200));
+                    }
+                });
+            }
+            // as `tick`, with an ordinary priority and some work
+            ["pace", cpu] => {
+                let cpu = cpu.to_owned();
+                thread::spawn(move || {
+                    fs::write("/proc/thread-self/comm", "victim").unwrap();
+                    pin(&cpu);
+                    loop {
+                        thread::sleep(Duration::from_millis(1));
+                        let begun = std::time::Instant::now();
+                        while begun.elapsed() < Duration::from_micros(200) {}
+                    }
+                });
+            }
+            // a task of somebody else that may use all CPUs, and begins on this one
+            ["rival", cpu, ms] => {
+                let (cpu, time) = (cpu.to_owned(), Duration::from_millis(ms.parse().unwrap()));
+                thread::spawn(move || {
+                    fs::write("/proc/thread-self/comm", "rival").unwrap();
+                    pin(&cpu);
+                    let end = std::time::Instant::now() + time;
+                    while std::time::Instant::now() < end {}
+                });
+            }
+            // writes through a loop device: work of unbound kernel workers
+            ["write", folder, cpu, ms] => {
+                let (folder, cpu, time) = (folder.to_owned(), cpu.to_owned(), Duration::from_millis(ms.parse().unwrap()));
+                thread::spawn(move || {
+                    pin(&cpu);
+                    let (end, data) = (std::time::Instant::now() + time, vec![7; 8 << 20]);
+                    while std::time::Instant::now() < end {
+                        let mut file = fs::File::create(Path::new(&folder).join("data")).unwrap();
+                        file.write_all(&data).unwrap();
+                        file.sync_all().unwrap();
                     }
                 });
             }
@@ -370,6 +408,11 @@ pub fn snapshot(units: &[&Unit]) -> BTreeMap<PathBuf, String> {
         for task in fs::read_dir(format!("/proc/{}/task", unit.pid())).unwrap() {
             let task = task.unwrap().path();
             found.extend(allowed(&task).map(|cpus| (task.join("status: Cpus_allowed_list"), cpus)));
+            // the 41st field, of which the second may contain spaces
+            let policy = fs::read_to_string(task.join("stat")).ok().and_then(|stat| {
+                stat[stat.rfind(')')?..].split_ascii_whitespace().nth(39).map(str::to_owned)
+            });
+            found.extend(policy.map(|policy| (task.join("stat: policy"), policy)));
         }
     }
     if let Some(cpu::CpusetMount { root, .. }) = cpu::Host::read().unwrap().cpuset {
@@ -431,4 +474,50 @@ pub fn are_installed(programs: &[&str]) -> bool {
     let missing = programs.iter().find(is_missing);
     missing.iter().for_each(|program| println!("NOT TESTED: {program} is not installed"));
     missing.is_none()
+}
+
+/// A control group of its own for a test of shields, with what was started in it.
+pub struct Group(pub PathBuf);
+
+impl Group {
+    pub fn new(name: &str, units: &[&Unit]) -> Option<Group> {
+        let Some(cpu::CpusetMount { version: 1, root }) = cpu::Host::read().unwrap().cpuset else {
+            println!(
+                "NOT TESTED: shields take the cpuset controller of version 1 here; in version 2 only the whole host has them"
+            );
+            return None;
+        };
+        let path = root.join(format!("ferric-test-{}-{name}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        for file in ["cpuset.cpus", "cpuset.mems"] {
+            let name = file.replace("cpuset.", "cpuset.effective_");
+            fs::write(path.join(file), fs::read_to_string(root.join(name)).unwrap()).unwrap();
+        }
+        for unit in units {
+            fs::write(path.join("cgroup.procs"), unit.pid()).unwrap();
+        }
+        Some(Group(path))
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.file_name().unwrap().to_str().unwrap()
+    }
+}
+
+/// The last CPU of this host, and another one.
+pub fn two_cpus() -> (String, String) {
+    let online = cpu::Host::read().unwrap().online;
+    let mut cpus = online.iter().rev();
+    (cpus.next().unwrap().to_string(), cpus.next().unwrap().to_string())
+}
+
+/// Sends SIGKILL, and says whether the process was there.
+pub fn kill(pid: u32) -> bool {
+    kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), Signal::KILL).is_ok()
+}
+
+/// The numbers of a process's children.
+pub fn children(pid: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }

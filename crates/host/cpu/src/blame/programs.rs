@@ -7,8 +7,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::assembler::{
-    Assembler, Comparison, Function, Instruction, Label, Operation, R0, R1, R2, R3, R4, R6, R7, R8, R9, R10, Size,
+    Assembler, Comparison, Function, Instruction, Label, Operation, R0, R1, R2, R3, R6, R7, R8, R9, R10, Size,
 };
+use crate::index::Index;
 use crate::programs::{MAX_THREADS, STALL_NS, STATE_MASK};
 use crate::sys::{Map, MapKind, SharedArray};
 use crate::tracepoints::{Field, Tracing};
@@ -62,8 +63,10 @@ pub(crate) const MAX_ENTRIES: u32 = 16384;
 /// The maps that the programs share with this process.
 #[derive(Debug)]
 pub(crate) struct Maps {
-    /// Watched threads: the CPU that each waits for plus one, or 0.
-    pub(crate) threads: Map<1>,
+    /// The place of each watched thread.
+    index: Index,
+    /// By place: the CPU that the thread waits for plus one, or 0. That of place 0 is the next free place.
+    waiting: SharedArray,
     cpus: SharedArray,
     cpu_count: usize,
     /// The place of each key's entry.
@@ -79,14 +82,25 @@ impl Maps {
     /// Those of bpf(2).
     pub(crate) fn create(cpus: usize) -> std::io::Result<Maps> {
         let maps = Maps {
-            threads: Map::create(MapKind::Hash, 1, MAX_THREADS)?,
+            index: Index::create(MAX_THREADS)?,
+            waiting: SharedArray::create(1, MAX_THREADS)?,
             cpus: SharedArray::create(cpu::WORDS, cpus as u32)?,
             cpu_count: cpus,
             places: Map::create(MapKind::Hash, 1, MAX_ENTRIES)?,
             entries: SharedArray::create(entry::WORDS, MAX_ENTRIES)?,
         };
         maps.entries.word(0, 0).store(1, Relaxed);
+        maps.waiting.word(0, 0).store(1, Relaxed);
         Ok(maps)
+    }
+
+    /// Watches a thread, unless all places are taken: the first threads are watched.
+    ///
+    /// # Errors
+    /// Those of bpf(2).
+    pub(crate) fn watch(&self, tid: u32) -> std::io::Result<()> {
+        let place = self.waiting.word(0, 0).fetch_add(1, Relaxed);
+        if place < MAX_THREADS.into() { self.index.set(tid, place) } else { Ok(()) }
     }
 
     /// The entries. Two CPUs may have made one each for the same key.
@@ -165,6 +179,7 @@ const CPU: i16 = -8;
 const OTHER_CPU: i16 = -12;
 const BLAME: i16 = -48;
 const VALUE: i16 = -56;
+const PLACE: i16 = -60;
 
 fn word(index: usize) -> i16 {
     (8 * index) as i16
@@ -185,6 +200,14 @@ impl Writer<'_> {
         p.register(Move, R7, R0);
         p.call(Function::Time);
         p.register(Move, R8, R0);
+    }
+
+    /// `R0` = the address of the CPU that the thread whose number is in `R2` waits for; jumps to `none` if it is not watched.
+    fn find_thread(&self, p: &mut Assembler, none: Label) {
+        self.maps.index.find(p, KEY, PLACE, none);
+        p.store(Word, R10, PLACE, R1);
+        p.look_up(self.maps.waiting.descriptor(), PLACE);
+        p.jump_if(R0, Equal, 0, none);
     }
 
     /// Blames what the key says for `R9` ns, if that is enough.
@@ -212,13 +235,7 @@ impl Writer<'_> {
             p.load(Double, R1, R10, BLAME + offset);
             p.store(Double, R0, word(entry::KEY) + offset, R1);
         }
-        p.map(R1, self.maps.places.descriptor());
-        p.register(Move, R2, R10);
-        p.number(Add, R2, i32::from(BLAME));
-        p.register(Move, R3, R10);
-        p.number(Add, R3, i32::from(VALUE));
-        p.number(Move, R4, 0);
-        p.call(Function::Update);
+        p.update(self.maps.places.descriptor(), BLAME, VALUE);
         p.place(found);
         p.look_up(self.maps.entries.descriptor(), KEY);
         p.jump_if(R0, Equal, 0, done);
@@ -260,12 +277,10 @@ impl Writer<'_> {
         let p = &mut program;
         let end = p.label();
         p.load(Word, R2, R1, thread.offset);
-        p.store(Word, R10, KEY, R2);
         p.register(Move, R9, R2);
         p.load(Word, R6, R1, target.offset);
         p.store(Word, R10, CPU, R6);
-        p.look_up(self.maps.threads.descriptor(), KEY);
-        p.jump_if(R0, Equal, 0, end);
+        self.find_thread(p, end);
         // it waits already
         p.load(Double, R1, R0, 0);
         p.jump_if(R1, NotEqual, 0, end);
@@ -296,9 +311,8 @@ impl Writer<'_> {
         // the thread that gets it waits no longer, on this CPU or on another one
         let prev = p.label();
         p.load(Word, R9, R6, fields.next.offset);
-        p.store(Word, R10, KEY, R9);
-        p.look_up(self.maps.threads.descriptor(), KEY);
-        p.jump_if(R0, Equal, 0, prev);
+        p.register(Move, R2, R9);
+        self.find_thread(p, prev);
         p.load(Double, R1, R0, 0);
         p.store_number(Double, R0, 0, 0);
         p.jump_if(R1, Equal, 0, prev);
@@ -313,9 +327,7 @@ impl Writer<'_> {
         // the thread that loses the CPU waits if it is watched and could run on
         let rests = p.label();
         p.load(Word, R2, R6, fields.prev.offset);
-        p.store(Word, R10, KEY, R2);
-        p.look_up(self.maps.threads.descriptor(), KEY);
-        p.jump_if(R0, Equal, 0, end);
+        self.find_thread(p, end);
         p.store_number(Double, R0, 0, 0);
         p.load(Word, R2, R6, fields.prev.offset);
         p.load(Double, R1, R7, word(cpu::VICTIM));

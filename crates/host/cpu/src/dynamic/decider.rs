@@ -8,9 +8,11 @@ use crate::blame::Class;
 /// So many culprits and steps are remembered.
 const MAX_REMEMBERED: usize = 256;
 /// The hold time of a step doubles so often at most.
-const MAX_STRIKES: u32 = 8;
+const MAX_STRIKES: u32 = 5;
 /// The load at which a step is taken counts as so many CPUs at least: below that, differences mean nothing.
 const LEAST_LOAD: f64 = 0.02;
+/// How often it is said that nothing can be done about a class.
+const ADVICE_PERIOD_NS: u64 = 60_000_000_000;
 /// A step that starved others is not taken for so many hold times.
 const BARRED_HOLDS: u64 = 5;
 
@@ -62,8 +64,8 @@ pub struct Decider {
     memory: BTreeMap<Step, Memory>,
     /// Steps that the system has refused.
     refused: Vec<Step>,
-    /// What nothing can be done about, and was said.
-    said: Vec<(Class, String)>,
+    /// When it was last said that nothing can be done about a class.
+    said_ns: BTreeMap<Class, u64>,
     last_seen_ns: Option<u64>,
     last_step_ns: Option<u64>,
     /// Since when the load is below what each taken step was taken for; by step.
@@ -82,7 +84,7 @@ impl Decider {
             taken: Vec::new(),
             memory: BTreeMap::new(),
             refused: Vec::new(),
-            said: Vec::new(),
+            said_ns: BTreeMap::new(),
             last_seen_ns: None,
             last_step_ns: None,
             low_since_ns: BTreeMap::new(),
@@ -321,14 +323,17 @@ impl Decider {
                     self.evidence.insert(class, Evidence { ignored_until_ns, ..Evidence::default() });
                     return Some(Decision { action: Action::Take(step), cause });
                 }
-                let key = (*class, name.clone());
-                if advice.is_none() && self.said.len() < MAX_REMEMBERED && !self.said.contains(&key) {
-                    advice = Some((key, cause(name, culprit)));
+                let is_new = self.said_ns.get(class).is_none_or(|said| now_ns - said >= ADVICE_PERIOD_NS);
+                if advice.is_none() && is_new {
+                    advice = Some((*class, culprit.is_outside, cause(name, culprit)));
                 }
             }
         }
-        let (key, cause) = advice?;
-        self.said.push(key);
+        let (class, is_outside, cause) = advice?;
+        self.said_ns.insert(class, now_ns);
+        if is_outside {
+            return Some(Decision { action: Action::None, cause: Cause::Outside(Box::new(cause)) });
+        }
         Some(Decision { action: Action::None, cause })
     }
 

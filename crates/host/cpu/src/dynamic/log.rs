@@ -76,7 +76,11 @@ impl Entry {
             Step::Shield { cpus } => Some(cpus.to_string()),
             _ => None,
         });
-        let (class, culprit, victim) = match &self.cause {
+        let cause = match &self.cause {
+            Some(Cause::Outside(hurt)) => Some(&**hurt),
+            cause => cause.as_ref(),
+        };
+        let (class, culprit, victim) = match cause {
             Some(Cause::Hurt { class, name, victim, .. }) => (Some(class.name()), Some(name), Some(victim)),
             _ => (None, None, None),
         };

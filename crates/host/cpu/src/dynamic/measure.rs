@@ -18,6 +18,9 @@ const NAMES_PERIOD: Duration = Duration::from_secs(1);
 /// Tasks that could run all the time and had less of one CPU than this are starved.
 const STARVED_CPUS: f64 = 0.05;
 
+/// The names of tasks that were moved, with the number and the start of each.
+pub(super) type Names = BTreeMap<String, BTreeSet<(u32, u64)>>;
+
 /// CPU times at one moment, in ticks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Times {
@@ -85,7 +88,7 @@ impl Meter {
     ///
     /// # Errors
     /// Those of the system.
-    pub(super) fn observe(&mut self, steps: &Steps, names: &BTreeSet<String>) -> Result<Observation, Error> {
+    pub(super) fn observe(&mut self, steps: &Steps, names: &Names) -> Result<Observation, Error> {
         let stall_ns = self.blame.last_stall_ns();
         let is_void = std::mem::replace(&mut self.last_stall_ns, stall_ns) != stall_ns;
         let news = self.blame.news();
@@ -161,14 +164,20 @@ impl Meter {
     fn read_names(
         &mut self,
         steps: &Steps,
-        names: &BTreeSet<String>,
+        names: &Names,
         observation: &mut Observation,
     ) -> Result<(), Error> {
         let host_ticks = self.times.map_or(0, |(_, times)| times.total);
         let all = self.threads();
-        self.progress.retain(|name, _| names.contains(name));
-        for name in names {
-            let tasks = steps.tasks(name, &all)?;
+        self.progress.retain(|name, _| names.contains_key(name));
+        for (name, known) in names {
+            let mut tasks = steps.tasks(name, &all)?;
+            // what was moved may have another name by now
+            let named: BTreeSet<u32> = tasks.iter().map(|task| task.tid).collect();
+            for (tid, start) in known.iter().filter(|(tid, _)| !named.contains(tid)) {
+                let read = Thread::read(*tid, *tid).map_err(|source| Error::system("read threads", "", source))?;
+                tasks.extend(read.filter(|task| task.start == *start));
+            }
             if tasks.is_empty() {
                 observation.gone.push(name.clone());
                 continue;

@@ -5,17 +5,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::measure::Meter;
+use super::measure::{Meter, Names};
 use super::steps::Steps;
 use super::{Action, Cause, Decider, Entry, Kind, Settings, Step};
 use crate::blame::Class;
 use crate::change::{Change, Target};
+use crate::threads::Thread;
 use crate::{Controller, Cpus, Error, Host, Request};
 
 /// How often the controller looks at what was measured.
 const PERIOD: Duration = Duration::from_millis(10);
 /// How often new threads, and new tasks of names that were moved, are looked for.
 const FOLLOW_PERIOD: Duration = Duration::from_secs(1);
+
+/// The threads that a step has changed are remembered up to so many; then those that have ended are left out.
+const MAX_KNOWN: usize = 1024;
 
 /// A step that is taken.
 #[derive(Debug)]
@@ -69,11 +73,13 @@ impl Session {
             self.followed = Instant::now();
             self.follow(controller, &mut entries)?;
         }
-        let names = self.live.iter().filter_map(|live| match &live.step {
-            Step::Yield { name } | Step::Evict { name } => Some(name.clone()),
-            _ => None,
-        });
-        let observation = self.meter.observe(&self.steps, &names.collect())?;
+        let mut names = Names::new();
+        for live in &self.live {
+            if let Step::Yield { name } | Step::Evict { name } = &live.step {
+                names.entry(name.clone()).or_default().extend(&live.known);
+            }
+        }
+        let observation = self.meter.observe(&self.steps, &names)?;
         let now_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let Some(decision) = self.decider.observe(now_ns, &observation) else { return Ok(entries) };
         let mut entry = Entry {
@@ -98,8 +104,8 @@ impl Session {
                 (entry.kind, entry.step) = (Kind::Returned, Some(step));
             }
             Action::None => {
-                if let Cause::Hurt { class, name, .. } = decision.cause {
-                    entry.text = advice(class, &name);
+                if let Cause::Hurt { class, name, .. } = &decision.cause {
+                    entry.text = advice(*class, name);
                 }
             }
         }
@@ -180,6 +186,9 @@ impl Session {
                 continue;
             }
             let mut changes = self.steps.changes(&live.step, &threads, &Cpus::default())?;
+            if live.known.len() > MAX_KNOWN {
+                live.known.retain(|(tid, _)| matches!(Thread::read(*tid, *tid), Ok(Some(_))));
+            }
             changes.retain(|change| target(change).is_none_or(|target| live.known.insert(target)));
             if let Err(error) = controller.extend(live.number, &changes) {
                 let text = format!("what was started since is left alone ({}): {error}", live.step);
@@ -228,23 +237,25 @@ pub fn run(
     end: Option<Instant>,
     each: &mut dyn FnMut(&Entry),
 ) -> Result<(), Error> {
-    let held = hold(controller, request, settings, stop, end, each);
+    let (held, session) = match Session::start(request, settings) {
+        Ok(mut session) => (hold(&mut session, controller, stop, end, each), Some(session)),
+        Err(error) => (Err(error), None),
+    };
+    // before the programs are detached, which takes time
     let notes = controller.restore()?;
-    let at_s = held.as_ref().map_or(0.0, |started| started.elapsed().as_secs_f64());
+    let at_s = session.as_ref().map_or(0.0, |session| session.started.elapsed().as_secs_f64());
     let text = if notes.is_empty() { "restored".into() } else { format!("restored: {}", notes.join("; ")) };
     each(&plain(at_s, Kind::Restored, text));
-    held.map(drop)
+    held
 }
 
 fn hold(
+    session: &mut Session,
     controller: &mut Controller,
-    request: &Request,
-    settings: Settings,
     stop: &AtomicBool,
     end: Option<Instant>,
     each: &mut dyn FnMut(&Entry),
-) -> Result<Instant, Error> {
-    let mut session = Session::start(request, settings)?;
+) -> Result<(), Error> {
     controller.complete()?;
     let text = format!("holding dynamic: base station on CPUs {}; nothing is moved until it hurts", session.cpus());
     each(&plain(0.0, Kind::Started, text));
@@ -259,7 +270,7 @@ fn hold(
         }
         sleep(PERIOD);
     }
-    Ok(session.started)
+    Ok(())
 }
 
 fn plain(at_s: f64, kind: Kind, text: String) -> Entry {
