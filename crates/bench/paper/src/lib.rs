@@ -7,6 +7,7 @@
 //! Figures 5 to 11 of paper 003 (radio network information as a service) are measured in the same way.
 //!
 //! Figures 4 to 6 of paper 001 (SDRBench) are measured by the program `ferric-sdrbench`.
+//! Tables 2 to 5 and figures 5, 6, 7 and 11 of paper 004 (base-band units in the Linux kernel) are measured with an emulated unit.
 //!
 //! Beside them are experiments of ours: xApps of the examples in scenarios, with a claim of ours.
 
@@ -27,6 +28,7 @@ mod statistics;
 mod table;
 mod table2;
 mod testbed;
+mod vbbu;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -46,6 +48,7 @@ pub use peer::{Peer, PeerError};
 pub use plot::{Connection, Mark, Panel, Plot, Series, X};
 pub use report::{FigureReport, Setting, Statement};
 pub use table::{Cell, Table};
+pub use vbbu::run_background;
 
 /// A figure or table of the paper, or an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -119,6 +122,33 @@ pub enum Figure {
     /// Paper 001: the delay of the hello of the n-th agent.
     #[serde(rename = "sdrbench-fig6")]
     SdrbenchFig6,
+    /// Paper 004: waits of a base-band unit's threads beside other work.
+    #[serde(rename = "vbbu-table2")]
+    VbbuTable2,
+    /// Paper 004: waits with wide affinity and thread affinity.
+    #[serde(rename = "vbbu-table3")]
+    VbbuTable3,
+    /// Paper 004: waits with interrupt affinity.
+    #[serde(rename = "vbbu-table4")]
+    VbbuTable4,
+    /// Paper 004: waits with isolated CPUs.
+    #[serde(rename = "vbbu-table5")]
+    VbbuTable5,
+    /// Paper 004: NACKs beside other work.
+    #[serde(rename = "vbbu-fig5")]
+    VbbuFig5,
+    /// Paper 004: round trips with interrupt affinity.
+    #[serde(rename = "vbbu-fig6")]
+    VbbuFig6,
+    /// Paper 004: NACKs with isolated CPUs.
+    #[serde(rename = "vbbu-fig7")]
+    VbbuFig7,
+    /// Paper 004: throughput of two units that share a host.
+    #[serde(rename = "vbbu-fig11")]
+    VbbuFig11,
+    /// Experiment: the dynamic policy that paper 004 leaves open.
+    #[serde(rename = "vbbu-dynamic")]
+    VbbuDynamic,
 }
 
 impl Figure {
@@ -151,6 +181,15 @@ impl Figure {
         Figure::SdrbenchFig4,
         Figure::SdrbenchFig5,
         Figure::SdrbenchFig6,
+        Figure::VbbuTable2,
+        Figure::VbbuTable3,
+        Figure::VbbuTable4,
+        Figure::VbbuTable5,
+        Figure::VbbuFig5,
+        Figure::VbbuFig6,
+        Figure::VbbuFig7,
+        Figure::VbbuFig11,
+        Figure::VbbuDynamic,
     ];
 
     /// The name on the command line, such as `fig8a`.
@@ -184,13 +223,29 @@ impl Figure {
             Figure::SdrbenchFig4 => "sdrbench-fig4",
             Figure::SdrbenchFig5 => "sdrbench-fig5",
             Figure::SdrbenchFig6 => "sdrbench-fig6",
+            Figure::VbbuTable2 => "vbbu-table2",
+            Figure::VbbuTable3 => "vbbu-table3",
+            Figure::VbbuTable4 => "vbbu-table4",
+            Figure::VbbuTable5 => "vbbu-table5",
+            Figure::VbbuFig5 => "vbbu-fig5",
+            Figure::VbbuFig6 => "vbbu-fig6",
+            Figure::VbbuFig7 => "vbbu-fig7",
+            Figure::VbbuFig11 => "vbbu-fig11",
+            Figure::VbbuDynamic => "vbbu-dynamic",
         }
     }
 
     /// Whether it is of a paper, and not an experiment.
     #[must_use]
     pub fn is_of_paper(self) -> bool {
-        !matches!(self, Figure::LoadBalancing | Figure::EnergySaving | Figure::TrafficSteering | Figure::RnisRate)
+        !matches!(
+            self,
+            Figure::LoadBalancing
+                | Figure::EnergySaving
+                | Figure::TrafficSteering
+                | Figure::RnisRate
+                | Figure::VbbuDynamic
+        )
     }
 
     /// Whether it needs RabbitMQ and Kafka: [`bench::rnis::Brokers`].
@@ -213,6 +268,23 @@ impl Figure {
     #[must_use]
     pub fn needs_sdrbench(self) -> bool {
         matches!(self, Figure::SdrbenchFig4 | Figure::SdrbenchFig5 | Figure::SdrbenchFig6)
+    }
+
+    /// Whether it changes the CPUs of tasks and the devices of this host, which takes root: those of paper 004.
+    #[must_use]
+    pub fn changes_host(self) -> bool {
+        matches!(
+            self,
+            Figure::VbbuTable2
+                | Figure::VbbuTable3
+                | Figure::VbbuTable4
+                | Figure::VbbuTable5
+                | Figure::VbbuFig5
+                | Figure::VbbuFig6
+                | Figure::VbbuFig7
+                | Figure::VbbuFig11
+                | Figure::VbbuDynamic
+        )
     }
 
     /// Whether it can be measured with real programs.
@@ -380,6 +452,15 @@ pub fn figure(
         Figure::SdrbenchFig4 => sdrbench::fig4(&context)?,
         Figure::SdrbenchFig5 => sdrbench::fig5(&context)?,
         Figure::SdrbenchFig6 => sdrbench::fig6(&context)?,
+        Figure::VbbuTable2
+        | Figure::VbbuTable3
+        | Figure::VbbuTable4
+        | Figure::VbbuTable5
+        | Figure::VbbuFig5
+        | Figure::VbbuFig6
+        | Figure::VbbuFig7
+        | Figure::VbbuFig11
+        | Figure::VbbuDynamic => vbbu::figure(&context, figure)?,
     };
     for (at, peer) in peers.iter().enumerate() {
         if !figure.has_peers() {

@@ -29,6 +29,10 @@ use program::{LogLevel, outln, parse_seconds, signals};
 /// Figures sdrbench-fig4 to sdrbench-fig6 are those of a paper about a benchmark of controllers; they need the program ferric-sdrbench, and
 /// four minutes each.
 ///
+/// Figures vbbu-table2 to vbbu-fig11 are those of a third paper, about base-band units beside other work; vbbu-dynamic is what that
+/// paper leaves open. They need Linux, root, `stress-ng` (scripts/stress-ng) and the programs ferric-vbbu and ferric-cpu, and change
+/// the CPUs of tasks while they run, so `all` does not contain them. See docs/vbbu.md.
+///
 /// Figures 11 and 13 and experiments run the emulated RAN over E2, faster than real time. The model waits for its controllers, so the numbers
 /// are the same on every machine. With --live they run in real time, a minute each (11c and 13b: two), and state whether
 /// the machine was fast enough.
@@ -59,6 +63,12 @@ enum Part {
     Part {
         #[arg(value_name = "JSON")]
         part: String,
+    },
+    /// Load beside a measurement, in a process of its own.
+    #[command(hide = true)]
+    Background {
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
     },
 }
 
@@ -153,6 +163,7 @@ fn main() -> ExitCode {
     let result = match &cli.part {
         Some(Part::Part { part }) => bench::part::run(part),
         Some(Part::ModelCheck(args)) => model_check(args),
+        Some(Part::Background { words }) => paper::run_background(words),
         None => run(&cli.figures),
     };
     program::exit_code("ferric paper", result)
@@ -223,7 +234,8 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
     let is_chosen = |figure: &&Figure| {
         let is_possible = figure.is_of_paper()
             && (has_brokers || !figure.needs_brokers())
-            && (has_sdrbench || !figure.needs_sdrbench());
+            && (has_sdrbench || !figure.needs_sdrbench())
+            && !figure.changes_host();
         chosen == figure.name() || chosen == "all" && is_possible
     };
     if chosen == "all" && !has_brokers {

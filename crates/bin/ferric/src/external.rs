@@ -12,7 +12,7 @@ use program::LogLevel;
 /// How the names of the programs start.
 const PREFIX: &str = "ferric-";
 /// The programs of this project: `cargo build` without `--workspace` does not build them.
-const OURS: [&str; 7] = ["bench", "conform", "cpu", "export", "paper", "rnis", "sdrbench"];
+const OURS: [&str; 8] = ["bench", "conform", "cpu", "export", "paper", "rnis", "sdrbench", "vbbu"];
 /// The least similarity of a name that an error message suggests, from 0 to 1.
 const SUGGESTED: f64 = 0.75;
 

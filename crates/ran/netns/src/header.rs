@@ -17,6 +17,12 @@ pub(crate) enum InvalidPacket {
     Malformed,
 }
 
+/// The packet of an emulated UE in these octets; `None` if they are no complete packet of IPv4. The caller sets the time of sending.
+#[must_use]
+pub fn parse_packet(octets: &[u8]) -> Option<Packet> {
+    parse(octets).ok()
+}
+
 /// Parses a packet of IPv4 (RFC 791 3.1). ICMP echoes get their identifier as both ports, so that each `ping` is a flow.
 /// Fragments get no ports, not even the first, so that all fragments of a datagram are treated alike. The caller sets the
 /// time of sending.

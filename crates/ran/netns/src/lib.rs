@@ -43,9 +43,12 @@ mod port;
 mod processes;
 mod records;
 mod tun;
+mod veth;
 
 pub use bridge::{Bridge, BridgeCounts};
 pub use error::{Error, Owner};
+pub use header::parse_packet;
 pub use interfaces::{Config, Core, Interfaces, Namespaces, check_host};
 pub use namespace::Namespace;
 pub use port::{Port, PortCounts};
+pub use veth::{End, Veth, create_namespaces};

@@ -53,6 +53,11 @@ impl Namespace {
         &self.name
     }
 
+    /// The open file of the namespace.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Calls a function on a thread in this namespace. Sockets that it opens, and threads and programs that it starts, belong to
     /// the namespace.
     ///

@@ -1,7 +1,7 @@
 //! The requests of rtnetlink(7) that configure a device.
 
 use std::net::Ipv4Addr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
@@ -12,6 +12,7 @@ use crate::error::Error;
 /// Types of messages and attributes, and flags, from `linux/netlink.h` and `linux/rtnetlink.h`.
 const NLMSG_ERROR: u16 = 2;
 const RTM_NEWLINK: u16 = 16;
+const RTM_DELLINK: u16 = 17;
 const RTM_NEWADDR: u16 = 20;
 const RTM_NEWROUTE: u16 = 24;
 const NLM_F_REQUEST: u16 = 1;
@@ -19,8 +20,14 @@ const NLM_F_ACK: u16 = 4;
 const NLM_F_EXCL: u16 = 0x200;
 const NLM_F_CREATE: u16 = 0x400;
 const IFF_UP: u32 = 1;
+const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_TXQLEN: u16 = 13;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const RTA_OIF: u16 = 4;
@@ -30,8 +37,9 @@ const RTPROT_STATIC: u8 = 4;
 const RT_SCOPE_LINK: u8 = 253;
 const RTN_UNICAST: u8 = 1;
 
-/// The octets of a message header.
+/// The octets of a message header, and of what all messages about devices begin with.
 const HEADER: usize = 16;
+const LINK_HEADER: usize = 16;
 
 /// Configures the devices of the namespace in which it was created.
 pub struct Netlink {
@@ -85,6 +93,28 @@ impl Netlink {
         self.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &body).map_err(Error::of("add a default route"))
     }
 
+    /// Creates a pair of virtual Ethernet devices, of which the second is in the namespace of an open file.
+    pub fn add_veth(&mut self, device: &str, peer: &str, namespace: RawFd) -> Result<(), Errno> {
+        let name = |device: &str| [device.as_bytes(), &[0]].concat();
+        let mut end = vec![0; LINK_HEADER];
+        octets(&mut end, IFLA_IFNAME, &name(peer));
+        octets(&mut end, IFLA_NET_NS_FD, &namespace.to_ne_bytes());
+        let (mut data, mut info, mut body) = (Vec::new(), Vec::new(), vec![0; LINK_HEADER]);
+        octets(&mut data, VETH_INFO_PEER, &end);
+        octets(&mut info, IFLA_INFO_KIND, b"veth");
+        octets(&mut info, IFLA_INFO_DATA, &data);
+        octets(&mut body, IFLA_IFNAME, &name(device));
+        octets(&mut body, IFLA_LINKINFO, &info);
+        self.request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &body)
+    }
+
+    /// Removes a device; with one end of a pair the other one as well.
+    pub fn delete(&mut self, device: u32) -> Result<(), Errno> {
+        let mut body = vec![0; LINK_HEADER];
+        body[4..8].copy_from_slice(&device.to_ne_bytes());
+        self.request(RTM_DELLINK, 0, &body)
+    }
+
     fn request(&mut self, kind: u16, flags: u16, body: &[u8]) -> Result<(), Errno> {
         self.sequence += 1;
         let mut message = Vec::with_capacity(HEADER + body.len());
@@ -103,9 +133,15 @@ impl Netlink {
 
 /// Appends an attribute of 4 octets, which needs no padding.
 fn attribute(body: &mut Vec<u8>, kind: u16, value: [u8; 4]) {
-    body.extend(8_u16.to_ne_bytes());
+    octets(body, kind, &value);
+}
+
+/// Appends an attribute, padded to a multiple of 4 octets. Attributes of this module are shorter than 64 KiB.
+fn octets(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    body.extend((4 + value.len() as u16).to_ne_bytes());
     body.extend(kind.to_ne_bytes());
     body.extend(value);
+    body.resize(body.len().next_multiple_of(4), 0);
 }
 
 /// The result of a request: NLMSG_ERROR with number 0 acknowledges it.

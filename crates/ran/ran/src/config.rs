@@ -32,7 +32,7 @@ const MAX_HANDOVERS: u16 = 600;
 /// The configuration of an emulated RAN.
 #[derive(Clone, Debug)]
 pub struct RanConfig {
-    /// The RICs that every node connects to. Default: `tcp://127.0.0.1:36421`.
+    /// The RICs that every node connects to; only with [`RanConfig::steps`] there may be none. Default: `tcp://127.0.0.1:36421`.
     pub rics: Vec<Endpoint>,
     /// The cells and UEs. Each cell belongs to a gNB, or an eNB for LTE; their ids are 0xe00 and on, in network 001.01.
     /// Default: one cell with a 32 UEs with mixed traffic.
@@ -161,7 +161,8 @@ impl RanConfig {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.rics.is_empty() {
+        // a caller that advances the model itself may do without
+        if self.rics.is_empty() && self.steps.is_none() {
             return Err(Error::NoRic);
         }
         if self.wire != Wire::Per && self.kpm_revision < Revision::V2_01 {

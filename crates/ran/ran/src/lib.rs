@@ -71,7 +71,7 @@ mod stepped;
 mod testing;
 mod traffic_control;
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Ref, RefCell, RefMut};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -321,6 +321,11 @@ impl Ran {
     #[must_use]
     pub fn network(&self) -> Ref<'_, Network> {
         Ref::map(self.simulation.borrow(), |simulation| &simulation.model.network)
+    }
+
+    /// The model, for a caller that exchanges packets with its UEs or loses what its base band delivers too late.
+    pub fn network_mut(&mut self) -> RefMut<'_, Network> {
+        RefMut::map(self.simulation.borrow_mut(), |simulation| &mut simulation.model.network)
     }
 
     /// Where the cells and UEs are.

@@ -97,6 +97,9 @@ pub struct Cell {
     muting: Muting,
     /// What other cells transmit.
     interference: Arc<Interference>,
+    /// Whether the downlink of the next slot is lost, and how many transmissions were lost so.
+    is_downlink_lost: bool,
+    lost_transmissions: u64,
     /// Resource blocks granted in future uplink slots, by slot modulo [`EVENT_HORIZON_SLOTS`].
     granted: Vec<Option<u32>>,
     /// Counters of the configured queues, summed over UEs that have departed.
@@ -152,6 +155,8 @@ impl Cell {
             muting: Muting::default(),
             interference: Arc::default(),
             grid,
+            is_downlink_lost: false,
+            lost_transmissions: 0,
             granted: vec![None; EVENT_HORIZON_SLOTS],
             left_queues: Vec::new(),
             now_events: Vec::new(),
@@ -333,6 +338,18 @@ impl Cell {
     /// Locks or unlocks the cell.
     pub fn set_locked(&mut self, is_locked: bool) {
         self.administrative_state = if is_locked { AdministrativeState::Locked } else { AdministrativeState::Unlocked };
+    }
+
+    /// Loses the downlink blocks of the next slot: the base band has not delivered them in time, so UEs decode none of them and
+    /// answer with a NACK.
+    pub fn lose_next_downlink(&mut self) {
+        self.is_downlink_lost = true;
+    }
+
+    /// How many downlink transmissions were lost by [`Cell::lose_next_downlink`]. They are in the counters of their UEs as well.
+    #[must_use]
+    pub fn lost_transmissions(&self) -> u64 {
+        self.lost_transmissions
     }
 
     /// The slicing of a direction.

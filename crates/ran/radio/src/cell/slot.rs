@@ -45,6 +45,7 @@ impl Cell {
             }
         }
         self.slot += 1;
+        self.is_downlink_lost = false;
         let activity =
             SlotActivity { downlink: (dl_symbols, downlink_prbs), uplink: if is_granted { ul_symbols } else { 0 } };
         self.energy.count_slot(self.now(), self.sleep.state, is_on_air.then_some(activity));
@@ -131,7 +132,7 @@ impl Cell {
                     self.emission.count_block(at, &ue.channel, prbs, ul_symbols);
                     let process = (Direction::Uplink, process);
                     let Ue { ul, random, .. } = ue;
-                    let (after, kind) = send((ul, random), now, process, ul_elements, &self.tables, &self.config);
+                    let (after, kind) = send((ul, random), now, process, ul_elements, &self.tables, &self.config, false);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }
@@ -181,8 +182,9 @@ impl Cell {
                 ue.dl.record_allocation(slot, octets);
             }
             let Ue { dl, random, .. } = ue;
-            let process = (Direction::Downlink, process);
-            let (after, kind) = send((dl, random), now, process, elements, &self.tables, &self.config);
+            let (process, is_lost) = ((Direction::Downlink, process), self.is_downlink_lost);
+            let (after, kind) = send((dl, random), now, process, elements, &self.tables, &self.config, is_lost);
+            self.lost_transmissions += u64::from(is_lost);
             self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
@@ -208,7 +210,7 @@ impl Cell {
         }
         let elements = self.dl_blocks.elements(symbols);
         let of_link = (Direction::Downlink, process);
-        let (after, kind) = send((link, &mut ue.random), now, of_link, elements, &self.tables, &self.config);
+        let (after, kind) = send((link, &mut ue.random), now, of_link, elements, &self.tables, &self.config, false);
         self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
         ue.count_grant(now, self.grid.slot(), guest.process(process), grant.is_retransmission);
         guest.restart_timer(now);
@@ -367,8 +369,8 @@ fn apply_harq_feedback<'u>(
     &mut link.harq
 }
 
-/// Transmits a block in a slot with `elements` resource elements for data in each resource block. Returns the resulting event and
-/// in how many slots it is due.
+/// Transmits a block in a slot with `elements` resource elements for data in each resource block; a lost one does not reach the
+/// receiver. Returns the resulting event and in how many slots it is due.
 fn send(
     (link, random): (&mut RadioLink, &mut Random),
     now: Time,
@@ -376,6 +378,7 @@ fn send(
     elements: u32,
     tables: &[Adaptation; 2],
     config: &CellConfig,
+    is_lost: bool,
 ) -> (usize, EventKind) {
     let HarqConfig { transmissions, decoding_slots, round_trip_slots, .. } = config.harq.bounded();
     let adaptation = &tables[direction as usize];
@@ -387,7 +390,7 @@ fn send(
     let (sent, octets, mcs) = (block.transmissions, block.octets, block.mcs);
     let elements = u64::from(prbs) * u64::from(elements);
     let reception = block.reception.get_or_insert_with(|| Reception::new(random));
-    let is_decoded = reception.receive(adaptation, block.mcs, channel, random);
+    let is_decoded = !is_lost && reception.receive(adaptation, block.mcs, channel, random);
     let counts = &mut link.counts;
     counts.elements += elements;
     counts.transmissions += 1;

@@ -444,3 +444,25 @@ fn lost_block_is_retransmitted_after_round_trip() {
         }
     }
 }
+
+#[test]
+fn lost_downlink_is_answered_with_nacks_and_costs_throughput() {
+    // at a fixed MCS, without losses
+    let config = CellConfig { outer_loop: None, ..CellConfig::default() };
+    let failed = |cell: &Cell| cell.ue(0).map_or(0, |ue| ue.downlink().counts().failed_transmissions);
+    let mut cell = busy(config, 1, 60_000_000);
+    mbps(&mut cell, 1);
+    assert_eq!((failed(&cell), cell.lost_transmissions()), (0, 0));
+    let whole = mbps(&mut cell, 1)[0];
+    let before = cell.ue(0).unwrap().bearers()[0].downlink().counts().delivered_octets;
+    for slot in 0..2000 {
+        if slot % 4 == 0 {
+            cell.lose_next_downlink();
+        }
+        cell.step();
+    }
+    let lost = cell.lost_transmissions();
+    assert!(lost > 100 && failed(&cell) == lost, "{lost} {}", failed(&cell));
+    let delivered = cell.ue(0).unwrap().bearers()[0].downlink().counts().delivered_octets - before;
+    assert!((delivered as f64 * 8e-6) < 0.9 * whole, "{delivered} octets, {whole} Mbit/s before");
+}

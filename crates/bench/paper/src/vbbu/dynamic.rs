@@ -1,0 +1,246 @@
+//! What the paper leaves open: a policy that follows the load, against a shield that is always there.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use cpu::Selection;
+use cpu::latency::Latency;
+
+use super::background::Background;
+use super::host::HostTime;
+use super::load::end_group;
+use super::policy::{Choice, Held};
+use super::rig::{Rig, online};
+use super::setting;
+use super::unit::UnitProcess;
+use super::wilcoxon::p_greater;
+use crate::plot::{Panel, Plot, Series, X};
+use crate::statistics::mean;
+use crate::table::{Cell, Table};
+use crate::{Context, Figure, FigureReport, Statement};
+
+/// Pairs of blocks.
+const PAIRS: usize = 10;
+/// Until a policy has settled.
+const SETTLING: Duration = Duration::from_millis(2000);
+/// A cell at half of its capacity: about 8 of 16 Mbit/s.
+const HALF_LOAD: [&str; 6] = ["--network", "veth", "--downlink-mbps", "8", "--uplink-mbps", "2"];
+const MAX_FOREIGN_PERCENT: f64 = 20.0;
+/// Best-effort work that the dynamic policy has to add, and idle cycles that it has to give back.
+const MORE_WORK: f64 = 1.25;
+const GIVEN_BACK: f64 = 0.5;
+/// The level of the tests.
+const LEVEL: f64 = 0.05;
+const POLICIES: [&str; 2] = ["static shield, workqueue", "dynamic"];
+
+/// `ferric cpu run --policy dynamic`.
+struct Dynamic(Child);
+
+impl Dynamic {
+    fn start(rig: &Rig, tids: &[u32]) -> anyhow::Result<Dynamic> {
+        let mut command = Command::new(&rig.cpu);
+        command.args(["run", "--policy", "dynamic", "--profile", "vbbu", "--with", "workqueue", "--log", "error"]);
+        tids.iter().for_each(|tid| {
+            command.args(["--pid", &tid.to_string()]);
+        });
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0).spawn();
+        child.map(Dynamic).context("cannot run `ferric cpu run --policy dynamic`")
+    }
+}
+
+impl Drop for Dynamic {
+    fn drop(&mut self) {
+        end_group(&mut self.0);
+    }
+}
+
+/// What was measured in a block.
+#[derive(Clone, Debug)]
+struct Block {
+    misses: f64,
+    nacks: f64,
+    work: f64,
+    idle_s: f64,
+    fault: Option<String>,
+}
+
+fn block(rig: &Rig, is_dynamic: bool) -> anyhow::Result<Block> {
+    let unit = UnitProcess::start(&rig.unit, &HALF_LOAD)?;
+    let tasks = Background::start(&["spin"])?;
+    let tids = unit.tids();
+    let (held, mut dynamic) = match is_dynamic {
+        true => (None, Some(Dynamic::start(rig, &tids)?)),
+        false => (Some(Held::apply(Choice::SHIELD_WORKQUEUE, &tids, &rig.cpu)?), None),
+    };
+    sleep(SETTLING);
+    if let Some(Dynamic(child)) = &mut dynamic
+        && let Some(status) = child.try_wait()?
+    {
+        anyhow::bail!("`ferric cpu run --policy dynamic` has ended ({status}): run it to see why");
+    }
+    let groups: Vec<u32> =
+        [unit.group(), tasks.group()].into_iter().chain(dynamic.iter().map(|Dynamic(child)| child.id())).collect();
+    // for stalls of the host
+    let (mut latency, _) = Latency::start(Selection { names: Vec::new(), pids: tids }, None)?;
+    let (first, before, begun) = (unit.periods(), HostTime::read(&groups), Instant::now());
+    let work = tasks.count();
+    while begun.elapsed().as_secs_f64() < rig.seconds {
+        sleep(Duration::from_millis(100));
+        latency.poll()?;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let work = tasks.count() - work;
+    let after = HostTime::read(&groups);
+    let foreign = after.foreign_percent(&before, seconds);
+    let periods = unit.since(first);
+    let subframes: u64 = periods.iter().map(|period| period.subframes).sum();
+    let per_1000 = |count: u64| 1000.0 * count as f64 / subframes.max(1) as f64;
+    let mut faults = latency.report()?.faults();
+    if foreign > MAX_FOREIGN_PERCENT {
+        faults.push(format!("other programs used {foreign:.0} % of a CPU"));
+    }
+    drop((held, dynamic, tasks));
+    Ok(Block {
+        misses: per_1000(periods.iter().map(|period| period.misses).sum()),
+        nacks: per_1000(periods.iter().map(|period| period.nacks_of_misses).sum()),
+        work: work as f64 / seconds,
+        idle_s: after.idle_s(&before) / seconds,
+        fault: faults.into_iter().next(),
+    })
+}
+
+pub fn dynamic(context: &Context<'_>) -> anyhow::Result<FigureReport> {
+    let rig = Rig::start(context)?;
+    let mut pairs = Vec::new();
+    for pair in 0..PAIRS {
+        // each policy is the first one in every other pair
+        let mut measured = [None, None];
+        for is_dynamic in if pair % 2 == 0 { [false, true] } else { [true, false] } {
+            measured[usize::from(is_dynamic)] = Some(
+                block(&rig, is_dynamic)
+                    .with_context(|| format!("pair {}, {}", pair + 1, POLICIES[usize::from(is_dynamic)]))?,
+            );
+        }
+        if let [Some(fixed), Some(dynamic)] = measured {
+            pairs.push([fixed, dynamic]);
+        }
+    }
+    let mut table =
+        Table::new(["pair", "policy", "misses_per_1000", "nacks_of_misses_per_1000", "work_per_s", "idle_cpus"]);
+    for (number, pair) in pairs.iter().enumerate() {
+        for (policy, block) in POLICIES.into_iter().zip(pair) {
+            let Block { misses, nacks, work, idle_s, .. } = block;
+            let numbers = [*misses, *nacks, *work, *idle_s].map(Cell::from);
+            table.row([Cell::from(number as f64 + 1.0), policy.into()].into_iter().chain(numbers));
+        }
+    }
+    let statements = statements(&pairs);
+    let faults: Vec<&String> = pairs.iter().flatten().filter_map(|block| block.fault.as_ref()).collect();
+    let mut notes = vec![format!("CPUs of this host: {}; {PAIRS} pairs of blocks of {} s", online(), rig.seconds)];
+    notes.extend(faults.first().map(|first| {
+        format!(
+            "{} of {} blocks were disturbed, such as: {first}; the claim is undecided, whatever the statements say",
+            faults.len(),
+            2 * pairs.len()
+        )
+    }));
+    let panel = |y_label: &str, of: fn(&Block) -> f64| Panel {
+        x: X::Numbers("pair".into()),
+        y_label: y_label.into(),
+        series: POLICIES
+            .iter()
+            .enumerate()
+            .map(|(index, name)| {
+                let points = pairs.iter().enumerate().map(|(pair, both)| (pair as f64 + 1.0, of(&both[index])));
+                Series::new(*name, points.collect())
+            })
+            .collect(),
+        marks: Vec::new(),
+    };
+    let panels = vec![
+        panel("missed of 1,000 subframes", |block| block.misses),
+        panel("best-effort work per s", |block| block.work),
+        panel("idle CPUs", |block| block.idle_s),
+    ];
+    let mut setting = setting();
+    setting.paper = "future work of the paper (section 6)";
+    setting.differs.push("Best-effort tasks are loops that use all the CPU they get, one for each CPU");
+    Ok(FigureReport {
+        figure: Figure::VbbuDynamic,
+        setting,
+        plot: Plot { title: "Paper 004, future work: a dynamic policy against a static shield".into(), panels },
+        claim: "the dynamic policy misses no more deadlines than a static shield with workqueue mask, leaves 25 % more best-effort work, \
+                and gives back half of the cycles that the shield leaves idle at half load",
+        judged: "over pairs of blocks in turn, by Wilcoxon's signed-rank test with the exact one-sided p-value, level 0.05",
+        holds: if faults.is_empty() { Statement::all(&statements) } else { None },
+        statements,
+        values: table,
+        summary: None,
+        samples: None,
+        course: None,
+        notes,
+    })
+}
+
+fn statements(pairs: &[[Block; 2]]) -> Vec<Statement> {
+    let differences = |of: &dyn Fn(&[Block; 2]) -> f64| pairs.iter().map(of).collect::<Vec<f64>>();
+    let means = |of: fn(&Block) -> f64| [0, 1].map(|index| mean(&differences(&|pair: &[Block; 2]| of(&pair[index]))));
+    let misses = means(|block| block.misses);
+    let worse = p_greater(&differences(&|[fixed, dynamic]: &[Block; 2]| dynamic.misses - fixed.misses));
+    let work = means(|block| block.work);
+    let more = p_greater(&differences(&|[fixed, dynamic]: &[Block; 2]| dynamic.work - MORE_WORK * fixed.work));
+    let idle = means(|block| block.idle_s);
+    let back =
+        p_greater(&differences(&|[fixed, dynamic]: &[Block; 2]| (1.0 - GIVEN_BACK) * fixed.idle_s - dynamic.idle_s));
+    vec![
+        Statement::new(
+            "the dynamic policy misses no more deadlines (mean not higher, or not significantly)",
+            format!(
+                "{:.2} and {:.2} of 1,000 subframes; p = {worse:.4} that it is worse by chance",
+                misses[0], misses[1]
+            ),
+            misses[1] <= misses[0] || worse > LEVEL,
+        ),
+        Statement::new(
+            "at least 25 % more best-effort work is done",
+            format!("{:+.1} %; p = {more:.4}", 100.0 * (work[1] / work[0] - 1.0)),
+            work[1] >= MORE_WORK * work[0] && more <= LEVEL,
+        ),
+        Statement::new(
+            "at least half of the idle cycles are given back",
+            format!(
+                "{:.3} and {:.3} CPUs idle, {:.0} % given back; p = {back:.4}",
+                idle[0],
+                idle[1],
+                100.0 * (1.0 - idle[1] / idle[0])
+            ),
+            idle[1] <= (1.0 - GIVEN_BACK) * idle[0] && back <= LEVEL,
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(fixed: [f64; 3], dynamic: [f64; 3]) -> Vec<[Block; 2]> {
+        let block = |[misses, work, idle_s]: [f64; 3], shift: f64| Block {
+            misses,
+            nacks: 0.0,
+            work: work + shift,
+            idle_s,
+            fault: None,
+        };
+        (0..10).map(|pair| [block(fixed, f64::from(pair)), block(dynamic, f64::from(pair))]).collect()
+    }
+
+    #[test]
+    fn claims_are_judged_as_they_are_stated() {
+        let holds = |fixed, dynamic| statements(&pairs(fixed, dynamic)).iter().map(|it| it.holds).collect::<Vec<_>>();
+        assert_eq!(holds([1.0, 1000.0, 0.6], [1.0, 1400.0, 0.2]), [Some(true); 3]);
+        assert_eq!(holds([1.0, 1000.0, 0.6], [2.0, 1240.0, 0.31]), [Some(false); 3]);
+    }
+}
