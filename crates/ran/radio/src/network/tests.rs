@@ -61,6 +61,9 @@ fn events(network: &mut Network, cell: usize) -> Vec<Event> {
         NetworkEvent::HandoverTriggered { ue, to } => Some(Event::Triggered(at(ue), to)),
         NetworkEvent::PowerState(_) | NetworkEvent::HandoverPrepared { .. } => None,
         NetworkEvent::HandoverCancelled { .. } => unreachable!("no handover is given up here"),
+        NetworkEvent::SecondaryCellAdded { .. } | NetworkEvent::SecondaryCellReleased { .. } => {
+            unreachable!("no base station has several cells here")
+        }
         NetworkEvent::HandoverFailed { .. } | NetworkEvent::Locked => unreachable!("no handover fails here"),
     };
     network.take_events(cell).filter_map(event).collect()
