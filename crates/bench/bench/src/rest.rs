@@ -221,7 +221,7 @@ impl Clients {
         let mut threads = Vec::new();
         for page in 0..u32::from(pages) {
             // pages are opened at different times
-            let begin = Instant::now() + page * Duration::from_millis(PAGE_READS[0].1) / pages.into();
+            let begin = Instant::now() + page * Duration::from_millis(PAGE_READS[0].1) / u32::from(pages);
             let (reader, stream) = (Arc::clone(&is_over), Arc::clone(&is_over));
             threads.push(thread::spawn(move || read_page(address, begin, &reader)));
             threads.push(thread::spawn(move || read_events(address, &stream)));
