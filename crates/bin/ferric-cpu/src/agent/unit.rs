@@ -120,7 +120,10 @@ impl ManagedUnit {
         if let Err(error) = stepped {
             tracing::warn!("cannot hold the policy: {error}; what was before is restored");
             self.release()?;
-            self.wanted.policy = policy::Held::Fixed(Policy::None);
+            // a base station that has ended may come again
+            if !matches!(error, Error::NotFound(_)) {
+                self.wanted.policy = policy::Held::Fixed(Policy::None);
+            }
             self.look()?;
         }
         if let Some(latency) = &mut self.latency {
@@ -154,6 +157,13 @@ impl ManagedUnit {
                 Err(Error::NotFound(_)) => {}
                 Err(error) => return Err(error),
             }
+        }
+        if self.held.is_none()
+            && !self.alive.is_empty()
+            && let Err(error) = self.hold()
+        {
+            tracing::warn!("cannot hold the policy: {error:#}; nothing is held");
+            self.wanted.policy = policy::Held::Fixed(Policy::None);
         }
         self.look()
     }
