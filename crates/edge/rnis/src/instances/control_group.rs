@@ -41,15 +41,7 @@ impl ControlGroups {
                 format!("{}: the controller `cpu` is not there; delegate it (systemd: Delegate=cpu)", path.display());
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
-        write(&folder.join("cgroup.subtree_control"), "+cpu").map_err(|error| {
-            let why = match error.kind() {
-                io::ErrorKind::ResourceBusy => {
-                    "; a group with groups below it must be without processes: move them to another one"
-                }
-                _ => "; is it delegated to this user?",
-            };
-            io::Error::new(error.kind(), format!("{error}{why}"))
-        })?;
+        write(&folder.join("cgroup.subtree_control"), "+cpu")?;
         Ok(ControlGroups(folder.to_owned()))
     }
 
