@@ -129,11 +129,14 @@ fn kernel_keeps_an_instance_to_its_share() {
     assert!(stops > 10, "{stops} stops in four seconds");
     assert!(used < 0.13, "it uses {used} processors, and may use 0.1");
     let measured = host.eventually(&path, |state| state["measured"]["throttledCores"].as_f64() > Some(0.1));
-    assert_eq!((&measured["share"], &measured["restarts"]), (&json!(0.1), &json!(0)));
+    assert_eq!(measured["share"], 0.1);
     // a process that is killed is in the group again
     guest.run(&["kill", "-KILL", &state["processId"].to_string()]);
-    let again = host.eventually(&path, |state| state["restarts"] == 1 && state["enforcement"] == "controlGroup");
-    assert_eq!(fs::read_to_string(group.join("cgroup.procs")).unwrap().trim(), again["processId"].to_string());
+    host.eventually(&path, |again| {
+        let process = again["processId"].to_string();
+        let processes = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+        again["processId"].is_u64() && process != state["processId"].to_string() && processes.trim() == process
+    });
     eventually("the quota of the new process", || (quota(&group) - 0.1).abs() < 1e-3);
     // nothing is left of an instance that is deleted, nor of those of a supervisor that ends
     host.request("DELETE", &format!("{INSTANCES}/a"), None).expect(204);

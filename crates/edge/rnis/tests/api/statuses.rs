@@ -118,13 +118,7 @@ fn refusals(subject: &Subject, seen: &mut Seen) {
         seen.note(operation, 414, &send(&format!("{path}?x={long}"), fields, body.as_deref()));
         subject.rnis.request_with("PATCH", &path, JSON, Some("{}")).expect_problem(405, &[]);
         if operation.takes_body() {
-            for broken in ["", "{", "[[[[", "\u{0}"] {
-                seen.note(operation, 400, &send(&path, JSON, Some(broken)));
-            }
             seen.note(operation, 413, &send(&path, JSON, Some(&large)));
-            for fields in ["", "content-type: application/xml\r\n", "content-type: text/plain\r\n"] {
-                seen.note(operation, 415, &send(&path, fields, body.as_deref()));
-            }
         }
         if operation.is_of_one() && !(operation.method == "PUT" && operation.path.contains("directory")) {
             let status = if operation.path.contains("notifications") { 426 } else { 404 };
@@ -161,6 +155,13 @@ fn answers(subject: &Subject, seen: &mut Seen) {
             seen.note(operation, 412, &subject.send(operation, &path, &fields, text.as_deref()));
         }
         if let Some(mut body) = body.clone() {
+            for fields in ["", "content-type: application/xml\r\n", "content-type: text/plain\r\n"] {
+                seen.note(operation, 415, &subject.send(operation, &path, fields, text.as_deref()));
+            }
+            let all = ["{", "", "[[[[", "\u{0}"];
+            for broken in &all[..if operation.is_of_subscriptions() { 4 } else { 1 }] {
+                seen.note(operation, 400, &subject.send(operation, &path, JSON, Some(broken)));
+            }
             if operation.is_of_subscriptions() {
                 body["expiryDeadline"] = json!({ "seconds": 1, "nanoSeconds": 0 });
             } else {
