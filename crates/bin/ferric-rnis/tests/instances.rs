@@ -12,11 +12,24 @@ use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 use system_tests::RicAndRan;
 use testkit::eventually;
-use testkit::http::{Client, Service};
+use testkit::http::{Client, Response, Service};
 use testkit::program::{File, Program, run};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-rnis");
 const PATH: &str = "/rnis/v1/instances";
+
+/// Sends a request with a token, or without one.
+fn request_as(token: Option<&str>, rest: Service, method: &str, path: &str, body: Option<Value>) -> Response {
+    let body = body.map(|body| body.to_string()).unwrap_or_default();
+    let token = token.map_or_else(String::new, |token| format!("authorization: Bearer {token}\r\n"));
+    let mut client = Client::connect(rest.address);
+    let length = body.len();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{token}content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    client.write(format!("{head}{body}").as_bytes());
+    client.receive()
+}
 
 /// A supervisor.
 struct Host {
@@ -314,4 +327,60 @@ fn shares_follow_the_load_within_the_budget_and_their_decisions_are_readable() {
         host.decisions("a").iter().any(|decision| decision["reason"] == "lower")
             && host.rest.get(PATH)["allocated"].as_f64().unwrap() < 0.25
     });
+}
+
+#[test]
+fn supervisor_and_its_instances_have_tokens_of_their_own() {
+    const READER: &str = "reader-reader-reader-1";
+    const WRITER: &str = "control-control-control";
+    const OF_INSTANCES: &str = "instance-instance-inst";
+    let of_host = File::new("host-tokens", format!("read {READER}\ncontrol {WRITER}\n").as_bytes());
+    let of_instances = File::new("instance-tokens", format!("control {OF_INSTANCES}\n").as_bytes());
+    let options = ["--allow-load", "--rest-tokens", of_host.name()];
+    let of_each = ["--", "--rest-tokens", of_instances.name()];
+    let host = Host::start(&[&options[..], &of_each[..]].concat());
+    let definition = |weight: u32| json!({ "name": "a", "loadPerS": 10, "weight": weight });
+    let ask = |token: Option<&str>, method: &str, path: &str, body: Option<Value>| {
+        request_as(token, host.rest, method, path, body)
+    };
+    // without a token, with a wrong one, with one of the instances, and with one that may only read
+    for token in [None, Some("stranger-stranger-strange"), Some(OF_INSTANCES)] {
+        for (method, path, body) in
+            [("GET", PATH, None), ("POST", PATH, Some(definition(1))), ("GET", "/rnis/v1/openapi.json", None)]
+        {
+            let refused = ask(token, method, path, body);
+            refused.expect_problem(401, &[]);
+            assert!(refused.header("www-authenticate").unwrap().starts_with("Bearer"), "{refused:?}");
+        }
+    }
+    ask(Some(READER), "GET", PATH, None).expect(200);
+    ask(Some(READER), "POST", PATH, Some(definition(1))).expect_problem(403, &[]);
+    ask(Some(WRITER), "POST", PATH, Some(definition(1))).expect(201);
+    let (one, state) = (format!("{PATH}/a"), format!("{PATH}/a/state"));
+    eventually("the instance", || ask(Some(READER), "GET", &state, None).expect(200)["phase"] == "running");
+    for path in [&one, &state, &format!("{one}/decisions")] {
+        ask(None, "GET", path, None).expect_problem(401, &[]);
+        ask(Some(READER), "GET", path, None).expect(200);
+    }
+    ask(Some(READER), "PUT", &one, Some(definition(2))).expect_problem(403, &[]);
+    ask(Some(READER), "DELETE", &one, None).expect_problem(403, &[]);
+    assert_eq!(ask(Some(WRITER), "PUT", &one, Some(definition(2))).expect(200)["weight"], 2);
+    // the supervisor measures an instance that knows none of its tokens
+    eventually("a measurement", || ask(Some(READER), "GET", &state, None).expect(200)["measured"].is_object());
+    let running = ask(Some(READER), "GET", &state, None).expect(200);
+    let rest = running["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches("/rni/v2");
+    let rnis = Service { address: rest.parse().unwrap() };
+    for token in [None, Some(READER), Some(WRITER)] {
+        request_as(token, rnis, "GET", "/rni/v2/subscriptions", None).expect_problem(401, &[]);
+    }
+    request_as(Some(OF_INSTANCES), rnis, "GET", "/rni/v2/subscriptions", None).expect(200);
+    // a token that is withdrawn is refused without a restart
+    fs::write(of_host.name(), format!("control {WRITER}\n")).unwrap();
+    eventually("the file is read again", || ask(Some(READER), "GET", PATH, None).status == 401);
+    assert_eq!(ask(Some(WRITER), "DELETE", &one, None).status, 204);
+    host.program.stop();
+    // tokens that cannot be read are no permission for all
+    let arguments = ["serve", "--instances", "--rest", "127.0.0.1:0", "--rest-tokens", "/nowhere/tokens"];
+    run(PROGRAM, &arguments).complains(1, &["/nowhere/tokens"]);
+    run(PROGRAM, &["serve", "--instances", "--rest", "0.0.0.0:0"]).complains(1, &["without authentication"]);
 }

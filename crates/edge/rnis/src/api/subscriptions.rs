@@ -60,8 +60,11 @@ pub fn routes(context: &Context) -> Vec<Route> {
         context.change(of(operation), update)
     };
     let deletion = {
-        let operation = Operation::delete(path, "SubscriptionsDELETESubscriptionid", "End a subscription");
-        let operation = of(operation.path(&[SUBSCRIPTION]).empties());
+        let operation = Operation::delete(path, "SubscriptionsDELETESubscriptionid", "End a subscription")
+            .path(&[SUBSCRIPTION])
+            .empties()
+            .refuses(StatusCode::PRECONDITION_FAILED, "It has changed: `If-Match` names another ETag.");
+        let operation = of(operation);
         context.change(operation, |context, request| delete(context, request, Version::V2))
     };
     vec![list, creation, read, replacement, deletion]
@@ -156,7 +159,7 @@ fn create(context: &Context, request: &Request) -> Result<Response, Problem> {
     Ok(document(&subscription).created_at(&subscription.href))
 }
 
-/// Checks that the client knows the representation that it is about to replace.
+/// Checks that the client knows the representation that it is about to replace or to remove.
 pub fn check_if_match(request: &Request, subscription: &Subscription) -> Result<(), Problem> {
     request.check_if_match(&EntityTag::of(subscription.document.as_bytes()))
 }
@@ -209,6 +212,7 @@ pub fn replace(
 
 /// Removes a subscription.
 pub fn delete(context: &Context, request: &Request, version: Version) -> Result<Response, Problem> {
-    let (key, _) = context.subscription(request, version)?;
+    let (key, subscription) = context.subscription(request, version)?;
+    check_if_match(request, &subscription)?;
     if context.service.unsubscribe(key)? { Ok(Response::no_content()) } else { Err(no_subscription(key)) }
 }

@@ -128,7 +128,10 @@ impl Resource {
             })
         };
         let delete = {
-            let operation = Operation::delete(one, delete_id, "End a subscription").path(&[SUBSCRIPTION]).empties();
+            let operation = Operation::delete(one, delete_id, "End a subscription")
+                .path(&[SUBSCRIPTION])
+                .empties()
+                .refuses(StatusCode::PRECONDITION_FAILED, "It has changed: `If-Match` names another ETag.");
             context.change(of(operation), move |context, request| {
                 self.find(context, request)?;
                 delete(context, request, Version::V1)

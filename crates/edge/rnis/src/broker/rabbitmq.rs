@@ -13,6 +13,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ use crate::matcher::Key;
 
 /// Events that may wait for RabbitMQ, or for its confirmation.
 const MAX_WAITING: usize = 65_536;
+/// Events that are written together at most.
+const MAX_BATCH: usize = 256;
 /// Messages that RabbitMQ sends before the first of them is acknowledged.
 const MAX_UNACKNOWLEDGED: u16 = 4096;
 /// The most bindings of a subscription: cells times UEs.
@@ -383,21 +386,35 @@ impl Worker {
     /// Processes commands until the session fails, and returns why; `None` when this broker is dropped.
     async fn serve(&mut self, session: &Session, commands: &mut UnboundedReceiver<Command>) -> Option<String> {
         let again: Vec<_> = self.unconfirmed.iter().map(|(number, event)| (*number, Arc::clone(event))).collect();
-        for (number, event) in again {
-            if let Err(error) = self.send(session, number, &event, true).await {
+        for batch in again.chunks(MAX_BATCH) {
+            if let Err(error) = self.send_all(session, batch, true).await {
                 return Some(error.to_string());
             }
         }
+        let mut next = None;
         loop {
-            let done = match commands.recv().await? {
+            let command = match next.take() {
+                Some(command) => command,
+                None => commands.recv().await?,
+            };
+            let done = match command {
                 Command::Publish(event) => {
-                    self.last_event += 1;
-                    if self.config.is_acknowledged {
-                        self.unconfirmed.insert(self.last_event, Arc::clone(&event));
-                    } else {
-                        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+                    let mut batch = vec![self.number(event)];
+                    // a frame is written by another thread, and each would be waited for: what waits is written together
+                    while next.is_none() && batch.len() < MAX_BATCH {
+                        match commands.try_recv() {
+                            Ok(Command::Publish(event)) => batch.push(self.number(event)),
+                            Ok(Command::Confirmed(number, true)) => self.confirm(number),
+                            Ok(other) => next = Some(other),
+                            Err(_) => break,
+                        }
                     }
-                    self.send(session, self.last_event, &event, false).await
+                    let sent = self.send_all(session, &batch, false).await;
+                    if let Some(command) = next.take_if(|_| sent.is_err()) {
+                        // it is for the time without a connection
+                        let _ = self.commands.send(command);
+                    }
+                    sent
                 }
                 Command::Confirmed(number, true) => {
                     self.confirm(number);
@@ -442,6 +459,51 @@ impl Worker {
         if self.unconfirmed.remove(&number).is_some() {
             self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    /// Gives an event its number; it is kept until it is confirmed, if it is to be.
+    fn number(&mut self, event: Arc<Event>) -> (u64, Arc<Event>) {
+        self.last_event += 1;
+        if self.config.is_acknowledged {
+            self.unconfirmed.insert(self.last_event, Arc::clone(&event));
+        } else {
+            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        (self.last_event, event)
+    }
+
+    /// Publishes events in their order, and waits once for all.
+    async fn send_all(
+        &self,
+        session: &Session,
+        events: &[(u64, Arc<Event>)],
+        is_again: bool,
+    ) -> Result<(), lapin::Error> {
+        let mut sending = Vec::with_capacity(events.len());
+        for (number, event) in events {
+            sending.push(Some(Box::pin(self.send(session, *number, event, is_again))));
+        }
+        // a future has queued its frames when it was polled for the first time
+        let sent = std::future::poll_fn(|context| {
+            let mut is_over = true;
+            for place in &mut sending {
+                let Some(future) = place else { continue };
+                match future.as_mut().poll(context) {
+                    Poll::Ready(result) => {
+                        result?;
+                        *place = None;
+                    }
+                    Poll::Pending => is_over = false,
+                }
+            }
+            if is_over { Poll::Ready(Ok(())) } else { Poll::Pending }
+        })
+        .await;
+        if sent.is_err() && !self.config.is_acknowledged {
+            let lost = sending.iter().flatten().count() as u64;
+            self.shared.lost.fetch_add(lost, Ordering::Relaxed);
+        }
+        sent
     }
 
     /// Publishes an event.

@@ -69,9 +69,11 @@ impl ControlGroup {
     /// If the kernel refuses.
     pub fn set(&self, share: f64) -> io::Result<()> {
         let quota_us = ((share * PERIOD_US as f64) as u64).max(MIN_QUOTA_US);
+        let burst = self.0.join("cpu.max.burst");
+        // the kernel refuses a quota below the burst; kernels before 5.14 have none: they keep nothing that was not used
+        let _ = fs::write(&burst, "0");
         write(&self.0.join("cpu.max"), &format!("{quota_us} {PERIOD_US}"))?;
-        // kernels before 5.14 keep nothing that was not used
-        let _ = fs::write(self.0.join("cpu.max.burst"), quota_us.to_string());
+        let _ = fs::write(&burst, quota_us.to_string());
         Ok(())
     }
 
@@ -95,7 +97,7 @@ impl Drop for ControlGroup {
 mod tests {
     use super::*;
 
-    /// The files of a control group, as far as they are read and written. Whether the kernel enforces them is for a host with cgroup v2.
+    /// The files of a control group, as far as they are read and written. That the kernel enforces them: tests/guest.rs of `ferric-rnis`.
     #[test]
     fn quota_is_written_in_the_kernels_form() {
         let folder = std::env::temp_dir().join(format!("ferric-control-group-{}", std::process::id()));

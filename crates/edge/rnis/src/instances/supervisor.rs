@@ -15,7 +15,7 @@ use rest::{Problem, RequestReceiver, Response, Route, StatusCode, request_queue}
 use tracing::{info, warn};
 
 use super::api::{self, InstanceList};
-use super::control_group::ControlGroups;
+use super::control_group::{ControlGroup, ControlGroups};
 use super::definition::Definition;
 use super::instance::{Instance, State};
 use super::process::{Answer, Event, PATIENCE, Process};
@@ -81,8 +81,8 @@ pub type Job = Box<dyn FnOnce(&mut Supervisor) -> Result<Response, Problem> + Se
 pub struct Supervisor {
     config: InstancesConfig,
     instances: BTreeMap<Arc<str>, Instance>,
-    /// Processes of instances that were deleted.
-    leaving: Vec<Process>,
+    /// Processes of instances that were deleted, with their groups, which cannot be removed before.
+    leaving: Vec<(Process, Option<ControlGroup>)>,
     dimensioner: Dimensioner,
     store: Option<Store>,
     groups: Option<ControlGroups>,
@@ -168,20 +168,20 @@ impl Supervisor {
 
     /// Ends all processes, in an orderly way as far as they allow.
     fn end(&mut self) {
-        let processes = self.instances.values_mut().filter_map(|instance| instance.process.take());
+        let processes = self.instances.values_mut().filter_map(|it| Some((it.process.take()?, it.group.take())));
         let mut leaving: Vec<_> = self.leaving.drain(..).chain(processes).collect();
-        leaving.iter_mut().for_each(Process::end);
+        leaving.iter_mut().for_each(|(process, _)| process.end());
         while !leaving.is_empty() {
             // their outputs end while nobody takes their lines: a full channel must not stop them
             while self.events.try_recv().is_ok() {}
-            leaving.retain_mut(|process| process.ended().is_none());
+            leaving.retain_mut(|(process, _)| process.ended().is_none());
             thread::sleep(Duration::from_millis(5));
         }
     }
 
     /// Notices ends and faults, and starts what is to run.
     fn tick(&mut self) {
-        self.leaving.retain_mut(|process| process.ended().is_none());
+        self.leaving.retain_mut(|(process, _)| process.ended().is_none());
         let now = Instant::now();
         for instance in self.instances.values_mut() {
             let share = self.dimensioner.share(&instance.name).unwrap_or_default();
@@ -372,7 +372,7 @@ impl Supervisor {
         let Some(mut instance) = self.instances.remove(name) else { return Ok(()) };
         if let Some(mut process) = instance.process.take() {
             process.end();
-            self.leaving.push(process);
+            self.leaving.push((process, instance.group.take()));
         }
         self.dimensioner.remove(name);
         self.decide();

@@ -3,10 +3,11 @@
 //! `FERRIC_OPENAPI_TOOLS` names the folder with `openapi-spec-validator` and `schemathesis`; scripts/northbound has them. Without
 //! it, these tests say what they did not test. `FERRIC_CLIENT_GENERATOR` names the folder with `openapi-python-client`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::support::{Callbacks, TestService, bodies};
+use crate::tenancy::{Tenancy, tenant};
 
 const DOCUMENTS: [&str; 2] = ["/rni/v1/openapi.json", "/rni/v2/openapi.json"];
 /// Generated requests of each operation.
@@ -53,23 +54,66 @@ fn documents_are_valid_openapi() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Sends generated requests to all operations of a document, with further arguments.
+fn try_generated_requests(tools: &Path, folder: &Path, rnis: &TestService, document: &str, arguments: &[&str]) {
+    std::fs::write(folder.join("schemathesis.toml"), CONFIGURATION).unwrap();
+    let schemathesis = Command::new(tools.join("schemathesis"))
+        .current_dir(folder)
+        .args(["run", &format!("http://{}{document}", rnis.rest.address)])
+        .args(["--seed", "1", "--generation-deterministic", "--no-color"])
+        .args(["--request-timeout", "20", "--warnings", "off"])
+        .args(arguments)
+        .output();
+    succeeds(&schemathesis.unwrap());
+}
+
+/// How many requests, and what not: a WebSocket is opened by a handshake, and a stream has no end.
+const ALL: [&str; 6] = [
+    "--phases",
+    "examples,coverage,fuzzing",
+    "--max-examples",
+    EXAMPLES,
+    "--exclude-path-regex",
+    "/rni/v2/notifications/|/rnis/v1/stream",
+];
+/// The same for tenants: what is not for them is refused, whatever the request.
+const OF_TENANTS: [&str; 6] = [
+    "--phases",
+    "examples,fuzzing",
+    "--max-examples",
+    "5",
+    "--exclude-path-regex",
+    "/rni/v2/notifications/|/rnis/v1/stream|/metrics",
+];
+
 #[test]
 fn generated_requests_are_answered_as_the_documents_say() {
     let Some(tools) = tools() else { return };
     let (rnis, folder) = (TestService::start(), folder("schemathesis"));
     rnis.fill();
-    std::fs::write(folder.join("schemathesis.toml"), CONFIGURATION).unwrap();
     for document in DOCUMENTS {
-        let schemathesis = Command::new(tools.join("schemathesis"))
-            .current_dir(&folder)
-            .args(["run", &format!("http://{}{document}", rnis.rest.address)])
-            // a WebSocket is opened by a handshake, and a stream has no end
-            .args(["--exclude-path-regex", "/rni/v2/notifications/|/rnis/v1/stream"])
-            .args(["--max-examples", EXAMPLES, "--seed", "1", "--generation-deterministic", "--no-color"])
-            .args(["--phases", "examples,coverage,fuzzing", "--request-timeout", "20", "--warnings", "off"])
-            .output();
-        succeeds(&schemathesis.unwrap());
+        try_generated_requests(&tools, &folder, &rnis, document, &ALL);
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// One tenant has all rights, the other one few. What is generated without a token, or with another one, must be refused.
+#[test]
+fn generated_requests_of_two_tenants_are_answered_as_the_documents_say() {
+    let Some(tools) = tools() else { return };
+    let few = "event_types = [\"cell_change\", \"rab_est\"]\nqueries = [\"rab_info\"]\ncells = [\"00101-000000001\"]\nmax_subscriptions = 5";
+    let (rnis, folder) = (Tenancy::start(&(tenant("all", "") + &tenant("few", few))), folder("schemathesis-tenants"));
+    rnis.rnis.fill();
+    for name in ["all", "few"] {
+        let header = format!("Authorization: Bearer {}", rnis.token(name));
+        for document in DOCUMENTS {
+            let arguments = [&OF_TENANTS[..], &["--header", &header]].concat();
+            try_generated_requests(&tools, &folder, &rnis.rnis, document, &arguments);
+        }
+    }
+    let subscriptions = |owner: &str| rnis.rnis.service.find(|subscription| &*subscription.owner == owner).len();
+    assert!(subscriptions("all") > 0, "requests of the first tenant have subscribed");
+    assert!((1..=5).contains(&subscriptions("few")), "{} subscriptions of the second one", subscriptions("few"));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
