@@ -15,6 +15,7 @@ use super::background::Background;
 const STRESS: [&str; 12] =
     ["-d", "1", "--hdd-bytes", "200M", "-m", "1", "--vm-bytes", "1G", "--iomix", "1", "--iomix-bytes", "100M"];
 const STRESS_PER_CPU: [&str; 2] = ["--mq", "0"];
+
 /// A scenario of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
@@ -95,7 +96,7 @@ impl Stress {
         let spawned = Command::new(program)
             .args(STRESS)
             .args(STRESS_PER_CPU)
-            .args(["--temp-path", path_text(&folder)?, "--timeout", "600s", "--quiet"])
+            .args(["--temp-path", path_text(&folder)?, "--timeout", "90s", "--quiet"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
