@@ -119,8 +119,8 @@ fn path_text(path: &Path) -> anyhow::Result<&str> {
 /// Ends a process with all that it has started.
 pub fn end_group(child: &mut Child) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // an ordinary end first: stress-ng removes its files and queues
-        for (signal, patience) in [(Signal::TERM, Duration::from_secs(5)), (Signal::KILL, Duration::from_secs(5))] {
+        // an ordinary end first: stress-ng removes its files, a policy restores the host
+        for (signal, patience) in [(Signal::TERM, Duration::from_secs(30)), (Signal::KILL, Duration::from_secs(5))] {
             let _ = kill_process_group(pid, signal);
             let begun = Instant::now();
             while begun.elapsed() < patience {
