@@ -56,7 +56,17 @@ impl Stalls {
 
 fn arguments<'a>(group: &'a Group, cpus: &'a str) -> Vec<&'a str> {
     vec![
-        "run", "--policy", "dynamic", "--json", "--name", "victim", "--profile", "generic", "--cpus", cpus, "--scope",
+        "run",
+        "--policy",
+        "dynamic",
+        "--json",
+        "--name",
+        "victim",
+        "--profile",
+        "generic",
+        "--cpus",
+        cpus,
+        "--scope",
         group.name(),
     ]
 }
@@ -81,7 +91,10 @@ fn task_of_higher_priority_loses_the_cpu_within_100_ms_and_gets_it_back() {
         assert_eq!((&unit.cpus()["blocker"], &unit.cpus()["victim"]), (&other, &last));
         let status = state.succeeds(&["status"]);
         assert!(status.contains("policy dynamic, held by"), "{status}");
-        assert!(status.contains("step 1: take the base station's CPUs from blocker (1 changes), since victim has"), "{status}");
+        assert!(
+            status.contains("step 1: take the base station's CPUs from blocker (1 changes), since victim has"),
+            "{status}"
+        );
         let document: Value = serde_json::from_str(&state.succeeds(&["status", "--json"])).unwrap();
         assert_eq!(document["steps"][0]["what"], taken["what"], "{document}");
         // once it may not use the CPU it delays nobody
@@ -175,7 +188,9 @@ fn unbound_kernel_workers_are_moved_within_100_ms() {
         unit.tell(&format!("write {folder_name} {other} 1500"));
         let taken = entry(&mut program, "taken", Some("workqueue"));
         assert!(taken["culprit"].as_str().unwrap().starts_with("kworker/u"), "{taken}");
-        assert!(!cpu::Cpus::from_mask(fs::read_to_string(MASK).unwrap().trim()).unwrap().contains(last.parse().unwrap()));
+        assert!(
+            !cpu::Cpus::from_mask(fs::read_to_string(MASK).unwrap().trim()).unwrap().contains(last.parse().unwrap())
+        );
         let outcome = program.stop();
         assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
         assert_eq!(fs::read_to_string(MASK).unwrap().trim(), before[&PathBuf::from(MASK)].trim());
@@ -242,7 +257,9 @@ fn bad_input_is_refused_with_what_to_do() {
         state.run(&[&["run", "--policy", "dynamic"], arguments].concat()).complains(1, pieces);
         assert_eq!(state.run(&["status"]).stdout, "no policy is applied");
     }
-    state.run(&["run", "--policy", "wa", "--pid", &pid, "--json"]).complains(1, &["--json is for the policy `dynamic`"]);
+    state
+        .run(&["run", "--policy", "wa", "--pid", &pid, "--json"])
+        .complains(1, &["--json is for the policy `dynamic`"]);
     state.run(&["run", "--policy", "fast", "--pid", &pid]).complains(2, &["isolcpus, dynamic"]);
 }
 

@@ -195,8 +195,10 @@ fn trace_is_counted_with_a_warning_where_perf_event_open_is_refused() {
     };
     let before = instances();
     // neither CAP_BPF nor CAP_PERFMON
-    let script = "mount -t tracefs none /sys/kernel/tracing && exec setpriv --bounding-set=-sys_admin,-bpf,-perfmon \"$@\"";
-    let arguments = ["--mount", "sh", "-c", script, "sh", PROGRAM, "latency", "--name", "victim", "--seconds", "60", "--json"];
+    let script =
+        "mount -t tracefs none /sys/kernel/tracing && exec setpriv --bounding-set=-sys_admin,-bpf,-perfmon \"$@\"";
+    let arguments =
+        ["--mount", "sh", "-c", script, "sh", PROGRAM, "latency", "--name", "victim", "--seconds", "60", "--json"];
     let mut program = Program::start("unshare", &arguments);
     program.logs("measuring");
     unit.tell(&format!("wake {ROUNDS} {BLOCKED_US}"));

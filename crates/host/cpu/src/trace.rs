@@ -48,8 +48,7 @@ impl Trace {
         let made = mkdirat(tracing.folder(), format!("instances/{name}"), Mode::from(0o700));
         made.map_err(|error| failed("make an instance of tracefs")(error.into()))?;
         // removed again, whatever fails
-        let mut trace =
-            Trace { tracing, name, pipe: None, rest: Vec::new(), waits: Waits::default(), lost: 0 };
+        let mut trace = Trace { tracing, name, pipe: None, rest: Vec::new(), waits: Waits::default(), lost: 0 };
         // the clock that is compared with nothing but itself: any that all CPUs share
         trace.write("trace_clock", "mono").map_err(failed("choose the clock of a trace"))?;
         trace.write("buffer_size_kb", BUFFER_KB).map_err(failed("size the buffer of a trace"))?;
@@ -160,7 +159,8 @@ fn parse(line: &str) -> Option<Line> {
     if us.len() != 6 {
         return None;
     }
-    let time_ns = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(us.parse::<u64>().ok()? * 1000)?;
+    let time_ns =
+        seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(us.parse::<u64>().ok()? * 1000)?;
     let cpu = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']')?.parse().ok())?;
     let happening = match event {
         "sched_switch" => {
@@ -178,9 +178,9 @@ fn parse(line: &str) -> Option<Line> {
         }
         "sched_process_fork" => {
             let child = fields.rsplit_once(" child_pid=")?.1.parse().ok()?;
-            let before = fields.match_indices(" child_comm=").find_map(|(at, _)| {
-                fields[..at].rsplit_once(" pid=").and_then(|(_, pid)| pid.parse().ok())
-            });
+            let before = fields
+                .match_indices(" child_comm=")
+                .find_map(|(at, _)| fields[..at].rsplit_once(" pid=").and_then(|(_, pid)| pid.parse().ok()));
             Happening::Fork { parent: before?, child }
         }
         _ => {

@@ -98,7 +98,8 @@ pub fn be_a_unit() {
             }
             // writes through a loop device: work of unbound kernel workers
             ["write", folder, cpu, ms] => {
-                let (folder, cpu, time) = (folder.to_owned(), cpu.to_owned(), Duration::from_millis(ms.parse().unwrap()));
+                let (folder, cpu, time) =
+                    (folder.to_owned(), cpu.to_owned(), Duration::from_millis(ms.parse().unwrap()));
                 thread::spawn(move || {
                     pin(&cpu);
                     let (end, data) = (std::time::Instant::now() + time, vec![7; 8 << 20]);
@@ -409,9 +410,9 @@ pub fn snapshot(units: &[&Unit]) -> BTreeMap<PathBuf, String> {
             let task = task.unwrap().path();
             found.extend(allowed(&task).map(|cpus| (task.join("status: Cpus_allowed_list"), cpus)));
             // the 41st field, of which the second may contain spaces
-            let policy = fs::read_to_string(task.join("stat")).ok().and_then(|stat| {
-                stat[stat.rfind(')')?..].split_ascii_whitespace().nth(39).map(str::to_owned)
-            });
+            let policy = fs::read_to_string(task.join("stat"))
+                .ok()
+                .and_then(|stat| stat[stat.rfind(')')?..].split_ascii_whitespace().nth(39).map(str::to_owned));
             found.extend(policy.map(|policy| (task.join("stat: policy"), policy)));
         }
     }

@@ -161,12 +161,7 @@ impl Meter {
         Ok(ticks)
     }
 
-    fn read_names(
-        &mut self,
-        steps: &Steps,
-        names: &Names,
-        observation: &mut Observation,
-    ) -> Result<(), Error> {
+    fn read_names(&mut self, steps: &Steps, names: &Names, observation: &mut Observation) -> Result<(), Error> {
         let host_ticks = self.times.map_or(0, |(_, times)| times.total);
         let all = self.threads();
         self.progress.retain(|name, _| names.contains_key(name));

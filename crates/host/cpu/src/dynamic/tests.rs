@@ -92,8 +92,7 @@ impl World {
         };
         let own: Cpus = (cpus - own..cpus).collect();
         let profile = Profile { cpus: Some(own.clone()), ..Profile::built_in("vbbu").unwrap() };
-        let request =
-            Request { policy: Policy::IaWa, selection: Selection::default(), profile, scope: PathBuf::new() };
+        let request = Request { policy: Policy::IaWa, selection: Selection::default(), profile, scope: PathBuf::new() };
         let mut abilities = Steps::new(&request, host).unwrap().abilities(&[]);
         abilities.confine = numbers.below(2) == 0;
         abilities.separate = own.len() > 1;

@@ -158,7 +158,10 @@ fn culprits_of_a_busy_host_yield_and_lose_the_cpu() {
 #[test]
 fn task_of_higher_priority_loses_the_cpu() {
     let steps = replay(include_str!("../recordings/realtime.txt"));
-    assert!(matches!(&steps[0], (at, Step::Evict { name }) if *at <= 100 * MS && name == "high-priority"), "{steps:#?}");
+    assert!(
+        matches!(&steps[0], (at, Step::Evict { name }) if *at <= 100 * MS && name == "high-priority"),
+        "{steps:#?}"
+    );
 }
 
 #[test]
