@@ -115,12 +115,12 @@ impl Kernel for Decoder {
         let mut backward = [0.0_f32; STATES];
         for step in (0..STEPS).rev() {
             let (mut best, mut before) = ([f32::MIN; 2], [f32::MIN; STATES]);
-            for state in 0..STATES {
-                for bit in 0..2 {
+            for (state, before) in before.iter_mut().enumerate() {
+                for (bit, best) in best.iter_mut().enumerate() {
                     let (to, parity) = transition(state, bit);
                     let value = backward[to] + metric(self.soft[step], bit, parity);
-                    before[state] = before[state].max(value);
-                    best[bit] = best[bit].max(self.forward[step][state] + value);
+                    *before = before.max(value);
+                    *best = best.max(self.forward[step][state] + value);
                 }
             }
             backward = before;

@@ -15,6 +15,7 @@ use super::background::Background;
 const STRESS: [&str; 12] =
     ["-d", "1", "--hdd-bytes", "200M", "-m", "1", "--vm-bytes", "1G", "--iomix", "1", "--iomix-bytes", "100M"];
 const STRESS_PER_CPU: [&str; 2] = ["--mq", "0"];
+
 /// A scenario of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
@@ -95,7 +96,7 @@ impl Stress {
         let spawned = Command::new(program)
             .args(STRESS)
             .args(STRESS_PER_CPU)
-            .args(["--temp-path", path_text(&folder)?, "--timeout", "600s", "--quiet"])
+            .args(["--temp-path", path_text(&folder)?, "--timeout", "90s", "--quiet"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -118,8 +119,8 @@ fn path_text(path: &Path) -> anyhow::Result<&str> {
 /// Ends a process with all that it has started.
 pub fn end_group(child: &mut Child) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // an ordinary end first: stress-ng removes its files and queues
-        for (signal, patience) in [(Signal::TERM, Duration::from_secs(5)), (Signal::KILL, Duration::from_secs(5))] {
+        // an ordinary end first: stress-ng removes its files, a policy restores the host
+        for (signal, patience) in [(Signal::TERM, Duration::from_secs(30)), (Signal::KILL, Duration::from_secs(5))] {
             let _ = kill_process_group(pid, signal);
             let begun = Instant::now();
             while begun.elapsed() < patience {
