@@ -29,11 +29,11 @@ impl Report {
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{title}</title>\n\
              <link rel=\"icon\" href=\"data:,\">\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
         );
-        let _ = write!(
+        let _ = writeln!(
             out,
             "<p><span class=\"pass\">{} passed</span>, <span class=\"fail\">{} failed</span>, \
              <span class=\"inconclusive\">{} inconclusive</span>{}{}. Clauses are those of ETSI TS 104 039 V4.0.0, and of 3GPP \
-             TS 38.413 for clause 10.</p>\n",
+             TS 38.413 for clause 10.</p>",
             self.passed,
             self.failed,
             self.inconclusive,

@@ -452,10 +452,7 @@ impl Subscription {
 
 /// Subscribes to reports.
 pub(super) fn subscribed(side: &mut RicSide<'_>, dialogue: &mut RicDialogue) -> Step<Subscription> {
-    let content = match side.content() {
-        Ok(content) => content,
-        Err(other) => return Err(other),
-    };
+    let content = side.content()?;
     subscribe(side, dialogue, content, RicActionType::Report)
 }
 
