@@ -32,6 +32,7 @@
 //! | `rest` | the REST interface; its resources come with the next two |
 //! | `slicing` | the slicing controller |
 //! | `traffic` | the control of TC |
+//! | `virtual` | virtual networks of several operators |
 //! | `tls` | tls:// addresses, and HTTPS with `rest` |
 
 #![forbid(unsafe_code)]
@@ -93,6 +94,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     config.server.hints.extend(hints);
     #[cfg(feature = "rest")]
     let northbound = northbound::Northbound::new(&mut config);
+    #[cfg(feature = "virtual")]
+    let links = config.server.link.clone();
     let mut server = Server::bind(config.server)?;
     let descriptions = Descriptions::new(config.nodes.clone());
     #[cfg(feature = "models")]
@@ -102,6 +105,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "models")]
     let catalogue = catalogue.with_models(config.models);
     server.add_iapp(Box::new(catalogue));
+    #[cfg(feature = "virtual")]
+    if let Some(agreements) = config.virtual_networks {
+        virtualization::add_to(&mut server, agreements, links)?;
+    }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
         let forwarder = traffic::Forwarder::start(redis);
