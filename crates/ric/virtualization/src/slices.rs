@@ -378,3 +378,6 @@ impl PhysicalSlices {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
