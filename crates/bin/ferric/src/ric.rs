@@ -193,9 +193,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut ric = ::ric::bind(config)?;
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
+    let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
     let mut reload = reload::Reload::new(file, tls, access, server.rights_handle()?)?;
+    reload.sla = sla;
     program::signals::on_hangup(move || reload.run())?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {

@@ -22,6 +22,7 @@ kind = "greedy"
 "#;
 
 struct Network {
+    sla: virtualization::SlaHandle,
     a: TestRic,
     b: TestRic,
     host: TestRic,
@@ -31,19 +32,42 @@ struct Network {
 const NODE_A: &str = "gnb-00101-e00";
 const NODE_B: &str = "gnb-00102-e00";
 
-fn network(share_a: u32, share_b: u32) -> Network {
-    let (a, b) = (TestRic::start(), TestRic::start());
-    let sla = format!(
+/// The agreements of two operators, in percent of the cell.
+fn sla(a: &TestRic, share_a: u32, b: &TestRic, share_b: u32) -> Sla {
+    let text = format!(
         "[[tenant]]\nname = \"a\"\nshare_percent = {share_a}\nplmn = \"00101\"\nric = \"{}\"\n\
          [[tenant]]\nname = \"b\"\nshare_percent = {share_b}\nplmn = \"00102\"\nric = \"{}\"\n",
         a.e2, b.e2
     );
-    let host = TestRic::with(|config| config.virtual_networks = Some(Sla::parse(&sla).unwrap()));
+    Sla::parse(&text).unwrap()
+}
+
+fn ran(ric: &TestRic) -> TestRan {
     let scenario = Scenario::from_toml(SCENARIO, &ScenarioFolders::with_traces(".".as_ref())).unwrap();
-    let ran = TestRan::start(&host.e2, RanConfig { scenario, ..RanConfig::default() });
+    TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() })
+}
+
+fn network(share_a: u32, share_b: u32) -> Network {
+    let (a, b) = (TestRic::start(), TestRic::start());
+    let agreements = sla(&a, share_a, &b, share_b);
+    let (host, handle) = TestRic::with_virtual_networks(agreements);
+    let ran = ran(&host);
     a.await_slices(NODE_A);
     b.await_slices(NODE_B);
-    Network { a, b, host, _ran: ran }
+    Network { sla: handle, a, b, host, _ran: ran }
+}
+
+/// The slices of a node and their shares in percent, to two places.
+fn shares(dl: &Value) -> Vec<(u64, f64)> {
+    let slices = dl["slices"].as_array().unwrap().iter();
+    let mut shares: Vec<_> = slices
+        .map(|slice| {
+            let share = slice["share_percent"].as_f64().unwrap();
+            (slice["id"].as_u64().unwrap(), (share * 100.0).round() / 100.0)
+        })
+        .collect();
+    shares.sort_by_key(|(id, _)| *id);
+    shares
 }
 
 fn rntis(ues: &Value) -> Vec<u64> {
@@ -73,17 +97,6 @@ fn slices_of_a_tenant_are_a_part_of_the_cell() {
     let own = format!("/v1/nodes/{NODE_A}/slices/dl");
     network.a.rest.request("PUT", &own, slices).expect(200);
     let physical = network.host.rest.eventually(&own, |dl| dl["slices"].as_array().unwrap().len() == 4);
-    let shares = |dl: &Value| -> Vec<(u64, f64)> {
-        let slices = dl["slices"].as_array().unwrap().iter();
-        let mut shares: Vec<_> = slices
-            .map(|slice| {
-                let share = slice["share_percent"].as_f64().unwrap();
-                (slice["id"].as_u64().unwrap(), (share * 100.0).round() / 100.0)
-            })
-            .collect();
-        shares.sort_by_key(|(id, _)| *id);
-        shares
-    };
     // what a leaves of its half, and the quarter of b
     assert_eq!(shares(&physical), [(17, 30.0), (18, 10.0), (31, 10.0), (47, 25.0)]);
     assert_eq!(shares(&network.a.rest.get(&own)), [(1, 60.0), (2, 20.0)]);
@@ -98,4 +111,49 @@ fn slices_of_a_tenant_are_a_part_of_the_cell() {
     let refused = network.a.rest.request("POST", &own, json!({ "id": 3, "share_percent": 21 }));
     refused.expect_problem(409, &["101.0 % of the virtual cell"]);
     assert_eq!(shares(&network.host.rest.get(&own)).len(), 4);
+}
+
+#[test]
+fn change_of_shares_is_not_noticed_by_controllers() {
+    let network = network(50, 25);
+    let own = format!("/v1/nodes/{NODE_A}/slices/dl");
+    let slices = json!({ "algorithm": "NVS", "slices": [{ "id": 1, "share_percent": 100 }] });
+    network.a.rest.request("PUT", &own, slices).expect(200);
+    network.host.rest.eventually(&own, |dl| shares(dl) == [(17, 50.0), (47, 25.0)]);
+    network.sla.replace(sla(&network.a, 20, &network.b, 80));
+    network.host.rest.eventually(&own, |dl| shares(dl) == [(17, 20.0), (47, 80.0)]);
+    assert_eq!(shares(&network.a.rest.get(&own)), [(1, 100.0)]);
+}
+
+#[test]
+fn removed_tenant_leaves_no_trace() {
+    let network = network(50, 50);
+    let own = format!("/v1/nodes/{NODE_A}/slices/dl");
+    network.host.rest.eventually(&own, |dl| shares(dl) == [(31, 50.0), (47, 50.0)]);
+    let mut one = sla(&network.a, 50, &network.b, 50);
+    one.tenants.truncate(1);
+    network.sla.replace(one);
+    network.host.rest.eventually(&own, |dl| shares(dl) == [(31, 50.0)]);
+    network.b.rest.eventually("/v1/nodes", |nodes| nodes["nodes"].as_array().unwrap().is_empty());
+    network.a.await_slices(NODE_A);
+}
+
+/// The controller of a tenant shares its virtual network again.
+#[test]
+fn virtual_networks_stack() {
+    let (inner, other) = (TestRic::start(), TestRic::start());
+    let text = format!("[[tenant]]\nname = \"inner\"\nshare_percent = 40\nplmn = \"00101\"\nric = \"{}\"\n", inner.e2);
+    let (middle, _) = TestRic::with_virtual_networks(Sla::parse(&text).unwrap());
+    let (host, _) = TestRic::with_virtual_networks(sla(&middle, 50, &other, 50));
+    let _ran = ran(&host);
+    inner.await_slices(NODE_A);
+    assert_eq!(ues_of(&inner, NODE_A), ues_of(&middle, NODE_A));
+    let own = format!("/v1/nodes/{NODE_A}/slices/dl");
+    let slices = json!({ "algorithm": "NVS", "slices": [{ "id": 5, "share_percent": 50 }] });
+    inner.rest.request("PUT", &own, slices).expect(200);
+    assert_eq!(shares(&inner.rest.get(&own)), [(5, 50.0)]);
+    // 40 % of the middle network for the inner one, half of it for the slice
+    middle.rest.eventually(&own, |dl| shares(dl) == [(21, 20.0), (31, 20.0)]);
+    // and the middle network is half of the cell; the ids of a stacked controller are in a range of their own
+    host.rest.eventually(&own, |dl| shares(dl) == [(31, 30.0), (47, 50.0), (65536, 10.0), (65537, 10.0)]);
 }

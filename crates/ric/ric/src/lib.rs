@@ -66,6 +66,17 @@ pub struct Ric {
     pub server: Server,
     #[cfg(feature = "rest")]
     rest: Option<rest::Server>,
+    #[cfg(feature = "virtual")]
+    sla: Option<virtualization::SlaHandle>,
+}
+
+#[cfg(feature = "virtual")]
+impl Ric {
+    /// The agreements of virtual networks, if the RAN is shared.
+    #[must_use]
+    pub fn sla(&self) -> Option<&virtualization::SlaHandle> {
+        self.sla.as_ref()
+    }
 }
 
 #[cfg(feature = "rest")]
@@ -106,8 +117,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let catalogue = catalogue.with_models(config.models);
     server.add_iapp(Box::new(catalogue));
     #[cfg(feature = "virtual")]
+    let mut sla = None;
+    #[cfg(feature = "virtual")]
     if let Some(agreements) = config.virtual_networks {
-        virtualization::add_to(&mut server, agreements, links)?;
+        sla = Some(virtualization::add_to(&mut server, agreements, links)?);
     }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
@@ -127,5 +140,7 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         server,
         #[cfg(feature = "rest")]
         rest,
+        #[cfg(feature = "virtual")]
+        sla,
     })
 }

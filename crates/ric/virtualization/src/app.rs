@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use e2sm::rrc::{EventTriggerDefinition, IndicationMessage as RrcMessage};
-use e2sm::slice::{ControlHeader, ControlMessage, ControlOutcome as SliceOutcome, IndicationMessage as SliceMessage};
+use e2sm::slice::{
+    ControlHeader, ControlMessage, ControlOutcome as SliceOutcome, DeleteSlices, IndicationMessage as SliceMessage,
+    Slice,
+};
 use e2sm::{Arena, Wire};
 use ferric::agent::{AgentLoopConfig, ControlFailure, ControllerId, NodeConfig, NodeHandle, SendAgentLoop};
 use ferric::e2::{
@@ -23,7 +26,7 @@ use crate::kpm::offered_definition;
 use crate::node::{Command, CommandKind, NodeState, Offered, Outgoing, SharedNode, TenantState};
 use crate::physical::{Subscriber, Subscriptions};
 use crate::reports::{Content, partition};
-use crate::sla::Sla;
+use crate::sla::{Sla, Tenant};
 use crate::slices::{Part, PhysicalSlices, RANGE, VirtualSlices};
 use crate::ues::{Change, Ues};
 use crate::waiter::Waiter;
@@ -33,22 +36,38 @@ const SLICE_PERIOD_MS: u32 = 1000;
 /// The maximum number of subscriptions to a base station.
 const MAX_PHYSICAL: usize = 512;
 
+/// Replaces the agreements of a running virtualization controller, from any thread.
+#[derive(Clone)]
+pub struct SlaHandle {
+    next: Arc<Mutex<Option<Sla>>>,
+    waker: IappWaker,
+}
+
+impl SlaHandle {
+    /// Has the agreements replaced. Where only shares differ, slices that shrink are changed before slices that grow, and the tenants'
+    /// controllers notice nothing: their slices are parts of a cell that is smaller or larger. Otherwise all virtual nodes are
+    /// disconnected and connect again.
+    pub fn replace(&self, sla: Sla) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(sla);
+        self.waker.wake();
+    }
+}
+
 /// Adds the virtualization controller to a RIC. `links` configures the links to the controllers of tenants.
 ///
 /// # Errors
 /// If the system refuses a thread or a file descriptor.
-pub fn add_to(server: &mut Server, sla: Sla, links: link::Config) -> Result<(), ferric::Error> {
+pub fn add_to(server: &mut Server, sla: Sla, links: link::Config) -> Result<SlaHandle, ferric::Error> {
     let waker = server.iapp_waker()?;
     let config = AgentLoopConfig { link: links, ..AgentLoopConfig::default() };
     let agents = SendAgentLoop::new_send(config)?;
     let system = |source| ferric::Error::System { what: "start the thread of virtual nodes", source };
     let descriptor = agents.as_fd().try_clone_to_owned().map_err(system)?;
     let waiter = Waiter::start(descriptor, waker.clone()).map_err(system)?;
-    for (at, tenant) in sla.tenants.iter().enumerate() {
-        let (name, share_percent, ric) = (&tenant.name, 100.0 * tenant.share, &tenant.ric);
-        info!(tenant = name, share_percent, plmn = %tenant.plmn, %ric, first_slice = first_id(at), "virtual network");
-    }
+    log(&sla);
+    let handle = SlaHandle { next: Arc::new(Mutex::new(None)), waker: waker.clone() };
     server.add_iapp(Box::new(VirtualizationApp {
+        next_sla: handle.next.clone(),
         sla: Arc::new(sla),
         agents,
         waiter,
@@ -58,15 +77,26 @@ pub fn add_to(server: &mut Server, sla: Sla, links: link::Config) -> Result<(), 
         subscriptions: Subscriptions::default(),
         arena: Arena::new(),
     }));
-    Ok(())
+    Ok(handle)
 }
 
-/// The first id of a tenant's slices. Ids below [`RANGE`] stay those of the RAN's owner.
-fn first_id(tenant: usize) -> u32 {
-    (tenant as u32 + 1) * RANGE
+/// The part of each cell that a tenant has.
+fn part(sla: &Sla, tenant: usize) -> Part {
+    Part { share: sla.tenants[tenant].share, tenant: tenant as u32 }
+}
+
+/// Logs the agreements.
+fn log(sla: &Sla) {
+    for (at, tenant) in sla.tenants.iter().enumerate() {
+        let (name, share_percent, ric) = (&tenant.name, 100.0 * tenant.share, &tenant.ric);
+        let first_slice = part(sla, at).first();
+        info!(tenant = name, share_percent, plmn = %tenant.plmn, %ric, first_slice, "virtual network");
+    }
 }
 
 struct VirtualizationApp {
+    /// Agreements that are to replace the present ones.
+    next_sla: Arc<Mutex<Option<Sla>>>,
     sla: Arc<Sla>,
     /// The virtual nodes. Polled on the thread of the RIC.
     agents: SendAgentLoop,
@@ -94,6 +124,8 @@ struct PhysicalNode {
 struct Reconciler {
     /// What the base station has for each tenant; `None` before its first report.
     actual: Option<Vec<PhysicalSlices>>,
+    /// What is to be deleted before anything else: slices of tenants that are gone.
+    stale: Option<ControlMessage<'static>>,
     queue: VecDeque<(usize, Job)>,
     running: Option<Running>,
 }
@@ -106,6 +138,21 @@ enum Job {
     Refresh,
     /// The tenant's controller was removed.
     Reset,
+}
+
+/// The slices of the base station that belong to no tenant although their ids are reserved: those of tenants that are gone.
+fn stale(report: &SliceMessage<'static>, tenants: usize) -> Option<ControlMessage<'static>> {
+    let of_none = |slices: &[Slice<'static>]| -> Vec<u32> {
+        slices.iter().map(|slice| slice.id).filter(|id| *id >= RANGE && owner(*id, tenants).is_none()).collect()
+    };
+    let (dl, ul) = (of_none(&report.slices.dl.slices), of_none(&report.slices.ul.slices));
+    let is_any = !dl.is_empty() || !ul.is_empty();
+    is_any.then(|| ControlMessage::Delete(DeleteSlices { dl: dl.into(), ul: ul.into() }))
+}
+
+/// The tenant of a slice of the base station.
+fn owner(id: u32, tenants: usize) -> Option<usize> {
+    Part::tenant_of(id).map(|at| at as usize).filter(|at| *at < tenants)
 }
 
 struct Running {
@@ -287,7 +334,7 @@ impl VirtualizationApp {
         }
         let sla = self.sla.clone();
         let tenants = (0..sla.tenants.len()).map(|at| TenantState {
-            part: Part { share: sla.tenants[at].share, first: first_id(at) },
+            part: part(&sla, at),
             slices: VirtualSlices::default(),
             outgoing: Vec::new(),
             subscriptions: 0,
@@ -349,11 +396,51 @@ impl VirtualizationApp {
         self.poll_soon();
     }
 
-    /// Removes a base station, and its virtual nodes.
+    /// Replaces the agreements.
+    fn replace_sla(&mut self, next: Sla, ric: &mut IappContext<'_>) {
+        if next == *self.sla {
+            return info!("service level agreements: not changed");
+        }
+        log(&next);
+        let shares: Vec<(f64, f64)> =
+            self.sla.tenants.iter().zip(&next.tenants).map(|(a, b)| (a.share, b.share)).collect();
+        let only_shares = self.sla.tenants.len() == next.tenants.len()
+            && self.sla.tenants.iter().zip(&next.tenants).all(|(a, b)| Tenant { share: b.share, ..a.clone() } == *b);
+        self.sla = Arc::new(next);
+        if !only_shares {
+            let nodes: Vec<Node> = ric.nodes().filter(|node| self.nodes.contains_key(&node.id)).cloned().collect();
+            for node in nodes {
+                // its subscriptions would be active beside the new ones
+                self.subscriptions.cancel_node(node.id, ric);
+                self.remove_virtual_nodes(node.id);
+                self.add_node(&node, ric);
+            }
+            return;
+        }
+        // what shrinks goes first: the sum never exceeds the cell
+        let mut order: Vec<usize> = (0..shares.len()).filter(|at| shares[*at].0 != shares[*at].1).collect();
+        order.sort_by(|a, b| (shares[*a].1 - shares[*a].0).total_cmp(&(shares[*b].1 - shares[*b].0)));
+        for (id, node) in &mut self.nodes {
+            let mut shared = node.shared.lock();
+            shared.sla = self.sla.clone();
+            for at in &order {
+                shared.tenants[*at].part.share = shares[*at].1;
+            }
+            drop(shared);
+            order.iter().for_each(|at| node.slices.refresh(*at));
+            advance(*id, node, ric);
+        }
+    }
+
+    /// Removes a base station that is lost, and its virtual nodes.
     fn remove_node(&mut self, id: NodeId) {
+        self.subscriptions.forget_node(id);
+        self.remove_virtual_nodes(id);
+    }
+
+    fn remove_virtual_nodes(&mut self, id: NodeId) {
         let Some(node) = self.nodes.remove(&id) else { return };
         node.virtual_nodes.into_iter().for_each(|handle| self.agents.remove_node(handle));
-        self.subscriptions.forget_node(id);
         self.poll_soon();
     }
 
@@ -487,7 +574,9 @@ fn observe(node: &mut PhysicalNode, model: Offered, message: &[u8], arena: &Aren
         Offered::Slice(wire) if node.slices.running.is_none() => {
             let Ok(report) = SliceMessage::decode_owned(message, wire) else { return };
             node.shared.lock().schedulers = [report.slices.dl.scheduler.clone(), report.slices.ul.scheduler.clone()];
-            let reported = reported(&report, node.virtual_nodes.len());
+            let tenants = node.virtual_nodes.len();
+            node.slices.stale = stale(&report, tenants);
+            let reported = reported(&report, tenants);
             if node.slices.actual.as_ref() != Some(&reported) {
                 for tenant in 0..reported.len() {
                     let is_same = node.slices.actual.as_ref().is_some_and(|actual| actual[tenant] == reported[tenant]);
@@ -505,7 +594,7 @@ fn observe(node: &mut PhysicalNode, model: Offered, message: &[u8], arena: &Aren
 /// What a base station reports to have for each tenant.
 fn reported(report: &SliceMessage<'static>, tenants: usize) -> Vec<PhysicalSlices> {
     let mut all = vec![PhysicalSlices::default(); tenants];
-    let owner = |id: u32| (id / RANGE).checked_sub(1).map(|at| at as usize).filter(|at| *at < tenants);
+    let owner = |id: u32| owner(id, tenants);
     for (at, direction) in [&report.slices.dl, &report.slices.ul].into_iter().enumerate() {
         for slice in direction.slices.iter() {
             if let Some(tenant) = owner(slice.id) {
@@ -525,6 +614,12 @@ fn reported(report: &SliceMessage<'static>, tenants: usize) -> Vec<PhysicalSlice
 fn advance(id: NodeId, node: &mut PhysicalNode, ric: &mut IappContext<'_>) {
     let Some((function, wire)) = node.slice_function() else { return };
     while node.slices.running.is_none() && node.slices.actual.is_some() {
+        if let Some(step) = node.slices.stale.take()
+            && let Ok(ticket) = send(id, function, wire, &step, ric)
+        {
+            node.slices.running = Some(Running { tenant: 0, job: Job::Refresh, ticket, step });
+            return;
+        }
         let Some((tenant, job)) = node.slices.queue.pop_front() else { return };
         let shared = node.shared.lock();
         let ues: Vec<u16> = shared.ues.of(tenant).collect();
@@ -559,16 +654,25 @@ fn advance(id: NodeId, node: &mut PhysicalNode, ric: &mut IappContext<'_>) {
             }
             continue;
         };
-        let (mut header, mut message) = (Vec::new(), Vec::new());
-        let encoded = ControlHeader::default().encode(wire, &mut header).and_then(|()| step.encode(wire, &mut message));
-        let sent = encoded
-            .map_err(|error| error.to_string())
-            .and_then(|()| ric.control(id, function, &header, &message).map_err(|misuse| misuse.to_string()));
-        match sent {
+        match send(id, function, wire, &step, ric) {
             Ok(ticket) => node.slices.running = Some(Running { tenant, job, ticket, step }),
             Err(reason) => fail(node, tenant, job, &reason),
         }
     }
+}
+
+/// Sends a control of slices.
+fn send(
+    id: NodeId,
+    function: RanFunctionId,
+    wire: Wire,
+    step: &ControlMessage<'static>,
+    ric: &mut IappContext<'_>,
+) -> Result<Ticket, String> {
+    let (mut header, mut message) = (Vec::new(), Vec::new());
+    let encoded = ControlHeader::default().encode(wire, &mut header).and_then(|()| step.encode(wire, &mut message));
+    encoded.map_err(|error| error.to_string())?;
+    ric.control(id, function, &header, &message).map_err(|misuse| misuse.to_string())
 }
 
 /// Answers a control of a tenant that the base station did not execute.
@@ -633,6 +737,10 @@ impl Iapp for VirtualizationApp {
 
     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
         self.is_woken = false;
+        let next = self.next_sla.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(next) = next {
+            self.replace_sla(next, ric);
+        }
         self.poll(ric);
     }
 }

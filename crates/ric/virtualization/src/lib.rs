@@ -28,5 +28,5 @@ pub mod slices;
 mod ues;
 mod waiter;
 
-pub use app::add_to;
+pub use app::{SlaHandle, add_to};
 pub use sla::{MAX_TENANTS, Sla, Tenant};

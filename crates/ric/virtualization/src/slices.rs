@@ -4,7 +4,8 @@
 //!
 //! - the share of a capacity slice is multiplied by the tenant's share of the cell, q;
 //! - the reference rate of a rate slice is divided by q, its reserved rate stays;
-//! - slice `v` of a tenant is slice `first + v`: tenants have disjoint ranges of [`RANGE`] ids.
+//! - slice `v` of a tenant is slice `first + v`: tenants have disjoint ranges of [`RANGE`] ids. A tenant that is a virtualization
+//!   controller itself has ids from [`RANGE`] on; these get ids of a second range, [`STACKED_RANGE`].
 //!
 //! What the tenant's slices leave of its share belongs to its UEs without a slice, which are in a slice of the base station too (the
 //! last of the range). So NVS guarantees each tenant its share, whatever another one configures: the sum of its slices towards the
@@ -12,7 +13,7 @@
 //!
 //! Only NVS is virtual: for other algorithms, a part of a cell is not a cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use e2sm::slice::{
@@ -23,10 +24,14 @@ use ferric::e2ap::CauseRicRequest;
 use ids::Direction;
 use per::PrintableString;
 
-/// The ids that a tenant may give to its slices: 0 to 9.
+/// The ids that a tenant may give to its slices: 0 to 9. Virtualization controllers have ids from [`RANGE`] on.
 pub const VIRTUAL_IDS: u32 = 10;
 /// The ids of the base station that are reserved for a tenant.
 pub const RANGE: u32 = 16;
+/// The ids of the base station that are reserved for the slices of a tenant that is a virtualization controller.
+pub const STACKED_RANGE: u32 = 0x1_0000;
+/// The maximum number of slices of a tenant in a direction.
+pub const MAX_SLICES: usize = 64;
 /// The place in the range of the slice for UEs without one.
 const REST: u32 = RANGE - 1;
 /// A share below this is none: NVS has no slices of share zero.
@@ -39,15 +44,32 @@ const ROUNDING: f64 = 1e-6;
 pub struct Part {
     /// Its share of the cell's resources, above 0, at most 1.
     pub share: f64,
-    /// The first of its [`RANGE`] slice ids.
-    pub first: u32,
+    /// Its place among the tenants.
+    pub tenant: u32,
+}
+
+impl Part {
+    /// The first of its [`RANGE`] slice ids. Ids below [`RANGE`] stay those of the RAN's owner.
+    #[must_use]
+    pub fn first(&self) -> u32 {
+        (self.tenant + 1) * RANGE
+    }
+
+    /// Returns the tenant that has a slice of the base station.
+    #[must_use]
+    pub fn tenant_of(id: u32) -> Option<u32> {
+        let range = if id >= STACKED_RANGE { STACKED_RANGE } else { RANGE };
+        (id / range).checked_sub(1)
+    }
 }
 
 /// Why a tenant's control is refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refusal {
-    /// The id is not below [`VIRTUAL_IDS`].
+    /// The id is neither below [`VIRTUAL_IDS`] nor one of a virtualization controller.
     IdOutOfRange(u32),
+    /// There would be more than [`MAX_SLICES`] slices in a direction.
+    TooManySlices(Direction),
     /// Two slices of a direction have one id.
     Duplicate(u32),
     /// The algorithm is not NVS.
@@ -74,7 +96,7 @@ impl Refusal {
     #[must_use]
     pub fn cause(&self) -> CauseRicRequest {
         match self {
-            Refusal::OverCapacity { .. } => CauseRicRequest::FunctionResourceLimit,
+            Refusal::OverCapacity { .. } | Refusal::TooManySlices(_) => CauseRicRequest::FunctionResourceLimit,
             Refusal::SharedScheduler => CauseRicRequest::ControlFailedToExecute,
             _ => CauseRicRequest::ControlMessageInvalid,
         }
@@ -85,6 +107,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::IdOutOfRange(id) => write!(f, "slice {id}: ids are 0 to {}", VIRTUAL_IDS - 1),
+            Refusal::TooManySlices(direction) => write!(f, "{direction}: there would be more than {MAX_SLICES} slices"),
             Refusal::Duplicate(id) => write!(f, "slice {id} is named twice"),
             Refusal::UnsupportedAlgorithm(algorithm) => {
                 write!(f, "{algorithm} cannot share a cell with other operators; NVS can")
@@ -107,6 +130,8 @@ pub struct VirtualSlices {
     pub configuration: SliceConfiguration<'static>,
     /// The slices of UEs, by RNTI; a UE that is absent has none.
     pub ues: BTreeMap<u16, (Option<u32>, Option<u32>)>,
+    /// The places in the tenant's [`STACKED_RANGE`] of ids that do not fit into its [`RANGE`].
+    stacked: BTreeMap<u32, u32>,
 }
 
 /// The slices of a tenant as the base station has them.
@@ -167,6 +192,7 @@ impl VirtualSlices {
             }
         }
         next.remove_dangling(has_ue);
+        next.place_stacked();
         Ok(next)
     }
 
@@ -198,7 +224,7 @@ impl VirtualSlices {
         }
         let mut slices = self.slices(direction).to_vec();
         for (at, slice) in requested.slices.iter().enumerate() {
-            if slice.id >= VIRTUAL_IDS {
+            if (VIRTUAL_IDS..RANGE).contains(&slice.id) {
                 return Err(Refusal::IdOutOfRange(slice.id));
             }
             if requested.slices[..at].iter().any(|other| other.id == slice.id) {
@@ -209,6 +235,9 @@ impl VirtualSlices {
                 Some(existing) => *existing = slice.clone(),
                 None => slices.push(slice.clone()),
             }
+        }
+        if slices.len() > MAX_SLICES {
+            return Err(Refusal::TooManySlices(direction));
         }
         let total = total(&slices);
         if total > 1.0 + ROUNDING {
@@ -228,7 +257,7 @@ impl VirtualSlices {
 
     /// Removes UEs that have left, and references to slices that no longer exist.
     fn remove_dangling(&mut self, has_ue: impl Fn(u16) -> bool) {
-        let VirtualSlices { configuration, ues } = self;
+        let VirtualSlices { configuration, ues, .. } = self;
         let exists = |direction, id: &u32| of(configuration, direction).slices.iter().any(|slice| slice.id == *id);
         ues.retain(|rnti, (dl, ul)| {
             *dl = dl.filter(|id| exists(Direction::Downlink, id));
@@ -237,13 +266,36 @@ impl VirtualSlices {
         });
     }
 
+    /// Gives each id from [`RANGE`] on a place, which it has as long as a slice has the id.
+    fn place_stacked(&mut self) {
+        let directions = Direction::BOTH.map(|direction| self.slices(direction).iter().map(|slice| slice.id));
+        let ids: BTreeSet<u32> = directions.into_iter().flatten().filter(|id| *id >= RANGE).collect();
+        self.stacked.retain(|id, _| ids.contains(id));
+        for id in ids {
+            let is_free = |place: &u32| !self.stacked.values().any(|used| used == place);
+            if !self.stacked.contains_key(&id)
+                && let Some(place) = (0..STACKED_RANGE).find(is_free)
+            {
+                self.stacked.insert(id, place);
+            }
+        }
+    }
+
+    /// The id of the base station for a slice.
+    fn physical_id(&self, part: Part, id: u32) -> u32 {
+        match self.stacked.get(&id) {
+            Some(place) => (part.tenant + 1) * STACKED_RANGE + place,
+            None => part.first() + id,
+        }
+    }
+
     /// Returns what the base station is to have for the tenant, whose UEs are `ues`.
     #[must_use]
     pub fn physical(&self, part: Part, ues: impl Iterator<Item = u16>) -> PhysicalSlices {
         let mut physical = PhysicalSlices::default();
         for (at, direction) in Direction::BOTH.into_iter().enumerate() {
             for slice in self.slices(direction) {
-                let scaled = scale(slice, part);
+                let scaled = scale(slice, part, self.physical_id(part, slice.id));
                 physical.slices[at].insert(scaled.id, scaled);
             }
             let left = (1.0 - total(self.slices(direction))) * part.share;
@@ -255,7 +307,7 @@ impl VirtualSlices {
         for rnti in ues {
             let (dl, ul) = self.ues.get(&rnti).copied().unwrap_or_default();
             let target = |at: usize, id: Option<u32>| {
-                let id = part.first + id.unwrap_or(REST);
+                let id = id.map_or(part.first() + REST, |id| self.physical_id(part, id));
                 if physical.slices[at].contains_key(&id) { id } else { NO_SLICE }
             };
             physical.ues.insert(rnti, [target(0, dl), target(1, ul)]);
@@ -294,7 +346,7 @@ fn total(slices: &[Slice<'_>]) -> f64 {
 }
 
 /// The slice of the base station for a tenant's slice.
-fn scale(slice: &Slice<'static>, part: Part) -> Slice<'static> {
+fn scale(slice: &Slice<'static>, part: Part, id: u32) -> Slice<'static> {
     let parameters = match &slice.parameters {
         Parameters::Nvs(NvsParameters::Capacity(share)) => {
             let reserved = (f64::from(share.reserved) * part.share) as f32;
@@ -306,12 +358,12 @@ fn scale(slice: &Slice<'static>, part: Part) -> Slice<'static> {
         }
         other => other.clone(),
     };
-    Slice { id: part.first + slice.id, parameters, ..slice.clone() }
+    Slice { id, parameters, ..slice.clone() }
 }
 
 fn rest_slice(part: Part, share: f64) -> Slice<'static> {
     Slice {
-        id: part.first + REST,
+        id: part.first() + REST,
         label: PrintableString::literal("others"),
         ue_scheduler: PrintableString::literal(""),
         parameters: Parameters::Nvs(NvsParameters::Capacity(Share { reserved: share as f32 })),

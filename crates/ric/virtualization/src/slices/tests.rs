@@ -1,6 +1,6 @@
 use super::*;
 
-const HALF: Part = Part { share: 0.5, first: 16 };
+const HALF: Part = Part { share: 0.5, tenant: 0 };
 const NO_SCHEDULERS: [PrintableString<'static>; 2] = [PrintableString::literal(""), PrintableString::literal("")];
 
 fn slice(id: u32, parameters: NvsParameters) -> Slice<'static> {
@@ -69,10 +69,7 @@ fn controls_beyond_the_virtual_cell_are_refused_with_the_reason() {
             "STATIC cannot share a cell with other operators; NVS can",
         ),
         (associate(9, NO_SLICE), "there is no UE with RNTI 9"),
-        (
-            ControlMessage::Delete(DeleteSlices { dl: vec![4].into(), ul: vec![].into() }),
-            "there is no slice 4",
-        ),
+        (ControlMessage::Delete(DeleteSlices { dl: vec![4].into(), ul: vec![].into() }), "there is no slice 4"),
     ];
     for (control, reason) in cases {
         assert_eq!(configured(&[control]).unwrap_err().to_string(), reason);
@@ -106,15 +103,15 @@ impl Random {
 }
 
 fn random_control(random: &mut Random) -> ControlMessage<'static> {
-    let id = random.below(12);
+    let id = random.below(20);
     match random.below(4) {
         0 | 1 => {
             let count = random.below(4);
             let slices = (0..count).map(|_| match random.below(2) {
-                0 => capacity(random.below(12), random.below(110) as f32 / 100.0),
+                0 => capacity(random.below(20), random.below(110) as f32 / 100.0),
                 _ => {
                     let (required_mbps, reference_mbps) = (random.below(50) as f32, random.below(100) as f32);
-                    slice(random.below(12), NvsParameters::Rate(Rate { required_mbps, reference_mbps }))
+                    slice(random.below(20), NvsParameters::Rate(Rate { required_mbps, reference_mbps }))
                 }
             });
             add(slices.collect())
@@ -138,7 +135,7 @@ fn sum_of_a_tenants_slices_never_exceeds_its_share() {
         let mut owner: BTreeMap<u16, usize> = BTreeMap::new();
         for _ in 0..60 {
             let tenant = random.below(count as u32) as usize;
-            let part = Part { share: shares[tenant], first: (tenant as u32 + 1) * RANGE };
+            let part = Part { share: shares[tenant], tenant: tenant as u32 };
             let rnti = random.below(6) as u16;
             match random.below(4) {
                 0 => drop(owner.entry(rnti).or_insert(tenant)),
@@ -163,14 +160,14 @@ fn sum_of_a_tenants_slices_never_exceeds_its_share() {
                 for slices in &actual[tenant].slices {
                     let total: f64 = slices.values().map(physical_share).sum();
                     assert!(total <= part.share + 1e-5, "seed {seed}: {total} of {}", part.share);
-                    assert!(slices.keys().all(|id| (part.first..part.first + RANGE).contains(id)), "seed {seed}");
+                    assert!(slices.keys().all(|id| Part::tenant_of(*id) == Some(part.tenant)), "seed {seed}");
                 }
             }
             assert_eq!(actual[tenant].steps_to(&target), [], "seed {seed}");
             assert_eq!(actual[tenant].slices, target.slices, "seed {seed}");
             for (at, slices) in actual[tenant].slices.iter().enumerate() {
                 let total: f64 = slices.values().map(physical_share).sum();
-                let rest = slices.contains_key(&(part.first + REST));
+                let rest = slices.contains_key(&(part.first() + REST));
                 assert!(!rest || (total - part.share).abs() < 1e-5, "seed {seed}: direction {at} has {total}");
             }
             assert!(actual[tenant].ues.keys().all(|rnti| owner.get(rnti) == Some(&tenant)), "seed {seed}");
