@@ -1,9 +1,12 @@
 //! Two operators with controllers of their own on one emulated RAN.
 
+use std::collections::BTreeSet;
+
+use ferric::xapp::Ric;
 use ran::scenario::ScenarioFolders;
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
-use system_tests::{TestRan, TestRic};
+use system_tests::{PATIENCE, TestRan, TestRic, eventually};
 use virtualization::Sla;
 
 /// A cell with two UEs of each operator, which always have data.
@@ -156,4 +159,36 @@ fn virtual_networks_stack() {
     middle.rest.eventually(&own, |dl| shares(dl) == [(21, 20.0), (31, 20.0)]);
     // and the middle network is half of the cell; the ids of a stacked controller are in a range of their own
     host.rest.eventually(&own, |dl| shares(dl) == [(31, 30.0), (47, 50.0), (65536, 10.0), (65537, 10.0)]);
+}
+
+#[test]
+fn measurements_are_those_of_the_own_network() {
+    const PRBS: &str = "RRU.PrbTotDl";
+    const THROUGHPUT: &str = "DRB.UEThpDl";
+    let network = network(50, 50);
+    let connect = |ric: &TestRic| Ric::options().address(ric.xapp.to_string()).name("test").connect().unwrap();
+    let (host, a) = (connect(&network.host), connect(&network.a));
+    // each UE: those of the tenant only
+    let mut ues = BTreeSet::new();
+    let mut stream = a.kpm([THROUGHPUT]).every(50).unwrap();
+    for _ in 0..40 {
+        let record = stream.next_within(PATIENCE).unwrap().unwrap();
+        ues.extend(record.ue.map(|ue| ue.to_string()));
+    }
+    assert_eq!(ues.len(), 2, "{ues:?}");
+    let all = || -> BTreeSet<String> { host.ues().unwrap().iter().map(|ue| ue.reference().to_string()).collect() };
+    eventually("the host knows all UEs", || all().len() == 4);
+    let all = all();
+    assert!(ues.is_subset(&all), "{all:?}");
+    // another operator's UE
+    let foreign = all.difference(&ues).next().unwrap();
+    assert!(a.ue(&**foreign).is_err());
+    // the cell: the tenant's part of it, though both operators always have data
+    let mean = |ric: &Ric| {
+        let mut stream = ric.kpm([PRBS]).whole_node().every(200).unwrap();
+        let values = (0..5).map(|_| stream.next_within(PATIENCE).unwrap().unwrap().number(PRBS).unwrap());
+        values.sum::<f64>() / 5.0
+    };
+    let (of_cell, of_a) = (mean(&host), mean(&a));
+    assert!((40.0..=60.0).contains(&(100.0 * of_a / of_cell)), "{of_a} of {of_cell}");
 }

@@ -113,3 +113,31 @@ fn read_tenant(table: &Table<'_>) -> Result<Tenant, Error> {
     let s_nssais = table.parsed_texts("s_nssais", MAX_S_NSSAIS, "S-NSSAIs such as 1 or 1-00000a")?.unwrap_or_default();
     Ok(Tenant { name: name.to_owned(), share: share / 100.0, plmn, s_nssais, ric })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agreement_that_cannot_be_kept_is_refused_with_line_and_key() {
+        let tenant = |name: &str, percent: &str, more: &str| {
+            format!("[[tenant]]\nname = \"{name}\"\nshare_percent = {percent}\nric = \"tcp://127.0.0.1:1\"\n{more}\n")
+        };
+        let of = |plmn: &str| format!("plmn = \"{plmn}\"");
+        let cases = [
+            (String::new(), "missing key `tenant`"),
+            (tenant("a", "60", &of("00101")) + &tenant("b", "50", &of("00102")), "110.0 % in total"),
+            (tenant("a", "10", &of("00101")) + &tenant("a", "10", &of("00102")), "there are two tenants `a`"),
+            (tenant("a", "10", &of("00101")) + &tenant("b", "10", &of("00101")), "would have the same subscribers"),
+            (tenant("a", "0", &of("00101")), "share_percent: 0 is out of range"),
+            (tenant("a", "10", &of("1")), "plmn: a PLMN identity has five or six digits"),
+            (tenant("a", "10", "plmn = \"00101\"\ns_nssais = [\"1-1\"]"), "s_nssais[0]: an S-NSSAI is SST, or SST-SD"),
+            (tenant("a", "10", "plmn = \"00101\"\nshares = 1"), "unknown key `shares`; did you mean"),
+            (tenant("", "10", &of("00101")), "name: a name has 1 to 64"),
+        ];
+        for (text, reason) in cases {
+            let error = Sla::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}
