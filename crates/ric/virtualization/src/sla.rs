@@ -132,7 +132,10 @@ mod tests {
             (tenant("a", "0", &of("00101")), "share_percent: 0 is out of range"),
             (tenant("a", "10", &of("1")), "plmn: a PLMN identity has five or six digits"),
             (tenant("a", "10", "plmn = \"00101\"\ns_nssais = [\"1-1\"]"), "s_nssais[0]: an S-NSSAI is SST, or SST-SD"),
-            (tenant("a", "10", "plmn = \"00101\"\nshares = 1"), "unknown key `shares`; did you mean"),
+            (
+                tenant("a", "10", "plmn = \"00101\"\nshares_percent = 1"),
+                "unknown key `shares_percent`; did you mean `share_percent`?",
+            ),
             (tenant("", "10", &of("00101")), "name: a name has 1 to 64"),
         ];
         for (text, reason) in cases {
