@@ -75,6 +75,8 @@ struct MacReader {
     xapp: Xapp,
     arena: Arena,
     reports: u64,
+    /// The encoding of MAC.
+    wire: Wire,
     /// By C-RNTI.
     octets: BTreeMap<u32, u64>,
 }
@@ -83,19 +85,20 @@ impl MacReader {
     fn start(addresses: &Addresses) -> anyhow::Result<Self> {
         let config = XappConfig { reconnect: None, ..XappConfig::default() };
         let xapp = Xapp::connect(&addresses.xapp, "fig15", config).context("cannot use the RIC")?;
-        Ok(MacReader { xapp, arena: Arena::new(), reports: 0, octets: BTreeMap::new() })
+        Ok(MacReader { xapp, arena: Arena::new(), reports: 0, wire: Wire::Per, octets: BTreeMap::new() })
     }
 
     fn poll(&mut self) -> anyhow::Result<()> {
-        let MacReader { xapp, arena, reports, octets } = self;
+        let MacReader { xapp, arena, reports, wire, octets } = self;
         let mut failure = None;
         let polled = xapp.poll(Some(Duration::from_millis(1)), |event, ric| match event {
             XappEvent::NodeUp(node) => {
-                let function = node.functions.iter().find(|function| mac::MODEL.wire_of(&function.oid).is_some());
-                match function {
-                    Some(function) => {
-                        let spec = traffic::subscription(STEP.as_millis() as u32, Wire::Per);
-                        ric.subscribe(node.id, function.id, spec);
+                let mut functions = node.functions.iter();
+                match functions.find_map(|function| Some((function.id, mac::MODEL.wire_of(&function.oid)?))) {
+                    Some((function, of_function)) => {
+                        *wire = of_function;
+                        let spec = traffic::subscription(STEP.as_millis() as u32, of_function);
+                        ric.subscribe(node.id, function, spec);
                     }
                     None => failure = Some(anyhow!("{} does not offer MAC", node.global_id)),
                 }
@@ -110,7 +113,7 @@ impl MacReader {
                     Ok(decoded) => decoded,
                     Err(error) => return failure = Some(error.into()),
                 };
-                match mac::IndicationMessage::decode(&decoded.message.to_cow(), Wire::Per, arena) {
+                match mac::IndicationMessage::decode(&decoded.message.to_cow(), *wire, arena) {
                     Ok(report) => {
                         *reports += 1;
                         *octets = report.ues.iter().map(|ue| (ue.rnti, ue.dl_aggr_sdu_octets)).collect();
