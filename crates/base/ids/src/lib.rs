@@ -22,7 +22,7 @@ pub use node::{
 };
 pub use plmn::{InvalidPlmn, PlmnIdentity};
 pub use qos::{FiveQi, GroupId, Qci, QosFlowIdentifier, QosId};
-pub use slice::{SNssai, Sd, Sst};
+pub use slice::{InvalidSNssai, SNssai, Sd, Sst};
 pub use ue::{
     AmfUeNgapId, EnbUeX2apId, EnbUeX2apIdExtension, GnbCuCpUeE1apId, GnbCuUeF1apId, MmeUeS1apId, NgEnbCuUeW1apId,
     NgRanNodeUeXnapId, RanUeId,

@@ -14,6 +14,7 @@
 mod experiment;
 mod fig11;
 mod fig13;
+mod fig15;
 mod fig6;
 mod fig7;
 mod fig8;
@@ -80,6 +81,10 @@ pub enum Figure {
     Fig13a,
     /// Throughput with an idle slice, with and without sharing.
     Fig13b,
+    /// Throughput of two operators with an eNB each.
+    Fig15a,
+    /// Throughput of two operators on a shared eNB.
+    Fig15b,
     /// Experiment: an xApp that evens out the load of cells.
     #[serde(rename = "load-balancing")]
     LoadBalancing,
@@ -167,6 +172,8 @@ impl Figure {
         Figure::Fig11c,
         Figure::Fig13a,
         Figure::Fig13b,
+        Figure::Fig15a,
+        Figure::Fig15b,
         Figure::LoadBalancing,
         Figure::EnergySaving,
         Figure::TrafficSteering,
@@ -209,6 +216,8 @@ impl Figure {
             Figure::Fig11c => "fig11c",
             Figure::Fig13a => "fig13a",
             Figure::Fig13b => "fig13b",
+            Figure::Fig15a => "fig15a",
+            Figure::Fig15b => "fig15b",
             Figure::LoadBalancing => "load-balancing",
             Figure::EnergySaving => "energy-saving",
             Figure::TrafficSteering => "traffic-steering",
@@ -438,6 +447,8 @@ pub fn figure(
         Figure::Fig11c => fig11::fig11c(&context)?,
         Figure::Fig13a => fig13::fig13a(&context)?,
         Figure::Fig13b => fig13::fig13b(&context)?,
+        Figure::Fig15a => fig15::fig15a(&context)?,
+        Figure::Fig15b => fig15::fig15b(&context)?,
         Figure::LoadBalancing => experiment::load_balancing(&context)?,
         Figure::EnergySaving => experiment::energy_saving(&context)?,
         Figure::TrafficSteering => experiment::traffic_steering(&context)?,

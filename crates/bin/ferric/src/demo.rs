@@ -1,5 +1,8 @@
 //! `ferric demo`
 
+#[cfg(feature = "virtual")]
+mod virtual_networks;
+
 #[cfg(feature = "rest")]
 use std::net::SocketAddr;
 use std::net::TcpListener;
@@ -43,6 +46,11 @@ pub struct Args {
     #[cfg(feature = "rest")]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = crate::address::rest)]
     rest: Option<SocketAddr>,
+    /// Show two operators that share a base station, each with a controller of its own, for 24 s unless --seconds is given.
+    #[cfg(feature = "virtual")]
+    #[cfg_attr(all(feature = "rest", feature = "top"), arg(conflicts_with_all = ["rest", "json", "plain"]))]
+    #[arg(long = "virtual")]
+    is_virtual: bool,
     #[cfg(feature = "top")]
     #[command(flatten)]
     output: OutputArgs,
@@ -96,6 +104,14 @@ fn free_rest_address() -> SocketAddr {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    #[cfg(feature = "virtual")]
+    if args.is_virtual {
+        #[cfg(feature = "top")]
+        let seconds = args.output.seconds;
+        #[cfg(not(feature = "top"))]
+        let seconds = args.seconds;
+        return virtual_networks::run(seconds);
+    }
     #[cfg(feature = "top")]
     let log = top::capture_log(&args.output);
     let at = |port| Address::Tcp { host: "127.0.0.1".into(), port };

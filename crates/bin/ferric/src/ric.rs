@@ -62,6 +62,10 @@ pub struct Args {
     /// File in which REST keeps its rules for the association of UEs with slices. [default: none, lost at the end]
     #[arg(long, help_heading = REST, value_name = "FILE")]
     rest_rules: Option<PathBuf>,
+    /// File of service level agreements, in TOML: each base station is shared by the operators of the file, each of which has a
+    /// controller of its own; see docs/virtualization.md. [default: none]
+    #[arg(long = "virtual", value_name = "FILE")]
+    virtual_networks: Option<PathBuf>,
     #[command(flatten)]
     access: RestArgs,
     /// Redis server, such as redis://127.0.0.1:6379: receives RLC and TC statistics as JSON, on the channels ferric:rlc and
@@ -167,6 +171,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => {}
     }
+    config.virtual_networks =
+        args.virtual_networks.as_deref().map(virtualization::Sla::load).transpose().map_err(anyhow::Error::msg)?;
     config.log_control = Some(LogControl { set_level: program::replace_log_level, observe: program::observe_log });
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
@@ -187,9 +193,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut ric = ::ric::bind(config)?;
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
+    let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
     let mut reload = reload::Reload::new(file, tls, access, server.rights_handle()?)?;
+    reload.sla = sla;
     program::signals::on_hangup(move || reload.run())?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {

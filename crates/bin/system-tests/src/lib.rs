@@ -40,15 +40,38 @@ impl TestRic {
         TestRic::with_iapps(Vec::new(), adapt)
     }
 
+    /// Starts a RIC that shares its RAN among the tenants of the agreements. Returns it with the handle of these.
+    #[must_use]
+    pub fn with_virtual_networks(sla: virtualization::Sla) -> (TestRic, virtualization::SlaHandle) {
+        let mut handle = None;
+        let ric = TestRic::start_with(
+            Vec::new(),
+            |config| config.virtual_networks = Some(sla),
+            |ric| ric.sla().cloned(),
+            &mut handle,
+        );
+        (ric, handle.expect("the RIC has agreements"))
+    }
+
     /// Starts a RIC with internal apps.
     pub fn with_iapps(iapps: Vec<Box<dyn Iapp>>, adapt: impl FnOnce(&mut RicConfig)) -> TestRic {
+        TestRic::start_with(iapps, adapt, |_| (), &mut ())
+    }
+
+    /// Starts a RIC, and takes something of it before it runs.
+    fn start_with<T: Send + 'static>(
+        iapps: Vec<Box<dyn Iapp>>,
+        adapt: impl FnOnce(&mut RicConfig),
+        take: fn(&ric::Ric) -> T,
+        taken: &mut T,
+    ) -> TestRic {
         testkit::log::global();
         let any_port: Address = "tcp://127.0.0.1:0".parse().unwrap();
         let mut config = RicConfig::from_toml("rest = \"127.0.0.1:0\"\nstatistics_period_ms = 20").unwrap();
         config.server.e2 = vec![any_port.clone().into()];
         config.server.xapp = Some(any_port);
         adapt(&mut config);
-        let ((e2, xapp, address, waker), ric) = Background::start(move |ready| {
+        let ((e2, xapp, address, waker, part), ric) = Background::start(move |ready| {
             let mut ric = ric::bind(config).unwrap();
             iapps.into_iter().for_each(|iapp| ric.server.add_iapp(iapp));
             let e2 = ric.server.e2_addresses().next().unwrap().clone();
@@ -57,9 +80,10 @@ impl TestRic {
             let waker = ric.server.iapp_waker().unwrap();
             let stop = ric.server.stop_handle();
             let stop: Stop = Box::new(move || stop.stop());
-            ready.send(((e2, xapp, address, waker), stop)).unwrap();
+            ready.send(((e2, xapp, address, waker, take(&ric)), stop)).unwrap();
             ric.server.run().unwrap();
         });
+        *taken = part;
         TestRic { e2, xapp, rest: Service { address }, waker, _ric: ric }
     }
 

@@ -61,6 +61,9 @@ pub struct RicConfig {
     /// The Redis server that receives the statistics of RLC and TC. Default: none.
     #[cfg(feature = "redis")]
     pub redis: Option<traffic::RedisConfig>,
+    /// The service level agreements of virtual networks. Default: none; the RAN is not shared.
+    #[cfg(feature = "virtual")]
+    pub virtual_networks: Option<virtualization::Sla>,
     /// Traces of indications to an OpenTelemetry collector. Default: none.
     #[cfg(feature = "otlp")]
     pub traces: Option<crate::TraceConfig>,
@@ -93,6 +96,8 @@ impl Default for RicConfig {
             tls: None,
             #[cfg(feature = "redis")]
             redis: None,
+            #[cfg(feature = "virtual")]
+            virtual_networks: None,
             #[cfg(feature = "otlp")]
             traces: None,
             #[cfg(feature = "rest")]

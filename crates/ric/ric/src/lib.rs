@@ -32,6 +32,7 @@
 //! | `rest` | the REST interface; its resources come with the next two |
 //! | `slicing` | the slicing controller |
 //! | `traffic` | the control of TC |
+//! | `virtual` | virtual networks of several operators |
 //! | `tls` | tls:// addresses, and HTTPS with `rest` |
 
 #![forbid(unsafe_code)]
@@ -65,6 +66,17 @@ pub struct Ric {
     pub server: Server,
     #[cfg(feature = "rest")]
     rest: Option<rest::Server>,
+    #[cfg(feature = "virtual")]
+    sla: Option<virtualization::SlaHandle>,
+}
+
+#[cfg(feature = "virtual")]
+impl Ric {
+    /// The agreements of virtual networks, if the RAN is shared.
+    #[must_use]
+    pub fn sla(&self) -> Option<&virtualization::SlaHandle> {
+        self.sla.as_ref()
+    }
 }
 
 #[cfg(feature = "rest")]
@@ -93,6 +105,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     config.server.hints.extend(hints);
     #[cfg(feature = "rest")]
     let northbound = northbound::Northbound::new(&mut config);
+    #[cfg(feature = "virtual")]
+    let links = config.server.link.clone();
     let mut server = Server::bind(config.server)?;
     let descriptions = Descriptions::new(config.nodes.clone());
     #[cfg(feature = "models")]
@@ -102,6 +116,12 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "models")]
     let catalogue = catalogue.with_models(config.models);
     server.add_iapp(Box::new(catalogue));
+    #[cfg(feature = "virtual")]
+    let mut sla = None;
+    #[cfg(feature = "virtual")]
+    if let Some(agreements) = config.virtual_networks {
+        sla = Some(virtualization::add_to(&mut server, agreements, links)?);
+    }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
         let forwarder = traffic::Forwarder::start(redis);
@@ -120,5 +140,7 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         server,
         #[cfg(feature = "rest")]
         rest,
+        #[cfg(feature = "virtual")]
+        sla,
     })
 }

@@ -114,10 +114,19 @@ pub(super) struct Addresses {
 
 /// Starts a RIC with REST on a thread.
 pub(super) fn start_ric() -> anyhow::Result<(Part<()>, Addresses)> {
+    start_ric_with(|_| ())
+}
+
+/// The same, with a configuration that `adapt` has changed.
+pub(super) fn start_ric_with(
+    adapt: impl FnOnce(&mut RicConfig) + Send + 'static,
+) -> anyhow::Result<(Part<()>, Addresses)> {
     Part::start("RIC", |sender| {
         let server = ServerConfig { e2: vec![any_port().into()], xapp: Some(any_port()), ..ServerConfig::default() };
         let rest = Some(::rest::ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0))));
-        let mut ric = ric::bind(RicConfig { server, rest, statistics_period: STATISTICS, ..RicConfig::default() })?;
+        let mut config = RicConfig { server, rest, statistics_period: STATISTICS, ..RicConfig::default() };
+        adapt(&mut config);
+        let mut ric = ric::bind(config)?;
         let e2 = ric.server.e2_endpoints().next().context("the RIC has no address for E2")?;
         let xapp = ric.server.xapp_address().cloned().context("the RIC has no address for xApps")?;
         let rest = ric.rest().context("the RIC has no REST interface")?.address();

@@ -41,6 +41,17 @@ impl Rest {
         self.0.control(NODE, control)
     }
 
+    /// Waits until the RIC has received the slices of a node, the only one; returns its name.
+    pub fn await_node(&self) -> anyhow::Result<String> {
+        let mut name = String::new();
+        self.wait("/v1/nodes", |nodes| {
+            name = nodes["nodes"][0]["id"].as_str().unwrap_or_default().to_owned();
+            !name.is_empty()
+        })?;
+        self.wait(&format!("/v1/nodes/{name}/slices"), |_| true)?;
+        Ok(name)
+    }
+
     /// Waits until the RIC has received the node's slices.
     pub fn await_slices(&self) -> anyhow::Result<()> {
         self.wait(&format!("/v1/nodes/{NODE}/slices"), |_| true)
@@ -54,7 +65,7 @@ impl Rest {
         })
     }
 
-    fn wait(&self, path: &str, holds: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
+    fn wait(&self, path: &str, mut holds: impl FnMut(&Value) -> bool) -> anyhow::Result<()> {
         let begin = Instant::now();
         loop {
             let ClientResponse { status, body, .. } = self.request("GET", path, None)?;

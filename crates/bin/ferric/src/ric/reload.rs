@@ -39,6 +39,8 @@ pub struct Reload {
     tls: Option<Tls>,
     access: Option<rest::AccessHandle>,
     server: RightsHandle,
+    /// The file of service level agreements.
+    pub sla: Option<(PathBuf, virtualization::SlaHandle)>,
 }
 
 impl Reload {
@@ -50,7 +52,7 @@ impl Reload {
     ) -> anyhow::Result<Self> {
         let config = file.as_ref().map(ConfigFile::parse).transpose()?;
         let config = config.unwrap_or_default();
-        Ok(Reload { file, level: level_of(&config), rights: rights_of(config), tls, access, server })
+        Ok(Reload { file, level: level_of(&config), rights: rights_of(config), tls, access, server, sla: None })
     }
 
     /// Reads everything again, and logs what is in force now.
@@ -67,6 +69,17 @@ impl Reload {
         // REST logs whether its files have changed
         if let Some(access) = &self.access {
             access.reload();
+        }
+        if let Some((path, handle)) = &self.sla {
+            match virtualization::Sla::load(path) {
+                Ok(sla) => handle.replace(sla),
+                Err(error) => {
+                    warn!(
+                        error,
+                        "service level agreements: cannot be used; the previous ones stay in force; correct the file"
+                    );
+                }
+            }
         }
         if let Err(error) = self.configuration() {
             let error = program::chain(&error);

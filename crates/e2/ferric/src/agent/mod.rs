@@ -106,6 +106,8 @@ pub struct AgentLoop<F: RanFunction + ?Sized = dyn RanFunction> {
     config: AgentLoopConfig,
     peers: Peers,
     nodes: Vec<Node<F>>,
+    /// The places of removed nodes.
+    free_nodes: Vec<usize>,
     connections: ConnectionTable,
     /// The controller of each association, by the index in its token.
     controllers_by_link: Vec<Option<ControllerId>>,
@@ -167,6 +169,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             peers: Peers::new(KIND_AGENT, &config.link),
             config,
             nodes: Vec::new(),
+            free_nodes: Vec::new(),
             connections: ConnectionTable::default(),
             controllers_by_link: Vec::new(),
             schedule: Schedule::default(),
@@ -193,8 +196,25 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
 
     /// Adds a node without controllers.
     pub fn add_node(&mut self, config: NodeConfig, functions: Vec<Box<F>>) -> NodeHandle {
-        self.nodes.push(Node { config, functions, controllers: Vec::new(), views: Views::default(), due: None });
+        let node = Node { config, functions, controllers: Vec::new(), views: Views::default(), due: None };
+        if let Some(at) = self.free_nodes.pop() {
+            self.nodes[at] = node;
+            return NodeHandle(at);
+        }
+        self.nodes.push(node);
         NodeHandle(self.nodes.len() - 1)
+    }
+
+    /// Removes a node: closes its connections without an E2 Removal, and drops its functions. The handle is invalid afterwards; a
+    /// node that is added later may get the same one.
+    pub fn remove_node(&mut self, node: NodeHandle) {
+        let now = self.clock.now();
+        for id in self.nodes[node.0].controllers.clone() {
+            self.forget_controller(now, id);
+        }
+        self.nodes[node.0].functions.clear();
+        self.renew(node.0);
+        self.free_nodes.push(node.0);
     }
 
     /// Adds the RIC at `endpoint` as a controller of a node. The next [`AgentLoop::poll`] connects. The first

@@ -81,8 +81,7 @@ impl NetworkSlice {
 
 impl fmt::Display for NetworkSlice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.sst.0[0])?;
-        self.0.sd.map_or(Ok(()), |Sd([a, b, c])| write!(f, "-{a:02x}{b:02x}{c:02x}"))
+        self.0.fmt(f)
     }
 }
 
@@ -90,20 +89,13 @@ impl FromStr for NetworkSlice {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let (sst, sd) = text.split_once('-').map_or((text, None), |(sst, sd)| (sst, Some(sd)));
-        let is_number = !sst.is_empty() && sst.bytes().all(|octet| octet.is_ascii_digit());
-        let sst: Option<u8> = sst.parse().ok().filter(|_| is_number);
-        let is_hex = |sd: &str| sd.len() == 6 && sd.bytes().all(|octet| octet.is_ascii_hexdigit());
-        let sd = sd.map(|sd| u32::from_str_radix(sd, 16).ok().filter(|_| is_hex(sd)));
-        match (sst, sd) {
-            (Some(sst), None) => Ok(NetworkSlice::new(sst, None)),
-            (Some(sst), Some(Some(sd))) => Ok(NetworkSlice::new(sst, Some(sd))),
-            _ => Err(Error::invalid(
+        text.parse().map(NetworkSlice).map_err(|_| {
+            Error::invalid(
                 "slice",
                 text,
                 "a network slice: SST, or SST-SD with an SD of six hexadecimal digits, such as 1 or 1-00000a",
-            )),
-        }
+            )
+        })
     }
 }
 

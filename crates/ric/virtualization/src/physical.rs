@@ -1,0 +1,159 @@
+//! Subscriptions to base stations, which tenants share.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ferric::agent::RequestKey;
+use ferric::e2::{NodeId, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket};
+use ferric::e2ap::RanFunctionId;
+use ferric::server::IappContext;
+
+use crate::kpm::KpmView;
+
+/// Who receives the reports of a subscription.
+#[derive(Clone, Debug)]
+pub(crate) struct Subscriber {
+    pub tenant: usize,
+    pub key: RequestKey,
+    pub kpm: Option<Arc<KpmView>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    Requested(Ticket),
+    Active(SubscriptionId),
+}
+
+/// A subscription to a base station.
+#[derive(Debug)]
+pub(crate) struct Subscription {
+    pub node: NodeId,
+    pub function: RanFunctionId,
+    spec: SubscriptionSpec,
+    state: State,
+    pub subscribers: Vec<Subscriber>,
+    /// Whether the app itself receives the reports.
+    pub is_own: bool,
+}
+
+/// All subscriptions of the app.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions {
+    all: Vec<Subscription>,
+    active: HashMap<SubscriptionId, usize>,
+}
+
+impl Subscriptions {
+    /// Adds a subscriber, or the app itself, to an equal subscription or to a new one. Returns whether there was an equal one.
+    ///
+    /// # Errors
+    /// The reason why the RIC refuses to subscribe.
+    pub fn add(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        spec: SubscriptionSpec,
+        subscriber: Option<Subscriber>,
+        ric: &mut IappContext<'_>,
+    ) -> Result<bool, String> {
+        let equal = |known: &&mut Subscription| known.node == node && known.function == function && known.spec == spec;
+        if let Some(known) = self.all.iter_mut().find(equal) {
+            known.is_own |= subscriber.is_none();
+            known.subscribers.extend(subscriber);
+            return Ok(true);
+        }
+        // a node that reconnects is subscribed to again
+        let order = SubscriptionOrder { restore: false, ..spec.clone().into() };
+        let ticket = ric.subscribe(node, function, order).map_err(|misuse| misuse.to_string())?;
+        self.all.push(Subscription {
+            node,
+            function,
+            spec,
+            state: State::Requested(ticket),
+            is_own: subscriber.is_none(),
+            subscribers: subscriber.into_iter().collect(),
+        });
+        Ok(false)
+    }
+
+    /// Removes the subscribers that `is_gone` selects of a node, and subscriptions without any.
+    pub fn remove(&mut self, node: NodeId, is_gone: impl Fn(&Subscriber) -> bool, ric: &mut IappContext<'_>) {
+        for subscription in self.all.iter_mut().filter(|subscription| subscription.node == node) {
+            subscription.subscribers.retain(|subscriber| !is_gone(subscriber));
+        }
+        self.all.retain(|subscription| {
+            let is_used = subscription.is_own || !subscription.subscribers.is_empty();
+            match subscription.state {
+                State::Active(id) if !is_used => {
+                    // fails only for one that has ended
+                    let _ = ric.unsubscribe(id);
+                    false
+                }
+                // deleted once the node has answered
+                _ => true,
+            }
+        });
+        self.index();
+    }
+
+    /// Deletes all subscriptions to a node that is still connected.
+    pub fn cancel_node(&mut self, node: NodeId, ric: &mut IappContext<'_>) {
+        for subscription in self.all.iter_mut().filter(|subscription| subscription.node == node) {
+            subscription.is_own = false;
+            subscription.subscribers.clear();
+        }
+        self.remove(node, |_| false, ric);
+    }
+
+    /// Removes the subscriptions of a lost node.
+    pub fn forget_node(&mut self, node: NodeId) {
+        self.all.retain(|subscription| subscription.node != node);
+        self.index();
+    }
+
+    /// Records that a subscription is active.
+    pub fn subscribed(&mut self, ticket: Ticket, id: SubscriptionId, ric: &mut IappContext<'_>) {
+        let Some(subscription) = self.all.iter_mut().find(|known| known.state == State::Requested(ticket)) else {
+            return;
+        };
+        subscription.state = State::Active(id);
+        let node = subscription.node;
+        self.remove(node, |_| false, ric);
+    }
+
+    /// Removes a subscription that was refused, and returns it.
+    pub fn failed(&mut self, ticket: Ticket) -> Option<Subscription> {
+        self.take(|known| known.state == State::Requested(ticket))
+    }
+
+    /// Removes a subscription that has ended, and returns it.
+    pub fn ended(&mut self, id: SubscriptionId) -> Option<Subscription> {
+        self.take(|known| known.state == State::Active(id))
+    }
+
+    fn take(&mut self, matches: impl Fn(&Subscription) -> bool) -> Option<Subscription> {
+        let at = self.all.iter().position(matches)?;
+        let subscription = self.all.swap_remove(at);
+        self.index();
+        Some(subscription)
+    }
+
+    /// The subscription of an indication.
+    pub fn get(&self, id: SubscriptionId) -> Option<&Subscription> {
+        self.active.get(&id).map(|at| &self.all[*at])
+    }
+
+    /// The number of subscriptions to a node.
+    pub fn count(&self, node: NodeId) -> usize {
+        self.all.iter().filter(|subscription| subscription.node == node).count()
+    }
+
+    fn index(&mut self) {
+        self.active.clear();
+        for (at, subscription) in self.all.iter().enumerate() {
+            if let State::Active(id) = subscription.state {
+                self.active.insert(id, at);
+            }
+        }
+    }
+}

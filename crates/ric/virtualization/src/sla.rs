@@ -1,0 +1,146 @@
+//! Service level agreements: the tenants of a RAN, and what each may use of it.
+
+use std::path::Path;
+
+use ferric::Endpoint;
+use ids::{PlmnIdentity, SNssai};
+use settings::{Document, Error, Table, TableKeys};
+
+/// The maximum number of tenants.
+pub const MAX_TENANTS: usize = 64;
+/// The maximum number of S-NSSAIs of a tenant.
+const MAX_S_NSSAIS: usize = 16;
+/// The longest name of a tenant, in octets.
+const MAX_NAME: usize = 64;
+/// The largest file, in octets.
+const MAX_FILE: u64 = 256 * 1024;
+
+const FILE: TableKeys = TableKeys { name: "the file", keys: &["tenant"] };
+const TENANT: TableKeys = TableKeys { name: "[[tenant]]", keys: &["name", "share_percent", "plmn", "s_nssais", "ric"] };
+
+/// An operator that shares the RAN, and its agreement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tenant {
+    /// Its name, unique among the tenants.
+    pub name: String,
+    /// The share of each cell's resources that is guaranteed to it, above 0, at most 1 (q in the FlexRIC paper, appendix B).
+    pub share: f64,
+    /// Its PLMN: that of its subscribers, and of the base stations that its controller sees.
+    pub plmn: PlmnIdentity,
+    /// If not empty, it has only the subscribers of its PLMN with one of these network slices.
+    pub s_nssais: Vec<SNssai>,
+    /// The address of its controller.
+    pub ric: Endpoint,
+}
+
+/// The agreements of all tenants.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sla {
+    /// The tenants, in the order of the file. The order is that of their ranges of slice ids.
+    pub tenants: Vec<Tenant>,
+}
+
+impl Sla {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A text with the path, and the line and key at fault.
+    pub fn load(path: &Path) -> Result<Sla, String> {
+        let text = settings::read(path, MAX_FILE).map_err(|error| format!("{}: {error}", path.display()))?;
+        Sla::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Parses the text of a file.
+    ///
+    /// # Errors
+    /// The line and the key at fault: an unknown key, a value out of range, shares above 100 % in total, or tenants that are not
+    /// distinguishable.
+    pub fn parse(text: &str) -> Result<Sla, Error> {
+        let document = Document::parse(text)?;
+        let file = document.root(&FILE)?;
+        let mut tenants: Vec<Tenant> = Vec::new();
+        for table in file.tables("tenant", &TENANT, MAX_TENANTS)? {
+            let tenant = read_tenant(&table)?;
+            if tenants.iter().any(|other| other.name == tenant.name) {
+                return Err(table.invalid("name", &format!("there are two tenants `{}`", tenant.name)));
+            }
+            if let Some(other) = tenants.iter().find(|other| other.overlaps(&tenant)) {
+                let both = format!("tenants `{}` and `{}` would have the same subscribers", other.name, tenant.name);
+                return Err(table.invalid("plmn", &both));
+            }
+            let total = tenants.iter().map(|tenant| tenant.share).sum::<f64>() + tenant.share;
+            if total > 1.0 + 1e-9 {
+                let text = format!("the shares are {:.1} % in total; at most 100 % can be shared", 100.0 * total);
+                return Err(table.invalid("share_percent", &text));
+            }
+            tenants.push(tenant);
+        }
+        if tenants.is_empty() {
+            return Err(file.missing("tenant", "a virtual network needs at least one [[tenant]]"));
+        }
+        Ok(Sla { tenants })
+    }
+}
+
+impl Tenant {
+    /// Whether a UE may belong to both.
+    fn overlaps(&self, other: &Tenant) -> bool {
+        let share_slice = || self.s_nssais.iter().any(|slice| other.s_nssais.contains(slice));
+        // of one that takes slices and one that takes the rest of a PLMN, the former has priority
+        self.plmn == other.plmn
+            && (self.s_nssais.is_empty() == other.s_nssais.is_empty())
+            && (self.s_nssais.is_empty() || share_slice())
+    }
+
+    /// Whether a UE with this PLMN and these network slices is a subscriber.
+    pub(crate) fn has_subscriber(&self, plmn: PlmnIdentity, s_nssais: &[SNssai]) -> bool {
+        self.plmn == plmn && (self.s_nssais.is_empty() || s_nssais.iter().any(|slice| self.s_nssais.contains(slice)))
+    }
+}
+
+fn read_tenant(table: &Table<'_>) -> Result<Tenant, Error> {
+    let name = table.text("name", "the tenant's name")?;
+    let name = name.ok_or_else(|| table.missing("name", "each tenant has a name"))?;
+    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+        return Err(table.invalid("name", "a name has 1 to 64 printable characters"));
+    }
+    let share = table.number("share_percent", 0.1..=100.0)?;
+    let share = share.ok_or_else(|| table.missing("share_percent", "each tenant has a share of the resources"))?;
+    let plmn = table.parsed::<PlmnIdentity>("plmn", "five or six digits")?;
+    let plmn = plmn.ok_or_else(|| table.missing("plmn", "each tenant has a PLMN"))?;
+    let ric = table.parsed::<Endpoint>("ric", "an address such as tcp://127.0.0.1:36431")?;
+    let ric = ric.ok_or_else(|| table.missing("ric", "each tenant has a controller"))?;
+    let s_nssais = table.parsed_texts("s_nssais", MAX_S_NSSAIS, "S-NSSAIs such as 1 or 1-00000a")?.unwrap_or_default();
+    Ok(Tenant { name: name.to_owned(), share: share / 100.0, plmn, s_nssais, ric })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agreement_that_cannot_be_kept_is_refused_with_line_and_key() {
+        let tenant = |name: &str, percent: &str, more: &str| {
+            format!("[[tenant]]\nname = \"{name}\"\nshare_percent = {percent}\nric = \"tcp://127.0.0.1:1\"\n{more}\n")
+        };
+        let of = |plmn: &str| format!("plmn = \"{plmn}\"");
+        let cases = [
+            (String::new(), "missing key `tenant`"),
+            (tenant("a", "60", &of("00101")) + &tenant("b", "50", &of("00102")), "110.0 % in total"),
+            (tenant("a", "10", &of("00101")) + &tenant("a", "10", &of("00102")), "there are two tenants `a`"),
+            (tenant("a", "10", &of("00101")) + &tenant("b", "10", &of("00101")), "would have the same subscribers"),
+            (tenant("a", "0", &of("00101")), "share_percent: 0 is out of range"),
+            (tenant("a", "10", &of("1")), "plmn: a PLMN identity has five or six digits"),
+            (tenant("a", "10", "plmn = \"00101\"\ns_nssais = [\"1-1\"]"), "s_nssais[0]: an S-NSSAI is SST, or SST-SD"),
+            (
+                tenant("a", "10", "plmn = \"00101\"\nshares_percent = 1"),
+                "unknown key `shares_percent`; did you mean `share_percent`?",
+            ),
+            (tenant("", "10", &of("00101")), "name: a name has 1 to 64"),
+        ];
+        for (text, reason) in cases {
+            let error = Sla::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}
