@@ -44,7 +44,7 @@ impl Clock {
     pub fn at_ns(&self, time_stamp: [u8; 8]) -> Option<u64> {
         let value = u64::from_be_bytes(time_stamp);
         let (seconds, fraction) = (value >> 32, value & 0xFFFF_FFFF);
-        (seconds * 1_000_000_000 + (fraction * 1_000_000_000 >> 32)).checked_sub(self.origin_ntp_ns)
+        (seconds * 1_000_000_000 + ((fraction * 1_000_000_000) >> 32)).checked_sub(self.origin_ntp_ns)
     }
 }
 

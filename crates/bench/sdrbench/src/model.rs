@@ -220,13 +220,10 @@ fn solve(rows: &[Row], columns: &[usize]) -> Option<Vec<f64>> {
         if diagonal.abs() < 1e-12 {
             return None;
         }
-        for row in 0..size {
-            if row != pivot {
-                let factor = matrix[row][pivot] / diagonal;
-                for column in pivot..=size {
-                    matrix[row][column] -= factor * matrix[pivot][column];
-                }
-            }
+        let eliminated = matrix[pivot].clone();
+        for (_, row) in matrix.iter_mut().enumerate().filter(|(row, _)| *row != pivot) {
+            let factor = row[pivot] / diagonal;
+            row.iter_mut().zip(&eliminated).skip(pivot).for_each(|(cell, of_pivot)| *cell -= factor * of_pivot);
         }
     }
     Some((0..size).map(|row| matrix[row][size] / matrix[row][row]).collect())

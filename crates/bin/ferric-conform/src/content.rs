@@ -29,7 +29,7 @@ fn function(text: Option<&str>) -> Result<u16, String> {
 fn octets(text: &str) -> Result<Vec<u8>, String> {
     let digits = text.as_bytes();
     let pair = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    let is_hex = digits.len() % 2 == 0 && digits.iter().all(u8::is_ascii_hexdigit);
+    let is_hex = digits.len().is_multiple_of(2) && digits.iter().all(u8::is_ascii_hexdigit);
     let octets: Option<Vec<_>> = if is_hex { digits.chunks(2).map(pair).collect() } else { None };
     octets.ok_or_else(|| format!("`{text}` is not an even number of hexadecimal digits"))
 }

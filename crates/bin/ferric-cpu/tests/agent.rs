@@ -123,7 +123,7 @@ fn xapp_reads_waits_sets_policies_and_withdraws_them() {
     });
     let host = cpu::Host::read().unwrap();
     assert_eq!(report.host.cpus.iter().map(|cpu| usize::from(cpu.number.0)).collect::<Cpus>(), host.online);
-    assert_eq!((report.unit.policy, report.unit.changes, report.threads.len() >= 1), (Policy::None, 0, true));
+    assert_eq!((report.unit.policy, report.unit.changes, !report.threads.is_empty()), (Policy::None, 0, true));
     assert!(report.period > Duration::ZERO && report.host.cpus.iter().all(|cpu| cpu.utilisation_percent() <= 100.0));
 
     let before = snapshot(&[&scene.unit]);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use bench::part::Encoding;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use paper::{Extent, Figure, FigureReport, Peer, PeerOptions};
 use program::{LogLevel, outln, parse_seconds, signals};
 
@@ -43,7 +43,7 @@ use program::{LogLevel, outln, parse_seconds, signals};
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
-    part: Option<Part>,
+    part: Option<Subcommand>,
     #[command(flatten)]
     figures: FigureArgs,
     /// Log level, to standard error. [default: error]
@@ -51,8 +51,8 @@ struct Cli {
     log: Option<LogLevel>,
 }
 
-#[derive(Subcommand)]
-enum Part {
+#[derive(clap::Subcommand)]
+enum Subcommand {
     /// Compare the emulated RAN with specifications and literature.
     ///
     /// Each check runs the model and compares one value with what a formula or a standard gives for the same setting. All checks
@@ -161,9 +161,9 @@ fn main() -> ExitCode {
     program::init_log(cli.log, LogLevel::Error, LogLevel::Warn);
     program::raise_open_files();
     let result = match &cli.part {
-        Some(Part::Part { part }) => bench::part::run(part),
-        Some(Part::ModelCheck(args)) => model_check(args),
-        Some(Part::Background { words }) => paper::run_background(words),
+        Some(Subcommand::Part { part }) => bench::part::run(part),
+        Some(Subcommand::ModelCheck(args)) => model_check(args),
+        Some(Subcommand::Background { words }) => paper::run_background(words),
         None => run(&cli.figures),
     };
     program::exit_code("ferric paper", result)

@@ -133,9 +133,9 @@ fn kernel_keeps_an_instance_to_its_share() {
     // a process that is killed is in the group again
     guest.run(&["kill", "-KILL", &state["processId"].to_string()]);
     host.eventually(&path, |again| {
-        let process = again["processId"].to_string();
+        let (process, before) = (again["processId"].to_string(), state["processId"].to_string());
         let processes = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
-        again["processId"].is_u64() && process != state["processId"].to_string() && processes.trim() == process
+        again["processId"].is_u64() && process != before && processes.trim() == process
     });
     eventually("the quota of the new process", || (quota(&group) - 0.1).abs() < 1e-3);
     // nothing is left of an instance that is deleted, nor of those of a supervisor that ends

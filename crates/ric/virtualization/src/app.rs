@@ -323,12 +323,7 @@ impl VirtualizationApp {
             };
             functions.push((function.id, model));
             definitions.push((
-                Function {
-                    id: function.id,
-                    revision: function.revision,
-                    definition: definition.into(),
-                    oid: function.oid.to_string().into(),
-                },
+                Function { id: function.id, revision: function.revision, definition, oid: function.oid.to_string() },
                 model,
             ));
         }
@@ -515,7 +510,8 @@ impl VirtualizationApp {
             let mut written = Vec::new();
             let content = match (&model, kpm) {
                 (Offered::Kpm(detection), Some(view)) => {
-                    view.partition(detection, &shared, *tenant, indication.action_id, &message, arena, &mut written)
+                    let report = (indication.action_id, &*message);
+                    view.partition(detection, &shared, *tenant, report, arena, &mut written)
                 }
                 _ => partition(model, &shared, *tenant, &message, arena, &mut written),
             };

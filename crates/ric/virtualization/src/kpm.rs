@@ -103,7 +103,7 @@ impl KpmView {
         Ok((Arc::new(KpmView { measurements }), spec))
     }
 
-    /// Writes what a tenant receives of a report.
+    /// Writes what a tenant receives of a report, given by its action and its message.
     ///
     /// # Errors
     /// If the message cannot be decoded.
@@ -112,8 +112,7 @@ impl KpmView {
         detection: &Detection,
         node: &NodeState,
         tenant: usize,
-        action: RicActionId,
-        message: &[u8],
+        (action, message): (RicActionId, &[u8]),
         arena: &Arena,
         out: &mut Vec<u8>,
     ) -> Result<Content, Error> {

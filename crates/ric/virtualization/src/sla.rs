@@ -62,7 +62,7 @@ impl Sla {
         for table in file.tables("tenant", &TENANT, MAX_TENANTS)? {
             let tenant = read_tenant(&table)?;
             if tenants.iter().any(|other| other.name == tenant.name) {
-                return Err(table.invalid("name", &format!("there are two tenants `{}`", tenant.name)));
+                return Err(table.invalid("name", format!("there are two tenants `{}`", tenant.name)));
             }
             if let Some(other) = tenants.iter().find(|other| other.overlaps(&tenant)) {
                 let both = format!("tenants `{}` and `{}` would have the same subscribers", other.name, tenant.name);

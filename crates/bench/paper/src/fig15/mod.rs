@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use super::table::{Cell, Table};
 use super::{Context, Figure, FigureReport, Setting, Statement};
-use crate::plot::{Mark, Panel, Plot, X};
 use operators::Course;
+use plot::{Mark, Panel, Plot, X};
 
 /// UEs of an operator.
 const UES: usize = 2;

@@ -17,10 +17,10 @@ use super::rig::{Rig, online};
 use super::setting;
 use super::unit::UnitProcess;
 use super::wilcoxon::p_greater;
-use crate::plot::{Panel, Plot, Series, X};
 use crate::statistics::mean;
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
+use plot::{Panel, Plot, Series, X};
 
 /// Pairs of blocks.
 const PAIRS: usize = 10;

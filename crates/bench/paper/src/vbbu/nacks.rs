@@ -4,9 +4,9 @@ use super::load::Scenario::{Idle, Kernel, User};
 use super::policy::Choice;
 use super::rig::{Measured, Point, Rig, is_quiet, notes, online};
 use super::setting;
-use crate::plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
+use plot::{Panel, Plot, Series, X};
 
 /// Increase of NACKs in User, and decrease in Kernel, that the paper states (section 4.2.1), in percent.
 const USER_PERCENT: f64 = 3.0;

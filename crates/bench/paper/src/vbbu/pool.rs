@@ -13,10 +13,10 @@ use super::policy::Held;
 use super::rig::{ROUNDS, Rig, online};
 use super::setting;
 use super::unit::UnitProcess;
-use crate::plot::{Panel, Plot, Series, X};
 use crate::statistics::quantile;
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
+use plot::{Panel, Plot, Series, X};
 
 const UNITS: [(&str, [&str; 6]); 2] = [
     ("vBBU1, split 7.1", ["--unit", "1", "--network", "namespace", "--split", "7.1"]),

@@ -14,10 +14,10 @@ use super::policy::{Choice, Held};
 use super::rig::{ROUNDS, Rig, online};
 use super::setting;
 use super::unit::UnitProcess;
-use crate::plot::{Panel, Plot, Series, X};
 use crate::statistics::quantile;
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
+use plot::{Panel, Plot, Series, X};
 
 /// The other end of the backhaul of unit 0.
 const CORE: Ipv4Addr = Ipv4Addr::new(10, 46, 0, 2);

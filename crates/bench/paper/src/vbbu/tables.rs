@@ -4,9 +4,9 @@ use super::load::Scenario::{Idle, Kernel, User};
 use super::policy::Choice;
 use super::rig::{Measured, Point, Rig, is_quiet, notes, online};
 use super::setting;
-use crate::plot::{Panel, Plot, Series, X};
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
+use plot::{Panel, Plot, Series, X};
 
 /// The threads in the paper's tables: real-time ones first.
 const REAL_TIME: [&str; 4] = ["ru-thread", "lte-softmodem", "fep_processing", "feptx_thread"];

@@ -46,7 +46,7 @@ impl Repetition {
     pub fn p99_us(&self) -> Option<f64> {
         let mut all = bench::latency_histogram();
         self.received.iter().for_each(|received| add(&mut all, &received.latency));
-        (all.len() > 0).then(|| all.value_at_quantile(0.99) as f64 / 1e3)
+        (!all.is_empty()).then(|| all.value_at_quantile(0.99) as f64 / 1e3)
     }
 
     /// The controller's processor time.

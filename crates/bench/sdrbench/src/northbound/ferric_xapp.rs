@@ -273,10 +273,10 @@ impl<'p> Session<'p> {
                 self.progress.subscribed.fetch_add(1, Ordering::Relaxed);
             }
             RequestEvent::SubscriptionSuspended(_) => _ = self.progress.subscribed.fetch_sub(1, Ordering::Relaxed),
-            RequestEvent::SubscriptionEnded { subscription, .. } => {
-                if self.subscriptions.remove(subscription).is_some() {
-                    self.progress.subscribed.fetch_sub(1, Ordering::Relaxed);
-                }
+            RequestEvent::SubscriptionEnded { subscription, .. }
+                if self.subscriptions.remove(subscription).is_some() =>
+            {
+                self.progress.subscribed.fetch_sub(1, Ordering::Relaxed);
             }
             RequestEvent::Controlled { ticket, outcome } => {
                 let Some(Pending::Control { due_ns }) = self.pending.remove(ticket) else { return };

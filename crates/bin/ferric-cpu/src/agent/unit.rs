@@ -60,7 +60,7 @@ struct Held {
 }
 
 enum Holder {
-    Fixed(Follower),
+    Fixed(Box<Follower>),
     Dynamic(Box<dynamic::Session>),
 }
 
@@ -196,7 +196,7 @@ impl ManagedUnit {
         let mut controller = policy::open(&self.state)?;
         request.policy = fixed;
         let plan = cpu::plan(&request, &cpu::Host::read()?)?;
-        let holder = Holder::Fixed(Follower::new(request, &plan));
+        let holder = Holder::Fixed(Box::new(Follower::new(request, &plan)));
         let watchdog = policy::begin(&self.state, &mut controller, fixed, false, &plan)?;
         self.held = Some(Held { controller, holder, watchdog });
         Ok(())

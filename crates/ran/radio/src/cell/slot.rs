@@ -132,7 +132,8 @@ impl Cell {
                     self.emission.count_block(at, &ue.channel, prbs, ul_symbols);
                     let process = (Direction::Uplink, process);
                     let Ue { ul, random, .. } = ue;
-                    let (after, kind) = send((ul, random), now, process, ul_elements, &self.tables, &self.config, false);
+                    let (after, kind) =
+                        send((ul, random), now, process, ul_elements, &self.tables, &self.config, false);
                     self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
                 }
             }

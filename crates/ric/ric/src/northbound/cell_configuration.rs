@@ -183,7 +183,7 @@ impl CellConfigurations {
                 let Some((reply, node)) = self.changes.remove(ticket) else { return };
                 let not_set = match outcome {
                     ferric::e2::ControlOutcome::Acknowledged(outcome) => {
-                        outcome.as_deref().and_then(|outcome| ccc::first_not_set(outcome))
+                        outcome.as_deref().and_then(ccc::first_not_set)
                     }
                     _ => None,
                 };

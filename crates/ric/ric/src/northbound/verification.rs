@@ -167,11 +167,11 @@ impl Verifications {
                     *last = Some(error.to_string());
                 }
             }
-            RequestEvent::ChangeRequired { subscription, .. } => {
-                if sources.into_iter().any(|(source, _)| source.subscription == Some(*subscription)) {
-                    // it may have been lost meanwhile
-                    let _ = ric.answer_change(*subscription, &[]);
-                }
+            RequestEvent::ChangeRequired { subscription, .. }
+                if sources.into_iter().any(|(source, _)| source.subscription == Some(*subscription)) =>
+            {
+                // it may have been lost meanwhile
+                let _ = ric.answer_change(*subscription, &[]);
             }
             _ => {}
         }
