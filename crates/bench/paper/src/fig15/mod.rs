@@ -35,11 +35,12 @@ const COLUMNS: [&str; 4] = ["a_ue_1_mbps", "a_ue_2_mbps", "b_ue_1_mbps", "b_ue_2
 /// The mean throughput of a phase: of each operator's UEs.
 type Means = [[f64; UES]; 2];
 
-/// The means of all phases, without the first quarter of each, in which a change takes effect.
+/// The means of all phases, without the first half of each, in which a change takes effect, and what is queued for a UE without traffic
+/// leaves.
 fn means(course: &Course) -> [Means; PHASES.len()] {
     let steps = course.len() / PHASES.len();
     std::array::from_fn(|phase| {
-        let settled = &course[phase * steps + steps / 4..(phase + 1) * steps];
+        let settled = &course[phase * steps + steps / 2..(phase + 1) * steps];
         std::array::from_fn(|operator| {
             std::array::from_fn(|ue| settled.iter().map(|mbps| mbps[operator][ue]).sum::<f64>() / settled.len() as f64)
         })
@@ -200,7 +201,7 @@ fn report(
             ours: "the emulated RAN over E2 and TCP: LTE in band 7, 25 or 50 PRBs, MCS 20, one layer; 40 Mbit/s sent to each UE; a RIC \
                    with REST of each operator, in the shared case behind `ferric ric --virtual` with 50 % for each. Throughput by MAC's \
                    statistics as each operator's controller receives them. The model advances in steps of 200 ms, and stands while \
-                   controllers act. The first quarter of each phase is not evaluated",
+                   controllers act. The first half of each phase is not evaluated: what is queued for a UE without traffic still leaves",
             differs: vec![
                 "the radio is a model: every UE has MCS 20, without losses",
                 "phases of equal length, in place of times that only the paper's plot shows",

@@ -12,7 +12,7 @@ use ran::{Ran, RanConfig, Scenario};
 use serde_json::json;
 use virtualization::Sla;
 
-use super::super::testbed::{Addresses, PATIENCE, Part, Rest, start_ric, start_ric_with};
+use super::super::testbed::{Addresses, LEAD_S, PATIENCE, Part, Rest, start_ric, start_ric_with};
 use super::{PHASES, STEP, UES};
 
 /// The PLMNs of the operators.
@@ -27,8 +27,8 @@ fn scenario(bandwidth_mhz: u32, operators: &[usize], phase_s: f64) -> anyhow::Re
     for operator in operators {
         for ue in 0..UES {
             let until = match (operator, ue) {
-                (1, 0) => format!("stop_s = {}\n", 3.0 * phase_s),
-                (1, _) => format!("stop_s = {}\n", 2.0 * phase_s),
+                (1, 0) => format!("stop_s = {}\n", LEAD_S + 3.0 * phase_s),
+                (1, _) => format!("stop_s = {}\n", LEAD_S + 2.0 * phase_s),
                 _ => String::new(),
             };
             text += &format!(
@@ -188,6 +188,37 @@ impl Infrastructure {
         }
     }
 
+    /// Advances the model until the operators' controllers have received the slices of their base stations, and a report of MAC: base
+    /// stations report in the model's time.
+    fn set_up(&mut self) -> anyhow::Result<()> {
+        let addresses: Vec<_> = self.operators.iter().map(|operator| operator.addresses.rest).collect();
+        let clients = std::thread::spawn(move || {
+            addresses.into_iter().try_for_each(|address| Rest::new(address)?.await_node().map(drop))
+        });
+        let begun = Instant::now();
+        while !clients.is_finished() || self.operators.iter().any(|operator| operator.mac.reports == 0) {
+            for ran in &mut self.rans {
+                ran.poll(Some(Duration::from_millis(1)))?;
+                // short, so that the setup ends before the lead does
+                if ran.up() > 0 && ran.model_time().is_some_and(|now| now.as_secs_f64() < LEAD_S / 2.0) {
+                    ran.step(Duration::from_millis(10))?;
+                }
+            }
+            for operator in &mut self.operators {
+                operator.mac.poll()?;
+            }
+            if begun.elapsed() > PATIENCE {
+                bail!("the setup takes longer than {} s", PATIENCE.as_secs());
+            }
+        }
+        // all base stations at the same time
+        for ran in &mut self.rans {
+            let now_s = ran.model_time().map_or(0.0, |now| now.as_secs_f64());
+            ran.step(Duration::from_secs_f64(LEAD_S / 2.0 + STEP.as_secs_f64() - now_s))?;
+        }
+        clients.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
     /// Serves a client of REST, which waits for the base stations.
     fn serve_client(
         &mut self,
@@ -209,13 +240,13 @@ impl Infrastructure {
     }
 
     fn run(mut self, phase_s: f64) -> anyhow::Result<Course> {
-        for operator in 0..self.operators.len() {
-            let address = self.operators[operator].addresses.rest;
-            self.serve_client("the setup", move || Rest::new(address)?.await_node().map(drop))?;
-        }
-        // tenants see UEs once these have attached
-        while self.operators.iter().any(|operator| operator.mac.octets.len() < UES) {
+        self.set_up()?;
+        let lead_s = |run: &Self| run.rans[0].model_time().map_or(0.0, |now| now.as_secs_f64());
+        while lead_s(&self) + STEP.as_secs_f64() / 2.0 < LEAD_S {
             self.step()?;
+        }
+        if let Some(operator) = self.operators.iter().find(|operator| operator.mac.octets.len() < UES) {
+            bail!("the controller at {} sees {} UEs", operator.addresses.rest, operator.mac.octets.len());
         }
         let steps = (phase_s / STEP.as_secs_f64()).round().max(10.0) as usize;
         let mut course = Course::new();

@@ -101,10 +101,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn read_until(&mut self, end: Instant) -> anyhow::Result<()> {
-        while let Some(left) = end.checked_duration_since(Instant::now())
-            && let Some(record) = self.stream.next_within(left)?
-        {
+    /// Reads what has arrived.
+    fn read(&mut self) -> anyhow::Result<()> {
+        while let Some(record) = self.stream.try_next()? {
             if let (Some(ue), Some(kbps)) = (&record.ue, record.number(THROUGHPUT)) {
                 self.ues.insert(ue.to_string(), kbps / 1000.0);
             }
@@ -158,14 +157,14 @@ fn show(operators: &[Operator; 2], sla: &virtualization::SlaHandle, seconds: u32
     }
     let begun = Instant::now();
     while readers.iter().any(|reader| reader.ues.len() < 2) {
-        for reader in &mut readers {
-            reader.read_until(Instant::now() + PERIOD / 4)?;
-        }
+        thread::sleep(PERIOD / 10);
+        readers.iter_mut().try_for_each(Reader::read)?;
         if begun.elapsed() > PATIENCE {
             anyhow::bail!("the operators' xApps see no UEs after {} s", PATIENCE.as_secs());
         }
     }
     program::outln!("{:>5}  {:>22}  {:>22}", "", "A: UE 1   UE 2    sum", "B: UE 1   UE 2    sum  Mbit/s");
+    let begun = Instant::now();
     let mut last = [0.0; 2];
     for second in 1..=seconds {
         if second == seconds / 3 + 1 {
@@ -180,10 +179,8 @@ fn show(operators: &[Operator; 2], sla: &virtualization::SlaHandle, seconds: u32
             sla.replace(agreements(operators, SHARES[1])?);
             program::outln!("new agreement: A has {} %, B {} %", SHARES[1], 100 - SHARES[1]);
         }
-        let end = Instant::now() + PERIOD;
-        for reader in &mut readers {
-            reader.read_until(end)?;
-        }
+        thread::sleep((begun + second * PERIOD).saturating_duration_since(Instant::now()));
+        readers.iter_mut().try_for_each(Reader::read)?;
         let mut line = format!("{second:>3} s ");
         for (reader, sum) in readers.iter().zip(&mut last) {
             let mbps: Vec<f64> = reader.ues.values().copied().collect();
