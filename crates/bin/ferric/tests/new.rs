@@ -140,7 +140,8 @@ fn c_project_passes_its_test() {
     folder.makes(&["my-xapp", "--lang", "c"]);
     let header = root.join("crates/e2/capi/include/ferric.h");
     // the library, where `make c` would install it
-    let library = ["rustc", "--quiet", "-p", "ferric-capi", "--crate-type", "cdylib"];
+    // with the features of other tests, which find the library at the same place
+    let library = ["rustc", "--quiet", "-p", "ferric-capi", "--features", "tls", "--crate-type", "cdylib"];
     assert!(Command::new(env!("CARGO")).args(library).current_dir(&root).status().unwrap().success());
     let built = Path::new(FERRIC).with_file_name("libferric_capi.so");
     let (libraries, include) = (folder.0.join("lib"), header.parent().unwrap());

@@ -13,7 +13,12 @@ fn ids_of_the_parts_of_a_split_gnb_are_joined() {
     let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });
     let listed = ric.rest.eventually("/v1/ues", |listed| {
         let ues = listed["ues"].as_array().unwrap();
-        ues.len() == 1 && ues[0]["nodes"].as_array().unwrap().len() == 3
+        // the DU is listed by its C-RNTI before its KPM report has the ids
+        let has_ids = |node: &Value| {
+            let ids = &node["ids"];
+            ids["gnb_cu_ue_f1ap_ids"].is_array() || ids["gnb_cu_cp_ue_e1ap_ids"].is_array()
+        };
+        ues.len() == 1 && ues[0]["nodes"].as_array().is_some_and(|nodes| nodes.len() == 3 && nodes.iter().all(has_ids))
     });
     let ue = &listed["ues"][0];
     assert_eq!((&ue["base_station"], &ue["state"]), (&json!("gnb-00101-e00"), &json!("joined")), "{ue:#}");

@@ -239,8 +239,8 @@ fn xapp_connects_by_tls() {
 
 #[test]
 fn xapps_are_clean_under_valgrind() {
+    // not by TLS: valgrind takes the octets that the assembly of `ring` writes for uninitialised
     if is_installed("valgrind") {
-        connects_by_tls(VALGRIND);
         prints_kpis(VALGRIND);
         moves_ues(VALGRIND);
         uses_every_verb(VALGRIND);

@@ -26,6 +26,8 @@ pub struct Controller {
     limit: usize,
     /// The number of the last step.
     last_step: u32,
+    /// Whether nothing was changed in this session yet.
+    is_first: bool,
 }
 
 /// What was not made or restored, for the reader: a sentence each.
@@ -50,7 +52,7 @@ impl Controller {
             }
             None => Vec::new(),
         };
-        Ok((Controller { journal, head: None, length: 0, limit: SHORTEN_AT, last_step: 0 }, notes))
+        Ok((Controller { journal, head: None, length: 0, limit: SHORTEN_AT, last_step: 0, is_first: true }, notes))
     }
 
     /// Starts a session. `stays`: the policy outlives this process once it is complete.
@@ -71,7 +73,9 @@ impl Controller {
     /// # Panics
     /// Without [`Controller::begin`].
     pub fn make(&mut self, changes: &[Change]) -> Result<Notes, Error> {
-        self.make_for(0, changes)
+        let made = self.make_for(0, changes);
+        self.is_first = false;
+        made
     }
 
     /// Takes a step: makes changes that can be given back alone. Returns its number.
@@ -122,8 +126,9 @@ impl Controller {
         for change in changes {
             let Some(before) = change.before()? else { continue };
             let is_made = change.is_made(&before);
-            // a thread that has its CPUs already is in the journal too: else it would seem to have inherited them
-            if is_made && !matches!(change, Change::Affinity { .. }) {
+            // A thread that had its CPUs before the session is in the journal too: else it would seem to have inherited them, as a
+            // thread does that is started later.
+            if is_made && !(self.is_first && matches!(change, Change::Affinity { .. })) {
                 continue;
             }
             if self.length >= self.limit {

@@ -53,7 +53,7 @@ pub enum HandoverOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuleFault {
-    /// There are no rules, or more than [`MAX_RULES`], or a rule has more than [`MAX_CONDITIONS`] conditions.
+    /// There are no rules, or more than `MAX_RULES`, or a rule has more than `MAX_CONDITIONS` conditions.
     Count,
     /// The node offers no policies on handovers.
     NotOffered,
