@@ -20,12 +20,8 @@
 //! | `trace` | the same counts by the text of a trace of tracefs |
 //! | `samples` | the same counts by samples of `perf_event_open`; its `Waits` counts recorded traces as well |
 //!
-//! # What is still to come, and where it fits
-//!
-//! - **An emulated base-band unit** is a program of its own (`ferric-vbbu`), whose threads have the names of profile `vbbu`. It needs
-//!   nothing of this crate; a load that follows the emulated RAN composes both in `bin`.
-//! - **The paper's experiments** belong to `bench/paper`: scenarios, policies by [`Policy`], and the shares of
-//!   [`latency::Histogram::percentages`], void where [`latency::Report::faults`] says so.
+//! The emulated base-band unit is a program of its own (`ferric-vbbu`), with threads that have the names of profile `vbbu`. The paper's
+//! experiments are in `bench/paper`.
 
 #![warn(missing_docs)]
 

@@ -223,6 +223,8 @@ impl VirtualizationApp {
 
     /// Polls the agents, and processes what the controllers of tenants have asked for.
     fn poll(&mut self, ric: &mut IappContext<'_>) {
+        // commands have answers, which the next round sends; after some rounds, others have their turn
+        let mut has_more = false;
         for _ in 0..4 {
             for node in self.nodes.values() {
                 for (tenant, handle) in node.virtual_nodes.iter().enumerate() {
@@ -234,9 +236,13 @@ impl VirtualizationApp {
             if let Err(error) = self.agents.poll(Some(Duration::ZERO)) {
                 warn!(%error, "cannot poll the links to the controllers of tenants");
             }
-            if !self.process_commands(ric) {
+            has_more = self.process_commands(ric);
+            if !has_more {
                 break;
             }
+        }
+        if has_more {
+            self.poll_soon();
         }
         let timeout = self.agents.next_deadline().map(|deadline| deadline - self.agents.now());
         self.waiter.wait(timeout);

@@ -26,7 +26,7 @@ use crate::node::NodeState;
 use crate::reports::Content;
 use crate::sla::Tenant;
 
-/// The report style whose values are sums over UEs.
+/// The report style with values that are sums over UEs.
 const CONDITION_STYLE: RicStyleType = RicStyleType(3);
 
 /// Whether functions of a revision are offered.

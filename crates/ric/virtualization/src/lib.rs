@@ -10,8 +10,8 @@
 //! | SLICE | has a cell of its own: slices 0 to 9, and shares of what its agreement grants; see [`slices`] |
 //! | KPM | measures its own network and its own UEs; see [`kpm`] |
 //!
-//! Other functions of a base station are not offered to tenants. Whose subscriber a UE is follows from the PLMN that it has selected
-//! and its S-NSSAIs, as the base station's RRC function reports them.
+//! Other functions of a base station are not offered to tenants. The tenant of a UE follows from the PLMN that the UE has selected and
+//! its S-NSSAIs, as the base station's RRC function reports them.
 //!
 //! Equal subscriptions of several tenants are one subscription towards the base station.
 

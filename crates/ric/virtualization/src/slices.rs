@@ -289,7 +289,7 @@ impl VirtualSlices {
         }
     }
 
-    /// Returns what the base station is to have for the tenant, whose UEs are `ues`.
+    /// Returns what the base station is to have for the tenant with the UEs `ues`.
     #[must_use]
     pub fn physical(&self, part: Part, ues: impl Iterator<Item = u16>) -> PhysicalSlices {
         let mut physical = PhysicalSlices::default();

@@ -1,4 +1,4 @@
-//! The UEs of a base station, and whose subscribers they are.
+//! The UEs of a base station, and the tenants that they are subscribers of.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(crate) enum Change {
 }
 
 impl Ues {
-    /// The tenant of a UE; `None` for a UE of nobody, and for one that was not reported.
+    /// The tenant of a UE; `None` for a UE of no tenant, and for one that was not reported.
     pub fn tenant(&self, rnti: u32) -> Option<usize> {
         let rnti = u16::try_from(rnti).ok()?;
         self.by_rnti.get(&rnti).map(|ue| ue.tenant)

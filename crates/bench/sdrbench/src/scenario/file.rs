@@ -38,10 +38,8 @@ const USERS: TableKeys = TableKeys {
 };
 const CROWD: TableKeys = TableKeys { name: "[users.crowd]", keys: &["at_s", "duration_s", "factor"] };
 const TRANSMISSIONS: TableKeys = TableKeys { name: "[transmissions]", keys: &["on_mean_s", "off_mean_s"] };
-const APPLICATIONS: TableKeys = TableKeys {
-    name: "[applications]",
-    keys: &["count", "slices_per_s", "resubscriptions_per_s", "rest_requests_per_s"],
-};
+const APPLICATIONS: TableKeys =
+    TableKeys { name: "[applications]", keys: &["count", "slices_per_s", "resubscriptions_per_s"] };
 const FAULT: TableKeys = TableKeys { name: "[[fault]]", keys: &["kind", "at_s", "duration_s", "count"] };
 const KNEE: TableKeys = TableKeys { name: "[knee]", keys: &["from", "until", "tolerance_percent"] };
 
@@ -137,7 +135,6 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
             slices_per_s: rate("slices_per_s", 1e5)?,
             resubscriptions_per_s: rate("resubscriptions_per_s", 1e5)?,
         },
-        rest_requests_per_s: rate("rest_requests_per_s", 1e5)?,
         faults: faults.iter().map(|table| fault(table, duration_s)).collect::<Result<_, Error>>()?,
         knee,
     })

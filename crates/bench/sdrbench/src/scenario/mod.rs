@@ -66,8 +66,6 @@ pub struct Scenario {
     pub applications: u32,
     /// What each xApp requests.
     pub requests: Requests,
-    /// Requests per second to the REST interface of the controller.
-    pub rest_requests_per_s: f64,
     /// Faults, in each repetition.
     pub faults: Vec<Fault>,
     /// The search for the highest load.
