@@ -20,17 +20,18 @@ fn unit() {
     support::be_a_unit();
 }
 
-/// Whether the host can show steps in real time: for two seconds it has neither stalled, since the policy takes no step then, nor run
-/// other programs for more than a fifth of a CPU. Prints what it does otherwise.
+/// Whether the host can show steps in real time: for two seconds it has stalled for at most a twentieth, since the policy takes no step
+/// in a stall, and has run other programs for at most a fifth of a CPU. Prints what it does otherwise.
 fn is_quiet(unit: &Unit) -> bool {
     let busy_us = || cpu::utilisation::read().unwrap().iter().map(|time| time.busy_us).sum::<u64>();
     let (mut stalls, before) = (Stalls::start(unit), busy_us());
     std::thread::sleep(std::time::Duration::from_secs(2));
-    let (stalls, busy_percent) = (stalls.count(), (busy_us() - before) / 20_000);
-    let is_quiet = stalls == 0 && busy_percent <= 20;
+    let stalled_percent = stalls.0.report().unwrap().stalls.total_us / 20_000.0;
+    let busy_percent = (busy_us() - before) / 20_000;
+    let is_quiet = stalled_percent <= 5.0 && busy_percent <= 20;
     if !is_quiet {
         println!(
-            "NOT TESTED: steps in real time: the host stalled {stalls} times in 2 s, busy for {busy_percent} % of a CPU"
+            "NOT TESTED: steps in real time: the host stalls for {stalled_percent:.0} %, busy for {busy_percent} % of a CPU"
         );
     }
     is_quiet
