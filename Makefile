@@ -4,7 +4,7 @@
 programs = $(or $(CARGO_TARGET_DIR),target)/release
 comma = ,
 
-.PHONY: demo test bench soak docs deny c python deb static container test-packages
+.PHONY: demo test test-realtime bench soak docs deny c python deb static container test-packages
 
 # A RIC, a base station with 32 UEs and an xApp in one process. DEMO_SECONDS=10 ends it by itself. It is built with the features
 # that it needs, in a folder of its own, so that target/release/ferric always is the complete program.
@@ -15,6 +15,10 @@ demo:
 # live mode, packages, a minute of fuzzing (FUZZ_SECONDS=600: ten).
 test:
 	./scripts/test
+
+# Tests that judge times of this host, which has to be quiet: steps of the dynamic CPU policy (root).
+test-realtime:
+	cargo test -p ferric-cpu-cli --test dynamic -- --ignored --skip unit
 
 # The figures of docs/figures.md.
 bench:

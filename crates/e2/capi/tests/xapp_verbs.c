@@ -190,6 +190,28 @@ static void traffic_control(const char *node) {
     OK(ferric_xapp_tc_pace(xapp, NULL, 1, &answer, &error));
     EXPECT(answer.nodes == 2);
     OK(ferric_xapp_tc_pace(xapp, NULL, 0, NULL, &error));
+    queue.target_ms = 10;
+    OK(ferric_xapp_tc_modify_queue(xapp, node, 1, &queue, &answer, &error));
+    EXPECT(answer.nodes == 1);
+    EXPECT(ferric_xapp_tc_modify_queue(xapp, node, 9, &queue, NULL, &error) == FERRIC_ERROR_REFUSED);
+    flow.destination_port = 5061;
+    OK(ferric_xapp_tc_modify_filter(xapp, node, 0, &flow, 0, NULL, &error));
+    EXPECT(ferric_xapp_tc_modify_filter(xapp, node, 0, &flow, 9, NULL, &error) == FERRIC_ERROR_REFUSED);
+    struct ferric_xapp_policer policer;
+    memset(&policer, 0, sizeof policer);
+    policer.size = sizeof policer, policer.id = 1, policer.is_active = 1, policer.drop_rate_kbps = 8000;
+    OK(ferric_xapp_tc_modify_policer(xapp, node, &policer, NULL, &error));
+    policer.id = 9;
+    EXPECT(ferric_xapp_tc_modify_policer(xapp, node, &policer, NULL, &error) == FERRIC_ERROR_REFUSED);
+    struct ferric_xapp_shaper shaper;
+    memset(&shaper, 0, sizeof shaper);
+    shaper.size = sizeof shaper, shaper.id = 1, shaper.is_active = 1, shaper.max_rate_kbps = 5000;
+    OK(ferric_xapp_tc_modify_shaper(xapp, node, &shaper, NULL, &error));
+    shaper.id = 9;
+    EXPECT(ferric_xapp_tc_modify_shaper(xapp, node, &shaper, NULL, &error) == FERRIC_ERROR_REFUSED);
+    const uint32_t quanta[2] = {1500, 3000};
+    OK(ferric_xapp_tc_modify_scheduler(xapp, node, FERRIC_XAPP_SCHEDULER_DEFICIT_ROUND_ROBIN, quanta, 2, NULL, &error));
+    OK(ferric_xapp_tc_modify_scheduler(xapp, node, FERRIC_XAPP_SCHEDULER_ROUND_ROBIN, NULL, 0, NULL, &error));
 }
 
 /* The nodes begin handovers: one is accepted, one is denied, one is left to its node. */

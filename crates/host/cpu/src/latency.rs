@@ -25,6 +25,8 @@ pub const MAX_THREADS: usize = programs::MAX_THREADS as usize;
 pub(crate) const SOFTWARE: u32 = 1;
 pub(crate) const TRACEPOINT: u32 = 2;
 pub(crate) const CPU_CLOCK: u64 = 0;
+/// `exclude_idle`.
+pub(crate) const EXCLUDE_IDLE: u64 = 1 << 7;
 const RIGHT: &str = "root (CAP_BPF and CAP_PERFMON)";
 /// How often all processes are looked at for new ones.
 const SCAN_PERIOD: Duration = Duration::from_secs(5);
@@ -90,7 +92,8 @@ pub struct ThreadLatency {
     pub lateness: Histogram,
 }
 
-/// Stalls of the host: times without a timer interrupt on a CPU.
+/// Stalls of the host: times without a timer interrupt on a busy CPU, and those in which an idle CPU did not run a thread that was
+/// woken on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stalls {
     /// How many there were on all CPUs.
@@ -110,7 +113,7 @@ pub enum Source {
     Bpf,
     /// In this process, by samples of tracepoints.
     PerfEvent,
-    /// In this process, by the text of a trace: in whole us, and without a notice of stalls.
+    /// In this process, by the text of a trace: in whole us, and without a notice of stalls of busy CPUs.
     Tracefs,
 }
 
@@ -210,7 +213,7 @@ impl Latency {
                 Err(second) => {
                     let latency = Latency::start_with(selection, period_us, Source::Tracefs)?;
                     let instead = "the text of a trace is counted instead, which costs much more, has whole us, and does not \
-                                   notice stalls of the host";
+                                   notice stalls of busy CPUs";
                     Ok((latency, Some(format!("{error}; {second}; {instead}"))))
                 }
             },
@@ -317,7 +320,7 @@ impl Latency {
         let (stalls, lost, source) = match &self.counter {
             Counter::Bpf(bpf) => (bpf.stalls(), 0, Source::Bpf),
             Counter::Samples(samples) => (samples.stalls(), samples.lost(), Source::PerfEvent),
-            Counter::Trace(trace) => (Stalls::default(), trace.lost(), Source::Tracefs),
+            Counter::Trace(trace) => (trace.waits.stalls(), trace.lost(), Source::Tracefs),
         };
         Ok(Report { threads, stalls, seconds: self.started.elapsed().as_secs_f64(), source, lost })
     }
@@ -437,8 +440,17 @@ impl Stalls {
 }
 
 /// The event of the ticks.
+///
+/// It leaves out idle CPUs: the kernel stops an event that has ticked too often since the CPU's own timer did
+/// (`perf_event_max_sample_rate`), and an idle CPU's own timer is off.
 pub(crate) fn tick_attributes() -> EventAttributes {
-    EventAttributes { kind: SOFTWARE, config: CPU_CLOCK, sample_period: TICK_NS, ..EventAttributes::default() }
+    EventAttributes {
+        kind: SOFTWARE,
+        config: CPU_CLOCK,
+        sample_period: TICK_NS,
+        flags: EXCLUDE_IDLE,
+        ..EventAttributes::default()
+    }
 }
 
 /// The period of a thread's last activations, in ns: the median of the times between them, if three quarters of these are within a

@@ -48,7 +48,9 @@ pub(crate) mod record {
     pub(crate) const LATENESS: usize = RING + RING_LENGTH;
     /// The number of the thread.
     pub(crate) const TID: usize = LATENESS + CLASSES;
-    pub(crate) const WORDS: usize = TID + 1;
+    /// The CPU on which it was woken last.
+    pub(crate) const WOKEN_ON: usize = TID + 1;
+    pub(crate) const WORDS: usize = WOKEN_ON + 1;
     /// A power of two.
     pub(crate) const RING_LENGTH: usize = 32;
 }
@@ -57,7 +59,7 @@ pub(crate) mod record {
 pub(crate) mod cpu {
     /// When its last stall ended.
     pub(crate) const STALL_END: usize = 0;
-    /// When its last tick was.
+    /// When its last tick was, or when it was idle last: an idle CPU has no ticks.
     pub(crate) const LAST_TICK: usize = 1;
     pub(crate) const STALLS: usize = 2;
     /// All stalls, in ns.
@@ -67,9 +69,10 @@ pub(crate) mod cpu {
     pub(crate) const WORDS: usize = 8;
 }
 
-/// The period of the ticks by which stalls are noticed: a timer's interrupt on each CPU.
+/// The period of the ticks by which stalls are noticed: a timer's interrupt on each CPU that is not idle.
 pub(crate) const TICK_NS: u64 = 1_000_000;
-/// A CPU without a tick for so long has stalled: the host did not run it, or it had interrupts disabled.
+/// A busy CPU without a tick for so long has stalled: the host did not run it, or it had interrupts disabled. So has an idle CPU that
+/// does not run a thread for so long that was woken on it: softirqs keep it for 2 ms at most (`MAX_SOFTIRQ_TIME`).
 pub(crate) const STALL_NS: u64 = 3 * TICK_NS;
 
 /// The maps that the programs share with this process.
@@ -124,10 +127,17 @@ impl Maps {
 /// The tracepoints of the scheduler, with the fields that are read.
 #[derive(Debug)]
 pub(crate) struct Points {
-    pub(crate) wakeup: (u64, Field),
-    pub(crate) wakeup_new: (u64, Field),
+    pub(crate) wakeup: (u64, WakeupFields),
+    pub(crate) wakeup_new: (u64, WakeupFields),
     pub(crate) fork: (u64, Field, Field),
     pub(crate) switch: (u64, SwitchFields),
+}
+
+/// The fields of `sched_wakeup` and `sched_wakeup_new`.
+#[derive(Debug)]
+pub(crate) struct WakeupFields {
+    pub(crate) thread: Field,
+    pub(crate) target_cpu: Field,
 }
 
 /// The fields of `sched_switch`.
@@ -147,11 +157,14 @@ impl Points {
         let number = |point: &Tracepoint, field: &str| point.field(field, &[4]).cloned();
         let wakeup = tracing.tracepoint("sched/sched_wakeup")?;
         let wakeup_new = tracing.tracepoint("sched/sched_wakeup_new")?;
+        let of_wakeup = |point: &Tracepoint| {
+            Ok::<_, Error>(WakeupFields { thread: number(point, "pid")?, target_cpu: number(point, "target_cpu")? })
+        };
         let fork = tracing.tracepoint("sched/sched_process_fork")?;
         let switch = tracing.tracepoint("sched/sched_switch")?;
         Ok(Points {
-            wakeup: (wakeup.id, number(&wakeup, "pid")?),
-            wakeup_new: (wakeup_new.id, number(&wakeup_new, "pid")?),
+            wakeup: (wakeup.id, of_wakeup(&wakeup)?),
+            wakeup_new: (wakeup_new.id, of_wakeup(&wakeup_new)?),
             fork: (fork.id, number(&fork, "parent_pid")?, number(&fork, "child_pid")?),
             switch: (
                 switch.id,
@@ -192,11 +205,11 @@ fn find_thread(program: &mut Assembler, maps: &Maps, context: Register, field: &
 }
 
 /// The program of a wake-up.
-pub(crate) fn wakeup(maps: &Maps, thread: &Field) -> Vec<Instruction> {
+pub(crate) fn wakeup(maps: &Maps, fields: &WakeupFields) -> Vec<Instruction> {
     let mut program = Assembler::default();
     let end = program.label();
     program.register(Move, R6, R1);
-    find_thread(&mut program, maps, R6, thread, end);
+    find_thread(&mut program, maps, R6, &fields.thread, end);
     program.register(Move, R7, R0);
     // a thread that was preempted on its way to sleep waits already
     program.load(Double, R1, R7, word(record::RUNNABLE_SINCE));
@@ -204,6 +217,8 @@ pub(crate) fn wakeup(maps: &Maps, thread: &Field) -> Vec<Instruction> {
     program.call(Function::Time);
     program.number(And, R0, -2);
     program.store(Double, R7, word(record::RUNNABLE_SINCE), R0);
+    program.load(Word, R1, R6, fields.target_cpu.offset);
+    program.store(Double, R7, word(record::WOKEN_ON), R1);
     program.place(end);
     program.exit();
     program.finish()
@@ -251,10 +266,19 @@ fn classify(program: &mut Assembler, us: Register, class: Register) {
 pub(crate) fn switch(maps: &Maps, fields: &SwitchFields) -> Vec<Instruction> {
     let mut program = Assembler::default();
     let p = &mut program;
-    let (next, sleeps, end) = (p.label(), p.label(), p.label());
+    let (next, sleeps, end, not_idle) = (p.label(), p.label(), p.label(), p.label());
     p.register(Move, R6, R1);
     // the time, once it is needed: most switches concern nobody
     p.number(Move, R8, 0);
+    // a CPU that was idle had no ticks
+    p.load(Word, R1, R6, fields.prev.offset);
+    p.jump_if(R1, NotEqual, 0, not_idle);
+    p.call(Function::Time);
+    p.register(Move, R8, R0);
+    find_cpu(p, maps, next);
+    p.store(Double, R0, word(cpu::LAST_TICK), R8);
+    p.jump(next);
+    p.place(not_idle);
     // the thread that loses the CPU
     find_thread(p, maps, R6, &fields.prev, next);
     p.register(Move, R7, R0);
@@ -283,10 +307,7 @@ pub(crate) fn switch(maps: &Maps, fields: &SwitchFields) -> Vec<Instruction> {
     p.register(Move, R8, R0);
     p.place(timed);
     // a stall that has ended since voids the wait
-    p.call(Function::Cpu);
-    p.store(Word, R10, PLACE, R0);
-    p.look_up(maps.cpus.descriptor(), PLACE);
-    p.jump_if(R0, Equal, 0, end);
+    find_cpu(p, maps, end);
     p.load(Double, R1, R0, word(cpu::STALL_END));
     let valid = p.label();
     p.jump_if_register(R1, LessOrEqual, R9, valid);
@@ -306,6 +327,19 @@ pub(crate) fn switch(maps: &Maps, fields: &SwitchFields) -> Vec<Instruction> {
     p.place(early);
     p.number(Move, R8, 0);
     p.place(known);
+    // an idle CPU runs a thread at once that is woken on it, unless the host does not run the CPU
+    let ran = p.label();
+    p.jump_if(R9, NotEqual, 0, ran);
+    p.jump_if(R8, LessOrEqual, STALL_NS as i32, ran);
+    p.load(Word, R1, R6, fields.prev.offset);
+    p.jump_if(R1, NotEqual, 0, ran);
+    p.load(Double, R1, R7, word(record::WOKEN_ON));
+    p.load(Word, R2, R10, PLACE);
+    p.jump_if_register(R1, NotEqual, R2, ran);
+    p.count(R7, word(record::STALLS));
+    p.load(Double, R1, R10, NOW);
+    count_stall(p, R0, R1, R8, end);
+    p.place(ran);
     p.load(Double, R1, R7, word(record::LONGEST));
     let shorter = p.label();
     p.jump_if_register(R8, LessOrEqual, R1, shorter);
@@ -377,15 +411,33 @@ fn bump(p: &mut Assembler, class: Register, classes: usize, first: usize) {
     p.count(R2, word(first));
 }
 
+/// `R0` = the record of this CPU, whose number is then at [`PLACE`].
+fn find_cpu(program: &mut Assembler, maps: &Maps, none: crate::assembler::Label) {
+    program.call(Function::Cpu);
+    program.store(Word, R10, PLACE, R0);
+    program.look_up(maps.cpus.descriptor(), PLACE);
+    program.jump_if(R0, Equal, 0, none);
+}
+
+/// Counts a stall of a CPU that ends now, and jumps to the end. `R1` and `R2` are lost.
+fn count_stall(program: &mut Assembler, cpu: Register, now: Register, length: Register, end: crate::assembler::Label) {
+    program.store(Double, cpu, word(cpu::STALL_END), now);
+    program.count(cpu, word(cpu::STALLS));
+    program.load(Double, R2, cpu, word(cpu::TOTAL));
+    program.register(Add, R2, length);
+    program.store(Double, cpu, word(cpu::TOTAL), R2);
+    program.load(Double, R2, cpu, word(cpu::LONGEST));
+    program.jump_if_register(R2, Greater, length, end);
+    program.store(Double, cpu, word(cpu::LONGEST), length);
+    program.jump(end);
+}
+
 /// The program of a tick: notices that ticks were missing.
 pub(crate) fn tick(maps: &Maps) -> Vec<Instruction> {
     let mut program = Assembler::default();
     let p = &mut program;
     let end = p.label();
-    p.call(Function::Cpu);
-    p.store(Word, R10, KEY, R0);
-    p.look_up(maps.cpus.descriptor(), KEY);
-    p.jump_if(R0, Equal, 0, end);
+    find_cpu(p, maps, end);
     p.register(Move, R7, R0);
     p.call(Function::Time);
     p.load(Double, R1, R7, word(cpu::LAST_TICK));
@@ -393,16 +445,10 @@ pub(crate) fn tick(maps: &Maps) -> Vec<Instruction> {
     p.jump_if(R1, Equal, 0, end);
     p.register(Move, R8, R0);
     p.register(Subtract, R8, R1);
-    p.number(Move, R2, STALL_NS as i32);
-    p.jump_if_register(R8, LessOrEqual, R2, end);
-    p.store(Double, R7, word(cpu::STALL_END), R0);
-    p.count(R7, word(cpu::STALLS));
-    p.load(Double, R1, R7, word(cpu::TOTAL));
-    p.register(Add, R1, R8);
-    p.store(Double, R7, word(cpu::TOTAL), R1);
-    p.load(Double, R1, R7, word(cpu::LONGEST));
-    p.jump_if_register(R1, Greater, R8, end);
-    p.store(Double, R7, word(cpu::LONGEST), R8);
+    // a switch may have noted a time after the tick's
+    p.jump_if_register(R0, LessOrEqual, R1, end);
+    p.jump_if(R8, LessOrEqual, STALL_NS as i32, end);
+    count_stall(p, R7, R0, R8, end);
     p.place(end);
     p.exit();
     program.finish()

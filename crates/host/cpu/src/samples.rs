@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::latency::{Histogram, Stalls, TRACEPOINT, tick_attributes};
+use crate::latency::{EXCLUDE_IDLE, Histogram, Stalls, TRACEPOINT, tick_attributes};
 use crate::programs::{CLASSES, Points, STALL_NS, STATE_MASK, cpu, record};
 use crate::sys::{self, Buffer, EventAttributes};
 use crate::{Error, Host};
@@ -27,8 +27,8 @@ const RIGHT: &str = "root (CAP_PERFMON)";
 pub(crate) enum Happening {
     /// A CPU's timer has ticked.
     Tick,
-    /// A thread has been woken.
-    Wakeup { tid: u32 },
+    /// A thread has been woken on a CPU.
+    Wakeup { tid: u32, target_cpu: u32 },
     /// A thread has started another one.
     Fork { parent: u32, child: u32 },
     /// A CPU has switched.
@@ -60,7 +60,7 @@ impl Samples {
         for cpu in host.online.iter() {
             let tick = EventAttributes {
                 sample_type: SAMPLE,
-                flags: USE_CLOCK,
+                flags: USE_CLOCK | EXCLUDE_IDLE,
                 clock: libc::CLOCK_MONOTONIC,
                 ..tick_attributes()
             };
@@ -115,9 +115,7 @@ impl Samples {
     }
 
     pub(crate) fn stalls(&self) -> Stalls {
-        let mut stalls = Stalls::default();
-        self.waits.cpus.iter().for_each(|(cpu, words)| stalls.add(*cpu as usize, words));
-        stalls
+        self.waits.stalls()
     }
 
     pub(crate) fn lost(&self) -> u64 {
@@ -135,8 +133,10 @@ fn parse(points: &Points, content: &[u8]) -> Option<(u64, u32, Happening)> {
     let number = |field: &crate::tracepoints::Field| field.value(record)?.try_into().ok();
     let happening = match id {
         0 => Happening::Tick,
-        _ if id == points.wakeup.0 => Happening::Wakeup { tid: number(&points.wakeup.1)? },
-        _ if id == points.wakeup_new.0 => Happening::Wakeup { tid: number(&points.wakeup_new.1)? },
+        _ if id == points.wakeup.0 || id == points.wakeup_new.0 => {
+            let fields = if id == points.wakeup.0 { &points.wakeup.1 } else { &points.wakeup_new.1 };
+            Happening::Wakeup { tid: number(&fields.thread)?, target_cpu: number(&fields.target_cpu)? }
+        }
         _ if id == points.fork.0 => Happening::Fork { parent: number(&points.fork.1)?, child: number(&points.fork.2)? },
         _ if id == points.switch.0 => {
             let fields = &points.switch.1;
@@ -174,6 +174,13 @@ impl Waits {
         self.threads.iter().map(|(tid, words)| (*tid, words.clone())).collect()
     }
 
+    /// The stalls of all CPUs.
+    pub(crate) fn stalls(&self) -> Stalls {
+        let mut stalls = Stalls::default();
+        self.cpus.iter().for_each(|(cpu, words)| stalls.add(*cpu as usize, words));
+        stalls
+    }
+
     /// Counts what has happened at a time, in ns, on a CPU.
     pub(crate) fn happen(&mut self, now: u64, cpu: u32, happening: Happening) {
         match happening {
@@ -181,16 +188,14 @@ impl Waits {
                 let words = self.cpus.entry(cpu).or_insert_with(|| vec![0; cpu::WORDS]);
                 let gap = now.saturating_sub(words[cpu::LAST_TICK]);
                 if words[cpu::LAST_TICK] != 0 && gap > STALL_NS {
-                    words[cpu::STALL_END] = now;
-                    words[cpu::STALLS] += 1;
-                    words[cpu::TOTAL] += gap;
-                    words[cpu::LONGEST] = words[cpu::LONGEST].max(gap);
+                    count_stall(words, now, gap);
                 }
                 words[cpu::LAST_TICK] = now;
             }
-            Happening::Wakeup { tid } => {
+            Happening::Wakeup { tid, target_cpu } => {
                 if let Some(words) = self.threads.get_mut(&tid).filter(|words| words[record::RUNNABLE_SINCE] == 0) {
                     words[record::RUNNABLE_SINCE] = now & !1;
+                    words[record::WOKEN_ON] = target_cpu.into();
                 }
             }
             Happening::Fork { parent, child } => {
@@ -203,23 +208,39 @@ impl Waits {
                     words[record::RUNNABLE_SINCE] = if is_runnable { now | 1 } else { 0 };
                     words[record::PREEMPTED] += u64::from(is_runnable);
                 }
-                let stall_end = self.cpus.get(&cpu).map_or(0, |words| words[cpu::STALL_END]);
+                let of_cpu = self.cpus.entry(cpu).or_insert_with(|| vec![0; cpu::WORDS]);
+                if prev == 0 {
+                    of_cpu[cpu::LAST_TICK] = now;
+                }
                 if let Some(words) = self.threads.get_mut(&next).filter(|words| words[record::RUNNABLE_SINCE] != 0) {
-                    begin(words, now, stall_end);
+                    begin(words, now, of_cpu, (prev == 0).then_some(cpu));
                 }
             }
         }
     }
 }
 
-/// A waiting thread begins to run.
-fn begin(words: &mut [u64], now: u64, stall_end: u64) {
+/// A CPU's stall ends.
+fn count_stall(of_cpu: &mut [u64], now: u64, length: u64) {
+    of_cpu[cpu::STALL_END] = now;
+    of_cpu[cpu::STALLS] += 1;
+    of_cpu[cpu::TOTAL] += length;
+    of_cpu[cpu::LONGEST] = of_cpu[cpu::LONGEST].max(length);
+}
+
+/// A waiting thread begins to run, on a CPU that may have been idle until then.
+fn begin(words: &mut [u64], now: u64, of_cpu: &mut [u64], idle_cpu: Option<u32>) {
     let since = std::mem::take(&mut words[record::RUNNABLE_SINCE]);
-    if stall_end > since {
+    if of_cpu[cpu::STALL_END] > since {
         words[record::STALLS] += 1;
         return;
     }
     let (kind, wait) = (since as usize & 1, now.saturating_sub(since & !1));
+    if kind == 0 && wait > STALL_NS && idle_cpu.is_some_and(|cpu| words[record::WOKEN_ON] == u64::from(cpu)) {
+        words[record::STALLS] += 1;
+        count_stall(of_cpu, now, wait);
+        return;
+    }
     words[record::LONGEST] = words[record::LONGEST].max(wait);
     count(words, record::WAITS + kind * CLASSES, wait);
     if kind == 1 {
@@ -261,7 +282,7 @@ mod tests {
 
     #[test]
     fn waits_of_both_kinds_are_counted_apart() {
-        let wakeup = Happening::Wakeup { tid: 7 };
+        let wakeup = Happening::Wakeup { tid: 7, target_cpu: 0 };
         let words = waits(
             &[
                 (100, wakeup),
@@ -287,7 +308,7 @@ mod tests {
 
     #[test]
     fn wait_across_a_stall_is_void() {
-        let wakeup = Happening::Wakeup { tid: 7 };
+        let wakeup = Happening::Wakeup { tid: 7, target_cpu: 0 };
         let words = waits(
             &[
                 (1000, Happening::Tick),
@@ -307,8 +328,35 @@ mod tests {
     }
 
     #[test]
+    fn idle_cpu_without_ticks_has_not_stalled() {
+        let mut waits = Waits::default();
+        let happenings =
+            [(1000, Happening::Tick), (1500, switch(7, false, 0)), (9000, switch(0, true, 7)), (9500, Happening::Tick)];
+        happenings.iter().for_each(|(us, happening)| waits.happen(us * 1000, 0, *happening));
+        assert_eq!(waits.cpus[&0][cpu::STALLS], 0);
+    }
+
+    #[test]
+    fn idle_cpu_that_does_not_run_a_woken_thread_has_stalled() {
+        let stalls = |target_cpu, prev| {
+            let happenings = [
+                (1000, Happening::Tick),
+                (1100, switch(9, false, prev)),
+                (1900, Happening::Tick),
+                (2000, Happening::Wakeup { tid: 7, target_cpu }),
+                (4900, Happening::Tick),
+                (5001, switch(prev, true, 7)),
+            ];
+            waits(&happenings, None)[record::STALLS]
+        };
+        assert_eq!(stalls(0, 0), 1);
+        // one that waited for another CPU, or for another thread
+        assert_eq!((stalls(1, 0), stalls(0, 8)), (0, 0));
+    }
+
+    #[test]
     fn lateness_is_what_exceeds_the_period() {
-        let wakeup = Happening::Wakeup { tid: 7 };
+        let wakeup = Happening::Wakeup { tid: 7, target_cpu: 0 };
         let mut happenings = Vec::new();
         for us in [1000, 2000, 3009, 4000] {
             happenings.extend([(us - 1, wakeup), (us, switch(0, true, 7)), (us + 10, switch(7, false, 0))]);

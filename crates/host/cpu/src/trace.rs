@@ -185,9 +185,9 @@ fn parse(line: &str) -> Option<Line> {
         }
         _ => {
             let mut words = fields.rsplit(' ');
-            words.next()?.strip_prefix("target_cpu=")?;
+            let target_cpu = words.next()?.strip_prefix("target_cpu=")?.parse().ok()?;
             words.next()?.strip_prefix("prio=")?;
-            Happening::Wakeup { tid: words.next()?.strip_prefix("pid=")?.parse().ok()? }
+            Happening::Wakeup { tid: words.next()?.strip_prefix("pid=")?.parse().ok()?, target_cpu }
         }
     };
     Some(Line::Happening(time_ns, cpu, happening))
@@ -211,7 +211,7 @@ mod tests {
         let switch = Happening::Switch { prev: 0, is_runnable: true, next: 77 };
         assert_eq!(parse(line), Some(Line::Happening(1_234_567_890_000, 1, switch)));
         let line = "   a b [002]-12      [003] dNh4.    34.000001: sched_wakeup: comm=x pid=7 prio=120 target_cpu=000";
-        assert_eq!(parse(line), Some(Line::Happening(34_000_001_000, 3, Happening::Wakeup { tid: 7 })));
+        assert_eq!(parse(line), Some(Line::Happening(34_000_001_000, 3, Happening::Wakeup { tid: 7, target_cpu: 0 })));
         let line = "sh-1 [000] .....  1.000000: sched_process_fork: comm=sh pid=1 child_comm=sh child_pid=9";
         assert_eq!(happening(line), Some(Happening::Fork { parent: 1, child: 9 }));
         assert_eq!(parse("CPU:1 [LOST 345 EVENTS]"), Some(Line::Lost(345)));
@@ -225,7 +225,7 @@ mod tests {
         );
         assert_eq!(happening(&line), Some(Happening::Switch { prev: 5, is_runnable: false, next: 6 }));
         let line = format!("{head}sched_wakeup_new: comm=b pid=8 prio=1 pid=6 prio=120 target_cpu=001");
-        assert_eq!(happening(&line), Some(Happening::Wakeup { tid: 6 }));
+        assert_eq!(happening(&line), Some(Happening::Wakeup { tid: 6, target_cpu: 1 }));
         let line = format!("{head}sched_process_fork: comm=a pid=2 pid=3 child_comm= child_pid=4 child_pid=5");
         assert_eq!(happening(&line), Some(Happening::Fork { parent: 3, child: 5 }));
     }

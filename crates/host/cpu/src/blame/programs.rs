@@ -22,6 +22,7 @@ use Size::{Double, Word};
 /// Words of a CPU's record.
 pub(crate) mod cpu {
     pub(crate) const STALL_END: usize = 0;
+    /// When its last tick was, or when it was idle last: an idle CPU has no ticks.
     pub(crate) const LAST_TICK: usize = 1;
     /// The thread that waits; 0 if none does.
     pub(crate) const VICTIM: usize = 2;
@@ -263,6 +264,8 @@ impl Writer<'_> {
         p.load(Double, R1, R7, word(cpu::LAST_TICK));
         p.store(Double, R7, word(cpu::LAST_TICK), R8);
         p.jump_if(R1, Equal, 0, end);
+        // a switch may have noted a time after the tick's
+        p.jump_if_register(R8, LessOrEqual, R1, end);
         p.register(Move, R2, R8);
         p.register(Subtract, R2, R1);
         p.jump_if(R2, LessOrEqual, STALL_NS as i32, end);
@@ -307,6 +310,12 @@ impl Writer<'_> {
         let end = p.label();
         p.register(Move, R6, R1);
         self.begin(p, end);
+        // a CPU that was idle had no ticks
+        let not_idle = p.label();
+        p.load(Word, R1, R6, fields.prev.offset);
+        p.jump_if(R1, NotEqual, 0, not_idle);
+        p.store(Double, R7, word(cpu::LAST_TICK), R8);
+        p.place(not_idle);
         self.blame_previous(p, fields);
         // the thread that gets it waits no longer, on this CPU or on another one
         let prev = p.label();
