@@ -1,9 +1,12 @@
-//! Conditions and negotiation: entity tags, `If-Match`, `If-None-Match` (RFC 9110 13) and `Accept` (RFC 9110 12.5.1).
+//! Conditions and negotiation: entity tags, `If-Match`, `If-None-Match` (RFC 9110 13), `Accept` (RFC 9110 12.5.1), and the age of answers.
 
 use std::fmt;
+use std::time::Duration;
 
-use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
+use hyper::header::{ACCEPT, CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use ring::digest::{SHA256, digest};
+
+use super::snapshots::MAX_ACCEPTED_AGE;
 
 /// A strong entity tag: two representations with the same tag have the same octets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +89,21 @@ fn accepted(range: &str) -> (String, bool) {
 /// A media type without its parameters.
 fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// The age up to which a read accepts an answer (`Cache-Control: max-age`, RFC 9111 5.2.1.1); `None` if it wants the present state.
+pub(super) fn accepted_age(headers: &HeaderMap) -> Option<Duration> {
+    let mut age_s = None;
+    for directive in listed(headers, &CACHE_CONTROL)? {
+        let (name, value) = directive.split_once('=').unwrap_or((&directive, ""));
+        if name.eq_ignore_ascii_case("no-cache") {
+            return None;
+        }
+        if name.eq_ignore_ascii_case("max-age") {
+            age_s = value.parse::<u32>().ok().filter(|seconds| *seconds > 0);
+        }
+    }
+    age_s.map(|seconds| Duration::from_secs(seconds.into()).min(MAX_ACCEPTED_AGE))
 }
 
 #[cfg(test)]

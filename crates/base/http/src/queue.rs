@@ -109,7 +109,8 @@ impl<J> RequestQueue<J> {
     /// reads, however often clients read.
     ///
     /// The answer to a GET that is no stream also answers the same GET, whoever sends it, if that arrives within `max_age` of the
-    /// first; but `own_per_second` reads of the queue, beyond a burst of as many, have answers of their own. An answer to another
+    /// first; but `own_per_second` reads of the queue, beyond a burst of as many, have answers of their own. A request with
+    /// `Cache-Control: max-age` (RFC 9111 5.2.1.1) takes any answer of at most that age, and at most 10 s. An answer to another
     /// method is the end of all shared answers of the server, so that reads after a write show it. Refusals are shared by those who
     /// wait for the same answer only.
     #[must_use]

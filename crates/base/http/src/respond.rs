@@ -16,7 +16,7 @@ use hyper::{Method, StatusCode, Uri, Version};
 use tokio::time::{interval_at, timeout};
 use tracing::debug;
 
-use super::conditional::{accepts, is_known};
+use super::conditional::{accepted_age, accepts, is_known};
 use super::connection::{Connection, StreamGuard};
 use super::limits::Permit;
 use super::messages::{self, MessageService};
@@ -146,7 +146,7 @@ impl<'r> Handling<'r> {
                 // what one subject may see is not for the others
                 Sharing::Shared(reads) if !is_of_subject => {
                     let write = || async { route.answer(request).await.map(Response::write) };
-                    shared.snapshots.get(target, reads, write).await.map(Response::from)
+                    shared.snapshots.get(target, reads, accepted_age(&head.headers), write).await.map(Response::from)
                 }
                 _ => route.answer(request).await,
             }

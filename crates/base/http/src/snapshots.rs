@@ -13,6 +13,8 @@ use super::Problem;
 use super::queue::SharedReads;
 use super::request::Written;
 
+/// The age up to which a snapshot is kept for reads that accept an old answer.
+pub(super) const MAX_ACCEPTED_AGE: Duration = Duration::from_secs(10);
 /// The most snapshots.
 const MAX_SNAPSHOTS: usize = 256;
 /// The most octets of their bodies when another one is requested.
@@ -44,15 +46,19 @@ impl Snapshot {
 
 impl Snapshots {
     /// Returns the answer to a read. `request` requests it if there is none that is young enough, or this read may have its own; reads
-    /// that come meanwhile wait for the same answer.
+    /// that come meanwhile wait for the same answer. A read with an `accepted` age takes any answer that is not older.
     pub async fn get<F: Future<Output = Answer>>(
         &self,
         target: &str,
         reads: &SharedReads,
+        accepted: Option<Duration>,
         request: impl FnOnce() -> F,
     ) -> Answer {
-        let shared = self.usable(target, reads.max_age).filter(|_| !reads.allows_own());
-        let snapshot = shared.unwrap_or_else(|| self.begin(target, reads.max_age));
+        let shared = match accepted {
+            Some(age) => self.usable(target, age.max(reads.max_age)),
+            None => self.usable(target, reads.max_age).filter(|_| !reads.allows_own()),
+        };
+        let snapshot = shared.unwrap_or_else(|| self.begin(target, reads.max_age.max(MAX_ACCEPTED_AGE)));
         // if the read that requests it is cancelled, one that waits requests it again
         snapshot.answer.get_or_init(request).await.clone()
     }
@@ -66,9 +72,9 @@ impl Snapshots {
         self.0.borrow().get(target).filter(|snapshot| snapshot.is_usable(max_age)).map(Rc::clone)
     }
 
-    fn begin(&self, target: &str, max_age: Duration) -> Rc<Snapshot> {
+    fn begin(&self, target: &str, kept: Duration) -> Rc<Snapshot> {
         let mut all = self.0.borrow_mut();
-        all.retain(|_, snapshot| snapshot.is_usable(max_age));
+        all.retain(|_, snapshot| snapshot.is_usable(kept));
         let mut octets: usize = all.values().map(|snapshot| snapshot.octets()).sum();
         while all.len() >= MAX_SNAPSHOTS || octets > MAX_OCTETS {
             let oldest = all.iter().min_by_key(|(_, snapshot)| snapshot.requested).map(|(of, _)| of.clone());
@@ -98,7 +104,7 @@ mod tests {
             Ok(Written { status: StatusCode::OK, headers: HeaderMap::new(), octets: Bytes::from(vec![b'x'; octets]) })
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert_eq!(runtime.block_on(snapshots.get(target, &READS, answer)).unwrap().octets.len(), octets);
+        assert_eq!(runtime.block_on(snapshots.get(target, &READS, None, answer)).unwrap().octets.len(), octets);
     }
 
     #[test]

@@ -274,7 +274,7 @@ fn read_page(address: SocketAddr, begin: Instant, is_over: &AtomicBool) -> anyho
     while !is_over.load(Ordering::Acquire) {
         let now = Instant::now();
         for ((path, period_ms), due) in PAGE_READS.iter().zip(&mut due).filter(|(_, due)| **due <= now) {
-            write!(stream.get_mut(), "GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n")?;
+            write!(stream.get_mut(), "GET {path} HTTP/1.1\r\nhost: {address}\r\ncache-control: max-age=1\r\n\r\n")?;
             answers.failures += u64::from(read_answer(&mut stream)? != 200);
             *due = Instant::now() + Duration::from_millis(*period_ms);
         }

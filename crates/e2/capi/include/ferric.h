@@ -314,6 +314,18 @@
 // A queue with CoDel that marks packets (ECN) in place of dropping them.
 #define FERRIC_XAPP_QUEUE_ECN_CODEL 2
 
+// The most queues that a scheduler is given values for.
+#define FERRIC_XAPP_MAX_QUEUES 256
+
+// The queues take turns.
+#define FERRIC_XAPP_SCHEDULER_ROUND_ROBIN 0
+
+// The values are priorities of the queues; 0 comes first.
+#define FERRIC_XAPP_SCHEDULER_PRIORITY 1
+
+// The values are quanta of the queues in octets.
+#define FERRIC_XAPP_SCHEDULER_DEFICIT_ROUND_ROBIN 2
+
 // Takes a log line: the `user` of the configuration, one of FERRIC_LOG_…, and a text that ends with a zero and is valid during
 // the call. Called on the thread of the agent.
 typedef void (*ferric_log_function)(void *user, uint32_t level, const char *line);
@@ -980,6 +992,36 @@ struct ferric_xapp_flow {
   uint32_t destination_port;
 };
 
+// The policer of a queue. Set it to zeros, then `size` and the rest.
+struct ferric_xapp_policer {
+  // sizeof(struct ferric_xapp_policer)
+  uint32_t size;
+  // The number of the policer, which is that of its queue.
+  uint32_t id;
+  // 1 if it is active, 0 if not.
+  uint32_t is_active;
+  // Packets beyond this rate are dropped, in kbit/s.
+  uint32_t drop_rate_kbps;
+  // Packets beyond this rate go to `deviation_queue`, in kbit/s; 0 stands for none.
+  uint32_t deviation_rate_kbps;
+  // The number of that queue.
+  uint32_t deviation_queue;
+};
+
+// The shaper of a queue. Set it to zeros, then `size` and the rest.
+struct ferric_xapp_shaper {
+  // sizeof(struct ferric_xapp_shaper)
+  uint32_t size;
+  // The number of the shaper, which is that of its queue.
+  uint32_t id;
+  // 1 if it is active, 0 if not.
+  uint32_t is_active;
+  // The highest rate, in kbit/s.
+  uint32_t max_rate_kbps;
+  // The time over which the rate is measured, in milliseconds; 0 stands for 100.
+  uint32_t window_ms;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1608,6 +1650,62 @@ int32_t ferric_xapp_tc_pace(struct ferric_xapp xapp,
                             uint32_t is_on,
                             struct ferric_xapp_answer *answer,
                             struct ferric_error *error);
+
+// Changes the discipline of a queue.
+//
+// # Safety
+// `node` is NULL or a text; `queue` is valid; `answer` and `error` are NULL or valid.
+int32_t ferric_xapp_tc_modify_queue(struct ferric_xapp xapp,
+                                    const char *node,
+                                    uint32_t id,
+                                    const struct ferric_xapp_queue *queue,
+                                    struct ferric_xapp_answer *answer,
+                                    struct ferric_error *error);
+
+// Changes the flow of a filter, and the queue to which its packets go.
+//
+// # Safety
+// `node` is NULL or a text; `flow` is valid, and so are the pointers in it; `answer` and `error` are NULL or valid.
+int32_t ferric_xapp_tc_modify_filter(struct ferric_xapp xapp,
+                                     const char *node,
+                                     uint32_t id,
+                                     const struct ferric_xapp_flow *flow,
+                                     uint32_t queue,
+                                     struct ferric_xapp_answer *answer,
+                                     struct ferric_error *error);
+
+// Changes the policer of a queue, which drops the packets beyond a rate, or sends them to another queue.
+//
+// # Safety
+// `node` is NULL or a text; `policer` is valid; `answer` and `error` are NULL or valid.
+int32_t ferric_xapp_tc_modify_policer(struct ferric_xapp xapp,
+                                      const char *node,
+                                      const struct ferric_xapp_policer *policer,
+                                      struct ferric_xapp_answer *answer,
+                                      struct ferric_error *error);
+
+// Changes the shaper of a queue, which delays the packets beyond a rate.
+//
+// # Safety
+// `node` is NULL or a text; `shaper` is valid; `answer` and `error` are NULL or valid.
+int32_t ferric_xapp_tc_modify_shaper(struct ferric_xapp xapp,
+                                     const char *node,
+                                     const struct ferric_xapp_shaper *shaper,
+                                     struct ferric_xapp_answer *answer,
+                                     struct ferric_error *error);
+
+// Sets the scheduler of the queues: FERRIC_XAPP_SCHEDULER_…, and a value for each queue if it takes values. A node with FlexRIC's layout
+// of the model takes FERRIC_XAPP_SCHEDULER_ROUND_ROBIN only; another one is FERRIC_ERROR_ARGUMENT then.
+//
+// # Safety
+// `node` is NULL or a text; `values` has `count` items; `answer` and `error` are NULL or valid.
+int32_t ferric_xapp_tc_modify_scheduler(struct ferric_xapp xapp,
+                                        const char *node,
+                                        uint32_t kind,
+                                        const uint32_t *values,
+                                        size_t count,
+                                        struct ferric_xapp_answer *answer,
+                                        struct ferric_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

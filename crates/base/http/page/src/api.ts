@@ -75,8 +75,9 @@ export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-async function send(method: string, path: string, body?: unknown): Promise<Response> {
+async function send(method: string, path: string, body?: unknown, maxAge_s = 0): Promise<Response> {
   const headers = new Headers();
+  if (maxAge_s > 0) headers.set("Cache-Control", `max-age=${maxAge_s}`);
   const bearer = token();
   if (bearer) headers.set("Authorization", `Bearer ${bearer}`);
   if (body !== undefined) headers.set("Content-Type", "application/json");
@@ -99,6 +100,11 @@ async function send(method: string, path: string, body?: unknown): Promise<Respo
 export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await send(method, path, body);
   return (response.status === 204 ? null : await response.json()) as T;
+}
+
+/** Reads a resource. The answer may be so old, if the service has one from another reader. Throws a `Problem`. */
+export async function read<T>(path: string, maxAge_s: number): Promise<T> {
+  return (await (await send("GET", path, undefined, maxAge_s)).json()) as T;
 }
 
 /** Requests a text. Throws a `Problem`. */

@@ -1,7 +1,7 @@
 // Hooks: resources that are read again and again, and a clock for drawings.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { type Connection, currentConnection, observeConnection, Problem, reasonOf, request } from "./api";
+import { type Connection, currentConnection, observeConnection, Problem, read, reasonOf } from "./api";
 
 export interface Resource<T> {
   value: T | undefined;
@@ -11,19 +11,22 @@ export interface Resource<T> {
   reload: () => void;
 }
 
-/** Reads a resource now and every `period_ms`, while the page is visible. A failure keeps the last value. */
-export function useResource<T>(path: string | null, period_ms: number): Resource<T> {
+/** Reads a resource now and every `period_ms`, while the page is visible. A failure keeps the last value.
+ *
+ * What is read every second or less often may be shared with other pages, and then be up to `maxAge_s` old: 0 for counters from which rates
+ * are computed. */
+export function useResource<T>(path: string | null, period_ms: number, maxAge_s = 1): Resource<T> {
   const [state, setState] = useState<{ path: string | null; value?: T; problem?: Problem }>({ path });
   const load = useRef<() => void>(() => undefined);
   useEffect(() => {
     if (path === null) return;
     let isGone = false;
     let timer = 0;
-    const run = async (): Promise<void> => {
+    const run = async (age_s: number): Promise<void> => {
       window.clearTimeout(timer);
       if (!document.hidden) {
         try {
-          const value = await request<T>("GET", path);
+          const value = await read<T>(path, age_s);
           if (isGone) return;
           setState({ path, value });
         } catch (thrown) {
@@ -33,15 +36,15 @@ export function useResource<T>(path: string | null, period_ms: number): Resource
         }
       }
       window.clearTimeout(timer);
-      timer = window.setTimeout(run, period_ms);
+      timer = window.setTimeout(() => void run(period_ms < 1000 ? 0 : maxAge_s), period_ms);
     };
-    load.current = () => void run();
-    void run();
+    load.current = () => void run(0);
+    void run(0);
     return () => {
       isGone = true;
       window.clearTimeout(timer);
     };
-  }, [path, period_ms]);
+  }, [path, period_ms, maxAge_s]);
   const reload = useCallback(() => load.current(), []);
   const isCurrent = state.path === path;
   return { value: isCurrent ? state.value : undefined, problem: isCurrent ? state.problem : undefined, reload };

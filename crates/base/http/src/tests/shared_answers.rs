@@ -160,3 +160,34 @@ fn few_reads_have_answers_of_their_own() {
         assert_eq!(client.receive().expect(200), number);
     }
 }
+
+#[test]
+fn read_that_accepts_an_age_takes_an_older_answer() {
+    let mut service = Service::with_own_answers(Duration::ZERO, 1000);
+    let mut client = service.connect();
+    let read = |client: &mut Client, directives: &str| {
+        client
+            .write(format!("GET /count HTTP/1.1\r\nhost: localhost\r\ncache-control: {directives}\r\n\r\n").as_bytes());
+    };
+    client.send("GET", "/count", None);
+    service.answer();
+    assert_eq!(client.receive().expect(200), 1);
+    read(&mut client, "max-age=10");
+    assert_eq!(client.receive().expect(200), 1);
+    read(&mut client, "no-transform, Max-Age=3600");
+    assert_eq!(client.receive().expect(200), 1);
+    assert!(service.is_idle());
+    // what is no age, or refuses an old answer
+    for (number, directives) in (2..).zip(["max-age=0", "max-age=x", "max-age", "no-cache, max-age=10", "max-age=-1"]) {
+        read(&mut client, directives);
+        service.answer();
+        assert_eq!(client.receive().expect(200), number, "{directives}");
+    }
+    // nor is an answer from before a write taken
+    client.send("PUT", "/count", Some("{}"));
+    service.answer();
+    client.receive().expect(200);
+    read(&mut client, "max-age=10");
+    service.answer();
+    assert_eq!(client.receive().expect(200), 8);
+}

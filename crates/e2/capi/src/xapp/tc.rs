@@ -384,7 +384,8 @@ pub unsafe extern "C" fn ferric_xapp_tc_modify_shaper(
     unsafe { control(xapp, node, answer, error, send) }
 }
 
-/// Sets the scheduler of the queues: FERRIC_XAPP_SCHEDULER_…, and a value for each queue if it takes values.
+/// Sets the scheduler of the queues: FERRIC_XAPP_SCHEDULER_…, and a value for each queue if it takes values. A node with FlexRIC's layout
+/// of the model takes FERRIC_XAPP_SCHEDULER_ROUND_ROBIN only; another one is FERRIC_ERROR_ARGUMENT then.
 ///
 /// # Safety
 /// `node` is NULL or a text; `values` has `count` items; `answer` and `error` are NULL or valid.

@@ -11,8 +11,8 @@ import { rateOf, useMetrics, valueOf } from "./use_metrics";
 const MAX_ROWS = 200;
 
 export function SubscriptionsView() {
-  const xapps = useResource<{ xapps: Xapp[] }>("/v1/xapps", 1000);
-  const subscriptions = useResource<{ subscriptions: Subscription[]; omitted: number }>("/v1/subscriptions", 1000);
+  const xapps = useResource<{ xapps: Xapp[] }>("/v1/xapps", 1000, 0);
+  const subscriptions = useResource<{ subscriptions: Subscription[]; omitted: number }>("/v1/subscriptions", 1000, 0);
   const readings = useMetrics(2000);
   const all = subscriptions.value?.subscriptions ?? [];
   const rateOfSubscription = useRates(
