@@ -2,7 +2,8 @@
 //! gives it back when the host is cool again.
 //!
 //! `cargo run -p ferric-examples --bin cpu_slices -- tcp://127.0.0.1:36423 gnb-00101-e00`, with `ferric ric`, `ferric ran` and
-//! `ferric cpu agent --node gnb-00101-e00-du-4095` running; docs/cpu-loop.md has all of it
+//! `ferric cpu agent --node gnb-00101-e00-du-4095` running; or `… enb-00101-e00`, with `ferric ric` and
+//! `ferric vbbu --e2 tcp://127.0.0.1:36421 --cpu`; docs/cpu-loop.md has all of it
 //!
 //! The host reports how long the base station's threads wait for a CPU and how many deadlines they miss (the CPU model of ferric). It may
 //! be the base station itself that reports, or an agent beside it, whose node is a part of the same base station.
