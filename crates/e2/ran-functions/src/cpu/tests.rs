@@ -96,6 +96,9 @@ impl CpuSource for BaseStation {
     }
 }
 
+/// What a control has led to.
+type Outcome = Result<ControlOutcome<'static>, (Cause, ControlOutcome<'static>)>;
+
 struct Bench {
     function: CpuFunction<ExclusiveSource<BaseStation>>,
     source: ExclusiveSource<BaseStation>,
@@ -116,25 +119,14 @@ impl Bench {
         Bench::speaking(Wire::Per)
     }
 
-    fn control(
-        &mut self,
-        at_ms: u64,
-        controller: ControllerId,
-        message: &ControlMessage<'_>,
-    ) -> Result<ControlOutcome<'static>, (Cause, ControlOutcome<'static>)> {
+    fn control(&mut self, at_ms: u64, controller: ControllerId, message: &ControlMessage<'_>) -> Outcome {
         let (mut header, mut octets) = (Vec::new(), Vec::new());
         ControlHeader::default().encode(self.wire, &mut header).unwrap();
         message.encode(self.wire, &mut octets).unwrap();
         self.octets(at_ms, controller, header, octets)
     }
 
-    fn octets(
-        &mut self,
-        at_ms: u64,
-        controller: ControllerId,
-        header: Vec<u8>,
-        message: Vec<u8>,
-    ) -> Result<ControlOutcome<'static>, (Cause, ControlOutcome<'static>)> {
+    fn octets(&mut self, at_ms: u64, controller: ControllerId, header: Vec<u8>, message: Vec<u8>) -> Outcome {
         let request = testing::control(header, message);
         let mut context = FunctionContext::new(&mut self.views, &mut self.recorder);
         // a control that is answered later has no outcome yet
@@ -167,7 +159,7 @@ impl Bench {
     }
 
     /// The outcome of the control that was answered later, and when.
-    fn answered(&mut self) -> Option<(u64, Result<ControlOutcome<'static>, (Cause, ControlOutcome<'static>)>)> {
+    fn answered(&mut self) -> Option<(u64, Outcome)> {
         let (at_ms, controller, id, result) = self.recorder.answers.pop()?;
         assert_eq!(
             (controller, id, self.recorder.answers.len()),
