@@ -182,8 +182,12 @@ fn xapp_reads_the_units_threads_and_moves_them() {
     assert!(scene.is_on(&last.to_string()), "{:?}", scene.cpus());
     eventually("the setting to be withdrawn", || scene.cpus() == before);
 
-    // what is in force at the end is restored before the unit ends
-    cpu.apply(Some(Policy::Wa), choice()).unwrap();
+    // what is in force at the end is restored before the unit ends; the result of the withdrawal may still be on its way
+    let until = Instant::now() + PATIENCE;
+    while let Err(error) = cpu.apply(Some(Policy::Wa), choice()) {
+        assert!(error.to_string().contains("another control is in progress") && Instant::now() < until, "{error}");
+        sleep(Duration::from_millis(20));
+    }
     scene.unit.interrupt();
     let until = Instant::now() + PATIENCE;
     while std::path::Path::new(&format!("/proc/{}/task/{tid}", scene.unit.id())).exists() {
@@ -223,67 +227,50 @@ fn stall(pid: u32, is_over: &Arc<AtomicBool>) -> JoinHandle<()> {
 
 /// The next share of best effort, in percent.
 #[track_caller]
-fn share(lines: &Receiver<String>) -> Option<f32> {
-    let line = lines.recv_timeout(PATIENCE).ok()?;
+fn share(lines: &Receiver<String>, what: &str) -> f32 {
+    let line = lines.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{what}: {error}"));
     println!("{line}");
     let (_, share) = line.split_once("best effort has ").unwrap_or_else(|| panic!("{line}"));
-    Some(share.strip_suffix(" %").unwrap().parse().unwrap())
+    share.strip_suffix(" %").unwrap().parse().unwrap()
 }
 
 #[test]
 fn best_effort_loses_its_share_while_deadlines_are_missed_and_gets_it_back() {
-    /// So many cool periods in a row are enough for the example, whenever its own periods begin.
-    const ENOUGH: u32 = 8;
-    /// A quiet host is cool at once.
-    const COOLING: Duration = Duration::from_secs(40);
     let Some(_lock) = lock() else { return };
     let mut scene = Scene::start("loop");
     let (_node, mut reports) = scene.connect();
     let (sender, lines) = channel();
     let xapp = scene.xapp.clone();
-    // it ends with the tests: a session with a RIC outlasts the RIC
-    thread::spawn(move || cpu_slices::run(&xapp, NODE, REPORT_MS, |line| sender.send(line).is_ok()));
-    assert_eq!(share(&lines), Some(60.0));
+    // how long threads wait is that of the host; it ends with the tests: a session with a RIC outlasts the RIC
+    let judged = cpu_slices::Judged::Misses;
+    thread::spawn(move || cpu_slices::run(&xapp, NODE, REPORT_MS, judged, |line| sender.send(line).is_ok()));
+    assert_eq!(share(&lines, "the first slices"), 60.0);
     let is_over = Arc::<AtomicBool>::default();
     let stalls = stall(scene.unit.id(), &is_over);
-    let missed = report(&mut reports, "missed deadlines", |report| report.deadline_misses() > 0);
-    let first = share(&lines);
+    let missed = report(&mut reports, "missed deadlines", |report| report.deadline_miss_percent() > 1.0);
+    let mut last = share(&lines, "a lower share");
     is_over.store(true, Ordering::Release);
     stalls.join().unwrap();
-    // a busy host may have taken it before
-    let lowered = first.expect("the share is lowered");
-    assert!(lowered < 60.0, "{lowered}");
-    assert!(
-        missed.deadline_miss_percent() > 0.0 && missed.threads.iter().any(|thread| thread.deadline_misses > Some(0))
-    );
-    // the host may be too busy for the unit: then the example is right to give nothing back
-    let (begun, mut last, mut cool, mut most) = (Instant::now(), lowered, 0, 0);
-    let mut busiest: f64 = 0.0;
-    let is_given_back = loop {
+    assert_eq!(last, 30.0);
+    let misses = missed.threads.iter().find(|thread| &*thread.name == "feptx_thread").unwrap();
+    assert!(misses.deadline_misses > Some(0) && misses.deadline_misses <= misses.subframes, "{misses:?}");
+    // while deadlines are missed on a host that runs other programs as well, the example gives nothing back
+    let (begun, mut busy) = (Instant::now(), 0);
+    while last < 60.0 {
         if let Ok(line) = lines.try_recv() {
-            let (_, text) = line.split_once("best effort has ").unwrap();
-            let now: f32 = text.strip_suffix(" %").unwrap().parse().unwrap();
             println!("{line}");
-            if now > last {
-                break true;
-            }
-            last = now;
+            let (_, text) = line.split_once("best effort has ").unwrap();
+            last = text.strip_suffix(" %").unwrap().parse().unwrap();
         }
-        if begun.elapsed() > COOLING {
-            break false;
+        let report = reports.next_within(PATIENCE).unwrap().expect("the session lasts");
+        busy += u32::from(report.deadline_miss_percent() > 0.0);
+        if begun.elapsed() > PATIENCE {
+            assert!(busy > 3, "no deadline was missed, and the share is {last} %");
+            println!(
+                "NOT TESTED: the share that is given back: the host is too busy, deadlines were missed in {busy} periods"
+            );
+            return;
         }
-        if let Some(report) = reports.next_within(PATIENCE).unwrap() {
-            let (late, missed) = (report.late_percent(), report.deadline_miss_percent());
-            busiest = busiest.max(late);
-            cool = if late < 5.0 && missed <= 1.0 { cool + 1 } else { 0 };
-            most = most.max(cool);
-        }
-    };
-    if !is_given_back {
-        assert!(most < ENOUGH, "the host was cool for {most} periods, and nothing was given back");
-        println!(
-            "NOT TESTED: the share that is given back: the host is busy, up to {busiest:.0} % of the waits are late"
-        );
     }
 }
 
