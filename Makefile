@@ -34,7 +34,7 @@ soak:
 python:
 	./scripts/python
 
-# Debian packages in target/deb: ferric, ferric-bench, ferric-paper.
+# Debian packages in target/deb: ferric, and one for each program of packaging/programs.
 deb:
 	./scripts/deb
 

@@ -452,7 +452,8 @@ fn best_effort_slice_shrinks_while_the_host_is_hot_and_grows_back() {
     let xapp = Ric::options().address(xapp_address.to_string()).connect().unwrap();
     xapp.deadline(PATIENCE).node(recorded).unwrap();
     let (mut lines, mut shares, begun) = (Vec::new(), Vec::new(), Instant::now());
-    cpu_slices::run(&xapp_address.to_string(), "gnb-00101-e00", 20, |line| {
+    let judged = cpu_slices::Judged::WaitsAndMisses;
+    cpu_slices::run(&xapp_address.to_string(), "gnb-00101-e00", 20, judged, |line| {
         let (_, share) = line.split_once("best effort has ").unwrap_or_else(|| panic!("{line}"));
         shares.push(share.strip_suffix(" %").unwrap().parse::<f32>().unwrap());
         // the node reports the same share

@@ -2,7 +2,10 @@
 //! gives it back when the host is cool again.
 //!
 //! `cargo run -p ferric-examples --bin cpu_slices -- tcp://127.0.0.1:36423 gnb-00101-e00`, with `ferric ric`, `ferric ran` and
-//! `ferric cpu agent --node gnb-00101-e00-du-4095` running; docs/cpu-loop.md has all of it
+//! `ferric cpu agent --node gnb-00101-e00-du-4095` running; or `… enb-00101-e00`, with `ferric ric` and
+//! `ferric vbbu --e2 tcp://127.0.0.1:36421 --cpu`; docs/cpu-loop.md has all of it
+//!
+//! A third argument `misses` judges by missed deadlines alone: on a virtual machine whose timers are late, waits are long at all times.
 //!
 //! The host reports how long the base station's threads wait for a CPU and how many deadlines they miss (the CPU model of ferric). It may
 //! be the base station itself that reports, or an agent beside it, whose node is a part of the same base station.
@@ -71,11 +74,26 @@ fn is_of(report: &CpuReport, station: &str) -> bool {
     report.node.strip_prefix(station).is_some_and(|part| part.is_empty() || part.starts_with('-'))
 }
 
+/// What makes a period hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// Late waits, and missed deadlines.
+    WaitsAndMisses,
+    /// Missed deadlines alone.
+    Misses,
+}
+
 /// Passes a line for each step to `print`, until it returns `false`.
 ///
 /// # Errors
 /// If the session with the RIC ends, or the base station refuses the slices.
-pub fn run(ric: &str, station: &str, period_ms: u32, mut print: impl FnMut(String) -> bool) -> Result<(), Error> {
+pub fn run(
+    ric: &str,
+    station: &str,
+    period_ms: u32,
+    judged: Judged,
+    mut print: impl FnMut(String) -> bool,
+) -> Result<(), Error> {
     let ric = Ric::options().address(ric).name("cpu-slices").connect()?.verified(WITHIN);
     let mut hysteresis = Hysteresis::default();
     ric.node(station)?.slices().set(slices(hysteresis.share))?;
@@ -96,7 +114,8 @@ pub fn run(ric: &str, station: &str, period_ms: u32, mut print: impl FnMut(Strin
             continue;
         }
         let (late, missed) = (report.late_percent(), report.deadline_miss_percent());
-        let Some(share) = hysteresis.observe(late, missed) else { continue };
+        let counted = if judged == Judged::Misses { 0.0 } else { late };
+        let Some(share) = hysteresis.observe(counted, missed) else { continue };
         ric.node(station)?.slices().set(slices(share))?;
         wanted = print(format!("{}: {late:.1} % late, {missed:.1} % missed: best effort has {share} %", report.node));
     }
@@ -107,7 +126,8 @@ fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let ric = arguments.next().unwrap_or("tcp://127.0.0.1:36423".into());
     let station = arguments.next().unwrap_or("gnb-00101-e00".into());
-    run(&ric, &station, 500, |line| {
+    let judged = if arguments.next().as_deref() == Some("misses") { Judged::Misses } else { Judged::WaitsAndMisses };
+    run(&ric, &station, 500, judged, |line| {
         println!("{line}");
         true
     })

@@ -2,7 +2,7 @@
 
 use e2sm::cpu::{CpuNumber, Host, HostCpu, Policy, Thread, Unit, Waits, printable};
 use ferric::e2::Time;
-use ran_functions::cpu::{CpuSource, Refused};
+use ran_functions::cpu::{CpuSource, Progress, Refused};
 
 /// A line for each period.
 const TRACE: &str = include_str!("cpu-trace.csv");
@@ -69,12 +69,12 @@ impl CpuSource for RecordedHost {
         out.push(self.thread.clone());
     }
 
-    fn apply(&mut self, _: Policy, _: &[CpuNumber]) -> Result<(), Refused> {
+    fn apply(&mut self, _: Policy, _: &[CpuNumber]) -> Result<Progress, Refused> {
         panic!("the xApp of this test sets no policy")
     }
 
-    fn withdraw(&mut self) -> Result<(), Refused> {
-        Ok(())
+    fn withdraw(&mut self) -> Result<Progress, Refused> {
+        Ok(Progress::Done)
     }
 
     fn advance(&mut self, _: Time) {

@@ -7,9 +7,15 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde_json::Value;
+
+/// The longest time of all other tests that use the host, one after the other.
+const OTHER_TESTS: Duration = Duration::from_secs(1200);
 
 /// Exclusive use of the host's network namespaces until it is dropped.
 #[derive(Debug)]
@@ -18,7 +24,7 @@ pub struct HostLock {
 }
 
 /// Waits until no other test of live mode runs: each removes the namespaces that killed programs have left. `None`, with the
-/// reason printed, if this host fails the `check`.
+/// reason printed, if this host fails the `check`, or if another test does not end.
 pub fn lock_host<E: Display>(check: impl FnOnce() -> Result<(), E>) -> Option<HostLock> {
     if let Err(error) = check() {
         assert!(!is_required(), "{error}");
@@ -26,7 +32,16 @@ pub fn lock_host<E: Display>(check: impl FnOnce() -> Result<(), E>) -> Option<Ho
         return None;
     }
     let file = File::create(std::env::temp_dir().join("ferric-live-tests.lock")).unwrap();
-    flock(&file, FlockOperation::LockExclusive).unwrap();
+    let deadline = Instant::now() + OTHER_TESTS;
+    while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        assert!(matches!(error, Errno::WOULDBLOCK | Errno::INTR), "cannot lock the host: {error}");
+        if Instant::now() > deadline {
+            assert!(!is_required(), "another test uses the host, and does not end");
+            println!("NOT TESTED: another test uses this host for {} s and more", OTHER_TESTS.as_secs());
+            return None;
+        }
+        sleep(Duration::from_millis(10));
+    }
     Some(HostLock { _file: file })
 }
 

@@ -147,15 +147,19 @@ impl Program {
     /// Waits until the log contains `text`.
     #[track_caller]
     pub fn logs(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
         while !self.log.contains(text) {
-            let line = self.errors.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{error}: {}", self.log));
+            let patience = deadline.saturating_duration_since(Instant::now());
+            let line = self.errors.recv_timeout(patience);
+            let line = line.unwrap_or_else(|error| panic!("no log line has {text}: {error}: {}", self.log));
             self.log += &(line + "\n");
         }
     }
 
-    /// The whole log of a program that has ended.
+    /// The whole log of a program that has ended. Programs that it has started may log for longer.
     fn whole_log(&mut self) -> String {
-        while let Ok(line) = self.errors.recv_timeout(PATIENCE) {
+        let deadline = Instant::now() + PATIENCE;
+        while let Ok(line) = self.errors.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             self.log += &(line + "\n");
         }
         std::mem::take(&mut self.log)

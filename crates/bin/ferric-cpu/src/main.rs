@@ -47,6 +47,9 @@ enum Command {
     /// Report CPUs and threads to a near-RT RIC as an E2 node, and obey its controls; restore everything at the end
     #[command(after_help = agent::EXAMPLES)]
     Agent(agent::AgentArgs),
+    /// Measure and manage a base station for the process at the other end of standard input and output, which is an E2 node by itself
+    #[command(hide = true)]
+    Manage(agent::manage::ManageArgs),
     /// Restore what the process at the other end of standard input has changed, if it is killed
     #[command(hide = true)]
     Watchdog {
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Command::Latency(args) => latency::run(args),
         Command::Blame(args) => blame::run(args),
         Command::Agent(args) => agent::run(state, args),
+        Command::Manage(args) => agent::manage::run(state, args),
         Command::Watchdog { session } => policy::watchdog(state, session),
     };
     program::exit_code("ferric cpu", result)

@@ -98,7 +98,7 @@ impl Scene {
     }
 
     fn stop(&mut self) -> testkit::program::Outcome {
-        self.agent.take().unwrap().stop()
+        support::stop(self.agent.take().unwrap())
     }
 }
 

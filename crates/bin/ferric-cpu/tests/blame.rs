@@ -5,6 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use support::disturbance::Disturbance;
 use support::{PROGRAM, Unit, lock};
 use testkit::program::Program;
 
@@ -18,32 +19,49 @@ fn unit() {
     support::be_a_unit();
 }
 
-/// Lets a base station do something while it is watched; returns the report, and the time that each class took from threads called
-/// `victim`, in us.
-fn blamed(unit: &mut Unit, target: &[&str], commands: &[String]) -> (Value, BTreeMap<String, f64>) {
+/// What was found of victims called `victim`.
+struct Found {
+    report: Value,
+    /// The time that each class took from them, in us.
+    classes: BTreeMap<String, f64>,
+    /// What has disturbed the host meanwhile.
+    disturbance: Option<String>,
+}
+
+/// Lets a base station do something while it is watched.
+fn blamed(unit: &mut Unit, target: &[&str], commands: &[String]) -> Found {
     let arguments = [&["blame", "--seconds", "60", "--json"], target].concat();
+    let mut disturbance = Disturbance::start(unit);
     let mut program = Program::start(PROGRAM, &arguments);
     program.logs("watching");
     commands.iter().for_each(|command| unit.tell(command));
     std::thread::sleep(std::time::Duration::from_millis(100));
-    let outcome = program.stop();
+    let outcome = support::stop(program);
     let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let mut classes = BTreeMap::new();
     for culprit in report["culprits"].as_array().unwrap().iter().filter(|culprit| culprit["victim"] == "victim") {
         *classes.entry(culprit["class"].as_str().unwrap().to_owned()).or_default() +=
             culprit["total_us"].as_f64().unwrap();
     }
-    (report, classes)
+    Found { report, classes, disturbance: disturbance.reason(unit) }
 }
 
-/// Fails unless a class has at least 90 % of the time, not counting stalls of the host, and `least_us` of it.
+/// Fails unless a class has at least 90 % of the time, not counting stalls of the host, and `least_us` of it. On a host that was
+/// disturbed, says so instead, and returns `false`.
 #[track_caller]
-fn is_to_blame(class: &str, least_us: u64, (report, classes): &(Value, BTreeMap<String, f64>)) {
+fn is_to_blame(class: &str, least_us: u64, found: &Found) -> bool {
+    let Found { report, classes, disturbance } = found;
     let total: f64 = classes.iter().filter(|(class, _)| *class != "host").map(|(_, us)| us).sum();
     let own = classes.get(class).copied().unwrap_or(0.0);
     // a stall of the host is blamed on the host, and takes some rounds with it
     let stalled = classes.get("host").copied().unwrap_or(0.0);
-    assert!(own >= 0.9 * total && own + stalled >= 0.9 * least_us as f64, "{report:#}");
+    let holds = own >= 0.9 * total && own + stalled >= 0.9 * least_us as f64;
+    if let Some(reason) = disturbance.as_ref().filter(|_| !holds) {
+        println!("NOT TESTED: blame of {class}: {reason}; it has {own:.0} us of {total:.0} us");
+        return false;
+    }
+    assert!(holds, "{report:#}");
+    true
 }
 
 fn last_cpu() -> String {
@@ -58,12 +76,14 @@ fn sibling_thread_of_the_base_station_is_found() {
     let commands = [format!("wake {ROUNDS} {BLOCKED_US}"), format!("preempt {ROUNDS} {BLOCKED_US}")];
     let pid = unit.pid();
     let found = blamed(&mut unit, &["--pid", &pid], &commands);
-    is_to_blame("sibling", 2 * ROUNDS * BLOCKED_US, &found);
-    let culprits = found.0["culprits"].as_array().unwrap();
+    if !is_to_blame("sibling", 2 * ROUNDS * BLOCKED_US, &found) {
+        return;
+    }
+    let culprits = found.report["culprits"].as_array().unwrap();
     assert!(
         culprits.iter().any(|culprit| culprit["name"] == "blocker" && culprit["victim"] == "victim"),
         "{}",
-        found.0
+        found.report
     );
 }
 
@@ -75,9 +95,16 @@ fn user_task_is_found() {
     let commands = [format!("wake {ROUNDS} {BLOCKED_US}"), format!("preempt {ROUNDS} {BLOCKED_US}")];
     // the blocker is nobody's sibling where only the victim is the base station
     let found = blamed(&mut unit, &["--name", "victim"], &commands);
-    is_to_blame("user task", 2 * ROUNDS * BLOCKED_US, &found);
-    let class =
-        &found.0["classes"].as_array().unwrap().iter().find(|class| class["class"] == "user task").unwrap().clone();
+    if !is_to_blame("user task", 2 * ROUNDS * BLOCKED_US, &found) {
+        return;
+    }
+    let class = &found.report["classes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|class| class["class"] == "user task")
+        .unwrap()
+        .clone();
     assert_eq!(class["knob"], "ferric cpu apply shield");
 }
 
@@ -157,7 +184,7 @@ fn interrupts_of_a_disk_are_found_by_number_and_name() {
         let before = interrupt_count(number);
         let found = blamed(&mut unit, &["--name", "victim", "--over-us", "1"], &commands);
         let count = interrupt_count(number) - before;
-        let culprits = found.0["culprits"].as_array().unwrap();
+        let culprits = found.report["culprits"].as_array().unwrap();
         let is_its = |culprit: &&Value| culprit["class"] == "interrupt" && culprit["number"] == number;
         let interrupt = culprits.iter().find(is_its).cloned();
         outcome = Some((count, found, interrupt));
@@ -167,18 +194,18 @@ fn interrupts_of_a_disk_are_found_by_number_and_name() {
     }
     // it ends what it has started
     rustix::process::kill_process(rustix::process::Pid::from_child(&reader), rustix::process::Signal::TERM).unwrap();
-    reader.wait().unwrap();
+    support::wait(&mut reader, "the reader of the disk");
     let (count, found, interrupt) = outcome.unwrap();
     let Some(interrupt) = interrupt else {
         // the victim waits for a third of the time
-        assert!(count < 200, "interrupt {number} came {count} times, and is not to blame: {:#}", found.0);
+        assert!(count < 200, "interrupt {number} came {count} times, and is not to blame: {:#}", found.report);
         println!("NOT TESTED: blame of interrupts: the disk's came {count} times only");
         return;
     };
     assert_eq!(interrupt["name"], name.as_str(), "{interrupt}");
     // what interrupts take is not blamed on the thread that they have interrupted as well
-    let total: f64 = found.1.values().sum();
-    assert!(total <= 1.5 * (ROUNDS * BLOCKED_US) as f64 || found.1.contains_key("host"), "{:#}", found.0);
+    let total: f64 = found.classes.values().sum();
+    assert!(total <= 1.5 * (ROUNDS * BLOCKED_US) as f64 || found.classes.contains_key("host"), "{:#}", found.report);
 }
 
 /// How often an interrupt came, on all CPUs.
@@ -195,7 +222,7 @@ fn exit_from_idle_is_the_hosts() {
     unit.tell(&format!("tick {}", last_cpu()));
     for _ in 0..5 {
         let found = blamed(&mut unit, &["--name", "victim", "--over-us", "1"], &["churn 0".into(), "call idle".into()]);
-        let culprits = found.0["culprits"].as_array().unwrap();
+        let culprits = found.report["culprits"].as_array().unwrap();
         if let Some(idle) = culprits.iter().find(|culprit| culprit["name"] == "idle") {
             assert_eq!((&idle["class"], &idle["number"]), (&"host".into(), &0.into()), "{idle}");
             return;
@@ -235,7 +262,7 @@ fn kernel_thread_is_found() {
         return;
     };
     let run = |program: &str, arguments: &[&str]| {
-        let output = std::process::Command::new(program).args(arguments).output().unwrap();
+        let output = support::output(std::process::Command::new(program).args(arguments));
         assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
     run("chrt", &["-f", "-p", "50", thread]);
@@ -245,12 +272,12 @@ fn kernel_thread_is_found() {
     drop(unit);
     std::fs::remove_dir(folder).unwrap();
     // its own work is short, so that what else runs on the host shares the blame
-    let culprits = found.0["culprits"].as_array().unwrap();
+    let culprits = found.report["culprits"].as_array().unwrap();
     let is_committer = |culprit: &&Value| culprit["name"].as_str().unwrap().starts_with("jbd2/loop");
     let of_thread: Vec<_> = culprits.iter().filter(is_committer).collect();
     assert!(of_thread.iter().all(|culprit| culprit["class"] == "kernel thread"), "{of_thread:#?}");
     let total: f64 = of_thread.iter().map(|culprit| culprit["total_us"].as_f64().unwrap()).sum();
-    assert!(total >= 500.0, "{:#}", found.0);
+    assert!(total >= 500.0, "{:#}", found.report);
 }
 
 #[test]
@@ -258,7 +285,7 @@ fn nobody_is_blamed_for_short_times() {
     let Some(_lock) = lock() else { return };
     let mut unit = Unit::start(&[]);
     unit.tell(&format!("pair {}", last_cpu()));
-    let (report, classes) =
+    let Found { report, classes, .. } =
         blamed(&mut unit, &["--name", "victim", "--over-us", "50000"], &[format!("wake 10 {BLOCKED_US}")]);
     let but_host: Vec<_> = classes.keys().filter(|class| *class != "host").collect();
     assert!(but_host.is_empty(), "{report:#}");

@@ -46,7 +46,7 @@ fn known_waits_are_measured_by_name() {
     unit.tell(&format!("wake {ROUNDS} {BLOCKED_US}"));
     // its last wait is over
     std::thread::sleep(Duration::from_millis(300));
-    let outcome = program.stop();
+    let outcome = support::stop(program);
     let document: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(document["source"], "bpf", "{}", outcome.stderr);
     assert_eq!(document["threads"].as_array().unwrap().len(), 1);
@@ -125,7 +125,10 @@ fn waits_are_those_that_perf_sees() {
     let children = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     testkit::eventually("perf", || {
         let mut below = children(perf.id());
-        while let Some(child) = below.split_ascii_whitespace().next().map(|pid| pid.parse().unwrap()) {
+        for _ in 0..8 {
+            let Some(child) = below.split_ascii_whitespace().next().map(|pid| pid.parse().unwrap()) else {
+                return false;
+            };
             if std::fs::read_to_string(format!("/proc/{child}/comm")).is_ok_and(|name| name == "sleep\n") {
                 return true;
             }
@@ -134,13 +137,13 @@ fn waits_are_those_that_perf_sees() {
         false
     });
     unit.tell(&format!("wake {ROUNDS} {BLOCKED_US}"));
-    if !perf.wait().unwrap().success() {
+    if !support::wait(&mut perf, "perf").success() {
         println!("NOT TESTED: perf cannot record on this host");
         return;
     }
-    let document: Value = serde_json::from_str(&program.stop().stdout).unwrap();
+    let document: Value = serde_json::from_str(&support::stop(program).stdout).unwrap();
     let victim = thread(&document, "victim");
-    let output = std::process::Command::new("perf").args(["sched", "timehist", "-i", file.name()]).output().unwrap();
+    let output = support::output(std::process::Command::new("perf").args(["sched", "timehist", "-i", file.name()]));
     let text = String::from_utf8_lossy(&output.stdout);
     // time, CPU, thread, time between runs, delay, run time
     let delay_of = |line: &str| {
@@ -172,7 +175,7 @@ fn samples_are_counted_with_a_warning_where_bpf_is_not_allowed() {
     let script = "mount -t tracefs none /sys/kernel/tracing && exec setpriv --bounding-set=-sys_admin,-bpf \"$@\"";
     let arguments =
         ["--mount", "sh", "-c", script, "sh", PROGRAM, "latency", "--pid", &unit.pid(), "--seconds", "0.3", "--json"];
-    let output = std::process::Command::new("unshare").args(arguments).output().unwrap();
+    let output = support::output(std::process::Command::new("unshare").args(arguments));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     assert!(errors.contains("samples of perf_event are counted instead"), "{errors}");
@@ -190,7 +193,7 @@ fn trace_is_counted_with_a_warning_where_perf_event_open_is_refused() {
     let mut unit = unit_with_pair();
     let instances = || {
         let mount = "mount -t tracefs none /sys/kernel/tracing && ls /sys/kernel/tracing/instances";
-        let output = std::process::Command::new("unshare").args(["--mount", "sh", "-c", mount]).output().unwrap();
+        let output = support::output(std::process::Command::new("unshare").args(["--mount", "sh", "-c", mount]));
         String::from_utf8(output.stdout).unwrap()
     };
     let before = instances();
@@ -203,7 +206,7 @@ fn trace_is_counted_with_a_warning_where_perf_event_open_is_refused() {
     program.logs("measuring");
     unit.tell(&format!("wake {ROUNDS} {BLOCKED_US}"));
     std::thread::sleep(Duration::from_millis(300));
-    let outcome = program.stop();
+    let outcome = support::stop(program);
     assert!(outcome.stderr.contains("the text of a trace is counted instead"), "{}", outcome.stderr);
     let document: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(document["source"], "tracefs");
@@ -222,7 +225,7 @@ fn threads_that_are_started_meanwhile_are_measured() {
     unit.tell("thread late");
     unit.tell("rename late later");
     std::thread::sleep(Duration::from_millis(300));
-    let document: Value = serde_json::from_str(&program.stop().stdout).unwrap();
+    let document: Value = serde_json::from_str(&support::stop(program).stdout).unwrap();
     assert!(thread(&document, "later")["wakeups"].as_u64().unwrap() >= 1, "{document:#}");
 }
 
@@ -240,7 +243,7 @@ fn measurement_that_cannot_be_made_is_refused_with_what_to_do() {
     std::fs::set_permissions(copy.name(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut command = std::process::Command::new(copy.name());
     command.args(["latency", "--pid", &unit.pid(), "--seconds", "1"]);
-    let output = std::os::unix::process::CommandExt::uid(&mut command, 65534).output().unwrap();
+    let output = support::output(std::os::unix::process::CommandExt::uid(&mut command, 65534));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && errors.contains("it takes root"), "{errors}");
 }

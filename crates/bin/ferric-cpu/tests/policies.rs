@@ -86,7 +86,7 @@ fn held_policy_follows_new_and_renamed_threads_and_forks() {
     state.run(&["undo"]).complains(1, &[&pid]);
     unit.tell("rename fep_processing TASK_UDP");
     testkit::eventually("the thread to be moved back", || unit.cpus().get("TASK_UDP") == Some(&last));
-    let outcome = program.stop();
+    let outcome = support::stop(program);
     assert!(outcome.stdout.ends_with("restored"), "{}", outcome.stdout);
     let after = snapshot(&[&unit]);
     for (path, text) in &before {
@@ -146,7 +146,7 @@ fn packet_steering_is_set_and_restored_for_each_queue() {
          --with rps,xps; echo applied; {print}; {command} undo; echo undone; {print}",
         unit.pid()
     );
-    let output = Command::new("unshare").args(["--net", "--mount", "sh", "-c", &script]).output().unwrap();
+    let output = support::output(Command::new("unshare").args(["--net", "--mount", "sh", "-c", &script]));
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if text.is_empty() {
         println!("NOT TESTED: a network namespace with veth: {errors}");
@@ -244,7 +244,7 @@ fn held_shield_takes_in_a_base_station_that_starts_later() {
     assert!(!later.cpus()["ru_thread"].contains(&last), "{:?}", later.cpus());
     later.tell("call my-unit");
     testkit::eventually("the new base station to be moved", || later.cpus()["ru_thread"] == last);
-    program.stop();
+    support::stop(program);
     assert!(!group.0.join("ferric-others").exists() && !group.0.join("ferric-base-station").exists());
     for unit in [&unit, &later] {
         let cgroup = fs::read_to_string(format!("/proc/{}/cgroup", unit.pid())).unwrap();
@@ -283,7 +283,7 @@ fn read_only_control_groups_are_refused_without_a_change() {
         "mount --bind {root} {root} && mount -o remount,bind,ro {root} && \
          {PROGRAM} --state {folder} apply shield --pid {pid} --cpus {last} --scope {name} --irq none"
     );
-    let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output().unwrap();
+    let output = support::output(Command::new("unshare").args(["--mount", "sh", "-c", &script]));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && errors.contains("read-only"), "{errors}");
     assert_same(&snapshot(&[&unit]), &before);
@@ -301,7 +301,7 @@ fn missing_right_is_named_and_nothing_stays_changed() {
     fs::set_permissions(copy.name(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut command = Command::new(copy.name());
     command.args(["--state", state.folder.to_str().unwrap(), "apply", "wa", "--pid", &unit.pid(), "--cpus", &last]);
-    let output = command.uid(65534).gid(65534).output().unwrap();
+    let output = support::output(command.uid(65534).gid(65534));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && errors.contains("CAP_SYS_NICE"), "{errors}");
     assert_same(&snapshot(&[&unit]), &before);

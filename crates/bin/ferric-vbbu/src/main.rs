@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+mod cpus;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
@@ -34,6 +37,16 @@ struct Cli {
     /// The address of a RIC for the cell's E2 node, such as tcp://127.0.0.1:36421. Repeatable. [default: none]
     #[arg(long, value_name = "URL")]
     e2: Vec<Endpoint>,
+    /// Report the unit's CPUs over E2 as well, and let the RIC choose its CPUs and policy (RAN function 150, docs/cpu-loop.md). Takes root
+    /// and the program ferric-cpu.
+    #[arg(long, requires = "e2")]
+    cpu: bool,
+    /// With --cpu: the CPUs that policies give the unit, such as 2-3. [default: the upper half]
+    #[arg(long, value_name = "CPUS", requires = "cpu")]
+    cpus: Option<String>,
+    /// With --cpu: the folder of the journal of `ferric cpu`.
+    #[arg(long, value_name = "FOLDER", env = "FERRIC_CPU_STATE", default_value = "/run/ferric-cpu")]
+    cpu_state: PathBuf,
     /// Functional split between the unit and the cell's site: 7.1 carries samples over UDP, 2 carries packets.
     #[arg(long, value_enum, value_name = "SPLIT", default_value_t = SplitName::None)]
     split: SplitName,
@@ -76,6 +89,7 @@ struct Cli {
 const EXAMPLES: &str = "Examples:
   ferric vbbu --seconds 10                        ten seconds, and how many subframes were missed
   ferric vbbu --e2 tcp://127.0.0.1:36421          its cell reports to a RIC
+  ferric vbbu --e2 tcp://127.0.0.1:36421 --cpu    and so do its CPUs, which the RIC may change
   ferric vbbu --split 7.1 --channel mcs=20        samples over UDP; NACKs of missed subframes only
   ferric cpu latency --name ferric-vbbu           how long its threads wait for a CPU";
 
@@ -128,7 +142,10 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> anyhow::Result<()> {
     let stop = signals::flag_on_signal()?;
+    // before the unit, as threads and processes that are started later inherit its priority
+    let prepared = cli.cpu.then(|| cpus::Prepared::new(cpu_options(cli))).transpose()?;
     let (mut unit, place) = start(cli)?;
+    let mut manager = prepared.map(|prepared| prepared.start(unit.threads())).transpose()?;
     let without_fifo = unit.without_fifo().map(ToString::to_string);
     if let Some(reason) = &without_fifo {
         tracing::warn!(
@@ -142,6 +159,9 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
     let mut last = Counts::default();
     while !stop.load(Ordering::Acquire) {
         unit.step().context("the unit has failed")?;
+        if let Some(manager) = &mut manager {
+            manager.update(&mut unit)?;
+        }
         let counts = unit_counts(&unit, report_ms.is_some() || end.is_some());
         if let Some(period) = report_ms
             && counts.subframes >= last.subframes + period
@@ -153,8 +173,15 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
             break;
         }
     }
-    print_end(cli.json, &unit.status(), without_fifo.as_deref());
-    Ok(())
+    let status = unit.status();
+    // the last line is the one with the totals
+    let stopped = manager.map_or(Ok(()), cpus::Manager::stop);
+    print_end(cli.json, &status, without_fifo.as_deref());
+    stopped
+}
+
+fn cpu_options(cli: &Cli) -> cpus::Options {
+    cpus::Options { cpus: cli.cpus.clone(), state: cli.cpu_state.clone(), unit: cli.unit, log: cli.log }
 }
 
 /// The counters, where somebody looks at them.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -142,15 +140,14 @@ fn misses_are_visible_in_kpm() {
     .unwrap();
     let arguments = ["xapp", "kpm", "--ric", &xapp, "--period-ms", "100", "--seconds", "1", "--json"];
     let measurement = ["--measurement", "TB.ErrTotalNbrDl.1"];
-    let (is_over, reader) = (Arc::<AtomicBool>::default(), [&arguments[..], &measurement].concat());
+    let reader = [&arguments[..], &measurement].concat();
     let outcome = thread::scope(|scope| {
         let reading = scope.spawn(|| {
             ric.logs("eNB 00101-e00 up");
-            let outcome = run(&ferric, &reader);
-            is_over.store(true, Ordering::Release);
-            outcome
+            run(&ferric, &reader)
         });
-        while !is_over.load(Ordering::Acquire) {
+        // also if the thread has failed
+        while !reading.is_finished() {
             unit.hold_real_time(Duration::from_millis(50));
             unit.step().unwrap();
         }

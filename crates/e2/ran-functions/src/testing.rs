@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use e2sm::Wire;
 use e2sm::flexric::EventTriggerDefinition;
-use ferric::agent::{ControllerId, FunctionTransport, RequestKey};
+use ferric::agent::{ControlFailure, ControllerId, FunctionTransport, RequestKey};
 use ferric::e2::{self, Action, ControlRequest, SubscriptionRequest, Time};
 use ferric::e2ap::{GlobalRicId, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 
@@ -58,11 +58,17 @@ pub struct Sent {
     pub message: Vec<u8>,
 }
 
-/// A transport that records reports.
+/// The answer to a control that was left without one: when, to whom, and its result.
+pub type Answer = (u64, ControllerId, RicRequestId, Result<Option<Vec<u8>>, ControlFailure>);
+
+/// A transport that records reports, and answers to controls that were left without one.
 #[derive(Debug, Default)]
 pub struct Recorder {
     pub at_ms: u64,
     pub sent: Vec<Sent>,
+    /// Whether controls may be left without an answer.
+    pub can_defer: bool,
+    pub answers: Vec<Answer>,
 }
 
 impl FunctionTransport for Recorder {
@@ -82,6 +88,20 @@ impl FunctionTransport for Recorder {
 
     fn controllers(&self) -> Vec<(ControllerId, Option<GlobalRicId>)> {
         Vec::new()
+    }
+
+    fn defer(&mut self) -> bool {
+        self.can_defer
+    }
+
+    fn answer(
+        &mut self,
+        controller: ControllerId,
+        id: RicRequestId,
+        result: Result<Option<Vec<u8>>, ControlFailure>,
+    ) -> Result<(), e2::AgentMisuse> {
+        self.answers.push((self.at_ms, controller, id, result));
+        Ok(())
     }
 }
 

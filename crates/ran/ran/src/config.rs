@@ -7,6 +7,7 @@ use e2sm::kpm::Revision;
 #[cfg(feature = "control")]
 use e2sm::rc;
 use ferric::Endpoint;
+use ferric::e2::AgentMisuse;
 use ferric::e2ap::Version;
 #[cfg(feature = "tls")]
 use ferric::link::Tls;
@@ -198,6 +199,8 @@ pub enum Error {
     Handovers,
     /// Misuse: a step of a RAN that follows the clock.
     NotStepped,
+    /// Misuse: a RAN function that cannot be added, such as one with the id of another.
+    Function(AgentMisuse),
     /// Misuse: live mode for no UE, or for more than the scenario has; the number that it has.
     #[cfg(feature = "live")]
     LiveUes(usize),
@@ -223,6 +226,7 @@ impl fmt::Display for Error {
                     "no E2 node: profile {name} has none for the cells of the scenario; use another profile or other cells"
                 )
             }
+            Error::Function(source) => write!(f, "cannot add a RAN function: {source}"),
             Error::Handovers => write!(f, "a node begins at most {MAX_HANDOVERS} handovers per minute"),
             Error::NotStepped => {
                 f.write_str("the RAN follows the clock: create it with `is_stepped` to advance it in steps")
@@ -243,6 +247,7 @@ impl std::error::Error for Error {
         match self {
             Error::Agents(source) => Some(source),
             Error::Scenario(source) => Some(source),
+            Error::Function(source) => Some(source),
             #[cfg(feature = "live")]
             Error::Live(source) => Some(source),
             _ => None,

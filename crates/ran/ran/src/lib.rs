@@ -75,7 +75,7 @@ use std::cell::{Ref, RefCell, RefMut};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferric::agent::{AgentLoop, AgentLoopConfig, AgentWaker, NodeConfig, NodeHandle};
+use ferric::agent::{AgentLoop, AgentLoopConfig, AgentWaker, NodeConfig, NodeHandle, RanFunction};
 use ferric::e2::Time;
 use ferric::{StopHandle, link};
 use tracing::warn;
@@ -275,6 +275,18 @@ impl Ran {
     pub fn model_time(&self) -> Option<radio::Time> {
         let clock = &self.stepping.as_ref()?.clock;
         Some(radio::Time::from_nanos(clock.now().as_nanos()))
+    }
+
+    /// Adds a RAN function to a base station, after those of the model, and tells its controllers by a RIC Service Update. It runs in the
+    /// time of the event loop. Nodes count in the order of the scenario's cells.
+    ///
+    /// # Errors
+    /// [`Error::Function`] if the node has a function with this id.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn add_function(&mut self, node: usize, function: Box<dyn RanFunction>) -> Result<(), Error> {
+        self.agents.add_function(self.nodes[node].0, function).map_err(Error::Function)
     }
 
     /// A handle with which another thread ends the wait in [`Ran::poll`].

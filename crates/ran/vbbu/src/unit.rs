@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ferric::agent::RanFunction;
 use radio::phy::{Carrier, Direction};
 use radio::{CellConfig, HarqConfig, Packet, Time};
 use ran::scenario::{CellScenario, ChannelScenario};
@@ -236,6 +237,14 @@ impl Unit {
     #[must_use]
     pub fn connected_rics(&self) -> usize {
         self.ran.up()
+    }
+
+    /// Adds a RAN function to the cell's E2 node. It is called on the cell's thread, which has a slot of 1 ms, and must not block.
+    ///
+    /// # Errors
+    /// If the node has a function with this id.
+    pub fn add_function(&mut self, function: Box<dyn RanFunction>) -> Result<(), Error> {
+        Ok(self.ran.add_function(0, function)?)
     }
 
     /// The counters since the end of the warm-up.

@@ -14,16 +14,17 @@ use super::host::HostTime;
 use super::load::end_group;
 use super::policy::{Choice, Held};
 use super::rig::{Rig, online};
-use super::setting;
 use super::unit::UnitProcess;
 use super::wilcoxon::p_greater;
+use super::{setting, verdict};
 use crate::statistics::mean;
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
 use plot::{Panel, Plot, Series, X};
 
-/// Pairs of blocks.
+/// Pairs of blocks, and how many of them in all are measured again where the host has disturbed one.
 const PAIRS: usize = 10;
+const REPEATS: usize = 5;
 /// Until a policy has settled.
 const SETTLING: Duration = Duration::from_millis(2000);
 /// A cell at half of its capacity: about 8 of 16 Mbit/s.
@@ -32,6 +33,8 @@ const MAX_FOREIGN_PERCENT: f64 = 20.0;
 /// Best-effort work that the dynamic policy has to add, and idle cycles that it has to give back.
 const MORE_WORK: f64 = 1.25;
 const GIVEN_BACK: f64 = 0.5;
+/// What is not worse: fewer missed subframes more of 1,000, where the mean is higher by chance.
+const MARGIN_PER_1000: f64 = 1.0;
 /// The level of the tests.
 const LEVEL: f64 = 0.05;
 const POLICIES: [&str; 2] = ["static shield, workqueue", "dynamic"];
@@ -112,21 +115,30 @@ fn block(rig: &Rig, is_dynamic: bool) -> anyhow::Result<Block> {
     })
 }
 
+/// A block of each policy, the static one first in the result. Each policy is the first one in every other pair.
+fn pair(rig: &Rig, number: usize) -> anyhow::Result<[Block; 2]> {
+    let measure = |is_dynamic: bool| {
+        block(rig, is_dynamic).with_context(|| format!("pair {}, {}", number + 1, POLICIES[usize::from(is_dynamic)]))
+    };
+    Ok(if number.is_multiple_of(2) {
+        let fixed = measure(false)?;
+        [fixed, measure(true)?]
+    } else {
+        let dynamic = measure(true)?;
+        [measure(false)?, dynamic]
+    })
+}
+
 pub fn dynamic(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     let rig = Rig::start(context)?;
-    let mut pairs = Vec::new();
-    for pair in 0..PAIRS {
-        // each policy is the first one in every other pair
-        let mut measured = [None, None];
-        for is_dynamic in if pair % 2 == 0 { [false, true] } else { [true, false] } {
-            measured[usize::from(is_dynamic)] = Some(
-                block(&rig, is_dynamic)
-                    .with_context(|| format!("pair {}, {}", pair + 1, POLICIES[usize::from(is_dynamic)]))?,
-            );
+    let (mut pairs, mut repeats) = (Vec::new(), REPEATS);
+    for number in 0..PAIRS {
+        let mut measured = pair(&rig, number)?;
+        while repeats > 0 && measured.iter().any(|block| block.fault.is_some()) {
+            repeats -= 1;
+            measured = pair(&rig, number)?;
         }
-        if let [Some(fixed), Some(dynamic)] = measured {
-            pairs.push([fixed, dynamic]);
-        }
+        pairs.push(measured);
     }
     let mut table =
         Table::new(["pair", "policy", "misses_per_1000", "nacks_of_misses_per_1000", "work_per_s", "idle_cpus"]);
@@ -175,7 +187,7 @@ pub fn dynamic(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         claim: "the dynamic policy misses no more deadlines than a static shield with workqueue mask, leaves 25 % more best-effort work, \
                 and gives back half of the cycles that the shield leaves idle at half load",
         judged: "over pairs of blocks in turn, by Wilcoxon's signed-rank test with the exact one-sided p-value, level 0.05",
-        holds: if faults.is_empty() { Statement::all(&statements) } else { None },
+        holds: verdict(faults.is_empty(), &statements),
         statements,
         values: table,
         summary: None,
@@ -190,6 +202,9 @@ fn statements(pairs: &[[Block; 2]]) -> Vec<Statement> {
     let means = |of: fn(&Block) -> f64| [0, 1].map(|index| mean(&differences(&|pair: &[Block; 2]| of(&pair[index]))));
     let misses = means(|block| block.misses);
     let worse = p_greater(&differences(&|[fixed, dynamic]: &[Block; 2]| dynamic.misses - fixed.misses));
+    // a difference that is not found is not yet none
+    let within =
+        p_greater(&differences(&|[fixed, dynamic]: &[Block; 2]| fixed.misses + MARGIN_PER_1000 - dynamic.misses));
     let work = means(|block| block.work);
     let more = p_greater(&differences(&|[fixed, dynamic]: &[Block; 2]| dynamic.work - MORE_WORK * fixed.work));
     let idle = means(|block| block.idle_s);
@@ -197,12 +212,12 @@ fn statements(pairs: &[[Block; 2]]) -> Vec<Statement> {
         p_greater(&differences(&|[fixed, dynamic]: &[Block; 2]| (1.0 - GIVEN_BACK) * fixed.idle_s - dynamic.idle_s));
     vec![
         Statement::new(
-            "the dynamic policy misses no more deadlines (mean not higher, or not significantly)",
+            "the dynamic policy misses no more deadlines (mean not higher; or neither significantly higher nor by 1 of 1,000)",
             format!(
-                "{:.2} and {:.2} of 1,000 subframes; p = {worse:.4} that it is worse by chance",
+                "{:.2} and {:.2} of 1,000 subframes; p = {worse:.4} that it is higher by chance, p = {within:.4} that it is within 1 by chance",
                 misses[0], misses[1]
             ),
-            misses[1] <= misses[0] || worse > LEVEL,
+            misses[1] <= misses[0] || worse > LEVEL && within <= LEVEL,
         ),
         Statement::new(
             "at least 25 % more best-effort work is done",
@@ -242,5 +257,12 @@ mod tests {
         let holds = |fixed, dynamic| statements(&pairs(fixed, dynamic)).iter().map(|it| it.holds).collect::<Vec<_>>();
         assert_eq!(holds([1.0, 1000.0, 0.6], [1.0, 1400.0, 0.2]), [Some(true); 3]);
         assert_eq!(holds([1.0, 1000.0, 0.6], [2.0, 1240.0, 0.31]), [Some(false); 3]);
+        // a difference that varies too much to be significant is no proof that there is none
+        let mut varying = pairs([1.0, 1000.0, 0.6], [1.0, 1400.0, 0.2]);
+        varying.iter_mut().zip(0..).for_each(|(pair, at)| pair[1].misses = if at % 2 == 0 { 21.0 } else { 0.0 });
+        assert_eq!(statements(&varying)[0].holds, Some(false));
+        // and one that is small and by chance is none
+        varying.iter_mut().zip(0..).for_each(|(pair, at)| pair[1].misses = if at % 2 == 0 { 1.3 } else { 0.8 });
+        assert_eq!(statements(&varying)[0].holds, Some(true));
     }
 }

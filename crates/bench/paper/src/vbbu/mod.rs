@@ -14,7 +14,7 @@ mod tables;
 mod unit;
 mod wilcoxon;
 
-use crate::{Context, Figure, FigureReport, Setting};
+use crate::{Context, Figure, FigureReport, Setting, Statement};
 
 const PAPER: &str = "OAI's LTE eNB 2.0.0 with 25 resource blocks, a B210 and one phone; eight CPUs (i7-8750H), low-latency Linux 5.3.28; an \
                      Intel 82575 with an interrupt per queue; TCP at 10 Mbit/s; six runs of 10 min each";
@@ -38,6 +38,14 @@ fn setting() -> Setting {
     Setting { paper: PAPER, ours: OURS, differs: differs() }
 }
 
+/// Whether a claim holds: all of its statements do. Undecided where the host was disturbed, and where a statement that is not measured
+/// could refute it.
+fn verdict(is_quiet: bool, statements: &[Statement]) -> Option<bool> {
+    let holds = Statement::all(statements).filter(|_| is_quiet)?;
+    let is_whole = statements.iter().all(|statement| statement.holds.is_some());
+    (is_whole || !holds).then_some(holds)
+}
+
 pub use background::run as run_background;
 
 /// Measures one figure or table.
@@ -56,5 +64,28 @@ pub(super) fn figure(context: &Context<'_>, figure: Figure) -> anyhow::Result<Fi
         Figure::VbbuFig11 => pool::fig11(context),
         Figure::VbbuDynamic => dynamic::dynamic(context),
         _ => anyhow::bail!("{} is not a figure of paper 004", figure.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claim_with_a_statement_that_is_not_measured_is_refuted_or_undecided() {
+        let statements = |holds: &[Option<bool>]| -> Vec<Statement> {
+            holds.iter().map(|holds| Statement::new("it is so", "1".into(), *holds)).collect()
+        };
+        for (holds, is_quiet, expected) in [
+            (&[Some(true), Some(true)][..], true, Some(true)),
+            (&[Some(true), None], true, None),
+            (&[Some(false), None], true, Some(false)),
+            (&[Some(true), Some(false)], true, Some(false)),
+            (&[Some(true)], false, None),
+            (&[Some(false)], false, None),
+            (&[], true, None),
+        ] {
+            assert_eq!(verdict(is_quiet, &statements(holds)), expected, "{holds:?}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::Context;
 
 /// How often each block is measured, in turn with all others.
 pub const ROUNDS: usize = 3;
-/// A block that the host disturbs is repeated so often.
+/// A block that the host disturbs is repeated so often, as long as all repeats are not more than the points.
 const REPEATS: usize = 2;
 /// The time from the start of load and policy to the measurement.
 const SETTLING: Duration = Duration::from_millis(700);
@@ -127,10 +127,11 @@ impl Rig {
             .iter()
             .map(|point| (point.scenario != Scenario::User || stress_program().is_some()).then(Measured::default))
             .collect();
+        let mut repeats = points.len();
         for _ in 0..ROUNDS {
             for (point, measured) in points.iter().zip(&mut all) {
                 if let Some(measured) = measured {
-                    self.round(*point, measured)
+                    self.round(*point, measured, &mut repeats)
                         .with_context(|| format!("scenario {}, policy {}", point.scenario.name(), point.choice.name))?;
                 }
             }
@@ -139,14 +140,16 @@ impl Rig {
     }
 
     /// One block, repeated while the host disturbs it.
-    fn round(&self, point: Point, measured: &mut Measured) -> anyhow::Result<()> {
-        for repeat in 0.. {
-            let block = self.block(point)?;
-            if block.faults.is_empty() || repeat == REPEATS {
-                measured.add(block);
+    fn round(&self, point: Point, measured: &mut Measured, repeats: &mut usize) -> anyhow::Result<()> {
+        let mut block = self.block(point)?;
+        for _ in 0..REPEATS {
+            if block.faults.is_empty() || *repeats == 0 {
                 break;
             }
+            *repeats -= 1;
+            block = self.block(point)?;
         }
+        measured.add(block);
         Ok(())
     }
 

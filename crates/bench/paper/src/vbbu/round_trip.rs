@@ -6,14 +6,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use cpu::Selection;
+use cpu::latency::Latency;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::host::HostTime;
 use super::load::Scenario;
 use super::policy::{Choice, Held};
 use super::rig::{ROUNDS, Rig, online};
-use super::setting;
 use super::unit::UnitProcess;
+use super::{setting, verdict};
 use crate::statistics::quantile;
 use crate::table::{Cell, Table};
 use crate::{Context, Figure, FigureReport, Statement};
@@ -23,6 +25,8 @@ use plot::{Panel, Plot, Series, X};
 const CORE: Ipv4Addr = Ipv4Addr::new(10, 46, 0, 2);
 const PERIOD: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_millis(200);
+/// After so many round trips, stalls of the host are counted: every 100 ms.
+const POLL_TRIPS: u16 = 10;
 /// Echo request and reply (RFC 792).
 const REQUEST: u8 = 8;
 const REPLY: u8 = 0;
@@ -62,8 +66,8 @@ fn is_reply(packet: &[u8], number: u16) -> bool {
         && message.get(6..8) == Some(&number.to_be_bytes())
 }
 
-/// The round trips of some seconds, in ms. Lost ones are left out.
-fn round_trips(seconds: f64) -> anyhow::Result<Vec<f64>> {
+/// The round trips of some seconds, in ms. Lost ones are left out. Looks for stalls of the host meanwhile.
+fn round_trips(seconds: f64, stalls: &mut Latency) -> anyhow::Result<Vec<f64>> {
     let mut socket =
         Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)).context("cannot open a socket for ICMP")?;
     socket.connect(&SocketAddr::from((CORE, 0)).into())?;
@@ -83,6 +87,9 @@ fn round_trips(seconds: f64) -> anyhow::Result<Vec<f64>> {
         }
         if begun.elapsed().as_secs_f64() >= seconds {
             break;
+        }
+        if number.is_multiple_of(POLL_TRIPS) {
+            stalls.poll()?;
         }
         sleep(PERIOD.saturating_sub(sent.elapsed()));
     }
@@ -126,7 +133,11 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             sleep(Duration::from_millis(500));
             let groups: Vec<u32> = [unit.group()].into_iter().chain(load.group()).collect();
             let (before, begun) = (HostTime::read(&groups), Instant::now());
-            values[place].extend(round_trips(rig.seconds).context(NAMES[place])?);
+            let selection = Selection { names: Vec::new(), pids: unit.tids() };
+            let (mut stalls, _) = Latency::start(selection, None)?;
+            values[place].extend(round_trips(rig.seconds, &mut stalls).context(NAMES[place])?);
+            disturbances
+                .extend(stalls.report()?.faults().into_iter().map(|fault| format!("{}: {fault}", NAMES[place])));
             let foreign = HostTime::read(&groups).foreign_percent(&before, begun.elapsed().as_secs_f64());
             if foreign > MAX_FOREIGN_PERCENT {
                 disturbances.push(format!("{}: other programs used {foreign:.0} % of a CPU", NAMES[place]));
@@ -169,7 +180,7 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         plot: Plot { title: "Paper 004, Figure 6: round trips over the backhaul".into(), panels: vec![panel] },
         claim: "interrupt affinity halves the spread of round trips and reduces what background traffic adds; polling has fewer outliers",
         judged: "by medians, interquartile ranges and outliers beyond 1.5 of them; distributions in place of boxes",
-        holds: if disturbances.is_empty() { Statement::all(&statements) } else { None },
+        holds: verdict(disturbances.is_empty(), &statements),
         statements,
         values: table,
         summary: None,

@@ -1,5 +1,6 @@
 //! An E2 node beside a base station: it reports the state of the base station's CPUs to RICs, and obeys their controls.
 
+pub mod manage;
 mod node_id;
 mod unit;
 

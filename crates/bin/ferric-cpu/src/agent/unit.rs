@@ -12,7 +12,7 @@ use e2sm::cpu::{
     Step, Thread, Unit, Waits, printable,
 };
 use ferric::e2::Time;
-use ran_functions::cpu::{CpuSource, Refused};
+use ran_functions::cpu::{CpuSource, Progress, Refused};
 
 use crate::policy;
 
@@ -295,15 +295,15 @@ impl CpuSource for ManagedUnit {
         out.extend(threads.filter(|thread| self.alive.contains(&thread.tid)).map(thread));
     }
 
-    fn apply(&mut self, policy: ReportedPolicy, numbers: &[CpuNumber]) -> Result<(), Refused> {
+    fn apply(&mut self, policy: ReportedPolicy, numbers: &[CpuNumber]) -> Result<Progress, Refused> {
         let policy = policy.name().parse().map_err(|error: String| Refused::new(Refusal::Unsupported, error))?;
         let mut request = self.configured.request.clone();
         request.profile.cpus = Some(numbers.iter().map(|number| usize::from(number.0)).collect::<Cpus>());
-        self.replace(Wanted { policy, request })
+        self.replace(Wanted { policy, request }).map(|()| Progress::Done)
     }
 
-    fn withdraw(&mut self) -> Result<(), Refused> {
-        self.replace(self.configured.clone())
+    fn withdraw(&mut self) -> Result<Progress, Refused> {
+        self.replace(self.configured.clone()).map(|()| Progress::Done)
     }
 
     fn advance(&mut self, _: Time) {

@@ -1,13 +1,17 @@
 //! CPU: periodic reports of the CPUs and threads of a software base station, and their control.
 //!
-//! A base station, or a program beside it, implements [`CpuSource`]; [`CpuFunction`] implements the RAN function.
+//! A base station, or a program beside it, implements [`CpuSource`]; [`CpuFunction`] implements the RAN function. The two may be
+//! different processes: [`exchange`].
 //!
 //! * A control is checked against the host: its CPUs must be online, and a policy that keeps other tasks off the unit's CPUs must
 //!   leave them one. It takes effect as a whole or not at all. The outcome states what is in force, and the reason of a refusal.
 //! * What controls have set is withdrawn when its time is over ([`Setting::valid_s`]), when the controller that has set it is removed,
 //!   and by a control. The loss of a connection is no removal: a controller that may be lost states a time.
+//! * A source may make a change on another thread or in another process ([`Progress::Started`]). The control is answered when the change
+//!   is made; until then further controls are refused.
 //! * The CPUs serve every UE, so only the controller that sees every UE may read and change them.
 
+pub mod exchange;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +25,7 @@ use e2sm::cpu::{
 use e2sm::{Error, Wire};
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
 use ferric::e2::{ControlRequest, Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, RanFunctionId};
+use ferric::e2ap::{Cause, RanFunctionId, RicRequestId};
 use tracing::{debug, info, warn};
 
 use crate::cause::{
@@ -35,6 +39,17 @@ use crate::wall_clock::WallClock;
 const ONLY_FIRST: &str = "the CPUs are for the controller that sees every UE";
 /// A withdrawal that fails is tried again after this time.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often a source is asked for the result of a change that it has started.
+const RESULT_PERIOD: Duration = Duration::from_millis(10);
+
+/// How far a change has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It is made.
+    Done,
+    /// It is being made elsewhere: [`CpuSource::result`] has its result.
+    Started,
+}
 
 /// Why a source refuses. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,13 +95,19 @@ pub trait CpuSource {
     ///
     /// # Errors
     /// The reason. Then nothing has changed.
-    fn apply(&mut self, policy: Policy, cpus: &[CpuNumber]) -> Result<(), Refused>;
+    fn apply(&mut self, policy: Policy, cpus: &[CpuNumber]) -> Result<Progress, Refused>;
 
     /// Restores the policy and the CPUs that were in force before the first [`CpuSource::apply`].
     ///
     /// # Errors
     /// The reason. The function tries again.
-    fn withdraw(&mut self) -> Result<(), Refused>;
+    fn withdraw(&mut self) -> Result<Progress, Refused>;
+
+    /// The result of a change that was [started](Progress::Started); `None` while it is being made. Until then the function starts no
+    /// other change. A source that makes changes at once is never asked.
+    fn result(&mut self) -> Option<Result<(), Refused>> {
+        Some(Ok(()))
+    }
 
     /// Brings the counts up to date with `now`. A source whose counts change by themselves does nothing.
     fn advance(&mut self, now: Time) {
@@ -114,6 +135,7 @@ pub struct CpuFunction<H: SharedSource<Source: CpuSource>> {
     wall_clock: WallClock,
     actions: PeriodicActions,
     held: Option<Held>,
+    pending: Option<Pending>,
 }
 
 /// What controls have set.
@@ -121,6 +143,27 @@ pub struct CpuFunction<H: SharedSource<Source: CpuSource>> {
 struct Held {
     by: ControllerId,
     until: Option<Time>,
+}
+
+/// A change of the source.
+#[derive(Clone, Debug)]
+enum Change {
+    /// A control sets something.
+    Apply(Held),
+    /// A control withdraws what was set.
+    Withdraw,
+    /// What was set is withdrawn without a control, with the reason.
+    WithdrawByItself(&'static str),
+}
+
+/// A change that the source has started.
+#[derive(Clone, Debug)]
+struct Pending {
+    change: Change,
+    /// The control that awaits its result, and its text.
+    control: Option<(ControllerId, RicRequestId, String)>,
+    /// When the source is asked for the result next.
+    due: Time,
 }
 
 impl<H: SharedSource<Source: CpuSource>> CpuFunction<H> {
@@ -133,7 +176,7 @@ impl<H: SharedSource<Source: CpuSource>> CpuFunction<H> {
         let CpuConfig { periodic: config } = config;
         config.function(&MODEL);
         let (wall_clock, actions) = (WallClock::system(), PeriodicActions::default());
-        CpuFunction { source, config, wall_clock, actions, held: None }
+        CpuFunction { source, config, wall_clock, actions, held: None, pending: None }
     }
 
     /// Replaces the system clock as the source of the time of day in reports.
@@ -165,7 +208,7 @@ impl<H: SharedSource<Source: CpuSource>> CpuFunction<H> {
     }
 
     /// Applies what a control sets; what it does not set stays.
-    fn apply(&mut self, now: Time, setting: &Setting<'_>) -> Result<(), Refused> {
+    fn apply(&mut self, now: Time, setting: &Setting<'_>) -> Result<Progress, Refused> {
         let mut source = self.source.write();
         source.advance(now);
         if setting.policy.is_none() && setting.cpus.is_none() {
@@ -177,22 +220,64 @@ impl<H: SharedSource<Source: CpuSource>> CpuFunction<H> {
         source.apply(policy, &cpus)
     }
 
-    fn withdraw(&mut self) -> Result<(), Refused> {
-        self.source.write().withdraw()?;
-        self.held = None;
-        Ok(())
+    /// Withdraws what controls have set, without a control; tries again later if that fails.
+    fn withdraw_by_itself(&mut self, now: Time, why: &'static str) {
+        let change = Change::WithdrawByItself(why);
+        let withdrawn = self.source.write().withdraw();
+        match withdrawn {
+            Ok(Progress::Started) => self.pending = Some(Pending { change, control: None, due: now + RESULT_PERIOD }),
+            Ok(Progress::Done) => self.conclude(now, &change, &Ok(())),
+            Err(refused) => self.conclude(now, &change, &Err(refused)),
+        }
     }
 
-    /// Withdraws what controls have set, without a control; tries again later if that fails.
-    fn withdraw_by_itself(&mut self, now: Time, why: &str) {
-        match self.withdraw() {
-            Ok(()) => info!("{why}: what controls had set for the CPUs is withdrawn"),
-            Err(Refused { text, .. }) => {
+    /// Notes the result of a change.
+    fn conclude(&mut self, now: Time, change: &Change, result: &Result<(), Refused>) {
+        match (change, result) {
+            (Change::Apply(held), Ok(())) => self.held = Some(*held),
+            (Change::Withdraw, Ok(())) => self.held = None,
+            (Change::Apply(_) | Change::Withdraw, Err(_)) => {}
+            (Change::WithdrawByItself(why), Ok(())) => {
+                info!("{why}: what controls had set for the CPUs is withdrawn");
+                self.held = None;
+            }
+            (Change::WithdrawByItself(why), Err(Refused { text, .. })) => {
                 warn!("{why}: cannot withdraw what controls had set for the CPUs: {text}; trying again in 1 s");
                 if let Some(held) = &mut self.held {
                     held.until = Some(now + RETRY);
                 }
             }
+        }
+    }
+
+    /// The answer to a control.
+    fn answer(
+        &self,
+        controller: ControllerId,
+        control: &str,
+        result: Result<(), Refused>,
+    ) -> Result<Option<Vec<u8>>, ControlFailure> {
+        match result {
+            Ok(()) => {
+                info!(controller = controller.0, "CPUs: {control}");
+                Ok(self.outcome(None))
+            }
+            Err(refused) => Err(self.refuse(controller, refused.cause(), Some(refused.refusal), &refused.text)),
+        }
+    }
+
+    /// Answers the control whose change is made.
+    fn finish(&mut self, now: Time, context: &mut FunctionContext<'_>) {
+        let Some(pending) = self.pending.as_mut().filter(|pending| pending.due <= now) else { return };
+        pending.due = now + RESULT_PERIOD;
+        let result = self.source.write().result();
+        let Some(result) = result else { return };
+        let Some(Pending { change, control, .. }) = self.pending.take() else { return };
+        self.conclude(now, &change, &result);
+        if let Some((controller, id, control)) = control {
+            let answer = self.answer(controller, &control, result);
+            // fails only for a controller that is gone
+            let _ = context.answer_control(controller, id, answer);
         }
     }
 }
@@ -279,29 +364,50 @@ impl<H: SharedSource<Source: CpuSource>> RanFunction for CpuFunction<H> {
         let message = ControlHeader::decode(&request.header, wire)
             .and_then(|_| ControlMessage::decode_owned(&request.message, wire))
             .map_err(|error| self.refuse(controller, TRANSFER_SYNTAX_ERROR, None, &error.to_string()))?;
-        let done = match &message {
-            ControlMessage::Apply(setting) => self.apply(now, setting).map(|()| {
-                let until = setting.valid_s.map(|seconds| now + Duration::from_secs(seconds.into()));
-                self.held = Some(Held { by: controller, until });
-            }),
-            ControlMessage::Withdraw => self.withdraw(),
-        };
-        match done {
-            Ok(()) => {
-                info!(controller = controller.0, "CPUs: {message}");
-                Ok(self.outcome(None))
-            }
-            Err(refused) => Err(self.refuse(controller, refused.cause(), Some(refused.refusal), &refused.text)),
+        if self.pending.is_some() {
+            let text = "another control is in progress; try again when it is answered";
+            return Err(self.refuse(controller, RESOURCE_LIMIT, Some(Refusal::Busy), text));
         }
+        let (change, progress) = match &message {
+            ControlMessage::Apply(setting) => {
+                let until = setting.valid_s.map(|seconds| now + Duration::from_secs(seconds.into()));
+                (Change::Apply(Held { by: controller, until }), self.apply(now, setting))
+            }
+            ControlMessage::Withdraw => {
+                let progress = self.source.write().withdraw();
+                (Change::Withdraw, progress)
+            }
+        };
+        let text = message.to_string();
+        let result = match progress {
+            Ok(Progress::Started) => {
+                let id = request.request_id;
+                self.pending =
+                    Some(Pending { change, control: Some((controller, id, text)), due: now + RESULT_PERIOD });
+                return match context.defer_control() {
+                    true => Ok(None),
+                    false => Err(ControlFailure::from(CONTROL_FAILED)),
+                };
+            }
+            Ok(Progress::Done) => Ok(()),
+            Err(refused) => Err(refused),
+        };
+        self.conclude(now, &change, &result);
+        self.answer(controller, &text, result)
     }
 
     fn next_report(&self) -> Option<Time> {
-        let until = self.held.and_then(|held| held.until);
-        self.actions.next_due().into_iter().chain(until).min()
+        // while a change is being made, no other one begins
+        let due = match &self.pending {
+            Some(pending) => Some(pending.due),
+            None => self.held.and_then(|held| held.until),
+        };
+        self.actions.next_due().into_iter().chain(due).min()
     }
 
     fn report(&mut self, now: Time, context: &mut FunctionContext<'_>) {
-        if self.held.and_then(|held| held.until).is_some_and(|until| until <= now) {
+        self.finish(now, context);
+        if self.pending.is_none() && self.held.and_then(|held| held.until).is_some_and(|until| until <= now) {
             self.withdraw_by_itself(now, "the time of a control is over");
         }
         if self.actions.next_due().is_none_or(|due| due > now) {
@@ -325,9 +431,18 @@ impl<H: SharedSource<Source: CpuSource>> RanFunction for CpuFunction<H> {
     }
 
     fn controller_removed(&mut self, controller: ControllerId) {
-        if self.held.is_some_and(|held| held.by == controller) {
-            // the loop's time is not known here: another attempt would be due at once
-            self.withdraw_by_itself(Time::default(), "the controller was removed");
+        // the loop's time is not known here: what is due then is due at once
+        let at_once = Some(Time::default());
+        if let Some(Pending { change: Change::Apply(held), .. }) = &mut self.pending
+            && held.by == controller
+        {
+            held.until = at_once;
+        }
+        if let Some(held) = self.held.as_mut().filter(|held| held.by == controller) {
+            held.until = at_once;
+            if self.pending.is_none() {
+                self.withdraw_by_itself(Time::default(), "the controller was removed");
+            }
         }
     }
 }
@@ -339,17 +454,21 @@ fn encode<S: CpuSource>(
     header: &mut Vec<u8>,
     message: &mut Vec<u8>,
 ) -> Result<(), Error> {
+    IndicationHeader { timestamp_us }.encode(wire, header)?;
+    state(source).encode(wire, message)
+}
+
+/// What a source reports now, with at most 4096 threads.
+pub fn state<S: CpuSource>(source: &S) -> IndicationMessage<'static> {
     let mut threads = Vec::new();
     source.threads(&mut threads);
     threads.truncate(e2sm::cpu::MAX_THREADS);
-    IndicationHeader { timestamp_us }.encode(wire, header)?;
-    let state = IndicationMessage {
+    IndicationMessage {
         measured_us: source.measured_us(),
         host: source.host(),
         unit: source.unit(),
         threads: threads.into(),
-    };
-    state.encode(wire, message)
+    }
 }
 
 impl<H: SharedSource<Source: CpuSource>> fmt::Debug for CpuFunction<H> {
@@ -358,6 +477,7 @@ impl<H: SharedSource<Source: CpuSource>> fmt::Debug for CpuFunction<H> {
             .field("config", &self.config)
             .field("actions", &self.actions)
             .field("held", &self.held)
+            .field("pending", &self.pending)
             .finish_non_exhaustive()
     }
 }

@@ -13,11 +13,27 @@ struct BaseStation {
     cpus: Vec<CpuNumber>,
     threads: usize,
     refuses: bool,
+    /// Changes are made elsewhere, and have a result after so many questions.
+    questions: Option<u32>,
+    /// What is being made.
+    started: Option<(Policy, Vec<CpuNumber>, u32)>,
+}
+
+impl BaseStation {
+    fn change(&mut self, policy: Policy, cpus: Vec<CpuNumber>) -> Progress {
+        assert_eq!(self.started, None, "one change at a time");
+        match self.questions {
+            Some(questions) => self.started = Some((policy, cpus, questions)),
+            None => (self.policy, self.cpus) = (policy, cpus),
+        }
+        if self.questions.is_some() { Progress::Started } else { Progress::Done }
+    }
 }
 
 impl Default for BaseStation {
     fn default() -> Self {
-        BaseStation { policy: Policy::None, cpus: cpus(&[2, 3]), threads: 1, refuses: false }
+        let cpus = cpus(&[2, 3]);
+        BaseStation { policy: Policy::None, cpus, threads: 1, refuses: false, questions: None, started: None }
     }
 }
 
@@ -51,22 +67,37 @@ impl CpuSource for BaseStation {
         }));
     }
 
-    fn apply(&mut self, policy: Policy, cpus: &[CpuNumber]) -> Result<(), Refused> {
-        if self.refuses {
+    fn apply(&mut self, policy: Policy, cpus: &[CpuNumber]) -> Result<Progress, Refused> {
+        if self.refuses && self.questions.is_none() {
             return Err(Refused::new(Refusal::NotPermitted, "cannot set …: it takes CAP_SYS_NICE"));
         }
-        (self.policy, self.cpus) = (policy, cpus.to_vec());
-        Ok(())
+        Ok(self.change(policy, cpus.to_vec()))
     }
 
-    fn withdraw(&mut self) -> Result<(), Refused> {
-        if self.refuses {
+    fn withdraw(&mut self) -> Result<Progress, Refused> {
+        if self.refuses && self.questions.is_none() {
             return Err(Refused::new(Refusal::Failed, "not now"));
         }
-        *self = BaseStation { threads: self.threads, ..BaseStation::default() };
-        Ok(())
+        let BaseStation { policy, cpus, .. } = BaseStation::default();
+        Ok(self.change(policy, cpus))
+    }
+
+    fn result(&mut self) -> Option<Result<(), Refused>> {
+        let (policy, cpus, left) = self.started.take().expect("a change was started");
+        if left > 0 {
+            self.started = Some((policy, cpus, left - 1));
+            return None;
+        }
+        if self.refuses {
+            return Some(Err(Refused::new(Refusal::NotRunning, "it has ended")));
+        }
+        (self.policy, self.cpus) = (policy, cpus);
+        Some(Ok(()))
     }
 }
+
+/// What a control has led to.
+type Outcome = Result<ControlOutcome<'static>, (Cause, ControlOutcome<'static>)>;
 
 struct Bench {
     function: CpuFunction<ExclusiveSource<BaseStation>>,
@@ -88,28 +119,26 @@ impl Bench {
         Bench::speaking(Wire::Per)
     }
 
-    fn control(
-        &mut self,
-        at_ms: u64,
-        controller: ControllerId,
-        message: &ControlMessage<'_>,
-    ) -> Result<ControlOutcome<'static>, (Cause, ControlOutcome<'static>)> {
+    fn control(&mut self, at_ms: u64, controller: ControllerId, message: &ControlMessage<'_>) -> Outcome {
         let (mut header, mut octets) = (Vec::new(), Vec::new());
         ControlHeader::default().encode(self.wire, &mut header).unwrap();
         message.encode(self.wire, &mut octets).unwrap();
         self.octets(at_ms, controller, header, octets)
     }
 
-    fn octets(
-        &mut self,
-        at_ms: u64,
-        controller: ControllerId,
-        header: Vec<u8>,
-        message: Vec<u8>,
-    ) -> Result<ControlOutcome<'static>, (Cause, ControlOutcome<'static>)> {
+    fn octets(&mut self, at_ms: u64, controller: ControllerId, header: Vec<u8>, message: Vec<u8>) -> Outcome {
         let request = testing::control(header, message);
         let mut context = FunctionContext::new(&mut self.views, &mut self.recorder);
-        let read = |outcome: Option<Vec<u8>>| ControlOutcome::decode_owned(&outcome.unwrap(), self.wire).unwrap();
+        // a control that is answered later has no outcome yet
+        let read = |outcome: Option<Vec<u8>>| match outcome {
+            Some(outcome) => ControlOutcome::decode_owned(&outcome, self.wire).unwrap(),
+            None => ControlOutcome {
+                refusal: None,
+                diagnostic: PrintableString::literal("later"),
+                policy: Policy::None,
+                cpus: Vec::new().into(),
+            },
+        };
         match self.function.control(millis(at_ms), controller, &request, &mut context) {
             Ok(outcome) => Ok(read(outcome)),
             Err(failure) => Err((failure.cause, read(failure.outcome))),
@@ -127,6 +156,17 @@ impl Bench {
             assert!(calls < 1000, "time does not advance");
         }
         calls
+    }
+
+    /// The outcome of the control that was answered later, and when.
+    fn answered(&mut self) -> Option<(u64, Outcome)> {
+        let (at_ms, controller, id, result) = self.recorder.answers.pop()?;
+        assert_eq!(
+            (controller, id, self.recorder.answers.len()),
+            (FIRST, testing::control(vec![], vec![]).request_id, 0)
+        );
+        let read = |outcome: Option<Vec<u8>>| ControlOutcome::decode_owned(&outcome.unwrap(), self.wire).unwrap();
+        Some((at_ms, result.map(read).map_err(|failure| (failure.cause, read(failure.outcome)))))
     }
 
     fn in_force(&self) -> (Policy, Vec<CpuNumber>) {
@@ -271,4 +311,62 @@ fn setting_is_withdrawn_with_its_controller() {
     assert_eq!(bench.in_force().0, Policy::Shield);
     bench.function.controller_removed(FIRST);
     assert_eq!(bench.in_force(), (Policy::None, cpus(&[2, 3])));
+}
+
+#[test]
+fn control_is_answered_when_its_change_is_made() {
+    let mut bench = Bench::new();
+    bench.recorder.can_defer = true;
+    bench.source.lock().questions = Some(2);
+    let outcome = bench.control(0, FIRST, &setting(Some(Policy::Shield), None)).unwrap();
+    assert_eq!(&*outcome.diagnostic, "later");
+    // one change at a time
+    for message in [setting(Some(Policy::Ta), None), ControlMessage::Withdraw] {
+        let (cause, outcome) = bench.control(5, FIRST, &message).unwrap_err();
+        assert_eq!((cause, outcome.refusal, outcome.policy), (RESOURCE_LIMIT, Some(Refusal::Busy), Policy::None));
+    }
+    bench.run_until(29);
+    assert_eq!((bench.in_force().0, bench.answered()), (Policy::None, None));
+    bench.run_until(30);
+    let (at_ms, outcome) = bench.answered().unwrap();
+    assert_eq!((at_ms, outcome.unwrap().policy, bench.in_force().0), (30, Policy::Shield, Policy::Shield));
+    assert_eq!(bench.function.next_report(), None);
+    // a refusal that comes later changes nothing
+    bench.source.lock().refuses = true;
+    bench.control(100, FIRST, &setting(Some(Policy::Ta), None)).unwrap();
+    bench.run_until(200);
+    let (cause, outcome) = bench.answered().unwrap().1.unwrap_err();
+    assert_eq!((cause, outcome.refusal, outcome.policy), (CONTROL_FAILED, Some(Refusal::NotRunning), Policy::Shield));
+    assert_eq!(&*outcome.diagnostic, "it has ended");
+}
+
+#[test]
+fn change_that_takes_time_is_withdrawn_when_its_time_is_over_and_with_its_controller() {
+    let mut bench = Bench::new();
+    bench.recorder.can_defer = true;
+    bench.source.lock().questions = Some(1);
+    let message = ControlMessage::Apply(Setting { policy: Some(Policy::Wa), valid_s: Some(1), ..Setting::default() });
+    bench.control(0, FIRST, &message).unwrap();
+    bench.run_until(999);
+    assert_eq!((bench.in_force().0, bench.answered().is_some()), (Policy::Wa, true));
+    // the first attempt fails
+    bench.source.lock().refuses = true;
+    bench.run_until(1100);
+    bench.source.lock().refuses = false;
+    assert_eq!(bench.in_force().0, Policy::Wa);
+    bench.run_until(2100);
+    assert_eq!((bench.in_force().0, bench.function.next_report()), (Policy::None, None));
+    assert_eq!(bench.answered(), None);
+    // the controller is removed while its change is being made
+    bench.control(3000, FIRST, &setting(Some(Policy::Ia), None)).unwrap();
+    bench.function.controller_removed(FIRST);
+    bench.run_until(4000);
+    assert_eq!((bench.in_force().0, bench.function.next_report()), (Policy::None, None));
+    // and while it is in force
+    bench.control(5000, FIRST, &setting(Some(Policy::Ia), None)).unwrap();
+    bench.run_until(5500);
+    assert_eq!(bench.in_force().0, Policy::Ia);
+    bench.function.controller_removed(FIRST);
+    bench.run_until(6000);
+    assert_eq!((bench.in_force().0, bench.function.next_report()), (Policy::None, None));
 }
