@@ -187,6 +187,8 @@ pub struct RicProcess {
     pub xapp: Address,
     /// Its address for FlexRIC's xApps, with the option `--e42`.
     pub e42: Option<Address>,
+    /// Its address for FlexRAN agents, with the option `--flexran`.
+    pub flexran: Option<Address>,
     /// The address of its REST interface, with the option `--rest`.
     pub rest: Option<SocketAddr>,
 }
@@ -204,14 +206,16 @@ impl RicProcess {
             }
         }
         arguments.extend_from_slice(options);
-        let (has_e42, has_rest) = (options.contains(&"--e42"), options.contains(&"--rest"));
-        let process = Process::start(ferric, &arguments, 2 + usize::from(has_e42) + usize::from(has_rest))?;
+        let [has_e42, has_flexran, has_rest] = ["--e42", "--flexran", "--rest"].map(|name| options.contains(&name));
+        let lines = 2 + [has_e42, has_flexran, has_rest].into_iter().filter(|has| *has).count();
+        let process = Process::start(ferric, &arguments, lines)?;
         let (e2, xapp) = (process.value("e2")?.parse()?, process.value("xapp")?.parse()?);
         let e42 = if has_e42 { Some(process.value("e42")?.parse::<E42Address>()?.0) } else { None };
+        let flexran = if has_flexran { Some(process.value("flexran")?.parse()?) } else { None };
         let rest = match has_rest {
             true => Some(process.value("rest")?.trim_start_matches("http://").parse()?),
             false => None,
         };
-        Ok(RicProcess { process, e2, xapp, e42, rest })
+        Ok(RicProcess { process, e2, xapp, e42, flexran, rest })
     }
 }

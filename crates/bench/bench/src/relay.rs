@@ -214,7 +214,7 @@ pub(crate) fn through_ric_and_requests(
     if rest != Rest::Off {
         options.extend(["--rest", "127.0.0.1:0"]);
     }
-    let RicProcess { process: ric, e2, xapp, e42, rest: rest_at } = RicProcess::start(ferric, &options)?;
+    let RicProcess { process: ric, e2, xapp, e42, rest: rest_at, .. } = RicProcess::start(ferric, &options)?;
 
     let mut sources = Vec::new();
     for number in 0..load.nodes {

@@ -18,12 +18,13 @@ const MAX_SCENARIO_OCTETS: u64 = 1 << 20;
 #[command(after_help = "Examples:\n  \
     ferric ric --e2 tcp://127.0.0.1:36421 --xapp tcp://127.0.0.1:36423 &\n  \
     ferric sdrbench run --scenario smoke --target tcp://127.0.0.1:36421 --out smoke\n  \
+    ferric sdrbench run --scenario flexran --target tcp://127.0.0.1:2210 --out flexran\n  \
     ferric sdrbench run --scenario mine.toml --target sctp://10.0.0.1 --xapp tcp://10.0.0.1:36423 --out mine")]
 pub struct RunArgs {
     /// A scenario of this program (`ferric sdrbench scenarios`), or a TOML file.
     #[arg(long, value_name = "NAME|FILE", default_value = "smoke")]
     scenario: String,
-    /// The controller's address for E2 nodes, such as tcp://127.0.0.1:36421.
+    /// The controller's address for E2 nodes, such as tcp://127.0.0.1:36421, or for FlexRAN agents.
     #[arg(long, value_name = "URL")]
     target: ferric::Endpoint,
     /// The controller's address for xApps of ferric, or `none`. [default: found on this host]

@@ -58,7 +58,7 @@ fn mistakes_are_explained() {
 #[test]
 fn scenarios_are_listed_and_printed() {
     let list = run(&["scenarios"]);
-    assert_eq!(list.stdout.lines().count(), 10, "{}", list.stdout);
+    assert_eq!(list.stdout.lines().count(), 11, "{}", list.stdout);
     assert!(run(&["scenarios", "faults"]).stdout.contains("reconnect-storm"));
     run(&["scenarios", "fault"]).complains(1, &["faults"]);
 }

@@ -13,6 +13,7 @@ use ferric::record::Protocol;
 use ferric::server::E42Address;
 use rest::{AccessFiles, TlsFiles};
 use ric::LogControl;
+use ric::flexran::FlexRanConfig;
 use slicing::RuleFile;
 use tracing::info;
 use traffic::{RedisConfig, RedisFiles, RedisUrl};
@@ -26,8 +27,8 @@ const REST: &str = "REST";
 
 /// Run a near-RT RIC.
 ///
-/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `rest=URL`, and `page=URL`
-/// of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
+/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `rest=URL`, and
+/// `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
 #[derive(clap::Args)]
 pub struct Args {
     /// Configuration file in TOML; command-line options override it.
@@ -48,6 +49,12 @@ pub struct Args {
     /// E2AP version with which FlexRIC's xApps were built: 1, 2 or 3. Their messages do not contain it. [default: 2]
     #[arg(long, value_name = "VERSION")]
     e42_version: Option<E42Version>,
+    /// Address for FlexRAN agents of eNBs: tcp://HOST:PORT or unix:PATH. [default: none]
+    #[arg(long, value_name = "URL", value_parser = FlexRanConfig::address)]
+    flexran: Option<Address>,
+    /// Period of the statistics that FlexRAN agents are asked for. [default: 1000]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
+    flexran_period_ms: Option<u32>,
     /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -139,6 +146,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(version) = args.e42_version {
         config.server.e42.get_or_insert_default().version = version;
     }
+    if args.flexran.is_some() {
+        config.flexran.address.clone_from(&args.flexran);
+    }
+    config.flexran.period_ms = args.flexran_period_ms.unwrap_or(config.flexran.period_ms);
+    if args.flexran_period_ms.is_some() && config.flexran.address.is_none() {
+        bail!("--flexran-period-ms is given without an address for FlexRAN agents: give --flexran");
+    }
     if let Some(address) = args.rest {
         match &mut config.rest {
             Some(rest) => rest.address = address,
@@ -193,6 +207,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut ric = ::ric::bind(config)?;
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
+    let flexran = ric.flexran().map(|flexran| flexran.address().clone());
     let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
@@ -209,6 +224,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     for address in server.e42_addresses() {
         program::outln!("e42=e42+{address}");
     }
+    if let Some(address) = flexran {
+        program::outln!("flexran={address}");
+    }
     if let Some(url) = rest {
         program::outln!("rest={url}");
         program::outln!("page={url}/");
@@ -223,6 +241,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         dropped = counters.dropped_reports,
         stray_indications = counters.stray_indications,
         stray_answers = counters.stray_answers,
+        flexran_reports = ric.flexran().map(|flexran| flexran.agents().counters().reports),
         "RIC stopped"
     );
     Ok(())

@@ -40,6 +40,9 @@ pub struct RicConfig {
     /// The files for `tls://` addresses. The program loads them into `server.link.tls`.
     #[cfg(feature = "tls")]
     pub tls: Option<TlsFiles>,
+    /// The listener for FlexRAN agents. Default: none.
+    #[cfg(feature = "flexran")]
+    pub flexran: crate::flexran::FlexRanConfig,
     /// The REST interface. Default: none.
     #[cfg(feature = "rest")]
     pub rest: Option<::rest::ServerConfig>,
@@ -100,6 +103,8 @@ impl Default for RicConfig {
             virtual_networks: None,
             #[cfg(feature = "otlp")]
             traces: None,
+            #[cfg(feature = "flexran")]
+            flexran: crate::flexran::FlexRanConfig::default(),
             #[cfg(feature = "rest")]
             rest: None,
             #[cfg(feature = "rest")]

@@ -26,6 +26,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `flexran` | a listener for FlexRAN agents |
 //! | `models` | service models from shared objects |
 //! | `otlp` | traces of indications to an OpenTelemetry collector |
 //! | `redis` | statistics of RLC and TC to Redis |
@@ -40,6 +41,8 @@
 mod catalogue;
 mod config;
 mod describe;
+#[cfg(feature = "flexran")]
+pub mod flexran;
 #[cfg(feature = "rest")]
 mod northbound;
 #[cfg(feature = "otlp")]
@@ -64,10 +67,21 @@ pub use otlp::TraceConfig;
 pub struct Ric {
     /// The server that nodes and xApps connect to.
     pub server: Server,
+    #[cfg(feature = "flexran")]
+    flexran: Option<flexran::FlexRan>,
     #[cfg(feature = "rest")]
     rest: Option<rest::Server>,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
+}
+
+#[cfg(feature = "flexran")]
+impl Ric {
+    /// The listener for FlexRAN agents, if it is configured.
+    #[must_use]
+    pub fn flexran(&self) -> Option<&flexran::FlexRan> {
+        self.flexran.as_ref()
+    }
 }
 
 #[cfg(feature = "virtual")]
@@ -104,7 +118,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     });
     config.server.hints.extend(hints);
     #[cfg(feature = "rest")]
-    let northbound = northbound::Northbound::new(&mut config);
+    #[cfg_attr(not(feature = "flexran"), allow(unused_mut, reason = "it shows FlexRAN agents"))]
+    let mut northbound = northbound::Northbound::new(&mut config);
+    #[cfg(feature = "flexran")]
+    let flexran = flexran::FlexRanSetup::new(config.flexran, &config.server);
     #[cfg(feature = "virtual")]
     let links = config.server.link.clone();
     let mut server = Server::bind(config.server)?;
@@ -134,10 +151,18 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let exporter = exporter.map_err(|source| ferric::Error::System { what: "export traces", source })?;
         server.trace(traces.one_in, Box::new(move |trace| exporter.send(trace)));
     }
+    #[cfg(feature = "flexran")]
+    let flexran = flexran.map(|flexran| flexran.start(server.log_budget())).transpose()?;
+    #[cfg(all(feature = "flexran", feature = "rest"))]
+    if let (Some(northbound), Some(flexran)) = (&mut northbound, &flexran) {
+        northbound.show(flexran.agents().clone());
+    }
     #[cfg(feature = "rest")]
     let rest = northbound.map(|northbound| northbound.start(&mut server)).transpose()?;
     Ok(Ric {
         server,
+        #[cfg(feature = "flexran")]
+        flexran,
         #[cfg(feature = "rest")]
         rest,
         #[cfg(feature = "virtual")]

@@ -6,6 +6,8 @@ mod cell_states;
 #[cfg(feature = "decode")]
 mod decode;
 mod events;
+#[cfg(feature = "flexran")]
+mod flexran;
 mod handover_requests;
 mod health;
 mod kpm;
@@ -99,6 +101,8 @@ pub(crate) struct Northbound {
 struct AppConfig {
     metrics: Registry,
     events: Broadcast,
+    #[cfg(feature = "flexran")]
+    flexran: crate::flexran::FlexRanAgents,
     #[cfg(feature = "slicing")]
     statistics_period: std::time::Duration,
     #[cfg(feature = "slicing")]
@@ -127,6 +131,8 @@ impl Northbound {
             AppConfig {
                 metrics: rest.metrics.clone(),
                 events: Broadcast::default(),
+                #[cfg(feature = "flexran")]
+                flexran: crate::flexran::FlexRanAgents::default(),
                 statistics_period: config.statistics_period,
                 ue_ids_period: config.ue_ids_period,
                 rules: config.rules.take(),
@@ -136,6 +142,12 @@ impl Northbound {
         let apps = AppConfig { metrics: rest.metrics.clone(), ..AppConfig::default() };
         let system = System::of(config, &rest);
         Some(Northbound { rest, apps, system, log: config.log_control })
+    }
+
+    /// Shows FlexRAN agents.
+    #[cfg(feature = "flexran")]
+    pub fn show(&mut self, agents: crate::flexran::FlexRanAgents) {
+        self.apps.flexran = agents;
     }
 
     /// Adds the apps to the RIC, and starts to serve.
@@ -159,7 +171,10 @@ impl Northbound {
 /// Adds the apps to the RIC. Returns the routes of all resources.
 #[allow(unused_variables, reason = "each app is a feature")]
 fn routes(server: &mut Server, config: AppConfig, system: System) -> Result<Vec<Route>, ferric::Error> {
-    let app = RicApp::new(config.events.clone(), RicMetrics::new(&config.metrics), server.iapp_waker()?);
+    let metrics = RicMetrics::new(&config.metrics);
+    #[cfg(feature = "flexran")]
+    let metrics = metrics.with_flexran(config.flexran.clone());
+    let app = RicApp::new(config.events.clone(), metrics, server.iapp_waker()?);
     let queue = add_iapp(server, app)?;
     let mut routes = system.routes();
     routes.extend(page::routes());
@@ -172,6 +187,8 @@ fn routes(server: &mut Server, config: AppConfig, system: System) -> Result<Vec<
     routes.extend(policies::routes(&queue));
     routes.extend(handover_requests::routes(&queue));
     routes.extend(events::routes(&config.events));
+    #[cfg(feature = "flexran")]
+    routes.push(flexran::route(config.flexran.clone()));
     routes.extend([health::route(&queue), kpm::route(&queue), messages::route(&queue), metrics::route(&queue)]);
     #[cfg(feature = "slicing")]
     {

@@ -8,18 +8,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use anyhow::bail;
+use e2ap::Codec;
 use ferric::Endpoint;
 use ferric::link::{self, Address};
 use ferric::xapp::{Xapp, XappConfig};
 
 use crate::clock::Clock;
+use crate::content::flexran::FlexRanContent;
 use crate::content::{Content, ContentConfig};
 use crate::generator::{Generator, GeneratorConfig};
 use crate::northbound::{Applications, FerricXapp, Northbound, NorthboundConfig};
 use crate::report::{GeneratorInfo, HostInfo, Report, SCHEMA, ScenarioInfo, StepReport, TargetInfo};
-use crate::scenario::{Scenario, Step};
+use crate::scenario::{Protocol, Scenario, Step};
 use crate::southbound::Southbound;
 use crate::southbound::e2::E2;
+use crate::southbound::flexran::FlexRan;
 use crate::statistics::Percentiles;
 use crate::target::Target;
 
@@ -66,6 +70,8 @@ struct Campaign<'a> {
     clock: Clock,
     target: Target,
     generator: Generator,
+    /// Whether agents find out what the controller has read.
+    confirms: bool,
     applications: Applications,
     address: Address,
     link: link::Config,
@@ -93,18 +99,14 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> anyhow::Result<Report> {
-    let content = Arc::new(Content::record(&ContentConfig {
-        max_ues: scenario.max_ues,
-        measurements: scenario.measurements.clone(),
-        seed: scenario.seed,
-    })?);
+    let parts = Parts::of(scenario, options)?;
+    let southbound = Arc::clone(&parts.southbound);
     let address = options.target.address.clone();
     let target = match options.processes.as_slice() {
         [] => Target::listening_at(&address),
         processes => Target::of(processes.to_vec())?,
     };
     let clock = Clock::start();
-    let southbound: Arc<dyn Southbound> = Arc::new(E2::new(Arc::clone(&content), scenario.e2ap, options.target.codec));
     let generator = Generator::start(&GeneratorConfig {
         address: address.clone(),
         link: options.link.clone(),
@@ -112,16 +114,19 @@ pub fn run(
         clock,
         threads: options.threads,
         ues: scenario.ues,
+        confirm_every: scenario.confirm_every,
         users: scenario.users.clone(),
         seed: scenario.seed,
     })?;
-    let northbound = northbound(options, &target);
-    let name = northbound.as_ref().map_or("none".to_owned(), |northbound| northbound.name());
-    let config = NorthboundConfig { clock, content, requests: scenario.requests, seed: scenario.seed, number: 0 };
-    let applications = match &northbound {
-        Some(northbound) => Applications::start(northbound, &config, scenario.applications)?,
-        None => Applications::none(),
-    };
+    let (mut name, mut applications) = ("none".to_owned(), Applications::none());
+    // applications subscribe to the reports of E2 nodes
+    if let Some(content) = parts.content
+        && let Some(northbound) = northbound(options, &target)
+    {
+        let config = NorthboundConfig { clock, content, requests: scenario.requests, seed: scenario.seed, number: 0 };
+        name = northbound.name();
+        applications = Applications::start(&northbound, &config, scenario.applications)?;
+    }
     let mut report = Report {
         schema: SCHEMA.to_owned(),
         scenario: ScenarioInfo {
@@ -161,6 +166,7 @@ pub fn run(
         clock,
         target,
         generator,
+        confirms: southbound.confirms_reports(),
         applications,
         address,
         link: options.link.clone(),
@@ -185,6 +191,40 @@ pub fn run(
     report.complete = !stop.load(Ordering::Acquire);
     report.summarize();
     Ok(report)
+}
+
+/// The agents of a scenario, and what applications know of their reports.
+struct Parts {
+    southbound: Arc<dyn Southbound>,
+    content: Option<Arc<Content>>,
+}
+
+impl Parts {
+    fn of(scenario: &Scenario, options: &Options) -> anyhow::Result<Self> {
+        match scenario.southbound {
+            Protocol::E2ap => {
+                let content = Arc::new(Content::record(&ContentConfig {
+                    max_ues: scenario.max_ues,
+                    measurements: scenario.measurements.clone(),
+                    seed: scenario.seed,
+                })?);
+                let southbound = Arc::new(E2::new(Arc::clone(&content), scenario.e2ap, options.target.codec));
+                Ok(Parts { southbound, content: Some(content) })
+            }
+            Protocol::FlexRan => {
+                if options.target.codec != Codec::Per {
+                    bail!(
+                        "FlexRAN agents have no FlatBuffers: give the target without +flat, such as tcp://127.0.0.1:2210"
+                    );
+                }
+                if matches!(options.applications, ApplicationAccess::Ferric(_)) {
+                    bail!("xApps do not see FlexRAN agents: leave --xapp out, or use a scenario with E2 nodes");
+                }
+                let content = Arc::new(FlexRanContent::record(scenario.max_ues, scenario.seed)?);
+                Ok(Parts { southbound: Arc::new(FlexRan::new(content, scenario.ues)), content: None })
+            }
+        }
+    }
 }
 
 fn is_measured(report: &Report, step: &Step) -> bool {

@@ -85,11 +85,21 @@ impl Campaign<'_> {
         let after = samples.last().and_then(|(_, sample)| sample.clone());
         let sent = self.generator.collect()?;
         self.sleep(DRAIN);
-        let received = self.applications.collect()?;
+        let received = match self.confirms {
+            true => vec![self.confirmed(&sent)?],
+            false => self.applications.collect()?,
+        };
         let seconds = course(&samples, &received);
         let faults = breakages.iter().map(|breakage| breakage.report(number, self.scenario.limit_ms, &seconds, window));
         let faults = faults.collect();
         Ok(Some(Repetition { window, sent, received, before, after, seconds, faults }))
+    }
+
+    /// What the controller has read of the window. Reports that were dropped before they were sent have an answer behind them, too.
+    fn confirmed(&self, sent: &WindowCounts) -> anyhow::Result<Received> {
+        let mut confirmed = self.generator.confirmed()?;
+        confirmed.reports = confirmed.reports.saturating_sub(sent.dropped);
+        Ok(confirmed)
     }
 
     fn is_stopped(&self) -> bool {

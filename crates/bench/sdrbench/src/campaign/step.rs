@@ -98,7 +98,11 @@ impl Campaign<'_> {
 
     /// Agents that are set up and, if there are applications, subscribed to by all of them.
     pub(super) fn ready(&self) -> u64 {
-        let subscribed = self.applications.progress().map(|progress| progress.subscribed.load(Relaxed)).min();
+        let subscribed = match self.confirms {
+            // by the controller itself
+            true => Some(self.generator.subscribed()),
+            false => self.applications.progress().map(|progress| progress.subscribed.load(Relaxed)).min(),
+        };
         self.generator.up().min(subscribed.unwrap_or(u64::MAX))
     }
 
@@ -165,14 +169,22 @@ impl Campaign<'_> {
                 self.scenario.max_lateness_ms
             ));
         }
-        if self.applications.is_empty() {
+        let requested_ns = self.generator.totals.period_ns.load(Relaxed);
+        if self.confirms {
+            if agents_up > 0 && requested_ns != u64::from(period_ms) * 1_000_000 {
+                let requested_ms = requested_ns as f64 / 1e6;
+                why_invalid.push(format!(
+                    "the controller requested a report each {requested_ms} ms instead of {period_ms} ms: change its period or `period_ms`"
+                ));
+            }
+        } else if self.applications.is_empty() {
             why_invalid
                 .push("no application subscribed: give the controller's address for xApps with --xapp".to_owned());
         }
         if agents_up < u64::from(agents) {
             why_invalid
                 .push(format!("{agents_up} of {agents} agents were set up and subscribed to when the step began"));
-        } else if offered == 0 && !self.applications.is_empty() {
+        } else if offered == 0 && (self.confirms || !self.applications.is_empty()) {
             why_invalid.push("no report was planned: the repetitions are shorter than the period".to_owned());
         }
         let threads = threads(repetitions);

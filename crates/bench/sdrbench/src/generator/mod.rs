@@ -4,6 +4,7 @@
 //! numbers of a seed. A thread that is late sends late, with the planned time in the report, so that the delay counts; nothing is left
 //! out. How late it was is measured as well: a run in which the generator was the bottleneck is not a measurement of the controller.
 
+mod confirmation;
 mod counts;
 mod node;
 mod schedule;
@@ -19,6 +20,7 @@ use anyhow::{Context, anyhow};
 use ferric::link::{self, Address, Poll, Waker};
 
 use crate::clock::Clock;
+use crate::northbound::Received;
 use crate::southbound::Southbound;
 use crate::users::UsersConfig;
 
@@ -45,6 +47,8 @@ pub struct GeneratorConfig {
     pub threads: usize,
     /// The UEs of each agent at its start.
     pub ues: u16,
+    /// After how many reports of an agent the controller is asked for a confirmation, where the protocol has one.
+    pub confirm_every: usize,
     /// How users come and go; `None` if each agent has the same UEs all the time.
     pub users: Option<UsersConfig>,
     /// The seed of all random times.
@@ -66,6 +70,8 @@ pub struct Totals {
     pub faults: AtomicU64,
     /// Controls answered.
     pub controls: AtomicU64,
+    /// The period of the last subscription.
+    pub period_ns: AtomicU64,
 }
 
 /// A part of the run in which events are counted, by their planned times.
@@ -107,6 +113,8 @@ enum Command {
     Count(Window),
     /// Send the counts when all of the window is sent.
     Collect(Sender<WindowCounts>),
+    /// Send what the controller has confirmed of the window.
+    Confirmed(Sender<Received>),
 }
 
 /// A running generator; it ends when it is dropped.
@@ -212,6 +220,21 @@ impl Generator {
         for _ in &self.threads {
             let counts = replies.recv_timeout(PATIENCE);
             all.add(&counts.map_err(|_| anyhow!("a thread of the generator is stuck or has ended"))?);
+        }
+        Ok(all)
+    }
+
+    /// What the controller has confirmed until now of the window that was counted last.
+    ///
+    /// # Errors
+    /// If a thread has ended or is stuck.
+    pub fn confirmed(&self) -> anyhow::Result<Received> {
+        let (reply, replies) = mpsc::channel();
+        self.send_all(|| Command::Confirmed(reply.clone()))?;
+        let mut all = Received::default();
+        for _ in &self.threads {
+            let confirmed = replies.recv_timeout(PATIENCE);
+            all.add(&confirmed.map_err(|_| anyhow!("a thread of the generator is stuck or has ended"))?);
         }
         Ok(all)
     }

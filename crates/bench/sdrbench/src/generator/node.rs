@@ -2,6 +2,7 @@
 
 use ferric::link::{Class, Link, StreamId};
 
+use super::confirmation::Unconfirmed;
 use crate::southbound::Agent;
 
 /// An agent of a thread.
@@ -23,6 +24,7 @@ pub(super) struct Node {
     /// The time limit that is in the schedule.
     pub expires_ns: Option<u64>,
     pub slots: Vec<Slot>,
+    pub unconfirmed: Unconfirmed,
     /// Users in the cell, and those that transmit.
     pub users: u16,
     pub active: u16,
@@ -52,6 +54,7 @@ impl Node {
             is_done: false,
             expires_ns: None,
             slots: Vec::new(),
+            unconfirmed: Unconfirmed::default(),
             users: ues,
             active: ues,
         }

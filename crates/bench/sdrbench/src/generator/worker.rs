@@ -13,6 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::node::Node;
 use super::schedule::{Plan, Schedule};
 use super::{Command, FIRST_PROBE, GeneratorConfig, Totals, Window, WindowCounts};
+use crate::northbound::Received;
 use crate::southbound::{AgentEvent, Report};
 use crate::statistics::count;
 
@@ -24,6 +25,7 @@ const BATCH: usize = 64;
 const READ_OCTETS: usize = 256 * 1024;
 /// The pause before a lost agent connects again.
 const RECONNECT_NS: u64 = 100_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
 
 pub(super) struct Worker {
     config: GeneratorConfig,
@@ -37,6 +39,9 @@ pub(super) struct Worker {
     begun_ns: Option<u64>,
     window: Option<Window>,
     counts: WindowCounts,
+    /// What the controller has read of the window, where the protocol says so.
+    confirmed: Received,
+    next_second_ns: u64,
     cpu_at_begin_ns: u64,
     collector: Option<Sender<WindowCounts>>,
     probe: Option<Probe>,
@@ -81,6 +86,8 @@ impl Worker {
             begun_ns: None,
             window: None,
             counts: WindowCounts::default(),
+            confirmed: Received::default(),
+            next_second_ns: 0,
             cpu_at_begin_ns: 0,
             collector: None,
             probe: None,
@@ -147,10 +154,15 @@ impl Worker {
                 Ok(Command::Count(window)) => {
                     self.window = Some(window);
                     self.counts = WindowCounts::default();
+                    self.confirmed.begin(window);
                     self.schedule.add(window.from_ns, 0, Plan::WindowBegins);
                     self.schedule.add(window.until_ns, 0, Plan::WindowEnds);
                 }
                 Ok(Command::Collect(reply)) => self.collector = Some(reply),
+                Ok(Command::Confirmed(reply)) => {
+                    self.end_second(self.config.clock.now_ns());
+                    let _ = reply.send(self.confirmed.take());
+                }
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
@@ -207,6 +219,12 @@ impl Worker {
                     self.config.clock.now_ns().saturating_sub(window.from_ns) as f64 / 1e9
                 });
                 self.counts.cpu_share = self.counts.cpu_ns as f64 / 1e9 / seconds;
+                // the reports since the last confirmations
+                for node in 0..self.nodes.len() {
+                    if self.nodes[node].unconfirmed.is_waiting() {
+                        self.ask(node, false);
+                    }
+                }
             }
             Plan::Probe => {
                 let Some(probe) = self.probe.filter(|probe| due_ns < probe.until_ns) else {
@@ -270,6 +288,7 @@ impl Worker {
         if std::mem::take(&mut state.is_open) {
             state.agent.close(now_ns);
         }
+        state.unconfirmed.clear();
         self.events(node);
     }
 
@@ -306,13 +325,7 @@ impl Worker {
         if self.events(node) {
             return self.close(node);
         }
-        loop {
-            self.out.clear();
-            if !self.nodes[node].agent.poll_transmit(&mut self.out) {
-                break;
-            }
-            self.nodes[node].send(&self.out, Class::Keep);
-        }
+        self.transmit(node);
         self.flush(node);
         let state = &mut self.nodes[node];
         let expires_ns = state.agent.timeout_ns();
@@ -321,6 +334,47 @@ impl Worker {
             if let Some(at_ns) = expires_ns {
                 self.schedule.add(at_ns, node, Plan::Expire);
             }
+        }
+    }
+
+    /// Queues the messages of an agent's machine.
+    fn transmit(&mut self, node: usize) {
+        loop {
+            self.out.clear();
+            if !self.nodes[node].agent.poll_transmit(&mut self.out) {
+                break;
+            }
+            self.nodes[node].send(&self.out, Class::Keep);
+        }
+    }
+
+    /// Asks the controller to confirm the reports of an agent.
+    fn ask(&mut self, node: usize, is_behind: bool) {
+        let state = &mut self.nodes[node];
+        if let Some(number) = state.agent.ask() {
+            state.unconfirmed.requested(number, is_behind);
+            self.transmit(node);
+            self.flush(node);
+        }
+    }
+
+    /// The controller has confirmed reports of an agent.
+    fn confirm(&mut self, node: usize, number: u32) {
+        let now_ns = self.config.clock.now_ns();
+        self.end_second(now_ns);
+        let Worker { nodes, confirmed, .. } = self;
+        let agent = nodes[node].number;
+        nodes[node].unconfirmed.answered(number, |due_ns, is_timed| match is_timed {
+            true => confirmed.report(agent, None, due_ns, now_ns),
+            false => confirmed.count_only(agent, due_ns),
+        });
+    }
+
+    /// Closes a second of the course of what is confirmed, if it is over.
+    fn end_second(&mut self, now_ns: u64) {
+        if now_ns >= self.next_second_ns {
+            self.confirmed.end_second(now_ns);
+            self.next_second_ns = (now_ns / SECOND_NS + 1) * SECOND_NS;
         }
     }
 
@@ -352,7 +406,12 @@ impl Worker {
                 AgentEvent::Refused => _ = self.totals.refused.fetch_add(1, Relaxed),
                 AgentEvent::Fault => _ = self.totals.faults.fetch_add(1, Relaxed),
                 AgentEvent::Controlled => _ = self.totals.controls.fetch_add(1, Relaxed),
+                AgentEvent::Answered { number } => self.confirm(node, number),
+                // a probe is measured until it is set up
+                AgentEvent::Subscribed { .. } | AgentEvent::Unsubscribed { .. }
+                    if self.nodes[node].number >= FIRST_PROBE => {}
                 AgentEvent::Subscribed { slot, period_ns } => {
+                    self.totals.period_ns.store(period_ns, Relaxed);
                     self.totals.subscribed.fetch_add(1, Relaxed);
                     let phase_ns = (self.random.uniform() * period_ns as f64) as u64;
                     let first_ns = self.config.clock.now_ns() + phase_ns;
@@ -415,6 +474,12 @@ impl Worker {
             counts.dropped += dropped;
             counts.octets += octets;
             count(&mut counts.lateness, late_ns);
+        }
+        if is_queued && self.config.southbound.confirms_reports() {
+            let since = self.nodes[node].unconfirmed.sent(due_ns);
+            if since >= self.config.confirm_every {
+                self.ask(node, true);
+            }
         }
         self.flush(node);
     }
@@ -500,6 +565,9 @@ impl Worker {
 
     /// Reports for each subscription, outside its period.
     fn report_event(&mut self, node: usize, due_ns: u64) {
+        let users = self.nodes[node].users;
+        self.nodes[node].agent.set_users(users);
+        self.transmit(node);
         for slot in 0..self.nodes[node].slots.len() {
             if self.nodes[node].slots[slot].is_active {
                 self.report(node, slot as u16, due_ns);

@@ -6,7 +6,7 @@ use bench::latency_histogram;
 use hdrhistogram::Histogram;
 
 use crate::generator::Window;
-use crate::statistics::count;
+use crate::statistics::{add, count};
 
 /// The reports and answers that an application has received, by their planned times.
 #[derive(Clone, Debug)]
@@ -100,6 +100,33 @@ impl Received {
         count(&mut self.of_second, latency_ns);
     }
 
+    /// Counts a report of which only the arrival is known.
+    pub fn count_only(&mut self, subscription: u32, due_ns: u64) {
+        if self.counts(due_ns) {
+            self.reports += 1;
+            *self.by_subscription.entry(subscription).or_default() += 1;
+        }
+    }
+
+    /// Adds what another thread has counted in the same window. A second's percentiles are those of the slower one.
+    pub fn add(&mut self, other: &Received) {
+        self.reports += other.reports;
+        add(&mut self.latency, &other.latency);
+        for (subscription, reports) in &other.by_subscription {
+            *self.by_subscription.entry(*subscription).or_default() += reports;
+        }
+        for (at, second) in other.seconds.iter().enumerate() {
+            let Some(own) = self.seconds.get_mut(at) else {
+                self.seconds.push(*second);
+                continue;
+            };
+            own.reports += second.reports;
+            own.p50_us = own.p50_us.max(second.p50_us);
+            own.p99_us = own.p99_us.max(second.p99_us);
+            own.max_us = own.max_us.max(second.max_us);
+        }
+    }
+
     /// Forgets the numbers of a subscription, which begin again at its node.
     pub fn renumbered(&mut self, subscription: u32) {
         self.last.remove(&subscription);
@@ -131,6 +158,22 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_of_threads_are_added() {
+        let mut all = Received::default();
+        for thread in 0..2 {
+            let mut received = Received::default();
+            received.begin(Window { from_ns: 0, until_ns: 100 });
+            received.report(thread, None, 10, 20 + u64::from(thread));
+            received.count_only(thread, 20);
+            received.count_only(thread, 200);
+            received.end_second(1_000_000_000);
+            all.add(&received.take());
+        }
+        assert_eq!((all.reports, all.latency.len(), all.by_subscription.len()), (4, 2, 2));
+        assert_eq!((all.seconds.len(), all.seconds[0].reports), (1, 2));
+    }
 
     #[test]
     fn order_of_reports_is_watched_across_the_wrap() {

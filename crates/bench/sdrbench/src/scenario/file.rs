@@ -4,7 +4,7 @@ use settings::{Document, Element, Error, Table, TableKeys};
 
 use e2ap::Version;
 
-use super::{Fault, FaultKind, Knee, Scenario};
+use super::{Fault, FaultKind, Knee, Protocol, Scenario};
 use crate::northbound::Requests;
 use crate::users::{Crowd, Transmissions, UsersConfig};
 
@@ -29,7 +29,18 @@ const FILE: TableKeys = TableKeys {
 };
 const AGENTS: TableKeys = TableKeys {
     name: "[agents]",
-    keys: &["count", "period_ms", "setups_per_s", "ues", "max_ues", "measurements", "e2ap", "probes_per_s"],
+    keys: &[
+        "count",
+        "period_ms",
+        "setups_per_s",
+        "ues",
+        "max_ues",
+        "measurements",
+        "southbound",
+        "e2ap",
+        "confirm_every",
+        "probes_per_s",
+    ],
 };
 const TARGET: TableKeys = TableKeys { name: "[target]", keys: &["cores"] };
 const USERS: TableKeys = TableKeys {
@@ -76,6 +87,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
             agents.invalid("ues", format!("{ues} UEs do not fit into a report of at most {max_ues} (`max_ues`)"))
         );
     }
+    let southbound = agents.choice("southbound", &Protocol::ALL)?.unwrap_or_default();
+    refuse_without_effect(&file, &agents, southbound, periods_ms.len())?;
     let measurements = agents.texts("measurements", 16, "names of measurements")?;
     let transmissions = match file.table("transmissions", &TRANSMISSIONS)? {
         Some(table) => Some(Transmissions {
@@ -124,6 +137,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
             Some(names) => names.into_iter().map(str::to_owned).collect(),
             None => MEASUREMENTS.map(str::to_owned).to_vec(),
         },
+        southbound,
+        confirm_every: agents.integer("confirm_every", 1..=1000)?.unwrap_or(10),
         e2ap: agents.choice("e2ap", &e2ap)?.unwrap_or(Version::V2_03),
         probes_per_s: agents.number("probes_per_s", 0.0..=100.0)?.unwrap_or(5.0),
         users,
@@ -135,9 +150,36 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
             slices_per_s: rate("slices_per_s", 1e5)?,
             resubscriptions_per_s: rate("resubscriptions_per_s", 1e5)?,
         },
-        faults: faults.iter().map(|table| fault(table, duration_s)).collect::<Result<_, Error>>()?,
+        faults: faults.iter().map(|table| fault(table, duration_s, southbound)).collect::<Result<_, Error>>()?,
         knee,
     })
+}
+
+/// Refuses keys that have no effect with a protocol of the agents.
+fn refuse_without_effect(
+    file: &Table<'_>,
+    agents: &Table<'_>,
+    southbound: Protocol,
+    periods: usize,
+) -> Result<(), Error> {
+    match southbound {
+        Protocol::E2ap if agents.contains("confirm_every") => {
+            Err(agents.invalid("confirm_every", "only `southbound = \"flexran\"` has confirmations"))
+        }
+        Protocol::E2ap => Ok(()),
+        Protocol::FlexRan => {
+            if let Some(key) = ["measurements", "e2ap"].into_iter().find(|key| agents.contains(key)) {
+                return Err(agents.invalid(key, "it has no effect on FlexRAN agents: leave it out"));
+            }
+            if file.contains("applications") {
+                return Err(file.invalid("applications", "xApps do not see FlexRAN agents: leave the table out"));
+            }
+            if periods > 1 {
+                return Err(agents.invalid("period_ms", "the controller sets the period of FlexRAN agents: give one"));
+            }
+            Ok(())
+        }
+    }
 }
 
 /// A number, or an array of numbers: the steps.
@@ -189,9 +231,12 @@ fn users(table: &Table<'_>, transmissions: Option<Transmissions>) -> Result<User
     })
 }
 
-fn fault(table: &Table<'_>, duration_s: f64) -> Result<Fault, Error> {
+fn fault(table: &Table<'_>, duration_s: f64, southbound: Protocol) -> Result<Fault, Error> {
     let kind = table.choice("kind", &FaultKind::ALL)?;
     let kind = kind.ok_or_else(|| table.missing("kind", "the kind of the fault"))?;
+    if (kind, southbound) == (FaultKind::SlowReader, Protocol::FlexRan) {
+        return Err(table.invalid("kind", "no xApp reads reports of FlexRAN agents: leave this fault out"));
+    }
     let at_s = required(table, "at_s", 0.0..=AN_HOUR_S)?;
     if at_s >= duration_s {
         return Err(
@@ -245,6 +290,11 @@ mod tests {
             ("[agents]\ncount = 1\n[knee]\nfrom = 5\nuntil = 5", "until"),
             ("[agents]\ncount = 1\n[users]\narrivals_per_s = 1", "holding_mean_s"),
             ("[agents]\ncount = 1\ne2ap = \"9.99\"", "e2ap"),
+            ("[agents]\ncount = 1\nsouthbound = \"e3\"", "southbound"),
+            ("[agents]\ncount = 1\nconfirm_every = 2", "confirm_every"),
+            ("[agents]\ncount = 1\nsouthbound = \"flexran\"\ne2ap = \"2.03\"", "e2ap"),
+            ("[agents]\ncount = 1\nsouthbound = \"flexran\"\nperiod_ms = [1, 2]", "period_ms"),
+            ("[agents]\ncount = 1\nsouthbound = \"flexran\"\n[applications]\ncount = 1", "applications"),
         ] {
             let error = read("test", text).expect_err(text).to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -1,4 +1,4 @@
-//! A scenario: the load, what is measured, and how long. It is a TOML file; ten are part of the program.
+//! A scenario: the load, what is measured, and how long. It is a TOML file; eleven are part of the program.
 
 mod file;
 
@@ -8,9 +8,10 @@ use crate::northbound::Requests;
 use crate::users::UsersConfig;
 
 /// The scenarios of the program, by name.
-const SHIPPED: [(&str, &str); 10] = [
+const SHIPPED: [(&str, &str); 11] = [
     ("smoke", include_str!("../../scenarios/smoke.toml")),
     ("agents", include_str!("../../scenarios/agents.toml")),
+    ("flexran", include_str!("../../scenarios/flexran.toml")),
     ("periods", include_str!("../../scenarios/periods.toml")),
     ("ten-thousand", include_str!("../../scenarios/ten-thousand.toml")),
     ("knee", include_str!("../../scenarios/knee.toml")),
@@ -56,8 +57,12 @@ pub struct Scenario {
     pub max_ues: u16,
     /// The measurements of each UE.
     pub measurements: Vec<String>,
+    /// The protocol of the agents.
+    pub southbound: Protocol,
     /// The version of E2AP.
     pub e2ap: Version,
+    /// After how many reports of a FlexRAN agent the controller is asked for an echo, which confirms them.
+    pub confirm_every: usize,
     /// How often one more agent is set up while the others report.
     pub probes_per_s: f64,
     /// How users come and go.
@@ -70,6 +75,21 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// The search for the highest load.
     pub knee: Option<Knee>,
+}
+
+/// The protocol of the agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// E2 nodes.
+    #[default]
+    E2ap,
+    /// FlexRAN agents of eNBs.
+    FlexRan,
+}
+
+impl Protocol {
+    /// All protocols with their names.
+    pub const ALL: [(&'static str, Protocol); 2] = [("e2ap", Protocol::E2ap), ("flexran", Protocol::FlexRan)];
 }
 
 /// A fault.

@@ -1,6 +1,7 @@
 //! The side of the controller under test that faces base stations.
 
 pub mod e2;
+pub mod flexran;
 
 /// An agent's side of a protocol between base station and controller, without sockets and clocks.
 ///
@@ -29,6 +30,15 @@ pub trait Agent: Send {
 
     /// Appends a report of a subscription. Returns whether the subscription is active.
     fn write_report(&mut self, report: Report, out: &mut Vec<u8>) -> bool;
+
+    /// The agent has so many users now: what the protocol says about it is queued.
+    fn set_users(&mut self, _users: u16) {}
+
+    /// Queues a request whose answer, [`AgentEvent::Answered`], shows that the controller has read all reports before it. Returns its
+    /// number; `None` if nothing is reported, too many wait for their answers, or the protocol has no such request.
+    fn ask(&mut self) -> Option<u32> {
+        None
+    }
 }
 
 /// A report to write.
@@ -67,6 +77,11 @@ pub enum AgentEvent {
         /// The subscription.
         slot: u16,
     },
+    /// The controller has answered a request of [`Agent::ask`], and with it those before.
+    Answered {
+        /// Its number.
+        number: u32,
+    },
     /// A control was answered.
     Controlled,
     /// The controller sent something that the protocol does not allow here.
@@ -80,4 +95,10 @@ pub trait Southbound: Send + Sync {
 
     /// The agent with a number, from 1 on.
     fn agent(&self, number: u32) -> Box<dyn Agent>;
+
+    /// Whether agents find out what the controller has read ([`Agent::ask`]), and how often they report is up to the controller: no
+    /// application is needed.
+    fn confirms_reports(&self) -> bool {
+        false
+    }
 }

@@ -1,5 +1,6 @@
 //! `ferric nodes`, `cells`, `ues`, `slices`, `subscriptions` and `xapps`: what a RIC knows, from its northbound interface.
 
+mod flexran;
 mod resource;
 mod table;
 

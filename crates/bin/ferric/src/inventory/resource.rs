@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Ric;
 use super::table::Column;
+use super::{Ric, flexran};
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,12 +110,19 @@ impl Resource {
         }
     }
 
-    /// Reads the document: that of the REST interface, or, for slices, the slices of each node that has them.
+    /// Reads the document: that of the REST interface with FlexRAN agents, or, for slices, the slices of each node that has them.
     pub(super) fn read(self, ric: &Ric) -> anyhow::Result<Value> {
         let path = self.path();
-        let document = ric.get(path)?;
+        let mut document = ric.get(path)?;
         let entries = ric.entries(path, &document, self.member())?;
         if self != Resource::Slices {
+            // a RIC that is older, or without FlexRAN, has no such resource
+            if let Some(of_agents) = flexran::entries_of(self)
+                && let Some(agents) = ric.find(flexran::PATH)?
+                && let Some(entries) = document[self.member()].as_array_mut()
+            {
+                entries.extend(agents["agents"].as_array().into_iter().flatten().flat_map(of_agents));
+            }
             return Ok(document);
         }
         let mut nodes = Vec::new();
@@ -155,7 +162,9 @@ fn text(value: &Value) -> String {
 
 fn node(node: &Value) -> Vec<String> {
     let slices = if node["has_slices"] == true { "yes" } else { "no" };
-    vec![text(&node["id"]), text(&node["e2ap"]), text(&node["ues"]), slices.to_owned()]
+    // a FlexRAN agent has no version of E2AP
+    let protocol = if node["protocol"].is_null() { &node["e2ap"] } else { &node["protocol"] };
+    vec![text(&node["id"]), text(protocol), text(&node["ues"]), slices.to_owned()]
 }
 
 fn cell(cell: &Value) -> Vec<String> {

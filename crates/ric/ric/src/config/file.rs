@@ -72,6 +72,10 @@ impl RicConfig {
             let path = |key| tls.text(key, "a file")?.map(PathBuf::from).ok_or_else(|| tls.missing(key, "a PEM file"));
             config.tls = Some(TlsFiles { ca: path("ca")?, certificate: path("certificate")?, key: path("key")? });
         }
+        #[cfg(feature = "flexran")]
+        {
+            config.flexran = flexran(&file)?;
+        }
         #[cfg(feature = "rest")]
         {
             config.rest = rest::server(&file)?;
@@ -109,7 +113,9 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 9] = [
+    let features: [(&'static str, &str, bool); 11] = [
+        ("flexran", "flexran", cfg!(feature = "flexran")),
+        ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
         ("tls", "tls", cfg!(feature = "tls")),
         ("rest", "rest", cfg!(feature = "rest")),
         ("rest_access", "rest", cfg!(feature = "rest")),
@@ -136,6 +142,18 @@ fn integer<T: TryFrom<i64>>(table: &Table<'_>, keys: &[Key], key: &'static str) 
 /// Reads a number of milliseconds within its declared range.
 fn period(table: &Table<'_>, keys: &[Key], key: &'static str) -> Result<Option<Duration>, ConfigError> {
     Ok(integer(table, keys, key)?.map(Duration::from_millis))
+}
+
+/// Reads the keys of FlexRAN agents.
+#[cfg(feature = "flexran")]
+fn flexran(file: &Table<'_>) -> Result<crate::flexran::FlexRanConfig, ConfigError> {
+    use crate::flexran::FlexRanConfig;
+    let mut config = FlexRanConfig::default();
+    if let Some(url) = file.text("flexran", "a URL")? {
+        config.address = Some(FlexRanConfig::address(url).map_err(|reason| file.invalid("flexran", reason))?);
+    }
+    set(&mut config.period_ms, integer(file, &FILE_KEYS, "flexran_period_ms")?);
+    Ok(config)
 }
 
 /// Reads the keys of the server.

@@ -80,7 +80,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 45] = [
+pub(super) const FILE_KEYS: [Key; 47] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
@@ -105,6 +105,18 @@ pub(super) const FILE_KEYS: [Key; 45] = [
         Values::Other("list of RAN function ids, 1 to 65536 of them, or `[\"*\"]`"),
         DefaultValue::Is("[2, 3, 142, 143, 144, 145, 146, 147, 148]"),
         "the RAN functions that FlexRIC's xApps see: those that FlexRIC knows by default, since its xApps abort on others; `[\"*\"]` for all",
+    ),
+    key(
+        "flexran",
+        Values::Other("URL"),
+        absent("none", "\"tcp://0.0.0.0:2210\""),
+        "the address for [FlexRAN agents](flexran.md) of eNBs; the default port is 2210",
+    ),
+    key(
+        "flexran_period_ms",
+        Values::Integer(1, MAX_MS),
+        DefaultValue::Is("1000"),
+        "the period of the statistics that FlexRAN agents are asked for",
     ),
     key(
         "rest",

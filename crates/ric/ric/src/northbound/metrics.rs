@@ -26,6 +26,49 @@ pub(super) struct RicMetrics {
     controls: Counter,
     control_durations: Histogram,
     loop_delays: Histogram,
+    #[cfg(feature = "flexran")]
+    flexran: Option<FlexRanMetrics>,
+}
+
+/// The metrics of FlexRAN agents.
+#[cfg(feature = "flexran")]
+struct FlexRanMetrics {
+    source: crate::flexran::FlexRanAgents,
+    agents: Gauge,
+    reports: Counter,
+    echoes: Counter,
+    refused: Counter,
+    faults: Counter,
+}
+
+#[cfg(feature = "flexran")]
+impl FlexRanMetrics {
+    fn new(registry: &Registry, source: crate::flexran::FlexRanAgents) -> Self {
+        let counter = |name, help| registry.counter(name, help, &[]);
+        FlexRanMetrics {
+            source,
+            agents: registry.gauge("ferric_flexran_agents", "FlexRAN agents that are connected.", &[]),
+            reports: counter("ferric_flexran_reports_total", "Statistics replies of FlexRAN agents."),
+            echoes: counter("ferric_flexran_echoes_total", "Echo requests of FlexRAN agents, which were answered."),
+            refused: counter(
+                "ferric_flexran_refused_total",
+                "Connections of FlexRAN agents that were refused, since there were too many.",
+            ),
+            faults: counter(
+                "ferric_flexran_faults_total",
+                "Connections of FlexRAN agents that were closed by a fault of the agent.",
+            ),
+        }
+    }
+
+    fn read(&self) {
+        let counters = self.source.counters();
+        self.agents.set(&[], self.source.count() as f64);
+        self.reports.set_total(&[], counters.reports as f64);
+        self.echoes.set_total(&[], counters.echoes as f64);
+        self.refused.set_total(&[], counters.refused as f64);
+        self.faults.set_total(&[], counters.faults as f64);
+    }
 }
 
 impl RicMetrics {
@@ -65,8 +108,17 @@ impl RicMetrics {
                 &[],
                 DURATIONS_S,
             ),
+            #[cfg(feature = "flexran")]
+            flexran: None,
             registry: registry.clone(),
         }
+    }
+
+    /// With the metrics of FlexRAN agents.
+    #[cfg(feature = "flexran")]
+    pub fn with_flexran(mut self, agents: crate::flexran::FlexRanAgents) -> Self {
+        self.flexran = Some(FlexRanMetrics::new(&self.registry, agents));
+        self
     }
 
     pub fn note_control(&self, ended: &ControlOutcome, duration: Duration) {
@@ -86,6 +138,10 @@ impl RicMetrics {
         self.dropped_reports.set_total(&[], counters.dropped_reports as f64);
         self.stray_indications.set_total(&[], counters.stray_indications as f64);
         self.stray_answers.set_total(&[], counters.stray_answers as f64);
+        #[cfg(feature = "flexran")]
+        if let Some(flexran) = &self.flexran {
+            flexran.read();
+        }
     }
 }
 

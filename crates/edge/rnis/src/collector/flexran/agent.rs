@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use flexran::{
+    Body, CellConfig, EnbConfig, GtpStatistics, LogicalChannel, MacStatistics, MeasurementEvents, Neighbour, PlmnId,
+    RrcMeasurements, UeChannels, UeConfig, UeStateChangeKind, UeStatistics,
+};
 use ids::PlmnIdentity;
 
-use super::messages::{
-    CellConfig, EnbConfig, GtpStatistics, MacStatistics, Message, Neighbour, PlmnId, RrcMeasurements, UeChannels,
-    UeConfig, UeStatistics,
-};
 use crate::collector::Output;
 use crate::collector::ues::{BearerReport, Identity, Moment, Scope, Ues};
 use crate::event::{BearerQos, CellMeasurement, Change, Quantities, Tunnel};
@@ -43,7 +43,7 @@ impl Shared {
 #[derive(Debug)]
 pub(super) struct Agent {
     pub scope: Scope,
-    pub enb_id: u64,
+    pub enb_id: u32,
     cells: BTreeMap<u32, (Cell, CellConfig)>,
     /// The UEs by C-RNTI.
     ues: HashMap<u32, KnownUe>,
@@ -55,7 +55,7 @@ pub(super) struct Agent {
 struct KnownUe {
     key: String,
     carrier: u32,
-    events: u8,
+    events: MeasurementEvents,
     is_gbr: bool,
     counted: Option<MacStatistics>,
 }
@@ -66,53 +66,51 @@ impl Agent {
     }
 
     /// Reads a message. Returns whether the configurations of UEs have changed, so that they are requested again.
-    pub fn read(&mut self, message: Message, at: Moment, shared: &mut Shared, output: &dyn Output) -> bool {
-        match message {
-            Message::EnbConfig(config) => self.configure(config, shared, output),
-            Message::UeConfigs(ues) => {
-                for ue in &ues {
+    pub fn read(&mut self, body: Body, at: Moment, shared: &mut Shared, output: &dyn Output) -> bool {
+        match body {
+            Body::Hello(hello) => self.enb_id = hello.bs_id.map_or(self.enb_id, |id| id as u32),
+            Body::EnbConfig(config) => self.configure(config, shared, output),
+            Body::UeConfigs(configs) => {
+                for ue in &configs.ues {
                     self.see(ue, at, shared, output);
                 }
                 // those that are gone without a notification
-                let reported: BTreeSet<u32> = ues.iter().map(|ue| ue.rnti).collect();
+                let reported: BTreeSet<u32> = configs.ues.iter().map(|ue| ue.rnti).collect();
                 let gone: Vec<u32> = self.ues.keys().copied().filter(|rnti| !reported.contains(rnti)).collect();
                 gone.into_iter().for_each(|rnti| self.leave(rnti, at, shared));
             }
-            Message::LogicalChannels(ues) => {
-                ues.iter().for_each(|ue| self.report_channels(ue, at, shared, output));
+            Body::LogicalChannels(channels) => {
+                channels.ues.iter().for_each(|ue| self.report_channels(ue, at, shared, output));
             }
-            Message::Statistics(ues) => self.report_statistics(&ues, at, shared, output),
-            Message::UeStateChange { kind, config } => {
-                const ACTIVATED: u32 = 1;
-                const DEACTIVATED: u32 = 2;
-                const MOVED: u32 = 3;
-                match kind {
-                    DEACTIVATED => {
-                        if let Some(ue) = self.ues.remove(&config.rnti) {
-                            shared.ues.release(&ue.key, at, output);
-                        }
-                    }
-                    MOVED => self.leave(config.rnti, at, shared),
-                    kind => {
-                        if let Some(key) = self.see(&config, at, shared, output).filter(|_| kind == ACTIVATED) {
-                            shared.ues.arrive(&key);
-                        }
-                        return true;
+            Body::Statistics(statistics) => self.report_statistics(&statistics.ues, at, shared, output),
+            Body::UeStateChange(change) => match change.kind {
+                UeStateChangeKind::DEACTIVATED => {
+                    if let Some(ue) = self.ues.remove(&change.config.rnti) {
+                        shared.ues.release(&ue.key, at, output);
                     }
                 }
-            }
-            Message::Hello { .. } | Message::EchoRequest { .. } | Message::Disconnect | Message::Other => {}
+                UeStateChangeKind::MOVED => self.leave(change.config.rnti, at, shared),
+                kind => {
+                    let key = self.see(&change.config, at, shared, output);
+                    if let Some(key) = key.filter(|_| kind == UeStateChangeKind::ACTIVATED) {
+                        shared.ues.arrive(&key);
+                    }
+                    return true;
+                }
+            },
+            _ => {}
         }
         false
     }
 
     fn configure(&mut self, config: EnbConfig, shared: &mut Shared, output: &dyn Output) {
-        self.enb_id = config.enb_id;
+        // newer agents state it in their hello
+        self.enb_id = config.enb_id.unwrap_or(self.enb_id);
         self.forget_cells(shared, output);
         for cell in config.cells.into_iter().take(MAX_CELLS) {
-            let Some(plmn) = cell.plmn.and_then(plmn) else { continue };
+            let Some(plmn) = cell.plmns.first().and_then(plmn) else { continue };
             // a macro eNB has 20 bits of the cell identity (TS 36.413 9.2.1.37); the protocol numbers its carriers
-            let identity = (config.enb_id as u32 & 0xf_ffff) << 8 | cell.carrier_index & 0xff;
+            let identity = (self.enb_id & 0xf_ffff) << 8 | cell.carrier_index & 0xff;
             let global = Cell::eutra(plmn, identity);
             shared.cells.insert((cell.pci, global), self.scope);
             self.cells.insert(cell.carrier_index, (global, cell));
@@ -150,7 +148,7 @@ impl Agent {
         let cell = self.cell(ue.primary_carrier)?;
         let rnti = format!("rnti:{:#06x}@{}", ue.rnti, cell.digits());
         // fifteen digits; without IMSI the UE has its name in the cell
-        let imsi = ue.imsi.map(|imsi| format!("imsi:{imsi:015}"));
+        let imsi = ue.imsi.filter(|imsi| *imsi > 0).map(|imsi| format!("imsi:{imsi:015}"));
         let key = imsi.clone().unwrap_or_else(|| rnti.clone());
         let former = self.ues.get(&ue.rnti).map(|known| known.key.clone()).filter(|former| *former != key);
         if let Some(former) = former {
@@ -162,17 +160,18 @@ impl Agent {
         if let Some(before) = before {
             shared.ues.change_cell(&key, at, before, cell, output);
         }
-        let secondary = ue.secondary_carriers.iter().filter_map(|carrier| Some(self.cells.get(carrier)?.0));
+        let secondary = ue.secondary_cells.iter().filter_map(|cell| Some(self.cells.get(&cell.carrier_index)?.0));
         let secondary = secondary.filter(|secondary| *secondary != cell).collect();
         shared.ues.aggregate(&key, at, secondary, &[], output);
         let known = self.ues.entry(ue.rnti).or_insert_with(|| KnownUe {
             key: key.clone(),
             carrier: ue.primary_carrier,
-            events: 0,
+            events: MeasurementEvents::default(),
             is_gbr: false,
             counted: None,
         });
-        (known.key, known.carrier, known.events) = (key.clone(), ue.primary_carrier, ue.events);
+        let events = ue.measurements.as_ref().and_then(|info| info.events).unwrap_or_default();
+        (known.key, known.carrier, known.events) = (key.clone(), ue.primary_carrier, events);
         Some(key)
     }
 
@@ -189,13 +188,13 @@ impl Agent {
         let reports: Vec<BearerReport> = data
             .clone()
             .map(|channel| {
-                let qci = channel.qci.and_then(|qci| u8::try_from(qci + 1).ok());
-                let qos = qci.map(|qci| BearerQos { qci, rates_bps: channel.is_gbr.then_some(channel.rates_bps) });
+                let qci = channel.qci.and_then(|qci| u8::try_from(qci.checked_add(1)?).ok());
+                let qos = qci.map(|qci| BearerQos { qci, rates_bps: is_gbr(channel).then(|| rates_bps(channel)) });
                 let id = (channel.lcid - FIRST_LCID + FIRST_E_RAB) as u8;
                 BearerReport { id, state: BearerState { qos, tunnel: None }, slice: None }
             })
             .collect();
-        ue.is_gbr = data.clone().any(|channel| channel.is_gbr);
+        ue.is_gbr = data.clone().any(is_gbr);
         shared.ues.report_bearers(&ue.key, at, &reports, true, output);
     }
 
@@ -205,7 +204,7 @@ impl Agent {
             let Some(ue) = self.ues.get_mut(&reported.rnti) else { continue };
             let (key, events, carrier) = (ue.key.clone(), ue.events, ue.carrier);
             if let Some(mac) = &reported.mac
-                && let Some(before) = ue.counted.replace(*mac)
+                && let Some(before) = ue.counted.replace(mac.clone())
             {
                 // the counters wrap around
                 let kbit = |now: u32, before: u32| now.wrapping_sub(before) / 125;
@@ -247,7 +246,16 @@ impl Agent {
     }
 }
 
-fn plmn(of: PlmnId) -> Option<PlmnIdentity> {
+fn is_gbr(channel: &LogicalChannel) -> bool {
+    channel.bearer_type == Some(1)
+}
+
+/// Maximum downlink and uplink, guaranteed downlink and uplink bit rates, in bit/s.
+fn rates_bps(of: &LogicalChannel) -> [u64; 4] {
+    [of.max_dl_bps, of.max_ul_bps, of.guaranteed_dl_bps, of.guaranteed_ul_bps].map(Option::unwrap_or_default)
+}
+
+fn plmn(of: &PlmnId) -> Option<PlmnIdentity> {
     let width = if of.mnc_digits == 3 { 3 } else { 2 };
     if of.mcc > 999 || of.mnc > if width == 3 { 999 } else { 99 } {
         return None;
@@ -270,7 +278,7 @@ fn tunnel(of: &GtpStatistics) -> Option<BearerReport> {
 fn report_measurements(
     key: &str,
     measured: &RrcMeasurements,
-    events: u8,
+    events: MeasurementEvents,
     cell: Cell,
     at: Moment,
     shared: &Shared,
@@ -280,8 +288,9 @@ fn report_measurements(
     if serving.rsrp.is_none() || serving.rsrq.is_none() {
         return;
     }
-    let neighbours = measured.neighbours.iter().filter_map(|neighbour| {
-        let quantities = quantities(neighbour.rsrp, neighbour.rsrq);
+    let neighbours = measured.neighbours.iter().flat_map(|of| &of.eutra).filter_map(|neighbour| {
+        let signal = neighbour.signal.as_ref();
+        let quantities = quantities(signal.and_then(|of| of.rsrp), signal.and_then(|of| of.rsrq));
         Some(CellMeasurement { cell: neighbour_cell(neighbour, shared)?, quantities })
     });
     let (neighbours, trigger) = (neighbours.collect(), trigger(measured.meas_id, events));
@@ -290,7 +299,8 @@ fn report_measurements(
 }
 
 fn neighbour_cell(neighbour: &Neighbour, shared: &Shared) -> Option<Cell> {
-    let global = neighbour.plmn.as_ref().and_then(|plmn| plmn.parse().ok()).zip(neighbour.cell_id);
+    let global = neighbour.cgi.as_ref().and_then(|cgi| cgi.cell.as_ref());
+    let global = global.and_then(|cell| cell.plmn.as_ref()?.0.parse().ok().zip(cell.cell_id));
     global.map(|(plmn, id)| Cell::eutra(plmn, id)).or_else(|| shared.find(neighbour.pci?))
 }
 
@@ -308,7 +318,7 @@ fn quantities(rsrp: Option<i32>, rsrq: Option<i32>) -> Quantities {
 
 /// Why a UE reports (MEC 012 6.5.11): the only measurement that is configured; of several the one of the measurement identity, which
 /// OpenAirInterface numbers in the order of the events.
-fn trigger(meas_id: i32, events: u8) -> u8 {
+fn trigger(meas_id: i32, MeasurementEvents(events): MeasurementEvents) -> u8 {
     // periodical, and A1 to A5
     const TRIGGERS: [u8; 6] = [1, 10, 11, 12, 13, 14];
     let number = match (events.count_ones(), meas_id) {
@@ -325,6 +335,7 @@ mod tests {
 
     #[test]
     fn triggers_are_those_of_configured_events() {
+        let trigger = |meas_id, events| trigger(meas_id, MeasurementEvents(events));
         assert_eq!([trigger(4, 0), trigger(4, 1 << 4), trigger(9, 1 << 1)], [0, 12, 1]);
         let all = 0b111_1110;
         assert_eq!((1..=7).map(|id| trigger(id, all)).collect::<Vec<_>>(), [1, 10, 11, 12, 13, 14, 0]);
@@ -345,7 +356,7 @@ mod tests {
 
     #[test]
     fn networks_have_two_or_three_digits() {
-        let digits = |mcc, mnc, mnc_digits| plmn(PlmnId { mcc, mnc, mnc_digits }).map(|plmn| plmn.to_string());
+        let digits = |mcc, mnc, mnc_digits| plmn(&PlmnId { mcc, mnc, mnc_digits }).map(|plmn| plmn.to_string());
         assert_eq!(digits(1, 1, 2).as_deref(), Some("00101"));
         assert_eq!(digits(310, 410, 3).as_deref(), Some("310410"));
         assert_eq!(digits(1, 1, 3).as_deref(), Some("001001"));

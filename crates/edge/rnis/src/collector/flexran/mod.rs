@@ -11,10 +11,8 @@
 //! | statistics | measurement reports of E-UTRA, tunnels, usage of cells, data volume of UEs |
 
 mod agent;
-mod messages;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +24,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use flexran::{Body, Direction, Echo, Hello, Message, StatisticsRequest, ue_flags};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -38,10 +37,11 @@ use super::ues::{Moment, Scope, Ues};
 use crate::directory::Directory;
 use crate::faults::Faults;
 use agent::{Agent, Shared};
-use messages::{Message, Request};
 
 /// How often the configurations are requested, which have no notifications of all their changes, and an echo.
 const REFRESH_PERIOD: Duration = Duration::from_secs(5);
+/// What statistics contain of each UE.
+const UE_STATISTICS: u32 = ue_flags::RRC_MEASUREMENTS | ue_flags::GTP | ue_flags::MAC;
 
 /// The configuration of [`FlexRanCollector`].
 #[derive(Clone, Debug)]
@@ -262,7 +262,7 @@ async fn converse(
     refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut frame = Frame::default();
     let mut heard = Instant::now();
-    send(&mut writer, &[Request::Hello], &mut xid).await?;
+    send(&mut writer, [Body::Hello(Hello::default())], &mut xid).await?;
     loop {
         let deadline = TokioInstant::from_std(heard + server.config.silence);
         tokio::select! {
@@ -272,47 +272,58 @@ async fn converse(
                 let at = Moment::now();
                 let message = Message::decode(&octets).map_err(|error| broken(error.to_string()))?;
                 heard = Instant::now();
-                match message {
-                    Message::Hello { is_request } => {
-                        if is_request {
-                            send(&mut writer, &[Request::HelloReply], &mut xid).await?;
+                match message.body {
+                    Body::Hello(hello) => {
+                        if message.direction == Direction::Initiating {
+                            let reply = Message::reply(message.xid, Body::Hello(Hello::default()));
+                            write(&mut writer, &reply.encode()).await?;
                         }
+                        agent.read(Body::Hello(hello), at, &mut server.state.borrow_mut().shared, &*server.output);
                         if !is_greeted {
                             is_greeted = true;
                             info!("a FlexRAN agent has connected from {peer}");
-                            let statistics = Request::Statistics(server.config.period_ms);
-                            let all = [Request::EnbConfig, Request::UeConfigs, Request::LogicalChannels, statistics];
-                            send(&mut writer, &all, &mut xid).await?;
+                            let statistics = StatisticsRequest::periodical(server.config.period_ms, UE_STATISTICS);
+                            let statistics = Body::StatisticsRequest(statistics);
+                            let configurations =
+                                [Body::EnbConfigRequest, Body::UeConfigRequest, Body::LogicalChannelRequest];
+                            send(&mut writer, configurations.into_iter().chain([statistics]), &mut xid).await?;
                         }
                     }
                     _ if !is_greeted => return Err(broken("its first message is no hello")),
-                    Message::EchoRequest { xid: of } => write(&mut writer, &Request::EchoReply.encode(of)).await?,
-                    Message::Disconnect => {
+                    Body::EchoRequest(_) => {
+                        let reply = Message::reply(message.xid, Body::EchoReply(Echo::default()));
+                        write(&mut writer, &reply.encode()).await?;
+                    }
+                    Body::Disconnect => {
                         return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the agent has ended it"));
                     }
-                    message => {
+                    body => {
                         let has_changed = {
                             let state = &mut *server.state.borrow_mut();
-                            agent.read(message, at, &mut state.shared, &*server.output)
+                            agent.read(body, at, &mut state.shared, &*server.output)
                         };
                         if has_changed {
-                            send(&mut writer, &[Request::LogicalChannels], &mut xid).await?;
+                            send(&mut writer, [Body::LogicalChannelRequest], &mut xid).await?;
                         }
                     }
                 }
             }
             _ = refresh.tick(), if is_greeted => {
-                let all = [Request::EchoRequest, Request::UeConfigs, Request::LogicalChannels];
-                send(&mut writer, &all, &mut xid).await?;
+                let echo = Body::EchoRequest(Echo::default());
+                send(&mut writer, [echo, Body::UeConfigRequest, Body::LogicalChannelRequest], &mut xid).await?;
             }
         }
     }
 }
 
-async fn send(writer: &mut (impl AsyncWriteExt + Unpin), requests: &[Request], xid: &mut u64) -> io::Result<()> {
+async fn send(
+    writer: &mut (impl AsyncWriteExt + Unpin),
+    requests: impl IntoIterator<Item = Body>,
+    xid: &mut u32,
+) -> io::Result<()> {
     for request in requests {
-        *xid += 1;
-        write(writer, &request.encode(*xid)).await?;
+        *xid = xid.wrapping_add(1);
+        write(writer, &Message::request(*xid, request).encode()).await?;
     }
     Ok(())
 }

@@ -101,8 +101,7 @@ fn cell(identity: u32) -> Cell {
 
 /// The number of the body in each request, in order.
 fn bodies(peer: &mut Peer, count: usize) -> Vec<u32> {
-    let body = |octets: Vec<u8>| wire::Fields(&octets).map(|field| field.unwrap().number).find(|number| *number != 100);
-    (0..count).map(|_| body(peer.receive()).unwrap()).collect()
+    (0..count).map(|_| Message::decode(&peer.receive()).unwrap().kind().0).collect()
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! The recording contains, for each number of UEs, successive reports of each UE's measurements (report style 4, message format 3).
 //! The identities of UEs have places in the octets where an agent writes its number, so that agents share the recording.
 
+pub mod flexran;
+
 use std::time::Duration;
 
 use anyhow::{Context, bail};
