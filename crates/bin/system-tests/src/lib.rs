@@ -93,6 +93,20 @@ impl TestRic {
     }
 }
 
+/// The agreements of two operators with the PLMNs 001.01 and 001.02, in percent of each cell.
+///
+/// # Panics
+/// If the shares exceed a cell.
+#[must_use]
+pub fn two_operators(a: &TestRic, share_a: u32, b: &TestRic, share_b: u32) -> virtualization::Sla {
+    let text = format!(
+        "[[tenant]]\nname = \"a\"\nshare_percent = {share_a}\nplmn = \"00101\"\nric = \"{}\"\n\
+         [[tenant]]\nname = \"b\"\nshare_percent = {share_b}\nplmn = \"00102\"\nric = \"{}\"\n",
+        a.e2, b.e2
+    );
+    virtualization::Sla::parse(&text).expect("agreements")
+}
+
 /// An emulated RAN.
 pub struct TestRan {
     ric: Address,

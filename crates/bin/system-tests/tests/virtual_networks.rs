@@ -6,7 +6,7 @@ use ferric::xapp::Ric;
 use ran::scenario::ScenarioFolders;
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
-use system_tests::{PATIENCE, TestRan, TestRic, eventually};
+use system_tests::{PATIENCE, TestRan, TestRic, eventually, two_operators as sla};
 use virtualization::Sla;
 
 /// A cell with two UEs of each operator, which always have data.
@@ -34,16 +34,6 @@ struct Network {
 
 const NODE_A: &str = "gnb-00101-e00";
 const NODE_B: &str = "gnb-00102-e00";
-
-/// The agreements of two operators, in percent of the cell.
-fn sla(a: &TestRic, share_a: u32, b: &TestRic, share_b: u32) -> Sla {
-    let text = format!(
-        "[[tenant]]\nname = \"a\"\nshare_percent = {share_a}\nplmn = \"00101\"\nric = \"{}\"\n\
-         [[tenant]]\nname = \"b\"\nshare_percent = {share_b}\nplmn = \"00102\"\nric = \"{}\"\n",
-        a.e2, b.e2
-    );
-    Sla::parse(&text).unwrap()
-}
 
 fn ran(ric: &TestRic) -> TestRan {
     let scenario = Scenario::from_toml(SCENARIO, &ScenarioFolders::with_traces(".".as_ref())).unwrap();

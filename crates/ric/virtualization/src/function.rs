@@ -1,26 +1,43 @@
 //! A RAN function of a virtual node.
 
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RanFunction, RequestKey, Views};
-use ferric::e2::{ControlRequest, Function, SubscriptionRequest, SubscriptionSpec, Time};
+use ferric::e2::{Action, ControlRequest, Function, SubscriptionRequest, SubscriptionSpec, Time};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionType};
 
 use e2sm::slice::{ControlHeader, ControlMessage};
 
+use crate::ccc;
 use crate::kpm::KpmView;
-use crate::node::{Command, CommandKind, MAX_CONTROLS, MAX_SUBSCRIPTIONS, Offered, Outgoing, SharedNode};
+use crate::node::{Command, CommandKind, Effect, MAX_CONTROLS, MAX_SUBSCRIPTIONS, Offered, SharedNode, View};
+use crate::outgoing::Queue;
+use crate::rc::{self, RcView};
 
 /// A RAN function of a base station, as a tenant has it.
 pub(crate) struct VirtualFunction {
-    pub node: SharedNode,
-    pub tenant: usize,
-    pub definition: Function,
-    pub model: Offered,
+    node: SharedNode,
+    tenant: usize,
+    definition: Function,
+    model: Offered,
+    /// Swapped with the queue that is sent.
+    spare: Queue,
 }
 
 impl VirtualFunction {
+    pub fn new(node: SharedNode, tenant: usize, definition: Function, model: Offered) -> Self {
+        VirtualFunction { node, tenant, definition, model, spare: Queue::default() }
+    }
+
     fn command(&self, kind: CommandKind) {
-        let command = Command { tenant: self.tenant, function: self.definition.id, kind };
-        self.node.lock().commands.push_back(command);
+        self.node.command(Command { tenant: self.tenant, function: self.definition.id, kind });
+    }
+
+    /// Whether tenants have actions of a kind.
+    fn offers(&self, action: &Action) -> bool {
+        match action.kind {
+            RicActionType::Report => true,
+            RicActionType::Insert => matches!(self.model, Offered::Rc(_)),
+            _ => false,
+        }
     }
 }
 
@@ -33,6 +50,7 @@ impl RanFunction for VirtualFunction {
         self.definition.clone()
     }
 
+    /// The base station answers: what it does not admit, the tenant does not have.
     fn subscribe(
         &mut self,
         _: Time,
@@ -40,26 +58,27 @@ impl RanFunction for VirtualFunction {
         request: &SubscriptionRequest,
         _: &Views,
     ) -> Result<Admission, Cause> {
-        let (mut admitted, mut not_admitted) = (Vec::new(), Vec::new());
-        let mut actions = Vec::new();
-        for action in &request.actions {
-            if action.kind == RicActionType::Report {
-                admitted.push(action.id);
-                actions.push(action.clone());
-            } else {
-                not_admitted.push((action.id, Cause::RicRequest(CauseRicRequest::ActionNotSupported)));
-            }
-        }
+        const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+        let (actions, refused): (Vec<Action>, Vec<Action>) =
+            request.actions.iter().cloned().partition(|action| self.offers(action));
+        let refused = refused.iter().map(|action| (action.id, NOT_SUPPORTED)).collect();
         if actions.is_empty() {
-            return Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported));
+            return Err(NOT_SUPPORTED);
         }
         let mut spec = SubscriptionSpec { event_trigger: request.event_trigger.clone(), actions };
-        let mut kpm = None;
+        let mut view = View::Plain;
         {
             let mut node = self.node.lock();
-            if let Offered::Kpm(detection) = self.model {
-                let (view, translated) = KpmView::translate(&detection, spec, self.tenant, &node)?;
-                (spec, kpm) = (translated, Some(view));
+            match self.model {
+                Offered::Kpm(detection) => {
+                    let (of_kpm, translated) = KpmView::translate(&detection, spec, self.tenant, &node)?;
+                    (spec, view) = (translated, View::Kpm(of_kpm));
+                }
+                Offered::Rc(detection) => {
+                    view = View::Rc(RcView::of(&detection, &mut spec, self.tenant, &node)?);
+                }
+                Offered::Ccc => ccc::complete(&mut spec)?,
+                _ => {}
             }
             let state = &mut node.tenants[self.tenant];
             if state.subscriptions >= MAX_SUBSCRIPTIONS {
@@ -68,8 +87,8 @@ impl RanFunction for VirtualFunction {
             state.subscriptions += 1;
         }
         let key = RequestKey { controller, id: request.request_id };
-        self.command(CommandKind::Subscribe { key, spec, kpm });
-        Ok(Admission { admitted, not_admitted })
+        self.command(CommandKind::Subscribe { key, spec, view, refused });
+        Ok(Admission::deferred())
     }
 
     fn unsubscribe(&mut self, key: RequestKey) {
@@ -77,7 +96,7 @@ impl RanFunction for VirtualFunction {
             let mut node = self.node.lock();
             let state = &mut node.tenants[self.tenant];
             state.subscriptions = state.subscriptions.saturating_sub(1);
-            state.outgoing.retain(|(_, outgoing)| !outgoing.is_for(key));
+            state.queue(self.definition.id).forget(key);
         }
         self.command(CommandKind::Unsubscribe(key));
     }
@@ -89,13 +108,20 @@ impl RanFunction for VirtualFunction {
         request: &ControlRequest,
         context: &mut FunctionContext<'_>,
     ) -> Result<Option<Vec<u8>>, ControlFailure> {
-        let Offered::Slice(wire) = self.model else {
-            return Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into());
-        };
-        let message = ControlHeader::decode(&request.header, wire)
-            .and_then(|_| ControlMessage::decode_owned(&request.message, wire))
-            .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
         let mut node = self.node.lock();
+        let command = match self.model {
+            Offered::Slice(wire) => {
+                let message = ControlHeader::decode(&request.header, wire)
+                    .and_then(|_| ControlMessage::decode_owned(&request.message, wire))
+                    .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
+                CommandKind::Slices { controller, id: request.request_id, message, wire }
+            }
+            Offered::Rc(detection) => {
+                CommandKind::Control(rc::control(&detection, self.tenant, &mut node, controller, request)?)
+            }
+            Offered::Ccc => CommandKind::Control(ccc::control(self.tenant, &node, controller, request)?),
+            _ => return Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported).into()),
+        };
         let state = &mut node.tenants[self.tenant];
         if state.controls >= MAX_CONTROLS {
             return Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit).into());
@@ -104,50 +130,29 @@ impl RanFunction for VirtualFunction {
             return Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into());
         }
         state.controls += 1;
+        state.has_pending_policies |=
+            matches!(&command, CommandKind::Control(control) if control.effect != Effect::None);
         drop(node);
-        self.command(CommandKind::Slices { controller, id: request.request_id, message, wire });
+        self.command(command);
         Ok(None)
     }
 
     fn next_report(&self) -> Option<Time> {
         let node = self.node.lock();
-        let own = |(function, _): &(RanFunctionId, Outgoing)| *function == self.definition.id;
-        node.tenants[self.tenant].outgoing.iter().any(own).then(Time::default)
+        node.tenants[self.tenant].has_outgoing(self.definition.id).then(Time::default)
     }
 
     fn report(&mut self, _: Time, context: &mut FunctionContext<'_>) {
-        let mut node = self.node.lock();
-        let outgoing = std::mem::take(&mut node.tenants[self.tenant].outgoing);
-        drop(node);
-        let mut of_others = Vec::new();
-        for (function, outgoing) in outgoing {
-            if function != self.definition.id {
-                of_others.push((function, outgoing));
-                continue;
-            }
-            // each fails only for what has ended since
-            let _ = match outgoing {
-                Outgoing::Report { key, action, header, message } => context.report(key, action, &header, &message),
-                Outgoing::Ended { key, cause } => context.require_deletion(key, cause),
-                Outgoing::Answer { controller, id, result } => context.answer_control(controller, id, result),
-            };
+        std::mem::swap(&mut self.spare, self.node.lock().tenants[self.tenant].queue(self.definition.id));
+        let refused = self.spare.send(context);
+        if refused > 0 {
+            let mut node = self.node.lock();
+            let state = &mut node.tenants[self.tenant];
+            state.subscriptions = state.subscriptions.saturating_sub(refused);
         }
-        let mut node = self.node.lock();
-        let waiting = &mut node.tenants[self.tenant].outgoing;
-        of_others.append(waiting);
-        *waiting = of_others;
     }
 
     fn controller_removed(&mut self, controller: ControllerId) {
         self.command(CommandKind::Removed(controller));
-    }
-}
-
-impl Outgoing {
-    fn is_for(&self, of: RequestKey) -> bool {
-        match self {
-            Outgoing::Report { key, .. } | Outgoing::Ended { key, .. } => *key == of,
-            Outgoing::Answer { .. } => false,
-        }
     }
 }

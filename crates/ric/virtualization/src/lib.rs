@@ -9,6 +9,8 @@
 //! | RRC | receives the events of its own UEs |
 //! | SLICE | has a cell of its own: slices 0 to 9, and shares of what its agreement grants; see [`slices`] |
 //! | KPM | measures its own network and its own UEs; see [`kpm`] |
+//! | RC | reads and controls its own UEs, decides on their procedures, and sets quotas of its own network slices; see [`rc`] |
+//! | CCC | reads the configuration of cells, and sets RRM policies of its own network slices; see [`ccc`] |
 //!
 //! Other functions of a base station are not offered to tenants. The tenant of a UE follows from the PLMN that the UE has selected and
 //! its S-NSSAIs, as the base station's RRC function reports them.
@@ -18,13 +20,22 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod base_station;
+pub mod ccc;
+mod controls;
 mod function;
 pub mod kpm;
 mod node;
+mod outgoing;
 mod physical;
+pub mod policies;
+pub mod rc;
+mod reconciler;
 mod reports;
 mod sla;
 pub mod slices;
+#[cfg(test)]
+mod testing;
 mod ues;
 mod waiter;
 

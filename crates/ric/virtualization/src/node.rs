@@ -1,20 +1,24 @@
 //! A base station and its virtual nodes: what the functions that tenants call share with the app.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use e2sm::kpm::Detection;
 use e2sm::rrc::Notification;
 use e2sm::slice::ControlMessage;
-use e2sm::{Model, Wire, gtp, mac, pdcp, rlc, rrc, slice};
-use ferric::agent::{ControlFailure, ControllerId, RequestKey};
+use e2sm::{Model, Wire, ccc, gtp, kpm, mac, pdcp, rc, rlc, rrc, slice};
+use ferric::agent::{ControllerId, RequestKey};
 use ferric::e2::{RanFunction, SubscriptionSpec};
 use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
 
+use ids::PlmnIdentity;
 use per::{List, PrintableString};
 
 use crate::kpm::KpmView;
+use crate::outgoing::Queue;
+use crate::policies::{CellPolicies, Policies};
+use crate::rc::{PendingInserts, RcView};
 use crate::sla::Sla;
 use crate::slices::{Part, VirtualSlices};
 use crate::ues::Ues;
@@ -33,7 +37,9 @@ pub(crate) enum Offered {
     Gtp(Wire),
     Rrc(Wire),
     Slice(Wire),
-    Kpm(Detection),
+    Kpm(kpm::Detection),
+    Rc(rc::Detection),
+    Ccc,
 }
 
 impl Offered {
@@ -65,7 +71,14 @@ impl Offered {
         if let Some(wire) = wire(slice::MODEL) {
             return Some(Offered::Slice(wire));
         }
-        let detection = Detection::from_ran_function(&function.oid, function.revision.0, &function.definition).ok()?;
+        let (oid, revision, definition) = (&function.oid, function.revision.0, &function.definition);
+        if let Ok(detection) = rc::Detection::from_ran_function(oid, revision, definition) {
+            return Some(Offered::Rc(detection));
+        }
+        if ccc::OID == function.oid.trim() {
+            return Some(Offered::Ccc);
+        }
+        let detection = kpm::Detection::from_ran_function(oid, revision, definition).ok()?;
         crate::kpm::is_supported(&detection).then_some(Offered::Kpm(detection))
     }
 }
@@ -73,16 +86,31 @@ impl Offered {
 /// A base station and its virtual nodes, shared by the app and the functions of all tenants. All run on one thread; the lock is for
 /// the type system.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedNode(Arc<Mutex<NodeState>>);
+pub(crate) struct SharedNode {
+    state: Arc<Mutex<NodeState>>,
+    /// Whether there may be commands.
+    has_commands: Arc<AtomicBool>,
+}
 
 impl SharedNode {
     pub fn new(state: NodeState) -> Self {
-        SharedNode(Arc::new(Mutex::new(state)))
+        SharedNode { state: Arc::new(Mutex::new(state)), has_commands: Arc::default() }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, NodeState> {
         // a panic ends the RIC
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the app for something.
+    pub fn command(&self, command: Command) {
+        self.lock().commands.push_back(command);
+        self.has_commands.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether there may be commands since the last call.
+    pub fn take_has_commands(&self) -> bool {
+        self.has_commands.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -90,6 +118,10 @@ impl SharedNode {
 pub(crate) struct NodeState {
     /// Its global id, as logged.
     pub name: String,
+    /// Its own PLMN, that of its cells.
+    pub plmn: PlmnIdentity,
+    /// Whether it has slices of the SLICE model, which divide it among the tenants: RRM policies cannot then.
+    pub has_slices: bool,
     pub sla: Arc<Sla>,
     pub ues: Ues,
     /// The slice schedulers of the base station (downlink, uplink).
@@ -101,6 +133,31 @@ pub(crate) struct NodeState {
 }
 
 impl NodeState {
+    /// A base station without UEs.
+    pub fn new(name: String, plmn: PlmnIdentity, sla: Arc<Sla>) -> Self {
+        let tenants = sla.tenants.iter().enumerate().map(|(at, tenant)| TenantState {
+            part: Part { share: tenant.share, tenant: at as u32 },
+            slices: VirtualSlices::default(),
+            policies: Policies::default(),
+            cell_policies: CellPolicies::default(),
+            has_pending_policies: false,
+            inserts: PendingInserts::default(),
+            outgoing: Vec::new(),
+            subscriptions: 0,
+            controls: 0,
+        });
+        NodeState {
+            name,
+            plmn,
+            has_slices: false,
+            tenants: tenants.collect(),
+            sla,
+            ues: Ues::default(),
+            schedulers: [PrintableString::literal(""), PrintableString::literal("")],
+            commands: VecDeque::new(),
+        }
+    }
+
     /// Reports the present UEs of a tenant to a new subscriber.
     pub fn report_present(&mut self, tenant: usize, function: RanFunctionId, key: RequestKey, wire: Wire) {
         let notifications: List<'_, Notification<'_>> = self.ues.present(tenant).collect();
@@ -114,8 +171,7 @@ impl NodeState {
             .encode(wire, &mut header)
             .and_then(|()| rrc::IndicationMessage { notifications }.encode(wire, &mut message));
         if encoded.is_ok() {
-            let report = Outgoing::Report { key, action: RicActionId(1), header, message };
-            self.tenants[tenant].outgoing.push((function, report));
+            self.tenants[tenant].queue(function).report(key, RicActionId(1), None, &header, &message);
         }
     }
 }
@@ -125,11 +181,35 @@ impl NodeState {
 pub(crate) struct TenantState {
     pub part: Part,
     pub slices: VirtualSlices,
-    /// What its functions are to send.
-    pub outgoing: Vec<(RanFunctionId, Outgoing)>,
+    /// Its RRM policies of the base station.
+    pub policies: Policies,
+    /// Its RRM policies of single cells.
+    pub cell_policies: CellPolicies,
+    /// Whether a control that sets some is not answered yet.
+    pub has_pending_policies: bool,
+    /// The procedures of its UEs that wait for its answer.
+    pub inserts: PendingInserts,
+    /// What each of its functions is to send.
+    pub outgoing: Vec<(RanFunctionId, Queue)>,
     pub subscriptions: usize,
     /// Controls without an answer.
     pub controls: usize,
+}
+
+impl TenantState {
+    /// What a function is to send.
+    pub fn queue(&mut self, function: RanFunctionId) -> &mut Queue {
+        let at = self.outgoing.iter().position(|(of, _)| *of == function).unwrap_or_else(|| {
+            self.outgoing.push((function, Queue::default()));
+            self.outgoing.len() - 1
+        });
+        &mut self.outgoing[at].1
+    }
+
+    /// Whether a function is to send something.
+    pub fn has_outgoing(&self, function: RanFunctionId) -> bool {
+        self.outgoing.iter().any(|(of, queue)| *of == function && !queue.is_empty())
+    }
 }
 
 /// What a tenant's function asks of the app.
@@ -145,7 +225,9 @@ pub(crate) enum CommandKind {
     Subscribe {
         key: RequestKey,
         spec: SubscriptionSpec,
-        kpm: Option<Arc<KpmView>>,
+        view: View,
+        /// Actions that are not passed on.
+        refused: Vec<(RicActionId, Cause)>,
     },
     Unsubscribe(RequestKey),
     Slices {
@@ -154,27 +236,38 @@ pub(crate) enum CommandKind {
         message: ControlMessage<'static>,
         wire: Wire,
     },
+    Control(TenantControl),
     /// The tenant's controller was removed, and what it had configured is to be undone.
     Removed(ControllerId),
 }
 
-/// What a function is to send to its controller.
+/// How the reports of a subscription differ from those that the tenant has asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum View {
+    /// By the records of UEs only.
+    Plain,
+    Kpm(Arc<KpmView>),
+    Rc(Arc<RcView>),
+}
+
+/// A control of a tenant that is passed on.
 #[derive(Debug)]
-pub(crate) enum Outgoing {
-    Report {
-        key: RequestKey,
-        action: RicActionId,
-        header: Vec<u8>,
-        message: Vec<u8>,
-    },
-    /// The base station has ended the subscription, or refuses it.
-    Ended {
-        key: RequestKey,
-        cause: Cause,
-    },
-    Answer {
-        controller: ControllerId,
-        id: RicRequestId,
-        result: Result<Option<Vec<u8>>, ControlFailure>,
-    },
+pub(crate) struct TenantControl {
+    pub controller: ControllerId,
+    pub id: RicRequestId,
+    /// The suspended procedure that it answers.
+    pub call_process_id: Option<Vec<u8>>,
+    pub header: Vec<u8>,
+    pub message: Vec<u8>,
+    pub effect: Effect,
+}
+
+/// What the virtual node has to remember of a control that the base station acknowledges.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Effect {
+    None,
+    /// The RRM policies of the tenant.
+    Policies(Policies),
+    /// Those of single cells.
+    CellPolicies(CellPolicies),
 }

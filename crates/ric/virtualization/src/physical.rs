@@ -1,27 +1,46 @@
 //! Subscriptions to base stations, which tenants share.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use ferric::agent::RequestKey;
+use ferric::agent::{Admission, RequestKey};
 use ferric::e2::{NodeId, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket};
-use ferric::e2ap::RanFunctionId;
+use ferric::e2ap::{Cause, RanFunctionId, RicActionId};
 use ferric::server::IappContext;
 
-use crate::kpm::KpmView;
+use crate::node::View;
 
 /// Who receives the reports of a subscription.
 #[derive(Clone, Debug)]
 pub(crate) struct Subscriber {
     pub tenant: usize,
     pub key: RequestKey,
-    pub kpm: Option<Arc<KpmView>>,
+    pub view: View,
+    /// Actions that are not passed on.
+    pub refused: Vec<(RicActionId, Cause)>,
+}
+
+impl Subscriber {
+    /// What the tenant has of its subscription, if the base station has answered with `admission`.
+    pub fn admission(&self, admission: &Admission) -> Admission {
+        let mut own = admission.clone();
+        own.not_admitted.extend_from_slice(&self.refused);
+        own
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
     Requested(Ticket),
-    Active(SubscriptionId),
+    Active(SubscriptionId, Admission),
+}
+
+impl State {
+    fn id(&self) -> Option<SubscriptionId> {
+        match self {
+            State::Active(id, _) => Some(*id),
+            State::Requested(_) => None,
+        }
+    }
 }
 
 /// A subscription to a base station.
@@ -44,7 +63,8 @@ pub(crate) struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// Adds a subscriber, or the app itself, to an equal subscription or to a new one. Returns whether there was an equal one.
+    /// Adds a subscriber, or the app itself, to an equal subscription or to a new one. Returns the admission of an equal one that the
+    /// base station has answered.
     ///
     /// # Errors
     /// The reason why the RIC refuses to subscribe.
@@ -55,12 +75,15 @@ impl Subscriptions {
         spec: SubscriptionSpec,
         subscriber: Option<Subscriber>,
         ric: &mut IappContext<'_>,
-    ) -> Result<bool, String> {
+    ) -> Result<Option<Admission>, String> {
         let equal = |known: &&mut Subscription| known.node == node && known.function == function && known.spec == spec;
         if let Some(known) = self.all.iter_mut().find(equal) {
             known.is_own |= subscriber.is_none();
             known.subscribers.extend(subscriber);
-            return Ok(true);
+            return Ok(match &known.state {
+                State::Active(_, admission) => Some(admission.clone()),
+                State::Requested(_) => None,
+            });
         }
         // a node that reconnects is subscribed to again
         let order = SubscriptionOrder { restore: false, ..spec.clone().into() };
@@ -73,7 +96,7 @@ impl Subscriptions {
             is_own: subscriber.is_none(),
             subscribers: subscriber.into_iter().collect(),
         });
-        Ok(false)
+        Ok(None)
     }
 
     /// Removes the subscribers that `is_gone` selects of a node, and subscriptions without any.
@@ -83,10 +106,10 @@ impl Subscriptions {
         }
         self.all.retain(|subscription| {
             let is_used = subscription.is_own || !subscription.subscribers.is_empty();
-            match subscription.state {
-                State::Active(id) if !is_used => {
+            match &subscription.state {
+                State::Active(id, _) if !is_used => {
                     // fails only for one that has ended
-                    let _ = ric.unsubscribe(id);
+                    let _ = ric.unsubscribe(*id);
                     false
                 }
                 // deleted once the node has answered
@@ -111,14 +134,19 @@ impl Subscriptions {
         self.index();
     }
 
-    /// Records that a subscription is active.
-    pub fn subscribed(&mut self, ticket: Ticket, id: SubscriptionId, ric: &mut IappContext<'_>) {
-        let Some(subscription) = self.all.iter_mut().find(|known| known.state == State::Requested(ticket)) else {
-            return;
-        };
-        subscription.state = State::Active(id);
+    /// Records that a subscription is active, and returns it, unless it is not needed any more.
+    pub fn subscribed(
+        &mut self,
+        ticket: Ticket,
+        id: SubscriptionId,
+        admission: Admission,
+        ric: &mut IappContext<'_>,
+    ) -> Option<&Subscription> {
+        let subscription = self.all.iter_mut().find(|known| known.state == State::Requested(ticket))?;
+        subscription.state = State::Active(id, admission);
         let node = subscription.node;
         self.remove(node, |_| false, ric);
+        self.get(id)
     }
 
     /// Removes a subscription that was refused, and returns it.
@@ -128,7 +156,7 @@ impl Subscriptions {
 
     /// Removes a subscription that has ended, and returns it.
     pub fn ended(&mut self, id: SubscriptionId) -> Option<Subscription> {
-        self.take(|known| known.state == State::Active(id))
+        self.take(|known| known.state.id() == Some(id))
     }
 
     fn take(&mut self, matches: impl Fn(&Subscription) -> bool) -> Option<Subscription> {
@@ -143,6 +171,13 @@ impl Subscriptions {
         self.active.get(&id).map(|at| &self.all[*at])
     }
 
+    /// The subscribers of a tenant to a RAN function of a node.
+    pub fn of_tenant(&self, node: NodeId, function: RanFunctionId, tenant: usize) -> impl Iterator<Item = &Subscriber> {
+        let of_function = self.all.iter().filter(move |known| known.node == node && known.function == function);
+        let active = of_function.filter(|known| known.state.id().is_some());
+        active.flat_map(|known| &known.subscribers).filter(move |subscriber| subscriber.tenant == tenant)
+    }
+
     /// The number of subscriptions to a node.
     pub fn count(&self, node: NodeId) -> usize {
         self.all.iter().filter(|subscription| subscription.node == node).count()
@@ -151,7 +186,7 @@ impl Subscriptions {
     fn index(&mut self) {
         self.active.clear();
         for (at, subscription) in self.all.iter().enumerate() {
-            if let State::Active(id) = subscription.state {
+            if let Some(id) = subscription.state.id() {
                 self.active.insert(id, at);
             }
         }

@@ -49,7 +49,8 @@ pub(crate) fn partition(
         Offered::Gtp(wire) => records!(gtp, tunnels, wire),
         Offered::Rrc(wire) => events(node, tenant, message, wire, arena, out),
         Offered::Slice(wire) => slices(node, tenant, message, wire, arena, out),
-        Offered::Kpm(_) => Ok(Content::Nothing),
+        // by functions of their own
+        Offered::Kpm(_) | Offered::Rc(_) | Offered::Ccc => Ok(Content::Nothing),
     }
 }
 

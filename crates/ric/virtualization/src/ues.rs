@@ -1,8 +1,8 @@
 //! The UEs of a base station, and the tenants that they are subscribers of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use e2sm::common::UeId;
+use e2sm::common::{PartialUeId, UeId};
 use e2sm::rrc::{Event, Notification};
 use per::IntoOwned;
 
@@ -15,6 +15,8 @@ const MAX_UES: usize = 65_536;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ues {
     by_rnti: BTreeMap<u16, Ue>,
+    /// The RNTI of each UE ID.
+    by_id: HashMap<UeId<'static>, u16>,
 }
 
 /// A UE that is the subscriber of a tenant.
@@ -42,9 +44,28 @@ impl Ues {
         self.by_rnti.get(&rnti).map(|ue| ue.tenant)
     }
 
-    /// Whether a tenant has a UE with this id.
+    /// The tenant of the UE with exactly this UE ID, as the base station reports it.
+    pub fn owner(&self, id: &UeId<'_>) -> Option<usize> {
+        self.by_id.get(id).and_then(|rnti| self.tenant((*rnti).into()))
+    }
+
+    /// Whether a tenant has a UE with exactly this UE ID, as the base station reports it.
     pub fn has(&self, tenant: usize, id: &UeId<'_>) -> bool {
-        self.by_rnti.values().any(|ue| ue.tenant == tenant && ue.notification.ue_id == *id)
+        self.owner(id) == Some(tenant)
+    }
+
+    /// The UE ID, as the base station reports it, of a tenant's UE that a controller names; optional parts may be missing.
+    pub fn find(&self, tenant: usize, id: &UeId<'_>) -> Option<&UeId<'static>> {
+        self.ids(tenant).find(|own| own.is_same_ue(id))
+    }
+
+    /// The UE IDs, as the base station reports them, of a tenant's UEs that have all parts.
+    pub fn find_partial(&self, tenant: usize, id: &PartialUeId) -> impl Iterator<Item = &UeId<'static>> {
+        self.ids(tenant).filter(|own| id.matches(own))
+    }
+
+    fn ids(&self, tenant: usize) -> impl Iterator<Item = &UeId<'static>> {
+        self.by_rnti.values().filter(move |ue| ue.tenant == tenant).map(|ue| &ue.notification.ue_id)
     }
 
     /// The RNTIs of a tenant's UEs.
@@ -62,7 +83,7 @@ impl Ues {
     pub fn notified(&mut self, notification: &Notification<'_>, sla: &Sla) -> Option<Change> {
         let rnti = notification.rnti.0;
         if notification.event == Event::Detached {
-            return self.by_rnti.remove(&rnti).map(|ue| Change::Left(ue.tenant));
+            return self.remove(rnti).map(Change::Left);
         }
         // of two tenants of a PLMN, the one with network slices has priority
         let is_subscriber = |tenant: &Tenant| tenant.has_subscriber(notification.plmn, &notification.s_nssais);
@@ -71,7 +92,19 @@ impl Ues {
         if self.by_rnti.len() >= MAX_UES && !self.by_rnti.contains_key(&rnti) {
             return None;
         }
-        self.by_rnti.insert(rnti, Ue { tenant, notification: notification.clone().into_owned() });
+        self.remove(rnti);
+        let notification = notification.clone().into_owned();
+        self.by_id.insert(notification.ue_id.clone(), rnti);
+        self.by_rnti.insert(rnti, Ue { tenant, notification });
         Some(Change::Arrived(tenant))
+    }
+
+    /// Removes a UE, and returns its tenant.
+    fn remove(&mut self, rnti: u16) -> Option<usize> {
+        let ue = self.by_rnti.remove(&rnti)?;
+        if self.by_id.get(&ue.notification.ue_id) == Some(&rnti) {
+            self.by_id.remove(&ue.notification.ue_id);
+        }
+        Some(ue.tenant)
     }
 }

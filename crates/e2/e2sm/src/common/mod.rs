@@ -18,6 +18,7 @@ mod function;
 mod interface;
 mod ntp;
 mod radio;
+mod same_ue;
 mod ue;
 
 pub use function::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};

@@ -35,7 +35,7 @@ pub trait RanFunction {
     /// Returns the definition that is sent to controllers.
     fn definition(&self) -> Function;
 
-    /// Handles a RIC Subscription Request.
+    /// Handles a RIC Subscription Request. The answer may come later: see [`Admission::deferred`].
     ///
     /// # Errors
     /// The cause with which the whole subscription is refused.
@@ -140,13 +140,29 @@ pub enum ChangeAnswer {
     Refused(Option<Cause>),
 }
 
-/// The actions that a function admits of a subscription: at least one.
+/// The actions that a function admits of a subscription: at least one, unless the answer is [deferred](Admission::deferred).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     /// The actions that are set up.
     pub admitted: Vec<RicActionId>,
     /// The actions that are not set up, each with the cause.
     pub not_admitted: Vec<(RicActionId, Cause)>,
+}
+
+impl Admission {
+    /// Returns the admission that leaves the request without an answer. The function answers later with
+    /// [`FunctionContext::answer_subscription`], in [`RanFunction::report`]. The controller may delete the subscription before,
+    /// which calls [`RanFunction::unsubscribe`].
+    #[must_use]
+    pub const fn deferred() -> Self {
+        Admission { admitted: Vec::new(), not_admitted: Vec::new() }
+    }
+
+    /// Returns whether the answer comes later: no action is named.
+    #[must_use]
+    pub fn is_deferred(&self) -> bool {
+        self.admitted.is_empty() && self.not_admitted.is_empty()
+    }
 }
 
 /// The reason why a control fails.
@@ -206,6 +222,15 @@ pub trait FunctionTransport {
         result: Result<Option<Vec<u8>>, ControlFailure>,
     ) -> Result<(), AgentMisuse> {
         let _ = (controller, id, result);
+        Err(AgentMisuse::UnknownRequest)
+    }
+
+    /// Answers a subscription that was left without an answer. By default this is not possible.
+    ///
+    /// # Errors
+    /// As [`FunctionContext::answer_subscription`].
+    fn answer_subscription(&mut self, key: RequestKey, answer: Result<Admission, Cause>) -> Result<(), AgentMisuse> {
+        let _ = (key, answer);
         Err(AgentMisuse::UnknownRequest)
     }
 
@@ -291,6 +316,20 @@ impl<'a> FunctionContext<'a> {
         self.outlet.answer(controller, id, result)
     }
 
+    /// Answers a subscription that was left without an answer, as [`RanFunction::subscribe`] would have. Reports that the function
+    /// sends afterwards follow the answer.
+    ///
+    /// # Errors
+    /// When no such subscription awaits its answer, as after its deletion or the loss of the controller; or the actions are not the
+    /// requested ones, at least one of them admitted.
+    pub fn answer_subscription(
+        &mut self,
+        key: RequestKey,
+        answer: Result<Admission, Cause>,
+    ) -> Result<(), AgentMisuse> {
+        self.outlet.answer_subscription(key, answer)
+    }
+
     /// Requests the deletion of a subscription (RIC Subscription Delete Required, from v2 on). The controller deletes
     /// it, which calls [`RanFunction::unsubscribe`].
     ///
@@ -359,6 +398,27 @@ impl FunctionTransport for ControllerLinks<'_> {
         let connection = self.connections.get_mut(controller).ok_or(AgentMisuse::UnknownRequest)?;
         connection.has_answers = true;
         connection.answer(id, result)
+    }
+
+    fn answer_subscription(&mut self, key: RequestKey, answer: Result<Admission, Cause>) -> Result<(), AgentMisuse> {
+        let ControllerLinks { connections, peers, out, .. } = self;
+        let connection = connections.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
+        match answer {
+            Ok(Admission { admitted, not_admitted }) => connection.machine.admit(key.id, &admitted, &not_admitted)?,
+            Err(cause) => connection.machine.refuse(key.id, cause)?,
+        }
+        // sent now: the function may send reports next, which do not pass through the machine's output
+        out.clear();
+        while connection.machine.poll_transmit(out) {
+            if let Some(assoc) = connection.assoc
+                && let Err(error) = peers.send(assoc, &[out], Class::Keep)
+            {
+                // handled once the function returns
+                connection.lost = Some(error);
+            }
+            out.clear();
+        }
+        Ok(())
     }
 
     fn send(

@@ -159,6 +159,7 @@ impl<F: RanFunction + ?Sized> Node<F> {
                 // the machine passes on only requests for functions that the node offers
                 let Some(function) = find(functions, request.ran_function_id) else { return };
                 let answered = match function.subscribe(now, controller, &request, views) {
+                    Ok(admission) if admission.is_deferred() => return,
                     Ok(Admission { admitted, not_admitted }) => {
                         machine.admit(request.request_id, &admitted, &not_admitted)
                     }

@@ -12,7 +12,6 @@ use e2sm::rc::{
 };
 use ferric::agent::Ue;
 
-use super::ues::matches;
 use super::{RcSource, SupportedParameter};
 
 /// Whether all groups hold. Each item states whether a condition holds, and whether OR joins it to the next.
@@ -154,7 +153,7 @@ pub(super) fn can_select<S: RcSource>(source: &S, ues: &EventTriggerUeInfo<'_>) 
 
 /// Whether an event trigger selects a UE. Individual UE IDs are joined by OR, since no UE has two of them.
 pub(super) fn selects<S: RcSource>(source: &S, ue: Ue, ues: &EventTriggerUeInfo<'_>) -> bool {
-    let has_id = |ue_id: &UeId<'_>| matches(&source.ue_id(ue), ue_id);
+    let has_id = |ue_id: &UeId<'_>| source.ue_id(ue).is_same_ue(ue_id);
     all_groups(ues.ue_info_list.iter().map(|item| match &item.ue_type {
         EventTriggerUeType::Individual(one) => {
             let meets = || one.ran_parameter_testing.as_ref().is_none_or(|testing| hold(source, ue, testing));

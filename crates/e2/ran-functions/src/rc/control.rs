@@ -157,7 +157,7 @@ impl State {
             return refuse(CauseRicRequest::ControlMessageInvalid, reason);
         }
         if let ControlTarget::Ue(ue_id) = &control.target
-            && !ues::matches(&insert.suspended.ue_id, ue_id)
+            && !insert.suspended.ue_id.is_same_ue(ue_id)
         {
             return refuse(CauseRicRequest::ControlMessageInvalid, "the suspended procedure belongs to another UE");
         }
@@ -267,9 +267,7 @@ fn find_targets<S: RcSource>(
     let visible = ues::visible(source, context.views(), controller);
     let targets: Vec<Ue> = match target {
         ControlTarget::Ue(ue_id) => ues::find(source, &visible, ue_id).into_iter().collect(),
-        ControlTarget::Partial(ue_id) => {
-            visible.into_iter().filter(|ue| ues::matches_partially(&source.ue_id(*ue), ue_id)).collect()
-        }
+        ControlTarget::Partial(ue_id) => visible.into_iter().filter(|ue| ue_id.matches(&source.ue_id(*ue))).collect(),
         ControlTarget::Group(_, group) if !conditions::can_group(source, group) => {
             return refuse(CauseRicRequest::ControlMessageInvalid, "the group is defined by an unsupported parameter");
         }

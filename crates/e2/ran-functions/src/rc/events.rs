@@ -372,7 +372,7 @@ impl State {
         for at in subscribed {
             let subscription = &self.subscriptions[*at];
             let Service::Insert(insert) = &subscription.service else { continue };
-            if insert.ue.as_ref().is_some_and(|ue_id| !ues::matches(&suspended.ue_id, ue_id)) {
+            if insert.ue.as_ref().is_some_and(|ue_id| !suspended.ue_id.is_same_ue(ue_id)) {
                 continue;
             }
             let (key, action) = (subscription.key, subscription.action);

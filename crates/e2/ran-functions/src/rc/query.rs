@@ -108,10 +108,10 @@ fn passes<S: RcSource>(source: &S, ue: Ue, ues: &AssociatedUeInfo<'_>) -> Option
         let tested = |testing: &Option<_>| testing.as_ref().is_none_or(|t| conditions::hold(source, ue, t));
         let (holds, or) = match &item.ue_type {
             AssociatedUeType::Individual(one) => {
-                (ues::matches(&ue_id, &one.ue_id) && tested(&one.ran_parameter_testing), true)
+                (ue_id.is_same_ue(&one.ue_id) && tested(&one.ran_parameter_testing), true)
             }
             AssociatedUeType::UeQuery(query) => {
-                (ues::matches_partially(&ue_id, &query.partial_ueid) && tested(&query.ran_parameter_testing), true)
+                (query.partial_ueid.matches(&ue_id) && tested(&query.ran_parameter_testing), true)
             }
             AssociatedUeType::Group(group) => {
                 (conditions::hold(source, ue, &group.ran_parameter_testing), item.logical_or == Some(LogicalOr::True))
