@@ -80,7 +80,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 45] = [
+pub(super) const FILE_KEYS: [Key; 47] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
@@ -246,19 +246,31 @@ pub(super) const FILE_KEYS: [Key; 45] = [
         "subscription_timeout_ms",
         Values::Integer(1, MAX_MS),
         DefaultValue::Is("5000"),
-        "the time limit of the answer to a subscription request",
+        "TRICEVENTcreate: the time limit of the answer to a subscription request",
     ),
     key(
         "delete_timeout_ms",
         Values::Integer(1, MAX_MS),
         DefaultValue::Is("5000"),
-        "the time limit of the answer to a subscription delete request",
+        "TRICEVENTdelete: the time limit of the answer to a subscription delete request",
     ),
     key(
         "control_timeout_ms",
         Values::Integer(1, MAX_MS),
         DefaultValue::Is("5000"),
-        "the time limit of the answer to a control request",
+        "TRICcontrol: the time limit of the answer to a control request",
+    ),
+    key(
+        "modification_timeout_ms",
+        Values::Integer(1, MAX_MS),
+        DefaultValue::Is("5000"),
+        "TRICEVENTmodify: the time limit of the answer to a subscription modification request",
+    ),
+    key(
+        "query_timeout_ms",
+        Values::Integer(1, MAX_MS),
+        DefaultValue::Is("5000"),
+        "TRICquery: the time limit of the answer to a query",
     ),
     key(
         "answer_stray_indications",
