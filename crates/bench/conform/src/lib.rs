@@ -5,7 +5,7 @@
 //! something else. *Inconclusive*: the peer was not brought into the state that the check needs, or does not offer what is checked.
 //!
 //! Clauses are those of ETSI TS 104 039 V4.0.0, which is E2AP v04.00; the rules exist in all versions that have the procedure. Clause
-//! 10 is that of 3GPP TS 38.413, to which E2AP refers.
+//! 10 is that of 3GPP TS 36.413, to which E2AP refers.
 //!
 //! Checks are harmless by default: all messages are valid, or what a later version may send. Checks with
 //! [`Check::is_hostile`] send malformed octets, and run only if [`Config::hostile`] allows it. Octets that the codec of `e2ap`

@@ -1,4 +1,4 @@
-//! Changes of an active subscription, as both sides use them (E2AP v03.01 8.2.7).
+//! Changes of an active subscription, as both sides use them (E2AP v03.01 8.2.5).
 
 use e2ap::{
     Cause, Items, RanFunctionId, RicActionAdded, RicActionExecutionOrder, RicActionFailedToBeAdded,

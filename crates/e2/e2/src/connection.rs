@@ -1,4 +1,4 @@
-//! The E2 Connection Update (E2AP v03.01 8.3.8), as both sides use it.
+//! The E2 Connection Update (E2AP v03.01 8.3.6), as both sides use it.
 
 use e2ap::{
     Cause, E2ConnectionUpdate, E2ConnectionUpdateItem, E2ConnectionUpdateRemoveItem, TnlInformation, TransactionId,

@@ -1,4 +1,4 @@
-//! Error indications that both sides send (E2AP v03.01 8.3.2, 10).
+//! Error indications that both sides send (E2AP v03.01 8.3.3, 10).
 
 use e2ap::{
     Cause, CauseMisc, CauseProtocol, Criticality, CriticalityDiagnostics, ErrorIndication, Pdu, ProcedureCode, Version,
@@ -7,6 +7,24 @@ use e2ap::{
 
 use crate::Notice;
 
+// Clause 8.3.3.1/1 both: Either side starts the procedure. Tests: garbage_after_setup, agent_malformed.
+// Clause 10.2/1 both: Octets that cannot be decoded should be answered by an Error Indication with the cause transfer
+//   syntax error. Tests: garbage_before_setup, garbage_after_setup, agent_malformed, conform:garbage,
+//   conform:truncated. Deviation: neither side answers an answer, nor the RIC an indication
+//   (docs/error-indications.md): the peer does not wait, and some agents abort.
+// Clause 10.3.4.1/1 both: An unknown procedure with criticality reject is rejected by an Error Indication. Tests:
+//   garbage_after_setup, agent_unsupported_procedures, unknown_procedure_is_reported_with_criticality,
+//   conform:unknown-procedure-reject.
+// Clause 10.3.4.1/2 both: An unknown procedure with criticality ignore and notify is ignored and reported by an Error
+//   Indication. Tests: garbage_after_setup, conform:unknown-procedure-notify.
+// Clause 10.3.4.1/3 both: An unknown procedure with criticality ignore is ignored. Tests: garbage_after_setup,
+//   conform:unknown-procedure-ignore.
+// Clause 10.3.4.1/4 both: The Error Indication names procedure code, triggering message and criticality. Tests:
+//   garbage_after_setup, unknown_procedure_is_reported_with_criticality.
+// Clause 10.3.4.1A/1 both: A type of message that cannot be decoded is answered by an Error Indication. Tests:
+//   octets_without_pdu_header_have_no_diagnostics, garbage_after_setup.
+// Clause 10.5/1 both: An error in an Error Indication is not answered by another one. Tests: garbage_after_setup,
+//   criticality_notify, conform:error-indication.
 /// Returns the error indication about a PDU that cannot be decoded; `None` if the PDU must be ignored.
 pub(crate) fn malformed(outline: Option<Outline>, error: &e2ap::Error) -> Option<ErrorIndication<'static>> {
     match error {
@@ -54,6 +72,12 @@ pub(crate) fn or_unspecified(cause: Option<Cause>) -> Cause {
     cause.unwrap_or(Cause::Misc(CauseMisc::Unspecified))
 }
 
+// Clause 10.3.4.2/6 both: An ignored IE with criticality ignore and notify in a message without an answer is reported
+//   by an Error Indication. Tests: criticality_notify, agent_criticality_notify.
+// Clause 10.3.4.2/7 both: An ignored IE with criticality ignore and notify in an answer is reported by an Error
+//   Indication. Tests: criticality_notify, agent_criticality_notify.
+// Clause 10.3.5/4 both: A missing IE with criticality ignore and notify is reported, and the procedure continues.
+//   Tests: ies_with_criticality_notify_are_reported, criticality_notify.
 /// Returns the error indication about ignored IEs whose criticality requires notification (E2AP v03.01 10.3.4.2, 10.3.5). An
 /// error indication is never answered by another one.
 pub(crate) fn report(
@@ -73,6 +97,13 @@ pub(crate) fn goes_on(indication: &ErrorIndication<'_>) -> bool {
         && diagnostics.is_some_and(|diagnostics| diagnostics.ies.is_some())
 }
 
+// Clause 8.3.3.2/1 ric: The side that detects an error under clause 10 sends the Error Indication. Tests:
+//   garbage_after_setup, criticality_notify. Deviation: only where the node may wait for an answer:
+//   docs/error-indications.md lists the exceptions.
+// Clause 8.3.3.2/1 node: The side that detects an error under clause 10 sends the Error Indication. Tests:
+//   agent_malformed, agent_criticality_notify.
+// Clause 8.3.3.2/2 both: It contains a cause or criticality diagnostics. Does: always a cause. Tests:
+//   error_indication_in_each_version, garbage_after_setup.
 fn with_ids(
     outline: Option<Outline>,
     cause: Cause,

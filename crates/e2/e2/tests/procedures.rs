@@ -4,7 +4,7 @@
 //! marks name:
 //!
 //! ```text
-//! //! Procedure: RIC Query. Clause: E2AP v03.01 8.2.9. Role: ric. Since: v03.01. Scenarios: query*
+//! //! Procedure: RIC Query. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: query*
 //! ```
 //!
 //! `FERRIC_BLESS=1 cargo test -p ferric-e2 --test procedures` writes it.
@@ -34,7 +34,7 @@ fn mark(file: &str, text: &str) -> Option<Mark> {
     };
     Some(Mark {
         procedure: line.split_once(". ").expect("a name").0.to_owned(),
-        // "E2AP v03.01 8.2.9" contains a period, but none followed by a space
+        // "E2AP v03.01 8.2.7" contains a period, but none followed by a space
         clause: field("Clause"),
         role: field("Role"),
         since: field("Since").parse().unwrap_or_else(|_| panic!("{file}: since which version?")),
@@ -139,7 +139,8 @@ fn table_of_procedures_is_current() {
 const HEAD: &str = "\
 # Procedures
 
-Every elementary procedure of E2AP, in every version that has it, on both sides. Clauses are those of v03.01. The numbers
+Every elementary procedure of E2AP, in every version that has it, on both sides. Clauses are those of v03.01
+and v04.00 (ETSI TS 104 039); [clauses.md](clauses.md) lists what they require. The numbers
 count the scenarios of the procedure in that version and role; `–` means that the version does not have it. Scenarios are files
 of these names in [crates/e2/e2/tests/scenarios](../crates/e2/e2/tests/scenarios). The simulation and the tampered dialogues
 also cover every procedure.

@@ -142,6 +142,10 @@ impl<'a> Container<'a> {
         }
     }
 
+    // Clause 10.3.2/1 both: What is not comprehended is treated by the criticality that it carries. Tests:
+    //   unknown_ie_that_may_be_ignored_is_kept, unknown_ie_with_criticality_reject_rejects_message.
+    // Clause 10.3.4.2/8 both: An IE that is not comprehended, with criticality ignore, is ignored. Tests:
+    //   unknown_ie_that_may_be_ignored_is_kept, conform:unknown-ie-ignore, conform:many-unknown-ies.
     /// Keeps an IE that is not comprehended and may be ignored (E2AP v03.01 10.3.4).
     #[cold]
     fn malformed(&mut self, row: &IeRow, value: &'a [u8], source: per::Error) -> Result<(), Error> {
@@ -164,6 +168,8 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
+    // Clause 10.3.5/5 both: A missing IE with criticality ignore is ignored, and the procedure continues. Tests:
+    //   missing_ie_ignored, agent_missing_ie_ignored, missing_ie_rejects_message_unless_ignorable.
     /// Handles a mandatory IE that is missing or was not decoded, by its criticality (E2AP v03.01 10.3.5).
     #[cold]
     pub fn missing(&mut self, row: &IeRow) -> Result<(), Error> {

@@ -56,6 +56,11 @@ pub enum IeFault {
     Malformed(per::Error),
     /// The IE is mandatory and missing (E2AP v03.01 10.3.5).
     Missing,
+    // Clause 10.3.4.2/9 both: Criticality diagnostics name each IE that was rejected or is reported. Does: a rejected
+    //   message names the first such IE: decoding ends there. Tests:
+    //   unknown_ie_with_criticality_reject_rejects_message, ies_with_criticality_notify_are_reported.
+    // Clause 10.3.5/6 both: Criticality diagnostics name each missing IE. Does: as for 10.3.4.2/9. Tests:
+    //   missing_mandatory_ie_is_reported.
     /// The IE is unknown, and its criticality is reject (E2AP v03.01 10.3.4.2).
     Unknown {
         /// The bit at which the IE begins.

@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::time::{Duration, SystemTime};
+
 use common::encoded;
 use e2ap::message::Message;
 use e2ap::*;
@@ -243,6 +245,20 @@ fn subscription_times_and_execution_orders_exist_from_v3_on() {
     assert_eq!(decode(&octets, V2_03, &gather).unwrap().pdu, subscription(action(RicTimeToWait::W5s)).into());
     let error = decode_error(&encoded(&request, V3_01), V2_03);
     assert!(matches!(error, Error::Ie { ie: ProtocolIeId(62), fault: IeFault::Unknown { .. }, .. }), "{error}");
+}
+
+#[test]
+fn subscription_times_are_ordered_across_the_era() {
+    let second = |seconds: u64| RicSubscriptionTime::at(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+    assert_eq!(second(0), RicSubscriptionTime([0x83, 0xaa, 0x7e, 0x80, 0, 0, 0, 0]), "RFC 5905 figure 4");
+    let half = RicSubscriptionTime::at(SystemTime::UNIX_EPOCH + Duration::from_millis(500));
+    assert_eq!(half, RicSubscriptionTime([0x83, 0xaa, 0x7e, 0x80, 0x80, 0, 0, 0]));
+    assert!(second(0).is_before(half) && !half.is_before(second(0)) && !half.is_before(half));
+    // era 1 begins on 7 February 2036
+    let (last, first) = (second(2_085_978_495), second(2_085_978_496));
+    assert_eq!((last.0[0], first.0), (0xff, [0; 8]));
+    assert!(last.is_before(first) && !first.is_before(last));
+    assert_eq!(RicSubscriptionTime::at(SystemTime::UNIX_EPOCH - Duration::from_secs(1)), second(0));
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Report {
             out,
             "<p><span class=\"pass\">{} passed</span>, <span class=\"fail\">{} failed</span>, \
              <span class=\"inconclusive\">{} inconclusive</span>{}{}. Clauses are those of ETSI TS 104 039 V4.0.0, and of 3GPP \
-             TS 38.413 for clause 10.</p>",
+             TS 36.413 for clause 10.</p>",
             self.passed,
             self.failed,
             self.inconclusive,

@@ -1,6 +1,6 @@
 //! Reports changes of the node's component configurations, its interfaces to the rest of the network.
 //!
-//! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.6. Role: node. Since: v01.01. Scenarios: agent_configuration_update*
+//! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.5. Role: node. Since: v01.01. Scenarios: agent_configuration_update*
 //!
 //! v01.01 has other component types and cannot report a removal. [`update`](super::update) repeats and postpones the
 //! attempts.
@@ -31,6 +31,8 @@ fn find<'s>(items: &'s [Item], like: &Item) -> Option<&'s Item> {
 }
 
 impl Agent {
+    // Clause 8.3.5.1/1 node: The E2 node starts the procedure. Tests: agent_configuration_update,
+    //   agent_unsupported_procedures. Versions: from v01.01 on.
     /// Replaces the node's components. The agent reports the difference to the RIC, now or after the setup;
     /// [`AgentEvent::ComponentsUpdated`] or [`AgentEvent::GivenUp`] reports the outcome.
     ///
@@ -87,6 +89,9 @@ impl Agent {
         self.write_components();
     }
 
+    // Clause 8.3.5.2/1 node: The update contains the configuration that the node has taken into use. Tests:
+    //   agent_configuration_update, agent_configuration_update_v1, conform:configuration-update. Versions: from v01.01
+    //   on; v01.01 has one list and no removals.
     fn write_components(&mut self) {
         let Phase::Sent { transaction, ref then, .. } = self.components.phase else { return };
         let reported = &self.components.reported;
@@ -125,6 +130,10 @@ impl Agent {
         self.report_components(now);
     }
 
+    // Clause 8.3.5.3/2 node: The node waits for the time to wait of the failure before it repeats the update. Tests:
+    //   agent_configuration_update. Versions: from v01.01 on.
+    // Clause 8.3.5.3/4 both: After a failure both sides continue with the configuration that they had. Tests:
+    //   configuration_update, agent_configuration_update. Versions: from v01.01 on.
     pub(super) fn configuration_update_failed(&mut self, now: Time, failure: &E2NodeConfigurationUpdateFailure<'_>) {
         self.events.push_back(AgentEvent::Notice(Notice::UpdateRefused { cause: or_unspecified(failure.cause) }));
         if !self.components.refused(now, failure.time_to_wait) {

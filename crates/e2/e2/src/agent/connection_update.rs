@@ -1,6 +1,6 @@
 //! Passes the RIC's requests for other associations to the caller, who owns the links and answers.
 //!
-//! Procedure: E2 Connection Update. Clause: E2AP v03.01 8.3.8. Role: node. Since: v01.01. Scenarios: agent_connection_update*
+//! Procedure: E2 Connection Update. Clause: E2AP v03.01 8.3.6. Role: node. Since: v01.01. Scenarios: agent_connection_update*
 
 use e2ap::{
     Cause, CauseMisc, CauseProtocol, E2ConnectionSetupFailedItem, E2ConnectionUpdate, E2ConnectionUpdateAcknowledge,
@@ -22,6 +22,10 @@ pub(super) struct PendingConnection {
 }
 
 impl Agent {
+    // Clause 8.3.6.2/7 node: A request without content is acknowledged and changes nothing. Tests:
+    //   agent_connection_update, conform:connection-update-empty. Versions: from v01.01 on.
+    // Clause 8.3.6.3/1 node: A request that cannot be accepted is answered by the failure message with a cause.
+    //   Tests: agent_connection_update. Versions: from v01.01 on.
     pub(super) fn connection_update(&mut self, update: &E2ConnectionUpdate<'_>) {
         let transaction = update.transaction_id;
         let wanted = ConnectionUpdate::of(update);
@@ -42,6 +46,8 @@ impl Agent {
         self.events.push_back(AgentEvent::ConnectionUpdate(wanted));
     }
 
+    // Clause 8.3.6.2/6 node: After the update the acknowledgement is sent. Tests: agent_connection_update,
+    //   node_with_several_associations_survives_loss_of_the_first. Versions: from v01.01 on.
     /// Answers an [`AgentEvent::ConnectionUpdate`] that was applied completely or in part.
     ///
     /// # Errors
@@ -80,7 +86,11 @@ impl Agent {
         if version < Version::V2_03 { Err(AgentMisuse::CannotJoin(version)) } else { Ok(()) }
     }
 
-    /// Writes the first message of a further association, which makes it join the node (E2AP v03.01 8.3.5.2). Returns the
+    // Clause 8.3.6.2/9 node: A node without changes sends a configuration update without content as the first
+    //   procedure of a further association. Does: it contains the Global E2 Node ID, which 8.3.6.2/8 requires. Tests:
+    //   node_with_several_associations_survives_loss_of_the_first. Versions: v1 cannot name the node: there further
+    //   associations are reported as failed.
+    /// Writes the first message of a further association, which makes it join the node (E2AP v03.01 8.3.6.2). Returns the
     /// transaction id for [`Agent::joined`].
     ///
     /// # Errors

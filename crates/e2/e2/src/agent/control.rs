@@ -1,6 +1,6 @@
 //! Passes the RIC's controls to the functions and sends their answers.
 //!
-//! Procedure: RIC Control. Clause: E2AP v03.01 8.2.6. Role: node. Since: v01.00. Scenarios: agent_control*
+//! Procedure: RIC Control. Clause: E2AP v03.01 8.2.4. Role: node. Since: v01.00. Scenarios: agent_control*
 
 use e2ap::{
     Cause, CauseRicRequest, RanFunctionId, RicControlAckRequest, RicControlAcknowledge, RicControlFailure,
@@ -43,14 +43,22 @@ impl Control {
 const MAX_CONTROL_OCTETS: usize = 1 << 20;
 
 impl Agent {
+    // Clause 8.2.4.2/2 node: The RAN function id selects the function, which executes the control message. Tests:
+    //   agent_control, conform:control.
+    // Clause 8.2.4.2/3 node: The call process id selects the procedure that an insert has suspended. Tests:
+    //   handover_is_suspended_until_the_answer, insert_and_its_answer_carry_the_call_process_id.
+    // Clause 8.2.4.3/5 node: An unknown RAN function leads to a failure. Tests: agent_control,
+    //   conform:control-unknown-function.
     pub(super) fn control_request(&mut self, request: &RicControlRequest<'_>) {
         let (id, ran_function_id) = (request.request_id, request.ran_function_id);
         let call_process_id = request.call_process_id.as_ref().map(|c| c.to_cow().into_owned());
         let control = Control {
             ran_function_id,
             call_process_id: call_process_id.clone(),
-            // E2AP v03.01 8.2.6.2: without the IE no answer is requested; v1's nAck requests failures only
-            ack: request.ack_request.unwrap_or(RicControlAckRequest::NoAck),
+            ack: request.ack_request.unwrap_or(match self.config.version {
+                Version::V1_00 | Version::V1_01 => RicControlAckRequest::NoAck,
+                _ => RicControlAckRequest::Ack,
+            }),
         };
         let refusal = if !self.offers(ran_function_id) {
             Some(CauseRicRequest::RanFunctionIdInvalid)
@@ -85,6 +93,11 @@ impl Agent {
         Ok(control)
     }
 
+    // Clause 8.2.4.2/4 node: An executed control is acknowledged if that is requested or RIC Control Ack Request is
+    //   absent. Tests: agent_control, agent_control_in_each_version, conform:control. Versions: v1 has the value nAck,
+    //   which requests failures only; absent, nothing is requested there.
+    // Clause 8.2.4.2/5 node: An executed control is not acknowledged if the request says NoAck. Tests: agent_control,
+    //   conform:control-no-ack.
     /// Acknowledges a control.
     ///
     /// # Errors
@@ -105,6 +118,16 @@ impl Agent {
         Ok(())
     }
 
+    // Clause 8.2.4.3/1 node: An invalid call process id leads to a failure. Tests:
+    //   handover_is_suspended_until_the_answer.
+    // Clause 8.2.4.3/2 node: A call process id after its time to wait leads to a failure. Tests:
+    //   time_to_wait_expires.
+    // Clause 8.2.4.3/3 node: A control that cannot be executed leads to a failure. Does: whatever RIC Control Ack
+    //   Request says. Tests: agent_control, agent_control_in_each_version. Versions: in v1 only if it is Ack or nAck.
+    // Clause 8.2.4.3/4 node: Content that the service model cannot decode or accept leads to a failure. Tests:
+    //   undecodable_controls_are_refused, invalid_controls_are_refused.
+    // Clause 8.2.4.3/6 node: An action that the function does not support leads to a failure. Tests:
+    //   invalid_controls_are_refused.
     /// Reports that a control failed.
     ///
     /// # Errors
@@ -116,7 +139,8 @@ impl Agent {
     }
 
     fn send_control_failure(&mut self, id: RicRequestId, control: Control, cause: Cause, outcome: Option<&[u8]>) {
-        if control.ack == RicControlAckRequest::NoAck {
+        // v1 has a value of its own, nAck, for failures without acknowledgements
+        if control.ack == RicControlAckRequest::NoAck && self.config.version < Version::V2_03 {
             return;
         }
         let failure = RicControlFailure {

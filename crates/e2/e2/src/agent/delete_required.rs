@@ -1,6 +1,6 @@
 //! Requires the RIC to delete subscriptions. They remain active until the RIC deletes them.
 //!
-//! Procedure: RIC Subscription Delete Required. Clause: E2AP v03.01 8.2.3. Role: node. Since: v02.03. Scenarios: agent_delete_required*
+//! Procedure: RIC Subscription Delete Required. Clause: E2AP v03.01 8.2.2A. Role: node. Since: v02.03. Scenarios: agent_delete_required*
 
 use e2ap::{Cause, ProcedureCode, RicRequestId, RicSubscriptionDeleteRequired, RicSubscriptionWithCause, Version};
 
@@ -10,6 +10,10 @@ use super::{Agent, AgentMisuse};
 const MAX_SUBSCRIPTIONS: usize = 1024;
 
 impl Agent {
+    // Clause 8.2.2A.1/1 node: The E2 node starts the procedure. Tests: agent_delete_required,
+    //   agent_unsupported_procedures. Versions: from v02 on.
+    // Clause 8.2.2A.2/1 node: Each subscription has a cause. Tests: agent_delete_required, conform:delete-required.
+    //   Versions: from v02 on.
     /// Requires the RIC to delete subscriptions; [`AgentEvent::Unsubscribe`](super::AgentEvent::Unsubscribe) reports each
     /// deletion.
     ///

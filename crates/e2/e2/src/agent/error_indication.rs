@@ -1,6 +1,6 @@
 //! Ends the procedure that an Error Indication of the RIC refers to.
 //!
-//! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: node. Since: v01.00. Scenarios: agent_error*
+//! Procedure: Error Indication. Clause: E2AP v03.01 8.3.3. Role: node. Since: v01.00. Scenarios: agent_error*
 
 use e2ap::{ErrorIndication, ProcedureCode};
 

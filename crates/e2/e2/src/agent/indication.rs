@@ -1,6 +1,6 @@
 //! Writes the indications of subscriptions. An insert is answered by a control with its call process id.
 //!
-//! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.5. Role: node. Since: v01.00. Scenarios: agent_indication*
+//! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.3. Role: node. Since: v01.00. Scenarios: agent_indication*
 
 use e2ap::{RicActionId, RicIndication, RicIndicationSn, RicIndicationType, RicRequestId};
 use per::Octets;
@@ -8,6 +8,7 @@ use per::Octets;
 use super::{Agent, AgentMisuse};
 
 impl Agent {
+    // Clause 8.2.3.1/1 node: The E2 node starts the procedure. Tests: agent_indication, agent_unsupported_procedures.
     /// Appends an indication of an active subscription to `out`; the caller sends it.
     ///
     /// # Errors

@@ -185,6 +185,8 @@ impl Agent {
         }
     }
 
+    // Clause 10.3.4.2/5 node: An ignored IE with criticality ignore and notify in a request is reported in the
+    //   answer. Does: as in the RIC. Tests: agent_criticality_notify, conform:unknown-ie-notify.
     /// Reports IEs that were ignored in a message that is processed nevertheless: at once, or, if the procedure's answer can
     /// carry them, by returning the diagnostics (E2AP v03.01 10.3.4.2, 10.3.5).
     fn overlooked(
@@ -212,7 +214,7 @@ impl Agent {
     /// Dispatches an initiating message of the RIC; `report` belongs into its answer.
     fn request(&mut self, now: Time, message: Pdu<'_>, pdu: &[u8], report: Option<CriticalityDiagnostics<'static>>) {
         match message {
-            // sent before the RIC received the reset, and dropped by it (E2AP v03.01 8.3.3.2)
+            // sent before the RIC received the reset, and dropped by it (E2AP v03.01 8.3.2.2)
             Pdu::RicSubscriptionRequest(_)
             | Pdu::RicSubscriptionModificationRequest(_)
             | Pdu::RicControlRequest(_)
@@ -264,11 +266,19 @@ impl Agent {
         }
     }
 
-    /// Answers a message that is not compatible with the state (E2AP v03.01 10.4).
+    // Clause 8.3.1.4/1 node: Another first message than an answer to the setup is a logical error. Does: Error
+    //   Indication. Tests: agent_setup_unexpected_answers.
+    // Clause 10.4/3 node: A logical error in an answer ends its procedure unsuccessfully and is handled locally.
+    //   Does: the answer is dropped. A pending procedure ends at its time limit. Tests: agent_setup_unexpected_answers.
+    // Clause 10.4/4 node: A logical error in a message of class 2 is answered by an Error Indication. Tests:
+    //   agent_service_query_before_setup.
+    /// Answers a request that is not compatible with the state; drops an answer (E2AP v03.01 10.4).
     fn not_in_state(&mut self, now: Time, message: &Pdu<'_>, pdu: &[u8]) {
         let outline = self.config.codec.outline(pdu);
-        let answer = about(message, outline, CauseProtocol::MessageNotCompatibleWithReceiverState, None);
-        self.complain(now, Notice::NotInState { message: message.name(), answered: true }, Some(answer));
+        let is_request = message.kind() == Kind::Initiating;
+        let answer =
+            is_request.then(|| about(message, outline, CauseProtocol::MessageNotCompatibleWithReceiverState, None));
+        self.complain(now, Notice::NotInState { message: message.name(), answered: is_request }, answer);
     }
 
     /// Refuses the request of an event on behalf of a caller that does not support it. Other events, and requests that have

@@ -1,6 +1,6 @@
 //! Passes the RIC's changes of active subscriptions to the functions and sends their answers.
 //!
-//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: node. Since: v03.01. Scenarios: agent_modification
+//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.5. Role: node. Since: v03.01. Scenarios: agent_modification
 //!
 //! One change of a subscription is in progress at a time. The function's answer decides which actions remain.
 
@@ -24,6 +24,30 @@ pub struct ModificationRequest {
 }
 
 impl Agent {
+    // Clause 8.2.5.2/2 node: Request id and RAN function id select the subscription and its function. Tests:
+    //   agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.2/3 node: A new event trigger is validated and replaces the old one. Does: the function decides; a
+    //   function without `modify`, as all of ran-functions, refuses every change. Tests: agent_modification,
+    //   query_and_modification_round_trip. Versions: from v03 on.
+    // Clause 8.2.5.2/4 node: Actions to be removed are deleted and their resources released. Tests:
+    //   agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.2/5 node: Actions to be modified get the new definition and subsequent action. Tests:
+    //   agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.2/6 node: Actions to be modified get the new execution order. Tests: agent_modification,
+    //   actions_of_an_xapp_are_ordered_and_changed_with_its_consent. Versions: from v03 on.
+    // Clause 8.2.5.2/7 node: Actions to be added are validated and join the sequence. Tests: agent_modification.
+    //   Versions: from v03 on.
+    // Clause 8.2.5.3/4 node: A resulting sequence with a fault leads to a failure. Does: unknown actions, known ones
+    //   to be added, and more than 16 actions. Tests: agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.3/5 node: The removal of all actions leads to a failure. Tests: agent_modification,
+    //   conform:modification-remove-all. Deviation: unless others are added, so that actions remain. Versions: from v03
+    //   on; changed by v06.00: the text of v04.00 was not read.
+    // Clause 8.2.5.4/1 node: An unknown RAN function leads to a failure. Tests: agent_modification. Versions: from
+    //   v03 on.
+    // Clause 8.2.5.4/2 node: An unknown request id leads to a failure. Tests: agent_modification,
+    //   conform:modification-unknown. Versions: from v03 on.
+    // Clause 8.2.5.4/3 node: An action in two lists leads to a failure. Tests: agent_modification. Versions: from v03
+    //   on.
     pub(super) fn modification_request(&mut self, request: &RicSubscriptionModificationRequest<'_>) {
         let (request_id, ran_function_id) = (request.request_id, request.ran_function_id);
         let change = SubscriptionChange::of(request);
@@ -49,7 +73,22 @@ impl Agent {
         self.send_modification_failure(request_id, ran_function_id, Cause::RicRequest(refusal));
     }
 
-    /// Accepts a change, or part of it; [`SubscriptionChange::all_done`] accepts all of it.
+    // Clause 8.2.5.2/8 node: The response is sent if the trigger was modified, or without a new trigger at least one
+    //   action was changed. Tests: agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.2/9-14 node: Each action is listed as removed, modified, added, or as failed to be, then with a
+    //   cause. Tests: agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.2/15 node: An action counts as modified only if each of its modifications was performed. Does: an
+    //   action is in one list. Tests: agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.2/16 node: An action of which one modification fails is listed as failed. Does: as before. Tests:
+    //   agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.2/17 node: An added action of which one part cannot be processed is listed as failed. Does: as
+    //   before. Tests: agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.2/18 node: The remaining actions are executed in the order of 8.2.1.2. Deviation: the function
+    //   executes them; none of ran-functions accepts a change. Versions: from v03 on.
+    // Clause 8.2.5.3/3 node: If there is no new trigger and no action could be changed, the procedure fails. Does: with
+    //   the cause of the first action. Tests: agent_modification. Versions: from v03 on.
+    /// Accepts a change, or part of it; [`SubscriptionChange::all_done`] accepts all of it. A change of actions only, of which none
+    /// was changed, is refused.
     ///
     /// # Errors
     /// If no such change awaits its answer, or the result does not name each of its actions once.
@@ -60,7 +99,15 @@ impl Agent {
         if !result.answers(change) {
             return Err(AgentMisuse::BadActions);
         }
+        let no_action_done = result.removed.is_empty() && result.modified.is_empty() && result.added.is_empty();
+        let nothing_done = change.event_trigger.is_none() && no_action_done;
         subscription.change = None;
+        let mut failed = result.not_removed.iter().chain(&result.not_modified).chain(&result.not_added);
+        if let (true, Some((_, cause))) = (nothing_done, failed.next()) {
+            let function = subscription.ran_function_id;
+            self.send_modification_failure(id, function, *cause);
+            return Ok(());
+        }
         if let Some(actions) = &mut subscription.admitted {
             actions.retain(|action| !result.removed.contains(&action.id));
             actions.extend(result.added.iter().map(|id| ActionState { id: *id, sn: 0 }));
@@ -70,6 +117,10 @@ impl Agent {
         Ok(())
     }
 
+    // Clause 8.2.5.3/1 node: A failed change is answered by the failure message with a cause. Tests:
+    //   agent_modification. Versions: from v03 on.
+    // Clause 8.2.5.3/2 node: A new event trigger that is not accepted leads to a failure. Tests: agent_modification.
+    //   Versions: from v03 on.
     /// Refuses a change. The subscription is unchanged.
     ///
     /// # Errors

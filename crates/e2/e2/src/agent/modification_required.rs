@@ -1,6 +1,6 @@
 //! Requires the RIC to change a subscription: removed actions, and other times to wait.
 //!
-//! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.8. Role: node. Since: v03.01. Scenarios: agent_modification_required*
+//! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.6. Role: node. Since: v03.01. Scenarios: agent_modification_required*
 
 use e2ap::{
     Cause, ProcedureCode, RicActionId, RicActionRequiredToBeModified, RicActionRequiredToBeRemoved, RicRequestId,
@@ -12,6 +12,8 @@ use crate::Time;
 use crate::change::{all, list, twice};
 
 impl Agent {
+    // Clause 8.2.6.1/1 node: The E2 node starts the procedure. Tests: agent_modification_required,
+    //   agent_unsupported_procedures. Versions: from v03 on.
     /// Requires the RIC to change a subscription. [`AgentEvent::ModificationConfirmed`] or
     /// [`AgentEvent::ModificationRefused`] reports the answer.
     ///
@@ -65,6 +67,12 @@ impl Agent {
         self.required.contains_key(&id)
     }
 
+    // Clause 8.2.6.2/7 node: The remaining actions are executed in the order of 8.2.1.2. Does: the machine removes
+    //   the others; the order is unchanged. Tests: agent_modification_required. Versions: from v03 on.
+    // Clause 8.2.6.2/8 node: After the confirm message the resources of removed actions are released and those of
+    //   modified ones changed. Does: the machine removes actions, `RanFunction::change_answered` tells the function.
+    //   Tests: agent_modification_required, actions_of_an_xapp_are_ordered_and_changed_with_its_consent. Versions: from
+    //   v03 on.
     pub(super) fn modification_confirmed(&mut self, confirm: &RicSubscriptionModificationConfirm<'_>) {
         let request_id = confirm.request_id;
         self.required.remove(&request_id);

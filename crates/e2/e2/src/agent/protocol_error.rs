@@ -11,8 +11,38 @@ use crate::protocol_error::malformed;
 use crate::{Notice, Time};
 
 impl Agent {
+    // Clause 10.3.4.2/1 node: An IE that is not comprehended, with criticality reject, in a request leads to the
+    //   failure message, and nothing is executed. Tests: agent_malformed, conform:subscription-unknown-ie-reject,
+    //   conform:unknown-ie-reject.
+    // Clause 10.3.4.2/2 node: If the failure message cannot be filled, an Error Indication is sent instead. Tests:
+    //   agent_malformed, conform:repeated-ie.
+    // Clause 10.3.4.2/3 node: In a message without a failure message it leads to an Error Indication. Tests:
+    //   agent_malformed.
+    // Clause 10.3.4.2/4 node: In an answer it ends the procedure unsuccessfully, which is handled locally. Does: the
+    //   answer is dropped. The procedure ends at its time limit. Tests: agent_setup_unexpected_answers.
+    // Clause 10.3.5/1 node: A missing IE with criticality reject in a request leads to the failure message. Does: as
+    //   for an IE that is not comprehended. Tests: missing_ie_rejects_message_unless_ignorable, agent_malformed.
+    // Clause 10.3.5/2 node: If the failure message cannot be filled, an Error Indication is sent instead. Tests:
+    //   agent_malformed.
+    // Clause 10.3.5/3 node: In an answer it ends the procedure unsuccessfully, which is handled locally. Does: as for
+    //   10.3.4.2/4. Tests: agent_setup_unexpected_answers.
+    // Clause 10.3.6/1 node: An IE in the wrong order or too often in a request leads to the failure message with the
+    //   cause falsely constructed message. Tests: agent_setup_out_of_order_strict,
+    //   duplicate_ie_is_falsely_constructed_message, conform:repeated-ie. Deviation: the order is enforced with
+    //   `strict_ie_order` only, since some peers send another one (docs/peers.md).
+    // Clause 10.3.6/2 node: In an answer it ends the procedure unsuccessfully, which is handled locally. Does: as for
+    //   10.3.4.2/4. Tests: agent_setup_out_of_order_strict, duplicate_ie_is_refused_in_any_order. Deviation: the order
+    //   is enforced with `strict_ie_order` only, since some peers send another one (docs/peers.md).
+    // Clause 10.4/1 node: A logical error in a request of class 1 leads to the failure message. Tests:
+    //   agent_connection_update, agent_subscription_refused, agent_modification.
+    // Clause 10.4/2 node: Without a failure message it leads to an Error Indication. Tests:
+    //   agent_unsupported_procedures.
+    // Clause 10.5/2 both: If the receiver of an answer is unknown, the error is handled locally. Does: an answer goes
+    //   to the association that the error came on, which is always known. Tests: garbage_after_setup, agent_malformed.
+    // Clause 10.5/3 both: The cause is that of the error that ends a procedure, not that of an earlier one that was
+    //   ignored. Tests: criticality_notify, agent_criticality_notify.
     /// Answers a PDU that cannot be decoded: by the failure message of its procedure, if it has one whose ids are known (E2AP
-    /// v03.01 10.3.4, 10.3.5), otherwise by an error indication.
+    /// v03.01 10.3.4, 10.3.5), otherwise by an error indication; an answer is dropped.
     pub(super) fn answer_malformed(&mut self, now: Time, pdu: &[u8], error: e2ap::Error) {
         match self.failure(pdu, &error) {
             Some(failure) if self.answers.take(now) => {
@@ -21,7 +51,9 @@ impl Agent {
             }
             // `complain` counts an answer beyond the budget
             _ => {
-                let answer = malformed(self.config.codec.outline(pdu), &error);
+                // an error in an answer is handled locally: its procedure ends at its time limit (E2AP v03.01 10.3.4.2, 10.3.5)
+                let is_answer = matches!(error.message(), Some((Kind::Successful | Kind::Unsuccessful, _)));
+                let answer = malformed(self.config.codec.outline(pdu), &error).filter(|_| !is_answer);
                 let notice = if answer.is_some() { Notice::Malformed } else { Notice::Unreadable };
                 self.complain(now, notice(error), answer);
             }

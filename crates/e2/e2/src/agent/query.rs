@@ -1,6 +1,6 @@
 //! Passes the RIC's queries to the functions and sends their answers.
 //!
-//! Procedure: RIC Query. Clause: E2AP v03.01 8.2.9. Role: node. Since: v03.01. Scenarios: agent_query*
+//! Procedure: RIC Query. Clause: E2AP v03.01 8.2.7. Role: node. Since: v03.01. Scenarios: agent_query*
 
 use e2ap::{Cause, CauseRicRequest, RanFunctionId, RicQueryFailure, RicQueryRequest, RicQueryResponse, RicRequestId};
 
@@ -20,6 +20,9 @@ pub struct QueryRequest {
 }
 
 impl Agent {
+    // Clause 8.2.7.2/3 node: The RAN function id selects the function. Tests: agent_query. Versions: from v03 on.
+    // Clause 8.2.7.3/1 node: A RAN function that is not supported leads to a failure. Tests: agent_query,
+    //   conform:query-unknown-function. Versions: from v03 on.
     pub(super) fn query_request(&mut self, request: &RicQueryRequest<'_>) {
         let (request_id, ran_function_id) = (request.request_id, request.ran_function_id);
         let refusal = if !self.offers(ran_function_id) {
@@ -45,6 +48,8 @@ impl Agent {
         }));
     }
 
+    // Clause 8.2.7.2/4 node: Header and definition are validated, and available information is sent in the response.
+    //   Tests: agent_query, query_returns_current_values, queries_return_current_state. Versions: from v03 on.
     /// Answers a query.
     ///
     /// # Errors
@@ -55,6 +60,8 @@ impl Agent {
         Ok(())
     }
 
+    // Clause 8.2.7.3/2 node: If none of the information is available, the query fails. Tests: agent_query,
+    //   query_returns_current_values. Versions: from v03 on; changed by v06.00: the text of v04.00 was not read.
     /// Reports that a query failed.
     ///
     /// # Errors

@@ -24,6 +24,10 @@ pub(super) struct PendingRemoval {
 }
 
 impl Agent {
+    // Clause 8.3.7.1/1 both: Either side starts the procedure. Tests: removal, agent_removal,
+    //   agent_removal_by_the_ric. Versions: from v02 on.
+    // Clause 8.3.7.2/1 node: The node starts it with the removal request. Tests: agent_removal. Versions: from v02
+    //   on.
     /// Removes the node from the RIC. [`AgentEvent::Removed`] reports success, also without an answer in time;
     /// [`AgentEvent::GivenUp`] reports the RIC's refusal.
     ///
@@ -59,6 +63,13 @@ impl Agent {
         Ok(())
     }
 
+    // Clause 8.3.7.2/6 node: The RIC's removal request is answered by the response. Tests: agent_removal_by_the_ric,
+    //   conform:removal. Versions: from v02 on.
+    // Clause 8.3.7.2/9 node: A received removal request aborts the procedures of RIC services. Tests:
+    //   agent_removal_by_the_ric. Versions: from v02 on.
+    // Clause 8.3.7.3/1 node: A removal request that cannot be accepted is answered by the failure message. Does: the
+    //   node accepts every valid request; an invalid one fails. Tests: agent_connection_update_malformed,
+    //   agent_removal_by_the_ric. Versions: from v02 on.
     /// Handles the RIC's removal request.
     pub(super) fn removal_request(
         &mut self,
@@ -89,6 +100,10 @@ impl Agent {
         }
     }
 
+    // Clause 8.3.7.2/3 node: After the response the node closes the association and releases everything. Tests:
+    //   agent_removal. Versions: from v02 on.
+    // Clause 8.3.7.2/8 node: After its response to the RIC's request the node releases everything. Tests:
+    //   agent_removal_by_the_ric. Versions: from v02 on.
     /// Drops all state. Queued PDUs are sent before the association is closed.
     pub(super) fn removed(&mut self, by_ric: bool) {
         self.state = State::Removed;

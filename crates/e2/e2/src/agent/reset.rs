@@ -1,6 +1,6 @@
 //! Drops all requests, at either side's request.
 //!
-//! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: node. Since: v01.00. Scenarios: agent_reset*
+//! Procedure: Reset. Clause: E2AP v03.01 8.3.2. Role: node. Since: v01.00. Scenarios: agent_reset*
 
 use e2ap::{Cause, CriticalityDiagnostics, ProcedureCode, ResetRequest, ResetResponse, TransactionId};
 
@@ -16,6 +16,12 @@ pub(super) struct PendingReset {
 }
 
 impl Agent {
+    // Clause 8.3.2.2/1 node: All subscriptions end. Tests: agent_reset_by_the_ric, conform:reset-ends-subscriptions.
+    // Clause 8.3.2.2/2 node: Call processes of inserts, controls and policies end with little effect on UEs. Does:
+    //   the functions learn the end of each subscription; suspended procedures continue. Tests: agent_reset_by_the_ric,
+    //   unsubscribe_resumes_procedures.
+    // Clause 8.3.2.2/3 node: A received reset aborts the other procedures of RIC services. Tests:
+    //   agent_reset_by_the_ric.
     pub(super) fn reset_request(
         &mut self,
         now: Time,

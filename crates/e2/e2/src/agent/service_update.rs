@@ -25,6 +25,8 @@ pub(super) fn revisions(functions: &[Function]) -> Revisions {
 }
 
 impl Agent {
+    // Clause 8.3.4.1/1 node: The E2 node starts the procedure. Tests: agent_service_update,
+    //   agent_unsupported_procedures.
     /// Replaces the node's RAN functions. The agent reports the difference to the RIC, now or after the setup;
     /// [`AgentEvent::FunctionsUpdated`] or [`AgentEvent::GivenUp`] reports the outcome.
     ///
@@ -70,6 +72,9 @@ impl Agent {
         self.write_functions();
     }
 
+    // Clause 8.3.4.2/1 node: New RAN functions are in the list of added ones. Tests: agent_service_update.
+    // Clause 8.3.4.2/2 node: Changed RAN functions are in the list of modified ones. Tests: agent_service_update.
+    // Clause 8.3.4.2/3 node: Removed RAN functions are in the list of deleted ones. Tests: agent_service_update.
     fn write_functions(&mut self) {
         let Phase::Sent { transaction, ref then, .. } = self.functions.phase else { return };
         let reported = &self.functions.reported;
@@ -99,6 +104,11 @@ impl Agent {
         self.report_functions(now);
     }
 
+    // Clause 8.3.4.3/2 node: The node waits for the time to wait of the failure before it repeats the update. Tests:
+    //   agent_service_update_refused, agent_service_update_refused_in_v1.
+    // Clause 8.3.4.3/3 both: After a failure both sides continue with the RAN functions that they had. Does: the RIC
+    //   does. The node reports the difference again after its next change or a query. Tests: service_update_refused,
+    //   agent_service_update_refused.
     pub(super) fn service_update_failed(&mut self, now: Time, failure: &RicServiceUpdateFailure<'_>) {
         let cause = failure.cause.or_else(|| all(&failure.ran_functions_rejected).next().map(|item| item.cause));
         if let Some(cause) = cause {

@@ -51,6 +51,9 @@ pub(super) fn rejected(acks: impl Iterator<Item = E2NodeComponentConfigurationAc
 }
 
 impl Agent {
+    // Clause 8.3.1.1/1 node: E2 Setup is the first procedure of an association. Does: a further association of a node
+    //   begins otherwise, see 8.3.6.2/8. Tests: agent_setup, conform:setup.
+    // Clause 8.3.1.1/2 node: The E2 node starts the procedure. Tests: agent_setup, agent_unsupported_procedures.
     /// Reports a new association. The agent sends the setup request.
     pub fn handle_open(&mut self, now: Time) {
         self.answers = Budget::new(now);
@@ -157,6 +160,9 @@ impl Agent {
         self.report_components(now);
     }
 
+    // Clause 8.3.1.3/2 node: The node waits for the time to wait of the failure before it sets up again. Does: also
+    //   on another association. Tests: agent_setup_refused, agent_time_to_wait_survives_reconnect,
+    //   conform:setup-refused.
     pub(super) fn setup_failure(&mut self, now: Time, failure: &E2SetupFailure<'_>) {
         self.events.push_back(AgentEvent::Notice(Notice::SetupRefused { cause: or_unspecified(failure.cause) }));
         // E2AP v03.01 8.3.1.3: no setup, on any association, before the RIC's time to wait has passed

@@ -44,13 +44,31 @@ pub(super) struct Subscription {
 }
 
 impl Agent {
+    // Clause 8.2.1.4/2 node: A request for an unknown RAN function fails. Tests: agent_subscription_refused,
+    //   conform:subscription-unknown-function.
     pub(super) fn offers(&self, id: RanFunctionId) -> bool {
         self.config.functions.iter().any(|function| function.id == id)
     }
 
+    // Clause 8.2.1.2/3 node: The RAN function id selects the function, which gets the event trigger. Tests:
+    //   agent_subscription_in_each_version, conform:subscription.
+    // Clause 8.2.1.2/4 node: The function validates trigger and actions; an accepted subscription is stored with its
+    //   request id. Does: the machine stores ids and actions, the function its trigger and definitions. Tests:
+    //   agent_subscription_in_each_version, invalid_actions_are_refused_with_cause.
+    // Clause 8.2.1.2/10 node: Actions with an execution order are executed in that order. Tests:
+    //   agent_subscription_execution_order. Versions: the order exists from v03 on.
+    // Clause 8.2.1.2/11 node: Actions of the same order are executed in parallel. Deviation: one after another, in
+    //   the order of the message: a function runs on one thread. Versions: the order exists from v03 on.
+    // Clause 8.2.1.3/3 node: A start or end time that is invalid leads to a failure. Does: an end that is not after
+    //   the start, or has passed, is invalid. Any start is valid. Tests: agent_subscription_times,
+    //   end_time_decides_whether_a_subscription_begins. Versions: times exist from v03 on.
+    // Clause 8.2.1.4/3 node: A request that is identical to an earlier one fails; the subscription stays. Does: a
+    //   request id in use fails, whatever else the request contains. Tests: agent_subscription_refused,
+    //   conform:subscription-repeated.
     pub(super) fn subscription_request(&mut self, request: &RicSubscriptionRequest<'_>) {
         let (id, function) = (request.request_id, request.ran_function_id);
         let actions = &request.details.actions;
+        let times = SubscriptionTimes { start: request.start_time, end: request.end_time };
         let refusal = if !self.offers(function) {
             Some(CauseRicRequest::RanFunctionIdInvalid)
         } else if self.removal.is_some() {
@@ -61,6 +79,8 @@ impl Agent {
             Some(CauseRicRequest::FunctionResourceLimit)
         } else if actions.iter().enumerate().any(|(i, a)| actions[..i].iter().any(|b| b.id == a.id)) {
             Some(CauseRicRequest::DuplicateAction)
+        } else if times.end.is_some_and(|end| times.start.is_some_and(|start| !start.is_before(end))) {
+            Some(CauseRicRequest::RicSubscriptionEndTimeInvalid)
         } else {
             None
         };
@@ -86,10 +106,16 @@ impl Agent {
                     subsequent: action.subsequent_action,
                 })
                 .collect(),
-            times: SubscriptionTimes { start: request.start_time, end: request.end_time },
+            times,
         }));
     }
 
+    // Clause 8.2.1.2/6 node: If the trigger and an action are accepted, resources are reserved and the response is
+    //   sent. Tests: agent_subscription_in_each_version, conform:subscription.
+    // Clause 8.2.1.2/7 node: The response lists the admitted actions. Tests: agent_subscription_in_each_version,
+    //   conform:subscription.
+    // Clause 8.2.1.2/8 node: The response lists the actions that are not admitted, each with a cause. Tests:
+    //   agent_in_v1, agent_subscription_refused.
     /// Admits a subscription with at least one of its actions.
     ///
     /// # Errors
@@ -121,6 +147,12 @@ impl Agent {
         Ok(())
     }
 
+    // Clause 8.2.1.3/1 node: A failed request is answered by the failure message with a cause. Tests:
+    //   agent_subscription_refused. Versions: v1 has a cause for each action instead.
+    // Clause 8.2.1.3/2 node: No admitted action, or a sequence of actions that contradicts itself, leads to a
+    //   failure. Tests: agent_subscription_refused, unsupported_subscriptions_are_refused.
+    // Clause 8.2.1.4/1 node: A trigger or an action that the service model does not have leads to a failure. Tests:
+    //   invalid_actions_are_refused_with_cause, invalid_requests_are_refused_with_cause.
     /// Refuses a subscription.
     ///
     /// # Errors

@@ -9,6 +9,13 @@ use e2ap::{
 use super::{Agent, AgentEvent};
 
 impl Agent {
+    // Clause 8.2.2.2/2 node: The subscription is deleted and its resources are released. Tests: agent_delete,
+    //   conform:subscription-delete.
+    // Clause 8.2.2.2/3 node: The response is sent. Tests: agent_delete, conform:subscription-delete.
+    // Clause 8.2.2.3/1 node: A failed deletion is answered by the failure message with a cause. Tests: agent_delete.
+    // Clause 8.2.2.3/2 node: An unknown request id leads to a failure. Tests: agent_delete,
+    //   conform:subscription-delete-unknown.
+    // Clause 8.2.2.4/1 node: An unknown RAN function leads to a failure. Tests: agent_delete.
     pub(super) fn delete_request(&mut self, request: &RicSubscriptionDeleteRequest) {
         let (request_id, ran_function_id) = (request.request_id, request.ran_function_id);
         let exists = self.subscriptions.get(&request_id).is_some_and(|s| s.ran_function_id == ran_function_id);

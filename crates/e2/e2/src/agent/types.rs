@@ -127,6 +127,8 @@ pub enum AgentMisuse {
     BadAnswer,
     /// The node was not removed; it reconnects by itself.
     NotRemoved,
+    /// The start time of the subscription has not come, or its end time has passed. Event loops, which have a clock, return it.
+    NotEnabled,
 }
 
 impl fmt::Display for AgentMisuse {
@@ -150,6 +152,7 @@ impl fmt::Display for AgentMisuse {
             AgentMisuse::NotInVersion => "the E2AP version does not support this",
             AgentMisuse::BadAnswer => "the answer names an association that was not requested, or a duplicate",
             AgentMisuse::NotRemoved => "the node was not removed; it reconnects by itself",
+            AgentMisuse::NotEnabled => "the subscription's start time has not come, or its end time has passed",
         })
     }
 }

@@ -34,6 +34,11 @@ impl Controller {
         self.nodes.get(&node).map_or(assoc, |node| node.assoc)
     }
 
+    // Clause 8.3.5.2/5 ric: A Global E2 Node ID on a new association makes it one of that node. Tests:
+    //   connection_update_joined. Versions: from v02 on.
+    // Clause 8.3.6.2/8 ric: On a further association the configuration update is the first procedure, and its node id
+    //   assigns the association. Tests: connection_update_joined,
+    //   node_with_several_associations_survives_loss_of_the_first. Versions: from v02 on.
     /// Lets an association, whose first message names a node, join that node.
     pub(super) fn join_node(
         &mut self,

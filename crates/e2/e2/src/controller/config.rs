@@ -33,17 +33,17 @@ pub struct ControllerConfig {
     pub request_reuse_delay: Duration,
     /// The time limit of the setup on a new association. Default: 10 s.
     pub setup_timeout: Duration,
-    /// The time limit of the answer to a subscription request. Default: 5 s.
+    /// The time limit of the answer to a subscription request (TRICEVENTcreate). Default: 5 s.
     pub subscription_timeout: Duration,
-    /// The time limit of the answer to a subscription delete request. Default: 5 s.
+    /// The time limit of the answer to a subscription delete request (TRICEVENTdelete). Default: 5 s.
     pub delete_timeout: Duration,
-    /// The time limit of the answer to a control request. Default: 5 s.
+    /// The time limit of the answer to a control request (TRICcontrol). Default: 5 s.
     pub control_timeout: Duration,
     /// The time limit of the answer to a reset request. Default: 5 s.
     pub reset_timeout: Duration,
-    /// The time limit of the answer to a query request. Default: 5 s.
+    /// The time limit of the answer to a query request (TRICquery). Default: 5 s.
     pub query_timeout: Duration,
-    /// The time limit of the answer to a subscription modification request. Default: 5 s.
+    /// The time limit of the answer to a subscription modification request (TRICEVENTmodify). Default: 5 s.
     pub modification_timeout: Duration,
     /// The time limit of a consumer's answer to a change that its node requires; the RIC then agrees to whatever the
     /// consumer has not refused. Default: 1 s.

@@ -1,6 +1,6 @@
 //! Applies changes of a node's component configurations to the RAN database.
 //!
-//! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.6. Role: ric. Since: v01.01. Scenarios: configuration_update*
+//! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.5. Role: ric. Since: v01.01. Scenarios: configuration_update*
 //!
 //! An update that names another node than the association's fails. Removals of associations are left to the links.
 
@@ -16,6 +16,26 @@ use crate::change::{all, list};
 use crate::{Notice, Time};
 
 impl Controller {
+    // Clause 8.3.5.2/2 ric: Added components are stored. Tests: configuration_update, configuration_update_v1,
+    //   conform:configuration-update. Versions: from v01.01 on.
+    // Clause 8.3.5.2/3 ric: Updated components get the new configuration. Tests: configuration_update,
+    //   conform:configuration-update. Versions: from v02 on.
+    // Clause 8.3.5.2/4 ric: Removed components are deleted. Tests: configuration_update,
+    //   conform:configuration-update. Versions: from v02 on.
+    // Clause 8.3.5.2/6 ric: If supported: associations whose two endpoints the node lists are expected to be removed.
+    //   Tests: configuration_update. Deviation: not supported: they are counted and logged, and end when their link
+    //   closes. Versions: from v02 on.
+    // Clause 8.3.5.2/7 ric: If supported: the same for associations that are listed by address, or for one endpoint.
+    //   Tests: configuration_update. Deviation: as before. Versions: from v02 on.
+    // Clause 8.3.5.2/8 ric: A processed update is acknowledged. Tests: configuration_update,
+    //   conform:configuration-update. Versions: from v01.01 on.
+    // Clause 8.3.5.2/9 ric: An update without content is acknowledged and changes nothing. Tests:
+    //   configuration_update, conform:configuration-update-empty. Versions: from v01.01 on.
+    // Clause 8.3.5.3/1 ric: An update that cannot be accepted is answered by the failure message with a cause. Does:
+    //   if it names another node. Tests: configuration_update. Versions: from v01.01 on.
+    // Clause 8.3.5.3/3 ric: The update of a component that was not added fails with a cause. Does: in the
+    //   acknowledgement of that component. Tests: configuration_update, conform:configuration-update-undeclared.
+    //   Versions: from v02 on.
     pub(super) fn configuration_update(&mut self, now: Time, id: NodeId, update: &E2NodeConfigurationUpdate<'_>) {
         let Some(node) = self.nodes.get(&id) else { return };
         let (assoc, version, key, transaction_id) = (node.assoc, node.version, node.global_id, update.transaction_id);

@@ -1,6 +1,6 @@
 //! Requests other associations from a node.
 //!
-//! Procedure: E2 Connection Update. Clause: E2AP v03.01 8.3.8. Role: ric. Since: v01.01. Scenarios: connection_update*
+//! Procedure: E2 Connection Update. Clause: E2AP v03.01 8.3.6. Role: ric. Since: v01.01. Scenarios: connection_update*
 //!
 //! After a failure with a time to wait, further updates are refused until it has passed.
 
@@ -14,6 +14,10 @@ use crate::change::all;
 use crate::{ConnectionResult, ConnectionUpdate, Time};
 
 impl Controller {
+    // Clause 8.3.6.1/1 ric: The near-RT RIC starts the procedure. Tests: connection_update, unsupported_procedures.
+    //   Versions: from v01.01 on.
+    // Clause 8.3.6.2/1 ric: The request contains the associations as they shall be. Tests: connection_update.
+    //   Versions: from v01.01 on.
     /// Requests that a node adds, removes or modifies associations. [`Event::ConnectionUpdated`] reports the outcome, unless
     /// the node is lost before.
     ///
@@ -45,6 +49,10 @@ impl Controller {
         self.events.push_back(Event::ConnectionUpdated { node, outcome: ConnectionOutcome::Done(result) });
     }
 
+    // Clause 8.3.6.3/2 ric: The RIC waits for the time to wait of the failure before it repeats the update. Does:
+    //   earlier requests of its callers are refused. Tests: connection_update. Versions: from v01.01 on.
+    // Clause 8.3.6.3/3 both: After a failure both sides continue with the associations that they had. Tests:
+    //   connection_update, agent_connection_update. Versions: from v01.01 on.
     pub(super) fn connection_refused(&mut self, now: Time, node: NodeId, failure: &E2ConnectionUpdateFailure<'_>) {
         let wait = failure.time_to_wait.map(|wait| Duration::from_secs(wait.seconds().into()));
         let assoc = self.nodes.get(&node).map(|node| node.assoc);

@@ -1,6 +1,6 @@
 //! Sends the controls of consumers and handles their answers.
 //!
-//! Procedure: RIC Control. Clause: E2AP v03.01 8.2.6. Role: ric. Since: v01.00. Scenarios: control*
+//! Procedure: RIC Control. Clause: E2AP v03.01 8.2.4. Role: ric. Since: v01.00. Scenarios: control*
 
 use e2ap::{
     Cause, ProcedureCode, RanFunctionId, RicControlAckRequest, RicControlAcknowledge, RicControlFailure,
@@ -14,6 +14,10 @@ use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
 impl Controller {
+    // Clause 8.2.4.1/1 ric: The near-RT RIC starts the procedure. Tests: control, unsupported_procedures.
+    // Clause 8.2.4.2/1 ric: TRICcontrol starts with the request if an acknowledgement is requested. Does:
+    //   `control_timeout`, 5 s by default. It also runs without a request for an acknowledgement, since a failure may
+    //   follow. The RIC always includes RIC Control Ack Request. Tests: control, controls_report_every_outcome.
     /// Sends a control to a RAN function. [`RequestEvent::Controlled`] reports the outcome.
     ///
     /// # Errors
@@ -56,6 +60,8 @@ impl Controller {
         Ok(())
     }
 
+    // Clause 8.2.4.2/6 ric: The acknowledgement stops TRICcontrol and ends the procedure. Tests: control,
+    //   control_in_each_version, conform:control.
     pub(super) fn control_acknowledge(&mut self, now: Time, node: NodeId, ack: &RicControlAcknowledge<'_>) {
         let outcome = ack.outcome.as_ref().map(|o| o.to_cow().into());
         // a v1 acknowledgement carries a status, where later versions send a failure
@@ -69,6 +75,8 @@ impl Controller {
         self.control_answer(now, node, ack.request_id, ack.ran_function_id, "RicControlAcknowledge", outcome);
     }
 
+    // Clause 8.2.4.3/7 ric: The failure stops TRICcontrol and ends the procedure. Tests: control,
+    //   conform:control-failure.
     pub(super) fn control_failure(&mut self, now: Time, node: NodeId, failure: &RicControlFailure<'_>) {
         let outcome = ControlOutcome::Failed {
             cause: or_unspecified(failure.cause),
@@ -104,6 +112,9 @@ impl Controller {
         }
     }
 
+    // Clause 8.2.4.4/2 ric: If TRICcontrol expires, the RIC sends an Error Indication. Tests: control. Deviation: the
+    //   consumer is told, and nothing is sent: FlexRIC's agents abort when they receive one
+    //   (docs/error-indications.md), and the node waits for nothing.
     pub(super) fn control_timeout(&mut self, now: Time, place: u32) {
         let Some(Request::Control(control)) = self.requests.get(place) else { return };
         if !control.ack {

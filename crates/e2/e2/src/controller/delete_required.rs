@@ -1,6 +1,6 @@
 //! Deletes the subscriptions that a node requires to be deleted.
 //!
-//! Procedure: RIC Subscription Delete Required. Clause: E2AP v03.01 8.2.3. Role: ric. Since: v02.03. Scenarios: delete_required*
+//! Procedure: RIC Subscription Delete Required. Clause: E2AP v03.01 8.2.2A. Role: ric. Since: v02.03. Scenarios: delete_required*
 
 use e2ap::RicSubscriptionDeleteRequired;
 
@@ -12,14 +12,16 @@ use crate::change::all;
 use crate::{Notice, Time};
 
 impl Controller {
-    /// Ends the listed subscriptions and requests their deletion from the node (E2AP v03.01 8.2.3.2).
+    // Clause 8.2.2A.3/1 ric: An unknown request id or RAN function is ignored. Tests: delete_required,
+    //   conform:delete-required-unknown. Versions: from v02 on.
+    /// Ends the listed subscriptions and requests their deletion from the node (E2AP v03.01 8.2.2A.2).
     pub(super) fn delete_required(&mut self, now: Time, node: NodeId, required: &RicSubscriptionDeleteRequired<'_>) {
         for item in all(&required.subscriptions) {
             let (id, function) = (item.request_id, item.ran_function_id);
             let place = match self.find(node, id, function) {
                 Found::Subscription(place) => place,
                 Found::Ended => continue, // its deletion was requested already
-                // TS 104 039 8.2.2A.3: ignored
+                // E2AP v03.01 8.2.2A.3: ignored
                 Found::Nothing => {
                     let notice = Notice::UnknownRequest {
                         message: "RicSubscriptionDeleteRequired",

@@ -88,6 +88,9 @@ impl Controller {
         }
     }
 
+    // Clause 10.3.4.2/5 ric: An ignored IE with criticality ignore and notify in a request is reported in the answer.
+    //   Does: in Reset Response and E2 Removal Response; E2AP gives other answers no criticality diagnostics, so that
+    //   an Error Indication reports it. Tests: criticality_notify, conform:unknown-ie-notify.
     /// Reports IEs that were ignored in a message that is processed nevertheless: at once, or, if the procedure's answer can
     /// carry them, by returning the diagnostics (E2AP v03.01 10.3.4.2, 10.3.5).
     #[cold]

@@ -1,6 +1,6 @@
 //! Ends the procedure or request that an Error Indication of the peer refers to.
 //!
-//! Procedure: Error Indication. Clause: E2AP v03.01 8.3.2. Role: ric. Since: v01.00. Scenarios: error_indication_*
+//! Procedure: Error Indication. Clause: E2AP v03.01 8.3.3. Role: ric. Since: v01.00. Scenarios: error_indication_*
 
 use e2ap::{Cause, CauseProtocol, ErrorIndication, ProcedureCode, peek::Outline};
 
@@ -10,6 +10,10 @@ use crate::protocol_error::goes_on;
 use crate::{AssocId, Notice, Time};
 
 impl Controller {
+    // Clause 8.2.4.4/1 ric: An Error Indication with the request id stops TRICcontrol and ends the procedure. Tests:
+    //   error_indication_about_requests.
+    // Clause 8.2.7.4/1 ric: An Error Indication with the request id stops TRICquery and ends the procedure. Tests:
+    //   query. Versions: from v03 on.
     /// Handles an Error Indication: the procedure or request that it refers to fails.
     pub(super) fn error_indication(&mut self, now: Time, assoc: AssocId, indication: ErrorIndication<'_>) {
         let goes_on = goes_on(&indication);

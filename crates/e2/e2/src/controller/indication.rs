@@ -3,7 +3,7 @@
 //! [`Controller::handle_pdu`] returns the indications of active subscriptions. Callers with several event loops, of which one
 //! owns the controller, route them by the published routes without asking the controller each time.
 //!
-//! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.5. Role: ric. Since: v01.00. Scenarios: indication*
+//! Procedure: RIC Indication. Clause: E2AP v03.01 8.2.3. Role: ric. Since: v01.00. Scenarios: indication*
 
 use e2ap::{Codec, Pdu, RanFunctionId, RicIndication, RicRequestId, RicSubscriptionDeleteRequest};
 
@@ -30,6 +30,10 @@ pub struct Route<'a> {
 const MAX_ORPHANS: usize = 64;
 
 impl Controller {
+    // Clause 10.4/4 ric: A logical error in a message of class 2 is answered by an Error Indication. Tests:
+    //   indications_without_subscription, indications_answered. Deviation: an indication without a subscription is
+    //   dropped and counted, since FlexRIC's agents abort when they receive an Error Indication;
+    //   `answer_stray_indications` sends it.
     /// Counts and drops an indication without an active subscription. No procedure of the node waits for an answer, and an
     /// Error Indication aborts some agents; `answer_stray_indications` sends it nevertheless.
     pub(super) fn stray_indication(&mut self, now: Time, assoc: AssocId, node: NodeId, indication: &RicIndication<'_>) {

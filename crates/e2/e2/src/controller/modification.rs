@@ -1,6 +1,6 @@
 //! Requests the changes that a consumer makes to its subscription.
 //!
-//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: modification modification_timeout modification_ended_by_other_procedure
+//! Procedure: RIC Subscription Modification. Clause: E2AP v03.01 8.2.5. Role: ric. Since: v03.01. Scenarios: modification modification_timeout modification_ended_by_other_procedure
 //!
 //! Only a subscription with a single consumer can be changed, and from its first change on no other consumer can join it. One
 //! change is in progress at a time. After a timeout it is unknown which actions the node has; the consumer is notified, and a
@@ -18,6 +18,10 @@ use super::{
 use crate::{ChangeResult, Notice, SubscriptionChange, Time};
 
 impl Controller {
+    // Clause 8.2.5.1/1 ric: The near-RT RIC starts the procedure. Tests: modification, unsupported_procedures.
+    //   Versions: from v03 on.
+    // Clause 8.2.5.2/1 ric: TRICEVENTmodify starts with the request. Does: `modification_timeout`, 5 s by default.
+    //   Tests: modification_timeout. Versions: from v03 on.
     /// Changes a subscription. [`RequestEvent::Modified`] reports the outcome.
     ///
     /// # Errors
@@ -88,6 +92,8 @@ impl Controller {
         }
     }
 
+    // Clause 8.2.5.2/19 ric: The response stops TRICEVENTmodify and ends the procedure. Tests: modification,
+    //   conform:modification. Versions: from v03 on.
     pub(super) fn modification_response(
         &mut self,
         now: Time,
@@ -125,6 +131,8 @@ impl Controller {
         }
     }
 
+    // Clause 8.2.5.3/6 ric: The failure stops TRICEVENTmodify and ends the procedure. Tests: modification. Versions:
+    //   from v03 on.
     pub(super) fn modification_failure(
         &mut self,
         now: Time,

@@ -1,6 +1,6 @@
 //! Answers the changes of a subscription that a node requires: removed actions, and other times to wait.
 //!
-//! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.8. Role: ric. Since: v03.01. Scenarios: modification_required*
+//! Procedure: RIC Subscription Modification Required. Clause: E2AP v03.01 8.2.6. Role: ric. Since: v03.01. Scenarios: modification_required*
 //!
 //! A node cannot be forced to do what it no longer can, so that the RIC agrees on behalf of its consumers and notifies them.
 //! A consumer that asked for consent decides action by action; the RIC agrees to whatever it does not refuse in time.
@@ -9,9 +9,10 @@
 //! are unknown then.
 
 use e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, RicActionConfirmedForModification, RicActionConfirmedForRemoval,
-    RicActionId, RicActionRefusedToBeModified, RicActionRefusedToBeRemoved, RicSubscriptionModificationConfirm,
-    RicSubscriptionModificationRefuse, RicSubscriptionModificationRequired, Version,
+    Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionConfirmedForModification,
+    RicActionConfirmedForRemoval, RicActionId, RicActionRefusedToBeModified, RicActionRefusedToBeRemoved, RicRequestId,
+    RicSubscriptionModificationConfirm, RicSubscriptionModificationRefuse, RicSubscriptionModificationRequired,
+    Version,
 };
 
 use super::records::{Request, RequiredChange};
@@ -20,6 +21,18 @@ use crate::change::{all, list, twice};
 use crate::{Notice, Time};
 
 impl Controller {
+    // Clause 8.2.6.2/1 ric: Request id and RAN function id select the subscription. Tests: modification_required.
+    //   Versions: from v03 on.
+    // Clause 8.2.6.3/1 ric: A failed procedure is answered by the refuse message. Tests: modification_required.
+    //   Versions: from v03 on.
+    // Clause 8.2.6.3/3 ric: A sequence of actions with a fault leads to a refusal. Does: an action named twice, or
+    //   none at all. Tests: modification_required. Versions: from v03 on.
+    // Clause 8.2.6.3/4 ric: The removal of all actions leads to a refusal. Tests: modification_required,
+    //   conform:modification-required-all. Versions: from v03 on; changed by v06.00: the text of v04.00 was not read.
+    // Clause 8.2.6.4/1 ric: An unknown RAN function leads to a refusal. Tests: modification_required. Versions: from
+    //   v03 on.
+    // Clause 8.2.6.4/2 ric: An unknown request id leads to a refusal. Tests: modification_required,
+    //   conform:modification-required-unknown. Versions: from v03 on.
     pub(super) fn modification_required(
         &mut self,
         now: Time,
@@ -39,11 +52,14 @@ impl Controller {
                 } else if twice(ids) || (modify.is_empty() && remove.is_empty()) {
                     Some(Cause::Protocol(CauseProtocol::SemanticError))
                 } else if s.admitted.iter().all(|id| remove.iter().any(|(gone, _)| gone == id)) {
-                    // TS 104 039 8.2.6.3: the node requires the deletion of the subscription instead
+                    // E2AP v03.01 8.2.6.3: the node requires the deletion of the subscription instead
                     Some(Cause::Protocol(CauseProtocol::SemanticError))
                 } else {
                     None
                 }
+            }
+            _ if !self.nodes.get(&node).is_some_and(|node| node.function(ran_function_id).is_some()) => {
+                Some(Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid))
             }
             _ => Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)),
         };
@@ -54,12 +70,15 @@ impl Controller {
                 if let Some(assoc) = self.nodes.get(&node).map(|node| node.assoc) {
                     self.remark(now, assoc, Notice::UpdateRefused { cause });
                 }
-                let criticality_diagnostics = None;
-                let refuse =
-                    RicSubscriptionModificationRefuse { request_id, ran_function_id, cause, criticality_diagnostics };
-                self.send(node, &refuse.into());
+                self.refuse_change(node, request_id, ran_function_id, cause);
             }
         }
+    }
+
+    fn refuse_change(&mut self, node: NodeId, request_id: RicRequestId, ran_function_id: RanFunctionId, cause: Cause) {
+        let criticality_diagnostics = None;
+        let refuse = RicSubscriptionModificationRefuse { request_id, ran_function_id, cause, criticality_diagnostics };
+        self.send(node, &refuse.into());
     }
 
     /// Asks the consumer for consent if it ordered that and one of its actions is concerned; agrees otherwise.
@@ -118,7 +137,15 @@ impl Controller {
         }
     }
 
-    /// Agrees to the changes of existing actions that are not `refused`, and refuses the others.
+    // Clause 8.2.6.2/2 ric: If at least one change is confirmed, the subscription is updated and the confirm message
+    //   is sent. Tests: modification_required, modification_required_with_consent, conform:modification-required.
+    //   Versions: from v03 on.
+    // Clause 8.2.6.2/3-6 ric: Each action is listed as confirmed or refused, for modification or removal, a refused
+    //   one with a cause. Tests: modification_required, modification_required_with_consent. Versions: from v03 on.
+    // Clause 8.2.6.3/2 ric: If no change is confirmed, the RIC refuses. Does: with the cause of the first action.
+    //   Tests: modification_required, modification_required_with_consent. Versions: from v03 on.
+    /// Agrees to the changes of existing actions that are not `refused`, and refuses the others; refuses the whole requirement
+    /// if nothing is left.
     fn agree(&mut self, now: Time, place: u32, required: &RequiredChange, refused: &[(RicActionId, Cause)]) {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(s)) = self.requests.get_mut(place) else { return };
@@ -132,6 +159,11 @@ impl Controller {
         let (modified, not_modified): (Vec<_>, Vec<_>) = required.modify.iter().partition(|(id, _)| agreed(id));
         let (removed, not_removed): (Vec<(RicActionId, Cause)>, Vec<_>) =
             required.remove.iter().partition(|(id, _)| agreed(id));
+        if removed.is_empty() && modified.is_empty() {
+            let first = not_modified.first().map(|(id, _)| *id).or(not_removed.first().map(|(id, _)| *id));
+            let (node, ran_function_id, cause) = (s.node, s.function, first.map_or(cause, why));
+            return self.refuse_change(node, request_id, ran_function_id, cause);
+        }
         let confirm = RicSubscriptionModificationConfirm {
             request_id,
             ran_function_id: s.function,
@@ -147,23 +179,19 @@ impl Controller {
             ),
         };
         let (node, consumers) = (s.node, s.consumers.clone());
-        if !removed.is_empty() || !modified.is_empty() {
-            // it no longer equals its spec, so that no other consumer may share it
-            self.sharing.remove(s, place);
-            self.restored.remove(s, place);
-            s.apply_required(&removed, &modified);
-        }
+        // it no longer equals its spec, so that no other consumer may share it
+        self.sharing.remove(s, place);
+        self.restored.remove(s, place);
+        s.apply_required(&removed, &modified);
         let empty = s.admitted.is_empty();
         self.send(node, &confirm.into());
-        if !removed.is_empty() || !modified.is_empty() {
-            for consumer in consumers {
-                let subscription = SubscriptionId(place);
-                let (removed, modified) = (removed.clone(), modified.clone());
-                self.events.push_back(Event::Request {
-                    consumer,
-                    event: RequestEvent::SubscriptionChanged { subscription, removed, modified },
-                });
-            }
+        for consumer in consumers {
+            let subscription = SubscriptionId(place);
+            let (removed, modified) = (removed.clone(), modified.clone());
+            self.events.push_back(Event::Request {
+                consumer,
+                event: RequestEvent::SubscriptionChanged { subscription, removed, modified },
+            });
         }
         if empty {
             let cause = removed.first().map_or(cause, |(_, cause)| *cause);

@@ -1,4 +1,4 @@
-//! Answers to erroneous PDUs (E2AP v03.01 8.3.2, 10).
+//! Answers to erroneous PDUs (E2AP v03.01 8.3.3, 10).
 //!
 //! Public agents abort when they receive an Error Indication, so that the RIC sends one only where the peer may wait for an
 //! answer: `docs/error-indications.md` lists the messages. An erroneous answer ends the RIC's procedure and is handled
@@ -52,6 +52,16 @@ impl Controller {
         state.bad >= MAX_INVALID_PDUS
     }
 
+    // Clause 10.3.4.2/3 ric: In a message without a failure message it leads to an Error Indication. Tests:
+    //   malformed_requests. Deviation: a RIC Indication is dropped and counted, unless `answer_stray_indications` is
+    //   set.
+    // Clause 10.3.4.2/4 ric: In an answer it ends the procedure unsuccessfully, which is handled locally. Tests:
+    //   answers_with_missing_ie.
+    // Clause 10.3.5/3 ric: A missing IE in an answer ends the procedure unsuccessfully, which is handled locally.
+    //   Tests: answers_with_missing_ie.
+    // Clause 10.3.6/2 ric: An IE in the wrong order or too often in an answer ends the procedure unsuccessfully,
+    //   which is handled locally. Tests: answers_with_missing_ie, duplicate_ie_is_refused_in_any_order. Deviation: the
+    //   order is enforced with `strict_ie_order` only, since some nodes send another one (docs/peers.md).
     /// Answers a PDU that cannot be decoded as one of `version`.
     pub(super) fn answer_malformed(
         &mut self,
@@ -95,6 +105,19 @@ impl Controller {
         }
     }
 
+    // Clause 10.3.4.2/1 ric: An IE that is not comprehended, with criticality reject, in a request leads to the
+    //   failure message, and nothing is executed. Tests: malformed_requests, setup_malformed,
+    //   conform:unknown-ie-reject, conform:setup-unknown-ie-reject.
+    // Clause 10.3.4.2/2 ric: If the failure message cannot be filled, an Error Indication is sent instead. Tests:
+    //   malformed_requests.
+    // Clause 10.3.5/1 ric: A missing IE with criticality reject in a request leads to the failure message. Tests:
+    //   setup_out_of_order, conform:missing-ie.
+    // Clause 10.3.5/2 ric: If the failure message cannot be filled, an Error Indication is sent instead. Tests:
+    //   malformed_requests.
+    // Clause 10.3.6/1 ric: An IE in the wrong order or too often in a request leads to the failure message with the
+    //   cause falsely constructed message. Tests: setup_out_of_order, setup_out_of_order_strict, conform:repeated-ie.
+    //   Deviation: the order is enforced with `strict_ie_order` only, since some nodes send another one
+    //   (docs/peers.md).
     /// Returns the failure message of a node's procedure whose request cannot be processed, if it has one whose transaction is known
     /// (E2AP v03.01 10.3.4.2, 10.3.5, 10.3.6). After a transfer syntax error the procedure is unknown (10.2).
     fn failure(
@@ -157,6 +180,9 @@ impl Controller {
         }
     }
 
+    // Clause 8.3.1.4/1 ric: Another first message than a setup or a configuration update is a logical error. Does: a
+    //   request is answered by an Error Indication, an answer or an indication is dropped. Tests: answers_before_setup,
+    //   indication_before_setup, conform:before-setup.
     /// Answers a message received before the setup (E2AP v03.01 10.4).
     pub(super) fn before_setup(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
         let last = self.out_of_patience(assoc);
@@ -166,6 +192,10 @@ impl Controller {
         }
     }
 
+    // Clause 10.4/1 ric: A logical error in a request of class 1 leads to the failure message. Tests:
+    //   service_update_refused, configuration_update, modification_required, setup_with_id_of_another_node.
+    // Clause 10.4/2 ric: Without a failure message it leads to an Error Indication. Tests: answers_before_setup,
+    //   unsupported_procedures.
     /// Answers a message that is not compatible with the state (E2AP v03.01 10.4).
     pub(super) fn not_in_state(&mut self, now: Time, assoc: AssocId, pdu: &Pdu<'_>, bytes: &[u8]) {
         let answer = about(pdu, self.outline(assoc, bytes), CauseProtocol::MessageNotCompatibleWithReceiverState, None);
@@ -198,6 +228,9 @@ impl Controller {
         self.complain(now, assoc, Notice::UnknownRequest { message, request_id, answered: true }, Some(answer));
     }
 
+    // Clause 10.4/3 ric: A logical error in an answer ends its procedure unsuccessfully and is handled locally.
+    //   Tests: answers_without_request, answers_repeated_or_of_another_function,
+    //   subscription_response_with_unknown_actions, conform:unexpected-answer.
     /// Drops an answer to an unknown request.
     pub(super) fn answer_to_unknown(
         &mut self,
@@ -237,6 +270,8 @@ impl Controller {
         }
     }
 
+    // Clause 8.3.1.3/1 ric: A setup that cannot be accepted is answered by the failure message with a cause. Tests:
+    //   setup_when_full, setup_malformed, setup_with_id_of_another_node, conform:missing-ie.
     /// Sends E2 SETUP FAILURE, unless the association's budget is exhausted. Returns whether it was sent.
     #[allow(clippy::too_many_arguments)] // what the message has
     pub(super) fn refuse_setup(

@@ -1,6 +1,6 @@
 //! Sends the queries of consumers and handles their answers.
 //!
-//! Procedure: RIC Query. Clause: E2AP v03.01 8.2.9. Role: ric. Since: v03.01. Scenarios: query*
+//! Procedure: RIC Query. Clause: E2AP v03.01 8.2.7. Role: ric. Since: v03.01. Scenarios: query*
 
 use e2ap::{
     Cause, ProcedureCode, RanFunctionId, RicQueryFailure, RicQueryRequest, RicQueryResponse, RicRequestId, Version,
@@ -12,6 +12,12 @@ use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
 impl Controller {
+    // Clause 8.2.7.1/1 ric: The near-RT RIC starts the procedure. Tests: query, unsupported_procedures. Versions:
+    //   from v03 on.
+    // Clause 8.2.7.2/1 ric: The request contains a request id that no other request has. Tests: query. Versions: from
+    //   v03 on.
+    // Clause 8.2.7.2/2 ric: TRICquery starts with the request. Does: `query_timeout`, 5 s by default. Tests: query.
+    //   Versions: from v03 on.
     /// Sends a query to a RAN function. [`RequestEvent::Queried`] reports the outcome.
     ///
     /// # Errors
@@ -47,11 +53,15 @@ impl Controller {
         Ok(())
     }
 
+    // Clause 8.2.7.2/5 ric: The response stops TRICquery and ends the procedure. Tests: query, conform:query.
+    //   Versions: from v03 on.
     pub(super) fn query_response(&mut self, now: Time, node: NodeId, response: &RicQueryResponse<'_>) {
         let outcome = QueryOutcome::Answered(response.outcome.to_cow().into());
         self.query_answer(now, node, response.request_id, response.ran_function_id, "RicQueryResponse", outcome);
     }
 
+    // Clause 8.2.7.3/3 ric: The failure stops TRICquery and ends the procedure. Tests: query, conform:query-failure.
+    //   Versions: from v03 on.
     pub(super) fn query_failure(&mut self, now: Time, node: NodeId, failure: &RicQueryFailure<'_>) {
         let outcome = QueryOutcome::Failed(or_unspecified(failure.cause));
         self.query_answer(now, node, failure.request_id, failure.ran_function_id, "RicQueryFailure", outcome);

@@ -12,6 +12,11 @@ use crate::protocol_error::or_unspecified;
 use crate::{AssocId, CloseReason, Time};
 
 impl Controller {
+    // Clause 8.3.7.2/5 ric: The RIC starts it with the removal request. Tests: removal, conform:removal-by-ric.
+    //   Versions: from v02 on.
+    // Clause 8.3.7.2/7 ric: After the response the RIC releases everything and erases the data of the node. Does: it
+    //   also closes the association, as the clause allows. Tests: removal, conform:removal-by-ric. Versions: from v02
+    //   on.
     /// Removes a node. The node is lost when it agrees or does not answer in time; if it refuses, [`Event::RemovalRefused`]
     /// reports that.
     ///
@@ -24,6 +29,14 @@ impl Controller {
         Ok(())
     }
 
+    // Clause 8.3.7.2/2 ric: The node's removal request is answered by the response. Tests: removal, conform:removal.
+    //   Versions: from v02 on.
+    // Clause 8.3.7.2/4 ric: The RIC then releases everything and erases the data of the node. Tests: removal,
+    //   conform:removal. Versions: from v02 on.
+    // Clause 8.3.7.2/9 ric: A received removal request aborts the procedures of RIC services. Tests: removal,
+    //   removal_collision. Versions: from v02 on.
+    // Clause 8.3.7.3/2 ric: A removal request that cannot be accepted is answered by the failure message. Does: the
+    //   RIC accepts every valid request; an invalid one fails. Tests: malformed_requests. Versions: from v02 on.
     /// Answers a node's removal request and drops the node.
     pub(super) fn removal_request(
         &mut self,

@@ -1,6 +1,6 @@
 //! Drops all requests of a node, at its own or the RIC's request.
 //!
-//! Procedure: Reset. Clause: E2AP v03.01 8.3.3. Role: ric. Since: v01.00. Scenarios: reset_*
+//! Procedure: Reset. Clause: E2AP v03.01 8.3.2. Role: ric. Since: v01.00. Scenarios: reset_*
 
 use e2ap::{Cause, CriticalityDiagnostics, ProcedureCode, ResetRequest, ResetResponse, Version};
 
@@ -9,6 +9,11 @@ use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
 impl Controller {
+    // Clause 8.3.2.1/1 both: Either side starts the procedure. Tests: reset_by_the_node, reset_by_the_ric,
+    //   agent_reset_by_the_node, agent_reset_by_the_ric.
+    // Clause 8.3.2.2/1 ric: All subscriptions end. Tests: reset_by_the_node, reset_by_the_ric, conform:reset.
+    // Clause 8.3.2.2/3 ric: A received reset aborts the other procedures of RIC services. Tests: reset_by_the_node,
+    //   modification_ended_by_other_procedure.
     pub(super) fn reset_request(
         &mut self,
         now: Time,

@@ -1,6 +1,6 @@
 //! Requests the list of RAN functions from a node, which answers by a RIC Service Update.
 //!
-//! Procedure: RIC Service Query. Clause: E2AP v03.01 8.3.5. Role: ric. Since: v01.00. Scenarios: service_query*
+//! Procedure: RIC Service Query. Clause: E2AP v03.01 8.3.4. Role: ric. Since: v01.00. Scenarios: service_query*
 
 use e2ap::{ProcedureCode, RanFunctionIdItem, RicServiceQuery, Version};
 
@@ -9,6 +9,8 @@ use crate::Time;
 use crate::change::list;
 
 impl Controller {
+    // Clause 8.3.4A.1/1 ric: The near-RT RIC starts the procedure. Tests: service_query, unsupported_procedures.
+    //   Versions: part of 8.3.4 up to v05.
     /// Asks a node for its RAN functions and lists the known ones. [`Event::NodeChanged`](super::Event::NodeChanged) reports
     /// changes; without changes there is no event.
     ///

@@ -21,6 +21,15 @@ use crate::change::{all, list};
 use crate::{Notice, Time};
 
 impl Controller {
+    // Clause 8.3.4.2/4 ric: Added RAN functions are stored with definition and revision. Tests: service_update,
+    //   conform:service-update-add.
+    // Clause 8.3.4.2/5 ric: Modified RAN functions get the new definition and revision. Tests: service_update,
+    //   conform:service-update-modify.
+    // Clause 8.3.4.2/6 ric: Deleted RAN functions are removed. Tests: service_update, conform:service-update-delete.
+    // Clause 8.3.4.2/7 ric: If at least one change succeeds, the acknowledgement lists accepted and rejected
+    //   functions. Tests: service_update, service_update_refused, conform:service-update-add.
+    // Clause 8.3.4.2/8 ric: An update without content is acknowledged without content and changes nothing. Tests:
+    //   service_update, conform:service-update-empty.
     pub(super) fn service_update(&mut self, now: Time, id: NodeId, update: &RicServiceUpdate<'_>) {
         let Some(node) = self.nodes.get(&id) else { return };
         let (assoc, version, transaction_id) = (node.assoc, node.version, update.transaction_id);
@@ -61,7 +70,8 @@ impl Controller {
             self.remark(now, assoc, notice);
         }
         let accepted = taken.iter().filter(|f| named.contains(&f.id));
-        let accepted = list(accepted.map(|f| RanFunctionIdItem { id: f.id, revision: f.revision }));
+        let accepted = accepted.map(|f| RanFunctionIdItem { id: f.id, revision: f.revision });
+        let accepted = list(accepted.chain(all(&update.ran_functions_deleted).copied()));
         let ack = RicServiceUpdateAcknowledge {
             transaction_id,
             ran_functions_accepted: accepted,
@@ -81,6 +91,8 @@ impl Controller {
         self.events.push_back(Event::NodeChanged(id));
     }
 
+    // Clause 8.3.4.3/1 ric: An update that cannot be accepted is answered by the failure message with a cause. Tests:
+    //   service_update_refused. Versions: v1 has a cause for each function instead.
     fn refuse_update(
         &mut self,
         now: Time,

@@ -17,6 +17,10 @@ use crate::change::all;
 use crate::{AssocId, CloseReason, Host, NodeRights, NodeTakeover, Notice, Origin, Selection, Time};
 
 impl Controller {
+    // Clause 8.3.1.2/1 ric: The response lists the accepted and the rejected RAN functions. Tests:
+    //   setup_in_each_version, setup_with_rejected_functions, conform:setup.
+    // Clause 8.3.1.2/2 ric: The response has an acknowledgement for each component. Tests: configuration_update,
+    //   configuration_update_v1, conform:setup. Versions: from v01.01 on; v01.01 has another list.
     pub(super) fn setup(&mut self, now: Time, assoc: AssocId, version: Version, request: E2SetupRequest<'_>) {
         let Some(state) = self.assocs.get_mut(&assoc) else { return };
         let was = state.node;

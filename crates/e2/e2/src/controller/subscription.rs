@@ -44,6 +44,11 @@ pub(super) enum Found {
 }
 
 impl Controller {
+    // Clause 8.2.1.1/1 ric: The near-RT RIC starts the procedure. Tests: subscription, unsupported_procedures.
+    // Clause 8.2.1.2/1 ric: The request contains a request id that no other request has. Tests: subscription,
+    //   request_id_reuse_delay, conform:subscription.
+    // Clause 8.2.1.2/2 ric: TRICEVENTcreate starts with the request. Does: `subscription_timeout`, 5 s by default.
+    //   Tests: subscription_timeout_then_late_response.
     /// Subscribes to a RAN function. [`RequestEvent::Subscribed`] or [`RequestEvent::SubscriptionFailed`] reports the outcome.
     ///
     /// # Errors
@@ -207,6 +212,8 @@ impl Controller {
         None
     }
 
+    // Clause 8.2.1.2/9 ric: The response stops TRICEVENTcreate and ends the procedure. Tests: subscription,
+    //   subscription_in_each_version.
     pub(super) fn subscription_response(&mut self, now: Time, node: NodeId, response: &RicSubscriptionResponse<'_>) {
         let (id, function, message) = (response.request_id, response.ran_function_id, "RicSubscriptionResponse");
         let Some(place) = self.find_answered(now, node, id, function, message) else { return };
@@ -268,6 +275,8 @@ impl Controller {
         }
     }
 
+    // Clause 8.2.1.3/4 ric: The failure stops TRICEVENTcreate and ends the procedure. Tests: subscription_refused,
+    //   conform:subscription-refused.
     /// Handles the node's refusal of a subscription.
     pub(super) fn subscription_failure(&mut self, now: Time, node: NodeId, failure: &RicSubscriptionFailure<'_>) {
         let (id, function, message) = (failure.request_id, failure.ran_function_id, "RicSubscriptionFailure");
@@ -340,6 +349,10 @@ impl Controller {
         }
     }
 
+    // Clause 8.2.1.3/5 ric: Without an answer before TRICEVENTcreate expires, the RIC deletes the subscription.
+    //   Tests: subscription_timeout_then_late_response, conform:subscription-unanswered.
+    // Clause 8.2.1.3/6 ric: Answers that arrive after the deletion was requested are ignored; resources are released.
+    //   Tests: subscription_timeout_then_late_response, subscription_timeout_then_late_failure.
     pub(super) fn subscription_timeout(&mut self, now: Time, place: u32) {
         let request_id = Some(self.requests.id(place));
         let Some(Request::Subscription(subscription)) = self.requests.get_mut(place) else { return };

@@ -10,6 +10,7 @@ use super::{Consumer, Controller, Event, Misuse, NodeId, RequestEvent, Subscript
 use crate::Time;
 
 impl Controller {
+    // Clause 8.2.2.1/1 ric: The near-RT RIC starts the procedure. Tests: subscription, unsupported_procedures.
     /// Unsubscribes a consumer. The subscription is deleted when its last consumer unsubscribes.
     ///
     /// # Errors
@@ -82,6 +83,8 @@ impl Controller {
         }
     }
 
+    // Clause 8.2.2.2/1 ric: TRICEVENTdelete starts with the request. Does: `delete_timeout`, 5 s by default; it
+    //   begins when the request leaves the queue of its node. Tests: delete_timeout.
     pub(super) fn write_delete(&mut self, now: Time, place: u32) {
         let request_id = self.requests.id(place);
         let Some(Request::Subscription(subscription)) = self.requests.get(place) else { return };
@@ -90,6 +93,10 @@ impl Controller {
         self.set_deadline(now + self.config.delete_timeout, place);
     }
 
+    // Clause 8.2.2.2/4 ric: The response stops TRICEVENTdelete and releases the subscription. Tests: subscription,
+    //   conform:subscription-delete.
+    // Clause 8.2.2.3/3 ric: The failure stops TRICEVENTdelete and ends the procedure. Does: the subscription is
+    //   released, too: the node does not have it. Tests: subscription_in_each_version.
     /// Handles the answer to a deletion. After a failure, too, the node does not have the subscription.
     pub(super) fn delete_response(
         &mut self,

@@ -1,5 +1,7 @@
 //! The actions of subscriptions, and their results (E2AP v03.01 9.1.1, 9.2.10 to 9.2.13).
 
+use std::time::SystemTime;
+
 use per::{Octets, Per};
 
 use super::{Cause, RanFunctionId, RicActionId, RicRequestId};
@@ -27,7 +29,7 @@ pub enum RicIndicationType {
     Insert,
 }
 
-/// RIC Control Ack Request (E2AP v03.01 9.2.18).
+/// RIC Control Ack Request (E2AP v03.01 9.2.21).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub enum RicControlAckRequest {
@@ -62,7 +64,7 @@ pub enum RicSubsequentActionType {
     Wait,
 }
 
-/// RIC Time To Wait: the time for which the node waits for a control (E2AP v03.01 9.2.12).
+/// RIC Time To Wait: the time for which the node waits for a control (E2AP v03.01 9.2.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 #[per(extensible)]
 #[allow(missing_docs)] // the names are the durations
@@ -143,7 +145,7 @@ impl TimeToWait {
     }
 }
 
-/// RIC Subsequent Action (E2AP v03.01 9.2.12).
+/// RIC Subsequent Action (E2AP v03.01 9.2.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Per)]
 #[per(extensible)]
 pub struct RicSubsequentAction {
@@ -161,6 +163,27 @@ pub struct RicActionExecutionOrder(pub u32);
 /// RIC Subscription Time: an NTP time stamp (RFC 5905); from v3 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Per)]
 pub struct RicSubscriptionTime(pub [u8; 8]);
+
+impl RicSubscriptionTime {
+    /// Returns the time stamp of a time of day, rounded down to 2^-32 s. Times before 1970 count as 1970.
+    #[must_use]
+    pub fn at(time: SystemTime) -> Self {
+        /// Seconds from 1900, where NTP begins, to 1970.
+        const BEFORE_1970: u64 = 2_208_988_800;
+        let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let fraction = (u64::from(since_1970.subsec_nanos()) << 32) / 1_000_000_000;
+        // the era, the seconds above 32 bits, is not part of the stamp
+        let seconds = since_1970.as_secs().wrapping_add(BEFORE_1970) << 32;
+        RicSubscriptionTime((seconds | fraction).to_be_bytes())
+    }
+
+    /// Whether this time is before another, which is less than 68 years away: stamps of two eras compare like those of one
+    /// (RFC 5905 6).
+    #[must_use]
+    pub fn is_before(self, other: RicSubscriptionTime) -> bool {
+        u64::from_be_bytes(self.0).wrapping_sub(u64::from_be_bytes(other.0)) > u64::MAX / 2
+    }
+}
 
 /// RIC Subscription Details: the event trigger and the actions.
 #[derive(Clone, Debug, PartialEq, Eq, Per)]

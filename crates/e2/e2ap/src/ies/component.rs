@@ -1,4 +1,4 @@
-//! Components of a node: its interfaces to the rest of the network (E2AP v03.01 9.2.25 to 9.2.28).
+//! Components of a node: its interfaces to the rest of the network (E2AP v03.01 9.2.26 to 9.2.28, 9.2.32).
 //!
 //! v01.01 describes components differently: see the types named `V1`.
 

@@ -1,4 +1,4 @@
-//! Transport network layer addresses (E2AP v03.01 9.2.28).
+//! Transport network layer addresses (E2AP v03.01 9.2.29).
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

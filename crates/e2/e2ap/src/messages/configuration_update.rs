@@ -1,4 +1,4 @@
-//! E2 Node Configuration Update (E2AP v03.01 8.3.6): a node updates its components; from v01.01 on.
+//! E2 Node Configuration Update (E2AP v03.01 8.3.5): a node updates its components; from v01.01 on.
 
 use crate::items::Items;
 use crate::message::messages;

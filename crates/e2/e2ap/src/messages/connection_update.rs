@@ -1,4 +1,4 @@
-//! E2 Connection Update (E2AP v03.01 8.3.8): the RIC adds, modifies and removes associations of a node; from v01.01 on.
+//! E2 Connection Update (E2AP v03.01 8.3.6): the RIC adds, modifies and removes associations of a node; from v01.01 on.
 
 use crate::items::Items;
 use crate::message::messages;

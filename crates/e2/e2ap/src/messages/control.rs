@@ -1,4 +1,4 @@
-//! RIC Control (E2AP v03.01 8.2.6).
+//! RIC Control (E2AP v03.01 8.2.4).
 
 use per::Octets;
 

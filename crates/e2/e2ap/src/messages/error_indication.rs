@@ -1,4 +1,4 @@
-//! Error Indication (E2AP v03.01 8.3.2): it reports an error in a message whose procedure has no failure message.
+//! Error Indication (E2AP v03.01 8.3.3): it reports an error in a message whose procedure has no failure message.
 
 use crate::message::messages;
 use crate::{Cause, CriticalityDiagnostics, RanFunctionId, RicRequestId, TransactionId};

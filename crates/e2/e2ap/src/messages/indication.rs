@@ -1,4 +1,4 @@
-//! RIC Indication (E2AP v03.01 8.2.5): it carries the reports and inserts of a subscription.
+//! RIC Indication (E2AP v03.01 8.2.3): it carries the reports and inserts of a subscription.
 
 use per::Octets;
 

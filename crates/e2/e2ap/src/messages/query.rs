@@ -1,4 +1,4 @@
-//! RIC Query (E2AP v03.01 8.2.9): the RIC queries a RAN function; from v3 on.
+//! RIC Query (E2AP v03.01 8.2.7): the RIC queries a RAN function; from v3 on.
 
 use per::Octets;
 

@@ -1,4 +1,4 @@
-//! Reset (E2AP v03.01 8.3.3): it ends all subscriptions and running procedures.
+//! Reset (E2AP v03.01 8.3.2): it ends all subscriptions and running procedures.
 
 use crate::message::messages;
 use crate::{Cause, CriticalityDiagnostics, TransactionId};

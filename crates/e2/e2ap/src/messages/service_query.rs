@@ -1,4 +1,4 @@
-//! RIC Service Query (E2AP v03.01 8.3.5): the RIC requests the RAN functions of a node.
+//! RIC Service Query (E2AP v03.01 8.3.4): the RIC requests the RAN functions of a node.
 
 use crate::items::Items;
 use crate::message::messages;

@@ -1,4 +1,4 @@
-//! RIC Subscription Delete (E2AP v03.01 8.2.2) and Delete Required (8.2.3).
+//! RIC Subscription Delete (E2AP v03.01 8.2.2) and Delete Required (8.2.2A).
 
 use crate::items::Items;
 use crate::message::messages;

@@ -1,4 +1,4 @@
-//! RIC Subscription Modification (E2AP v03.01 8.2.7): the RIC changes a subscription; from v3 on.
+//! RIC Subscription Modification (E2AP v03.01 8.2.5): the RIC changes a subscription; from v3 on.
 
 use per::Octets;
 

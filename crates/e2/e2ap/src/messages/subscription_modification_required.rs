@@ -1,4 +1,4 @@
-//! RIC Subscription Modification Required (E2AP v03.01 8.2.8): the node wants a subscription changed; from v3 on.
+//! RIC Subscription Modification Required (E2AP v03.01 8.2.6): the node wants a subscription changed; from v3 on.
 
 use crate::items::Items;
 use crate::message::messages;

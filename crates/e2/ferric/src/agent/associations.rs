@@ -1,4 +1,4 @@
-//! Additional TNL associations with one controller, at its request (E2AP v03.01 8.3.8).
+//! Additional TNL associations with one controller, at its request (E2AP v03.01 8.3.6).
 //!
 //! ```text
 //! Connecting --link established--> Joining --acknowledged--> Joined
@@ -8,7 +8,7 @@
 //!
 //! The association of the E2 Setup is the first; the node sends over it. The others receive, and replace the first
 //! when that is lost: then the earliest that has joined becomes the first, and subscriptions continue. E2 Setup is not
-//! repeated: the first message on another association identifies the node (8.3.5.2), from v2 on.
+//! repeated: the first message on another association identifies the node (8.3.6.2), from v2 on.
 
 use std::net::IpAddr;
 
@@ -61,6 +61,16 @@ impl Association {
     }
 }
 
+// Clause 8.3.6.2/2 node: If supported: associations to add are set up and used as the request says. Tests:
+//   node_with_several_associations_survives_loss_of_the_first, v1_names_no_node_and_has_one_association. Deviation: the
+//   usage is stored and reported; the node sends over the first association, whatever the usage. Versions: from v01.01
+//   on.
+// Clause 8.3.6.2/3 node: If supported: associations to modify get the new usage. Tests:
+//   node_with_several_associations_survives_loss_of_the_first. Deviation: as before. Versions: from v01.01 on.
+// Clause 8.3.6.2/4 node: If supported: associations to remove are closed. Tests:
+//   node_with_several_associations_survives_loss_of_the_first. Versions: from v01.01 on.
+// Clause 8.3.6.2/5 node: The last association that remains serves everything. Tests:
+//   node_with_several_associations_survives_loss_of_the_first. Versions: from v01.01 on.
 impl ControllerConnection {
     pub fn association(&self, assoc: AssocId) -> Option<&Association> {
         self.additional.iter().find(|association| association.assoc == assoc)

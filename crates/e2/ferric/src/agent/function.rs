@@ -1,14 +1,18 @@
 //! RAN functions, each of which offers one service model of a node.
 
+use std::time::SystemTime;
+
 use e2::{
     AgentMisuse, ChangeResult, ControlRequest, Function, QueryRequest, SubscriptionChange, SubscriptionRequest, Time,
 };
 use e2ap::{
-    Cause, CauseRicRequest, GlobalRicId, RanFunctionId, RicActionId, RicIndicationType, RicRequestId, RicTimeToWait,
+    Cause, CauseRicRequest, GlobalRicId, RanFunctionId, RicActionId, RicIndicationType, RicRequestId,
+    RicSubscriptionTime, RicTimeToWait,
 };
 use link::Class;
 
 use super::node::ConnectionTable;
+use super::subscription_times::{END_EXPIRED, Enabled};
 use super::{ControllerId, Views};
 use crate::peers::Peers;
 
@@ -266,7 +270,7 @@ impl<'a> FunctionContext<'a> {
     }
 
     /// Sends a report of an action that is set up. When the controller reads too slowly, its oldest reports are
-    /// dropped.
+    /// dropped; so are those before the start time of the subscription and after its end time.
     ///
     /// # Errors
     /// When the subscription does not exist.
@@ -284,7 +288,8 @@ impl<'a> FunctionContext<'a> {
     /// the action's time to wait has passed. Inserts are never dropped.
     ///
     /// # Errors
-    /// When the subscription does not exist.
+    /// When the subscription does not exist, or is before its start time or after its end time: the function continues without
+    /// an answer.
     pub fn insert(
         &mut self,
         key: RequestKey,
@@ -405,7 +410,10 @@ impl FunctionTransport for ControllerLinks<'_> {
         let connection = connections.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
         match answer {
             Ok(Admission { admitted, not_admitted }) => connection.machine.admit(key.id, &admitted, &not_admitted)?,
-            Err(cause) => connection.machine.refuse(key.id, cause)?,
+            Err(cause) => {
+                connection.timed.remove(key.id);
+                connection.machine.refuse(key.id, cause)?;
+            }
         }
         // sent now: the function may send reports next, which do not pass through the machine's output
         out.clear();
@@ -432,6 +440,16 @@ impl FunctionTransport for ControllerLinks<'_> {
         let ControllerLinks { connections, peers, out, .. } = self;
         let connection = connections.get_mut(key.controller).ok_or(AgentMisuse::UnknownRequest)?;
         let machine = &mut connection.machine;
+        let enabled = connection.timed.enabled(key.id, || RicSubscriptionTime::at(SystemTime::now()));
+        if enabled != Enabled::Yes {
+            if enabled == Enabled::EndsNow {
+                connection.has_answers = true;
+                // v1, which does not have this procedure, does not have end times either
+                let _ = machine.require_deletion(&[(key.id, END_EXPIRED)]);
+            }
+            // a function continues the procedure of an insert that was not sent
+            return if call_process_id.is_some() { Err(AgentMisuse::NotEnabled) } else { Ok(()) };
+        }
         out.clear();
         let class = match call_process_id {
             None => {

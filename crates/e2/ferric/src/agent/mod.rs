@@ -45,6 +45,7 @@ mod function;
 mod node;
 mod poll;
 mod schedule;
+mod subscription_times;
 mod views;
 mod wake;
 mod wrapper;
@@ -61,6 +62,7 @@ use crate::peers::Peers;
 use crate::{Endpoint, Error, StopHandle};
 use node::{ConnectionTable, ControllerConnection, Node};
 use schedule::{DeadlineOwner, Schedule};
+use subscription_times::TimedSubscriptions;
 
 pub use config::{AgentLoopConfig, NodeConfig};
 pub use function::{
@@ -243,6 +245,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             first: None,
             additional: Vec::new(),
             update: None,
+            timed: TimedSubscriptions::default(),
             ric_id: None,
             up_since: None,
             early_closes: 0,

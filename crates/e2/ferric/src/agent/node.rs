@@ -1,7 +1,11 @@
 //! A node with its RAN functions and its connections to controllers.
 
+use std::time::SystemTime;
+
 use e2::{Agent, AgentEvent, AgentMisuse, AssocId, ModificationRequest, Time};
-use e2ap::{Cause, CauseRicRequest, Codec, GlobalRicId, ProcedureCode, RanFunctionId, RicRequestId};
+use e2ap::{
+    Cause, CauseRicRequest, Codec, GlobalRicId, ProcedureCode, RanFunctionId, RicRequestId, RicSubscriptionTime,
+};
 use link::Address;
 use tracing::{debug, info, warn};
 
@@ -9,6 +13,7 @@ use super::associations::{Association, AssociationUpdate};
 use super::function::{
     Admission, ChangeAnswer, ControlFailure, ControllerLinks, FunctionContext, RanFunction, RequestKey,
 };
+use super::subscription_times::TimedSubscriptions;
 use super::{ControllerId, NodeConfig, Views};
 use crate::peers::Peers;
 
@@ -36,6 +41,8 @@ pub(super) struct ControllerConnection {
     pub additional: Vec<Association>,
     /// The E2 Connection Update in progress.
     pub update: Option<AssociationUpdate>,
+    /// The subscriptions with a start or end time.
+    pub timed: TimedSubscriptions,
     /// The time by which the link must be established.
     pub connect_deadline: Option<Time>,
     /// The RIC's global id, once it has accepted the setup.
@@ -158,21 +165,23 @@ impl<F: RanFunction + ?Sized> Node<F> {
             AgentEvent::Subscribe(request) => {
                 // the machine passes on only requests for functions that the node offers
                 let Some(function) = find(functions, request.ran_function_id) else { return };
-                let answered = match function.subscribe(now, controller, &request, views) {
+                let id = request.request_id;
+                let may_begin = connection.timed.add(&request, RicSubscriptionTime::at(SystemTime::now()));
+                let answered = match may_begin.and_then(|()| function.subscribe(now, controller, &request, views)) {
                     Ok(admission) if admission.is_deferred() => return,
-                    Ok(Admission { admitted, not_admitted }) => {
-                        machine.admit(request.request_id, &admitted, &not_admitted)
-                    }
+                    Ok(Admission { admitted, not_admitted }) => machine.admit(id, &admitted, &not_admitted),
                     Err(cause) => {
                         debug!(%node, function = request.ran_function_id.0, %cause, "subscription refused");
-                        machine.refuse(request.request_id, cause)
+                        connection.timed.remove(id);
+                        machine.refuse(id, cause)
                     }
                 };
                 if let Err(error) = answered {
                     warn!(%node, %error, "RAN function returned an invalid answer to a subscription; refusing it");
-                    function.unsubscribe(RequestKey { controller, id: request.request_id });
+                    connection.timed.remove(id);
+                    function.unsubscribe(RequestKey { controller, id });
                     let cause = Cause::RicRequest(CauseRicRequest::Unspecified);
-                    let _ = machine.refuse(request.request_id, cause); // the subscription may have ended
+                    let _ = machine.refuse(id, cause); // the subscription may have ended
                 }
             }
             AgentEvent::Modify(ModificationRequest { request_id, ran_function_id, change }) => {
@@ -223,6 +232,7 @@ impl<F: RanFunction + ?Sized> Node<F> {
                 }
             }
             AgentEvent::Unsubscribe { request_id, ran_function_id } => {
+                connection.timed.remove(request_id);
                 if let Some(function) = find(functions, ran_function_id) {
                     function.unsubscribe(RequestKey { controller, id: request_id });
                 }

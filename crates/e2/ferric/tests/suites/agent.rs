@@ -6,17 +6,18 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::common::function::{Log, Reporter, impatient, poll_agents_until};
-use crate::common::peer::{FUNCTION, Peer, node_id, report_spec};
+use crate::common::peer::{FUNCTION, Peer, encoded, node_id, report_spec};
 use crate::common::session::{node_id_of, session};
 use crate::common::test_server::{Ric, free_ports};
 use crate::common::{PATIENCE, eventually, socket_path, unique};
 use e2ap::{
-    E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigurationAck, E2SetupResponse, GlobalRicId, Pdu,
-    PlmnIdentity, RicActionId, RicActionToBeSetup, RicActionType, RicControlAckRequest, RicControlRequest,
-    RicRequestId, RicSubscriptionDetails, RicSubscriptionRequest, UpdateOutcome, Version,
+    Cause, CauseRicRequest, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigurationAck, E2SetupResponse,
+    GlobalRicId, Pdu, PlmnIdentity, RicActionId, RicActionToBeSetup, RicActionType, RicControlAckRequest,
+    RicControlRequest, RicIndicationSn, RicRequestId, RicSubscriptionDetails, RicSubscriptionRequest,
+    RicSubscriptionTime, UpdateOutcome, Version,
 };
 use ferric::agent::{AgentLoop, AgentLoopConfig, SendAgentLoop};
 use ferric::link::{self, Address};
@@ -309,6 +310,40 @@ fn slow_ric_loses_oldest_reports_within_bounded_memory() {
     assert!(got.is_sorted());
     let lost = got.last().unwrap() + 1 - got.len() as u64;
     assert!((dropped..=agents.dropped_reports()).contains(&lost), "{lost} lost, {dropped} counted");
+}
+
+#[test]
+fn report_before_its_start_time_is_not_sent() {
+    let controller = Controller::new();
+    let config = AgentLoopConfig { version: Version::V3_01, ..impatient() };
+    let (mut agents, logs) = agents(config, std::slice::from_ref(&controller.address), every(1));
+    let mut peer = controller.set_up(&mut agents);
+    let (now, hour) = (SystemTime::now(), Duration::from_secs(3600));
+    let at = |time| Some(RicSubscriptionTime::at(time));
+    let times = [(at(now + hour), None), (None, at(now - hour)), (at(now - hour), at(now + hour))];
+    for (instance, (start_time, end_time)) in (1..).zip(times) {
+        let request_id = RicRequestId { requestor: 1, instance };
+        let request = RicSubscriptionRequest { request_id, start_time, end_time, ..subscription_request() };
+        peer.send(&encoded(request, Version::V3_01));
+    }
+    // each report is one of each subscription
+    poll_agents_until(&mut agents, "reports", |_| logs[0].reported() >= 40);
+    let (mut answers, mut numbers) = (Vec::new(), Vec::new());
+    while numbers.len() < 5 {
+        let gather = Default::default();
+        match e2ap::decode(&peer.receive(), Version::V3_01, &gather).unwrap().pdu {
+            Pdu::RicSubscriptionResponse(response) => answers.push((response.request_id.instance, None)),
+            Pdu::RicSubscriptionFailure(failure) => answers.push((failure.request_id.instance, failure.cause)),
+            Pdu::RicIndication(indication) => {
+                assert_eq!(indication.request_id.instance, 3, "the one whose start has passed");
+                numbers.push(indication.sn);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let expired = Cause::RicRequest(CauseRicRequest::RicSubscriptionEndTimeExpired);
+    assert_eq!(answers, [(1, None), (2, Some(expired)), (3, None)]);
+    assert_eq!(numbers, [0, 1, 2, 3, 4].map(|sn| Some(RicIndicationSn(sn))));
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl State {
         let header =
             IndicationHeaderFormats::Format1(IndicationHeaderFormat1 { ric_event_trigger_condition_id: condition });
         if let Some((header, message)) = self.encode_indication(header, message) {
-            // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+            // fails for a subscription that has ended, which the pending `unsubscribe` removes, or outside of its start and end time
             let _ = context.report(self.subscriptions[at].key, self.subscriptions[at].action, &header, &message);
         }
     }
@@ -360,6 +360,19 @@ impl State {
         true
     }
 
+    // Clause 8.2.3.2/1 node: An insert has a call process id, and its time to wait starts with it. Does: the
+    //   functions RC and NI hold the procedure. Tests: handover_is_suspended_until_the_answer, agent_indication,
+    //   conform:insert.
+    // Clause 8.2.3.2/2 node: A control with the call process id that arrives in time is processed, and the remaining
+    //   actions follow. Tests: handover_is_suspended_until_the_answer. Versions: changed by v06.00: the text of v04.00
+    //   was not read.
+    // Clause 8.2.3.2/3 node: Continue: after the time to wait the procedure continues. Tests: time_to_wait_expires.
+    //   Versions: changed by v06.00: the text of v04.00 was not read.
+    // Clause 8.2.3.2/4 node: Halt: after the time to wait the procedure is aborted. Tests: time_to_wait_expires.
+    //   Versions: changed by v06.00: the text of v04.00 was not read.
+    // Clause 8.2.3.2/5 node: Halt: remaining and parallel actions are aborted as well. Deviation: there are none to
+    //   abort: RC and NI execute policies before inserts, and report without a halt. Versions: changed by v06.00: the
+    //   text of v04.00 was not read.
     /// Sends an insert to the first subscription for the requested action. Returns whether there is one.
     fn send_insert(
         &mut self,
@@ -393,7 +406,7 @@ impl State {
             if encoded.is_ok() && context.insert(key, action, &id, &header, &message).is_ok() {
                 return true;
             }
-            // fails only for a subscription that has ended, which the pending `unsubscribe` removes
+            // fails for a subscription that has ended, which the pending `unsubscribe` removes, or outside of its start and end time
             self.pending.remove(number);
         }
         false

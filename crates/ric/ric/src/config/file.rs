@@ -196,6 +196,8 @@ fn server(file: &Table<'_>) -> Result<ServerConfig, ConfigError> {
     set(&mut controller.subscription_timeout, period(file, &FILE_KEYS, "subscription_timeout_ms")?);
     set(&mut controller.delete_timeout, period(file, &FILE_KEYS, "delete_timeout_ms")?);
     set(&mut controller.control_timeout, period(file, &FILE_KEYS, "control_timeout_ms")?);
+    set(&mut controller.modification_timeout, period(file, &FILE_KEYS, "modification_timeout_ms")?);
+    set(&mut controller.query_timeout, period(file, &FILE_KEYS, "query_timeout_ms")?);
     set(&mut controller.answer_stray_indications, file.boolean("answer_stray_indications")?);
     set(&mut controller.strict_ie_order, file.boolean("strict_ie_order")?);
     set(&mut server.ipsec, file.boolean("ipsec")?);

@@ -34,6 +34,8 @@ fn every_key_is_read() {
         max_send_octets = 200_000
         pdu_timeout_ms = 30
         control_timeout_ms = 10
+        modification_timeout_ms = 20
+        query_timeout_ms = 30
         answer_stray_indications = true
         strict_ie_order = true
         [[node]]
@@ -59,7 +61,9 @@ fn every_key_is_read() {
     assert_eq!(config.server.controller.node_takeover, ferric::e2::NodeTakeover::DeadOnly);
     assert_eq!(config.server.controller.max_nodes, 2);
     assert_eq!((config.server.controller.max_octets_of_nodes, config.server.max_log_lines), (4096, 9));
-    assert_eq!(config.server.controller.control_timeout, Duration::from_millis(10));
+    let timers = &config.server.controller;
+    let timers = [timers.control_timeout, timers.modification_timeout, timers.query_timeout];
+    assert_eq!(timers, [10, 20, 30].map(Duration::from_millis));
     assert!(config.server.controller.answer_stray_indications && config.server.controller.strict_ie_order);
     let defaults = RicConfig::from_toml("").unwrap().server.controller;
     assert!(!defaults.answer_stray_indications && !defaults.strict_ie_order, "off by default");
