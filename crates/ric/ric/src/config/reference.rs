@@ -80,7 +80,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 47] = [
+pub(super) const FILE_KEYS: [Key; 49] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
