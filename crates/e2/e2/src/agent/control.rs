@@ -123,7 +123,8 @@ impl Agent {
     // Clause 8.2.4.3/2 node: A call process id after its time to wait leads to a failure. Tests:
     //   time_to_wait_expires.
     // Clause 8.2.4.3/3 node: A control that cannot be executed leads to a failure. Does: whatever RIC Control Ack
-    //   Request says. Tests: agent_control, agent_control_in_each_version. Versions: in v1 only if it is Ack or nAck.
+    //   Request says. Tests: agent_control, agent_control_in_each_version, agent_control_without_answer_in_v1. Versions:
+    //   in v1 only if it is Ack or nAck.
     // Clause 8.2.4.3/4 node: Content that the service model cannot decode or accept leads to a failure. Tests:
     //   undecodable_controls_are_refused, invalid_controls_are_refused.
     // Clause 8.2.4.3/6 node: An action that the function does not support leads to a failure. Tests:

@@ -58,7 +58,7 @@ impl Controller {
                     None
                 }
             }
-            _ if !self.nodes.get(&node).is_some_and(|node| node.function(ran_function_id).is_some()) => {
+            _ if self.nodes.get(&node).is_none_or(|node| node.function(ran_function_id).is_none()) => {
                 Some(Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid))
             }
             _ => Some(Cause::RicRequest(CauseRicRequest::RequestIdUnknown)),
