@@ -29,6 +29,7 @@ mod report;
 mod rest;
 pub mod rnis;
 mod soak;
+mod virtual_networks;
 
 pub use mover::mover;
 pub use ping::{PingReport, PingRow, ping};
@@ -38,6 +39,7 @@ pub use rest::{RelayBesideRest, RestReport, rest};
 pub use rnis::{Isolation, Matching, RnisReport, RnisRow, rnis};
 pub use soak::{Soak, SoakReport, Trend, soak};
 pub use testkit::CountingAllocator;
+pub use virtual_networks::{VirtualReport, VirtualRow, virtual_networks};
 
 /// Pings of each combination and repetition in `ferric bench e2`.
 const PINGS: usize = 200;

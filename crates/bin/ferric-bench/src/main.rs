@@ -104,6 +104,21 @@ enum Command {
         #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = parse_seconds)]
         seconds: f64,
     },
+    /// Reports through virtual networks: processor time of each controller, and latency.
+    ///
+    /// An emulated base station with 32 UEs reports MAC, RLC and PDCP statistics each millisecond to an xApp: directly, through one
+    /// and two levels of `ferric ric --virtual`, and through one that filters half of the UEs. Takes about a minute.
+    Virtual {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Repetitions, which alternate between the cases; medians are shown.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+        /// Seconds of each repetition, 0.1 to 60.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
+        seconds: f64,
+    },
     /// Run a RIC and an emulated RAN while faults are injected.
     ///
     /// Fails if a report of a well-behaved node is lost or duplicated, or if memory or descriptors grow.
@@ -158,6 +173,9 @@ fn run(command: Command) -> anyhow::Result<()> {
             let program = program::find("ferric-rnis")
                 .context("the program `ferric-rnis` is neither beside this program nor on the PATH")?;
             print(&bench::rnis(&program, seconds)?, json)
+        }
+        Command::Virtual { json, repetitions, seconds } => {
+            print(&bench::virtual_networks(&ferric()?, repetitions.into(), seconds)?, json)
         }
         Command::Soak { minutes, seed, json } => {
             let report = bench::soak(&ferric()?, Soak { span: Duration::from_secs_f64(60.0 * minutes), seed })?;

@@ -146,3 +146,23 @@ fn rnis_report_has_the_documented_keys() {
         assert!(report["matching"][key].as_f64().unwrap() > 0.0, "{key}");
     }
 }
+
+#[test]
+fn virtual_report_has_a_row_for_each_chain_of_controllers() {
+    let _ferric = sibling(FERRIC_BENCH, "ferric", "ferric-cli");
+    let outcome = run(&["virtual", "--json", "--repetitions", "1", "--seconds", "0.3"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let shape = |row: &serde_json::Value| (row["levels"].as_u64().unwrap(), row["ues"].as_u64().unwrap());
+    assert_eq!(rows.iter().map(shape).collect::<Vec<_>>(), [(0, 32), (1, 32), (2, 32), (1, 16)]);
+    for row in rows {
+        let cpu_us = row["cpu_us"].as_array().unwrap();
+        assert_eq!(cpu_us.len() as u64, row["levels"].as_u64().unwrap() + 1, "{row}");
+        assert!(cpu_us.iter().all(|us| us.as_f64().unwrap() > 0.0), "{row}");
+        let us = |key: &str| row[key].as_f64().unwrap();
+        assert!(us("p50_us") > 0.0 && us("p50_us") <= us("p99_us") && us("ratio") > 0.0, "{row}");
+        assert!(row["indications"].as_u64().unwrap() > 0, "{row}");
+    }
+    run(&["virtual", "--repetitions", "0"]).complains(2, &["1..=99"]);
+}

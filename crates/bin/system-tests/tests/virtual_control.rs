@@ -10,6 +10,7 @@ use e2sm::rc::{
     self, Control, ControlAction, ControlOutcome as RcOutcome, ControlOutcomeFormats, Drx, E2NodeInfoChangeId, Plan,
     RanParameterValue, RrcState, SlicePrbQuota,
 };
+use ferric::agent::Admission;
 use ferric::e2::{Action, ControlOutcome, NodeId, RequestEvent, SubscribeError, SubscriptionSpec};
 use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionType};
 use ferric::xapp::{Ric, UeReference, Xapp, XappConfig, XappEvent};
@@ -179,7 +180,7 @@ impl RawXapp {
     }
 
     /// Subscribes with actions 1, 2, …, and returns what is admitted and what is not.
-    fn subscribe(&mut self, plans: &[Plan]) -> Result<(Vec<RicActionId>, Vec<(RicActionId, Cause)>), SubscribeError> {
+    fn subscribe(&mut self, plans: &[Plan]) -> Result<Admission, SubscribeError> {
         let actions = (1..).zip(plans).map(|(id, plan)| {
             let (_, definition) = plan.encode(self.revision).unwrap();
             let kind = RicActionType::Report;
@@ -190,7 +191,7 @@ impl RawXapp {
         let asked = self.xapp.commands().subscribe(self.node, self.function, spec);
         self.await_event("answer to the subscription", |event| match event {
             RequestEvent::Subscribed { ticket, admitted, not_admitted, .. } if *ticket == asked => {
-                Some(Ok((admitted.clone(), not_admitted.clone())))
+                Some(Ok(Admission { admitted: admitted.clone(), not_admitted: not_admitted.clone() }))
             }
             RequestEvent::SubscriptionFailed { ticket, error } if *ticket == asked => Some(Err(error.clone())),
             _ => None,
@@ -288,15 +289,15 @@ fn actions_that_the_base_station_does_not_admit_are_named() {
     let changes = Plan::report_node_changes(&[E2NodeInfoChangeId(1)], &[node_information::CELL_DELETED]);
     let wrong = Plan { trigger: states.trigger.clone(), ..changes };
     let of_owner = RawXapp::connect(&network.host).subscribe(&[states.clone(), wrong.clone()]).unwrap();
-    assert_eq!(of_owner.0, [RicActionId(1)]);
-    assert_eq!(of_owner.1.len(), 1, "{of_owner:?}");
+    assert_eq!(of_owner.admitted, [RicActionId(1)]);
+    assert_eq!(of_owner.not_admitted.len(), 1, "{of_owner:?}");
     for ric in [&network.a, &network.b] {
         let mut xapp = RawXapp::connect(ric);
         assert_eq!(xapp.subscribe(&[states.clone(), wrong.clone()]), Ok(of_owner.clone()));
         // nothing is left of a subscription that is refused as a whole
-        let refused = xapp.subscribe(&[wrong.clone()]).unwrap_err();
+        let refused = xapp.subscribe(std::slice::from_ref(&wrong)).unwrap_err();
         let SubscribeError::Refused { cause, .. } = refused else { panic!("{refused:?}") };
-        assert_eq!(cause, of_owner.1[0].1);
+        assert_eq!(cause, of_owner.not_admitted[0].1);
     }
 }
 
