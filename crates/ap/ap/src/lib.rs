@@ -17,6 +17,8 @@ mod numeric_ie;
 mod pdu;
 #[cfg(any(feature = "lte-rrc", feature = "nr-rrc"))]
 mod rrc_bits;
+#[cfg(any(feature = "lte-rrc", feature = "nr-rrc"))]
+mod rrc_measurements;
 #[cfg(feature = "s1ap")]
 pub mod s1ap;
 #[cfg(feature = "x2ap")]

@@ -1,5 +1,5 @@
 //! RRC of E-UTRA (TS 36.331), in unaligned PER: the measurement report on UL-DCCH, and on DL-DCCH the reconfiguration of secondary
-//! cells.
+//! cells and of measurements.
 //!
 //! Encoding and decoding of reports cover RSRP and RSRQ of the serving cells, and either E-UTRA neighbours or NR neighbours. What a
 //! message has besides them is read over.
@@ -13,11 +13,14 @@
 //! assert_eq!(MeasurementReport::decode(&octets), Ok(report));
 //! ```
 
+mod measurements;
 mod reconfiguration;
 
 use crate::rrc_bits::{BitReader, Bits};
 
 pub use crate::rrc_bits::RrcError;
+pub use crate::rrc_measurements::{Condition, MeasurementChanges, Report, ReportKind};
+pub use measurements::MeasurementConfiguration;
 pub use reconfiguration::{
     AddedCell, RRC_CONNECTION_RECONFIGURATION, SPECIAL_SUBFRAME_PATTERNS, SUBFRAME_ASSIGNMENTS, SecondaryCells,
 };

@@ -1,4 +1,4 @@
-//! RRC of NR (TS 38.331): the measurement report on UL-DCCH, in unaligned PER.
+//! RRC of NR (TS 38.331), in unaligned PER: the measurement report on UL-DCCH, and on DL-DCCH the configuration of measurements.
 //!
 //! Encoding and decoding cover what a UE reports by SSB: RSRP, RSRQ and SINR of the serving cells and of up to eight neighbours, of NR
 //! or of E-UTRA.
@@ -13,9 +13,13 @@
 //! assert_eq!(MeasurementReport::decode(&octets), Ok(report));
 //! ```
 
+mod reconfiguration;
+
 use crate::rrc_bits::{BitReader, Bits};
 
 pub use crate::rrc_bits::RrcError;
+pub use crate::rrc_measurements::{Condition, MeasurementChanges, Report, ReportKind};
+pub use reconfiguration::{MAX_MEAS_ID, MeasurementConfiguration, RRC_RECONFIGURATION};
 
 /// The index of MeasurementReport among the messages of UL-DCCH.
 pub const MEASUREMENT_REPORT: i64 = 0;

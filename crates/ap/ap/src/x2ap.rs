@@ -1,9 +1,16 @@
 //! X2AP, between eNBs, and between eNB and en-gNB (TS 36.423).
 
+mod handover;
+
 use ids::EnbUeX2apId;
 
 use crate::numeric_ie::table::{closed, int, list, open};
 use crate::{Criticality, MessageKind, NumericIe, Pdu, Protocol, ProtocolIe};
+
+pub use handover::{
+    HandoverBearer, HandoverCancel, HandoverCause, HandoverMessage, HandoverPreparationFailure, HandoverRequest,
+    HandoverRequestAcknowledge, PROCEDURE_HANDOVER_CANCEL, PROCEDURE_HANDOVER_PREPARATION,
+};
 
 // TS 36.423 9.3.7
 /// UE Context Release.

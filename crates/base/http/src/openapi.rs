@@ -308,7 +308,7 @@ fn describe_operation(operation: &Operation, schemas: &mut Schemas) -> Value {
 
 fn describe_answer(answer: &Answer, schemas: &mut Schemas) -> Value {
     let mut document = json!({ "description": answer.description });
-    if !answer.status.is_success() && !answer.status.is_informational() {
+    if answer.status.is_client_error() || answer.status.is_server_error() {
         let schema = schemas.of_answers.subschema_for::<ProblemSchema>();
         document["content"] = json!({ "application/problem+json": { "schema": schema } });
     }

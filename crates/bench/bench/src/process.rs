@@ -28,6 +28,12 @@ impl Accounts {
         Ok(accounts)
     }
 
+    /// The process id.
+    #[must_use]
+    pub fn id(self) -> u32 {
+        self.id
+    }
+
     /// The processor time of all its threads until now, in nanoseconds.
     ///
     /// # Errors

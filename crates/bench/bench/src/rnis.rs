@@ -21,7 +21,7 @@ pub use brokers::{Arrangement, Brokers, Server, WITHOUT_BROKERS};
 pub use instances::{InstanceIsolation, Step};
 pub use isolation::Isolation;
 pub use matching::Matching;
-pub use run::{RnisLoad, RnisRun, run};
+pub use run::{RnisLoad, RnisRun, run, run_watched};
 
 /// The result of `ferric bench rnis`.
 #[derive(Clone, Debug, Serialize)]

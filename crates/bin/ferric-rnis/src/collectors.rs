@@ -33,7 +33,8 @@ pub struct Collectors {
     /// The period of measurements and statistics, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=3_600_000))]
     period_ms: u32,
-    /// Why UEs send reports of a measurement identity: MEAS_ID=TRIGGER, with a TriggerNr of MEC 012, such as 1=12 for event A3
+    /// Why UEs whose configuration was not seen send reports of a measurement identity: MEAS_ID=TRIGGER, with a TriggerNr of
+    /// MEC 012, of UEs of E-UTRA a Trigger, such as 1=12 for event A3
     #[arg(long, value_name = "MEAS_ID=TRIGGER", value_parser = trigger)]
     measurement_trigger: Vec<(u8, u8)>,
     /// Listen for FlexRAN agents; without an address at 127.0.0.1:2210

@@ -24,6 +24,8 @@ pub const RATES: RangeInclusive<i64> = 1..=100_000;
 const LATE: Duration = Duration::from_millis(1);
 /// How long one wait lasts: so often the end is looked at.
 const TICK: Duration = Duration::from_millis(20);
+/// The time between two calls of [`Service::expire`].
+const EXPIRY_PERIOD: Duration = Duration::from_millis(100);
 /// UEs and cells that the events are of.
 const UES: u32 = 8;
 
@@ -81,7 +83,8 @@ impl LoadArgs {
     }
 }
 
-/// Publishes events at planned instants: a late one is followed by the next without a pause, so that the rate holds.
+/// Publishes events at planned instants: a late one is followed by the next without a pause, so that the rate holds. Meanwhile
+/// subscriptions expire, and changes of the tenants come into force.
 fn generate(
     rate: u32,
     types: u32,
@@ -94,8 +97,13 @@ fn generate(
     let mut period = Duration::from_secs(1) / rate;
     let mut planned: Option<Instant> = None;
     let mut number = 0;
+    let mut expired: Option<Instant> = None;
     while !stop.load(Ordering::Acquire) {
         let now = Instant::now();
+        if expired.is_none_or(|at| now.saturating_duration_since(at) >= EXPIRY_PERIOD) {
+            service.expire();
+            expired = Some(now);
+        }
         let pause = planned.map_or(TICK, |planned| planned.saturating_duration_since(now).min(TICK));
         // a channel without commands wakes late: short pauses are slept
         let command = match planned {

@@ -43,9 +43,10 @@ impl Recorder {
     }
 }
 
-/// Why UEs report (MEC 012 6.5.11 and 6.5.12): events A4 and B1.
+/// Why UEs report (MEC 012 6.5.11 and 6.5.12): events A4 and B1, which has another number for UEs of NR.
 const A4: u8 = 13;
 const B1: u8 = 20;
+const NR_B1: u8 = 30;
 /// The identity of the cell that is locked.
 const LOCKED_CELL: &str = "00380c001";
 
@@ -147,7 +148,7 @@ fn every_event_of_the_ran_reaches_the_applications() {
         ("timing advance", &|change| matches!(change, Change::TimingAdvance { .. })),
         (
             "report of NR with E-UTRA neighbours",
-            &|change| matches!(change, Change::NrMeasured { trigger: B1, eutra_neighbours, .. } if !eutra_neighbours.is_empty()),
+            &|change| matches!(change, Change::NrMeasured { trigger: NR_B1, eutra_neighbours, .. } if !eutra_neighbours.is_empty()),
         ),
         (
             "report of E-UTRA",

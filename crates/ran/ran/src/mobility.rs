@@ -224,11 +224,13 @@ impl Node {
     fn warn_turned_away(&mut self, turned_away: u64) {
         if turned_away >= self.mobility.turned_away.saturating_mul(2).max(1) {
             self.mobility.turned_away = turned_away;
+            let max_ues = self.cell().config().max_ues.map_or(MAX_UES_PER_CELL, usize::from);
             warn!(
                 cell = self.cell_number(),
                 turned_away,
+                max_ues,
                 "cell full: UEs turned away; a cell has {MAX_UES_PER_CELL} places, and a place is free {} s after its UE has left; \
-                 use fewer arrivals (arrivals_per_min), shorter stays (mean_stay_s) or more cells",
+                 use fewer arrivals (arrivals_per_min), shorter stays (mean_stay_s), more cells, or a larger max_ues",
                 INDEX_REUSE_DELAY.as_secs()
             );
         }

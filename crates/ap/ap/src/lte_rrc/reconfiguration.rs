@@ -12,7 +12,7 @@ const MAX_SECONDARY: usize = 4;
 /// The largest sCellIndex.
 const MAX_INDEX: u8 = 7;
 /// The PRBs of the values of dl-Bandwidth.
-const BANDWIDTHS: [u8; 6] = [6, 15, 25, 50, 75, 100];
+pub(super) const BANDWIDTHS: [u8; 6] = [6, 15, 25, 50, 75, 100];
 /// The antenna ports of the values of antennaPortsCount.
 const PORTS: [u8; 3] = [1, 2, 4];
 /// The range of referenceSignalPower in dBm.

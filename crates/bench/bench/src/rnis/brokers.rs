@@ -93,6 +93,12 @@ impl Brokers {
         }
     }
 
+    /// The process groups of both.
+    #[must_use]
+    pub fn process_groups(&self) -> [u32; 2] {
+        [&self.rabbitmq, &self.kafka].map(MessageBroker::process_group)
+    }
+
     /// The URL of an arrangement's server, as the option `--broker` has it.
     pub(super) fn url(&self, arrangement: Arrangement) -> String {
         match arrangement {

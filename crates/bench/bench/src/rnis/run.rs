@@ -108,6 +108,20 @@ fn subscriptions(application: &str) -> Vec<Value> {
 /// # Errors
 /// If a process cannot be started or does not answer, a subscription is refused, or nothing arrives.
 pub fn run(program: &Path, load: RnisLoad, brokers: Option<&Brokers>, time: Duration) -> anyhow::Result<RnisRun> {
+    run_watched(program, load, brokers, time, |_| ())
+}
+
+/// As [`run`], and calls `watch` with the process of the service at the beginning and at the end of the measurement.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    program: &Path,
+    load: RnisLoad,
+    brokers: Option<&Brokers>,
+    time: Duration,
+    mut watch: impl FnMut(u32),
+) -> anyhow::Result<RnisRun> {
     let RnisLoad { arrangement, subscribers, .. } = load;
     let server = brokers.and_then(|brokers| brokers.server(arrangement));
     ensure!(arrangement == Arrangement::Embedded || server.is_some(), "{} is not there", arrangement.broker());
@@ -123,6 +137,7 @@ pub fn run(program: &Path, load: RnisLoad, brokers: Option<&Brokers>, time: Dura
     let not_arrived = missing(&mut service, &receivers, load)?;
     receivers.take();
     let before = receivers.total();
+    watch(service.id());
     let broker_cpu_ns = server.map(|server| server.cpu_ns()).transpose()?;
     let (begun, cpu_ns) = (Instant::now(), service.cpu_ns()?);
     service.ask("start")?;
@@ -130,6 +145,7 @@ pub fn run(program: &Path, load: RnisLoad, brokers: Option<&Brokers>, time: Dura
     let callbacks = receivers.total() - before;
     let cpu_ns = service.cpu_ns()?.saturating_sub(cpu_ns);
     let elapsed = begun.elapsed();
+    watch(service.id());
     let broker_cpu_ns = match (server, broker_cpu_ns) {
         (Some(server), Some(before)) => Some(server.cpu_ns()?.saturating_sub(before)),
         _ => None,

@@ -32,7 +32,7 @@ pub fn rate(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     }
     let value = |arrangement, name: &str| column(&table, arrangement, name).first().copied();
     let p99 = |arrangement| value(arrangement, "p99_ms");
-    let means = [Arrangement::RabbitMqSubscriber, Arrangement::KafkaSubscriber].map(|it| value(it, "mean_ms"));
+    let means = [super::RABBITMQ, super::KAFKA].map(|it| value(it, "mean_ms"));
     let text = |value: Option<f64>| value.map_or_else(|| "nothing".into(), |value| format!("{value:.2} ms"));
     let shared = p99(Arrangement::RabbitMqShared);
     let statements = vec![
@@ -65,7 +65,7 @@ pub fn rate(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         marks: Vec::new(),
     };
     let panels = vec![panel("p99_ms", "99th percentile, ms"), panel("callbacks_per_s", "notifications per second")];
-    Ok(FigureReport {
+    Ok(rig.judge(FigureReport {
         figure: Figure::RnisRate,
         setting: setting(),
         plot: Plot { title: "1,000 messages/s to 50 subscribers with 8 subscriptions each".into(), panels },
@@ -79,5 +79,5 @@ pub fn rate(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         samples: None,
         course: None,
         notes: Vec::new(),
-    })
+    }))
 }

@@ -21,6 +21,11 @@ pub struct HostTime {
 impl HostTime {
     /// Reads it. `groups` are the process groups of the experiment's processes.
     pub fn read(groups: &[u32]) -> HostTime {
+        HostTime::read_with(groups, &[])
+    }
+
+    /// Reads it, with single processes of the experiment besides its groups.
+    pub fn read_with(groups: &[u32], processes: &[u32]) -> HostTime {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
         let fields: Vec<u64> = text
             .lines()
@@ -40,6 +45,7 @@ impl HostTime {
             // proc_pid_stat(5): process group, flags, user and system time; the first field here is the third
             let field = |number: usize| rest.get(number - 3)?.parse::<u64>().ok();
             let is_known = pid == own
+                || processes.contains(&pid)
                 || field(9)? & PF_KTHREAD != 0
                 || field(5).is_some_and(|group| groups.iter().any(|own| u64::from(*own) == group));
             is_known.then_some(field(14)? + field(15)?)

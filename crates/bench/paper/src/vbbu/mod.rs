@@ -3,7 +3,7 @@
 
 mod background;
 mod dynamic;
-mod host;
+pub(super) mod host;
 mod load;
 mod nacks;
 mod policy;

@@ -6,6 +6,7 @@ mod directory;
 mod live;
 mod queries;
 mod query;
+pub(crate) mod refusals;
 mod subscriptions;
 mod tenancy;
 mod v1;

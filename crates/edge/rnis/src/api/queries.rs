@@ -2,22 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use rest::{Operation, Problem, Request, Response, Route, StatusCode};
+use rest::{Operation, Problem, Request, Response, Route};
 
 use super::query::{self, APP_INS_ID, Bearers, Measured, Selection};
+use super::refusals::Kind;
 use super::tenancy::query_rights;
 use super::{Context, ROLE};
 use crate::identity::Plmn;
 use crate::model::TimeStamp;
 use crate::model::query::{L2Meas, PlmnInfo, RabInfo, S1BearerInfo};
 
-const NOTHING: &str = "Nothing meets the parameters.";
-
 /// The routes.
 pub fn routes(context: &Context) -> Vec<Route> {
     let route = |operation: Operation, answer: fn(&Context, &Request) -> Result<Response, Problem>| {
         let context = context.clone();
-        let operation = operation.tag("queries").role(ROLE).refuses(StatusCode::NOT_FOUND, NOTHING);
+        let operation = Kind::Query.of(operation.tag("queries").role(ROLE));
         Route::new(operation, move |request| answer(&context, request))
     };
     let rab = Operation::get("/rni/v2/queries/rab_info", "QueriesRabinfoGET", "Bearers of UEs");

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use rest::{EntityTag, Operation, Parameter, Problem, Request, Response, Route, StatusCode};
+use rest::{EntityTag, Operation, Parameter, Problem, Request, Response, Route};
 use serde_json::json;
 
+use super::refusals::Kind;
 use super::{Context, ROLE, SUBSCRIPTION, channel, malformed, no_subscription, tenancy};
 use crate::criteria::Criteria;
 use crate::delivery::Target;
@@ -20,12 +21,12 @@ const TYPE: Parameter = Parameter::choice("subscription_type", "Only subscriptio
 
 /// The routes.
 pub fn routes(context: &Context) -> Vec<Route> {
-    let of = |operation: Operation| operation.tag("subscriptions").role(ROLE);
+    let of = |operation: Operation, kind: Kind| kind.of(operation.tag("subscriptions").role(ROLE));
     let list = {
         let context = context.clone();
         let operation = Operation::get(PATH, "SubscriptionsGET", "The subscriptions of the application").query(&[TYPE]);
         let operation = operation.returns::<SubscriptionLinkList>("Links; without `subscription` if there is none.");
-        Route::new(of(operation), move |request| Ok(list(&context, request)))
+        Route::new(of(operation, Kind::List), move |request| Ok(list(&context, request)))
     };
     let creation = {
         let operation = Operation::post(PATH, "SubscriptionsPOST", "Subscribe")
@@ -35,17 +36,15 @@ pub fn routes(context: &Context) -> Vec<Route> {
                 "callbackReference": "http://127.0.0.1:9000/cell-change",
                 "filterCriteriaAssocHo": {},
             }))
-            .creates::<InlineSubscription>("The subscription, with defaults and links.")
-            .refuses(StatusCode::FORBIDDEN, "The application has as many subscriptions as one may have.")
-            .refuses(StatusCode::UNPROCESSABLE_ENTITY, "It is understood, and cannot be done.");
-        context.change(of(operation), create)
+            .creates::<InlineSubscription>("The subscription, with defaults and links.");
+        context.change(of(operation, Kind::Creation), create)
     };
     let path = "/rni/v2/subscriptions/{subscriptionId}";
     let read = {
         let context = context.clone();
         let operation = Operation::get(path, "SubscriptionsGETSubscriptionid", "A subscription").path(&[SUBSCRIPTION]);
         let operation = operation.returns::<InlineSubscription>("The subscription, with an ETag.");
-        Route::new(of(operation), move |request| {
+        Route::new(of(operation, Kind::Representation), move |request| {
             let (_, subscription) = context.subscription(request, Version::V2)?;
             Ok(document(&subscription))
         })
@@ -54,17 +53,14 @@ pub fn routes(context: &Context) -> Vec<Route> {
         let operation = Operation::put(path, "SubscriptionsPUTSubscriptionid", "Change or renew a subscription")
             .path(&[SUBSCRIPTION])
             .takes::<InlineSubscription>()
-            .returns::<InlineSubscription>("The subscription, with an ETag.")
-            .refuses(StatusCode::PRECONDITION_FAILED, "It has changed: `If-Match` names another ETag.")
-            .refuses(StatusCode::UNPROCESSABLE_ENTITY, "It is understood, and cannot be done.");
-        context.change(of(operation), update)
+            .returns::<InlineSubscription>("The subscription, with an ETag.");
+        context.change(of(operation, Kind::Replacement), update)
     };
     let deletion = {
         let operation = Operation::delete(path, "SubscriptionsDELETESubscriptionid", "End a subscription")
             .path(&[SUBSCRIPTION])
-            .empties()
-            .refuses(StatusCode::PRECONDITION_FAILED, "It has changed: `If-Match` names another ETag.");
-        let operation = of(operation);
+            .empties();
+        let operation = of(operation, Kind::Deletion);
         context.change(operation, |context, request| delete(context, request, Version::V2))
     };
     vec![list, creation, read, replacement, deletion]

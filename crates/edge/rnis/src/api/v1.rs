@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use rest::{Operation, Problem, Request, Response, Route, StatusCode};
+use rest::{Operation, Problem, Request, Response, Route};
 use serde_json::json;
 
 use super::query::{self, APP_INS_ID, Bearers, Selection};
+use super::refusals::Kind;
 use super::subscriptions::{check_if_match, check_link, conditional, delete, document, grant, link, replace, text_of};
 use super::tenancy::{self, query_rights};
 use super::{Context, ROLE, SUBSCRIPTION, channel, malformed};
@@ -22,7 +23,6 @@ use crate::service::{NewSubscription, Service};
 use crate::subscriptions::{Subscription, Version};
 
 const PATH: &str = "/rni/v1/subscriptions/";
-const NOTHING: &str = "Nothing meets the parameters.";
 
 /// Declares the resources of each type of subscription.
 macro_rules! types {
@@ -78,21 +78,19 @@ struct Resource {
 impl Resource {
     fn routes<N: Name, T: Body>(self, context: &Context) -> Vec<Route> {
         let Resource { path, one, ids: [list_id, create_id, read_id, update_id, delete_id], .. } = self;
-        let of = |operation: Operation| operation.tag("subscriptions").role(ROLE);
+        let of = |operation: Operation, kind: Kind| kind.of(operation.tag("subscriptions").role(ROLE));
         let list = {
             let context = context.clone();
             let operation = Operation::get(path, list_id, "The subscriptions of this type");
-            Route::new(of(operation.returns::<LinkListAnswer>("Links.")), move |request| {
+            Route::new(of(operation.returns::<LinkListAnswer>("Links."), Kind::List), move |request| {
                 Ok(link_list(&context, request, Some(self)))
             })
         };
         let create = {
             let operation = Operation::post(path, create_id, "Subscribe")
                 .takes::<Form<N, T>>()
-                .creates::<Form<N, T>>("The subscription, in the form of the request.")
-                .refuses(StatusCode::FORBIDDEN, "The application has as many subscriptions as one may have.")
-                .refuses(StatusCode::UNPROCESSABLE_ENTITY, "It is understood, and cannot be done.");
-            context.change(of(operation), move |context, request| {
+                .creates::<Form<N, T>>("The subscription, in the form of the request.");
+            context.change(of(operation, Kind::Creation), move |context, request| {
                 let form = Form::<N, T>::read(request).map_err(malformed)?;
                 let owner = tenancy::owner(request);
                 let accepted = self.accept(&context.service, owner, form)?;
@@ -106,16 +104,16 @@ impl Resource {
             let context = context.clone();
             let operation = Operation::get(one, read_id, "A subscription").path(&[SUBSCRIPTION]);
             let operation = operation.returns::<Form<N, T>>("The subscription, with an ETag.");
-            Route::new(of(operation), move |request| Ok(document(&self.find(&context, request)?.1)))
+            Route::new(of(operation, Kind::Representation), move |request| {
+                Ok(document(&self.find(&context, request)?.1))
+            })
         };
         let update = {
             let operation = Operation::put(one, update_id, "Change or renew a subscription")
                 .path(&[SUBSCRIPTION])
                 .takes::<Form<N, T>>()
-                .returns::<Form<N, T>>("The subscription, in the form of the request, with an ETag.")
-                .refuses(StatusCode::PRECONDITION_FAILED, "It has changed: `If-Match` names another ETag.")
-                .refuses(StatusCode::UNPROCESSABLE_ENTITY, "It is understood, and cannot be done.");
-            context.change(of(operation), move |context, request| {
+                .returns::<Form<N, T>>("The subscription, in the form of the request, with an ETag.");
+            context.change(of(operation, Kind::Replacement), move |context, request| {
                 let (key, subscription) = self.find(context, request)?;
                 check_if_match(request, &subscription)?;
                 let mut form = Form::<N, T>::read(request).map_err(malformed)?;
@@ -128,11 +126,8 @@ impl Resource {
             })
         };
         let delete = {
-            let operation = Operation::delete(one, delete_id, "End a subscription")
-                .path(&[SUBSCRIPTION])
-                .empties()
-                .refuses(StatusCode::PRECONDITION_FAILED, "It has changed: `If-Match` names another ETag.");
-            context.change(of(operation), move |context, request| {
+            let operation = Operation::delete(one, delete_id, "End a subscription").path(&[SUBSCRIPTION]).empties();
+            context.change(of(operation, Kind::Deletion), move |context, request| {
                 self.find(context, request)?;
                 delete(context, request, Version::V1)
             })
@@ -205,7 +200,7 @@ impl<N: Name, T: Body> Accepted<N, T> {
 pub fn routes(context: &Context) -> Vec<Route> {
     let query = |operation: Operation, answer: fn(&Context, &Request) -> Result<Response, Problem>| {
         let context = context.clone();
-        let operation = operation.tag("queries").role(ROLE).refuses(StatusCode::NOT_FOUND, NOTHING);
+        let operation = Kind::Query.of(operation.tag("queries").role(ROLE));
         Route::new(operation, move |request| answer(&context, request))
     };
     let rab = Operation::get("/rni/v1/queries/rab_info", "rab_infoGET", "Bearers of UEs");
@@ -218,6 +213,7 @@ pub fn routes(context: &Context) -> Vec<Route> {
         .tag("subscriptions")
         .role(ROLE)
         .returns::<LinkListAnswer>("Links.");
+    let list = Kind::List.of(list);
     // clients often write the path without the slash that the standard has
     let same = Operation::get(PATH.trim_end_matches('/'), "", "").role(ROLE).undocumented();
     let same = same.returns::<LinkListAnswer>("Links.");

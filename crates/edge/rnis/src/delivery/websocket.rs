@@ -20,6 +20,7 @@ use super::Shared;
 use super::http1::judge;
 use super::scheduler::Job;
 use super::state::DeliveryError;
+use crate::api::refusals::Kind;
 use crate::matcher::Key;
 use crate::service::Service;
 
@@ -52,6 +53,7 @@ pub fn route(service: &Arc<Service>) -> Route {
         .tag("subscriptions")
         .path(&[subscription])
         .streams::<NotificationMessage>(StreamForms::WebSocket, "The WebSocket of the notifications.");
+    let operation = Kind::WebSocket.of(operation);
     Route::new(operation, move |request| {
         let key = Key(request.number(0, "subscription")?);
         let none = || Problem::not_found(format!("there is no subscription `{}` with a WebSocket", key.0));

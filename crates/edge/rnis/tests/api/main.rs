@@ -6,6 +6,7 @@ mod live;
 mod openapi;
 mod openapi_tools;
 mod queries;
+mod statuses;
 mod subscriptions;
 mod support;
 mod tenancy;

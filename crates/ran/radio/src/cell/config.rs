@@ -34,6 +34,9 @@ pub struct CellConfig {
     /// Slots from an uplink grant to its transmission (k2 of TS 38.214 6.1.2.1, preparation time included), 1 to 32.
     /// Default: 4.
     pub grant_slots: u8,
+    /// The most UEs that the cell admits, those on their way to it included; a base station refuses further handovers to it
+    /// (TS 38.300 16.1.3, TS 36.300 16.1.2). Default: as many as it has places, [`MAX_UES_PER_CELL`](crate::MAX_UES_PER_CELL).
+    pub max_ues: Option<u16>,
     /// The power consumption. Default: category 1, reference configuration 1 of TR 38.864.
     pub power: PowerModel,
 }
@@ -51,6 +54,7 @@ impl Default for CellConfig {
             request_period_slots: 20,
             drx: None,
             grant_slots: 4,
+            max_ues: None,
             power: PowerModel::default(),
         }
     }

@@ -261,10 +261,12 @@ impl Cell {
         self.ue_table.len()
     }
 
-    /// How many more UEs can arrive now. The index of a departed UE is reused after [`INDEX_REUSE_DELAY`].
+    /// How many more UEs can arrive now: as many as [`CellConfig::max_ues`] permits. The index of a departed UE is reused after
+    /// [`INDEX_REUSE_DELAY`].
     #[must_use]
     pub fn free_capacity(&self) -> usize {
-        self.ue_table.free_capacity(self.now())
+        let admitted = self.config.max_ues.map_or(usize::MAX, usize::from);
+        self.ue_table.free_capacity(self.now()).min(admitted.saturating_sub(self.ue_count()))
     }
 
     /// The number of UEs in the cell.

@@ -179,7 +179,8 @@ impl std::fmt::Display for HandoverError {
             }
             HandoverError::Prohibited => "handovers to the target cell are prohibited by the cell relation",
             HandoverError::CellFull => {
-                "the target cell is full: its 4096 UE indices are in use, or were released within the last 10 s"
+                "the target cell is full: it has as many UEs as it admits (`max_ues`), or its 4096 UE indices are in use, or were \
+                 released within the last 10 s"
             }
             HandoverError::NoCondition => {
                 "conditional handover without an execution condition: give event A3 or A5, or set one for handovers of the cell"

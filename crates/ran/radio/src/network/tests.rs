@@ -275,6 +275,28 @@ fn ue_indices_are_reused() {
     assert_eq!(network.cell(0).departed_counts().len(), 1, "all UEs have the same subscription");
 }
 
+/// A cell admits as many UEs as it is configured to, those on their way to it included.
+#[test]
+fn admission_ends_at_the_configured_number_of_ues() {
+    let configs = [None, Some(2)].map(|max_ues| CellConfig { max_ues, ..CellConfig::default() });
+    let mut network = Network::new(configs, HandoverConfig::default(), NonZeroUsize::MIN).unwrap();
+    (0..3).for_each(|_| add(&mut network, 0, 15.0, Time::START, None));
+    add(&mut network, 1, 15.0, Time::START, None);
+    network.advance(ms(20));
+    assert_eq!((network.cell(1).free_capacity(), network.hand_over(0, 0, 1)), (1, Ok(())));
+    assert_eq!(network.hand_over(0, 1, 1), Err(HandoverError::CellFull), "the first one is on its way");
+    network.advance(ms(200));
+    assert_eq!((network.cell(1).ue_count(), network.hand_over(0, 1, 1)), (2, Err(HandoverError::CellFull)));
+    // room is free at once when a UE leaves
+    assert_eq!(network.hand_over(1, 0, 0), Ok(()));
+    network.advance(ms(400));
+    assert_eq!(network.hand_over(0, 1, 1), Ok(()));
+    // a UE that arrives is turned away
+    add(&mut network, 1, 15.0, ms(600), None);
+    network.advance(ms(800));
+    assert_eq!((network.cell(1).ue_count(), network.rejected_arrivals(1)), (2, 1));
+}
+
 /// A full cell rejects new UEs and handovers, and reserves an index for a UE in transit.
 #[test]
 fn full_cell_rejects_arrivals() {

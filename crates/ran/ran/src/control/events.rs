@@ -56,6 +56,11 @@ impl MobilityEvents {
         }
     }
 
+    /// Whether a controller has subscribed to events.
+    pub fn is_subscribed(&self) -> bool {
+        self.is_subscribed
+    }
+
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
@@ -116,11 +121,13 @@ impl Node {
         let Some((node, source_ue)) = from.map(|(cell, stay)| (cell as u16, ue_of(&stay))) else {
             self.mobility.events.notify(ue, Notification { event: rrc::Event::Attached, ..present });
             self.set_up_session(ue);
+            self.report_first_measurements(stay, true);
             return;
         };
         let event = rrc::Event::HandedOver(self.mobility.cell_of(node));
         self.mobility.events.notify(ue, Notification { event, ..present });
         self.release_source_context(node, source_ue, stay);
+        self.report_first_measurements(stay, false);
     }
 
     /// Reports a UE that has left the cell.

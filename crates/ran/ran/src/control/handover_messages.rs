@@ -1,4 +1,5 @@
-//! The preparation of handovers between gNBs on Xn (TS 38.423 8.2.1 and 8.2.3).
+//! The preparation of handovers between gNBs on Xn (TS 38.423 8.2.1 and 8.2.3); between eNBs it is on X2
+//! ([`super::x2_handovers`]).
 //!
 //! The source asks the target by HANDOVER REQUEST, which answers by ACKNOWLEDGE or PREPARATION FAILURE. The model's target answers at
 //! once, and the UE is commanded then. A handover that is given up before the UE has gone, and one whose T304 has expired, is
@@ -24,6 +25,7 @@ use super::ni::{gnb, xnap_id};
 use super::sessions::{SESSION, UPF};
 use crate::interfaces::{encoded, nr_cgi};
 use crate::node::{Node, guami, ue_of};
+use crate::node_type::NodeType;
 use crate::simulation::Answer;
 
 impl Node {
@@ -57,6 +59,12 @@ impl Node {
         is_conditional: bool,
         stayed: Duration,
     ) {
+        if self.node_type == NodeType::Enb {
+            if !is_conditional {
+                self.report_x2_preparation(stay, to, refusal, stayed);
+            }
+            return;
+        }
         let ue = ue_of(stay);
         let Some((interface, neighbour, target)) = self.xn_to(to) else { return };
         let Some(context) = self.context_or_former(ue) else { return };
@@ -107,6 +115,12 @@ impl Node {
 
     /// Sends the message that cancels a handover.
     pub fn report_cancellation(&mut self, stay: &UeEntry, to: usize, is_conditional: bool, cause: CancelCause) {
+        if self.node_type == NodeType::Enb {
+            if !is_conditional {
+                self.report_x2_cancellation(stay, to, cause);
+            }
+            return;
+        }
         let Some((interface, neighbour, target)) = self.xn_to(to) else { return };
         let cancel = HandoverCancel {
             source_ng_ran_node_ue_xnap_id: xnap_id(stay.number),

@@ -119,7 +119,7 @@ impl Node {
         self.event_kinds().contains(&EventKind::RrcMessages)
     }
 
-    fn rat(&self) -> Rat {
+    pub(super) fn rat(&self) -> Rat {
         if self.node_type == NodeType::Enb { Rat::Lte } else { Rat::Nr }
     }
 

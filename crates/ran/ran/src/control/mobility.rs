@@ -13,6 +13,7 @@ use radio::{EventCondition, HANDOVER_MEASUREMENT, HandoverError, MeasurementErro
 use ran_functions::rc::Refusal;
 use tracing::info;
 
+use super::measurement_configuration::Configured;
 use crate::node::Node;
 
 type Outcome = Vec<RanParameterElementItem<'static>>;
@@ -129,7 +130,10 @@ impl Node {
         let (cell, place) = (self.cell_number(), self.place(ue).ok_or_else(unknown_ue)?);
         let mut simulation = self.simulation.borrow_mut();
         let added = simulation.model.network.add_measurement(cell, place, trigger(added));
-        let value = RanParameterValue::ValueInt(added.map_err(measurement_refusal)?.into());
+        drop(simulation);
+        let id = added.map_err(measurement_refusal)?;
+        self.report_measurement_configuration(ue, Configured::One(id));
+        let value = RanParameterValue::ValueInt(id.into());
         Ok(vec![RanParameterElementItem { ran_parameter_id: MEASUREMENT_IDENTITY, value }])
     }
 
@@ -140,6 +144,7 @@ impl Node {
         let changed = simulation.model.network.change_measurement(cell, place, change.id, trigger(&change.trigger));
         changed.map_err(measurement_refusal)?;
         drop(simulation);
+        self.report_measurement_configuration(ue, Configured::One(change.id));
         if change.id == HANDOVER_MEASUREMENT {
             self.mobility.events.expect_handovers();
         }
@@ -151,6 +156,8 @@ impl Node {
         let (cell, place) = (self.cell_number(), self.place(ue).ok_or_else(unknown_ue)?);
         let mut simulation = self.simulation.borrow_mut();
         simulation.model.network.remove_measurement(cell, place, id).map_err(measurement_refusal)?;
+        drop(simulation);
+        self.report_measurement_configuration(ue, Configured::Removed(id));
         Ok(Vec::new())
     }
 }
@@ -263,7 +270,7 @@ mod tests {
             for tenth in from..=to {
                 let events = std::iter::from_fn(|| node.next_event(at_ms(100 * tenth)));
                 reports.extend(events.filter_map(|event| match event {
-                    Event::RrcMessage { ue, octets, .. } => {
+                    Event::RrcMessage { ue, octets, from_ue: true, .. } => {
                         Some((ue, ap::nr_rrc::MeasurementReport::decode(&octets).unwrap().meas_id))
                     }
                     _ => None,

@@ -4,6 +4,7 @@ mod carrier_aggregation;
 pub mod ccc;
 mod events;
 mod handover_messages;
+mod measurement_configuration;
 mod measurement_reports;
 mod mobility;
 pub mod ni;
@@ -11,6 +12,7 @@ pub mod rc;
 mod rrc;
 mod sessions;
 pub mod slices;
+mod x2_handovers;
 
 pub use ccc::NodeConfiguration;
 pub use events::MobilityEvents;

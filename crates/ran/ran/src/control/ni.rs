@@ -8,7 +8,7 @@
 //!
 //! E2SM-NI cannot identify an AMF or MME: NG and S1 carry the identity of the base station, Xn and X2 that of the neighbour.
 //!
-//! Before a handover, the gNBs prepare it on Xn ([`super::handover_messages`]). After a handover the new gNB sends a UE CONTEXT RELEASE to the old one (TS 38.423 8.2.7). It arrives when the tap releases it:
+//! Before a handover, the gNBs prepare it on Xn ([`super::handover_messages`]), eNBs on X2 ([`super::x2_handovers`]). After a handover the new gNB sends a UE CONTEXT RELEASE to the old one (TS 38.423 8.2.7). It arrives when the tap releases it:
 //! late if a RIC holds it, never if a RIC drops it. The old gNB has released the UE anyway. Between eNBs the message is that of
 //! X2 (TS 36.423 8.2.3). Between a gNB and an eNB there is none.
 
@@ -118,7 +118,7 @@ pub(super) fn gnb(number: u16) -> GlobalNgRanNodeId {
 }
 
 /// The eNB of node `number`.
-fn enb(number: u16) -> GlobalEnbId {
+pub(super) fn enb(number: u16) -> GlobalEnbId {
     enb_id(FIRST_GNB + u32::from(number))
 }
 
@@ -235,7 +235,7 @@ impl Node {
         let Some(interface) = self.taps.to_neighbour(source) else { return };
         let (id, procedure, octets) = if self.node_type == NodeType::Enb {
             let id = InterfaceIdentifier::X2(InterfaceIdX2 { node_type: X2NodeType::GlobalEnbId(enb(source)) });
-            (id, x2ap::PROCEDURE_UE_CONTEXT_RELEASE, x2_ue_context_release(place_of(source_ue), place_of(ue)))
+            (id, x2ap::PROCEDURE_UE_CONTEXT_RELEASE, x2_ue_context_release(source_ue, stay.number))
         } else {
             let id = InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(source) });
             (id, xnap::PROCEDURE_UE_CONTEXT_RELEASE, xn_ue_context_release(stay.number))
@@ -269,12 +269,20 @@ fn xn_ue_context_release(number: u64) -> Vec<u8> {
     encoded(release.encode())
 }
 
-/// A UE CONTEXT RELEASE on X2. The 12 bits of its ids are the places of the UEs.
-fn x2_ue_context_release(source: usize, target: usize) -> Vec<u8> {
-    let release = x2ap::UeContextRelease {
-        old_enb_ue_x2ap_id: EnbUeX2apId(source as u16),
-        new_enb_ue_x2ap_id: EnbUeX2apId(target as u16),
-    };
+/// The id of a UE on X2 at the eNB that hands it over: its place there, which has 12 bits.
+pub(super) fn old_x2ap_id(ue: Ue) -> EnbUeX2apId {
+    EnbUeX2apId(place_of(ue) as u16)
+}
+
+/// The id of a UE on X2 at the eNB that it is handed over to, which knows no place yet: 12 bits of its number in the RAN.
+pub(super) fn new_x2ap_id(number: u64) -> EnbUeX2apId {
+    EnbUeX2apId((number & 0xfff) as u16)
+}
+
+/// A UE CONTEXT RELEASE on X2.
+fn x2_ue_context_release(source: Ue, number: u64) -> Vec<u8> {
+    let release =
+        x2ap::UeContextRelease { old_enb_ue_x2ap_id: old_x2ap_id(source), new_enb_ue_x2ap_id: new_x2ap_id(number) };
     encoded(release.encode())
 }
 
@@ -500,7 +508,7 @@ mod tests {
         let target = new.mobility.cell_of(1);
         old.hand_over(Ue(2), &target).unwrap();
         let message = on_xn(&mut new, START + SECOND).unwrap();
-        assert_eq!(message.octets, x2_ue_context_release(2, 8));
+        assert_eq!(message.octets, x2_ue_context_release(Ue(2), 2));
         new.decide(START + SECOND, message.id, MessageDecision::Pass);
         assert_eq!(on_xn(&mut old, START + SECOND).unwrap().ue, Some(Ue(2)));
 

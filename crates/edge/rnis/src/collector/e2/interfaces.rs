@@ -1,4 +1,4 @@
-//! Copies of messages on NG and Xn: the bearers that they set up, modify and release, and the handovers that they prepare.
+//! Copies of messages on NG, Xn and X2: the bearers that they set up, modify and release, and the handovers that they prepare.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,7 +6,9 @@ use ap::ngap::{
     GtpTunnel, PduSessionResourceSetupRequest, PduSessionResourceSetupResponse, QosFlow, RequestedSession,
     SessionChange, SessionChangeMessage,
 };
+use ap::x2ap;
 use ap::xnap::HandoverMessage;
+use ids::Cgi;
 
 use crate::collector::ues::BearerReport;
 use crate::event::{BearerQos, HandoverStatus, Tunnel};
@@ -38,7 +40,7 @@ pub(super) struct BearerChanges {
 }
 
 /// Adds an entry of a UE. Beyond the bound all are forgotten.
-fn remember<T>(map: &mut HashMap<String, T>, key: &str, value: T, most: usize) {
+pub(super) fn remember<T>(map: &mut HashMap<String, T>, key: &str, value: T, most: usize) {
     if map.len() >= most && !map.contains_key(key) {
         map.clear();
     }
@@ -119,9 +121,13 @@ pub(super) struct Handovers {
 }
 
 impl Handovers {
-    /// Reads a message about a UE. Returns the target cells of its handovers, and how far they are.
-    pub fn read(&mut self, key: &str, octets: &[u8]) -> (Vec<Cell>, HandoverStatus) {
-        let (cells, status) = match HandoverMessage::decode(octets) {
+    /// Reads a message about a UE, on X2 or on Xn. Returns the target cells of its handovers, and how far they are.
+    pub fn read(&mut self, key: &str, octets: &[u8], is_x2: bool) -> (Vec<Cell>, HandoverStatus) {
+        let message = match is_x2 {
+            true => x2ap::HandoverMessage::decode(octets).map(unconditional),
+            false => HandoverMessage::decode(octets),
+        };
+        let (cells, status) = match message {
             None => return (Vec::new(), HandoverStatus::Cancelled),
             Some(HandoverMessage::Request { target, is_conditional }) => {
                 if self.targets.len() >= MAX_WAITING {
@@ -149,6 +155,18 @@ impl Handovers {
             }
         };
         (cells, status)
+    }
+}
+
+/// A message on X2 as one on Xn.
+fn unconditional(message: x2ap::HandoverMessage) -> HandoverMessage {
+    match message {
+        x2ap::HandoverMessage::Request(target) => {
+            HandoverMessage::Request { target: Cgi::EutraCgi(target), is_conditional: false }
+        }
+        x2ap::HandoverMessage::Acknowledge => HandoverMessage::Acknowledge { candidate: None },
+        x2ap::HandoverMessage::Failure => HandoverMessage::Failure { candidate: None },
+        x2ap::HandoverMessage::Cancel => HandoverMessage::Cancel { candidates: Vec::new() },
     }
 }
 
@@ -206,15 +224,36 @@ mod tests {
         let target = Cell::nr(ids::PlmnIdentity::from_codes(1, 1, 2), 0x380_4001);
         let (request, cancel) = (vector!("xnap-handover-request"), vector!("xnap-handover-cancel"));
         let failure = unhex("4000000f000002004940020003000740020100");
-        assert!(handovers.read("amf:1", &cancel).0.is_empty(), "the request was not seen");
-        assert_eq!(handovers.read("amf:1", &request), (vec![target], HandoverStatus::InPreparation));
-        assert!(handovers.read("amf:2", &failure).0.is_empty(), "another UE");
-        assert_eq!(handovers.read("amf:1", &failure), (vec![target], HandoverStatus::Rejected));
-        handovers.read("amf:1", &request);
+        assert!(handovers.read("amf:1", &cancel, false).0.is_empty(), "the request was not seen");
+        assert_eq!(handovers.read("amf:1", &request, false), (vec![target], HandoverStatus::InPreparation));
+        assert!(handovers.read("amf:2", &failure, false).0.is_empty(), "another UE");
+        assert_eq!(handovers.read("amf:1", &failure, false), (vec![target], HandoverStatus::Rejected));
+        handovers.read("amf:1", &request, false);
         let acknowledge = unhex("20000024000004004940020003004f400480010003002a4006000001000090004d40050400200000");
-        assert_eq!(handovers.read("amf:1", &acknowledge), (vec![target], HandoverStatus::InExecution));
-        assert_eq!(handovers.read("amf:1", &cancel), (vec![target], HandoverStatus::Cancelled));
-        assert!(handovers.read("amf:1", b"garbage").0.is_empty());
+        assert_eq!(handovers.read("amf:1", &acknowledge, false), (vec![target], HandoverStatus::InExecution));
+        assert_eq!(handovers.read("amf:1", &cancel, false), (vec![target], HandoverStatus::Cancelled));
+        assert!(handovers.read("amf:1", b"garbage", false).0.is_empty());
+    }
+
+    #[test]
+    fn handovers_on_x2_are_followed() {
+        let mut handovers = Handovers::default();
+        let target = Cell::eutra(ids::PlmnIdentity::from_codes(1, 1, 2), 0xe_0101);
+        let request = unhex(
+            "0000008086000006000a00020003000540020000000b00080000f11000e01010001700070000f110000101000e004c060e0000030000000000\
+             00000000000000000000000000000000000000000000000000000000000402540be4008002540be400000004400e0500092003e0c613000100\
+             000004020000000f400c000000f11000e0001100000c",
+        );
+        let acknowledge = unhex("20000024000004000a400200030009400201040001400700000040020280000c4006050019000000");
+        let failure = unhex("4000000f000002000a40020003000540020600");
+        let cancel = unhex("00014015000003000a00020003000940020104000540020480");
+        assert_eq!(handovers.read("mme:1", &request, true), (vec![target], HandoverStatus::InPreparation));
+        assert_eq!(handovers.read("mme:1", &failure, true), (vec![target], HandoverStatus::Rejected));
+        assert!(handovers.read("mme:1", &cancel, true).0.is_empty(), "there is nothing to cancel");
+        handovers.read("mme:1", &request, true);
+        assert_eq!(handovers.read("mme:1", &acknowledge, true), (vec![target], HandoverStatus::InExecution));
+        assert_eq!(handovers.read("mme:1", &cancel, true), (vec![target], HandoverStatus::Cancelled));
+        assert!(handovers.read("mme:2", &request, false).0.is_empty(), "no message on Xn");
     }
 
     #[test]
@@ -224,10 +263,10 @@ mod tests {
         let acknowledge = unhex(
             "20000031000005004940020003004f400480010003002a4006000001000090004d40050400200000009f00090000f1100038040010",
         );
-        assert!(handovers.read("amf:1", &acknowledge).0.is_empty(), "the UE begins it by itself");
+        assert!(handovers.read("amf:1", &acknowledge, false).0.is_empty(), "the UE begins it by itself");
         let failure = unhex("4000001c00000300494002000300074002010000a100090000f1100038040010");
-        assert_eq!(handovers.read("amf:1", &failure), (vec![target], HandoverStatus::Rejected));
+        assert_eq!(handovers.read("amf:1", &failure, false), (vec![target], HandoverStatus::Rejected));
         let cancel = unhex("00024024000004004900020003004f40048001000300074002080000a000090000f1100038040010");
-        assert_eq!(handovers.read("amf:1", &cancel), (vec![target], HandoverStatus::Cancelled));
+        assert_eq!(handovers.read("amf:1", &cancel, false), (vec![target], HandoverStatus::Cancelled));
     }
 }

@@ -3,7 +3,7 @@
 //! | reports of | become |
 //! |---|---|
 //! | RRC notifications | UEs, their identities and cells; cell changes |
-//! | E2SM-RC, copies of RRC messages | measurement reports |
+//! | E2SM-RC, copies of RRC messages | measurement reports, and what triggers them; secondary cells of E-UTRA |
 //! | E2SM-RC, copies of messages on NG | bearers with their QoS and tunnels |
 //! | E2SM-RC, copies of messages on Xn | handovers that are prepared, executed, rejected and cancelled |
 //! | GTP statistics | tunnels of bearers |
@@ -15,6 +15,7 @@
 
 mod interfaces;
 mod layer2;
+mod measurements;
 mod names;
 mod offers;
 mod physical_cells;
@@ -41,6 +42,7 @@ use crate::directory::Directory;
 use crate::faults::Faults;
 use crate::state::RicState;
 use interfaces::{Handovers, Sessions};
+use measurements::Measurements;
 use names::Names;
 use offers::{Kind, Offer};
 use physical_cells::PhysicalCells;
@@ -57,8 +59,8 @@ pub struct E2Config {
     pub session: XappConfig,
     /// The period of measurements and statistics, in milliseconds. Default: 1000.
     pub period_ms: u32,
-    /// Why UEs send measurement reports, by measurement identity: the values of MEC 012 6.5.12. E2 reports no configuration of
-    /// a UE's measurements, so reports of others have trigger 0, not available. Default: none.
+    /// Why UEs send measurement reports, by measurement identity: the values of MEC 012 6.5.12, of E-UTRA 6.5.11. They are those of
+    /// UEs whose configuration was not seen, of which other reports have trigger 0, not available. Default: none.
     pub triggers: HashMap<u8, u8>,
 }
 
@@ -82,6 +84,7 @@ struct Core {
     cells: PhysicalCells,
     sessions: Sessions,
     handovers: Handovers,
+    measurements: Measurements,
     nodes: HashMap<NodeId, Node>,
     /// The subscriptions, with the node of each.
     active: HashMap<SubscriptionId, (GlobalE2NodeId, NodeId, Offer)>,
@@ -130,6 +133,7 @@ impl E2Collector {
             cells: PhysicalCells::default(),
             sessions: Sessions::default(),
             handovers: Handovers::default(),
+            measurements: Measurements::default(),
             nodes: HashMap::new(),
             active: HashMap::new(),
             pending: HashMap::new(),

@@ -28,7 +28,9 @@ pub(super) enum Kind {
     MeasurementReports(rc::Detection),
     /// Copies of the measurement reports of UEs of E-UTRA: E2SM-RC.
     EutraMeasurementReports(rc::Detection),
-    /// Copies of the messages that add and release secondary cells of UEs of E-UTRA: E2SM-RC.
+    /// Copies of the messages that configure measurements of UEs of NR: E2SM-RC.
+    Reconfigurations(rc::Detection),
+    /// Copies of the messages that configure measurements and secondary cells of UEs of E-UTRA: E2SM-RC.
     EutraReconfigurations(rc::Detection),
     /// Copies of messages to the core network: E2SM-RC.
     InterfaceMessages(rc::Detection),
@@ -62,7 +64,7 @@ impl Kind {
         match self {
             Kind::Notifications(_) => "RRC notifications",
             Kind::MeasurementReports(_) | Kind::EutraMeasurementReports(_) => "copies of measurement reports (E2SM-RC)",
-            Kind::EutraReconfigurations(_) => "copies of reconfigurations of UEs (E2SM-RC)",
+            Kind::Reconfigurations(_) | Kind::EutraReconfigurations(_) => "copies of reconfigurations of UEs (E2SM-RC)",
             Kind::InterfaceMessages(_) => "copies of interface messages (E2SM-RC)",
             Kind::HandoverMessages(_) => "copies of messages between base stations (E2SM-RC)",
             Kind::Cells => "cells (E2SM-CCC)",
@@ -158,8 +160,8 @@ fn cells(function: &FunctionInfo) -> Result<Offer, Error> {
     Ok(Offer::new(function.id, Kind::Cells, event_trigger, Some(octets)))
 }
 
-/// Copies of messages (E2SM-RC report style 1): measurement reports on UL-DCCH, of an eNB reconfigurations on DL-DCCH, and of a gNB
-/// messages on NG and Xn. Neighbour relations (style 5) are reported once.
+/// Copies of messages (E2SM-RC report style 1): measurement reports on UL-DCCH, reconfigurations on DL-DCCH, and messages on NG and Xn, or
+/// X2. Neighbour relations (style 5) are reported once.
 fn message_copies(function: &FunctionInfo, is_enb: bool, detection: rc::Detection) -> Result<Vec<Offer>, Error> {
     let (revision, wire) = (detection.revision, detection.wire);
     let arena = Arena::new();
@@ -182,9 +184,11 @@ fn message_copies(function: &FunctionInfo, is_enb: bool, detection: rc::Detectio
                 ),
             ],
             false => {
-                let rrc_type = RrcType::Nr(RrcClassNr::UlDcch);
-                let report = RrcMessageId { rrc_type, message_id: nr_rrc::MEASUREMENT_REPORT };
-                vec![(report, Kind::MeasurementReports(detection))]
+                let nr = |class, message_id| RrcMessageId { rrc_type: RrcType::Nr(class), message_id };
+                vec![
+                    (nr(RrcClassNr::UlDcch, nr_rrc::MEASUREMENT_REPORT), Kind::MeasurementReports(detection)),
+                    (nr(RrcClassNr::DlDcch, nr_rrc::RRC_RECONFIGURATION), Kind::Reconfigurations(detection)),
+                ]
             }
         };
         for (message, kind) in copies {
@@ -198,9 +202,13 @@ fn message_copies(function: &FunctionInfo, is_enb: bool, detection: rc::Detectio
         let (trigger, action) = plan.encode_in(revision, wire)?;
         offers.push(Offer::new(function.id, Kind::NeighbourRelations(detection), trigger, Some(action)));
     }
-    if !is_enb && parameters.contains(&message_copy::NI_MESSAGE) {
-        let kinds = [Kind::InterfaceMessages(detection), Kind::HandoverMessages(detection)];
-        for (ni_type, kind) in [InterfaceType::Ng, InterfaceType::Xn].into_iter().zip(kinds) {
+    if parameters.contains(&message_copy::NI_MESSAGE) {
+        let to_neighbours = if is_enb { InterfaceType::X2 } else { InterfaceType::Xn };
+        let mut copies = vec![(to_neighbours, Kind::HandoverMessages(detection))];
+        if !is_enb {
+            copies.push((InterfaceType::Ng, Kind::InterfaceMessages(detection)));
+        }
+        for (ni_type, kind) in copies {
             let messages = MessageTypeNi { ni_type, ni_identifier: None, ni_message: None };
             let (trigger, action) = Plan::report_ni_messages(&[messages]).encode_in(revision, wire)?;
             offers.push(Offer::new(function.id, kind, trigger, Some(action)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ap::lte_rrc;
-use ap::nr_rrc::{self, CellResult, MeasurementReport};
+use ap::nr_rrc::{self, CellResult, MeasurementChanges, MeasurementReport, ReportKind};
 use e2sm::ccc::{self, RanConfigurationStructure};
 use e2sm::common::{EutraPci, NrPci, ServingCellPci};
 use e2sm::rc::{self, IndicationMessageFormats, NeighborCellItem, NeighborRelationInfo, rrc_message};
@@ -18,14 +18,12 @@ use super::interfaces::BearerChanges;
 use super::layer2::{self, Values};
 use super::names::{Named, core_key};
 use super::offers::{Kind, Measurements};
-use super::{Core, Output};
+use super::{Core, Output, measurements};
 use crate::collector::ues::{BearerReport, Moment};
 use crate::event::{BearerQos, CellMeasurement, Change, NrCellMeasurement, Quantities, Tunnel};
 use crate::identity::Cell;
 use crate::state::BearerState;
 
-/// The trigger of reports whose cause is unknown (MEC 012 6.5.11 and 6.5.12).
-const NOT_AVAILABLE: u8 = 0;
 /// The trigger of periodic reports.
 const PERIODICAL: u8 = 1;
 /// The most neighbours of a report that are read.
@@ -67,13 +65,30 @@ impl Core {
                     self.report_eutra_measurement(node, &named.key, &report, at, output);
                 }
             }
+            Kind::Reconfigurations(rc::Detection { revision, wire, .. }) => {
+                let message = rc::IndicationMessage::decode_in(message, *revision, *wire, arena)?;
+                let Some((ue_id, copy)) = rrc_message(&message, *revision)? else { return Ok(()) };
+                if let (Some(named), Ok(changes)) =
+                    (self.names.learn(node, &ue_id), MeasurementChanges::decode_nr(&copy))
+                {
+                    let named = self.meet(node, named, at, output);
+                    self.measurements.apply(&named.key, &changes);
+                }
+            }
             Kind::EutraReconfigurations(rc::Detection { revision, wire, .. }) => {
                 let message = rc::IndicationMessage::decode_in(message, *revision, *wire, arena)?;
                 let Some((ue_id, copy)) = rrc_message(&message, *revision)? else { return Ok(()) };
-                if let (Some(named), Ok(cells)) =
-                    (self.names.learn(node, &ue_id), lte_rrc::SecondaryCells::decode(&copy))
-                {
-                    let named = self.meet(node, named, at, output);
+                let (cells, changes) =
+                    (lte_rrc::SecondaryCells::decode(&copy), MeasurementChanges::decode_eutra(&copy));
+                if cells.is_err() && changes.is_err() {
+                    return Ok(());
+                }
+                let Some(named) = self.names.learn(node, &ue_id) else { return Ok(()) };
+                let named = self.meet(node, named, at, output);
+                if let Ok(changes) = changes {
+                    self.measurements.apply(&named.key, &changes);
+                }
+                if let Ok(cells) = cells {
                     // a cell whose physical identity is unknown cannot be named
                     let added = cells.added.iter().map(|added| (added.index, self.cells.find_eutra(added.pci)));
                     self.ues.reconfigure(&named.key, at, &cells.released, added, output);
@@ -114,7 +129,8 @@ impl Core {
                         self.meet(node, named, at, output).key
                     }
                 };
-                let (targets, status) = self.handovers.read(&key, &copy);
+                let is_x2 = self.nodes.get(&node).is_some_and(|of| matches!(of.info.global_id, GlobalE2NodeId::Enb(_)));
+                let (targets, status) = self.handovers.read(&key, &copy, is_x2);
                 for target in targets {
                     let source = [self.only_cell(node), self.ues.cell(&key)].into_iter().flatten();
                     if let Some(cell) = source.into_iter().find(|cell| *cell != target) {
@@ -202,6 +218,7 @@ impl Core {
     fn rename(&mut self, named: Named, output: &dyn Output) -> Named {
         if let Some(former) = &named.former_key {
             self.ues.rename(former, &named.key, output);
+            self.measurements.rename(former, &named.key);
         }
         named
     }
@@ -237,9 +254,10 @@ impl Core {
         }
     }
 
-    /// Why a UE reports: what is configured for the measurement identity.
-    fn trigger(&self, meas_id: u8) -> u8 {
-        self.config.triggers.get(&meas_id).copied().unwrap_or(NOT_AVAILABLE)
+    /// Why a UE reports: what its base station has configured for the measurement identity, or else what the operator says.
+    fn trigger(&self, key: &str, meas_id: u8, trigger: impl Fn(ReportKind) -> u8) -> u8 {
+        let seen = self.measurements.kind(key, meas_id).map(trigger);
+        seen.or_else(|| self.config.triggers.get(&meas_id).copied()).unwrap_or(measurements::NOT_AVAILABLE)
     }
 
     fn report_measurement(
@@ -277,7 +295,7 @@ impl Core {
             Some(CellMeasurement { cell: self.cells.find_eutra(result.pci)?, quantities })
         });
         let change = Change::NrMeasured {
-            trigger: self.trigger(report.meas_id),
+            trigger: self.trigger(key, report.meas_id, measurements::nr_trigger),
             serving: std::iter::once(measured(&report.serving, serving))
                 .chain(secondary.iter().map(|(cell, _)| *cell))
                 .collect(),
@@ -310,7 +328,7 @@ impl Core {
             Some(NrCellMeasurement { cell: self.cells.find(result.pci)?, quantities })
         });
         let change = Change::Measured {
-            trigger: self.trigger(report.meas_id),
+            trigger: self.trigger(key, report.meas_id, measurements::eutra_trigger),
             serving: Quantities { rsrp: Some(report.rsrp), rsrq: Some(report.rsrq), sinr: None },
             neighbours: neighbours.collect(),
             nr_neighbours: nr_neighbours.collect(),

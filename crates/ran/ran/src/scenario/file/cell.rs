@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use radio::phy::{Carrier, Duplex, Layout, McsTable, Position, TddPattern};
 use radio::rlc::Mode;
-use radio::{CellConfig, DrxConfig, OuterLoop, ShortCycle};
+use radio::{CellConfig, DrxConfig, MAX_UES_PER_CELL, OuterLoop, ShortCycle};
 
 use super::{ScenarioFolders, power, site, slices, traffic_control};
 use crate::scenario::{CellScenario, MAX_CELLS};
@@ -49,6 +49,7 @@ pub const CELL: TableKeys = TableKeys {
         "locked",
         "sr_period_slots",
         "grant_slots",
+        "max_ues",
         "cqi_period_ms",
         "cqi_delay_ms",
         "srs_period_ms",
@@ -109,6 +110,7 @@ pub fn cells(
     if let Some(slots) = table.integer("grant_slots", 1..=32)? {
         radio.grant_slots = slots;
     }
+    radio.max_ues = table.integer("max_ues", 1..=MAX_UES_PER_CELL as i64)?;
     channel_state(table, &mut radio)?;
     if let Some(table) = table.table("drx", &DRX)? {
         radio.drx = Some(drx(&table)?);

@@ -79,6 +79,7 @@ fn all_keys_are_read() {
         locked = true
         sr_period_slots = 40
         grant_slots = 3
+        max_ues = 100
         cqi_period_ms = 40
         cqi_delay_ms = 6.5
         srs_period_ms = 20
@@ -230,6 +231,7 @@ fn all_keys_are_read() {
     assert_eq!((carrier.control_symbols, carrier.uplink_control_prbs), (1, 4));
     assert_eq!((carrier.additional_dmrs, carrier.overhead), (0, 6));
     assert_eq!((first.radio.request_period_slots, first.radio.grant_slots), (40, 3));
+    assert_eq!((first.radio.max_ues, lte.radio.max_ues), (Some(100), None));
     let ms = |ms: f64| Duration::from_secs_f64(ms / 1e3);
     let state = radio::ChannelStateConfig { cqi_period: ms(40.0), cqi_delay: ms(6.5), srs_period: ms(20.0) };
     assert_eq!(first.radio.channel_state, state);
@@ -423,6 +425,7 @@ fn mistakes_are_located() {
         (cell("drx = { start_offset_ms = 320 }"), "line 2: cell[0].drx: start_offset_ms is 320: must be less than"),
         (cell("drx = { short_cycle_timer = 2 }"), "line 2: cell[0].drx: missing key `short_cycle_ms`"),
         (cell("drx = { short_cycle_ms = 7 }"), "line 2: cell[0].drx: the long cycle of 320 ms is not a multiple of"),
+        (cell("max_ues = 0"), "line 2: cell[0]: max_ues: 0 is out of range 1 to 4096"),
         (cell("locked = 1"), "line 2: cell[0]: locked: expected true or false"),
         (
             error("[[cell]]\n[handover]\nmin_rsrp_dbm = -20"),
@@ -540,7 +543,7 @@ fn mistakes_are_located() {
             ue("count = 500000\narrives_s = 9\n[[ue]]\ncount = 1"),
             "line 7: ue[1]: count: too many UEs: 0 of 500000 are left",
         ),
-        (ue("count = 5000"), "line 3: ue[0]: UE 4096: the target cell is full: its 4096 UE indices are in use"),
+        (ue("count = 5000"), "line 3: ue[0]: UE 4096: the target cell is full: it has as many UEs as it admits"),
         (ue("name = \"a\"\n[[ue]]\nname = \"a\""), "line 6: ue[1]: name: name is used by another [[ue]]"),
         // flows
         (flow(""), "line 3: ue[0].flow[0]: missing key `kind`: one of cbr, poisson, "),
