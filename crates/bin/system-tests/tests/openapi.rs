@@ -86,6 +86,7 @@ fn responses_conform_to_the_document() {
         ("GET", "/v1/health", None, 200),
         ("GET", "/v1/cells", None, 200),
         ("GET", "/v1/xapps", None, 200),
+        ("GET", "/v1/flexran-agents", None, 200),
         ("GET", "/v1/subscriptions", None, 200),
         ("GET", "/v1/configuration", None, 200),
         ("GET", "/v1/models", None, 200),
