@@ -10,7 +10,7 @@ use cpu::Selection;
 use cpu::latency::Latency;
 
 use super::background::Background;
-use super::host::HostTime;
+use super::host::{HostTime, disturbances};
 use super::load::end_group;
 use super::policy::{Choice, Held};
 use super::rig::{Rig, online};
@@ -29,7 +29,6 @@ const REPEATS: usize = 5;
 const SETTLING: Duration = Duration::from_millis(2000);
 /// A cell at half of its capacity: about 8 of 16 Mbit/s.
 const HALF_LOAD: [&str; 6] = ["--network", "veth", "--downlink-mbps", "8", "--uplink-mbps", "2"];
-const MAX_FOREIGN_PERCENT: f64 = 20.0;
 /// Best-effort work that the dynamic policy has to add, and idle cycles that it has to give back.
 const MORE_WORK: f64 = 1.25;
 const GIVEN_BACK: f64 = 0.5;
@@ -101,10 +100,7 @@ fn block(rig: &Rig, is_dynamic: bool) -> anyhow::Result<Block> {
     let periods = unit.since(first);
     let subframes: u64 = periods.iter().map(|period| period.subframes).sum();
     let per_1000 = |count: u64| 1000.0 * count as f64 / subframes.max(1) as f64;
-    let mut faults = latency.report()?.faults();
-    if foreign > MAX_FOREIGN_PERCENT {
-        faults.push(format!("other programs used {foreign:.0} % of a CPU"));
-    }
+    let faults = disturbances(&latency.report()?, foreign);
     drop((held, dynamic, tasks));
     Ok(Block {
         misses: per_1000(periods.iter().map(|period| period.misses).sum()),

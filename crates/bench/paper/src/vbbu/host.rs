@@ -2,10 +2,34 @@
 
 use std::fs;
 
+use cpu::latency::Report;
+
 /// Clock ticks per second of `/proc` (`USER_HZ`, fixed in the kernel's interface).
 const TICKS_PER_S: f64 = 100.0;
 /// The flag of a kernel thread in `/proc/PID/stat`.
 const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// Other work of the host, in percent of one CPU, that voids a block.
+const MAX_FOREIGN_PERCENT: f64 = 20.0;
+/// Stalls of the host, in percent of the time of its CPUs, that void a block. Waits across a stall are not counted, and a virtual machine
+/// is hardly ever without any.
+const MAX_STALLED_PERCENT: f64 = 0.5;
+
+/// What voids a block, a sentence each: stalls, lost samples, and other programs that used a share of one CPU, in percent.
+pub fn disturbances(report: &Report, foreign_percent: f64) -> Vec<String> {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
+    let stalled = report.stalls.total_us / 1e4 / report.seconds / cpus;
+    let mut faults = report.clone();
+    if stalled <= MAX_STALLED_PERCENT {
+        faults.stalls = Default::default();
+    }
+    let mut faults = faults.faults();
+    if foreign_percent > MAX_FOREIGN_PERCENT {
+        faults
+            .push(format!("other programs used {foreign_percent:.0} % of a CPU: measure again when the host is quiet"));
+    }
+    faults
+}
 
 /// Processor time at a moment.
 #[derive(Clone, Copy, Debug)]

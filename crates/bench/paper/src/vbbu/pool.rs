@@ -9,7 +9,7 @@ use cpu::latency::Latency;
 use cpu::{Host, Selection};
 
 use super::background::{Background, SINK, SINK_DEVICE};
-use super::host::HostTime;
+use super::host::{HostTime, disturbances};
 use super::policy::Held;
 use super::rig::{ROUNDS, Rig, online};
 use super::unit::UnitProcess;
@@ -27,7 +27,6 @@ const UNITS: [(&str, [&str; 6]); 2] = [
 const DEVICES: [(&str, [&str; 2]); 2] =
     [("vbbu1-unit", ["vbbu1", "vbbu1-mid"]), ("vbbu2-unit", ["vbbu2", "vbbu2-mid"])];
 const POLICIES: [&str; 2] = ["noA", "IA-WA"];
-const MAX_FOREIGN_PERCENT: f64 = 20.0;
 /// Reductions of the interquartile range that the paper states, in percent. Its text says 21 for the second; its own values, 2.3 and
 /// 1.9 Mbit/s, are 17.
 const REDUCTION: [f64; 2] = [40.0, 17.0];
@@ -94,8 +93,7 @@ fn block(rig: &Rig, has_affinity: bool) -> anyhow::Result<([Vec<f64>; 2], Option
     let of = |index: usize| units[index].since(starts[index]).iter().map(|period| period.dl_mbps).collect();
     let values = [of(0), of(1)];
     drop((held, flood));
-    let foreign = (foreign > MAX_FOREIGN_PERCENT).then(|| format!("other programs used {foreign:.0} % of a CPU"));
-    Ok((values, foreign.or(stalls.report()?.faults().into_iter().next())))
+    Ok((values, disturbances(&stalls.report()?, foreign).into_iter().next()))
 }
 
 pub fn fig11(context: &Context<'_>) -> anyhow::Result<FigureReport> {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use cpu::latency::{Histogram, Latency, Report, ThreadLatency};
 use cpu::{Cpus, Selection};
 
-use super::host::HostTime;
+use super::host::{HostTime, disturbances};
 use super::load::{Scenario, WITHOUT_STRESS, check_rights, stress_program};
 use super::policy::{Choice, Held};
 use super::unit::{Period, UnitProcess};
@@ -20,8 +20,6 @@ pub const ROUNDS: usize = 3;
 const REPEATS: usize = 2;
 /// The time from the start of load and policy to the measurement.
 const SETTLING: Duration = Duration::from_millis(700);
-/// Other work of the host, in percent of one CPU, that voids a block.
-const MAX_FOREIGN_PERCENT: f64 = 20.0;
 /// The arguments of a unit on virtual Ethernet devices.
 const UNIT: [&str; 2] = ["--network", "veth"];
 
@@ -174,10 +172,7 @@ impl Rig {
         ensure!(!periods.is_empty(), "the unit has reported nothing in {:.1} s", self.seconds);
         drop(held);
         drop(load);
-        let mut faults = report.faults();
-        if foreign > MAX_FOREIGN_PERCENT {
-            faults.push(format!("other programs used {foreign:.0} % of a CPU: measure again when the host is quiet"));
-        }
+        let faults = disturbances(&report, foreign);
         Ok(Block { report, unit, periods, flood_per_s, faults })
     }
 }

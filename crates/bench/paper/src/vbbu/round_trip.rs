@@ -10,7 +10,7 @@ use cpu::Selection;
 use cpu::latency::Latency;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::host::HostTime;
+use super::host::{HostTime, disturbances};
 use super::load::Scenario;
 use super::policy::{Choice, Held};
 use super::rig::{ROUNDS, Rig, online};
@@ -30,7 +30,6 @@ const POLL_TRIPS: u16 = 10;
 /// Echo request and reply (RFC 792).
 const REQUEST: u8 = 8;
 const REPLY: u8 = 0;
-const MAX_FOREIGN_PERCENT: f64 = 20.0;
 /// Values outside this many times the interquartile range are outliers, as in the paper.
 const WHISKER: f64 = 1.5;
 
@@ -124,7 +123,7 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         (Scenario::Kernel, Choice::IA),
     ];
     let mut values: [Vec<f64>; 4] = Default::default();
-    let mut disturbances = Vec::new();
+    let mut disturbed = Vec::new();
     for _ in 0..ROUNDS {
         for (place, (scenario, choice)) in points.into_iter().enumerate() {
             let unit = UnitProcess::start(&rig.unit, &["--network", "veth"])?;
@@ -136,12 +135,10 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
             let selection = Selection { names: Vec::new(), pids: unit.tids() };
             let (mut stalls, _) = Latency::start(selection, None)?;
             values[place].extend(round_trips(rig.seconds, &mut stalls).context(NAMES[place])?);
-            disturbances
-                .extend(stalls.report()?.faults().into_iter().map(|fault| format!("{}: {fault}", NAMES[place])));
             let foreign = HostTime::read(&groups).foreign_percent(&before, begun.elapsed().as_secs_f64());
-            if foreign > MAX_FOREIGN_PERCENT {
-                disturbances.push(format!("{}: other programs used {foreign:.0} % of a CPU", NAMES[place]));
-            }
+            disturbed.extend(
+                disturbances(&stalls.report()?, foreign).into_iter().map(|fault| format!("{}: {fault}", NAMES[place])),
+            );
             drop(held);
             drop(load);
         }
@@ -168,10 +165,10 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     let mut setting = setting();
     setting.differs.push("a round trip every 10 ms, not every second, from the host to the core's namespace, whose replies the host receives");
     let mut notes = vec![format!("CPUs of this host: {}", online())];
-    notes.extend(disturbances.first().map(|first| {
+    notes.extend(disturbed.first().map(|first| {
         format!(
             "{} disturbances, such as: {first}; the claim is undecided, whatever the statements say",
-            disturbances.len()
+            disturbed.len()
         )
     }));
     Ok(FigureReport {
@@ -180,7 +177,7 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         plot: Plot { title: "Paper 004, Figure 6: round trips over the backhaul".into(), panels: vec![panel] },
         claim: "interrupt affinity halves the spread of round trips and reduces what background traffic adds; polling has fewer outliers",
         judged: "by medians, interquartile ranges and outliers beyond 1.5 of them; distributions in place of boxes",
-        holds: verdict(disturbances.is_empty(), &statements),
+        holds: verdict(disturbed.is_empty(), &statements),
         statements,
         values: table,
         summary: None,
