@@ -6,7 +6,7 @@
 //! | report style 3 | changes of the node and its cells |
 //! | report styles 4, 5 | its own UEs |
 //! | insert | procedures of its own UEs; those of UEs that no tenant has subscribed to continue at once |
-//! | control | the actions in [`ACTIONS`] on its own UEs; the slice-level PRB quota as in [`policies`](crate::policies) |
+//! | control | the actions in `ACTIONS` on its own UEs; the slice-level PRB quota as in [`policies`](crate::policies) |
 //!
 //! Policies, queries and controls of groups of UEs are not offered: they concern the UEs of all tenants.
 
