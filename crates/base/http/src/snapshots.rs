@@ -13,7 +13,7 @@ use super::Problem;
 use super::queue::SharedReads;
 use super::request::Written;
 
-/// The age up to which a snapshot is kept for reads that accept an old answer.
+/// The age up to which a snapshot stays for reads that accept an old answer.
 pub(super) const MAX_ACCEPTED_AGE: Duration = Duration::from_secs(10);
 /// The most snapshots.
 const MAX_SNAPSHOTS: usize = 256;
@@ -72,9 +72,9 @@ impl Snapshots {
         self.0.borrow().get(target).filter(|snapshot| snapshot.is_usable(max_age)).map(Rc::clone)
     }
 
-    fn begin(&self, target: &str, kept: Duration) -> Rc<Snapshot> {
+    fn begin(&self, target: &str, longest: Duration) -> Rc<Snapshot> {
         let mut all = self.0.borrow_mut();
-        all.retain(|_, snapshot| snapshot.is_usable(kept));
+        all.retain(|_, snapshot| snapshot.is_usable(longest));
         let mut octets: usize = all.values().map(|snapshot| snapshot.octets()).sum();
         while all.len() >= MAX_SNAPSHOTS || octets > MAX_OCTETS {
             let oldest = all.iter().min_by_key(|(_, snapshot)| snapshot.requested).map(|(of, _)| of.clone());

@@ -331,6 +331,6 @@ All are in the near-RT RIC.
 | TRICcontrol | RIC Control | `control_timeout_ms` | 5000 |
 | TRICquery | RIC Query | `query_timeout_ms` | 5000 |
 
-The RIC Time To Wait of an insert is part of its action; the Time To Wait of a failure is kept by the side that receives it. E2AP has
+The RIC Time To Wait of an insert is part of its action; the side that receives a failure obeys its Time To Wait. E2AP has
 no timers for the global procedures: ours are `ControllerConfig` and `AgentConfig` of crate `e2`.
 ";

@@ -277,7 +277,7 @@ impl Ran {
         Some(radio::Time::from_nanos(clock.now().as_nanos()))
     }
 
-    /// Adds a RAN function to a base station, after those of the model, and tells its controllers by a RIC Service Update. It runs in the
+    /// Adds a RAN function to a base station, after those of the model, and announces it to its controllers by a RIC Service Update. It runs in the
     /// time of the event loop. Nodes count in the order of the scenario's cells.
     ///
     /// # Errors

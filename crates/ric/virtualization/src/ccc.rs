@@ -1,4 +1,4 @@
-//! CCC of a tenant: what a base station tells of itself and its cells, and RRM policies of the tenant's own network slices.
+//! CCC of a tenant: what a base station reports of itself and its cells, and RRM policies of the tenant's own network slices.
 //!
 //! | structure | what a tenant has |
 //! |---|---|

@@ -70,7 +70,7 @@ impl Agent {
     // Clause 8.2.6.2/7 node: The remaining actions are executed in the order of 8.2.1.2. Does: the machine removes
     //   the others; the order is unchanged. Tests: agent_modification_required. Versions: from v03 on.
     // Clause 8.2.6.2/8 node: After the confirm message the resources of removed actions are released and those of
-    //   modified ones changed. Does: the machine removes actions, `RanFunction::change_answered` tells the function.
+    //   modified ones changed. Does: the machine removes actions, the function gets `RanFunction::change_answered`.
     //   Tests: agent_modification_required, actions_of_an_xapp_are_ordered_and_changed_with_its_consent. Versions: from
     //   v03 on.
     pub(super) fn modification_confirmed(&mut self, confirm: &RicSubscriptionModificationConfirm<'_>) {

@@ -113,7 +113,7 @@ impl Controller {
     }
 
     // Clause 8.2.4.4/2 ric: If TRICcontrol expires, the RIC sends an Error Indication. Tests: control. Deviation: the
-    //   consumer is told, and nothing is sent: FlexRIC's agents abort when they receive one
+    //   consumer gets the error, and nothing is sent: FlexRIC's agents abort when they receive one
     //   (docs/error-indications.md), and the node waits for nothing.
     pub(super) fn control_timeout(&mut self, now: Time, place: u32) {
         let Some(Request::Control(control)) = self.requests.get(place) else { return };

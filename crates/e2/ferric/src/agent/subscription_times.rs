@@ -44,7 +44,7 @@ pub(super) struct TimedSubscriptions {
 //   first report after the end has the node require the deletion, as the clause allows. Tests:
 //   subscription_is_enabled_between_start_and_end. Versions: times exist from v03 on.
 impl TimedSubscriptions {
-    /// Adds a subscription that has times. Others are not kept.
+    /// Adds a subscription that has times. Others are not stored.
     ///
     /// # Errors
     /// The cause with which the subscription is refused: its end has passed, or it has a policy, which the function executes

@@ -248,4 +248,25 @@ mod tests {
         let cancel = unhex("00024024000004004900020003004f40048001000300074002080000a000090000f1100038040010");
         assert_eq!(handovers.read("amf:1", &cancel, false), (vec![target], HandoverStatus::Cancelled));
     }
+
+    #[test]
+    fn handovers_on_x2_are_followed() {
+        let mut handovers = Handovers::default();
+        let target = Cell::eutra(ids::PlmnIdentity::from_codes(1, 1, 2), 0xe_0101);
+        let request = unhex(
+            "0000008086000006000a00020003000540020000000b00080000f11000e01010001700070000f110000101000e004c060e00\
+             0003000000000000000000000000000000000000000000000000000000000000000000000000000402540be4008002540be4\
+             00000004400e0500092003e0c613000100000004020000000f400c000000f11000e0001100000c",
+        );
+        let acknowledge = unhex("20000024000004000a400200030009400201040001400700000040020280000c4006050019000000");
+        let failure = unhex("4000000f000002000a40020003000540020600");
+        let cancel = unhex("00014015000003000a00020003000940020104000540020480");
+        assert_eq!(handovers.read("mme:1", &request, true), (vec![target], HandoverStatus::InPreparation));
+        assert_eq!(handovers.read("mme:1", &failure, true), (vec![target], HandoverStatus::Rejected));
+        assert!(handovers.read("mme:1", &cancel, true).0.is_empty(), "there is nothing to cancel");
+        handovers.read("mme:1", &request, true);
+        assert_eq!(handovers.read("mme:1", &acknowledge, true), (vec![target], HandoverStatus::InExecution));
+        assert_eq!(handovers.read("mme:1", &cancel, true), (vec![target], HandoverStatus::Cancelled));
+        assert!(handovers.read("mme:2", &request, false).0.is_empty(), "no message on Xn");
+    }
 }
