@@ -63,6 +63,9 @@ struct Cli {
     /// In how many parts ru-thread reads a subframe, 1 to 16.
     #[arg(long, value_name = "N", default_value_t = Config::default().reads_per_subframe)]
     reads: u32,
+    /// Time in us within which idle CPUs of this host have to wake up while the unit runs; 0 makes them poll. Takes root.
+    #[arg(long, value_name = "US", default_value_t = Config::default().idle_exit_us)]
+    idle_exit_us: u32,
     /// Bandwidth of the cell: 1.4, 3, 5, 10, 15 or 20.
     #[arg(long, value_name = "MHZ", default_value_t = Config::default().bandwidth_mhz)]
     bandwidth_mhz: f64,
@@ -153,6 +156,9 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
              (`ulimit -r 60`)"
         );
     }
+    if let Some(reason) = unit.without_idle_limit() {
+        tracing::warn!("idle CPUs may sleep deeply, and wake late (/dev/cpu_dma_latency: {reason}): run as root");
+    }
     print_start(cli, &unit, place);
     let report_ms = cli.report_ms.or(if cli.json { None } else { Some(1000) });
     let end = cli.seconds.map(|seconds| (seconds * 1000.0) as u64);
@@ -200,6 +206,7 @@ fn start(cli: &Cli) -> anyhow::Result<(Unit, Place)> {
         seed: cli.seed,
         full_load_us: cli.full_load_us,
         reads_per_subframe: cli.reads,
+        idle_exit_us: cli.idle_exit_us,
         split: match cli.split {
             SplitName::None => Split::Monolithic,
             SplitName::Samples => Split::Samples,

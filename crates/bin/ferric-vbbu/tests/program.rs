@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -82,6 +83,21 @@ fn mistakes_are_refused() {
         let network = ["--network", "loopback"];
         run(PROGRAM, &[arguments, &network, &["--seconds", "1"]].concat()).complains(1, &[piece]);
     }
+}
+
+#[test]
+fn idle_cpus_have_a_limit_of_sleep_as_long_as_the_unit_runs() {
+    const FILE: &str = "/dev/cpu_dma_latency";
+    if fs::OpenOptions::new().write(true).open(FILE).is_err() {
+        return eprintln!("NOT TESTED: {FILE} takes root");
+    }
+    let mut program = Program::start(PROGRAM, &[&["--network", "loopback", "--json"][..], &SMALL].concat());
+    program.line("{\"pid\"");
+    let open = fs::read_dir(format!("/proc/{}/fd", program.id())).unwrap();
+    let is_open = open.flatten().any(|entry| fs::read_link(entry.path()).is_ok_and(|file| file == Path::new(FILE)));
+    program.signal(Signal::TERM);
+    program.end();
+    assert!(is_open);
 }
 
 #[test]

@@ -248,6 +248,13 @@ pub enum Cause {
         /// The load now.
         to: f64,
     },
+    /// The base station's threads wait for each other on the CPUs that they were given.
+    Crowded {
+        /// The share of the time that they do.
+        siblings: f64,
+        /// The share of the time that they waited for others before.
+        others: f64,
+    },
     /// Best-effort work had a smaller share of the host's CPU time than it is to have.
     Starved {
         /// The share.
@@ -275,6 +282,13 @@ impl fmt::Display for Cause {
             Cause::Gone => f.write_str("no task of that name is left"),
             Cause::Fell { from, to } => {
                 write!(f, "the base station uses {to:.2} CPUs; {from:.2} when the step was taken")
+            }
+            Cause::Crowded { siblings, others } => {
+                let (siblings, others) = (100.0 * siblings, 100.0 * others);
+                write!(
+                    f,
+                    "its threads wait for each other for {siblings:.1} % of the time, more than for others before ({others:.1} %)"
+                )
             }
             Cause::Starved { share } => write!(f, "other work had only {:.0} % of the CPU time", 100.0 * share),
         }

@@ -12,6 +12,7 @@
 //! | `pipeline` | the real-time threads |
 //! | `user_plane`, `gtp`, `control_plane` | the other threads: GTP tunnels over UDP, S1AP |
 //! | `fronthaul` | split 7.1: samples over UDP |
+//! | `priority`, `idle` | scheduling policy of threads, sleep of idle CPUs |
 //! | `network` | links over virtual Ethernet devices, or over loopback |
 //! | `unit` | all of it around an emulated cell, which is an ordinary E2 node |
 //!
@@ -36,6 +37,7 @@ mod deadlines;
 mod error;
 mod fronthaul;
 mod gtp;
+mod idle;
 mod load;
 mod network;
 mod pipeline;
@@ -119,6 +121,9 @@ pub struct Config {
     /// In how many parts the radio unit's thread reads a subframe, 1 to 16. Default: 16, so that it sleeps no longer than 63 us: that
     /// of the paper never sleeps longer than 64 us (section 4.2.1).
     pub reads_per_subframe: u32,
+    /// The time in us within which idle CPUs of the host have to leave their sleep while the unit runs. Default: 0, which makes them poll:
+    /// on a virtual CPU, each sleep ends with a switch of virtual machines. OpenAirInterface requests 10 us of a physical one.
+    pub idle_exit_us: u32,
     /// The functional split. Default: none.
     pub split: Split,
     /// Where it runs. Default: over loopback.
@@ -139,6 +144,7 @@ impl Default for Config {
             seed: 1,
             full_load_us: 600.0,
             reads_per_subframe: MAX_READS,
+            idle_exit_us: 0,
             split: Split::default(),
             place: Place::default(),
             unit: 0,

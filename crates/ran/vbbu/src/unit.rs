@@ -13,6 +13,7 @@ use ran::{Ran, RanConfig, Scenario, Steps};
 use crate::clock::Clock;
 use crate::deadlines::{RESPONSE_SUBFRAMES, SUBFRAME_NS};
 use crate::fronthaul::{self, Fronthaul};
+use crate::idle::IdleLatency;
 use crate::load::{Budget, LoadMeter};
 use crate::network::Links;
 use crate::pipeline::{self, Air, Calibration};
@@ -127,6 +128,8 @@ pub struct Unit {
     counts: Counts,
     /// The counters of the cell at the end of the warm-up.
     before: Counts,
+    /// What idle CPUs are requested, or why they are not.
+    idle: std::io::Result<IdleLatency>,
     /// After the threads: their sockets are in its namespaces.
     _links: Links,
 }
@@ -161,6 +164,7 @@ impl Unit {
     /// sockets. Without the right to real-time priorities the unit runs with ordinary ones: [`Unit::without_fifo`].
     pub fn start(config: Config) -> Result<Unit, Error> {
         config.check()?;
+        let idle = IdleLatency::request(config.idle_exit_us);
         let calibration = Calibration::measure();
         let mut links = Links::open(config.place, config.unit, config.split)?;
         let steps = Steps::default();
@@ -211,6 +215,7 @@ impl Unit {
             slot: 0,
             counts: Counts { least_slack_us: f64::INFINITY, ..Counts::default() },
             before: Counts::default(),
+            idle,
             _links: links,
         })
     }
@@ -225,6 +230,12 @@ impl Unit {
     #[must_use]
     pub fn without_fifo(&self) -> Option<&std::io::Error> {
         self.threads.without_fifo.as_ref()
+    }
+
+    /// Why idle CPUs sleep as deeply as they like; `None` if they wake up within [`Config::idle_exit_us`].
+    #[must_use]
+    pub fn without_idle_limit(&self) -> Option<&std::io::Error> {
+        self.idle.as_ref().err()
     }
 
     /// The threads of the unit, in the order of their start.

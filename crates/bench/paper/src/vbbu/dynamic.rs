@@ -13,7 +13,7 @@ use super::background::Background;
 use super::host::{HostTime, disturbances};
 use super::load::end_group;
 use super::policy::{Choice, Held};
-use super::rig::{Rig, online};
+use super::rig::{Rig, online, undisturbed};
 use super::unit::UnitProcess;
 use super::wilcoxon::p_greater;
 use super::{setting, verdict};
@@ -24,7 +24,7 @@ use plot::{Panel, Plot, Series, X};
 
 /// Pairs of blocks, and how many of them in all are measured again where the host has disturbed one.
 const PAIRS: usize = 10;
-const REPEATS: usize = 5;
+const REPEATS: usize = PAIRS / 2;
 /// Until a policy has settled.
 const SETTLING: Duration = Duration::from_millis(2000);
 /// A cell at half of its capacity: about 8 of 16 Mbit/s.
@@ -129,12 +129,8 @@ pub fn dynamic(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     let rig = Rig::start(context)?;
     let (mut pairs, mut repeats) = (Vec::new(), REPEATS);
     for number in 0..PAIRS {
-        let mut measured = pair(&rig, number)?;
-        while repeats > 0 && measured.iter().any(|block| block.fault.is_some()) {
-            repeats -= 1;
-            measured = pair(&rig, number)?;
-        }
-        pairs.push(measured);
+        let is_disturbed = |pair: &[Block; 2]| pair.iter().any(|block| block.fault.is_some());
+        pairs.push(undisturbed(&mut repeats, || pair(&rig, number), is_disturbed)?);
     }
     let mut table =
         Table::new(["pair", "policy", "misses_per_1000", "nacks_of_misses_per_1000", "work_per_s", "idle_cpus"]);

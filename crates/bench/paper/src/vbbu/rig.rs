@@ -43,8 +43,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    fn add(&mut self, Block { report, unit, periods, flood_per_s, faults }: Block) {
-        for (name, tid) in &unit.threads {
+    fn add(&mut self, Block { report, threads, periods, flood_per_s, faults }: Block) {
+        for (name, tid) in &threads {
             let found = report.threads.iter().find(|thread| thread.tid == *tid);
             let waits = found.map(|ThreadLatency { wakeup_waits, .. }| *wakeup_waits).unwrap_or_default();
             let place = match self.waits.iter().position(|(known, _)| known == name) {
@@ -95,7 +95,8 @@ impl Measured {
 /// What was measured in one block.
 struct Block {
     report: Report,
-    unit: UnitProcess,
+    /// The unit's, name and number. Its process has ended with the block: the next one needs its network.
+    threads: Vec<(String, u32)>,
     periods: Vec<Period>,
     flood_per_s: Option<f64>,
     faults: Vec<String>,
@@ -129,26 +130,14 @@ impl Rig {
         for _ in 0..ROUNDS {
             for (point, measured) in points.iter().zip(&mut all) {
                 if let Some(measured) = measured {
-                    self.round(*point, measured, &mut repeats)
-                        .with_context(|| format!("scenario {}, policy {}", point.scenario.name(), point.choice.name))?;
+                    let block = undisturbed(&mut repeats, || self.block(*point), |block| !block.faults.is_empty());
+                    measured.add(block.with_context(|| {
+                        format!("scenario {}, policy {}", point.scenario.name(), point.choice.name)
+                    })?);
                 }
             }
         }
         Ok(all)
-    }
-
-    /// One block, repeated while the host disturbs it.
-    fn round(&self, point: Point, measured: &mut Measured, repeats: &mut usize) -> anyhow::Result<()> {
-        let mut block = self.block(point)?;
-        for _ in 0..REPEATS {
-            if block.faults.is_empty() || *repeats == 0 {
-                break;
-            }
-            *repeats -= 1;
-            block = self.block(point)?;
-        }
-        measured.add(block);
-        Ok(())
     }
 
     fn block(&self, point: Point) -> anyhow::Result<Block> {
@@ -173,8 +162,26 @@ impl Rig {
         drop(held);
         drop(load);
         let faults = disturbances(&report, foreign);
-        Ok(Block { report, unit, periods, flood_per_s, faults })
+        Ok(Block { report, threads: unit.threads.clone(), periods, flood_per_s, faults })
     }
+}
+
+/// Measures a block, and again up to [`REPEATS`] times while the host disturbs it and there are repetitions left of those that all blocks
+/// of a figure have. The last one counts.
+pub fn undisturbed<T>(
+    left: &mut usize,
+    mut measure: impl FnMut() -> anyhow::Result<T>,
+    is_disturbed: impl Fn(&T) -> bool,
+) -> anyhow::Result<T> {
+    let mut block = measure()?;
+    for _ in 0..REPEATS {
+        if *left == 0 || !is_disturbed(&block) {
+            break;
+        }
+        *left -= 1;
+        block = measure()?;
+    }
+    Ok(block)
 }
 
 /// What the notes of a figure say about disturbed and missing blocks.

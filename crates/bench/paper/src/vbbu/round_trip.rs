@@ -13,7 +13,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::host::{HostTime, disturbances};
 use super::load::Scenario;
 use super::policy::{Choice, Held};
-use super::rig::{ROUNDS, Rig, online};
+use super::rig::{ROUNDS, Rig, online, undisturbed};
 use super::unit::UnitProcess;
 use super::{setting, verdict};
 use crate::statistics::quantile;
@@ -114,6 +114,23 @@ impl Spread {
     }
 }
 
+/// The round trips of a block, and what has disturbed it.
+fn block(rig: &Rig, scenario: Scenario, choice: Choice) -> anyhow::Result<(Vec<f64>, Vec<String>)> {
+    let unit = UnitProcess::start(&rig.unit, &["--network", "veth"])?;
+    let load = scenario.start()?;
+    let held = Held::apply(choice, &unit.tids(), &rig.cpu)?;
+    sleep(Duration::from_millis(500));
+    let groups: Vec<u32> = [unit.group()].into_iter().chain(load.group()).collect();
+    let (before, begun) = (HostTime::read(&groups), Instant::now());
+    let selection = Selection { names: Vec::new(), pids: unit.tids() };
+    let (mut stalls, _) = Latency::start(selection, None)?;
+    let found = round_trips(rig.seconds, &mut stalls)?;
+    let foreign = HostTime::read(&groups).foreign_percent(&before, begun.elapsed().as_secs_f64());
+    let faults = disturbances(&stalls.report()?, foreign);
+    drop((held, load));
+    Ok((found, faults))
+}
+
 pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     let rig = Rig::start(context)?;
     let points = [
@@ -124,23 +141,14 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
     ];
     let mut values: [Vec<f64>; 4] = Default::default();
     let mut disturbed = Vec::new();
+    let mut repeats = points.len();
     for _ in 0..ROUNDS {
         for (place, (scenario, choice)) in points.into_iter().enumerate() {
-            let unit = UnitProcess::start(&rig.unit, &["--network", "veth"])?;
-            let load = scenario.start()?;
-            let held = Held::apply(choice, &unit.tids(), &rig.cpu)?;
-            sleep(Duration::from_millis(500));
-            let groups: Vec<u32> = [unit.group()].into_iter().chain(load.group()).collect();
-            let (before, begun) = (HostTime::read(&groups), Instant::now());
-            let selection = Selection { names: Vec::new(), pids: unit.tids() };
-            let (mut stalls, _) = Latency::start(selection, None)?;
-            values[place].extend(round_trips(rig.seconds, &mut stalls).context(NAMES[place])?);
-            let foreign = HostTime::read(&groups).foreign_percent(&before, begun.elapsed().as_secs_f64());
-            disturbed.extend(
-                disturbances(&stalls.report()?, foreign).into_iter().map(|fault| format!("{}: {fault}", NAMES[place])),
-            );
-            drop(held);
-            drop(load);
+            let measured =
+                undisturbed(&mut repeats, || block(&rig, scenario, choice), |(_, faults)| !faults.is_empty());
+            let (found, faults) = measured.context(NAMES[place])?;
+            values[place].extend(found);
+            disturbed.extend(faults.into_iter().map(|fault| format!("{}: {fault}", NAMES[place])));
         }
     }
     let mut table = Table::new(["setting", "round_trips", "median_ms", "iqr_ms", "outliers_percent"]);

@@ -16,7 +16,7 @@ pub struct WindowCounts {
     pub dropped: u64,
     /// Octets of the messages sent.
     pub octets: u64,
-    /// Times between the planned time of a report and its sending, in nanoseconds.
+    /// Times between the planned time of a report and its turn, in nanoseconds. One that is late by more than 5 s is not sent.
     pub lateness: Histogram<u64>,
     /// Times from the planned time of a connection to the end of the setup, in nanoseconds.
     pub setups: Histogram<u64>,

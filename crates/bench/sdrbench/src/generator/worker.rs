@@ -25,6 +25,9 @@ const BATCH: usize = 64;
 const READ_OCTETS: usize = 256 * 1024;
 /// The pause before a lost agent connects again.
 const RECONNECT_NS: u64 = 100_000_000;
+/// A report that is late by more than this is not sent any more: the controller would get a load that was never planned, and a thread that
+/// has more to do than it can would never come to the end of a window.
+const MAX_LATE_NS: u64 = 5 * SECOND_NS;
 const SECOND_NS: u64 = 1_000_000_000;
 
 pub(super) struct Worker {
@@ -456,6 +459,7 @@ impl Worker {
     }
 
     fn report(&mut self, node: usize, slot: u16, due_ns: u64) {
+        let late_ns = self.config.clock.now_ns().saturating_sub(due_ns);
         let time_stamp = self.config.clock.time_stamp(due_ns);
         let state = &mut self.nodes[node];
         let ues = state.active.min(state.users);
@@ -465,9 +469,9 @@ impl Worker {
         if !state.agent.write_report(Report { slot, time_stamp, number, ues }, &mut self.out) {
             return;
         }
-        let late_ns = self.config.clock.now_ns().saturating_sub(due_ns);
+        let is_late = late_ns > MAX_LATE_NS;
+        let (is_queued, dropped) = if is_late { (false, 0) } else { state.send(&self.out, Class::Report) };
         let octets = self.out.len() as u64;
-        let (is_queued, dropped) = state.send(&self.out, Class::Report);
         if let Some(counts) = self.counts_of(due_ns) {
             counts.offered += 1;
             counts.sent += u64::from(is_queued);
@@ -481,7 +485,9 @@ impl Worker {
                 self.ask(node, true);
             }
         }
-        self.flush(node);
+        if !is_late {
+            self.flush(node);
+        }
     }
 
     /// Plans the first arrival at an agent, and the departures and transmissions of the users that it has.

@@ -15,6 +15,8 @@ const LEAST_LOAD: f64 = 0.02;
 const ADVICE_PERIOD_NS: u64 = 60_000_000_000;
 /// A step that starved others is not taken for so many hold times.
 const BARRED_HOLDS: u64 = 5;
+/// Waits are averaged over this time, in ns.
+const MEAN_NS: f64 = 250e6;
 
 /// What urgent threads have waited for one class: it fills by waiting, and leaks as fast as is tolerated.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +45,17 @@ struct Taken {
     step: Step,
     at_ns: u64,
     load: f64,
+    /// What urgent threads waited for at that time.
+    waits: Waits,
+}
+
+/// The shares of the time that urgent threads wait, means.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waits {
+    /// For each other.
+    siblings: f64,
+    /// For everything else but the host.
+    others: f64,
 }
 
 /// What is remembered of a step that was given back.
@@ -71,6 +84,11 @@ pub struct Decider {
     /// Since when the load is below what each taken step was taken for; by step.
     low_since_ns: BTreeMap<Step, u64>,
     starved_since_ns: Option<u64>,
+    /// How many CPUs the base station uses.
+    load: f64,
+    waits: Waits,
+    /// The load at which the base station's CPUs were too few for its threads, and what they waited for there.
+    crowded: Option<(f64, Waits)>,
 }
 
 impl Decider {
@@ -89,6 +107,9 @@ impl Decider {
             last_step_ns: None,
             low_since_ns: BTreeMap::new(),
             starved_since_ns: None,
+            load: 0.0,
+            waits: Waits::default(),
+            crowded: None,
         }
     }
 
@@ -129,6 +150,7 @@ impl Decider {
         }
         let decision = self
             .starved(now_ns, observation)
+            .or_else(|| self.crowded(now_ns))
             .or_else(|| self.hurt(now_ns))
             .or_else(|| self.spare(now_ns, observation))?;
         match &decision.action {
@@ -147,6 +169,17 @@ impl Decider {
                 let ignored_until_ns = evidence.ignored_until_ns;
                 *evidence = Evidence { ignored_until_ns, ..Evidence::default() };
             }
+        }
+        if passed_ns > 0 {
+            let passed = passed_ns as f64;
+            let share = |is_meant: fn(Class) -> bool| {
+                let meant = observation.blamed.iter().filter(|blamed| is_meant(blamed.class));
+                meant.map(|blamed| blamed.waited_ns as f64).sum::<f64>() / passed
+            };
+            let newest = passed / (MEAN_NS + passed);
+            self.waits.siblings += newest * (share(|class| class == Class::Sibling) - self.waits.siblings);
+            let others = share(|class| !matches!(class, Class::Sibling | Class::Host));
+            self.waits.others += newest * (others - self.waits.others);
         }
         for blamed in observation.blamed.iter().filter(|blamed| blamed.class != Class::Host) {
             let evidence = self.evidence.entry(blamed.class).or_default();
@@ -170,6 +203,12 @@ impl Decider {
     }
 
     fn note_load(&mut self, now_ns: u64, observation: &Observation) {
+        self.load = observation.load;
+        // others may cost more than that after all
+        let still = |(load, then): &(f64, Waits)| {
+            self.load >= self.settings.fall * load && self.waits.others <= then.siblings + then.others
+        };
+        self.crowded = self.crowded.filter(still);
         for taken in &mut self.taken {
             // the load is a mean over some time, so it may follow what has hurt
             if now_ns - taken.at_ns <= self.settings.hold_ns {
@@ -192,12 +231,15 @@ impl Decider {
             memory.strikes = if was_early { (memory.strikes + 1).min(MAX_STRIKES) } else { 0 };
         }
         self.last_step_ns = Some(now_ns);
-        self.taken.push(Taken { step, at_ns: now_ns, load: load.max(LEAST_LOAD) });
+        self.taken.push(Taken { step, at_ns: now_ns, load: load.max(LEAST_LOAD), waits: self.waits });
+        // what was waited until now says nothing about this step
+        self.waits.siblings = 0.0;
     }
 
     fn note_returned(&mut self, now_ns: u64, step: &Step) {
         self.taken.retain(|taken| taken.step != *step);
         self.low_since_ns.remove(step);
+        self.waits.siblings = 0.0;
         self.last_step_ns = Some(now_ns);
         self.memory.entry(step.clone()).or_default().returned_ns = now_ns;
         self.trim_memory();
@@ -245,10 +287,29 @@ impl Decider {
         Some(Decision { action: Action::Return(step), cause })
     }
 
+    /// CPUs that are too few for the base station's own threads cost more than they keep off: all steps that stand on them are given back
+    /// with them.
+    fn crowded(&mut self, now_ns: u64) -> Option<Decision> {
+        let confined = self.taken.iter().find(|taken| taken.step == Step::Confine)?;
+        let (before, gain) = (confined.waits, confined.waits.others.max(self.settings.tolerance));
+        if self.waits.siblings - before.siblings <= gain || self.is_possible(now_ns, &Step::Separate) {
+            return None;
+        }
+        let cause = Cause::Crowded { siblings: self.waits.siblings, others: before.others };
+        let step = self.returnable(|taken| taken.step == Step::Confine || taken.step.stands_on(&Step::Confine))?;
+        let step = step.step.clone();
+        if step == Step::Confine {
+            self.crowded = Some((self.load.max(LEAST_LOAD), self.waits));
+        }
+        Some(Decision { action: Action::Return(step), cause })
+    }
+
     /// Whether a step can be taken now.
     fn is_possible(&self, now_ns: u64, step: &Step) -> bool {
         let abilities = &self.abilities;
         let can = match step {
+            // the threads need more
+            Step::Confine if self.crowded.is_some() => false,
             Step::Confine => abilities.confine,
             Step::Separate => abilities.separate,
             Step::Workqueue => abilities.workqueue,
@@ -260,7 +321,14 @@ impl Decider {
         };
         let is_barred = self.memory.get(step).is_some_and(|memory| now_ns < memory.barred_until_ns);
         let would_starve = self.starved_since_ns.is_some() && step.takes_from_others();
-        can && !is_barred && !would_starve && !self.refused.contains(step) && !self.taken().any(|taken| taken == step)
+        // without it, what keeps others off those CPUs helps little
+        let lacks_confine =
+            abilities.confine && step.stands_on(&Step::Confine) && !self.taken().any(|taken| *taken == Step::Confine);
+        can && !lacks_confine
+            && !is_barred
+            && !would_starve
+            && !self.refused.contains(step)
+            && !self.taken().any(|taken| taken == step)
     }
 
     /// The steps against a culprit, the mildest first.
@@ -291,7 +359,7 @@ impl Decider {
             Class::KernelThread if name.starts_with("kworker/u") => vec![Step::Confine, Step::Workqueue],
             Class::Softirq if is_packets => vec![Step::Confine, Step::Interrupts, Step::Steering],
             Class::Interrupt => vec![Step::Confine, Step::Interrupt { number: culprit.number }],
-            Class::Sibling => vec![Step::Confine, Step::Separate],
+            Class::Sibling if self.abilities.separate => vec![Step::Confine, Step::Separate],
             _ => Vec::new(),
         }
     }

@@ -149,6 +149,8 @@ impl World {
         let shielded: usize = self.shielded().len();
         let own = self.own.len() as f64;
         match disturbance.class {
+            // its own threads, on CPUs that are too few
+            Class::Sibling if self.abilities.confine && !has(&Step::Confine) => 0.0,
             _ if !is_confined && !has(&Step::Yield { name: name.clone() }) => 1.0,
             Class::UserTask if disturbance.is_outside => 1.0,
             Class::UserTask if has(&Step::Evict { name: name.clone() }) => 0.0,
@@ -385,6 +387,65 @@ fn first_step_comes_within_100_ms_of_a_culprit() {
         let Cause::Hurt { since_ns, .. } = decision.cause else { panic!("{decision:?}") };
         assert!(since_ns.abs_diff(3 * SECOND) <= 12 * MS, "{since_ns}");
     }
+}
+
+/// A base station that needs more than the CPUs that it was given.
+#[test]
+fn cpus_that_are_too_few_are_given_up_until_the_load_falls() {
+    let mut world = World::with(2, 1, Numbers(3));
+    (world.abilities.confine, world.load) = (true, 0.9);
+    world.decider = Decider::new(settings(), world.abilities.clone());
+    let disturbance = |class, name: &str, share| Disturbance {
+        class,
+        name: name.into(),
+        from_ns: 0,
+        until_ns: u64::MAX,
+        share,
+        is_real_time: true,
+        after_yield: 1.0,
+        is_outside: false,
+    };
+    world.disturbances.push(disturbance(Class::UserTask, "stress", 0.02));
+    world.disturbances.push(disturbance(Class::Sibling, "feptx_thread", 0.3));
+    world.run_until(3 * SECOND);
+    let returned = |world: &World| {
+        let is_confine = |(_, decision): &&(u64, Decision)| decision.action == Action::Return(Step::Confine);
+        world.decisions.iter().filter(is_confine).cloned().collect::<Vec<_>>()
+    };
+    let first = returned(&world);
+    assert_eq!(first.len(), 1, "{:#?}", world.decisions);
+    assert!(matches!(first[0].1.cause, Cause::Crowded { .. }), "{first:?}");
+    assert!(first[0].0 <= 2 * SECOND, "soon: {first:?}");
+    world.run_until(120 * SECOND);
+    assert!(!world.taken.contains(&Step::Confine) && returned(&world).len() == 1, "{:#?}", world.decisions);
+    // one CPU is enough for a small load
+    world.disturbances.pop();
+    world.load = 0.3;
+    world.run_until(125 * SECOND);
+    assert!(world.taken.contains(&Step::Confine), "{:#?}", world.decisions);
+}
+
+#[test]
+fn waiting_that_is_less_than_what_is_kept_off_is_accepted() {
+    let mut world = World::with(2, 1, Numbers(3));
+    world.abilities.confine = true;
+    world.decider = Decider::new(settings(), world.abilities.clone());
+    for (class, name, share) in [(Class::UserTask, "stress", 0.3), (Class::Sibling, "feptx_thread", 0.03)] {
+        let (name, until_ns) = (name.to_owned(), u64::MAX);
+        let (is_real_time, after_yield, is_outside) = (true, 1.0, false);
+        world.disturbances.push(Disturbance {
+            class,
+            name,
+            from_ns: 0,
+            until_ns,
+            share,
+            is_real_time,
+            after_yield,
+            is_outside,
+        });
+    }
+    world.run_until(60 * SECOND);
+    assert!(world.taken.contains(&Step::Confine), "{:#?}", world.decisions);
 }
 
 #[test]
