@@ -50,7 +50,7 @@ fn mistakes_are_explained() {
     resumed.complains(1, &["nothing to resume"]);
     let other = folder.path("other.json");
     fs::write(&other, "{\"schema\": \"ferric-sdrbench/9\"}").unwrap();
-    run(&["compare", &other, &other]).complains(1, &["other.json", "ferric-sdrbench/9", "ferric-sdrbench/1"]);
+    run(&["compare", &other, &other]).complains(1, &["other.json", "ferric-sdrbench/9", "ferric-sdrbench/2"]);
     fs::write(&other, "{}").unwrap();
     run(&["compare", &other, &other]).complains(1, &["no report of sdrbench"]);
 }
@@ -58,7 +58,7 @@ fn mistakes_are_explained() {
 #[test]
 fn scenarios_are_listed_and_printed() {
     let list = run(&["scenarios"]);
-    assert_eq!(list.stdout.lines().count(), 11, "{}", list.stdout);
+    assert_eq!(list.stdout.lines().count(), 12, "{}", list.stdout);
     assert!(run(&["scenarios", "faults"]).stdout.contains("reconnect-storm"));
     run(&["scenarios", "fault"]).complains(1, &["faults"]);
 }

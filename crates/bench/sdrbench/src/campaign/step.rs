@@ -5,7 +5,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::northbound::Order;
-use crate::report::{FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, Second, StepReport};
+use crate::report::{
+    FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, RestReport, Second, StepReport, TenantsReport,
+};
+use crate::rest_clients::RestCounts;
 use crate::scenario::{Knee, Step};
 use crate::statistics::{Counts, Estimate, Percentiles, add, fairness, slope};
 use crate::target::Target;
@@ -32,7 +35,7 @@ impl Campaign<'_> {
         self.say(&format!("{label}: connecting"));
         let before = Totals::of(self);
         self.connect(agents)?;
-        self.applications.order(|| Order::Subscribe { period_ms })?;
+        self.applications.order(|| Order::Subscribe { period_ms, agents })?;
         let agents_up = self.await_agents(agents)?;
         self.say(&format!("{label}: {agents_up} agents report; warming up"));
         self.sleep(Duration::from_secs_f64(self.scenario.warm_up_s));
@@ -68,13 +71,14 @@ impl Campaign<'_> {
 
     /// Has as many agents as the step needs connect, or others close their connections.
     fn connect(&mut self, agents: u32) -> anyhow::Result<()> {
+        let first = self.scenario.first;
         if agents < self.connected {
-            self.generator.keep(agents)?;
+            self.generator.keep(first - 1 + agents)?;
         } else {
             let begin_ns = self.clock.now_ns() + 10_000_000;
             let pause_ns = 1e9 / self.scenario.setups_per_s;
             let due_ns = |at: u32| begin_ns + (f64::from(at) * pause_ns) as u64;
-            self.generator.connect((self.connected + 1..=agents).map(|n| (n, due_ns(n - self.connected - 1))))?;
+            self.generator.connect((self.connected..agents).map(|n| (first + n, due_ns(n - self.connected))))?;
         }
         self.connected = agents;
         Ok(())
@@ -123,6 +127,7 @@ impl Campaign<'_> {
         let (mut lost, mut duplicated, mut reordered, mut failed, mut offered, mut octets) = (0, 0, 0, 0, 0, 0);
         let mut series: Vec<Second> = Vec::new();
         let mut faults: Vec<FaultReport> = Vec::new();
+        let mut tenants: std::collections::HashMap<u32, (u64, u64)> = std::collections::HashMap::new();
         let mut shares: std::collections::HashMap<(usize, u32), u64> = std::collections::HashMap::new();
         for repetition in repetitions {
             add(&mut lateness, &repetition.sent.lateness);
@@ -134,6 +139,10 @@ impl Campaign<'_> {
                 duplicated += received.duplicates;
                 reordered += received.reordered;
                 failed += received.failed;
+                for (tenant, (answers, sum_ns)) in &received.by_tenant {
+                    let (all_answers, all_ns) = tenants.entry(*tenant).or_default();
+                    (*all_answers, *all_ns) = (*all_answers + answers, *all_ns + sum_ns);
+                }
                 for (subscription, count) in &received.by_subscription {
                     *shares.entry((at, *subscription)).or_default() += count;
                 }
@@ -166,6 +175,16 @@ impl Campaign<'_> {
             why_invalid.push(format!(
                 "the generator was late: 99th percentile {:.1} ms, {} ms are allowed (`max_lateness_ms`); the host is too busy",
                 generator.lateness_p99_us / 1e3,
+                self.scenario.max_lateness_ms
+            ));
+        }
+        let (rest, rest_latency) = rest_report(repetitions).unzip();
+        if let Some(RestReport { lateness_p99_us, .. }) = rest
+            && lateness_p99_us > 1e3 * self.scenario.max_lateness_ms
+        {
+            why_invalid.push(format!(
+                "REST clients were late by themselves: 99th percentile {:.1} ms, {} ms are allowed (`max_lateness_ms`); the host is too busy",
+                lateness_p99_us / 1e3,
                 self.scenario.max_lateness_ms
             ));
         }
@@ -208,6 +227,8 @@ impl Campaign<'_> {
             control_us: Percentiles::of(&controls, 1e3),
             subscription_us: Percentiles::of(&subscriptions, 1e3),
             failed_requests: failed,
+            tenants: TenantsReport::of(&tenants),
+            rest,
             cpu_us_per_message: estimate(&|r| {
                 let reports: u64 = r.received.iter().map(|received| received.reports).sum();
                 (reports > 0).then_some(r.cpu_ns()? as f64 / 1e3 / reports as f64)
@@ -234,6 +255,7 @@ impl Campaign<'_> {
                 control_ns: Counts::from(&controls),
                 subscription_ns: Counts::from(&subscriptions),
                 lateness_ns: Counts::from(&lateness),
+                rest_ns: rest_latency.unwrap_or_default(),
             },
         }
     }
@@ -302,6 +324,32 @@ impl Totals {
         let [lost, refused, faults] = [&totals.lost, &totals.refused, &totals.faults].map(|count| count.load(Relaxed));
         Totals { lost, refused, faults }
     }
+}
+
+/// What became of the requests of REST clients, and the counts of their delays.
+fn rest_report(repetitions: &[Repetition]) -> Option<(RestReport, Counts)> {
+    let counted: Vec<(&RestCounts, f64)> =
+        repetitions.iter().filter_map(|r| Some((r.rest.as_ref()?, r.window.seconds()))).collect();
+    let mut all = RestCounts::default();
+    counted.iter().for_each(|(counts, _)| all.add(counts));
+    let rate = |of: &dyn Fn(&RestCounts) -> u64| {
+        let rates: Vec<f64> = counted.iter().map(|(counts, seconds)| of(counts) as f64 / seconds).collect();
+        Estimate::of(&rates)
+    };
+    let p99_us = |counts: &RestCounts| {
+        (!counts.latency.is_empty()).then(|| counts.latency.value_at_quantile(0.99) as f64 / 1e3)
+    };
+    let report = RestReport {
+        offered_per_s: rate(&|counts| counts.requests)?,
+        achieved_per_s: rate(&|counts| counts.answered)?,
+        requests: all.requests,
+        failed: all.failed,
+        failure: all.failure,
+        latency_us: Percentiles::of(&all.latency, 1e3),
+        latency_p99_us: Estimate::of(&counted.iter().filter_map(|(counts, _)| p99_us(counts)).collect::<Vec<_>>()),
+        lateness_p99_us: all.lateness.value_at_quantile(0.99) as f64 / 1e3,
+    };
+    Some((report, Counts::from(&all.latency)))
 }
 
 /// The part of the controller's processor time in user mode.

@@ -1,7 +1,10 @@
 //! The side of the controller under test that faces applications.
 
+mod e42;
 mod ferric_xapp;
 mod received;
+mod session;
+mod slices;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -15,6 +18,7 @@ use crate::clock::Clock;
 use crate::content::Content;
 use crate::generator::Window;
 
+pub use e42::E42;
 pub use ferric_xapp::FerricXapp;
 pub use received::{Received, Second};
 
@@ -34,23 +38,29 @@ pub struct NorthboundConfig {
     pub seed: u64,
     /// The number of the application, from 0 on.
     pub number: u32,
+    /// The number of the first agent: agents of other generators have other numbers.
+    pub first: u32,
 }
 
 /// What an application requests beside its subscriptions, at random times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Requests {
-    /// Slice requests per second: a slice is created, changed or deleted at a random agent.
+    /// Slice requests per second: a random tenant creates a slice at a random agent, or changes or deletes the one that it has.
     pub slices_per_s: f64,
+    /// The tenants of the application.
+    pub tenants: u32,
     /// Subscriptions that end and begin again, per second, each at a random agent.
     pub resubscriptions_per_s: f64,
 }
 
 /// An order to an application.
 pub enum Order {
-    /// Request reports of all agents, with this period.
+    /// Request reports of the agents of a step.
     Subscribe {
-        /// The period.
+        /// Their period.
         period_ms: u32,
+        /// How many agents there are.
+        agents: u32,
     },
     /// Count what was planned in the window.
     Count(Window),
