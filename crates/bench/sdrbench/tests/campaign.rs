@@ -116,7 +116,8 @@ fn stall_of_the_controller_counts_for_every_report_that_was_planned_meanwhile() 
         let latency = step.histograms.indication_ns.histogram();
         let slow = latency.len() - latency.count_between(0, 200_000_000);
         assert!(slow as f64 > 0.08 * latency.len() as f64, "{slow} of {}", latency.len());
-        assert!(step.indication_us.p99.unwrap() > 400_000.0, "{:?}", step.indication_us);
+        let delay = step.indication_us;
+        assert!(delay.p99.unwrap() > 400_000.0 && delay.p999.unwrap() > 500_000.0, "{delay:?}");
         let expected = f64::from(step.agents) * 100.0;
         assert!((step.offered_per_s.mean / expected - 1.0).abs() < 0.02, "{:?}", step.offered_per_s);
         assert!(step.fairness.unwrap() > 0.99);
@@ -141,11 +142,11 @@ fn stall_of_the_controller_counts_for_every_report_that_was_planned_meanwhile() 
 // the last step has fewer agents than the one before: nodes come and go
 const REQUESTS: &str = "
     warm_up_s = 0.2
-    duration_s = 2
-    repetitions = 2
+    duration_s = 1.5
+    repetitions = 1
     max_lateness_ms = 60000
     [agents]
-    count = [3, 6, 2]
+    count = [6, 2]
     first = 1001
     period_ms = 20
     probes_per_s = 2
@@ -158,28 +159,31 @@ const REQUESTS: &str = "
 
 #[test]
 fn xapps_over_each_interface_receive_reports_and_are_answered() {
-    for interface in [Interface::Ferric, Interface::E42(E42Version::V2), Interface::E42(E42Version::V3)] {
-        let report = run(REQUESTS, interface, false);
+    let interfaces = [Interface::Ferric, Interface::E42(E42Version::V2), Interface::E42(E42Version::V3)];
+    let reports = interfaces.map(|interface| std::thread::spawn(move || run(REQUESTS, interface, false)));
+    for (interface, report) in interfaces.into_iter().zip(reports) {
+        let report = report.join().unwrap();
         assert!(report.complete && report.valid, "{interface:?}: {:?}", report.why_invalid);
         let name = match interface {
             Interface::Ferric => "xApps of ferric on".to_owned(),
             Interface::E42(version) => format!("E42 v{version} on"),
         };
         assert!(report.target.northbound.starts_with(&name), "{}", report.target.northbound);
-        assert_eq!(report.steps.len(), 3);
+        assert_eq!(report.steps.len(), 2);
         for step in &report.steps {
             assert_eq!(step.agents_up, u64::from(step.agents), "{interface:?}");
             assert_eq!((step.duplicated, step.reordered, step.failed_requests), (0, 0, 0), "{interface:?}");
-            // a report may be between the end of a subscription and the beginning of the next one
-            let planned = step.offered_per_s.mean * 4.0;
-            assert!(planned > 0.0 && (step.lost as f64) < 0.05 * 2.0 * planned, "{interface:?}: {} of {planned}", step.lost);
+            let planned = step.offered_per_s.mean * 1.5;
+            assert!((planned / (75.0 * f64::from(step.agents)) - 1.0).abs() < 0.2, "{interface:?}: {planned}");
+            // of two applications; a report may be between the end of a subscription and the beginning of the next one
+            assert!((step.lost as f64) < 0.2 * planned, "{interface:?}: {} of {planned}", step.lost);
             assert!(step.indication_us.count > 0 && step.indication_us.p50.unwrap() > 0.0);
-            // Poisson: 4 s of 80 requests per second, and of 10 resubscriptions
-            assert!((220..=420).contains(&step.control_us.count), "{interface:?}: {}", step.control_us.count);
-            assert!((15..=70).contains(&step.subscription_us.count), "{interface:?}: {}", step.subscription_us.count);
+            // Poisson: 1.5 s of 80 requests per second, and more than that of 10 resubscriptions
+            assert!((65..=180).contains(&step.control_us.count), "{interface:?}: {}", step.control_us.count);
+            assert!(step.subscription_us.count >= 3, "{interface:?}: {}", step.subscription_us.count);
             let tenants = step.tenants.unwrap();
             assert_eq!(tenants.count, 6, "{interface:?}");
-            assert!(tenants.fairness > 0.1 && tenants.fairness <= 1.0 && tenants.slowest_us > 0.0, "{tenants:?}");
+            assert!(tenants.fairness > 0.0 && tenants.fairness <= 1.0 && tenants.slowest_us > 0.0, "{tenants:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ mod slices;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -153,7 +153,7 @@ impl Applications {
         for application in &mut self.threads {
             let is_sent = application.orders.as_ref().is_some_and(|orders| orders.send(order()).is_ok());
             if !is_sent {
-                return Err(application.reason());
+                return Err(application.end());
             }
         }
         Ok(())
@@ -170,14 +170,15 @@ impl Applications {
             let (reply, received) = mpsc::channel();
             let is_sent = application.orders.as_ref().is_some_and(|orders| orders.send(Order::Collect(reply)).is_ok());
             if !is_sent {
-                return Err(application.reason());
+                return Err(application.end());
             }
             replies.push(received);
         }
         for (application, received) in self.threads.iter_mut().zip(replies) {
             match received.recv_timeout(PATIENCE) {
                 Ok(counts) => all.push(counts),
-                Err(_) => return Err(application.reason()),
+                Err(RecvTimeoutError::Disconnected) => return Err(application.end()),
+                Err(RecvTimeoutError::Timeout) => return Err(anyhow!("an xApp of the benchmark does not answer")),
             }
         }
         Ok(all)
@@ -191,15 +192,16 @@ impl Applications {
     /// The reason for which an application has ended, if one has.
     pub fn failure(&mut self) -> Option<anyhow::Error> {
         let ended = self.threads.iter_mut().find(|a| a.thread.as_ref().is_some_and(JoinHandle::is_finished));
-        ended.map(Application::reason)
+        ended.map(Application::end)
     }
 }
 
 impl Application {
-    fn reason(&mut self) -> anyhow::Error {
-        match self.thread.take_if(|thread| thread.is_finished()).map(JoinHandle::join) {
+    /// The reason for which it has ended, or is about to end: it takes no orders any more.
+    fn end(&mut self) -> anyhow::Error {
+        match self.thread.take().map(JoinHandle::join) {
             Some(Ok(Err(error))) => error,
-            _ => anyhow!("an xApp of the benchmark does not answer or has ended"),
+            _ => anyhow!("an xApp of the benchmark has ended"),
         }
     }
 }
