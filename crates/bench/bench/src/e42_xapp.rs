@@ -77,7 +77,9 @@ impl E42Xapp {
         while answer.is_none() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                bail!("{ric} does not answer an E42 setup request; check the address, and that the version is E42 v{version}");
+                bail!(
+                    "{ric} does not answer an E42 setup request; check the address, and that the version is E42 v{version}"
+                );
             }
             let received = xapp.receive(left, |pdu| {
                 if let Ok(E42Pdu::SetupResponse(response)) = e42::decode(pdu, version, &Gather::new()) {

@@ -73,9 +73,11 @@ fn run(text: &str, interface: Interface, is_stalled: bool) -> Report {
     let any = || "tcp://127.0.0.1:0".parse().unwrap();
     let e42 = match interface {
         Interface::Ferric => None,
-        Interface::E42(version) => {
-            Some(E42Config { addresses: vec!["e42+tcp://127.0.0.1:0".parse().unwrap()], version, ..E42Config::default() })
-        }
+        Interface::E42(version) => Some(E42Config {
+            addresses: vec!["e42+tcp://127.0.0.1:0".parse().unwrap()],
+            version,
+            ..E42Config::default()
+        }),
     };
     let mut server =
         Server::bind(ServerConfig { e2: vec![any()], xapp: Some(any()), e42, ..ServerConfig::default() }).unwrap();

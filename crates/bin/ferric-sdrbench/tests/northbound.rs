@@ -116,8 +116,9 @@ fn rest_clients_load_the_ric_beside_the_agents() {
 fn refused_rest_requests_are_counted_with_a_reason() {
     let ric = start_ric(&[]);
     let folder = Folder::new("rest-refused");
-    let scenario =
-        format!("{SCENARIO}[rest]\nclients = 2\nrequests_per_s = 10\narrivals = \"fixed\"\npaths = [\"/v1/nothing\"]\n");
+    let scenario = format!(
+        "{SCENARIO}[rest]\nclients = 2\nrequests_per_s = 10\narrivals = \"fixed\"\npaths = [\"/v1/nothing\"]\n"
+    );
     let report = measure(&folder, &scenario, &["--target", &ric.e2, "--rest", &ric.rest]);
     let rest = &report["steps"][0]["rest"];
     assert_eq!((rest["requests"].as_u64(), rest["failed"].as_u64()), (Some(80), Some(80)), "{rest}");

@@ -336,9 +336,8 @@ fn rest_report(repetitions: &[Repetition]) -> Option<(RestReport, Counts)> {
         let rates: Vec<f64> = counted.iter().map(|(counts, seconds)| of(counts) as f64 / seconds).collect();
         Estimate::of(&rates)
     };
-    let p99_us = |counts: &RestCounts| {
-        (!counts.latency.is_empty()).then(|| counts.latency.value_at_quantile(0.99) as f64 / 1e3)
-    };
+    let p99_us =
+        |counts: &RestCounts| (!counts.latency.is_empty()).then(|| counts.latency.value_at_quantile(0.99) as f64 / 1e3);
     let report = RestReport {
         offered_per_s: rate(&|counts| counts.requests)?,
         achieved_per_s: rate(&|counts| counts.answered)?,

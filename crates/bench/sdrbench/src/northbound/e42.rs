@@ -104,7 +104,9 @@ struct Requests {
 impl Requests {
     fn id(&mut self) -> anyhow::Result<RicRequestId> {
         if self.used.len() >= usize::from(u16::MAX) {
-            bail!("all request ids of E42 are in use: the controller does not answer, or the scenario has too many agents");
+            bail!(
+                "all request ids of E42 are in use: the controller does not answer, or the scenario has too many agents"
+            );
         }
         loop {
             self.last = self.last.wrapping_add(1);
@@ -158,11 +160,7 @@ fn report(session: &mut Session<'_, GlobalE2NodeId>, pdu: &[u8], version: E42Ver
     true
 }
 
-fn handle(
-    session: &mut Session<'_, GlobalE2NodeId>,
-    answer: E42Answer,
-    requests: &mut Requests,
-) -> anyhow::Result<()> {
+fn handle(session: &mut Session<'_, GlobalE2NodeId>, answer: E42Answer, requests: &mut Requests) -> anyhow::Result<()> {
     match answer {
         E42Answer::Subscribed(id) => {
             let number = u32::from(id.instance);

@@ -77,11 +77,7 @@ impl Interface for Commands<'_> {
     }
 }
 
-fn handle(
-    session: &mut Session<'_, NodeId>,
-    event: &XappEvent<'_>,
-    commands: &mut Commands<'_>,
-) -> anyhow::Result<()> {
+fn handle(session: &mut Session<'_, NodeId>, event: &XappEvent<'_>, commands: &mut Commands<'_>) -> anyhow::Result<()> {
     match event {
         XappEvent::Indication(indication) => report(session, indication),
         XappEvent::NodeUp(node) => {
@@ -109,11 +105,7 @@ fn report(session: &mut Session<'_, NodeId>, indication: &Indication<'_>) {
     }
 }
 
-fn answer(
-    session: &mut Session<'_, NodeId>,
-    event: &RequestEvent,
-    commands: &mut Commands<'_>,
-) -> anyhow::Result<()> {
+fn answer(session: &mut Session<'_, NodeId>, event: &RequestEvent, commands: &mut Commands<'_>) -> anyhow::Result<()> {
     match event {
         RequestEvent::Subscribed { ticket, subscription, .. } => {
             return session.subscribed(ticket.0, subscription.0, commands);

@@ -188,7 +188,8 @@ mod tests {
         let mut received = Received::default();
         received.begin(Window { from_ns: 0, until_ns: 100 });
         // numbers with planned times; then the node is set up again, and its numbers begin again
-        for (sn, due_ns) in [(65_534, 10), (65_535, 11), (0, 12), (2, 14), (1, 13), (1, 13), (3, 15), (0, 16), (1, 17)] {
+        for (sn, due_ns) in [(65_534, 10), (65_535, 11), (0, 12), (2, 14), (1, 13), (1, 13), (3, 15), (0, 16), (1, 17)]
+        {
             received.report(1, Some(sn), due_ns, due_ns + 10);
         }
         received.report(2, Some(1), 200, 210);

@@ -85,8 +85,7 @@ mod tests {
             let node = tenant.node();
             requests.push(tenant.next(node, other));
         }
-        let expected =
-            [(1, SliceStep::Create), (1, SliceStep::Change), (1, SliceStep::Delete), (4, SliceStep::Create)];
+        let expected = [(1, SliceStep::Create), (1, SliceStep::Change), (1, SliceStep::Delete), (4, SliceStep::Create)];
         assert_eq!(requests, expected);
         // the node is lost
         assert_eq!(tenant.next(None, 5), (5, SliceStep::Create));

@@ -122,7 +122,13 @@ impl Report {
         let mut rows = Vec::new();
         for step in &self.steps {
             rows.push((label(step), "subscription", step.subscription_us, None, None));
-            rows.push((label(step), "slice request", step.control_us, None, step.tenants.map(|tenants| tenants.fairness)));
+            rows.push((
+                label(step),
+                "slice request",
+                step.control_us,
+                None,
+                step.tenants.map(|tenants| tenants.fairness),
+            ));
             if let Some(rest) = &step.rest {
                 rows.push((label(step), "REST request", rest.latency_us, Some(rest), None));
             }
