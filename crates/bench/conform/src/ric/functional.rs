@@ -68,11 +68,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 delete(&mut dialogue, &subscription)?;
-                let over = subscription.id;
-                // several periods of the reports
-                let within = dialogue.timeouts.answer / 10;
-                dialogue.receive_within("nothing", within, |pdu| no_report_of(pdu, over))?;
-                side.fence_with(&mut dialogue, |pdu| no_report_of(pdu, over))?;
+                no_more_reports(side, &mut dialogue, subscription.id)?;
                 side.end(dialogue);
                 Ok(())
             },
@@ -478,14 +474,18 @@ pub(super) fn delete(dialogue: &mut RicDialogue, subscription: &Subscription) ->
     })
 }
 
-/// A subscription that is over reports no more.
-pub(super) fn no_report_of(pdu: &Pdu<'static>, over: RicRequestId) -> Option<Step> {
-    match pdu {
+/// Checks that a subscription that is over reports no more.
+pub(super) fn no_more_reports(side: &mut RicSide<'_>, dialogue: &mut RicDialogue, over: RicRequestId) -> Step {
+    let no_report = |pdu: &Pdu<'static>| match pdu {
         Pdu::RicIndication(report) if report.request_id == over => {
             Some(fail("the node reports for a subscription that is over"))
         }
         _ => None,
-    }
+    };
+    // several periods of the reports
+    let within = dialogue.timeouts.answer / 10;
+    dialogue.receive_within("nothing", within, no_report)?;
+    side.fence_with(dialogue, no_report)
 }
 
 fn subscription_failure(dialogue: &mut RicDialogue, sent: (RicRequestId, u16)) -> Step {

@@ -2,7 +2,7 @@
 
 use e2ap::{E2ConnectionUpdate, Pdu, RanFunctionIdItem, RicServiceQuery, Version};
 
-use super::functional::{no_report_of, subscribed};
+use super::functional::{no_more_reports, subscribed};
 use super::{RicDialogue, RicSide};
 use crate::both::global::{remove, reset_check};
 use crate::both::{Side, reset};
@@ -20,11 +20,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 reset(side, &mut dialogue)?;
-                let over = subscription.id;
-                // several periods of the reports
-                let within = dialogue.timeouts.answer / 10;
-                dialogue.receive_within("nothing", within, |pdu| no_report_of(pdu, over))?;
-                side.fence_with(&mut dialogue, |pdu| no_report_of(pdu, over))?;
+                no_more_reports(side, &mut dialogue, subscription.id)?;
                 side.end(dialogue);
                 Ok(())
             },
