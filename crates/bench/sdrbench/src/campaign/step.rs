@@ -269,9 +269,7 @@ impl Campaign<'_> {
         let mut is_within = |campaign: &mut Self, agents: u32| -> anyhow::Result<Option<bool>> {
             let Some(measured) = campaign.step(Step { cores, agents, period_ms })? else { return Ok(None) };
             let p99_us = measured.indication_p99_us.map(|estimate| estimate.mean);
-            let is_within = measured.lost == 0
-                && measured.agents_up >= u64::from(agents)
-                && p99_us.is_some_and(|p99_us| p99_us < limit_us);
+            let is_within = measured.agents_up >= u64::from(agents) && is_within_limit(measured.lost, p99_us, limit_us);
             tried.push(KneeTry { agents, p99_us, lost: measured.lost, is_within });
             Ok(Some(is_within))
         };
@@ -280,6 +278,11 @@ impl Campaign<'_> {
         let reports_per_s = agents.map(|agents| f64::from(agents) * 1000.0 / f64::from(period_ms));
         Ok(Some(KneeReport { agents, reports_per_s, is_lower_bound, tried }))
     }
+}
+
+/// Whether nothing is lost, and the 99th percentile is below the limit.
+fn is_within_limit(lost: u64, p99_us: Option<f64>, limit_us: f64) -> bool {
+    lost == 0 && p99_us.is_some_and(|p99_us| p99_us < limit_us)
 }
 
 /// The highest load within the limit, and whether it is the highest of all; the load is `None` if the lowest one is beyond the limit.
@@ -380,7 +383,81 @@ fn threads(repetitions: &[Repetition]) -> Vec<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use radio::Random;
+
     use super::*;
+    use crate::generator::Window;
+    use crate::northbound::Received;
+
+    /// The service of a report at the M/D/1 server, in nanoseconds.
+    const SERVICE_NS: u64 = 50_000;
+    /// Reports of an agent, per second.
+    const REPORTS_PER_S: f64 = 100.0;
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// A repetition in virtual time: reports of agents arrive as a Poisson process, and each is read after a service of constant length.
+    /// Returns what was lost, and the 99th percentile in microseconds.
+    fn md1(agents: u32, seed: u64) -> (u64, f64) {
+        let window = Window { from_ns: SECOND_NS, until_ns: 6 * SECOND_NS };
+        let (mut random, mut received) = (Random::new(seed, 0), Received::default());
+        received.begin(window);
+        let (mut due_ns, mut free_ns, mut offered) = (0, 0, 0);
+        loop {
+            due_ns += (random.exponential(1e9 / (f64::from(agents) * REPORTS_PER_S))) as u64;
+            if due_ns >= window.until_ns {
+                break;
+            }
+            free_ns = free_ns.max(due_ns) + SERVICE_NS;
+            offered += u64::from(window.contains(due_ns));
+            // what arrives after the time for the last reports is lost, as in a run
+            if free_ns < window.until_ns + 900_000_000 {
+                received.report(1, None, due_ns, free_ns);
+            }
+        }
+        (offered - received.reports, received.latency.value_at_quantile(0.99) as f64 / 1e3)
+    }
+
+    /// The utilisation at which 1 % of the waiting times at an M/D/1 server exceed so many services (Crommelin, 1932).
+    fn utilisation_with_p99(services: f64) -> f64 {
+        let within = |u: f64| -> f64 {
+            let terms = (0..=services as u32).map(|k| {
+                let x = u * (services - f64::from(k));
+                let factors: f64 = (1..=k).map(|i| -x / f64::from(i)).product();
+                x.exp() * factors
+            });
+            (1.0 - u) * terms.sum::<f64>()
+        };
+        let (mut low, mut high) = (0.1, 0.99);
+        for _ in 0..50 {
+            let middle = (low + high) / 2.0;
+            if within(middle) > 0.99 { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    #[test]
+    fn knee_of_a_server_with_constant_service_is_found_within_five_percent() {
+        // waiting and service of 1 ms together
+        let exact = utilisation_with_p99(19.0) * 1e9 / SERVICE_NS as f64 / REPORTS_PER_S;
+        assert!((150.0..195.0).contains(&exact), "{exact} agents, of 200 at the capacity");
+        let knee = Knee { from: 20, until: 240, tolerance_percent: 1.0 };
+        let mut tried = 0;
+        let found = bisect(&knee, |agents| {
+            tried += 1;
+            let repetitions = [1, 2].map(|seed| md1(agents, seed));
+            let p99_us = Estimate::of(&repetitions.map(|(_, p99_us)| p99_us)).map(|estimate| estimate.mean);
+            Ok(Some(is_within_limit(repetitions.iter().map(|(lost, _)| lost).sum(), p99_us, 1000.0)))
+        });
+        let (Some(agents), is_lower_bound) = found.unwrap().unwrap() else {
+            panic!("the lowest load is within the limit")
+        };
+        assert!(!is_lower_bound && tried < 12);
+        assert!((f64::from(agents) / exact - 1.0).abs() < 0.05, "{agents} and {exact}");
+        // beyond the capacity, the server falls behind further than the time for the last reports
+        let (lost, _) = md1(260, 1);
+        assert!(lost > 0);
+        assert!(!is_within_limit(lost, Some(1.0), 1000.0));
+    }
 
     #[test]
     fn bisection_finds_the_highest_load_within_the_limit() {

@@ -184,6 +184,22 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_of_known_delays_are_within_the_error_of_the_histogram() {
+        let mut received = Received::default();
+        received.begin(Window { from_ns: 0, until_ns: 1_000_000 });
+        // delays of 1 to 10,000 us, in another order
+        for at in 0..10_000_u64 {
+            let delay_ns = (at * 7919 % 10_000 + 1) * 1000;
+            received.report(1, None, at, at + delay_ns);
+        }
+        let latency = received.take().latency;
+        for (quantile, exact_us) in [(0.5, 5000.0), (0.99, 9900.0), (0.999, 9990.0), (1.0, 10_000.0)] {
+            let found_us = latency.value_at_quantile(quantile) as f64 / 1e3;
+            assert!((found_us / exact_us - 1.0_f64).abs() <= 0.001, "{quantile}: {found_us} in place of {exact_us}");
+        }
+    }
+
+    #[test]
     fn order_of_reports_is_watched_across_the_wrap() {
         let mut received = Received::default();
         received.begin(Window { from_ns: 0, until_ns: 100 });
