@@ -71,7 +71,9 @@ impl E42Xapp {
         let (events, scratch) = (Events::new(), Scratch::new());
         let (id, octets) = (XappId(0), Vec::new());
         let mut xapp = E42Xapp { link, poll, events, scratch, version, id, is_write_watched: true, octets };
-        xapp.send(&E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function].into() }))?;
+        let what = || format!("E42 setup with {ric}");
+        let request = E42SetupRequest { ran_functions: vec![function].into() };
+        xapp.send(&E42Pdu::SetupRequest(request)).with_context(what)?;
         let deadline = Instant::now() + PATIENCE;
         let mut answer = None;
         while answer.is_none() {
@@ -90,7 +92,7 @@ impl E42Xapp {
                     answer = Some((response.xapp_id, listed.collect::<Vec<_>>()));
                 }
             });
-            received.with_context(|| format!("E42 setup with {ric}"))?;
+            received.with_context(what)?;
         }
         let (id, listed) = answer.unwrap_or((XappId(0), Vec::new()));
         xapp.id = id;

@@ -4,7 +4,6 @@
 //! waits for the answer to the one before is late, and that is the controller's delay. How late a client was without waiting for an answer
 //! is the generator's lateness.
 
-use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -226,11 +225,11 @@ impl RestClients {
     /// # Errors
     /// If a client has ended or is stuck.
     pub fn collect(&self) -> anyhow::Result<RestCounts> {
-        let mut replies = VecDeque::new();
+        let mut replies = Vec::new();
         for orders in &self.orders {
             let (reply, received) = mpsc::channel();
             orders.send(Order::Collect(reply)).map_err(|_| ended())?;
-            replies.push_back(received);
+            replies.push(received);
         }
         let mut all = RestCounts::default();
         for received in replies {

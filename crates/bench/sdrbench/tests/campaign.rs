@@ -69,8 +69,12 @@ enum Interface {
     E42(E42Version),
 }
 
+/// An address with a free port.
+fn any<T: std::str::FromStr<Err: std::fmt::Debug>>() -> T {
+    "tcp://127.0.0.1:0".parse().unwrap()
+}
+
 fn run(text: &str, interface: Interface, is_stalled: bool) -> Report {
-    let any = || "tcp://127.0.0.1:0".parse().unwrap();
     let e42 = match interface {
         Interface::Ferric => None,
         Interface::E42(version) => Some(E42Config {
