@@ -204,10 +204,9 @@ fn schema_in_the_repository_is_that_of_the_report() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), text, "write it with UPDATE_SCHEMA=1, and increment `SCHEMA`");
 }
 
-#[test]
-fn rest_clients_and_their_address_belong_together() {
-    let with_clients = format!("{SCENARIO}[rest]\nclients = 1\nrequests_per_s = 1\n");
-    let mut options = Options {
+/// Nobody listens there.
+fn no_controller() -> Options {
+    Options {
         target: "tcp://127.0.0.1:1".parse().unwrap(),
         applications: ApplicationAccess::None,
         rest: None,
@@ -215,7 +214,13 @@ fn rest_clients_and_their_address_belong_together() {
         threads: 1,
         link: link::Config::default(),
         measured: Vec::new(),
-    };
+    }
+}
+
+#[test]
+fn rest_clients_and_their_address_belong_together() {
+    let with_clients = format!("{SCENARIO}[rest]\nclients = 1\nrequests_per_s = 1\n");
+    let mut options = no_controller();
     let refused = |text: &str, options: &Options| {
         let scenario = Scenario::from_toml("test", text).unwrap();
         campaign::run(&scenario, options, &AtomicBool::new(false), &mut Staller(None)).unwrap_err().to_string()
@@ -228,15 +233,7 @@ fn rest_clients_and_their_address_belong_together() {
 #[test]
 fn stopped_run_has_a_report_that_is_not_complete() {
     let scenario = Scenario::from_toml("test", SCENARIO).unwrap();
-    let options = Options {
-        target: "tcp://127.0.0.1:1".parse().unwrap(),
-        applications: ApplicationAccess::None,
-        rest: None,
-        processes: Vec::new(),
-        threads: 1,
-        link: link::Config::default(),
-        measured: Vec::new(),
-    };
+    let options = no_controller();
     let stop = AtomicBool::new(true);
     let report = campaign::run(&scenario, &options, &stop, &mut Staller(None)).unwrap();
     assert!(!report.complete && !report.valid && report.steps.is_empty());
