@@ -83,6 +83,8 @@ struct Campaign<'a> {
     rest: Option<RestClients>,
     address: Address,
     link: link::Config,
+    /// Steps that applications were told to begin.
+    steps: u64,
     /// Agents that were told to connect.
     connected: u32,
     stop: &'a AtomicBool,
@@ -191,6 +193,7 @@ pub fn run(
         rest,
         address,
         link: options.link.clone(),
+        steps: 0,
         connected: 0,
         stop,
         observer,

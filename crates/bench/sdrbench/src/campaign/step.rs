@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::northbound::Order;
+use crate::northbound::{Order, Progress};
 use crate::report::{
     FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, RestReport, Second, StepReport, TenantsReport,
 };
@@ -35,6 +35,7 @@ impl Campaign<'_> {
         self.say(&format!("{label}: connecting"));
         let before = Totals::of(self);
         self.connect(agents)?;
+        self.steps += 1;
         self.applications.order(|| Order::Subscribe { period_ms, agents })?;
         let agents_up = self.await_agents(agents)?;
         self.say(&format!("{label}: {agents_up} agents report; warming up"));
@@ -105,9 +106,17 @@ impl Campaign<'_> {
         let subscribed = match self.confirms {
             // by the controller itself
             true => Some(self.generator.subscribed()),
-            false => self.applications.progress().map(|progress| progress.subscribed.load(Relaxed)).min(),
+            false => self.applications.progress().map(|progress| self.subscribed(progress)).min(),
         };
         self.generator.up().min(subscribed.unwrap_or(u64::MAX))
+    }
+
+    /// The subscriptions of an application to the agents of this step.
+    fn subscribed(&self, progress: &Progress) -> u64 {
+        match progress.steps.load(Acquire) < self.steps {
+            true => 0,
+            false => progress.subscribed.load(Relaxed),
+        }
     }
 
     fn evaluate(

@@ -75,7 +75,9 @@ pub enum Order {
 pub struct Progress {
     /// Nodes that it knows.
     pub nodes: AtomicU64,
-    /// Subscriptions that were accepted, less those that have ended.
+    /// Steps that it has begun.
+    pub steps: AtomicU64,
+    /// Subscriptions of the step that were accepted, less those that have ended.
     pub subscribed: AtomicU64,
     /// Requests that have failed.
     pub failed: AtomicU64,

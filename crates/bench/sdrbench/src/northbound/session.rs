@@ -136,6 +136,8 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             interface.unsubscribe(subscription)?;
         }
         self.progress.subscribed.store(0, Ordering::Relaxed);
+        // the subscriptions of the step before are seen no more
+        self.progress.steps.fetch_add(1, Ordering::Release);
         if !I::FOLLOWS_NODES {
             self.nodes.clear();
         }
