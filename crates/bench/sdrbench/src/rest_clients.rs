@@ -323,12 +323,9 @@ mod tests {
         let mut plan = plan(100.0, Arrivals::Fixed);
         plan.begin(Window { from_ns: 0, until_ns: 10 * SECOND });
         // the controller answers in 1 ms, but between the second 5 and 6 nothing
-        let planned =
-            serve(
-                &mut plan,
-                10 * SECOND,
-                |at| if at < 5 * SECOND || at > 6 * SECOND { MS } else { 6 * SECOND - at + MS },
-            );
+        let planned = serve(&mut plan, 10 * SECOND, |at| {
+            if (5 * SECOND..=6 * SECOND).contains(&at) { 6 * SECOND - at + MS } else { MS }
+        });
         let counts = plan.end(10 * SECOND);
         assert_eq!((counts.requests, counts.answered, counts.failed), (planned.len() as u64, planned.len() as u64, 0));
         // 100 requests were planned meanwhile; those behind them waited, too
