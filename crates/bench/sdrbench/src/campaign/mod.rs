@@ -101,8 +101,9 @@ const DISCOVERY: Duration = Duration::from_secs(2);
 /// Runs a scenario until its end or until `stop` is raised.
 ///
 /// # Errors
-/// If the scenario has REST clients and `options` have no address for them, or the reverse, the emulated RAN cannot be recorded, a thread cannot be started, or an application has no session with the controller. What the
-/// controller does to agents is part of the report.
+/// If the scenario has REST clients and `options` have no address for them, or the reverse, the emulated RAN cannot be recorded, a
+/// thread cannot be started, or an application has no session with the controller. What the controller does to agents is part of the
+/// report.
 pub fn run(
     scenario: &Scenario,
     options: &Options,

@@ -15,7 +15,8 @@ impl Report {
         let mut out = String::from(
             "agents,period_ms,cores,valid,offered_per_s,achieved_per_s,achieved_ci95,octets,lost,duplicated,reordered,fairness,\
              setup_p50_ms,setup_p99_ms,indication_p50_us,indication_p99_us,indication_p99_ci95,indication_p999_us,indication_max_us,\
-             control_p50_us,control_p99_us,rest_requests,rest_failed,rest_p50_us,rest_p99_us,rest_p999_us,cpu_us_per_message,cpu_us_ci95,cpu_share,rss_bytes,rss_slope_bytes_per_s,switches_per_s,\
+             control_p50_us,control_p99_us,rest_requests,rest_failed,rest_p50_us,rest_p99_us,rest_p999_us,\
+             cpu_us_per_message,cpu_us_ci95,cpu_share,rss_bytes,rss_slope_bytes_per_s,switches_per_s,\
              generator_cpu_share,generator_lateness_p99_us\n",
         );
         for step in &self.steps {
