@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 
 mod agent;
 mod codec;
-mod e42_xapp;
+pub mod e42_xapp;
 mod idle;
 mod links;
 mod load;

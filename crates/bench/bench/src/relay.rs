@@ -6,13 +6,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, ensure};
-use e2ap::{RicActionId, RicActionType, RicRequestId};
+use e2ap::e42::E42Version;
+use e2ap::{RanFunctionItem, RanFunctionRevision, RicActionId, RicActionType, RicRequestId};
 use ferric::e2::{Action, SubscriptionSpec};
 use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch, StreamId};
 use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
+use per::PrintableString;
 
-use crate::e42_xapp::E42Xapp;
+use crate::e42_xapp::{self, E42Answer, E42Xapp};
 use crate::links::TemporaryPath;
 use crate::load::{FUNCTION, Node, Template};
 use crate::part::any_port;
@@ -28,6 +30,8 @@ const PERIOD: Duration = Duration::from_millis(1);
 /// The time before the measurement in which buffers grow and caches warm up.
 const WARM_UP: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What the xApp over E42 is built for.
+const E42_VERSION: E42Version = E42Version::V2;
 
 /// One run through one relay.
 pub(crate) struct Run {
@@ -297,11 +301,22 @@ fn receive_all_over_e42(
     mut received: Received,
     ready: &mpsc::Sender<()>,
 ) -> anyhow::Result<Received> {
-    let mut xapp = E42Xapp::subscribe_to_all(ric, nodes)?;
+    let function = RanFunctionItem {
+        id: FUNCTION,
+        definition: b"definition".into(),
+        revision: RanFunctionRevision(1),
+        oid: Some(PrintableString::literal("1.3.6.1.4.1.32473.1.147")),
+    };
+    let (mut xapp, listed) = E42Xapp::connect(ric, E42_VERSION, &Config::default(), function)?;
+    ensure!(listed.len() == nodes, "the RIC lists {} nodes in place of {nodes}", listed.len());
+    for (instance, node) in listed.into_iter().enumerate() {
+        let subscription = e42_xapp::Subscription { function: FUNCTION, event_trigger: b"trigger", action: None };
+        xapp.subscribe(node.id, RicRequestId { requestor: 1, instance: instance as u16 }, subscription)?;
+    }
     let mut subscribed = 0;
     while !received.is_complete() {
-        xapp.receive(|pdu| {
-            if subscribed < nodes && E42Xapp::is_subscribed(pdu) {
+        xapp.receive(Duration::from_millis(100), |pdu| {
+            if subscribed < nodes && matches!(e42_xapp::answer(pdu, E42_VERSION), Some(E42Answer::Subscribed(_))) {
                 subscribed += 1;
                 // the receiver exists, unless the measurement has failed
                 let _ = ready.send(());

@@ -116,6 +116,12 @@ impl<R: Responder> Dialogue<R> {
         }
     }
 
+    /// Waits for a request that the peer sends of its own accord, and answers it as the responder does.
+    pub fn answer_if_offered(&mut self, what: &str, is_wanted: impl Fn(&Pdu<'static>) -> bool) -> Step {
+        let request = self.receive_if_offered(what, |pdu| is_wanted(pdu).then(|| Ok(pdu.clone())))?;
+        self.respond(&request)
+    }
+
     /// Waits for the end of the association. Messages before it are passed to `look`.
     pub fn await_end(&mut self, within: Duration, mut look: impl FnMut(&[u8]) -> Step) -> Step<bool> {
         let deadline = Instant::now() + within;

@@ -21,10 +21,10 @@
 #![forbid(unsafe_code)]
 
 mod association;
+mod both;
 mod capture;
 mod check;
 mod config;
-mod criticality;
 mod dialogue;
 mod expect;
 mod messages;

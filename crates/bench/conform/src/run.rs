@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use e2ap::Version;
 use link::Listener;
 
+use crate::both::Side;
 use crate::capture::Capture;
 use crate::node::NodeSide;
 use crate::report::{CheckReport, Report};

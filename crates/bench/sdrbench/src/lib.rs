@@ -13,6 +13,7 @@ pub mod generator;
 pub mod model;
 pub mod northbound;
 pub mod report;
+pub mod rest_clients;
 pub mod scenario;
 pub mod southbound;
 pub mod statistics;

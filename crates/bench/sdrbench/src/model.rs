@@ -371,6 +371,37 @@ mod tests {
         times.value_at_quantile(0.99) as f64 / 1e6
     }
 
+    /// An event loop that sleeps when it has nothing to do: utilisation and 99th percentile in microseconds at a Poisson load.
+    fn event_loop(reports_per_s: f64, service_us: f64, wakeup_us: f64, seed: u64) -> Observation {
+        let mut random = Random::new(seed, 0);
+        let mut delays = bench::latency_histogram();
+        let (mut now_us, mut free_us, mut busy_us) = (0.0, 0.0_f64, 0.0);
+        for _ in 0..400_000 {
+            now_us += random.exponential(1e6 / reports_per_s);
+            let work_us = if free_us <= now_us { wakeup_us + service_us } else { service_us };
+            busy_us += work_us;
+            free_us = free_us.max(now_us) + work_us;
+            crate::statistics::count(&mut delays, ((free_us - now_us) * 1e3) as u64);
+        }
+        let p99_us = delays.value_at_quantile(0.99) as f64 / 1e3;
+        Observation { reports_per_s, cpu_share: busy_us / now_us, p99_us }
+    }
+
+    #[test]
+    fn parameters_of_a_simulated_event_loop_are_recovered() {
+        let rates = [5e3, 15e3, 30e3, 50e3, 70e3, 90e3];
+        let seeds = rates.iter().zip(1..);
+        let observations: Vec<_> = seeds.map(|(rate, seed)| event_loop(*rate, 8.0, 5.0, seed)).collect();
+        let model = Model::estimate(1, &observations).unwrap();
+        assert!((model.service_us / 8.0 - 1.0).abs() < 0.05, "{model:?}");
+        assert!((model.wakeup_us / 5.0 - 1.0).abs() < 0.1, "{model:?}");
+        assert!(model.idle_share < 0.01, "{model:?}");
+        // a load that was not observed
+        let other = event_loop(60e3, 8.0, 5.0, 99);
+        assert!((model.cpu_share(60e3) / other.cpu_share - 1.0).abs() < 0.02, "{model:?} and {other:?}");
+        assert!((model.p99_us(60e3).unwrap() / other.p99_us - 1.0).abs() < 0.3, "{model:?} and {other:?}");
+    }
+
     #[test]
     fn knee_of_a_server_with_constant_service_is_predicted_from_lower_loads() {
         // service 100 us, so that the utilisation is the rate times 100 us

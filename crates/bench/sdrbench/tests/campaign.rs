@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use e2ap::e42::E42Version;
 use ferric::e2::Indication;
 use ferric::link;
-use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server, ServerConfig};
+use ferric::server::{E42Config, Iapp, IappContext, IappEvent, IappWaker, Server, ServerConfig};
+use rest::client::ClientConfig;
 use sdrbench::campaign::{self, ApplicationAccess, Observer, Options};
 use sdrbench::report::Report;
 use sdrbench::report::compare::Comparison;
@@ -60,27 +62,47 @@ const SCENARIO: &str = "
     probes_per_s = 2
 ";
 
-fn run(is_stalled: bool) -> Report {
-    let mut server = Server::bind(ServerConfig {
-        e2: vec!["tcp://127.0.0.1:0".parse().unwrap()],
-        xapp: Some("tcp://127.0.0.1:0".parse().unwrap()),
-        ..ServerConfig::default()
-    })
-    .unwrap();
+/// The interface of the applications.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Interface {
+    Ferric,
+    E42(E42Version),
+}
+
+/// An address with a free port.
+fn any<T: std::str::FromStr<Err: std::fmt::Debug>>() -> T {
+    "tcp://127.0.0.1:0".parse().unwrap()
+}
+
+fn run(text: &str, interface: Interface, is_stalled: bool) -> Report {
+    let e42 = match interface {
+        Interface::Ferric => None,
+        Interface::E42(version) => Some(E42Config {
+            addresses: vec!["e42+tcp://127.0.0.1:0".parse().unwrap()],
+            version,
+            ..E42Config::default()
+        }),
+    };
+    let mut server =
+        Server::bind(ServerConfig { e2: vec![any()], xapp: Some(any()), e42, ..ServerConfig::default() }).unwrap();
     server.add_iapp(Box::new(Stalling));
     let target = server.e2_endpoints().next().unwrap();
-    let xapp = server.xapp_address().unwrap().clone();
+    let applications = match interface {
+        Interface::Ferric => ApplicationAccess::Ferric(server.xapp_address().unwrap().clone()),
+        Interface::E42(version) => ApplicationAccess::E42(server.e42_addresses().next().unwrap().clone(), version),
+    };
     let (stop, waker) = (server.stop_handle(), server.iapp_waker().unwrap());
     let controller = std::thread::spawn(move || server.run());
     let options = Options {
         target,
-        applications: ApplicationAccess::Ferric(xapp),
+        applications,
+        rest: None,
         processes: vec![std::process::id()],
         threads: 1,
         link: link::Config::default(),
         measured: Vec::new(),
     };
-    let scenario = Scenario::from_toml("test", SCENARIO).unwrap();
+    let scenario = Scenario::from_toml("test", text).unwrap();
     let mut staller = Staller(is_stalled.then_some(waker));
     let report = campaign::run(&scenario, &options, &AtomicBool::new(false), &mut staller).unwrap();
     stop.stop();
@@ -90,7 +112,7 @@ fn run(is_stalled: bool) -> Report {
 
 #[test]
 fn stall_of_the_controller_counts_for_every_report_that_was_planned_meanwhile() {
-    let report = run(true);
+    let report = run(SCENARIO, Interface::Ferric, true);
     assert!(report.complete && report.valid, "{:?}", report.why_invalid);
     for step in &report.steps {
         assert_eq!(step.agents_up, u64::from(step.agents));
@@ -100,7 +122,8 @@ fn stall_of_the_controller_counts_for_every_report_that_was_planned_meanwhile() 
         let latency = step.histograms.indication_ns.histogram();
         let slow = latency.len() - latency.count_between(0, 200_000_000);
         assert!(slow as f64 > 0.08 * latency.len() as f64, "{slow} of {}", latency.len());
-        assert!(step.indication_us.p99.unwrap() > 400_000.0, "{:?}", step.indication_us);
+        let delay = step.indication_us;
+        assert!(delay.p99.unwrap() > 400_000.0 && delay.p999.unwrap() > 500_000.0, "{delay:?}");
         let expected = f64::from(step.agents) * 100.0;
         assert!((step.offered_per_s.mean / expected - 1.0).abs() < 0.02, "{:?}", step.offered_per_s);
         assert!(step.fairness.unwrap() > 0.99);
@@ -122,6 +145,55 @@ fn stall_of_the_controller_counts_for_every_report_that_was_planned_meanwhile() 
     assert!(page.contains("<svg") && !page.contains("http://127") && !page.contains("<script"), "self-contained");
 }
 
+// the last step has fewer agents than the one before: nodes come and go
+const REQUESTS: &str = "
+    warm_up_s = 0.2
+    duration_s = 1.5
+    repetitions = 1
+    max_lateness_ms = 60000
+    [agents]
+    count = [6, 2]
+    first = 1001
+    period_ms = 20
+    probes_per_s = 2
+    [applications]
+    count = 2
+    slices_per_s = 40
+    tenants = 3
+    resubscriptions_per_s = 5
+";
+
+#[test]
+fn xapps_over_each_interface_receive_reports_and_are_answered() {
+    let interfaces = [Interface::Ferric, Interface::E42(E42Version::V2), Interface::E42(E42Version::V3)];
+    let reports = interfaces.map(|interface| std::thread::spawn(move || run(REQUESTS, interface, false)));
+    for (interface, report) in interfaces.into_iter().zip(reports) {
+        let report = report.join().unwrap();
+        assert!(report.complete && report.valid, "{interface:?}: {:?}", report.why_invalid);
+        let name = match interface {
+            Interface::Ferric => "xApps of ferric on".to_owned(),
+            Interface::E42(version) => format!("E42 v{version} on"),
+        };
+        assert!(report.target.northbound.starts_with(&name), "{}", report.target.northbound);
+        assert_eq!(report.steps.len(), 2);
+        for step in &report.steps {
+            assert_eq!(step.agents_up, u64::from(step.agents), "{interface:?}");
+            assert_eq!((step.duplicated, step.reordered, step.failed_requests), (0, 0, 0), "{interface:?}");
+            let planned = step.offered_per_s.mean * 1.5;
+            assert!((planned / (75.0 * f64::from(step.agents)) - 1.0).abs() < 0.2, "{interface:?}: {planned}");
+            // of two applications; a report may be between the end of a subscription and the beginning of the next one
+            assert!((step.lost as f64) < 0.2 * planned, "{interface:?}: {} of {planned}", step.lost);
+            assert!(step.indication_us.count > 0 && step.indication_us.p50.unwrap() > 0.0);
+            // Poisson: 1.5 s of 80 requests per second, and more than that of 10 resubscriptions
+            assert!((65..=180).contains(&step.control_us.count), "{interface:?}: {}", step.control_us.count);
+            assert!(step.subscription_us.count >= 3, "{interface:?}: {}", step.subscription_us.count);
+            let tenants = step.tenants.unwrap();
+            assert_eq!(tenants.count, 6, "{interface:?}");
+            assert!(tenants.fairness > 0.0 && tenants.fairness <= 1.0 && tenants.slowest_us > 0.0, "{tenants:?}");
+        }
+    }
+}
+
 #[test]
 fn schema_in_the_repository_is_that_of_the_report() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("report.schema.json");
@@ -132,17 +204,36 @@ fn schema_in_the_repository_is_that_of_the_report() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), text, "write it with UPDATE_SCHEMA=1, and increment `SCHEMA`");
 }
 
-#[test]
-fn stopped_run_has_a_report_that_is_not_complete() {
-    let scenario = Scenario::from_toml("test", SCENARIO).unwrap();
-    let options = Options {
+/// Nobody listens there.
+fn no_controller() -> Options {
+    Options {
         target: "tcp://127.0.0.1:1".parse().unwrap(),
         applications: ApplicationAccess::None,
+        rest: None,
         processes: Vec::new(),
         threads: 1,
         link: link::Config::default(),
         measured: Vec::new(),
+    }
+}
+
+#[test]
+fn rest_clients_and_their_address_belong_together() {
+    let with_clients = format!("{SCENARIO}[rest]\nclients = 1\nrequests_per_s = 1\n");
+    let mut options = no_controller();
+    let refused = |text: &str, options: &Options| {
+        let scenario = Scenario::from_toml("test", text).unwrap();
+        campaign::run(&scenario, options, &AtomicBool::new(false), &mut Staller(None)).unwrap_err().to_string()
     };
+    assert!(refused(&with_clients, &options).contains("--rest"));
+    options.rest = Some(ClientConfig::new("http://127.0.0.1:1"));
+    assert!(refused(SCENARIO, &options).contains("no REST clients"));
+}
+
+#[test]
+fn stopped_run_has_a_report_that_is_not_complete() {
+    let scenario = Scenario::from_toml("test", SCENARIO).unwrap();
+    let options = no_controller();
     let stop = AtomicBool::new(true);
     let report = campaign::run(&scenario, &options, &stop, &mut Staller(None)).unwrap();
     assert!(!report.complete && !report.valid && report.steps.is_empty());

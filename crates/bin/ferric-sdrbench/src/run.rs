@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use e2ap::e42::E42Version;
+use ferric::link::{Address, AddressError};
+use ferric::server::E42Address;
+use program::rest_access::{self, AccessArgs};
 use program::{outln, signals};
 use sdrbench::campaign::{self, ApplicationAccess, Observer, Options};
 use sdrbench::report::Report;
@@ -15,11 +19,14 @@ use sdrbench::scenario::{Scenario, ScenarioError};
 const MAX_SCENARIO_OCTETS: u64 = 1 << 20;
 
 #[derive(Args)]
+#[command(mut_arg("rest_ca", |arg| arg.requires("rest")), mut_arg("rest_token", |arg| arg.requires("rest")))]
 #[command(after_help = "Examples:\n  \
     ferric ric --e2 tcp://127.0.0.1:36421 --xapp tcp://127.0.0.1:36423 &\n  \
     ferric sdrbench run --scenario smoke --target tcp://127.0.0.1:36421 --out smoke\n  \
     ferric sdrbench run --scenario flexran --target tcp://127.0.0.1:2210 --out flexran\n  \
-    ferric sdrbench run --scenario mine.toml --target sctp://10.0.0.1 --xapp tcp://10.0.0.1:36423 --out mine")]
+    ferric sdrbench run --scenario mine.toml --target sctp://10.0.0.1 --xapp tcp://10.0.0.1:36423 --out mine\n  \
+    ferric sdrbench run --scenario smoke --target sctp://10.0.0.5 --xapp e42+sctp://10.0.0.5 --out theirs\n  \
+    ferric sdrbench run --scenario rest --target tcp://127.0.0.1:36421 --rest http://127.0.0.1:8080 --out rest")]
 pub struct RunArgs {
     /// A scenario of this program (`ferric sdrbench scenarios`), or a TOML file.
     #[arg(long, value_name = "NAME|FILE", default_value = "smoke")]
@@ -27,9 +34,18 @@ pub struct RunArgs {
     /// The controller's address for E2 nodes, such as tcp://127.0.0.1:36421, or for FlexRAN agents.
     #[arg(long, value_name = "URL")]
     target: ferric::Endpoint,
-    /// The controller's address for xApps of ferric, or `none`. [default: found on this host]
-    #[arg(long, value_name = "URL")]
-    xapp: Option<String>,
+    /// The controller's address for xApps: of ferric, such as tcp://127.0.0.1:36423; of FlexRIC, such as e42+sctp://10.0.0.5; or
+    /// `none`. [default: that of a ferric RIC on this host]
+    #[arg(long, value_name = "URL", value_parser = xapp_access)]
+    xapp: Option<XappAccess>,
+    /// The version of E2AP that a controller for FlexRIC's xApps was built with: 1, 2 or 3.
+    #[arg(long, value_name = "VERSION", default_value = "2", requires = "xapp")]
+    e42_version: E42Version,
+    /// The controller's REST interface, for scenarios with REST clients.
+    #[arg(long, help_heading = rest_access::HEADING, value_name = "URL", value_parser = rest_access::url)]
+    rest: Option<String>,
+    #[command(flatten)]
+    access: AccessArgs,
     /// The controller's processes, if its address is not one of this host.
     #[arg(long, value_name = "PID")]
     pid: Vec<u32>,
@@ -52,6 +68,22 @@ pub struct RunArgs {
     tls: program::tls::TlsArgs,
 }
 
+/// The interface of the controller for applications.
+#[derive(Clone, Debug)]
+enum XappAccess {
+    Ferric(Address),
+    E42(E42Address),
+    None,
+}
+
+fn xapp_access(text: &str) -> Result<XappAccess, AddressError> {
+    match text {
+        "none" => Ok(XappAccess::None),
+        text if text.starts_with("e42+") => text.parse().map(XappAccess::E42),
+        text => text.parse().map(XappAccess::Ferric),
+    }
+}
+
 pub fn run(args: &RunArgs) -> anyhow::Result<()> {
     let scenario = scenario(&args.scenario)?;
     let path = args.out.join("report.json");
@@ -68,16 +100,18 @@ pub fn run(args: &RunArgs) -> anyhow::Result<()> {
         (false, false) => Vec::new(),
     };
     fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
-    let applications = match args.xapp.as_deref() {
+    let applications = match args.xapp.clone() {
         None => ApplicationAccess::Find,
-        Some("none") => ApplicationAccess::None,
-        Some(url) => ApplicationAccess::Ferric(url.parse()?),
+        Some(XappAccess::None) => ApplicationAccess::None,
+        Some(XappAccess::Ferric(address)) => ApplicationAccess::Ferric(address),
+        Some(XappAccess::E42(E42Address(address))) => ApplicationAccess::E42(address, args.e42_version),
     };
     let mut link = ferric::link::Config { outbox_octets: 64 * 1024, ..ferric::link::Config::default() };
     link.tls = args.tls.load(None)?;
     let options = Options {
         target: args.target.clone(),
         applications,
+        rest: args.rest.as_deref().map(|url| rest_access::config(url, &args.access)),
         processes: args.pid.clone(),
         threads: args.threads.into(),
         link,

@@ -1,35 +1,16 @@
 //! FlexRAN agents against `ferric ric --flexran`.
 
+mod common;
+
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
-use std::path::PathBuf;
 
+use common::Folder;
 use serde_json::Value;
 use testkit::program::{Program, run, sibling};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-sdrbench");
-
-/// A folder of one test; removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ferric-sdrbench-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 struct Ric {
     program: Program,

@@ -1,35 +1,16 @@
 //! The program from outside.
 
-use std::fs;
-use std::path::PathBuf;
+mod common;
 
+use std::fs;
+
+use common::Folder;
 use testkit::program::{Outcome, run as run_program};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ferric-sdrbench");
 
 fn run(arguments: &[&str]) -> Outcome {
     run_program(PROGRAM, arguments)
-}
-
-/// A folder of one test; removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ferric-sdrbench-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 const SHORT: &str = "warm_up_s = 0\nduration_s = 0.5\nrepetitions = 1\n[agents]\ncount = 1\nsetups_per_s = 10\n";
@@ -50,7 +31,7 @@ fn mistakes_are_explained() {
     resumed.complains(1, &["nothing to resume"]);
     let other = folder.path("other.json");
     fs::write(&other, "{\"schema\": \"ferric-sdrbench/9\"}").unwrap();
-    run(&["compare", &other, &other]).complains(1, &["other.json", "ferric-sdrbench/9", "ferric-sdrbench/1"]);
+    run(&["compare", &other, &other]).complains(1, &["other.json", "ferric-sdrbench/9", "ferric-sdrbench/2"]);
     fs::write(&other, "{}").unwrap();
     run(&["compare", &other, &other]).complains(1, &["no report of sdrbench"]);
 }
@@ -58,7 +39,7 @@ fn mistakes_are_explained() {
 #[test]
 fn scenarios_are_listed_and_printed() {
     let list = run(&["scenarios"]);
-    assert_eq!(list.stdout.lines().count(), 11, "{}", list.stdout);
+    assert_eq!(list.stdout.lines().count(), 12, "{}", list.stdout);
     assert!(run(&["scenarios", "faults"]).stdout.contains("reconnect-storm"));
     run(&["scenarios", "fault"]).complains(1, &["faults"]);
 }

@@ -32,8 +32,6 @@ mod ran;
 mod record;
 #[cfg(any(feature = "ric", feature = "xapp"))]
 mod redis;
-#[cfg(any(feature = "inventory", feature = "xapp"))]
-mod rest_access;
 #[cfg(feature = "ric")]
 mod ric;
 #[cfg(feature = "top")]

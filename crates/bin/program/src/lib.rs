@@ -6,6 +6,8 @@ mod find;
 mod limits;
 mod log;
 mod remedy;
+#[cfg(feature = "rest")]
+pub mod rest_access;
 pub mod service;
 pub mod signals;
 #[cfg(feature = "tls")]

@@ -1,106 +1,23 @@
-//! Unknown procedures and IEs by their criticality (10.3.4).
+//! Unknown IEs by their criticality (10.3.4.2), in requests that only an E2 node sends.
 
-use e2ap::{CauseProtocol, Criticality, Pdu, ResetRequest, RicServiceUpdate};
+use e2ap::{CauseProtocol, Criticality, Pdu};
 
-use super::NodeSide;
+use super::{NodeSide, empty_update};
+use crate::both::Side;
+use crate::both::criticality::altered;
 use crate::check::fail;
-use crate::criticality::{altered, expect_procedure};
 use crate::dialogue::encode;
-use crate::wire::{RawMessage, UNKNOWN_IE};
-use crate::{Check, Step, expect};
+use crate::{Check, expect};
 
 pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
-    vec![
-        Check::new(
-            "unknown-procedure-reject",
-            "10.3.4.1",
-            "an unknown procedure with criticality reject is answered by Error Indication",
-            |side: &mut NodeSide<'_>| {
-                unknown_procedure(side, Criticality::Reject, CauseProtocol::AbstractSyntaxErrorReject)
-            },
-        ),
-        Check::new(
-            "unknown-procedure-notify",
-            "10.3.4.1",
-            "an unknown procedure with criticality notify is answered by Error Indication",
-            |side: &mut NodeSide<'_>| {
-                unknown_procedure(side, Criticality::Notify, CauseProtocol::AbstractSyntaxErrorIgnoreAndNotify)
-            },
-        ),
-        Check::new(
-            "unknown-procedure-ignore",
-            "10.3.4.1",
-            "an unknown procedure with criticality ignore is ignored",
-            |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                dialogue.send_octets(&RawMessage::unknown_procedure(Criticality::Ignore).encode());
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
-            },
-        ),
-        Check::new(
-            "unknown-ie-ignore",
-            "10.3.4.2",
-            "an unknown IE with criticality ignore in a Reset Request changes nothing",
-            |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                let (octets, transaction_id) = altered_reset(side, Criticality::Ignore)?;
-                dialogue.send_octets(&octets);
-                dialogue.receive("ResetResponse", |pdu| match pdu {
-                    Pdu::ResetResponse(response) if response.criticality_diagnostics.is_some() => {
-                        Some(fail("the ResetResponse reports the IE"))
-                    }
-                    Pdu::ResetResponse(response) => {
-                        Some(expect::same_transaction("ResetResponse", transaction_id, response.transaction_id))
-                    }
-                    _ => None,
-                })?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
-            },
-        ),
-        Check::new(
-            "unknown-ie-notify",
-            "10.3.4.2",
-            "an unknown IE with criticality notify in a Reset Request is reported, and the reset is done",
-            |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                let (octets, transaction_id) = altered_reset(side, Criticality::Notify)?;
-                dialogue.send_octets(&octets);
-                dialogue
-                    .forgive(|indication| expect::names_ie(indication.criticality_diagnostics.as_ref(), UNKNOWN_IE));
-                let in_response = dialogue.receive("ResetResponse", |pdu| match pdu {
-                    Pdu::ResetResponse(response) => {
-                        let named = expect::names_ie(response.criticality_diagnostics.as_ref(), UNKNOWN_IE);
-                        let same = expect::same_transaction("ResetResponse", transaction_id, response.transaction_id);
-                        Some(same.map(|()| named))
-                    }
-                    _ => None,
-                })?;
-                // an Error Indication may follow the response
-                side.fence(&mut dialogue)?;
-                if !in_response && dialogue.forgiven == 0 {
-                    return fail("neither the ResetResponse nor an ErrorIndication names the IE");
-                }
-                dialogue.close();
-                Ok(())
-            },
-        ),
-        Check::new(
-            "unknown-ie-reject",
-            "10.3.4.2",
-            "an unknown IE with criticality reject in a RIC Service Update leads to its failure",
-            |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
+    vec![Check::new(
+        "unknown-ie-reject",
+        "10.3.4.2",
+        "an unknown IE with criticality reject in a RIC Service Update leads to its failure",
+        |side: &mut NodeSide<'_>| {
+            side.check(|side, dialogue| {
                 let transaction_id = side.transaction();
-                let update = RicServiceUpdate {
-                    transaction_id,
-                    ran_functions_added: None,
-                    ran_functions_modified: None,
-                    ran_functions_deleted: None,
-                };
+                let update = empty_update(transaction_id);
                 let octets = altered(&encode(&update.into(), side.version)?, Criticality::Reject)?;
                 dialogue.send_octets(&octets);
                 dialogue.receive("RicServiceUpdateFailure", |pdu| match pdu {
@@ -117,30 +34,8 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
                     ),
                     Pdu::RicServiceUpdateAcknowledge(_) => Some(fail("the RIC acknowledged the update")),
                     _ => None,
-                })?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
-            },
-        ),
-    ]
-}
-
-fn unknown_procedure(side: &mut NodeSide<'_>, criticality: Criticality, cause: CauseProtocol) -> Step {
-    let mut dialogue = side.set_up()?;
-    dialogue.send_octets(&RawMessage::unknown_procedure(criticality).encode());
-    dialogue.receive("ErrorIndication", |pdu| match pdu {
-        Pdu::ErrorIndication(indication) => Some(expect_procedure(indication, cause)),
-        _ => None,
-    })?;
-    side.fence(&mut dialogue)?;
-    dialogue.close();
-    Ok(())
-}
-
-fn altered_reset(side: &mut NodeSide<'_>, criticality: Criticality) -> Step<(Vec<u8>, Option<e2ap::TransactionId>)> {
-    let transaction_id = side.transaction();
-    let cause = Some(e2ap::Cause::Misc(e2ap::CauseMisc::OmIntervention));
-    let octets = encode(&ResetRequest { transaction_id, cause }.into(), side.version)?;
-    Ok((altered(&octets, criticality)?, transaction_id))
+                })
+            })
+        },
+    )]
 }

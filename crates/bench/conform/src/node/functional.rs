@@ -11,7 +11,8 @@ use e2ap::{
 use per::Octets;
 
 use super::responder::Subscription;
-use super::{NodeDialogue, NodeSide};
+use super::{NodeDialogue, NodeSide, empty_update};
+use crate::both::Side;
 use crate::check::{fail, inconclusive};
 use crate::{Action, Check, Step, expect, messages};
 
@@ -70,25 +71,23 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             "8.2.1.3",
             "a subscription without an answer is deleted when the RIC's timer expires",
             |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                side.stimulate(Action::Subscribe);
-                let Pdu::RicSubscriptionRequest(request) = subscription_request(&mut dialogue)? else { return Ok(()) };
-                let within = dialogue.timeouts.silence;
-                let deleted = dialogue.receive_within("RicSubscriptionDeleteRequest", within, |pdu| match pdu {
-                    Pdu::RicSubscriptionDeleteRequest(delete) if delete.request_id == request.request_id => {
-                        Some(Ok(pdu.clone()))
-                    }
-                    _ => None,
-                })?;
-                let Some(delete) = deleted else {
-                    return fail(format!(
-                        "no RicSubscriptionDeleteRequest within {within:?}; if the RIC's timer is longer, wait longer"
-                    ));
-                };
-                dialogue.respond(&delete)?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
+                side.check(|side, dialogue| {
+                    side.stimulate(Action::Subscribe);
+                    let Pdu::RicSubscriptionRequest(request) = subscription_request(dialogue)? else { return Ok(()) };
+                    let within = dialogue.timeouts.silence;
+                    let deleted = dialogue.receive_within("RicSubscriptionDeleteRequest", within, |pdu| match pdu {
+                        Pdu::RicSubscriptionDeleteRequest(delete) if delete.request_id == request.request_id => {
+                            Some(Ok(pdu.clone()))
+                        }
+                        _ => None,
+                    })?;
+                    let Some(delete) = deleted else {
+                        return fail(format!(
+                            "no RicSubscriptionDeleteRequest within {within:?}; if the RIC's timer is longer, wait longer"
+                        ));
+                    };
+                    dialogue.respond(&delete)
+                })
             },
         ),
         Check::new("indication", "8.2.3.2", "reports of a subscription are accepted", |side: &mut NodeSide<'_>| {
@@ -106,18 +105,17 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             "10.4",
             "a report of a subscription that the RIC does not have does no harm",
             |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                let unknown = Subscription {
-                    request_id: UNKNOWN_REQUEST,
-                    function: messages::FUNCTION,
-                    actions: vec![(RicActionId(1), RicActionType::Report)],
-                };
-                dialogue.send(indication(&unknown, RicActionId(1), RicIndicationType::Report, 0))?;
-                // 10.4: an Error Indication is one of the reactions
-                dialogue.forgive(|indication| indication.request_id.is_none_or(|id| id == UNKNOWN_REQUEST));
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
+                side.check(|_, dialogue| {
+                    let unknown = Subscription {
+                        request_id: UNKNOWN_REQUEST,
+                        function: messages::FUNCTION,
+                        actions: vec![(RicActionId(1), RicActionType::Report)],
+                    };
+                    dialogue.send(indication(&unknown, RicActionId(1), RicIndicationType::Report, 0))?;
+                    // 10.4: an Error Indication is one of the reactions
+                    dialogue.forgive(|indication| indication.request_id.is_none_or(|id| id == UNKNOWN_REQUEST));
+                    Ok(())
+                })
             },
         ),
         Check::new(
@@ -183,11 +181,7 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             "8.2.2A.3",
             "a required deletion of an unknown subscription is ignored",
             |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                dialogue.send(require_deletion(UNKNOWN_REQUEST, RanFunctionId(4095)))?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
+                side.check(|_, dialogue| dialogue.send(require_deletion(UNKNOWN_REQUEST, RanFunctionId(4095))))
             },
         )
         .since(Version::V2_03),
@@ -196,45 +190,40 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             "8.2.4.2",
             "a RIC Control Request is about an offered RAN function, and its acknowledgement is accepted",
             |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                let control = control_request(side, &mut dialogue)?;
-                dialogue.respond(&control)?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
+                side.check(|side, dialogue| {
+                    let control = control_request(side, dialogue)?;
+                    dialogue.respond(&control)
+                })
             },
         ),
         Check::new("control-failure", "8.2.4.3", "the failure of a control is accepted", |side: &mut NodeSide<'_>| {
-            let mut dialogue = side.set_up()?;
-            let Pdu::RicControlRequest(control) = control_request(side, &mut dialogue)? else { return Ok(()) };
-            dialogue.send(RicControlFailure {
-                request_id: control.request_id,
-                ran_function_id: control.ran_function_id,
-                call_process_id: control.call_process_id,
-                cause: Some(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid)),
-                outcome: None,
-                criticality_diagnostics: None,
-            })?;
-            side.fence(&mut dialogue)?;
-            dialogue.close();
-            Ok(())
+            side.check(|side, dialogue| {
+                let Pdu::RicControlRequest(control) = control_request(side, dialogue)? else { return Ok(()) };
+                dialogue.send(RicControlFailure {
+                    request_id: control.request_id,
+                    ran_function_id: control.ran_function_id,
+                    call_process_id: control.call_process_id,
+                    cause: Some(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid)),
+                    outcome: None,
+                    criticality_diagnostics: None,
+                })
+            })
         }),
         Check::new(
             "unexpected-answer",
             "10.4",
             "an answer to a request that the RIC has not sent does no harm",
             |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                dialogue.send(RicSubscriptionResponse {
-                    request_id: UNKNOWN_REQUEST,
-                    ran_function_id: messages::FUNCTION,
-                    actions_admitted: vec![e2ap::RicActionAdmitted { id: RicActionId(1) }].into(),
-                    actions_not_admitted: None,
-                })?;
-                // 10.4: errors in an answer are handled locally
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
+                side.check(|_, dialogue| {
+                    dialogue.send(RicSubscriptionResponse {
+                        request_id: UNKNOWN_REQUEST,
+                        ran_function_id: messages::FUNCTION,
+                        actions_admitted: vec![e2ap::RicActionAdmitted { id: RicActionId(1) }].into(),
+                        actions_not_admitted: None,
+                    })?;
+                    // 10.4: errors in an answer are handled locally
+                    Ok(())
+                })
             },
         ),
         Check::new(
@@ -342,27 +331,23 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             "8.2.7.2",
             "a RIC Query Request is about an offered RAN function, and its response is accepted",
             |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                let query = query_request(side, &mut dialogue)?;
-                dialogue.respond(&query)?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
+                side.check(|side, dialogue| {
+                    let query = query_request(side, dialogue)?;
+                    dialogue.respond(&query)
+                })
             },
         )
         .since(Version::V3_01),
         Check::new("query-failure", "8.2.7.3", "the failure of a query is accepted", |side: &mut NodeSide<'_>| {
-            let mut dialogue = side.set_up()?;
-            let Pdu::RicQueryRequest(query) = query_request(side, &mut dialogue)? else { return Ok(()) };
-            dialogue.send(RicQueryFailure {
-                request_id: query.request_id,
-                ran_function_id: query.ran_function_id,
-                cause: Some(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable)),
-                criticality_diagnostics: None,
-            })?;
-            side.fence(&mut dialogue)?;
-            dialogue.close();
-            Ok(())
+            side.check(|side, dialogue| {
+                let Pdu::RicQueryRequest(query) = query_request(side, dialogue)? else { return Ok(()) };
+                dialogue.send(RicQueryFailure {
+                    request_id: query.request_id,
+                    ran_function_id: query.ran_function_id,
+                    cause: Some(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable)),
+                    criticality_diagnostics: None,
+                })
+            })
         })
         .since(Version::V3_01),
     ]
@@ -420,12 +405,7 @@ fn deletion(dialogue: &mut NodeDialogue, subscription: &Subscription) -> Step<Pd
 /// Checks that the RIC goes on, and does not delete a request that is over.
 fn no_delete_of(side: &mut NodeSide<'_>, dialogue: &mut NodeDialogue, over: RicRequestId) -> Step {
     let transaction_id = side.transaction();
-    dialogue.send(e2ap::RicServiceUpdate {
-        transaction_id,
-        ran_functions_added: None,
-        ran_functions_modified: None,
-        ran_functions_deleted: None,
-    })?;
+    dialogue.send(empty_update(transaction_id))?;
     dialogue.receive("answer to an empty RicServiceUpdate", |pdu| match pdu {
         Pdu::RicSubscriptionDeleteRequest(delete) if delete.request_id == over => {
             Some(fail("the RIC deletes the subscription, which was refused"))

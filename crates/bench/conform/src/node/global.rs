@@ -1,67 +1,31 @@
 //! The global procedures (8.3) but E2 Setup.
 
 use e2ap::{
-    Cause, CauseMisc, E2NodeComponentConfigRemovalItem, E2NodeComponentConfigUpdateItem, E2NodeConfigurationUpdate,
-    E2RemovalRequest, ErrorIndication, Pdu, RanFunctionIdItem, RanFunctionRevision, ResetRequest, RicServiceUpdate,
-    UpdateOutcome, Version,
+    E2NodeComponentConfigRemovalItem, E2NodeComponentConfigUpdateItem, E2NodeConfigurationUpdate, Pdu,
+    RanFunctionIdItem, RanFunctionRevision, RicServiceUpdate, UpdateOutcome, Version,
 };
 
-use super::{NodeDialogue, NodeSide, component_v1};
+use super::{NodeDialogue, NodeSide, component_v1, empty_update};
+use crate::both::Side;
+use crate::both::global::{error_indication_check, remove, reset_check};
 use crate::check::fail;
-use crate::{Action, Check, Step, Stop, expect, messages};
+use crate::{Action, Check, Step, expect, messages};
 
 pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
     vec![
-        Check::new("reset", "8.3.2.2", "a Reset Request of the node is answered", |side: &mut NodeSide<'_>| {
-            let mut dialogue = side.set_up()?;
-            let transaction_id = side.transaction();
-            let cause = Some(Cause::Misc(CauseMisc::OmIntervention));
-            dialogue.send(ResetRequest { transaction_id, cause })?;
-            dialogue.receive("ResetResponse", |pdu| match pdu {
-                Pdu::ResetResponse(response) => {
-                    Some(expect::same_transaction("ResetResponse", transaction_id, response.transaction_id))
-                }
-                _ => None,
-            })?;
-            side.fence(&mut dialogue)?;
-            dialogue.close();
-            Ok(())
-        }),
+        reset_check("a Reset Request of the node is answered"),
         Check::new(
             "reset-by-ric",
             "8.3.2.2",
             "the RIC accepts the response to its Reset Request",
             |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                side.stimulate(Action::Reset);
-                let request = dialogue.receive_if_offered("ResetRequest", |pdu| match pdu {
-                    Pdu::ResetRequest(_) => Some(Ok(pdu.clone())),
-                    _ => None,
-                })?;
-                dialogue.respond(&request)?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
+                side.check(|side, dialogue| {
+                    side.stimulate(Action::Reset);
+                    dialogue.answer_if_offered("ResetRequest", |pdu| matches!(pdu, Pdu::ResetRequest(_)))
+                })
             },
         ),
-        Check::new(
-            "error-indication",
-            "8.3.3, 10.3.4.2",
-            "an Error Indication is not answered, and the association continues",
-            |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                dialogue.send(ErrorIndication {
-                    transaction_id: None,
-                    request_id: None,
-                    ran_function_id: None,
-                    cause: Some(Cause::Misc(CauseMisc::Unspecified)),
-                    criticality_diagnostics: None,
-                })?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
-            },
-        ),
+        error_indication_check(),
         Check::new(
             "service-update-add",
             "8.3.4.2",
@@ -131,12 +95,7 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             |side: &mut NodeSide<'_>| {
                 let mut dialogue = side.set_up()?;
                 let transaction_id = side.transaction();
-                dialogue.send(RicServiceUpdate {
-                    transaction_id,
-                    ran_functions_added: None,
-                    ran_functions_modified: None,
-                    ran_functions_deleted: None,
-                })?;
+                dialogue.send(empty_update(transaction_id))?;
                 dialogue.receive("RicServiceUpdateAcknowledge", |pdu| match pdu {
                     Pdu::RicServiceUpdateAcknowledge(ack) => {
                         if ack.ran_functions_accepted.is_some() || ack.ran_functions_rejected.is_some() {
@@ -283,16 +242,10 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             "8.3.6.2",
             "the RIC accepts that the associations of its E2 Connection Update are not set up",
             |side: &mut NodeSide<'_>| {
-                let mut dialogue = side.set_up()?;
-                side.stimulate(Action::ConnectionUpdate);
-                let update = dialogue.receive_if_offered("E2ConnectionUpdate", |pdu| match pdu {
-                    Pdu::E2ConnectionUpdate(_) => Some(Ok(pdu.clone())),
-                    _ => None,
-                })?;
-                dialogue.respond(&update)?;
-                side.fence(&mut dialogue)?;
-                dialogue.close();
-                Ok(())
+                side.check(|side, dialogue| {
+                    side.stimulate(Action::ConnectionUpdate);
+                    dialogue.answer_if_offered("E2ConnectionUpdate", |pdu| matches!(pdu, Pdu::E2ConnectionUpdate(_)))
+                })
             },
         )
         .since(Version::V1_01),
@@ -302,17 +255,7 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             "an E2 Removal Request of the node is answered, and the node can set up again",
             |side: &mut NodeSide<'_>| {
                 let mut dialogue = side.set_up()?;
-                let transaction_id = side.transaction();
-                dialogue.send(E2RemovalRequest { transaction_id })?;
-                dialogue.receive("E2RemovalResponse", |pdu| match pdu {
-                    Pdu::E2RemovalResponse(response) => {
-                        Some(expect::same_transaction("E2RemovalResponse", transaction_id, response.transaction_id))
-                    }
-                    Pdu::E2RemovalFailure(failure) => {
-                        Some(Err(Stop::Inconclusive(format!("the RIC refused the removal: {:?}", failure.cause))))
-                    }
-                    _ => None,
-                })?;
+                remove(side, &mut dialogue)?;
                 dialogue.close();
                 side.set_up()?.close();
                 Ok(())
@@ -326,11 +269,7 @@ pub(super) fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
             |side: &mut NodeSide<'_>| {
                 let mut dialogue = side.set_up()?;
                 side.stimulate(Action::Remove);
-                let request = dialogue.receive_if_offered("E2RemovalRequest", |pdu| match pdu {
-                    Pdu::E2RemovalRequest(_) => Some(Ok(pdu.clone())),
-                    _ => None,
-                })?;
-                dialogue.respond(&request)?;
+                dialogue.answer_if_offered("E2RemovalRequest", |pdu| matches!(pdu, Pdu::E2RemovalRequest(_)))?;
                 let within = dialogue.timeouts.answer;
                 dialogue.await_end(within, |octets| match expect::decode(octets, Version::V2_03) {
                     Ok(Pdu::ErrorIndication(indication)) => fail(expect::describe(&indication)),
@@ -357,12 +296,7 @@ fn update(
     change: impl FnOnce(&mut RicServiceUpdate<'static>),
 ) -> Step {
     let transaction_id = side.transaction();
-    let mut update = RicServiceUpdate {
-        transaction_id,
-        ran_functions_added: None,
-        ran_functions_modified: None,
-        ran_functions_deleted: None,
-    };
+    let mut update = empty_update(transaction_id);
     change(&mut update);
     let changed = update.ran_functions_added.iter().chain(&update.ran_functions_modified);
     let sent: Vec<_> = changed.flat_map(|list| list.iter().map(|function| function.id)).collect();

@@ -15,9 +15,10 @@ use e2ap::{
 use per::Octets;
 
 use crate::association::Association;
+use crate::both::{self, Side};
 use crate::check::{fail, inconclusive};
 use crate::dialogue::Dialogue;
-use crate::{Action, Check, Config, Step, Stimulus, Target, expect, messages};
+use crate::{Action, Check, Config, Step, Stimulus, Stop, Target, expect, messages};
 
 pub(crate) use responder::NodeResponder;
 
@@ -35,10 +36,17 @@ type NodeDialogue = Dialogue<NodeResponder>;
 /// Returns the checks of a RIC, in the order in which they run.
 #[must_use]
 pub fn checks<'a>() -> Vec<Check<NodeSide<'a>>> {
-    [setup::checks(), criticality::checks(), global::checks(), functional::checks(), hostile::checks()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        setup::checks(),
+        both::criticality::checks(),
+        criticality::checks(),
+        global::checks(),
+        functional::checks(),
+        hostile::checks(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 impl<'a> NodeSide<'a> {
@@ -53,11 +61,6 @@ impl<'a> NodeSide<'a> {
 
     fn id(&self) -> GlobalE2NodeId {
         messages::node_id(self.config.gnb_id, self.version)
-    }
-
-    fn transaction(&mut self) -> Option<TransactionId> {
-        self.transactions += 1;
-        messages::transaction(self.version, self.transactions)
     }
 
     fn stimulate(&mut self, action: Action) {
@@ -103,7 +106,7 @@ impl<'a> NodeSide<'a> {
         });
         match answered {
             Ok(()) => Ok(dialogue),
-            Err(crate::Stop::Fail(reason)) => inconclusive(format!("no setup: {reason}")),
+            Err(Stop::Fail(reason)) => inconclusive(format!("no setup: {reason}")),
             Err(other) => Err(other),
         }
     }
@@ -117,17 +120,29 @@ impl<'a> NodeSide<'a> {
             _ => None,
         })
     }
+}
 
-    /// Checks that the RIC still serves this association, and that it has sent no error before: an empty service update, which it
-    /// must acknowledge without content (8.3.4.2).
+impl Side for NodeSide<'_> {
+    type Responder = NodeResponder;
+    const PEER: &'static str = "RIC";
+
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn transaction(&mut self) -> Option<TransactionId> {
+        self.transactions += 1;
+        messages::transaction(self.version, self.transactions)
+    }
+
+    fn begin(&mut self) -> Step<NodeDialogue> {
+        self.set_up()
+    }
+
+    /// An empty service update, which the RIC must acknowledge without content (8.3.4.2).
     fn fence(&mut self, dialogue: &mut NodeDialogue) -> Step {
         let transaction_id = self.transaction();
-        dialogue.send(RicServiceUpdate {
-            transaction_id,
-            ran_functions_added: None,
-            ran_functions_modified: None,
-            ran_functions_deleted: None,
-        })?;
+        dialogue.send(empty_update(transaction_id))?;
         dialogue.receive("answer to an empty RicServiceUpdate", |pdu| match pdu {
             Pdu::RicServiceUpdateAcknowledge(ack) => {
                 Some(expect::same_transaction("RicServiceUpdateAcknowledge", transaction_id, ack.transaction_id))
@@ -137,6 +152,33 @@ impl<'a> NodeSide<'a> {
             }
             _ => None,
         })
+    }
+
+    fn end(&mut self, dialogue: NodeDialogue) {
+        dialogue.close();
+    }
+
+    /// Another association is served, also while the first one lasts.
+    fn survives(&mut self, association: Option<NodeDialogue>) -> Step {
+        let mut another = match self.set_up() {
+            Ok(dialogue) => dialogue,
+            Err(Stop::Fail(reason) | Stop::Inconclusive(reason)) => {
+                return fail(format!("afterwards the RIC serves no other association: {reason}"));
+            }
+        };
+        self.fence(&mut another)?;
+        another.close();
+        drop(association);
+        Ok(())
+    }
+}
+/// A service update without content.
+fn empty_update(transaction_id: Option<TransactionId>) -> RicServiceUpdate<'static> {
+    RicServiceUpdate {
+        transaction_id,
+        ran_functions_added: None,
+        ran_functions_modified: None,
+        ran_functions_deleted: None,
     }
 }
 

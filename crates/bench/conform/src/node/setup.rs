@@ -3,8 +3,9 @@
 use e2ap::{CauseProtocol, Criticality, Pdu, RicServiceUpdate, Version};
 
 use super::{NodeSide, component_v1};
+use crate::both::Side;
+use crate::both::criticality::altered;
 use crate::check::fail;
-use crate::criticality::altered;
 use crate::dialogue::encode;
 use crate::wire::UNKNOWN_IE;
 use crate::{Check, Step, expect, messages};

@@ -1,13 +1,14 @@
 //! The RIC functional procedures (8.2).
 
 use e2ap::{
-    ErrorIndication, Pdu, RicActionId, RicActionToBeRemoved, RicActionType, RicControlAckRequest, RicControlRequest,
-    RicIndicationType, RicQueryRequest, RicRequestId, RicSubscriptionDeleteRequest, RicSubscriptionModificationRequest,
-    Version,
+    Pdu, RicActionId, RicActionToBeRemoved, RicActionType, RicControlAckRequest, RicControlRequest, RicIndicationType,
+    RicQueryRequest, RicRequestId, RicSubscriptionDeleteRequest, RicSubscriptionModificationRequest, Version,
 };
 use per::Octets;
 
 use super::{RicDialogue, RicSide, UNKNOWN_FUNCTION};
+use crate::both::Side;
+use crate::both::global::error_indication_check;
 use crate::check::{fail, inconclusive};
 use crate::{Check, Step, SubscriptionContent, expect};
 
@@ -21,12 +22,11 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.1.2",
             "a subscription is answered for each action",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let subscription = subscribed(side, &mut dialogue)?;
-                delete(&mut dialogue, &subscription)?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let subscription = subscribed(side, dialogue)?;
+                    delete(dialogue, &subscription)?;
+                    Ok(())
+                })
             },
         ),
         Check::new(
@@ -34,7 +34,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.3.2",
             "reports have the ids and the type of their subscription",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 for _ in 0..REPORTS {
                     dialogue.receive_if_offered("RicIndication", |pdu| match pdu {
@@ -56,7 +56,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                     })?;
                 }
                 delete(&mut dialogue, &subscription)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -65,15 +65,11 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.2.2",
             "a deleted subscription reports no more",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 delete(&mut dialogue, &subscription)?;
-                let over = subscription.id;
-                // several periods of the reports
-                let within = dialogue.timeouts.answer / 10;
-                dialogue.receive_within("nothing", within, |pdu| no_report_of(pdu, over))?;
-                side.fence_with(&mut dialogue, |pdu| no_report_of(pdu, over))?;
-                side.keep(dialogue);
+                no_more_reports(side, &mut dialogue, subscription.id)?;
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -82,18 +78,17 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.1.4",
             "a subscription for an unknown RAN function fails",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let id = side.request_id();
-                let content = SubscriptionContent {
-                    function: UNKNOWN_FUNCTION.0,
-                    event_trigger: vec![0],
-                    action_definition: None,
-                };
-                dialogue.send(side.subscription(&content, id))?;
-                subscription_failure(&mut dialogue, (id, UNKNOWN_FUNCTION.0))?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let id = side.request_id();
+                    let content = SubscriptionContent {
+                        function: UNKNOWN_FUNCTION.0,
+                        event_trigger: vec![0],
+                        action_definition: None,
+                    };
+                    dialogue.send(side.subscription(&content, id))?;
+                    subscription_failure(dialogue, (id, UNKNOWN_FUNCTION.0))?;
+                    Ok(())
+                })
             },
         ),
         Check::new(
@@ -101,12 +96,12 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.1.4",
             "the same subscription request again fails, and the subscription stays",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 dialogue.send(side.subscription(&subscription.content, subscription.id))?;
                 subscription_failure(&mut dialogue, subscription.ids())?;
                 delete(&mut dialogue, &subscription)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -115,16 +110,15 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "10.3.4.2",
             "an unknown IE with criticality reject in a subscription request leads to its failure",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let content = side.content()?;
-                let id = side.request_id();
-                let request = side.subscription(&content, id);
-                let octets = crate::dialogue::encode(&request.into(), side.version)?;
-                dialogue.send_octets(&crate::criticality::altered(&octets, e2ap::Criticality::Reject)?);
-                subscription_failure(&mut dialogue, (id, content.function))?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let content = side.content()?;
+                    let id = side.request_id();
+                    let request = side.subscription(&content, id);
+                    let octets = crate::dialogue::encode(&request.into(), side.version)?;
+                    dialogue.send_octets(&crate::both::criticality::altered(&octets, e2ap::Criticality::Reject)?);
+                    subscription_failure(dialogue, (id, content.function))?;
+                    Ok(())
+                })
             },
         ),
         Check::new(
@@ -132,7 +126,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.2.3",
             "the deletion of an unknown subscription fails",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let function = offered_function(side)?;
                 let request_id = side.request_id();
                 dialogue.send(RicSubscriptionDeleteRequest { request_id, ran_function_id: function })?;
@@ -144,7 +138,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                     Pdu::RicSubscriptionDeleteResponse(_) => Some(fail("the node says that it deleted it")),
                     _ => None,
                 })?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -153,27 +147,25 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.4.3",
             "a control of an unknown RAN function fails",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let id = side.request_id();
-                dialogue.send(RicControlRequest {
-                    request_id: id,
-                    ran_function_id: UNKNOWN_FUNCTION,
-                    call_process_id: None,
-                    header: Octets::from(b"\x00"),
-                    message: Octets::from(b"\x00"),
-                    ack_request: Some(RicControlAckRequest::Ack),
-                })?;
-                dialogue.receive("RicControlFailure", |pdu| match pdu {
-                    Pdu::RicControlFailure(failure) => {
-                        let ids = (failure.request_id, failure.ran_function_id.0);
-                        Some(expect::same_request("RicControlFailure", (id, UNKNOWN_FUNCTION.0), ids))
-                    }
-                    Pdu::RicControlAcknowledge(_) => Some(fail("the node acknowledged the control")),
-                    _ => None,
-                })?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let id = side.request_id();
+                    dialogue.send(RicControlRequest {
+                        request_id: id,
+                        ran_function_id: UNKNOWN_FUNCTION,
+                        call_process_id: None,
+                        header: Octets::from(b"\x00"),
+                        message: Octets::from(b"\x00"),
+                        ack_request: Some(RicControlAckRequest::Ack),
+                    })?;
+                    dialogue.receive("RicControlFailure", |pdu| match pdu {
+                        Pdu::RicControlFailure(failure) => {
+                            let ids = (failure.request_id, failure.ran_function_id.0);
+                            Some(expect::same_request("RicControlFailure", (id, UNKNOWN_FUNCTION.0), ids))
+                        }
+                        Pdu::RicControlAcknowledge(_) => Some(fail("the node acknowledged the control")),
+                        _ => None,
+                    })
+                })
             },
         ),
         Check::new(
@@ -181,24 +173,22 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.4.2",
             "a control is acknowledged if the RIC asks for it",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let (control, ids) = control(side, RicControlAckRequest::Ack)?;
-                dialogue.send(control)?;
-                dialogue.receive("RicControlAcknowledge", |pdu| match pdu {
-                    Pdu::RicControlAcknowledge(ack) => Some(expect::same_request(
-                        "RicControlAcknowledge",
-                        ids,
-                        (ack.request_id, ack.ran_function_id.0),
-                    )),
-                    Pdu::RicControlFailure(failure) => {
-                        let cause = failure.cause.map_or("no cause".to_owned(), |cause| cause.to_string());
-                        Some(inconclusive(format!("the node did not execute the given control: {cause}")))
-                    }
-                    _ => None,
-                })?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let (control, ids) = control(side, RicControlAckRequest::Ack)?;
+                    dialogue.send(control)?;
+                    dialogue.receive("RicControlAcknowledge", |pdu| match pdu {
+                        Pdu::RicControlAcknowledge(ack) => Some(expect::same_request(
+                            "RicControlAcknowledge",
+                            ids,
+                            (ack.request_id, ack.ran_function_id.0),
+                        )),
+                        Pdu::RicControlFailure(failure) => {
+                            let cause = failure.cause.map_or("no cause".to_owned(), |cause| cause.to_string());
+                            Some(inconclusive(format!("the node did not execute the given control: {cause}")))
+                        }
+                        _ => None,
+                    })
+                })
             },
         ),
         Check::new(
@@ -206,14 +196,14 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.4.2",
             "a control is not acknowledged if the RIC asks for nothing",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let (control, _) = control(side, RicControlAckRequest::NoAck)?;
                 dialogue.send(control)?;
                 side.fence_with(&mut dialogue, |pdu| match pdu {
                     Pdu::RicControlAcknowledge(_) => Some(fail("the node acknowledged the control")),
                     _ => None,
                 })?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -225,7 +215,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 let Some(content) = side.config.insert.clone() else {
                     return inconclusive("no insert is configured");
                 };
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribe(side, &mut dialogue, content, RicActionType::Insert)?;
                 let call = dialogue.receive_if_offered("RicIndication of an insert", |pdu| match pdu {
                     Pdu::RicIndication(insert) if insert.request_id == subscription.id => {
@@ -261,34 +251,17 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                     _ => None,
                 })?;
                 delete(&mut dialogue, &subscription)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
-        Check::new(
-            "error-indication",
-            "8.3.3, 10.3.4.2",
-            "an Error Indication is not answered, and the association continues",
-            |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                dialogue.send(ErrorIndication {
-                    transaction_id: None,
-                    request_id: None,
-                    ran_function_id: None,
-                    cause: Some(e2ap::Cause::Misc(e2ap::CauseMisc::Unspecified)),
-                    criticality_diagnostics: None,
-                })?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
-            },
-        ),
+        error_indication_check(),
         Check::new(
             "delete-required",
             "8.2.2A.2",
             "a required deletion names an existing subscription",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 let known = subscription.ids();
                 dialogue.receive_if_offered("RicSubscriptionDeleteRequired", |pdu| match pdu {
@@ -305,7 +278,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                     _ => None,
                 })?;
                 delete(&mut dialogue, &subscription)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         )
@@ -315,7 +288,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.5.2",
             "the modification of a subscription's event trigger is answered",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 let mut change = no_change(subscription.ids());
                 change.event_trigger_definition = Some(Octets::from(subscription.content.event_trigger.clone()));
@@ -332,7 +305,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                     _ => None,
                 })?;
                 delete(&mut dialogue, &subscription)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         )
@@ -342,14 +315,14 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.5.3",
             "the removal of all actions of a subscription fails",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 let mut change = no_change(subscription.ids());
                 change.actions_to_be_removed = Some(vec![RicActionToBeRemoved { id: RicActionId(1) }].into());
                 dialogue.send(change)?;
                 modification_failure(&mut dialogue, subscription.ids())?;
                 delete(&mut dialogue, &subscription)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         )
@@ -359,15 +332,14 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.5.4",
             "the modification of an unknown subscription fails",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let ids = (side.request_id(), offered_function(side)?.0);
-                let mut change = no_change(ids);
-                change.actions_to_be_removed = Some(vec![RicActionToBeRemoved { id: RicActionId(1) }].into());
-                dialogue.send(change)?;
-                modification_failure(&mut dialogue, ids)?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let ids = (side.request_id(), offered_function(side)?.0);
+                    let mut change = no_change(ids);
+                    change.actions_to_be_removed = Some(vec![RicActionToBeRemoved { id: RicActionId(1) }].into());
+                    dialogue.send(change)?;
+                    modification_failure(dialogue, ids)?;
+                    Ok(())
+                })
             },
         )
         .since(Version::V3_01),
@@ -376,7 +348,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.6.2",
             "a required modification names an existing subscription",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 let required = dialogue.receive_if_offered("RicSubscriptionModificationRequired", |pdu| match pdu {
                     Pdu::RicSubscriptionModificationRequired(required) => {
@@ -388,28 +360,28 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 })?;
                 dialogue.respond(&required)?;
                 delete(&mut dialogue, &subscription)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         )
         .since(Version::V3_01),
         Check::new("query", "8.2.7", "a query is answered by its response or failure", |side: &mut RicSide<'_>| {
-            let mut dialogue = side.dialogue()?;
-            let ids = (side.request_id(), offered_function(side)?.0);
-            dialogue.send(query(ids))?;
-            dialogue.receive("answer to the RicQueryRequest", |pdu| match pdu {
-                Pdu::RicQueryResponse(response) => {
-                    let name = "RicQueryResponse";
-                    Some(expect::same_request(name, ids, (response.request_id, response.ran_function_id.0)))
-                }
-                Pdu::RicQueryFailure(failure) => {
-                    Some(expect::same_request("RicQueryFailure", ids, (failure.request_id, failure.ran_function_id.0)))
-                }
-                _ => None,
-            })?;
-            side.fence(&mut dialogue)?;
-            side.keep(dialogue);
-            Ok(())
+            side.check(|side, dialogue| {
+                let ids = (side.request_id(), offered_function(side)?.0);
+                dialogue.send(query(ids))?;
+                dialogue.receive("answer to the RicQueryRequest", |pdu| match pdu {
+                    Pdu::RicQueryResponse(response) => {
+                        let name = "RicQueryResponse";
+                        Some(expect::same_request(name, ids, (response.request_id, response.ran_function_id.0)))
+                    }
+                    Pdu::RicQueryFailure(failure) => Some(expect::same_request(
+                        "RicQueryFailure",
+                        ids,
+                        (failure.request_id, failure.ran_function_id.0),
+                    )),
+                    _ => None,
+                })
+            })
         })
         .since(Version::V3_01),
         Check::new(
@@ -417,21 +389,19 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.2.7.3",
             "a query of an unknown RAN function fails",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let ids = (side.request_id(), UNKNOWN_FUNCTION.0);
-                dialogue.send(query(ids))?;
-                dialogue.receive("RicQueryFailure", |pdu| match pdu {
-                    Pdu::RicQueryFailure(failure) => Some(expect::same_request(
-                        "RicQueryFailure",
-                        ids,
-                        (failure.request_id, failure.ran_function_id.0),
-                    )),
-                    Pdu::RicQueryResponse(_) => Some(fail("the node answered the query")),
-                    _ => None,
-                })?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let ids = (side.request_id(), UNKNOWN_FUNCTION.0);
+                    dialogue.send(query(ids))?;
+                    dialogue.receive("RicQueryFailure", |pdu| match pdu {
+                        Pdu::RicQueryFailure(failure) => Some(expect::same_request(
+                            "RicQueryFailure",
+                            ids,
+                            (failure.request_id, failure.ran_function_id.0),
+                        )),
+                        Pdu::RicQueryResponse(_) => Some(fail("the node answered the query")),
+                        _ => None,
+                    })
+                })
             },
         )
         .since(Version::V3_01),
@@ -504,14 +474,18 @@ pub(super) fn delete(dialogue: &mut RicDialogue, subscription: &Subscription) ->
     })
 }
 
-/// A subscription that is over reports no more.
-pub(super) fn no_report_of(pdu: &Pdu<'static>, over: RicRequestId) -> Option<Step> {
-    match pdu {
+/// Checks that a subscription that is over reports no more.
+pub(super) fn no_more_reports(side: &mut RicSide<'_>, dialogue: &mut RicDialogue, over: RicRequestId) -> Step {
+    let no_report = |pdu: &Pdu<'static>| match pdu {
         Pdu::RicIndication(report) if report.request_id == over => {
             Some(fail("the node reports for a subscription that is over"))
         }
         _ => None,
-    }
+    };
+    // several periods of the reports
+    let within = dialogue.timeouts.answer / 10;
+    dialogue.receive_within("nothing", within, no_report)?;
+    side.fence_with(dialogue, no_report)
 }
 
 fn subscription_failure(dialogue: &mut RicDialogue, sent: (RicRequestId, u16)) -> Step {

@@ -1,38 +1,27 @@
 //! The global procedures (8.3) but E2 Setup.
 
-use e2ap::{
-    Cause, CauseMisc, E2ConnectionUpdate, E2RemovalRequest, Pdu, RanFunctionIdItem, ResetRequest, RicServiceQuery,
-    Version,
-};
+use e2ap::{E2ConnectionUpdate, Pdu, RanFunctionIdItem, RicServiceQuery, Version};
 
-use super::functional::{no_report_of, subscribed};
+use super::functional::{no_more_reports, subscribed};
 use super::{RicDialogue, RicSide};
+use crate::both::global::{remove, reset_check};
+use crate::both::{Side, reset};
 use crate::check::{fail, inconclusive};
 use crate::{Check, Step, expect};
 
 pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
     vec![
-        Check::new("reset", "8.3.2.2", "a Reset Request of the RIC is answered", |side: &mut RicSide<'_>| {
-            let mut dialogue = side.dialogue()?;
-            reset(side, &mut dialogue)?;
-            side.fence(&mut dialogue)?;
-            side.keep(dialogue);
-            Ok(())
-        }),
+        reset_check("a Reset Request of the RIC is answered"),
         Check::new(
             "reset-ends-subscriptions",
             "8.3.2.2",
             "after a reset, subscriptions report no more",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
+                let mut dialogue = side.begin()?;
                 let subscription = subscribed(side, &mut dialogue)?;
                 reset(side, &mut dialogue)?;
-                let over = subscription.id;
-                // several periods of the reports
-                let within = dialogue.timeouts.answer / 10;
-                dialogue.receive_within("nothing", within, |pdu| no_report_of(pdu, over))?;
-                side.fence_with(&mut dialogue, |pdu| no_report_of(pdu, over))?;
-                side.keep(dialogue);
+                no_more_reports(side, &mut dialogue, subscription.id)?;
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -41,15 +30,9 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.3.2.2",
             "the node accepts the response to its Reset Request",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let request = dialogue.receive_if_offered("ResetRequest", |pdu| match pdu {
-                    Pdu::ResetRequest(_) => Some(Ok(pdu.clone())),
-                    _ => None,
-                })?;
-                dialogue.respond(&request)?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|_, dialogue| {
+                    dialogue.answer_if_offered("ResetRequest", |pdu| matches!(pdu, Pdu::ResetRequest(_)))
+                })
             },
         ),
         Check::new(
@@ -57,19 +40,17 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.3.4",
             "a RIC Service Query without a list is answered by an update that adds all RAN functions",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let mut offered = functions(side);
-                let update = queried(side, &mut dialogue, None)?;
-                let added = update.ran_functions_added.iter().flat_map(|list| list.iter().map(|item| item.id));
-                let mut added: Vec<_> = added.collect();
-                offered.sort_unstable_by_key(|item| item.id);
-                added.sort_unstable();
-                let ids: Vec<_> = offered.iter().map(|item| item.id).collect();
-                expect::each_once("RAN function", &ids, &added)?;
-                dialogue.respond(&Pdu::RicServiceUpdate(update))?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let mut offered = functions(side);
+                    let update = queried(side, dialogue, None)?;
+                    let added = update.ran_functions_added.iter().flat_map(|list| list.iter().map(|item| item.id));
+                    let mut added: Vec<_> = added.collect();
+                    offered.sort_unstable_by_key(|item| item.id);
+                    added.sort_unstable();
+                    let ids: Vec<_> = offered.iter().map(|item| item.id).collect();
+                    expect::each_once("RAN function", &ids, &added)?;
+                    dialogue.respond(&Pdu::RicServiceUpdate(update))
+                })
             },
         ),
         Check::new(
@@ -77,20 +58,18 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.3.4",
             "a RIC Service Query with all RAN functions is answered by an update without content",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let known = functions(side);
-                if known.is_empty() {
-                    return inconclusive("the node offers no RAN function");
-                }
-                let update = queried(side, &mut dialogue, Some(known))?;
-                let lists = [update.ran_functions_added.is_some(), update.ran_functions_modified.is_some()];
-                if lists.contains(&true) || update.ran_functions_deleted.is_some() {
-                    return fail("the RicServiceUpdate has lists, though the query names all RAN functions");
-                }
-                dialogue.respond(&Pdu::RicServiceUpdate(update))?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let known = functions(side);
+                    if known.is_empty() {
+                        return inconclusive("the node offers no RAN function");
+                    }
+                    let update = queried(side, dialogue, Some(known))?;
+                    let lists = [update.ran_functions_added.is_some(), update.ran_functions_modified.is_some()];
+                    if lists.contains(&true) || update.ran_functions_deleted.is_some() {
+                        return fail("the RicServiceUpdate has lists, though the query names all RAN functions");
+                    }
+                    dialogue.respond(&Pdu::RicServiceUpdate(update))
+                })
             },
         ),
         Check::new(
@@ -98,15 +77,11 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.3.5.2",
             "the node accepts the acknowledgement of its E2 Node Configuration Update",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let update = dialogue.receive_if_offered("E2NodeConfigurationUpdate", |pdu| match pdu {
-                    Pdu::E2NodeConfigurationUpdate(_) => Some(Ok(pdu.clone())),
-                    _ => None,
-                })?;
-                dialogue.respond(&update)?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|_, dialogue| {
+                    dialogue.answer_if_offered("E2NodeConfigurationUpdate", |pdu| {
+                        matches!(pdu, Pdu::E2NodeConfigurationUpdate(_))
+                    })
+                })
             },
         )
         .since(Version::V1_01),
@@ -115,22 +90,20 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.3.6.2",
             "an E2 Connection Update without content is acknowledged",
             |side: &mut RicSide<'_>| {
-                let mut dialogue = side.dialogue()?;
-                let transaction_id = side.transaction();
-                dialogue.send(E2ConnectionUpdate { transaction_id, add: None, remove: None, modify: None })?;
-                dialogue.receive("E2ConnectionUpdateAcknowledge", |pdu| match pdu {
-                    Pdu::E2ConnectionUpdateAcknowledge(ack) => {
-                        let name = "E2ConnectionUpdateAcknowledge";
-                        Some(expect::same_transaction(name, transaction_id, ack.transaction_id))
-                    }
-                    Pdu::E2ConnectionUpdateFailure(failure) => {
-                        Some(fail(format!("the node refused it: {:?}", failure.cause)))
-                    }
-                    _ => None,
-                })?;
-                side.fence(&mut dialogue)?;
-                side.keep(dialogue);
-                Ok(())
+                side.check(|side, dialogue| {
+                    let transaction_id = side.transaction();
+                    dialogue.send(E2ConnectionUpdate { transaction_id, add: None, remove: None, modify: None })?;
+                    dialogue.receive("E2ConnectionUpdateAcknowledge", |pdu| match pdu {
+                        Pdu::E2ConnectionUpdateAcknowledge(ack) => {
+                            let name = "E2ConnectionUpdateAcknowledge";
+                            Some(expect::same_transaction(name, transaction_id, ack.transaction_id))
+                        }
+                        Pdu::E2ConnectionUpdateFailure(failure) => {
+                            Some(fail(format!("the node refused it: {:?}", failure.cause)))
+                        }
+                        _ => None,
+                    })
+                })
             },
         )
         .since(Version::V1_01),
@@ -141,18 +114,8 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
 pub(super) fn last_checks<'a>() -> Vec<Check<RicSide<'a>>> {
     vec![
         Check::new("removal", "8.3.7.2", "an E2 Removal Request of the RIC is answered", |side: &mut RicSide<'_>| {
-            let mut dialogue = side.dialogue()?;
-            let transaction_id = side.transaction();
-            dialogue.send(E2RemovalRequest { transaction_id })?;
-            dialogue.receive("E2RemovalResponse", |pdu| match pdu {
-                Pdu::E2RemovalResponse(response) => {
-                    Some(expect::same_transaction("E2RemovalResponse", transaction_id, response.transaction_id))
-                }
-                Pdu::E2RemovalFailure(failure) => {
-                    Some(inconclusive(format!("the node refused its removal: {:?}", failure.cause)))
-                }
-                _ => None,
-            })?;
+            let mut dialogue = side.begin()?;
+            remove(side, &mut dialogue)?;
             let within = dialogue.timeouts.answer;
             let version = side.version;
             dialogue.await_end(within, |octets| match expect::decode(octets, version) {
@@ -166,17 +129,6 @@ pub(super) fn last_checks<'a>() -> Vec<Check<RicSide<'a>>> {
         })
         .since(Version::V2_03),
     ]
-}
-
-fn reset(side: &mut RicSide<'_>, dialogue: &mut RicDialogue) -> Step {
-    let transaction_id = side.transaction();
-    dialogue.send(ResetRequest { transaction_id, cause: Some(Cause::Misc(CauseMisc::OmIntervention)) })?;
-    dialogue.receive("ResetResponse", |pdu| match pdu {
-        Pdu::ResetResponse(response) => {
-            Some(expect::same_transaction("ResetResponse", transaction_id, response.transaction_id))
-        }
-        _ => None,
-    })
 }
 
 /// The RAN functions of the node's setup.

@@ -13,6 +13,7 @@ use e2ap::{E2SetupRequest, Pdu, RicRequestId, RicSubscriptionDeleteRequest, Tran
 use link::Listener;
 
 use crate::association::{Association, Incoming};
+use crate::both::{self, Side};
 use crate::check::{fail, inconclusive};
 use crate::dialogue::Dialogue;
 use crate::{Check, Config, Error, Step, Stop, expect, messages};
@@ -49,6 +50,7 @@ const UNKNOWN_FUNCTION: e2ap::RanFunctionId = e2ap::RanFunctionId(4095);
 pub fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
     [
         setup::checks(),
+        both::criticality::checks(),
         criticality::checks(),
         functional::checks(),
         global::checks(),
@@ -76,11 +78,6 @@ impl<'a> RicSide<'a> {
         }
     }
 
-    /// The version of the node, once it has set up.
-    pub(crate) fn version(&self) -> Version {
-        self.version
-    }
-
     /// Whether the node has sent a setup request.
     pub(crate) fn knows_version(&self) -> bool {
         self.node.is_some()
@@ -88,14 +85,9 @@ impl<'a> RicSide<'a> {
 
     /// Waits for the node, so that its version is known.
     pub(crate) fn meet(&mut self) {
-        if let Ok(dialogue) = self.dialogue() {
+        if let Ok(dialogue) = self.begin() {
             self.open = Some(dialogue);
         }
-    }
-
-    fn transaction(&mut self) -> Option<TransactionId> {
-        self.transactions += 1;
-        messages::transaction(self.version, self.transactions)
     }
 
     fn request_id(&mut self) -> RicRequestId {
@@ -151,14 +143,6 @@ impl<'a> RicSide<'a> {
         }
     }
 
-    /// Returns an association that is set up: the present one, or the next of the node.
-    fn dialogue(&mut self) -> Step<RicDialogue> {
-        if let Some(dialogue) = self.open.take() {
-            return Ok(dialogue);
-        }
-        self.new_dialogue()
-    }
-
     fn new_dialogue(&mut self) -> Step<RicDialogue> {
         let (mut dialogue, request) = match self.accept() {
             Ok(accepted) => accepted,
@@ -169,18 +153,8 @@ impl<'a> RicSide<'a> {
         Ok(dialogue)
     }
 
-    /// Keeps an association for the next check.
-    fn keep(&mut self, dialogue: RicDialogue) {
-        self.open = Some(dialogue);
-    }
-
     /// Checks that the node still serves this association, and that it has sent no error before: the deletion of a subscription that
-    /// it does not have, which it must refuse (8.2.2.3).
-    fn fence(&mut self, dialogue: &mut RicDialogue) -> Step {
-        self.fence_with(dialogue, |_| None)
-    }
-
-    /// As [`RicSide::fence`]; `look` judges what comes before.
+    /// it does not have, which it must refuse (8.2.2.3). `look` judges what comes before.
     fn fence_with(&mut self, dialogue: &mut RicDialogue, mut look: impl FnMut(&Pdu<'static>) -> Option<Step>) -> Step {
         let request_id = self.request_id();
         dialogue.send(RicSubscriptionDeleteRequest { request_id, ran_function_id: UNKNOWN_FUNCTION })?;
@@ -191,5 +165,48 @@ impl<'a> RicSide<'a> {
             }
             _ => look(pdu),
         })
+    }
+}
+
+impl Side for RicSide<'_> {
+    type Responder = RicResponder;
+    const PEER: &'static str = "node";
+
+    /// The version of the node, once it has set up.
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn transaction(&mut self) -> Option<TransactionId> {
+        self.transactions += 1;
+        messages::transaction(self.version, self.transactions)
+    }
+
+    /// Returns the present association, or the next of the node.
+    fn begin(&mut self) -> Step<RicDialogue> {
+        match self.open.take() {
+            Some(dialogue) => Ok(dialogue),
+            None => self.new_dialogue(),
+        }
+    }
+
+    fn fence(&mut self, dialogue: &mut RicDialogue) -> Step {
+        self.fence_with(dialogue, |_| None)
+    }
+
+    /// Keeps the association for the next check.
+    fn end(&mut self, dialogue: RicDialogue) {
+        self.open = Some(dialogue);
+    }
+
+    /// The association is served, or another one, with which the node comes back.
+    fn survives(&mut self, association: Option<RicDialogue>) -> Step {
+        let mut dialogue = match association.map_or_else(|| self.begin(), Ok) {
+            Ok(dialogue) => dialogue,
+            Err(_) => return fail("the node ended the association and did not come back"),
+        };
+        self.fence(&mut dialogue)?;
+        self.end(dialogue);
+        Ok(())
     }
 }

@@ -1,10 +1,11 @@
 //! What a RIC answers besides a check, so that the node continues.
 
 use e2ap::{
-    E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigRemovalAckItem, E2NodeComponentConfigUpdateAckItem,
-    E2NodeComponentConfigUpdateAckItemV1, E2NodeComponentConfigurationAck, E2NodeConfigurationUpdateAcknowledge,
-    E2RemovalResponse, E2SetupRequest, E2SetupResponse, GlobalRicId, Pdu, PlmnIdentity, RanFunctionIdItem,
-    ResetResponse, RicActionConfirmedForModification, RicActionConfirmedForRemoval, RicServiceUpdateAcknowledge,
+    E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigAdditionItem, E2NodeComponentConfigRemovalAckItem,
+    E2NodeComponentConfigUpdateAckItem, E2NodeComponentConfigUpdateAckItemV1, E2NodeComponentConfigUpdateItemV1,
+    E2NodeComponentConfigurationAck, E2NodeConfigurationUpdateAcknowledge, E2RemovalResponse, E2SetupRequest,
+    E2SetupResponse, GlobalRicId, Items, Pdu, PlmnIdentity, RanFunctionIdItem, ResetResponse,
+    RicActionConfirmedForModification, RicActionConfirmedForRemoval, RicServiceUpdateAcknowledge,
     RicSubscriptionModificationConfirm, UpdateOutcome,
 };
 
@@ -12,6 +13,30 @@ use crate::dialogue::Responder;
 
 const ACCEPTED: E2NodeComponentConfigurationAck =
     E2NodeComponentConfigurationAck { outcome: UpdateOutcome::Success, failure_cause: None };
+
+/// The acknowledgement of configurations in v01.01.
+fn acknowledged_v1(
+    list: &Items<'static, E2NodeComponentConfigUpdateItemV1<'static>>,
+) -> Items<'static, E2NodeComponentConfigUpdateAckItemV1> {
+    let item = |item: &E2NodeComponentConfigUpdateItemV1<'_>| E2NodeComponentConfigUpdateAckItemV1 {
+        component_type: item.component_type,
+        id: item.id,
+        ack: ACCEPTED,
+    };
+    list.iter().map(item).collect()
+}
+
+/// The acknowledgement of added components.
+fn acknowledged(
+    list: &Items<'static, E2NodeComponentConfigAdditionItem<'static>>,
+) -> Items<'static, E2NodeComponentConfigAdditionAckItem<'static>> {
+    let item = |item: &E2NodeComponentConfigAdditionItem<'static>| E2NodeComponentConfigAdditionAckItem {
+        interface_type: item.interface_type,
+        id: item.id.clone(),
+        ack: ACCEPTED,
+    };
+    list.iter().map(item).collect()
+}
 
 /// The response to a setup request: everything is accepted.
 pub(super) fn response(request: &E2SetupRequest<'static>) -> E2SetupResponse<'static> {
@@ -22,24 +47,8 @@ pub(super) fn response(request: &E2SetupRequest<'static>) -> E2SetupResponse<'st
         ran_functions_accepted: accepted
             .map(|list| list.iter().map(|item| RanFunctionIdItem { id: item.id, revision: item.revision }).collect()),
         ran_functions_rejected: None,
-        component_config_update_ack_v1: request.component_config_update_v1.as_ref().map(|list| {
-            list.iter()
-                .map(|item| E2NodeComponentConfigUpdateAckItemV1 {
-                    component_type: item.component_type,
-                    id: item.id,
-                    ack: ACCEPTED,
-                })
-                .collect()
-        }),
-        component_config_addition_ack: request.component_config_addition.as_ref().map(|list| {
-            list.iter()
-                .map(|item| E2NodeComponentConfigAdditionAckItem {
-                    interface_type: item.interface_type,
-                    id: item.id.clone(),
-                    ack: ACCEPTED,
-                })
-                .collect()
-        }),
+        component_config_update_ack_v1: request.component_config_update_v1.as_ref().map(acknowledged_v1),
+        component_config_addition_ack: request.component_config_addition.as_ref().map(acknowledged),
     }
 }
 
@@ -69,24 +78,8 @@ impl Responder for RicResponder {
             }
             Pdu::E2NodeConfigurationUpdate(update) => E2NodeConfigurationUpdateAcknowledge {
                 transaction_id: update.transaction_id,
-                component_config_update_ack_v1: update.component_config_update_v1.as_ref().map(|list| {
-                    list.iter()
-                        .map(|item| E2NodeComponentConfigUpdateAckItemV1 {
-                            component_type: item.component_type,
-                            id: item.id,
-                            ack: ACCEPTED,
-                        })
-                        .collect()
-                }),
-                component_config_addition_ack: update.component_config_addition.as_ref().map(|list| {
-                    list.iter()
-                        .map(|item| E2NodeComponentConfigAdditionAckItem {
-                            interface_type: item.interface_type,
-                            id: item.id.clone(),
-                            ack: ACCEPTED,
-                        })
-                        .collect()
-                }),
+                component_config_update_ack_v1: update.component_config_update_v1.as_ref().map(acknowledged_v1),
+                component_config_addition_ack: update.component_config_addition.as_ref().map(acknowledged),
                 component_config_update_ack: update.component_config_update.as_ref().map(|list| {
                     list.iter()
                         .map(|item| E2NodeComponentConfigUpdateAckItem {

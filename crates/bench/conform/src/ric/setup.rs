@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use e2ap::{Cause, CauseMisc, Criticality, E2SetupFailure, Pdu, TimeToWait, Version};
 
 use super::{RicSide, response};
+use crate::both::Side;
+use crate::both::criticality::altered;
 use crate::check::{fail, inconclusive};
-use crate::criticality::altered;
 use crate::dialogue::encode;
 use crate::{Check, expect};
 
@@ -23,7 +24,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 expect::each_once("RAN function", &functions, &functions)?;
                 dialogue.send(response(&request))?;
                 side.fence(&mut dialogue)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -82,7 +83,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                     dialogue.send(response(&request))?;
                 }
                 side.fence(&mut dialogue)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -95,7 +96,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 let octets = encode(&response(&request).into(), side.version)?;
                 dialogue.send_octets(&altered(&octets, Criticality::Ignore)?);
                 side.fence(&mut dialogue)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -127,7 +128,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
             "8.3.1.1",
             "a node that has lost its association sets up on another one, with the same id",
             |side: &mut RicSide<'_>| {
-                let before = side.dialogue()?;
+                let before = side.begin()?;
                 let id = side.node.as_ref().map(|node| node.global_e2_node_id);
                 before.close();
                 let (mut dialogue, request) = match side.accept() {
@@ -139,7 +140,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 }
                 dialogue.send(response(&request))?;
                 side.fence(&mut dialogue)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         ),
@@ -154,7 +155,7 @@ pub(super) fn checks<'a>() -> Vec<Check<RicSide<'a>>> {
                 expect::each_once("component", &ids, &ids)?;
                 dialogue.send(response(&request))?;
                 side.fence(&mut dialogue)?;
-                side.keep(dialogue);
+                side.end(dialogue);
                 Ok(())
             },
         )

@@ -88,7 +88,7 @@ impl Campaign<'_> {
             // the generator has it in its schedule
             FaultKind::ReconnectStorm => Ok(()),
             FaultKind::SlowReader => self.applications.order(|| Order::Sleep(duration)),
-            FaultKind::DuplicateNode => self.generator.duplicate(1, self.clock.now_ns()),
+            FaultKind::DuplicateNode => self.generator.duplicate(self.scenario.first, self.clock.now_ns()),
             FaultKind::Malformed | FaultKind::HalfOpen => {
                 let (address, config, seed) = (self.address.clone(), self.link.clone(), self.scenario.seed);
                 thread::Builder::new().name("faults".to_owned()).spawn(move || {

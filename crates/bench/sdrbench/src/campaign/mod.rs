@@ -10,16 +10,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::bail;
 use e2ap::Codec;
+use e2ap::e42::E42Version;
 use ferric::Endpoint;
 use ferric::link::{self, Address};
 use ferric::xapp::{Xapp, XappConfig};
+use rest::client::ClientConfig;
 
 use crate::clock::Clock;
 use crate::content::flexran::FlexRanContent;
 use crate::content::{Content, ContentConfig};
 use crate::generator::{Generator, GeneratorConfig};
-use crate::northbound::{Applications, FerricXapp, Northbound, NorthboundConfig};
+use crate::northbound::{Applications, E42, FerricXapp, Northbound, NorthboundConfig};
 use crate::report::{GeneratorInfo, HostInfo, Report, SCHEMA, ScenarioInfo, StepReport, TargetInfo};
+use crate::rest_clients::RestClients;
 use crate::scenario::{Protocol, Scenario, Step};
 use crate::southbound::Southbound;
 use crate::southbound::e2::E2;
@@ -34,6 +37,8 @@ pub struct Options {
     pub target: Endpoint,
     /// Where applications connect.
     pub applications: ApplicationAccess,
+    /// Where REST clients send their requests, and their credentials; needed by a scenario with REST clients only.
+    pub rest: Option<ClientConfig>,
     /// The processes of the controller; empty to find the one that listens at the address.
     pub processes: Vec<u32>,
     /// Threads of the generator.
@@ -51,6 +56,8 @@ pub enum ApplicationAccess {
     Find,
     /// A ferric RIC at this address for xApps.
     Ferric(Address),
+    /// A controller for FlexRIC's xApps at this address, and the version of E2AP that it was built with.
+    E42(Address, E42Version),
     /// There are none: setups only.
     None,
 }
@@ -73,8 +80,11 @@ struct Campaign<'a> {
     /// Whether agents find out what the controller has read.
     confirms: bool,
     applications: Applications,
+    rest: Option<RestClients>,
     address: Address,
     link: link::Config,
+    /// Steps that applications were told to begin.
+    steps: u64,
     /// Agents that were told to connect.
     connected: u32,
     stop: &'a AtomicBool,
@@ -91,14 +101,20 @@ const DISCOVERY: Duration = Duration::from_secs(2);
 /// Runs a scenario until its end or until `stop` is raised.
 ///
 /// # Errors
-/// If the emulated RAN cannot be recorded, a thread cannot be started, or an application has no session with the controller. What the
-/// controller does to agents is part of the report.
+/// If the scenario has REST clients and `options` have no address for them, or the reverse, the emulated RAN cannot be recorded, a
+/// thread cannot be started, or an application has no session with the controller. What the controller does to agents is part of the
+/// report.
 pub fn run(
     scenario: &Scenario,
     options: &Options,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> anyhow::Result<Report> {
+    match (&scenario.rest, &options.rest) {
+        (Some(_), None) => bail!("the scenario has REST clients: give the controller's address for them with --rest"),
+        (None, Some(_)) => bail!("the scenario has no REST clients: leave --rest out, or add a table [rest]"),
+        _ => {}
+    }
     let parts = Parts::of(scenario, options)?;
     let southbound = Arc::clone(&parts.southbound);
     let address = options.target.address.clone();
@@ -116,6 +132,7 @@ pub fn run(
         ues: scenario.ues,
         confirm_every: scenario.confirm_every,
         users: scenario.users.clone(),
+        first: scenario.first,
         seed: scenario.seed,
     })?;
     let (mut name, mut applications) = ("none".to_owned(), Applications::none());
@@ -123,7 +140,8 @@ pub fn run(
     if let Some(content) = parts.content
         && let Some(northbound) = northbound(options, &target)
     {
-        let config = NorthboundConfig { clock, content, requests: scenario.requests, seed: scenario.seed, number: 0 };
+        let (requests, seed, first) = (scenario.requests, scenario.seed, scenario.first);
+        let config = NorthboundConfig { clock, content, requests, seed, number: 0, first };
         name = northbound.name();
         applications = Applications::start(&northbound, &config, scenario.applications)?;
     }
@@ -138,6 +156,7 @@ pub fn run(
             url: options.target.to_string(),
             southbound: southbound.name(),
             northbound: name,
+            rest: options.rest.as_ref().map(|config| config.url.clone()),
             program: target.program(),
         },
         host: HostInfo::current(),
@@ -161,6 +180,10 @@ pub fn run(
     let steps: Vec<Step> = scenario.steps().into_iter().filter(|step| !is_measured(&report, step)).collect();
     let connections_s = f64::from(scenario.agents.iter().max().copied().unwrap_or(0)) / scenario.setups_per_s;
     let planned_s = steps.len() as f64 * scenario.step_s() + connections_s;
+    let rest = match scenario.rest.as_ref().zip(options.rest.as_ref()) {
+        Some((load, config)) => Some(RestClients::start(load, config, clock, scenario.seed)?),
+        None => None,
+    };
     let mut campaign = Campaign {
         scenario,
         clock,
@@ -168,8 +191,10 @@ pub fn run(
         generator,
         confirms: southbound.confirms_reports(),
         applications,
+        rest,
         address,
         link: options.link.clone(),
+        steps: 0,
         connected: 0,
         stop,
         observer,
@@ -217,7 +242,7 @@ impl Parts {
                         "FlexRAN agents have no FlatBuffers: give the target without +flat, such as tcp://127.0.0.1:2210"
                     );
                 }
-                if matches!(options.applications, ApplicationAccess::Ferric(_)) {
+                if matches!(options.applications, ApplicationAccess::Ferric(_) | ApplicationAccess::E42(..)) {
                     bail!("xApps do not see FlexRAN agents: leave --xapp out, or use a scenario with E2 nodes");
                 }
                 let content = Arc::new(FlexRanContent::record(scenario.max_ues, scenario.seed)?);
@@ -237,11 +262,17 @@ fn is_measured(report: &Report, step: &Step) -> bool {
 fn northbound(options: &Options, target: &Target) -> Option<Arc<dyn Northbound>> {
     let config = |timeout: Duration| {
         let default = XappConfig::default();
-        let link = link::Config { max_pdu_octets: default.link.max_pdu_octets, ..options.link.clone() };
+        // agents have small outboxes; an application may unsubscribe from thousands of nodes at once
+        let link::Config { max_pdu_octets, outbox_octets, .. } = default.link;
+        let link = link::Config { max_pdu_octets, outbox_octets, ..options.link.clone() };
         XappConfig { connect_timeout: timeout, reconnect: None, link, ..default }
     };
     let address = match &options.applications {
         ApplicationAccess::None => return None,
+        ApplicationAccess::E42(address, version) => {
+            let XappConfig { link, .. } = config(DISCOVERY);
+            return Some(Arc::new(E42 { address: address.clone(), version: *version, link }));
+        }
         ApplicationAccess::Ferric(address) => address.clone(),
         ApplicationAccess::Find => {
             // other programs may take a hello of another protocol amiss

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::generator::{Window, WindowCounts};
 use crate::northbound::{Order, Received};
 use crate::report::{FaultReport, Second};
+use crate::rest_clients::{RestClients, RestCounts};
 use crate::scenario::{Fault, FaultKind};
 use crate::statistics::add;
 use crate::target::Sample;
@@ -24,6 +25,8 @@ pub(super) struct Repetition {
     pub sent: WindowCounts,
     /// Of each application.
     pub received: Vec<Received>,
+    /// Of all REST clients.
+    pub rest: Option<RestCounts>,
     pub before: Option<Sample>,
     pub after: Option<Sample>,
     pub seconds: Vec<Second>,
@@ -63,6 +66,7 @@ impl Campaign<'_> {
         let window = Window { from_ns, until_ns: from_ns + (self.scenario.duration_s * 1e9) as u64 };
         self.generator.count(window)?;
         self.applications.order(|| Order::Count(window))?;
+        self.rest.as_ref().map(|clients| clients.count(window)).transpose()?;
         if self.scenario.probes_per_s > 0.0 {
             self.generator.probe(window, (1e9 / self.scenario.probes_per_s) as u64)?;
         }
@@ -89,10 +93,11 @@ impl Campaign<'_> {
             true => vec![self.confirmed(&sent)?],
             false => self.applications.collect()?,
         };
+        let rest = self.rest.as_ref().map(RestClients::collect).transpose()?;
         let seconds = course(&samples, &received);
         let faults = breakages.iter().map(|breakage| breakage.report(number, self.scenario.limit_ms, &seconds, window));
         let faults = faults.collect();
-        Ok(Some(Repetition { window, sent, received, before, after, seconds, faults }))
+        Ok(Some(Repetition { window, sent, received, rest, before, after, seconds, faults }))
     }
 
     /// What the controller has read of the window. Reports that were dropped before they were sent have an answer behind them, too.

@@ -4,8 +4,11 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::northbound::Order;
-use crate::report::{FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, Second, StepReport};
+use crate::northbound::{Order, Progress};
+use crate::report::{
+    FaultReport, GeneratorInfo, Histograms, KneeReport, KneeTry, RestReport, Second, StepReport, TenantsReport,
+};
+use crate::rest_clients::RestCounts;
 use crate::scenario::{Knee, Step};
 use crate::statistics::{Counts, Estimate, Percentiles, add, fairness, slope};
 use crate::target::Target;
@@ -32,7 +35,8 @@ impl Campaign<'_> {
         self.say(&format!("{label}: connecting"));
         let before = Totals::of(self);
         self.connect(agents)?;
-        self.applications.order(|| Order::Subscribe { period_ms })?;
+        self.steps += 1;
+        self.applications.order(|| Order::Subscribe { period_ms, agents })?;
         let agents_up = self.await_agents(agents)?;
         self.say(&format!("{label}: {agents_up} agents report; warming up"));
         self.sleep(Duration::from_secs_f64(self.scenario.warm_up_s));
@@ -68,13 +72,14 @@ impl Campaign<'_> {
 
     /// Has as many agents as the step needs connect, or others close their connections.
     fn connect(&mut self, agents: u32) -> anyhow::Result<()> {
+        let first = self.scenario.first;
         if agents < self.connected {
-            self.generator.keep(agents)?;
+            self.generator.keep(first - 1 + agents)?;
         } else {
             let begin_ns = self.clock.now_ns() + 10_000_000;
             let pause_ns = 1e9 / self.scenario.setups_per_s;
             let due_ns = |at: u32| begin_ns + (f64::from(at) * pause_ns) as u64;
-            self.generator.connect((self.connected + 1..=agents).map(|n| (n, due_ns(n - self.connected - 1))))?;
+            self.generator.connect((self.connected..agents).map(|n| (first + n, due_ns(n - self.connected))))?;
         }
         self.connected = agents;
         Ok(())
@@ -101,9 +106,17 @@ impl Campaign<'_> {
         let subscribed = match self.confirms {
             // by the controller itself
             true => Some(self.generator.subscribed()),
-            false => self.applications.progress().map(|progress| progress.subscribed.load(Relaxed)).min(),
+            false => self.applications.progress().map(|progress| self.subscribed(progress)).min(),
         };
         self.generator.up().min(subscribed.unwrap_or(u64::MAX))
+    }
+
+    /// The subscriptions of an application to the agents of this step.
+    fn subscribed(&self, progress: &Progress) -> u64 {
+        match progress.steps.load(Acquire) < self.steps {
+            true => 0,
+            false => progress.subscribed.load(Relaxed),
+        }
     }
 
     fn evaluate(
@@ -123,6 +136,7 @@ impl Campaign<'_> {
         let (mut lost, mut duplicated, mut reordered, mut failed, mut offered, mut octets) = (0, 0, 0, 0, 0, 0);
         let mut series: Vec<Second> = Vec::new();
         let mut faults: Vec<FaultReport> = Vec::new();
+        let mut tenants: std::collections::HashMap<u32, (u64, u64)> = std::collections::HashMap::new();
         let mut shares: std::collections::HashMap<(usize, u32), u64> = std::collections::HashMap::new();
         for repetition in repetitions {
             add(&mut lateness, &repetition.sent.lateness);
@@ -134,6 +148,10 @@ impl Campaign<'_> {
                 duplicated += received.duplicates;
                 reordered += received.reordered;
                 failed += received.failed;
+                for (tenant, (answers, sum_ns)) in &received.by_tenant {
+                    let (all_answers, all_ns) = tenants.entry(*tenant).or_default();
+                    (*all_answers, *all_ns) = (*all_answers + answers, *all_ns + sum_ns);
+                }
                 for (subscription, count) in &received.by_subscription {
                     *shares.entry((at, *subscription)).or_default() += count;
                 }
@@ -166,6 +184,16 @@ impl Campaign<'_> {
             why_invalid.push(format!(
                 "the generator was late: 99th percentile {:.1} ms, {} ms are allowed (`max_lateness_ms`); the host is too busy",
                 generator.lateness_p99_us / 1e3,
+                self.scenario.max_lateness_ms
+            ));
+        }
+        let (rest, rest_latency) = rest_report(repetitions).unzip();
+        if let Some(RestReport { lateness_p99_us, .. }) = rest
+            && lateness_p99_us > 1e3 * self.scenario.max_lateness_ms
+        {
+            why_invalid.push(format!(
+                "REST clients were late by themselves: 99th percentile {:.1} ms, {} ms are allowed (`max_lateness_ms`); the host is too busy",
+                lateness_p99_us / 1e3,
                 self.scenario.max_lateness_ms
             ));
         }
@@ -208,6 +236,8 @@ impl Campaign<'_> {
             control_us: Percentiles::of(&controls, 1e3),
             subscription_us: Percentiles::of(&subscriptions, 1e3),
             failed_requests: failed,
+            tenants: TenantsReport::of(&tenants),
+            rest,
             cpu_us_per_message: estimate(&|r| {
                 let reports: u64 = r.received.iter().map(|received| received.reports).sum();
                 (reports > 0).then_some(r.cpu_ns()? as f64 / 1e3 / reports as f64)
@@ -234,6 +264,7 @@ impl Campaign<'_> {
                 control_ns: Counts::from(&controls),
                 subscription_ns: Counts::from(&subscriptions),
                 lateness_ns: Counts::from(&lateness),
+                rest_ns: rest_latency.unwrap_or_default(),
             },
         }
     }
@@ -247,9 +278,7 @@ impl Campaign<'_> {
         let mut is_within = |campaign: &mut Self, agents: u32| -> anyhow::Result<Option<bool>> {
             let Some(measured) = campaign.step(Step { cores, agents, period_ms })? else { return Ok(None) };
             let p99_us = measured.indication_p99_us.map(|estimate| estimate.mean);
-            let is_within = measured.lost == 0
-                && measured.agents_up >= u64::from(agents)
-                && p99_us.is_some_and(|p99_us| p99_us < limit_us);
+            let is_within = measured.agents_up >= u64::from(agents) && is_within_limit(measured.lost, p99_us, limit_us);
             tried.push(KneeTry { agents, p99_us, lost: measured.lost, is_within });
             Ok(Some(is_within))
         };
@@ -258,6 +287,11 @@ impl Campaign<'_> {
         let reports_per_s = agents.map(|agents| f64::from(agents) * 1000.0 / f64::from(period_ms));
         Ok(Some(KneeReport { agents, reports_per_s, is_lower_bound, tried }))
     }
+}
+
+/// Whether nothing is lost, and the 99th percentile is below the limit.
+fn is_within_limit(lost: u64, p99_us: Option<f64>, limit_us: f64) -> bool {
+    lost == 0 && p99_us.is_some_and(|p99_us| p99_us < limit_us)
 }
 
 /// The highest load within the limit, and whether it is the highest of all; the load is `None` if the lowest one is beyond the limit.
@@ -304,6 +338,31 @@ impl Totals {
     }
 }
 
+/// What became of the requests of REST clients, and the counts of their delays.
+fn rest_report(repetitions: &[Repetition]) -> Option<(RestReport, Counts)> {
+    let counted: Vec<(&RestCounts, f64)> =
+        repetitions.iter().filter_map(|r| Some((r.rest.as_ref()?, r.window.seconds()))).collect();
+    let mut all = RestCounts::default();
+    counted.iter().for_each(|(counts, _)| all.add(counts));
+    let rate = |of: &dyn Fn(&RestCounts) -> u64| {
+        let rates: Vec<f64> = counted.iter().map(|(counts, seconds)| of(counts) as f64 / seconds).collect();
+        Estimate::of(&rates)
+    };
+    let p99_us =
+        |counts: &RestCounts| (!counts.latency.is_empty()).then(|| counts.latency.value_at_quantile(0.99) as f64 / 1e3);
+    let report = RestReport {
+        offered_per_s: rate(&|counts| counts.requests)?,
+        achieved_per_s: rate(&|counts| counts.answered)?,
+        requests: all.requests,
+        failed: all.failed,
+        failure: all.failure,
+        latency_us: Percentiles::of(&all.latency, 1e3),
+        latency_p99_us: Estimate::of(&counted.iter().filter_map(|(counts, _)| p99_us(counts)).collect::<Vec<_>>()),
+        lateness_p99_us: all.lateness.value_at_quantile(0.99) as f64 / 1e3,
+    };
+    Some((report, Counts::from(&all.latency)))
+}
+
 /// The part of the controller's processor time in user mode.
 fn user_share(repetitions: &[Repetition]) -> Option<f64> {
     let (mut user, mut all) = (0, 0);
@@ -333,7 +392,81 @@ fn threads(repetitions: &[Repetition]) -> Vec<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use radio::Random;
+
     use super::*;
+    use crate::generator::Window;
+    use crate::northbound::Received;
+
+    /// The service of a report at the M/D/1 server, in nanoseconds.
+    const SERVICE_NS: u64 = 50_000;
+    /// Reports of an agent, per second.
+    const REPORTS_PER_S: f64 = 100.0;
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// A repetition in virtual time: reports of agents arrive as a Poisson process, and each is read after a service of constant length.
+    /// Returns what was lost, and the 99th percentile in microseconds.
+    fn md1(agents: u32, seed: u64) -> (u64, f64) {
+        let window = Window { from_ns: SECOND_NS, until_ns: 6 * SECOND_NS };
+        let (mut random, mut received) = (Random::new(seed, 0), Received::default());
+        received.begin(window);
+        let (mut due_ns, mut free_ns, mut offered) = (0, 0, 0);
+        loop {
+            due_ns += (random.exponential(1e9 / (f64::from(agents) * REPORTS_PER_S))) as u64;
+            if due_ns >= window.until_ns {
+                break;
+            }
+            free_ns = free_ns.max(due_ns) + SERVICE_NS;
+            offered += u64::from(window.contains(due_ns));
+            // what arrives after the time for the last reports is lost, as in a run
+            if free_ns < window.until_ns + 900_000_000 {
+                received.report(1, None, due_ns, free_ns);
+            }
+        }
+        (offered - received.reports, received.latency.value_at_quantile(0.99) as f64 / 1e3)
+    }
+
+    /// The utilisation at which 1 % of the waiting times at an M/D/1 server exceed so many services (Crommelin, 1932).
+    fn utilisation_with_p99(services: f64) -> f64 {
+        let within = |u: f64| -> f64 {
+            let terms = (0..=services as u32).map(|k| {
+                let x = u * (services - f64::from(k));
+                let factors: f64 = (1..=k).map(|i| -x / f64::from(i)).product();
+                x.exp() * factors
+            });
+            (1.0 - u) * terms.sum::<f64>()
+        };
+        let (mut low, mut high) = (0.1, 0.99);
+        for _ in 0..50 {
+            let middle = (low + high) / 2.0;
+            if within(middle) > 0.99 { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    #[test]
+    fn knee_of_a_server_with_constant_service_is_found_within_five_percent() {
+        // waiting and service of 1 ms together
+        let exact = utilisation_with_p99(19.0) * 1e9 / SERVICE_NS as f64 / REPORTS_PER_S;
+        assert!((150.0..195.0).contains(&exact), "{exact} agents, of 200 at the capacity");
+        let knee = Knee { from: 20, until: 240, tolerance_percent: 1.0 };
+        let mut tried = 0;
+        let found = bisect(&knee, |agents| {
+            tried += 1;
+            let repetitions = [1, 2].map(|seed| md1(agents, seed));
+            let p99_us = Estimate::of(&repetitions.map(|(_, p99_us)| p99_us)).map(|estimate| estimate.mean);
+            Ok(Some(is_within_limit(repetitions.iter().map(|(lost, _)| lost).sum(), p99_us, 1000.0)))
+        });
+        let (Some(agents), is_lower_bound) = found.unwrap().unwrap() else {
+            panic!("the lowest load is within the limit")
+        };
+        assert!(!is_lower_bound && tried < 12);
+        assert!((f64::from(agents) / exact - 1.0).abs() < 0.05, "{agents} and {exact}");
+        // beyond the capacity, the server falls behind further than the time for the last reports
+        let (lost, _) = md1(260, 1);
+        assert!(lost > 0);
+        assert!(!is_within_limit(lost, Some(1.0), 1000.0));
+    }
 
     #[test]
     fn bisection_finds_the_highest_load_within_the_limit() {

@@ -51,6 +51,8 @@ pub struct GeneratorConfig {
     pub confirm_every: usize,
     /// How users come and go; `None` if each agent has the same UEs all the time.
     pub users: Option<UsersConfig>,
+    /// The number of the first agent.
+    pub first: u32,
     /// The seed of all random times.
     pub seed: u64,
 }
@@ -120,6 +122,8 @@ enum Command {
 /// A running generator; it ends when it is dropped.
 pub struct Generator {
     threads: Vec<(Sender<Command>, Waker, JoinHandle<anyhow::Result<()>>)>,
+    /// The number of the probe: another one at each generator.
+    probe: u32,
     /// What all threads count together.
     pub totals: Arc<Totals>,
 }
@@ -140,7 +144,7 @@ impl Generator {
             let thread = std::thread::Builder::new().name(format!("agents-{number}"));
             threads.push((commands, waker, thread.spawn(move || worker.run()).context("cannot start a thread")?));
         }
-        Ok(Generator { threads, totals })
+        Ok(Generator { threads, probe: FIRST_PROBE + config.first, totals })
     }
 
     fn send(&self, thread: usize, command: Command) -> anyhow::Result<()> {
@@ -198,7 +202,7 @@ impl Generator {
     /// As [`Generator::connect`].
     pub fn probe(&self, window: Window, every_ns: u64) -> anyhow::Result<()> {
         let (from_ns, until_ns) = (window.from_ns, window.until_ns);
-        self.send(0, Command::Probe { number: FIRST_PROBE, from_ns, every_ns, until_ns })
+        self.send(0, Command::Probe { number: self.probe, from_ns, every_ns, until_ns })
     }
 
     /// Counts what is planned in the window.

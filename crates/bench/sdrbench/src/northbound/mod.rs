@@ -1,11 +1,14 @@
 //! The side of the controller under test that faces applications.
 
+mod e42;
 mod ferric_xapp;
 mod received;
+mod session;
+mod slices;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,6 +18,7 @@ use crate::clock::Clock;
 use crate::content::Content;
 use crate::generator::Window;
 
+pub use e42::E42;
 pub use ferric_xapp::FerricXapp;
 pub use received::{Received, Second};
 
@@ -34,23 +38,29 @@ pub struct NorthboundConfig {
     pub seed: u64,
     /// The number of the application, from 0 on.
     pub number: u32,
+    /// The number of the first agent: agents of other generators have other numbers.
+    pub first: u32,
 }
 
 /// What an application requests beside its subscriptions, at random times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Requests {
-    /// Slice requests per second: a slice is created, changed or deleted at a random agent.
+    /// Slice requests per second: a random tenant creates a slice at a random agent, or changes or deletes the one that it has.
     pub slices_per_s: f64,
+    /// The tenants of the application.
+    pub tenants: u32,
     /// Subscriptions that end and begin again, per second, each at a random agent.
     pub resubscriptions_per_s: f64,
 }
 
 /// An order to an application.
 pub enum Order {
-    /// Request reports of all agents, with this period.
+    /// Request reports of the agents of a step.
     Subscribe {
-        /// The period.
+        /// Their period.
         period_ms: u32,
+        /// How many agents there are.
+        agents: u32,
     },
     /// Count what was planned in the window.
     Count(Window),
@@ -65,7 +75,9 @@ pub enum Order {
 pub struct Progress {
     /// Nodes that it knows.
     pub nodes: AtomicU64,
-    /// Subscriptions that were accepted, less those that have ended.
+    /// Steps that it has begun.
+    pub steps: AtomicU64,
+    /// Subscriptions of the step that were accepted, less those that have ended.
     pub subscribed: AtomicU64,
     /// Requests that have failed.
     pub failed: AtomicU64,
@@ -143,7 +155,7 @@ impl Applications {
         for application in &mut self.threads {
             let is_sent = application.orders.as_ref().is_some_and(|orders| orders.send(order()).is_ok());
             if !is_sent {
-                return Err(application.reason());
+                return Err(application.end());
             }
         }
         Ok(())
@@ -160,14 +172,15 @@ impl Applications {
             let (reply, received) = mpsc::channel();
             let is_sent = application.orders.as_ref().is_some_and(|orders| orders.send(Order::Collect(reply)).is_ok());
             if !is_sent {
-                return Err(application.reason());
+                return Err(application.end());
             }
             replies.push(received);
         }
         for (application, received) in self.threads.iter_mut().zip(replies) {
             match received.recv_timeout(PATIENCE) {
                 Ok(counts) => all.push(counts),
-                Err(_) => return Err(application.reason()),
+                Err(RecvTimeoutError::Disconnected) => return Err(application.end()),
+                Err(RecvTimeoutError::Timeout) => return Err(anyhow!("an xApp of the benchmark does not answer")),
             }
         }
         Ok(all)
@@ -181,15 +194,16 @@ impl Applications {
     /// The reason for which an application has ended, if one has.
     pub fn failure(&mut self) -> Option<anyhow::Error> {
         let ended = self.threads.iter_mut().find(|a| a.thread.as_ref().is_some_and(JoinHandle::is_finished));
-        ended.map(Application::reason)
+        ended.map(Application::end)
     }
 }
 
 impl Application {
-    fn reason(&mut self) -> anyhow::Error {
-        match self.thread.take_if(|thread| thread.is_finished()).map(JoinHandle::join) {
+    /// The reason for which it has ended, or is about to end: it takes no orders any more.
+    fn end(&mut self) -> anyhow::Error {
+        match self.thread.take().map(JoinHandle::join) {
             Some(Ok(Err(error))) => error,
-            _ => anyhow!("an xApp of the benchmark does not answer or has ended"),
+            _ => anyhow!("an xApp of the benchmark has ended"),
         }
     }
 }

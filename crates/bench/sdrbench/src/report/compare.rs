@@ -38,14 +38,20 @@ pub struct Row {
 /// A name and where a step has the value.
 type Value = (&'static str, fn(&StepReport) -> Option<Estimate>);
 
-const VALUES: [Value; 5] = [
+const VALUES: [Value; 7] = [
     ("achieved_per_s", |step| Some(step.achieved_per_s)),
     ("indication_p99_us", |step| step.indication_p99_us),
     ("cpu_us_per_message", |step| step.cpu_us_per_message),
     ("cpu_share", |step| step.cpu_share),
-    // counted, not estimated
-    ("lost", |step| Some(Estimate { mean: step.lost as f64, ci95: Some(0.0) })),
+    ("rest_p99_us", |step| step.rest.as_ref()?.latency_p99_us),
+    ("rest_failed", |step| Some(counted(step.rest.as_ref()?.failed))),
+    ("lost", |step| Some(counted(step.lost))),
 ];
+
+/// A number that is counted, not estimated.
+fn counted(number: u64) -> Estimate {
+    Estimate { mean: number as f64, ci95: Some(0.0) }
+}
 
 impl Comparison {
     /// Compares two reports step by step.

@@ -15,7 +15,8 @@ impl Report {
         let mut out = String::from(
             "agents,period_ms,cores,valid,offered_per_s,achieved_per_s,achieved_ci95,octets,lost,duplicated,reordered,fairness,\
              setup_p50_ms,setup_p99_ms,indication_p50_us,indication_p99_us,indication_p99_ci95,indication_p999_us,indication_max_us,\
-             control_p50_us,control_p99_us,cpu_us_per_message,cpu_us_ci95,cpu_share,rss_bytes,rss_slope_bytes_per_s,switches_per_s,\
+             control_p50_us,control_p99_us,rest_requests,rest_failed,rest_p50_us,rest_p99_us,rest_p999_us,\
+             cpu_us_per_message,cpu_us_ci95,cpu_share,rss_bytes,rss_slope_bytes_per_s,switches_per_s,\
              generator_cpu_share,generator_lateness_p99_us\n",
         );
         for step in &self.steps {
@@ -23,6 +24,7 @@ impl Report {
             cells.push(step.cores.map(|cores| cores.to_string()).unwrap_or_default());
             cells.push(step.valid.to_string());
             let (setup, latency, control) = (step.setup_ms, step.indication_us, step.control_us);
+            let rest = step.rest.as_ref();
             let (p99, cpu) = (step.indication_p99_us, step.cpu_us_per_message);
             let numbers = [
                 Some(step.offered_per_s.mean),
@@ -42,6 +44,11 @@ impl Report {
                 latency.max,
                 control.p50,
                 control.p99,
+                rest.map(|rest| rest.requests as f64),
+                rest.map(|rest| rest.failed as f64),
+                rest.and_then(|rest| rest.latency_us.p50),
+                rest.and_then(|rest| rest.latency_us.p99),
+                rest.and_then(|rest| rest.latency_us.p999),
                 cpu.map(|cpu| cpu.mean),
                 cpu.and_then(|cpu| cpu.ci95),
                 step.cpu_share.map(|share| share.mean),

@@ -54,6 +54,7 @@ impl Report {
             let svg = Plot { title: caption.clone(), panels }.svg();
             writeln!(out, "<figure><figcaption>{}</figcaption>\n{svg}</figure>", escaped(&caption))?;
         }
+        self.write_requests(out)?;
         self.write_faults(out)?;
         if let Some(fit) = &self.model {
             writeln!(out, "<h2>Queueing model</h2><pre>{}</pre>", escaped(&fit.to_string()))?;
@@ -68,6 +69,7 @@ impl Report {
             ("controller", format!("{} ({})", target.url, target.program.as_deref().unwrap_or("elsewhere"))),
             ("agents", target.southbound.clone()),
             ("applications", target.northbound.clone()),
+            ("REST clients", target.rest.clone().unwrap_or("none".to_owned())),
             ("host", format!("{}, {} cores, Linux {}{load}", host.cpu, host.cores, host.kernel)),
             (
                 "generator",
@@ -115,6 +117,54 @@ impl Report {
         writeln!(out, "</table>")
     }
 
+    /// Subscriptions, slice requests and REST requests, where there were any.
+    fn write_requests(&self, out: &mut String) -> std::fmt::Result {
+        let mut rows = Vec::new();
+        for step in &self.steps {
+            rows.push((label(step), "subscription", step.subscription_us, None, None));
+            rows.push((
+                label(step),
+                "slice request",
+                step.control_us,
+                None,
+                step.tenants.map(|tenants| tenants.fairness),
+            ));
+            if let Some(rest) = &step.rest {
+                rows.push((label(step), "REST request", rest.latency_us, Some(rest), None));
+            }
+        }
+        rows.retain(|(_, _, delay, rest, _)| delay.count > 0 || rest.is_some());
+        if rows.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "<h2>Requests of applications</h2><table><tr><th>load</th><th>request</th><th>answers</th><th>planned/s</th><th>failed</th>\
+             <th>p50 µs</th><th>p99 µs</th><th>p99.9 µs</th><th>max µs</th><th>fairness of tenants</th></tr>"
+        )?;
+        let cell = |value: Option<f64>| value.map_or("–".to_owned(), plot::number);
+        for (load, kind, delay, rest, fairness) in rows {
+            // delays of REST include those of requests that were never sent
+            let answers = rest.map_or(delay.count, |rest| rest.requests - rest.failed);
+            write!(out, "<tr><td>{}</td><td>{kind}</td><td>{answers}</td>", escaped(&load))?;
+            let (planned, failed) = (rest.map(|rest| rest.offered_per_s.mean), rest.map(|rest| rest.failed as f64));
+            for value in [planned, failed, delay.p50, delay.p99, delay.p999, delay.max, fairness] {
+                write!(out, "<td>{}</td>", cell(value))?;
+            }
+            writeln!(out, "</tr>")?;
+        }
+        writeln!(out, "</table>")?;
+        let failures = self.steps.iter().filter_map(|step| Some((label(step), step.rest.as_ref()?.failure.as_ref()?)));
+        for (load, failure) in failures {
+            writeln!(out, "<p>{}: the first REST failure was: {}</p>", escaped(&load), escaped(failure))?;
+        }
+        let failed: u64 = self.steps.iter().map(|step| step.failed_requests).sum();
+        match failed {
+            0 => Ok(()),
+            failed => writeln!(out, "<p class=\"invalid\">{failed} requests of xApps have failed.</p>"),
+        }
+    }
+
     fn write_faults(&self, out: &mut String) -> std::fmt::Result {
         let faults: Vec<_> = self.steps.iter().flat_map(|step| &step.faults).collect();
         if faults.is_empty() {
@@ -155,6 +205,19 @@ impl Report {
                     self.over_load("memory, MiB", |step| Some(step.rss_bytes? as f64 / f64::from(1 << 20))),
                     self.over_load("arrived, reports/s", |step| Some(step.achieved_per_s.mean)),
                 ],
+            ));
+        }
+        let with_rest: Vec<_> = self.steps.iter().filter(|step| !step.histograms.rest_ns.0.is_empty()).collect();
+        if !with_rest.is_empty() {
+            let series = with_rest.iter().map(|step| distribution(label(step), &step.histograms.rest_ns)).take(8);
+            plots.push((
+                "Delay of REST requests, from the planned time to the answer: share within that time, up to the 99.9th percentile".to_owned(),
+                vec![Panel {
+                    x: X::Numbers("delay, ms".into()),
+                    y_label: "share of requests".into(),
+                    series: series.collect(),
+                    marks: Vec::new(),
+                }],
             ));
         }
         let cdf = self.steps.iter().filter(|step| !step.histograms.indication_ns.0.is_empty());

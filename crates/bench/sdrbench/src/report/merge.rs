@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use super::{Report, StepReport};
+use super::{Report, RestReport, StepReport, TenantsReport};
 use crate::statistics::{Counts, Estimate, Percentiles, add};
 
 impl Report {
@@ -34,6 +34,22 @@ impl Report {
 fn sum(one: Estimate, other: Estimate) -> Estimate {
     let ci95 = one.ci95.zip(other.ci95).map(|(one, other)| one.hypot(other));
     Estimate { mean: one.mean + other.mean, ci95 }
+}
+
+impl RestReport {
+    /// The sum of two reports, with the percentiles of both.
+    fn merged(self, other: &RestReport, latency_us: Percentiles) -> RestReport {
+        RestReport {
+            offered_per_s: sum(self.offered_per_s, other.offered_per_s),
+            achieved_per_s: sum(self.achieved_per_s, other.achieved_per_s),
+            requests: self.requests + other.requests,
+            failed: self.failed + other.failed,
+            failure: self.failure.or_else(|| other.failure.clone()),
+            latency_us,
+            latency_p99_us: latency_us.p99.map(|mean| Estimate { mean, ci95: None }),
+            lateness_p99_us: self.lateness_p99_us.max(other.lateness_p99_us),
+        }
+    }
 }
 
 impl StepReport {
@@ -69,6 +85,7 @@ impl StepReport {
             (&mut histograms.control_ns, &others.control_ns),
             (&mut histograms.subscription_ns, &others.subscription_ns),
             (&mut histograms.lateness_ns, &others.lateness_ns),
+            (&mut histograms.rest_ns, &others.rest_ns),
         ] {
             let mut both = ours.histogram();
             add(&mut both, &theirs.histogram());
@@ -79,6 +96,20 @@ impl StepReport {
         self.setup_ms = of(&histograms.setup_ns, 1e6);
         self.control_us = of(&histograms.control_ns, 1e3);
         self.subscription_us = of(&histograms.subscription_ns, 1e3);
+        let rest_us = of(&histograms.rest_ns, 1e3);
+        self.rest = match (self.rest.take(), &other.rest) {
+            (Some(one), Some(other)) => Some(one.merged(other, rest_us)),
+            (one, other) => one.or_else(|| other.clone()),
+        };
+        // the number of a tenant is that of its application at its generator
+        self.tenants = match (self.tenants, other.tenants) {
+            (Some(one), Some(other)) => Some(TenantsReport {
+                count: one.count + other.count,
+                fairness: one.fairness.min(other.fairness),
+                slowest_us: one.slowest_us.max(other.slowest_us),
+            }),
+            (one, other) => one.or(other),
+        };
         // the repetitions of two generators are not the same moments
         self.indication_p99_us = self.indication_us.p99.map(|mean| Estimate { mean, ci95: None });
         self.generator.cpu_share = self.generator.cpu_share.max(other.generator.cpu_share);

@@ -6,6 +6,7 @@ mod html;
 mod merge;
 mod text;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -14,10 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Fit;
-use crate::statistics::{Counts, Estimate, Percentiles};
+use crate::statistics::{Counts, Estimate, Percentiles, fairness};
 
 /// The version of the document. A change that a reader must know increments it.
-pub const SCHEMA: &str = "ferric-sdrbench/1";
+pub const SCHEMA: &str = "ferric-sdrbench/2";
 /// The largest report file that is read.
 const MAX_OCTETS: u64 = 256 << 20;
 
@@ -86,6 +87,8 @@ pub struct TargetInfo {
     pub southbound: String,
     /// The interface of the applications.
     pub northbound: String,
+    /// The address of its REST interface, if the scenario has REST clients.
+    pub rest: Option<String>,
     /// Its program, if it runs on the host of the generator.
     pub program: Option<String>,
 }
@@ -166,8 +169,12 @@ pub struct StepReport {
     pub control_us: Percentiles,
     /// Latency of subscriptions.
     pub subscription_us: Percentiles,
-    /// Requests that have failed.
+    /// Requests of xApps that have failed.
     pub failed_requests: u64,
+    /// Slice requests by tenant, if there were any.
+    pub tenants: Option<TenantsReport>,
+    /// REST clients, if the scenario has them.
+    pub rest: Option<RestReport>,
     /// Processor time of the controller for each report.
     pub cpu_us_per_message: Option<Estimate>,
     /// Its processor time as a share of a core.
@@ -196,6 +203,48 @@ pub struct StepReport {
     pub series: Vec<Second>,
     /// The counted values, for exact sums of several programs.
     pub histograms: Histograms,
+}
+
+/// The slice requests of tenants.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TenantsReport {
+    /// Tenants whose requests were answered.
+    pub count: usize,
+    /// Jain's index of the mean delay of each tenant's answers: 1 if none waits longer than the others.
+    pub fairness: f64,
+    /// The largest mean delay of a tenant, in microseconds.
+    pub slowest_us: f64,
+}
+
+impl TenantsReport {
+    /// The report of the answers of each tenant, and the sum of their delays in nanoseconds; `None` without answers.
+    #[must_use]
+    pub fn of(tenants: &HashMap<u32, (u64, u64)>) -> Option<Self> {
+        let means_us = || tenants.values().map(|(answers, sum_ns)| *sum_ns as f64 / 1e3 / (*answers).max(1) as f64);
+        let slowest_us = means_us().reduce(f64::max)?;
+        Some(TenantsReport { count: tenants.len(), fairness: fairness(means_us())?, slowest_us })
+    }
+}
+
+/// The requests of REST clients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RestReport {
+    /// Requests per second that were planned.
+    pub offered_per_s: Estimate,
+    /// Requests per second that were answered with success.
+    pub achieved_per_s: Estimate,
+    /// Requests that were planned.
+    pub requests: u64,
+    /// Requests with another answer than success, without an answer, or not sent since an answer before was too late.
+    pub failed: u64,
+    /// The first failure.
+    pub failure: Option<String>,
+    /// From the planned time of a request to its answer with success, in microseconds. Of a request that was not sent: until it was given up.
+    pub latency_us: Percentiles,
+    /// The 99th percentile over repetitions.
+    pub latency_p99_us: Option<Estimate>,
+    /// The 99th percentile of the time by which clients were late that had no answer to wait for: the generator's lateness.
+    pub lateness_p99_us: f64,
 }
 
 /// A fault and its consequences.
@@ -244,6 +293,8 @@ pub struct Histograms {
     pub subscription_ns: Counts,
     /// Lateness of the generator.
     pub lateness_ns: Counts,
+    /// Delay of REST requests.
+    pub rest_ns: Counts,
 }
 
 /// The result of the search for the highest load.

@@ -49,6 +49,24 @@ impl fmt::Display for Report {
             )?;
         }
         for step in &self.steps {
+            if let Some(rest) = &step.rest {
+                let us = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.0}"));
+                writeln!(
+                    f,
+                    "REST beside {} agents at {} ms: {:.0} requests/s, {:.0} answered/s, {} failed; p50 {}, p99 {}, max {} us",
+                    step.agents,
+                    step.period_ms,
+                    rest.offered_per_s.mean,
+                    rest.achieved_per_s.mean,
+                    rest.failed,
+                    us(rest.latency_us.p50),
+                    us(rest.latency_us.p99),
+                    us(rest.latency_us.max)
+                )?;
+                rest.failure.iter().try_for_each(|failure| writeln!(f, "  first failure: {failure}"))?;
+            }
+        }
+        for step in &self.steps {
             for fault in &step.faults {
                 let recovered = fault
                     .recovered_after_s

@@ -5,7 +5,9 @@ use settings::{Document, Element, Error, Table, TableKeys};
 use e2ap::Version;
 
 use super::{Fault, FaultKind, Knee, Protocol, Scenario};
+use crate::generator::FIRST_PROBE;
 use crate::northbound::Requests;
+use crate::rest_clients::{Arrivals, RestLoad};
 use crate::users::{Crowd, Transmissions, UsersConfig};
 
 const FILE: TableKeys = TableKeys {
@@ -23,6 +25,7 @@ const FILE: TableKeys = TableKeys {
         "users",
         "transmissions",
         "applications",
+        "rest",
         "fault",
         "knee",
     ],
@@ -31,6 +34,7 @@ const AGENTS: TableKeys = TableKeys {
     name: "[agents]",
     keys: &[
         "count",
+        "first",
         "period_ms",
         "setups_per_s",
         "ues",
@@ -50,12 +54,19 @@ const USERS: TableKeys = TableKeys {
 const CROWD: TableKeys = TableKeys { name: "[users.crowd]", keys: &["at_s", "duration_s", "factor"] };
 const TRANSMISSIONS: TableKeys = TableKeys { name: "[transmissions]", keys: &["on_mean_s", "off_mean_s"] };
 const APPLICATIONS: TableKeys =
-    TableKeys { name: "[applications]", keys: &["count", "slices_per_s", "resubscriptions_per_s"] };
+    TableKeys { name: "[applications]", keys: &["count", "slices_per_s", "tenants", "resubscriptions_per_s"] };
+const REST: TableKeys = TableKeys { name: "[rest]", keys: &["clients", "requests_per_s", "arrivals", "paths"] };
 const FAULT: TableKeys = TableKeys { name: "[[fault]]", keys: &["kind", "at_s", "duration_s", "count"] };
 const KNEE: TableKeys = TableKeys { name: "[knee]", keys: &["from", "until", "tolerance_percent"] };
 
 /// The most agents: they need as many descriptors, and ports of one address.
 const MAX_AGENTS: i64 = 60_000;
+/// The highest number of a first agent: numbers behind it are left for its agents, below those of probes.
+const MAX_FIRST: i64 = FIRST_PROBE as i64 - MAX_AGENTS;
+/// The most tenants of an application.
+const MAX_TENANTS: i64 = 1000;
+/// What REST clients read, unless the file says otherwise: resources of `ferric ric`.
+const PATHS: [&str; 3] = ["/v1/nodes", "/v1/xapps", "/v1/subscriptions"];
 /// The most steps of a list.
 const MAX_STEPS: usize = 64;
 /// The most reports per second that a scenario may plan: beyond any host.
@@ -106,6 +117,21 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
         Some(table) => Ok(table.number(key, 0.0..=most)?.unwrap_or(0.0)),
         None => Ok(0.0),
     };
+    let slices_per_s = rate("slices_per_s", 1e5)?;
+    let tenants = match &applications {
+        Some(table) => table.integer("tenants", 1..=MAX_TENANTS)?,
+        None => None,
+    };
+    if let Some(table) = &applications
+        && tenants.is_some()
+        && slices_per_s <= 0.0
+    {
+        return Err(table.invalid("tenants", "tenants request slices: give `slices_per_s`, too"));
+    }
+    let rest = match file.table("rest", &REST)? {
+        Some(table) => Some(rest(&table)?),
+        None => None,
+    };
     let duration_s = file.number("duration_s", 0.5..=AN_HOUR_S)?.unwrap_or(10.0);
     let faults = file.tables("fault", &FAULT, 32)?;
     let cores = match file.table("target", &TARGET)? {
@@ -128,6 +154,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
         limit_ms: file.number("limit_ms", 0.01..=60_000.0)?.unwrap_or(10.0),
         max_lateness_ms: file.number("max_lateness_ms", 0.01..=60_000.0)?.unwrap_or(5.0),
         agents: counts,
+        first: agents.integer("first", 1..=MAX_FIRST)?.unwrap_or(1),
         periods_ms,
         cores: cores.into_iter().map(|cores| cores as usize).collect(),
         setups_per_s: agents.number("setups_per_s", 0.1..=1e6)?.unwrap_or(500.0),
@@ -147,9 +174,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
             None => 1,
         },
         requests: Requests {
-            slices_per_s: rate("slices_per_s", 1e5)?,
+            slices_per_s,
+            tenants: tenants.unwrap_or(1),
             resubscriptions_per_s: rate("resubscriptions_per_s", 1e5)?,
         },
+        rest,
         faults: faults.iter().map(|table| fault(table, duration_s, southbound)).collect::<Result<_, Error>>()?,
         knee,
     })
@@ -231,6 +260,25 @@ fn users(table: &Table<'_>, transmissions: Option<Transmissions>) -> Result<User
     })
 }
 
+fn rest(table: &Table<'_>) -> Result<RestLoad, Error> {
+    let arrivals = [("poisson", Arrivals::Poisson), ("fixed", Arrivals::Fixed)];
+    let paths = table.texts("paths", 16, "paths of resources, such as \"/v1/nodes\"")?;
+    let paths = paths.unwrap_or_else(|| PATHS.to_vec());
+    if paths.is_empty() {
+        return Err(table.invalid("paths", "there is nothing to request"));
+    }
+    let is_path = |path: &str| path.starts_with('/') && path.bytes().all(|octet| octet.is_ascii_graphic());
+    if let Some(at) = paths.iter().position(|path| !is_path(path)) {
+        return Err(table.invalid_element("paths", at, "not a path, such as /v1/nodes"));
+    }
+    Ok(RestLoad {
+        clients: table.integer("clients", 1..=256)?.ok_or_else(|| table.missing("clients", "the number of clients"))?,
+        requests_per_s: required(table, "requests_per_s", 0.01..=10_000.0)?,
+        arrivals: table.choice("arrivals", &arrivals)?.unwrap_or_default(),
+        paths: paths.into_iter().map(str::to_owned).collect(),
+    })
+}
+
 fn fault(table: &Table<'_>, duration_s: f64, southbound: Protocol) -> Result<Fault, Error> {
     let kind = table.choice("kind", &FaultKind::ALL)?;
     let kind = kind.ok_or_else(|| table.missing("kind", "the kind of the fault"))?;
@@ -290,6 +338,16 @@ mod tests {
             ("[agents]\ncount = 1\n[knee]\nfrom = 5\nuntil = 5", "until"),
             ("[agents]\ncount = 1\n[users]\narrivals_per_s = 1", "holding_mean_s"),
             ("[agents]\ncount = 1\ne2ap = \"9.99\"", "e2ap"),
+            ("[agents]\ncount = 1\nfirst = 0", "first"),
+            ("[agents]\ncount = 1\n[applications]\ntenants = 3", "tenants"),
+            ("[agents]\ncount = 1\n[applications]\nslices_per_s = 1\ntenants = 1001", "tenants"),
+            ("[agents]\ncount = 1\n[rest]\nrequests_per_s = 1", "clients"),
+            ("[agents]\ncount = 1\n[rest]\nclients = 1", "requests_per_s"),
+            ("[agents]\ncount = 1\n[rest]\nclients = 257\nrequests_per_s = 1", "clients"),
+            ("[agents]\ncount = 1\n[rest]\nclients = 1\nrequests_per_s = 0", "requests_per_s"),
+            ("[agents]\ncount = 1\n[rest]\nclients = 1\nrequests_per_s = 1\narrivals = \"burst\"", "arrivals"),
+            ("[agents]\ncount = 1\n[rest]\nclients = 1\nrequests_per_s = 1\npaths = []", "paths"),
+            ("[agents]\ncount = 1\n[rest]\nclients = 1\nrequests_per_s = 1\npaths = [\"/a\", \"b c\"]", "paths[1]"),
             ("[agents]\ncount = 1\nsouthbound = \"e3\"", "southbound"),
             ("[agents]\ncount = 1\nconfirm_every = 2", "confirm_every"),
             ("[agents]\ncount = 1\nsouthbound = \"flexran\"\ne2ap = \"2.03\"", "e2ap"),
@@ -299,6 +357,16 @@ mod tests {
             let error = read("test", text).expect_err(text).to_string();
             assert!(error.contains(expected), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn rest_clients_have_defaults_of_a_ferric_ric() {
+        let text = "[agents]\ncount = 1\n[rest]\nclients = 2\nrequests_per_s = 3";
+        let rest = read("test", text).unwrap().rest.unwrap();
+        assert_eq!((rest.clients, rest.requests_per_s, rest.arrivals), (2, 3.0, Arrivals::Poisson));
+        assert_eq!(rest.paths, PATHS);
+        let fixed = read("test", &format!("{text}\narrivals = \"fixed\"\npaths = [\"/\"]")).unwrap().rest.unwrap();
+        assert_eq!((fixed.arrivals, fixed.paths), (Arrivals::Fixed, vec!["/".to_owned()]));
     }
 
     #[test]

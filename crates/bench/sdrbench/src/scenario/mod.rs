@@ -1,14 +1,15 @@
-//! A scenario: the load, what is measured, and how long. It is a TOML file; eleven are part of the program.
+//! A scenario: the load, what is measured, and how long. It is a TOML file; twelve are part of the program.
 
 mod file;
 
 use e2ap::Version;
 
 use crate::northbound::Requests;
+use crate::rest_clients::RestLoad;
 use crate::users::UsersConfig;
 
 /// The scenarios of the program, by name.
-const SHIPPED: [(&str, &str); 11] = [
+const SHIPPED: [(&str, &str); 12] = [
     ("smoke", include_str!("../../scenarios/smoke.toml")),
     ("agents", include_str!("../../scenarios/agents.toml")),
     ("flexran", include_str!("../../scenarios/flexran.toml")),
@@ -19,6 +20,7 @@ const SHIPPED: [(&str, &str); 11] = [
     ("flash-crowd", include_str!("../../scenarios/flash-crowd.toml")),
     ("slices", include_str!("../../scenarios/slices.toml")),
     ("applications", include_str!("../../scenarios/applications.toml")),
+    ("rest", include_str!("../../scenarios/rest.toml")),
     ("faults", include_str!("../../scenarios/faults.toml")),
 ];
 
@@ -45,6 +47,8 @@ pub struct Scenario {
     pub max_lateness_ms: f64,
     /// The numbers of agents, in steps.
     pub agents: Vec<u32>,
+    /// The number of the first agent: generators that load a controller together have agents of different numbers.
+    pub first: u32,
     /// The periods of their reports, in steps.
     pub periods_ms: Vec<u32>,
     /// The cores of the controller, in steps; none if they stay as they are.
@@ -71,6 +75,8 @@ pub struct Scenario {
     pub applications: u32,
     /// What each xApp requests.
     pub requests: Requests,
+    /// REST clients.
+    pub rest: Option<RestLoad>,
     /// Faults, in each repetition.
     pub faults: Vec<Fault>,
     /// The search for the highest load.

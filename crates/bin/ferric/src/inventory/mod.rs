@@ -9,13 +9,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
+use program::rest_access::{self, AccessArgs, TOKEN_VARIABLE};
 use rest::client::{Client, ClientError, ClientResponse};
 use serde_json::Value;
 use tracing::{info, warn};
 
 pub use resource::Resource;
-
-use crate::rest_access::{self, AccessArgs, TOKEN_VARIABLE};
 
 /// The variable with the address of a RIC's REST interface.
 const VARIABLE: &str = "FERRIC_REST";

@@ -13,6 +13,7 @@ use ferric::e2::Time;
 use ferric::e2::topology::{UeModel, UeReference};
 use ferric::link::Address;
 use ferric::xapp::{Commands, XappConfig, XappEvent};
+use program::rest_access::{self, AccessArgs};
 use tracing::info;
 use traffic::guard::WaitStatistics;
 use traffic::record::Record;
@@ -23,7 +24,6 @@ use traffic::{
 use super::connect;
 use super::ues::Ues;
 use crate::redis::RedisArgs;
-use crate::rest_access::{self, AccessArgs};
 
 /// The longest wait for events before the application runs again.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -32,6 +32,7 @@ pub struct AccessArgs {
 
 impl AccessArgs {
     /// The token of the command line, else of the environment.
+    #[must_use]
     pub fn token(&self) -> Option<ClientToken> {
         let of_environment = || std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
         let file = self.rest_token.clone().map(ClientToken::File);
@@ -40,19 +41,30 @@ impl AccessArgs {
 }
 
 /// Parses the address of `--rest`.
+///
+/// # Errors
+/// If it is no URL of HTTP; the text says what is expected.
 pub fn url(text: &str) -> Result<String, &'static str> {
     let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")).filter(|rest| !rest.is_empty());
     host.map(|_| text.to_owned())
         .ok_or("not http://HOST:PORT or https://HOST:PORT, as `ferric ric` prints it after rest=")
 }
 
-/// Creates the client of a RIC's REST interface.
-pub fn client(url: &str, access: &AccessArgs) -> anyhow::Result<Client> {
+/// The configuration of a client of a RIC's REST interface.
+#[must_use]
+pub fn config(url: &str, access: &AccessArgs) -> ClientConfig {
     let token = access.token();
     let AccessArgs { rest_ca, rest_cert, rest_key, .. } = access.clone();
     let own = rest_cert.zip(rest_key);
-    let config = ClientConfig { ca: rest_ca, own, token, max_body_octets: MAX_BODY_OCTETS, ..ClientConfig::new(url) };
-    Client::new(&config).map_err(|error| match error {
+    ClientConfig { ca: rest_ca, own, token, max_body_octets: MAX_BODY_OCTETS, ..ClientConfig::new(url) }
+}
+
+/// Creates the client of a RIC's REST interface.
+///
+/// # Errors
+/// If a file of the options cannot be used, or the CA and the scheme of the URL do not fit together.
+pub fn client(url: &str, access: &AccessArgs) -> anyhow::Result<Client> {
+    Client::new(&config(url, access)).map_err(|error| match error {
         ClientError::CaWithoutTls(url) => anyhow!("--rest-ca requires https://, but --rest is {url}"),
         ClientError::NoCa => anyhow!("https:// requires --rest-ca: the CA that signed the RIC's certificate"),
         error => error.into(),

@@ -1,0 +1,330 @@
+//! An application, apart from the interface: what it subscribes to, what it requests and when, and what it counts.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use e2ap::RanFunctionId;
+use radio::Random;
+
+use super::slices::{Tenant, slice_request};
+use super::{NorthboundConfig, Order, Progress, Received};
+use crate::content::{SLICE_FUNCTION, time_stamp};
+use crate::statistics::count;
+
+/// Subscriptions that wait for their answers at the same time: a RIC bounds what a consumer has waiting.
+const IN_FLIGHT: usize = 64;
+/// How long an event may wait for an order.
+pub(super) const TICK: Duration = Duration::from_millis(5);
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Sends the requests of an application. The number that a request returns names it in its answer.
+pub(super) trait Interface {
+    /// How it names nodes.
+    type Node: Copy + PartialEq;
+    /// Whether it tells of nodes that come and go. If not, the nodes are listed again for each step.
+    const FOLLOWS_NODES: bool;
+
+    /// Subscribes to the reports of a node.
+    fn subscribe(&mut self, node: Self::Node, function: RanFunctionId, reports: &Reports) -> anyhow::Result<u32>;
+
+    /// Ends a subscription, which an answer has named.
+    fn unsubscribe(&mut self, subscription: u32) -> anyhow::Result<()>;
+
+    /// Sends a control without a header, whose acknowledgement is requested.
+    fn control(&mut self, node: Self::Node, function: RanFunctionId, message: &[u8]) -> anyhow::Result<u32>;
+}
+
+/// What is subscribed to, as the service model encodes it.
+#[derive(Clone, Debug)]
+pub(super) struct Reports {
+    pub event_trigger: Vec<u8>,
+    pub action: Vec<u8>,
+}
+
+/// A request that awaits its answer.
+enum Pending<N> {
+    Subscribe { node: N, since_ns: u64 },
+    Control { due_ns: u64, tenant: usize },
+}
+
+/// A node that can be subscribed to.
+#[derive(Clone, Copy, Debug)]
+struct Known<N> {
+    node: N,
+    /// Its function for reports.
+    function: RanFunctionId,
+    /// The number of the agent.
+    number: u32,
+}
+
+pub(super) struct Session<'p, N> {
+    config: NorthboundConfig,
+    progress: &'p Progress,
+    random: Random,
+    received: Received,
+    reports: Option<Reports>,
+    /// The agents of the step.
+    agents: u32,
+    nodes: Vec<Known<N>>,
+    /// Nodes that are not subscribed to yet.
+    waiting: Vec<Known<N>>,
+    pending: HashMap<u32, Pending<N>>,
+    in_flight: usize,
+    subscriptions: HashMap<u32, N>,
+    tenants: Vec<Tenant<N>>,
+    next_slice_ns: Option<u64>,
+    next_resubscription_ns: Option<u64>,
+    next_second_ns: u64,
+}
+
+impl<'p, N: Copy + PartialEq> Session<'p, N> {
+    pub fn new(config: &NorthboundConfig, progress: &'p Progress) -> Self {
+        let tenants = config.requests.tenants;
+        Session {
+            config: config.clone(),
+            progress,
+            // streams apart from those of the generator's threads
+            random: Random::new(config.seed, 1000 + u64::from(config.number)),
+            received: Received::default(),
+            reports: None,
+            agents: 0,
+            nodes: Vec::new(),
+            waiting: Vec::new(),
+            pending: HashMap::new(),
+            in_flight: 0,
+            subscriptions: HashMap::new(),
+            tenants: (0..tenants).map(|tenant| Tenant::new(config.number * tenants + tenant + 1)).collect(),
+            next_slice_ns: None,
+            next_resubscription_ns: None,
+            next_second_ns: 0,
+        }
+    }
+
+    /// Carries out the orders that wait. Returns whether there is still somebody who gives them.
+    pub fn take_orders<I: Interface<Node = N>>(
+        &mut self,
+        orders: &Receiver<Order>,
+        interface: &mut I,
+    ) -> anyhow::Result<bool> {
+        loop {
+            match orders.try_recv() {
+                Ok(Order::Subscribe { period_ms, agents }) => self.begin_step(period_ms, agents, interface)?,
+                Ok(Order::Count(window)) => self.received.begin(window),
+                Ok(Order::Collect(reply)) => {
+                    // nobody waits any more if the run was stopped
+                    let _ = reply.send(self.received.take());
+                }
+                Ok(Order::Sleep(length)) => std::thread::sleep(length),
+                Err(TryRecvError::Empty) => return Ok(true),
+                Err(TryRecvError::Disconnected) => return Ok(false),
+            }
+        }
+    }
+
+    fn begin_step<I: Interface<Node = N>>(
+        &mut self,
+        period_ms: u32,
+        agents: u32,
+        interface: &mut I,
+    ) -> anyhow::Result<()> {
+        let (event_trigger, action) = self.config.content.subscription(period_ms)?;
+        self.reports = Some(Reports { event_trigger, action });
+        self.agents = agents;
+        for (subscription, _) in self.subscriptions.drain() {
+            interface.unsubscribe(subscription)?;
+        }
+        self.progress.subscribed.store(0, Ordering::Relaxed);
+        // the subscriptions of the step before are seen no more
+        self.progress.steps.fetch_add(1, Ordering::Release);
+        if !I::FOLLOWS_NODES {
+            self.nodes.clear();
+        }
+        let is_own = |known: &&Known<N>| is_own(self.config.first, agents, known.number);
+        self.waiting = self.nodes.iter().filter(is_own).copied().collect();
+        let now_ns = self.config.clock.now_ns();
+        self.next_slice_ns = self.plan(self.config.requests.slices_per_s, now_ns);
+        self.next_resubscription_ns = self.plan(self.config.requests.resubscriptions_per_s, now_ns);
+        self.subscribe(interface)
+    }
+
+    /// Whether fewer nodes are known than the step has agents.
+    pub fn lacks_nodes(&self) -> bool {
+        self.nodes.len() < self.agents as usize
+    }
+
+    fn plan(&mut self, per_s: f64, after_ns: u64) -> Option<u64> {
+        (per_s > 0.0).then(|| after_ns + (self.random.exponential(1.0 / per_s) * 1e9) as u64)
+    }
+
+    /// Subscribes to nodes that wait, as far as the bound allows.
+    fn subscribe<I: Interface<Node = N>>(&mut self, interface: &mut I) -> anyhow::Result<()> {
+        let Some(reports) = &self.reports else { return Ok(()) };
+        while self.in_flight < IN_FLIGHT
+            && let Some(Known { node, function, .. }) = self.waiting.pop()
+        {
+            let request = interface.subscribe(node, function, reports)?;
+            self.pending.insert(request, Pending::Subscribe { node, since_ns: self.config.clock.now_ns() });
+            self.in_flight += 1;
+        }
+        Ok(())
+    }
+
+    /// The time until the next planned request.
+    pub fn until_request(&self) -> Duration {
+        let next_ns = [self.next_slice_ns, self.next_resubscription_ns].into_iter().flatten().min();
+        let now_ns = self.config.clock.now_ns();
+        next_ns.map_or(Duration::MAX, |at_ns| Duration::from_nanos(at_ns.saturating_sub(now_ns)))
+    }
+
+    /// Sends the requests that are due, and closes a second of the course.
+    pub fn request<I: Interface<Node = N>>(&mut self, interface: &mut I) -> anyhow::Result<()> {
+        let now_ns = self.config.clock.now_ns();
+        while let Some(due_ns) = self.next_slice_ns.filter(|due_ns| *due_ns <= now_ns) {
+            self.next_slice_ns = self.plan(self.config.requests.slices_per_s, due_ns);
+            self.request_slice(due_ns, interface)?;
+        }
+        while let Some(due_ns) = self.next_resubscription_ns.filter(|due_ns| *due_ns <= now_ns) {
+            self.next_resubscription_ns = self.plan(self.config.requests.resubscriptions_per_s, due_ns);
+            let at = self.random.next_u64() as usize % self.subscriptions.len().max(1);
+            let chosen = self.subscriptions.iter().nth(at).map(|(subscription, node)| (*subscription, *node));
+            if let Some((subscription, node)) = chosen {
+                self.subscriptions.remove(&subscription);
+                self.progress.subscribed.fetch_sub(1, Ordering::Relaxed);
+                interface.unsubscribe(subscription)?;
+                self.waiting.extend(self.nodes.iter().find(|known| known.node == node).copied());
+            }
+        }
+        self.subscribe(interface)?;
+        if now_ns >= self.next_second_ns {
+            self.received.end_second(now_ns);
+            self.next_second_ns = (now_ns / SECOND_NS + 1) * SECOND_NS;
+        }
+        Ok(())
+    }
+
+    /// A random tenant creates, changes or deletes its slice.
+    fn request_slice<I: Interface<Node = N>>(&mut self, due_ns: u64, interface: &mut I) -> anyhow::Result<()> {
+        if self.nodes.is_empty() || self.tenants.is_empty() {
+            return Ok(());
+        }
+        let at = self.random.next_u64() as usize % self.tenants.len();
+        let tenant = &mut self.tenants[at];
+        // a node that is gone has lost the slice, too
+        let node = tenant.node().filter(|node| self.nodes.iter().any(|known| known.node == *node));
+        let other = self.nodes[self.random.next_u64() as usize % self.nodes.len()].node;
+        let (node, step) = tenant.next(node, other);
+        let request = interface.control(node, SLICE_FUNCTION, &slice_request(tenant.number(), step)?)?;
+        self.pending.insert(request, Pending::Control { due_ns, tenant: at });
+        Ok(())
+    }
+
+    /// A report has arrived.
+    pub fn report(&mut self, subscription: u32, sn: Option<u16>, header: &[u8]) {
+        let due_ns = time_stamp(header).and_then(|stamp| self.config.clock.at_ns(stamp));
+        if let Some(due_ns) = due_ns {
+            self.received.report(subscription, sn, due_ns, self.config.clock.now_ns());
+        }
+    }
+
+    /// The controller has a node; those of other generators are left alone.
+    pub fn node_up<I: Interface<Node = N>>(
+        &mut self,
+        node: N,
+        function: RanFunctionId,
+        number: u32,
+        interface: &mut I,
+    ) -> anyhow::Result<()> {
+        if self.nodes.iter().any(|known| known.node == node) || !is_own(self.config.first, u32::MAX, number) {
+            return Ok(());
+        }
+        let known = Known { node, function, number };
+        self.nodes.push(known);
+        self.progress.nodes.store(self.nodes.len() as u64, Ordering::Relaxed);
+        let is_subscribed = self.subscriptions.values().any(|subscribed| *subscribed == node);
+        if self.reports.is_some() && !is_subscribed && is_own(self.config.first, self.agents, number) {
+            self.waiting.push(known);
+            self.subscribe(interface)?;
+        }
+        Ok(())
+    }
+
+    /// The controller has lost a node.
+    pub fn node_lost(&mut self, node: N) {
+        self.nodes.retain(|known| known.node != node);
+        self.waiting.retain(|known| known.node != node);
+        self.progress.nodes.store(self.nodes.len() as u64, Ordering::Relaxed);
+    }
+
+    /// A subscription was accepted.
+    pub fn subscribed<I: Interface<Node = N>>(
+        &mut self,
+        request: u32,
+        subscription: u32,
+        interface: &mut I,
+    ) -> anyhow::Result<()> {
+        if let Some(Pending::Subscribe { node, since_ns }) = self.pending.remove(&request) {
+            self.in_flight -= 1;
+            count(&mut self.received.subscriptions, self.config.clock.now_ns() - since_ns);
+            self.subscriptions.insert(subscription, node);
+            self.progress.subscribed.fetch_add(1, Ordering::Relaxed);
+        }
+        self.subscribe(interface)
+    }
+
+    /// A subscription was refused.
+    pub fn subscription_failed<I: Interface<Node = N>>(
+        &mut self,
+        request: u32,
+        interface: &mut I,
+    ) -> anyhow::Result<()> {
+        if let Some(Pending::Subscribe { .. }) = self.pending.remove(&request) {
+            self.in_flight -= 1;
+            self.failed();
+        }
+        self.subscribe(interface)
+    }
+
+    /// A subscription goes on after its node was lost.
+    pub fn resumed(&mut self, subscription: u32, node: N) {
+        self.subscriptions.insert(subscription, node);
+        self.waiting.retain(|waiting| waiting.node != node);
+        self.progress.subscribed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A subscription waits for its node.
+    pub fn suspended(&self) {
+        self.progress.subscribed.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A subscription has ended without being deleted here.
+    pub fn ended(&mut self, subscription: u32) {
+        if self.subscriptions.remove(&subscription).is_some() {
+            self.progress.subscribed.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A control was answered.
+    pub fn controlled(&mut self, request: u32, is_acknowledged: bool) {
+        let Some(Pending::Control { due_ns, tenant }) = self.pending.remove(&request) else { return };
+        if !is_acknowledged {
+            return self.failed();
+        }
+        if self.received.counts(due_ns) {
+            let delay_ns = self.config.clock.now_ns().saturating_sub(due_ns);
+            self.received.control(self.tenants[tenant].number(), delay_ns);
+        }
+    }
+
+    /// A request has failed.
+    pub fn failed(&mut self) {
+        self.received.failed += 1;
+        self.progress.failed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether a number is one of `agents` from `first` on: nodes of other generators, probes and faults are not.
+fn is_own(first: u32, agents: u32, number: u32) -> bool {
+    number.checked_sub(first).is_some_and(|at| at < agents) && number < crate::generator::FIRST_PROBE
+}
