@@ -8,7 +8,7 @@ use e2sm::slice::{ControlHeader, ControlMessage};
 
 use crate::ccc;
 use crate::kpm::KpmView;
-use crate::node::{Command, CommandKind, Effect, MAX_CONTROLS, MAX_SUBSCRIPTIONS, Offered, SharedNode, View};
+use crate::node::{Command, CommandKind, Effect, HasOutgoing, MAX_CONTROLS, MAX_SUBSCRIPTIONS, Offered, SharedNode, View};
 use crate::outgoing::Queue;
 use crate::rc::{self, RcView};
 
@@ -18,13 +18,15 @@ pub(crate) struct VirtualFunction {
     tenant: usize,
     definition: Function,
     model: Offered,
+    has_outgoing: HasOutgoing,
     /// Swapped with the queue that is sent.
     spare: Queue,
 }
 
 impl VirtualFunction {
     pub fn new(node: SharedNode, tenant: usize, definition: Function, model: Offered) -> Self {
-        VirtualFunction { node, tenant, definition, model, spare: Queue::default() }
+        let has_outgoing = node.lock().tenants[tenant].has_outgoing(definition.id);
+        VirtualFunction { node, tenant, definition, model, has_outgoing, spare: Queue::default() }
     }
 
     fn command(&self, kind: CommandKind) {
@@ -138,12 +140,11 @@ impl RanFunction for VirtualFunction {
     }
 
     fn next_report(&self) -> Option<Time> {
-        let node = self.node.lock();
-        node.tenants[self.tenant].has_outgoing(self.definition.id).then(Time::default)
+        self.has_outgoing.get().then(Time::default)
     }
 
     fn report(&mut self, _: Time, context: &mut FunctionContext<'_>) {
-        std::mem::swap(&mut self.spare, self.node.lock().tenants[self.tenant].queue(self.definition.id));
+        self.node.lock().tenants[self.tenant].take_outgoing(self.definition.id, &mut self.spare);
         let refused = self.spare.send(context);
         if refused > 0 {
             let mut node = self.node.lock();

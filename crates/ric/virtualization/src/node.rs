@@ -189,26 +189,49 @@ pub(crate) struct TenantState {
     pub has_pending_policies: bool,
     /// The procedures of its UEs that wait for its answer.
     pub inserts: PendingInserts,
-    /// What each of its functions is to send.
-    pub outgoing: Vec<(RanFunctionId, Queue)>,
+    /// What each of its functions is to send, and whether that may be something.
+    pub outgoing: Vec<(RanFunctionId, Queue, HasOutgoing)>,
     pub subscriptions: usize,
     /// Controls without an answer.
     pub controls: usize,
 }
 
 impl TenantState {
-    /// What a function is to send.
+    /// What a function is to send, to be appended to.
     pub fn queue(&mut self, function: RanFunctionId) -> &mut Queue {
-        let at = self.outgoing.iter().position(|(of, _)| *of == function).unwrap_or_else(|| {
-            self.outgoing.push((function, Queue::default()));
-            self.outgoing.len() - 1
-        });
-        &mut self.outgoing[at].1
+        let (_, queue, has_outgoing) = self.entry(function);
+        has_outgoing.0.store(true, Ordering::Relaxed);
+        queue
     }
 
-    /// Whether a function is to send something.
-    pub fn has_outgoing(&self, function: RanFunctionId) -> bool {
-        self.outgoing.iter().any(|(of, queue)| *of == function && !queue.is_empty())
+    /// Whether a function may have something to send, which it asks before it takes its queue.
+    pub fn has_outgoing(&mut self, function: RanFunctionId) -> HasOutgoing {
+        self.entry(function).2.clone()
+    }
+
+    /// Exchanges what a function is to send for an empty queue.
+    pub fn take_outgoing(&mut self, function: RanFunctionId, empty: &mut Queue) {
+        let (_, queue, has_outgoing) = self.entry(function);
+        has_outgoing.0.store(false, Ordering::Relaxed);
+        std::mem::swap(queue, empty);
+    }
+
+    fn entry(&mut self, function: RanFunctionId) -> &mut (RanFunctionId, Queue, HasOutgoing) {
+        let at = self.outgoing.iter().position(|(of, ..)| *of == function).unwrap_or_else(|| {
+            self.outgoing.push((function, Queue::default(), HasOutgoing::default()));
+            self.outgoing.len() - 1
+        });
+        &mut self.outgoing[at]
+    }
+}
+
+/// Whether a function of a tenant may have something to send: the agents ask each function several times for each report.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HasOutgoing(Arc<AtomicBool>);
+
+impl HasOutgoing {
+    pub fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -153,21 +153,21 @@ impl RcView {
         self.inserts.iter().find(|(_, asked)| is_for(asked)).map(|(action, _)| *action)
     }
 
-    /// Writes what a tenant receives of a report, given by its action and its message.
+    /// Writes what a tenant receives of a report of an action.
     ///
     /// # Errors
-    /// If the message cannot be decoded.
+    /// If the message cannot be encoded.
     pub fn partition(
         &self,
         detection: &Detection,
         node: &NodeState,
         tenant: usize,
-        (action, message): (RicActionId, &[u8]),
-        arena: &Arena,
+        action: RicActionId,
+        report: &IndicationMessage<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Content, Error> {
         let Detection { revision, wire, .. } = *detection;
-        let mut report = IndicationMessage::decode_in(message, revision, wire, arena)?;
+        let mut report = report.clone();
         /// Keeps the items of own UEs.
         macro_rules! own {
             ($list:expr) => {{
