@@ -28,12 +28,14 @@ use crate::reports::OwnedRecords;
 use crate::sla::{Sla, Tenant};
 use crate::slices::Part;
 use crate::waiter::Waiter;
-use crate::{ccc, kpm, rc};
+use crate::{ccc, kpm, rc, tc};
 
 mod relay;
 
 /// How often the app compares the slices of a base station with what it has configured.
 const SLICE_PERIOD_MS: u32 = 1000;
+/// How often a base station with traffic control of tenants reports it to the app: a change takes two reports at most.
+const TC_PERIOD_MS: u32 = 20;
 /// The maximum number of subscriptions to a base station.
 const MAX_PHYSICAL: usize = 512;
 
@@ -165,12 +167,16 @@ impl VirtualizationApp {
                     CommandKind::Slices { controller, id, message, wire } => {
                         node.slices.queue.push_back((tenant, Job::Control { controller, id, message, wire }));
                     }
+                    CommandKind::TrafficControl { controller, id, message, wire } => {
+                        node.tc.push(tenant, tc::Job::Control { controller, id, message, wire });
+                    }
                     CommandKind::Control(control) => controls.send(*id, node, (tenant, function), control, ric),
                     CommandKind::Removed(controller) => {
                         let is_gone = |known: &Subscriber| known.tenant == tenant && known.key.controller == controller;
                         subscriptions.remove(*id, is_gone, ric);
                         match node.function(function) {
                             Some(Offered::Slice(_)) => node.slices.queue.push_back((tenant, Job::Reset)),
+                            Some(Offered::Tc(_)) => node.tc.push(tenant, tc::Job::Reset),
                             Some(Offered::Rc(_) | Offered::Ccc) => {
                                 controls.renew_policies(*id, node, tenant, true, ric)
                             }
@@ -180,6 +186,8 @@ impl VirtualizationApp {
                 }
             }
             advance(*id, node, ric);
+            observe_tc(*id, node, subscriptions, ric);
+            tc::advance(*id, node, ric);
         }
         has_any
     }
@@ -266,6 +274,7 @@ impl VirtualizationApp {
             shared,
             virtual_nodes,
             slices: Reconciler::default(),
+            tc: tc::Jobs::default(),
             has_outgoing: Cell::new(false),
         };
         self.nodes.insert(node.id, station);
@@ -288,12 +297,18 @@ impl VirtualizationApp {
             for node in nodes {
                 // its subscriptions would be active beside the new ones
                 self.subscriptions.cancel_node(node.id, ric);
+                let mut left = Vec::new();
                 if let Some(station) = self.nodes.get(&node.id) {
+                    left = station.shared.lock().tenants.iter_mut().map(|of| std::mem::take(&mut of.tc)).collect();
                     let tenants = 0..station.virtual_nodes.len();
                     tenants.for_each(|tenant| self.controls.renew_policies(node.id, station, tenant, true, ric));
                 }
                 self.remove_virtual_nodes(node.id, ric);
                 self.add_node(&node, ric);
+                if let Some(station) = self.nodes.get_mut(&node.id) {
+                    left.into_iter().for_each(|map| station.tc.add_orphan(map));
+                    observe_tc(node.id, station, &mut self.subscriptions, ric);
+                }
             }
             return;
         }
@@ -346,17 +361,28 @@ impl VirtualizationApp {
                     _ => Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable),
                 };
                 if let Some(failed) = self.subscriptions.failed(*ticket) {
+                    self.own_lost(&failed);
                     self.end(&failed, |key| Outgoing::Subscribed { key, answer: Err(cause) }, ric);
                 }
             }
             RequestEvent::SubscriptionEnded { subscription, .. } => {
                 if let Some(ended) = self.subscriptions.ended(*subscription) {
+                    self.own_lost(&ended);
                     let cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
                     self.end(&ended, |key| Outgoing::Ended { key, cause }, ric);
                 }
             }
             RequestEvent::Controlled { ticket, outcome } => self.handle_answer(*ticket, outcome, ric),
             _ => {}
+        }
+    }
+
+    /// Handles the end of a subscription of the app itself.
+    fn own_lost(&mut self, lost: &Subscription) {
+        if let Some(node) = self.nodes.get_mut(&lost.node).filter(|_| lost.is_own)
+            && matches!(node.function(lost.function), Some(Offered::Tc(_)))
+        {
+            tc::subscription_lost(node);
         }
     }
 
@@ -368,6 +394,11 @@ impl VirtualizationApp {
                 ric.call_after_reading();
             }
             return;
+        }
+        if let Some((id, node)) = self.nodes.iter_mut().find(|(_, node)| node.tc.is_awaited(ticket)) {
+            tc::acknowledge(node, outcome, ric.allows_line(*id));
+            tc::advance(*id, node, ric);
+            return ric.call_after_reading();
         }
         let is_of = |node: &BaseStation| node.slices.running.as_ref().is_some_and(|run| run.ticket == ticket);
         if let Some((id, node)) = self.nodes.iter_mut().find(|(_, node)| is_of(node)) {
@@ -385,6 +416,30 @@ impl VirtualizationApp {
             node.send(*tenant, ended.function, message(*key));
         }
         ric.call_after_reading();
+    }
+}
+
+/// Subscribes to the traffic control of a base station for the app itself, once that is necessary.
+fn observe_tc(id: NodeId, node: &mut BaseStation, subscriptions: &mut Subscriptions, ric: &mut IappContext<'_>) {
+    let Some((function, wire)) = node.tc_function().filter(|_| node.tc.has_work() && !node.tc.is_subscribed) else {
+        return;
+    };
+    let mut event_trigger = Vec::new();
+    let added = e2sm::tc::EventTriggerDefinition { period_ms: TC_PERIOD_MS }
+        .encode(wire, &mut event_trigger)
+        .map_err(|error| error.to_string())
+        .and_then(|()| {
+            let report = Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+            let spec = SubscriptionSpec { event_trigger, actions: vec![report] };
+            subscriptions.add(id, function, spec, None, ric)
+        });
+    match added {
+        Ok(_) => node.tc.is_subscribed = true,
+        Err(reason) if ric.allows_line(id) => {
+            let name = &node.shared.lock().name;
+            warn!(node = name, function = function.0, "cannot subscribe: {reason}");
+        }
+        Err(_) => {}
     }
 }
 

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use e2sm::rrc::IndicationMessage as RrcMessage;
 use e2sm::slice::IndicationMessage as SliceMessage;
+use e2sm::tc::IndicationMessage as TcMessage;
 use e2sm::{Arena, Wire, rc};
 use ferric::agent::{ControlFailure, ControllerId, NodeHandle};
 use ferric::e2ap::{GlobalE2NodeId, RanFunctionId, RicRequestId};
@@ -11,6 +12,7 @@ use ferric::e2ap::{GlobalE2NodeId, RanFunctionId, RicRequestId};
 use crate::node::{Offered, SharedNode};
 use crate::outgoing::Outgoing;
 use crate::reconciler::{Reconciler, reported, stale};
+use crate::tc;
 use crate::ues::Change;
 
 /// A base station.
@@ -21,6 +23,7 @@ pub(crate) struct BaseStation {
     /// By the place of the tenant.
     pub virtual_nodes: Vec<NodeHandle>,
     pub slices: Reconciler,
+    pub tc: tc::Jobs,
     /// Whether a virtual node may have something to send that the agents do not know of.
     pub has_outgoing: Cell<bool>,
 }
@@ -82,6 +85,7 @@ pub(crate) fn observe(node: &mut BaseStation, model: Offered, message: &[u8], ar
                 match shared.ues.notified(notification, &sla) {
                     Some(Change::Arrived(tenant)) => node.slices.refresh(tenant),
                     Some(Change::Left(tenant)) => {
+                        node.tc.push(tenant, tc::Job::Prune);
                         let rnti = notification.rnti.0;
                         shared.tenants[tenant].slices.ues.remove(&rnti);
                         if let Some(actual) = &mut node.slices.actual {
@@ -106,6 +110,11 @@ pub(crate) fn observe(node: &mut BaseStation, model: Offered, message: &[u8], ar
                     }
                 }
                 node.slices.actual = Some(reported);
+            }
+        }
+        Offered::Tc(wire) => {
+            if let Ok(report) = TcMessage::decode_owned(message, wire) {
+                tc::observe(node, report);
             }
         }
         _ => {}

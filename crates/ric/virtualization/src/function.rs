@@ -5,6 +5,7 @@ use ferric::e2::{Action, ControlRequest, Function, SubscriptionRequest, Subscrip
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionType};
 
 use e2sm::slice::{ControlHeader, ControlMessage};
+use e2sm::tc;
 
 use crate::ccc;
 use crate::kpm::KpmView;
@@ -117,6 +118,12 @@ impl RanFunction for VirtualFunction {
                     .and_then(|_| ControlMessage::decode_owned(&request.message, wire))
                     .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
                 CommandKind::Slices { controller, id: request.request_id, message, wire }
+            }
+            Offered::Tc(wire) => {
+                let message = tc::ControlHeader::decode(&request.header, wire)
+                    .and_then(|_| tc::ControlMessage::decode_owned(&request.message, wire))
+                    .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
+                CommandKind::TrafficControl { controller, id: request.request_id, message, wire }
             }
             Offered::Rc(detection) => {
                 CommandKind::Control(rc::control(&detection, self.tenant, &mut node, controller, request)?)

@@ -35,10 +35,6 @@ pub(crate) struct Queue {
 const MAX_SPARE_OCTETS: usize = 1 << 20;
 
 impl Queue {
-    pub fn is_empty(&self) -> bool {
-        self.messages.is_empty()
-    }
-
     pub fn push(&mut self, message: Outgoing) {
         self.messages.push(message);
     }

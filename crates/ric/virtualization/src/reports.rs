@@ -1,7 +1,7 @@
 //! The parts of a report that tenants receive. A report is read once, whichever number of tenants receives it.
 
 use e2sm::slice::DirectionSlices;
-use e2sm::{Arena, Error, RecordMap, Wire, ccc, gtp, kpm, mac, pdcp, rc, rlc, rrc, slice};
+use e2sm::{Arena, Error, RecordMap, Wire, ccc, gtp, kpm, mac, pdcp, rc, rlc, rrc, slice, tc};
 use ferric::e2ap::RicActionId;
 use per::List;
 
@@ -69,6 +69,7 @@ pub(crate) enum Report<'a> {
     Gtp(gtp::IndicationMessage<'a>, Wire),
     Rrc(rrc::IndicationMessage<'a>, Wire),
     Slice(slice::IndicationMessage<'a>, Wire),
+    Tc(tc::IndicationMessage<'a>, Wire),
     Kpm(kpm::IndicationMessage<'a>, kpm::Detection),
     Rc(rc::IndicationMessage<'a>, rc::Detection),
     Ccc(ccc::IndicationMessage),
@@ -109,6 +110,9 @@ impl<'a> Report<'a> {
             }
             Offered::Slice(wire) => {
                 slice::IndicationMessage::decode(message, wire, arena).map(|it| Report::Slice(it, wire)).map_err(text)
+            }
+            Offered::Tc(wire) => {
+                tc::IndicationMessage::decode(message, wire, arena).map(|it| Report::Tc(it, wire)).map_err(text)
             }
             Offered::Kpm(detection) => {
                 kpm::IndicationMessage::decode_in(message, detection.revision, detection.wire, arena)
@@ -159,6 +163,10 @@ impl<'a> Report<'a> {
             (Report::Gtp(report, wire), _) => decoded!(report, tunnels, wire),
             (Report::Rrc(report, wire), _) => events(node, tenant, report, *wire, out),
             (Report::Slice(report, wire), _) => slices(node, tenant, report, *wire, out),
+            (Report::Tc(report, wire), _) => {
+                let own = crate::tc::part(&node.tenants[tenant].tc, report);
+                own.encode(*wire, out).map(|()| Content::Written)
+            }
             (Report::Kpm(report, detection), View::Kpm(view)) => {
                 view.partition(detection, node, tenant, action, report, out)
             }

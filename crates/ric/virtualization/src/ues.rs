@@ -91,6 +91,12 @@ impl Ues {
         self.by_rnti.values().filter(move |ue| ue.tenant == tenant).map(|ue| &ue.notification.ue_id)
     }
 
+    /// Whether a tenant has a UE with this IPv4 address, as far as the base station reports addresses.
+    pub fn has_address(&self, tenant: usize, address: u32) -> bool {
+        let has = |ue: &Ue| ue.notification.addresses.iter().flatten().any(|own| u32::from_be_bytes(own.0) == address);
+        self.by_rnti.values().any(|ue| ue.tenant == tenant && has(ue))
+    }
+
     /// The RNTIs of a tenant's UEs.
     pub fn of(&self, tenant: usize) -> impl Iterator<Item = u16> {
         self.by_rnti.iter().filter(move |(_, ue)| ue.tenant == tenant).map(|(rnti, _)| *rnti)

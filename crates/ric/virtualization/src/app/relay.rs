@@ -46,6 +46,8 @@ impl VirtualizationApp {
         if subscription.is_own {
             observe(node, model, message, arena);
             advance(indication.node, node, ric);
+            crate::tc::advance(indication.node, node, ric);
+            ric.call_after_reading();
         }
         if subscription.subscribers.is_empty() {
             return;
