@@ -53,7 +53,7 @@ impl BaseStation {
 
     /// Sends something to a tenant's controller.
     pub fn send(&self, tenant: usize, function: RanFunctionId, outgoing: Outgoing) {
-        self.shared.lock().tenants[tenant].queue(function).push(outgoing);
+        self.shared.lock().tenants[tenant].outbox.queue(function).push(outgoing);
         self.has_outgoing.set(true);
     }
 
@@ -69,7 +69,7 @@ impl BaseStation {
         let mut node = self.shared.lock();
         let state = &mut node.tenants[tenant];
         state.controls = state.controls.saturating_sub(1);
-        state.queue(function).push(Outgoing::Answer { controller, id, result });
+        state.outbox.queue(function).push(Outgoing::Answer { controller, id, result });
         self.has_outgoing.set(true);
     }
 }

@@ -9,8 +9,8 @@ use e2sm::tc;
 
 use crate::ccc;
 use crate::kpm::KpmView;
-use crate::node::{Command, CommandKind, Effect, HasOutgoing, MAX_CONTROLS, MAX_SUBSCRIPTIONS, Offered, SharedNode, View};
-use crate::outgoing::Queue;
+use crate::node::{Command, CommandKind, Effect, MAX_CONTROLS, MAX_SUBSCRIPTIONS, Offered, SharedNode, View};
+use crate::outgoing::{HasOutgoing, Queue};
 use crate::rc::{self, RcView};
 
 /// A RAN function of a base station, as a tenant has it.
@@ -26,7 +26,7 @@ pub(crate) struct VirtualFunction {
 
 impl VirtualFunction {
     pub fn new(node: SharedNode, tenant: usize, definition: Function, model: Offered) -> Self {
-        let has_outgoing = node.lock().tenants[tenant].has_outgoing(definition.id);
+        let has_outgoing = node.lock().tenants[tenant].outbox.has_outgoing(definition.id);
         VirtualFunction { node, tenant, definition, model, has_outgoing, spare: Queue::default() }
     }
 
@@ -99,7 +99,7 @@ impl RanFunction for VirtualFunction {
             let mut node = self.node.lock();
             let state = &mut node.tenants[self.tenant];
             state.subscriptions = state.subscriptions.saturating_sub(1);
-            state.queue(self.definition.id).forget(key);
+            state.outbox.queue(self.definition.id).forget(key);
         }
         self.command(CommandKind::Unsubscribe(key));
     }
@@ -151,7 +151,7 @@ impl RanFunction for VirtualFunction {
     }
 
     fn report(&mut self, _: Time, context: &mut FunctionContext<'_>) {
-        self.node.lock().tenants[self.tenant].take_outgoing(self.definition.id, &mut self.spare);
+        self.node.lock().tenants[self.tenant].outbox.take(self.definition.id, &mut self.spare);
         let refused = self.spare.send(context);
         if refused > 0 {
             let mut node = self.node.lock();

@@ -38,6 +38,7 @@ pub mod slices;
 mod tc;
 #[cfg(test)]
 mod testing;
+pub mod topology;
 mod ues;
 mod waiter;
 

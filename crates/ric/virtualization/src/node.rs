@@ -17,7 +17,7 @@ use ids::PlmnIdentity;
 use per::{List, PrintableString};
 
 use crate::kpm::KpmView;
-use crate::outgoing::Queue;
+use crate::outgoing::Outbox;
 use crate::policies::{CellPolicies, Policies};
 use crate::rc::{PendingInserts, RcView};
 use crate::sla::Sla;
@@ -151,7 +151,7 @@ impl NodeState {
             cell_policies: CellPolicies::default(),
             has_pending_policies: false,
             inserts: PendingInserts::default(),
-            outgoing: Vec::new(),
+            outbox: Outbox::default(),
             subscriptions: 0,
             controls: 0,
         });
@@ -181,7 +181,7 @@ impl NodeState {
             .encode(wire, &mut header)
             .and_then(|()| rrc::IndicationMessage { notifications }.encode(wire, &mut message));
         if encoded.is_ok() {
-            self.tenants[tenant].queue(function).report(key, RicActionId(1), None, &header, &message);
+            self.tenants[tenant].outbox.queue(function).report(key, RicActionId(1), None, &header, &message);
         }
     }
 }
@@ -201,50 +201,11 @@ pub(crate) struct TenantState {
     pub has_pending_policies: bool,
     /// The procedures of its UEs that wait for its answer.
     pub inserts: PendingInserts,
-    /// What each of its functions is to send, and whether that may be something.
-    pub outgoing: Vec<(RanFunctionId, Queue, HasOutgoing)>,
+    /// What its functions are to send.
+    pub outbox: Outbox,
     pub subscriptions: usize,
     /// Controls without an answer.
     pub controls: usize,
-}
-
-impl TenantState {
-    /// What a function is to send, to be appended to.
-    pub fn queue(&mut self, function: RanFunctionId) -> &mut Queue {
-        let (_, queue, has_outgoing) = self.entry(function);
-        has_outgoing.0.store(true, Ordering::Relaxed);
-        queue
-    }
-
-    /// Whether a function may have something to send, which it asks before it takes its queue.
-    pub fn has_outgoing(&mut self, function: RanFunctionId) -> HasOutgoing {
-        self.entry(function).2.clone()
-    }
-
-    /// Exchanges what a function is to send for an empty queue.
-    pub fn take_outgoing(&mut self, function: RanFunctionId, empty: &mut Queue) {
-        let (_, queue, has_outgoing) = self.entry(function);
-        has_outgoing.0.store(false, Ordering::Relaxed);
-        std::mem::swap(queue, empty);
-    }
-
-    fn entry(&mut self, function: RanFunctionId) -> &mut (RanFunctionId, Queue, HasOutgoing) {
-        let at = self.outgoing.iter().position(|(of, ..)| *of == function).unwrap_or_else(|| {
-            self.outgoing.push((function, Queue::default(), HasOutgoing::default()));
-            self.outgoing.len() - 1
-        });
-        &mut self.outgoing[at]
-    }
-}
-
-/// Whether a function of a tenant may have something to send: the agents ask each function several times for each report.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct HasOutgoing(Arc<AtomicBool>);
-
-impl HasOutgoing {
-    pub fn get(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// What a tenant's function asks of the app.

@@ -178,6 +178,11 @@ impl Subscriptions {
         active.flat_map(|known| &known.subscribers).filter(move |subscriber| subscriber.tenant == tenant)
     }
 
+    /// Whether the app itself receives the reports of a function of a node, or has asked for them.
+    pub fn is_own(&self, node: NodeId, function: RanFunctionId) -> bool {
+        self.all.iter().any(|known| known.node == node && known.function == function && known.is_own)
+    }
+
     /// The number of subscriptions to a node.
     pub fn count(&self, node: NodeId) -> usize {
         self.all.iter().filter(|subscription| subscription.node == node).count()

@@ -84,6 +84,24 @@ pub(crate) fn offered_definition(detection: &Detection, definition: &[u8]) -> Re
     Ok(out)
 }
 
+/// Returns the definition of a function that has only controls of UEs; `None` if it has none.
+///
+/// # Errors
+/// If the definition cannot be decoded.
+pub(crate) fn control_definition(detection: &Detection, definition: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    let offered = offered_definition(detection, definition)?;
+    let arena = Arena::new();
+    let Detection { revision, wire, .. } = *detection;
+    let mut offered = RanFunctionDefinition::decode_in(&offered, revision, wire, &arena)?;
+    (offered.event_trigger, offered.report, offered.insert) = (None, None, None);
+    if offered.control.is_none() {
+        return Ok(None);
+    }
+    let mut out = Vec::new();
+    offered.encode_in(revision, wire, &mut out)?;
+    Ok(Some(out))
+}
+
 /// What of a subscription determines what the tenant receives.
 #[derive(Debug, Default)]
 pub(crate) struct RcView {
@@ -276,7 +294,7 @@ impl PendingInserts {
 }
 
 /// The refusal of a control, with the reason as text.
-fn refusal(detection: &Detection, cause: CauseRicRequest, reason: &str) -> ControlFailure {
+pub(crate) fn refusal(detection: &Detection, cause: CauseRicRequest, reason: &str) -> ControlFailure {
     let text: String = reason.chars().filter(char::is_ascii).collect();
     let outcome = PrintableString::try_from(text).ok().and_then(|text| {
         let value = RanParameterValue::ValuePrintableString(text);
@@ -463,7 +481,7 @@ fn own_target(
 }
 
 /// The header with another UE ID.
-fn with_ue(header: &[u8], detection: &Detection, ue_id: &UeId<'static>) -> Result<Vec<u8>, Error> {
+pub(crate) fn with_ue(header: &[u8], detection: &Detection, ue_id: &UeId<'static>) -> Result<Vec<u8>, Error> {
     let Detection { revision, wire, .. } = *detection;
     let arena = Arena::new();
     let mut header = ControlHeader::decode_in(header, revision, wire, &arena)?;

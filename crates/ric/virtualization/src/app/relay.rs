@@ -74,7 +74,7 @@ impl VirtualizationApp {
                     continue;
                 }
             };
-            shared.tenants[*tenant].queue(function).report(*key, action, None, header, message);
+            shared.tenants[*tenant].outbox.queue(function).report(*key, action, None, header, message);
             node.has_outgoing.set(true);
         }
         drop(shared);
@@ -107,7 +107,7 @@ impl VirtualizationApp {
             Some((tenant, key, action)) => {
                 let state = &mut shared.tenants[tenant];
                 state.inserts.add(&process);
-                state.queue(function).report(key, action, Some(process.to_vec()), &header, &message);
+                state.outbox.queue(function).report(key, action, Some(process.to_vec()), &header, &message);
                 node.has_outgoing.set(true);
                 drop(shared);
                 ric.call_after_reading();
