@@ -61,27 +61,31 @@ pub(crate) fn offered_definition(detection: &Detection, definition: &[u8]) -> Re
     let Detection { revision, wire, .. } = *detection;
     let mut offered = RanFunctionDefinition::decode_in(definition, revision, wire, &arena)?;
     (offered.policy, offered.query) = (None, None);
-    if let Some(control) = offered.control {
-        let styles = control.control_style_list.iter().cloned().filter_map(|mut style| {
-            let number = style.ric_control_style_type;
-            if let Some(actions) = style.control_action_list {
-                let is_offered = |action| ACTIONS.contains(&ActionId { style: number, action });
-                let own = actions.iter().filter(|item| is_offered(item.ric_control_action_id)).cloned();
-                let own: List<'_, _> = own.collect();
-                if own.is_empty() {
-                    return None;
-                }
-                style.control_action_list = Some(own);
-            }
-            Some(style)
-        });
-        let control_style_list: List<'_, _> = styles.collect();
-        let is_empty = control_style_list.is_empty();
-        offered.control = (!is_empty).then_some(RanFunctionDefinitionControl { control_style_list });
-    }
+    offered.control = offered.control.and_then(|control| offered_control(control, |action| ACTIONS.contains(&action)));
     let mut out = Vec::new();
     offered.encode_in(revision, wire, &mut out)?;
     Ok(out)
+}
+
+/// The controls of a definition with some actions only; `None` if there are none.
+fn offered_control(
+    control: RanFunctionDefinitionControl<'_>,
+    is_offered: impl Fn(ActionId) -> bool,
+) -> Option<RanFunctionDefinitionControl<'_>> {
+    let styles = control.control_style_list.iter().cloned().filter_map(|mut style| {
+        let number = style.ric_control_style_type;
+        if let Some(actions) = style.control_action_list {
+            let is_own = |action| is_offered(ActionId { style: number, action });
+            let own: List<'_, _> = actions.iter().filter(|item| is_own(item.ric_control_action_id)).cloned().collect();
+            if own.is_empty() {
+                return None;
+            }
+            style.control_action_list = Some(own);
+        }
+        Some(style)
+    });
+    let control_style_list: List<'_, _> = styles.collect();
+    (!control_style_list.is_empty()).then_some(RanFunctionDefinitionControl { control_style_list })
 }
 
 /// Returns the definition of a function that has only controls of UEs; `None` if it has none.
@@ -89,11 +93,13 @@ pub(crate) fn offered_definition(detection: &Detection, definition: &[u8]) -> Re
 /// # Errors
 /// If the definition cannot be decoded.
 pub(crate) fn control_definition(detection: &Detection, definition: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-    let offered = offered_definition(detection, definition)?;
     let arena = Arena::new();
     let Detection { revision, wire, .. } = *detection;
-    let mut offered = RanFunctionDefinition::decode_in(&offered, revision, wire, &arena)?;
+    let mut offered = RanFunctionDefinition::decode_in(definition, revision, wire, &arena)?;
     (offered.event_trigger, offered.report, offered.insert) = (None, None, None);
+    (offered.policy, offered.query) = (None, None);
+    let is_offered = |action| ACTIONS.contains(&action) && action != ControlAction::SLICE_PRB_QUOTA;
+    offered.control = offered.control.and_then(|control| offered_control(control, is_offered));
     if offered.control.is_none() {
         return Ok(None);
     }
@@ -441,6 +447,17 @@ fn check_actions(control: &Control, is_answer: bool) -> Result<(), String> {
         ControlActions::Filtered(filtered) => check_id(&filtered.id),
         ControlActions::Query(id, _) => check_id(id),
     }
+}
+
+/// Checks that a control has actions on UEs only, and that tenants have them.
+pub(crate) fn check_ue_actions(control: &Control) -> Result<(), String> {
+    check_actions(control, false)?;
+    let is_about_ue = match &control.actions {
+        ControlActions::One(action) => action.is_about_ue(),
+        ControlActions::Several(actions) => actions.iter().all(ControlAction::is_about_ue),
+        ControlActions::Filtered(_) | ControlActions::Query(..) => true,
+    };
+    if is_about_ue { Ok(()) } else { Err("only actions on UEs are offered".to_owned()) }
 }
 
 /// Whether the target of a control has an effect.

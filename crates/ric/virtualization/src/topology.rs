@@ -9,7 +9,9 @@
 //! | all DUs of a gNB | all parts |
 //! | some DUs of a gNB | these DUs; of the CU those whose content is divided by UE: RRC, RC (control), PDCP, GTP |
 
+mod actions;
 mod app;
+mod exposed;
 mod file;
 mod function;
 mod station;

@@ -1,15 +1,12 @@
 //! The internal app.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use e2sm::rrc::{self, EventTriggerDefinition};
 use e2sm::{Arena, RecordMap, Wire};
-use ferric::agent::{
-    Admission, AgentLoopConfig, ControlFailure, ControllerId, NodeConfig, NodeHandle, RequestKey, SendAgentLoop,
-};
-use ferric::e2::topology::Part;
+use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, ControllerId, RequestKey, SendAgentLoop};
 use ferric::e2::{
     Action, ControlOutcome, ControlRequest, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
     SubscriptionSpec, Ticket,
@@ -20,9 +17,10 @@ use ferric::server::{Iapp, IappContext, IappEvent, Server};
 use per::Gather;
 use tracing::{info, warn};
 
-use super::file::{ExposedStation, Topology};
-use super::function::PartFunction;
-use super::station::{Command, CommandKind, SharedStation};
+use super::actions;
+use super::exposed::{Exposed, Station, expose, shared_cu};
+use super::file::Topology;
+use super::station::{Command, CommandKind};
 use super::ues::SharedCu;
 use super::view::View;
 use crate::node::View as TenantView;
@@ -33,11 +31,8 @@ use crate::waiter::Waiter;
 
 /// The maximum number of subscriptions to a part.
 const MAX_OF_PART: usize = 512;
-/// The first RAN function id for functions whose own id another part has. Service models have lower ones.
-const FIRST_FREE: u16 = 1024;
-/// The highest RAN function id (E2AP 9.2.8).
-const LAST_FUNCTION: u16 = 4095;
-
+/// The maximum number of functions of a base station (E2AP 9.2.1: maxofRANfunctionID).
+const MAX_FUNCTIONS: usize = 256;
 /// Adds the abstraction of a topology to a RIC. `links` configures the links to the controller that sees the base stations.
 ///
 /// # Errors
@@ -60,6 +55,8 @@ pub fn add_to(server: &mut Server, topology: Topology, links: link::Config) -> R
         cus: HashMap::new(),
         subscriptions: Subscriptions::default(),
         controls: HashMap::new(),
+        tickets: HashMap::new(),
+        next_control: 0,
         map: RecordMap::default(),
         arena: Arena::new(),
         written: Vec::new(),
@@ -67,91 +64,15 @@ pub fn add_to(server: &mut Server, topology: Topology, links: link::Config) -> R
     Ok(())
 }
 
-/// A function of a base station.
-struct Exposed {
-    /// Its id towards the controller.
-    id: RanFunctionId,
-    part: Part,
-    node: NodeId,
-    /// The function of the part.
-    of_part: Function,
-    view: View,
-}
-
-/// A base station that is exposed.
-struct Station {
-    config: ExposedStation,
-    parts: BTreeMap<Part, NodeId>,
-    /// Present while the base station has its CU and a DU.
-    handle: Option<NodeHandle>,
-    functions: Vec<Exposed>,
-    /// The ids of functions, which they have again when their part comes back.
-    ids: BTreeMap<(Part, RanFunctionId), RanFunctionId>,
-    shared: SharedStation,
-    has_outgoing: bool,
-}
-
-impl Station {
-    fn new(config: ExposedStation) -> Self {
-        Station {
-            config,
-            parts: BTreeMap::new(),
-            handle: None,
-            functions: Vec::new(),
-            ids: BTreeMap::new(),
-            shared: SharedStation::default(),
-            has_outgoing: false,
-        }
-    }
-
-    /// Whether the parts are a base station.
-    fn is_whole(&self) -> bool {
-        self.parts.contains_key(&Part::Control) && self.parts.keys().any(|part| matches!(part, Part::Du(_)))
-    }
-
-    /// The id of a function of a part: its own, unless another part has that.
-    fn id_of(&mut self, part: Part, own: RanFunctionId) -> Option<RanFunctionId> {
-        if let Some(id) = self.ids.get(&(part, own)) {
-            return Some(*id);
-        }
-        let is_free = |id: &RanFunctionId| !self.ids.values().any(|used| used == id);
-        let free = [own].into_iter().chain((FIRST_FREE..=LAST_FUNCTION).map(RanFunctionId)).find(is_free)?;
-        self.ids.insert((part, own), free);
-        Some(free)
-    }
-
-    fn function(&self, id: RanFunctionId) -> Option<&Exposed> {
-        self.functions.iter().find(|function| function.id == id)
-    }
-
-    fn function_of(&self, node: NodeId, of_part: RanFunctionId) -> Option<&Exposed> {
-        self.functions.iter().find(|function| function.node == node && function.of_part.id == of_part)
-    }
-
-    fn send(&mut self, function: RanFunctionId, outgoing: Outgoing) {
-        self.shared.lock().outbox.queue(function).push(outgoing);
-        self.has_outgoing = true;
-    }
-
-    fn answer(
-        &mut self,
-        function: RanFunctionId,
-        (controller, id): (ControllerId, RicRequestId),
-        result: Result<Option<Vec<u8>>, ControlFailure>,
-    ) {
-        let mut shared = self.shared.lock();
-        shared.controls = shared.controls.saturating_sub(1);
-        drop(shared);
-        self.send(function, Outgoing::Answer { controller, id, result });
-    }
-}
-
-/// A control that a part has not answered yet.
+/// A control that is not answered yet.
 struct PendingControl {
-    node: NodeId,
     station: usize,
     function: RanFunctionId,
     of: (ControllerId, RicRequestId),
+    /// The parts that have not answered.
+    left: usize,
+    /// The answer so far: a failure of one part is one of the control.
+    result: Result<Option<Vec<u8>>, ControlFailure>,
 }
 
 struct TopologyApp {
@@ -165,16 +86,14 @@ struct TopologyApp {
     /// The CU-CPs of several base stations.
     cus: HashMap<NodeId, SharedCu>,
     subscriptions: Subscriptions,
-    controls: HashMap<Ticket, PendingControl>,
+    controls: HashMap<u64, PendingControl>,
+    /// The control that each control of a part belongs to, and the part.
+    tickets: HashMap<Ticket, (u64, NodeId)>,
+    next_control: u64,
     map: RecordMap,
     arena: Arena,
     /// The part of a report that a base station has.
     written: Vec<u8>,
-}
-
-/// The node of the CU-CP that a base station shares with others.
-fn shared_cu(station: &Station) -> Option<NodeId> {
-    station.parts.get(&Part::Control).copied().filter(|_| station.config.shares_cu())
 }
 
 impl TopologyApp {
@@ -287,29 +206,56 @@ impl TopologyApp {
     ) {
         let station = &mut self.stations[at];
         let of = (controller, request.request_id);
-        let Some(exposed) = station.function(function) else { return };
-        let (node, of_part, view) = (exposed.node, exposed.of_part.id, exposed.view);
-        let Some(part) = self.nodes.get(&node).map(|node| node.global_id) else { return };
         let cu = shared_cu(station).and_then(|node| self.cus.get(&node));
-        let (header, message) = match view.control(request, &part, cu, at) {
-            Ok(translated) => translated,
-            Err(failure) => return station.answer(function, of, Err(failure)),
-        };
-        let sent = match &request.call_process_id {
-            None => ric.control(node, of_part, &header, &message),
-            Some(process) => ric.answer_insert(node, of_part, process, &header, &message),
-        };
-        match sent {
-            Ok(ticket) => {
-                self.controls.insert(ticket, PendingControl { node, station: at, function, of });
+        let mut sent = Vec::new();
+        let failure = match station.route(function, request, ric.ran()) {
+            Ok(parts) => {
+                let parts = parts.into_iter().map(|part| (part.node, part.of_part.id, part.view));
+                let parts: Vec<_> = parts.collect();
+                let result = parts.into_iter().try_for_each(|(node, of_part, view)| {
+                    let part = self.nodes.get(&node).map(|node| node.global_id);
+                    let part = part.ok_or(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute))?;
+                    let (header, message) = view.control(request, &part, cu, at)?;
+                    let ticket = match &request.call_process_id {
+                        None => ric.control(node, of_part, &header, &message),
+                        Some(process) => ric.answer_insert(node, of_part, process, &header, &message),
+                    };
+                    let ticket = ticket.map_err(|misuse| {
+                        if ric.allows_line(node) {
+                            warn!(station = %station.config, function = function.0, "cannot pass a control on: {misuse}");
+                        }
+                        Cause::RicRequest(CauseRicRequest::ControlFailedToExecute)
+                    })?;
+                    sent.push((ticket, node));
+                    Ok::<(), ControlFailure>(())
+                });
+                result.err()
             }
-            Err(misuse) => {
-                if ric.allows_line(node) {
-                    warn!(station = %station.config, function = function.0, "cannot pass a control on: {misuse}");
-                }
-                let cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
-                station.answer(function, of, Err(cause.into()));
-            }
+            Err(failure) => Some(failure),
+        };
+        let result = failure.map_or(Ok(None), Err);
+        if sent.is_empty() {
+            let nowhere = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
+            return station.answer(function, of, result.and(Err(nowhere.into())));
+        }
+        self.next_control += 1;
+        let number = self.next_control;
+        self.controls.insert(number, PendingControl { station: at, function, of, left: sent.len(), result });
+        self.tickets.extend(sent.into_iter().map(|(ticket, node)| (ticket, (number, node))));
+    }
+
+    /// Records the answer of a part to its part of a control.
+    fn answered(&mut self, ticket: Ticket, answer: Result<Option<Vec<u8>>, ControlFailure>) {
+        let Some((number, _)) = self.tickets.remove(&ticket) else { return };
+        let Some(control) = self.controls.get_mut(&number) else { return };
+        control.left -= 1;
+        if control.result.is_ok() {
+            control.result = answer;
+        }
+        if control.left == 0
+            && let Some(PendingControl { station, function, of, result, .. }) = self.controls.remove(&number)
+        {
+            self.stations[station].answer(function, of, result);
         }
     }
 
@@ -335,10 +281,10 @@ impl TopologyApp {
         }
         self.subscriptions.forget_node(id);
         self.cus.remove(&id);
-        let lost = self.controls.extract_if(|_, pending| pending.node == id).map(|(_, pending)| pending);
-        for PendingControl { station, function, of, .. } in lost.collect::<Vec<_>>() {
+        let lost = self.tickets.iter().filter(|(_, (_, node))| *node == id).map(|(ticket, _)| *ticket);
+        for ticket in lost.collect::<Vec<_>>() {
             let cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
-            self.stations[station].answer(function, of, Err(cause.into()));
+            self.answered(ticket, Err(cause.into()));
         }
         for station in &mut self.stations {
             station.parts.retain(|_, node| *node != id);
@@ -365,11 +311,25 @@ impl TopologyApp {
                             definition,
                             oid: function.oid.to_string(),
                         };
-                        wanted.push(Exposed { id, part, node: node.id, of_part, view });
+                        let actions = match view {
+                            View::Rc(detection) => actions::offered(&detection, &function.definition),
+                            _ => Vec::new(),
+                        };
+                        wanted.push(Exposed { id, part, node: node.id, of_part, view, actions });
                     }
                 }
+                station.merge_actions(&mut wanted);
             }
+            if wanted.len() > MAX_FUNCTIONS {
+                warn!(station = %station.config, "base station has more than {MAX_FUNCTIONS} functions: some are not exposed");
+                wanted.truncate(MAX_FUNCTIONS);
+            }
+            let was_exposed = station.handle.is_some();
             expose(station, wanted, &self.nodes, &mut self.agents, &self.topology);
+            if was_exposed && station.handle.is_none() {
+                let nodes = self.nodes.keys();
+                nodes.for_each(|node| self.subscriptions.remove(*node, |known| known.tenant == at, ric));
+            }
         }
         self.observe_cus(ric);
         ric.call_after_reading();
@@ -501,16 +461,18 @@ impl TopologyApp {
                 }
             }
             RequestEvent::Controlled { ticket, outcome } => {
-                let Some(PendingControl { station, function, of, .. }) = self.controls.remove(ticket) else { return };
-                let octets = |outcome: &Option<_>| outcome.as_ref().map(Vec::<u8>::from);
-                let result = match outcome {
-                    ControlOutcome::Acknowledged(outcome) => Ok(octets(outcome)),
-                    ControlOutcome::Failed { cause, outcome } => {
-                        Err(ControlFailure { cause: *cause, outcome: octets(outcome) })
+                let octets = match outcome {
+                    ControlOutcome::Acknowledged(outcome) | ControlOutcome::Failed { outcome, .. } => {
+                        outcome.as_ref().map(|octets| octets.to_vec())
                     }
+                    _ => None,
+                };
+                let result = match outcome {
+                    ControlOutcome::Acknowledged(_) => Ok(octets),
+                    ControlOutcome::Failed { cause, .. } => Err(ControlFailure { cause: *cause, outcome: octets }),
                     _ => Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into()),
                 };
-                self.stations[station].answer(function, of, result);
+                self.answered(*ticket, result);
             }
             _ => return,
         }
@@ -550,69 +512,6 @@ fn report_present(
     if encoded.is_ok() {
         station.shared.lock().outbox.queue(function).report(key, RicActionId(1), None, &header, &message);
         station.has_outgoing = true;
-    }
-}
-
-/// Has a base station offer these functions: it connects with the first ones, and reports changes by RIC Service Update.
-fn expose(
-    station: &mut Station,
-    wanted: Vec<Exposed>,
-    nodes: &HashMap<NodeId, Node>,
-    agents: &mut SendAgentLoop,
-    topology: &Topology,
-) {
-    let shared = station.shared.clone();
-    let make = |exposed: &Exposed| {
-        let definition = Function { id: exposed.id, ..exposed.of_part.clone() };
-        Box::new(PartFunction::new(shared.clone(), definition)) as Box<dyn ferric::agent::RanFunction + Send>
-    };
-    let before = std::mem::replace(&mut station.functions, wanted);
-    let cu = station.parts.get(&Part::Control).and_then(|node| nodes.get(node));
-    let (Some(cu), false) = (cu, station.functions.is_empty()) else {
-        if let Some(handle) = station.handle.take() {
-            warn!(station = %station.config, "base station is not exposed any more: it has lost its CU or its last DU");
-            agents.remove_node(handle);
-            // its functions are gone, and with them who asked
-            station.shared = SharedStation::default();
-        }
-        return;
-    };
-    let Some(handle) = station.handle else {
-        let config = NodeConfig {
-            version: Some(cu.version),
-            about: format!("{} parts of {}", station.parts.len(), cu.global_id),
-            ..NodeConfig::new(station.config.global_id(&cu.global_id))
-        };
-        let handle = agents.add_node(config, station.functions.iter().map(make).collect());
-        agents.add_controller(handle, topology.ric.clone());
-        station.handle = Some(handle);
-        return;
-    };
-    let is_same = |a: &Exposed, b: &Exposed| a.id == b.id && a.node == b.node && a.of_part == b.of_part;
-    // what is new comes first: a base station is never without functions
-    let (mut added, mut changed) = (Vec::new(), Vec::new());
-    for exposed in &station.functions {
-        if !before.iter().any(|old| is_same(old, exposed)) {
-            let is_known = before.iter().any(|old| old.id == exposed.id);
-            if is_known { changed.push(exposed) } else { added.push(exposed) }
-        }
-    }
-    let mut refused = Vec::new();
-    for exposed in added {
-        if let Err(misuse) = agents.add_function(handle, make(exposed)) {
-            refused.push((exposed.id, misuse));
-        }
-    }
-    let gone = before.iter().filter(|old| !station.functions.iter().any(|exposed| is_same(old, exposed)));
-    gone.for_each(|old| drop(agents.remove_function(handle, old.id)));
-    for exposed in changed {
-        if let Err(misuse) = agents.add_function(handle, make(exposed)) {
-            refused.push((exposed.id, misuse));
-        }
-    }
-    for (id, misuse) in refused {
-        warn!(station = %station.config, function = id.0, "cannot expose a function: {misuse}");
-        station.functions.retain(|exposed| exposed.id != id);
     }
 }
 

@@ -9,7 +9,7 @@ use ferric::e2ap::{CauseRicRequest, GlobalE2NodeId};
 
 use super::ues::SharedCu;
 use crate::node::Offered;
-use crate::rc::{control_definition, refusal, with_ue};
+use crate::rc::{check_ue_actions, control_definition, refusal, with_ue};
 use crate::reports::Content;
 
 /// What a base station has of a function.
@@ -106,24 +106,29 @@ impl View {
         let unchanged = || (request.header.clone(), request.message.clone());
         let (View::Rc(detection) | View::OwnUes(detection)) = self else { return Ok(unchanged()) };
         let decoded = Control::decode_in(&request.header, &request.message, detection.revision, detection.wire);
-        let target = match (decoded, self) {
-            (Ok(control), _) => control.target,
+        let refuse = |cause, reason: &str| Err(refusal(&detection, cause, reason));
+        let control = match (decoded, self) {
+            (Ok(control), _) => control,
             // the part says what is wrong
             (Err(_), View::Rc(_)) => return Ok(unchanged()),
-            (Err(error), _) => {
-                return Err(refusal(&detection, CauseRicRequest::ControlMessageInvalid, &error.to_string()));
-            }
+            (Err(error), _) => return refuse(CauseRicRequest::ControlMessageInvalid, &error.to_string()),
         };
         if let View::OwnUes(_) = self {
-            let owner = match &target {
+            if request.call_process_id.is_some() {
+                return refuse(CauseRicRequest::RicCallProcessIdInvalid, "no procedure is suspended");
+            }
+            if let Err(reason) = check_ue_actions(&control) {
+                return refuse(CauseRicRequest::ActionNotSupported, &reason);
+            }
+            let owner = match &control.target {
                 ControlTarget::Ue(ue_id) => cu.and_then(|cu| cu.owner(ue_id)),
-                _ => return Err(refusal(&detection, CauseRicRequest::ActionNotSupported, "the control names no UE")),
+                _ => return refuse(CauseRicRequest::ActionNotSupported, "the control names no UE"),
             };
             if owner != Some(station) {
-                return Err(refusal(&detection, CauseRicRequest::ControlFailedToExecute, "there is no such UE"));
+                return refuse(CauseRicRequest::ControlFailedToExecute, "there is no such UE");
             }
         }
-        let ControlTarget::Ue(ue_id) = &target else { return Ok(unchanged()) };
+        let ControlTarget::Ue(ue_id) = &control.target else { return Ok(unchanged()) };
         let names = UeName::all_of(ue_id).into_iter().collect();
         match UeName::to_ue_id(&names, part) {
             // of the same kind, it may have more parts
