@@ -92,11 +92,8 @@ fn queues_and_filters_of_operators_are_apart() {
     a.refused("PUT", "/queues/2", json!({"kind": "fifo"}), "there is no queue `2`");
     host.eventually("", |tc| ids(tc) == [0, 1, 2] && tc["classifier"]["filters"].as_array().unwrap().len() == 1);
     // the rate of its own queue is a matter of the operator
-    let response = b.ric.rest.request(
-        "PUT",
-        &format!("{}/shapers/1", b.path),
-        json!({"window_ms": 100, "max_rate_kbps": 1000}),
-    );
+    let response =
+        b.ric.rest.request("PUT", &format!("{}/shapers/1", b.path), json!({"window_ms": 100, "max_rate_kbps": 1000}));
     assert_eq!(response.status, 200, "{}", response.body);
     host.eventually("/shapers/2", |shaper| shaper["max_rate_kbps"] == 1000);
     // an operator that is gone leaves nothing

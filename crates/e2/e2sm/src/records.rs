@@ -158,7 +158,8 @@ mod tests {
         ($model:ident, $records:ident, $record:expr) => {
             for count in [0u64, 1, 2, 33, 400] {
                 let records: Vec<_> = (0..count).map($record).collect();
-                let message = $model::IndicationMessage { $records: records.into(), timestamp_us: 1_700_000_000_123_456 };
+                let message =
+                    $model::IndicationMessage { $records: records.into(), timestamp_us: 1_700_000_000_123_456 };
                 for wire in [Wire::Per, Wire::Plain] {
                     let mut octets = Vec::new();
                     message.encode(wire, &mut octets).unwrap();

@@ -124,9 +124,7 @@ impl<'a> Report<'a> {
                     .map(|it| Report::Rc(it, detection))
                     .map_err(text)
             }
-            Offered::Ccc => {
-                ccc::IndicationMessage::decode(message).map(Report::Ccc).map_err(|error| error.to_string())
-            }
+            Offered::Ccc => ccc::IndicationMessage::decode(message).map(Report::Ccc).map_err(|error| error.to_string()),
         }
     }
 

@@ -163,7 +163,8 @@ struct World {
 impl World {
     /// Starts with base stations, as in the file.
     fn new(stations: &str) -> World {
-        let config = || ServerConfig { e2: vec!["tcp://127.0.0.1:0".parse().unwrap()], xapp: None, ..Default::default() };
+        let config =
+            || ServerConfig { e2: vec!["tcp://127.0.0.1:0".parse().unwrap()], xapp: None, ..Default::default() };
         let mut controller = Server::bind(config()).unwrap();
         let received = Arc::default();
         controller.add_iapp(Box::new(Probe(Arc::clone(&received))));

@@ -143,7 +143,19 @@ impl Apps {
     pub fn wake_iapps(&mut self, now: Time, controller: &mut Controller, counters: Counters) {
         self.counters = counters;
         let Apps {
-            iapps, ran, tickets, log_limiter, hosts, host, counters, counts, xapp_links, workers, watches, postponed, ..
+            iapps,
+            ran,
+            tickets,
+            log_limiter,
+            hosts,
+            host,
+            counters,
+            counts,
+            xapp_links,
+            workers,
+            watches,
+            postponed,
+            ..
         } = self;
         let insight = Insight { counts, xapp_links, workers };
         for (at, iapp) in iapps.iter_mut().enumerate() {
@@ -173,7 +185,19 @@ impl Apps {
     /// Calls the iApps that have postponed work.
     pub fn resume_postponed(&mut self, now: Time, controller: &mut Controller) {
         let Apps {
-            iapps, ran, tickets, log_limiter, hosts, host, counters, counts, xapp_links, workers, watches, postponed, ..
+            iapps,
+            ran,
+            tickets,
+            log_limiter,
+            hosts,
+            host,
+            counters,
+            counts,
+            xapp_links,
+            workers,
+            watches,
+            postponed,
+            ..
         } = self;
         let insight = Insight { counts, xapp_links, workers };
         // who asks again has its turn in the next iteration
@@ -200,7 +224,19 @@ impl Apps {
     /// Passes an event to one iApp, or to all.
     fn notify_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
         let Apps {
-            iapps, ran, tickets, log_limiter, hosts, host, counters, counts, xapp_links, workers, watches, postponed, ..
+            iapps,
+            ran,
+            tickets,
+            log_limiter,
+            hosts,
+            host,
+            counters,
+            counts,
+            xapp_links,
+            workers,
+            watches,
+            postponed,
+            ..
         } = self;
         let insight = Insight { counts, xapp_links, workers };
         for (at, iapp) in iapps.iter_mut().enumerate() {

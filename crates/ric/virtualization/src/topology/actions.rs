@@ -8,7 +8,8 @@ use per::List;
 /// The control actions of a definition.
 pub(super) fn offered(detection: &Detection, definition: &[u8]) -> Vec<ActionId> {
     let arena = Arena::new();
-    let Ok(definition) = RanFunctionDefinition::decode_in(definition, detection.revision, detection.wire, &arena) else {
+    let Ok(definition) = RanFunctionDefinition::decode_in(definition, detection.revision, detection.wire, &arena)
+    else {
         return Vec::new();
     };
     let styles = definition.control.iter().flat_map(|control| &control.control_style_list);

@@ -180,8 +180,7 @@ impl TopologyApp {
             Ok(Some(admission)) => {
                 station.send(function, Outgoing::Subscribed { key, answer: Ok(admission) });
                 // the CU reports the present UEs to the first subscriber only
-                if let (View::Events(wire), Some(cu)) =
-                    (view, shared_cu(station).and_then(|node| self.cus.get(&node)))
+                if let (View::Events(wire), Some(cu)) = (view, shared_cu(station).and_then(|node| self.cus.get(&node)))
                 {
                     report_present(station, at, function, key, wire, cu);
                 }

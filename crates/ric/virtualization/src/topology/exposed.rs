@@ -49,11 +49,11 @@ pub(super) struct Station {
     pub handle: Option<NodeHandle>,
     pub functions: Vec<Exposed>,
     /// The ids of functions, which they have again when their part comes back.
-    pub ids: BTreeMap<(Part, RanFunctionId), RanFunctionId>,
+    ids: BTreeMap<(Part, RanFunctionId), RanFunctionId>,
     pub shared: SharedStation,
     pub has_outgoing: bool,
     /// The definition of E2SM-RC with the actions of all parts, and how often it has changed.
-    pub rc: (Vec<u8>, u16),
+    rc: (Vec<u8>, u16),
 }
 
 impl Station {
@@ -89,7 +89,9 @@ impl Station {
                 of_cu.definition = definition;
             }
             // each function offers its own actions
-            Err(error) => warn!(station = %self.config, "cannot offer the control actions of all parts in one: {error}"),
+            Err(error) => {
+                warn!(station = %self.config, "cannot offer the control actions of all parts in one: {error}")
+            }
         }
     }
 

@@ -54,8 +54,7 @@ impl RanFunction for PartFunction {
         }
         self.subscriptions += 1;
         let key = RequestKey { controller, id: request.request_id };
-        let spec =
-            SubscriptionSpec { event_trigger: request.event_trigger.clone(), actions: request.actions.clone() };
+        let spec = SubscriptionSpec { event_trigger: request.event_trigger.clone(), actions: request.actions.clone() };
         self.command(CommandKind::Subscribe(key, spec));
         Ok(Admission::deferred())
     }

@@ -134,9 +134,9 @@ impl View {
             // of the same kind, it may have more parts
             Some(own) if std::mem::discriminant(&own) != std::mem::discriminant(ue_id) => {
                 let header = with_ue(&request.header, &detection, &own);
-                header.map(|header| (header, request.message.clone())).map_err(|error| {
-                    refusal(&detection, CauseRicRequest::ControlMessageInvalid, &error.to_string())
-                })
+                header
+                    .map(|header| (header, request.message.clone()))
+                    .map_err(|error| refusal(&detection, CauseRicRequest::ControlMessageInvalid, &error.to_string()))
             }
             _ => Ok(unchanged()),
         }
