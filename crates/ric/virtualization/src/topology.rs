@@ -7,6 +7,7 @@
 //! | a base station with | has the functions of |
 //! |---|---|
 //! | all DUs of a gNB | all parts |
+//! | no DUs, since the gNB is in one piece | the gNB |
 //! | some DUs of a gNB | these DUs; of the CU those whose content is divided by UE: RRC, RC (control), PDCP, GTP |
 
 mod actions;

@@ -142,7 +142,8 @@ impl Station {
 
     /// Whether the parts are a base station.
     pub fn is_whole(&self) -> bool {
-        self.parts.contains_key(&Part::Control) && self.parts.keys().any(|part| matches!(part, Part::Du(_)))
+        let has_du = self.parts.keys().any(|part| matches!(part, Part::Du(_)));
+        self.parts.contains_key(&Part::Control) && (has_du || !self.config.is_split())
     }
 
     /// The id of a function of a part: its own, unless another part has that.

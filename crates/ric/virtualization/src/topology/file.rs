@@ -61,13 +61,23 @@ impl fmt::Display for GnbName {
     }
 }
 
+/// The DUs of a base station.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Dus {
+    /// All of the gNB.
+    All,
+    /// Those with these ids, at least one.
+    These(BTreeSet<u64>),
+    /// The gNB is in one piece.
+    None,
+}
+
 /// A base station, as a controller is to see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExposedStation {
     gnb: GnbName,
     id: GnbName,
-    /// If not empty, it has these DUs only.
-    dus: BTreeSet<u64>,
+    dus: Dus,
 }
 
 /// The base stations that a controller is to see.
@@ -91,14 +101,23 @@ impl ExposedStation {
         let GlobalE2NodeId::Gnb(id) = node else { return None };
         let gnb = id.global_gnb_id;
         let part = Part::of(node);
-        let is_own_du = !matches!(part, Part::Du(du) if !self.dus.is_empty() && !self.dus.contains(&du));
+        let is_own_part = match (&self.dus, part) {
+            (Dus::All, _) | (Dus::These(_), Part::Control | Part::CuUp(_)) => true,
+            (Dus::These(dus), Part::Du(du)) => dus.contains(&du),
+            (Dus::None, part) => part == Part::Control,
+        };
         let is_own_gnb = gnb.plmn_identity == self.gnb.plmn && gnb.gnb_id.value() == u64::from(self.gnb.number);
-        (is_own_gnb && is_own_du).then_some(part)
+        (is_own_gnb && is_own_part).then_some(part)
     }
 
     /// Whether other base stations may have the same CU.
     pub(super) fn shares_cu(&self) -> bool {
-        !self.dus.is_empty()
+        matches!(self.dus, Dus::These(_))
+    }
+
+    /// Whether it consists of several parts.
+    pub(super) fn is_split(&self) -> bool {
+        self.dus != Dus::None
     }
 
     /// The identity towards the controller, with as many bits as the gNB's own, if the number fits.
@@ -144,11 +163,11 @@ impl Topology {
                 return Err(table.invalid(key, format!("there are two base stations {}; give each an id", station.id)));
             }
             for other in stations.iter().filter(|other| other.gnb == station.gnb) {
-                if other.dus.is_empty() || station.dus.is_empty() {
-                    let text = format!("{} has all DUs of {}; give both base stations their dus", other.id, other.gnb);
+                let (Dus::These(dus), Dus::These(of_other)) = (&station.dus, &other.dus) else {
+                    let text = format!("{} is {} already; give both base stations their dus", other.gnb, other.id);
                     return Err(table.invalid("gnb", text));
-                }
-                if let Some(du) = other.dus.intersection(&station.dus).next() {
+                };
+                if let Some(du) = dus.intersection(of_other).next() {
                     return Err(table.invalid("dus", format!("DU {du} is in base station {} already", other.id)));
                 }
             }
@@ -165,11 +184,9 @@ fn read_station(table: &Table<'_>) -> Result<ExposedStation, Error> {
     let gnb = table.parsed::<GnbName>("gnb", "a gNB such as gnb-00101-e00")?;
     let gnb = gnb.ok_or_else(|| table.missing("gnb", "the gNB that has the parts"))?;
     let id = table.parsed::<GnbName>("id", "a gNB such as gnb-00101-f01")?.unwrap_or(gnb);
-    let mut dus = BTreeSet::new();
+    let mut dus = Dus::All;
     if let Some(elements) = table.elements("dus", MAX_DUS, "ids of DUs")? {
-        if elements.is_empty() {
-            return Err(table.invalid("dus", "a base station has at least one DU; without the key it has all"));
-        }
+        let mut ids = BTreeSet::new();
         for (index, element) in elements.into_iter().enumerate() {
             let du = match element {
                 Element::Integer(du) => u64::try_from(du).ok().filter(|du| *du < 1 << DU_ID_BITS),
@@ -177,10 +194,11 @@ fn read_station(table: &Table<'_>) -> Result<ExposedStation, Error> {
             };
             let range = || table.invalid_element("dus", index, "the id of a DU is an integer of at most 36 bits");
             let du = du.ok_or_else(range)?;
-            if !dus.insert(du) {
+            if !ids.insert(du) {
                 return Err(table.invalid_element("dus", index, format!("DU {du} is named twice")));
             }
         }
+        dus = if ids.is_empty() { Dus::None } else { Dus::These(ids) };
     }
     Ok(ExposedStation { gnb, id, dus })
 }
@@ -208,7 +226,7 @@ mod tests {
             (RIC.to_owned() + &station("gnb = \"e00\""), "line 3: base_station[0].gnb: a gNB is `gnb-PLMN-NUMBER`"),
             (RIC.to_owned() + &station("gnb = \"gnb-00101-123456789\""), "at most 32 bits"),
             (RIC.to_owned() + &station(&format!("{e00}du = [1]")), "unknown key `du`; did you mean `dus`?"),
-            (RIC.to_owned() + &station(&format!("{e00}dus = []")), "at least one DU"),
+            (RIC.to_owned() + &station(&format!("{e00}dus = []")) + &du("gnb-00101-f00", "1"), "give both base stations"),
             (RIC.to_owned() + &station(&format!("{e00}dus = [\"x\"]")), "dus[0]"),
             (RIC.to_owned() + &station(&format!("{e00}dus = [1, 1]")), "DU 1 is named twice"),
             (RIC.to_owned() + &station(&format!("{e00}dus = [68719476736]")), "at most 36 bits"),
@@ -227,7 +245,8 @@ mod tests {
     fn parts_are_those_of_the_gnb() {
         let text = RIC.to_owned()
             + &station("gnb = \"gnb-00101-e00\"\ndus = [1, 3]\nid = \"gnb-00102-f1\"")
-            + &station("gnb = \"gnb-00101-e01\"");
+            + &station("gnb = \"gnb-00101-e01\"")
+            + &station("gnb = \"gnb-00101-e02\"\ndus = []");
         let topology = Topology::parse(&text).unwrap();
         let part = |number: u32, cu_up: Option<i64>, du: Option<i64>| {
             let mut id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 24));
@@ -243,6 +262,8 @@ mod tests {
         assert_eq!(of(0, part(0xe00, None, Some(2))), None);
         assert_eq!(of(0, part(0xe01, None, Some(1))), None);
         assert_eq!(of(1, part(0xe01, None, Some(9))), Some(Part::Du(9)));
+        assert_eq!(of(2, part(0xe02, None, None)), Some(Part::Control));
+        assert_eq!(of(2, part(0xe02, None, Some(1))), None);
         let id = topology.stations[0].global_id(&part(0xe00, None, None));
         assert_eq!(id.to_string(), "gnb-00102-f1");
         assert_eq!(id, GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 2, 2), GnbId::new(0xf1, 24)));
