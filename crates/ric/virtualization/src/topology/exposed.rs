@@ -52,8 +52,6 @@ pub(super) struct Station {
     ids: BTreeMap<(Part, RanFunctionId), RanFunctionId>,
     pub shared: SharedStation,
     pub has_outgoing: bool,
-    /// The definition of E2SM-RC with the actions of all parts, and how often it has changed.
-    rc: (Vec<u8>, u16),
 }
 
 impl Station {
@@ -66,28 +64,22 @@ impl Station {
             ids: BTreeMap::new(),
             shared: SharedStation::default(),
             has_outgoing: false,
-            rc: (Vec::new(), 0),
         }
     }
 
     /// Has the CU's function of E2SM-RC offer the actions of the other parts too.
-    pub fn merge_actions(&mut self, functions: &mut [Exposed]) {
+    pub fn merge_actions(&self, functions: &mut [Exposed]) {
         let is_of_cu = |function: &Exposed| function.part == Part::Control && matches!(function.view, View::Rc(_));
         let Some(at) = functions.iter().position(is_of_cu) else { return };
         let View::Rc(detection) = functions[at].view else { return };
-        let others = functions.iter().filter(|function| function.part != Part::Control);
-        let others = others.filter(|function| function.view == View::Rc(detection));
+        let is_same_format = |function: &&Exposed| match function.view {
+            View::Rc(other) => (other.revision, other.wire) == (detection.revision, detection.wire),
+            _ => false,
+        };
+        let others = functions.iter().filter(|function| function.part != Part::Control).filter(is_same_format);
         let others: Vec<&[u8]> = others.map(|function| &*function.of_part.definition).collect();
         match actions::merged(&detection, &functions[at].of_part.definition, &others) {
-            Ok(definition) => {
-                if !self.rc.0.is_empty() && self.rc.0 != definition {
-                    self.rc.1 = self.rc.1.wrapping_add(1);
-                }
-                self.rc.0.clone_from(&definition);
-                let of_cu = &mut functions[at].of_part;
-                of_cu.revision.0 = of_cu.revision.0.wrapping_add(self.rc.1);
-                of_cu.definition = definition;
-            }
+            Ok(definition) => functions[at].of_part.definition = definition,
             // each function offers its own actions
             Err(error) => {
                 warn!(station = %self.config, "cannot offer the control actions of all parts in one: {error}")

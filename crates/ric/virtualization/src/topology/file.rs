@@ -226,7 +226,10 @@ mod tests {
             (RIC.to_owned() + &station("gnb = \"e00\""), "line 3: base_station[0].gnb: a gNB is `gnb-PLMN-NUMBER`"),
             (RIC.to_owned() + &station("gnb = \"gnb-00101-123456789\""), "at most 32 bits"),
             (RIC.to_owned() + &station(&format!("{e00}du = [1]")), "unknown key `du`; did you mean `dus`?"),
-            (RIC.to_owned() + &station(&format!("{e00}dus = []")) + &du("gnb-00101-f00", "1"), "give both base stations"),
+            (
+                RIC.to_owned() + &station(&format!("{e00}dus = []")) + &du("gnb-00101-f00", "1"),
+                "give both base stations",
+            ),
             (RIC.to_owned() + &station(&format!("{e00}dus = [\"x\"]")), "dus[0]"),
             (RIC.to_owned() + &station(&format!("{e00}dus = [1, 1]")), "DU 1 is named twice"),
             (RIC.to_owned() + &station(&format!("{e00}dus = [68719476736]")), "at most 36 bits"),
