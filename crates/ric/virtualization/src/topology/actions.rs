@@ -65,3 +65,68 @@ pub(super) fn merged(detection: &Detection, own: &[u8], others: &[&[u8]]) -> Res
     definition.encode_in(detection.revision, detection.wire, &mut out)?;
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
+    use e2sm::rc::{ControlActionItem, ControlStyleItem, Revision};
+    use per::PrintableString;
+
+    use super::*;
+
+    fn detection() -> Detection {
+        Detection::configured(Revision::V3_00)
+    }
+
+    /// A definition with these control actions.
+    fn definition(ids: &[ActionId]) -> Vec<u8> {
+        let name = || PrintableString::literal("x");
+        let style = |id: &ActionId| ControlStyleItem {
+            ric_control_style_type: id.style,
+            ric_control_style_name: RicStyleName(name()),
+            control_action_list: Some(List::from(vec![ControlActionItem {
+                ric_control_action_id: id.action,
+                ric_control_action_name: e2sm::rc::RicControlActionName(name()),
+                control_action_parameters_list: None,
+                ue_group_control_action_supported: None,
+            }])),
+            ric_control_header_format_type: RicFormatType(1),
+            ric_control_message_format_type: RicFormatType(1),
+            ric_call_process_id_format_type: None,
+            ric_control_outcome_format_type: RicFormatType(1),
+            control_outcome_parameters_list: None,
+            list_of_additional_supported_formats: None,
+        };
+        let styles: Vec<_> = ids.iter().map(style).collect();
+        let definition = RanFunctionDefinition {
+            ran_function_name: RanFunctionName {
+                short_name: name(),
+                e2sm_oid: name(),
+                description: name(),
+                instance: None,
+            },
+            event_trigger: None,
+            report: None,
+            insert: None,
+            control: (!styles.is_empty()).then(|| RanFunctionDefinitionControl { control_style_list: styles.into() }),
+            policy: None,
+            query: None,
+        };
+        let mut out = Vec::new();
+        definition.encode(Revision::V3_00, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn definition_has_the_actions_of_all_parts() {
+        let [qos, mapping, drx, handover] =
+            [(1, 2), (1, 3), (2, 1), (3, 1)].map(|(style, id)| ActionId::new(style, id));
+        let own = definition(&[qos, handover]);
+        let merge = |others: &[&[u8]]| offered(&detection(), &merged(&detection(), &own, others).unwrap());
+        assert_eq!(merge(&[]), [qos, handover]);
+        assert_eq!(merge(&[&definition(&[drx]), &definition(&[drx, mapping, qos])]), [qos, mapping, handover, drx]);
+        assert_eq!(merge(&[&definition(&[])]), [qos, handover]);
+        assert!(merged(&detection(), &own, &[&[1, 2, 3]]).is_err());
+        assert_eq!(RicStyleType(1), qos.style);
+    }
+}

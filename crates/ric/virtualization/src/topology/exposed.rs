@@ -242,3 +242,102 @@ pub(super) fn expose(
         station.functions.retain(|exposed| exposed.id != id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use e2sm::common::UeId;
+    use e2sm::rc::{Detection, Drx, Handover, Revision, SlicePrbQuota};
+    use ferric::e2::topology::RanDatabase;
+    use ferric::e2::{Components, Time};
+    use ferric::e2ap::{Cause, GlobalE2NodeId, GnbDuId, GnbId, RanFunctionRevision, RicRequestId};
+
+    use super::*;
+    use crate::testing::{A, ue_id};
+
+    const CU: NodeId = NodeId(1);
+    const DUS: [NodeId; 2] = [NodeId(2), NodeId(3)];
+
+    /// A base station of a CU-CP and two DUs, each with a function of E2SM-RC.
+    fn station() -> Station {
+        let text = "ric = \"tcp://127.0.0.1:1\"\n[[base_station]]\ngnb = \"gnb-00101-1\"\n";
+        let mut station = Station::new(Topology::parse(text).unwrap().stations[0].clone());
+        let parts = [(Part::Control, CU), (Part::Du(1), DUS[0]), (Part::Du(2), DUS[1])];
+        for (at, (part, node)) in parts.into_iter().enumerate() {
+            let of_part = Function {
+                id: RanFunctionId(3),
+                revision: RanFunctionRevision(1),
+                definition: Vec::new(),
+                oid: String::new(),
+            };
+            let actions = match part {
+                Part::Control => vec![ControlAction::HANDOVER],
+                _ => vec![ControlAction::DRX, ControlAction::SLICE_PRB_QUOTA],
+            };
+            let (id, view) = (RanFunctionId(3 + at as u16), View::Rc(Detection::configured(Revision::V3_00)));
+            station.functions.push(Exposed { id, part, node, of_part, view, actions });
+        }
+        station
+    }
+
+    /// The parts that a control to the CU's function goes to.
+    fn routed(control: &Control, ran: &RanDatabase) -> Result<Vec<NodeId>, Cause> {
+        let (header, message) = control.encode(Revision::V3_00).unwrap();
+        let request = ControlRequest {
+            request_id: RicRequestId { requestor: 1, instance: 1 },
+            ran_function_id: RanFunctionId(3),
+            call_process_id: None,
+            header,
+            message,
+        };
+        let station = station();
+        let parts = station.route(RanFunctionId(3), &request, ran);
+        parts.map(|parts| parts.iter().map(|part| part.node).collect()).map_err(|failure| failure.cause)
+    }
+
+    /// The second DU knows UE 5.
+    fn ran() -> RanDatabase {
+        let mut ran = RanDatabase::new(10);
+        for (node, du) in [(CU, None), (DUS[0], Some(1)), (DUS[1], Some(2))] {
+            let mut id = GlobalE2NodeId::gnb(A, GnbId::new(1, 22));
+            if let GlobalE2NodeId::Gnb(gnb) = &mut id {
+                gnb.gnb_du_id = du.map(GnbDuId);
+            }
+            ran.update_node(node, id, &Components::default());
+        }
+        ran.learn_ue_id(Time::default(), DUS[1], &ue_id(5));
+        ran
+    }
+
+    fn drx(ue_id: UeId<'static>) -> Control {
+        Control::of_ue(ue_id, ControlAction::Drx(Drx::long(320)))
+    }
+
+    #[test]
+    fn control_goes_to_the_part_that_has_the_action() {
+        let ran = ran();
+        let cell = e2sm::common::Cgi::NrCgi(e2sm::common::NrCgi::new(A, 1));
+        let handover = Control::of_ue(ue_id(5), ControlAction::Handover(Handover::to(cell)));
+        assert_eq!(routed(&handover, &ran), Ok(vec![CU]));
+        assert_eq!(routed(&drx(ue_id(5)), &ran), Ok(vec![DUS[1]]));
+        // a quota concerns all UEs
+        let quota = ControlAction::SlicePrbQuota(SlicePrbQuota { policies: Vec::new() });
+        assert_eq!(routed(&Control::of_cell(quota), &ran), Ok(DUS.to_vec()));
+    }
+
+    #[test]
+    fn control_without_a_part_of_its_own_is_refused() {
+        let failed = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
+        assert_eq!(routed(&drx(ue_id(6)), &ran()), Err(failed), "no DU knows the UE");
+    }
+
+    #[test]
+    fn function_has_its_id_again() {
+        let mut station = station();
+        let own = RanFunctionId(2);
+        assert_eq!(station.id_of(Part::Control, own), Some(own));
+        assert_eq!(station.id_of(Part::Du(1), own), Some(RanFunctionId(FIRST_FREE)));
+        assert_eq!(station.id_of(Part::Du(2), own), Some(RanFunctionId(FIRST_FREE + 1)));
+        assert_eq!(station.id_of(Part::Du(1), own), Some(RanFunctionId(FIRST_FREE)));
+        assert_eq!(station.id_of(Part::Control, own), Some(own));
+    }
+}

@@ -142,3 +142,131 @@ impl View {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use e2sm::common::{
+        AmfUeNgapId, Cgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi, RntiValue, UeId, UeIdGnb, UeIdGnbDu,
+    };
+    use e2sm::rc::{ControlAction, Detection, Drx, Handover, Revision, RrmPolicyRatio, SlicePrbQuota};
+    use e2sm::rrc::{Event, Notification};
+    use ferric::e2ap::{Cause, GnbDuId, GnbId, RanFunctionId, RicRequestId};
+    use per::{Bits, List};
+
+    use super::*;
+    use crate::testing::{A, ue_id};
+
+    const CELL: NrCgi = NrCgi::new(A, 1);
+
+    fn detection() -> Detection {
+        Detection::configured(Revision::V3_00)
+    }
+
+    fn request(control: &Control) -> ControlRequest {
+        let (header, message) = control.encode(Revision::V3_00).unwrap();
+        ControlRequest {
+            request_id: RicRequestId { requestor: 1, instance: 1 },
+            ran_function_id: RanFunctionId(3),
+            call_process_id: None,
+            header,
+            message,
+        }
+    }
+
+    fn node(du: Option<i64>) -> GlobalE2NodeId {
+        let mut id = GlobalE2NodeId::gnb(A, GnbId::new(1, 22));
+        if let GlobalE2NodeId::Gnb(gnb) = &mut id {
+            gnb.gnb_du_id = du.map(GnbDuId);
+        }
+        id
+    }
+
+    fn drx(ue_id: UeId<'static>) -> Control {
+        Control::of_ue(ue_id, ControlAction::Drx(Drx::long(320)))
+    }
+
+    /// UE 5 is in the cell of the first base station.
+    fn cu() -> SharedCu {
+        let mut cu = SharedCu { cells: [(CELL, 0)].into_iter().collect(), ..SharedCu::default() };
+        let attached = Notification {
+            event: Event::Attached,
+            ue_id: ue_id(5),
+            rnti: RntiValue(70),
+            cell: Cgi::NrCgi(CELL),
+            plmn: A,
+            s_nssais: Vec::new().into(),
+            addresses: None,
+        };
+        cu.observe(&rrc::IndicationMessage { notifications: vec![attached].into() });
+        cu
+    }
+
+    #[test]
+    fn du_gets_the_name_that_it_has_for_a_ue() {
+        let of_cu = UeId::Gnb(
+            UeIdGnb {
+                amf_ue_ngap_id: AmfUeNgapId(9),
+                guami: Guami {
+                    plmn_identity: A,
+                    amf_region_id: Bits::new(1, 8),
+                    amf_set_id: Bits::new(1, 10),
+                    amf_pointer: Bits::new(1, 6),
+                },
+                gnb_cu_ue_f1ap_id_list: Some(List::from(vec![GnbCuUeF1apIdItem {
+                    gnb_cu_ue_f1ap_id: GnbCuUeF1apId(44),
+                }])),
+                gnb_cu_cp_ue_e1ap_id_list: None,
+                ran_ueid: None,
+                m_ng_ran_ue_xnap_id: None,
+                global_gnb_id: None,
+                global_ng_ran_node_id: None,
+                cell_rnti: None,
+            }
+            .into(),
+        );
+        let of_du = UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(44), ran_ueid: None, cell_rnti: None };
+        let asked = request(&drx(of_cu));
+        let view = View::Rc(detection());
+        let (header, message) = view.control(&asked, &node(Some(1)), None, 0).unwrap();
+        let passed = Control::decode(&header, &message, Revision::V3_00).unwrap();
+        assert_eq!(passed, drx(UeId::GnbDu(of_du)));
+        // the CU-CP gets the control as it is
+        assert_eq!(view.control(&asked, &node(None), None, 0).unwrap(), (asked.header, asked.message));
+    }
+
+    #[test]
+    fn controls_of_a_shared_cu_are_those_of_own_ues() {
+        let (cu, view) = (cu(), View::OwnUes(detection()));
+        let control =
+            |control: &Control, station: usize| view.control(&request(control), &node(None), Some(&cu), station);
+        let handover = |number| Control::of_ue(ue_id(number), ControlAction::Handover(Handover::to(Cgi::NrCgi(CELL))));
+        let asked = request(&handover(5));
+        assert_eq!(control(&handover(5), 0).unwrap(), (asked.header, asked.message));
+        let cause = |result: Result<_, ControlFailure>| result.map(drop).unwrap_err().cause;
+        for (number, station) in [(5, 1), (6, 0)] {
+            let refused = cause(control(&handover(number), station));
+            assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ControlFailedToExecute));
+        }
+        // of all UEs, though it names one
+        let policy =
+            RrmPolicyRatio { members: Vec::new(), min_percent: Some(1), max_percent: None, dedicated_percent: None };
+        let quota = ControlAction::SlicePrbQuota(SlicePrbQuota { policies: vec![policy] });
+        let refused = cause(control(&Control::of_ue(ue_id(5), quota), 0));
+        assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ActionNotSupported));
+        // there are no inserts
+        let answer = ControlRequest { call_process_id: Some(vec![1]), ..request(&handover(5)) };
+        let refused = cause(view.control(&answer, &node(None), Some(&cu), 0));
+        assert_eq!(refused, Cause::RicRequest(CauseRicRequest::RicCallProcessIdInvalid));
+        let garbage = ControlRequest { header: vec![0xff; 9], ..request(&handover(5)) };
+        let refused = cause(view.control(&garbage, &node(None), Some(&cu), 0));
+        assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ControlMessageInvalid));
+    }
+
+    #[test]
+    fn report_that_cannot_be_decoded_is_for_no_base_station() {
+        let (mut map, arena, mut out) = (RecordMap::default(), Arena::new(), Vec::new());
+        for view in [View::Pdcp(Wire::Per), View::Gtp(Wire::Plain), View::Events(Wire::Per)] {
+            assert!(view.filter(&cu(), 0, &[0xff, 3], (&mut map, &arena), &mut out).is_err(), "{view:?}");
+        }
+    }
+}
