@@ -189,6 +189,44 @@ mod tests {
         };
     }
 
+    /// Changes octets of messages: the search finds what the decoder finds, and refuses what it refuses.
+    #[test]
+    fn search_agrees_with_the_decoder() {
+        let ues: Vec<_> =
+            (0..3).map(|rnti| mac::UeStats { rnti, bsr_octets: 70_000, ..mac::UeStats::default() }).collect();
+        for wire in [Wire::Per, Wire::Plain] {
+            let mut octets = Vec::new();
+            mac::IndicationMessage { ues: ues.clone().into(), timestamp_us: 9 }.encode(wire, &mut octets).unwrap();
+            let (mut found, mut refused, mut map) = (0, 0, RecordMap::default());
+            for seed in 0..20_000 {
+                let mut changed = octets.clone();
+                for change in 0..1 + seed % 3 {
+                    let random = number(seed * 5 + change).rotate_left(17);
+                    let at = (random >> 8) as usize % changed.len();
+                    changed[at] = random as u8;
+                }
+                let arena = Arena::new();
+                let decoded = mac::IndicationMessage::decode(&changed, wire, &arena);
+                match mac::IndicationMessage::find_records(&changed, wire, &mut map) {
+                    Ok(true) => {
+                        let decoded = decoded.unwrap();
+                        assert!(map.records().iter().map(|ue| ue.rnti).eq(decoded.ues.iter().map(|ue| ue.rnti)));
+                        found += 1;
+                    }
+                    Ok(false) => {}
+                    Err(_) => {
+                        assert!(decoded.is_err());
+                        refused += 1;
+                    }
+                }
+            }
+            assert!(
+                found > 1000 && (wire == Wire::Plain || refused > 1000),
+                "{wire}: {found} found, {refused} refused"
+            );
+        }
+    }
+
     #[test]
     fn copied_records_are_those_that_would_be_encoded() {
         copied!(mac, ues, |at| mac::UeStats {
