@@ -4,8 +4,8 @@
 
 use std::sync::OnceLock;
 
-use e2sm::{Arena, Wire, mac};
 use e2sm::kpm::{Detection, IndicationMessage, OIDS, Revision};
+use e2sm::{Arena, Wire, mac};
 use libfuzzer_sys::fuzz_target;
 
 /// The names of the types.

@@ -132,6 +132,9 @@ impl TopologyApp {
     fn process_commands(&mut self, ric: &mut IappContext<'_>) -> bool {
         let mut has_any = false;
         for at in 0..self.stations.len() {
+            if !self.stations[at].shared.take_has_commands() {
+                continue;
+            }
             loop {
                 let command = self.stations[at].shared.lock().commands.pop_front();
                 let Some(Command { function, kind }) = command else { break };

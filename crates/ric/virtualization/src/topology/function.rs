@@ -28,7 +28,7 @@ impl PartFunction {
     }
 
     fn command(&self, kind: CommandKind) {
-        self.station.lock().commands.push_back(Command { function: self.definition.id, kind });
+        self.station.command(Command { function: self.definition.id, kind });
     }
 }
 

@@ -1,6 +1,7 @@
 //! A base station that is exposed: what its functions, which the agents call, share with the app.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ferric::agent::{ControllerId, RequestKey};
@@ -11,7 +12,11 @@ use crate::outgoing::Outbox;
 
 /// A base station. The app and its functions run on one thread; the lock is for the type system.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SharedStation(Arc<Mutex<StationState>>);
+pub(super) struct SharedStation {
+    state: Arc<Mutex<StationState>>,
+    /// Whether there may be commands.
+    has_commands: Arc<AtomicBool>,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct StationState {
@@ -26,7 +31,18 @@ pub(super) struct StationState {
 impl SharedStation {
     pub fn lock(&self) -> MutexGuard<'_, StationState> {
         // a panic ends the RIC
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the app for something.
+    pub fn command(&self, command: Command) {
+        self.lock().commands.push_back(command);
+        self.has_commands.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether there may be commands since the last call.
+    pub fn take_has_commands(&self) -> bool {
+        self.has_commands.swap(false, Ordering::Relaxed)
     }
 }
 
