@@ -11,7 +11,9 @@ use ferric::e2::{
     Action, ControlOutcome, ControlRequest, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
     SubscriptionSpec, Ticket,
 };
-use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionType, RicRequestId};
+use ferric::e2ap::{
+    Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionType, RicIndicationType, RicRequestId,
+};
 use ferric::link;
 use ferric::server::{Iapp, IappContext, IappEvent, Server};
 use per::Gather;
@@ -391,17 +393,17 @@ impl TopologyApp {
         let (node, of_part, action) = (indication.node, indication.ran_function_id, indication.action_id);
         let decoded;
         let (owned_header, owned_message);
-        let (header, message, process): (&[u8], &[u8], Option<Vec<u8>>) = match indication.payload {
-            // a payload is that of a report
-            Some((header, message)) => (header, message, None),
-            None => {
-                let Ok(it) = indication.decode(&gather) else { return };
-                decoded = it;
-                (owned_header, owned_message) = (decoded.header.to_cow(), decoded.message.to_cow());
-                let process = decoded.call_process_id.as_ref().map(|process| process.to_cow().into_owned());
-                (&owned_header, &owned_message, process)
-            }
-        };
+        let (header, message, process): (&[u8], &[u8], Option<Vec<u8>>) =
+            match indication.payload.filter(|_| indication.kind == RicIndicationType::Report) {
+                Some((header, message)) => (header, message, None),
+                None => {
+                    let Ok(it) = indication.decode(&gather) else { return };
+                    decoded = it;
+                    (owned_header, owned_message) = (decoded.header.to_cow(), decoded.message.to_cow());
+                    let process = decoded.call_process_id.as_ref().map(|process| process.to_cow().into_owned());
+                    (&owned_header, &owned_message, process)
+                }
+            };
         self.arena.reset();
         if let (true, Some(cu)) = (subscription.is_own, self.cus.get_mut(&node))
             && let Some(wire) = self.nodes.get(&node).and_then(|node| rrc::MODEL.wire_of(&node.function(of_part)?.oid))
