@@ -185,6 +185,11 @@ fn unused(used: &[Mapping], least: u32) -> u32 {
 }
 
 impl TcMap {
+    /// Whether there are filters, each with the address of a UE.
+    pub fn has_filters(&self) -> bool {
+        !self.filters.is_empty()
+    }
+
     fn is_empty(&self) -> bool {
         self.queues.is_empty() && self.filters.is_empty()
     }

@@ -101,11 +101,11 @@ impl Jobs {
         let map = &node.tenants[tenant].tc;
         match job {
             Job::Prune => map.pruning(report, |address| node.ues.has_address(tenant, address)),
-            _ => map.removal(report).or_else(|| self.restoration(node, report)),
+            _ => map.removal(report),
         }
     }
 
-    /// The control after which the base station classifies as before there were tenants.
+    /// The control after which the base station classifies as before there were tenants; `None` if it does, or there are some.
     fn restoration(&self, node: &NodeState, report: &IndicationMessage<'_>) -> Option<Step> {
         let is_unused = self.orphans.is_empty() && node.tenants.iter().all(|tenant| tenant.tc.is_empty());
         let is_plain = report.queues.len() == 1 && report.classifier == Classifier::Osi(Vec::new().into());
@@ -168,6 +168,9 @@ pub(crate) fn advance(id: NodeId, station: &mut BaseStation, ric: &mut IappConte
         let Some(report) = &node.tc_report else { return };
         station.tc.orphans.retain(|map| !map.is_empty());
         let (owner, job, step) = if let Some(step) = station.tc.orphans.first().and_then(|map| map.removal(report)) {
+            (Owner::Orphan, None, step)
+        } else if station.tc.queue.is_empty() {
+            let Some(step) = station.tc.restoration(&node, report) else { return };
             (Owner::Orphan, None, step)
         } else {
             let Some((tenant, job)) = station.tc.queue.pop_front() else { return };
@@ -258,7 +261,10 @@ pub(crate) fn subscription_lost(station: &mut BaseStation) {
 /// Ends a change that cannot be made. What cannot be removed is left to the owner of the base station.
 fn give_up(station: &mut BaseStation, owner: Owner, job: Option<Job>, effect: Effect, failure: ControlFailure) {
     match (owner, job) {
-        (Owner::Orphan, _) => station.tc.orphans.clear(),
+        (Owner::Orphan, _) => {
+            station.tc.orphans.clear();
+            station.tc.has_prepared = false;
+        }
         (Owner::Tenant(tenant), Some(job @ Job::Control { .. })) => answer(station, tenant, job, Err(failure)),
         (Owner::Tenant(tenant), job) => {
             let mut node = station.shared.lock();
