@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use e2sm::rc::{ActionId, Control, ControlAction, ControlTarget};
 use ferric::agent::{ControlFailure, ControllerId, NodeConfig, NodeHandle, RanFunction, SendAgentLoop};
-use ferric::e2::topology::{Part, RanDatabase, UeName};
+use ferric::e2::topology::{Part, RanDatabase, Ue, UeName};
 use ferric::e2::{ControlRequest, Function, Node, NodeId};
 use ferric::e2ap::{CauseRicRequest, RanFunctionId, RicRequestId};
 use tracing::warn;
@@ -120,7 +120,11 @@ impl Station {
                     ControlTarget::Ue(ue_id) => UeName::all_of(ue_id),
                     _ => Vec::new(),
                 };
-                let knows = |node: NodeId| names.iter().any(|name| ran.find_ue(node, name).is_some());
+                // the parts of a gNB share names of UEs
+                let has_reported = |node: NodeId, ue: &Ue| ue.views().iter().any(|view| view.node == node);
+                let knows = |node: NodeId| {
+                    names.iter().filter_map(|name| ran.find_ue(node, name)).any(|ue| has_reported(node, ue))
+                };
                 match able.iter().find(|other| knows(other.node)) {
                     Some(of_ue) => Ok(vec![*of_ue]),
                     None => {
