@@ -167,8 +167,8 @@ impl VirtualizationApp {
                     CommandKind::Slices { controller, id, message, wire } => {
                         node.slices.queue.push_back((tenant, Job::Control { controller, id, message, wire }));
                     }
-                    CommandKind::TrafficControl { controller, id, message, wire } => {
-                        node.tc.push(tenant, tc::Job::Control { controller, id, message, wire });
+                    CommandKind::TrafficControl { controller, id, message } => {
+                        node.tc.push(tenant, tc::Job::Control { controller, id, message });
                     }
                     CommandKind::Control(control) => controls.send(*id, node, (tenant, function), control, ric),
                     CommandKind::Removed(controller) => {

@@ -123,7 +123,7 @@ impl RanFunction for VirtualFunction {
                 let message = tc::ControlHeader::decode(&request.header, wire)
                     .and_then(|_| tc::ControlMessage::decode_owned(&request.message, wire))
                     .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
-                CommandKind::TrafficControl { controller, id: request.request_id, message, wire }
+                CommandKind::TrafficControl { controller, id: request.request_id, message }
             }
             Offered::Rc(detection) => {
                 CommandKind::Control(rc::control(&detection, self.tenant, &mut node, controller, request)?)

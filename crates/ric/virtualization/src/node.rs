@@ -236,7 +236,6 @@ pub(crate) enum CommandKind {
         controller: ControllerId,
         id: RicRequestId,
         message: TcControl<'static>,
-        wire: Wire,
     },
     Control(TenantControl),
     /// The tenant's controller was removed, and what it had configured is to be undone.

@@ -246,14 +246,18 @@ impl World {
             received.requests.iter().filter(|event| matches!(event, RequestEvent::Subscribed { .. })).count()
         };
         let before = count(self);
-        self.command(move |ric| drop(ric.subscribe(node, function, spec).unwrap()));
+        self.command(move |ric| {
+            ric.subscribe(node, function, spec).unwrap();
+        });
         self.until("subscription", |world| count(world) > before);
     }
 
     /// Sends a control, and returns its outcome.
     fn control(&mut self, name: &str, function: RanFunctionId) -> ControlOutcome {
         let node = self.node(name);
-        self.command(move |ric| drop(ric.control(node, function, &[7], &[8, 9]).unwrap()));
+        self.command(move |ric| {
+            ric.control(node, function, &[7], &[8, 9]).unwrap();
+        });
         let outcome = |world: &World| {
             world.received.lock().unwrap().requests.iter().find_map(|event| match event {
                 RequestEvent::Controlled { outcome, .. } => Some(outcome.clone()),

@@ -41,7 +41,7 @@ pub(crate) struct Jobs {
 /// A change of a tenant's traffic control.
 pub(crate) enum Job {
     /// Its controller asked for it.
-    Control { controller: ControllerId, id: RicRequestId, message: ControlMessage<'static>, wire: Wire },
+    Control { controller: ControllerId, id: RicRequestId, message: ControlMessage<'static> },
     /// One of its UEs has left: filters with its address go.
     Prune,
     /// The tenant's controller was removed.

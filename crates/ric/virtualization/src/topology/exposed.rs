@@ -249,8 +249,8 @@ pub(super) fn expose(
 
 #[cfg(test)]
 mod tests {
-    use e2sm::common::UeId;
-    use e2sm::rc::{Detection, Drx, Handover, Revision, SlicePrbQuota};
+    use e2sm::common::{Cgi, NrCgi, SNssai, Sst, UeId};
+    use e2sm::rc::{Detection, Drx, Handover, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota};
     use ferric::e2::topology::RanDatabase;
     use ferric::e2::{Components, Time};
     use ferric::e2ap::{Cause, GlobalE2NodeId, GnbDuId, GnbId, RanFunctionRevision, RicRequestId};
@@ -319,12 +319,18 @@ mod tests {
     #[test]
     fn control_goes_to_the_part_that_has_the_action() {
         let ran = ran();
-        let cell = e2sm::common::Cgi::NrCgi(e2sm::common::NrCgi::new(A, 1));
+        let cell = Cgi::NrCgi(NrCgi::new(A, 1));
         let handover = Control::of_ue(ue_id(5), ControlAction::Handover(Handover::to(cell)));
         assert_eq!(routed(&handover, &ran), Ok(vec![CU]));
         assert_eq!(routed(&drx(ue_id(5)), &ran), Ok(vec![DUS[1]]));
         // a quota concerns all UEs
-        let quota = ControlAction::SlicePrbQuota(SlicePrbQuota { policies: Vec::new() });
+        let policy = RrmPolicyRatio {
+            members: vec![RrmPolicyMember { plmn_identity: A, slice: SNssai { sst: Sst([1]), sd: None } }],
+            min_percent: Some(1),
+            max_percent: None,
+            dedicated_percent: None,
+        };
+        let quota = ControlAction::SlicePrbQuota(SlicePrbQuota { policies: vec![policy] });
         assert_eq!(routed(&Control::of_cell(quota), &ran), Ok(DUS.to_vec()));
     }
 

@@ -223,7 +223,7 @@ mod tests {
             (String::new(), "missing key `ric`"),
             (RIC.to_owned(), "missing key `base_station`"),
             (RIC.to_owned() + &station("id = \"gnb-00101-1\""), "base_station[0]: missing key `gnb`"),
-            (RIC.to_owned() + &station("gnb = \"e00\""), "line 3: base_station[0].gnb: a gNB is `gnb-PLMN-NUMBER`"),
+            (RIC.to_owned() + &station("gnb = \"e00\""), "line 3: base_station[0]: gnb: a gNB is `gnb-PLMN-NUMBER`"),
             (RIC.to_owned() + &station("gnb = \"gnb-00101-123456789\""), "at most 32 bits"),
             (RIC.to_owned() + &station(&format!("{e00}du = [1]")), "unknown key `du`; did you mean `dus`?"),
             (

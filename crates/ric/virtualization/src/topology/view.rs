@@ -146,9 +146,10 @@ impl View {
 #[cfg(test)]
 mod tests {
     use e2sm::common::{
-        AmfUeNgapId, Cgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi, RntiValue, UeId, UeIdGnb, UeIdGnbDu,
+        AmfUeNgapId, Cgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi, RntiValue, SNssai, Sst, UeId, UeIdGnb,
+        UeIdGnbDu,
     };
-    use e2sm::rc::{ControlAction, Detection, Drx, Handover, Revision, RrmPolicyRatio, SlicePrbQuota};
+    use e2sm::rc::{ControlAction, Detection, Drx, Handover, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota};
     use e2sm::rrc::{Event, Notification};
     use ferric::e2ap::{Cause, GnbDuId, GnbId, RanFunctionId, RicRequestId};
     use per::{Bits, List};
@@ -187,7 +188,8 @@ mod tests {
 
     /// UE 5 is in the cell of the first base station.
     fn cu() -> SharedCu {
-        let mut cu = SharedCu { cells: [(CELL, 0)].into_iter().collect(), ..SharedCu::default() };
+        let mut cu = SharedCu::default();
+        cu.cells.insert(CELL, 0);
         let attached = Notification {
             event: Event::Attached,
             ue_id: ue_id(5),
@@ -248,8 +250,8 @@ mod tests {
             assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ControlFailedToExecute));
         }
         // of all UEs, though it names one
-        let policy =
-            RrmPolicyRatio { members: Vec::new(), min_percent: Some(1), max_percent: None, dedicated_percent: None };
+        let members = vec![RrmPolicyMember { plmn_identity: A, slice: SNssai { sst: Sst([1]), sd: None } }];
+        let policy = RrmPolicyRatio { members, min_percent: Some(1), max_percent: None, dedicated_percent: None };
         let quota = ControlAction::SlicePrbQuota(SlicePrbQuota { policies: vec![policy] });
         let refused = cause(control(&Control::of_ue(ue_id(5), quota), 0));
         assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ActionNotSupported));
