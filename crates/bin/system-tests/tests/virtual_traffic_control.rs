@@ -1,7 +1,9 @@
 //! Two operators on one emulated RAN, each with queues and filters of its own.
 
+use e2sm::Wire;
 use ran::scenario::ScenarioFolders;
 use ran::{RanConfig, Scenario};
+use ran_functions::PeriodicConfig;
 use serde_json::{Value, json};
 use system_tests::{TestRan, TestRic, two_operators};
 
@@ -66,7 +68,9 @@ fn queues_and_filters_of_operators_are_apart() {
     let (host, sla) = TestRic::with_virtual_networks(two_operators(&a.ric, 50, &b.ric, 50));
     let host = Operator { ric: host, path: a.path };
     let scenario = Scenario::from_toml(SCENARIO, &ScenarioFolders::with_traces(".".as_ref())).unwrap();
-    let _ran = TestRan::start(&host.ric.e2, RanConfig { scenario, ..RanConfig::default() });
+    // refusals have a text in PER only
+    let periodic = PeriodicConfig { wire: Wire::Per, ..PeriodicConfig::default() };
+    let _ran = TestRan::start(&host.ric.e2, RanConfig { scenario, periodic, ..RanConfig::default() });
     let before = host.eventually("", |tc| forwarded(tc, 0) > 0);
     assert_eq!(before["classifier"]["kind"], "round_robin");
     for operator in [&a, &b] {
@@ -89,7 +93,7 @@ fn queues_and_filters_of_operators_are_apart() {
     a.refused("POST", "/filters", json!({"queue_id": 1, "protocol": "udp"}), foreign);
     a.refused("PUT", "/pacer", json!({"kind": "5g_bdp"}), "the pacer is shared");
     a.refused("PUT", "/shapers/0", json!({"window_ms": 100, "max_rate_kbps": 100}), "queue 0 is shared");
-    a.refused("PUT", "/queues/2", json!({"kind": "fifo"}), "there is no queue `2`");
+    a.refused("PUT", "/queues/2", json!({"kind": "fifo"}), "there is no queue 2");
     host.eventually("", |tc| ids(tc) == [0, 1, 2] && tc["classifier"]["filters"].as_array().unwrap().len() == 1);
     // the rate of its own queue is a matter of the operator
     let response =

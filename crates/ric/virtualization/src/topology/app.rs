@@ -174,10 +174,12 @@ impl TopologyApp {
             return;
         };
         let subscriber = Subscriber { tenant: at, key, view: TenantView::Plain, refused: Vec::new() };
-        let added = if self.subscriptions.count(node) < MAX_OF_PART {
-            self.subscriptions.add(node, of_part, spec, Some(subscriber), ric)
-        } else {
+        let added = if self.subscriptions.count(node) >= MAX_OF_PART {
             Err(format!("{MAX_OF_PART} subscriptions to a part"))
+        } else if matches!(view, View::All | View::Rc(_)) {
+            self.subscriptions.add_single(node, of_part, spec, subscriber, ric).map(|()| None)
+        } else {
+            self.subscriptions.add(node, of_part, spec, Some(subscriber), ric)
         };
         match added {
             // the part answers
@@ -463,6 +465,11 @@ impl TopologyApp {
                 if let Some(ended) = self.subscriptions.ended(*subscription) {
                     tell(&mut self.stations, &ended, |key| Outgoing::Ended { key, cause });
                 }
+            }
+            // what the part does not do any more, the base station does not
+            RequestEvent::ChangeRequired { subscription, .. } => {
+                // fails only for one that has ended
+                let _ = ric.answer_change(*subscription, &[]);
             }
             RequestEvent::Controlled { ticket, outcome } => {
                 let octets = match outcome {
