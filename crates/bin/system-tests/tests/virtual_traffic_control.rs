@@ -94,7 +94,8 @@ fn queues_and_filters_of_operators_are_apart() {
     a.refused("PUT", "/pacer", json!({"kind": "5g_bdp"}), "the pacer is shared");
     a.refused("PUT", "/shapers/0", json!({"window_ms": 100, "max_rate_kbps": 100}), "queue 0 is shared");
     a.refused("PUT", "/queues/2", json!({"kind": "fifo"}), "there is no queue 2");
-    host.eventually("", |tc| ids(tc) == [0, 1, 2] && tc["classifier"]["filters"].as_array().unwrap().len() == 1);
+    host.eventually("/filters", |filters| filters.as_array().is_some_and(|filters| filters.len() == 1));
+    assert_eq!(ids(&host.get("")), [0, 1, 2]);
     // the rate of its own queue is a matter of the operator
     let response =
         b.ric.rest.request("PUT", &format!("{}/shapers/1", b.path), json!({"window_ms": 100, "max_rate_kbps": 1000}));
