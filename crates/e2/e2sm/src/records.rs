@@ -83,7 +83,7 @@ impl RecordMap {
         for _ in 0..count {
             // what is not used of a record is not stored
             let rnti = per::Decode::decode(&mut reader).map(|record: R| record.rnti())?;
-            if reader.position() % 8 != 0 {
+            if !reader.position().is_multiple_of(8) {
                 return Ok(false);
             }
             let end = reader.position() / 8;
@@ -236,7 +236,7 @@ mod tests {
             ul_sched_prbs: number(at + 17),
             bsr_octets: number(at) as u32,
             pusch_snr_db: at as f32 / 3.0,
-            phr_db: -(at as i8),
+            phr_db: (at as i8).wrapping_neg(),
             ..mac::UeStats::default()
         });
         copied!(rlc, bearers, |at| rlc::BearerStats {
