@@ -165,9 +165,9 @@ mod tests {
         let left = event(5, 70, 0, Event::Detached);
         // before the event is recorded, and after
         for _ in 0..2 {
-            let report = report(&[moved.clone()]);
-            assert_eq!(events_of(&cu, 0, &report), [left.clone()]);
-            assert_eq!(events_of(&cu, 1, &report), [moved.clone()]);
+            let report = report(std::slice::from_ref(&moved));
+            assert_eq!(events_of(&cu, 0, &report), std::slice::from_ref(&left));
+            assert_eq!(events_of(&cu, 1, &report), std::slice::from_ref(&moved));
             if cu.owner(&ue_id(5)) == Some(0) {
                 cu.observe(&report);
             }
