@@ -4,8 +4,8 @@
 
 use std::sync::OnceLock;
 
-use e2sm::Arena;
 use e2sm::kpm::{Detection, IndicationMessage, OIDS, Revision};
+use e2sm::{Arena, Wire, mac};
 use libfuzzer_sys::fuzz_target;
 
 /// The names of the types.
@@ -32,6 +32,16 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(message) = IndicationMessage::decode(rest, revision, &arena) {
         let values = message.rows(None).filter(|row| row.value.number().is_some()).count();
         assert!(values <= per::MAX_ITEMS as usize);
+    }
+    // as a virtualization controller does
+    let (mut map, wire) = (e2sm::RecordMap::default(), [Wire::Per, Wire::Plain][usize::from(*choice) % 2]);
+    let found = mac::IndicationMessage::find_records(rest, wire, &mut map);
+    let decoded = mac::IndicationMessage::decode(rest, wire, &arena);
+    match (found, decoded) {
+        (Ok(true), Ok(report)) => assert_eq!(map.records().len(), report.ues.len()),
+        (Ok(true), Err(error)) => panic!("records of {error}"),
+        (Err(error), Ok(_)) => panic!("no records: {error}"),
+        _ => {}
     }
     for oid in OIDS.into_iter().chain([""]) {
         if let Ok(detection) = Detection::from_ran_function(oid, u16::from(*choice % 5), rest) {

@@ -11,6 +11,8 @@ use ferric::Endpoint;
 use ferric::link::Address;
 use ferric::server::E42Address;
 
+use crate::links::TemporaryPath;
+
 /// The kernel's accounts of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Accounts {
@@ -223,5 +225,19 @@ impl RicProcess {
             false => None,
         };
         Ok(RicProcess { process, e2, xapp, e42, flexran, rest })
+    }
+
+    /// Starts `ferric ric` with an address for E2 nodes such as `e2`, as a relay: the controller at `controller` sees the gNB named
+    /// `gnb`, which is in one piece, as an E2 node of the relay.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_relay(ferric: &Path, e2: &Endpoint, gnb: &str, controller: &Endpoint) -> anyhow::Result<Self> {
+        // read before the process prints its addresses
+        let file = TemporaryPath::new("topology.toml");
+        let text = format!("ric = \"{controller}\"\n[[base_station]]\ngnb = \"{gnb}\"\ndus = []\n");
+        std::fs::write(&file.0, text).context("cannot write the topology")?;
+        let (e2, topology) = (e2.to_string(), file.0.to_string_lossy().into_owned());
+        RicProcess::start(ferric, &["--e2", &e2, "--topology", &topology])
     }
 }

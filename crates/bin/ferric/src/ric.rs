@@ -73,6 +73,10 @@ pub struct Args {
     /// controller of its own; see docs/virtualization.md. [default: none]
     #[arg(long = "virtual", value_name = "FILE")]
     virtual_networks: Option<PathBuf>,
+    /// File of base stations, in TOML: another controller sees the CU and the DUs of a gNB as one base station, or the CU with each
+    /// DU as one; see docs/virtualization.md. [default: none]
+    #[arg(long, value_name = "FILE", conflicts_with = "virtual_networks")]
+    topology: Option<PathBuf>,
     #[command(flatten)]
     access: RestArgs,
     /// Redis server, such as redis://127.0.0.1:6379: receives RLC and TC statistics as JSON, on the channels ferric:rlc and
@@ -187,6 +191,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     config.virtual_networks =
         args.virtual_networks.as_deref().map(virtualization::Sla::load).transpose().map_err(anyhow::Error::msg)?;
+    config.topology = args
+        .topology
+        .as_deref()
+        .map(virtualization::topology::Topology::load)
+        .transpose()
+        .map_err(anyhow::Error::msg)?;
+    if let Some(topology) = &config.topology
+        && config.server.e2.contains(&topology.ric)
+    {
+        bail!("{} is this RIC's own address: give the topology the address of another controller", topology.ric);
+    }
     config.log_control = Some(LogControl { set_level: program::replace_log_level, observe: program::observe_log });
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {

@@ -187,6 +187,20 @@ fn invalid_configuration_file_is_refused() {
 }
 
 #[test]
+fn topology_that_is_not_possible_is_refused() {
+    let ric = ["ric", "--e2", "tcp://127.0.0.1:36499", "--xapp", "tcp://127.0.0.1:0"];
+    let refused = |file: &File, code: i32, more: &[&str], pieces: &[&str]| {
+        run(&[&ric[..], &["--topology", file.name()], more].concat()).complains(code, pieces);
+    };
+    let station = "[[base_station]]\ngnb = \"gnb-00101-e00\"\n";
+    let file = File::new("topology.toml", format!("ric = \"tcp://127.0.0.1:1\"\n{station}du = [1]\n").as_bytes());
+    refused(&file, 1, &[], &[file.name(), "line 4", "unknown key `du`", "`dus`"]);
+    refused(&file, 2, &["--virtual", file.name()], &["--virtual", "cannot be used with"]);
+    let file = File::new("loop.toml", format!("ric = \"{}\"\n{station}", ric[2]).as_bytes());
+    refused(&file, 1, &[], &[ric[2], "this RIC's own address"]);
+}
+
+#[test]
 fn nearest_name_is_suggested() {
     for (arguments, suggestion) in [
         (&["topp"][..], "did you mean 'top'?"),

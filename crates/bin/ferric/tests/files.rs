@@ -39,6 +39,8 @@ fn odd_files_are_refused_wherever_one_is_named() {
         for more in [
             &["--config", "NAME"][..],
             &["--rest-rules", "NAME"],
+            &["--virtual", "NAME"],
+            &["--topology", "NAME"],
             &["--rest-tokens", "NAME"],
             &["--rest-cert", "NAME", "--rest-key", "NAME"],
             &["--tls-ca", "NAME", "--tls-cert", "NAME", "--tls-key", "NAME"],

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use ferric::xapp::Ric;
 use ran::scenario::{CellScenario, ScenarioFolders};
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
-use system_tests::{TestRan, TestRic};
+use system_tests::{TestRan, TestRic, eventually};
+use virtualization::topology::Topology;
 
 #[test]
 fn base_station_of_three_parts_has_its_only_cell_once() {
@@ -22,6 +24,44 @@ fn base_station_of_three_parts_has_its_only_cell_once() {
     let mut parts: Vec<_> = station["nodes"].as_array().unwrap().iter().map(|node| node["part"].clone()).collect();
     parts.sort_by_key(Value::to_string);
     assert_eq!(parts, ["cu-cp", "cu-up", "du"]);
+}
+
+/// Another controller sees CU-CP, CU-UP and DU as one base station, and uses the functions of all of them.
+#[test]
+fn split_gnb_is_one_base_station_towards_another_controller() {
+    let controller = TestRic::start();
+    let text = format!("ric = \"{}\"\n[[base_station]]\ngnb = \"gnb-00101-e00\"\n", controller.e2);
+    let topology = Topology::parse(&text).unwrap();
+    let owner = TestRic::with(|config| config.topology = Some(topology));
+    let cells = vec![CellScenario { is_split: true, ..CellScenario::default() }];
+    let scenario = Scenario { cells, ..Scenario::with_mixed_traffic(1, 2, 1) };
+    let mut ran = TestRan::start(&owner.e2, RanConfig { scenario, ..RanConfig::default() });
+    controller.await_slices("gnb-00101-e00");
+    let names = || -> Vec<Value> {
+        let nodes = controller.rest.get("/v1/nodes");
+        nodes["nodes"].as_array().unwrap().iter().map(|node| node["id"].clone()).collect()
+    };
+    assert_eq!(names(), ["gnb-00101-e00"]);
+    // slices are those of the DU, UEs those of the CU-CP and the DU
+    let slices =
+        json!({ "algorithm": "NVS", "slices": [{ "id": 1, "share_percent": 60 }, { "id": 2, "share_percent": 40 }] });
+    controller.rest.request("PUT", "/v1/nodes/gnb-00101-e00/slices/dl", slices).expect(200);
+    let of_du = "/v1/nodes/gnb-00101-e00-du-1/slices/dl";
+    owner.rest.eventually(of_du, |dl| dl["slices"].as_array().is_some_and(|slices| slices.len() == 2));
+    let is_known = |ues: &Value| ues["ues"].as_array().is_some_and(|ues| ues.len() == 2);
+    controller.rest.eventually("/v1/nodes/gnb-00101-e00/ues", is_known);
+    // DRX is an action of the DU, which knows the UE by another name
+    let ric = Ric::options().address(controller.xapp.to_string()).name("test").connect().unwrap();
+    eventually("UEs with names of the CU-CP", || {
+        ric.ues().unwrap().iter().any(|ue| ue.reference().to_string().starts_with("amf:"))
+    });
+    let ue = ric.ues().unwrap().into_iter().find(|ue| ue.reference().to_string().starts_with("amf:")).unwrap();
+    let answer = ue.drx(40).unwrap();
+    assert_eq!(answer.node, "gnb-00101-e00");
+    // it comes back as the same
+    ran.restart();
+    controller.rest.eventually("/v1/nodes/gnb-00101-e00/slices/dl", |dl| dl["slices"].as_array().unwrap().is_empty());
+    assert_eq!(names(), ["gnb-00101-e00"]);
 }
 
 #[test]

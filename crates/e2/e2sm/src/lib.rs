@@ -52,6 +52,8 @@ pub mod pdcp;
 pub mod plain;
 #[cfg(feature = "rc")]
 pub mod rc;
+#[cfg(any(feature = "mac", feature = "rlc", feature = "pdcp", feature = "gtp"))]
+mod records;
 #[cfg(feature = "registry")]
 pub mod registry;
 #[cfg(any(feature = "kpm", feature = "rc"))]
@@ -71,6 +73,8 @@ pub use arena::{Arena, KEEP_OCTETS};
 pub use describe::{FunctionSummary, ue_name};
 pub use error::Error;
 pub use identify::identify_function;
+#[cfg(any(feature = "mac", feature = "rlc", feature = "pdcp", feature = "gtp"))]
+pub use records::{RecordMap, UeRecord};
 #[cfg(any(feature = "kpm", feature = "rc"))]
 pub use revision::{Detection, ModelRevision, Reason};
 pub use wire::Wire;

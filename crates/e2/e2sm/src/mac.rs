@@ -6,6 +6,7 @@ pub use crate::flexric::{
     ControlHeader, ControlMessage, EventTriggerDefinition, IndicationHeader, RanFunctionDefinition,
 };
 use crate::plain::{Error, Plain, Reader, Writer, structure};
+use crate::records::records;
 use crate::wire::{Model, Wire, message};
 
 /// The RAN function ID, name and encodings of this model.
@@ -23,6 +24,7 @@ pub struct IndicationMessage<'a> {
 }
 
 message!(IndicationMessage, borrowing);
+records!(IndicationMessage of UeStats);
 
 impl<'a> Plain<'a> for IndicationMessage<'a> {
     const NAME: &'static str = "mac::IndicationMessage";

@@ -86,3 +86,51 @@ fn wakes_between_iterations_are_combined_and_none_is_lost() {
         wakes.try_recv().is_ok()
     });
 }
+
+/// Postpones its work when it is woken, and as often as `left` says.
+struct Postponing {
+    left: usize,
+    calls: SyncSender<()>,
+}
+
+impl Iapp for Postponing {
+    fn name(&self) -> &str {
+        "postponing"
+    }
+
+    fn on_event(&mut self, _: &IappEvent<'_>, _: &mut IappContext<'_>) {}
+
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
+
+    fn on_wake(&mut self, ric: &mut IappContext<'_>) {
+        ric.call_after_reading();
+        ric.call_after_reading();
+    }
+
+    fn after_reading(&mut self, ric: &mut IappContext<'_>) {
+        self.calls.send(()).unwrap();
+        self.left -= 1;
+        if self.left > 0 {
+            ric.call_after_reading();
+        }
+    }
+}
+
+#[test]
+fn postponed_work_is_done_once_in_each_iteration() {
+    let mut server = Server::bind(free_ports()).unwrap();
+    let (calls, called) = sync_channel(16);
+    server.add_iapp(Box::new(Postponing { left: 3, calls }));
+    server.iapp_waker().unwrap().wake();
+    eventually("the first call", || {
+        server.poll(Some(Duration::ZERO)).unwrap();
+        called.try_recv().is_ok()
+    });
+    for _ in 0..2 {
+        // without a wait, since there is work
+        server.poll(None).unwrap();
+        assert_eq!(called.try_iter().count(), 1);
+    }
+    server.poll(Some(Duration::from_millis(1))).unwrap();
+    assert_eq!(called.try_iter().count(), 0);
+}

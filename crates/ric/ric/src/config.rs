@@ -67,6 +67,9 @@ pub struct RicConfig {
     /// The service level agreements of virtual networks. Default: none; the RAN is not shared.
     #[cfg(feature = "virtual")]
     pub virtual_networks: Option<virtualization::Sla>,
+    /// The base stations that another controller sees in place of the parts of gNBs. Default: none.
+    #[cfg(feature = "virtual")]
+    pub topology: Option<virtualization::topology::Topology>,
     /// Traces of indications to an OpenTelemetry collector. Default: none.
     #[cfg(feature = "otlp")]
     pub traces: Option<crate::TraceConfig>,
@@ -101,6 +104,8 @@ impl Default for RicConfig {
             redis: None,
             #[cfg(feature = "virtual")]
             virtual_networks: None,
+            #[cfg(feature = "virtual")]
+            topology: None,
             #[cfg(feature = "otlp")]
             traces: None,
             #[cfg(feature = "flexran")]

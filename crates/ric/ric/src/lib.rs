@@ -33,7 +33,7 @@
 //! | `rest` | the REST interface; its resources come with the next two |
 //! | `slicing` | the slicing controller |
 //! | `traffic` | the control of TC |
-//! | `virtual` | virtual networks of several operators |
+//! | `virtual` | virtual networks of several operators; the parts of gNBs as base stations |
 //! | `tls` | tls:// addresses, and HTTPS with `rest` |
 
 #![forbid(unsafe_code)]
@@ -137,7 +137,11 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let mut sla = None;
     #[cfg(feature = "virtual")]
     if let Some(agreements) = config.virtual_networks {
-        sla = Some(virtualization::add_to(&mut server, agreements, links)?);
+        sla = Some(virtualization::add_to(&mut server, agreements, links.clone())?);
+    }
+    #[cfg(feature = "virtual")]
+    if let Some(topology) = config.topology {
+        virtualization::topology::add_to(&mut server, topology, links)?;
     }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {

@@ -24,15 +24,18 @@ use crate::node::{Command, CommandKind, NodeState, Offered, SharedNode};
 use crate::outgoing::Outgoing;
 use crate::physical::{Subscriber, Subscription, Subscriptions};
 use crate::reconciler::{Job, Reconciler, advance, step_done};
+use crate::reports::OwnedRecords;
 use crate::sla::{Sla, Tenant};
 use crate::slices::Part;
 use crate::waiter::Waiter;
-use crate::{ccc, kpm, rc};
+use crate::{ccc, kpm, rc, tc};
 
 mod relay;
 
 /// How often the app compares the slices of a base station with what it has configured.
 const SLICE_PERIOD_MS: u32 = 1000;
+/// How often a base station with traffic control of tenants reports it to the app: a change takes two reports at most.
+const TC_PERIOD_MS: u32 = 20;
 /// The maximum number of subscriptions to a base station.
 const MAX_PHYSICAL: usize = 512;
 
@@ -65,18 +68,17 @@ pub fn add_to(server: &mut Server, sla: Sla, links: link::Config) -> Result<SlaH
     let descriptor = agents.as_fd().try_clone_to_owned().map_err(system)?;
     let waiter = Waiter::start(descriptor, waker.clone()).map_err(system)?;
     log(&sla);
-    let handle = SlaHandle { next: Arc::new(Mutex::new(None)), waker: waker.clone() };
+    let handle = SlaHandle { next: Arc::new(Mutex::new(None)), waker };
     server.add_iapp(Box::new(VirtualizationApp {
         next_sla: handle.next.clone(),
         sla: Arc::new(sla),
         agents,
         waiter,
-        waker,
-        is_woken: false,
         nodes: BTreeMap::new(),
         subscriptions: Subscriptions::default(),
         controls: Controls::default(),
         arena: Arena::new(),
+        records: OwnedRecords::default(),
         written: Vec::new(),
     }));
     Ok(handle)
@@ -103,28 +105,19 @@ struct VirtualizationApp {
     /// The virtual nodes. Polled on the thread of the RIC.
     agents: SendAgentLoop,
     waiter: Waiter,
-    waker: IappWaker,
-    /// Whether the app has woken itself to poll the agents.
-    is_woken: bool,
     nodes: BTreeMap<NodeId, BaseStation>,
     subscriptions: Subscriptions,
     controls: Controls,
     arena: Arena,
+    records: OwnedRecords,
     /// The part of a report that a tenant receives.
     written: Vec<u8>,
 }
 
 impl VirtualizationApp {
-    /// Has the agents polled once the RIC has processed what it has read.
-    fn poll_soon(&mut self) {
-        if !self.is_woken {
-            self.is_woken = true;
-            self.waker.wake();
-        }
-    }
-
-    /// Polls the agents, and processes what the controllers of tenants have asked for.
-    fn poll(&mut self, ric: &mut IappContext<'_>) {
+    /// Has the agents send what tenants receive, and processes what the controllers of tenants have asked for. `reads` says whether
+    /// the links to these may have something to read: without it no system call is made but those that write.
+    fn serve_agents(&mut self, reads: bool, ric: &mut IappContext<'_>) {
         // commands have answers, which the next round sends; after some rounds, others have their turn
         let mut has_more = false;
         for _ in 0..4 {
@@ -133,7 +126,9 @@ impl VirtualizationApp {
                     node.virtual_nodes.iter().for_each(|handle| self.agents.wake(*handle));
                 }
             }
-            if let Err(error) = self.agents.poll(Some(Duration::ZERO)) {
+            if !reads {
+                self.agents.serve_due();
+            } else if let Err(error) = self.agents.poll(Some(Duration::ZERO)) {
                 warn!(%error, "cannot poll the links to the controllers of tenants");
             }
             has_more = self.process_commands(ric);
@@ -142,10 +137,13 @@ impl VirtualizationApp {
             }
         }
         if has_more {
-            self.poll_soon();
+            ric.call_after_reading();
         }
-        let timeout = self.agents.next_deadline().map(|deadline| deadline - self.agents.now());
-        self.waiter.wait(timeout);
+        // a thread that has woken the apps waits again once the agents have been polled
+        if reads || !self.waiter.is_paused() {
+            let timeout = self.agents.next_deadline().map(|deadline| deadline - self.agents.now());
+            self.waiter.wait(timeout);
+        }
     }
 
     /// Processes the commands of all functions. Returns whether there were any.
@@ -169,12 +167,16 @@ impl VirtualizationApp {
                     CommandKind::Slices { controller, id, message, wire } => {
                         node.slices.queue.push_back((tenant, Job::Control { controller, id, message, wire }));
                     }
+                    CommandKind::TrafficControl { controller, id, message } => {
+                        node.tc.push(tenant, tc::Job::Control { controller, id, message });
+                    }
                     CommandKind::Control(control) => controls.send(*id, node, (tenant, function), control, ric),
                     CommandKind::Removed(controller) => {
                         let is_gone = |known: &Subscriber| known.tenant == tenant && known.key.controller == controller;
                         subscriptions.remove(*id, is_gone, ric);
                         match node.function(function) {
                             Some(Offered::Slice(_)) => node.slices.queue.push_back((tenant, Job::Reset)),
+                            Some(Offered::Tc(_)) => node.tc.push(tenant, tc::Job::Reset),
                             Some(Offered::Rc(_) | Offered::Ccc) => {
                                 controls.renew_policies(*id, node, tenant, true, ric)
                             }
@@ -184,6 +186,8 @@ impl VirtualizationApp {
                 }
             }
             advance(*id, node, ric);
+            observe_tc(*id, node, subscriptions, ric);
+            tc::advance(*id, node, ric);
         }
         has_any
     }
@@ -270,10 +274,11 @@ impl VirtualizationApp {
             shared,
             virtual_nodes,
             slices: Reconciler::default(),
+            tc: tc::Jobs::default(),
             has_outgoing: Cell::new(false),
         };
         self.nodes.insert(node.id, station);
-        self.poll_soon();
+        ric.call_after_reading();
     }
 
     /// Replaces the agreements.
@@ -292,12 +297,18 @@ impl VirtualizationApp {
             for node in nodes {
                 // its subscriptions would be active beside the new ones
                 self.subscriptions.cancel_node(node.id, ric);
+                let mut left = Vec::new();
                 if let Some(station) = self.nodes.get(&node.id) {
+                    left = station.shared.lock().tenants.iter_mut().map(|of| std::mem::take(&mut of.tc)).collect();
                     let tenants = 0..station.virtual_nodes.len();
                     tenants.for_each(|tenant| self.controls.renew_policies(node.id, station, tenant, true, ric));
                 }
-                self.remove_virtual_nodes(node.id);
+                self.remove_virtual_nodes(node.id, ric);
                 self.add_node(&node, ric);
+                if let Some(station) = self.nodes.get_mut(&node.id) {
+                    left.into_iter().for_each(|map| station.tc.add_orphan(map));
+                    observe_tc(node.id, station, &mut self.subscriptions, ric);
+                }
             }
             return;
         }
@@ -318,16 +329,16 @@ impl VirtualizationApp {
     }
 
     /// Removes a base station that is lost, and its virtual nodes.
-    fn remove_node(&mut self, id: NodeId) {
+    fn remove_node(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
         self.subscriptions.forget_node(id);
-        self.remove_virtual_nodes(id);
+        self.remove_virtual_nodes(id, ric);
     }
 
-    fn remove_virtual_nodes(&mut self, id: NodeId) {
+    fn remove_virtual_nodes(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
         self.controls.forget_node(id);
         let Some(node) = self.nodes.remove(&id) else { return };
         node.virtual_nodes.into_iter().for_each(|handle| self.agents.remove_node(handle));
-        self.poll_soon();
+        ric.call_after_reading();
     }
 
     fn handle_request(&mut self, event: &RequestEvent, ric: &mut IappContext<'_>) {
@@ -341,7 +352,7 @@ impl VirtualizationApp {
                         let answer = Outgoing::Subscribed { key: subscriber.key, answer };
                         node.send(subscriber.tenant, active.function, answer);
                     }
-                    self.poll_soon();
+                    ric.call_after_reading();
                 }
             }
             RequestEvent::SubscriptionFailed { ticket, error } => {
@@ -350,17 +361,28 @@ impl VirtualizationApp {
                     _ => Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable),
                 };
                 if let Some(failed) = self.subscriptions.failed(*ticket) {
-                    self.end(&failed, |key| Outgoing::Subscribed { key, answer: Err(cause) });
+                    self.own_lost(&failed);
+                    self.end(&failed, |key| Outgoing::Subscribed { key, answer: Err(cause) }, ric);
                 }
             }
             RequestEvent::SubscriptionEnded { subscription, .. } => {
                 if let Some(ended) = self.subscriptions.ended(*subscription) {
+                    self.own_lost(&ended);
                     let cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
-                    self.end(&ended, |key| Outgoing::Ended { key, cause });
+                    self.end(&ended, |key| Outgoing::Ended { key, cause }, ric);
                 }
             }
             RequestEvent::Controlled { ticket, outcome } => self.handle_answer(*ticket, outcome, ric),
             _ => {}
+        }
+    }
+
+    /// Handles the end of a subscription of the app itself.
+    fn own_lost(&mut self, lost: &Subscription) {
+        if let Some(node) = self.nodes.get_mut(&lost.node).filter(|_| lost.is_own)
+            && matches!(node.function(lost.function), Some(Offered::Tc(_)))
+        {
+            tc::subscription_lost(node);
         }
     }
 
@@ -369,26 +391,55 @@ impl VirtualizationApp {
         if let Some(id) = self.controls.node_of(ticket) {
             if let Some(node) = self.nodes.get(&id) {
                 self.controls.answered(ticket, node, outcome, ric.allows_line(id));
-                self.poll_soon();
+                ric.call_after_reading();
             }
             return;
+        }
+        if let Some((id, node)) = self.nodes.iter_mut().find(|(_, node)| node.tc.is_awaited(ticket)) {
+            tc::acknowledge(node, outcome, ric.allows_line(*id));
+            tc::advance(*id, node, ric);
+            return ric.call_after_reading();
         }
         let is_of = |node: &BaseStation| node.slices.running.as_ref().is_some_and(|run| run.ticket == ticket);
         if let Some((id, node)) = self.nodes.iter_mut().find(|(_, node)| is_of(node)) {
             let id = *id;
             step_done(node, outcome, ric.allows_line(id));
             advance(id, node, ric);
-            self.poll_soon();
+            ric.call_after_reading();
         }
     }
 
     /// Sends something to the tenants that a subscription to the base station served.
-    fn end(&mut self, ended: &Subscription, message: impl Fn(RequestKey) -> Outgoing) {
+    fn end(&mut self, ended: &Subscription, message: impl Fn(RequestKey) -> Outgoing, ric: &mut IappContext<'_>) {
         let Some(node) = self.nodes.get(&ended.node) else { return };
         for Subscriber { tenant, key, .. } in &ended.subscribers {
             node.send(*tenant, ended.function, message(*key));
         }
-        self.poll_soon();
+        ric.call_after_reading();
+    }
+}
+
+/// Subscribes to the traffic control of a base station for the app itself, once that is necessary.
+fn observe_tc(id: NodeId, node: &mut BaseStation, subscriptions: &mut Subscriptions, ric: &mut IappContext<'_>) {
+    let Some((function, wire)) = node.tc_function().filter(|_| node.tc.has_work() && !node.tc.is_subscribed) else {
+        return;
+    };
+    let mut event_trigger = Vec::new();
+    let added = e2sm::tc::EventTriggerDefinition { period_ms: TC_PERIOD_MS }
+        .encode(wire, &mut event_trigger)
+        .map_err(|error| error.to_string())
+        .and_then(|()| {
+            let report = Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+            let spec = SubscriptionSpec { event_trigger, actions: vec![report] };
+            subscriptions.add(id, function, spec, None, ric)
+        });
+    match added {
+        Ok(_) => node.tc.is_subscribed = true,
+        Err(reason) if ric.allows_line(id) => {
+            let name = &node.shared.lock().name;
+            warn!(node = name, function = function.0, "cannot subscribe: {reason}");
+        }
+        Err(_) => {}
     }
 }
 
@@ -449,18 +500,18 @@ impl Iapp for VirtualizationApp {
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::NodeUp(node) => {
-                self.remove_node(node.id);
+                self.remove_node(node.id, ric);
                 self.add_node(node, ric);
             }
             IappEvent::NodeChanged(node) => {
                 let offered: Vec<_> =
                     node.functions.iter().filter_map(|function| Some((function.id, Offered::of(function)?))).collect();
                 if self.nodes.get(&node.id).is_none_or(|known| known.functions != offered) {
-                    self.remove_node(node.id);
+                    self.remove_node(node.id, ric);
                     self.add_node(node, ric);
                 }
             }
-            IappEvent::NodeLost(id) => self.remove_node(*id),
+            IappEvent::NodeLost(id) => self.remove_node(*id, ric),
             IappEvent::Request(event) => self.handle_request(event, ric),
             _ => {}
         }
@@ -470,12 +521,15 @@ impl Iapp for VirtualizationApp {
         self.relay(indication, ric);
     }
 
+    fn after_reading(&mut self, ric: &mut IappContext<'_>) {
+        self.serve_agents(false, ric);
+    }
+
     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
-        self.is_woken = false;
         let next = self.next_sla.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(next) = next {
             self.replace_sla(next, ric);
         }
-        self.poll(ric);
+        self.serve_agents(true, ric);
     }
 }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use e2sm::rrc::IndicationMessage as RrcMessage;
 use e2sm::slice::IndicationMessage as SliceMessage;
+use e2sm::tc::IndicationMessage as TcMessage;
 use e2sm::{Arena, Wire, rc};
 use ferric::agent::{ControlFailure, ControllerId, NodeHandle};
 use ferric::e2ap::{GlobalE2NodeId, RanFunctionId, RicRequestId};
@@ -11,6 +12,7 @@ use ferric::e2ap::{GlobalE2NodeId, RanFunctionId, RicRequestId};
 use crate::node::{Offered, SharedNode};
 use crate::outgoing::Outgoing;
 use crate::reconciler::{Reconciler, reported, stale};
+use crate::tc;
 use crate::ues::Change;
 
 /// A base station.
@@ -21,6 +23,7 @@ pub(crate) struct BaseStation {
     /// By the place of the tenant.
     pub virtual_nodes: Vec<NodeHandle>,
     pub slices: Reconciler,
+    pub tc: tc::Jobs,
     /// Whether a virtual node may have something to send that the agents do not know of.
     pub has_outgoing: Cell<bool>,
 }
@@ -50,7 +53,7 @@ impl BaseStation {
 
     /// Sends something to a tenant's controller.
     pub fn send(&self, tenant: usize, function: RanFunctionId, outgoing: Outgoing) {
-        self.shared.lock().tenants[tenant].queue(function).push(outgoing);
+        self.shared.lock().tenants[tenant].outbox.queue(function).push(outgoing);
         self.has_outgoing.set(true);
     }
 
@@ -66,7 +69,7 @@ impl BaseStation {
         let mut node = self.shared.lock();
         let state = &mut node.tenants[tenant];
         state.controls = state.controls.saturating_sub(1);
-        state.queue(function).push(Outgoing::Answer { controller, id, result });
+        state.outbox.queue(function).push(Outgoing::Answer { controller, id, result });
         self.has_outgoing.set(true);
     }
 }
@@ -79,7 +82,13 @@ pub(crate) fn observe(node: &mut BaseStation, model: Offered, message: &[u8], ar
             let mut shared = node.shared.lock();
             for notification in &report.notifications {
                 let sla = shared.sla.clone();
-                match shared.ues.notified(notification, &sla) {
+                let change = shared.ues.notified(notification, &sla);
+                if change.is_some() {
+                    // the UE may have been that of another tenant
+                    let filtering = shared.tenants.iter().enumerate().filter(|(_, of)| of.tc.has_filters());
+                    filtering.for_each(|(tenant, _)| node.tc.push(tenant, tc::Job::Prune));
+                }
+                match change {
                     Some(Change::Arrived(tenant)) => node.slices.refresh(tenant),
                     Some(Change::Left(tenant)) => {
                         let rnti = notification.rnti.0;
@@ -106,6 +115,11 @@ pub(crate) fn observe(node: &mut BaseStation, model: Offered, message: &[u8], ar
                     }
                 }
                 node.slices.actual = Some(reported);
+            }
+        }
+        Offered::Tc(wire) => {
+            if let Ok(report) = TcMessage::decode_owned(message, wire) {
+                tc::observe(node, report);
             }
         }
         _ => {}

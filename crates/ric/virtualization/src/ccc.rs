@@ -116,10 +116,10 @@ pub(crate) fn complete(spec: &mut SubscriptionSpec) -> Result<(), Cause> {
 pub(crate) fn partition(
     node: &NodeState,
     tenant: usize,
-    message: &[u8],
+    report: &IndicationMessage,
     out: &mut Vec<u8>,
 ) -> Result<Content, JsonError> {
-    let mut report = IndicationMessage::decode(message)?;
+    let mut report = report.clone();
     let own = |cell: Option<Cgi>, structures: &mut Vec<StructureReported>| {
         structures.retain_mut(|structure| {
             structure.old_values = None;

@@ -5,11 +5,12 @@ use ferric::e2::{Action, ControlRequest, Function, SubscriptionRequest, Subscrip
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionType};
 
 use e2sm::slice::{ControlHeader, ControlMessage};
+use e2sm::tc;
 
 use crate::ccc;
 use crate::kpm::KpmView;
 use crate::node::{Command, CommandKind, Effect, MAX_CONTROLS, MAX_SUBSCRIPTIONS, Offered, SharedNode, View};
-use crate::outgoing::Queue;
+use crate::outgoing::{HasOutgoing, Queue};
 use crate::rc::{self, RcView};
 
 /// A RAN function of a base station, as a tenant has it.
@@ -18,13 +19,15 @@ pub(crate) struct VirtualFunction {
     tenant: usize,
     definition: Function,
     model: Offered,
+    has_outgoing: HasOutgoing,
     /// Swapped with the queue that is sent.
     spare: Queue,
 }
 
 impl VirtualFunction {
     pub fn new(node: SharedNode, tenant: usize, definition: Function, model: Offered) -> Self {
-        VirtualFunction { node, tenant, definition, model, spare: Queue::default() }
+        let has_outgoing = node.lock().tenants[tenant].outbox.has_outgoing(definition.id);
+        VirtualFunction { node, tenant, definition, model, has_outgoing, spare: Queue::default() }
     }
 
     fn command(&self, kind: CommandKind) {
@@ -96,7 +99,7 @@ impl RanFunction for VirtualFunction {
             let mut node = self.node.lock();
             let state = &mut node.tenants[self.tenant];
             state.subscriptions = state.subscriptions.saturating_sub(1);
-            state.queue(self.definition.id).forget(key);
+            state.outbox.queue(self.definition.id).forget(key);
         }
         self.command(CommandKind::Unsubscribe(key));
     }
@@ -115,6 +118,12 @@ impl RanFunction for VirtualFunction {
                     .and_then(|_| ControlMessage::decode_owned(&request.message, wire))
                     .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
                 CommandKind::Slices { controller, id: request.request_id, message, wire }
+            }
+            Offered::Tc(wire) => {
+                let message = tc::ControlHeader::decode(&request.header, wire)
+                    .and_then(|_| tc::ControlMessage::decode_owned(&request.message, wire))
+                    .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
+                CommandKind::TrafficControl { controller, id: request.request_id, message }
             }
             Offered::Rc(detection) => {
                 CommandKind::Control(rc::control(&detection, self.tenant, &mut node, controller, request)?)
@@ -138,12 +147,11 @@ impl RanFunction for VirtualFunction {
     }
 
     fn next_report(&self) -> Option<Time> {
-        let node = self.node.lock();
-        node.tenants[self.tenant].has_outgoing(self.definition.id).then(Time::default)
+        self.has_outgoing.get().then(Time::default)
     }
 
     fn report(&mut self, _: Time, context: &mut FunctionContext<'_>) {
-        std::mem::swap(&mut self.spare, self.node.lock().tenants[self.tenant].queue(self.definition.id));
+        self.node.lock().tenants[self.tenant].outbox.take(self.definition.id, &mut self.spare);
         let refused = self.spare.send(context);
         if refused > 0 {
             let mut node = self.node.lock();

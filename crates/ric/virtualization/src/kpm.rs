@@ -103,21 +103,21 @@ impl KpmView {
         Ok((Arc::new(KpmView { measurements }), spec))
     }
 
-    /// Writes what a tenant receives of a report, given by its action and its message.
+    /// Writes what a tenant receives of a report of an action.
     ///
     /// # Errors
-    /// If the message cannot be decoded.
+    /// If the message cannot be encoded.
     pub fn partition(
         &self,
         detection: &Detection,
         node: &NodeState,
         tenant: usize,
-        (action, message): (RicActionId, &[u8]),
-        arena: &Arena,
+        action: RicActionId,
+        report: &IndicationMessage<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Content, Error> {
         let Detection { revision, wire, .. } = *detection;
-        let mut report = IndicationMessage::decode_in(message, revision, wire, arena)?;
+        let mut report = report.clone();
         match &mut report.formats {
             IndicationMessageFormats::Format1(format) => {
                 let Some((_, original)) = self.measurements.iter().find(|(id, _)| *id == action) else {

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | MAC, RLC, PDCP, GTP | receives the records of its own UEs |
 //! | RRC | receives the events of its own UEs |
+//! | TC | has queues and filters for the bearers of its own UEs |
 //! | SLICE | has a cell of its own: slices 0 to 9, and shares of what its agreement grants; see [`slices`] |
 //! | KPM | measures its own network and its own UEs; see [`kpm`] |
 //! | RC | reads and controls its own UEs, decides on their procedures, and sets quotas of its own network slices; see [`rc`] |
@@ -34,8 +35,10 @@ mod reconciler;
 mod reports;
 mod sla;
 pub mod slices;
+mod tc;
 #[cfg(test)]
 mod testing;
+pub mod topology;
 mod ues;
 mod waiter;
 

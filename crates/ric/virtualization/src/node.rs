@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use e2sm::rrc::Notification;
 use e2sm::slice::ControlMessage;
-use e2sm::{Model, Wire, ccc, gtp, kpm, mac, pdcp, rc, rlc, rrc, slice};
+use e2sm::tc::{ControlMessage as TcControl, IndicationMessage as TcReport};
+use e2sm::{Model, Wire, ccc, gtp, kpm, mac, pdcp, rc, rlc, rrc, slice, tc};
 use ferric::agent::{ControllerId, RequestKey};
 use ferric::e2::{RanFunction, SubscriptionSpec};
 use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
@@ -16,11 +17,12 @@ use ids::PlmnIdentity;
 use per::{List, PrintableString};
 
 use crate::kpm::KpmView;
-use crate::outgoing::Queue;
+use crate::outgoing::Outbox;
 use crate::policies::{CellPolicies, Policies};
 use crate::rc::{PendingInserts, RcView};
 use crate::sla::Sla;
 use crate::slices::{Part, VirtualSlices};
+use crate::tc::TcMap;
 use crate::ues::Ues;
 
 /// The maximum number of subscriptions of a tenant to one base station.
@@ -37,6 +39,7 @@ pub(crate) enum Offered {
     Gtp(Wire),
     Rrc(Wire),
     Slice(Wire),
+    Tc(Wire),
     Kpm(kpm::Detection),
     Rc(rc::Detection),
     Ccc,
@@ -70,6 +73,9 @@ impl Offered {
         }
         if let Some(wire) = wire(slice::MODEL) {
             return Some(Offered::Slice(wire));
+        }
+        if let Some(wire) = wire(tc::MODEL) {
+            return Some(Offered::Tc(wire));
         }
         let (oid, revision, definition) = (&function.oid, function.revision.0, &function.definition);
         if let Ok(detection) = rc::Detection::from_ran_function(oid, revision, definition) {
@@ -126,6 +132,8 @@ pub(crate) struct NodeState {
     pub ues: Ues,
     /// The slice schedulers of the base station (downlink, uplink).
     pub schedulers: [PrintableString<'static>; 2],
+    /// The last report of its traffic control.
+    pub tc_report: Option<TcReport<'static>>,
     /// By the place of the tenant in the agreement.
     pub tenants: Vec<TenantState>,
     /// What the functions ask of the app.
@@ -138,11 +146,12 @@ impl NodeState {
         let tenants = sla.tenants.iter().enumerate().map(|(at, tenant)| TenantState {
             part: Part { share: tenant.share, tenant: at as u32 },
             slices: VirtualSlices::default(),
+            tc: TcMap::default(),
             policies: Policies::default(),
             cell_policies: CellPolicies::default(),
             has_pending_policies: false,
             inserts: PendingInserts::default(),
-            outgoing: Vec::new(),
+            outbox: Outbox::default(),
             subscriptions: 0,
             controls: 0,
         });
@@ -154,6 +163,7 @@ impl NodeState {
             sla,
             ues: Ues::default(),
             schedulers: [PrintableString::literal(""), PrintableString::literal("")],
+            tc_report: None,
             commands: VecDeque::new(),
         }
     }
@@ -171,7 +181,7 @@ impl NodeState {
             .encode(wire, &mut header)
             .and_then(|()| rrc::IndicationMessage { notifications }.encode(wire, &mut message));
         if encoded.is_ok() {
-            self.tenants[tenant].queue(function).report(key, RicActionId(1), None, &header, &message);
+            self.tenants[tenant].outbox.queue(function).report(key, RicActionId(1), None, &header, &message);
         }
     }
 }
@@ -181,6 +191,8 @@ impl NodeState {
 pub(crate) struct TenantState {
     pub part: Part,
     pub slices: VirtualSlices,
+    /// Its queues and filters.
+    pub tc: TcMap,
     /// Its RRM policies of the base station.
     pub policies: Policies,
     /// Its RRM policies of single cells.
@@ -189,27 +201,11 @@ pub(crate) struct TenantState {
     pub has_pending_policies: bool,
     /// The procedures of its UEs that wait for its answer.
     pub inserts: PendingInserts,
-    /// What each of its functions is to send.
-    pub outgoing: Vec<(RanFunctionId, Queue)>,
+    /// What its functions are to send.
+    pub outbox: Outbox,
     pub subscriptions: usize,
     /// Controls without an answer.
     pub controls: usize,
-}
-
-impl TenantState {
-    /// What a function is to send.
-    pub fn queue(&mut self, function: RanFunctionId) -> &mut Queue {
-        let at = self.outgoing.iter().position(|(of, _)| *of == function).unwrap_or_else(|| {
-            self.outgoing.push((function, Queue::default()));
-            self.outgoing.len() - 1
-        });
-        &mut self.outgoing[at].1
-    }
-
-    /// Whether a function is to send something.
-    pub fn has_outgoing(&self, function: RanFunctionId) -> bool {
-        self.outgoing.iter().any(|(of, queue)| *of == function && !queue.is_empty())
-    }
 }
 
 /// What a tenant's function asks of the app.
@@ -235,6 +231,11 @@ pub(crate) enum CommandKind {
         id: RicRequestId,
         message: ControlMessage<'static>,
         wire: Wire,
+    },
+    TrafficControl {
+        controller: ControllerId,
+        id: RicRequestId,
+        message: TcControl<'static>,
     },
     Control(TenantControl),
     /// The tenant's controller was removed, and what it had configured is to be undone.

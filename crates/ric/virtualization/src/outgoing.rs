@@ -1,9 +1,11 @@
 //! What the functions of a virtual node are to send to their tenant's controller.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RequestKey};
-use ferric::e2ap::{Cause, RicActionId, RicRequestId};
+use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
 
 /// A message of a function. Reports are in the octets of their [`Queue`].
 #[derive(Debug)]
@@ -35,10 +37,6 @@ pub(crate) struct Queue {
 const MAX_SPARE_OCTETS: usize = 1 << 20;
 
 impl Queue {
-    pub fn is_empty(&self) -> bool {
-        self.messages.is_empty()
-    }
-
     pub fn push(&mut self, message: Outgoing) {
         self.messages.push(message);
     }
@@ -100,5 +98,48 @@ impl Queue {
         octets.clear();
         octets.shrink_to(MAX_SPARE_OCTETS);
         refused
+    }
+}
+
+/// What the functions of a virtual node are to send.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox(Vec<(RanFunctionId, Queue, HasOutgoing)>);
+
+/// Whether a function may have something to send: the agents ask each function several times for each report.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HasOutgoing(Arc<AtomicBool>);
+
+impl HasOutgoing {
+    pub fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Outbox {
+    /// What a function is to send, to be appended to.
+    pub fn queue(&mut self, function: RanFunctionId) -> &mut Queue {
+        let (_, queue, has_outgoing) = self.entry(function);
+        has_outgoing.0.store(true, Ordering::Relaxed);
+        queue
+    }
+
+    /// Whether a function may have something to send.
+    pub fn has_outgoing(&mut self, function: RanFunctionId) -> HasOutgoing {
+        self.entry(function).2.clone()
+    }
+
+    /// Exchanges what a function is to send for an empty queue.
+    pub fn take(&mut self, function: RanFunctionId, empty: &mut Queue) {
+        let (_, queue, has_outgoing) = self.entry(function);
+        has_outgoing.0.store(false, Ordering::Relaxed);
+        std::mem::swap(queue, empty);
+    }
+
+    fn entry(&mut self, function: RanFunctionId) -> &mut (RanFunctionId, Queue, HasOutgoing) {
+        let at = self.0.iter().position(|(of, ..)| *of == function).unwrap_or_else(|| {
+            self.0.push((function, Queue::default(), HasOutgoing::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[at]
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Subscription {
     pub subscribers: Vec<Subscriber>,
     /// Whether the app itself receives the reports.
     pub is_own: bool,
+    /// Whether it has one subscriber only.
+    is_single: bool,
 }
 
 /// All subscriptions of the app.
@@ -76,7 +78,9 @@ impl Subscriptions {
         subscriber: Option<Subscriber>,
         ric: &mut IappContext<'_>,
     ) -> Result<Option<Admission>, String> {
-        let equal = |known: &&mut Subscription| known.node == node && known.function == function && known.spec == spec;
+        let equal = |known: &&mut Subscription| {
+            known.node == node && known.function == function && known.spec == spec && !known.is_single
+        };
         if let Some(known) = self.all.iter_mut().find(equal) {
             known.is_own |= subscriber.is_none();
             known.subscribers.extend(subscriber);
@@ -85,8 +89,36 @@ impl Subscriptions {
                 State::Requested(_) => None,
             });
         }
-        // a node that reconnects is subscribed to again
-        let order = SubscriptionOrder { restore: false, ..spec.clone().into() };
+        self.request(node, function, spec, subscriber, false, ric).map(|()| None)
+    }
+
+    /// Adds a subscription of its own for a subscriber: the node reports to it what it reports once, at the begin. The node's requests
+    /// to change it are [`RequestEvent::ChangeRequired`](ferric::e2::RequestEvent::ChangeRequired).
+    ///
+    /// # Errors
+    /// The reason why the RIC refuses to subscribe.
+    pub fn add_single(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        spec: SubscriptionSpec,
+        subscriber: Subscriber,
+        ric: &mut IappContext<'_>,
+    ) -> Result<(), String> {
+        self.request(node, function, spec, Some(subscriber), true, ric)
+    }
+
+    fn request(
+        &mut self,
+        node: NodeId,
+        function: RanFunctionId,
+        spec: SubscriptionSpec,
+        subscriber: Option<Subscriber>,
+        is_single: bool,
+        ric: &mut IappContext<'_>,
+    ) -> Result<(), String> {
+        // a node that reconnects is subscribed to again; what requires consent is not shared with other apps of the RIC
+        let order = SubscriptionOrder { restore: false, consent: is_single, ..spec.clone().into() };
         let ticket = ric.subscribe(node, function, order).map_err(|misuse| misuse.to_string())?;
         self.all.push(Subscription {
             node,
@@ -94,9 +126,10 @@ impl Subscriptions {
             spec,
             state: State::Requested(ticket),
             is_own: subscriber.is_none(),
+            is_single,
             subscribers: subscriber.into_iter().collect(),
         });
-        Ok(None)
+        Ok(())
     }
 
     /// Removes the subscribers that `is_gone` selects of a node, and subscriptions without any.
@@ -176,6 +209,11 @@ impl Subscriptions {
         let of_function = self.all.iter().filter(move |known| known.node == node && known.function == function);
         let active = of_function.filter(|known| known.state.id().is_some());
         active.flat_map(|known| &known.subscribers).filter(move |subscriber| subscriber.tenant == tenant)
+    }
+
+    /// Whether the app itself receives the reports of a function of a node, or has asked for them.
+    pub fn is_own(&self, node: NodeId, function: RanFunctionId) -> bool {
+        self.all.iter().any(|known| known.node == node && known.function == function && known.is_own)
     }
 
     /// The number of subscriptions to a node.

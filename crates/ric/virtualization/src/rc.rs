@@ -61,27 +61,51 @@ pub(crate) fn offered_definition(detection: &Detection, definition: &[u8]) -> Re
     let Detection { revision, wire, .. } = *detection;
     let mut offered = RanFunctionDefinition::decode_in(definition, revision, wire, &arena)?;
     (offered.policy, offered.query) = (None, None);
-    if let Some(control) = offered.control {
-        let styles = control.control_style_list.iter().cloned().filter_map(|mut style| {
-            let number = style.ric_control_style_type;
-            if let Some(actions) = style.control_action_list {
-                let is_offered = |action| ACTIONS.contains(&ActionId { style: number, action });
-                let own = actions.iter().filter(|item| is_offered(item.ric_control_action_id)).cloned();
-                let own: List<'_, _> = own.collect();
-                if own.is_empty() {
-                    return None;
-                }
-                style.control_action_list = Some(own);
-            }
-            Some(style)
-        });
-        let control_style_list: List<'_, _> = styles.collect();
-        let is_empty = control_style_list.is_empty();
-        offered.control = (!is_empty).then_some(RanFunctionDefinitionControl { control_style_list });
-    }
+    offered.control = offered.control.and_then(|control| offered_control(control, |action| ACTIONS.contains(&action)));
     let mut out = Vec::new();
     offered.encode_in(revision, wire, &mut out)?;
     Ok(out)
+}
+
+/// The controls of a definition with some actions only; `None` if there are none.
+fn offered_control(
+    control: RanFunctionDefinitionControl<'_>,
+    is_offered: impl Fn(ActionId) -> bool,
+) -> Option<RanFunctionDefinitionControl<'_>> {
+    let styles = control.control_style_list.iter().cloned().filter_map(|mut style| {
+        let number = style.ric_control_style_type;
+        if let Some(actions) = style.control_action_list {
+            let is_own = |action| is_offered(ActionId { style: number, action });
+            let own: List<'_, _> = actions.iter().filter(|item| is_own(item.ric_control_action_id)).cloned().collect();
+            if own.is_empty() {
+                return None;
+            }
+            style.control_action_list = Some(own);
+        }
+        Some(style)
+    });
+    let control_style_list: List<'_, _> = styles.collect();
+    (!control_style_list.is_empty()).then_some(RanFunctionDefinitionControl { control_style_list })
+}
+
+/// Returns the definition of a function that has only controls of UEs; `None` if it has none.
+///
+/// # Errors
+/// If the definition cannot be decoded.
+pub(crate) fn control_definition(detection: &Detection, definition: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    let arena = Arena::new();
+    let Detection { revision, wire, .. } = *detection;
+    let mut offered = RanFunctionDefinition::decode_in(definition, revision, wire, &arena)?;
+    (offered.event_trigger, offered.report, offered.insert) = (None, None, None);
+    (offered.policy, offered.query) = (None, None);
+    let is_offered = |action| ACTIONS.contains(&action) && action != ControlAction::SLICE_PRB_QUOTA;
+    offered.control = offered.control.and_then(|control| offered_control(control, is_offered));
+    if offered.control.is_none() {
+        return Ok(None);
+    }
+    let mut out = Vec::new();
+    offered.encode_in(revision, wire, &mut out)?;
+    Ok(Some(out))
 }
 
 /// What of a subscription determines what the tenant receives.
@@ -153,21 +177,21 @@ impl RcView {
         self.inserts.iter().find(|(_, asked)| is_for(asked)).map(|(action, _)| *action)
     }
 
-    /// Writes what a tenant receives of a report, given by its action and its message.
+    /// Writes what a tenant receives of a report of an action.
     ///
     /// # Errors
-    /// If the message cannot be decoded.
+    /// If the message cannot be encoded.
     pub fn partition(
         &self,
         detection: &Detection,
         node: &NodeState,
         tenant: usize,
-        (action, message): (RicActionId, &[u8]),
-        arena: &Arena,
+        action: RicActionId,
+        report: &IndicationMessage<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Content, Error> {
         let Detection { revision, wire, .. } = *detection;
-        let mut report = IndicationMessage::decode_in(message, revision, wire, arena)?;
+        let mut report = report.clone();
         /// Keeps the items of own UEs.
         macro_rules! own {
             ($list:expr) => {{
@@ -276,7 +300,7 @@ impl PendingInserts {
 }
 
 /// The refusal of a control, with the reason as text.
-fn refusal(detection: &Detection, cause: CauseRicRequest, reason: &str) -> ControlFailure {
+pub(crate) fn refusal(detection: &Detection, cause: CauseRicRequest, reason: &str) -> ControlFailure {
     let text: String = reason.chars().filter(char::is_ascii).collect();
     let outcome = PrintableString::try_from(text).ok().and_then(|text| {
         let value = RanParameterValue::ValuePrintableString(text);
@@ -425,6 +449,17 @@ fn check_actions(control: &Control, is_answer: bool) -> Result<(), String> {
     }
 }
 
+/// Checks that a control has actions on UEs only, and that tenants have them.
+pub(crate) fn check_ue_actions(control: &Control) -> Result<(), String> {
+    check_actions(control, false)?;
+    let is_about_ue = match &control.actions {
+        ControlActions::One(action) => action.is_about_ue(),
+        ControlActions::Several(actions) => actions.iter().all(ControlAction::is_about_ue),
+        ControlActions::Filtered(_) | ControlActions::Query(..) => true,
+    };
+    if is_about_ue { Ok(()) } else { Err("only actions on UEs are offered".to_owned()) }
+}
+
 /// Whether the target of a control has an effect.
 fn needs_ue(control: &Control) -> bool {
     match &control.actions {
@@ -463,7 +498,7 @@ fn own_target(
 }
 
 /// The header with another UE ID.
-fn with_ue(header: &[u8], detection: &Detection, ue_id: &UeId<'static>) -> Result<Vec<u8>, Error> {
+pub(crate) fn with_ue(header: &[u8], detection: &Detection, ue_id: &UeId<'static>) -> Result<Vec<u8>, Error> {
     let Detection { revision, wire, .. } = *detection;
     let arena = Arena::new();
     let mut header = ControlHeader::decode_in(header, revision, wire, &arena)?;

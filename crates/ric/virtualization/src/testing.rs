@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use e2sm::common::{Cgi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RanUeId, RntiValue, UeId, UeIdGnbDu};
-use e2sm::rrc::{Event, Notification};
+use e2sm::rrc::{Event, Ipv4Address, Notification};
 
 use crate::node::NodeState;
 use crate::sla::Sla;
@@ -33,6 +33,21 @@ pub(crate) fn ue_id(number: u16) -> UeId<'static> {
 
 /// Reports an event of a UE.
 pub(crate) fn notify(node: &mut NodeState, number: u16, plmn: PlmnIdentity, event: Event) {
+    notify_of(node, number, plmn, event, None);
+}
+
+/// Reports an event of a UE with an address.
+pub(crate) fn notify_with_address(
+    node: &mut NodeState,
+    number: u16,
+    plmn: PlmnIdentity,
+    event: Event,
+    address: Ipv4Address,
+) {
+    notify_of(node, number, plmn, event, Some(address));
+}
+
+fn notify_of(node: &mut NodeState, number: u16, plmn: PlmnIdentity, event: Event, address: Option<Ipv4Address>) {
     let notification = Notification {
         event,
         ue_id: ue_id(number),
@@ -40,7 +55,7 @@ pub(crate) fn notify(node: &mut NodeState, number: u16, plmn: PlmnIdentity, even
         cell: Cgi::NrCgi(NrCgi::new(A, 1)),
         plmn,
         s_nssais: Vec::new().into(),
-        addresses: None,
+        addresses: address.map(|address| vec![address].into()),
     };
     let sla = node.sla.clone();
     node.ues.notified(&notification, &sla);

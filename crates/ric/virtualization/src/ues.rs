@@ -11,9 +11,32 @@ use crate::sla::{Sla, Tenant};
 /// The maximum number of UEs of a base station; further ones belong to no tenant.
 const MAX_UES: usize = 65_536;
 
+/// The RNTIs of a page of [`Owners`].
+const PAGE: usize = 256;
+
+/// The tenant of each RNTI, which is asked for with each record of each report: two array accesses.
+#[derive(Clone, Debug, Default)]
+struct Owners(Vec<Option<Box<[Option<u8>; PAGE]>>>);
+
+impl Owners {
+    fn get(&self, rnti: u16) -> Option<usize> {
+        let page = self.0.get(usize::from(rnti) / PAGE)?.as_ref()?;
+        page[usize::from(rnti) % PAGE].map(usize::from)
+    }
+
+    fn set(&mut self, rnti: u16, tenant: Option<u8>) {
+        let page = usize::from(rnti) / PAGE;
+        if self.0.len() <= page {
+            self.0.resize(page + 1, None);
+        }
+        self.0[page].get_or_insert_with(|| Box::new([None; PAGE]))[usize::from(rnti) % PAGE] = tenant;
+    }
+}
+
 /// The UEs of a base station, by RNTI.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ues {
+    owners: Owners,
     by_rnti: BTreeMap<u16, Ue>,
     /// The RNTI of each UE ID.
     by_id: HashMap<UeId<'static>, u16>,
@@ -41,7 +64,7 @@ impl Ues {
     /// The tenant of a UE; `None` for a UE of no tenant, and for one that was not reported.
     pub fn tenant(&self, rnti: u32) -> Option<usize> {
         let rnti = u16::try_from(rnti).ok()?;
-        self.by_rnti.get(&rnti).map(|ue| ue.tenant)
+        self.owners.get(rnti)
     }
 
     /// The tenant of the UE with exactly this UE ID, as the base station reports it.
@@ -66,6 +89,12 @@ impl Ues {
 
     fn ids(&self, tenant: usize) -> impl Iterator<Item = &UeId<'static>> {
         self.by_rnti.values().filter(move |ue| ue.tenant == tenant).map(|ue| &ue.notification.ue_id)
+    }
+
+    /// Whether a tenant has a UE with this IPv4 address, as far as the base station reports addresses.
+    pub fn has_address(&self, tenant: usize, address: u32) -> bool {
+        let has = |ue: &Ue| ue.notification.addresses.iter().flatten().any(|own| u32::from_be_bytes(own.0) == address);
+        self.by_rnti.values().any(|ue| ue.tenant == tenant && has(ue))
     }
 
     /// The RNTIs of a tenant's UEs.
@@ -96,12 +125,15 @@ impl Ues {
         let notification = notification.clone().into_owned();
         self.by_id.insert(notification.ue_id.clone(), rnti);
         self.by_rnti.insert(rnti, Ue { tenant, notification });
+        // there are at most 64 tenants
+        self.owners.set(rnti, u8::try_from(tenant).ok());
         Some(Change::Arrived(tenant))
     }
 
     /// Removes a UE, and returns its tenant.
     fn remove(&mut self, rnti: u16) -> Option<usize> {
         let ue = self.by_rnti.remove(&rnti)?;
+        self.owners.set(rnti, None);
         if self.by_id.get(&ue.notification.ue_id) == Some(&rnti) {
             self.by_id.remove(&ue.notification.ue_id);
         }

@@ -42,6 +42,11 @@ impl Waiter {
         Ok(Waiter(shared))
     }
 
+    /// Whether the thread has woken the apps, which are to poll the agents.
+    pub fn is_paused(&self) -> bool {
+        matches!(*self.0.state(), State::Paused)
+    }
+
     /// Waits from now on, for at most `timeout`: the agents have been polled.
     pub fn wait(&self, timeout: Option<Duration>) {
         let until = timeout.map(|timeout| Instant::now() + timeout);

@@ -63,6 +63,15 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         Ok(())
     }
 
+    /// Processes what is pending or due, and writes the links, without waiting for them or reading from them. For an event loop of
+    /// the host that has made reports due and sees by the loop's file descriptor when there is something to read.
+    pub fn serve_due(&mut self) {
+        let now = self.clock.now();
+        self.process_pending(now);
+        self.deadlines(now);
+        self.process_pending(now);
+    }
+
     fn owner(&self, assoc: AssocId) -> Option<ControllerId> {
         let id = (*self.controllers_by_link.get(peers::place(assoc.0))?)?;
         let connection = self.connections.get(id)?;

@@ -35,6 +35,8 @@ pub(super) struct Apps {
     counts: IndicationCounts,
     /// What iApps want to observe, until the server has passed it to the links.
     pub watches: Vec<Watch>,
+    /// The iApps that are to be called after reading.
+    postponed: Vec<Consumer>,
     /// FlexRIC's xApps, which are on the main loop.
     pub e42: E42Apps,
     /// The links of xApps on the main loop.
@@ -72,6 +74,7 @@ impl Apps {
             counter,
             counts,
             watches: Vec::new(),
+            postponed: Vec::new(),
             host,
             ran: RanDatabase::new(max_ues),
             xapp_links,
@@ -140,7 +143,19 @@ impl Apps {
     pub fn wake_iapps(&mut self, now: Time, controller: &mut Controller, counters: Counters) {
         self.counters = counters;
         let Apps {
-            iapps, ran, tickets, log_limiter, hosts, host, counters, counts, xapp_links, workers, watches, ..
+            iapps,
+            ran,
+            tickets,
+            log_limiter,
+            hosts,
+            host,
+            counters,
+            counts,
+            xapp_links,
+            workers,
+            watches,
+            postponed,
+            ..
         } = self;
         let insight = Insight { counts, xapp_links, workers };
         for (at, iapp) in iapps.iter_mut().enumerate() {
@@ -157,6 +172,51 @@ impl Apps {
                 counters,
                 insight,
                 watches,
+                postponed,
+            });
+        }
+    }
+
+    /// Returns whether iApps have postponed work.
+    pub fn has_postponed(&self) -> bool {
+        !self.postponed.is_empty()
+    }
+
+    /// Calls the iApps that have postponed work.
+    pub fn resume_postponed(&mut self, now: Time, controller: &mut Controller) {
+        let Apps {
+            iapps,
+            ran,
+            tickets,
+            log_limiter,
+            hosts,
+            host,
+            counters,
+            counts,
+            xapp_links,
+            workers,
+            watches,
+            postponed,
+            ..
+        } = self;
+        let insight = Insight { counts, xapp_links, workers };
+        // who asks again has its turn in the next iteration
+        for _ in 0..postponed.len() {
+            let consumer = postponed.remove(0);
+            let Some(iapp) = iapps.get_mut(consumer.0 as usize) else { continue };
+            iapp.after_reading(&mut IappContext {
+                controller,
+                ran,
+                tickets,
+                now,
+                consumer,
+                log_limiter,
+                hosts,
+                host,
+                counters,
+                insight,
+                watches,
+                postponed,
             });
         }
     }
@@ -164,7 +224,19 @@ impl Apps {
     /// Passes an event to one iApp, or to all.
     fn notify_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
         let Apps {
-            iapps, ran, tickets, log_limiter, hosts, host, counters, counts, xapp_links, workers, watches, ..
+            iapps,
+            ran,
+            tickets,
+            log_limiter,
+            hosts,
+            host,
+            counters,
+            counts,
+            xapp_links,
+            workers,
+            watches,
+            postponed,
+            ..
         } = self;
         let insight = Insight { counts, xapp_links, workers };
         for (at, iapp) in iapps.iter_mut().enumerate() {
@@ -184,6 +256,7 @@ impl Apps {
                         counters,
                         insight,
                         watches,
+                        postponed,
                     },
                 );
             }
@@ -272,6 +345,7 @@ impl Apps {
                     xapp_links,
                     workers,
                     watches,
+                    postponed,
                     ..
                 } = self;
                 let insight = Insight { counts, xapp_links, workers };
@@ -291,6 +365,7 @@ impl Apps {
                         counters,
                         insight,
                         watches,
+                        postponed,
                     },
                 );
             } else {

@@ -30,9 +30,14 @@ pub trait Iapp: Send {
     /// Handles a RIC Indication of one of the app's subscriptions. It is borrowed; the app decodes what it needs.
     fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>);
 
+    /// Continues work that the app has postponed by [`IappContext::call_after_reading`].
+    fn after_reading(&mut self, ric: &mut IappContext<'_>) {
+        let _ = ric;
+    }
+
     /// Handles a call of [`IappWaker::wake`](super::IappWaker::wake) by another thread, whose request is in a channel
     /// that the app shares with it; the channel should be bounded. There may be no request, since all iApps of a
-    /// server are woken together and several calls count as one. An app that postpones part of its work wakes itself.
+    /// server are woken together and several calls count as one.
     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
         let _ = ric;
     }
@@ -104,6 +109,8 @@ pub struct IappContext<'a> {
     pub(super) counters: &'a Counters,
     pub(super) insight: Insight<'a>,
     pub(super) watches: &'a mut Vec<Watch>,
+    /// The apps that are to be called after reading.
+    pub(super) postponed: &'a mut Vec<Consumer>,
 }
 
 /// That the PDUs of a node are to be passed to an observer, or to none any more.
@@ -139,6 +146,15 @@ impl IappContext<'_> {
     #[must_use]
     pub fn allows_line(&self, node: NodeId) -> bool {
         self.log_limiter.budget().allow(self.hosts.of_node(node))
+    }
+
+    /// Has [`Iapp::after_reading`] called once the event loop has processed everything that it has read. An app that passes
+    /// something on does so once for a whole batch, without a system call to wake itself. When `after_reading` itself asks, it is
+    /// called again in the next iteration, which begins at once.
+    pub fn call_after_reading(&mut self) {
+        if !self.postponed.contains(&self.consumer) {
+            self.postponed.push(self.consumer);
+        }
     }
 
     /// Returns the database of base stations, cells and UEs that the nodes form.

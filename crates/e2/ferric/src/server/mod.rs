@@ -313,7 +313,8 @@ impl Server {
     /// As [`Server::run`].
     pub fn poll(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
         let deadline = [self.controller.poll_timeout(), self.hello_deadline()].into_iter().flatten().min();
-        let timeout = if self.apps.host.has_announcements() { Some(Duration::ZERO) } else { timeout };
+        let has_more = self.apps.host.has_announcements() || self.apps.has_postponed();
+        let timeout = if has_more { Some(Duration::ZERO) } else { timeout };
         let timeout = event_loop::time_to_wait(self.clock.now(), deadline, timeout);
         let begin_sleep = self.apps.workers.begin_sleep(&self.inboxes);
         let timeout = [timeout, begin_sleep, self.log_limiter.report_deadline()].into_iter().flatten().min();
@@ -366,6 +367,9 @@ impl Server {
         self.receive_from_workers(now);
         self.controller.handle_timeout(now);
         self.close_silent(now);
+        if self.apps.has_postponed() {
+            self.apps.resume_postponed(now, &mut self.controller);
+        }
         self.memory.note_use(self.memory_in_use());
         if is_sweep_due {
             self.ticker.acknowledge();

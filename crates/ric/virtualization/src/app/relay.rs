@@ -9,12 +9,11 @@ use tracing::warn;
 
 use super::VirtualizationApp;
 use crate::base_station::{BaseStation, observe};
-use crate::ccc;
-use crate::node::{Offered, View};
+use crate::node::{NodeState, Offered, View};
 use crate::physical::Subscriber;
 use crate::rc::Insert;
 use crate::reconciler::advance;
-use crate::reports::{Content, partition};
+use crate::reports::{Content, Report};
 
 impl VirtualizationApp {
     /// Passes an indication to the tenants that have subscribed to it.
@@ -38,56 +37,48 @@ impl VirtualizationApp {
 
     /// Passes a report to the tenants that have subscribed to it.
     fn relay_report(&mut self, indication: &Indication<'_>, header: &[u8], message: &[u8], ric: &mut IappContext<'_>) {
-        let VirtualizationApp { nodes, subscriptions, arena, written, .. } = self;
+        let VirtualizationApp { nodes, subscriptions, arena, records, written, .. } = self;
         let Some(subscription) = subscriptions.get(indication.subscription) else { return };
         let Some(node) = nodes.get_mut(&indication.node) else { return };
         let (function, action) = (indication.ran_function_id, indication.action_id);
         let Some(model) = node.function(function) else { return };
+        arena.reset();
         if subscription.is_own {
-            arena.reset();
             observe(node, model, message, arena);
             advance(indication.node, node, ric);
+            crate::tc::advance(indication.node, node, ric);
+            ric.call_after_reading();
+        }
+        if subscription.subscribers.is_empty() {
+            return;
         }
         let mut shared = node.shared.lock();
+        let refused = |node: &NodeState, reason: &str| {
+            if ric.allows_line(indication.node) {
+                let (node, function) = (&node.name, function.0);
+                warn!(node, function, "cannot partition a report, tenants do not receive it: {reason}");
+            }
+        };
+        let report = match Report::read(model, &shared, message, records, arena) {
+            Ok(report) => report,
+            Err(reason) => return refused(&shared, &reason),
+        };
         for Subscriber { tenant, key, view, .. } in &subscription.subscribers {
-            arena.reset();
             written.clear();
-            let report = (action, message);
-            let text = |error: e2sm::Error| error.to_string();
-            let content = match (&model, view) {
-                (Offered::Kpm(detection), View::Kpm(view)) => {
-                    view.partition(detection, &shared, *tenant, report, arena, written).map_err(text)
-                }
-                (Offered::Rc(detection), View::Rc(view)) => {
-                    view.partition(detection, &shared, *tenant, report, arena, written).map_err(text)
-                }
-                (Offered::Ccc, _) => {
-                    ccc::partition(&shared, *tenant, message, written).map_err(|error| error.to_string())
-                }
-                _ => partition(model, &shared, *tenant, message, arena, written).map_err(text),
-            };
-            let message = match content {
+            let message = match report.partition(view, &shared, *tenant, (action, message), written) {
                 Ok(Content::Unchanged) => message,
                 Ok(Content::Written) => written,
                 Ok(Content::Nothing) => continue,
-                Err(error) => {
-                    // what cannot be decoded cannot be partitioned
-                    if ric.allows_line(indication.node) {
-                        warn!(
-                            node = shared.name,
-                            function = function.0,
-                            error,
-                            "cannot decode a report: no tenant receives it"
-                        );
-                    }
-                    break;
+                Err(reason) => {
+                    refused(&shared, &reason);
+                    continue;
                 }
             };
-            shared.tenants[*tenant].queue(function).report(*key, action, None, header, message);
+            shared.tenants[*tenant].outbox.queue(function).report(*key, action, None, header, message);
             node.has_outgoing.set(true);
         }
         drop(shared);
-        self.poll_soon();
+        ric.call_after_reading();
     }
 
     /// Passes an insert to the tenant of the UE, whichever subscription it came by: a base station asks one subscription of a
@@ -116,10 +107,10 @@ impl VirtualizationApp {
             Some((tenant, key, action)) => {
                 let state = &mut shared.tenants[tenant];
                 state.inserts.add(&process);
-                state.queue(function).report(key, action, Some(process.to_vec()), &header, &message);
+                state.outbox.queue(function).report(key, action, Some(process.to_vec()), &header, &message);
                 node.has_outgoing.set(true);
                 drop(shared);
-                self.poll_soon();
+                ric.call_after_reading();
             }
             None => {
                 drop(shared);

@@ -177,7 +177,8 @@ fn report(structures: Vec<Structure>) -> Vec<u8> {
 
 fn received(node: &NodeState, tenant: usize, message: &[u8]) -> Vec<Structure> {
     let mut out = Vec::new();
-    match partition(node, tenant, message, &mut out).unwrap() {
+    let report = IndicationMessage::decode(message).unwrap();
+    match partition(node, tenant, &report, &mut out).unwrap() {
         Content::Nothing => return Vec::new(),
         content => assert_eq!(content, Content::Written),
     }

@@ -200,8 +200,9 @@ fn encoded(formats: IndicationMessageFormats<'static>) -> Vec<u8> {
 
 fn received(view: &RcView, node: &NodeState, tenant: usize, message: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    let report = (RicActionId(5), message);
-    match view.partition(&detection(), node, tenant, report, &Arena::new(), &mut out).unwrap() {
+    let arena = Arena::new();
+    let report = IndicationMessage::decode(message, Revision::V5_00, &arena).unwrap();
+    match view.partition(&detection(), node, tenant, RicActionId(5), &report, &mut out).unwrap() {
         Content::Unchanged => Some(message.to_vec()),
         Content::Written => Some(out),
         Content::Nothing => None,

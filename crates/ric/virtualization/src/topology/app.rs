@@ -1,0 +1,558 @@
+//! The internal app.
+
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use e2sm::rrc::{self, EventTriggerDefinition};
+use e2sm::{Arena, RecordMap, Wire};
+use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, ControllerId, RequestKey, SendAgentLoop};
+use ferric::e2::{
+    Action, ControlOutcome, ControlRequest, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
+    SubscriptionSpec, Ticket,
+};
+use ferric::e2ap::{
+    Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionType, RicIndicationType, RicRequestId,
+};
+use ferric::link;
+use ferric::server::{Iapp, IappContext, IappEvent, Server};
+use per::Gather;
+use tracing::{info, warn};
+
+use super::actions;
+use super::exposed::{Exposed, Station, expose, shared_cu};
+use super::file::Topology;
+use super::station::{Command, CommandKind};
+use super::ues::SharedCu;
+use super::view::View;
+use crate::node::View as TenantView;
+use crate::outgoing::Outgoing;
+use crate::physical::{Subscriber, Subscription, Subscriptions};
+use crate::reports::Content;
+use crate::waiter::Waiter;
+
+/// The maximum number of subscriptions to a part.
+const MAX_OF_PART: usize = 512;
+/// The maximum number of functions of a base station (E2AP 9.2.1: maxofRANfunctionID).
+const MAX_FUNCTIONS: usize = 256;
+/// Adds the abstraction of a topology to a RIC. `links` configures the links to the controller that sees the base stations.
+///
+/// # Errors
+/// If the system refuses a thread or a file descriptor.
+pub fn add_to(server: &mut Server, topology: Topology, links: link::Config) -> Result<(), ferric::Error> {
+    let waker = server.iapp_waker()?;
+    let config = AgentLoopConfig { link: links, ..AgentLoopConfig::default() };
+    let agents = SendAgentLoop::new_send(config)?;
+    let system = |source| ferric::Error::System { what: "start the thread of exposed base stations", source };
+    let descriptor = agents.as_fd().try_clone_to_owned().map_err(system)?;
+    let waiter = Waiter::start(descriptor, waker).map_err(system)?;
+    info!(stations = topology.stations.len(), ric = %topology.ric, "base stations are exposed to another controller");
+    let stations = topology.stations.iter().cloned().map(Station::new).collect();
+    server.add_iapp(Box::new(TopologyApp {
+        topology,
+        agents,
+        waiter,
+        stations,
+        nodes: HashMap::new(),
+        cus: HashMap::new(),
+        subscriptions: Subscriptions::default(),
+        controls: HashMap::new(),
+        tickets: HashMap::new(),
+        next_control: 0,
+        map: RecordMap::default(),
+        arena: Arena::new(),
+        written: Vec::new(),
+    }));
+    Ok(())
+}
+
+/// A control that is not answered yet.
+struct PendingControl {
+    station: usize,
+    function: RanFunctionId,
+    of: (ControllerId, RicRequestId),
+    /// The parts that have not answered.
+    left: usize,
+    /// The answer so far: a failure of one part is one of the control.
+    result: Result<Option<Vec<u8>>, ControlFailure>,
+}
+
+struct TopologyApp {
+    topology: Topology,
+    /// The base stations. Polled on the thread of the RIC.
+    agents: SendAgentLoop,
+    waiter: Waiter,
+    stations: Vec<Station>,
+    /// The nodes that are parts of base stations.
+    nodes: HashMap<NodeId, Node>,
+    /// The CU-CPs of several base stations.
+    cus: HashMap<NodeId, SharedCu>,
+    subscriptions: Subscriptions,
+    controls: HashMap<u64, PendingControl>,
+    /// The control that each control of a part belongs to, and the part.
+    tickets: HashMap<Ticket, (u64, NodeId)>,
+    next_control: u64,
+    map: RecordMap,
+    arena: Arena,
+    /// The part of a report that a base station has.
+    written: Vec<u8>,
+}
+
+impl TopologyApp {
+    /// Has the agents send what the controller receives, and processes what it has asked for. `reads` says whether the links may have
+    /// something to read.
+    fn serve_agents(&mut self, reads: bool, ric: &mut IappContext<'_>) {
+        // commands have answers, which the next round sends; after some rounds, others have their turn
+        let mut has_more = false;
+        for _ in 0..4 {
+            for station in &mut self.stations {
+                if let (true, Some(handle)) = (std::mem::take(&mut station.has_outgoing), station.handle) {
+                    self.agents.wake(handle);
+                }
+            }
+            if !reads {
+                self.agents.serve_due();
+            } else if let Err(error) = self.agents.poll(Some(Duration::ZERO)) {
+                warn!(%error, "cannot poll the links to the controller of base stations");
+            }
+            has_more = self.process_commands(ric);
+            if !has_more {
+                break;
+            }
+        }
+        if has_more {
+            ric.call_after_reading();
+        }
+        // a thread that has woken the apps waits again once the agents have been polled
+        if reads || !self.waiter.is_paused() {
+            let timeout = self.agents.next_deadline().map(|deadline| deadline - self.agents.now());
+            self.waiter.wait(timeout);
+        }
+    }
+
+    /// Processes the commands of all functions. Returns whether there were any.
+    fn process_commands(&mut self, ric: &mut IappContext<'_>) -> bool {
+        let mut has_any = false;
+        for at in 0..self.stations.len() {
+            if !self.stations[at].shared.take_has_commands() {
+                continue;
+            }
+            loop {
+                let command = self.stations[at].shared.lock().commands.pop_front();
+                let Some(Command { function, kind }) = command else { break };
+                has_any = true;
+                match kind {
+                    CommandKind::Subscribe(key, spec) => self.subscribe(at, function, key, spec, ric),
+                    CommandKind::Unsubscribe(key) => {
+                        let Some(node) = self.stations[at].function(function).map(|of| of.node) else { continue };
+                        self.subscriptions.remove(node, |known| known.tenant == at && known.key == key, ric);
+                    }
+                    CommandKind::Control(controller, request) => self.control(at, function, controller, &request, ric),
+                    CommandKind::Removed(controller) => {
+                        let is_gone = |known: &Subscriber| known.tenant == at && known.key.controller == controller;
+                        let Some(node) = self.stations[at].function(function).map(|of| of.node) else { continue };
+                        self.subscriptions.remove(node, is_gone, ric);
+                    }
+                }
+            }
+        }
+        has_any
+    }
+
+    fn subscribe(
+        &mut self,
+        at: usize,
+        function: RanFunctionId,
+        key: RequestKey,
+        spec: SubscriptionSpec,
+        ric: &mut IappContext<'_>,
+    ) {
+        let station = &mut self.stations[at];
+        let Some((node, of_part, view)) =
+            station.function(function).map(|known| (known.node, known.of_part.id, known.view))
+        else {
+            return;
+        };
+        let subscriber = Subscriber { tenant: at, key, view: TenantView::Plain, refused: Vec::new() };
+        let added = if self.subscriptions.count(node) >= MAX_OF_PART {
+            Err(format!("{MAX_OF_PART} subscriptions to a part"))
+        } else if matches!(view, View::All | View::Rc(_)) {
+            self.subscriptions.add_single(node, of_part, spec, subscriber, ric).map(|()| None)
+        } else {
+            self.subscriptions.add(node, of_part, spec, Some(subscriber), ric)
+        };
+        match added {
+            // the part answers
+            Ok(None) => {}
+            Ok(Some(admission)) => {
+                station.send(function, Outgoing::Subscribed { key, answer: Ok(admission) });
+                // the CU reports the present UEs to the first subscriber only
+                if let (View::Events(wire), Some(cu)) = (view, shared_cu(station).and_then(|node| self.cus.get(&node)))
+                {
+                    report_present(station, at, function, key, wire, cu);
+                }
+            }
+            Err(reason) => {
+                if ric.allows_line(node) {
+                    warn!(station = %station.config, function = function.0, "cannot subscribe: {reason}");
+                }
+                let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
+                station.send(function, Outgoing::Subscribed { key, answer: Err(cause) });
+            }
+        }
+    }
+
+    fn control(
+        &mut self,
+        at: usize,
+        function: RanFunctionId,
+        controller: ControllerId,
+        request: &ControlRequest,
+        ric: &mut IappContext<'_>,
+    ) {
+        let station = &mut self.stations[at];
+        let of = (controller, request.request_id);
+        let cu = shared_cu(station).and_then(|node| self.cus.get(&node));
+        let mut sent = Vec::new();
+        let failure = match station.route(function, request, ric.ran()) {
+            Ok(parts) => {
+                let parts = parts.into_iter().map(|part| (part.node, part.of_part.id, part.view));
+                let parts: Vec<_> = parts.collect();
+                let result = parts.into_iter().try_for_each(|(node, of_part, view)| {
+                    let part = self.nodes.get(&node).map(|node| node.global_id);
+                    let part = part.ok_or(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute))?;
+                    let (header, message) = view.control(request, &part, cu, at)?;
+                    let ticket = match &request.call_process_id {
+                        None => ric.control(node, of_part, &header, &message),
+                        Some(process) => ric.answer_insert(node, of_part, process, &header, &message),
+                    };
+                    let ticket = ticket.map_err(|misuse| {
+                        if ric.allows_line(node) {
+                            warn!(station = %station.config, function = function.0, "cannot pass a control on: {misuse}");
+                        }
+                        Cause::RicRequest(CauseRicRequest::ControlFailedToExecute)
+                    })?;
+                    sent.push((ticket, node));
+                    Ok::<(), ControlFailure>(())
+                });
+                result.err()
+            }
+            Err(failure) => Some(failure),
+        };
+        let result = failure.map_or(Ok(None), Err);
+        if sent.is_empty() {
+            let nowhere = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
+            return station.answer(function, of, result.and(Err(nowhere.into())));
+        }
+        self.next_control += 1;
+        let number = self.next_control;
+        self.controls.insert(number, PendingControl { station: at, function, of, left: sent.len(), result });
+        self.tickets.extend(sent.into_iter().map(|(ticket, node)| (ticket, (number, node))));
+    }
+
+    /// Records the answer of a part to its part of a control.
+    fn answered(&mut self, ticket: Ticket, answer: Result<Option<Vec<u8>>, ControlFailure>) {
+        let Some((number, _)) = self.tickets.remove(&ticket) else { return };
+        let Some(control) = self.controls.get_mut(&number) else { return };
+        control.left -= 1;
+        if control.result.is_ok() {
+            control.result = answer;
+        }
+        if control.left == 0
+            && let Some(PendingControl { station, function, of, result, .. }) = self.controls.remove(&number)
+        {
+            self.stations[station].answer(function, of, result);
+        }
+    }
+
+    /// Adds a node, or takes over its changes.
+    fn node_up(&mut self, node: &Node, ric: &mut IappContext<'_>) {
+        let mut is_part = false;
+        for station in &mut self.stations {
+            if let Some(part) = station.config.part_of(&node.global_id) {
+                is_part = true;
+                station.parts.insert(part, node.id);
+            }
+        }
+        if !is_part {
+            return;
+        }
+        self.nodes.insert(node.id, node.clone());
+        self.update(ric);
+    }
+
+    fn node_lost(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
+        if self.nodes.remove(&id).is_none() {
+            return;
+        }
+        self.subscriptions.forget_node(id);
+        self.cus.remove(&id);
+        let lost = self.tickets.iter().filter(|(_, (_, node))| *node == id).map(|(ticket, _)| *ticket);
+        for ticket in lost.collect::<Vec<_>>() {
+            let cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
+            self.answered(ticket, Err(cause.into()));
+        }
+        for station in &mut self.stations {
+            station.parts.retain(|_, node| *node != id);
+        }
+        self.update(ric);
+    }
+
+    /// Brings all base stations to what their parts are now.
+    fn update(&mut self, ric: &mut IappContext<'_>) {
+        self.update_cells(ric);
+        for at in 0..self.stations.len() {
+            let station = &mut self.stations[at];
+            let mut wanted = Vec::new();
+            if station.is_whole() {
+                for (part, node) in station.parts.clone() {
+                    let Some(node) = self.nodes.get(&node) else { continue };
+                    for function in &node.functions {
+                        let shares_cu = station.config.shares_cu();
+                        let Some((view, definition)) = View::of(function, part, shares_cu) else { continue };
+                        let Some(id) = station.id_of(part, function.id) else { continue };
+                        let of_part = Function {
+                            id: function.id,
+                            revision: function.revision,
+                            definition,
+                            oid: function.oid.to_string(),
+                        };
+                        let actions = match view {
+                            View::Rc(detection) => actions::offered(&detection, &function.definition),
+                            _ => Vec::new(),
+                        };
+                        wanted.push(Exposed { id, part, node: node.id, of_part, view, actions });
+                    }
+                }
+                station.merge_actions(&mut wanted);
+            }
+            if wanted.len() > MAX_FUNCTIONS {
+                warn!(station = %station.config, "base station has more than {MAX_FUNCTIONS} functions: some are not exposed");
+                wanted.truncate(MAX_FUNCTIONS);
+            }
+            let was_exposed = station.handle.is_some();
+            expose(station, wanted, &self.nodes, &mut self.agents, &self.topology);
+            if was_exposed && station.handle.is_none() {
+                let nodes = self.nodes.keys();
+                nodes.for_each(|node| self.subscriptions.remove(*node, |known| known.tenant == at, ric));
+            }
+        }
+        self.observe_cus(ric);
+        ric.call_after_reading();
+    }
+
+    /// Reads which cells the DUs of base stations with a shared CU have.
+    fn update_cells(&mut self, ric: &IappContext<'_>) {
+        for station in &self.stations {
+            if let Some(cu) = shared_cu(station) {
+                self.cus.entry(cu).or_default().cells.clear();
+            }
+        }
+        for (at, station) in self.stations.iter().enumerate() {
+            let Some(cu) = shared_cu(station) else { continue };
+            let (Some(shared), Some(topology)) = (self.cus.get_mut(&cu), ric.ran().station_of(cu)) else { continue };
+            let own = topology.cells().filter(|(node, _)| station.parts.values().any(|part| part == node));
+            shared.cells.extend(own.map(|(_, cell)| (cell, at)));
+        }
+    }
+
+    /// Subscribes to the events of the UEs of shared CUs.
+    fn observe_cus(&mut self, ric: &mut IappContext<'_>) {
+        for id in self.cus.keys() {
+            let Some(node) = self.nodes.get(id) else { continue };
+            let events = node.functions.iter().find_map(|function| {
+                let wire = rrc::MODEL.wire_of(&function.oid)?;
+                Some((function.id, wire))
+            });
+            let Some((function, wire)) = events else {
+                if ric.allows_line(*id) {
+                    warn!(node = %node.global_id, "the CU reports no events of UEs (RRC): its base stations have none");
+                }
+                continue;
+            };
+            if self.subscriptions.is_own(*id, function) {
+                continue;
+            }
+            let mut event_trigger = Vec::new();
+            let encoded = EventTriggerDefinition::ALL.encode(wire, &mut event_trigger);
+            let report = Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+            let spec = SubscriptionSpec { event_trigger, actions: vec![report] };
+            let added = encoded
+                .map_err(|error| error.to_string())
+                .and_then(|()| self.subscriptions.add(*id, function, spec, None, ric).map(drop));
+            if let Err(reason) = added
+                && ric.allows_line(*id)
+            {
+                warn!(node = %node.global_id, function = function.0, "cannot subscribe: {reason}");
+            }
+        }
+    }
+
+    /// Passes an indication to the base stations that have subscribed to it.
+    fn relay(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
+        let gather = Gather::new();
+        let Some(subscription) = self.subscriptions.get(indication.subscription) else { return };
+        let (node, of_part, action) = (indication.node, indication.ran_function_id, indication.action_id);
+        let decoded;
+        let (owned_header, owned_message);
+        let (header, message, process): (&[u8], &[u8], Option<Vec<u8>>) =
+            match indication.payload.filter(|_| indication.kind == RicIndicationType::Report) {
+                Some((header, message)) => (header, message, None),
+                None => {
+                    let Ok(it) = indication.decode(&gather) else { return };
+                    decoded = it;
+                    (owned_header, owned_message) = (decoded.header.to_cow(), decoded.message.to_cow());
+                    let process = decoded.call_process_id.as_ref().map(|process| process.to_cow().into_owned());
+                    (&owned_header, &owned_message, process)
+                }
+            };
+        self.arena.reset();
+        if let (true, Some(cu)) = (subscription.is_own, self.cus.get_mut(&node))
+            && let Some(wire) = self.nodes.get(&node).and_then(|node| rrc::MODEL.wire_of(&node.function(of_part)?.oid))
+            && let Ok(report) = rrc::IndicationMessage::decode(message, wire, &self.arena)
+        {
+            cu.observe(&report);
+        }
+        for Subscriber { tenant: at, key, .. } in &subscription.subscribers {
+            let station = &mut self.stations[*at];
+            let Some((id, view)) = station.function_of(node, of_part).map(|known| (known.id, known.view)) else {
+                continue;
+            };
+            self.written.clear();
+            let cu = shared_cu(station).and_then(|node| self.cus.get(&node));
+            let content = match cu {
+                None => Ok(Content::Unchanged),
+                Some(cu) => view.filter(cu, *at, message, (&mut self.map, &self.arena), &mut self.written),
+            };
+            let message = match content {
+                Ok(Content::Unchanged) => message,
+                Ok(Content::Written) => &self.written,
+                Ok(Content::Nothing) => continue,
+                Err(error) => {
+                    if ric.allows_line(node) {
+                        let station = &station.config;
+                        warn!(%station, function = id.0, "cannot divide a report of the CU: {error}");
+                    }
+                    continue;
+                }
+            };
+            station.shared.lock().outbox.queue(id).report(*key, action, process.clone(), header, message);
+            station.has_outgoing = true;
+        }
+        ric.call_after_reading();
+    }
+
+    fn handle_request(&mut self, event: &RequestEvent, ric: &mut IappContext<'_>) {
+        match event {
+            RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                let admission = Admission { admitted: admitted.clone(), not_admitted: not_admitted.clone() };
+                let Some(active) = self.subscriptions.subscribed(*ticket, *subscription, admission.clone(), ric) else {
+                    return;
+                };
+                tell(&mut self.stations, active, |key| Outgoing::Subscribed { key, answer: Ok(admission.clone()) });
+            }
+            RequestEvent::SubscriptionFailed { ticket, error } => {
+                let cause = match error {
+                    SubscribeError::Refused { cause, .. } => *cause,
+                    _ => Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable),
+                };
+                if let Some(failed) = self.subscriptions.failed(*ticket) {
+                    tell(&mut self.stations, &failed, |key| Outgoing::Subscribed { key, answer: Err(cause) });
+                }
+            }
+            RequestEvent::SubscriptionEnded { subscription, .. } => {
+                let cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+                if let Some(ended) = self.subscriptions.ended(*subscription) {
+                    tell(&mut self.stations, &ended, |key| Outgoing::Ended { key, cause });
+                }
+            }
+            // what the part does not do any more, the base station does not
+            RequestEvent::ChangeRequired { subscription, .. } => {
+                // fails only for one that has ended
+                let _ = ric.answer_change(*subscription, &[]);
+            }
+            RequestEvent::Controlled { ticket, outcome } => {
+                let octets = match outcome {
+                    ControlOutcome::Acknowledged(outcome) | ControlOutcome::Failed { outcome, .. } => {
+                        outcome.as_ref().map(|octets| octets.to_vec())
+                    }
+                    _ => None,
+                };
+                let result = match outcome {
+                    ControlOutcome::Acknowledged(_) => Ok(octets),
+                    ControlOutcome::Failed { cause, .. } => Err(ControlFailure { cause: *cause, outcome: octets }),
+                    _ => Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute).into()),
+                };
+                self.answered(*ticket, result);
+            }
+            _ => return,
+        }
+        ric.call_after_reading();
+    }
+}
+
+/// Sends something to the base stations that a subscription to a part serves.
+fn tell(stations: &mut [Station], of: &Subscription, message: impl Fn(RequestKey) -> Outgoing) {
+    for Subscriber { tenant, key, .. } in &of.subscribers {
+        let station = &mut stations[*tenant];
+        if let Some(function) = station.function_of(of.node, of.function).map(|known| known.id) {
+            station.send(function, message(*key));
+        }
+    }
+}
+
+/// Reports the present UEs of a base station to a new subscriber.
+fn report_present(
+    station: &mut Station,
+    at: usize,
+    function: RanFunctionId,
+    key: RequestKey,
+    wire: Wire,
+    cu: &SharedCu,
+) {
+    let notifications = cu.present(at);
+    if notifications.is_empty() {
+        return;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let timestamp_us = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+    let (mut header, mut message) = (Vec::new(), Vec::new());
+    let encoded = rrc::IndicationHeader { timestamp_us }
+        .encode(wire, &mut header)
+        .and_then(|()| rrc::IndicationMessage { notifications }.encode(wire, &mut message));
+    if encoded.is_ok() {
+        station.shared.lock().outbox.queue(function).report(key, RicActionId(1), None, &header, &message);
+        station.has_outgoing = true;
+    }
+}
+
+impl Iapp for TopologyApp {
+    fn name(&self) -> &'static str {
+        "topology abstraction"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
+        match event {
+            IappEvent::NodeUp(node) => {
+                self.node_lost(node.id, ric);
+                self.node_up(node, ric);
+            }
+            IappEvent::NodeChanged(node) => self.node_up(node, ric),
+            IappEvent::NodeLost(id) => self.node_lost(*id, ric),
+            IappEvent::Request(event) => self.handle_request(event, ric),
+            _ => {}
+        }
+    }
+
+    fn on_indication(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
+        self.relay(indication, ric);
+    }
+
+    fn after_reading(&mut self, ric: &mut IappContext<'_>) {
+        self.serve_agents(false, ric);
+    }
+
+    fn on_wake(&mut self, ric: &mut IappContext<'_>) {
+        self.serve_agents(true, ric);
+    }
+}

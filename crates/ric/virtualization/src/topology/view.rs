@@ -1,0 +1,274 @@
+//! What a base station has of a function of one of its parts.
+
+use e2sm::rc::{Control, ControlTarget};
+use e2sm::{Arena, Error, RecordMap, Wire, gtp, pdcp, rc, rrc};
+use ferric::agent::ControlFailure;
+use ferric::e2::topology::{Part, UeName};
+use ferric::e2::{ControlRequest, RanFunction};
+use ferric::e2ap::{CauseRicRequest, GlobalE2NodeId};
+
+use super::ues::SharedCu;
+use crate::node::Offered;
+use crate::rc::{check_ue_actions, control_definition, refusal, with_ue};
+use crate::reports::Content;
+
+/// What a base station has of a function.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum View {
+    /// Everything.
+    All,
+    /// Everything; controls name UEs as the part does.
+    Rc(rc::Detection),
+    /// Of a CU of several base stations: controls of its UEs.
+    OwnUes(rc::Detection),
+    /// The events of its UEs.
+    Events(Wire),
+    /// The records of its UEs.
+    Pdcp(Wire),
+    Gtp(Wire),
+}
+
+impl View {
+    /// What a base station has of a function of a part, and the definition of it; `None` if nothing.
+    pub fn of(function: &RanFunction, part: Part, shares_cu: bool) -> Option<(View, Vec<u8>)> {
+        let own = || function.definition.to_vec();
+        let view = match (Offered::of(function), shares_cu && !matches!(part, Part::Du(_))) {
+            (Some(Offered::Rc(detection)), false) => View::Rc(detection),
+            (_, false) => View::All,
+            (Some(Offered::Rc(detection)), true) => {
+                let definition = control_definition(&detection, &function.definition).ok().flatten()?;
+                return Some((View::OwnUes(detection), definition));
+            }
+            (Some(Offered::Rrc(wire)), true) => View::Events(wire),
+            (Some(Offered::Pdcp(wire)), true) => View::Pdcp(wire),
+            (Some(Offered::Gtp(wire)), true) => View::Gtp(wire),
+            // its content is that of all base stations
+            (_, true) => return None,
+        };
+        Some((view, own()))
+    }
+
+    /// Writes what a base station receives of a report of its CU.
+    ///
+    /// # Errors
+    /// The message cannot be decoded.
+    pub fn filter(
+        self,
+        cu: &SharedCu,
+        station: usize,
+        message: &[u8],
+        (map, arena): (&mut RecordMap, &Arena),
+        out: &mut Vec<u8>,
+    ) -> Result<Content, Error> {
+        let is_own = |rnti: u32| cu.owner_of_rnti(rnti) == Some(station);
+        /// Keeps the records of own UEs.
+        macro_rules! records {
+            ($model:ident, $records:ident, $wire:ident) => {{
+                if $model::IndicationMessage::find_records(message, $wire, map)? {
+                    map.write(message, |at| is_own(map.records()[at].rnti), out);
+                } else {
+                    let mut report = $model::IndicationMessage::decode(message, $wire, arena)?;
+                    report.$records = report.$records.iter().filter(|record| is_own(record.rnti)).cloned().collect();
+                    report.encode($wire, out)?;
+                }
+                Ok(Content::Written)
+            }};
+        }
+        match self {
+            View::All | View::Rc(_) => Ok(Content::Unchanged),
+            // reports of RC are not offered
+            View::OwnUes(_) => Ok(Content::Nothing),
+            View::Pdcp(wire) => records!(pdcp, bearers, wire),
+            View::Gtp(wire) => records!(gtp, tunnels, wire),
+            View::Events(wire) => {
+                let report = rrc::IndicationMessage::decode(message, wire, arena)?;
+                let notifications = cu.events_of(station, &report);
+                if notifications.is_empty() {
+                    return Ok(Content::Nothing);
+                }
+                rrc::IndicationMessage { notifications }.encode(wire, out)?;
+                Ok(Content::Written)
+            }
+        }
+    }
+
+    /// Returns header and message of a control for the part that has the function: it names the UE as that part does.
+    ///
+    /// # Errors
+    /// The cause with which the control is refused: a UE of another base station.
+    pub fn control(
+        self,
+        request: &ControlRequest,
+        part: &GlobalE2NodeId,
+        cu: Option<&SharedCu>,
+        station: usize,
+    ) -> Result<(Vec<u8>, Vec<u8>), ControlFailure> {
+        let unchanged = || (request.header.clone(), request.message.clone());
+        let (View::Rc(detection) | View::OwnUes(detection)) = self else { return Ok(unchanged()) };
+        let decoded = Control::decode_in(&request.header, &request.message, detection.revision, detection.wire);
+        let refuse = |cause, reason: &str| Err(refusal(&detection, cause, reason));
+        let control = match (decoded, self) {
+            (Ok(control), _) => control,
+            // the part says what is wrong
+            (Err(_), View::Rc(_)) => return Ok(unchanged()),
+            (Err(error), _) => return refuse(CauseRicRequest::ControlMessageInvalid, &error.to_string()),
+        };
+        if let View::OwnUes(_) = self {
+            if request.call_process_id.is_some() {
+                return refuse(CauseRicRequest::RicCallProcessIdInvalid, "no procedure is suspended");
+            }
+            if let Err(reason) = check_ue_actions(&control) {
+                return refuse(CauseRicRequest::ActionNotSupported, &reason);
+            }
+            let owner = match &control.target {
+                ControlTarget::Ue(ue_id) => cu.and_then(|cu| cu.owner(ue_id)),
+                _ => return refuse(CauseRicRequest::ActionNotSupported, "the control names no UE"),
+            };
+            if owner != Some(station) {
+                return refuse(CauseRicRequest::ControlFailedToExecute, "there is no such UE");
+            }
+        }
+        let ControlTarget::Ue(ue_id) = &control.target else { return Ok(unchanged()) };
+        let names = UeName::all_of(ue_id).into_iter().collect();
+        match UeName::to_ue_id(&names, part) {
+            // of the same kind, it may have more parts
+            Some(own) if std::mem::discriminant(&own) != std::mem::discriminant(ue_id) => {
+                let header = with_ue(&request.header, &detection, &own);
+                header
+                    .map(|header| (header, request.message.clone()))
+                    .map_err(|error| refusal(&detection, CauseRicRequest::ControlMessageInvalid, &error.to_string()))
+            }
+            _ => Ok(unchanged()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use e2sm::common::{
+        AmfUeNgapId, Cgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi, RntiValue, SNssai, Sst, UeId, UeIdGnb,
+        UeIdGnbDu,
+    };
+    use e2sm::rc::{ControlAction, Detection, Drx, Handover, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota};
+    use e2sm::rrc::{Event, Notification};
+    use ferric::e2ap::{Cause, GnbDuId, GnbId, RanFunctionId, RicRequestId};
+    use per::{Bits, List};
+
+    use super::*;
+    use crate::testing::{A, ue_id};
+
+    const CELL: NrCgi = NrCgi::new(A, 1);
+
+    fn detection() -> Detection {
+        Detection::configured(Revision::V3_00)
+    }
+
+    fn request(control: &Control) -> ControlRequest {
+        let (header, message) = control.encode(Revision::V3_00).unwrap();
+        ControlRequest {
+            request_id: RicRequestId { requestor: 1, instance: 1 },
+            ran_function_id: RanFunctionId(3),
+            call_process_id: None,
+            header,
+            message,
+        }
+    }
+
+    fn node(du: Option<i64>) -> GlobalE2NodeId {
+        let mut id = GlobalE2NodeId::gnb(A, GnbId::new(1, 22));
+        if let GlobalE2NodeId::Gnb(gnb) = &mut id {
+            gnb.gnb_du_id = du.map(GnbDuId);
+        }
+        id
+    }
+
+    fn drx(ue_id: UeId<'static>) -> Control {
+        Control::of_ue(ue_id, ControlAction::Drx(Drx::long(320)))
+    }
+
+    /// UE 5 is in the cell of the first base station.
+    fn cu() -> SharedCu {
+        let mut cu = SharedCu::default();
+        cu.cells.insert(CELL, 0);
+        let attached = Notification {
+            event: Event::Attached,
+            ue_id: ue_id(5),
+            rnti: RntiValue(70),
+            cell: Cgi::NrCgi(CELL),
+            plmn: A,
+            s_nssais: Vec::new().into(),
+            addresses: None,
+        };
+        cu.observe(&rrc::IndicationMessage { notifications: vec![attached].into() });
+        cu
+    }
+
+    #[test]
+    fn du_gets_the_name_that_it_has_for_a_ue() {
+        let of_cu = UeId::Gnb(
+            UeIdGnb {
+                amf_ue_ngap_id: AmfUeNgapId(9),
+                guami: Guami {
+                    plmn_identity: A,
+                    amf_region_id: Bits::new(1, 8),
+                    amf_set_id: Bits::new(1, 10),
+                    amf_pointer: Bits::new(1, 6),
+                },
+                gnb_cu_ue_f1ap_id_list: Some(List::from(vec![GnbCuUeF1apIdItem {
+                    gnb_cu_ue_f1ap_id: GnbCuUeF1apId(44),
+                }])),
+                gnb_cu_cp_ue_e1ap_id_list: None,
+                ran_ueid: None,
+                m_ng_ran_ue_xnap_id: None,
+                global_gnb_id: None,
+                global_ng_ran_node_id: None,
+                cell_rnti: None,
+            }
+            .into(),
+        );
+        let of_du = UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(44), ran_ueid: None, cell_rnti: None };
+        let asked = request(&drx(of_cu));
+        let view = View::Rc(detection());
+        let (header, message) = view.control(&asked, &node(Some(1)), None, 0).unwrap();
+        let passed = Control::decode(&header, &message, Revision::V3_00).unwrap();
+        assert_eq!(passed, drx(UeId::GnbDu(of_du)));
+        // the CU-CP gets the control as it is
+        assert_eq!(view.control(&asked, &node(None), None, 0).unwrap(), (asked.header, asked.message));
+    }
+
+    #[test]
+    fn controls_of_a_shared_cu_are_those_of_own_ues() {
+        let (cu, view) = (cu(), View::OwnUes(detection()));
+        let control =
+            |control: &Control, station: usize| view.control(&request(control), &node(None), Some(&cu), station);
+        let handover = |number| Control::of_ue(ue_id(number), ControlAction::Handover(Handover::to(Cgi::NrCgi(CELL))));
+        let asked = request(&handover(5));
+        assert_eq!(control(&handover(5), 0).unwrap(), (asked.header, asked.message));
+        let cause = |result: Result<_, ControlFailure>| result.map(drop).unwrap_err().cause;
+        for (number, station) in [(5, 1), (6, 0)] {
+            let refused = cause(control(&handover(number), station));
+            assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ControlFailedToExecute));
+        }
+        // of all UEs, though it names one
+        let members = vec![RrmPolicyMember { plmn_identity: A, slice: SNssai { sst: Sst([1]), sd: None } }];
+        let policy = RrmPolicyRatio { members, min_percent: Some(1), max_percent: None, dedicated_percent: None };
+        let quota = ControlAction::SlicePrbQuota(SlicePrbQuota { policies: vec![policy] });
+        let refused = cause(control(&Control::of_ue(ue_id(5), quota), 0));
+        assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ActionNotSupported));
+        // there are no inserts
+        let answer = ControlRequest { call_process_id: Some(vec![1]), ..request(&handover(5)) };
+        let refused = cause(view.control(&answer, &node(None), Some(&cu), 0));
+        assert_eq!(refused, Cause::RicRequest(CauseRicRequest::RicCallProcessIdInvalid));
+        let garbage = ControlRequest { header: vec![0xff; 9], ..request(&handover(5)) };
+        let refused = cause(view.control(&garbage, &node(None), Some(&cu), 0));
+        assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ControlMessageInvalid));
+    }
+
+    #[test]
+    fn report_that_cannot_be_decoded_is_for_no_base_station() {
+        let (mut map, arena, mut out) = (RecordMap::default(), Arena::new(), Vec::new());
+        for view in [View::Pdcp(Wire::Per), View::Gtp(Wire::Plain), View::Events(Wire::Per)] {
+            assert!(view.filter(&cu(), 0, &[0xff, 3], (&mut map, &arena), &mut out).is_err(), "{view:?}");
+        }
+    }
+}
