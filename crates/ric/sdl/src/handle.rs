@@ -1,0 +1,165 @@
+//! Changes that the process itself makes, from any thread.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use link::Waker;
+
+use crate::engine::Counts;
+
+/// Octets of changes that may wait.
+const MAX_QUEUED_OCTETS: usize = 64 << 20;
+/// What a change takes beside its octets.
+const CHANGE_OCTETS: usize = 64;
+
+/// A change. Keys and channels have their namespace in front: `{ns},key`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Gives a key octets.
+    Set {
+        /// The key.
+        key: Vec<u8>,
+        /// Its octets.
+        octets: Vec<u8>,
+    },
+    /// Removes a key.
+    Remove {
+        /// The key.
+        key: Vec<u8>,
+    },
+    /// Adds a member to the group of a key.
+    AddMember {
+        /// The key.
+        key: Vec<u8>,
+        /// The member.
+        member: Vec<u8>,
+    },
+    /// Removes a member of the group of a key.
+    RemoveMember {
+        /// The key.
+        key: Vec<u8>,
+        /// The member.
+        member: Vec<u8>,
+    },
+    /// Removes all keys of a namespace.
+    Clear {
+        /// The namespace, without braces.
+        namespace: Vec<u8>,
+    },
+    /// Sends a message to the subscribers of a channel, when the changes are durable.
+    Publish {
+        /// The channel.
+        channel: Vec<u8>,
+        /// The message.
+        message: Vec<u8>,
+    },
+}
+
+impl Change {
+    fn octets(&self) -> usize {
+        CHANGE_OCTETS
+            + match self {
+                Change::Set { key, octets } => key.len() + octets.len(),
+                Change::AddMember { key, member } | Change::RemoveMember { key, member } => key.len() + member.len(),
+                Change::Remove { key } | Change::Clear { namespace: key } => key.len(),
+                Change::Publish { channel, message } => channel.len() + message.len(),
+            }
+    }
+}
+
+#[derive(Default)]
+struct Queue {
+    changes: Vec<Change>,
+    octets: usize,
+    /// Changes were refused since the queue was taken the last time.
+    has_refused: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    counts: Mutex<Counts>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // what is guarded is consistent at any time
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Changes the store from any thread of the process. Clones are the same handle.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+    waker: Waker,
+}
+
+/// The other end of a [`Handle`].
+pub(crate) struct Inbox(Arc<Shared>);
+
+pub(crate) fn channel(waker: Waker) -> (Handle, Inbox) {
+    let shared = Arc::new(Shared::default());
+    (Handle { shared: Arc::clone(&shared), waker }, Inbox(shared))
+}
+
+impl Handle {
+    /// Has changes made together, soon, in the order of the calls. Returns whether they will be: not if 64 MiB of changes wait
+    /// already. It never waits.
+    #[must_use]
+    pub fn apply(&self, changes: Vec<Change>) -> bool {
+        let octets: usize = changes.iter().map(Change::octets).sum();
+        {
+            let mut queue = lock(&self.shared.queue);
+            if queue.octets + octets > MAX_QUEUED_OCTETS {
+                queue.has_refused = true;
+                return false;
+            }
+            queue.octets += octets;
+            queue.changes.extend(changes);
+        }
+        self.waker.wake();
+        true
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        *lock(&self.shared.counts)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}
+
+impl Inbox {
+    /// Takes the changes that wait, and whether some were refused because there were too many.
+    pub fn take(&self) -> (Vec<Change>, bool) {
+        let queue = std::mem::take(&mut *lock(&self.0.queue));
+        (queue.changes, queue.has_refused)
+    }
+
+    pub fn report(&self, counts: Counts) {
+        *lock(&self.0.counts) = counts;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use link::Poll;
+
+    use super::*;
+
+    #[test]
+    fn changes_that_wait_are_bounded() {
+        let poll = Poll::new().unwrap();
+        let (handle, inbox) = channel(Waker::new(&poll, 0).unwrap());
+        let change = |octets| vec![Change::Set { key: b"{ns},key".to_vec(), octets: vec![0; octets] }];
+        assert!(handle.apply(change(MAX_QUEUED_OCTETS / 2)));
+        assert!(!handle.apply(change(MAX_QUEUED_OCTETS / 2)));
+        assert!(handle.apply(change(1)));
+        let (changes, has_refused) = inbox.take();
+        assert!(changes.len() == 2 && has_refused);
+        assert!(handle.apply(change(MAX_QUEUED_OCTETS / 2)));
+        assert!(!inbox.take().1);
+    }
+}
