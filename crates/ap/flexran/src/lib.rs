@@ -40,7 +40,6 @@ mod scheduling;
 mod statistics;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 pub use configuration::{
     CellConfig, EnbConfig, LogicalChannel, LogicalChannels, MeasurementEvents, MeasurementInfo, PlmnId, SecondaryCell,
@@ -56,7 +55,7 @@ pub use statistics::{
     ReportFrequency, RlcBuffer, RrcMeasurements, Statistics, StatisticsRequest, UeStatistics, WidebandCqi, cell_flags,
     ue_flags,
 };
-pub use wire::{MAX_ITEMS, WireError};
+pub use protobuf::{MAX_ITEMS, WireError};
 
 /// The TCP port of controllers by default.
 pub const DEFAULT_PORT: u16 = 2210;

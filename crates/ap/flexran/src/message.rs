@@ -1,6 +1,6 @@
 //! A message: its direction, its transaction, and its body.
 
-use crate::wire::{Codec, Field, Fields, Value, message, write_number, write_octets};
+use protobuf::{Codec, Field, Fields, Value, message, write_number, write_octets};
 use crate::{
     DlMacConfig, EnbConfig, LogicalChannels, Statistics, StatisticsRequest, UeConfigs, UeStateChange, WireError,
 };

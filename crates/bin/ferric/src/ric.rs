@@ -24,11 +24,13 @@ use crate::{address, record, redis, tls};
 
 /// The heading of the options of REST.
 const REST: &str = "REST";
+/// The heading of the options of the shared data layer.
+const SDL: &str = "Shared data layer";
 
 /// Run a near-RT RIC.
 ///
-/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `rest=URL`, and
-/// `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
+/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `sdl=URL`,
+/// `rest=URL`, and `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
 #[derive(clap::Args)]
 pub struct Args {
     /// Configuration file in TOML; command-line options override it.
@@ -73,6 +75,17 @@ pub struct Args {
     /// controller of its own; see docs/virtualization.md. [default: none]
     #[arg(long = "virtual", value_name = "FILE")]
     virtual_networks: Option<PathBuf>,
+    /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT or unix:PATH, in Redis's
+    /// protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens. [default: none]
+    #[arg(long, help_heading = SDL, value_name = "URL", value_parser = sdl::Config::address)]
+    sdl: Option<Address>,
+    /// File that keeps the shared data layer. [default: in memory, lost at the end]
+    #[arg(long, help_heading = SDL, value_name = "FILE")]
+    sdl_file: Option<PathBuf>,
+    /// File of xApps that may use the shared data layer, one per line, `NAME TOKEN RIGHT…`; a right is read:NAMESPACE or
+    /// write:NAMESPACE. [default: everybody may do everything]
+    #[arg(long, help_heading = SDL, value_name = "FILE")]
+    sdl_tokens: Option<PathBuf>,
     #[command(flatten)]
     access: RestArgs,
     /// Redis server, such as redis://127.0.0.1:6379: receives RLC and TC statistics as JSON, on the channels ferric:rlc and
@@ -185,6 +198,22 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => {}
     }
+    if let Some(address) = &args.sdl {
+        config.sdl.get_or_insert_with(|| sdl::Config::new(address.clone())).address = address.clone();
+    }
+    let tokens = args.sdl_tokens.clone().or(config.sdl_tokens.take());
+    match &mut config.sdl {
+        Some(sdl) => {
+            sdl.file = args.sdl_file.clone().or(sdl.file.take());
+            if let Some(tokens) = tokens {
+                sdl.access = sdl::AccessList::load(&tokens)?;
+            }
+        }
+        None if tokens.is_some() || args.sdl_file.is_some() => {
+            bail!("--sdl-file or --sdl-tokens is given without an address of the shared data layer: give --sdl")
+        }
+        None => {}
+    }
     config.virtual_networks =
         args.virtual_networks.as_deref().map(virtualization::Sla::load).transpose().map_err(anyhow::Error::msg)?;
     config.log_control = Some(LogControl { set_level: program::replace_log_level, observe: program::observe_log });
@@ -208,6 +237,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
     let flexran = ric.flexran().map(|flexran| flexran.address().clone());
+    let sdl = ric.sdl().map(|sdl| sdl.address().clone());
     let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
@@ -226,6 +256,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(address) = flexran {
         program::outln!("flexran={address}");
+    }
+    if let Some(address) = sdl {
+        program::outln!("sdl={address}");
     }
     if let Some(url) = rest {
         program::outln!("rest={url}");

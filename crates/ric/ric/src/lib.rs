@@ -31,6 +31,7 @@
 //! | `otlp` | traces of indications to an OpenTelemetry collector |
 //! | `redis` | statistics of RLC and TC to Redis |
 //! | `rest` | the REST interface; its resources come with the next two |
+//! | `sdl` | the shared data layer of xApps, and the RIC's nodes in it |
 //! | `slicing` | the slicing controller |
 //! | `traffic` | the control of TC |
 //! | `virtual` | virtual networks of several operators |
@@ -71,8 +72,19 @@ pub struct Ric {
     flexran: Option<flexran::FlexRan>,
     #[cfg(feature = "rest")]
     rest: Option<rest::Server>,
+    #[cfg(feature = "sdl")]
+    sdl: Option<sdl::Sdl>,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
+}
+
+#[cfg(feature = "sdl")]
+impl Ric {
+    /// The shared data layer, if it is configured.
+    #[must_use]
+    pub fn sdl(&self) -> Option<&sdl::Sdl> {
+        self.sdl.as_ref()
+    }
 }
 
 #[cfg(feature = "flexran")]
@@ -122,6 +134,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let mut northbound = northbound::Northbound::new(&mut config);
     #[cfg(feature = "flexran")]
     let flexran = flexran::FlexRanSetup::new(config.flexran, &config.server);
+    #[cfg(feature = "sdl")]
+    let sdl = config.sdl.take().map(|sdl| with_limits_of(sdl, &mut config.server));
     #[cfg(feature = "virtual")]
     let links = config.server.link.clone();
     let mut server = Server::bind(config.server)?;
@@ -138,6 +152,12 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "virtual")]
     if let Some(agreements) = config.virtual_networks {
         sla = Some(virtualization::add_to(&mut server, agreements, links)?);
+    }
+    #[cfg(feature = "sdl")]
+    let sdl = sdl.map(|sdl| sdl::Sdl::start(sdl, server.log_budget())).transpose().map_err(sdl_error)?;
+    #[cfg(feature = "sdl")]
+    if let Some(sdl) = &sdl {
+        server.add_iapp(Box::new(oran::rnib::Rnib::new(sdl.handle().clone())));
     }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
@@ -165,7 +185,27 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         flexran,
         #[cfg(feature = "rest")]
         rest,
+        #[cfg(feature = "sdl")]
+        sdl,
         #[cfg(feature = "virtual")]
         sla,
     })
+}
+
+/// The limits that the shared data layer has in common with E2.
+#[cfg(feature = "sdl")]
+fn with_limits_of(mut config: sdl::Config, server: &mut ferric::server::ServerConfig) -> sdl::Config {
+    server.other_files += config.limits.max_connections as u64;
+    config.is_protected = server.ipsec;
+    config.limits.max_host_percent = server.controller.max_host_percent.into();
+    config.limits.request_timeout = server.pdu_timeout;
+    config
+}
+
+#[cfg(feature = "sdl")]
+fn sdl_error(error: sdl::Error) -> ferric::Error {
+    match error {
+        sdl::Error::Bind(address, source) => ferric::link::Error::Bind { address, source }.into(),
+        error => ferric::Error::System { what: "start the shared data layer", source: std::io::Error::other(error) },
+    }
 }

@@ -5,6 +5,8 @@ mod redis;
 #[cfg(feature = "rest")]
 mod rest;
 mod rights;
+#[cfg(feature = "sdl")]
+mod sdl;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "otlp")]
@@ -93,6 +95,10 @@ impl RicConfig {
         {
             config.redis = redis::config(&file)?;
         }
+        #[cfg(feature = "sdl")]
+        {
+            (config.sdl, config.sdl_tokens) = sdl::config(&file)?;
+        }
         #[cfg(feature = "otlp")]
         {
             config.traces = traces::config(&file)?;
@@ -113,7 +119,7 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 11] = [
+    let features: [(&'static str, &str, bool); 12] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
         ("tls", "tls", cfg!(feature = "tls")),
@@ -124,6 +130,7 @@ fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
         ("statistics_period_ms", "slicing", cfg!(feature = "slicing")),
         ("ue_ids_period_ms", "slicing", cfg!(feature = "slicing")),
         ("redis", "redis", cfg!(feature = "redis")),
+        ("sdl", "sdl", cfg!(feature = "sdl")),
         ("traces", "otlp", cfg!(feature = "otlp")),
     ];
     match features.into_iter().find(|(key, _, is_built)| !is_built && file.contains(key)) {

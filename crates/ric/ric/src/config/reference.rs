@@ -15,12 +15,13 @@ use super::{ConfigError, RicConfig};
 pub(super) const MAX_MS: i64 = 3_600_000;
 
 /// The tables of the file, in the order of the default file.
-const SECTIONS: [Section; 10] = [
+const SECTIONS: [Section; 11] = [
     Section { header: "", keys: &FILE_KEYS },
     Section { header: "[tls]", keys: &TLS_KEYS },
     Section { header: "[rest_access]", keys: &REST_ACCESS_KEYS },
     Section { header: "[rest_limits]", keys: &REST_LIMITS_KEYS },
     Section { header: "[redis]", keys: &REDIS_KEYS },
+    Section { header: "[sdl]", keys: &SDL_KEYS },
     Section { header: "[traces]", keys: &TRACES_KEYS },
     Section { header: "[[node_rights]]", keys: &NODE_RIGHTS_KEYS },
     Section { header: "[[xapp_rights]]", keys: &XAPP_RIGHTS_KEYS },
@@ -80,7 +81,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 49] = [
+pub(super) const FILE_KEYS: [Key; 50] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
@@ -309,6 +310,12 @@ pub(super) const FILE_KEYS: [Key; 49] = [
         Values::Tables("table, below"),
         absent("none", ""),
         "the Redis server that receives statistics of RLC and TC",
+    ),
+    key(
+        "sdl",
+        Values::Tables("table, below"),
+        absent("none", ""),
+        "the [shared data layer](oran-sdl.md) of xApps of the O-RAN reference platform",
     ),
     key(
         "traces",
