@@ -17,7 +17,7 @@ use rest::{Operation, Parameter, Problem, RequestQueue, Response, Route};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::ran_name::{identity_bits, plmn_octets, ran_name};
+use crate::names::{identity_bits, plmn_octets, ran_name};
 
 const RAN_NAME: Parameter = Parameter::text("ranName", "The name of a node, as `gnb_001_001_00000e00`.");
 

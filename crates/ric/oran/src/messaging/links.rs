@@ -5,15 +5,14 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use ferric::link::{
-    Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, StreamId, Ticker,
+    Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, State as LinkState, StreamId, Ticker,
 };
 use log_lines::{Host, LogBudget};
 use rmr::{Message, MessageError};
-use rustix::net::SocketAddrAny;
 use tracing::{info, warn};
 
 use super::helpers::Helpers;
@@ -30,6 +29,8 @@ const READ_OCTETS: usize = 128 << 10;
 /// The first pause before an endpoint is connected again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+/// How long an endpoint may be unreachable.
+pub(crate) const UNREACHABLE: Duration = Duration::from_secs(60);
 
 /// An endpoint of an xApp in [`Links`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +55,8 @@ pub(crate) enum LinkEvent {
     Message(ConnectionId, Vec<u8>),
     /// A connection that an xApp had opened has ended.
     Closed(ConnectionId),
+    /// An endpoint could not be reached for [`UNREACHABLE`].
+    Unreachable(EndpointId),
     /// Time has passed.
     Tick,
 }
@@ -62,7 +65,7 @@ struct Connection {
     link: Link,
     host: Host,
     peer: String,
-    /// The address at which the peer has reached this end: `IP:PORT`.
+    /// This RIC as the peer can reach it: `IP:PORT`.
     local: String,
     /// The endpoint that it leads to; `None` if the peer has opened it.
     endpoint: Option<EndpointId>,
@@ -88,6 +91,8 @@ struct Endpoint {
     /// What sends to it.
     users: usize,
     pause: Duration,
+    /// Since when it cannot be reached.
+    down_since: Option<Instant>,
     /// Indications that were sent, and those that were lost.
     sent: u64,
     lost: u64,
@@ -268,11 +273,33 @@ impl Links {
             }
             return None;
         }
-        let local = local_address(&link);
+        let local = self.own_endpoint(&link);
         let wants_write = interest.write;
         let of = Connection { link, host, peer, local, endpoint, wants_write, is_dirty: false, unfinished: None };
         self.connections.insert(connection, of);
         Some(connection)
+    }
+
+    /// The listener, with the address of this host that a connection uses.
+    fn own_endpoint(&self, link: &Link) -> String {
+        let address = rustix::net::getsockname(link).ok().and_then(|address| SocketAddr::try_from(address).ok());
+        match (address, self.address()) {
+            (Some(address), Address::Tcp { port, .. }) => {
+                SocketAddr::new(address.ip().to_canonical(), *port).to_string()
+            }
+            _ => self.source(),
+        }
+    }
+
+    /// The name of this RIC in messages to several xApps: where it listens, if that is one address.
+    pub fn source(&self) -> String {
+        match self.address() {
+            Address::Tcp { host, port } => match host.parse::<IpAddr>() {
+                Ok(address) if !address.is_unspecified() => SocketAddr::new(address, *port).to_string(),
+                _ => format!("ferric-ric:{port}"),
+            },
+            other => other.to_string(),
+        }
     }
 
     fn serve(&mut self, id: ConnectionId, is_readable: bool, found: &mut Vec<LinkEvent>) {
@@ -437,11 +464,20 @@ impl Links {
         for id in due {
             self.begin(id);
         }
-        for endpoint in self.endpoints.values_mut() {
-            let lost = endpoint.lost - endpoint.reported;
-            if lost > 0 && matches!(endpoint.state, State::Linked(_)) && self.log.allow(Host::Unknown) {
-                warn!("the xApp at {} reads too slowly: {lost} indications for it were dropped", endpoint.name);
-                endpoint.reported = endpoint.lost;
+        for (id, endpoint) in &mut self.endpoints {
+            let connection = match endpoint.state {
+                State::Linked(connection) => self.connections.get(&connection),
+                _ => None,
+            };
+            if connection.is_some_and(|connection| connection.link.state() == LinkState::Established) {
+                (endpoint.down_since, endpoint.pause) = (None, FIRST_PAUSE);
+                let lost = endpoint.lost - endpoint.reported;
+                if lost > 0 && self.log.allow(Host::Unknown) {
+                    warn!("the xApp at {} has lost {lost} indications: it reads too slowly, or was away", endpoint.name);
+                    endpoint.reported = endpoint.lost;
+                }
+            } else if now.saturating_duration_since(*endpoint.down_since.get_or_insert(now)) >= UNREACHABLE {
+                found.push(LinkEvent::Unreachable(*id));
             }
         }
     }
@@ -461,6 +497,7 @@ impl Links {
             state: State::Resolving,
             users: 1,
             pause: FIRST_PAUSE,
+            down_since: Some(Instant::now()),
             sent: 0,
             lost: 0,
             reported: 0,
@@ -494,6 +531,11 @@ impl Links {
         }
     }
 
+    /// The endpoint of a name, if something is sent to it.
+    pub fn endpoint(&self, name: &str) -> Option<EndpointId> {
+        self.names.get(name).copied()
+    }
+
     /// The name of an endpoint.
     pub fn name(&self, id: EndpointId) -> &str {
         self.endpoints.get(&id).map_or("", |endpoint| &endpoint.name)
@@ -503,7 +545,7 @@ impl Links {
     pub fn endpoints(&self) -> Vec<EndpointState> {
         let of = |endpoint: &Endpoint| EndpointState {
             name: endpoint.name.clone(),
-            is_connected: matches!(endpoint.state, State::Linked(_)),
+            is_connected: endpoint.down_since.is_none(),
             sent: endpoint.sent,
             lost: endpoint.lost,
         };
@@ -562,23 +604,14 @@ impl Links {
         endpoint.pause = (2 * endpoint.pause).min(LONGEST_PAUSE);
     }
 
-    /// The address at which the peer of a connection has reached this end, and its host.
+    /// This RIC as the peer of a connection can reach it, and the peer's host and address.
     pub fn ends(&self, id: ConnectionId) -> Option<(&str, Host, Option<IpAddr>)> {
         let connection = self.connections.get(&id)?;
         let address = connection.link.peer().ip_addresses().first().copied();
         Some((&connection.local, connection.host, address))
     }
 
-    /// Notes that an endpoint is connected and works: the next pause is a short one.
-    pub fn note_heard(&mut self, id: ConnectionId) {
-        if let Some(endpoint) = self.connections.get(&id).and_then(|connection| connection.endpoint)
-            && let Some(endpoint) = self.endpoints.get_mut(&endpoint)
-        {
-            endpoint.pause = FIRST_PAUSE;
-        }
-    }
-
-    /// Passes each connection to an endpoint.
+    /// The connections to endpoints.
     pub fn to_endpoints(&self) -> Vec<ConnectionId> {
         let linked = |endpoint: &Endpoint| match endpoint.state {
             State::Linked(connection) => Some(connection),
@@ -587,22 +620,14 @@ impl Links {
         self.endpoints.values().filter_map(linked).collect()
     }
 
+    /// The name of the endpoint that a connection leads to.
+    pub fn endpoint_of(&self, id: ConnectionId) -> Option<&str> {
+        let endpoint = self.connections.get(&id)?.endpoint?;
+        Some(self.name(endpoint))
+    }
+
     /// Posts a document to an xApp: see [`Helpers::notify`].
     pub fn helpers(&self) -> &Helpers {
         &self.helpers
-    }
-}
-
-/// The address of this end of a connection, or nothing that an endpoint could be.
-fn local_address(link: &Link) -> String {
-    match rustix::net::getsockname(link) {
-        Ok(address) => match SocketAddrAny::try_into(address) {
-            Ok(address) => {
-                let address: std::net::SocketAddr = address;
-                std::net::SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
-            }
-            Err(_) => String::new(),
-        },
-        Err(_) => String::new(),
     }
 }
