@@ -71,6 +71,9 @@ pub struct RicConfig {
     /// [`access`](::sdl::Config::access).
     #[cfg(feature = "sdl")]
     pub sdl_tokens: Option<PathBuf>,
+    /// Where xApps of the O-RAN reference platform find the RIC. Default: nowhere.
+    #[cfg(feature = "oran")]
+    pub oran: crate::oran_host::OranConfig,
     /// The service level agreements of virtual networks. Default: none; the RAN is not shared.
     #[cfg(feature = "virtual")]
     pub virtual_networks: Option<virtualization::Sla>,
@@ -110,6 +113,8 @@ impl Default for RicConfig {
             sdl: None,
             #[cfg(feature = "sdl")]
             sdl_tokens: None,
+            #[cfg(feature = "oran")]
+            oran: crate::oran_host::OranConfig::default(),
             #[cfg(feature = "virtual")]
             virtual_networks: None,
             #[cfg(feature = "otlp")]

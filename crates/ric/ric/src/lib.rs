@@ -28,6 +28,7 @@
 //! |---|---|
 //! | `flexran` | a listener for FlexRAN agents |
 //! | `models` | service models from shared objects |
+//! | `oran` | xApps of the O-RAN reference platform |
 //! | `otlp` | traces of indications to an OpenTelemetry collector |
 //! | `redis` | statistics of RLC and TC to Redis |
 //! | `rest` | the REST interface; its resources come with the next two |
@@ -46,6 +47,8 @@ mod describe;
 pub mod flexran;
 #[cfg(feature = "rest")]
 mod northbound;
+#[cfg(feature = "oran")]
+pub mod oran_host;
 #[cfg(feature = "otlp")]
 mod otlp;
 
@@ -74,6 +77,8 @@ pub struct Ric {
     rest: Option<rest::Server>,
     #[cfg(feature = "sdl")]
     sdl: Option<sdl::Sdl>,
+    #[cfg(feature = "oran")]
+    oran: oran_host::OranHost,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
 }
@@ -84,6 +89,15 @@ impl Ric {
     #[must_use]
     pub fn sdl(&self) -> Option<&sdl::Sdl> {
         self.sdl.as_ref()
+    }
+}
+
+#[cfg(feature = "oran")]
+impl Ric {
+    /// The services for xApps of the O-RAN reference platform.
+    #[must_use]
+    pub fn oran(&self) -> &oran_host::OranHost {
+        &self.oran
     }
 }
 
@@ -129,6 +143,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         Some(FunctionHint { node: node.id.clone(), oids, revision })
     });
     config.server.hints.extend(hints);
+    #[cfg(feature = "oran")]
+    let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);
     #[cfg(feature = "rest")]
     #[cfg_attr(not(feature = "flexran"), allow(unused_mut, reason = "it shows FlexRAN agents"))]
     let mut northbound = northbound::Northbound::new(&mut config);
@@ -171,6 +187,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let exporter = exporter.map_err(|source| ferric::Error::System { what: "export traces", source })?;
         server.trace(traces.one_in, Box::new(move |trace| exporter.send(trace)));
     }
+    #[cfg(feature = "oran")]
+    let oran = oran.start(&mut server)?;
     #[cfg(feature = "flexran")]
     let flexran = flexran.map(|flexran| flexran.start(server.log_budget())).transpose()?;
     #[cfg(all(feature = "flexran", feature = "rest"))]
@@ -187,6 +205,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         rest,
         #[cfg(feature = "sdl")]
         sdl,
+        #[cfg(feature = "oran")]
+        oran,
         #[cfg(feature = "virtual")]
         sla,
     })
