@@ -1,6 +1,7 @@
 //! Changes that the process itself makes, from any thread.
 
 use std::fmt;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use link::Waker;
@@ -67,9 +68,23 @@ impl Change {
     }
 }
 
+/// Called with each message of a channel, on the thread of the shared data layer: it must not block.
+pub type Observer = Box<dyn Fn(&[u8]) + Send>;
+
+/// Keys and their octets.
+pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// What another thread asks for.
+pub(crate) enum Job {
+    Change(Change),
+    Observe(Vec<u8>, Observer),
+    /// All keys of a namespace that have octets.
+    Read(Vec<u8>, SyncSender<Entries>),
+}
+
 #[derive(Default)]
 struct Queue {
-    changes: Vec<Change>,
+    jobs: Vec<Job>,
     octets: usize,
     /// Changes were refused since the queue was taken the last time.
     has_refused: bool,
@@ -114,10 +129,26 @@ impl Handle {
                 return false;
             }
             queue.octets += octets;
-            queue.changes.extend(changes);
+            queue.jobs.extend(changes.into_iter().map(Job::Change));
         }
         self.waker.wake();
         true
+    }
+
+    /// Has an observer called with each message that is published on a channel from now on, by whomever.
+    pub fn observe(&self, channel: Vec<u8>, observer: Observer) {
+        lock(&self.shared.queue).jobs.push(Job::Observe(channel, observer));
+        self.waker.wake();
+    }
+
+    /// Returns all keys of a namespace that have octets, as they are after all changes until now. It waits for the thread of the shared
+    /// data layer; nothing if that has ended.
+    #[must_use]
+    pub fn read(&self, namespace: &[u8]) -> Entries {
+        let (sender, receiver) = sync_channel(1);
+        lock(&self.shared.queue).jobs.push(Job::Read(namespace.to_vec(), sender));
+        self.waker.wake();
+        receiver.recv().unwrap_or_default()
     }
 
     pub(crate) fn counts(&self) -> Counts {
@@ -132,10 +163,10 @@ impl fmt::Debug for Handle {
 }
 
 impl Inbox {
-    /// Takes the changes that wait, and whether some were refused because there were too many.
-    pub fn take(&self) -> (Vec<Change>, bool) {
+    /// Takes the jobs that wait, and whether changes were refused because there were too many.
+    pub fn take(&self) -> (Vec<Job>, bool) {
         let queue = std::mem::take(&mut *lock(&self.0.queue));
-        (queue.changes, queue.has_refused)
+        (queue.jobs, queue.has_refused)
     }
 
     pub fn report(&self, counts: Counts) {
@@ -157,8 +188,8 @@ mod tests {
         assert!(handle.apply(change(MAX_QUEUED_OCTETS / 2)));
         assert!(!handle.apply(change(MAX_QUEUED_OCTETS / 2)));
         assert!(handle.apply(change(1)));
-        let (changes, has_refused) = inbox.take();
-        assert!(changes.len() == 2 && has_refused);
+        let (jobs, has_refused) = inbox.take();
+        assert!(jobs.len() == 2 && has_refused);
         assert!(handle.apply(change(MAX_QUEUED_OCTETS / 2)));
         assert!(!inbox.take().1);
     }

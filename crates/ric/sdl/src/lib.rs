@@ -61,7 +61,7 @@ use tracing::warn;
 pub use access::{Access, AccessError, AccessList, LineFault, Rights, namespace_of};
 pub use engine::Counts;
 pub use file::FileError;
-pub use handle::{Change, Handle};
+pub use handle::{Change, Entries, Handle, Observer};
 pub use limits::{Limits, MAX_KEY_OCTETS};
 use server::{LISTENER, Listener, Server, WAKE};
 

@@ -16,7 +16,7 @@ use tracing::{debug, error, info, warn};
 use crate::connection::{Connection, HIGH_WATER, Socket};
 use crate::engine::{Depends, Engine, Session};
 use crate::file::StoreFile;
-use crate::handle::{Change, Inbox};
+use crate::handle::{Change, Entries, Inbox, Job, Observer};
 use crate::resp::Replies;
 use crate::store::{Entry, Value};
 
@@ -71,6 +71,8 @@ pub(crate) struct Server {
     engine: Engine,
     file: Option<StoreFile>,
     inbox: Inbox,
+    /// Who of the process is told of the messages of a channel.
+    observers: Vec<(Vec<u8>, Observer)>,
     log: LogBudget,
     connections: HashMap<u64, Connection>,
     hosts: HashMap<Host, usize>,
@@ -101,6 +103,7 @@ impl Server {
             engine,
             file,
             inbox,
+            observers: Vec::new(),
             log,
             connections: HashMap::new(),
             hosts: HashMap::new(),
@@ -150,7 +153,7 @@ impl Server {
         for number in &turn {
             self.execute(*number, now_ms);
         }
-        self.apply_changes(now_ms);
+        self.do_jobs(now_ms);
         if has_ticked {
             self.tick(now_ms);
         }
@@ -284,49 +287,72 @@ impl Server {
         self.again.insert(number);
     }
 
-    /// Makes the changes of other threads.
-    fn apply_changes(&mut self, now_ms: u64) {
-        let (changes, has_refused) = self.inbox.take();
+    /// Does what other threads of the process ask for.
+    fn do_jobs(&mut self, now_ms: u64) {
+        let (jobs, has_refused) = self.inbox.take();
         if has_refused {
             warn!("the shared data layer was too slow for its own process: changes were refused");
         }
-        let store = &mut self.engine.store;
-        for change in changes {
-            let result = match &change {
-                Change::Set { key, octets } => {
-                    store.put(key, Entry { value: Value::Octets(octets.clone()), expires_ms: None })
+        for job in jobs {
+            match job {
+                Job::Change(change) => self.change(change, now_ms),
+                Job::Observe(channel, observer) => self.observers.push((channel, observer)),
+                Job::Read(namespace, sender) => {
+                    // whoever asked may have gone
+                    let _ = sender.send(self.entries(&namespace, now_ms));
                 }
-                Change::AddMember { key, member } => {
-                    // what has the key is that of the process
-                    if store.get(key, now_ms).is_some_and(|entry| matches!(entry.value, Value::Octets(_))) {
-                        store.remove(key, now_ms);
-                    }
-                    store.add_member(key, member, now_ms).map(drop)
-                }
-                Change::RemoveMember { key, member } => {
-                    store.remove_member(key, member, now_ms);
-                    Ok(())
-                }
-                Change::Remove { key } => {
-                    store.remove(key, now_ms);
-                    Ok(())
-                }
-                Change::Clear { namespace } => {
-                    let prefix = [b"{", namespace.as_slice(), b"},"].concat();
-                    let keys: Vec<Vec<u8>> = store.keys(&prefix, None, 0).map(<[u8]>::to_vec).collect();
-                    keys.iter().for_each(|key| drop(store.remove(key, now_ms)));
-                    Ok(())
-                }
-                Change::Publish { channel, message } => {
-                    self.engine.publications.push((channel.clone(), message.clone()));
-                    Ok(())
-                }
-            };
-            if let (Err(full), Change::Set { key, .. } | Change::AddMember { key, .. }) = (result, &change)
-                && self.log.allow(Host::Local)
-            {
-                warn!("the shared data layer has no room for {}: {full}", String::from_utf8_lossy(key));
             }
+        }
+    }
+
+    fn entries(&self, namespace: &[u8], now_ms: u64) -> Entries {
+        let store = &self.engine.store;
+        let keys = store.keys(&prefix_of(namespace), None, now_ms).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let entry = |key: Vec<u8>| match store.get(&key, now_ms)?.value {
+            Value::Octets(ref octets) => Some((key, octets.clone())),
+            Value::Members(_) => None,
+        };
+        keys.into_iter().filter_map(entry).collect()
+    }
+
+    fn change(&mut self, change: Change, now_ms: u64) {
+        let store = &mut self.engine.store;
+        let full = match change {
+            Change::Set { key, octets } => {
+                let entry = Entry { value: Value::Octets(octets), expires_ms: None };
+                store.put(&key, entry).err().map(|full| (key, full))
+            }
+            Change::AddMember { key, member } => {
+                // what has the key is that of the process
+                if store.get(&key, now_ms).is_some_and(|entry| matches!(entry.value, Value::Octets(_))) {
+                    store.remove(&key, now_ms);
+                }
+                store.add_member(&key, &member, now_ms).err().map(|full| (key, full))
+            }
+            Change::RemoveMember { key, member } => {
+                store.remove_member(&key, &member, now_ms);
+                None
+            }
+            Change::Remove { key } => {
+                store.remove(&key, now_ms);
+                None
+            }
+            Change::Clear { namespace } => {
+                let keys: Vec<Vec<u8>> = store.keys(&prefix_of(&namespace), None, 0).map(<[u8]>::to_vec).collect();
+                for key in keys {
+                    store.remove(&key, now_ms);
+                }
+                None
+            }
+            Change::Publish { channel, message } => {
+                self.engine.publications.push((channel, message));
+                None
+            }
+        };
+        if let Some((key, full)) = full
+            && self.log.allow(Host::Local)
+        {
+            warn!("the shared data layer has no room for {}: {full}", String::from_utf8_lossy(&key));
         }
     }
 
@@ -395,6 +421,8 @@ impl Server {
     /// Sends a message to all subscribers.
     fn publish(&mut self, channel: &[u8], message: &[u8], touched: &mut BTreeSet<u64>) {
         self.engine.counts.messages += 1;
+        let observers = self.observers.iter().filter(|(observed, _)| observed == channel);
+        observers.for_each(|(_, observer)| observer(message));
         let limits = &self.engine.limits;
         let (connections, buffered) = (&mut self.connections, &mut self.buffered);
         let mut slow = Vec::new();
@@ -473,6 +501,11 @@ impl Server {
             debug!("a client of the shared data layer at {peer} has ended: {why}");
         }
     }
+}
+
+/// What the keys of a namespace begin with.
+fn prefix_of(namespace: &[u8]) -> Vec<u8> {
+    [b"{", namespace, b"},"].concat()
 }
 
 /// Milliseconds since 1970.

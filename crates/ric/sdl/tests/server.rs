@@ -122,7 +122,11 @@ fn notification_reaches_subscribers_after_the_change() {
         Change::Remove { key: b"{ns},key".to_vec() },
         Change::Publish { channel: b"{ns},ch".to_vec(), message: b"own".to_vec() },
     ];
+    let (sender, observed) = std::sync::mpsc::channel();
+    sdl.handle().observe(b"{ns},ch".to_vec(), Box::new(move |message| sender.send(message.to_vec()).unwrap()));
     assert!(sdl.handle().apply(changes));
+    assert_eq!(observed.recv_timeout(PATIENCE).unwrap(), b"own");
+    assert_eq!(sdl.handle().read(b"ns"), [(b"{ns},own".to_vec(), b"1".to_vec())], "a group has no octets");
     expect(&mut subscriber, "*3\r\n$7\r\nmessage\r\n$7\r\n{ns},ch\r\n$3\r\nown\r\n");
     exchange(&mut reader, "MGET {ns},own {ns},key", "*2\r\n$1\r\n1\r\n$-1\r\n");
     exchange(&mut reader, "SMEMBERS {ns},group", "*1\r\n$1\r\na\r\n");
