@@ -26,6 +26,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `a1` | A1 policies for xApps: REST resources if there is a shared data layer |
 //! | `flexran` | a listener for FlexRAN agents |
 //! | `models` | service models from shared objects |
 //! | `oran` | xApps of the O-RAN reference platform |
@@ -146,7 +147,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "oran")]
     let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);
     #[cfg(feature = "rest")]
-    #[cfg_attr(not(feature = "flexran"), allow(unused_mut, reason = "it shows FlexRAN agents"))]
+    #[cfg_attr(
+        not(any(feature = "a1", feature = "flexran")),
+        allow(unused_mut, reason = "it shows FlexRAN agents, and has policies")
+    )]
     let mut northbound = northbound::Northbound::new(&mut config);
     #[cfg(feature = "flexran")]
     let flexran = flexran::FlexRanSetup::new(config.flexran, &config.server);
@@ -174,6 +178,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "sdl")]
     if let Some(sdl) = &sdl {
         server.add_iapp(Box::new(oran::rnib::Rnib::new(sdl.handle().clone())));
+    }
+    #[cfg(feature = "a1")]
+    if let (Some(northbound), Some(sdl)) = (&mut northbound, &sdl) {
+        northbound.add(oran::a1::routes(&oran::a1::over_sdl(sdl.handle(), Vec::new())));
     }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
