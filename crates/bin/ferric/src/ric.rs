@@ -27,14 +27,13 @@ use crate::{address, record, redis, tls};
 const REST: &str = "REST";
 /// The heading of the options of the shared data layer.
 const SDL: &str = "Shared data layer";
-
 /// The heading of the options of xApps of the O-RAN reference platform.
 const ORAN: &str = "xApps of the O-RAN reference platform";
 
 /// Run a near-RT RIC.
 ///
-/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `rmr=URL`, `oran-rest=URL`, `sdl=URL`,
-/// `rest=URL`, and `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
+/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `sdl=URL`, `rmr=URL`,
+/// `oran-rest=URL`, `rest=URL`, and `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
 #[derive(clap::Args)]
 pub struct Args {
     /// Configuration file in TOML; command-line options override it.

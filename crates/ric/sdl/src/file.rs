@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use redb::{Builder, Database, ReadableTable, TableDefinition};
@@ -21,6 +24,8 @@ const CACHE_OCTETS: usize = 16 << 20;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
+    /// It cannot be opened, or is a folder, a device or a FIFO.
+    Open(PathBuf, io::Error),
     /// The database cannot be opened, read or written.
     Database(PathBuf, Box<redb::Error>),
     /// A row is not one that this program writes.
@@ -32,6 +37,7 @@ pub enum FileError {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            FileError::Open(path, error) => write!(f, "cannot open the store {}: {error}", path.display()),
             FileError::Database(path, error) => write!(f, "cannot use the store {}: {error}", path.display()),
             FileError::Row(path) => {
                 write!(f, "{} is not a store of the shared data layer: choose another file", path.display())
@@ -55,7 +61,8 @@ impl StoreFile {
     /// Opens a file, or creates it, and puts its keys into a store.
     pub fn open(path: &Path, store: &mut Store) -> Result<Self, FileError> {
         let failed = |error: redb::Error| FileError::Database(path.to_owned(), Box::new(error));
-        let database = Builder::new().set_cache_size(CACHE_OCTETS).create(path);
+        let opened = open(path).map_err(|error| FileError::Open(path.to_owned(), error))?;
+        let database = Builder::new().set_cache_size(CACHE_OCTETS).create_file(opened);
         let database = database.map_err(|error| failed(error.into()))?;
         let file = StoreFile { path: path.to_owned(), database };
         file.create_tables().map_err(failed)?;
@@ -162,6 +169,13 @@ impl StoreFile {
     }
 }
 
+/// Opens a file, or creates one that nobody else may read.
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let is_file = file.metadata()?.is_file();
+    if is_file { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")) }
+}
+
 fn member_row(key: &[u8], member: &[u8]) -> Vec<u8> {
     // keys have at most 2^16 - 1 octets: `Limits::max_key_octets`
     let length = u16::try_from(key.len()).unwrap_or(u16::MAX);
@@ -263,6 +277,9 @@ mod tests {
         drop(first);
         std::fs::write(&path.0, "no database").unwrap();
         assert!(matches!(StoreFile::open(&path.0, &mut Store::new(LIMITS)), Err(FileError::Database(..))));
+        for other in ["/dev/zero", "/tmp", "/nonexistent/store"] {
+            assert!(matches!(StoreFile::open(Path::new(other), &mut Store::new(LIMITS)), Err(FileError::Open(..))), "{other}");
+        }
     }
 
     #[test]
