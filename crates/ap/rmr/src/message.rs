@@ -302,6 +302,33 @@ pub fn set_payload_octets(header: &mut [u8], payload_octets: usize) {
     header[at..at + 4].copy_from_slice(&(payload_octets as u32).to_be_bytes()); // less than `whole`
 }
 
+/// A field of a fixed length in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The transaction id, 32 octets.
+    Transaction,
+    /// The source, 64 octets with the end of the text.
+    Source,
+    /// The managed entity, 32 octets with the end of the text.
+    Meid,
+    /// The source address, 64 octets with the end of the text.
+    SourceAddress,
+}
+
+/// Returns the octets of a field in what [`Header::write`] has written.
+///
+/// # Panics
+/// If `header` was not written so.
+pub fn field_mut(header: &mut [u8], field: Field) -> &mut [u8] {
+    let range = match field {
+        Field::Transaction => at::TRANSACTION,
+        Field::Source => at::SOURCE,
+        Field::Meid => at::MEID,
+        Field::SourceAddress => at::ADDRESS,
+    };
+    &mut header[TRANSPORT_OCTETS..][range]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,6 +403,20 @@ mod tests {
         let octets = [&head[..], &[1; 300]].concat();
         assert_eq!(Message::read(&octets).unwrap().payload, [1; 300]);
         assert_eq!(octets[..4], (octets.len() as u32).to_le_bytes());
+    }
+
+    #[test]
+    fn fields_can_be_changed_in_place() {
+        let mut octets = written(&example(), b"payload");
+        field_mut(&mut octets, Field::Transaction).fill(7);
+        for (field, text) in [(Field::Source, "a:1"), (Field::Meid, "b"), (Field::SourceAddress, "c:3")] {
+            let octets = field_mut(&mut octets, field);
+            octets.fill(0);
+            fill(octets, text);
+        }
+        let message = Message::read(&octets).unwrap();
+        assert_eq!((message.transaction, message.source(), message.meid(), message.source_address()), (&[7; 32][..], "a:1", "b", "c:3"));
+        assert_eq!((message.payload, message.trace), (&b"payload"[..], &b"trace"[..]));
     }
 
     #[test]
