@@ -1,4 +1,5 @@
-//! Arbitrary octets as a message of RMR, and as the text of route tables. What is read round-trips; a table is used whole or not at all.
+//! Arbitrary octets as a message of RMR, and as the text of route tables. What is read round-trips; a table is used whole or not
+//! at all.
 
 #![no_main]
 
@@ -23,8 +24,14 @@ fuzz_target!(|bytes: &[u8]| {
             header.write(message.payload.len(), &mut octets);
             octets.extend_from_slice(message.payload);
             let again = Message::read(&octets).expect("what was written can be read");
-            assert_eq!((again.kind, again.subscription_id, again.flags), (message.kind, message.subscription_id, message.flags));
-            assert_eq!((again.transaction, again.trace, again.payload), (message.transaction, message.trace, message.payload));
+            assert_eq!(
+                (again.kind, again.subscription_id, again.flags),
+                (message.kind, message.subscription_id, message.flags)
+            );
+            assert_eq!(
+                (again.transaction, again.trace, again.payload),
+                (message.transaction, message.trace, message.payload)
+            );
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
@@ -39,7 +46,9 @@ fuzz_target!(|bytes: &[u8]| {
     for kind in [0, 1, 12050] {
         for _ in 0..2 {
             // selecting an endpoint never fails otherwise than with a reason
-            let _ = reader.table().select(MessageType(kind), NO_SUBSCRIPTION, "gnb", |endpoint| assert!(endpoint != "me:4560"));
+            let _ = reader
+                .table()
+                .select(MessageType(kind), NO_SUBSCRIPTION, "gnb", |endpoint| assert!(endpoint != "me:4560"));
         }
     }
 });

@@ -1,7 +1,7 @@
 //! Message buffers, and their memory.
 //!
-//! A buffer is a structure and a block, both from the allocator of C. The block is a message from its first octet on: headers, trace
-//! data, data of calls, and room for a payload.
+//! A buffer is a structure and a block, both from the allocator of C. The block is a message from its first octet on: headers,
+//! trace data, data of calls, and room for a payload.
 
 use std::ffi::{c_int, c_uchar, c_void};
 use std::ptr;
@@ -186,7 +186,12 @@ pub(crate) fn received(message: &Received) -> *mut rmr_mbuf_t {
 pub(crate) fn reset(endpoint: &Endpoint, buffer: &mut rmr_mbuf_t) {
     let room = buffer.room();
     let trace = buffer.message().map_or(Vec::new(), |message| vec![0; message.trace.len()]);
-    let header = Header { source: &endpoint.options().name, source_address: endpoint.address(), trace: &trace, ..Header::default() };
+    let header = Header {
+        source: &endpoint.options().name,
+        source_address: endpoint.address(),
+        trace: &trace,
+        ..Header::default()
+    };
     if !buffer.refill(&header, &[], room) {
         return buffer.set_state(RMR_ERR_INITFAILED, libc::ENOMEM);
     }
@@ -204,12 +209,17 @@ fn allocate(vctx: *mut c_void, size: c_int, trace: usize) -> *mut rmr_mbuf_t {
         return ptr::null_mut();
     }
     let trace = vec![0; trace];
-    let header = Header { source: &endpoint.options().name, source_address: endpoint.address(), trace: &trace, ..Header::default() };
+    let header = Header {
+        source: &endpoint.options().name,
+        source_address: endpoint.address(),
+        trace: &trace,
+        ..Header::default()
+    };
     create(&header, &[], room)
 }
 
-/// Creates a buffer for a message with a payload of at most `size` octets; 0 stands for the size of `rmr_init`. Returns NULL if there is no
-/// memory, or the context or the size is not valid.
+/// Creates a buffer for a message with a payload of at most `size` octets; 0 stands for the size of `rmr_init`. Returns NULL if
+/// there is no memory, or the context or the size is not valid.
 ///
 /// # Safety
 /// `vctx` is NULL or was returned by `rmr_init`.
@@ -356,8 +366,8 @@ pub unsafe extern "C" fn rmr_realloc_msg(mbuf: *mut rmr_mbuf_t, new_tr_size: c_i
     copy(buffer, Some(trace), &payload, room)
 }
 
-/// Gives a buffer room for a payload of `new_len` octets: the same buffer, or with `clone` a copy, and the buffer stays. With `copy` the
-/// payload is kept; without it the message has none, and neither type nor subscription.
+/// Gives a buffer room for a payload of `new_len` octets: the same buffer, or with `clone` a copy, and the buffer stays. With
+/// `copy` the payload is kept; without it the message has none, and neither type nor subscription.
 ///
 /// # Safety
 /// `old_msg` is NULL or was returned by this library.

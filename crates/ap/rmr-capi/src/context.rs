@@ -1,7 +1,7 @@
 //! Contexts: endpoints behind a pointer.
 //!
-//! A context is never freed: `rmr_close` ends its endpoint, and what is done with it later fails. So a thread that waits for a message
-//! while another closes the context is safe.
+//! A context is never freed: `rmr_close` ends its endpoint, and what is done with it later fails. So a thread that waits for a
+//! message while another closes the context is safe.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -48,8 +48,8 @@ pub(crate) fn context(vctx: *mut c_void) -> Option<&'static Context> {
     Some(unsafe { &*vctx.cast::<Context>() })
 }
 
-/// Creates a context that listens on a port, such as `4560` or `tcp:4560`. `max_msg_size` is the size of buffers for which none is given.
-/// Returns NULL if the port is not available.
+/// Creates a context that listens on a port, such as `4560` or `tcp:4560`. `max_msg_size` is the size of buffers for which none
+/// is given. Returns NULL if the port is not available.
 ///
 /// # Safety
 /// `proto_port` is NULL, for port 4560, or a text.
@@ -113,8 +113,8 @@ pub unsafe extern "C" fn rmr_init_trace(vctx: *mut c_void, size: c_int) -> c_int
     1
 }
 
-/// Accepted and without effect: a message that an endpoint does not take at once is refused with `RMR_ERR_RETRY`, or waits within the
-/// library. Returns 0, or -1 if the context is not valid.
+/// Accepted and without effect: a message that an endpoint does not take at once is refused with `RMR_ERR_RETRY`, or waits within
+/// the library. Returns 0, or -1 if the context is not valid.
 ///
 /// # Safety
 /// `vctx` is NULL or was returned by `rmr_init`.

@@ -27,7 +27,8 @@ unsafe fn text<'a>(text: *const c_uchar) -> Option<&'a [u8]> {
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text.cast::<c_char>()) }.to_bytes())
 }
 
-/// Sets the managed entity. Of octets beyond 31 only 31 are used, and errno is EOVERFLOW. Returns the octets that were copied, or -1.
+/// Sets the managed entity. Of octets beyond 31 only 31 are used, and errno is EOVERFLOW. Returns the octets that were copied, or
+/// -1.
 ///
 /// # Safety
 /// `mbuf` is NULL or was returned by this library; `src` is NULL or has `len` octets.
@@ -98,7 +99,8 @@ pub unsafe extern "C" fn rmr_str2payload(mbuf: *mut rmr_mbuf_t, str: *const c_uc
     unsafe { rmr_bytes2payload(mbuf, str, len) };
 }
 
-/// Sets the transaction id. Of octets beyond 32 only 32 are used, and errno is EOVERFLOW. Returns the octets that were copied, or -1.
+/// Sets the transaction id. Of octets beyond 32 only 32 are used, and errno is EOVERFLOW. Returns the octets that were copied, or
+/// -1.
 ///
 /// # Safety
 /// `mbuf` is NULL or was returned by this library; `src` is NULL or has `len` octets.
@@ -203,8 +205,8 @@ pub unsafe extern "C" fn rmr_get_srcip(mbuf: *mut rmr_mbuf_t, dest: *mut c_uchar
         return dest;
     }
     // SAFETY: the caller passes NULL or a buffer
-    let has_address = unsafe { buffer(mbuf) }
-        .and_then(|buffer| buffer.message().map(|message| !message.source_address().is_empty()));
+    let has_address =
+        unsafe { buffer(mbuf) }.and_then(|buffer| buffer.message().map(|message| !message.source_address().is_empty()));
     let field = if has_address == Some(true) { Field::SourceAddress } else { Field::Source };
     // SAFETY: the caller passes valid pointers
     unsafe { get(mbuf, field, dest) }

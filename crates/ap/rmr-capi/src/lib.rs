@@ -1,9 +1,10 @@
 //! `librmr_si.so`: RMR with the C interface of the O-RAN reference platform's library, so that xApps that were written for it run
 //! without it.
 //!
-//! A context is an endpoint: a listener, a route table and a thread that receives. A message buffer has the fields of `rmr_mbuf_t`, in
-//! their order; those that the interface reserves for the library are used as the library wants. Environment variables are those of the
-//! original: `RMR_SEED_RT`, `RMR_RTG_SVC`, `RMR_CTL_PORT`, `RMR_SRC_ID`, `RMR_BIND_IF`, `RMR_RTREQ_FREQ`, `RMR_LOG_VLEVEL`.
+//! A context is an endpoint: a listener, a route table and a thread that receives. A message buffer has the fields of
+//! `rmr_mbuf_t`, in their order; those that the interface reserves for the library are used as the library wants. Environment
+//! variables are those of the original: `RMR_SEED_RT`, `RMR_RTG_SVC`, `RMR_CTL_PORT`, `RMR_SRC_ID`, `RMR_BIND_IF`,
+//! `RMR_RTREQ_FREQ`, `RMR_LOG_VLEVEL`.
 //!
 //! Differences from the original: see docs/oran-xapps.md.
 

@@ -15,9 +15,8 @@ static LEVEL: AtomicI32 = AtomicI32::new(-1);
 /// The level of the environment.
 fn configured() -> i32 {
     static CONFIGURED: OnceLock<i32> = OnceLock::new();
-    *CONFIGURED.get_or_init(|| {
-        env::var("RMR_LOG_VLEVEL").ok().and_then(|level| level.trim().parse().ok()).unwrap_or(CRITICAL)
-    })
+    *CONFIGURED
+        .get_or_init(|| env::var("RMR_LOG_VLEVEL").ok().and_then(|level| level.trim().parse().ok()).unwrap_or(CRITICAL))
 }
 
 pub(crate) fn set_level(level: i32) {

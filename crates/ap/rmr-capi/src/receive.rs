@@ -7,7 +7,8 @@ use crate::buffer::{buffer, received, rmr_free_msg, rmr_mbuf_t, set_errno};
 use crate::constants::{RMR_ERR_BADARG, RMR_ERR_RCVFAILED, RMR_ERR_TIMEOUT};
 use crate::context::context;
 
-/// Waits for a message; `timeout` is `None` without limit. The old buffer is freed if there is one, else it is returned with the reason.
+/// Waits for a message; `timeout` is `None` without limit. The old buffer is freed if there is one, else it is returned with the
+/// reason.
 ///
 /// # Safety
 /// `old` is NULL or was returned by this library.

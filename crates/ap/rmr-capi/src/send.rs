@@ -174,8 +174,8 @@ pub unsafe extern "C" fn rmr_mtosend_msg(vctx: *mut c_void, msg: *mut rmr_mbuf_t
     unsafe { rmr_send_msg(vctx, msg) }
 }
 
-/// Returns a received message to its sender, with the type and the payload that it has now. The buffer stays as it is, with the outcome, so
-/// that it can be returned again.
+/// Returns a received message to its sender, with the type and the payload that it has now. The buffer stays as it is, with the
+/// outcome, so that it can be returned again.
 ///
 /// # Safety
 /// `vctx` was returned by `rmr_init`; `msg` is NULL or was returned by this library.
@@ -194,8 +194,8 @@ pub unsafe extern "C" fn rmr_rts_msg(vctx: *mut c_void, msg: *mut rmr_mbuf_t) ->
     unsafe { with(vctx, msg, give_back) }
 }
 
-/// Sends `outgoing` as a call, and waits for the answer. Returns it and frees the buffer; NULL if there is no answer in time; or the buffer
-/// with the reason why the message was not sent.
+/// Sends `outgoing` as a call, and waits for the answer. Returns it and frees the buffer; NULL if there is no answer in time; or
+/// the buffer with the reason why the message was not sent.
 ///
 /// # Safety
 /// `msg` is NULL or was returned by this library.
@@ -260,8 +260,8 @@ pub unsafe extern "C" fn rmr_call(vctx: *mut c_void, msg: *mut rmr_mbuf_t) -> *m
     unsafe { call(vctx, msg, CALL_ID, Some(CALL_TIME), |endpoint, outgoing| outgoing.send(endpoint)) }
 }
 
-/// Sends a message by the route table, and waits for the answer with its transaction id and call id, 2 to 255, for at most `max_wait`
-/// milliseconds; negative without limit. Calls of several threads have different call ids.
+/// Sends a message by the route table, and waits for the answer with its transaction id and call id, 2 to 255, for at most
+/// `max_wait` milliseconds; negative without limit. Calls of several threads have different call ids.
 ///
 /// # Safety
 /// `vctx` was returned by `rmr_init`; `mbuf` is NULL or was returned by this library.

@@ -377,7 +377,10 @@ mod tests {
         let message = Message::read(&octets).unwrap();
         assert_eq!((message.kind, message.subscription_id, message.flags), (MessageType::INDICATION, 7, CALL_FLAG));
         assert_eq!((message.source(), message.source_address()), ("ric:4560", "10.0.0.1:4560"));
-        assert_eq!((message.meid(), message.trace, message.data), ("gnb_001_001_00000e00", &b"trace"[..], &[9, 0, 0, 0][..]));
+        assert_eq!(
+            (message.meid(), message.trace, message.data),
+            ("gnb_001_001_00000e00", &b"trace"[..], &[9, 0, 0, 0][..])
+        );
         assert_eq!(message.payload, b"payload");
         let answer = message.answer(MessageType::CONTROL_ACKNOWLEDGE, "me:1");
         let octets = written(&answer, b"");
@@ -415,7 +418,10 @@ mod tests {
             fill(octets, text);
         }
         let message = Message::read(&octets).unwrap();
-        assert_eq!((message.transaction, message.source(), message.meid(), message.source_address()), (&[7; 32][..], "a:1", "b", "c:3"));
+        assert_eq!(
+            (message.transaction, message.source(), message.meid(), message.source_address()),
+            (&[7; 32][..], "a:1", "b", "c:3")
+        );
         assert_eq!((message.payload, message.trace), (&b"payload"[..], &b"trace"[..]));
     }
 
@@ -435,7 +441,13 @@ mod tests {
         for length in 0..octets.len() {
             assert!(Message::read(&octets[..length]).is_err(), "{length} octets");
         }
-        for (at, field) in [(4, "payload length"), (196, "header length"), (200, "trace data length"), (204, "data length"), (208, "second data length")] {
+        for (at, field) in [
+            (4, "payload length"),
+            (196, "header length"),
+            (200, "trace data length"),
+            (204, "data length"),
+            (208, "second data length"),
+        ] {
             for value in [0x7FFF_FFFF_u32, u32::MAX, 1000] {
                 let mut octets = octets.clone();
                 octets[50 + at..50 + at + 4].copy_from_slice(&value.to_be_bytes());
@@ -454,7 +466,10 @@ mod tests {
         }
         let mut short = octets.clone();
         short[50 + 196..50 + 200].copy_from_slice(&216_u32.to_be_bytes());
-        assert!(matches!(Message::read(&short), Err(MessageError::Length { field: "header length", .. })), "too short for version 3");
+        assert!(
+            matches!(Message::read(&short), Err(MessageError::Length { field: "header length", .. })),
+            "too short for version 3"
+        );
     }
 
     #[test]

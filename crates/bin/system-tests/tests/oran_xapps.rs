@@ -1,7 +1,8 @@
-//! xApps of the O-RAN reference platform: over RMR and REST, with a RIC and an emulated RAN; and an unmodified xApp of `ricxappframe`.
+//! xApps of the O-RAN reference platform: over RMR and REST, with a RIC and an emulated RAN; and an unmodified xApp of
+//! `ricxappframe`.
 //!
-//! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the last test
-//! says what it did not test.
+//! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the
+//! last test says what it did not test.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -40,7 +41,11 @@ struct Network {
 }
 
 fn network() -> Network {
-    network_with(RanConfig { scenario: Scenario::with_mixed_traffic(1, 2, 1), e2ap_version: VERSION, ..RanConfig::default() })
+    network_with(RanConfig {
+        scenario: Scenario::with_mixed_traffic(1, 2, 1),
+        e2ap_version: VERSION,
+        ..RanConfig::default()
+    })
 }
 
 fn network_with(config: RanConfig) -> Network {
@@ -65,11 +70,14 @@ impl Network {
     /// KPM: its id, an event trigger of 50 ms, and an action for a measurement of the cell.
     fn kpm(&self) -> Kpm {
         let config = RanConfig::default();
-        let (function, definition) = kpm::OIDS.iter().find_map(|oid| {
-            let node = self.rest.get(&format!("/v1/nodeb/{NODE}"));
-            let has = node["gnb"]["ranFunctions"].as_array().unwrap().iter().any(|of| of["ranFunctionOid"] == *oid);
-            has.then(|| self.function(oid))
-        }).expect("KPM");
+        let (function, definition) = kpm::OIDS
+            .iter()
+            .find_map(|oid| {
+                let node = self.rest.get(&format!("/v1/nodeb/{NODE}"));
+                let has = node["gnb"]["ranFunctions"].as_array().unwrap().iter().any(|of| of["ranFunctionOid"] == *oid);
+                has.then(|| self.function(oid))
+            })
+            .expect("KPM");
         let revision = config.kpm_revision;
         let definition = kpm::RanFunctionDefinition::decode(&definition, revision).unwrap();
         let request = ReportRequest {
@@ -241,7 +249,11 @@ impl Xapp {
         assert_eq!(path, "/ric/v1/subscriptions/response");
         assert_eq!(&document["SubscriptionId"], id);
         let outcome = &document["SubscriptionInstances"][0];
-        assert_eq!((&outcome["XappEventInstanceId"], &outcome["ErrorCause"]), (&json!(instance), &json!("")), "{document}");
+        assert_eq!(
+            (&outcome["XappEventInstanceId"], &outcome["ErrorCause"]),
+            (&json!(instance), &json!("")),
+            "{document}"
+        );
         i32::try_from(outcome["E2EventInstanceId"].as_i64().unwrap()).unwrap()
     }
 }
@@ -253,7 +265,10 @@ fn header<'a>(kind: MessageType, source: &'a str) -> Header<'a> {
 
 /// Checks that a message is an indication of KPM of the node.
 fn check_indication(message: &Received, subscription_id: i32) {
-    assert_eq!((message.kind, message.subscription_id, &*message.meid), (MessageType::INDICATION, subscription_id, NODE));
+    assert_eq!(
+        (message.kind, message.subscription_id, &*message.meid),
+        (MessageType::INDICATION, subscription_id, NODE)
+    );
     let gather = Gather::new();
     let Pdu::RicIndication(indication) = decode(&message.payload, VERSION, &gather).unwrap().pdu else {
         panic!("{message:?}")
@@ -278,7 +293,10 @@ fn nodes_are_listed_as_the_e2_manager_does() {
     assert_eq!(network.rest.get(&format!("/v1/nodeb/states/{NODE}")), of_node);
     let node = network.rest.get(&format!("/v1/nodeb/{NODE}"));
     assert_eq!((&node["ranName"], &node["nodeType"]), (&json!(NODE), &json!("GNB")));
-    network.rest.request("GET", "/v1/nodeb/gnb_001_001_0", None).expect_problem(404, &["there is no node `gnb_001_001_0`"]);
+    network
+        .rest
+        .request("GET", "/v1/nodeb/gnb_001_001_0", None)
+        .expect_problem(404, &["there is no node `gnb_001_001_0`"]);
     drop(network.ran);
     network.rest.eventually("/v1/nodeb/states", |nodes| *nodes == json!([]));
 }
@@ -295,7 +313,9 @@ fn xapp_requests_a_route_table() {
     let events = reader.read(&String::from_utf8(table.payload).unwrap());
     assert!(matches!(&events[..], [rmr::TableEvent::Installed { .. }]), "{events:?}");
     let ric = network.rmr.to_string();
-    for kind in [MessageType::CONTROL_REQUEST, MessageType::SUBSCRIPTION_REQUEST, MessageType::SUBSCRIPTION_DELETE_REQUEST] {
+    for kind in
+        [MessageType::CONTROL_REQUEST, MessageType::SUBSCRIPTION_REQUEST, MessageType::SUBSCRIPTION_DELETE_REQUEST]
+    {
         let mut to = Vec::new();
         reader.table().select(kind, NO_SUBSCRIPTION, "", |endpoint| to.push(endpoint.to_owned())).unwrap();
         assert_eq!(to, [ric.clone()], "{kind}");
@@ -484,7 +504,11 @@ fn controls_are_relayed_and_answered() {
     let control = |octets: &[u8], connection: &mut Connection| {
         connection.send(&Header { data: &[5, 0, 0, 0], ..header(MessageType::CONTROL_REQUEST, "xapp:4560") }, octets);
         let answer = connection.receive();
-        assert_eq!((&answer.transaction[..11], &answer.data[..]), (&b"transaction"[..], &[5, 0, 0, 0][..]), "of the same call");
+        assert_eq!(
+            (&answer.transaction[..11], &answer.data[..]),
+            (&b"transaction"[..], &[5, 0, 0, 0][..]),
+            "of the same call"
+        );
         (answer.kind, answer.payload)
     };
     let octets = control_request(function, &control_header, &message, RicControlAckRequest::Ack);
@@ -563,7 +587,8 @@ fn library() -> PathBuf {
 fn unmodified_xapp_of_ricxappframe_subscribes_receives_and_controls() {
     let Some(python) = std::env::var_os("FERRIC_RICXAPPFRAME_PYTHON") else {
         eprintln!(
-            "NOT TESTED: an xApp of ricxappframe: FERRIC_RICXAPPFRAME_PYTHON does not name a Python that has it; scripts/northbound does"
+            "NOT TESTED: an xApp of ricxappframe: FERRIC_RICXAPPFRAME_PYTHON does not name a Python that has it; \
+             scripts/northbound does"
         );
         return;
     };
