@@ -46,6 +46,7 @@ pub use configuration::{
     UeChannels, UeConfig, UeConfigs, UeStateChange, UeStateChangeKind,
 };
 pub use message::{Body, Direction, Echo, Hello, Kind, Message};
+pub use protobuf::{MAX_ITEMS, WireError};
 pub use scheduling::{
     DlBroadcast, DlData, DlDci, DlMacConfig, DlRandomAccessResponse, OfdmSymbols, RlcPdu, RlcPduBlock,
 };
@@ -55,7 +56,6 @@ pub use statistics::{
     ReportFrequency, RlcBuffer, RrcMeasurements, Statistics, StatisticsRequest, UeStatistics, WidebandCqi, cell_flags,
     ue_flags,
 };
-pub use protobuf::{MAX_ITEMS, WireError};
 
 /// The TCP port of controllers by default.
 pub const DEFAULT_PORT: u16 = 2210;

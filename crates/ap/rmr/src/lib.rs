@@ -1,8 +1,8 @@
 //! RMR, the message router between xApps and the platform components of the O-RAN reference platform: its messages over TCP, its
 //! route tables, and the message types of the platform.
 //!
-//! A sender looks up the endpoint of a message in its [`RouteTable`] by message type and subscription id, connects to it and sends. The
-//! receiver may return an answer on the same connection. A route manager sends the tables as messages of type
+//! A sender looks up the endpoint of a message in its [`RouteTable`] by message type and subscription id, connects to it and
+//! sends. The receiver may return an answer on the same connection. A route manager sends the tables as messages of type
 //! [`MessageType::TABLE_DATA`], on request or when they change.
 //!
 //! | module | content |
@@ -14,8 +14,8 @@
 //! The library does no input or output. On a stream, the first four octets of a message are its length: see [`message`].
 //!
 //! # Bounds
-//! Reading takes time and memory in proportion to the octets; a length that does not fit into the message is an error. Tables have the
-//! bounds of [`table`].
+//! Reading takes time and memory in proportion to the octets; a length that does not fit into the message is an error. Tables
+//! have the bounds of [`table`].
 //!
 //! # Example
 //!

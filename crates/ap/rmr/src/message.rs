@@ -302,6 +302,33 @@ pub fn set_payload_octets(header: &mut [u8], payload_octets: usize) {
     header[at..at + 4].copy_from_slice(&(payload_octets as u32).to_be_bytes()); // less than `whole`
 }
 
+/// A field of a fixed length in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The transaction id, 32 octets.
+    Transaction,
+    /// The source, 64 octets with the end of the text.
+    Source,
+    /// The managed entity, 32 octets with the end of the text.
+    Meid,
+    /// The source address, 64 octets with the end of the text.
+    SourceAddress,
+}
+
+/// Returns the octets of a field in what [`Header::write`] has written.
+///
+/// # Panics
+/// If `header` was not written so.
+pub fn field_mut(header: &mut [u8], field: Field) -> &mut [u8] {
+    let range = match field {
+        Field::Transaction => at::TRANSACTION,
+        Field::Source => at::SOURCE,
+        Field::Meid => at::MEID,
+        Field::SourceAddress => at::ADDRESS,
+    };
+    &mut header[TRANSPORT_OCTETS..][range]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,7 +377,10 @@ mod tests {
         let message = Message::read(&octets).unwrap();
         assert_eq!((message.kind, message.subscription_id, message.flags), (MessageType::INDICATION, 7, CALL_FLAG));
         assert_eq!((message.source(), message.source_address()), ("ric:4560", "10.0.0.1:4560"));
-        assert_eq!((message.meid(), message.trace, message.data), ("gnb_001_001_00000e00", &b"trace"[..], &[9, 0, 0, 0][..]));
+        assert_eq!(
+            (message.meid(), message.trace, message.data),
+            ("gnb_001_001_00000e00", &b"trace"[..], &[9, 0, 0, 0][..])
+        );
         assert_eq!(message.payload, b"payload");
         let answer = message.answer(MessageType::CONTROL_ACKNOWLEDGE, "me:1");
         let octets = written(&answer, b"");
@@ -379,6 +409,23 @@ mod tests {
     }
 
     #[test]
+    fn fields_can_be_changed_in_place() {
+        let mut octets = written(&example(), b"payload");
+        field_mut(&mut octets, Field::Transaction).fill(7);
+        for (field, text) in [(Field::Source, "a:1"), (Field::Meid, "b"), (Field::SourceAddress, "c:3")] {
+            let octets = field_mut(&mut octets, field);
+            octets.fill(0);
+            fill(octets, text);
+        }
+        let message = Message::read(&octets).unwrap();
+        assert_eq!(
+            (message.transaction, message.source(), message.meid(), message.source_address()),
+            (&[7; 32][..], "a:1", "b", "c:3")
+        );
+        assert_eq!((message.payload, message.trace), (&b"payload"[..], &b"trace"[..]));
+    }
+
+    #[test]
     fn message_of_version_2_has_no_source_address() {
         let mut octets = written(&example(), b"payload");
         octets.drain(50 + 216..50 + 280);
@@ -394,7 +441,13 @@ mod tests {
         for length in 0..octets.len() {
             assert!(Message::read(&octets[..length]).is_err(), "{length} octets");
         }
-        for (at, field) in [(4, "payload length"), (196, "header length"), (200, "trace data length"), (204, "data length"), (208, "second data length")] {
+        for (at, field) in [
+            (4, "payload length"),
+            (196, "header length"),
+            (200, "trace data length"),
+            (204, "data length"),
+            (208, "second data length"),
+        ] {
             for value in [0x7FFF_FFFF_u32, u32::MAX, 1000] {
                 let mut octets = octets.clone();
                 octets[50 + at..50 + at + 4].copy_from_slice(&value.to_be_bytes());
@@ -413,7 +466,10 @@ mod tests {
         }
         let mut short = octets.clone();
         short[50 + 196..50 + 200].copy_from_slice(&216_u32.to_be_bytes());
-        assert!(matches!(Message::read(&short), Err(MessageError::Length { field: "header length", .. })), "too short for version 3");
+        assert!(
+            matches!(Message::read(&short), Err(MessageError::Length { field: "header length", .. })),
+            "too short for version 3"
+        );
     }
 
     #[test]

@@ -10,9 +10,9 @@
 //! | `meid_map\|start[\|ID]`, `meid_map\|end[\|COUNT[\|MD5]]` | a change of the owners of managed entities |
 //! | `mme_ar\|OWNER\|MEID…`, `mme_del\|MEID…` | the owner of managed entities; managed entities without owner |
 //!
-//! `GROUPS` are separated by `;`, and a message goes to one endpoint of each; endpoints of a group, `HOST:PORT`, are separated by `,`, and
-//! have their turn one after the other. `%meid` instead of groups is the owner of the message's managed entity. An endpoint does not
-//! send to itself, so that a table cannot let a message return. The checksum is not verified.
+//! `GROUPS` are separated by `;`, and a message goes to one endpoint of each; endpoints of a group, `HOST:PORT`, are separated by
+//! `,`, and have their turn one after the other. `%meid` instead of groups is the owner of the message's managed entity. An
+//! endpoint does not send to itself, so that a table cannot let a message return. The checksum is not verified.
 //!
 //! A table is used as a whole or not at all: with a record that is malformed or beyond a bound, or another number of records than
 //! stated, the former table stays.
@@ -74,8 +74,8 @@ pub struct RouteTable {
 }
 
 impl RouteTable {
-    /// Passes each endpoint that a message goes to: one of each group, the next in turn. A subscription without a route of its own has
-    /// that of its message type.
+    /// Passes each endpoint that a message goes to: one of each group, the next in turn. A subscription without a route of its
+    /// own has that of its message type.
     ///
     /// # Errors
     /// If there is none.
@@ -171,8 +171,8 @@ pub struct TableReader {
 }
 
 impl TableReader {
-    /// A reader with an empty table. `own` are the endpoints under which others know it: records with senders are used if one of them
-    /// is among those, and they do not become the destination of a route.
+    /// A reader with an empty table. `own` are the endpoints under which others know it: records with senders are used if one of
+    /// them is among those, and they do not become the destination of a route.
     #[must_use]
     pub fn new(own: Vec<String>) -> Self {
         TableReader { own, ..TableReader::default() }

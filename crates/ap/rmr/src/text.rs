@@ -61,8 +61,8 @@ impl TableText {
         }
     }
 
-    /// Adds a route: messages of a type and a subscription, or [`NO_SUBSCRIPTION`], go to an endpoint of each group, in turn. Groups
-    /// are separated by `;`, their endpoints by `,`.
+    /// Adds a route: messages of a type and a subscription, or [`NO_SUBSCRIPTION`], go to an endpoint of each group, in turn.
+    /// Groups are separated by `;`, their endpoints by `,`.
     pub fn route(&mut self, kind: MessageType, subscription_id: i32, groups: &str) {
         self.records += 1;
         self.line(format_args!("mse|{}|{subscription_id}|{groups}", kind.0));

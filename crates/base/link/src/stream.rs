@@ -37,7 +37,8 @@ impl StreamLink {
         StreamLink {
             socket,
             untried,
-            outbox: Outbox::new(config.framing == Framing::Prefix, config.outbox_octets).within(config.send_budget.as_ref()),
+            outbox: Outbox::new(config.framing == Framing::Prefix, config.outbox_octets)
+                .within(config.send_budget.as_ref()),
             deframer: Deframer::new(config.max_pdu_octets)
                 .framed_by(config.framing)
                 .within(config.receive_budget.as_ref()),

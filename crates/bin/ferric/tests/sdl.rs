@@ -9,8 +9,7 @@ use program::{File, Program, run};
 use serde_json::json;
 use testkit::http::Service;
 
-const RIC: [&str; 7] =
-    ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"];
+const RIC: [&str; 7] = ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"];
 
 fn start(more: &[&str]) -> (Program, SocketAddr, Service) {
     let arguments: Vec<&str> = RIC.iter().chain(more).copied().collect();
@@ -41,7 +40,8 @@ fn store_and_policies_survive_a_restart_and_rights_are_those_of_the_file() {
     let mut client = TcpStream::connect(sdl).unwrap();
     exchange(&mut client, "AUTH xapp 0123456789abcdef", "+OK\r\n");
     exchange(&mut client, "SET {xapp},key value", "+OK\r\n");
-    let policy_type = json!({ "name": "t", "description": "d", "policy_type_id": 1, "create_schema": { "type": "object" } });
+    let policy_type =
+        json!({ "name": "t", "description": "d", "policy_type_id": 1, "create_schema": { "type": "object" } });
     rest.request("PUT", "/A1-P/v2/policytypes/1", policy_type).expect(201);
     rest.request("PUT", "/A1-P/v2/policytypes/1/policies/one", json!({ "a": 1 })).expect(202);
     exchange(&mut client, "GET {A1m_ns},a1.policy_instance.1.one", "$7\r\n{\"a\":1}\r\n");

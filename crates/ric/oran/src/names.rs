@@ -1,9 +1,9 @@
 //! The names of E2 nodes in the reference platform: `gnb_001_001_00000e00`.
 //!
 //! A name is the kind of the node, its PLMN, and its identity in hexadecimal digits, as the E2 termination of the platform writes
-//! them. xApps find nodes by it, and it is the managed entity of RMR messages. Its form has properties that names of one's own would
-//! not have: of an MNC with three digits the last one comes first, a long kind cuts the PLMN, and a gNB-CU-UP and a gNB-DU with the
-//! same number differ in their kind only.
+//! them. xApps find nodes by it, and it is the managed entity of RMR messages. Its form has properties that names of one's own
+//! would not have: of an MNC with three digits the last one comes first, a long kind cuts the PLMN, and a gNB-CU-UP and a gNB-DU
+//! with the same number differ in their kind only.
 
 use std::fmt::Write;
 
@@ -101,7 +101,11 @@ mod tests {
         assert_eq!(ran_name(&gnb(plmn, 0x19B, 22)), "gnb_001_001_00019b");
         // an example of the platform's documentation: 208 92, 303030
         assert_eq!(ran_name(&gnb(PlmnIdentity::from_codes(208, 92, 2), 0x30_3030, 24)), "gnb_208_092_303030");
-        assert_eq!(ran_name(&gnb(PlmnIdentity::from_codes(310, 410, 3), 1, 24)), "gnb_310_041_000001", "digit 3 comes first");
+        assert_eq!(
+            ran_name(&gnb(PlmnIdentity::from_codes(310, 410, 3), 1, 24)),
+            "gnb_310_041_000001",
+            "digit 3 comes first"
+        );
     }
 
     #[test]

@@ -84,7 +84,8 @@ fn policy_is_validated_delivered_and_its_status_fed_back() {
     let not_enforced = json!({ "enforceStatus": "NOT_ENFORCED", "enforceReason": "OTHER_REASON" });
     assert_eq!(rest.request("GET", &status, None).expect(200), not_enforced);
     let answer = |handler: &str, status: &str| {
-        let answer = json!({ "policy_type_id": 20008, "policy_instance_id": "one", "handler_id": handler, "status": status });
+        let answer =
+            json!({ "policy_type_id": 20008, "policy_instance_id": "one", "handler_id": handler, "status": status });
         a1.handle_response(format!("{answer}\0\0").as_bytes())
     };
     answer("ts", "ERROR").unwrap();
@@ -122,16 +123,19 @@ fn bad_types_and_policies_are_refused_and_change_nothing() {
         rest.request("PUT", TYPE, Some(&document))
     };
     put_type(&rest, &|document| document["policy_type_id"] = json!(7)).expect_problem(400, &["policy_type_id: 7"]);
-    put_type(&rest, &|document| document["create_schema"]["type"] = json!("nonsense")).expect_problem(400, &["create_schema: "]);
+    put_type(&rest, &|document| document["create_schema"]["type"] = json!("nonsense"))
+        .expect_problem(400, &["create_schema: "]);
     put_type(&rest, &|document| document["create_schema"]["$ref"] = json!("http://other.example/"))
         .expect_problem(400, &["not a part of the schema"]);
-    put_type(&rest, &|document| document["description"] = json!("x".repeat(70_000))).expect_problem(413, &["65536 octets"]);
+    put_type(&rest, &|document| document["description"] = json!("x".repeat(70_000)))
+        .expect_problem(413, &["65536 octets"]);
     put_type(&rest, &|document| document["nam"] = json!("x")).expect_problem(422, &["did you mean `name`?"]);
     for path in ["/A1-P/v2/policytypes/0", "/A1-P/v2/policytypes/x", "/A1-P/v2/policytypes/99999999999"] {
         let status = rest.request("PUT", path, Some(&policy_type())).status;
         assert!(matches!(status, 400 | 404), "{path}: {status}");
     }
-    rest.request("PUT", &format!("{TYPE}/policies/one"), Some(&json!({ "threshold": 1 }))).expect_problem(404, &["20008"]);
+    rest.request("PUT", &format!("{TYPE}/policies/one"), Some(&json!({ "threshold": 1 })))
+        .expect_problem(404, &["20008"]);
     rest.request("PUT", TYPE, Some(&policy_type())).expect(201);
     rest.request("PUT", TYPE, Some(&policy_type())).expect_problem(400, &["exists"]);
     let policy = format!("{TYPE}/policies/one");
@@ -147,10 +151,16 @@ fn bad_types_and_policies_are_refused_and_change_nothing() {
     rest.request("PUT", &policy, Some(&json!([]))).expect_problem(422, &["not a JSON object"]);
     let long = format!("{TYPE}/policies/{}", "x".repeat(129));
     rest.request("PUT", &long, Some(&json!({ "threshold": 5 }))).expect_problem(400, &["1 to 128 graphic"]);
-    rest.request("PUT", &format!("{TYPE}/policies/a%20b"), Some(&json!({ "threshold": 5 }))).expect_problem(400, &["graphic"]);
+    rest.request("PUT", &format!("{TYPE}/policies/a%20b"), Some(&json!({ "threshold": 5 })))
+        .expect_problem(400, &["graphic"]);
     rest.request("GET", &policy, None).expect_problem(404, &["no policy `one`"]);
     rest.request("DELETE", &policy, None).expect_problem(404, &["no policy `one`"]);
-    for message in [&b""[..], b"{}", b"[]", b"{\"policy_type_id\":1,\"policy_instance_id\":\"x\",\"handler_id\":\"\",\"status\":\"OK\"}"] {
+    for message in [
+        &b""[..],
+        b"{}",
+        b"[]",
+        b"{\"policy_type_id\":1,\"policy_instance_id\":\"x\",\"handler_id\":\"\",\"status\":\"OK\"}",
+    ] {
         assert!(a1.handle_response(message).is_err(), "{}", String::from_utf8_lossy(message));
     }
     assert!(a1.handle_query(b"{\"policy_type_id\":1}", &mut |_| ()).is_err());

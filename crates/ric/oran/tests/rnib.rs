@@ -204,7 +204,9 @@ for message in (identity, node):
 assert node.global_nb_id == identity.global_nb_id
 ";
     let Some(python) = std::env::var_os("FERRIC_SDL_PYTHON") else {
-        println!("NOT TESTED: R-NIB by the messages of ricxappframe: FERRIC_SDL_PYTHON does not name a Python that has them");
+        println!(
+            "NOT TESTED: R-NIB by the messages of ricxappframe: FERRIC_SDL_PYTHON does not name a Python that has them"
+        );
         return;
     };
     let Address::Tcp { host, port } = running.sdl.address() else { panic!("{}", running.sdl.address()) };

@@ -15,7 +15,8 @@ pub struct OranConfig {
     pub rmr: Option<Address>,
     /// Records for the route tables of xApps beside those of the RIC. Default: none.
     pub rmr_routes: Vec<String>,
-    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, and of the E2 manager. Default: none.
+    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, and of the E2 manager. Default:
+    /// none.
     pub rest: Option<SocketAddr>,
 }
 

@@ -135,7 +135,10 @@ impl fmt::Display for LineFault {
                  `openssl rand -hex 32` generates one"
             ),
             LineFault::Right => {
-                write!(f, "a right is `read:NAMESPACE` or `write:NAMESPACE`, `*` is every namespace; there are 1 to {MAX_RIGHTS}")
+                write!(
+                    f,
+                    "a right is `read:NAMESPACE` or `write:NAMESPACE`, `*` is every namespace; there are 1 to {MAX_RIGHTS}"
+                )
             }
             LineFault::Repeated => f.write_str("an earlier line has the same name or token"),
         }

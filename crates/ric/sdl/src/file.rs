@@ -43,7 +43,11 @@ impl fmt::Display for FileError {
                 write!(f, "{} is not a store of the shared data layer: choose another file", path.display())
             }
             FileError::TooLarge(path) => {
-                write!(f, "the keys in {} exceed the bounds of the store: raise max_octets or max_namespace_percent", path.display())
+                write!(
+                    f,
+                    "the keys in {} exceed the bounds of the store: raise max_octets or max_namespace_percent",
+                    path.display()
+                )
             }
         }
     }
@@ -135,7 +139,8 @@ impl StoreFile {
                     Undo::Entry(..) => {}
                     // a key that was replaced later or before
                     Undo::Added(key, member) | Undo::Removed(key, member) => {
-                        let has = |entry: &Entry| matches!(&entry.value, Value::Members(members) if members.contains(member));
+                        let has =
+                            |entry: &Entry| matches!(&entry.value, Value::Members(members) if members.contains(member));
                         let row = member_row(key, member);
                         if store.stored(key).is_some_and(has) {
                             members.insert(row.as_slice(), ())?;
@@ -278,7 +283,10 @@ mod tests {
         std::fs::write(&path.0, "no database").unwrap();
         assert!(matches!(StoreFile::open(&path.0, &mut Store::new(LIMITS)), Err(FileError::Database(..))));
         for other in ["/dev/zero", "/tmp", "/nonexistent/store"] {
-            assert!(matches!(StoreFile::open(Path::new(other), &mut Store::new(LIMITS)), Err(FileError::Open(..))), "{other}");
+            assert!(
+                matches!(StoreFile::open(Path::new(other), &mut Store::new(LIMITS)), Err(FileError::Open(..))),
+                "{other}"
+            );
         }
     }
 

@@ -97,7 +97,9 @@ impl Config {
     pub fn address(url: &str) -> Result<Address, String> {
         match Address::from_url(url, DEFAULT_PORT).map_err(|error| error.to_string())? {
             address @ (Address::Tcp { .. } | Address::Unix(_)) => Ok(address),
-            address => Err(format!("clients of the shared data layer connect over TCP or a Unix socket, not to {address}")),
+            address => {
+                Err(format!("clients of the shared data layer connect over TCP or a Unix socket, not to {address}"))
+            }
         }
     }
 }
@@ -156,7 +158,9 @@ impl Sdl {
         let file = file.map_err(Error::File)?;
         let (listener, address) = listen(&config.address)?;
         if !address.is_local() && !config.is_protected {
-            warn!("tokens and values of the shared data layer at {address} are not encrypted: use IPsec (ipsec = true)");
+            warn!(
+                "tokens and values of the shared data layer at {address} are not encrypted: use IPsec (ipsec = true)"
+            );
         }
         let poll = Poll::new().map_err(Error::System)?;
         poll.add(&listener, LISTENER, Interest::READ).map_err(Error::System)?;
@@ -223,7 +227,9 @@ fn listen(address: &Address) -> Result<(Listener, Address), Error> {
         }
         Address::Unix(path) => {
             // a socket that nobody listens at is left of an earlier run
-            if std::os::unix::net::UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            if std::os::unix::net::UnixStream::connect(path)
+                .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+            {
                 std::fs::remove_file(path).map_err(failed)?;
             }
             let listener = std::os::unix::net::UnixListener::bind(path).map_err(failed)?;

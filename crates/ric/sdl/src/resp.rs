@@ -36,7 +36,10 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Type(octet) => write!(f, "a request is an array of bulk strings, and begins with `*` or `$`, not with octet {octet:#04x}"),
+            Fault::Type(octet) => write!(
+                f,
+                "a request is an array of bulk strings, and begins with `*` or `$`, not with octet {octet:#04x}"
+            ),
             Fault::Line => f.write_str("a length is not a decimal number with CR LF behind it"),
             Fault::End => f.write_str("a bulk string does not end with CR LF where its length says so"),
             Fault::Arguments => f.write_str("the array of a request has no elements or too many"),

@@ -29,7 +29,8 @@ fn rejected(text: &str) -> String {
 #[test]
 fn route_of_the_subscription_precedes_that_of_the_type() {
     let mut reader = reader(
-        "newrt | start | t1 # a comment\n# another\n\nmse|12050|7|app0:4560\r\nrte|12050|app1:4560\nrte|20|app2:1|9\nnewrt|end|3\n",
+        "newrt | start | t1 # a comment\n# another\n\nmse|12050|7|app0:4560\r\n\
+         rte|12050|app1:4560\nrte|20|app2:1|9\nnewrt|end|3\n",
     );
     assert!(reader.is_complete());
     assert_eq!(routes(&mut reader, 12050, 7, ""), Ok(vec!["app0:4560".to_owned()]));
@@ -51,7 +52,8 @@ fn one_endpoint_of_each_group_gets_a_message_in_turn() {
 #[test]
 fn records_for_other_senders_are_ignored() {
     let mut reader = reader(
-        "newrt|start\nmse|1,other:4560|-1|a:1\nmse|2,other:4560,10.0.0.9:4560|-1|a:1\nmse|3|-1|a:1\nmse|3,me:4560|-1|b:1\nnewrt|end|4\n",
+        "newrt|start\nmse|1,other:4560|-1|a:1\nmse|2,other:4560,10.0.0.9:4560|-1|a:1\n\
+         mse|3|-1|a:1\nmse|3,me:4560|-1|b:1\nnewrt|end|4\n",
     );
     assert_eq!(routes(&mut reader, 1, -1, ""), Err(NoRoute::Type));
     assert_eq!(routes(&mut reader, 2, -1, ""), Ok(vec!["a:1".to_owned()]));

@@ -247,17 +247,7 @@ impl IappContext<'_> {
         let (header, message) = (control.header.to_cow(), control.message.to_cow());
         let call = control.call_process_id.as_ref().map(|id| id.to_cow());
         let ack = control.ack_request != Some(RicControlAckRequest::NoAck);
-        self.controller.control(
-            now,
-            consumer,
-            ticket,
-            node,
-            function,
-            &header,
-            &message,
-            call.as_deref(),
-            ack,
-        )?;
+        self.controller.control(now, consumer, ticket, node, function, &header, &message, call.as_deref(), ack)?;
         Ok(ticket)
     }
 

@@ -79,19 +79,22 @@ pub fn routes(a1: &A1) -> Vec<Route> {
         Route::new(operation, move |request| answer(&a1, request))
     };
     let put_type = Operation::put(ONE_TYPE, "createPolicyType", "Create a policy type").tag("a1").role(Role::Admin);
-    let delete_type = Operation::delete(ONE_TYPE, "deletePolicyType", "Delete a policy type").tag("a1").role(Role::Admin);
+    let delete_type =
+        Operation::delete(ONE_TYPE, "deletePolicyType", "Delete a policy type").tag("a1").role(Role::Admin);
     let put = Operation::put(POLICY, "putPolicy", "Create or replace a policy").tag("a1").role(Role::Control);
     let delete = Operation::delete(POLICY, "deletePolicy", "Delete a policy").tag("a1").role(Role::Control);
     vec![
-        route(get("/A1-P/v2/healthcheck", "getA1Health", "Whether A1 is well").returns::<Map<String, Value>>("It is."), |_, _| {
-            Ok(Response::ok(Map::new()))
-        }),
+        route(
+            get("/A1-P/v2/healthcheck", "getA1Health", "Whether A1 is well").returns::<Map<String, Value>>("It is."),
+            |_, _| Ok(Response::ok(Map::new())),
+        ),
         route(get(TYPES, "getPolicyTypes", "The ids of all policy types").returns::<Vec<i32>>("The ids."), |a1, _| {
             Ok(Response::ok(a1.type_ids()))
         }),
-        route(with_type(get(ONE_TYPE, "getPolicyType", "A policy type")).returns::<PolicyType>("The type."), |a1, request| {
-            Ok(Response::ok(a1.policy_type(type_id(request)?)?))
-        }),
+        route(
+            with_type(get(ONE_TYPE, "getPolicyType", "A policy type")).returns::<PolicyType>("The type."),
+            |a1, request| Ok(Response::ok(a1.policy_type(type_id(request)?)?)),
+        ),
         route(
             with_type(put_type)
                 .takes::<PolicyType>()
@@ -111,7 +114,8 @@ pub fn routes(a1: &A1) -> Vec<Route> {
             },
         ),
         route(
-            with_type(get(POLICIES, "getPolicies", "The ids of the policies of a type")).returns::<Vec<String>>("The ids."),
+            with_type(get(POLICIES, "getPolicies", "The ids of the policies of a type"))
+                .returns::<Vec<String>>("The ids."),
             |a1, request| Ok(Response::ok(a1.instance_ids(type_id(request)?)?)),
         ),
         route(
@@ -119,10 +123,10 @@ pub fn routes(a1: &A1) -> Vec<Route> {
             |a1, request| Ok(Response::ok(a1.instance(type_id(request)?, request.parameter(1))?)),
         ),
         route(
-            with_instance(put)
-                .takes::<Map<String, Value>>()
-                .accepts("The policy is on its way to xApps.")
-                .refuses(StatusCode::BAD_REQUEST, "It does not conform to the schema of its type: `mistakes` names the members."),
+            with_instance(put).takes::<Map<String, Value>>().accepts("The policy is on its way to xApps.").refuses(
+                StatusCode::BAD_REQUEST,
+                "It does not conform to the schema of its type: `mistakes` names the members.",
+            ),
             |a1, request| {
                 let policy = Value::Object(request.json()?);
                 a1.put(type_id(request)?, request.parameter(1), policy)?;

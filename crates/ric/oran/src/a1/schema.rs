@@ -26,7 +26,10 @@ impl Schema {
         if schema.get("$schema").is_none() {
             options = options.with_draft(Draft::Draft7);
         }
-        options.build(schema).map(Schema).map_err(|error| shortened(&format!("{}: {error}", place(error.schema_path()))))
+        options
+            .build(schema)
+            .map(Schema)
+            .map_err(|error| shortened(&format!("{}: {error}", place(error.schema_path()))))
     }
 
     /// Returns what is wrong with a policy: the member and why, nothing if it conforms.
@@ -151,7 +154,10 @@ mod tests {
 
     #[test]
     fn schema_that_could_take_long_or_leave_the_document_is_refused() {
-        assert!(refusal(&json!({ "$ref": "#/definitions/a", "definitions": { "a": { "$ref": "#/definitions/a" } } })).contains("itself"));
+        assert!(
+            refusal(&json!({ "$ref": "#/definitions/a", "definitions": { "a": { "$ref": "#/definitions/a" } } }))
+                .contains("itself")
+        );
         let mutual = json!({
             "properties": { "x": { "$ref": "#/definitions/a" } },
             "definitions": { "a": { "items": { "$ref": "#/definitions/b" } }, "b": { "items": { "$ref": "#/definitions/a" } } },
@@ -178,6 +184,9 @@ mod tests {
         let text = refusal(&json!({ "properties": { "a": { "type": "nonsense" } } }));
         assert!(text.starts_with('/'), "{text}");
         assert!(!refusal(&json!({ "properties": { "a": { "pattern": "(" } } })).is_empty());
-        assert!(Schema::new(&json!({ "properties": { "id": { "type": "string" } } })).is_ok(), "a member that is named id");
+        assert!(
+            Schema::new(&json!({ "properties": { "id": { "type": "string" } } })).is_ok(),
+            "a member that is named id"
+        );
     }
 }

@@ -40,7 +40,9 @@ impl PolicyLink for SdlLink {
     fn deliver(&self, request: &PolicyRequest<'_>) -> bool {
         let key = key(&format!("{INSTANCE_PREFIX}{}.{}", request.policy_type_id, request.policy_instance_id));
         let change = match request.operation {
-            Operation::Create | Operation::Update => Change::Set { key, octets: request.payload.to_string().into_bytes() },
+            Operation::Create | Operation::Update => {
+                Change::Set { key, octets: request.payload.to_string().into_bytes() }
+            }
             Operation::Delete => Change::Remove { key },
         };
         self.0.apply(vec![change, publish(request)])
@@ -98,7 +100,10 @@ fn restored(handle: &Handle) -> Policies {
         let document = serde_json::from_slice::<PolicyType>(octets).ok();
         let restored = document.map(|document| policies.create_type(document.policy_type_id, document));
         if !matches!(restored, Some(Ok(()))) {
-            warn!("A1: the policy type {} in the shared data layer is none: it is ignored", String::from_utf8_lossy(id));
+            warn!(
+                "A1: the policy type {} in the shared data layer is none: it is ignored",
+                String::from_utf8_lossy(id)
+            );
         }
     }
     for (name, octets) in named(INSTANCE_PREFIX) {

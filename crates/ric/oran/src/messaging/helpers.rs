@@ -1,7 +1,7 @@
 //! Threads for what takes time: names are resolved, and xApps are notified by HTTP.
 //!
-//! All that concerns a host is done by one thread, in order. A host that does not answer delays those that share its thread, each time by
-//! at most [`TIMEOUT`] for each attempt.
+//! All that concerns a host is done by one thread, in order. A host that does not answer delays those that share its thread, each
+//! time by at most [`TIMEOUT`] for each attempt.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -72,8 +72,8 @@ impl Helpers {
         self.resolved.try_recv().ok()
     }
 
-    /// Posts a document to an xApp, and tries again if nobody listens. A document for which there is no room, or that cannot be posted, is
-    /// lost, with a line in the log.
+    /// Posts a document to an xApp, and tries again if nobody listens. A document for which there is no room, or that cannot be
+    /// posted, is lost, with a line in the log.
     pub fn notify(&self, host: &str, port: u16, path: &'static str, document: Value) {
         let shown = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let url = format!("http://{shown}:{port}");

@@ -120,12 +120,8 @@ impl Messaging {
         }
         self.asked = now;
         for connection in self.links.to_endpoints() {
-            let to = ReplyTo {
-                connection,
-                transaction: HEALTH_TRANSACTION.to_vec(),
-                data: Vec::new(),
-                meid: String::new(),
-            };
+            let to =
+                ReplyTo { connection, transaction: HEALTH_TRANSACTION.to_vec(), data: Vec::new(), meid: String::new() };
             self.answer(&to, NO_SUBSCRIPTION, &(MessageType::HEALTH_CHECK_REQUEST, Vec::new()));
         }
         let endpoints = self.links.endpoints();
@@ -192,12 +188,8 @@ impl Messaging {
             Ok(content) => content,
             Err(why) => return self.complain(connection, &format!("a subscription request is dropped: {why}")),
         };
-        let reference = Reference {
-            request_id: content.request_id,
-            function: content.function,
-            call_process_id: None,
-            version,
-        };
+        let reference =
+            Reference { request_id: content.request_id, function: content.function, call_process_id: None, version };
         let actions: Vec<_> = content.spec.actions.iter().map(|action| action.id).collect();
         let reply = ReplyTo::of(connection, message);
         let endpoint = self.endpoint_of_sender(connection, message);
@@ -244,7 +236,10 @@ impl Messaging {
         let endpoint = self.endpoint_of_sender(connection, message);
         let is_known = endpoint.is_some_and(|endpoint| self.unsubscribe_rmr(&endpoint, request_id, function, ric));
         if !is_known {
-            self.complain(connection, &format!("a deletion is refused: it has no subscription {}", request_id.instance));
+            self.complain(
+                connection,
+                &format!("a deletion is refused: it has no subscription {}", request_id.instance),
+            );
         }
         let reference = Reference { request_id, function, call_process_id: None, version };
         if let Some(answer) = pdus::deletion_answer(&reference, is_known) {

@@ -206,7 +206,9 @@ mod tests {
 
     #[test]
     fn only_reports_are_shared() {
-        for (kind, is_shared) in [(RicActionType::Report, true), (RicActionType::Insert, false), (RicActionType::Policy, false)] {
+        for (kind, is_shared) in
+            [(RicActionType::Report, true), (RicActionType::Insert, false), (RicActionType::Policy, false)]
+        {
             let mut merging = Merging::default();
             let id = merging.add(Ticket(1), merged(kind, vec![]));
             let equal = merging.equal(NodeId(1), RanFunctionId(2), &spec(kind));

@@ -1,8 +1,8 @@
 //! Messaging: xApps of the reference platform over RMR.
 //!
-//! The RIC is the route manager, the subscription manager and the E2 termination in one: an xApp connects to it, requests a route table,
-//! and finds there that its requests go to the RIC. Indications are sent to the endpoint of the xApp, at which it listens; the PDU is that
-//! of the node, octet by octet, behind a header that is made once for each subscription.
+//! The RIC is the route manager, the subscription manager and the E2 termination in one: an xApp connects to it, requests a route
+//! table, and finds there that its requests go to the RIC. Indications are sent to the endpoint of the xApp, at which it listens;
+//! the PDU is that of the node, octet by octet, behind a header that is made once for each subscription.
 //!
 //! | message | from | what the RIC does |
 //! |---|---|---|
@@ -16,8 +16,8 @@
 //!
 //! Answers use the connection of the request. A message of another type has no route here: it is dropped and logged.
 //!
-//! The app runs on the event loop of the RIC with an epoll instance of its own, so that an indication takes no way through another
-//! thread. Each connection is written once per iteration.
+//! The app runs on the event loop of the RIC with an epoll instance of its own, so that an indication takes no way through
+//! another thread. Each connection is written once per iteration.
 
 mod helpers;
 mod incoming;
@@ -136,7 +136,8 @@ impl MessagingSetup {
         let address = listener.local_address().clone();
         if !address.is_local() && !self.is_protected {
             warn!(
-                "xApps at {address} are not authenticated, as RMR has no means for it: let only them reach it, or use IPsec (ipsec = true)"
+                "xApps at {address} are not authenticated, as RMR has no means for it: let \
+                 only them reach it, or use IPsec (ipsec = true)"
             );
         }
         let log = server.log_budget();

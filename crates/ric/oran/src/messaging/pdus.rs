@@ -82,7 +82,8 @@ pub(crate) fn read_deletion(payload: &[u8], version: Version) -> Result<(RicRequ
     }
 }
 
-/// Encodes a message. It has no content that its version cannot carry, and nothing that is too long: what it repeats has been decoded.
+/// Encodes a message. It has no content that its version cannot carry, and nothing that is too long: what it repeats has been
+/// decoded.
 fn encoded(kind: MessageType, pdu: &Pdu<'_>, version: Version) -> Option<Answer> {
     let mut octets = Vec::new();
     pdu.encode(version, &mut octets).ok()?;
@@ -151,8 +152,7 @@ pub(crate) fn subscription_failure(of: &Reference, cause: Cause, actions: &[RicA
     let failure = RicSubscriptionFailure {
         request_id: of.request_id,
         ran_function_id: of.function,
-        actions_not_admitted: is_v1
-            .then(|| actions.iter().map(|id| RicActionNotAdmitted { id: *id, cause }).collect()),
+        actions_not_admitted: is_v1.then(|| actions.iter().map(|id| RicActionNotAdmitted { id: *id, cause }).collect()),
         cause: (!is_v1).then_some(cause),
         criticality_diagnostics: None,
     };

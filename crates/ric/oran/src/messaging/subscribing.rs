@@ -79,7 +79,8 @@ impl Records {
         let limit_of_host = MAX_SUBSCRIPTIONS * MAX_OF_HOST_PERCENT / 100;
         if self.all.len() >= MAX_SUBSCRIPTIONS || of_host >= limit_of_host {
             return Err(Problem::unavailable(format!(
-                "there are {} subscriptions, {of_host} of this host; {MAX_SUBSCRIPTIONS} and {limit_of_host} are allowed: delete some",
+                "there are {} subscriptions, {of_host} of this host; \
+                 {MAX_SUBSCRIPTIONS} and {limit_of_host} are allowed: delete some",
                 self.all.len()
             )));
         }
@@ -222,12 +223,7 @@ impl Messaging {
         let cause = Cause::Misc(ferric::e2ap::CauseMisc::Unspecified);
         self.fail(
             id,
-            &Fault {
-                text: format!("the subscription has ended: {end}"),
-                source: "E2Node",
-                is_timeout: false,
-                cause,
-            },
+            &Fault { text: format!("the subscription has ended: {end}"), source: "E2Node", is_timeout: false, cause },
         );
     }
 
@@ -267,7 +263,12 @@ impl Messaging {
     }
 
     /// Removes shares of a subscription.
-    fn remove_shares(&mut self, id: MergedId, is_removed: impl FnMut(&Holder<Owner>) -> bool, ric: &mut IappContext<'_>) {
+    fn remove_shares(
+        &mut self,
+        id: MergedId,
+        is_removed: impl FnMut(&Holder<Owner>) -> bool,
+        ric: &mut IappContext<'_>,
+    ) {
         let (endpoints, is_unused) = self.merging.remove_shares(id, is_removed);
         for endpoint in endpoints {
             self.links.release(endpoint);
@@ -340,16 +341,12 @@ impl Messaging {
         }
     }
 
-    /// Accepts a request to subscribe by REST. Returns it with its id; [`Messaging::request_shares`] then does what it asks for. A request
-    /// that equals an earlier one is that one.
+    /// Accepts a request to subscribe by REST. Returns it with its id; [`Messaging::request_shares`] then does what it asks for.
+    /// A request that equals an earlier one is that one.
     ///
     /// # Errors
     /// If there is no such node, no room, or another request with this id.
-    pub(crate) fn accept(
-        &mut self,
-        params: Params,
-        host: IpAddr,
-    ) -> Result<Accepted, Problem> {
+    pub(crate) fn accept(&mut self, params: Params, host: IpAddr) -> Result<Accepted, Problem> {
         let Some((node, _)) = self.node(&params.meid) else {
             let detail = format!("there is no node `{}`: it has not set up, or is lost", params.meid);
             return Err(Problem::unavailable(detail));
@@ -389,8 +386,8 @@ impl Messaging {
         Ok(Accepted { id, number, node })
     }
 
-    /// Requests what an accepted request wants and does not have; the xApp is notified of each outcome. What it has already is notified
-    /// again.
+    /// Requests what an accepted request wants and does not have; the xApp is notified of each outcome. What it has already is
+    /// notified again.
     pub(crate) fn request_shares(&mut self, accepted: &Accepted, ric: &mut IappContext<'_>) {
         let Accepted { number, node, .. } = *accepted;
         let Some(params) = self.records.all.get(&number).map(|record| Arc::clone(&record.params)) else { return };
@@ -442,7 +439,11 @@ impl Messaging {
             Some(Overview {
                 id: merged.active.as_ref()?.request_id.instance,
                 meid: self.names.get(&merged.node)?.clone(),
-                endpoints: merged.endpoints().into_iter().map(|endpoint| self.links.name(endpoint).to_owned()).collect(),
+                endpoints: merged
+                    .endpoints()
+                    .into_iter()
+                    .map(|endpoint| self.links.name(endpoint).to_owned())
+                    .collect(),
                 instances: Vec::new(),
             })
         };

@@ -8,11 +8,11 @@
 //! | `GET /ric/v1/endpoints` | the endpoints of xApps, with what was sent to them; not one of the platform |
 //!
 //! `ricxappframe` posts to the base of these paths and deletes below it, with either of them as its URL; so `POST /ric/v1`, and
-//! `GET` and `DELETE` below `/ric/v1/subscriptions/subscriptions`, are the same. It writes its own names of members (`client_endpoint`),
-//! which are read like those of the platform (`ClientEndpoint`).
+//! `GET` and `DELETE` below `/ric/v1/subscriptions/subscriptions`, are the same. It writes its own names of members
+//! (`client_endpoint`), which are read like those of the platform (`ClientEndpoint`).
 //!
-//! A notification is `POST http://HOST:HTTPPORT/ric/v1/subscriptions/response` to the client endpoint. Indications go to its RMR port; its
-//! host is that of the client endpoint with `http` replaced by `rmr`, as the platform names services.
+//! A notification is `POST http://HOST:HTTPPORT/ric/v1/subscriptions/response` to the client endpoint. Indications go to its RMR
+//! port; its host is that of the client endpoint with `http` replaced by `rmr`, as the platform names services.
 
 pub(crate) mod document;
 

@@ -183,9 +183,8 @@ fn oran(file: &Table<'_>) -> Result<crate::oran_host::OranConfig, ConfigError> {
         config.rmr_routes.push(record);
     }
     if let Some(address) = file.text("oran_rest", "an address and a port")? {
-        let invalid = |_| {
-            file.invalid("oran_rest", format!("`{address}` is not an address and a port, such as 127.0.0.1:8088"))
-        };
+        let invalid =
+            |_| file.invalid("oran_rest", format!("`{address}` is not an address and a port, such as 127.0.0.1:8088"));
         config.rest = Some(address.parse().map_err(invalid)?);
     }
     Ok(config)

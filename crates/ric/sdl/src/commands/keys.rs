@@ -205,11 +205,12 @@ pub(super) fn scan(call: &mut Call<'_>) -> Result<(), Refusal> {
     let mut keys = store.keys(&prefix, after.as_deref(), call.now_ms);
     for key in keys.by_ref().take(count) {
         last = Some(key.to_vec());
-        let is_of_kind = kind.as_deref().is_none_or(|kind| match store.get(key, call.now_ms).map(|entry| &entry.value) {
-            Some(Value::Octets(_)) => kind == b"string",
-            Some(Value::Members(_)) => kind == b"set",
-            None => false,
-        });
+        let is_of_kind =
+            kind.as_deref().is_none_or(|kind| match store.get(key, call.now_ms).map(|entry| &entry.value) {
+                Some(Value::Octets(_)) => kind == b"string",
+                Some(Value::Members(_)) => kind == b"set",
+                None => false,
+            });
         if is_of_kind && glob::matches(pattern, key, &mut budget)? {
             found.push(key.to_vec());
         }

@@ -42,7 +42,10 @@ impl Client {
     fn expect(&mut self, exchanges: &[(&str, &str)]) {
         for (command, reply) in exchanges {
             let got = self.run(command);
-            assert!(got == *reply || reply.ends_with('…') && got.starts_with(reply.trim_end_matches('…')), "{command}: {got}");
+            assert!(
+                got == *reply || reply.ends_with('…') && got.starts_with(reply.trim_end_matches('…')),
+                "{command}: {got}"
+            );
         }
     }
 
@@ -340,7 +343,8 @@ fn connection_is_named_and_described() {
 
 #[test]
 fn subscriptions_are_confirmed_and_bounded() {
-    let mut client = Client::with(Limits { max_channels: 3, max_patterns: 1, ..Limits::default() }, AccessList::default());
+    let mut client =
+        Client::with(Limits { max_channels: 3, max_patterns: 1, ..Limits::default() }, AccessList::default());
     client.expect(&[
         ("SUBSCRIBE {a},1 {a},2", "*3 $9 subscribe $5 {a},1 :1 *3 $9 subscribe $5 {a},2 :2"),
         ("GET {a},1", "-ERR a connection with subscriptions…"),
@@ -387,13 +391,50 @@ fn rights_are_enforced_for_every_command_with_keys() {
     ]);
     // each refused: a write to what may be read, anything in another namespace, and keys without a namespace
     for command in [
-        "SET {r},1 x", "SETNX {r},1 x", "MSET {w},1 y {r},1 x", "MSETNX {w},9 y {r},1 x", "DEL {w},1 {r},1", "GETDEL {r},1",
-        "GETSET {r},1 x", "APPEND {r},1 x", "INCR {r},1", "EXPIRE {r},1 1", "PERSIST {r},1", "SADD {r},1 x", "SREM {r},1 x",
-        "SETIE {r},1 x y", "DELIE {r},1 x", "MSETPUB {w},1 y {r},c e", "MSETMPUB 1 1 {w},1 y {r},c e", "DELMPUB 1 1 {w},1 {r},c e",
-        "DELPUB {w},1 {r},c e", "SETNXMPUB {r},1 x {w},c e", "SETXXPUB {w},1 y {r},c e", "NDEL.ATOMIC {r},*", "PUBLISH {r},c e",
-        "EVAL return 1 {r},1 x", "GET {o},1", "GET 1", "MGET {r},1 {o},1", "EXISTS {o},1", "TYPE {o},1", "TTL {o},1",
-        "SMEMBERS {o},1", "SISMEMBER {o},1 x", "KEYS {o},*", "KEYS *", "KEYS {r*", "KEYS {[r]},*", "SCAN 0", "SCAN 0 MATCH {o},*",
-        "NGET.ATOMIC {o},*", "SUBSCRIBE {o},c", "SUBSCRIBE {r},c {o},c", "PSUBSCRIBE {o},*", "PSUBSCRIBE *", "DBSIZE",
+        "SET {r},1 x",
+        "SETNX {r},1 x",
+        "MSET {w},1 y {r},1 x",
+        "MSETNX {w},9 y {r},1 x",
+        "DEL {w},1 {r},1",
+        "GETDEL {r},1",
+        "GETSET {r},1 x",
+        "APPEND {r},1 x",
+        "INCR {r},1",
+        "EXPIRE {r},1 1",
+        "PERSIST {r},1",
+        "SADD {r},1 x",
+        "SREM {r},1 x",
+        "SETIE {r},1 x y",
+        "DELIE {r},1 x",
+        "MSETPUB {w},1 y {r},c e",
+        "MSETMPUB 1 1 {w},1 y {r},c e",
+        "DELMPUB 1 1 {w},1 {r},c e",
+        "DELPUB {w},1 {r},c e",
+        "SETNXMPUB {r},1 x {w},c e",
+        "SETXXPUB {w},1 y {r},c e",
+        "NDEL.ATOMIC {r},*",
+        "PUBLISH {r},c e",
+        "EVAL return 1 {r},1 x",
+        "GET {o},1",
+        "GET 1",
+        "MGET {r},1 {o},1",
+        "EXISTS {o},1",
+        "TYPE {o},1",
+        "TTL {o},1",
+        "SMEMBERS {o},1",
+        "SISMEMBER {o},1 x",
+        "KEYS {o},*",
+        "KEYS *",
+        "KEYS {r*",
+        "KEYS {[r]},*",
+        "SCAN 0",
+        "SCAN 0 MATCH {o},*",
+        "NGET.ATOMIC {o},*",
+        "SUBSCRIBE {o},c",
+        "SUBSCRIBE {r},c {o},c",
+        "PSUBSCRIBE {o},*",
+        "PSUBSCRIBE *",
+        "DBSIZE",
     ] {
         let reply = client.run(command);
         assert!(reply.starts_with("-NOPERM") || command.starts_with("EVAL"), "{command}: {reply}");
@@ -421,7 +462,11 @@ fn bounds_refuse_and_change_nothing() {
     assert!(client.run(&format!("MSET {{a}},2 x {{a}},3 {half}")).starts_with("-OOM the namespace"));
     assert!(client.run(&format!("SADD {{a}},g x {half}")).starts_with("-OOM the namespace"));
     assert!(client.run(&format!("APPEND {{a}},1 {half}")).starts_with("-OOM"));
-    client.expect(&[("KEYS *", "*1 $5 {a},1"), ("GET {a},12345678901", "$-1"), ("GET {a},1234567890123", "-ERR a key…")]);
+    client.expect(&[
+        ("KEYS *", "*1 $5 {a},1"),
+        ("GET {a},12345678901", "$-1"),
+        ("GET {a},1234567890123", "-ERR a key…"),
+    ]);
     client.expect(&[("KEYS {a},1234567890*13", "-ERR a key…"), ("PUBLISH {a},1234567890123 x", "-ERR a key…")]);
     assert_eq!(client.run("DEL {a},1"), ":1");
     client.expect(&[("MULTI", "+OK")]);

@@ -37,10 +37,8 @@ fn request_of_the_platform_is_read() {
     let action = &spec.actions[0];
     assert_eq!((action.id, action.kind), (RicActionId(1), RicActionType::Report));
     assert_eq!(action.definition.as_deref(), Some(&[0, 255][..]));
-    let subsequent = RicSubsequentAction {
-        kind: RicSubsequentActionType::Continue,
-        time_to_wait: RicTimeToWait::W10ms,
-    };
+    let subsequent =
+        RicSubsequentAction { kind: RicSubsequentActionType::Continue, time_to_wait: RicTimeToWait::W10ms };
     assert_eq!(action.subsequent, Some(subsequent));
 }
 
@@ -70,7 +68,8 @@ fn request_of_ricxappframe_is_read() {
 #[test]
 fn indications_can_be_declined() {
     let mut request = of_platform();
-    request["E2SubscriptionDirectives"] = json!({ "E2TimeoutTimerValue": 2, "E2RetryCount": 2, "RMRRoutingNeeded": false });
+    request["E2SubscriptionDirectives"] =
+        json!({ "E2TimeoutTimerValue": 2, "E2RetryCount": 2, "RMRRoutingNeeded": false });
     assert_eq!(params(request).unwrap().rmr_endpoint(), None);
     let mut request = of_platform();
     request["ClientEndpoint"]["RMRPort"] = json!(null);
