@@ -1,5 +1,5 @@
-//! Arbitrary octets as requests of Redis's protocol. What is read does not depend on the pieces in which octets arrive, and takes memory
-//! in proportion to them.
+//! Arbitrary octets as requests of Redis's protocol. What is read does not depend on the pieces in which octets arrive, and takes
+//! memory in proportion to them.
 
 #![no_main]
 

@@ -1,11 +1,11 @@
 //! Protocol buffers: varints and length-delimited fields.
 //!
 //! A message is declared once with [`message!`], with its field numbers beside its fields; what is declared is read and written.
-//! Unknown fields are skipped. A field of type `Option` is absent or present; one without is always written, which every reader of
-//! protocol buffers accepts.
+//! Unknown fields are skipped. A field of type `Option` is absent or present; one without is always written, which every reader
+//! of protocol buffers accepts.
 //!
-//! Reading takes time and memory in proportion to the octets. Lists have at most [`MAX_ITEMS`] items; further ones are checked and
-//! ignored. Messages are not nested in themselves, so the depth is that of the declarations.
+//! Reading takes time and memory in proportion to the octets. Lists have at most [`MAX_ITEMS`] items; further ones are checked
+//! and ignored. Messages are not nested in themselves, so the depth is that of the declarations.
 //!
 //! ```
 //! use protobuf::Codec;

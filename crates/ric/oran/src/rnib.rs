@@ -9,9 +9,10 @@
 //! | groups `GNB` and `ENB` | identities of nodes: messages `NbIdentity` |
 //! | `GENERAL` | `{"enableRic":true}` |
 //!
-//! The channel `RAN_CONNECTION_STATUS_CHANGE` gets `NAME_CONNECTED` and `NAME_DISCONNECTED`, `RAN_MANIPULATION` gets `NAME_ADDED`,
-//! `NAME_UPDATED` and `NAME_DELETED`. A node that is lost stays with the status DISCONNECTED, up to 1024 of them. Field numbers are
-//! those that the platform publishes.
+//! The channel `RAN_CONNECTION_STATUS_CHANGE` gets `NAME_CONNECTED` and `NAME_DISCONNECTED`, `RAN_MANIPULATION` gets
+//! `NAME_ADDED`,
+//! `NAME_UPDATED` and `NAME_DELETED`. A node that is lost stays with the status DISCONNECTED, up to 1024 of them. Field numbers
+//! are those that the platform publishes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{SystemTime, UNIX_EPOCH};

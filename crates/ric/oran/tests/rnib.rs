@@ -1,6 +1,7 @@
 //! R-NIB of a RIC with real associations, as a reader of Redis's protocol finds it.
 //!
-//! `FERRIC_SDL_PYTHON` names a Python with ricsdl and the messages of ricxappframe, which read it too; `scripts/northbound` makes it.
+//! `FERRIC_SDL_PYTHON` names a Python with ricsdl and the messages of ricxappframe, which read it too; `scripts/northbound` makes
+//! it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,7 +1,7 @@
 //! Who may read and write which namespaces.
 //!
-//! A namespace is the part of a key or a channel in braces in front of its first comma: `{ns},key`, as the SDL libraries of the O-RAN SC
-//! write it. What has no such part is of no namespace, and takes the right to all of them.
+//! A namespace is the part of a key or a channel in braces in front of its first comma: `{ns},key`, as the SDL libraries of the
+//! O-RAN SC write it. What has no such part is of no namespace, and takes the right to all of them.
 
 use std::fmt;
 use std::io;

@@ -8,7 +8,7 @@ use crate::commands::{self, Call, Command};
 use crate::hub::Hub;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
-use crate::resp::{Replies, Request};
+use crate::resp::{Replies, Request, Version};
 use crate::scripts::Scripts;
 use crate::store::Store;
 
@@ -59,6 +59,7 @@ pub struct Counts {
 pub(crate) struct Session {
     pub number: u64,
     pub rights: Arc<Rights>,
+    pub version: Version,
     pub name: Vec<u8>,
     pub channels: BTreeSet<Vec<u8>>,
     pub patterns: BTreeSet<Vec<u8>>,
@@ -87,6 +88,7 @@ impl Session {
         Session {
             number,
             rights,
+            version: Version::V2,
             name: Vec::new(),
             channels: BTreeSet::new(),
             patterns: BTreeSet::new(),
@@ -164,7 +166,7 @@ impl Engine {
         if !has_arity {
             return Err(Refusal::Arity);
         }
-        if session.has_subscriptions() && !command.is_with_subscriptions {
+        if session.version == Version::V2 && session.has_subscriptions() && !command.is_with_subscriptions {
             return Err(Refusal::Subscribed);
         }
         let is_now = session.transaction.is_none() || command.is_in_transaction;
@@ -181,7 +183,7 @@ impl Engine {
         max_reply_octets: usize,
     ) -> Result<Vec<u8>, Refusal> {
         let (changes, publications) = (self.store.changes().len(), self.publications.len());
-        let mut replies = Replies::new(max_reply_octets);
+        let mut replies = Replies::new(session.version, max_reply_octets);
         let mut call = Call { engine: &mut *self, session: &mut *session, request, replies: &mut replies, now_ms };
         let result = (command.run)(&mut call);
         let (octets, is_exceeded) = replies.into_octets();
@@ -255,7 +257,7 @@ impl Engine {
 
 /// An error in the form of a reply.
 pub(crate) fn error(refusal: &Refusal) -> Vec<u8> {
-    let mut replies = Replies::new(usize::MAX);
+    let mut replies = Replies::new(Version::V2, usize::MAX);
     replies.error(&refusal.to_string());
     replies.into_octets().0
 }

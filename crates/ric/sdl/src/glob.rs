@@ -52,8 +52,8 @@ fn one(pattern: &[u8], octet: u8, budget: &mut Budget) -> Result<Option<usize>, 
     })
 }
 
-/// Whether a class, which begins behind `[`, contains an octet; and its length with `]`. Without an end it is one to the end of the
-/// pattern.
+/// Whether a class, which begins behind `[`, contains an octet; and its length with `]`. Without an end it is one to the end of
+/// the pattern.
 fn of_class(class: &[u8], octet: u8) -> (bool, usize) {
     let is_negated = class.first() == Some(&b'^');
     let mut at = usize::from(is_negated);

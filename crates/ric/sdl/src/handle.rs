@@ -141,8 +141,8 @@ impl Handle {
         self.waker.wake();
     }
 
-    /// Returns all keys of a namespace that have octets, as they are after all changes until now. It waits for the thread of the shared
-    /// data layer; nothing if that has ended.
+    /// Returns all keys of a namespace that have octets, as they are after all changes until now. It waits for the thread of the
+    /// shared data layer; nothing if that has ended.
     #[must_use]
     pub fn read(&self, namespace: &[u8]) -> Entries {
         let (sender, receiver) = sync_channel(1);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::glob::{self, Budget};
-use crate::resp::Replies;
+use crate::resp::{Replies, Version};
 
 /// The longest pattern of channels.
 pub(crate) const MAX_PATTERN_OCTETS: usize = 128;
@@ -68,11 +68,11 @@ impl Hub {
         self.subscribers(channel) + self.matching(channel).map(|(_, clients)| clients.len()).sum::<usize>()
     }
 
-    /// Writes a message, and has it sent to all clients that get it.
+    /// Writes a message in version 2, and has it sent to all clients that get it. In version 3 its first octet is `>`.
     pub fn deliver(&self, channel: &[u8], message: &[u8], send: &mut dyn FnMut(u64, &[u8])) {
         let mut send_to = |clients: &BTreeSet<u64>, pattern: Option<&[u8]>| {
-            let mut replies = Replies::new(usize::MAX);
-            replies.array(3 + usize::from(pattern.is_some()));
+            let mut replies = Replies::new(Version::V2, usize::MAX);
+            replies.push(3 + usize::from(pattern.is_some()));
             replies.bulk(if pattern.is_some() { b"pmessage" } else { b"message" });
             if let Some(pattern) = pattern {
                 replies.bulk(pattern);

@@ -1,17 +1,17 @@
 //! The shared data layer of xApps: keys and values, groups, locks and notifications, in namespaces with rights.
 //!
-//! xApps written for the O-RAN reference platform reach it with the SDL libraries of the O-RAN SC, which speak to a Redis server with a
-//! module of their own. This crate is such a server: it speaks version 2 of Redis's protocol, knows the commands that these libraries
-//! use and those of the module, and keeps everything in memory, and durable in one file if it is given one. It is no Redis: there is
-//! one database, and neither lists, hashes, streams nor programs in Lua.
+//! xApps written for the O-RAN reference platform reach it with the SDL libraries of the O-RAN SC, which speak to a Redis server
+//! with a module of their own. This crate is such a server: it speaks Redis's protocol, knows the commands that
+//! these libraries use and those of the module, and keeps everything in memory, and durable in one file if it is given one. It is
+//! no Redis: there is one database, and neither lists, hashes, streams nor programs in Lua.
 //!
 //! # Durability
-//! With a file, the changes of all requests that arrived together are one transaction, and replies and notifications are sent after it is
-//! on the disk. If it cannot be written, all of these requests are refused and the store is what it was before.
+//! With a file, the changes of all requests that arrived together are one transaction, and replies and notifications are sent
+//! after it is on the disk. If it cannot be written, all of these requests are refused and the store is what it was before.
 //!
 //! # Bounds
-//! [`Limits`] states them. A request that exceeds one is refused, or ends its connection where the rest cannot be read; a subscriber that
-//! does not read is disconnected, and nobody waits for it.
+//! [`Limits`] states them. A request that exceeds one is refused, or ends its connection where the rest cannot be read; a
+//! subscriber that does not read is disconnected, and nobody waits for it.
 //!
 //! # Example
 //!

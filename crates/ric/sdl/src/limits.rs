@@ -21,10 +21,11 @@ pub struct Limits {
     pub max_request_octets: usize,
     /// Arguments of a request. Default: 65536.
     pub max_arguments: usize,
-    /// Octets of replies and messages that wait until a client reads. A subscriber that exceeds it is disconnected. Default: 8 MiB.
+    /// Octets of replies and messages that wait until a client reads. A subscriber that exceeds it is disconnected. Default: 8
+    /// MiB.
     pub max_queue_octets: usize,
-    /// Octets of requests that have not arrived as a whole, and of replies that wait, of all clients together. One client gets half
-    /// of what the others leave. Default: 256 MiB.
+    /// Octets of requests that have not arrived as a whole, and of replies that wait, of all clients together. One client gets
+    /// half of what the others leave. Default: 256 MiB.
     pub max_buffer_octets: usize,
     /// Concurrent connections. Default: 256.
     pub max_connections: usize,
@@ -34,7 +35,8 @@ pub struct Limits {
     pub max_channels: usize,
     /// Patterns of channels that a client subscribes to; all clients together have 16 times as many. Default: 16.
     pub max_patterns: usize,
-    /// The time limit for the rest of a request of which a part has arrived, and for AUTH where nothing is allowed without. Default: 10 s.
+    /// The time limit for the rest of a request of which a part has arrived, and for AUTH where nothing is allowed without.
+    /// Default: 10 s.
     pub request_timeout: Duration,
 }
 

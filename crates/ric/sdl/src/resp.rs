@@ -1,7 +1,7 @@
-//! RESP2, the protocol of Redis: requests of clients, and replies.
+//! RESP, the protocol of Redis, in its versions 2 and 3: requests of clients, which are the same in both, and replies.
 //!
-//! A request is an array of bulk strings. What may be announced is bounded ([`Bounds`]), memory grows with the octets that arrived,
-//! and octets that were parsed are not parsed again when more of the request arrive.
+//! A request is an array of bulk strings. What may be announced is bounded ([`Bounds`]), memory grows with the octets that
+//! arrived, and octets that were parsed are not parsed again when more of the request arrive.
 
 use std::fmt;
 use std::ops::Range;
@@ -229,9 +229,20 @@ fn number(digits: &[u8]) -> Option<usize> {
     std::str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
 }
 
+/// A version of the protocol. A connection begins with the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// RESP2: numbers, texts and arrays.
+    #[default]
+    V2,
+    /// RESP3: also maps, sets, and messages that are no replies.
+    V3,
+}
+
 /// Replies, written one behind the other, up to a bound.
 #[derive(Debug)]
 pub struct Replies {
+    version: Version,
     octets: Vec<u8>,
     max_octets: usize,
     is_exceeded: bool,
@@ -240,8 +251,13 @@ pub struct Replies {
 impl Replies {
     /// No replies yet, and the most octets that they may have.
     #[must_use]
-    pub fn new(max_octets: usize) -> Self {
-        Replies { octets: Vec::new(), max_octets, is_exceeded: false }
+    pub fn new(version: Version, max_octets: usize) -> Self {
+        Replies { version, octets: Vec::new(), max_octets, is_exceeded: false }
+    }
+
+    /// Changes the version of what follows.
+    pub fn set_version(&mut self, version: Version) {
+        self.version = version;
     }
 
     /// The octets of all replies; whether some of them were left out because there would be too many.
@@ -289,13 +305,36 @@ impl Replies {
     pub fn bulk_or_nil(&mut self, octets: Option<&[u8]>) {
         match octets {
             Some(octets) => self.bulk(octets),
+            None if self.version == Version::V3 => self.put(&[b"_\r\n"]),
             None => self.put(&[b"$-1\r\n"]),
         }
     }
 
     /// The beginning of an array: its elements follow.
     pub fn array(&mut self, length: usize) {
-        self.put(&[b"*", length.to_string().as_bytes(), b"\r\n"]);
+        self.begin(b"*", length);
+    }
+
+    /// The beginning of a set: its elements follow.
+    pub fn set(&mut self, length: usize) {
+        self.begin(if self.version == Version::V3 { b"~" } else { b"*" }, length);
+    }
+
+    /// The beginning of a map: a key and a value follow for each entry.
+    pub fn map(&mut self, entries: usize) {
+        match self.version {
+            Version::V2 => self.begin(b"*", 2 * entries),
+            Version::V3 => self.begin(b"%", entries),
+        }
+    }
+
+    /// The beginning of a message that is no reply: its elements follow.
+    pub fn push(&mut self, length: usize) {
+        self.begin(if self.version == Version::V3 { b">" } else { b"*" }, length);
+    }
+
+    fn begin(&mut self, kind: &[u8], length: usize) {
+        self.put(&[kind, length.to_string().as_bytes(), b"\r\n"]);
     }
 
     /// Replies that were written elsewhere.
@@ -370,21 +409,28 @@ mod tests {
 
     #[test]
     fn replies_have_the_published_forms() {
-        let mut replies = Replies::new(100);
+        let mut replies = Replies::new(Version::V2, 100);
         replies.status("OK");
         replies.error("ERR one\r\nline");
         replies.integer(-2);
         replies.array(2);
         replies.bulk(b"a\r\n");
         replies.bulk_or_nil(None);
+        replies.map(1);
+        replies.set_version(Version::V3);
+        replies.bulk_or_nil(None);
+        replies.map(1);
+        replies.set(2);
+        replies.push(3);
         let (octets, is_exceeded) = replies.into_octets();
-        assert_eq!(octets, b"+OK\r\n-ERR one  line\r\n:-2\r\n*2\r\n$3\r\na\r\n\r\n$-1\r\n");
+        let v2 = b"+OK\r\n-ERR one  line\r\n:-2\r\n*2\r\n$3\r\na\r\n\r\n$-1\r\n*2\r\n";
+        assert_eq!(octets, [&v2[..], b"_\r\n%1\r\n~2\r\n>3\r\n"].concat());
         assert!(!is_exceeded);
     }
 
     #[test]
     fn replies_stay_within_their_bound() {
-        let mut replies = Replies::new(10);
+        let mut replies = Replies::new(Version::V2, 10);
         replies.bulk(b"12345");
         replies.status("OK");
         assert_eq!(replies.into_octets(), (Vec::new(), true), "`$5..12345..` has 11 octets");

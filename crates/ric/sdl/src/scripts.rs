@@ -1,5 +1,5 @@
-//! The scripts of locks, which clients send as programs in Lua. The store has no interpreter: it knows these scripts by the hash of
-//! their text without white space, and does what they do.
+//! The scripts of locks, which clients send as programs in Lua. The store has no interpreter: it knows these scripts by the hash
+//! of their text without white space, and does what they do.
 
 use std::collections::VecDeque;
 

@@ -17,7 +17,7 @@ use crate::connection::{Connection, HIGH_WATER, Socket};
 use crate::engine::{Depends, Engine, Session};
 use crate::file::StoreFile;
 use crate::handle::{Change, Entries, Inbox, Job, Observer};
-use crate::resp::Replies;
+use crate::resp::{Replies, Version};
 use crate::store::{Entry, Value};
 
 /// The tokens of what is no connection.
@@ -199,7 +199,7 @@ impl Server {
             self.engine.counts.refused += 1;
             if self.log.allow(host) {
                 warn!(
-                    "a client of the shared data layer on {host} is refused: {all} clients are connected and {of_host} of this host; \
+                    "a client of the shared data layer on {host} is refused: {all} clients are connected, {of_host} of this host; \
                      {most} and {most_of_host} are allowed (max_connections, max_host_percent)"
                 );
             }
@@ -274,7 +274,7 @@ impl Server {
                     if self.log.allow(host) {
                         warn!("the client of the shared data layer at {peer} is disconnected: {fault}");
                     }
-                    let mut replies = Replies::new(usize::MAX);
+                    let mut replies = Replies::new(Version::V2, usize::MAX);
                     replies.error(&format!("ERR Protocol error: {fault}"));
                     (replies.into_octets().0, Depends::Connection)
                 }
@@ -369,7 +369,8 @@ impl Server {
         self.log.report_suppressed();
     }
 
-    /// Makes the changes of the round durable, and passes replies and messages on to the connections. Returns those that got messages.
+    /// Makes the changes of the round durable, and passes replies and messages on to the connections. Returns those that got
+    /// messages.
     fn commit(&mut self) -> BTreeSet<u64> {
         let is_durable = self.write();
         let mut touched = BTreeSet::new();
@@ -434,7 +435,13 @@ impl Server {
                 slow.push(client);
                 return;
             }
-            to.push(octets);
+            match (to.session.version, octets.split_first()) {
+                (Version::V3, Some((_, rest))) => {
+                    to.push(b">");
+                    to.push(rest);
+                }
+                _ => to.push(octets),
+            }
             let held = to.held();
             *buffered = buffered.saturating_sub(std::mem::replace(&mut to.counted, held)) + held;
             touched.insert(client);

@@ -1,7 +1,7 @@
 //! Keys and their values: octets, or sets of octets. All of them are in memory; a file keeps them durable ([`crate::file`]).
 //!
-//! Changes are made at once and logged, so that those since the last [`Store::accept`] can be written to a file together, or taken
-//! back if that fails.
+//! Changes are made at once and logged, so that those since the last [`Store::accept`] can be written to a file together, or
+//! taken back if that fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;

@@ -1,6 +1,7 @@
 //! The store as others use it: ricsdl, the SDL library of the O-RAN SC for Python, and redis-py, both as they are published.
 //!
-//! `FERRIC_SDL_PYTHON` names a Python with ricsdl and the redis-py that it requires, `FERRIC_REDIS_PYTHON` one with the newest redis-py;
+//! `FERRIC_SDL_PYTHON` names a Python with ricsdl and the redis-py that it requires, `FERRIC_REDIS_PYTHON` one with the newest
+//! redis-py;
 //! `scripts/northbound` makes both.
 
 use std::process::Command;

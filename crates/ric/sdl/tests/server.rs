@@ -113,7 +113,20 @@ fn notification_reaches_subscribers_after_the_change() {
     let sdl = start(Limits::default());
     let (mut subscriber, mut client, mut reader) = (connect(&sdl), connect(&sdl), connect(&sdl));
     exchange(&mut subscriber, "SUBSCRIBE {ns},ch", "*3\r\n$9\r\nsubscribe\r\n$7\r\n{ns},ch\r\n:1\r\n");
+    let mut third = connect(&sdl);
+    send(&mut third, "HELLO 3");
+    send(&mut third, "SUBSCRIBE {ns},ch");
+    let mut hello = vec![0; 4];
+    third.read_exact(&mut hello).unwrap();
+    assert_eq!(hello, b"%7\r\n");
+    let confirmed = b">3\r\n$9\r\nsubscribe\r\n$7\r\n{ns},ch\r\n:1\r\n";
+    while !hello.ends_with(confirmed) {
+        let mut octet = [0];
+        third.read_exact(&mut octet).unwrap();
+        hello.extend(octet);
+    }
     exchange(&mut client, "MSETMPUB 1 1 {ns},key value {ns},ch event", "+OK\r\n");
+    expect(&mut third, ">3\r\n$7\r\nmessage\r\n$7\r\n{ns},ch\r\n$5\r\nevent\r\n");
     expect(&mut subscriber, "*3\r\n$7\r\nmessage\r\n$7\r\n{ns},ch\r\n$5\r\nevent\r\n");
     exchange(&mut reader, "GET {ns},key", "$5\r\nvalue\r\n");
     let changes = vec![

@@ -1,14 +1,16 @@
 //! A1-P: policies of a non-RT RIC for xApps.
 //!
 //! Policy types and their instances are managed by REST with O-RAN's paths, in the form of the reference platform's A1 mediator
-//! ([`routes`]). An instance is validated by the JSON Schema of its type, delivered to xApps by each [`PolicyLink`], and its status is what
-//! xApps answer. Messages are those of the platform's contract between A1 and xApps: JSON documents, which RMR carries with the types
-//! 20010 (A1_POLICY_REQ), 20011 (A1_POLICY_RESP) and 20012 (A1_POLICY_QUERY). [`over_sdl`] carries the same documents in the shared data layer.
+//! ([`routes`]). An instance is validated by the JSON Schema of its type, delivered to xApps by each [`PolicyLink`], and its
+//! status is what xApps answer. Messages are those of the platform's contract between A1 and xApps: JSON documents, which RMR
+//! carries with the types 20010 (A1_POLICY_REQ), 20011 (A1_POLICY_RESP) and 20012 (A1_POLICY_QUERY). [`over_sdl`] carries the
+//! same documents in the shared data layer.
 //!
 //! # Bounds
-//! [`MAX_TYPES`] types and [`MAX_INSTANCES`] instances of [`MAX_DOCUMENT_OCTETS`] each and [`MAX_OCTETS`] together; [`MAX_HANDLERS`] xApps
-//! that answer for an instance. A schema refers to parts of itself only, without recursion, and is expanded into [`MAX_SCHEMA_NODES`] parts
-//! at most; patterns take time in proportion to the text. So no policy takes long to validate, and nothing is fetched.
+//! [`MAX_TYPES`] types and [`MAX_INSTANCES`] instances of [`MAX_DOCUMENT_OCTETS`] each and [`MAX_OCTETS`] together;
+//! [`MAX_HANDLERS`] xApps that answer for an instance. A schema refers to parts of itself only, without recursion, and is
+//! expanded into [`MAX_SCHEMA_NODES`] parts at most; patterns take time in proportion to the text. So no policy takes long to
+//! validate, and nothing is fetched.
 
 mod api;
 mod messages;

@@ -3,7 +3,7 @@
 use super::{Call, all};
 use crate::engine::Transaction;
 use crate::refusal::Refusal;
-use crate::resp::Replies;
+use crate::resp::{Replies, Version};
 
 /// The longest name that a client may give its connection.
 const MAX_NAME_OCTETS: usize = 128;
@@ -30,11 +30,14 @@ fn authenticate(call: &mut Call<'_>, name: Option<&[u8]>, token: &[u8]) -> Resul
     Ok(())
 }
 
-/// HELLO [2 [AUTH NAME TOKEN] [SETNAME NAME]].
+/// HELLO [VERSION [AUTH NAME TOKEN] [SETNAME NAME]].
 pub(super) fn hello(call: &mut Call<'_>) -> Result<(), Refusal> {
-    if call.request.len() > 1 && call.argument(1) != b"2" {
-        return Err(Refusal::Version);
-    }
+    let version = match (call.request.len(), call.argument(1)) {
+        (1, _) => call.session.version,
+        (_, b"2") => Version::V2,
+        (_, b"3") => Version::V3,
+        _ => return Err(Refusal::Version),
+    };
     let mut at = 2;
     while at < call.request.len() {
         let word = call.argument(at);
@@ -53,14 +56,16 @@ pub(super) fn hello(call: &mut Call<'_>) -> Result<(), Refusal> {
     if call.session.rights.is_none() {
         return Err(Refusal::NoAuth);
     }
+    call.session.version = version;
     let number = i64::try_from(call.session.number).unwrap_or(i64::MAX);
     let replies = &mut *call.replies;
-    replies.array(14);
+    replies.set_version(version);
+    replies.map(7);
     for (key, value) in [("server", "ferric"), ("version", env!("CARGO_PKG_VERSION"))] {
         replies.bulk(key.as_bytes());
         replies.bulk(value.as_bytes());
     }
-    for (key, value) in [("proto", 2), ("id", number)] {
+    for (key, value) in [("proto", if version == Version::V2 { 2 } else { 3 }), ("id", number)] {
         replies.bulk(key.as_bytes());
         replies.integer(value);
     }
@@ -83,7 +88,7 @@ pub(super) fn reset(call: &mut Call<'_>) -> Result<(), Refusal> {
     call.engine.leave(call.session);
     let session = &mut *call.session;
     (session.channels, session.patterns) = Default::default();
-    (session.transaction, session.name) = Default::default();
+    (session.transaction, session.name, session.version) = Default::default();
     session.rights = call.engine.access.default_rights();
     call.replies.status("RESET");
     Ok(())
@@ -95,7 +100,7 @@ pub(super) fn ping(call: &mut Call<'_>) -> Result<(), Refusal> {
         2 => Some(call.argument(1)),
         _ => return Err(Refusal::Arity),
     };
-    if call.session.has_subscriptions() {
+    if call.session.version == Version::V2 && call.session.has_subscriptions() {
         call.replies.array(2);
         call.replies.bulk(b"pong");
         call.replies.bulk(text.unwrap_or_default());

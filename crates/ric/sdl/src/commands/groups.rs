@@ -42,7 +42,7 @@ pub(super) fn remove(call: &mut Call<'_>) -> Result<(), Refusal> {
 pub(super) fn members(call: &mut Call<'_>) -> Result<(), Refusal> {
     let key = call.readable(1)?;
     let members = members_of(&call.engine.store, key, call.now_ms)?;
-    call.replies.array(members.map_or(0, BTreeSet::len));
+    call.replies.set(members.map_or(0, BTreeSet::len));
     members.into_iter().flatten().for_each(|member| call.replies.bulk(member));
     Ok(())
 }

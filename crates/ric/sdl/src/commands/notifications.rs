@@ -66,7 +66,7 @@ pub(super) fn subscribe_to_patterns(call: &mut Call<'_>) -> Result<(), Refusal> 
 
 /// Replies what has become of a subscription, and how many there are.
 fn confirm(call: &mut Call<'_>, what: &[u8], name: Option<&[u8]>) {
-    call.replies.array(3);
+    call.replies.push(3);
     call.replies.bulk(what);
     call.replies.bulk_or_nil(name);
     call.replies.integer(i64::try_from(call.session.subscriptions()).unwrap_or(i64::MAX));
