@@ -16,7 +16,7 @@ use ric::LogControl;
 use ric::flexran::FlexRanConfig;
 use ric::oran_host::OranConfig;
 use slicing::RuleFile;
-use tracing::info;
+use tracing::{info, warn};
 use traffic::{RedisConfig, RedisFiles, RedisUrl};
 
 use crate::model::ModelArgs;
@@ -226,8 +226,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match &mut config.sdl {
         Some(sdl) => {
             sdl.file = args.sdl_file.clone().or(sdl.file.take());
-            if let Some(tokens) = tokens {
-                sdl.access = sdl::AccessList::load(&tokens)?;
+            if let Some(tokens) = &tokens {
+                sdl.access = sdl::AccessList::load(tokens)?;
+                if rest::is_readable_by_all(tokens) {
+                    warn!("every user of this host can read the tokens in {}: chmod 600", tokens.display());
+                }
             }
         }
         None if tokens.is_some() || args.sdl_file.is_some() => {
@@ -259,6 +262,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let access = ric.rest().map(rest::Server::access_handle);
     let flexran = ric.flexran().map(|flexran| flexran.address().clone());
     let sdl = ric.sdl().map(|sdl| sdl.address().clone());
+    let sdl_tokens = tokens.zip(ric.sdl().map(|sdl| sdl.handle().clone()));
     let rmr = ric.oran().rmr_address().cloned();
     let oran_rest = ric.oran().rest().map(rest::Server::url);
     let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
@@ -266,6 +270,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     program::signals::stop_on_signal(server.stop_handle())?;
     let mut reload = reload::Reload::new(file, tls, access, server.rights_handle()?)?;
     reload.sla = sla;
+    reload.sdl = sdl_tokens;
     program::signals::on_hangup(move || reload.run())?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {

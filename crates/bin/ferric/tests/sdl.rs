@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use program::{File, Program, run};
+use rustix::process::Signal;
 use serde_json::json;
 use testkit::http::Service;
 
@@ -48,13 +49,20 @@ fn store_and_policies_survive_a_restart_and_rights_are_those_of_the_file() {
     exchange(&mut client, "SET {A1m_ns},a1.policy_instance.1.one x", "-NOPERM ");
     let document = rest.request("GET", "/v1/openapi.json", None).expect(200);
     assert!(document["paths"]["/A1-P/v2/policytypes/{policy_type_id}"]["put"].is_object());
-    assert_eq!(ric.stop().code(), Some(0));
+    // what was replied is on the disk
+    ric.signal(Signal::KILL);
+    ric.end();
     let (ric, sdl, rest) = start(&more);
     let mut client = TcpStream::connect(sdl).unwrap();
     exchange(&mut client, "AUTH xapp 0123456789abcdef", "+OK\r\n");
     exchange(&mut client, "GET {xapp},key", "$5\r\nvalue\r\n");
     let policy = rest.request("GET", "/A1-P/v2/policytypes/1/policies/one", None).expect(200);
     assert_eq!(policy, json!({ "a": 1 }));
+    std::fs::write(tokens.name(), "xapp 123456789abcdefg write:xapp\n").unwrap();
+    ric.signal(Signal::HUP);
+    let mut rest_of_connection = Vec::new();
+    client.read_to_end(&mut rest_of_connection).unwrap();
+    assert_eq!(rest_of_connection, b"", "the token was revoked");
     assert_eq!(ric.stop().code(), Some(0));
 }
 

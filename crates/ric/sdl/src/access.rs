@@ -80,10 +80,13 @@ impl Rights {
     }
 }
 
+/// The hash of a token.
+pub(crate) type TokenHash = [u8; 32];
+
 /// The rights of all xApps, by token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessList {
-    xapps: Vec<([u8; 32], Arc<Rights>)>,
+    xapps: Vec<(TokenHash, Arc<Rights>)>,
     default: Arc<Rights>,
 }
 
@@ -226,18 +229,23 @@ impl AccessList {
         Arc::clone(&self.default)
     }
 
-    /// Returns the rights of a token. `name`, if it is given, has to be that of the xApp. The time that this takes depends on the
-    /// number of tokens only.
-    #[must_use]
-    pub fn authenticate(&self, name: Option<&[u8]>, token: &[u8]) -> Option<Arc<Rights>> {
+    /// Returns the hash and the rights of a token. `name`, if it is given, has to be that of the xApp. The time that this takes depends
+    /// on the number of tokens only.
+    pub(crate) fn authenticate(&self, name: Option<&[u8]>, token: &[u8]) -> Option<(TokenHash, Arc<Rights>)> {
         let hash = hash(token);
+        let rights = self.rights_of(&hash)?;
+        name.is_none_or(|name| name == rights.name.as_bytes()).then_some((hash, rights))
+    }
+
+    /// Returns the rights of a token by its hash.
+    pub(crate) fn rights_of(&self, hash: &TokenHash) -> Option<Arc<Rights>> {
         let mut found = None;
         for (other, rights) in &self.xapps {
             if bool::from(hash.ct_eq(other)) {
                 found = Some(rights);
             }
         }
-        found.filter(|rights| name.is_none_or(|name| name == rights.name.as_bytes())).cloned()
+        found.cloned()
     }
 }
 
@@ -257,7 +265,7 @@ fn right(word: &str) -> Option<(Option<Vec<u8>>, Access)> {
     Some((namespace, access))
 }
 
-fn hash(token: &[u8]) -> [u8; 32] {
+fn hash(token: &[u8]) -> TokenHash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, token).as_ref()); // SHA-256 has 32 octets
     hash
@@ -282,11 +290,12 @@ mod tests {
     #[test]
     fn xapp_may_do_what_its_line_says() {
         let list = AccessList::parse(FILE).unwrap();
-        let kpm = list.authenticate(None, b"kpm-kpm-kpm-kpm-1").unwrap();
+        let (_, kpm) = list.authenticate(None, b"kpm-kpm-kpm-kpm-1").unwrap();
         assert!(kpm.allow(Some(b"kpm"), Access::Write) && kpm.allow(Some(b"kpm"), Access::Read));
         assert!(kpm.allow(Some(b"e2Manager"), Access::Read) && !kpm.allow(Some(b"e2Manager"), Access::Write));
         assert!(!kpm.allow(Some(b"other"), Access::Read) && !kpm.allow(None, Access::Read));
-        let admin = list.authenticate(Some(b"admin"), b"admin-admin-admin").unwrap();
+        let (hash, admin) = list.authenticate(Some(b"admin"), b"admin-admin-admin").unwrap();
+        assert_eq!(list.rights_of(&hash), Some(Arc::clone(&admin)));
         assert!(admin.allow(None, Access::Write) && admin.allow(Some(b"other"), Access::Write));
         assert_eq!(list.authenticate(Some(b"admin"), b"kpm-kpm-kpm-kpm-1"), None, "the token of another xApp");
         assert_eq!(list.authenticate(None, b"kpm-kpm-kpm-kpm-2"), None);

@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crate::access::{AccessList, Rights};
+use crate::access::{Access, AccessList, Rights, TokenHash, namespace_of};
 use crate::commands::{self, Call, Command};
+use crate::glob;
 use crate::hub::Hub;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
@@ -59,6 +60,8 @@ pub struct Counts {
 pub(crate) struct Session {
     pub number: u64,
     pub rights: Arc<Rights>,
+    /// The token that it has authenticated with.
+    pub token: Option<TokenHash>,
     pub version: Version,
     pub name: Vec<u8>,
     pub channels: BTreeSet<Vec<u8>>,
@@ -88,6 +91,7 @@ impl Session {
         Session {
             number,
             rights,
+            token: None,
             version: Version::V2,
             name: Vec::new(),
             channels: BTreeSet::new(),
@@ -246,6 +250,22 @@ impl Engine {
     /// Returns where a search goes on. The cursor stays valid, so that a lost reply can be asked for again.
     pub fn cursor(&self, cursor: u64) -> Option<&[u8]> {
         self.cursors.iter().find(|(number, _)| *number == cursor).map(|(_, after)| after.as_slice())
+    }
+
+    /// Gives a connection other rights, and ends the subscriptions that they do not allow.
+    pub fn narrow(&mut self, session: &mut Session, rights: Arc<Rights>) {
+        let may_read = |name: &[u8]| rights.allow(namespace_of(name), Access::Read);
+        let is_kept = |channel: &Vec<u8>| channel.is_empty() || may_read(channel);
+        let (channels, ended): (BTreeSet<_>, BTreeSet<_>) =
+            std::mem::take(&mut session.channels).into_iter().partition(is_kept);
+        ended.iter().for_each(|channel| self.hub.unsubscribe(session.number, channel, false));
+        session.channels = channels;
+        let is_kept = |pattern: &Vec<u8>| may_read(&glob::literal_prefix(pattern));
+        let (patterns, ended): (BTreeSet<_>, BTreeSet<_>) =
+            std::mem::take(&mut session.patterns).into_iter().partition(is_kept);
+        ended.iter().for_each(|pattern| self.hub.unsubscribe(session.number, pattern, true));
+        session.patterns = patterns;
+        session.rights = rights;
     }
 
     /// Forgets a connection.

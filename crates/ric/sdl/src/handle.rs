@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use link::Waker;
 
+use crate::access::AccessList;
 use crate::engine::Counts;
 
 /// Octets of changes that may wait.
@@ -78,6 +79,7 @@ pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 pub(crate) enum Job {
     Change(Change),
     Observe(Vec<u8>, Observer),
+    Access(AccessList),
     /// All keys of a namespace that have octets.
     Read(Vec<u8>, SyncSender<Entries>),
 }
@@ -138,6 +140,12 @@ impl Handle {
     /// Has an observer called with each message that is published on a channel from now on, by whomever.
     pub fn observe(&self, channel: Vec<u8>, observer: Observer) {
         lock(&self.shared.queue).jobs.push(Job::Observe(channel, observer));
+        self.waker.wake();
+    }
+
+    /// Replaces the rights of xApps. Connections have the new rights at once; those whose token is no more are closed.
+    pub fn set_access(&self, access: AccessList) {
+        lock(&self.shared.queue).jobs.push(Job::Access(access));
         self.waker.wake();
     }
 

@@ -13,6 +13,7 @@ use link::{Events, Interest, Poll, Ticker};
 use log_lines::{Host, LogBudget};
 use tracing::{debug, error, info, warn};
 
+use crate::access::AccessList;
 use crate::connection::{Connection, HIGH_WATER, Socket};
 use crate::engine::{Depends, Engine, Session};
 use crate::file::StoreFile;
@@ -296,12 +297,33 @@ impl Server {
         for job in jobs {
             match job {
                 Job::Change(change) => self.change(change, now_ms),
+                Job::Access(access) => self.set_access(access),
                 Job::Observe(channel, observer) => self.observers.push((channel, observer)),
                 Job::Read(namespace, sender) => {
                     // whoever asked may have gone
                     let _ = sender.send(self.entries(&namespace, now_ms));
                 }
             }
+        }
+    }
+
+    /// Gives all connections their rights by another list.
+    fn set_access(&mut self, access: AccessList) {
+        self.engine.access = access;
+        let mut revoked = Vec::new();
+        for (number, connection) in &mut self.connections {
+            let access = &self.engine.access;
+            let rights = match &connection.session.token {
+                Some(token) => access.rights_of(token),
+                None => Some(access.default_rights()),
+            };
+            match rights {
+                Some(rights) => self.engine.narrow(&mut connection.session, rights),
+                None => revoked.push(*number),
+            }
+        }
+        for number in revoked {
+            self.end(number, "its token is not valid any more", true);
         }
     }
 

@@ -254,6 +254,30 @@ fn unfinished_request_and_missing_token_end_in_time() {
 }
 
 #[test]
+fn rights_change_while_clients_are_connected() {
+    let load = |content: &str| {
+        let file = TemporaryFile::new("changing-tokens");
+        std::fs::write(&file.0, content).unwrap();
+        sdl::AccessList::load(&file.0).unwrap()
+    };
+    let access = load("one 0123456789abcdef write:a read:b\ntwo 123456789abcdefg write:a\ndefault - read:a\n");
+    let config = Config { access, ..Config::new("tcp://127.0.0.1:0".parse().unwrap()) };
+    let sdl = Sdl::start(config, LogBudget::new(1000)).unwrap();
+    let (mut one, mut two, mut nobody) = (connect(&sdl), connect(&sdl), connect(&sdl));
+    exchange(&mut one, "AUTH 0123456789abcdef", "+OK\r\n");
+    exchange(&mut two, "AUTH 123456789abcdefg", "+OK\r\n");
+    exchange(&mut two, "SET {a},key value", "+OK\r\n");
+    exchange(&mut nobody, "GET {a},key", "$5\r\nvalue\r\n");
+    exchange(&mut one, "SUBSCRIBE {b},ch", "*3\r\n$9\r\nsubscribe\r\n$6\r\n{b},ch\r\n:1\r\n");
+    sdl.handle().set_access(load("one 0123456789abcdef write:a\n"));
+    assert_eq!(rest(&mut two), "");
+    exchange(&mut nobody, "GET {a},key", "-NOAUTH ");
+    // without the right there is no subscription either
+    exchange(&mut one, "GET {a},key", "$5\r\nvalue\r\n");
+    exchange(&mut one, "GET {b},key", "-NOPERM ");
+}
+
+#[test]
 fn memory_of_unfinished_requests_is_bounded() {
     let limits = Limits { max_request_octets: 64 << 20, max_buffer_octets: 4 << 20, ..Limits::default() };
     let sdl = start(limits);

@@ -26,7 +26,8 @@ fn authenticate(call: &mut Call<'_>, name: Option<&[u8]>, token: &[u8]) -> Resul
     }
     // clients that know one password only send it with this name
     let name = name.filter(|name| *name != b"default");
-    call.session.rights = access.authenticate(name, token).ok_or(Refusal::WrongToken)?;
+    let (token, rights) = access.authenticate(name, token).ok_or(Refusal::WrongToken)?;
+    (call.session.token, call.session.rights) = (Some(token), rights);
     Ok(())
 }
 
@@ -89,7 +90,7 @@ pub(super) fn reset(call: &mut Call<'_>) -> Result<(), Refusal> {
     let session = &mut *call.session;
     (session.channels, session.patterns) = Default::default();
     (session.transaction, session.name, session.version) = Default::default();
-    session.rights = call.engine.access.default_rights();
+    (session.token, session.rights) = (None, call.engine.access.default_rights());
     call.replies.status("RESET");
     Ok(())
 }
