@@ -249,7 +249,7 @@ fn xapp_takes_part_over_the_shared_data_layer_and_policies_survive_a_restart() {
         Sdl::start(config, LogBudget::new(1000)).unwrap()
     };
     let sdl = start(file.clone());
-    let rest = Rest::of(&over_sdl(sdl.handle(), Vec::new()));
+    let rest = Rest::of(&over_sdl(sdl.handle(), Vec::new(), LogBudget::new(1000)));
     let (mut xapp, mut caller) = (Xapp::connect(&sdl), Xapp::connect(&sdl));
     xapp.send(&["SUBSCRIBE", "{A1m_ns},A1_POLICY_REQ"]);
     assert_eq!((xapp.line(), xapp.bulk(), xapp.bulk(), xapp.line()).3, ":1");
@@ -276,7 +276,7 @@ fn xapp_takes_part_over_the_shared_data_layer_and_policies_survive_a_restart() {
     }
     drop((rest, sdl));
     let sdl = start(file.clone());
-    let rest = Rest::of(&over_sdl(sdl.handle(), Vec::new()));
+    let rest = Rest::of(&over_sdl(sdl.handle(), Vec::new(), LogBudget::new(1000)));
     assert_eq!(rest.request("GET", TYPE, None).expect(200), policy_type());
     assert_eq!(rest.request("GET", &policy, None).expect(200), json!({ "threshold": 5 }));
     assert_eq!(rest.request("GET", &status, None).expect(200)["enforceStatus"], "NOT_ENFORCED", "xApps are asked anew");
@@ -284,7 +284,7 @@ fn xapp_takes_part_over_the_shared_data_layer_and_policies_survive_a_restart() {
     rest.request("DELETE", TYPE, None).expect(204);
     drop((rest, sdl));
     let sdl = start(file.clone());
-    assert_eq!(over_sdl(sdl.handle(), Vec::new()).type_ids(), [0; 0]);
+    assert_eq!(over_sdl(sdl.handle(), Vec::new(), LogBudget::new(1000)).type_ids(), [0; 0]);
     drop(sdl);
     std::fs::remove_file(&file).unwrap();
 }

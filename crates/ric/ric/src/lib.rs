@@ -181,7 +181,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     }
     #[cfg(feature = "a1")]
     if let (Some(northbound), Some(sdl)) = (&mut northbound, &sdl) {
-        northbound.add(oran::a1::routes(&oran::a1::over_sdl(sdl.handle(), Vec::new())));
+        let a1 = oran::a1::over_sdl(sdl.handle(), Vec::new(), server.log_budget());
+        northbound.add(oran::a1::routes(&a1));
     }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {

@@ -22,7 +22,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use tracing::warn;
 
 pub use api::routes;
 pub use messages::{HandlerStatus, Operation, PolicyRequest};
@@ -197,9 +196,4 @@ impl A1 {
         }
         Ok(count)
     }
-}
-
-/// Logs what an xApp has sent that is of no use.
-fn complain(what: &str, error: &PolicyError) {
-    warn!("A1: {what} of an xApp is dropped: {error}");
 }

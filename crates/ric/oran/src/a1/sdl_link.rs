@@ -13,13 +13,14 @@
 
 use std::sync::Arc;
 
+use log_lines::{Host, LogBudget};
 use sdl::{Change, Handle};
 use serde_json::Value;
 use tracing::warn;
 
 use super::messages::{Operation, PolicyRequest};
 use super::policies::{Policies, PolicyType};
-use super::{A1, Inner, PolicyLink, complain};
+use super::{A1, PolicyLink};
 
 const NAMESPACE: &str = "A1m_ns";
 const RESPONSES: &str = "A1m_resp";
@@ -60,27 +61,32 @@ impl PolicyLink for SdlLink {
 
 /// Policies that the shared data layer stores and delivers, beside other ways to xApps. Those of an earlier run are restored.
 #[must_use]
-pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>) -> A1 {
+pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBudget) -> A1 {
     links.push(Box::new(SdlLink(handle.clone())));
     let a1 = A1::with(restored(handle), links);
-    let inner = Arc::downgrade(&a1.0);
+    let (inner, budget) = (Arc::downgrade(&a1.0), log.clone());
     let of_responses = move |octets: &[u8]| {
         if let Some(inner) = inner.upgrade()
             && let Err(error) = A1(inner).handle_response(octets)
+            && budget.allow(Host::Unknown)
         {
-            complain("an answer", &error);
+            warn!("A1: an answer of an xApp is dropped: {error}");
         }
     };
     let (inner, answers) = (Arc::downgrade(&a1.0), handle.clone());
     let of_queries = move |octets: &[u8]| {
         let Some(inner) = inner.upgrade() else { return };
-        let inner: Arc<Inner> = inner;
         let mut is_sent = true;
         let result = A1(inner).handle_query(octets, &mut |request| is_sent &= answers.apply(vec![publish(request)]));
-        if let Err(error) = result {
-            complain("a query", &error);
-        } else if !is_sent {
-            warn!("A1: a query of an xApp is not answered completely: too many changes of the shared data layer wait");
+        let is_complete = result.is_ok() && is_sent;
+        if is_complete || !log.allow(Host::Unknown) {
+            return;
+        }
+        match result {
+            Err(error) => warn!("A1: a query of an xApp is dropped: {error}"),
+            Ok(_) => warn!(
+                "A1: a query of an xApp is not answered completely: too many changes of the shared data layer wait"
+            ),
         }
     };
     handle.observe(format!("{{{RESPONSES}}},A1_POLICY_RESP").into_bytes(), Box::new(of_responses));
