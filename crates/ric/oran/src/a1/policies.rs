@@ -17,7 +17,7 @@ pub const MAX_INSTANCES: usize = 4096;
 /// Octets of a type or of an instance, as JSON without white space.
 pub const MAX_DOCUMENT_OCTETS: usize = 64 << 10;
 /// Octets of all types and instances.
-pub const MAX_OCTETS: usize = 16 << 20;
+pub const MAX_OCTETS: usize = 4 << 20;
 /// The most xApps whose answers about an instance are known.
 pub const MAX_HANDLERS: usize = 64;
 /// Octets of the id of an instance, or of an xApp.

@@ -11,9 +11,11 @@
 //! | channel `A1_POLICY_RESP` | what an xApp says of a policy |
 //! | channel `A1_POLICY_QUERY` | an xApp asks for the policies of a type: they are sent again, to all |
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use log_lines::{Host, LogBudget};
+use rest::RateLimit;
 use sdl::{Change, Handle};
 use serde_json::Value;
 use tracing::warn;
@@ -21,6 +23,9 @@ use tracing::warn;
 use super::messages::{Operation, PolicyRequest};
 use super::policies::{Policies, PolicyType};
 use super::{A1, PolicyLink};
+
+/// Queries of xApps per second, beyond a burst of as many: each has the policies of a type sent to all.
+const QUERIES_PER_SECOND: u32 = 4;
 
 const NAMESPACE: &str = "A1m_ns";
 const RESPONSES: &str = "A1m_resp";
@@ -74,8 +79,16 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
         }
     };
     let (inner, answers) = (Arc::downgrade(&a1.0), handle.clone());
+    let rate = Mutex::new(RateLimit::new(QUERIES_PER_SECOND));
     let of_queries = move |octets: &[u8]| {
         let Some(inner) = inner.upgrade() else { return };
+        // only this thread has it
+        if rate.lock().unwrap_or_else(PoisonError::into_inner).take((), Instant::now()).is_err() {
+            if log.allow(Host::Unknown) {
+                warn!("A1: a query of an xApp is dropped: xApps send more than {QUERIES_PER_SECOND} per second");
+            }
+            return;
+        }
         let mut is_sent = true;
         let result = A1(inner).handle_query(octets, &mut |request| is_sent &= answers.apply(vec![publish(request)]));
         let is_complete = result.is_ok() && is_sent;
