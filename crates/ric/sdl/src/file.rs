@@ -244,7 +244,7 @@ mod tests {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) % bound
         };
-        for round in 0..60 {
+        for round in 0..30 {
             for _ in 0..next(12) {
                 let key = format!("{{ns}},{}", next(4)).into_bytes();
                 let member = [b'a' + next(3) as u8];

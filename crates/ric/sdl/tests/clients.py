@@ -4,6 +4,7 @@ DBAAS_SERVICE_HOST and DBAAS_SERVICE_PORT say where the store is, as on the refe
 """
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -32,7 +33,7 @@ def check_keys(sdl):
     assert sdl.find_and_get(NS, "o*") == {"other": b"x"}
     assert sdl.find_keys("another", "*") == []
     sdl.remove(NS, {"a", "none"})
-    assert sdl.get(NS, "a") == {}
+    assert sdl.get(NS, {"a"}) == {}
     sdl.remove_all(NS)
     assert sdl.find_keys(NS, "*") == []
 
@@ -45,12 +46,12 @@ def check_conditions(sdl):
     assert sdl.set_if(NS, "a", b"1", b"3") is True
     assert sdl.remove_if(NS, "a", b"1") is False
     assert sdl.remove_if(NS, "a", b"3") is True
-    assert sdl.get(NS, "a") == {}
+    assert sdl.get(NS, {"a"}) == {}
 
 
 def check_groups(sdl):
     sdl.add_member(NS, "group", {b"x", b"y"})
-    sdl.add_member(NS, "group", b"z")
+    sdl.add_member(NS, "group", {b"z"})
     assert sdl.get_members(NS, "group") == {b"x", b"y", b"z"}
     assert sdl.is_member(NS, "group", b"x") and not sdl.is_member(NS, "group", b"w")
     sdl.remove_member(NS, "group", {b"x", b"w"})
@@ -167,11 +168,11 @@ def check_threads():
         lock = sdl.get_lock_resource(NS, "count-lock", expiration=10)
         for _ in range(10):
             assert lock.acquire(retry_interval=0.002, retry_timeout=20)
-            value = int(sdl.get(NS, "locked").get("locked", b"0"))
+            value = int(sdl.get(NS, {"locked"}).get("locked", b"0"))
             sdl.set(NS, {"locked": str(value + 1).encode()})
             lock.release()
             while True:
-                old = sdl.get(NS, "conditional").get("conditional")
+                old = sdl.get(NS, {"conditional"}).get("conditional")
                 if old is None:
                     done = sdl.set_if_not_exists(NS, "conditional", b"1")
                 else:
@@ -185,6 +186,7 @@ def check_threads():
 
 
 def main():
+    signal.alarm(120)  # what waits for ever fails
     host, port = os.environ["DBAAS_SERVICE_HOST"], int(os.environ["DBAAS_SERVICE_PORT"])
     if "ricsdl" in sys.argv[1:]:
         sdl = SyncStorage()

@@ -210,7 +210,7 @@ pub(super) fn info(call: &mut Call<'_>) -> Result<(), Refusal> {
         counts.commands,
         engine.hub.channels().count(),
         engine.hub.patterns(),
-        engine.store.len(),
+        engine.store.count(),
     );
     call.replies.bulk(text.as_bytes());
     Ok(())

@@ -136,7 +136,7 @@ pub(super) fn persist(call: &mut Call<'_>) -> Result<(), Refusal> {
 /// DBSIZE.
 pub(super) fn count(call: &mut Call<'_>) -> Result<(), Refusal> {
     call.check_namespace(None, Access::Read)?;
-    call.replies.integer(i64::try_from(call.engine.store.len()).unwrap_or(i64::MAX));
+    call.replies.integer(i64::try_from(call.engine.store.count()).unwrap_or(i64::MAX));
     Ok(())
 }
 
