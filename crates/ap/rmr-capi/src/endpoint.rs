@@ -77,7 +77,8 @@ struct Connection {
 }
 
 struct Inner {
-    listener: Listener,
+    /// `None` once the endpoint is closed.
+    listener: Option<Listener>,
     control: Option<Listener>,
     connections: HashMap<u64, Connection>,
     names: HashMap<String, u64>,
@@ -172,7 +173,7 @@ impl Endpoint {
             is_stopped: AtomicBool::new(false),
             is_ready: AtomicBool::new(options.collector == Collector::None),
             inner: Mutex::new(Inner {
-                listener,
+                listener: Some(listener),
                 control,
                 connections: HashMap::new(),
                 names: HashMap::new(),
@@ -241,6 +242,7 @@ impl Endpoint {
         }
         inner.connections.clear();
         inner.names.clear();
+        (inner.listener, inner.control) = (None, None);
         drop(inner);
         shared.arrived.notify_all();
         shared.answered.notify_all();

@@ -29,7 +29,7 @@ enum State {
     Paused(Instant),
 }
 
-struct Endpoint {
+pub(super) struct Endpoint {
     name: String,
     state: State,
     /// What sends to it.
