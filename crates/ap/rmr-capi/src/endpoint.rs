@@ -3,6 +3,10 @@
 //! One thread waits for all sockets. A thread of the program that sends writes itself, under a lock that nothing holds while it
 //! waits.
 
+#[cfg(test)]
+mod tests;
+mod thread;
+
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -20,8 +24,6 @@ use rmr::{Header, Message, MessageType, TableReader};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::log;
-
-mod thread;
 use crate::options::{Collector, Options, own_address};
 
 const MESSAGES: u64 = u64::MAX;
