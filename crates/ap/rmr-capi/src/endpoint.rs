@@ -9,18 +9,16 @@ mod thread;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use link::{
-    Address, Class, Config, Error, Events, Framing, Interest, Link, Listener, Poll, Scratch, State, StreamId, Waker,
-};
-use rmr::message::{CALL_FLAG, TRANSACTION_OCTETS};
-use rmr::{Header, Message, MessageType, TableReader};
+use link::{Address, Class, Config, Error, Framing, Interest, Link, Listener, Poll, State, StreamId, Waker};
+use rmr::message::TRANSACTION_OCTETS;
+use rmr::{Header, TableReader};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::log;

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 
-use rmr::NO_SUBSCRIPTION;
+use rmr::{Message, MessageType, NO_SUBSCRIPTION};
 
 use super::*;
 

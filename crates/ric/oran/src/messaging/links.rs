@@ -10,10 +10,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use ferric::link::{
-    Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, State as LinkState, StreamId,
-    Ticker,
-};
+use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, StreamId, Ticker};
 use log_lines::{Host, LogBudget};
 use rmr::{Message, MessageError};
 use tracing::{info, warn};

@@ -159,7 +159,7 @@ impl Links {
         }
     }
 
-    fn resolved(&mut self, id: EndpointId, result: Result<(IpAddr, u16), String>) {
+    pub(super) fn resolved(&mut self, id: EndpointId, result: Result<(IpAddr, u16), String>) {
         match result {
             Ok((address, port)) => self.connect(id, address, port),
             Err(error) => self.fail(id, &error),
