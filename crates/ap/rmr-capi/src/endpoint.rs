@@ -3,25 +3,25 @@
 //! One thread waits for all sockets. A thread of the program that sends writes itself, under a lock that nothing holds while it
 //! waits.
 
+#[cfg(test)]
+mod tests;
+mod thread;
+
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use link::{
-    Address, Class, Config, Error, Events, Framing, Interest, Link, Listener, Poll, Scratch, State, StreamId, Waker,
-};
-use rmr::message::{CALL_FLAG, TRANSACTION_OCTETS};
-use rmr::{Header, Message, MessageType, TableReader};
+use link::{Address, Class, Config, Error, Framing, Interest, Link, Listener, Poll, State, StreamId, Waker};
+use rmr::message::TRANSACTION_OCTETS;
+use rmr::{Header, TableReader};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::log;
-
-mod thread;
 use crate::options::{Collector, Options, own_address};
 
 const MESSAGES: u64 = u64::MAX;
@@ -77,7 +77,8 @@ struct Connection {
 }
 
 struct Inner {
-    listener: Listener,
+    /// `None` once the endpoint is closed.
+    listener: Option<Listener>,
     control: Option<Listener>,
     connections: HashMap<u64, Connection>,
     names: HashMap<String, u64>,
@@ -172,7 +173,7 @@ impl Endpoint {
             is_stopped: AtomicBool::new(false),
             is_ready: AtomicBool::new(options.collector == Collector::None),
             inner: Mutex::new(Inner {
-                listener,
+                listener: Some(listener),
                 control,
                 connections: HashMap::new(),
                 names: HashMap::new(),
@@ -241,6 +242,7 @@ impl Endpoint {
         }
         inner.connections.clear();
         inner.names.clear();
+        (inner.listener, inner.control) = (None, None);
         drop(inner);
         shared.arrived.notify_all();
         shared.answered.notify_all();

@@ -59,8 +59,8 @@ fn queued(operation: Operation, queue: &RequestQueue<Job<E2Manager>>, answer: An
     })
 }
 
-fn named<'a>(nodes: &mut dyn Iterator<Item = &'a Node>, name: &str) -> Result<&'a Node, Problem> {
-    let node = nodes.find(|node| ran_name(&node.global_id) == name);
+fn named<'a>(nodes: impl IntoIterator<Item = &'a Node>, name: &str) -> Result<&'a Node, Problem> {
+    let node = nodes.into_iter().find(|node| ran_name(&node.global_id) == name);
     node.ok_or_else(|| Problem::not_found(format!("there is no node `{name}`")))
 }
 

@@ -52,7 +52,7 @@ impl Shared {
         loop {
             let inner = &mut *inner;
             let listener = match kind {
-                Kind::Messages => Some(&mut inner.listener),
+                Kind::Messages => inner.listener.as_mut(),
                 Kind::Control => inner.control.as_mut(),
             };
             let Some(Ok(Some(link))) = listener.map(Listener::accept) else { return };
@@ -83,6 +83,9 @@ impl Shared {
         let link = Link::connect(&to, &self.config).map_err(|_| SendError::NoEndpoint)?;
         let mut inner = locked(&self.inner);
         let name = Some(endpoint).filter(|_| kind == Kind::Messages);
+        if self.is_stopped.load(Ordering::Acquire) {
+            return Err(SendError::NoEndpoint);
+        }
         // another thread may have been faster
         if let Some(connection) = name.and_then(|name| inner.names.get(name)) {
             return Ok(*connection);

@@ -3,24 +3,20 @@
 //! An endpoint is connected while something is to be sent to it. Its name is resolved by a [`Helpers`] thread; a connection that
 //! fails is opened again after a pause, and what is to be sent meanwhile is lost and counted.
 
+mod endpoints;
+
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use ferric::link::{
-    Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, State as LinkState, StreamId,
-    Ticker,
-};
+use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Listener, Poll, Scratch, StreamId, Ticker};
 use log_lines::{Host, LogBudget};
 use rmr::{Message, MessageError};
 use tracing::{info, warn};
 
 use super::helpers::Helpers;
 use endpoints::Endpoint;
-
-mod endpoints;
-
 pub(crate) use endpoints::{EndpointId, EndpointState, UNREACHABLE};
 
 /// The tokens of what is no connection.

@@ -90,10 +90,6 @@ impl<O> Merging<O> {
         self.all.get_mut(&id)
     }
 
-    pub fn len(&self) -> usize {
-        self.all.len()
-    }
-
     pub fn iter(&self) -> impl Iterator<Item = &Merged<O>> {
         self.all.values()
     }
@@ -230,7 +226,7 @@ mod tests {
         assert_eq!(merging.remove_shares(id, |holder| holder.owner < 3), (vec![EndpointId(7); 2], false));
         assert_eq!(merging.remove_shares(id, |_| true), (vec![EndpointId(8)], true));
         assert!(merging.remove(id).is_some() && merging.remove(id).is_none());
-        assert_eq!((merging.len(), merging.find(SubscriptionId(9))), (0, None));
+        assert_eq!((merging.all.len(), merging.find(SubscriptionId(9))), (0, None));
         assert!(merging.keys.is_empty() && merging.tickets.is_empty() && merging.subscriptions.is_empty());
     }
 }

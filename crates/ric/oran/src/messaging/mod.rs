@@ -207,8 +207,6 @@ pub(crate) struct Messaging {
     /// When xApps were asked for their health, and what each has answered last: whether it is well.
     asked: Instant,
     health: HashMap<String, bool>,
-    /// The number in the last transaction id.
-    transactions: u64,
 }
 
 impl Messaging {
@@ -226,7 +224,6 @@ impl Messaging {
             tables: 0,
             asked: Instant::now(),
             health: HashMap::new(),
-            transactions: 0,
         }
     }
 
@@ -358,7 +355,7 @@ impl Iapp for Messaging {
 }
 
 /// The host and port of an endpoint as text.
-fn endpoint_name(host: &str, port: u16) -> String {
+pub(crate) fn endpoint_name(host: &str, port: u16) -> String {
     match host.parse::<IpAddr>() {
         Ok(IpAddr::V6(address)) => format!("[{address}]:{port}"),
         _ => format!("{host}:{port}"),

@@ -29,7 +29,7 @@ enum State {
     Paused(Instant),
 }
 
-struct Endpoint {
+pub(super) struct Endpoint {
     name: String,
     state: State,
     /// What sends to it.
@@ -159,7 +159,7 @@ impl Links {
         }
     }
 
-    fn resolved(&mut self, id: EndpointId, result: Result<(IpAddr, u16), String>) {
+    pub(super) fn resolved(&mut self, id: EndpointId, result: Result<(IpAddr, u16), String>) {
         match result {
             Ok((address, port)) => self.connect(id, address, port),
             Err(error) => self.fail(id, &error),
