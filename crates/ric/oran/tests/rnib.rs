@@ -10,8 +10,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ferric::StopHandle;
-use ferric::agent::{AgentLoop, AgentLoopConfig, RanFunction};
-use ferric::e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity};
+use ferric::agent::{Admission, AgentLoop, AgentLoopConfig, ControllerId, RanFunction, RequestKey, Views};
+use ferric::e2::{Function, SubscriptionRequest, Time};
+use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision};
 use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
 use log_lines::LogBudget;
@@ -97,13 +98,33 @@ impl Client {
     }
 }
 
+/// A RAN function that has a definition, and does nothing.
+struct Defined;
+
+impl RanFunction for Defined {
+    fn id(&self) -> RanFunctionId {
+        RanFunctionId(7)
+    }
+
+    fn definition(&self) -> Function {
+        let (revision, oid) = (RanFunctionRevision(3), "1.3.6.1.4.1.53148.1.2.2.2".to_owned());
+        Function { id: self.id(), revision, oid, definition: b"\x20\xc0defined".to_vec() }
+    }
+
+    fn subscribe(&mut self, _: Time, _: ControllerId, _: &SubscriptionRequest, _: &Views) -> Result<Admission, Cause> {
+        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported))
+    }
+
+    fn unsubscribe(&mut self, _: RequestKey) {}
+}
+
 fn agent(ric: &Address) -> (StopHandle, JoinHandle<()>) {
     let ric = ric.clone();
     let (sender, receiver) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
         let mut agents: AgentLoop<dyn RanFunction> = AgentLoop::new(AgentLoopConfig::default()).unwrap();
         let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 32));
-        agents.add(node, ric.into(), Vec::new());
+        agents.add(node, ric.into(), vec![Box::new(Defined)]);
         sender.send(agents.stop_handle()).unwrap();
         agents.run().unwrap();
     });
@@ -158,6 +179,10 @@ fn nodes_are_found_and_their_changes_notified() {
     let node = client.bulk();
     assert_eq!(field(&node, 1).unwrap(), NAME.as_bytes());
     assert_eq!((field(&node, 5).unwrap(), field(&node, 7).unwrap()), (b"1".to_vec(), b"2".to_vec()));
+    let function = field(&field(&node, 9).unwrap(), 2).unwrap();
+    assert_eq!((field(&function, 1).unwrap(), field(&function, 3).unwrap()), (b"7".to_vec(), b"3".to_vec()));
+    assert_eq!(field(&function, 2).unwrap(), b"20c0646566696e6564");
+    assert_eq!(field(&function, 4).unwrap(), b"1.3.6.1.4.1.53148.1.2.2.2");
     let id = field(&node, 6).unwrap();
     let bits = format!("{:032b}", 0xe00);
     assert_eq!((field(&id, 1).unwrap(), field(&id, 2).unwrap()), (b"00F110".to_vec(), bits.clone().into_bytes()));

@@ -127,6 +127,9 @@ impl Server {
                 return;
             }
             if is_stopped() {
+                // what the process was told will be done
+                self.do_jobs(now_ms());
+                self.commit();
                 return;
             }
             self.round(&events);

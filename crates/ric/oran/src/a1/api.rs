@@ -78,21 +78,22 @@ pub fn routes(a1: &A1) -> Vec<Route> {
         let a1 = a1.clone();
         Route::new(operation, move |request| answer(&a1, request))
     };
-    let put_type = Operation::put(ONE_TYPE, "createPolicyType", "Create a policy type").tag("a1").role(Role::Admin);
+    let put_type = Operation::put(ONE_TYPE, "createA1PolicyType", "Create a policy type").tag("a1").role(Role::Admin);
     let delete_type =
-        Operation::delete(ONE_TYPE, "deletePolicyType", "Delete a policy type").tag("a1").role(Role::Admin);
-    let put = Operation::put(POLICY, "putPolicy", "Create or replace a policy").tag("a1").role(Role::Control);
-    let delete = Operation::delete(POLICY, "deletePolicy", "Delete a policy").tag("a1").role(Role::Control);
+        Operation::delete(ONE_TYPE, "deleteA1PolicyType", "Delete a policy type").tag("a1").role(Role::Admin);
+    let put = Operation::put(POLICY, "putA1Policy", "Create or replace a policy").tag("a1").role(Role::Control);
+    let delete = Operation::delete(POLICY, "deleteA1Policy", "Delete a policy").tag("a1").role(Role::Control);
     vec![
         route(
             get("/A1-P/v2/healthcheck", "getA1Health", "Whether A1 is well").returns::<Map<String, Value>>("It is."),
             |_, _| Ok(Response::ok(Map::new())),
         ),
-        route(get(TYPES, "getPolicyTypes", "The ids of all policy types").returns::<Vec<i32>>("The ids."), |a1, _| {
-            Ok(Response::ok(a1.type_ids()))
-        }),
         route(
-            with_type(get(ONE_TYPE, "getPolicyType", "A policy type")).returns::<PolicyType>("The type."),
+            get(TYPES, "getA1PolicyTypes", "The ids of all policy types").returns::<Vec<i32>>("The ids."),
+            |a1, _| Ok(Response::ok(a1.type_ids())),
+        ),
+        route(
+            with_type(get(ONE_TYPE, "getA1PolicyType", "A policy type")).returns::<PolicyType>("The type."),
             |a1, request| Ok(Response::ok(a1.policy_type(type_id(request)?)?)),
         ),
         route(
@@ -114,12 +115,12 @@ pub fn routes(a1: &A1) -> Vec<Route> {
             },
         ),
         route(
-            with_type(get(POLICIES, "getPolicies", "The ids of the policies of a type"))
+            with_type(get(POLICIES, "getA1Policies", "The ids of the policies of a type"))
                 .returns::<Vec<String>>("The ids."),
             |a1, request| Ok(Response::ok(a1.instance_ids(type_id(request)?)?)),
         ),
         route(
-            with_instance(get(POLICY, "getPolicy", "A policy")).returns::<Map<String, Value>>("The policy."),
+            with_instance(get(POLICY, "getA1Policy", "A policy")).returns::<Map<String, Value>>("The policy."),
             |a1, request| Ok(Response::ok(a1.instance(type_id(request)?, request.parameter(1))?)),
         ),
         route(
@@ -138,7 +139,7 @@ pub fn routes(a1: &A1) -> Vec<Route> {
             Ok(Response::accepted())
         }),
         route(
-            with_instance(get(STATUS, "getPolicyStatus", "Whether a policy is enforced"))
+            with_instance(get(STATUS, "getA1PolicyStatus", "Whether a policy is enforced"))
                 .returns::<PolicyStatus>("The status."),
             |a1, request| {
                 let is_enforced = a1.is_enforced(type_id(request)?, request.parameter(1))?;
