@@ -223,7 +223,7 @@ identity = nb_identity_pb2.NbIdentity()
 identity.ParseFromString(member)
 assert identity.inventory_name == name and identity.global_nb_id.plmn_id == '00F110', identity
 node = nodeb_info_pb2.NodebInfo()
-node.ParseFromString(sdl.get('e2Manager', 'RAN:' + name)['RAN:' + name])
+node.ParseFromString(sdl.get('e2Manager', {'RAN:' + name})['RAN:' + name])
 assert node.ran_name == name and node.node_type == nodeb_info_pb2.Node.GNB and node.HasField('gnb'), node
 for message in (identity, node):
     assert nb_identity_pb2.ConnectionStatus.Name(message.connection_status) == status, message
