@@ -61,6 +61,7 @@ pub(crate) struct StoreFile {
     database: Database,
 }
 
+#[allow(clippy::result_large_err, reason = "errors of redb, which are boxed where they leave this file")]
 impl StoreFile {
     /// Opens a file, or creates it, and puts its keys into a store.
     pub fn open(path: &Path, store: &mut Store) -> Result<Self, FileError> {

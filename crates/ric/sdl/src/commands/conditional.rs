@@ -34,7 +34,7 @@ impl Condition<'_> {
 
 /// Publishes channels and messages in turn.
 fn publish_pairs(call: &mut Call<'_>, positions: Range<usize>) -> Result<(), Refusal> {
-    if positions.len() % 2 != 0 {
+    if !positions.len().is_multiple_of(2) {
         return Err(Refusal::Arity);
     }
     for at in positions.step_by(2) {
@@ -106,7 +106,7 @@ pub(super) fn delete_if_not_equal_and_publish(call: &mut Call<'_>) -> Result<(),
 
 /// Checks that what follows a position are pairs, whether they will be published or not.
 fn check_pairs(call: &Call<'_>, from: usize) -> Result<(), Refusal> {
-    let rest = call.request.len().checked_sub(from).filter(|rest| rest % 2 == 0);
+    let rest = call.request.len().checked_sub(from).filter(|rest| rest.is_multiple_of(2));
     rest.map(drop).ok_or(Refusal::Arity)
 }
 

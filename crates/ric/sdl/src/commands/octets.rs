@@ -139,7 +139,7 @@ pub(super) fn put_pairs(call: &mut Call<'_>, positions: std::ops::Range<usize>) 
 }
 
 fn pairs(call: &Call<'_>) -> Result<std::ops::Range<usize>, Refusal> {
-    if call.request.len() % 2 == 0 { Err(Refusal::Arity) } else { Ok(1..call.request.len()) }
+    if call.request.len().is_multiple_of(2) { Err(Refusal::Arity) } else { Ok(1..call.request.len()) }
 }
 
 /// MSET.
