@@ -315,7 +315,7 @@ fn xapp_requests_a_route_table() {
     {
         let mut to = Vec::new();
         reader.table().select(kind, NO_SUBSCRIPTION, "", |endpoint| to.push(endpoint.to_owned())).unwrap();
-        assert_eq!(to, [ric.clone()], "{kind}");
+        assert_eq!(to, [&*ric], "{kind}");
     }
     connection.send(&header(MessageType::TABLE_STATE, "xapp:4561"), b"ERR ferric-1 too many\n\0");
     eventually("the state is logged", || log().contains("it does not use the route table: ERR ferric-1 too many"));
