@@ -27,33 +27,29 @@ use testkit::c_program::library_folder;
 use testkit::http::Service;
 
 /// The node of the emulated RAN, as xApps of the platform call it.
-const NODE: &str = "gnb_001_001_00000e00";
+const NODE: &str = "gnb_001_001_000e00";
 /// The version of E2AP of the emulated RAN.
 const VERSION: Version = Version::V2_03;
 /// How long nothing may arrive before it counts as an end.
 const SILENCE: Duration = Duration::from_millis(400);
 
 struct Network {
-    _ric: TestRic,
+    ric: TestRic,
     rmr: SocketAddr,
     rest: Service,
     ran: TestRan,
 }
 
-fn network() -> Network {
-    network_with(RanConfig {
-        scenario: Scenario::with_mixed_traffic(1, 2, 1),
-        e2ap_version: VERSION,
-        ..RanConfig::default()
-    })
+fn ran_config() -> RanConfig {
+    RanConfig { scenario: Scenario::with_mixed_traffic(1, 2, 1), e2ap_version: VERSION, ..RanConfig::default() }
 }
 
-fn network_with(config: RanConfig) -> Network {
+fn network() -> Network {
     let (ric, rmr, rest) = TestRic::with_oran_host(|_| ());
-    let ran = TestRan::start(&ric.e2, config);
+    let ran = TestRan::start(&ric.e2, ran_config());
     rest.eventually(&format!("/v1/nodeb/{NODE}"), |_| true);
     let Address::Tcp { host, port } = rmr else { panic!("{rmr}") };
-    Network { _ric: ric, rmr: SocketAddr::new(host.parse().unwrap(), port), rest, ran }
+    Network { ric, rmr: SocketAddr::new(host.parse().unwrap(), port), rest, ran }
 }
 
 impl Network {
@@ -79,7 +75,8 @@ impl Network {
             })
             .expect("KPM");
         let revision = config.kpm_revision;
-        let definition = kpm::RanFunctionDefinition::decode(&definition, revision).unwrap();
+        let arena = e2sm::Arena::new();
+        let definition = kpm::RanFunctionDefinition::decode(&definition, revision, &arena).unwrap();
         let request = ReportRequest {
             measurements: &[MeasurementRequest::named("DRB.UEThpDl")],
             granularity_period_ms: 50,
@@ -285,7 +282,7 @@ fn nodes_are_listed_as_the_e2_manager_does() {
     let nodes = network.rest.get("/v1/nodeb/states");
     let of_node = json!({
         "inventoryName": NODE,
-        "globalNbId": { "plmnId": "00F110", "nbId": format!("{:032b}", 0xE00) },
+        "globalNbId": { "plmnId": "00F110", "nbId": format!("{:022b}", 0xE00) },
         "connectionStatus": "CONNECTED",
     });
     assert_eq!(nodes, json!([of_node]));
@@ -318,7 +315,7 @@ fn xapp_requests_a_route_table() {
     {
         let mut to = Vec::new();
         reader.table().select(kind, NO_SUBSCRIPTION, "", |endpoint| to.push(endpoint.to_owned())).unwrap();
-        assert_eq!(to, [ric.clone()], "{kind}");
+        assert_eq!(to, [&*ric], "{kind}");
     }
     connection.send(&header(MessageType::TABLE_STATE, "xapp:4561"), b"ERR ferric-1 too many\n\0");
     eventually("the state is logged", || log().contains("it does not use the route table: ERR ferric-1 too many"));
@@ -565,14 +562,15 @@ fn malformed_frames_end_their_connection_only() {
 
 #[test]
 fn subscription_survives_a_restart_of_the_node() {
-    let mut network = network();
+    let network = network();
     let (kpm, xapp) = (network.kpm(), Xapp::new());
     let created = network.rest.request("POST", "/ric/v1/subscriptions", kpm.request(&xapp, 7)).expect(201);
     let subscription_id = xapp.subscribed(&created["SubscriptionId"], 7);
     let mut connection = xapp.accept();
     check_indication(&connection.receive(), subscription_id);
-    network.ran.restart();
+    drop(network.ran);
     connection.await_silence();
+    let _ran = TestRan::start(&network.ric.e2, ran_config());
     check_indication(&connection.receive(), subscription_id);
 }
 

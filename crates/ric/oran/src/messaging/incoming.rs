@@ -13,7 +13,7 @@ use tracing::{info, warn};
 use super::links::ConnectionId;
 use super::merging::Holder;
 use super::pdus::{self, Answer, Reference};
-use super::subscribing::Owner;
+use super::subscribing::{Owner, Refused};
 use super::{HEALTH_PERIOD, Messaging, PendingControl, ReplyTo, endpoint_name};
 
 /// The answer of a RIC that is well to a health check, as xApps write it.
@@ -199,7 +199,8 @@ impl Messaging {
                 let owner = Owner::Rmr { reply: Some(reply), reference: reference.clone() };
                 match self.subscribe(node, content.function, content.spec, Holder { endpoint, owner }, ric) {
                     Ok(()) => return,
-                    Err((holder, misuse)) => {
+                    Err(refused) => {
+                        let Refused { holder, misuse } = *refused;
                         if let Some(endpoint) = holder.endpoint {
                             self.links.release(endpoint);
                         }

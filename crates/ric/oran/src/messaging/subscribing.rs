@@ -97,6 +97,12 @@ pub(crate) struct Accepted {
     node: NodeId,
 }
 
+/// A share that the RIC has refused.
+pub(super) struct Refused {
+    pub holder: Holder<Owner>,
+    pub misuse: Misuse,
+}
+
 /// Why a subscription has no effect, for an xApp.
 struct Fault {
     text: String,
@@ -117,7 +123,7 @@ impl Messaging {
         spec: SubscriptionSpec,
         holder: Holder<Owner>,
         ric: &mut IappContext<'_>,
-    ) -> Result<(), (Holder<Owner>, Misuse)> {
+    ) -> Result<(), Box<Refused>> {
         let spec = Arc::new(spec);
         if let Some(id) = self.merging.equal(node, function, &spec) {
             self.note_share(&holder.owner, id);
@@ -140,7 +146,7 @@ impl Messaging {
                 }
                 Ok(())
             }
-            Err(misuse) => Err((holder, misuse)),
+            Err(misuse) => Err(Box::new(Refused { holder, misuse })),
         }
     }
 
@@ -404,7 +410,8 @@ impl Messaging {
             }
             let endpoint = params.rmr_endpoint().map(|endpoint| self.links.hold(&endpoint));
             let holder = Holder { endpoint, owner: Owner::Rest { record: number, xapp_instance } };
-            if let Err((holder, misuse)) = self.subscribe(node, function, detail.spec(), holder, ric) {
+            if let Err(refused) = self.subscribe(node, function, detail.spec(), holder, ric) {
+                let Refused { holder, misuse } = *refused;
                 if let Some(endpoint) = holder.endpoint {
                     self.links.release(endpoint);
                 }
