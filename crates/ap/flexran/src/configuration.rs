@@ -1,7 +1,7 @@
 //! Configurations of eNBs, UEs and logical channels.
 
 use crate::WireError;
-use crate::wire::{Field, Value, message, write_octets};
+use protobuf::{Field, Value, message, write_octets};
 
 message! {
     /// The eNB and its cells.

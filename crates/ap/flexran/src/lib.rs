@@ -40,13 +40,13 @@ mod scheduling;
 mod statistics;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 pub use configuration::{
     CellConfig, EnbConfig, LogicalChannel, LogicalChannels, MeasurementEvents, MeasurementInfo, PlmnId, SecondaryCell,
     UeChannels, UeConfig, UeConfigs, UeStateChange, UeStateChangeKind,
 };
 pub use message::{Body, Direction, Echo, Hello, Kind, Message};
+pub use protobuf::{MAX_ITEMS, WireError};
 pub use scheduling::{
     DlBroadcast, DlData, DlDci, DlMacConfig, DlRandomAccessResponse, OfdmSymbols, RlcPdu, RlcPduBlock,
 };
@@ -56,7 +56,6 @@ pub use statistics::{
     ReportFrequency, RlcBuffer, RrcMeasurements, Statistics, StatisticsRequest, UeStatistics, WidebandCqi, cell_flags,
     ue_flags,
 };
-pub use wire::{MAX_ITEMS, WireError};
 
 /// The TCP port of controllers by default.
 pub const DEFAULT_PORT: u16 = 2210;

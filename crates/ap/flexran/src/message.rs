@@ -1,9 +1,9 @@
 //! A message: its direction, its transaction, and its body.
 
-use crate::wire::{Codec, Field, Fields, Value, message, write_number, write_octets};
 use crate::{
     DlMacConfig, EnbConfig, LogicalChannels, Statistics, StatisticsRequest, UeConfigs, UeStateChange, WireError,
 };
+use protobuf::{Codec, Field, Fields, Value, message, write_number, write_octets};
 
 /// The field of the direction in flexran_message.
 const DIRECTION: u32 = 100;

@@ -1,6 +1,6 @@
 //! The downlink MAC configuration: what the MAC of a cell shall schedule in a subframe.
 
-use crate::wire::message;
+use protobuf::message;
 
 message! {
     /// What the MAC of a cell shall schedule in a subframe.

@@ -1,7 +1,7 @@
 //! Statistics: requests, and reports of UEs and cells.
 
 use crate::WireError;
-use crate::wire::{Codec, Field, Value, message, write_number};
+use protobuf::{Codec, Field, Value, message, write_number};
 
 /// Flags of what is reported of a UE (flex_ue_stats_type).
 pub mod ue_flags {
@@ -305,7 +305,7 @@ impl Value for PlmnDigits {
         let mut fields = Vec::new();
         mnc.iter().for_each(|digit| write_number(1, *digit, &mut fields));
         mcc.iter().for_each(|digit| write_number(2, *digit, &mut fields));
-        crate::wire::write_octets(number, &fields, out);
+        protobuf::write_octets(number, &fields, out);
     }
 }
 

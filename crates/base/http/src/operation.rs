@@ -205,6 +205,12 @@ impl Operation {
         self.answer(StatusCode::CREATED, description, Some((JSON, Some(SchemaGenerator::subschema_for::<T>))))
     }
 
+    /// Declares the answer 202: what was asked for will be done.
+    #[must_use]
+    pub fn accepts(self, description: &'static str) -> Self {
+        self.answer(StatusCode::ACCEPTED, description, None)
+    }
+
     /// Declares the answer 204.
     #[must_use]
     pub fn empties(self) -> Self {

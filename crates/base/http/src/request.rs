@@ -224,6 +224,12 @@ impl Response {
         self
     }
 
+    /// 202, without a body.
+    #[must_use]
+    pub fn accepted() -> Self {
+        Response { status: StatusCode::ACCEPTED, headers: HeaderMap::new(), content: Content::Empty }
+    }
+
     /// 204.
     #[must_use]
     pub fn no_content() -> Self {

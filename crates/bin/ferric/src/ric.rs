@@ -14,8 +14,9 @@ use ferric::server::E42Address;
 use rest::{AccessFiles, TlsFiles};
 use ric::LogControl;
 use ric::flexran::FlexRanConfig;
+use ric::oran_host::OranConfig;
 use slicing::RuleFile;
-use tracing::info;
+use tracing::{info, warn};
 use traffic::{RedisConfig, RedisFiles, RedisUrl};
 
 use crate::model::ModelArgs;
@@ -24,11 +25,15 @@ use crate::{address, record, redis, tls};
 
 /// The heading of the options of REST.
 const REST: &str = "REST";
+/// The heading of the options of the shared data layer.
+const SDL: &str = "Shared data layer";
+/// The heading of the options of xApps of the O-RAN reference platform.
+const ORAN: &str = "xApps of the O-RAN reference platform";
 
 /// Run a near-RT RIC.
 ///
-/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `rest=URL`, and
-/// `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
+/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `sdl=URL`, `rmr=URL`,
+/// `oran-rest=URL`, `rest=URL`, and `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
 #[derive(clap::Args)]
 pub struct Args {
     /// Configuration file in TOML; command-line options override it.
@@ -55,6 +60,16 @@ pub struct Args {
     /// Period of the statistics that FlexRAN agents are asked for. [default: 1000]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
     flexran_period_ms: Option<u32>,
+    /// Address for xApps of the O-RAN reference platform over RMR: tcp://HOST:PORT; see docs/oran-xapps.md. [default: none]
+    #[arg(long, help_heading = ORAN, value_name = "URL", value_parser = OranConfig::rmr)]
+    rmr: Option<Address>,
+    /// Record for the route tables of these xApps beside those of the RIC, such as "mse|30000|-1|127.0.0.1:4565". Repeatable.
+    #[arg(long, help_heading = ORAN, value_name = "RECORD", value_parser = OranConfig::route)]
+    rmr_route: Vec<String>,
+    /// Address of the REST interfaces that these xApps use, such as 127.0.0.1:8088: subscription manager and E2 manager. Access
+    /// is that of REST. [default: none]
+    #[arg(long, help_heading = ORAN, value_name = "ADDRESS:PORT", value_parser = address::rest)]
+    oran_rest: Option<SocketAddr>,
     /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -77,6 +92,17 @@ pub struct Args {
     /// DU as one; see docs/virtualization.md. [default: none]
     #[arg(long, value_name = "FILE", conflicts_with = "virtual_networks")]
     topology: Option<PathBuf>,
+    /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT or unix:PATH, in Redis's
+    /// protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens. [default: none]
+    #[arg(long, help_heading = SDL, value_name = "URL", value_parser = sdl::Config::address)]
+    sdl: Option<Address>,
+    /// File that keeps the shared data layer. [default: in memory, lost at the end]
+    #[arg(long, help_heading = SDL, value_name = "FILE")]
+    sdl_file: Option<PathBuf>,
+    /// File of xApps that may use the shared data layer, one per line, `NAME TOKEN RIGHT…`; a right is read:NAMESPACE or
+    /// write:NAMESPACE. [default: everybody may do everything]
+    #[arg(long, help_heading = SDL, value_name = "FILE")]
+    sdl_tokens: Option<PathBuf>,
     #[command(flatten)]
     access: RestArgs,
     /// Redis server, such as redis://127.0.0.1:6379: receives RLC and TC statistics as JSON, on the channels ferric:rlc and
@@ -157,6 +183,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.flexran_period_ms.is_some() && config.flexran.address.is_none() {
         bail!("--flexran-period-ms is given without an address for FlexRAN agents: give --flexran");
     }
+    if args.rmr.is_some() {
+        config.oran.rmr.clone_from(&args.rmr);
+    }
+    config.oran.rmr_routes.extend_from_slice(&args.rmr_route);
+    if !config.oran.rmr_routes.is_empty() && config.oran.rmr.is_none() {
+        bail!("routes for xApps over RMR are given without an address: give --rmr");
+    }
+    config.oran.rest = args.oran_rest.or(config.oran.rest);
     if let Some(address) = args.rest {
         match &mut config.rest {
             Some(rest) => rest.address = address,
@@ -186,6 +220,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Some(redis) => (redis.url, redis.files) = (redis.url.with_files(&files)?, files),
         None if files != RedisFiles::default() => {
             bail!("access to Redis is configured without an address: give --redis")
+        }
+        None => {}
+    }
+    if let Some(address) = &args.sdl {
+        config.sdl.get_or_insert_with(|| sdl::Config::new(address.clone())).address = address.clone();
+    }
+    let tokens = args.sdl_tokens.clone().or(config.sdl_tokens.take());
+    match &mut config.sdl {
+        Some(sdl) => {
+            sdl.file = args.sdl_file.clone().or(sdl.file.take());
+            if let Some(tokens) = &tokens {
+                sdl.access = sdl::AccessList::load(tokens)?;
+                if rest::is_readable_by_all(tokens) {
+                    warn!("every user of this host can read the tokens in {}: chmod 600", tokens.display());
+                }
+            }
+        }
+        None if tokens.is_some() || args.sdl_file.is_some() => {
+            bail!("--sdl-file or --sdl-tokens is given without an address of the shared data layer: give --sdl")
         }
         None => {}
     }
@@ -223,11 +276,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
     let flexran = ric.flexran().map(|flexran| flexran.address().clone());
+    let sdl = ric.sdl().map(|sdl| sdl.address().clone());
+    let sdl_tokens = tokens.zip(ric.sdl().map(|sdl| sdl.handle().clone()));
+    let rmr = ric.oran().rmr_address().cloned();
+    let oran_rest = ric.oran().rest().map(rest::Server::url);
     let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
     let mut reload = reload::Reload::new(file, tls, access, server.rights_handle()?)?;
     reload.sla = sla;
+    reload.sdl = sdl_tokens;
     program::signals::on_hangup(move || reload.run())?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {
@@ -241,6 +299,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(address) = flexran {
         program::outln!("flexran={address}");
+    }
+    if let Some(address) = sdl {
+        program::outln!("sdl={address}");
+    }
+    if let Some(address) = rmr {
+        program::outln!("rmr={address}");
+    }
+    if let Some(url) = oran_rest {
+        program::outln!("oran-rest={url}");
     }
     if let Some(url) = rest {
         program::outln!("rest={url}");

@@ -42,6 +42,7 @@ fn odd_files_are_refused_wherever_one_is_named() {
             &["--virtual", "NAME"],
             &["--topology", "NAME"],
             &["--rest-tokens", "NAME"],
+            &["--sdl", "tcp://127.0.0.1:0", "--sdl-tokens", "NAME"],
             &["--rest-cert", "NAME", "--rest-key", "NAME"],
             &["--tls-ca", "NAME", "--tls-cert", "NAME", "--tls-key", "NAME"],
         ] {

@@ -5,7 +5,7 @@ mod file;
 #[cfg(feature = "file")]
 mod reference;
 
-#[cfg(feature = "slicing")]
+#[cfg(any(feature = "sdl", feature = "slicing"))]
 use std::path::PathBuf;
 #[cfg(feature = "models")]
 use std::sync::Arc;
@@ -64,6 +64,16 @@ pub struct RicConfig {
     /// The Redis server that receives the statistics of RLC and TC. Default: none.
     #[cfg(feature = "redis")]
     pub redis: Option<traffic::RedisConfig>,
+    /// The shared data layer of xApps. `max_host_percent`, `pdu_timeout` and `ipsec` of the server apply to it. Default: none.
+    #[cfg(feature = "sdl")]
+    pub sdl: Option<::sdl::Config>,
+    /// The file of tokens and rights of xApps in the shared data layer. The program loads it into
+    /// [`access`](::sdl::Config::access).
+    #[cfg(feature = "sdl")]
+    pub sdl_tokens: Option<PathBuf>,
+    /// Where xApps of the O-RAN reference platform find the RIC. Default: nowhere.
+    #[cfg(feature = "oran")]
+    pub oran: crate::oran_host::OranConfig,
     /// The service level agreements of virtual networks. Default: none; the RAN is not shared.
     #[cfg(feature = "virtual")]
     pub virtual_networks: Option<virtualization::Sla>,
@@ -102,6 +112,12 @@ impl Default for RicConfig {
             tls: None,
             #[cfg(feature = "redis")]
             redis: None,
+            #[cfg(feature = "sdl")]
+            sdl: None,
+            #[cfg(feature = "sdl")]
+            sdl_tokens: None,
+            #[cfg(feature = "oran")]
+            oran: crate::oran_host::OranConfig::default(),
             #[cfg(feature = "virtual")]
             virtual_networks: None,
             #[cfg(feature = "virtual")]

@@ -26,11 +26,14 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `a1` | A1 policies for xApps: REST resources if there is a shared data layer |
 //! | `flexran` | a listener for FlexRAN agents |
 //! | `models` | service models from shared objects |
+//! | `oran` | xApps of the O-RAN reference platform |
 //! | `otlp` | traces of indications to an OpenTelemetry collector |
 //! | `redis` | statistics of RLC and TC to Redis |
 //! | `rest` | the REST interface; its resources come with the next two |
+//! | `sdl` | the shared data layer of xApps, and the RIC's nodes in it |
 //! | `slicing` | the slicing controller |
 //! | `traffic` | the control of TC |
 //! | `virtual` | virtual networks of several operators; the parts of gNBs as base stations |
@@ -45,6 +48,8 @@ mod describe;
 pub mod flexran;
 #[cfg(feature = "rest")]
 mod northbound;
+#[cfg(feature = "oran")]
+pub mod oran_host;
 #[cfg(feature = "otlp")]
 mod otlp;
 
@@ -71,8 +76,30 @@ pub struct Ric {
     flexran: Option<flexran::FlexRan>,
     #[cfg(feature = "rest")]
     rest: Option<rest::Server>,
+    #[cfg(feature = "sdl")]
+    sdl: Option<sdl::Sdl>,
+    #[cfg(feature = "oran")]
+    oran: oran_host::OranHost,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
+}
+
+#[cfg(feature = "sdl")]
+impl Ric {
+    /// The shared data layer, if it is configured.
+    #[must_use]
+    pub fn sdl(&self) -> Option<&sdl::Sdl> {
+        self.sdl.as_ref()
+    }
+}
+
+#[cfg(feature = "oran")]
+impl Ric {
+    /// The services for xApps of the O-RAN reference platform.
+    #[must_use]
+    pub fn oran(&self) -> &oran_host::OranHost {
+        &self.oran
+    }
 }
 
 #[cfg(feature = "flexran")]
@@ -117,11 +144,18 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         Some(FunctionHint { node: node.id.clone(), oids, revision })
     });
     config.server.hints.extend(hints);
+    #[cfg(feature = "oran")]
+    let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);
     #[cfg(feature = "rest")]
-    #[cfg_attr(not(feature = "flexran"), allow(unused_mut, reason = "it shows FlexRAN agents"))]
+    #[cfg_attr(
+        not(any(feature = "a1", feature = "flexran")),
+        allow(unused_mut, reason = "it shows FlexRAN agents, and has policies")
+    )]
     let mut northbound = northbound::Northbound::new(&mut config);
     #[cfg(feature = "flexran")]
     let flexran = flexran::FlexRanSetup::new(config.flexran, &config.server);
+    #[cfg(feature = "sdl")]
+    let sdl = config.sdl.take().map(|sdl| with_limits_of(sdl, &mut config.server));
     #[cfg(feature = "virtual")]
     let links = config.server.link.clone();
     let mut server = Server::bind(config.server)?;
@@ -143,6 +177,17 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     if let Some(topology) = config.topology {
         virtualization::topology::add_to(&mut server, topology, links)?;
     }
+    #[cfg(feature = "sdl")]
+    let sdl = sdl.map(|sdl| sdl::Sdl::start(sdl, server.log_budget())).transpose().map_err(sdl_error)?;
+    #[cfg(feature = "sdl")]
+    if let Some(sdl) = &sdl {
+        server.add_iapp(Box::new(oran::rnib::Rnib::new(sdl.handle().clone())));
+    }
+    #[cfg(feature = "a1")]
+    if let (Some(northbound), Some(sdl)) = (&mut northbound, &sdl) {
+        let a1 = oran::a1::over_sdl(sdl.handle(), Vec::new(), server.log_budget());
+        northbound.add(oran::a1::routes(&a1));
+    }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
         let forwarder = traffic::Forwarder::start(redis);
@@ -155,6 +200,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let exporter = exporter.map_err(|source| ferric::Error::System { what: "export traces", source })?;
         server.trace(traces.one_in, Box::new(move |trace| exporter.send(trace)));
     }
+    #[cfg(feature = "oran")]
+    let oran = oran.start(&mut server)?;
     #[cfg(feature = "flexran")]
     let flexran = flexran.map(|flexran| flexran.start(server.log_budget())).transpose()?;
     #[cfg(all(feature = "flexran", feature = "rest"))]
@@ -169,7 +216,29 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         flexran,
         #[cfg(feature = "rest")]
         rest,
+        #[cfg(feature = "sdl")]
+        sdl,
+        #[cfg(feature = "oran")]
+        oran,
         #[cfg(feature = "virtual")]
         sla,
     })
+}
+
+/// The limits that the shared data layer has in common with E2.
+#[cfg(feature = "sdl")]
+fn with_limits_of(mut config: sdl::Config, server: &mut ferric::server::ServerConfig) -> sdl::Config {
+    server.other_files += config.limits.max_connections as u64;
+    config.is_protected = server.ipsec;
+    config.limits.max_host_percent = server.controller.max_host_percent.into();
+    config.limits.request_timeout = server.pdu_timeout;
+    config
+}
+
+#[cfg(feature = "sdl")]
+fn sdl_error(error: sdl::Error) -> ferric::Error {
+    match error {
+        sdl::Error::Bind(address, source) => ferric::link::Error::Bind { address, source }.into(),
+        error => ferric::Error::System { what: "start the shared data layer", source: std::io::Error::other(error) },
+    }
 }

@@ -95,6 +95,8 @@ pub(crate) struct Northbound {
     apps: AppConfig,
     system: System,
     log: Option<LogControl>,
+    /// Resources of services beside the RIC.
+    others: Vec<Route>,
 }
 
 #[derive(Default)]
@@ -141,7 +143,13 @@ impl Northbound {
         #[cfg(not(feature = "slicing"))]
         let apps = AppConfig { metrics: rest.metrics.clone(), ..AppConfig::default() };
         let system = System::of(config, &rest);
-        Some(Northbound { rest, apps, system, log: config.log_control })
+        Some(Northbound { rest, apps, system, log: config.log_control, others: Vec::new() })
+    }
+
+    /// Adds the resources of a service beside the RIC.
+    #[cfg(feature = "a1")]
+    pub fn add(&mut self, routes: Vec<Route>) {
+        self.others.extend(routes);
     }
 
     /// Shows FlexRAN agents.
@@ -159,7 +167,7 @@ impl Northbound {
                 events.publish(Topic::Log.bit(), || StreamEvent::new("log", &serde_json::json!({ "line": line })));
             }));
         }
-        let routes = routes(server, self.apps, self.system)?;
+        let routes = routes(server, self.apps, self.system, self.others)?;
         let config = ServerConfig { log_budget: server.log_budget(), ..self.rest };
         rest::Server::start(config, routes).map_err(|source| {
             let address = link::Address::Tcp { host: address.ip().to_string(), port: address.port() };
@@ -170,7 +178,12 @@ impl Northbound {
 
 /// Adds the apps to the RIC. Returns the routes of all resources.
 #[allow(unused_variables, reason = "each app is a feature")]
-fn routes(server: &mut Server, config: AppConfig, system: System) -> Result<Vec<Route>, ferric::Error> {
+fn routes(
+    server: &mut Server,
+    config: AppConfig,
+    system: System,
+    others: Vec<Route>,
+) -> Result<Vec<Route>, ferric::Error> {
     let metrics = RicMetrics::new(&config.metrics);
     #[cfg(feature = "flexran")]
     let metrics = metrics.with_flexran(config.flexran.clone());
@@ -197,6 +210,7 @@ fn routes(server: &mut Server, config: AppConfig, system: System) -> Result<Vec<
     }
     #[cfg(feature = "traffic")]
     routes.extend(traffic::add_to(server)?);
+    routes.extend(others);
     routes.push(API.route("/v1/openapi.json", &routes));
     Ok(routes)
 }
@@ -219,6 +233,7 @@ const API: Api = Api {
         ("statistics", "Statistics that nodes report."),
         ("slices", "The slices of a cell."),
         ("associations", "Rules that put UEs into slices."),
+        ("a1", "A1-P: policies of a non-RT RIC for xApps, if the RIC has a shared data layer."),
         ("traffic", "Traffic control: queues, filters, policers, shapers, the scheduler and the pacer."),
     ],
 };
@@ -233,6 +248,14 @@ mod tests {
         LogControl { set_level: |_| true, observe: |_| () }
     }
 
+    fn others() -> Vec<Route> {
+        #[cfg(feature = "a1")]
+        let routes = oran::a1::routes(&oran::a1::A1::new(Vec::new()));
+        #[cfg(not(feature = "a1"))]
+        let routes = Vec::new();
+        routes
+    }
+
     #[test]
     fn routes_are_declared_without_a_fault() {
         let any_port = "tcp://127.0.0.1:0".parse().unwrap();
@@ -240,7 +263,7 @@ mod tests {
         let config = RicConfig { server: server.clone(), log_control: Some(log_control()), ..RicConfig::default() };
         let system = System::of(&config, &rest::ServerConfig::new("127.0.0.1:0".parse().unwrap()));
         let mut server = Server::bind(server).unwrap();
-        let routes = routes(&mut server, AppConfig::default(), system).unwrap();
+        let routes = routes(&mut server, AppConfig::default(), system, others()).unwrap();
         assert_eq!(API.faults(&routes), Vec::<String>::new());
     }
 }

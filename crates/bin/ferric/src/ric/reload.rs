@@ -41,6 +41,8 @@ pub struct Reload {
     server: RightsHandle,
     /// The file of service level agreements.
     pub sla: Option<(PathBuf, virtualization::SlaHandle)>,
+    /// The file of xApps that may use the shared data layer.
+    pub sdl: Option<(PathBuf, sdl::Handle)>,
 }
 
 impl Reload {
@@ -52,7 +54,16 @@ impl Reload {
     ) -> anyhow::Result<Self> {
         let config = file.as_ref().map(ConfigFile::parse).transpose()?;
         let config = config.unwrap_or_default();
-        Ok(Reload { file, level: level_of(&config), rights: rights_of(config), tls, access, server, sla: None })
+        Ok(Reload {
+            file,
+            level: level_of(&config),
+            rights: rights_of(config),
+            tls,
+            access,
+            server,
+            sla: None,
+            sdl: None,
+        })
     }
 
     /// Reads everything again, and logs what is in force now.
@@ -78,6 +89,17 @@ impl Reload {
                         error,
                         "service level agreements: cannot be used; the previous ones stay in force; correct the file"
                     );
+                }
+            }
+        }
+        if let Some((path, handle)) = &self.sdl {
+            match sdl::AccessList::load(path) {
+                Ok(access) => {
+                    handle.set_access(access);
+                    info!("tokens of the shared data layer: read; they are in force");
+                }
+                Err(error) => {
+                    warn!(%error, "tokens of the shared data layer: cannot be used; the previous ones stay in force; correct the file");
                 }
             }
         }

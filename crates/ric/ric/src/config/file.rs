@@ -5,6 +5,8 @@ mod redis;
 #[cfg(feature = "rest")]
 mod rest;
 mod rights;
+#[cfg(feature = "sdl")]
+mod sdl;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "otlp")]
@@ -76,6 +78,10 @@ impl RicConfig {
         {
             config.flexran = flexran(&file)?;
         }
+        #[cfg(feature = "oran")]
+        {
+            config.oran = oran(&file)?;
+        }
         #[cfg(feature = "rest")]
         {
             config.rest = rest::server(&file)?;
@@ -92,6 +98,10 @@ impl RicConfig {
         #[cfg(feature = "redis")]
         {
             config.redis = redis::config(&file)?;
+        }
+        #[cfg(feature = "sdl")]
+        {
+            (config.sdl, config.sdl_tokens) = sdl::config(&file)?;
         }
         #[cfg(feature = "otlp")]
         {
@@ -113,9 +123,12 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 11] = [
+    let features: [(&'static str, &str, bool); 15] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
+        ("rmr", "oran", cfg!(feature = "oran")),
+        ("rmr_routes", "oran", cfg!(feature = "oran")),
+        ("oran_rest", "oran", cfg!(feature = "oran")),
         ("tls", "tls", cfg!(feature = "tls")),
         ("rest", "rest", cfg!(feature = "rest")),
         ("rest_access", "rest", cfg!(feature = "rest")),
@@ -124,6 +137,7 @@ fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
         ("statistics_period_ms", "slicing", cfg!(feature = "slicing")),
         ("ue_ids_period_ms", "slicing", cfg!(feature = "slicing")),
         ("redis", "redis", cfg!(feature = "redis")),
+        ("sdl", "sdl", cfg!(feature = "sdl")),
         ("traces", "otlp", cfg!(feature = "otlp")),
     ];
     match features.into_iter().find(|(key, _, is_built)| !is_built && file.contains(key)) {
@@ -153,6 +167,26 @@ fn flexran(file: &Table<'_>) -> Result<crate::flexran::FlexRanConfig, ConfigErro
         config.address = Some(FlexRanConfig::address(url).map_err(|reason| file.invalid("flexran", reason))?);
     }
     set(&mut config.period_ms, integer(file, &FILE_KEYS, "flexran_period_ms")?);
+    Ok(config)
+}
+
+/// Reads the keys of xApps of the O-RAN reference platform.
+#[cfg(feature = "oran")]
+fn oran(file: &Table<'_>) -> Result<crate::oran_host::OranConfig, ConfigError> {
+    use crate::oran_host::OranConfig;
+    let mut config = OranConfig::default();
+    if let Some(url) = file.text("rmr", "a URL")? {
+        config.rmr = Some(OranConfig::rmr(url).map_err(|reason| file.invalid("rmr", reason))?);
+    }
+    for record in file.texts("rmr_routes", MAX_ENTRIES, "a record of a route table")?.unwrap_or_default() {
+        let record = OranConfig::route(record).map_err(|reason| file.invalid("rmr_routes", reason))?;
+        config.rmr_routes.push(record);
+    }
+    if let Some(address) = file.text("oran_rest", "an address and a port")? {
+        let invalid =
+            |_| file.invalid("oran_rest", format!("`{address}` is not an address and a port, such as 127.0.0.1:8088"));
+        config.rest = Some(address.parse().map_err(invalid)?);
+    }
     Ok(config)
 }
 

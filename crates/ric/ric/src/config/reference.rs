@@ -15,12 +15,13 @@ use super::{ConfigError, RicConfig};
 pub(super) const MAX_MS: i64 = 3_600_000;
 
 /// The tables of the file, in the order of the default file.
-const SECTIONS: [Section; 10] = [
+const SECTIONS: [Section; 11] = [
     Section { header: "", keys: &FILE_KEYS },
     Section { header: "[tls]", keys: &TLS_KEYS },
     Section { header: "[rest_access]", keys: &REST_ACCESS_KEYS },
     Section { header: "[rest_limits]", keys: &REST_LIMITS_KEYS },
     Section { header: "[redis]", keys: &REDIS_KEYS },
+    Section { header: "[sdl]", keys: &SDL_KEYS },
     Section { header: "[traces]", keys: &TRACES_KEYS },
     Section { header: "[[node_rights]]", keys: &NODE_RIGHTS_KEYS },
     Section { header: "[[xapp_rights]]", keys: &XAPP_RIGHTS_KEYS },
@@ -80,7 +81,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 49] = [
+pub(super) const FILE_KEYS: [Key; 53] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
@@ -117,6 +118,24 @@ pub(super) const FILE_KEYS: [Key; 49] = [
         Values::Integer(1, MAX_MS),
         DefaultValue::Is("1000"),
         "the period of the statistics that FlexRAN agents are asked for",
+    ),
+    key(
+        "rmr",
+        Values::Other("URL"),
+        absent("none", "\"tcp://0.0.0.0:4561\""),
+        "the address for [xApps of the O-RAN reference platform](oran-xapps.md) over RMR; the default port is 4561",
+    ),
+    key(
+        "rmr_routes",
+        Values::Other("list of records"),
+        absent("none", "[\"mse|30000|-1|127.0.0.1:4565\"]"),
+        "records for the route tables of these xApps beside those of the RIC",
+    ),
+    key(
+        "oran_rest",
+        Values::Other("address and port"),
+        absent("none", "\"127.0.0.1:8088\""),
+        "the address of the REST interfaces that these xApps use: subscription manager, E2 manager; access is that of `rest`",
     ),
     key(
         "rest",
@@ -309,6 +328,12 @@ pub(super) const FILE_KEYS: [Key; 49] = [
         Values::Tables("table, below"),
         absent("none", ""),
         "the Redis server that receives statistics of RLC and TC",
+    ),
+    key(
+        "sdl",
+        Values::Tables("table, below"),
+        absent("none", ""),
+        "the [shared data layer](oran-sdl.md) of xApps of the O-RAN reference platform",
     ),
     key(
         "traces",

@@ -136,6 +136,58 @@ pub(in crate::config) const REDIS_KEYS: [Key; 9] = [
     ),
 ];
 
+pub(in crate::config) const SDL_KEYS: [Key; 9] = [
+    key(
+        "url",
+        Values::Other("URL"),
+        required("\"tcp://127.0.0.1:6379\""),
+        "where clients connect: `tcp://HOST:PORT` or `unix:PATH`; other than loopback addresses require `tokens`",
+    ),
+    key(
+        "file",
+        Values::Other("path"),
+        absent("in memory, lost at the end", "\"/var/lib/ferric/sdl.redb\""),
+        "the file that keeps the store",
+    ),
+    key(
+        "tokens",
+        Values::Other("path"),
+        absent("everybody may do everything", "\"sdl.tokens\""),
+        "file of xApps, a line each: `NAME TOKEN RIGHT…`; a right is `read:NAMESPACE` or `write:NAMESPACE`",
+    ),
+    key(
+        "max_octets",
+        Values::Integer(1 << 16, 1 << 40),
+        DefaultValue::Is("268435456"),
+        "the octets of all keys and values, with 128 for each key and 64 for each member of a group; beyond it, writes are refused",
+    ),
+    key(
+        "max_namespace_percent",
+        Values::Integer(1, 100),
+        DefaultValue::Is("50"),
+        "the share of `max_octets` that one namespace may have",
+    ),
+    key(
+        "max_request_octets",
+        Values::Integer(1 << 10, 1 << 30),
+        DefaultValue::Is("8388608"),
+        "the longest request, and the longest transaction; a longer request closes its connection",
+    ),
+    key(
+        "max_queue_octets",
+        Values::Integer(1 << 12, 1 << 30),
+        DefaultValue::Is("8388608"),
+        "the octets of replies and messages that wait until a client reads; a subscriber beyond it is disconnected",
+    ),
+    key(
+        "max_buffer_octets",
+        Values::Integer(1 << 16, 1 << 40),
+        DefaultValue::Is("268435456"),
+        "the octets of unfinished requests and of replies that wait, of all clients; one gets half of what the others leave",
+    ),
+    key("max_connections", Values::Integer(1, 1 << 16), DefaultValue::Is("256"), "the maximum number of connections"),
+];
+
 pub(in crate::config) const TRACES_KEYS: [Key; 4] = [
     key(
         "url",

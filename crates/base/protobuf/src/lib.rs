@@ -1,4 +1,32 @@
-//! The encoding of protocol buffers, as far as messages of FlexRAN use it: varints and length-delimited fields.
+//! Protocol buffers: varints and length-delimited fields.
+//!
+//! A message is declared once with [`message!`], with its field numbers beside its fields; what is declared is read and written.
+//! Unknown fields are skipped. A field of type `Option` is absent or present; one without is always written, which every reader
+//! of protocol buffers accepts.
+//!
+//! Reading takes time and memory in proportion to the octets. Lists have at most [`MAX_ITEMS`] items; further ones are checked
+//! and ignored. Messages are not nested in themselves, so the depth is that of the declarations.
+//!
+//! ```
+//! use protobuf::Codec;
+//!
+//! protobuf::message! {
+//!     /// A point.
+//!     Point {
+//!         /// Metres to the east.
+//!         x: Option<u32> = 1,
+//!         /// What is there.
+//!         name: String = 2,
+//!     }
+//! }
+//!
+//! let point = Point { x: Some(3), name: "mast".to_owned() };
+//! let octets = point.encode();
+//! assert_eq!(octets, b"\x08\x03\x12\x04mast");
+//! assert_eq!(Point::decode(&octets), Ok(point));
+//! ```
+
+#![forbid(unsafe_code)]
 
 use std::fmt;
 
@@ -39,7 +67,8 @@ impl std::error::Error for WireError {}
 
 /// A field of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Field<'a> {
+pub struct Field<'a> {
+    /// The number of the field in its message.
     pub number: u32,
     content: Content<'a>,
 }
@@ -54,6 +83,9 @@ enum Content<'a> {
 
 impl<'a> Field<'a> {
     /// A number.
+    ///
+    /// # Errors
+    /// If the field is of another wire type.
     pub fn number(self) -> Result<u64, WireError> {
         match self.content {
             Content::Varint(value) => Ok(value),
@@ -62,6 +94,9 @@ impl<'a> Field<'a> {
     }
 
     /// The fields of a message within.
+    ///
+    /// # Errors
+    /// If the field is of another wire type.
     pub fn message(self) -> Result<Fields<'a>, WireError> {
         self.octets().map(Fields)
     }
@@ -76,7 +111,7 @@ impl<'a> Field<'a> {
 
 /// The fields of a message, in order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fields<'a>(pub &'a [u8]);
+pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
     fn varint(&mut self) -> Result<u64, WireError> {
@@ -134,14 +169,20 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// What a field contains: a number, a text, a message, or several of them.
-pub(crate) trait Value: Default {
+pub trait Value: Default {
     /// Reads an occurrence of the field: the last number counts, messages are merged, lists grow.
+    ///
+    /// # Errors
+    /// If the field is not such a value.
     fn read(&mut self, field: Field<'_>) -> Result<(), WireError>;
 
     /// Writes the field, or nothing if it is absent.
     fn write(&self, number: u32, out: &mut Vec<u8>);
 
     /// Reads an occurrence of a list of such values.
+    ///
+    /// # Errors
+    /// If the field is not such a value.
     fn read_item(list: &mut Vec<Self>, field: Field<'_>) -> Result<(), WireError> {
         let mut item = Self::default();
         item.read(field)?;
@@ -157,16 +198,37 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     }
 }
 
-/// The fields of a message that is declared with [`message!`].
-pub(crate) trait Codec: Default {
+/// A message that is declared with [`message!`].
+pub trait Codec: Default {
     /// Reads a field; an unknown one is skipped.
+    ///
+    /// # Errors
+    /// If the field is not what is declared.
     fn read_field(&mut self, field: Field<'_>) -> Result<(), WireError>;
 
     /// Appends all fields.
     fn write_fields(&self, out: &mut Vec<u8>);
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// If the octets are none, or a field is not what is declared.
+    fn decode(octets: &[u8]) -> Result<Self, WireError> {
+        let mut message = Self::default();
+        Fields(octets).try_for_each(|field| message.read_field(field?)).map(|()| message)
+    }
+
+    /// Returns the octets of the message.
+    #[must_use]
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write_fields(&mut out);
+        out
+    }
 }
 
-pub(crate) fn write_varint(mut value: u64, out: &mut Vec<u8>) {
+/// Appends a varint.
+pub fn write_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -174,19 +236,21 @@ pub(crate) fn write_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-pub(crate) fn write_number(number: u32, value: u64, out: &mut Vec<u8>) {
+/// Appends a field with a number.
+pub fn write_number(number: u32, value: u64, out: &mut Vec<u8>) {
     write_varint(u64::from(number) << 3, out);
     write_varint(value, out);
 }
 
-pub(crate) fn write_octets(number: u32, octets: &[u8], out: &mut Vec<u8>) {
+/// Appends a field with octets.
+pub fn write_octets(number: u32, octets: &[u8], out: &mut Vec<u8>) {
     write_varint(u64::from(number) << 3 | 2, out);
     write_varint(octets.len() as u64, out);
     out.extend_from_slice(octets);
 }
 
 /// A number of the protocol.
-trait Number: Copy + Default {
+pub trait Number: Copy + Default {
     /// Numbers of 32 bits are truncated, as protocol buffers define it.
     fn of_varint(value: u64) -> Self;
 
@@ -248,6 +312,16 @@ impl<T: Number> Value for T {
     }
 }
 
+impl Number for bool {
+    fn of_varint(value: u64) -> Self {
+        value != 0
+    }
+
+    fn to_varint(self) -> u64 {
+        self.into()
+    }
+}
+
 impl Value for String {
     fn read(&mut self, field: Field<'_>) -> Result<(), WireError> {
         let text = std::str::from_utf8(field.octets()?).map_err(|_| WireError::Text(field.number))?;
@@ -257,6 +331,21 @@ impl Value for String {
 
     fn write(&self, number: u32, out: &mut Vec<u8>) {
         write_octets(number, self.as_bytes(), out);
+    }
+}
+
+/// Octets of any meaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Octets(pub Vec<u8>);
+
+impl Value for Octets {
+    fn read(&mut self, field: Field<'_>) -> Result<(), WireError> {
+        field.octets()?.clone_into(&mut self.0);
+        Ok(())
+    }
+
+    fn write(&self, number: u32, out: &mut Vec<u8>) {
+        write_octets(number, &self.0, out);
     }
 }
 
@@ -283,7 +372,10 @@ impl<T: Value> Value for Vec<T> {
 }
 
 /// Reads a message within a field.
-pub(crate) fn read_message<T: Codec>(value: &mut T, field: Field<'_>) -> Result<(), WireError> {
+///
+/// # Errors
+/// If the field is none, or one of its fields is not what is declared.
+pub fn read_message<T: Codec>(value: &mut T, field: Field<'_>) -> Result<(), WireError> {
     for field in field.message()? {
         value.read_field(field?)?;
     }
@@ -291,13 +383,14 @@ pub(crate) fn read_message<T: Codec>(value: &mut T, field: Field<'_>) -> Result<
 }
 
 /// Writes a message as a field.
-pub(crate) fn write_message<T: Codec>(value: &T, number: u32, out: &mut Vec<u8>) {
+pub fn write_message<T: Codec>(value: &T, number: u32, out: &mut Vec<u8>) {
     let mut fields = Vec::new();
     value.write_fields(&mut fields);
     write_octets(number, &fields, out);
 }
 
 /// Declares a message: a type whose fields have their numbers behind them.
+#[macro_export]
 macro_rules! message {
     ($(#[$meta:meta])* $name:ident { $($(#[$of_field:meta])* $field:ident: $type:ty = $number:literal,)* }) => {
         $(#[$meta])*
@@ -306,32 +399,30 @@ macro_rules! message {
             $($(#[$of_field])* pub $field: $type,)*
         }
 
-        impl $crate::wire::Codec for $name {
-            fn read_field(&mut self, field: $crate::wire::Field<'_>) -> Result<(), $crate::WireError> {
+        impl $crate::Codec for $name {
+            fn read_field(&mut self, field: $crate::Field<'_>) -> Result<(), $crate::WireError> {
                 match field.number {
-                    $($number => $crate::wire::Value::read(&mut self.$field, field),)*
+                    $($number => $crate::Value::read(&mut self.$field, field),)*
                     _ => Ok(()),
                 }
             }
 
             fn write_fields(&self, out: &mut Vec<u8>) {
-                $($crate::wire::Value::write(&self.$field, $number, out);)*
+                $($crate::Value::write(&self.$field, $number, out);)*
             }
         }
 
-        impl $crate::wire::Value for $name {
-            fn read(&mut self, field: $crate::wire::Field<'_>) -> Result<(), $crate::WireError> {
-                $crate::wire::read_message(self, field)
+        impl $crate::Value for $name {
+            fn read(&mut self, field: $crate::Field<'_>) -> Result<(), $crate::WireError> {
+                $crate::read_message(self, field)
             }
 
             fn write(&self, number: u32, out: &mut Vec<u8>) {
-                $crate::wire::write_message(self, number, out);
+                $crate::write_message(self, number, out);
             }
         }
     };
 }
-
-pub(crate) use message;
 
 #[cfg(test)]
 mod tests {
@@ -350,6 +441,10 @@ mod tests {
             text: Option<String> = 4,
             /// Messages.
             inner: Vec<Inner> = 100,
+            /// Octets.
+            octets: Option<Octets> = 101,
+            /// Whether.
+            is_so: Option<bool> = 102,
         }
     }
 
@@ -362,8 +457,7 @@ mod tests {
     }
 
     fn read(octets: &[u8]) -> Result<Sample, WireError> {
-        let mut sample = Sample::default();
-        Fields(octets).try_for_each(|field| sample.read_field(field?)).map(|()| sample)
+        Sample::decode(octets)
     }
 
     #[test]
@@ -374,9 +468,10 @@ mod tests {
             list: vec![1, 2],
             text: Some("é".to_owned()),
             inner: vec![Inner { number: u64::MAX }, Inner::default()],
+            octets: Some(Octets(vec![0xff, 0])),
+            is_so: Some(true),
         };
-        let mut octets = Vec::new();
-        sample.write_fields(&mut octets);
+        let octets = sample.encode();
         assert_eq!(octets[..3], [0x08, 0xac, 0x02]);
         assert_eq!(read(&octets), Ok(sample));
     }

@@ -1,0 +1,78 @@
+//! `ferric ric --sdl`: the shared data layer with the RIC's nodes, and A1 policies.
+
+mod program;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use program::{File, Program, run};
+use rustix::process::Signal;
+use serde_json::json;
+use testkit::http::Service;
+
+const RIC: [&str; 7] = ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"];
+
+fn start(more: &[&str]) -> (Program, SocketAddr, Service) {
+    let arguments: Vec<&str> = RIC.iter().chain(more).copied().collect();
+    let mut ric = program::start(&arguments);
+    let sdl = ric.line("sdl=tcp://").parse().unwrap();
+    let rest = ric.line("rest=http://").parse().unwrap();
+    (ric, sdl, Service { address: rest })
+}
+
+/// Sends a command, whose arguments have no spaces, and expects its reply.
+#[track_caller]
+fn exchange(client: &mut TcpStream, command: &str, reply: &str) {
+    let words: Vec<_> = command.split(' ').map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+    client.write_all(format!("*{}\r\n{}", words.len(), words.concat()).as_bytes()).unwrap();
+    let mut octets = vec![0; reply.len()];
+    client.read_exact(&mut octets).unwrap();
+    assert_eq!(String::from_utf8_lossy(&octets), reply);
+}
+
+#[test]
+fn store_and_policies_survive_a_restart_and_rights_are_those_of_the_file() {
+    let store = File::named("sdl.redb");
+    let tokens = File::new("sdl.tokens", b"xapp 0123456789abcdef read:A1m_ns write:xapp\n");
+    let more = ["--sdl", "tcp://127.0.0.1:0", "--sdl-file", store.name(), "--sdl-tokens", tokens.name()];
+    let (ric, sdl, rest) = start(&more);
+    let mut client = TcpStream::connect(sdl).unwrap();
+    exchange(&mut client, "GET {xapp},key", "-NOAUTH ");
+    let mut client = TcpStream::connect(sdl).unwrap();
+    exchange(&mut client, "AUTH xapp 0123456789abcdef", "+OK\r\n");
+    exchange(&mut client, "SET {xapp},key value", "+OK\r\n");
+    let policy_type =
+        json!({ "name": "t", "description": "d", "policy_type_id": 1, "create_schema": { "type": "object" } });
+    rest.request("PUT", "/A1-P/v2/policytypes/1", policy_type).expect(201);
+    rest.request("PUT", "/A1-P/v2/policytypes/1/policies/one", json!({ "a": 1 })).expect(202);
+    exchange(&mut client, "GET {A1m_ns},a1.policy_instance.1.one", "$7\r\n{\"a\":1}\r\n");
+    exchange(&mut client, "SET {A1m_ns},a1.policy_instance.1.one x", "-NOPERM ");
+    let document = rest.request("GET", "/v1/openapi.json", None).expect(200);
+    assert!(document["paths"]["/A1-P/v2/policytypes/{policy_type_id}"]["put"].is_object());
+    // what was replied is on the disk
+    ric.signal(Signal::KILL);
+    ric.end();
+    let (ric, sdl, rest) = start(&more);
+    let mut client = TcpStream::connect(sdl).unwrap();
+    exchange(&mut client, "AUTH xapp 0123456789abcdef", "+OK\r\n");
+    exchange(&mut client, "GET {xapp},key", "$5\r\nvalue\r\n");
+    let policy = rest.request("GET", "/A1-P/v2/policytypes/1/policies/one", None).expect(200);
+    assert_eq!(policy, json!({ "a": 1 }));
+    std::fs::write(tokens.name(), "xapp 123456789abcdefg write:xapp\n").unwrap();
+    ric.signal(Signal::HUP);
+    let mut rest_of_connection = Vec::new();
+    client.read_to_end(&mut rest_of_connection).unwrap();
+    assert_eq!(rest_of_connection, b"", "the token was revoked");
+    assert_eq!(ric.stop().code(), Some(0));
+}
+
+#[test]
+fn address_that_is_open_to_others_and_options_without_it_are_refused() {
+    let with = |more: &[&str]| run(&RIC.iter().chain(more).copied().collect::<Vec<_>>());
+    with(&["--sdl", "tcp://0.0.0.0:0"]).complains(1, &["0.0.0.0", "--sdl-tokens"]);
+    with(&["--sdl-file", "x"]).complains(1, &["give --sdl"]);
+    with(&["--sdl", "sctp://127.0.0.1:1"]).complains(2, &["TCP or a Unix socket"]);
+    with(&["--sdl", "tcp://127.0.0.1:0", "--sdl-file", "/tmp"]).complains(1, &["/tmp"]);
+    let tokens = File::new("wrong.tokens", b"xapp secret read:x\n");
+    with(&["--sdl", "tcp://127.0.0.1:0", "--sdl-tokens", tokens.name()]).complains(1, &["line 1", "a token has"]);
+}

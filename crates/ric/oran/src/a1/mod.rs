@@ -1,0 +1,199 @@
+//! A1-P: policies of a non-RT RIC for xApps.
+//!
+//! Policy types and their instances are managed by REST with O-RAN's paths, in the form of the reference platform's A1 mediator
+//! ([`routes`]). An instance is validated by the JSON Schema of its type, delivered to xApps by each [`PolicyLink`], and its
+//! status is what xApps answer. Messages are those of the platform's contract between A1 and xApps: JSON documents, which RMR
+//! carries with the types 20010 (A1_POLICY_REQ), 20011 (A1_POLICY_RESP) and 20012 (A1_POLICY_QUERY). [`over_sdl`] carries the
+//! same documents in the shared data layer.
+//!
+//! # Bounds
+//! [`MAX_TYPES`] types and [`MAX_INSTANCES`] instances of [`MAX_DOCUMENT_OCTETS`] each and [`MAX_OCTETS`] together;
+//! [`MAX_HANDLERS`] xApps that answer for an instance. A schema refers to parts of itself only, without recursion, and is
+//! expanded into [`MAX_SCHEMA_NODES`] parts at most; patterns take time in proportion to the text. So no policy takes long to
+//! validate, and nothing is fetched.
+
+mod api;
+mod messages;
+mod policies;
+mod schema;
+mod sdl_link;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+pub use api::routes;
+pub use messages::{HandlerStatus, Operation, PolicyRequest};
+use messages::{PolicyQuery, PolicyResponse};
+use policies::Policies;
+pub use policies::{MAX_DOCUMENT_OCTETS, MAX_HANDLERS, MAX_INSTANCES, MAX_OCTETS, MAX_TYPES, PolicyError, PolicyType};
+pub use schema::MAX_SCHEMA_NODES;
+pub use sdl_link::over_sdl;
+
+/// A way to xApps.
+pub trait PolicyLink: Send + Sync {
+    /// Takes a request for the xApps that handle its policy type. It must not block. Returns whether it will be sent.
+    fn deliver(&self, request: &PolicyRequest<'_>) -> bool;
+
+    /// A policy type was created or, with `None`, deleted: for links that store them.
+    fn type_changed(&self, policy_type_id: i32, document: Option<&PolicyType>) -> bool {
+        let _ = (policy_type_id, document);
+        true
+    }
+}
+
+/// The policies, and the ways to xApps. Clones are the same.
+#[derive(Clone)]
+pub struct A1(Arc<Inner>);
+
+struct Inner {
+    policies: Mutex<Policies>,
+    links: Vec<Box<dyn PolicyLink>>,
+}
+
+impl fmt::Debug for A1 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("A1").finish_non_exhaustive()
+    }
+}
+
+impl A1 {
+    /// No policies yet.
+    #[must_use]
+    pub fn new(links: Vec<Box<dyn PolicyLink>>) -> Self {
+        A1::with(Policies::default(), links)
+    }
+
+    fn with(policies: Policies, links: Vec<Box<dyn PolicyLink>>) -> Self {
+        A1(Arc::new(Inner { policies: Mutex::new(policies), links }))
+    }
+
+    fn policies(&self) -> MutexGuard<'_, Policies> {
+        // a panic while it is locked is one of a change that was not made
+        self.0.policies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn deliver(&self, request: &PolicyRequest<'_>) -> Result<(), PolicyError> {
+        if self.0.links.iter().all(|link| link.deliver(request)) { Ok(()) } else { Err(PolicyError::Busy) }
+    }
+
+    /// The ids of all types, in their order.
+    #[must_use]
+    pub fn type_ids(&self) -> Vec<i32> {
+        self.policies().type_ids()
+    }
+
+    /// Returns a type.
+    ///
+    /// # Errors
+    /// [`PolicyError::NoType`].
+    pub fn policy_type(&self, id: i32) -> Result<PolicyType, PolicyError> {
+        self.policies().policy_type(id).cloned()
+    }
+
+    /// Creates a type.
+    ///
+    /// # Errors
+    /// If it exists, its schema is none, or there are too many.
+    pub fn create_type(&self, id: i32, document: PolicyType) -> Result<(), PolicyError> {
+        let mut policies = self.policies();
+        policies.create_type(id, document.clone())?;
+        if self.0.links.iter().all(|link| link.type_changed(id, Some(&document))) {
+            return Ok(());
+        }
+        policies.delete_type(id)?;
+        Err(PolicyError::Busy)
+    }
+
+    /// Deletes a type without instances.
+    ///
+    /// # Errors
+    /// If there is none, or it has instances.
+    pub fn delete_type(&self, id: i32) -> Result<(), PolicyError> {
+        let mut policies = self.policies();
+        policies.check_deletion(id)?;
+        if !self.0.links.iter().all(|link| link.type_changed(id, None)) {
+            return Err(PolicyError::Busy);
+        }
+        policies.delete_type(id)
+    }
+
+    /// The ids of the instances of a type, in their order.
+    ///
+    /// # Errors
+    /// [`PolicyError::NoType`].
+    pub fn instance_ids(&self, policy_type_id: i32) -> Result<Vec<String>, PolicyError> {
+        self.policies().instance_ids(policy_type_id)
+    }
+
+    /// Returns an instance.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn instance(&self, policy_type_id: i32, id: &str) -> Result<Value, PolicyError> {
+        self.policies().instance(policy_type_id, id).cloned()
+    }
+
+    /// Creates an instance or replaces it, and has it delivered. Returns which of both.
+    ///
+    /// # Errors
+    /// If it does not conform to the schema of its type, there are too many, or no xApp can be reached now.
+    pub fn put(&self, policy_type_id: i32, id: &str, policy: Value) -> Result<Operation, PolicyError> {
+        let mut policies = self.policies();
+        let operation = policies.check(policy_type_id, id, &policy)?;
+        self.deliver(&PolicyRequest { operation, policy_type_id, policy_instance_id: id, payload: &policy })?;
+        policies.put(policy_type_id, id, policy);
+        Ok(operation)
+    }
+
+    /// Deletes an instance, and has its deletion delivered.
+    ///
+    /// # Errors
+    /// If there is none, or no xApp can be reached now.
+    pub fn delete(&self, policy_type_id: i32, id: &str) -> Result<(), PolicyError> {
+        let mut policies = self.policies();
+        let payload = policies.instance(policy_type_id, id)?.clone();
+        let operation = Operation::Delete;
+        self.deliver(&PolicyRequest { operation, policy_type_id, policy_instance_id: id, payload: &payload })?;
+        policies.delete(policy_type_id, id);
+        Ok(())
+    }
+
+    /// Whether an xApp enforces an instance.
+    ///
+    /// # Errors
+    /// If there is no such instance.
+    pub fn is_enforced(&self, policy_type_id: i32, id: &str) -> Result<bool, PolicyError> {
+        self.policies().is_enforced(policy_type_id, id)
+    }
+
+    /// Handles an A1_POLICY_RESP: what an xApp says of an instance.
+    ///
+    /// # Errors
+    /// Why the octets are none, or of no instance.
+    pub fn handle_response(&self, octets: &[u8]) -> Result<(), PolicyError> {
+        let response: PolicyResponse = messages::read(octets)?;
+        self.policies().set_status(&response)
+    }
+
+    /// Handles an A1_POLICY_QUERY: calls `answer` with a request to create each instance of the type. Returns their number.
+    ///
+    /// # Errors
+    /// Why the octets are none, or of no type.
+    pub fn handle_query(
+        &self,
+        octets: &[u8],
+        answer: &mut dyn FnMut(&PolicyRequest<'_>),
+    ) -> Result<usize, PolicyError> {
+        let query: PolicyQuery = messages::read(octets)?;
+        let policies = self.policies();
+        let (policy_type_id, operation) = (query.policy_type_id, Operation::Create);
+        let mut count = 0;
+        for (policy_instance_id, payload) in policies.instances(policy_type_id)? {
+            answer(&PolicyRequest { operation, policy_type_id, policy_instance_id, payload });
+            count += 1;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,140 @@
+//! Policies in the shared data layer: xApps find them there, are notified of changes, and answer by a notification.
+//!
+//! | in the namespace `A1m_ns`, which xApps read | |
+//! |---|---|
+//! | key `a1.policy_type.TYPE` | a policy type |
+//! | key `a1.policy_instance.TYPE.ID` | a policy |
+//! | channel `A1_POLICY_REQ` | requests for xApps |
+//!
+//! | in the namespace `A1m_resp`, which xApps write | |
+//! |---|---|
+//! | channel `A1_POLICY_RESP` | what an xApp says of a policy |
+//! | channel `A1_POLICY_QUERY` | an xApp asks for the policies of a type: they are sent again, to all |
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use log_lines::{Host, LogBudget};
+use rest::RateLimit;
+use sdl::{Change, Handle};
+use serde_json::Value;
+use tracing::warn;
+
+use super::messages::{Operation, PolicyRequest};
+use super::policies::{Policies, PolicyType};
+use super::{A1, PolicyLink};
+
+/// Queries of xApps per second, beyond a burst of as many: each has the policies of a type sent to all.
+const QUERIES_PER_SECOND: u32 = 4;
+
+const NAMESPACE: &str = "A1m_ns";
+const RESPONSES: &str = "A1m_resp";
+const TYPE_PREFIX: &str = "a1.policy_type.";
+const INSTANCE_PREFIX: &str = "a1.policy_instance.";
+
+fn key(name: &str) -> Vec<u8> {
+    format!("{{{NAMESPACE}}},{name}").into_bytes()
+}
+
+struct SdlLink(Handle);
+
+fn publish(request: &PolicyRequest<'_>) -> Change {
+    Change::Publish { channel: key("A1_POLICY_REQ"), message: request.encode() }
+}
+
+impl PolicyLink for SdlLink {
+    fn deliver(&self, request: &PolicyRequest<'_>) -> bool {
+        let key = key(&format!("{INSTANCE_PREFIX}{}.{}", request.policy_type_id, request.policy_instance_id));
+        let change = match request.operation {
+            Operation::Create | Operation::Update => {
+                Change::Set { key, octets: request.payload.to_string().into_bytes() }
+            }
+            Operation::Delete => Change::Remove { key },
+        };
+        self.0.apply(vec![change, publish(request)])
+    }
+
+    fn type_changed(&self, policy_type_id: i32, document: Option<&PolicyType>) -> bool {
+        let key = key(&format!("{TYPE_PREFIX}{policy_type_id}"));
+        self.0.apply(vec![match document {
+            // texts and a JSON value are written in any case
+            Some(document) => Change::Set { key, octets: serde_json::to_vec(document).unwrap_or_default() },
+            None => Change::Remove { key },
+        }])
+    }
+}
+
+/// Policies that the shared data layer stores and delivers, beside other ways to xApps. Those of an earlier run are restored.
+#[must_use]
+pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBudget) -> A1 {
+    links.push(Box::new(SdlLink(handle.clone())));
+    let a1 = A1::with(restored(handle), links);
+    let (inner, budget) = (Arc::downgrade(&a1.0), log.clone());
+    let of_responses = move |octets: &[u8]| {
+        if let Some(inner) = inner.upgrade()
+            && let Err(error) = A1(inner).handle_response(octets)
+            && budget.allow(Host::Unknown)
+        {
+            warn!("A1: an answer of an xApp is dropped: {error}");
+        }
+    };
+    let (inner, answers) = (Arc::downgrade(&a1.0), handle.clone());
+    let rate = Mutex::new(RateLimit::new(QUERIES_PER_SECOND));
+    let of_queries = move |octets: &[u8]| {
+        let Some(inner) = inner.upgrade() else { return };
+        // only this thread has it
+        if rate.lock().unwrap_or_else(PoisonError::into_inner).take((), Instant::now()).is_err() {
+            if log.allow(Host::Unknown) {
+                warn!("A1: a query of an xApp is dropped: xApps send more than {QUERIES_PER_SECOND} per second");
+            }
+            return;
+        }
+        let mut is_sent = true;
+        let result = A1(inner).handle_query(octets, &mut |request| is_sent &= answers.apply(vec![publish(request)]));
+        let is_complete = result.is_ok() && is_sent;
+        if is_complete || !log.allow(Host::Unknown) {
+            return;
+        }
+        match result {
+            Err(error) => warn!("A1: a query of an xApp is dropped: {error}"),
+            Ok(_) => warn!(
+                "A1: a query of an xApp is not answered completely: too many changes of the shared data layer wait"
+            ),
+        }
+    };
+    handle.observe(format!("{{{RESPONSES}}},A1_POLICY_RESP").into_bytes(), Box::new(of_responses));
+    handle.observe(format!("{{{RESPONSES}}},A1_POLICY_QUERY").into_bytes(), Box::new(of_queries));
+    a1
+}
+
+/// Reads what an earlier run has left.
+fn restored(handle: &Handle) -> Policies {
+    let stored = handle.read(NAMESPACE.as_bytes());
+    let named = |prefix: &'static str| {
+        let prefix = key(prefix);
+        stored.iter().filter_map(move |(key, octets)| Some((key.strip_prefix(prefix.as_slice())?, octets)))
+    };
+    let mut policies = Policies::default();
+    for (id, octets) in named(TYPE_PREFIX) {
+        let document = serde_json::from_slice::<PolicyType>(octets).ok();
+        let restored = document.map(|document| policies.create_type(document.policy_type_id, document));
+        if !matches!(restored, Some(Ok(()))) {
+            warn!(
+                "A1: the policy type {} in the shared data layer is none: it is ignored",
+                String::from_utf8_lossy(id)
+            );
+        }
+    }
+    for (name, octets) in named(INSTANCE_PREFIX) {
+        let name = String::from_utf8_lossy(name);
+        let parts = name.split_once('.').and_then(|(id, instance)| Some((id.parse().ok()?, instance)));
+        let policy: Option<Value> = serde_json::from_slice(octets).ok();
+        match parts.zip(policy) {
+            Some(((of_type, id), policy)) if policies.check(of_type, id, &policy).is_ok() => {
+                policies.put(of_type, id, policy);
+            }
+            _ => warn!("A1: the policy {name} in the shared data layer is none: it is ignored"),
+        }
+    }
+    policies
+}

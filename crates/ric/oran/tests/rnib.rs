@@ -1,0 +1,247 @@
+//! R-NIB of a RIC with real associations, as a reader of Redis's protocol finds it.
+//!
+//! `FERRIC_SDL_PYTHON` names a Python with ricsdl and the messages of ricxappframe, which read it too; `scripts/northbound` makes
+//! it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ferric::StopHandle;
+use ferric::agent::{Admission, AgentLoop, AgentLoopConfig, ControllerId, RanFunction, RequestKey, Views};
+use ferric::e2::{Function, SubscriptionRequest, Time};
+use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision};
+use ferric::link::Address;
+use ferric::server::{Server, ServerConfig};
+use log_lines::LogBudget;
+use oran::rnib::Rnib;
+use sdl::{Change, Config, Sdl};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const NAME: &str = "gnb_001_001_00000e00";
+
+struct Running {
+    sdl: Sdl,
+    e2: Address,
+    stop: StopHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    fn start() -> Self {
+        let sdl = Sdl::start(Config::new("tcp://127.0.0.1:0".parse().unwrap()), LogBudget::new(1000)).unwrap();
+        // what an earlier run has left
+        assert!(sdl.handle().apply(vec![Change::Set { key: b"{e2Manager},RAN:old".to_vec(), octets: b"x".to_vec() }]));
+        let e2 = vec!["tcp://127.0.0.1:0".parse().unwrap()];
+        let mut server = Server::bind(ServerConfig { e2, xapp: None, ..ServerConfig::default() }).unwrap();
+        server.add_iapp(Box::new(Rnib::new(sdl.handle().clone())));
+        let (e2, stop) = (server.e2_addresses().next().unwrap().clone(), server.stop_handle());
+        let thread = std::thread::spawn(move || server.run().unwrap());
+        Running { sdl, e2, stop, thread: Some(thread) }
+    }
+
+    fn connect(&self) -> Client {
+        let Address::Tcp { host, port } = self.sdl.address() else { panic!("{}", self.sdl.address()) };
+        let client = TcpStream::connect((host.as_str(), *port)).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        Client(client)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.stop();
+        let ended = self.thread.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || matches!(ended, Some(Ok(()))));
+    }
+}
+
+struct Client(TcpStream);
+
+impl Client {
+    fn send(&mut self, command: &str) {
+        let words: Vec<_> = command.split(' ').map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+        self.0.write_all(format!("*{}\r\n{}", words.len(), words.concat()).as_bytes()).unwrap();
+    }
+
+    fn expect(&mut self, reply: &str) {
+        let mut octets = vec![0; reply.len()];
+        self.0.read_exact(&mut octets).unwrap();
+        assert_eq!(String::from_utf8_lossy(&octets), reply);
+    }
+
+    fn expect_message(&mut self, channel: &str, message: &str) {
+        let channel = format!("{{e2Manager}},{channel}");
+        self.expect(&format!(
+            "*3\r\n$7\r\nmessage\r\n${}\r\n{channel}\r\n${}\r\n{message}\r\n",
+            channel.len(),
+            message.len()
+        ));
+    }
+
+    /// Reads a bulk string.
+    fn bulk(&mut self) -> Vec<u8> {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\r\n") {
+            let mut octet = [0];
+            self.0.read_exact(&mut octet).unwrap();
+            line.extend(octet);
+        }
+        let text = String::from_utf8(line).unwrap();
+        let length: usize = text.trim_end().trim_start_matches('$').parse().unwrap();
+        let mut octets = vec![0; length + 2];
+        self.0.read_exact(&mut octets).unwrap();
+        octets.truncate(length);
+        octets
+    }
+}
+
+/// A RAN function that has a definition, and does nothing.
+struct Defined;
+
+impl RanFunction for Defined {
+    fn id(&self) -> RanFunctionId {
+        RanFunctionId(7)
+    }
+
+    fn definition(&self) -> Function {
+        let (revision, oid) = (RanFunctionRevision(3), "1.3.6.1.4.1.53148.1.2.2.2".to_owned());
+        Function { id: self.id(), revision, oid, definition: b"\x20\xc0defined".to_vec() }
+    }
+
+    fn subscribe(&mut self, _: Time, _: ControllerId, _: &SubscriptionRequest, _: &Views) -> Result<Admission, Cause> {
+        Err(Cause::RicRequest(CauseRicRequest::ActionNotSupported))
+    }
+
+    fn unsubscribe(&mut self, _: RequestKey) {}
+}
+
+fn agent(ric: &Address) -> (StopHandle, JoinHandle<()>) {
+    let ric = ric.clone();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let mut agents: AgentLoop<dyn RanFunction> = AgentLoop::new(AgentLoopConfig::default()).unwrap();
+        let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 32));
+        agents.add(node, ric.into(), vec![Box::new(Defined)]);
+        sender.send(agents.stop_handle()).unwrap();
+        agents.run().unwrap();
+    });
+    (receiver.recv_timeout(PATIENCE).unwrap(), thread)
+}
+
+/// The fields of a message: numbers, and those with octets.
+fn field(mut octets: &[u8], wanted: u64) -> Option<Vec<u8>> {
+    let varint = |octets: &mut &[u8]| {
+        let mut value = 0_u64;
+        for shift in (0..).step_by(7) {
+            let (first, rest) = octets.split_first().unwrap();
+            *octets = rest;
+            value |= u64::from(first & 0x7f) << shift;
+            if first & 0x80 == 0 {
+                break;
+            }
+        }
+        value
+    };
+    while !octets.is_empty() {
+        let key = varint(&mut octets);
+        let value = varint(&mut octets);
+        let content = match key & 7 {
+            0 => value.to_string().into_bytes(),
+            2 => {
+                let (content, rest) = octets.split_at(value as usize);
+                octets = rest;
+                content.to_vec()
+            }
+            kind => panic!("wire type {kind}"),
+        };
+        if key >> 3 == wanted {
+            return Some(content);
+        }
+    }
+    None
+}
+
+#[test]
+fn nodes_are_found_and_their_changes_notified() {
+    let running = Running::start();
+    let (mut subscriber, mut client) = (running.connect(), running.connect());
+    for (channel, length, count) in [("RAN_CONNECTION_STATUS_CHANGE", 40, 1), ("RAN_MANIPULATION", 28, 2)] {
+        subscriber.send(&format!("SUBSCRIBE {{e2Manager}},{channel}"));
+        subscriber.expect(&format!("*3\r\n$9\r\nsubscribe\r\n${length}\r\n{{e2Manager}},{channel}\r\n:{count}\r\n"));
+    }
+    let (stop, agent_thread) = agent(&running.e2);
+    subscriber.expect_message("RAN_MANIPULATION", &format!("{NAME}_ADDED"));
+    subscriber.expect_message("RAN_CONNECTION_STATUS_CHANGE", &format!("{NAME}_CONNECTED"));
+    client.send(&format!("GET {{e2Manager}},RAN:{NAME}"));
+    let node = client.bulk();
+    assert_eq!(field(&node, 1).unwrap(), NAME.as_bytes());
+    assert_eq!((field(&node, 5).unwrap(), field(&node, 7).unwrap()), (b"1".to_vec(), b"2".to_vec()));
+    let function = field(&field(&node, 9).unwrap(), 2).unwrap();
+    assert_eq!((field(&function, 1).unwrap(), field(&function, 3).unwrap()), (b"7".to_vec(), b"3".to_vec()));
+    assert_eq!(field(&function, 2).unwrap(), b"20c0646566696e6564");
+    assert_eq!(field(&function, 4).unwrap(), b"1.3.6.1.4.1.53148.1.2.2.2");
+    let id = field(&node, 6).unwrap();
+    let bits = format!("{:032b}", 0xe00);
+    assert_eq!((field(&id, 1).unwrap(), field(&id, 2).unwrap()), (b"00F110".to_vec(), bits.clone().into_bytes()));
+    client.send(&format!("GET {{e2Manager}},GNB:00F110:{bits}"));
+    assert_eq!(client.bulk(), node);
+    client.send("EXISTS {e2Manager},RAN:old");
+    client.expect(":0\r\n");
+    client.send("GET {e2Manager},GENERAL");
+    assert_eq!(client.bulk(), b"{\"enableRic\":true}");
+    read_by_python(&running, "CONNECTED");
+    stop.stop();
+    agent_thread.join().unwrap();
+    subscriber.expect_message("RAN_CONNECTION_STATUS_CHANGE", &format!("{NAME}_DISCONNECTED"));
+    client.send(&format!("GET {{e2Manager}},RAN:{NAME}"));
+    assert_eq!(field(&client.bulk(), 5).unwrap(), b"2");
+    client.send("SCARD {e2Manager},GNB");
+    client.expect(":1\r\n");
+    read_by_python(&running, "DISCONNECTED");
+    let (stop, agent_thread) = agent(&running.e2);
+    subscriber.expect_message("RAN_MANIPULATION", &format!("{NAME}_UPDATED"));
+    subscriber.expect_message("RAN_CONNECTION_STATUS_CHANGE", &format!("{NAME}_CONNECTED"));
+    client.send("SCARD {e2Manager},GNB");
+    client.expect(":1\r\n");
+    stop.stop();
+    agent_thread.join().unwrap();
+}
+
+/// Has the messages of the reference platform's framework read by the SDL library.
+fn read_by_python(running: &Running, status: &str) {
+    const SCRIPT: &str = "
+import sys
+from ricsdl.syncstorage import SyncStorage
+from ricxappframe.entities.rnib import nb_identity_pb2, nodeb_info_pb2
+name, status = sys.argv[1:]
+sdl = SyncStorage()
+[member] = sdl.get_members('e2Manager', 'GNB')
+identity = nb_identity_pb2.NbIdentity()
+identity.ParseFromString(member)
+assert identity.inventory_name == name and identity.global_nb_id.plmn_id == '00F110', identity
+node = nodeb_info_pb2.NodebInfo()
+node.ParseFromString(sdl.get('e2Manager', {'RAN:' + name})['RAN:' + name])
+assert node.ran_name == name and node.node_type == nodeb_info_pb2.Node.GNB and node.HasField('gnb'), node
+for message in (identity, node):
+    assert nb_identity_pb2.ConnectionStatus.Name(message.connection_status) == status, message
+assert node.global_nb_id == identity.global_nb_id
+";
+    let Some(python) = std::env::var_os("FERRIC_SDL_PYTHON") else {
+        println!(
+            "NOT TESTED: R-NIB by the messages of ricxappframe: FERRIC_SDL_PYTHON does not name a Python that has them"
+        );
+        return;
+    };
+    let Address::Tcp { host, port } = running.sdl.address() else { panic!("{}", running.sdl.address()) };
+    let begun = Instant::now();
+    let status = Command::new(python)
+        .args(["-c", SCRIPT, NAME, status])
+        .env("DBAAS_SERVICE_HOST", host)
+        .env("DBAAS_SERVICE_PORT", port.to_string())
+        .status()
+        .unwrap();
+    assert!(status.success(), "{status} after {:?}", begun.elapsed());
+}

@@ -1,0 +1,61 @@
+//! `[sdl]`.
+
+use std::path::PathBuf;
+
+use ::sdl::Config;
+use settings::reference::names;
+use settings::{Table, TableKeys};
+
+use super::super::reference::SDL_KEYS;
+use super::{ConfigError, integer, set};
+
+pub(super) const SDL: TableKeys = TableKeys { name: "[sdl]", keys: &names(&SDL_KEYS) };
+
+/// Reads the table: what the shared data layer is started with, and the file of its tokens.
+pub(super) fn config(file: &Table<'_>) -> Result<(Option<Config>, Option<PathBuf>), ConfigError> {
+    let Some(table) = file.table("sdl", &SDL)? else { return Ok((None, None)) };
+    const URL: &str = "the URL of an address";
+    let url = table.text("url", URL)?.ok_or_else(|| table.missing("url", URL))?;
+    let mut config = Config::new(Config::address(url).map_err(|reason| table.invalid("url", reason))?);
+    config.file = table.text("file", "a file")?.map(PathBuf::from);
+    let limits = &mut config.limits;
+    set(&mut limits.max_octets, integer(&table, &SDL_KEYS, "max_octets")?);
+    set(&mut limits.max_namespace_percent, integer(&table, &SDL_KEYS, "max_namespace_percent")?);
+    set(&mut limits.max_request_octets, integer(&table, &SDL_KEYS, "max_request_octets")?);
+    set(&mut limits.max_queue_octets, integer(&table, &SDL_KEYS, "max_queue_octets")?);
+    set(&mut limits.max_buffer_octets, integer(&table, &SDL_KEYS, "max_buffer_octets")?);
+    set(&mut limits.max_connections, integer(&table, &SDL_KEYS, "max_connections")?);
+    Ok((Some(config), table.text("tokens", "a file")?.map(PathBuf::from)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RicConfig;
+
+    #[test]
+    fn address_files_and_bounds_are_read() {
+        let text = "[sdl]\nurl = \"tcp://127.0.0.1\"\nfile = \"sdl.redb\"\ntokens = \"sdl.tokens\"\nmax_octets = 65536\n\
+                    max_namespace_percent = 100\nmax_request_octets = 1024\nmax_queue_octets = 4096\nmax_buffer_octets = 65536\n\
+                    max_connections = 7";
+        let config = RicConfig::from_toml(text).unwrap();
+        assert_eq!(config.sdl_tokens, Some("sdl.tokens".into()));
+        let sdl = config.sdl.unwrap();
+        assert_eq!((sdl.address.to_string(), sdl.file), ("tcp://127.0.0.1:6379".to_owned(), Some("sdl.redb".into())));
+        let limits = sdl.limits;
+        assert_eq!((limits.max_octets, limits.max_namespace_percent, limits.max_connections), (65536, 100, 7));
+        assert_eq!((limits.max_request_octets, limits.max_queue_octets, limits.max_buffer_octets), (1024, 4096, 65536));
+        let least = RicConfig::from_toml("[sdl]\nurl = \"unix:/run/sdl.socket\"").unwrap().sdl.unwrap();
+        assert_eq!(least, Config::new("unix:/run/sdl.socket".parse().unwrap()));
+    }
+
+    #[test]
+    fn mistakes_are_located() {
+        let error = |text: &str| RicConfig::from_toml(&format!("[sdl]\n{text}")).unwrap_err().to_string();
+        assert!(error("").contains("missing key `url`"), "{}", error(""));
+        assert!(error("url = \"redis://127.0.0.1\"").starts_with("line 2: sdl: url: "), "{}", error("url = \"x\""));
+        let with_url = |text: &str| error(&format!("url = \"tcp://127.0.0.1\"\n{text}"));
+        assert!(with_url("max_namespace_percent = 101").contains("101 is out of range 1 to 100"));
+        assert!(with_url("fil = \"x\"").contains("did you mean `file`?"), "{}", with_url("fil = \"x\""));
+    }
+}

@@ -1,0 +1,204 @@
+//! Changes that the process itself makes, from any thread.
+
+use std::fmt;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use link::Waker;
+
+use crate::access::AccessList;
+use crate::engine::Counts;
+
+/// Octets of changes that may wait.
+const MAX_QUEUED_OCTETS: usize = 64 << 20;
+/// What a change takes beside its octets.
+const CHANGE_OCTETS: usize = 64;
+
+/// A change. Keys and channels have their namespace in front: `{ns},key`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Gives a key octets.
+    Set {
+        /// The key.
+        key: Vec<u8>,
+        /// Its octets.
+        octets: Vec<u8>,
+    },
+    /// Removes a key.
+    Remove {
+        /// The key.
+        key: Vec<u8>,
+    },
+    /// Adds a member to the group of a key.
+    AddMember {
+        /// The key.
+        key: Vec<u8>,
+        /// The member.
+        member: Vec<u8>,
+    },
+    /// Removes a member of the group of a key.
+    RemoveMember {
+        /// The key.
+        key: Vec<u8>,
+        /// The member.
+        member: Vec<u8>,
+    },
+    /// Removes all keys of a namespace.
+    Clear {
+        /// The namespace, without braces.
+        namespace: Vec<u8>,
+    },
+    /// Sends a message to the subscribers of a channel, when the changes are durable.
+    Publish {
+        /// The channel.
+        channel: Vec<u8>,
+        /// The message.
+        message: Vec<u8>,
+    },
+}
+
+impl Change {
+    fn octets(&self) -> usize {
+        CHANGE_OCTETS
+            + match self {
+                Change::Set { key, octets } => key.len() + octets.len(),
+                Change::AddMember { key, member } | Change::RemoveMember { key, member } => key.len() + member.len(),
+                Change::Remove { key } | Change::Clear { namespace: key } => key.len(),
+                Change::Publish { channel, message } => channel.len() + message.len(),
+            }
+    }
+}
+
+/// Called with each message of a channel, on the thread of the shared data layer: it must not block.
+pub type Observer = Box<dyn Fn(&[u8]) + Send>;
+
+/// Keys and their octets.
+pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// What another thread asks for.
+pub(crate) enum Job {
+    Change(Change),
+    Observe(Vec<u8>, Observer),
+    Access(AccessList),
+    /// All keys of a namespace that have octets.
+    Read(Vec<u8>, SyncSender<Entries>),
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: Vec<Job>,
+    octets: usize,
+    /// Changes were refused since the queue was taken the last time.
+    has_refused: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    counts: Mutex<Counts>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // what is guarded is consistent at any time
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Changes the store from any thread of the process. Clones are the same handle.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+    waker: Waker,
+}
+
+/// The other end of a [`Handle`].
+pub(crate) struct Inbox(Arc<Shared>);
+
+pub(crate) fn channel(waker: Waker) -> (Handle, Inbox) {
+    let shared = Arc::new(Shared::default());
+    (Handle { shared: Arc::clone(&shared), waker }, Inbox(shared))
+}
+
+impl Handle {
+    /// Has changes made together, soon, in the order of the calls. Returns whether they will be: not if 64 MiB of changes wait
+    /// already. It never waits.
+    #[must_use]
+    pub fn apply(&self, changes: Vec<Change>) -> bool {
+        let octets: usize = changes.iter().map(Change::octets).sum();
+        {
+            let mut queue = lock(&self.shared.queue);
+            if queue.octets + octets > MAX_QUEUED_OCTETS {
+                queue.has_refused = true;
+                return false;
+            }
+            queue.octets += octets;
+            queue.jobs.extend(changes.into_iter().map(Job::Change));
+        }
+        self.waker.wake();
+        true
+    }
+
+    /// Has an observer called with each message that is published on a channel from now on, by whomever.
+    pub fn observe(&self, channel: Vec<u8>, observer: Observer) {
+        lock(&self.shared.queue).jobs.push(Job::Observe(channel, observer));
+        self.waker.wake();
+    }
+
+    /// Replaces the rights of xApps. Connections have the new rights at once; those whose token is no more are closed.
+    pub fn set_access(&self, access: AccessList) {
+        lock(&self.shared.queue).jobs.push(Job::Access(access));
+        self.waker.wake();
+    }
+
+    /// Returns all keys of a namespace that have octets, as they are after all changes until now. It waits for the thread of the
+    /// shared data layer; nothing if that has ended.
+    #[must_use]
+    pub fn read(&self, namespace: &[u8]) -> Entries {
+        let (sender, receiver) = sync_channel(1);
+        lock(&self.shared.queue).jobs.push(Job::Read(namespace.to_vec(), sender));
+        self.waker.wake();
+        receiver.recv().unwrap_or_default()
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        *lock(&self.shared.counts)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}
+
+impl Inbox {
+    /// Takes the jobs that wait, and whether changes were refused because there were too many.
+    pub fn take(&self) -> (Vec<Job>, bool) {
+        let queue = std::mem::take(&mut *lock(&self.0.queue));
+        (queue.jobs, queue.has_refused)
+    }
+
+    pub fn report(&self, counts: Counts) {
+        *lock(&self.0.counts) = counts;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use link::Poll;
+
+    use super::*;
+
+    #[test]
+    fn changes_that_wait_are_bounded() {
+        let poll = Poll::new().unwrap();
+        let (handle, inbox) = channel(Waker::new(&poll, 0).unwrap());
+        let change = |octets| vec![Change::Set { key: b"{ns},key".to_vec(), octets: vec![0; octets] }];
+        assert!(handle.apply(change(MAX_QUEUED_OCTETS / 2)));
+        assert!(!handle.apply(change(MAX_QUEUED_OCTETS / 2)));
+        assert!(handle.apply(change(1)));
+        let (jobs, has_refused) = inbox.take();
+        assert!(jobs.len() == 2 && has_refused);
+        assert!(handle.apply(change(MAX_QUEUED_OCTETS / 2)));
+        assert!(!inbox.take().1);
+    }
+}

@@ -1,0 +1,547 @@
+//! The event loop: one thread, one epoll instance. A round takes what has arrived of all clients, executes it, makes the changes
+//! durable together, and then sends replies and messages.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, ErrorKind};
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use link::{Events, Interest, Poll, Ticker};
+use log_lines::{Host, LogBudget};
+use tracing::{debug, error, info, warn};
+
+use crate::access::AccessList;
+use crate::connection::{Connection, HIGH_WATER, Socket};
+use crate::engine::{Depends, Engine, Session};
+use crate::file::StoreFile;
+use crate::handle::{Change, Entries, Inbox, Job, Observer};
+use crate::resp::{Replies, Version};
+use crate::store::{Entry, Value};
+
+/// The tokens of what is no connection.
+pub(crate) const LISTENER: u64 = u64::MAX;
+pub(crate) const WAKE: u64 = u64::MAX - 1;
+const TICK: u64 = u64::MAX - 2;
+/// How often time limits are looked at, and keys removed whose time has come.
+const TICK_PERIOD: Duration = Duration::from_millis(250);
+/// Connections that are accepted before clients have their turn.
+const ACCEPTED: usize = 64;
+/// Octets that are read of a client, and requests that are executed, before others have their turn.
+const READ_OCTETS: usize = 64 << 10;
+const TURN_REQUESTS: usize = 256;
+/// Keys that are removed at a time because their time has come.
+const EXPIRED: usize = 10_000;
+
+/// What clients connect to.
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, PathBuf),
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Listener::Tcp(listener) => listener.as_fd(),
+            Listener::Unix(listener, _) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Listener::Unix(_, path) = self {
+            let _ = std::fs::remove_file(path); // it may be gone already
+        }
+    }
+}
+
+/// The replies to a request, until the round is durable.
+struct Staged {
+    connection: u64,
+    octets: Vec<u8>,
+    depends: Depends,
+}
+
+pub(crate) struct Server {
+    listener: Listener,
+    poll: Poll,
+    ticker: Ticker,
+    engine: Engine,
+    file: Option<StoreFile>,
+    inbox: Inbox,
+    /// Who of the process is told of the messages of a channel.
+    observers: Vec<(Vec<u8>, Observer)>,
+    log: LogBudget,
+    connections: HashMap<u64, Connection>,
+    hosts: HashMap<Host, usize>,
+    last: u64,
+    /// Octets that the buffers of all connections hold.
+    buffered: usize,
+    /// Connections with requests that were not executed in their last turn.
+    again: BTreeSet<u64>,
+    staged: Vec<Staged>,
+    scratch: Vec<u8>,
+    is_failing: bool,
+}
+
+impl Server {
+    pub fn new(
+        listener: Listener,
+        poll: Poll,
+        engine: Engine,
+        file: Option<StoreFile>,
+        inbox: Inbox,
+        log: LogBudget,
+    ) -> io::Result<Self> {
+        let ticker = Ticker::new(&poll, TICK, TICK_PERIOD)?;
+        Ok(Server {
+            listener,
+            poll,
+            ticker,
+            engine,
+            file,
+            inbox,
+            observers: Vec::new(),
+            log,
+            connections: HashMap::new(),
+            hosts: HashMap::new(),
+            last: 0,
+            buffered: 0,
+            again: BTreeSet::new(),
+            staged: Vec::new(),
+            scratch: vec![0; READ_OCTETS],
+            is_failing: false,
+        })
+    }
+
+    /// Serves clients until `is_stopped` says so.
+    pub fn run(mut self, is_stopped: &dyn Fn() -> bool) {
+        let mut events = Events::new();
+        loop {
+            let timeout = (!self.again.is_empty()).then_some(Duration::ZERO);
+            if let Err(source) = self.poll.wait(&mut events, timeout) {
+                error!("the shared data layer is not served any more: cannot wait for events: {source}");
+                return;
+            }
+            if is_stopped() {
+                // what the process was told will be done
+                self.do_jobs(now_ms());
+                self.commit();
+                return;
+            }
+            self.round(&events);
+        }
+    }
+
+    fn round(&mut self, events: &Events) {
+        let now_ms = now_ms();
+        let mut turn = std::mem::take(&mut self.again);
+        let mut has_ticked = false;
+        for event in events.iter() {
+            match event.token {
+                LISTENER => self.accept(),
+                WAKE => {}
+                TICK => has_ticked = true,
+                number => {
+                    // requests that wait come first
+                    if event.readable && !turn.contains(&number) {
+                        self.receive(number);
+                    }
+                    turn.insert(number);
+                }
+            }
+        }
+        for number in &turn {
+            self.execute(*number, now_ms);
+        }
+        self.do_jobs(now_ms);
+        if has_ticked {
+            self.tick(now_ms);
+        }
+        let touched = self.commit();
+        for number in turn.into_iter().chain(touched) {
+            self.send(number);
+        }
+        self.engine.counts.connections = self.connections.len();
+        self.inbox.report(self.engine.counts);
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..ACCEPTED {
+            let accepted = match &self.listener {
+                Listener::Tcp(listener) => listener.accept().map(|(socket, peer)| {
+                    let _ = socket.set_nodelay(true); // replies only wait longer without it
+                    (Socket::Tcp(socket), Host::from(peer.ip()), peer.to_string())
+                }),
+                Listener::Unix(listener, _) => {
+                    listener.accept().map(|(socket, _)| (Socket::Unix(socket), Host::Local, "a Unix socket".to_owned()))
+                }
+            };
+            match accepted {
+                Ok((socket, host, peer)) => self.admit(socket, host, peer),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    if self.log.allow(Host::Unknown) {
+                        warn!("a client of the shared data layer cannot be accepted: {error}");
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Admits a connection, or closes it by dropping it.
+    fn admit(&mut self, socket: Socket, host: Host, peer: String) {
+        let limits = &self.engine.limits;
+        let (all, of_host) = (self.connections.len(), self.hosts.get(&host).copied().unwrap_or(0));
+        let (most, most_of_host) =
+            (limits.max_connections, (limits.max_connections * limits.max_host_percent / 100).max(1));
+        if all >= most || of_host >= most_of_host {
+            self.engine.counts.refused += 1;
+            if self.log.allow(host) {
+                warn!(
+                    "a client of the shared data layer on {host} is refused: {all} clients are connected, {of_host} of this host; \
+                     {most} and {most_of_host} are allowed (max_connections, max_host_percent)"
+                );
+            }
+            return;
+        }
+        self.last += 1;
+        let is_ready = match &socket {
+            Socket::Tcp(socket) => socket.set_nonblocking(true),
+            Socket::Unix(socket) => socket.set_nonblocking(true),
+        };
+        if let Err(error) = is_ready.and_then(|()| self.poll.add(&socket, self.last, Interest::READ)) {
+            if self.log.allow(host) {
+                warn!("a client of the shared data layer at {peer} cannot be served: {error}");
+            }
+            return;
+        }
+        let session = Session::new(self.last, self.engine.access.default_rights());
+        *self.hosts.entry(host).or_default() += 1;
+        self.engine.counts.admitted += 1;
+        self.connections.insert(self.last, Connection::new(socket, host, peer, session, Instant::now()));
+    }
+
+    /// Reads what has arrived of a client.
+    fn receive(&mut self, number: u64) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        if connection.waiting() >= HIGH_WATER {
+            return;
+        }
+        match connection.socket.read(&mut self.scratch) {
+            Ok(0) => self.end(number, "it has closed the connection", false),
+            Ok(count) => {
+                connection.decoder.push(self.scratch.get(..count).unwrap_or_default());
+                let own = connection.decoder.held_octets();
+                self.count(number);
+                let free = self.engine.limits.max_buffer_octets.saturating_sub(self.buffered);
+                // half of what the others leave
+                if own > free {
+                    self.end(number, "its request does not fit into the memory for all clients", true);
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => self.end(number, &error.to_string(), false),
+        }
+    }
+
+    /// Executes requests of a client.
+    fn execute(&mut self, number: u64, now_ms: u64) {
+        let bounds = self.engine.limits.of_request();
+        for _ in 0..TURN_REQUESTS {
+            let free = self.engine.limits.max_buffer_octets.saturating_sub(self.buffered) / 2;
+            let Some(connection) = self.connections.get_mut(&number) else { return };
+            if connection.session.is_closing {
+                return;
+            }
+            if connection.waiting() >= HIGH_WATER {
+                connection.is_blocked = true;
+                return;
+            }
+            let room = free.min(self.engine.limits.max_queue_octets.saturating_sub(connection.waiting()));
+            let Connection { decoder, session, .. } = connection;
+            let (octets, depends) = match decoder.next(bounds) {
+                Ok(Some(request)) => self.engine.execute(session, request, now_ms, room),
+                Ok(None) => {
+                    let is_awaited = connection.decoder.has_part();
+                    connection.part_since = is_awaited.then(|| connection.part_since.unwrap_or_else(Instant::now));
+                    return self.count(number);
+                }
+                Err(fault) => {
+                    connection.session.is_closing = true;
+                    self.engine.counts.faults += 1;
+                    let (host, peer) = (connection.host, connection.peer.clone());
+                    if self.log.allow(host) {
+                        warn!("the client of the shared data layer at {peer} is disconnected: {fault}");
+                    }
+                    let mut replies = Replies::new(Version::V2, usize::MAX);
+                    replies.error(&format!("ERR Protocol error: {fault}"));
+                    (replies.into_octets().0, Depends::Connection)
+                }
+            };
+            connection.part_since = None;
+            connection.staged += octets.len();
+            self.staged.push(Staged { connection: number, octets, depends });
+            self.count(number);
+        }
+        self.again.insert(number);
+    }
+
+    /// Does what other threads of the process ask for.
+    fn do_jobs(&mut self, now_ms: u64) {
+        let (jobs, has_refused) = self.inbox.take();
+        if has_refused {
+            warn!("the shared data layer was too slow for its own process: changes were refused");
+        }
+        for job in jobs {
+            match job {
+                Job::Change(change) => self.change(change, now_ms),
+                Job::Access(access) => self.set_access(access),
+                Job::Observe(channel, observer) => self.observers.push((channel, observer)),
+                Job::Read(namespace, sender) => {
+                    // whoever asked may have gone
+                    let _ = sender.send(self.entries(&namespace, now_ms));
+                }
+            }
+        }
+    }
+
+    /// Gives all connections their rights by another list.
+    fn set_access(&mut self, access: AccessList) {
+        self.engine.access = access;
+        let mut revoked = Vec::new();
+        for (number, connection) in &mut self.connections {
+            let access = &self.engine.access;
+            let rights = match &connection.session.token {
+                Some(token) => access.rights_of(token),
+                None => Some(access.default_rights()),
+            };
+            match rights {
+                Some(rights) => self.engine.narrow(&mut connection.session, rights),
+                None => revoked.push(*number),
+            }
+        }
+        for number in revoked {
+            self.end(number, "its token is not valid any more", true);
+        }
+    }
+
+    fn entries(&self, namespace: &[u8], now_ms: u64) -> Entries {
+        let store = &self.engine.store;
+        let keys = store.keys(&prefix_of(namespace), None, now_ms).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let entry = |key: Vec<u8>| match store.get(&key, now_ms)?.value {
+            Value::Octets(ref octets) => Some((key, octets.clone())),
+            Value::Members(_) => None,
+        };
+        keys.into_iter().filter_map(entry).collect()
+    }
+
+    fn change(&mut self, change: Change, now_ms: u64) {
+        let store = &mut self.engine.store;
+        let full = match change {
+            Change::Set { key, octets } => {
+                let entry = Entry { value: Value::Octets(octets), expires_ms: None };
+                store.put(&key, entry).err().map(|full| (key, full))
+            }
+            Change::AddMember { key, member } => {
+                // what has the key is that of the process
+                if store.get(&key, now_ms).is_some_and(|entry| matches!(entry.value, Value::Octets(_))) {
+                    store.remove(&key, now_ms);
+                }
+                store.add_member(&key, &member, now_ms).err().map(|full| (key, full))
+            }
+            Change::RemoveMember { key, member } => {
+                store.remove_member(&key, &member, now_ms);
+                None
+            }
+            Change::Remove { key } => {
+                store.remove(&key, now_ms);
+                None
+            }
+            Change::Clear { namespace } => {
+                let keys: Vec<Vec<u8>> = store.keys(&prefix_of(&namespace), None, 0).map(<[u8]>::to_vec).collect();
+                for key in keys {
+                    store.remove(&key, now_ms);
+                }
+                None
+            }
+            Change::Publish { channel, message } => {
+                self.engine.publications.push((channel, message));
+                None
+            }
+        };
+        if let Some((key, full)) = full
+            && self.log.allow(Host::Local)
+        {
+            warn!("the shared data layer has no room for {}: {full}", String::from_utf8_lossy(&key));
+        }
+    }
+
+    /// Looks at time limits.
+    fn tick(&mut self, now_ms: u64) {
+        self.ticker.acknowledge();
+        let (now, timeout) = (Instant::now(), self.engine.limits.request_timeout);
+        let late = |(number, connection): (&u64, &Connection)| Some((*number, connection.late(now, timeout)?));
+        let late: Vec<_> = self.connections.iter().filter_map(late).collect();
+        for (number, why) in late {
+            self.end(number, why, true);
+        }
+        self.engine.store.expire(now_ms, EXPIRED);
+        self.log.report_suppressed();
+    }
+
+    /// Makes the changes of the round durable, and passes replies and messages on to the connections. Returns those that got
+    /// messages.
+    fn commit(&mut self) -> BTreeSet<u64> {
+        let is_durable = self.write();
+        let mut touched = BTreeSet::new();
+        for Staged { connection, octets, depends } in std::mem::take(&mut self.staged) {
+            let Some(to) = self.connections.get_mut(&connection) else { continue };
+            to.staged = to.staged.saturating_sub(octets.len());
+            match depends {
+                Depends::Store if !is_durable => {
+                    to.push(b"-ERR the file of the store cannot be written: nothing was changed\r\n");
+                }
+                _ => to.push(&octets),
+            }
+            self.count(connection);
+        }
+        let publications = std::mem::take(&mut self.engine.publications);
+        if is_durable {
+            for (channel, message) in publications {
+                self.publish(&channel, &message, &mut touched);
+            }
+        }
+        touched
+    }
+
+    /// Returns whether the changes of the round are kept.
+    fn write(&mut self) -> bool {
+        let store = &mut self.engine.store;
+        let result = match &self.file {
+            Some(file) if !store.changes().is_empty() => file.write(store),
+            _ => Ok(()),
+        };
+        match result {
+            Ok(()) => {
+                store.accept();
+                if std::mem::take(&mut self.is_failing) {
+                    info!("the file of the shared data layer can be written again");
+                }
+                true
+            }
+            Err(error) => {
+                store.revert();
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    error!("changes of the shared data layer are refused: {error}");
+                }
+                false
+            }
+        }
+    }
+
+    /// Sends a message to all subscribers.
+    fn publish(&mut self, channel: &[u8], message: &[u8], touched: &mut BTreeSet<u64>) {
+        self.engine.counts.messages += 1;
+        let observers = self.observers.iter().filter(|(observed, _)| observed == channel);
+        observers.for_each(|(_, observer)| observer(message));
+        let limits = &self.engine.limits;
+        let (connections, buffered) = (&mut self.connections, &mut self.buffered);
+        let mut slow = Vec::new();
+        self.engine.hub.deliver(channel, message, &mut |client, octets| {
+            let Some(to) = connections.get_mut(&client) else { return };
+            let free = limits.max_buffer_octets.saturating_sub(*buffered) / 2;
+            let room = free.min(limits.max_queue_octets.saturating_sub(to.waiting()));
+            if octets.len() > room {
+                slow.push(client);
+                return;
+            }
+            match (to.session.version, octets.split_first()) {
+                (Version::V3, Some((_, rest))) => {
+                    to.push(b">");
+                    to.push(rest);
+                }
+                _ => to.push(octets),
+            }
+            let held = to.held();
+            *buffered = buffered.saturating_sub(std::mem::replace(&mut to.counted, held)) + held;
+            touched.insert(client);
+        });
+        for client in slow {
+            self.engine.counts.slow_subscribers += 1;
+            self.end(client, "it does not read the messages that it has subscribed to", true);
+        }
+    }
+
+    /// Sends what waits for a client, and closes the connection if that was the last.
+    fn send(&mut self, number: u64) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        if let Err(error) = connection.flush(Instant::now()) {
+            return self.end(number, &error.to_string(), false);
+        }
+        if connection.session.is_closing {
+            return self.end(number, "its last reply was sent", false);
+        }
+        if connection.is_blocked && connection.waiting() < HIGH_WATER {
+            connection.is_blocked = false;
+            self.again.insert(number);
+        }
+        let waiting = connection.waiting();
+        let interest = Interest { read: waiting < HIGH_WATER, write: waiting > 0 };
+        if interest != connection.interest {
+            connection.interest = interest;
+            // it fails for a socket that is gone, which the poll reports
+            let _ = self.poll.modify(&connection.socket, number, interest);
+        }
+        self.count(number);
+    }
+
+    /// Counts what the buffers of a connection hold.
+    fn count(&mut self, number: u64) {
+        if let Some(connection) = self.connections.get_mut(&number) {
+            let held = connection.held();
+            self.buffered = self.buffered.saturating_sub(std::mem::replace(&mut connection.counted, held)) + held;
+        }
+    }
+
+    /// Closes a connection.
+    fn end(&mut self, number: u64, why: &str, is_fault: bool) {
+        let Some(connection) = self.connections.remove(&number) else { return };
+        self.engine.leave(&connection.session);
+        self.buffered = self.buffered.saturating_sub(connection.counted);
+        let Connection { socket, host, peer, session, .. } = connection;
+        // closing the socket removes it as well
+        let _ = self.poll.remove(&socket);
+        drop(socket);
+        if let Some(count) = self.hosts.get_mut(&host) {
+            *count -= 1;
+            if *count == 0 {
+                self.hosts.remove(&host);
+            }
+        }
+        if is_fault {
+            self.engine.counts.faults += 1;
+            if self.log.allow(host) {
+                let name = &session.rights.name;
+                warn!("the client {name} of the shared data layer at {peer} is disconnected: {why}");
+            }
+        } else {
+            debug!("a client of the shared data layer at {peer} has ended: {why}");
+        }
+    }
+}
+
+/// What the keys of a namespace begin with.
+fn prefix_of(namespace: &[u8]) -> Vec<u8> {
+    [b"{", namespace, b"},"].concat()
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
