@@ -70,11 +70,18 @@ pub struct DelegationCounts {
     pub refused: u64,
 }
 
+/// A decision, and the octets of each share that the cell has promised.
+#[derive(Debug)]
+struct Decision {
+    grants: Vec<DecidedGrant>,
+    promised: Vec<Vec<u32>>,
+}
+
 /// The delegated bearers of a cell, and the decisions about its slots.
 #[derive(Debug, Default)]
 pub(super) struct Delegation {
     bearers: Vec<DelegatedBearer>,
-    decisions: BTreeMap<u64, Vec<DecidedGrant>>,
+    decisions: BTreeMap<u64, Decision>,
     counts: DelegationCounts,
 }
 
@@ -90,7 +97,7 @@ impl Delegation {
             Some(_) => self.counts.decided += 1,
             None => self.counts.missed += u64::from(self.bearers.iter().any(|held| is_in(held, slot))),
         }
-        decision
+        decision.map(|decision| decision.grants)
     }
 
     /// The bearers of a UE that are delegated in a slot, one bit each.
@@ -99,11 +106,12 @@ impl Delegation {
         held.fold(0, |mask, held| mask | bit(held.bearer))
     }
 
-    /// The octets of a bearer in decisions about slots that are not over.
-    fn planned(&self, ue: u32, bearer: u8) -> u32 {
-        let grants = self.decisions.values().flatten().filter(|grant| grant.ue == ue);
-        let shares = grants.flat_map(|grant| &grant.shares).filter(|(of, _)| *of == bearer);
-        shares.fold(0, |sum: u32, (_, octets)| sum.saturating_add(*octets))
+    /// The octets that a bearer has been promised in slots that are not over.
+    fn promised(&self, ue: u32, bearer: u8) -> u32 {
+        let grants = self.decisions.values().flat_map(|decision| decision.grants.iter().zip(&decision.promised));
+        let shares = grants.filter(|(grant, _)| grant.ue == ue).flat_map(|(grant, octets)| grant.shares.iter().zip(octets));
+        let octets = shares.filter(|((of, _), _)| *of == bearer).map(|(_, octets)| *octets);
+        octets.fold(0, u32::saturating_add)
     }
 }
 
@@ -153,7 +161,8 @@ impl Cell {
         let plan = self.plan(slot, &grants);
         let decisions = &mut self.delegation.decisions;
         if slot >= self.slot {
-            decisions.insert(slot, grants);
+            let promised = plan.iter().map(|shares| shares.iter().map(|(octets, _)| *octets).collect()).collect();
+            decisions.insert(slot, Decision { grants, promised });
         }
         if decisions.len() > MAX_DECISIONS {
             decisions.pop_last();
@@ -186,7 +195,7 @@ impl Cell {
             let mut room = self.dl_blocks.octets_on(ue.downlink().layers(), grant.mcs, prbs as u16, symbols);
             let share = |(bearer, wanted): &(u8, u32)| {
                 let queued = ue.bearers().iter().find(|known| known.id == *bearer).map_or(0, |bearer| bearer.dl.demand_octets(now));
-                let queued = queued.saturating_sub(self.delegation.planned(grant.ue, *bearer));
+                let queued = queued.saturating_sub(self.delegation.promised(grant.ue, *bearer));
                 let octets = (*wanted).min(queued).min(room);
                 room -= octets;
                 let why = match () {
