@@ -11,7 +11,7 @@ use ran::{Ran, RanConfig};
 use ran_functions::llc::{LlcConfig, SlotEvent, SlotObserver};
 
 use super::links::LoopLink;
-use super::{Scheduler, scenario, thread_seconds};
+use super::{Scheduler, scenario, seconds_of, thread_seconds};
 use crate::statistics::quantile;
 use crate::table::{Cell, Table};
 use crate::testbed::{PATIENCE, Part, start_ric_with};
@@ -68,9 +68,10 @@ fn latencies_us(seen: &Seen) -> Vec<f64> {
     latencies
 }
 
-/// Seconds of a processor that this process has taken.
+/// Seconds of a processor that the threads of this process have taken.
 fn process_seconds() -> f64 {
-    rustix::process::getrusage_self_seconds()
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks.map(|task| seconds_of(&task.path())).sum()
 }
 
 fn measure(link: &LoopLink, seconds: f64) -> anyhow::Result<Loop> {
@@ -184,7 +185,7 @@ fn report(loops: &[Loop]) -> FigureReport {
     let series = ["p50_us", "p99_us", "p999_us"].map(|column| values.series(&column.replace("_us", ""), None, column));
     let names = loops.iter().map(|of| of.name.to_owned()).collect();
     let panel = Panel {
-        x: X::Names(names),
+        x: X::Categories(names),
         y_label: "slot to applied decision, us".into(),
         series: series.into(),
         marks: Vec::new(),

@@ -9,6 +9,7 @@ mod stepped;
 mod tests;
 
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -42,7 +43,7 @@ const SUBSCRIPTIONS: usize = 2;
 
 fn scenario(seed: u64) -> anyhow::Result<Scenario> {
     let text = format!("seed = {seed}\n{SCENARIO}");
-    let folders = ScenarioFolders::with_traces(std::path::Path::new("."));
+    let folders = ScenarioFolders::with_traces(Path::new("."));
     Ok(Scenario { threads: NonZero::<usize>::MIN, ..Scenario::from_toml(&text, &folders)? })
 }
 
@@ -136,6 +137,11 @@ impl Drop for Scheduler {
 
 /// The seconds of a processor that this thread has taken; not a number where the kernel does not tell.
 fn thread_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    seconds_of(Path::new("/proc/thread-self"))
+}
+
+/// The same of a task, by its directory in `/proc`.
+fn seconds_of(task: &Path) -> f64 {
+    let text = std::fs::read_to_string(task.join("schedstat")).unwrap_or_default();
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).map_or(f64::NAN, |ns| ns / 1e9)
 }
