@@ -198,13 +198,14 @@ impl Cell {
                 let queued = queued.saturating_sub(self.delegation.promised(grant.ue, *bearer));
                 let octets = (*wanted).min(queued).min(room);
                 room -= octets;
-                let why = match () {
-                    () if octets == *wanted => None,
-                    () if octets == queued => Some(Shortfall::Buffer),
-                    () if prbs < grant.prbs => Some(Shortfall::Retransmission),
-                    () => Some(Shortfall::Room),
+                let why = if octets == queued {
+                    Shortfall::Buffer
+                } else if prbs < grant.prbs {
+                    Shortfall::Retransmission
+                } else {
+                    Shortfall::Room
                 };
-                (octets, why)
+                (octets, (octets < *wanted).then_some(why))
             };
             plan.push(grant.shares.iter().map(share).collect());
         }
