@@ -10,9 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use e2sm::Arena;
-use e2sm::llc::{
-    ActionDefinition, EventTrigger, IndicationMessage, LowerLayersInfoType, LowerLayersMeasType, OID,
-};
+use e2sm::llc::{ActionDefinition, EventTrigger, IndicationMessage, LowerLayersInfoType, LowerLayersMeasType, OID};
 use ferric::Error;
 use ferric::e2::{Action, ControlOutcome, NodeId, SubscriptionSpec, Ticket};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};

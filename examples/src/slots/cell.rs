@@ -169,7 +169,8 @@ impl SlotCell {
         let slots = slot + config.delay_slots..slot + config.delay_slots + (1 << self.numerology);
         let mut controls = Vec::new();
         if let Some(control) = self.delegation(slots.start) {
-            controls.extend(encoded(STYLE_LOGICAL_CHANNELS, &ControlType::LogicalChannelHandlingControl(control).into()));
+            controls
+                .extend(encoded(STYLE_LOGICAL_CHANNELS, &ControlType::LogicalChannelHandlingControl(control).into()));
         }
         let mut decision = Decision::new();
         let items: Vec<_> = slots.filter_map(|slot| self.decide(slot, config, policy, &mut decision)).collect();
@@ -223,8 +224,7 @@ impl SlotCell {
         let mut grants = Vec::new();
         for SlotShare { ue: at, blocks } in policy.decide(&self.ues, config.blocks) {
             let allocation = ResourceAllocation { start, length: blocks };
-            let (Some(value), Some(ue)) =
-                (resource_indication_value(allocation, config.blocks), self.ues.get_mut(at))
+            let (Some(value), Some(ue)) = (resource_indication_value(allocation, config.blocks), self.ues.get_mut(at))
             else {
                 continue;
             };
@@ -257,8 +257,7 @@ impl SlotCell {
         }
         decision.push((slot, grants.iter().map(|grant| grant.ue_id.clone()).collect()));
         let (start_rb, noof_rbs, start_symbol, noof_symbols) = (0, config.blocks.into(), 2, 12);
-        let group =
-            PdschSmgItem { precoder_id: 0, smg_priority: None, start_rb, noof_rbs, start_symbol, noof_symbols };
+        let group = PdschSmgItem { precoder_id: 0, smg_priority: None, start_rb, noof_rbs, start_symbol, noof_symbols };
         let one = PrecoderCoeffItem { precoder_coeff_i: 1, precoder_coeff_q: 0 };
         let precoder = PrecoderItem { compression_information: None, precoder_coeff_list: vec![one].into() };
         Some(DlSlotToBeScheduledItem {

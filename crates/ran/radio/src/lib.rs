@@ -81,7 +81,7 @@ pub use power::{MAX_TRANSCEIVERS, PowerCategory, PowerModel, PowerModelError, Re
 pub use random::Random;
 pub use time::Time;
 pub use ue::{
-    Bearer, ChannelStateConfig, DrxConfig, DrxError, HarqFeedback, INACTIVITY_MS, INACTIVITY_TIMER, LONG_CYCLES_MS, LinkCounts,
-    MAX_CARRIERS, ON_DURATIONS_MS, OuterLoop, RETRANSMISSION_SLOTS, RadioLink, SHORT_CYCLES_MS, SecondaryCell,
-    ShortCycle, Subscription, Ue,
+    Bearer, ChannelStateConfig, DrxConfig, DrxError, HarqFeedback, INACTIVITY_MS, INACTIVITY_TIMER, LONG_CYCLES_MS,
+    LinkCounts, MAX_CARRIERS, ON_DURATIONS_MS, OuterLoop, RETRANSMISSION_SLOTS, RadioLink, SHORT_CYCLES_MS,
+    SecondaryCell, ShortCycle, Subscription, Ue,
 };

@@ -173,9 +173,8 @@ fn report(loops: &[Loop]) -> FigureReport {
     }
     let p99_us = |row: usize| values.value(row, "p99_us").unwrap_or(f64::NAN);
     let (tcp, spinning) = (0, loops.len().saturating_sub(1));
-    let statement = |says, row, most_us: f64| {
-        Statement::new(says, format!("{:.0} us", p99_us(row)), p99_us(row) <= most_us)
-    };
+    let statement =
+        |says, row, most_us: f64| Statement::new(says, format!("{:.0} us", p99_us(row)), p99_us(row) <= most_us);
     let statements = vec![
         statement("over shared memory with spinning, p99 is at most 250 us", spinning, SHM_US),
         statement("over TCP, p99 is at most 1 ms", tcp, TCP_US),

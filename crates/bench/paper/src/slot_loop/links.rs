@@ -24,7 +24,12 @@ impl LoopLink {
     /// All kinds.
     pub fn all() -> Vec<LoopLink> {
         vec![
-            LoopLink { name: "TCP", addresses: [any_port(), any_port()], config: link::Config::default(), paths: Vec::new() },
+            LoopLink {
+                name: "TCP",
+                addresses: [any_port(), any_port()],
+                config: link::Config::default(),
+                paths: Vec::new(),
+            },
             LoopLink::with_paths("Unix socket", Address::Unix, Duration::ZERO),
             LoopLink::with_paths("shared memory", Address::Shm, Duration::ZERO),
             LoopLink::with_paths("shared memory, spinning", Address::Shm, SPIN),

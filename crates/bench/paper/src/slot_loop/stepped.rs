@@ -44,8 +44,12 @@ fn received(network: &Network) -> Vec<u64> {
 /// Runs so many slots with the xApp, which decides so many slots ahead, or with the cell's own scheduler.
 pub(super) fn run(seed: u64, slots: u64, delay_slots: Option<u64>) -> anyhow::Result<Run> {
     let (ric, addresses) = start_ric()?;
-    let config =
-        RanConfig { rics: vec![addresses.e2.clone()], scenario: scenario(seed)?, is_stepped: true, ..RanConfig::default() };
+    let config = RanConfig {
+        rics: vec![addresses.e2.clone()],
+        scenario: scenario(seed)?,
+        is_stepped: true,
+        ..RanConfig::default()
+    };
     let mut ran = Ran::new(config)?;
     let begun = Instant::now();
     while ran.up() == 0 {

@@ -17,7 +17,11 @@ pub fn resource_indication_value(allocation: ResourceAllocation, bandwidth: u16)
     if length == 0 || start + length > size {
         return None;
     }
-    Some(if length - 1 <= size / 2 { size * (length - 1) + start } else { size * (size - length + 1) + size - 1 - start })
+    Some(if length - 1 <= size / 2 {
+        size * (length - 1) + start
+    } else {
+        size * (size - length + 1) + size - 1 - start
+    })
 }
 
 impl ResourceAllocation {

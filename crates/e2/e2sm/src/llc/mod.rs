@@ -44,8 +44,8 @@ pub use control::{
     CompressionInformation, ControlHeader, ControlHeaderFormat1, ControlHeaderFormats, ControlMessage,
     ControlMessageFormat1, ControlMessageFormats, ControlType, CsConfigured, CsConfiguredWithActivation,
     CsiRsPrecodingBandItem, Dci10, Dci11, DlControlInfoType, DlGrantItem, DlSchedulingControl, DlSlotToBeScheduledItem,
-    LogicalChannelControlItem, LogicalChannelHandlingControl, LogicalChannelItem, LogicalChannelUeIdItem,
-    PdschSmgItem, PrecoderCoeffItem, PrecoderItem, SpsActivation, VrbToPrbMapping,
+    LogicalChannelControlItem, LogicalChannelHandlingControl, LogicalChannelItem, LogicalChannelUeIdItem, PdschSmgItem,
+    PrecoderCoeffItem, PrecoderItem, SpsActivation, VrbToPrbMapping,
 };
 pub use definition::{
     RanFunctionDefinition, RanFunctionDefinitionControl, RanFunctionDefinitionControlActionItem,

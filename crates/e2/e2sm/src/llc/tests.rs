@@ -32,11 +32,8 @@ fn slot_time_stamp_has_the_octets_of_the_clauses() {
 /// A control of 63 slots with 63 grants each is the largest that the type allows.
 #[test]
 fn largest_control_round_trips() {
-    let ue_id = UeId::GnbDu(UeIdGnbDu {
-        gnb_cu_ue_f1ap_id: crate::common::GnbCuUeF1apId(7),
-        ran_ueid: None,
-        cell_rnti: None,
-    });
+    let ue_id =
+        UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: crate::common::GnbCuUeF1apId(7), ran_ueid: None, cell_rnti: None });
     let grant = |grant_id| DlGrantItem {
         grant_id,
         bwp_id: None,
@@ -89,8 +86,9 @@ fn largest_control_round_trips() {
     message.encode(&mut octets).unwrap();
     assert_eq!(ControlMessage::decode_owned(&octets).unwrap(), message);
     let mut grants = message;
-    let ControlMessageFormats::Format1(ControlMessageFormat1 { control_type: ControlType::DlSchedulingControl(control) }) =
-        &mut grants.formats
+    let ControlMessageFormats::Format1(ControlMessageFormat1 {
+        control_type: ControlType::DlSchedulingControl(control),
+    }) = &mut grants.formats
     else {
         unreachable!()
     };

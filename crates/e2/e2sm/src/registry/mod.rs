@@ -98,7 +98,10 @@ type Decoded<'a, E = per::Error> = Result<Box<dyn Value + 'a>, E>;
 /// The decoders of a type. Only what differs from type to type is here: some hundred types have one.
 enum Codec {
     /// PER, and FlatBuffers if they are built in.
-    #[cfg_attr(not(any(feature = "kpm", feature = "llc", feature = "rc", feature = "flexric", feature = "hw")), allow(dead_code))]
+    #[cfg_attr(
+        not(any(feature = "kpm", feature = "llc", feature = "rc", feature = "flexric", feature = "hw")),
+        allow(dead_code)
+    )]
     Per {
         per: for<'a> fn(&mut per::Reader<'a, &'a Arena>) -> Decoded<'a>,
         #[cfg(feature = "flat")]

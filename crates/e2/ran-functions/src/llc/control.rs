@@ -272,10 +272,7 @@ fn find(ues: &[(Ue, UeId<'static>)], id: &UeId<'_>) -> Option<Ue> {
 
 /// The resource blocks and the MCS of a grant; `None` of one that a base station without semi-persistent scheduling, further
 /// carriers and allocations of type 0 cannot execute.
-fn allocation(
-    grant: &DlGrantItem<'_>,
-    format: CellFormat,
-) -> Result<Option<(ResourceAllocation, u8)>, SlotRefusal> {
+fn allocation(grant: &DlGrantItem<'_>, format: CellFormat) -> Result<Option<(ResourceAllocation, u8)>, SlotRefusal> {
     let (value, mcs) = match &grant.dl_control_info_type {
         DlControlInfoType::Dci10(dci) if dci.use_cs_rnti.is_none() => {
             (u64::try_from(dci.freq_domain_resources).map_err(|_| SlotRefusal::BeyondCell)?, dci.mcs)
@@ -308,9 +305,8 @@ fn check_precoders(item: &DlSlotToBeScheduledItem<'_>, format: CellFormat) -> Re
             && is_within(group.start_rb, group.noof_rbs, blocks)
             && is_within(group.start_symbol, group.noof_symbols, SYMBOLS)
     };
-    let is_band = |band: &CsiRsPrecodingBandItem<'_>| {
-        exists(band.precoder_id) && is_within(band.start_rb, band.noof_rbs, blocks)
-    };
+    let is_band =
+        |band: &CsiRsPrecodingBandItem<'_>| exists(band.precoder_id) && is_within(band.start_rb, band.noof_rbs, blocks);
     let are_valid = item.pdsch_smg_list.iter().all(is_group) && item.csi_rs_precoding_band_list.iter().all(is_band);
     if are_valid { Ok(()) } else { Err(SlotRefusal::InvalidPrecoder) }
 }

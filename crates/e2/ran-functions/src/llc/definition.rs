@@ -4,8 +4,8 @@ use e2sm::common::{RanFunctionName, RicFormatType, RicStyleName, RicStyleType};
 use e2sm::llc::{
     OID, RanFunctionDefinition, RanFunctionDefinitionControl, RanFunctionDefinitionControlActionItem,
     RanFunctionDefinitionControlItem, RanFunctionDefinitionEventTrigger, RanFunctionDefinitionEventTriggerStyleItem,
-    RanFunctionDefinitionReport, RanFunctionDefinitionReportItem, RicControlActionId, RicControlActionName,
-    SHORT_NAME, STYLE_LOGICAL_CHANNELS, STYLE_SCHEDULING,
+    RanFunctionDefinitionReport, RanFunctionDefinitionReportItem, RicControlActionId, RicControlActionName, SHORT_NAME,
+    STYLE_LOGICAL_CHANNELS, STYLE_SCHEDULING,
 };
 use ferric::e2::Function;
 use ferric::e2ap::RanFunctionRevision;

@@ -227,12 +227,8 @@ impl State {
             let Some(missed) = period.advance(now) else { continue };
             self.skipped.add(missed);
             let views = reports.views();
-            let visible: Vec<Ue> = self
-                .ues
-                .iter()
-                .copied()
-                .filter(|ue| views.sees(key.controller, *ue) && ues.has(source, *ue))
-                .collect();
+            let visible: Vec<Ue> =
+                self.ues.iter().copied().filter(|ue| views.sees(key.controller, *ue) && ues.has(source, *ue)).collect();
             if !has_reported {
                 has_reported = true;
                 if let Some(SlotObserver(observe)) = &self.config.observer {
@@ -348,8 +344,16 @@ impl<H: SharedSource<Source: LlcSource>> RanFunction for LlcFunction<H> {
         source.ues(&mut state.ues);
         state.clean(&mut *source, now);
         let State { config, wall_clock, delegations, decided, .. } = state;
-        let control =
-            Control { source: &mut *source, config, delegations, decided, wall_clock, views: reports.views(), controller, now };
+        let control = Control {
+            source: &mut *source,
+            config,
+            delegations,
+            decided,
+            wall_clock,
+            views: reports.views(),
+            controller,
+            now,
+        };
         match control.execute(request) {
             Ok((outcome, slot)) => {
                 if let Some(slot) = slot {

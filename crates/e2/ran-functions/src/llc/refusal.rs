@@ -61,8 +61,12 @@ impl fmt::Display for SlotRefusal {
             SlotRefusal::Overlap => "grants have resource blocks in common",
             SlotRefusal::BeyondCell => "a grant has resource blocks that the cell does not have",
             SlotRefusal::UnknownMcs => "the cell has no such MCS",
-            SlotRefusal::InvalidOctets => "a number of octets is negative or beyond any transport block, or a channel has two",
-            SlotRefusal::InvalidPrecoder => "a precoder does not exist, or is for resource elements that the cell does not have",
+            SlotRefusal::InvalidOctets => {
+                "a number of octets is negative or beyond any transport block, or a channel has two"
+            }
+            SlotRefusal::InvalidPrecoder => {
+                "a precoder does not exist, or is for resource elements that the cell does not have"
+            }
             SlotRefusal::NothingLeft => "no grant can be executed",
         })
     }

@@ -109,7 +109,8 @@ impl Delegation {
     /// The octets that a bearer has been promised in slots that are not over.
     fn promised(&self, ue: u32, bearer: u8) -> u32 {
         let grants = self.decisions.values().flat_map(|decision| decision.grants.iter().zip(&decision.promised));
-        let shares = grants.filter(|(grant, _)| grant.ue == ue).flat_map(|(grant, octets)| grant.shares.iter().zip(octets));
+        let shares =
+            grants.filter(|(grant, _)| grant.ue == ue).flat_map(|(grant, octets)| grant.shares.iter().zip(octets));
         let octets = shares.filter(|((of, _), _)| *of == bearer).map(|(_, octets)| *octets);
         octets.fold(0, u32::saturating_add)
     }
@@ -194,7 +195,11 @@ impl Cell {
             left -= prbs;
             let mut room = self.dl_blocks.octets_on(ue.downlink().layers(), grant.mcs, prbs as u16, symbols);
             let share = |(bearer, wanted): &(u8, u32)| {
-                let queued = ue.bearers().iter().find(|known| known.id == *bearer).map_or(0, |bearer| bearer.dl.demand_octets(now));
+                let queued = ue
+                    .bearers()
+                    .iter()
+                    .find(|known| known.id == *bearer)
+                    .map_or(0, |bearer| bearer.dl.demand_octets(now));
                 let queued = queued.saturating_sub(self.delegation.promised(grant.ue, *bearer));
                 let octets = (*wanted).min(queued).min(room);
                 room -= octets;

@@ -165,7 +165,8 @@ impl Cell {
             self.candidates.extend(candidate(&mut guest.link, &input, &self.dl_blocks, &self.tables[0]));
         }
         let is_decided = decision.is_some();
-        let (decided, decided_prbs) = decision.map_or_else(Default::default, |grants| self.apply_decision(slot, symbols, grants));
+        let (decided, decided_prbs) =
+            decision.map_or_else(Default::default, |grants| self.apply_decision(slot, symbols, grants));
         self.grants.clear();
         let given = decided_prbs + self.dl.schedule(prbs - decided_prbs, &self.candidates, &mut self.grants);
         for grant in &decided {

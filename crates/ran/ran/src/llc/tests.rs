@@ -79,11 +79,8 @@ fn slot(number: u64, grants: Vec<DlGrantItem<'static>>) -> DlSlotToBeScheduledIt
         }]
         .into(),
         csi_rs_precoding_band_list: Vec::new().into(),
-        precoder_list: vec![PrecoderItem {
-            compression_information: None,
-            precoder_coeff_list: vec![one].into(),
-        }]
-        .into(),
+        precoder_list: vec![PrecoderItem { compression_information: None, precoder_coeff_list: vec![one].into() }]
+            .into(),
     }
 }
 
