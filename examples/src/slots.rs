@@ -92,7 +92,7 @@ fn subscriptions() -> Result<[SubscriptionSpec; 2], per::Error> {
         action.encode(&mut definition)?;
         let (id, kind) = (RicActionId(0), RicActionType::Report);
         let actions = vec![Action { id, kind, definition: Some(definition), subsequent: None }];
-        Ok(SubscriptionSpec { event_trigger, actions })
+        Ok::<_, per::Error>(SubscriptionSpec { event_trigger, actions })
     };
     let measurements = ActionDefinition::measurements(&[
         LowerLayersMeasType::DlRlcBufferStatus,

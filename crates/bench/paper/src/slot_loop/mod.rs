@@ -85,7 +85,9 @@ impl Scheduler {
                 let now = xapp.settled().map(|settled| Progress { subscribed: xapp.subscribed(), settled });
                 if now.is_some() && now != last {
                     last = now;
-                    now.into_iter().for_each(|now| drop(sender.send(now)));
+                    for now in now {
+                        let _ = sender.send(now);
+                    }
                     waker.iter().for_each(AgentWaker::wake);
                 }
             }

@@ -87,7 +87,7 @@ impl SteppedLoop {
     /// Ends all parts.
     pub fn end(self) -> anyhow::Result<()> {
         let SteppedLoop { ran, xapp, ric, .. } = self;
-        drop(xapp.map(Scheduler::end).transpose()?);
+        xapp.map(Scheduler::end).transpose()?;
         drop(ran);
         ric.end()
     }
