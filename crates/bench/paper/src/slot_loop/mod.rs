@@ -83,11 +83,9 @@ impl Scheduler {
             while !ends.load(Ordering::Acquire) {
                 xapp.poll(Some(Duration::from_millis(100)))?;
                 let now = xapp.settled().map(|settled| Progress { subscribed: xapp.subscribed(), settled });
-                if now.is_some() && now != last {
+                if let Some(progress) = now.filter(|_| now != last) {
                     last = now;
-                    for now in now {
-                        let _ = sender.send(now);
-                    }
+                    let _ = sender.send(progress);
                     waker.iter().for_each(AgentWaker::wake);
                 }
             }
