@@ -168,9 +168,11 @@ fn arbitrary_decisions_do_not_stop_the_cell() {
                 let octets = [0, 10, 3000, 1 << 20, -1, i64::MAX][below(6) as usize];
                 grant(at as u16 + 1, id, value, octets)
             });
-            slot((next + below(20)).saturating_sub(below(3)), grants.collect())
+            let grants: Vec<_> = grants.collect();
+            slot((next + below(20)).saturating_sub(below(3)), grants)
         });
-        match decide(&mut ran, slots.collect()) {
+        let slots: Vec<_> = slots.collect();
+        match decide(&mut ran, slots) {
             Ok(_) => accepted += 1,
             Err(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute)) => refused += 1,
             Err(other) => panic!("{other}"),
