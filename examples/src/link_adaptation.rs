@@ -59,7 +59,7 @@ impl LinkAdaptation {
     pub fn feedback(&mut self, acks: i64, nacks: i64) {
         let (lowest_db, highest_db) = (needed_db(MCS[0]), needed_db(MCS[MCS.len() - 1]));
         for is_ack in std::iter::repeat_n(false, nacks.clamp(0, 64) as usize)
-            .chain(std::iter::repeat_n(true, (acks - nacks).clamp(0, 64) as usize))
+            .chain(std::iter::repeat_n(true, acks.saturating_sub(nacks).clamp(0, 64) as usize))
         {
             let sinr_db = self.reported_db() + self.offset_db;
             // beyond the lowest and the highest MCS the offset has no effect, and would run away

@@ -47,7 +47,7 @@ impl SlotUe {
     #[must_use]
     pub fn backlog(&self) -> i64 {
         let queued: i64 = self.channels.values().map(|(octets, _)| *octets).fold(0, i64::saturating_add);
-        queued.saturating_sub(self.planned.iter().map(|(_, octets)| octets).sum())
+        queued.saturating_sub(self.planned.iter().map(|(_, octets)| *octets).fold(0, i64::saturating_add))
     }
 
     /// Octets that a resource block carries; 0 out of coverage.
@@ -287,7 +287,8 @@ impl SlotCell {
                 let Some(planned) = ue.planned.iter_mut().find(|(planned, _)| planned == slot) else { continue };
                 if let ExecutionLevel::NotFullyExecuted(part) = &grant.execution_level {
                     let channels = &part.scheduled_logical_channel_outcome_list;
-                    planned.1 = channels.iter().map(|channel| channel.noof_bytes_scheduled).sum();
+                    planned.1 =
+                        channels.iter().map(|channel| channel.noof_bytes_scheduled).fold(0, i64::saturating_add);
                 }
                 ue.average_octets += AVERAGE * planned.1 as f64;
             }

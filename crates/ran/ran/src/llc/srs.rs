@@ -21,7 +21,8 @@ const UNCOMPRESSED: u8 = 0;
 
 /// The largest prime below a number, which is at least 3.
 fn prime_below(number: usize) -> usize {
-    let is_prime = |n: &usize| (2..).take_while(|divisor| divisor * divisor <= *n).all(|divisor| n % divisor != 0);
+    let is_prime =
+        |n: &usize| (2..).take_while(|divisor| divisor * divisor <= *n).all(|divisor| !n.is_multiple_of(divisor));
     (2..number).rev().find(is_prime).unwrap_or(2)
 }
 
