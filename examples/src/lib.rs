@@ -1,7 +1,10 @@
-//! What the xApps of the use cases have in common: reports of all cells, period by period, and what UEs receive of cells.
+//! What the xApps of the use cases have in common: reports of all cells, period by period, what UEs receive of cells, and cells that are
+//! scheduled slot by slot.
 
 pub mod coverage;
+pub mod link_adaptation;
 pub mod periods;
+pub mod slots;
 
 use ferric::xapp::{Error, Ric};
 

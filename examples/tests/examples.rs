@@ -57,6 +57,9 @@ mod ran_function;
 #[path = "../src/bin/slices.rs"]
 mod slices;
 #[allow(dead_code, reason = "its main is not called here")]
+#[path = "../src/bin/slot_scheduler.rs"]
+mod slot_scheduler;
+#[allow(dead_code, reason = "its main is not called here")]
 #[path = "../src/bin/statistics.rs"]
 mod statistics;
 #[allow(dead_code, reason = "its main is not called here")]
@@ -536,6 +539,24 @@ fn energy_saving_puts_cells_to_sleep() {
     })
     .unwrap();
     assert!(lines[0].starts_with("cell 0038") && lines[0].contains(" falls asleep: 1 of 7 cells sleep; "), "{lines:?}");
+}
+
+/// In steps the model waits for no one here: decisions that come too late are refused, and the cell goes on.
+#[test]
+fn slot_scheduler_schedules_slots() {
+    let mut running = Running::default();
+    let (ric, xapp_address) = running.ric(None);
+    running.ran_of_file(ric, "slot-scheduling.toml");
+    let mut lines = Vec::new();
+    let config = use_cases::slots::SlotConfig { delay_slots: 40, ..Default::default() };
+    slot_scheduler::run(&xapp_address.to_string(), config, |line| {
+        let has_decided = !line.starts_with("0 decisions");
+        lines.push(line);
+        !has_decided && lines.len() < 30
+    })
+    .unwrap();
+    let accepted = |line: &String| line.contains(" accepted, ") && !line.contains(", 0 accepted");
+    assert!(lines.last().is_some_and(accepted), "{lines:?}");
 }
 
 /// A cell with this number.

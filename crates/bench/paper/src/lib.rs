@@ -25,6 +25,7 @@ mod peer;
 mod report;
 mod rnis;
 mod sdrbench;
+mod slot_loop;
 mod statistics;
 mod table;
 mod table2;
@@ -94,6 +95,12 @@ pub enum Figure {
     /// Experiment: an xApp that steers UEs to the cell with the best throughput.
     #[serde(rename = "traffic-steering")]
     TrafficSteering,
+    /// Experiment: a cell that an xApp schedules slot by slot, over the delay of decisions.
+    #[serde(rename = "loop-delay")]
+    LoopDelay,
+    /// Experiment: from a slot to a decision that follows from its report, by link.
+    #[serde(rename = "loop-latency")]
+    LoopLatency,
     /// Paper 003: latency of notifications over subscribers.
     #[serde(rename = "rnis-fig5")]
     RnisFig5,
@@ -177,6 +184,8 @@ impl Figure {
         Figure::LoadBalancing,
         Figure::EnergySaving,
         Figure::TrafficSteering,
+        Figure::LoopDelay,
+        Figure::LoopLatency,
         Figure::RnisFig5,
         Figure::RnisFig6,
         Figure::RnisFig7,
@@ -221,6 +230,8 @@ impl Figure {
             Figure::LoadBalancing => "load-balancing",
             Figure::EnergySaving => "energy-saving",
             Figure::TrafficSteering => "traffic-steering",
+            Figure::LoopDelay => "loop-delay",
+            Figure::LoopLatency => "loop-latency",
             Figure::RnisFig5 => "rnis-fig5",
             Figure::RnisFig6 => "rnis-fig6",
             Figure::RnisFig7 => "rnis-fig7",
@@ -252,6 +263,8 @@ impl Figure {
             Figure::LoadBalancing
                 | Figure::EnergySaving
                 | Figure::TrafficSteering
+                | Figure::LoopDelay
+                | Figure::LoopLatency
                 | Figure::RnisRate
                 | Figure::VbbuDynamic
         )
@@ -452,6 +465,8 @@ pub fn figure(
         Figure::LoadBalancing => experiment::load_balancing(&context)?,
         Figure::EnergySaving => experiment::energy_saving(&context)?,
         Figure::TrafficSteering => experiment::traffic_steering(&context)?,
+        Figure::LoopDelay => slot_loop::loop_delay(&context)?,
+        Figure::LoopLatency => slot_loop::loop_latency(&context)?,
         Figure::RnisFig5 => rnis::fig5(&context)?,
         Figure::RnisFig6 => rnis::fig6(&context)?,
         Figure::RnisFig7 => rnis::fig7(&context)?,

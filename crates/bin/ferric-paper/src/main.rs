@@ -20,7 +20,7 @@ use program::{LogLevel, outln, parse_seconds, signals};
 /// about five minutes.
 ///
 /// Experiments of ours, such as load-balancing, compare a scenario with and without an xApp, for several seeds: see
-/// docs/use-cases.md.
+/// docs/use-cases.md. loop-delay and loop-latency measure a cell that an xApp schedules slot by slot: see docs/llc.md.
 ///
 /// Figures rnis-fig5 to rnis-fig11 are those of another paper, about radio network information as a service; rnis-rate is what
 /// that paper leaves open. They need RabbitMQ and Kafka (crates/edge/rnis/brokers/run COMMAND runs a command with both) and the

@@ -29,6 +29,8 @@ enum Model {
     Rc(crate::rc::Revision, Wire),
     #[cfg(feature = "ccc")]
     Ccc,
+    #[cfg(feature = "llc")]
+    Llc,
     #[cfg(feature = "association")]
     Association,
     #[cfg(feature = "slice")]
@@ -74,6 +76,10 @@ impl FunctionSummary {
         #[cfg(feature = "ccc")]
         if oid.trim() == crate::ccc::OID {
             return is("CCC", Model::Ccc);
+        }
+        #[cfg(feature = "llc")]
+        if oid.trim() == crate::llc::OID {
+            return is("LLC v1.00", Model::Llc);
         }
         #[cfg(feature = "ni")]
         if oid.trim() == crate::ni::OID {
@@ -126,6 +132,8 @@ impl FunctionSummary {
                 let action = crate::kpm::ActionDefinition::decode_in(bounded(action)?, revision, wire, &arena).ok()?;
                 Some(format!("{} every {} ms", measured(&action.formats, revision), period.reporting_period))
             }
+            #[cfg(feature = "llc")]
+            Model::Llc => llc_subscription(bounded(event_trigger)?, bounded(actions.into_iter().flatten().next()?)?),
             #[cfg(feature = "slice")]
             Model::Slice(wire) => every(&self.name, event_trigger, wire),
             #[cfg(feature = "cpu")]
@@ -147,6 +155,8 @@ impl FunctionSummary {
             }
             #[cfg(feature = "ccc")]
             Model::Ccc => ccc_control(message),
+            #[cfg(feature = "llc")]
+            Model::Llc => llc_control(message),
             #[cfg(feature = "association")]
             Model::Association => {
                 use crate::association::{Command, ControlHeader, ControlMessage};
@@ -177,6 +187,57 @@ fn bounded(octets: &[u8]) -> Option<&[u8]> {
 /// `v3.00` of `v03.00`.
 fn short_revision(revision: impl core::fmt::Display) -> String {
     revision.to_string().replacen("v0", "v", 1)
+}
+
+/// `RLC buffers, HARQ statistics every 1 ms`, `CSI at its arrival`
+#[cfg(feature = "llc")]
+fn llc_subscription(event_trigger: &[u8], action: &[u8]) -> Option<String> {
+    use crate::llc::{
+        ActionDefinition, ActionDefinitionFormats, EventTrigger, EventTriggerFormats, LowerLayersInfoType,
+        LowerLayersMeasType,
+    };
+    let arena = Arena::new();
+    let trigger = EventTrigger::decode(event_trigger, &arena).ok()?;
+    let when = match trigger.formats {
+        EventTriggerFormats::Format1(_) => "at its arrival".to_owned(),
+        EventTriggerFormats::Format2(periodic) => format!("every {} ms", periodic.reporting_period),
+    };
+    let what = match ActionDefinition::decode(action, &arena).ok()?.formats {
+        ActionDefinitionFormats::Format1(copy) => match copy.lower_layers_info_type {
+            LowerLayersInfoType::Srs => "SRS".to_owned(),
+            LowerLayersInfoType::Csi => "CSI".to_owned(),
+        },
+        ActionDefinitionFormats::Format2(measurements) => {
+            list(measurements.measurement_to_report_list.iter().map(|item| {
+                match item.lower_layers_meas_type {
+                    LowerLayersMeasType::DlRlcBufferStatus => "RLC buffers",
+                    LowerLayersMeasType::DlPdcpBufferStatus => "PDCP buffers",
+                    LowerLayersMeasType::DlHarqStatistics => "HARQ statistics",
+                    LowerLayersMeasType::SlotTimeStamp => "slot time stamps",
+                }
+                .to_owned()
+            }))
+        }
+    };
+    Some(format!("{what} {when}"))
+}
+
+/// `downlink of 2 slots, 5 grants`, `logical channels of UE f1ap:7`
+#[cfg(feature = "llc")]
+fn llc_control(message: &[u8]) -> Option<String> {
+    use crate::llc::{ControlMessage, ControlMessageFormats, ControlType};
+    let arena = Arena::new();
+    let ControlMessageFormats::Format1(format) = ControlMessage::decode(message, &arena).ok()?.formats;
+    Some(match format.control_type {
+        ControlType::LogicalChannelHandlingControl(control) => {
+            format!("logical channels of {}", ues(control.logical_channel_ueid_list.iter().map(|item| &item.ue_id)))
+        }
+        ControlType::DlSchedulingControl(control) => {
+            let slots = &control.dl_slot_to_be_scheduled_list;
+            let grants: usize = slots.iter().map(|slot| slot.dl_grant_list.len()).sum();
+            format!("downlink of {} slots, {grants} grants", slots.len())
+        }
+    })
 }
 
 /// `MAC statistics every 10 ms`

@@ -46,6 +46,16 @@ models! {
         QueryDefinition,
         QueryOutcome,
     }
+    "llc" llc "E2SM-LLC v01.00" IndicationMessage {
+        RanFunctionDefinition,
+        EventTrigger,
+        ActionDefinition,
+        IndicationHeader,
+        IndicationMessage,
+        ControlHeader,
+        ControlMessage,
+        ControlOutcome,
+    }
     "mac" mac "MAC statistics" IndicationMessage {
         RanFunctionDefinition,
         EventTriggerDefinition,

@@ -35,6 +35,11 @@ pub fn identify_function(oid: &str, function_revision: u16, definition: &[u8]) -
         crate::ccc::RanFunctionDefinition::decode(definition)?;
         return Ok("E2SM-CCC".to_owned());
     }
+    #[cfg(feature = "llc")]
+    if oid == crate::llc::OID {
+        crate::llc::RanFunctionDefinition::decode(definition, &arena)?;
+        return Ok("E2SM-LLC v01.00".to_owned());
+    }
     #[cfg(feature = "ni")]
     if oid == crate::ni::OID {
         crate::ni::RanFunctionDefinition::decode(definition, &arena)?;

@@ -3,7 +3,7 @@
 //! Each service model is a module and a Cargo feature; the default is none.
 //!
 //! - O-RAN: [`kpm`] (performance measurements), [`rc`] (RAN control), [`ni`] (network interfaces), [`ccc`] (cell
-//!   configuration and control).
+//!   configuration and control), [`llc`] (lower layers control).
 //! - FlexRIC, in several encodings ([`Wire`]): the statistics [`mac`], [`rlc`], [`pdcp`] and [`gtp`], slice control
 //!   ([`mod@slice`]), traffic control ([`tc`]).
 //! - ferric: [`rrc`] (RRC notifications), [`association`] (which UEs each controller of a node is responsible for), [`cpu`] (CPUs
@@ -38,9 +38,11 @@ pub mod hw;
 mod identify;
 #[cfg(feature = "kpm")]
 pub mod kpm;
+#[cfg(feature = "llc")]
+pub mod llc;
 #[cfg(feature = "mac")]
 pub mod mac;
-#[cfg(any(feature = "kpm", feature = "rc", feature = "ni"))]
+#[cfg(any(feature = "kpm", feature = "llc", feature = "rc", feature = "ni"))]
 mod message;
 #[cfg(feature = "ni")]
 pub mod ni;

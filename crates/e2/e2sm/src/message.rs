@@ -118,17 +118,26 @@ macro_rules! message {
 #[cfg(any(feature = "kpm", feature = "rc"))]
 pub(crate) use message;
 
-/// The same for a model, or a revision of a model, with one wire format.
-#[cfg(any(feature = "kpm", feature = "ni"))]
+/// The same for a model, or a revision of a model, with one wire format: 0, unless another one is stated.
+#[cfg(any(feature = "kpm", feature = "llc", feature = "ni"))]
 macro_rules! message_of_one_format {
     ($name:ident, lists) => {
+        $crate::message::message_of_one_format!($name, lists, 0);
+    };
+    ($name:ident, no lists) => {
+        $crate::message::message_of_one_format!($name, no lists, 0);
+    };
+    ($name:ident, no borrow) => {
+        $crate::message::message_of_one_format!($name, no borrow, 0);
+    };
+    ($name:ident, lists, $wire:expr) => {
         impl<'a> $name<'a> {
             /// Decodes all of `bytes`; lists are stored in `arena`.
             ///
             /// # Errors
             /// A malformed encoding.
             pub fn decode(bytes: &'a [u8], arena: &'a $crate::Arena) -> Result<Self, per::Error> {
-                let mut reader = per::Reader::with_store(bytes, 0, arena);
+                let mut reader = per::Reader::with_store(bytes, $wire, arena);
                 let value = <Self as per::Decode<_>>::decode(&mut reader)?;
                 reader.finish()?;
                 Ok(value)
@@ -144,43 +153,43 @@ macro_rules! message_of_one_format {
                 $name::decode(bytes, &arena).map(per::IntoOwned::into_owned)
             }
         }
-        $crate::message::message_of_one_format!(@encode $name<'_>);
+        $crate::message::message_of_one_format!(@encode $name<'_>, $wire);
     };
-    ($name:ident, no lists) => {
+    ($name:ident, no lists, $wire:expr) => {
         impl<'a> $name<'a> {
             /// Decodes all of `bytes`.
             ///
             /// # Errors
             /// A malformed encoding.
             pub fn decode(bytes: &'a [u8]) -> Result<Self, per::Error> {
-                per::decode(bytes, 0)
+                per::decode(bytes, $wire)
             }
         }
-        $crate::message::message_of_one_format!(@encode $name<'_>);
+        $crate::message::message_of_one_format!(@encode $name<'_>, $wire);
     };
-    ($name:ident, no borrow) => {
+    ($name:ident, no borrow, $wire:expr) => {
         impl $name {
             /// Decodes all of `bytes`.
             ///
             /// # Errors
             /// A malformed encoding.
             pub fn decode(bytes: &[u8]) -> Result<Self, per::Error> {
-                per::decode(bytes, 0)
+                per::decode(bytes, $wire)
             }
         }
-        $crate::message::message_of_one_format!(@encode $name);
+        $crate::message::message_of_one_format!(@encode $name, $wire);
     };
-    (@encode $type:ty) => {
+    (@encode $type:ty, $wire:expr) => {
         impl $type {
             /// Appends the encoding to `out`. After an error `out` is as it was.
             ///
             /// # Errors
             /// A value outside its constraints.
             pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), per::Error> {
-                per::encode(self, 0, out)
+                per::encode(self, $wire, out)
             }
         }
     };
 }
-#[cfg(any(feature = "kpm", feature = "ni"))]
+#[cfg(any(feature = "kpm", feature = "llc", feature = "ni"))]
 pub(crate) use message_of_one_format;

@@ -29,7 +29,7 @@ fn schemas_match_declarations() {
     }
 }
 
-const MODELS: [&str; 11] = ["kpm", "rc", "mac", "rlc", "pdcp", "gtp", "slice", "tc", "rrc", "cpu", "hw"];
+const MODELS: [&str; 12] = ["kpm", "rc", "llc", "mac", "rlc", "pdcp", "gtp", "slice", "tc", "rrc", "cpu", "hw"];
 
 /// Every vector in PER: a name for it, its type in the registry, and its octets.
 fn every_vector(mut with: impl FnMut(&str, &str, &[u8])) {

@@ -104,6 +104,12 @@ fn modified_vectors_of_ni_decode_or_fail() {
 }
 
 #[test]
+fn modified_vectors_of_llc_decode_or_fail() {
+    let read = decode_modified_vectors("llc", &["llc-v01.00"], 60);
+    assert!(read > 300, "{read} modified messages decode");
+}
+
+#[test]
 fn modified_vectors_of_rc_decode_or_fail() {
     let read = decode_modified_vectors("rc", &["rc-v01.03", "rc-v03.00", "rc-v05.00"], 30);
     assert!(read > 1000, "{read} modified messages decode");

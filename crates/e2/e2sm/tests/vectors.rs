@@ -33,12 +33,19 @@ fn plain(name: &str) -> String {
 /// Whether `ours` is the Rust name of `theirs` in ASN.1: Rust omits what the name of the type contains already.
 fn same_name(ours: &str, theirs: &str) -> bool {
     // KPM v01.00 and NI have other names for types that they share with E2SM
-    const OTHERWISE: [(&str, &str); 5] = [
+    // the ASN.1 of LLC v01.00 has misspelt names
+    const OTHERWISE: [(&str, &str); 11] = [
         ("plmn_identity", "plmn-id"),
         ("ng_enb_id", "enb-id"),
         ("MacroNgEnbId", "enb-ID-macro"),
         ("ShortMacroNgEnbId", "enb-ID-shortmacro"),
         ("LongMacroNgEnbId", "enb-ID-longmacro"),
+        ("system_frame_number", "systemFramNumber"),
+        ("smg_priority", "smgProirity"),
+        ("prb_bundling_size_indicator", "prbBundlingSizeIndicagor"),
+        ("use_cs_rnti", "useCsiRnti"),
+        ("received_timestamp", "receivedTimstamp"),
+        ("dl_grant_outcome_list", "dlGrantOutome-List"),
     ];
     if OTHERWISE.contains(&(ours, theirs)) {
         return true;
@@ -112,6 +119,13 @@ fn kpm_vectors_round_trip() {
     messages("kpm", 110);
     let seen = types("kpm", "v01.00");
     assert!(seen > 80, "{seen} types");
+}
+
+#[test]
+fn llc_vectors_round_trip() {
+    messages("llc", 60);
+    let seen = types("llc", "v01.00");
+    assert!(seen > 100, "{seen} types");
 }
 
 #[test]

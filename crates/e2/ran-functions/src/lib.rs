@@ -3,6 +3,7 @@
 //! | service model | RAN function | the base station implements |
 //! |---|---|---|
 //! | E2SM-KPM | [`KpmFunction`](kpm::KpmFunction) | [`KpmSource`](kpm::KpmSource) |
+//! | E2SM-LLC | [`LlcFunction`](llc::LlcFunction) | [`LlcSource`](llc::LlcSource) |
 //! | E2SM-NI | [`NiFunction`](ni::NiFunction) | [`NiSource`](ni::NiSource) |
 //! | E2SM-CCC | [`CccFunction`](ccc::CccFunction) | [`CccSource`](ccc::CccSource) |
 //! | E2SM-RC | [`RcFunction`](rc::RcFunction) | [`RcSource`](rc::RcSource) |
@@ -117,6 +118,8 @@ pub mod cpu;
 pub mod hw;
 #[cfg(feature = "kpm")]
 pub mod kpm;
+#[cfg(feature = "llc")]
+pub mod llc;
 #[cfg(feature = "ni")]
 pub mod ni;
 #[cfg(feature = "periodic")]

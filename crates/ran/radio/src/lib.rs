@@ -66,8 +66,8 @@ pub mod traffic;
 mod ue;
 
 pub use cell::{
-    AdministrativeState, Cell, CellConfig, INDEX_REUSE_DELAY, MAX_UES_PER_CELL, PowerState, PrbUsage, Slicing,
-    UeCounts, UeEntry,
+    AdministrativeState, Cell, CellConfig, DecidedGrant, DelegatedBearer, DelegationCounts, INDEX_REUSE_DELAY,
+    MAX_DECISIONS, MAX_UES_PER_CELL, PowerState, PrbUsage, Shortfall, Slicing, UeCounts, UeEntry,
 };
 pub use harq::HarqConfig;
 pub use network::{
@@ -81,7 +81,7 @@ pub use power::{MAX_TRANSCEIVERS, PowerCategory, PowerModel, PowerModelError, Re
 pub use random::Random;
 pub use time::Time;
 pub use ue::{
-    Bearer, ChannelStateConfig, DrxConfig, DrxError, INACTIVITY_MS, INACTIVITY_TIMER, LONG_CYCLES_MS, LinkCounts,
-    MAX_CARRIERS, ON_DURATIONS_MS, OuterLoop, RETRANSMISSION_SLOTS, RadioLink, SHORT_CYCLES_MS, SecondaryCell,
-    ShortCycle, Subscription, Ue,
+    Bearer, ChannelStateConfig, DrxConfig, DrxError, HarqFeedback, INACTIVITY_MS, INACTIVITY_TIMER, LONG_CYCLES_MS,
+    LinkCounts, MAX_CARRIERS, ON_DURATIONS_MS, OuterLoop, RETRANSMISSION_SLOTS, RadioLink, SHORT_CYCLES_MS,
+    SecondaryCell, ShortCycle, Subscription, Ue,
 };

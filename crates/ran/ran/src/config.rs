@@ -16,6 +16,8 @@ use radio::phy::Rat;
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
 use ran_functions::PeriodicConfig;
 use ran_functions::kpm::KpmConfig;
+#[cfg(feature = "llc")]
+use ran_functions::llc::LlcConfig;
 #[cfg(feature = "control")]
 use ran_functions::rc::RcConfig;
 
@@ -58,6 +60,9 @@ pub struct RanConfig {
     /// The bounds of the RC functions; their `revision` and `wire` are taken from above.
     #[cfg(feature = "control")]
     pub rc: RcConfig,
+    /// The bounds of the LLC functions.
+    #[cfg(feature = "llc")]
+    pub llc: LlcConfig,
     /// Handovers that each node begins in a minute, each of the UE with the weakest signal, to the next node's cell: at most
     /// 600. A RAN of one node has none. Default: 0.
     pub handovers_per_minute: u16,
@@ -101,6 +106,8 @@ impl Default for RanConfig {
             rc_revision: rc::Revision::V3_00,
             #[cfg(feature = "control")]
             rc: RcConfig::default(),
+            #[cfg(feature = "llc")]
+            llc: LlcConfig::default(),
             handovers_per_minute: 0,
             waits_for_ric: false,
             #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]

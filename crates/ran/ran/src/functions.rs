@@ -19,6 +19,8 @@ use ran_functions::ccc::{CccConfig, CccFunction};
 #[cfg(feature = "hw")]
 use ran_functions::hw::HwFunction;
 use ran_functions::kpm::{KpmConfig, KpmFunction};
+#[cfg(feature = "llc")]
+use ran_functions::llc::LlcFunction;
 #[cfg(feature = "control")]
 use ran_functions::ni::{NiConfig, NiFunction};
 #[cfg(feature = "control")]
@@ -60,6 +62,11 @@ pub fn of_node(
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     #[cfg(feature = "control")]
     functions.extend(control(node, config, clock));
+    #[cfg(feature = "llc")]
+    if node.borrow().has_lower_layers() {
+        let llc = LlcFunction::new(Rc::clone(node), config.llc.clone());
+        functions.push(Box::new(llc.with_wall_clock(clock.clone())));
+    }
     #[cfg(feature = "hw")]
     functions.push(Box::new(HwFunction::with_wire(config.wire)));
     #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]

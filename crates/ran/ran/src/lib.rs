@@ -7,6 +7,8 @@
 //! - E2SM-KPM: measurements of the cell and of UEs.
 //! - E2SM-RC: handovers, slice-level PRB quotas, DRX, QoS of bearers; reports of RRC states and messages.
 //! - E2SM-CCC: names, cell state, RRM policies.
+//! - E2SM-LLC: buffers, HARQ feedback, channel state and sounding reference signals by slot; the downlink scheduling of slots, which
+//!   the cells of gNBs obey.
 //! - E2SM-NI: the messages on NG and Xn of a gNB, or S1 and X2 of an eNB.
 //! - FlexRIC's models: statistics of MAC, RLC, PDCP and GTP; slices; traffic control; the ping.
 //! - RRC notifications, and the association of UEs with controllers.
@@ -34,6 +36,7 @@
 //! | `control` | E2SM-RC, E2SM-CCC, E2SM-NI, slices, RRC notifications, associations |
 //! | `statistics` | FlexRIC's statistics of MAC, RLC, PDCP and GTP |
 //! | `tc` | FlexRIC's traffic control |
+//! | `llc` | E2SM-LLC |
 //! | `hw` | the ping |
 //! | `scenario` | scenario files, with traffic control plug-ins; includes `control` |
 //! | `live` | live mode (Linux) |
@@ -54,6 +57,8 @@ mod hostile_controls;
 mod interfaces;
 #[cfg(feature = "live")]
 mod live;
+#[cfg(feature = "llc")]
+mod llc;
 mod measured;
 mod mobility;
 mod node;

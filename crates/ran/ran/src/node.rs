@@ -3,7 +3,7 @@
 
 mod kpm;
 
-#[cfg(any(feature = "control", feature = "tc"))]
+#[cfg(any(feature = "control", feature = "llc", feature = "tc"))]
 use std::cell::RefMut;
 use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
@@ -235,7 +235,7 @@ impl Node {
     }
 
     /// Its cell in the model, for changes.
-    #[cfg(any(feature = "control", feature = "tc"))]
+    #[cfg(any(feature = "control", feature = "llc", feature = "tc"))]
     pub(crate) fn cell_mut(&self) -> RefMut<'_, Cell> {
         RefMut::map(self.simulation.borrow_mut(), |simulation| simulation.model.network.cell_mut(self.cell_number()))
     }

@@ -205,6 +205,16 @@ impl RanSimulation {
         self.model.network.cell(cell).now()
     }
 
+    /// The model's time at a time at its pace. In steps the model stands at the end of its last step.
+    #[cfg(feature = "llc")]
+    pub fn time_at(&self, now: Time) -> radio::Time {
+        match (&self.steps, self.anchor) {
+            (Some(steps), _) => steps.until(),
+            (None, Some(anchor)) => anchor.model + (now - anchor.now),
+            (None, None) => self.now(0),
+        }
+    }
+
     /// Whether the model's time has started.
     #[cfg(feature = "live")]
     pub fn has_started(&self) -> bool {

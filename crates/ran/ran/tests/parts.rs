@@ -123,13 +123,13 @@ fn check_nodes(e2ap_version: Version, kpm_revision: Revision) {
         stop.stop();
         thread.join().unwrap();
     }
-    // KPM 2, RC 3, CCC 4, NI 5; the other ids are those of the models
+    // KPM 2, RC 3, CCC 4, NI 5, LLC 6; the other ids are those of the models
     let expected: [(&str, &[u16]); 5] = [
         ("enb-00101-e02", &[2, 3, 5, 139, 140, 142, 143, 144, 145, 146, 148, 149]),
         ("gnb-00101-e00", &[2, 3, 4, 5, 139, 140, 149]),
         ("gnb-00101-e00-cu-up-1", &[2, 140, 144, 146, 148]),
-        ("gnb-00101-e00-du-1", &[2, 3, 4, 140, 142, 143, 145]),
-        ("gnb-00101-e01", &[2, 3, 4, 5, 139, 140, 142, 143, 144, 145, 146, 148, 149]),
+        ("gnb-00101-e00-du-1", &[2, 3, 4, 6, 140, 142, 143, 145]),
+        ("gnb-00101-e01", &[2, 3, 4, 5, 6, 139, 140, 142, 143, 144, 145, 146, 148, 149]),
     ];
     let expected: BTreeMap<String, Vec<u16>> =
         expected.into_iter().map(|(name, functions)| (name.to_owned(), functions.to_vec())).collect();

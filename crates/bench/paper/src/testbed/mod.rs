@@ -201,7 +201,7 @@ pub(super) struct Part<T> {
 
 impl<T: Send + 'static> Part<T> {
     /// Starts a thread, which sends its stop handle and its initial values.
-    fn start<U: Send + 'static>(
+    pub fn start<U: Send + 'static>(
         name: &'static str,
         work: impl FnOnce(mpsc::Sender<(StopHandle, U)>) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<(Self, U)> {

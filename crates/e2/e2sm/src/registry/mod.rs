@@ -3,7 +3,8 @@
 //! A name is a module, a colon and an ASN.1 type: `kpm-v03.00:E2SM-KPM-IndicationMessage`. The modules of KPM are
 //! `kpm-v01.00`, `kpm-v01.02` (headers and messages of O-RAN SC's simulator), `kpm-v02.00`,
 //! `kpm-v02.01`, `kpm-v02.03`, `kpm-v03.00` and `kpm-v04.00`, those of RC `rc-v01.03`, `rc-v03.00` and
-//! `rc-v05.00`, that of NI `ni-v01.00`. The types of [`crate::common`] are in all modules of KPM since v02 and of RC. CCC
+//! `rc-v05.00`, that of NI `ni-v01.00`, that of LLC `llc-v01.00`. The types of [`crate::common`] are in all modules of KPM since
+//! v02, of RC and of LLC. CCC
 //! has `ccc:RIC-Control-Message` and so on, the hello-world model `hw:HW-RANfunction-Definition`. FlexRIC's models have a
 //! module for each encoding, and the names of the Rust types: `mac-per:IndicationMessage`, `mac-plain:IndicationMessage`.
 //! With the feature `flat`, each module in PER has one in FlatBuffers: `kpm-v03.00-flat`, `mac-flat`.
@@ -25,7 +26,7 @@
 
 #[cfg(feature = "ccc")]
 mod ccc;
-#[cfg(any(feature = "kpm", feature = "rc"))]
+#[cfg(any(feature = "kpm", feature = "llc", feature = "rc"))]
 mod common;
 // unused in a build with RRC notifications alone
 #[cfg_attr(not(feature = "mac"), allow(dead_code, unused_macros, unused_imports))]
@@ -37,6 +38,8 @@ mod kpm;
 mod kpm_v1;
 #[cfg(feature = "kpm")]
 mod kpm_v2_00;
+#[cfg(feature = "llc")]
+mod llc;
 #[cfg(feature = "ni")]
 mod ni;
 #[cfg(feature = "rc")]
@@ -95,7 +98,10 @@ type Decoded<'a, E = per::Error> = Result<Box<dyn Value + 'a>, E>;
 /// The decoders of a type. Only what differs from type to type is here: some hundred types have one.
 enum Codec {
     /// PER, and FlatBuffers if they are built in.
-    #[cfg_attr(not(any(feature = "kpm", feature = "rc", feature = "flexric", feature = "hw")), allow(dead_code))]
+    #[cfg_attr(
+        not(any(feature = "kpm", feature = "llc", feature = "rc", feature = "flexric", feature = "hw")),
+        allow(dead_code)
+    )]
     Per {
         per: for<'a> fn(&mut per::Reader<'a, &'a Arena>) -> Decoded<'a>,
         #[cfg(feature = "flat")]
@@ -341,6 +347,10 @@ fn modules() -> impl Iterator<Item = (&'static str, u8, Types)> {
         ("association", 3, association::TYPES),
         #[cfg(feature = "hw")]
         ("hw", 0, hw::TYPES),
+        #[cfg(feature = "llc")]
+        ("llc-v01.00", 3, llc::TYPES),
+        #[cfg(feature = "llc")]
+        ("llc-v01.00", 3, common::TYPES),
     ];
     MODULES.iter().copied()
 }

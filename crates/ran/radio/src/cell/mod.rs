@@ -3,6 +3,7 @@
 mod config;
 mod connections;
 mod counts;
+mod delegation;
 mod emission;
 mod energy;
 mod guests;
@@ -25,6 +26,8 @@ pub use config::{AdministrativeState, CellConfig, Slicing};
 use connections::Connections;
 pub use counts::UeCounts;
 use counts::counts_of;
+use delegation::Delegation;
+pub use delegation::{DecidedGrant, DelegatedBearer, DelegationCounts, MAX_DECISIONS, Shortfall};
 pub(crate) use emission::Emission;
 use emission::EmissionMeter;
 pub(crate) use energy::Muting;
@@ -86,6 +89,8 @@ pub struct Cell {
     dl: Scheduler,
     ul: Scheduler,
     slicing: [Slicing; 2],
+    /// What somebody else schedules in the downlink.
+    delegation: Delegation,
     /// Future events by slot, modulo [`EVENT_HORIZON_SLOTS`].
     events: Vec<Vec<Event>>,
     administrative_state: AdministrativeState,
@@ -145,6 +150,7 @@ impl Cell {
             dl: whole(),
             ul: whole(),
             slicing: [Slicing::None, Slicing::None],
+            delegation: Delegation::default(),
             events: vec![Vec::new(); EVENT_HORIZON_SLOTS],
             administrative_state: AdministrativeState::Unlocked,
             usage: [PrbUsage::default(); 2],

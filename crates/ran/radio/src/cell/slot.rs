@@ -7,7 +7,7 @@ use crate::harq::{Harq, HarqConfig};
 use crate::mac::Grant;
 use crate::mac::{Allocation, Candidate};
 use crate::phy::{Adaptation, Direction, Reception, TransportBlocks};
-use crate::ue::{RadioLink, Ue};
+use crate::ue::{ALL_BEARERS, RadioLink, Ue};
 use crate::{Random, Time};
 
 impl Cell {
@@ -123,7 +123,7 @@ impl Cell {
                     ue.requests.grants -= 1;
                     if let Some(used_octets) = used_octets {
                         ue.end_scheduling_request(now);
-                        ue.fill(now, process, Direction::Uplink);
+                        ue.fill(now, process, Direction::Uplink, ALL_BEARERS);
                         let buffer_octets = ue.uplink_demand(now);
                         let block = ue.ul.harq.block(process);
                         (block.buffer_octets, block.used_octets) = (buffer_octets, used_octets);
@@ -144,6 +144,7 @@ impl Cell {
     /// Schedules a downlink slot and transmits its blocks. Returns the number of used resource blocks.
     fn schedule_downlink(&mut self, slot: u64, now: Time, symbols: u8, others: &mut impl PrimaryCells) -> u32 {
         let (prbs, elements) = (self.prbs(Direction::Downlink), self.dl_blocks.elements(symbols));
+        let decision = self.delegation.take(slot);
         self.candidates.clear();
         let slices = self.dl.slices();
         for at in &self.busy {
@@ -163,14 +164,22 @@ impl Cell {
             let input = CandidateInput { at: FIRST_GUEST + place, demand, preference, slot, symbols, slices };
             self.candidates.extend(candidate(&mut guest.link, &input, &self.dl_blocks, &self.tables[0]));
         }
+        let is_decided = decision.is_some();
+        let (decided, decided_prbs) =
+            decision.map_or_else(Default::default, |grants| self.apply_decision(slot, symbols, grants));
         self.grants.clear();
-        let given = self.dl.schedule(prbs, &self.candidates, &mut self.grants);
+        let given = decided_prbs + self.dl.schedule(prbs - decided_prbs, &self.candidates, &mut self.grants);
+        for grant in &decided {
+            let Some(process) = self.fill_decided(slot, symbols, grant) else { continue };
+            self.transmit((slot, now), (grant.ue, process), elements);
+        }
         for at in 0..self.grants.len() {
             let grant = self.grants[at];
             if grant.ue >= FIRST_GUEST {
                 self.send_to_guest((slot, now, symbols), grant, others);
                 continue;
             }
+            let bearers = if is_decided { self.own_bearers(grant.ue, slot) } else { ALL_BEARERS };
             let Some(ue) = self.ue_table.ue_mut(grant.ue as usize) else { continue };
             let mut octets = 0;
             let process =
@@ -179,14 +188,10 @@ impl Cell {
             ue.count_grant(now, self.grid.slot(), (Direction::Downlink, process), grant.is_retransmission);
             if !grant.is_retransmission {
                 octets = allocate(&mut ue.dl, process, grant.prbs, symbols, &self.dl_blocks, &self.tables[0]);
-                ue.fill(now, process, Direction::Downlink);
+                ue.fill(now, process, Direction::Downlink, bearers);
                 ue.dl.record_allocation(slot, octets);
             }
-            let Ue { dl, random, .. } = ue;
-            let (process, is_lost) = ((Direction::Downlink, process), self.is_downlink_lost);
-            let (after, kind) = send((dl, random), now, process, elements, &self.tables, &self.config, is_lost);
-            self.lost_transmissions += u64::from(is_lost);
-            self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: grant.ue, kind });
+            self.transmit((slot, now), (grant.ue, process), elements);
             self.dl.count(grant.slice, Allocation { prbs: grant.prbs, octets });
         }
         self.dl.account(prbs, length(&self.dl_blocks, symbols));
@@ -195,6 +200,15 @@ impl Cell {
         usage.scheduled_slots += 1;
         self.emission.count_downlink(given, prbs, symbols);
         given
+    }
+
+    /// Transmits a downlink block of a UE.
+    fn transmit(&mut self, (slot, now): (u64, Time), (at, process): (u32, u8), elements: u32) {
+        let Some(Ue { dl, random, .. }) = self.ue_table.ue_mut(at as usize) else { return };
+        let (process, is_lost) = ((Direction::Downlink, process), self.is_downlink_lost);
+        let (after, kind) = send((dl, random), now, process, elements, &self.tables, &self.config, is_lost);
+        self.lost_transmissions += u64::from(is_lost);
+        self.events[(slot as usize + after) % EVENT_HORIZON_SLOTS].push(Event { ue: at, kind });
     }
 
     /// Transmits a block to a guest.

@@ -1,5 +1,7 @@
 //! The throughput of a cell, and the effects of slices, queues and HARQ.
 
+mod delegation;
+
 use std::net::Ipv4Addr;
 use std::time::Duration;
 

@@ -117,6 +117,13 @@ impl TrafficControl {
         self.backlogged == 0
     }
 
+    /// The octets in all queues, and when the packet that has waited longest entered its queue.
+    #[must_use]
+    pub fn backlog(&self) -> (u64, Option<Time>) {
+        let octets = self.queues.iter().map(|queue| queue.counts().waiting.octets).sum();
+        (octets, self.queues.iter().filter_map(|queue| queue.head()).map(|packet| packet.entered).min())
+    }
+
     /// The configuration.
     #[must_use]
     pub fn configuration(&self) -> &Configuration {

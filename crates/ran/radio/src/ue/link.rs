@@ -96,6 +96,15 @@ impl AddAssign for LinkCounts {
     }
 }
 
+/// HARQ feedback that the base station has received; the counters only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HarqFeedback {
+    /// Acknowledgements.
+    pub acks: u64,
+    /// Negative acknowledgements.
+    pub nacks: u64,
+}
+
 /// What a link offers in slots of one length, with an MCS on a number of layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct SlotOffer {
@@ -130,6 +139,7 @@ pub struct RadioLink {
     /// Its slice, if any.
     pub(crate) slice: Option<u32>,
     pub(crate) counts: LinkCounts,
+    feedback: HarqFeedback,
 }
 
 impl RadioLink {
@@ -147,6 +157,7 @@ impl RadioLink {
             average_at: 0,
             slice: None,
             counts: LinkCounts::default(),
+            feedback: HarqFeedback::default(),
         }
     }
 
@@ -158,6 +169,7 @@ impl RadioLink {
         self.offset_db = 0.0;
         self.offer = SlotOffer::default();
         self.counts = LinkCounts::default();
+        self.feedback = HarqFeedback::default();
     }
 
     /// Applies a report about the channel.
@@ -183,6 +195,8 @@ impl RadioLink {
         outer_loop: Option<&OuterLoop>,
         adaptation: &Adaptation,
     ) {
+        self.feedback.acks += u64::from(is_decoded);
+        self.feedback.nacks += u64::from(!is_decoded);
         let block = self.harq.block(process);
         if let Some(outer_loop) = outer_loop
             && block.transmissions == 1
@@ -311,6 +325,12 @@ impl RadioLink {
     #[must_use]
     pub fn slice(&self) -> Option<u32> {
         self.slice
+    }
+
+    /// The HARQ feedback since the UE arrived in its cell.
+    #[must_use]
+    pub fn feedback(&self) -> HarqFeedback {
+        self.feedback
     }
 
     /// The counters.

@@ -30,9 +30,10 @@ pub use drx::{
     DrxConfig, DrxError, INACTIVITY_MS, LONG_CYCLES_MS, ON_DURATIONS_MS, RETRANSMISSION_SLOTS, SHORT_CYCLES_MS,
     ShortCycle,
 };
-pub use link::{LinkCounts, RadioLink};
+pub use link::{HarqFeedback, LinkCounts, RadioLink};
 pub use outer_loop::OuterLoop;
 pub use secondary::{MAX_CARRIERS, SecondaryCell};
+pub(crate) use sublayers::ALL_BEARERS;
 
 /// The maximum number of data radio bearers: DRB-Identity is 1 to 32 (TS 38.331).
 const MAX_BEARERS: usize = 32;

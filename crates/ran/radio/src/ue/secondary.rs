@@ -1,5 +1,6 @@
 //! The secondary cells of a UE (TS 38.300 6.7, TS 36.300 5.5): the carriers that it aggregates with that of its primary cell.
 
+use super::sublayers::ALL_BEARERS;
 use super::{Bearer, RadioLink, Ue};
 use crate::Time;
 use crate::harq::Block;
@@ -44,7 +45,7 @@ impl Ue {
 
     /// Fills a transport block of a secondary cell.
     pub(crate) fn fill_secondary(&mut self, now: Time, block: &mut Block) {
-        super::sublayers::fill(&mut self.bearers, now, block, Direction::Downlink);
+        super::sublayers::fill(&mut self.bearers, now, block, Direction::Downlink, ALL_BEARERS);
     }
 
     /// Ends a transport block of a secondary cell: decoded, or dropped after its last transmission.

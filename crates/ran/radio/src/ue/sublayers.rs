@@ -136,6 +136,12 @@ impl Ue {
         self.bearers.iter().map(|bearer| bearer.dl.demand_octets(now)).fold(0, u32::saturating_add)
     }
 
+    /// The same of some bearers, one bit each.
+    pub(crate) fn downlink_demand_of(&self, now: Time, bearers: u32) -> u32 {
+        let wanted = self.bearers.iter().filter(|bearer| has(bearers, bearer));
+        wanted.map(|bearer| bearer.dl.demand_octets(now)).fold(0, u32::saturating_add)
+    }
+
     /// Octets that uplink transport blocks could carry now.
     pub(crate) fn uplink_demand(&self, now: Time) -> u32 {
         self.bearers.iter().map(|bearer| bearer.ul.demand_octets(now)).fold(0, u32::saturating_add)
@@ -150,16 +156,40 @@ impl Ue {
         waiting.map(|bearer| bearer.preference).reduce(f32::max).unwrap_or(1.0)
     }
 
-    /// Fills a transport block of a direction, most important bearer first.
-    pub(crate) fn fill(&mut self, now: Time, process: u8, direction: Direction) {
+    /// Fills a transport block of a direction from some bearers, one bit each, the most important first.
+    pub(crate) fn fill(&mut self, now: Time, process: u8, direction: Direction, wanted: u32) {
         let Ue { dl, ul, bearers, .. } = self;
         let link = if direction == Direction::Uplink { ul } else { dl };
-        fill(bearers, now, link.harq.block(process), direction);
+        fill(bearers, now, link.harq.block(process), direction, wanted);
+    }
+
+    /// Fills a transport block of the downlink with at most so many octets of bearers, by DRB identity, in this order.
+    pub(crate) fn fill_shares(&mut self, now: Time, process: u8, shares: &[(u8, u32)]) {
+        let Ue { dl, bearers, .. } = self;
+        let block = dl.harq.block(process);
+        let mut room = block.octets;
+        for (id, octets) in shares {
+            let Some(at) = bearers.iter().position(|bearer| bearer.id == *id) else { continue };
+            let bearer = &mut bearers[at];
+            let used = bearer.dl.pull(now, room.min(*octets), |pdu| block.pdus.push((at as u8, pdu)));
+            room -= used;
+            if used > 0 {
+                bearer.tc.transmitted(now, used, bearer.dl.waiting_octets() == 0);
+            }
+        }
     }
 }
 
-/// Fills a transport block of a direction from bearers, the most important first.
-pub(super) fn fill(bearers: &mut [Bearer], now: Time, block: &mut Block, direction: Direction) {
+/// All bearers, one bit each.
+pub(crate) const ALL_BEARERS: u32 = u32::MAX;
+
+/// Whether a bearer is among some, one bit each by DRB identity from 1 on.
+fn has(bearers: u32, bearer: &Bearer) -> bool {
+    bearers.checked_shr(u32::from(bearer.id).wrapping_sub(1)).is_some_and(|bits| bits & 1 != 0)
+}
+
+/// Fills a transport block of a direction from some bearers, one bit each, the most important first.
+pub(super) fn fill(bearers: &mut [Bearer], now: Time, block: &mut Block, direction: Direction, wanted: u32) {
     let is_uplink = direction == Direction::Uplink;
     let mut room = block.octets;
     let mut order: [usize; MAX_BEARERS] = std::array::from_fn(|at| at);
@@ -170,6 +200,9 @@ pub(super) fn fill(bearers: &mut [Bearer], now: Time, block: &mut Block, directi
     }
     for at in order[..count].iter().copied() {
         let bearer = &mut bearers[at];
+        if !has(wanted, bearer) {
+            continue;
+        }
         let rlc = if is_uplink { &mut bearer.ul } else { &mut bearer.dl };
         let used = rlc.pull(now, room, |pdu| block.pdus.push((at as u8, pdu)));
         room -= used;

@@ -229,6 +229,15 @@ fn load_balancing() {
 }
 
 #[test]
+fn slot_scheduling() {
+    let mut run = Running::example("slot-scheduling");
+    run.until(1.0);
+    let loads = loads_percent(&mut run, 3.0);
+    assert!(loads[0] > 99.0, "every UE always has data: {loads:?}");
+    assert_eq!((run.cell(0).grid().slot(), run.cell(0).prbs(Direction::Downlink)), (Duration::from_millis(1), 106));
+}
+
+#[test]
 fn traffic_steering() {
     let mut run = Running::example("traffic-steering");
     run.until(1.0);
