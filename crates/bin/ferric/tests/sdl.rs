@@ -4,6 +4,8 @@ mod program;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use program::{File, Program, run};
 use rustix::process::Signal;
@@ -30,22 +32,50 @@ fn exchange(client: &mut TcpStream, command: &str, reply: &str) {
     assert_eq!(String::from_utf8_lossy(&octets), reply);
 }
 
+/// Reads a key until it has a value.
+#[track_caller]
+fn await_value(client: &mut TcpStream, key: &str, value: &str) {
+    let expected = format!("${}\r\n{value}\r\n", value.len());
+    let begun = Instant::now();
+    loop {
+        client.write_all(format!("*2\r\n$3\r\nGET\r\n${}\r\n{key}\r\n", key.len()).as_bytes()).unwrap();
+        let mut reply = vec![0; "$-1\r\n".len()];
+        client.read_exact(&mut reply).unwrap();
+        if reply != b"$-1\r\n" {
+            let mut rest = vec![0; expected.len() - reply.len()];
+            client.read_exact(&mut rest).unwrap();
+            reply.extend(rest);
+            return assert_eq!(String::from_utf8_lossy(&reply), expected);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{key} has no value");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A client whose reads end.
+fn connect(address: SocketAddr) -> TcpStream {
+    let client = TcpStream::connect(address).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    client
+}
+
 #[test]
 fn store_and_policies_survive_a_restart_and_rights_are_those_of_the_file() {
     let store = File::named("sdl.redb");
     let tokens = File::new("sdl.tokens", b"xapp 0123456789abcdef read:A1m_ns write:xapp\n");
     let more = ["--sdl", "tcp://127.0.0.1:0", "--sdl-file", store.name(), "--sdl-tokens", tokens.name()];
     let (ric, sdl, rest) = start(&more);
-    let mut client = TcpStream::connect(sdl).unwrap();
+    let mut client = connect(sdl);
     exchange(&mut client, "GET {xapp},key", "-NOAUTH ");
-    let mut client = TcpStream::connect(sdl).unwrap();
+    let mut client = connect(sdl);
     exchange(&mut client, "AUTH xapp 0123456789abcdef", "+OK\r\n");
     exchange(&mut client, "SET {xapp},key value", "+OK\r\n");
     let policy_type =
         json!({ "name": "t", "description": "d", "policy_type_id": 1, "create_schema": { "type": "object" } });
     rest.request("PUT", "/A1-P/v2/policytypes/1", policy_type).expect(201);
     rest.request("PUT", "/A1-P/v2/policytypes/1/policies/one", json!({ "a": 1 })).expect(202);
-    exchange(&mut client, "GET {A1m_ns},a1.policy_instance.1.one", "$7\r\n{\"a\":1}\r\n");
+    // it is stored soon after it was accepted
+    await_value(&mut client, "{A1m_ns},a1.policy_instance.1.one", "{\"a\":1}");
     exchange(&mut client, "SET {A1m_ns},a1.policy_instance.1.one x", "-NOPERM ");
     let document = rest.request("GET", "/v1/openapi.json", None).expect(200);
     assert!(document["paths"]["/A1-P/v2/policytypes/{policy_type_id}"]["put"].is_object());
@@ -53,7 +83,7 @@ fn store_and_policies_survive_a_restart_and_rights_are_those_of_the_file() {
     ric.signal(Signal::KILL);
     ric.end();
     let (ric, sdl, rest) = start(&more);
-    let mut client = TcpStream::connect(sdl).unwrap();
+    let mut client = connect(sdl);
     exchange(&mut client, "AUTH xapp 0123456789abcdef", "+OK\r\n");
     exchange(&mut client, "GET {xapp},key", "$5\r\nvalue\r\n");
     let policy = rest.request("GET", "/A1-P/v2/policytypes/1/policies/one", None).expect(200);

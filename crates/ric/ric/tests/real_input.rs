@@ -18,12 +18,15 @@ use per::Gather;
 use ric::RicConfig;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The recording, in the folder of a copy.
+const RECORDING: &str = "vectors/flexric-e2ap-v2.json";
 
 fn shared() -> Option<PathBuf> {
     let beside = |dir: &Path| dir.join("../shared");
-    let found = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(beside).find(|dir| dir.is_dir());
+    let is_there = |dir: &PathBuf| dir.join(RECORDING).is_file();
+    let found = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(beside).find(is_there);
     if found.is_none() {
-        println!("NOT TESTED: recorded messages of other implementations (no ../shared)");
+        println!("NOT TESTED: recorded messages of other implementations (no ../shared/{RECORDING})");
     }
     found
 }
@@ -34,7 +37,7 @@ fn unhex(text: &str) -> Vec<u8> {
 
 /// The recorded messages of one kind that `sender` sent.
 fn recorded(shared: &Path, pdu: &str, procedure: &str, sender: &str) -> Vec<Vec<u8>> {
-    let text = std::fs::read_to_string(shared.join("vectors/flexric-e2ap-v2.json")).unwrap();
+    let text = std::fs::read_to_string(shared.join(RECORDING)).unwrap();
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     let kinds = file["vectors"].as_array().unwrap().iter();
     let samples = kinds.filter(|kind| kind["pdu"] == pdu && kind["procedure"] == procedure);
