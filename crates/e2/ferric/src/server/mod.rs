@@ -239,7 +239,7 @@ impl Server {
     }
 
     /// Has [`Iapp::on_wake`] called while a file descriptor can be read: for an app with links of its own, its
-    /// [`Poll`](link::Poll). The app takes what is ready, since it is called again otherwise.
+    /// [`Poll`]. The app takes what is ready, since it is called again otherwise.
     ///
     /// # Errors
     /// When the system refuses it.
