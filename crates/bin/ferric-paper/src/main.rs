@@ -251,7 +251,10 @@ fn run(args: &FigureArgs) -> anyhow::Result<()> {
     // before anything is measured
     fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
     try_to_write(&args.out)?;
-    let is_interrupted = if args.live { Some(signals::flag_on_signal()?) } else { None };
+    let is_interrupted = match args.live {
+        true => Some(signals::flag_on_signal()?),
+        false => signals::end_with_children_on_signal().map(|()| None)?,
+    };
     let ferric =
         program::find("ferric").context("the program `ferric` is neither beside this program nor on the PATH")?;
     let patience = Duration::from_secs_f64(args.peer_wait);

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::Value;
 use testkit::program::{Outcome, Program, sibling};
 
 const FERRIC_PAPER: &str = env!("CARGO_BIN_EXE_ferric-paper");
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The path of the program `ferric`, which figures measure.
 fn ferric() -> String {
@@ -380,6 +383,36 @@ fn wrong_arguments_are_refused_with_a_hint() {
         "rnis-rate",
     ] {
         assert!(help.stdout.contains(option), "{option}: {}", help.stdout);
+    }
+}
+
+/// The processes whose parent this is.
+fn children(parent: u32) -> Vec<PathBuf> {
+    let of_parent = |path: &PathBuf| {
+        let stat = fs::read_to_string(path.join("stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(&parent.to_string()))
+    };
+    fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()).filter(of_parent).collect()
+}
+
+#[test]
+fn sigterm_ends_the_measured_processes_too() {
+    ferric();
+    let out = Directory::new("sigterm");
+    let measuring = Program::start(FERRIC_PAPER, &["fig8a", "--seconds", "60", "--out", out.name()]);
+    let begin = Instant::now();
+    let mut measured = Vec::new();
+    while measured.is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "no process is measured");
+        std::thread::sleep(Duration::from_millis(20));
+        measured = children(measuring.id());
+    }
+    measuring.signal(Signal::TERM);
+    assert_eq!(measuring.end().code(), Some(128 + 15));
+    let begin = Instant::now();
+    while let Some(left) = measured.iter().find(|process| process.exists()) {
+        assert!(begin.elapsed() < PATIENCE, "{} still runs", left.display());
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

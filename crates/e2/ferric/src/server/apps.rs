@@ -142,6 +142,20 @@ impl Apps {
     /// Wakes all iApps.
     pub fn wake_iapps(&mut self, now: Time, controller: &mut Controller, counters: Counters) {
         self.counters = counters;
+        for at in 0..self.iapps.len() {
+            self.call_iapp(now, controller, Consumer(at as u32), |iapp, ric| iapp.on_wake(ric));
+        }
+    }
+
+    /// Calls an iApp. Returns whether there is one.
+    #[inline]
+    fn call_iapp(
+        &mut self,
+        now: Time,
+        controller: &mut Controller,
+        consumer: Consumer,
+        call: impl FnOnce(&mut dyn Iapp, &mut IappContext<'_>),
+    ) -> bool {
         let Apps {
             iapps,
             ran,
@@ -157,10 +171,11 @@ impl Apps {
             postponed,
             ..
         } = self;
+        let Some(iapp) = iapps.get_mut(consumer.0 as usize) else { return false };
         let insight = Insight { counts, xapp_links, workers };
-        for (at, iapp) in iapps.iter_mut().enumerate() {
-            let consumer = Consumer(at as u32); // a program has few of them
-            iapp.on_wake(&mut IappContext {
+        call(
+            iapp.as_mut(),
+            &mut IappContext {
                 controller,
                 ran,
                 tickets,
@@ -173,8 +188,9 @@ impl Apps {
                 insight,
                 watches,
                 postponed,
-            });
-        }
+            },
+        );
+        true
     }
 
     /// Returns whether iApps have postponed work.
@@ -184,40 +200,10 @@ impl Apps {
 
     /// Calls the iApps that have postponed work.
     pub fn resume_postponed(&mut self, now: Time, controller: &mut Controller) {
-        let Apps {
-            iapps,
-            ran,
-            tickets,
-            log_limiter,
-            hosts,
-            host,
-            counters,
-            counts,
-            xapp_links,
-            workers,
-            watches,
-            postponed,
-            ..
-        } = self;
-        let insight = Insight { counts, xapp_links, workers };
         // who asks again has its turn in the next iteration
-        for _ in 0..postponed.len() {
-            let consumer = postponed.remove(0);
-            let Some(iapp) = iapps.get_mut(consumer.0 as usize) else { continue };
-            iapp.after_reading(&mut IappContext {
-                controller,
-                ran,
-                tickets,
-                now,
-                consumer,
-                log_limiter,
-                hosts,
-                host,
-                counters,
-                insight,
-                watches,
-                postponed,
-            });
+        for _ in 0..self.postponed.len() {
+            let consumer = self.postponed.remove(0);
+            self.call_iapp(now, controller, consumer, |iapp, ric| iapp.after_reading(ric));
         }
     }
 
@@ -231,42 +217,10 @@ impl Apps {
 
     /// Passes an event to one iApp, or to all.
     fn notify_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
-        let Apps {
-            iapps,
-            ran,
-            tickets,
-            log_limiter,
-            hosts,
-            host,
-            counters,
-            counts,
-            xapp_links,
-            workers,
-            watches,
-            postponed,
-            ..
-        } = self;
-        let insight = Insight { counts, xapp_links, workers };
-        for (at, iapp) in iapps.iter_mut().enumerate() {
-            let consumer = Consumer(at as u32); // a program has few of them
+        // a program has few of them
+        for consumer in (0..self.iapps.len()).map(|at| Consumer(at as u32)) {
             if only.is_none_or(|only| only == consumer) {
-                iapp.on_event(
-                    event,
-                    &mut IappContext {
-                        controller,
-                        ran,
-                        tickets,
-                        now,
-                        consumer,
-                        log_limiter,
-                        hosts,
-                        host,
-                        counters,
-                        insight,
-                        watches,
-                        postponed,
-                    },
-                );
+                self.call_iapp(now, controller, consumer, |iapp, ric| iapp.on_event(event, ric));
             }
         }
     }
@@ -341,41 +295,8 @@ impl Apps {
                     0 => self.xapp_links.forward(xapp, &[&head, pdu], class, counters, &mut self.counter),
                     event_loop => elsewhere |= 1 << event_loop,
                 }
-            } else if let Some(iapp) = self.iapps.get_mut(consumer.0 as usize) {
-                let Apps {
-                    ran,
-                    tickets,
-                    log_limiter,
-                    hosts,
-                    host,
-                    counters: before,
-                    counts,
-                    xapp_links,
-                    workers,
-                    watches,
-                    postponed,
-                    ..
-                } = self;
-                let insight = Insight { counts, xapp_links, workers };
+            } else if self.call_iapp(now, controller, consumer, |iapp, ric| iapp.on_indication(indication, ric)) {
                 counters.deliveries += 1;
-                let counters = &*before;
-                iapp.on_indication(
-                    indication,
-                    &mut IappContext {
-                        controller,
-                        ran,
-                        tickets,
-                        now,
-                        consumer,
-                        log_limiter,
-                        hosts,
-                        host,
-                        counters,
-                        insight,
-                        watches,
-                        postponed,
-                    },
-                );
             } else {
                 counters.deliveries += 1;
                 self.e42.forward(consumer, indication, counters, &mut self.xapp_links.lost);
