@@ -17,9 +17,21 @@ impl Ppid {
     pub const E2_DU: Ppid = Ppid(72);
 }
 
+/// How PDUs are separated on stream sockets: TCP, TLS and Unix. Other links preserve message boundaries, or have a length of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// A length of 4 octets, big-endian, stands before each PDU.
+    #[default]
+    Prefix,
+    /// Each PDU begins with its own length, in 4 octets, little-endian, which count themselves: the messages of RMR.
+    OwnLength,
+}
+
 /// Settings of a [`Link`](crate::Link), and of those that a [`Listener`](crate::Listener) accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
+    /// How PDUs are separated on stream sockets. Default: [`Framing::Prefix`].
+    pub framing: Framing,
     /// Longest PDU that is sent or received, in octets. Default: 1 MiB.
     pub max_pdu_octets: usize,
     /// Bound of the outbox, in octets; each PDU counts its own octets, its framing and
@@ -70,6 +82,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config {
+            framing: Framing::Prefix,
             max_pdu_octets: 1024 * 1024,
             outbox_octets: 4 * 1024 * 1024,
             receive_budget: None,

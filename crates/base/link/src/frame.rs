@@ -1,8 +1,8 @@
-//! Framing on stream sockets: a 4-octet big-endian length, then the PDU.
+//! Framing on stream sockets: a 4-octet big-endian length, then the PDU; or PDUs that begin with their own length.
 
 use crate::budget::Held;
 use crate::scratch::Spares;
-use crate::{Error, MemoryBudget};
+use crate::{Error, Framing, MemoryBudget};
 
 /// Octets of the length before each PDU.
 pub(crate) const HEADER_OCTETS: usize = 4;
@@ -14,12 +14,18 @@ pub(crate) const HEADER_OCTETS: usize = 4;
 pub(crate) struct Deframer {
     /// The unfinished PDU, with its header; empty and without memory between PDUs.
     carry: Carry,
+    framing: Framing,
     limit_octets: usize,
 }
 
 impl Deframer {
     pub(crate) fn new(limit_octets: usize) -> Self {
-        Deframer { carry: Carry::default(), limit_octets }
+        Deframer { carry: Carry::default(), framing: Framing::Prefix, limit_octets }
+    }
+
+    /// Changes how PDUs are separated.
+    pub(crate) fn framed_by(self, framing: Framing) -> Self {
+        Deframer { framing, ..self }
     }
 
     /// Counts the memory of unfinished PDUs against a budget.
@@ -53,13 +59,13 @@ impl Deframer {
             if self.carry.bytes.len() < total {
                 return Ok(0);
             }
-            sink(&self.carry.bytes[HEADER_OCTETS..]);
+            sink(&self.carry.bytes[self.framing.prefix_octets()..]);
             pdus += 1;
             self.carry.release(spares);
         }
         while let Some(total) = self.announced(chunk)? {
             let Some((frame, rest)) = chunk.split_at_checked(total) else { break };
-            sink(&frame[HEADER_OCTETS..]);
+            sink(&frame[self.framing.prefix_octets()..]);
             pdus += 1;
             chunk = rest;
         }
@@ -73,11 +79,24 @@ impl Deframer {
     /// Returns the length of the frame at the start of `bytes`, header included; `None` while the header is incomplete.
     fn announced(&self, bytes: &[u8]) -> Result<Option<usize>, Error> {
         let Some(header) = bytes.first_chunk::<HEADER_OCTETS>() else { return Ok(None) };
-        let announced = u32::from_be_bytes(*header);
+        let (announced, least) = match self.framing {
+            Framing::Prefix => (u32::from_be_bytes(*header), 1),
+            Framing::OwnLength => (u32::from_le_bytes(*header), HEADER_OCTETS + 1),
+        };
         match usize::try_from(announced) {
-            Ok(0) => Err(Error::EmptyPdu),
-            Ok(octets) if octets <= self.limit_octets => Ok(Some(HEADER_OCTETS + octets)),
+            Ok(octets) if octets < least => Err(Error::EmptyPdu),
+            Ok(octets) if octets <= self.limit_octets => Ok(Some(self.framing.prefix_octets() + octets)),
             _ => Err(Error::PduTooLong { announced_octets: announced.into(), limit_octets: self.limit_octets }),
+        }
+    }
+}
+
+impl Framing {
+    /// The octets before each PDU that do not belong to it.
+    pub(crate) fn prefix_octets(self) -> usize {
+        match self {
+            Framing::Prefix => HEADER_OCTETS,
+            Framing::OwnLength => 0,
         }
     }
 }
@@ -179,6 +198,43 @@ mod tests {
             assert_eq!(count, pdus.len());
             assert_eq!(deframer.unfinished_octets(), 0);
             assert_eq!(deframer.carry.bytes.capacity(), 0, "an idle deframer holds no memory");
+        }
+    }
+
+    /// PDUs of these lengths that begin with their own length.
+    fn with_own_length(lengths: &[u32]) -> Vec<Vec<u8>> {
+        let pdu = |(at, length): (usize, &u32)| {
+            let mut pdu = length.to_le_bytes().to_vec();
+            pdu.resize(*length as usize, at as u8);
+            pdu
+        };
+        lengths.iter().enumerate().map(pdu).collect()
+    }
+
+    #[test]
+    fn pdus_with_their_own_length_are_separated() {
+        let pdus = with_own_length(&[5, 330, 6, 99, 5, 1000]);
+        let stream = pdus.concat();
+        for step in 1..stream.len() {
+            let mut deframer = Deframer::new(1000).framed_by(Framing::OwnLength);
+            let (mut spares, mut got) = (Spares::none(), Vec::new());
+            for chunk in stream.chunks(step) {
+                deframer.push(chunk, &mut spares, &mut |pdu| got.push(pdu.to_vec())).unwrap();
+            }
+            assert_eq!(got, pdus, "in steps of {step}");
+        }
+    }
+
+    #[test]
+    fn own_length_that_is_too_short_or_too_long_is_refused() {
+        for (announced, is_empty) in [(0_u32, true), (4, true), (1001, false), (u32::MAX, false)] {
+            let mut deframer = Deframer::new(1000).framed_by(Framing::OwnLength);
+            let error = deframer.push(&announced.to_le_bytes(), &mut Spares::none(), &mut |_| unreachable!());
+            match error.unwrap_err() {
+                Error::EmptyPdu => assert!(is_empty, "{announced}"),
+                Error::PduTooLong { limit_octets: 1000, .. } => assert!(!is_empty, "{announced}"),
+                other => panic!("{other}"),
+            }
         }
     }
 

@@ -22,7 +22,8 @@
 //! # On the wire
 //!
 //! TCP and Unix stream sockets, TLS and rings in shared memory carry a 4-octet big-endian length before each PDU. SCTP
-//! and memory links preserve message boundaries themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory
+//! and memory links preserve message boundaries themselves. With [`Framing::OwnLength`] the PDUs of TCP, TLS and Unix sockets contain their
+//! length themselves. The stream of a PDU ([`StreamId`]) is carried by SCTP and memory
 //! only; on the other links every PDU arrives on stream 0.
 //!
 //! # Features
@@ -74,7 +75,7 @@ mod tls;
 pub use address::{Address, AddressError, DEFAULT_PORT};
 pub use allocator::release_freed_memory;
 pub use budget::MemoryBudget;
-pub use config::{Config, Ppid};
+pub use config::{Config, Framing, Ppid};
 pub use error::{Error, Family};
 pub use file_stamp::FileStamp;
 pub use identity::{Fingerprint, FingerprintError, Identity};

@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 use crate::frame::Deframer;
 use crate::outbox::Outbox;
 use crate::resolve::mapped;
-use crate::{Address, Config, Error, Flushed, Received, Scratch, StreamId};
+use crate::{Address, Config, Error, Flushed, Framing, Received, Scratch, StreamId};
 
 /// Slices of one gathered write. The kernel takes up to 1024; beyond a few dozen they gain nothing.
 const WRITE_SLICES: usize = 64;
@@ -37,8 +37,11 @@ impl StreamLink {
         StreamLink {
             socket,
             untried,
-            outbox: Outbox::new(true, config.outbox_octets).within(config.send_budget.as_ref()),
-            deframer: Deframer::new(config.max_pdu_octets).within(config.receive_budget.as_ref()),
+            outbox: Outbox::new(config.framing == Framing::Prefix, config.outbox_octets)
+                .within(config.send_budget.as_ref()),
+            deframer: Deframer::new(config.max_pdu_octets)
+                .framed_by(config.framing)
+                .within(config.receive_budget.as_ref()),
         }
     }
 

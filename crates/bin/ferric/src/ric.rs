@@ -14,6 +14,7 @@ use ferric::server::E42Address;
 use rest::{AccessFiles, TlsFiles};
 use ric::LogControl;
 use ric::flexran::FlexRanConfig;
+use ric::oran_host::OranConfig;
 use slicing::RuleFile;
 use tracing::info;
 use traffic::{RedisConfig, RedisFiles, RedisUrl};
@@ -24,11 +25,13 @@ use crate::{address, record, redis, tls};
 
 /// The heading of the options of REST.
 const REST: &str = "REST";
+/// The heading of the options of xApps of the O-RAN reference platform.
+const ORAN: &str = "xApps of the O-RAN reference platform";
 
 /// Run a near-RT RIC.
 ///
-/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `rest=URL`, and
-/// `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
+/// Serves E2 nodes and xApps until Ctrl-C. Prints its addresses: `e2=URL`, `xapp=URL`, `e42=URL`, `flexran=URL`, `rmr=URL`, `oran-rest=URL`,
+/// `rest=URL`, and `page=URL` of the live page. Reports to a service manager (`NOTIFY_SOCKET`) when it is ready.
 #[derive(clap::Args)]
 pub struct Args {
     /// Configuration file in TOML; command-line options override it.
@@ -55,6 +58,16 @@ pub struct Args {
     /// Period of the statistics that FlexRAN agents are asked for. [default: 1000]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
     flexran_period_ms: Option<u32>,
+    /// Address for xApps of the O-RAN reference platform over RMR: tcp://HOST:PORT; see docs/oran-xapps.md. [default: none]
+    #[arg(long, help_heading = ORAN, value_name = "URL", value_parser = OranConfig::rmr)]
+    rmr: Option<Address>,
+    /// Record for the route tables of these xApps beside those of the RIC, such as "mse|30000|-1|127.0.0.1:4565". Repeatable.
+    #[arg(long, help_heading = ORAN, value_name = "RECORD", value_parser = OranConfig::route)]
+    rmr_route: Vec<String>,
+    /// Address of the REST interfaces that these xApps use, such as 127.0.0.1:8088: subscription manager and E2 manager. Access
+    /// is that of REST. [default: none]
+    #[arg(long, help_heading = ORAN, value_name = "ADDRESS:PORT", value_parser = address::rest)]
+    oran_rest: Option<SocketAddr>,
     /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -153,6 +166,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.flexran_period_ms.is_some() && config.flexran.address.is_none() {
         bail!("--flexran-period-ms is given without an address for FlexRAN agents: give --flexran");
     }
+    if args.rmr.is_some() {
+        config.oran.rmr.clone_from(&args.rmr);
+    }
+    config.oran.rmr_routes.extend_from_slice(&args.rmr_route);
+    if !config.oran.rmr_routes.is_empty() && config.oran.rmr.is_none() {
+        bail!("routes for xApps over RMR are given without an address: give --rmr");
+    }
+    config.oran.rest = args.oran_rest.or(config.oran.rest);
     if let Some(address) = args.rest {
         match &mut config.rest {
             Some(rest) => rest.address = address,
@@ -208,6 +229,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
     let flexran = ric.flexran().map(|flexran| flexran.address().clone());
+    let rmr = ric.oran().rmr_address().cloned();
+    let oran_rest = ric.oran().rest().map(rest::Server::url);
     let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
@@ -226,6 +249,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(address) = flexran {
         program::outln!("flexran={address}");
+    }
+    if let Some(address) = rmr {
+        program::outln!("rmr={address}");
+    }
+    if let Some(url) = oran_rest {
+        program::outln!("oran-rest={url}");
     }
     if let Some(url) = rest {
         program::outln!("rest={url}");

@@ -53,6 +53,22 @@ impl TestRic {
         (ric, handle.expect("the RIC has agreements"))
     }
 
+    /// Starts a RIC that serves xApps of the O-RAN reference platform. Returns it with the address for RMR, and the REST interfaces of the
+    /// platform.
+    #[must_use]
+    pub fn with_oran_host(adapt: impl FnOnce(&mut RicConfig)) -> (TestRic, Address, Service) {
+        let mut taken = None;
+        let any_port = |config: &mut RicConfig| {
+            config.oran.rmr = Some("tcp://127.0.0.1:0".parse().unwrap());
+            config.oran.rest = Some(([127, 0, 0, 1], 0).into());
+            adapt(config);
+        };
+        let addresses = |ric: &ric::Ric| Some((ric.oran().rmr_address()?.clone(), ric.oran().rest()?.address()));
+        let ric = TestRic::start_with(Vec::new(), any_port, addresses, &mut taken);
+        let (rmr, rest) = taken.expect("the RIC serves xApps of the platform");
+        (ric, rmr, Service { address: rest })
+    }
+
     /// Starts a RIC with internal apps.
     pub fn with_iapps(iapps: Vec<Box<dyn Iapp>>, adapt: impl FnOnce(&mut RicConfig)) -> TestRic {
         TestRic::start_with(iapps, adapt, |_| (), &mut ())

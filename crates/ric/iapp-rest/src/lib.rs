@@ -109,4 +109,8 @@ impl<A: Iapp> Iapp for RestIapp<A> {
         // the others follow after the events that wait now
         self.waker.wake();
     }
+
+    fn on_iteration_end(&mut self) {
+        self.app.on_iteration_end();
+    }
 }

@@ -64,6 +64,9 @@ pub struct RicConfig {
     /// The Redis server that receives the statistics of RLC and TC. Default: none.
     #[cfg(feature = "redis")]
     pub redis: Option<traffic::RedisConfig>,
+    /// Where xApps of the O-RAN reference platform find the RIC. Default: nowhere.
+    #[cfg(feature = "oran")]
+    pub oran: crate::oran_host::OranConfig,
     /// The service level agreements of virtual networks. Default: none; the RAN is not shared.
     #[cfg(feature = "virtual")]
     pub virtual_networks: Option<virtualization::Sla>,
@@ -99,6 +102,8 @@ impl Default for RicConfig {
             tls: None,
             #[cfg(feature = "redis")]
             redis: None,
+            #[cfg(feature = "oran")]
+            oran: crate::oran_host::OranConfig::default(),
             #[cfg(feature = "virtual")]
             virtual_networks: None,
             #[cfg(feature = "otlp")]

@@ -28,6 +28,7 @@
 //! |---|---|
 //! | `flexran` | a listener for FlexRAN agents |
 //! | `models` | service models from shared objects |
+//! | `oran` | xApps of the O-RAN reference platform |
 //! | `otlp` | traces of indications to an OpenTelemetry collector |
 //! | `redis` | statistics of RLC and TC to Redis |
 //! | `rest` | the REST interface; its resources come with the next two |
@@ -45,6 +46,8 @@ mod describe;
 pub mod flexran;
 #[cfg(feature = "rest")]
 mod northbound;
+#[cfg(feature = "oran")]
+pub mod oran_host;
 #[cfg(feature = "otlp")]
 mod otlp;
 
@@ -71,8 +74,19 @@ pub struct Ric {
     flexran: Option<flexran::FlexRan>,
     #[cfg(feature = "rest")]
     rest: Option<rest::Server>,
+    #[cfg(feature = "oran")]
+    oran: oran_host::OranHost,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
+}
+
+#[cfg(feature = "oran")]
+impl Ric {
+    /// The services for xApps of the O-RAN reference platform.
+    #[must_use]
+    pub fn oran(&self) -> &oran_host::OranHost {
+        &self.oran
+    }
 }
 
 #[cfg(feature = "flexran")]
@@ -117,6 +131,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         Some(FunctionHint { node: node.id.clone(), oids, revision })
     });
     config.server.hints.extend(hints);
+    #[cfg(feature = "oran")]
+    let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);
     #[cfg(feature = "rest")]
     #[cfg_attr(not(feature = "flexran"), allow(unused_mut, reason = "it shows FlexRAN agents"))]
     let mut northbound = northbound::Northbound::new(&mut config);
@@ -151,6 +167,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let exporter = exporter.map_err(|source| ferric::Error::System { what: "export traces", source })?;
         server.trace(traces.one_in, Box::new(move |trace| exporter.send(trace)));
     }
+    #[cfg(feature = "oran")]
+    let oran = oran.start(&mut server)?;
     #[cfg(feature = "flexran")]
     let flexran = flexran.map(|flexran| flexran.start(server.log_budget())).transpose()?;
     #[cfg(all(feature = "flexran", feature = "rest"))]
@@ -165,6 +183,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         flexran,
         #[cfg(feature = "rest")]
         rest,
+        #[cfg(feature = "oran")]
+        oran,
         #[cfg(feature = "virtual")]
         sla,
     })

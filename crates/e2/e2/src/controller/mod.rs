@@ -257,6 +257,12 @@ impl Controller {
         }
     }
 
+    /// Returns the RIC request id of a subscription.
+    #[must_use]
+    pub fn request_id(&self, id: SubscriptionId) -> RicRequestId {
+        self.requests.id(id.0)
+    }
+
     /// Returns all subscriptions with their nodes and RAN functions, and whether their nodes have confirmed them.
     pub fn subscriptions(&self) -> impl Iterator<Item = (SubscriptionId, NodeId, RanFunctionId, bool)> {
         self.requests.all().filter_map(|(place, request)| match request {

@@ -161,6 +161,14 @@ impl Apps {
         }
     }
 
+    /// Tells the iApps that an iteration ends.
+    #[inline]
+    pub fn end_iteration(&mut self) {
+        for iapp in &mut self.iapps {
+            iapp.on_iteration_end();
+        }
+    }
+
     /// Passes an event to one iApp, or to all.
     fn notify_iapps(&mut self, now: Time, controller: &mut Controller, only: Option<Consumer>, event: &IappEvent<'_>) {
         let Apps {

@@ -10,7 +10,7 @@ use e2::{
     ConnectionOutcome, ConnectionUpdate, Consumer, Controller, EndedControl, Event, Indication, Misuse, Node, NodeId,
     RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time, XappHost,
 };
-use e2ap::{Cause, RanFunctionId, RicActionId};
+use e2ap::{Cause, RanFunctionId, RicActionId, RicControlAckRequest, RicControlRequest, RicRequestId};
 use link::LinkObserver;
 
 use super::Counters;
@@ -36,6 +36,10 @@ pub trait Iapp: Send {
     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
         let _ = ric;
     }
+
+    /// Called at the end of each iteration of the event loop: an app that sends on links of its own writes here what the
+    /// events and indications of the iteration have queued, all of it at once.
+    fn on_iteration_end(&mut self) {}
 }
 
 /// An event of an iApp.
@@ -230,6 +234,27 @@ impl IappContext<'_> {
         let (now, consumer) = (self.now, self.consumer);
         self.controller.control(now, consumer, ticket, node, function, header, message, None, true)?;
         Ok(ticket)
+    }
+
+    /// Sends a control as another sender has written it: perhaps with the call process id of an insert, and perhaps without a
+    /// request for acknowledgement.
+    ///
+    /// # Errors
+    /// When the command is invalid.
+    pub fn relay_control(&mut self, node: NodeId, control: &RicControlRequest<'_>) -> Result<Ticket, Misuse> {
+        let ticket = self.ticket();
+        let (now, consumer, function) = (self.now, self.consumer, control.ran_function_id);
+        let (header, message) = (control.header.to_cow(), control.message.to_cow());
+        let call = control.call_process_id.as_ref().map(|id| id.to_cow());
+        let ack = control.ack_request != Some(RicControlAckRequest::NoAck);
+        self.controller.control(now, consumer, ticket, node, function, &header, &message, call.as_deref(), ack)?;
+        Ok(ticket)
+    }
+
+    /// Returns the RIC request id of a subscription: that of its indications.
+    #[must_use]
+    pub fn request_id(&self, subscription: SubscriptionId) -> RicRequestId {
+        self.controller.request_id(subscription)
     }
 
     /// Answers an insert with a control that carries the insert's call process id and is to be acknowledged.

@@ -50,6 +50,7 @@ mod workers;
 mod xapp_links;
 
 use std::collections::VecDeque;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use e2::topology::RanDatabase;
@@ -237,6 +238,15 @@ impl Server {
         Ok(self.waker.insert(waker).clone())
     }
 
+    /// Has [`Iapp::on_wake`] called while a file descriptor can be read: for an app with links of its own, its
+    /// [`Poll`](link::Poll). The app takes what is ready, since it is called again otherwise.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub fn wake_iapps_on(&mut self, source: &impl AsFd) -> Result<(), Error> {
+        self.poll.add(source, peers::token(KIND_WAKE, 1), link::Interest::READ).map_err(Error::epoll)
+    }
+
     /// Returns the addresses on which E2 nodes connect, with the assigned port for port 0.
     pub fn e2_addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses(KIND_NODE)
@@ -373,6 +383,7 @@ impl Server {
         }
         self.log_limiter.report_suppressed();
         self.process_pending(now);
+        self.apps.end_iteration();
         self.report_traces();
         self.assign_nodes();
         self.apps.workers.ring_bells();

@@ -76,6 +76,10 @@ impl RicConfig {
         {
             config.flexran = flexran(&file)?;
         }
+        #[cfg(feature = "oran")]
+        {
+            config.oran = oran(&file)?;
+        }
         #[cfg(feature = "rest")]
         {
             config.rest = rest::server(&file)?;
@@ -113,9 +117,12 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 11] = [
+    let features: [(&'static str, &str, bool); 14] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
+        ("rmr", "oran", cfg!(feature = "oran")),
+        ("rmr_routes", "oran", cfg!(feature = "oran")),
+        ("oran_rest", "oran", cfg!(feature = "oran")),
         ("tls", "tls", cfg!(feature = "tls")),
         ("rest", "rest", cfg!(feature = "rest")),
         ("rest_access", "rest", cfg!(feature = "rest")),
@@ -153,6 +160,26 @@ fn flexran(file: &Table<'_>) -> Result<crate::flexran::FlexRanConfig, ConfigErro
         config.address = Some(FlexRanConfig::address(url).map_err(|reason| file.invalid("flexran", reason))?);
     }
     set(&mut config.period_ms, integer(file, &FILE_KEYS, "flexran_period_ms")?);
+    Ok(config)
+}
+
+/// Reads the keys of xApps of the O-RAN reference platform.
+#[cfg(feature = "oran")]
+fn oran(file: &Table<'_>) -> Result<crate::oran_host::OranConfig, ConfigError> {
+    use crate::oran_host::OranConfig;
+    let mut config = OranConfig::default();
+    if let Some(url) = file.text("rmr", "a URL")? {
+        config.rmr = Some(OranConfig::rmr(url).map_err(|reason| file.invalid("rmr", reason))?);
+    }
+    for record in file.texts("rmr_routes", MAX_ENTRIES, "a record of a route table")?.unwrap_or_default() {
+        let record = OranConfig::route(record).map_err(|reason| file.invalid("rmr_routes", reason))?;
+        config.rmr_routes.push(record);
+    }
+    if let Some(address) = file.text("oran_rest", "an address and a port")? {
+        let invalid =
+            |_| file.invalid("oran_rest", format!("`{address}` is not an address and a port, such as 127.0.0.1:8088"));
+        config.rest = Some(address.parse().map_err(invalid)?);
+    }
     Ok(config)
 }
 

@@ -80,7 +80,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 49] = [
+pub(super) const FILE_KEYS: [Key; 52] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
@@ -117,6 +117,24 @@ pub(super) const FILE_KEYS: [Key; 49] = [
         Values::Integer(1, MAX_MS),
         DefaultValue::Is("1000"),
         "the period of the statistics that FlexRAN agents are asked for",
+    ),
+    key(
+        "rmr",
+        Values::Other("URL"),
+        absent("none", "\"tcp://0.0.0.0:4561\""),
+        "the address for [xApps of the O-RAN reference platform](oran-xapps.md) over RMR; the default port is 4561",
+    ),
+    key(
+        "rmr_routes",
+        Values::Other("list of records"),
+        absent("none", "[\"mse|30000|-1|127.0.0.1:4565\"]"),
+        "records for the route tables of these xApps beside those of the RIC",
+    ),
+    key(
+        "oran_rest",
+        Values::Other("address and port"),
+        absent("none", "\"127.0.0.1:8088\""),
+        "the address of the REST interfaces that these xApps use: subscription manager, E2 manager; access is that of `rest`",
     ),
     key(
         "rest",

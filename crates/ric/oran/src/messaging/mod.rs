@@ -1,0 +1,366 @@
+//! Messaging: xApps of the reference platform over RMR.
+//!
+//! The RIC is the route manager, the subscription manager and the E2 termination in one: an xApp connects to it, requests a route
+//! table, and finds there that its requests go to the RIC. Indications are sent to the endpoint of the xApp, at which it listens;
+//! the PDU is that of the node, octet by octet, behind a header that is made once for each subscription.
+//!
+//! | message | from | what the RIC does |
+//! |---|---|---|
+//! | route table request (21) | xApp | answers with the table (20) on the same connection, and logs the state (22) |
+//! | health check (100) | xApp | answers with its own (101) |
+//! | health check (100) | RIC | asks each endpoint every [`HEALTH_PERIOD`]; logs when the answer changes |
+//! | RIC Subscription Request (12010) | xApp | subscribes; answers with 12011 or 12012. Equal subscriptions are one |
+//! | RIC Subscription Delete Request (12020) | xApp | answers with 12021 or 12022 |
+//! | RIC Control Request (12040) | xApp | relays it; answers with 12041 or 12042, if the xApp asked for an answer |
+//! | RIC Indication (12050) | RIC | relays it to all endpoints of the subscription |
+//!
+//! Answers use the connection of the request. A message of another type has no route here: it is dropped and logged.
+//!
+//! The app runs on the event loop of the RIC with an epoll instance of its own, so that an indication takes no way through
+//! another thread. Each connection is written once per iteration.
+
+mod helpers;
+mod incoming;
+mod links;
+mod merging;
+mod pdus;
+mod subscribing;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use ferric::e2::{Indication, Node, NodeId, RequestEvent, SubscriptionId, Ticket};
+use ferric::e2ap::{RicIndicationType, Version};
+use ferric::link::{Address, Class, Config, Framing, Listener, MemoryBudget};
+use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
+use iapp_rest::{Job, add_iapp};
+use rest::RequestQueue;
+use rmr::{CONTROL_PORT, Header, MessageType, message};
+use tracing::{info, warn};
+
+use crate::names::ran_name;
+use helpers::Helpers;
+use links::{ConnectionId, EndpointId, Limits, LinkEvent, Links};
+use merging::Merging;
+use pdus::Reference;
+use subscribing::{Owner, Records};
+
+/// How often xApps are asked for their health.
+pub const HEALTH_PERIOD: Duration = Duration::from_secs(15);
+/// The memory for messages of which a part has arrived, and for those that wait to be sent, of all xApps together.
+const BUDGET_OCTETS: usize = 256 << 20;
+/// Octets of a message beside a PDU: headers, trace data.
+const MESSAGE_OVERHEAD_OCTETS: usize = 16 << 10;
+
+/// Where xApps connect over RMR.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessagingConfig {
+    /// The address: `tcp://`.
+    pub address: Address,
+    /// Records for the route tables of xApps beside those of the RIC, such as `mse|30000|-1|other-xapp:4560`.
+    pub routes: Vec<String>,
+}
+
+impl MessagingConfig {
+    /// Reads the URL of an address for xApps: `tcp://HOST:PORT`, whose default port is 4561.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn address(url: &str) -> Result<Address, String> {
+        match Address::from_url(url, CONTROL_PORT).map_err(|error| error.to_string())? {
+            address @ Address::Tcp { .. } => Ok(address),
+            address => Err(format!("RMR is spoken over TCP: use tcp://HOST:PORT instead of {address}")),
+        }
+    }
+
+    /// Reads further records for route tables: one a line, with empty lines and comments as in a table.
+    ///
+    /// # Errors
+    /// Why an xApp would refuse the table.
+    pub fn routes(text: &str) -> Result<Vec<String>, String> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let routes: Vec<_> = lines.map(str::to_owned).collect();
+        if let Some(line) = routes.iter().find(|line| !line.starts_with("mse|") && !line.starts_with("rte|")) {
+            return Err(format!("`{line}` is no record `mse|TYPE|SUBSCRIPTION|ENDPOINTS` or `rte|TYPE|ENDPOINTS`"));
+        }
+        let table = format!("newrt|start\n{}\nnewrt|end|{}\n", routes.join("\n"), routes.len());
+        match &rmr::TableReader::new(Vec::new()).read(&table)[..] {
+            [rmr::TableEvent::Rejected { reason, .. }] => Err(reason.clone()),
+            _ => Ok(routes),
+        }
+    }
+}
+
+/// What messaging takes of the configuration of a server, before the server takes it.
+pub struct MessagingSetup {
+    config: MessagingConfig,
+    link: Config,
+    limits: Limits,
+    /// Whether IPsec protects addresses beyond this host.
+    is_protected: bool,
+}
+
+impl MessagingSetup {
+    /// Connections have the bounds of other xApps: `max_xapp_connections`, `max_host_percent`, `pdu_timeout`, `outbox_octets`.
+    #[must_use]
+    pub fn new(config: MessagingConfig, server: &ServerConfig) -> Self {
+        let link = Config {
+            framing: Framing::OwnLength,
+            max_pdu_octets: server.link.max_pdu_octets + MESSAGE_OVERHEAD_OCTETS,
+            receive_budget: Some(MemoryBudget::new(BUDGET_OCTETS)),
+            send_budget: Some(MemoryBudget::new(BUDGET_OCTETS)),
+            // recordings are of E2AP
+            tap: None,
+            ..server.link.clone()
+        };
+        let share = server.max_xapp_connections * usize::from(server.controller.max_host_percent) / 100;
+        let limits = Limits {
+            max_connections: server.max_xapp_connections,
+            max_connections_per_host: share.max(1),
+            message_timeout: server.pdu_timeout,
+        };
+        MessagingSetup { config, link, limits, is_protected: server.ipsec }
+    }
+
+    /// Listens for xApps, and adds the app to a RIC.
+    ///
+    /// # Errors
+    /// If the address is not available, or the system refuses a thread or a file descriptor.
+    pub fn add_to(self, server: &mut Server) -> Result<MessagingHandle, ferric::Error> {
+        let system = |source: io::Error| ferric::Error::System { what: "serve xApps over RMR", source };
+        let listener = Listener::bind(&self.config.address, &self.link)?;
+        let address = listener.local_address().clone();
+        if !address.is_local() && !self.is_protected {
+            warn!(
+                "xApps at {address} are not authenticated, as RMR has no means for it: let \
+                 only them reach it, or use IPsec (ipsec = true)"
+            );
+        }
+        let log = server.log_budget();
+        let helpers = Helpers::start(&server.iapp_waker()?, &log).map_err(system)?;
+        let links = Links::new(listener, self.link, self.limits, helpers, log).map_err(system)?;
+        server.wake_iapps_on(links.descriptor())?;
+        let queue = add_iapp(server, Messaging::new(links, self.config.routes))?;
+        Ok(MessagingHandle { address, queue })
+    }
+}
+
+/// Messaging of a RIC that runs.
+#[derive(Clone, Debug)]
+pub struct MessagingHandle {
+    address: Address,
+    pub(crate) queue: RequestQueue<Job<Messaging>>,
+}
+
+impl MessagingHandle {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+}
+
+/// To whom an answer goes, and what its header repeats.
+#[derive(Debug)]
+struct ReplyTo {
+    connection: ConnectionId,
+    transaction: Vec<u8>,
+    data: Vec<u8>,
+    meid: String,
+}
+
+/// A control of which the outcome is awaited.
+struct PendingControl {
+    reply: ReplyTo,
+    reference: Reference,
+}
+
+/// Where the indications of a subscription go.
+struct Route {
+    /// What precedes the PDU.
+    header: Vec<u8>,
+    endpoints: Vec<EndpointId>,
+}
+
+/// The internal app.
+pub(crate) struct Messaging {
+    links: Links,
+    /// What the links have found in this iteration.
+    found: Vec<LinkEvent>,
+    /// Nodes by their name, with the version of E2AP, and their names.
+    nodes: HashMap<String, (NodeId, Version)>,
+    names: HashMap<NodeId, String>,
+    merging: Merging<Owner>,
+    /// Of the subscriptions in `merging` that are active.
+    routes: HashMap<SubscriptionId, Route>,
+    /// Subscriptions by REST.
+    records: Records,
+    controls: HashMap<Ticket, PendingControl>,
+    /// Records that all tables have.
+    table_records: Vec<String>,
+    /// Tables that were sent.
+    tables: u64,
+    /// When xApps were asked for their health, and what each has answered last: whether it is well.
+    asked: Instant,
+    health: HashMap<String, bool>,
+    /// The number in the last transaction id.
+    transactions: u64,
+}
+
+impl Messaging {
+    fn new(links: Links, table_records: Vec<String>) -> Self {
+        Messaging {
+            links,
+            found: Vec::new(),
+            nodes: HashMap::new(),
+            names: HashMap::new(),
+            merging: Merging::default(),
+            routes: HashMap::new(),
+            records: Records::default(),
+            controls: HashMap::new(),
+            table_records,
+            tables: 0,
+            asked: Instant::now(),
+            health: HashMap::new(),
+            transactions: 0,
+        }
+    }
+
+    /// Finds a node by its name.
+    fn node(&self, name: &str) -> Option<(NodeId, Version)> {
+        self.nodes.get(name).copied()
+    }
+
+    fn node_up(&mut self, node: &Node, ric: &IappContext<'_>) {
+        let name = ran_name(&node.global_id);
+        match self.nodes.get_mut(&name) {
+            Some((known, version)) if *known == node.id => *version = node.version,
+            Some(_) => {
+                if ric.allows_line(node.id) {
+                    warn!("xApps cannot use {}: another node has the name {name}", node.global_id.label());
+                }
+            }
+            None => {
+                if ric.allows_line(node.id) {
+                    info!("{} is {name} for xApps over RMR", node.global_id.label());
+                }
+                self.nodes.insert(name.clone(), (node.id, node.version));
+                self.names.insert(node.id, name);
+            }
+        }
+    }
+
+    fn node_lost(&mut self, node: NodeId) {
+        if let Some(name) = self.names.remove(&node) {
+            self.nodes.remove(&name);
+        }
+    }
+
+    /// Prepares the way of the indications of a subscription, or removes it if no xApp receives them.
+    fn route(&mut self, id: merging::MergedId) {
+        let Some(merged) = self.merging.get_mut(id) else { return };
+        let Some(active) = &merged.active else { return };
+        let endpoints = merged.endpoints();
+        if endpoints.is_empty() {
+            self.routes.remove(&active.subscription);
+            return;
+        }
+        let subscription_id = i32::from(active.request_id.instance);
+        let subscription = active.subscription;
+        let meid = self.names.get(&merged.node).map_or("", String::as_str);
+        let mut header = Vec::with_capacity(message::OVERHEAD_OCTETS);
+        let source = self.links.source();
+        Header {
+            kind: MessageType::INDICATION,
+            subscription_id,
+            meid,
+            source: &source,
+            source_address: &source,
+            ..Header::default()
+        }
+        .write(0, &mut header);
+        self.routes.insert(subscription, Route { header, endpoints });
+    }
+
+    /// Handles the outcome of a command, or an event of a subscription.
+    fn request(&mut self, event: &RequestEvent, ric: &mut IappContext<'_>) {
+        match event {
+            RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
+                self.subscribed(*ticket, *subscription, admitted, not_admitted, ric);
+            }
+            RequestEvent::SubscriptionFailed { ticket, error } => self.subscription_failed(*ticket, error),
+            RequestEvent::SubscriptionResumed { subscription, node, .. } => {
+                if let Some(id) = self.merging.find(*subscription) {
+                    self.merging.move_to(id, *node);
+                }
+            }
+            RequestEvent::SubscriptionEnded { subscription, end } => self.subscription_ended(*subscription, *end),
+            RequestEvent::Controlled { ticket, outcome } => {
+                if let Some(PendingControl { reply, reference }) = self.controls.remove(ticket)
+                    && let Some(answer) = pdus::control_answer(&reference, outcome)
+                {
+                    self.answer(&reply, i32::from(reference.request_id.instance), &answer);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Iapp for Messaging {
+    fn name(&self) -> &str {
+        "messaging over RMR"
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
+        match event {
+            IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_up(node, ric),
+            IappEvent::NodeLost(node) => self.node_lost(*node),
+            IappEvent::Request(event) => self.request(event, ric),
+            _ => {}
+        }
+    }
+
+    fn on_indication(&mut self, indication: &Indication<'_>, _: &mut IappContext<'_>) {
+        let Some(route) = self.routes.get_mut(&indication.subscription) else { return };
+        let class = match indication.kind {
+            RicIndicationType::Report => Class::Report,
+            // a procedure of the node waits for the answer
+            RicIndicationType::Insert => Class::Keep,
+        };
+        message::set_payload_octets(&mut route.header, indication.pdu.len());
+        for endpoint in &route.endpoints {
+            self.links.relay(*endpoint, &[&route.header, indication.pdu], class);
+        }
+    }
+
+    fn on_wake(&mut self, ric: &mut IappContext<'_>) {
+        let mut found = std::mem::take(&mut self.found);
+        self.links.process(&mut found);
+        for event in found.drain(..) {
+            match event {
+                LinkEvent::Message(connection, octets) => self.message(connection, &octets, ric),
+                LinkEvent::Closed(connection) => self.controls.retain(|_, of| of.reply.connection != connection),
+                LinkEvent::Unreachable(endpoint) => self.remove_endpoint(endpoint, ric),
+                LinkEvent::Tick => self.tick(),
+            }
+        }
+        self.found = found;
+    }
+
+    fn on_iteration_end(&mut self) {
+        self.links.flush();
+    }
+}
+
+/// The host and port of an endpoint as text.
+fn endpoint_name(host: &str, port: u16) -> String {
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => format!("[{address}]:{port}"),
+        _ => format!("{host}:{port}"),
+    }
+}

@@ -1,0 +1,114 @@
+//! The services for xApps of the O-RAN reference platform: which of them a RIC has.
+
+use std::net::SocketAddr;
+
+use ferric::link::{self, Address};
+use ferric::server::Server;
+use oran::messaging::{MessagingConfig, MessagingHandle, MessagingSetup};
+
+use crate::RicConfig;
+
+/// Where xApps of the O-RAN reference platform find the RIC.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OranConfig {
+    /// RMR. Default: none.
+    pub rmr: Option<Address>,
+    /// Records for the route tables of xApps beside those of the RIC. Default: none.
+    pub rmr_routes: Vec<String>,
+    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, and of the E2 manager. Default:
+    /// none.
+    pub rest: Option<SocketAddr>,
+}
+
+impl OranConfig {
+    /// Reads the URL of RMR.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn rmr(url: &str) -> Result<Address, String> {
+        MessagingConfig::address(url)
+    }
+
+    /// Reads a record for route tables.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn route(record: &str) -> Result<String, String> {
+        let one = || format!("`{record}` is not one record `mse|TYPE|SUBSCRIPTION|ENDPOINTS`");
+        let mut records = MessagingConfig::routes(record)?;
+        records.pop().filter(|_| records.is_empty()).ok_or_else(one)
+    }
+}
+
+/// What the services take of the configuration of a RIC, before others take it.
+pub(crate) struct OranSetup {
+    messaging: Option<MessagingSetup>,
+    rest: Option<rest::ServerConfig>,
+}
+
+impl OranSetup {
+    pub fn new(own: OranConfig, config: &RicConfig) -> Self {
+        let OranConfig { rmr, rmr_routes, rest } = own;
+        let messaging = rmr.map(|address| MessagingConfig { address, routes: rmr_routes });
+        let messaging = messaging.map(|messaging| MessagingSetup::new(messaging, &config.server));
+        let rest = rest.map(|address| {
+            let mut rest = rest::ServerConfig::new(address);
+            #[cfg(feature = "rest")]
+            {
+                config.rest_limits.apply(&mut rest);
+                if let Some(of_ric) = &config.rest {
+                    rest.access = of_ric.access.clone();
+                }
+            }
+            rest.max_host_percent = config.server.controller.max_host_percent;
+            rest
+        });
+        OranSetup { messaging, rest }
+    }
+
+    /// Adds the services to a RIC, and serves.
+    pub fn start(self, server: &mut Server) -> Result<OranHost, ferric::Error> {
+        let messaging = self.messaging.map(|setup| setup.add_to(server)).transpose()?;
+        let rest = match self.rest {
+            Some(config) => Some(serve(config, server, messaging.as_ref())?),
+            None => None,
+        };
+        Ok(OranHost { messaging, rest })
+    }
+}
+
+fn serve(
+    config: rest::ServerConfig,
+    server: &mut Server,
+    messaging: Option<&MessagingHandle>,
+) -> Result<rest::Server, ferric::Error> {
+    let mut routes = oran::e2_manager::add_to(server)?;
+    routes.extend(messaging.into_iter().flat_map(oran::subscription::routes));
+    let address = config.address;
+    let config = rest::ServerConfig { log_budget: server.log_budget(), ..config };
+    rest::Server::start(config, routes).map_err(|source| {
+        let address = Address::Tcp { host: address.ip().to_string(), port: address.port() };
+        link::Error::Bind { address, source }.into()
+    })
+}
+
+/// The services of a RIC for xApps of the O-RAN reference platform.
+#[derive(Debug)]
+pub struct OranHost {
+    messaging: Option<MessagingHandle>,
+    rest: Option<rest::Server>,
+}
+
+impl OranHost {
+    /// Where RMR is spoken.
+    #[must_use]
+    pub fn rmr_address(&self) -> Option<&Address> {
+        self.messaging.as_ref().map(MessagingHandle::address)
+    }
+
+    /// The REST interfaces of the platform.
+    #[must_use]
+    pub fn rest(&self) -> Option<&rest::Server> {
+        self.rest.as_ref()
+    }
+}
