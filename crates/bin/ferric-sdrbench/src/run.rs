@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{IsTerminal, Write};
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -123,11 +123,16 @@ fn oran(args: &RunArgs, url: &str) -> anyhow::Result<ApplicationAccess> {
 /// The address of this host towards a peer.
 fn own_address(peer: &Address) -> anyhow::Result<IpAddr> {
     let Address::Tcp { host, port } = peer else { bail!("--oran-rmr: RMR is spoken over tcp://") };
-    // nothing is sent: the system chooses the address by its routes
-    let socket = UdpSocket::bind(("::", 0)).or_else(|_| UdpSocket::bind(("0.0.0.0", 0)))?;
-    let found = socket.connect((host.trim_matches(['[', ']']), *port)).and_then(|()| socket.local_addr());
-    let found = found.with_context(|| format!("cannot find the way to {peer}; give the address of this host by --oran-host"))?;
-    Ok(found.ip().to_canonical())
+    let towards = || -> std::io::Result<IpAddr> {
+        let mut addresses = (host.trim_matches(['[', ']']), *port).to_socket_addrs()?;
+        let address = addresses.next().ok_or_else(|| std::io::Error::other("the name has no address"))?;
+        let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        // nothing is sent: the system chooses the address by its routes
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect(address)?;
+        Ok(socket.local_addr()?.ip())
+    };
+    towards().with_context(|| format!("cannot find the way to {peer}; give the address of this host by --oran-host"))
 }
 
 pub fn run(args: &RunArgs) -> anyhow::Result<()> {

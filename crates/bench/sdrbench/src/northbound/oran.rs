@@ -262,7 +262,9 @@ impl Platform {
                 let gather = Gather::new();
                 match e2ap::decode(message.payload, version, &gather).map(|decoded| decoded.pdu) {
                     Ok(Pdu::RicControlAcknowledge(ack)) => session.controlled(ack.request_id.instance.into(), true),
-                    Ok(Pdu::RicControlFailure(failure)) => session.controlled(failure.request_id.instance.into(), false),
+                    Ok(Pdu::RicControlFailure(failure)) => {
+                        session.controlled(failure.request_id.instance.into(), false)
+                    }
                     _ => {}
                 }
             }
@@ -384,7 +386,8 @@ impl RmrLinks {
         let poll = Poll::new()?;
         poll.add(&listener, LISTENER, Interest::READ)?;
         let (events, scratch) = (Events::new(), Scratch::new());
-        let mut links = RmrLinks { poll, events, scratch, listener, connections: Vec::new(), source, octets: Vec::new() };
+        let mut links =
+            RmrLinks { poll, events, scratch, listener, connections: Vec::new(), source, octets: Vec::new() };
         links.add(Link::connect(&oran.rmr, &config).with_context(|| format!("RMR at {}", oran.rmr))?)?;
         Ok(links)
     }
@@ -450,7 +453,9 @@ impl RmrLinks {
                 continue;
             }
             let at = token as usize;
-            let Some(link) = self.connections.get_mut(at).and_then(|connection| connection.link.as_mut()) else { continue };
+            let Some(link) = self.connections.get_mut(at).and_then(|connection| connection.link.as_mut()) else {
+                continue;
+            };
             let (source, mut answers) = (&self.source, Vec::new());
             let received = link.receive(&mut self.scratch, READ_OCTETS, &mut |_, octets| {
                 // what is no message is dropped, as other endpoints do
