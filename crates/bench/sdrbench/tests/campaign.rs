@@ -8,6 +8,7 @@ use e2ap::e42::E42Version;
 use ferric::e2::Indication;
 use ferric::link;
 use ferric::server::{E42Config, Iapp, IappContext, IappEvent, IappWaker, Server, ServerConfig};
+use oran::messaging::{MessagingConfig, MessagingSetup};
 use rest::client::ClientConfig;
 use sdrbench::campaign::{self, ApplicationAccess, Observer, Options};
 use sdrbench::report::Report;
@@ -67,6 +68,7 @@ const SCENARIO: &str = "
 enum Interface {
     Ferric,
     E42(E42Version),
+    Oran,
 }
 
 /// An address with a free port.
@@ -76,20 +78,36 @@ fn any<T: std::str::FromStr<Err: std::fmt::Debug>>() -> T {
 
 fn run(text: &str, interface: Interface, is_stalled: bool) -> Report {
     let e42 = match interface {
-        Interface::Ferric => None,
+        Interface::Ferric | Interface::Oran => None,
         Interface::E42(version) => Some(E42Config {
             addresses: vec!["e42+tcp://127.0.0.1:0".parse().unwrap()],
             version,
             ..E42Config::default()
         }),
     };
-    let mut server =
-        Server::bind(ServerConfig { e2: vec![any()], xapp: Some(any()), e42, ..ServerConfig::default() }).unwrap();
+    let config = ServerConfig { e2: vec![any()], xapp: Some(any()), e42, ..ServerConfig::default() };
+    let messaging = MessagingConfig { address: "tcp://127.0.0.1:0".parse().unwrap(), routes: Vec::new() };
+    let messaging = (interface == Interface::Oran).then(|| MessagingSetup::new(messaging, &config));
+    let mut server = Server::bind(config).unwrap();
+    // the REST interfaces of the platform
+    let platform = messaging.map(|setup| {
+        let messaging = setup.add_to(&mut server).unwrap();
+        let mut routes = oran::e2_manager::add_to(&mut server).unwrap();
+        routes.extend(oran::subscription::routes(&messaging));
+        let rest = rest::Server::start(rest::ServerConfig::new("127.0.0.1:0".parse().unwrap()), routes).unwrap();
+        (messaging, rest)
+    });
     server.add_iapp(Box::new(Stalling));
     let target = server.e2_endpoints().next().unwrap();
     let applications = match interface {
         Interface::Ferric => ApplicationAccess::Ferric(server.xapp_address().unwrap().clone()),
         Interface::E42(version) => ApplicationAccess::E42(server.e42_addresses().next().unwrap().clone(), version),
+        Interface::Oran => {
+            let (messaging, rest) = platform.as_ref().unwrap();
+            let client = || ClientConfig::new(&rest.url());
+            let (rmr, host) = (messaging.address().clone(), "127.0.0.1".parse().unwrap());
+            ApplicationAccess::Oran { subscriptions: client(), nodes: client(), rmr, host }
+        }
     };
     let (stop, waker) = (server.stop_handle(), server.iapp_waker().unwrap());
     let controller = std::thread::spawn(move || server.run());
@@ -165,7 +183,8 @@ const REQUESTS: &str = "
 
 #[test]
 fn xapps_over_each_interface_receive_reports_and_are_answered() {
-    let interfaces = [Interface::Ferric, Interface::E42(E42Version::V2), Interface::E42(E42Version::V3)];
+    let interfaces =
+        [Interface::Ferric, Interface::E42(E42Version::V2), Interface::E42(E42Version::V3), Interface::Oran];
     let reports = interfaces.map(|interface| std::thread::spawn(move || run(REQUESTS, interface, false)));
     for (interface, report) in interfaces.into_iter().zip(reports) {
         let report = report.join().unwrap();
@@ -173,6 +192,7 @@ fn xapps_over_each_interface_receive_reports_and_are_answered() {
         let name = match interface {
             Interface::Ferric => "xApps of ferric on".to_owned(),
             Interface::E42(version) => format!("E42 v{version} on"),
+            Interface::Oran => "O-RAN subscription manager on".to_owned(),
         };
         assert!(report.target.northbound.starts_with(&name), "{}", report.target.northbound);
         assert_eq!(report.steps.len(), 2);

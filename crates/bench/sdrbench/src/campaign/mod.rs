@@ -4,6 +4,7 @@ mod faults;
 mod repetition;
 mod step;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -20,7 +21,7 @@ use crate::clock::Clock;
 use crate::content::flexran::FlexRanContent;
 use crate::content::{Content, ContentConfig};
 use crate::generator::{Generator, GeneratorConfig};
-use crate::northbound::{Applications, E42, FerricXapp, Northbound, NorthboundConfig};
+use crate::northbound::{Applications, E42, FerricXapp, Northbound, NorthboundConfig, Oran};
 use crate::report::{GeneratorInfo, HostInfo, Report, SCHEMA, ScenarioInfo, StepReport, TargetInfo};
 use crate::rest_clients::RestClients;
 use crate::scenario::{Protocol, Scenario, Step};
@@ -50,7 +51,7 @@ pub struct Options {
 }
 
 /// Where applications connect.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum ApplicationAccess {
     /// A ferric RIC on this host: the ports at which its process listens are tried.
     Find,
@@ -58,6 +59,17 @@ pub enum ApplicationAccess {
     Ferric(Address),
     /// A controller for FlexRIC's xApps at this address, and the version of E2AP that it was built with.
     E42(Address, E42Version),
+    /// A controller for xApps of the O-RAN reference platform.
+    Oran {
+        /// The subscription manager's REST interface.
+        subscriptions: ClientConfig,
+        /// The E2 manager's REST interface.
+        nodes: ClientConfig,
+        /// Where controls are sent over RMR.
+        rmr: Address,
+        /// The address of this host, as the controller reaches it.
+        host: IpAddr,
+    },
     /// There are none: setups only.
     None,
 }
@@ -138,7 +150,7 @@ pub fn run(
     let (mut name, mut applications) = ("none".to_owned(), Applications::none());
     // applications subscribe to the reports of E2 nodes
     if let Some(content) = parts.content
-        && let Some(northbound) = northbound(options, &target)
+        && let Some(northbound) = northbound(scenario, options, &target)
     {
         let (requests, seed, first) = (scenario.requests, scenario.seed, scenario.first);
         let config = NorthboundConfig { clock, content, requests, seed, number: 0, first };
@@ -242,7 +254,7 @@ impl Parts {
                         "FlexRAN agents have no FlatBuffers: give the target without +flat, such as tcp://127.0.0.1:2210"
                     );
                 }
-                if matches!(options.applications, ApplicationAccess::Ferric(_) | ApplicationAccess::E42(..)) {
+                if !matches!(options.applications, ApplicationAccess::Find | ApplicationAccess::None) {
                     bail!("xApps do not see FlexRAN agents: leave --xapp out, or use a scenario with E2 nodes");
                 }
                 let content = Arc::new(FlexRanContent::record(scenario.max_ues, scenario.seed)?);
@@ -259,7 +271,7 @@ fn is_measured(report: &Report, step: &Step) -> bool {
 }
 
 /// The interface of the applications.
-fn northbound(options: &Options, target: &Target) -> Option<Arc<dyn Northbound>> {
+fn northbound(scenario: &Scenario, options: &Options, target: &Target) -> Option<Arc<dyn Northbound>> {
     let config = |timeout: Duration| {
         let default = XappConfig::default();
         // agents have small outboxes; an application may unsubscribe from thousands of nodes at once
@@ -272,6 +284,16 @@ fn northbound(options: &Options, target: &Target) -> Option<Arc<dyn Northbound>>
         ApplicationAccess::E42(address, version) => {
             let XappConfig { link, .. } = config(DISCOVERY);
             return Some(Arc::new(E42 { address: address.clone(), version: *version, link }));
+        }
+        ApplicationAccess::Oran { subscriptions, nodes, rmr, host } => {
+            return Some(Arc::new(Oran {
+                subscriptions: subscriptions.clone(),
+                nodes: nodes.clone(),
+                rmr: rmr.clone(),
+                host: *host,
+                version: scenario.e2ap,
+                link: config(DISCOVERY).link,
+            }));
         }
         ApplicationAccess::Ferric(address) => address.clone(),
         ApplicationAccess::Find => {

@@ -2,6 +2,7 @@
 
 mod e42;
 mod ferric_xapp;
+mod oran;
 mod received;
 mod session;
 mod slices;
@@ -20,6 +21,7 @@ use crate::generator::Window;
 
 pub use e42::E42;
 pub use ferric_xapp::FerricXapp;
+pub use oran::Oran;
 pub use received::{Received, Second};
 
 /// How long a thread may need to answer.
