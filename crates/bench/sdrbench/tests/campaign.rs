@@ -117,6 +117,8 @@ fn run(text: &str, interface: Interface, is_stalled: bool) -> Report {
         rest: None,
         processes: vec![std::process::id()],
         threads: 1,
+        cpus: Vec::new(),
+        xapp_cpus: Vec::new(),
         link: link::Config::default(),
         measured: Vec::new(),
     };
@@ -232,6 +234,8 @@ fn no_controller() -> Options {
         rest: None,
         processes: Vec::new(),
         threads: 1,
+        cpus: Vec::new(),
+        xapp_cpus: Vec::new(),
         link: link::Config::default(),
         measured: Vec::new(),
     }

@@ -65,6 +65,15 @@ pub struct RunArgs {
     /// Threads of the generator, one for each core that it may use.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
+    /// Processors of these threads, such as 1 or 1,3-5. [default: all]
+    #[arg(long, value_name = "CPUS", value_parser = cpu_list)]
+    cpus: Option<CpuList>,
+    /// Processors of the xApps. [default: all]
+    #[arg(long, value_name = "CPUS", value_parser = cpu_list)]
+    xapp_cpus: Option<CpuList>,
+    /// Cores of the controller, one step for each: 1,2 shows what a second core costs. [default: as the scenario says]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
+    cores: Vec<u16>,
     /// The folder of the report.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -79,6 +88,21 @@ pub struct RunArgs {
     quiet: bool,
     #[command(flatten)]
     tls: program::tls::TlsArgs,
+}
+
+/// Processors by number.
+type CpuList = Vec<usize>;
+
+fn cpu_list(text: &str) -> Result<CpuList, String> {
+    const MAX_CPUS: usize = 1024;
+    let number = |text: &str| text.parse().ok().filter(|cpu| *cpu < MAX_CPUS);
+    let part = |part: &str| match part.split_once('-') {
+        Some((first, last)) => Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last),
+        None => number(part).map(|cpu| (cpu, cpu)),
+    };
+    let ranges: Option<Vec<(usize, usize)>> = text.split(',').map(part).collect();
+    let ranges = ranges.ok_or_else(|| format!("expected processors such as 1 or 1,3-5, below {MAX_CPUS}"))?;
+    Ok(ranges.into_iter().flat_map(|(first, last)| first..=last).collect())
 }
 
 /// The interface of the controller for applications.
@@ -136,7 +160,10 @@ fn own_address(peer: &Address) -> anyhow::Result<IpAddr> {
 }
 
 pub fn run(args: &RunArgs) -> anyhow::Result<()> {
-    let scenario = scenario(&args.scenario)?;
+    let mut scenario = scenario(&args.scenario)?;
+    if !args.cores.is_empty() {
+        scenario.cores = args.cores.iter().map(|cores| usize::from(*cores)).collect();
+    }
     let path = args.out.join("report.json");
     let measured = match (args.resume, path.exists()) {
         (true, true) => {
@@ -166,6 +193,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<()> {
         rest: args.rest.as_deref().map(|url| rest_access::config(url, &args.access)),
         processes: args.pid.clone(),
         threads: args.threads.into(),
+        cpus: args.cpus.clone().unwrap_or_default(),
+        xapp_cpus: args.xapp_cpus.clone().unwrap_or_default(),
         link,
         measured,
     };

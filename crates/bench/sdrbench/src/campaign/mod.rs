@@ -29,7 +29,7 @@ use crate::southbound::Southbound;
 use crate::southbound::e2::E2;
 use crate::southbound::flexran::FlexRan;
 use crate::statistics::Percentiles;
-use crate::target::Target;
+use crate::target::{Target, check_cpus};
 
 /// What a run needs beside its scenario.
 #[derive(Clone)]
@@ -44,6 +44,10 @@ pub struct Options {
     pub processes: Vec<u32>,
     /// Threads of the generator.
     pub threads: usize,
+    /// The processors of these threads; empty if they may use all.
+    pub cpus: Vec<usize>,
+    /// The processors of xApps; empty if they may use all.
+    pub xapp_cpus: Vec<usize>,
     /// The configuration of all links: credentials.
     pub link: link::Config,
     /// The steps that were measured before an interruption.
@@ -127,6 +131,8 @@ pub fn run(
         (None, Some(_)) => bail!("the scenario has no REST clients: leave --rest out, or add a table [rest]"),
         _ => {}
     }
+    check_cpus(&options.cpus)?;
+    check_cpus(&options.xapp_cpus)?;
     let parts = Parts::of(scenario, options)?;
     let southbound = Arc::clone(&parts.southbound);
     let address = options.target.address.clone();
@@ -141,6 +147,8 @@ pub fn run(
         southbound: Arc::clone(&southbound),
         clock,
         threads: options.threads,
+        cpus: options.cpus.clone(),
+        slot_ns: scenario.slot.as_nanos() as u64,
         ues: scenario.ues,
         confirm_every: scenario.confirm_every,
         users: scenario.users.clone(),
@@ -152,8 +160,16 @@ pub fn run(
     if let Some(content) = parts.content
         && let Some(northbound) = northbound(scenario, options, &target)
     {
-        let (requests, seed, first) = (scenario.requests, scenario.seed, scenario.first);
-        let config = NorthboundConfig { clock, content, requests, seed, number: 0, first };
+        let config = NorthboundConfig {
+            clock,
+            content,
+            requests: scenario.requests,
+            seed: scenario.seed,
+            number: 0,
+            first: scenario.first,
+            read_pause: scenario.read_pause,
+            cpus: options.xapp_cpus.clone(),
+        };
         name = northbound.name();
         applications = Applications::start(&northbound, &config, scenario.applications)?;
     }
@@ -186,6 +202,7 @@ pub fn run(
         rss_slope_bytes_per_s: None,
         generator: GeneratorInfo::default(),
         steps: options.measured.clone(),
+        over_cores: Vec::new(),
         knee: None,
         model: None,
     };

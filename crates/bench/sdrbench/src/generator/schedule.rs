@@ -35,6 +35,8 @@ pub(super) enum Plan {
     WindowEnds,
     /// The probe is set up again.
     Probe,
+    /// The probe closes its connection.
+    ProbeEnds,
 }
 
 /// Plans, of which the earliest is next.

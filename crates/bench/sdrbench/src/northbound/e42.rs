@@ -74,6 +74,7 @@ impl Northbound for E42 {
                 }
             })?;
             answers.drain(..).try_for_each(|answer| handle(&mut session, answer, &mut requests))?;
+            session.pause();
         }
         Ok(())
     }

@@ -50,6 +50,7 @@ impl Northbound for FerricXapp {
                 }
             })?;
             result?;
+            session.pause();
         }
         Ok(())
     }

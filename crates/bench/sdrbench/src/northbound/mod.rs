@@ -18,6 +18,7 @@ use anyhow::{Context, anyhow};
 use crate::clock::Clock;
 use crate::content::Content;
 use crate::generator::Window;
+use crate::target::pin;
 
 pub use e42::E42;
 pub use ferric_xapp::FerricXapp;
@@ -42,6 +43,10 @@ pub struct NorthboundConfig {
     pub number: u32,
     /// The number of the first agent: agents of other generators have other numbers.
     pub first: u32,
+    /// How long it reads nothing after it has read reports, so that it reads many at once.
+    pub read_pause: Duration,
+    /// The processors of its thread; empty if it may use all.
+    pub cpus: Vec<usize>,
 }
 
 /// What an application requests beside its subscriptions, at random times.
@@ -129,7 +134,10 @@ impl Applications {
             let thread = std::thread::Builder::new().name(format!("xapp-{number}")).spawn({
                 let (northbound, stop, progress) = (Arc::clone(northbound), Arc::clone(&stop), Arc::clone(&progress));
                 let config = NorthboundConfig { number, ..config.clone() };
-                move || northbound.run(config, received, &progress, &stop)
+                move || {
+                    pin(&config.cpus)?;
+                    northbound.run(config, received, &progress, &stop)
+                }
             });
             let thread = Some(thread.context("cannot start a thread")?);
             threads.push(Application { orders: Some(orders), progress, thread });

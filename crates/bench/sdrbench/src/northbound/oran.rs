@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
@@ -137,6 +138,7 @@ impl Northbound for Oran {
             while let Ok(outcome) = platform.outcomes.try_recv() {
                 platform.outcome(outcome, &mut session)?;
             }
+            session.pause();
         }
         Ok(())
     }
@@ -172,6 +174,8 @@ struct Platform {
     last: u16,
     jobs: Option<Sender<Job>>,
     worker: Option<JoinHandle<()>>,
+    /// Requests by REST that wait are not sent any more.
+    is_ended: Arc<AtomicBool>,
     outcomes: Receiver<Outcome>,
     _notified: Server,
     notified_port: u16,
@@ -194,8 +198,12 @@ impl Platform {
         let notified = Server::start(config, vec![route]).context("cannot receive notifications")?;
         let client = Client::new(&ClientConfig { timeout: TIMEOUT, ..oran.subscriptions.clone() })?;
         let (jobs, received) = mpsc::channel();
-        let worker = std::thread::Builder::new().name("subscriptions".to_owned());
-        let worker = worker.spawn(move || work(&client, &received, &sender)).context("cannot start a thread")?;
+        let is_ended = Arc::new(AtomicBool::new(false));
+        let worker = std::thread::Builder::new().name("subscriptions".to_owned()).spawn({
+            let is_ended = Arc::clone(&is_ended);
+            move || work(&client, &received, &sender, &is_ended)
+        });
+        let worker = worker.context("cannot start a thread")?;
         Ok(Platform {
             function,
             version: oran.version,
@@ -204,6 +212,7 @@ impl Platform {
             last: 0,
             jobs: Some(jobs),
             worker: Some(worker),
+            is_ended,
             outcomes,
             notified_port: notified.address().port(),
             _notified: notified,
@@ -275,6 +284,7 @@ impl Platform {
 
 impl Drop for Platform {
     fn drop(&mut self) {
+        self.is_ended.store(true, Ordering::Release);
         drop(self.jobs.take());
         if let Some(worker) = self.worker.take() {
             // it returns nothing
@@ -336,9 +346,12 @@ impl Interface for Platform {
     }
 }
 
-/// Sends requests by REST until there are no more.
-fn work(client: &Client, jobs: &Receiver<Job>, outcomes: &Sender<Outcome>) {
+/// Sends requests by REST until there are no more, or the application has ended.
+fn work(client: &Client, jobs: &Receiver<Job>, outcomes: &Sender<Outcome>, is_ended: &AtomicBool) {
     for job in jobs {
+        if is_ended.load(Ordering::Acquire) {
+            return;
+        }
         let outcome = match job {
             Job::Subscribe(number, body) => match client.request("POST", SUBSCRIPTIONS, Some(&body)) {
                 // the outcome is notified
@@ -472,15 +485,13 @@ impl RmrLinks {
                 // the end of the connection is reported by reading
                 let _ = link.send(StreamId(0), &[&answer], Class::Keep);
             }
-            if let Err(error) = received {
+            if let Err(error) = received.map_err(anyhow::Error::from).and_then(|_| self.flush(at)) {
                 // the controller may close connections that it has opened
                 self.connections[at].link = None;
                 if at == 0 {
                     return Err(error).context("the connection over RMR");
                 }
-                continue;
             }
-            self.flush(at)?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use radio::Random;
 
 use super::slices::{Tenant, slice_request};
 use super::{NorthboundConfig, Order, Progress, Received};
+use crate::clock::thread_cpu_ns;
 use crate::content::{SLICE_FUNCTION, time_stamp};
 use crate::statistics::count;
 
@@ -77,6 +78,10 @@ pub(super) struct Session<'p, N> {
     next_slice_ns: Option<u64>,
     next_resubscription_ns: Option<u64>,
     next_second_ns: u64,
+    /// The clock and the processor time of this thread when the window was announced.
+    begun: (u64, u64),
+    /// Reports that were read before the last pause.
+    read: u64,
 }
 
 impl<'p, N: Copy + PartialEq> Session<'p, N> {
@@ -99,6 +104,8 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             next_slice_ns: None,
             next_resubscription_ns: None,
             next_second_ns: 0,
+            begun: (0, 0),
+            read: 0,
         }
     }
 
@@ -111,8 +118,14 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
         loop {
             match orders.try_recv() {
                 Ok(Order::Subscribe { period_ms, agents }) => self.begin_step(period_ms, agents, interface)?,
-                Ok(Order::Count(window)) => self.received.begin(window),
+                Ok(Order::Count(window)) => {
+                    self.received.begin(window);
+                    self.begun = (self.config.clock.now_ns(), thread_cpu_ns());
+                }
                 Ok(Order::Collect(reply)) => {
+                    let (begun_ns, before_ns) = self.begun;
+                    let elapsed_ns = self.config.clock.now_ns().saturating_sub(begun_ns).max(1);
+                    self.received.cpu_share = thread_cpu_ns().saturating_sub(before_ns) as f64 / elapsed_ns as f64;
                     // nobody waits any more if the run was stopped
                     let _ = reply.send(self.received.take());
                 }
@@ -169,6 +182,15 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             self.in_flight += 1;
         }
         Ok(())
+    }
+
+    /// Pauses if reports were read since the last pause, so that those of the meantime are read at once; not beyond a planned request.
+    pub fn pause(&mut self) {
+        let read = self.received.read();
+        let pause = self.config.read_pause.min(self.until_request());
+        if std::mem::replace(&mut self.read, read) != read && !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
     }
 
     /// The time until the next planned request.

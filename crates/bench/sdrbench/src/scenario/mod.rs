@@ -2,6 +2,8 @@
 
 mod file;
 
+use std::time::Duration;
+
 use e2ap::Version;
 
 use crate::northbound::Requests;
@@ -51,6 +53,8 @@ pub struct Scenario {
     pub first: u32,
     /// The periods of their reports, in steps.
     pub periods_ms: Vec<u32>,
+    /// The length of the slots at whose beginnings agents report; zero if they report at any time.
+    pub slot: Duration,
     /// The cores of the controller, in steps; none if they stay as they are.
     pub cores: Vec<usize>,
     /// The rate at which agents connect.
@@ -75,6 +79,8 @@ pub struct Scenario {
     pub applications: u32,
     /// What each xApp requests.
     pub requests: Requests,
+    /// How long an xApp reads nothing after it has read reports.
+    pub read_pause: Duration,
     /// REST clients.
     pub rest: Option<RestLoad>,
     /// Faults, in each repetition.
